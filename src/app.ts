@@ -28,48 +28,48 @@ import { createUsageService } from "./usage/service.ts";
 import type { Fetch, UpstreamClient } from "./upstream/call.ts";
 import { createFetchClient } from "./upstream/fetch_client.ts";
 
-/** What a running gateway takes from its surroundings. */
+/** The dependencies of a gateway on its platform. */
 export interface GatewaySurroundings {
   readonly store: ConfigStore;
-  /** Reaches the upstreams: the network's `fetch`, or the demo provider. */
+  /** Sends requests to the upstreams: the network's `fetch`, or the demo provider. */
   readonly fetch: Fetch;
-  /** Sends callers' requests to providers; default: `fetch` does. */
+  /** Sends callers' requests to providers; default: through `fetch`. */
   readonly client?: UpstreamClient | undefined;
   readonly log: Log;
-  /** Threads for what takes long to translate; absent: it is translated at once and holds the others up. */
+  /** Threads for long translations; without them, a translation runs at once and blocks other requests. */
   readonly translationPool?: TranslationPool | undefined;
-  /** Absent where nobody asked for metrics. */
+  /** Absent where metrics are not enabled. */
   readonly metrics?: Metrics | undefined;
-  /** Absent where nobody collects traces. */
+  /** Absent where traces are not collected. */
   readonly tracing?: Tracing | undefined;
-  /** What it has in common with other gateways; default: nothing, it is the only one. */
+  /** The state that it shares with other gateways; default: none. */
   readonly shared?: SharedState | undefined;
   /** Default: this machine's. */
   readonly clock?: Clock;
-  /** Rings when something is overdue or to be tried again; default: this machine's. */
+  /** The timers of deadlines and retries; default: this machine's. */
   readonly timers?: Timers;
   /**
-   * How long a request runs before its caller is followed, in milliseconds; default: followed at once, since not every
-   * server tells a late listener that the caller has left.
+   * The time before the gateway listens for a request's abort, in milliseconds. Default: 0, because not every server
+   * reports an abort to a late listener.
    */
   readonly followAfterMs?: number;
-  /** A number from 0 up to 1; default: unpredictable. */
+  /** Returns a number from 0 up to 1; default: unpredictable. */
   readonly random?: () => number;
 }
 
-/** A gateway, ready to be put behind any web-standard server. */
+/** A gateway for any web-standard server. */
 export interface Gateway {
   readonly handler: Handler;
-  /** What is being served, and how to stop it. */
+  /** Counts the requests in progress and can stop accepting more. */
   readonly admission: Admission;
-  /** For the metrics; asks no provider. */
+  /** Returns the state for the metrics, without a request to a provider. */
   state(): GatewayState;
 }
 
-/** What headers tell of quotas reaches other gateways so much later, in milliseconds. */
-const NEWS_MS = 1000;
+/** The delay before other gateways get the quotas that headers reported, in milliseconds. */
+const HARVEST_NOTICE_MS = 1000;
 
-/** Puts the program together; nothing here listens, reads a file or knows the platform. */
+/** Composes the program. It does not listen, read files or depend on a platform. */
 export function createGateway(surroundings: GatewaySurroundings): Gateway {
   const { log, clock = systemClock, shared = {} } = surroundings;
   const deadlines = createDeadlines(surroundings.timers);
@@ -78,7 +78,7 @@ export function createGateway(surroundings: GatewaySurroundings): Gateway {
   const { notices } = shared;
   const harvest = createHarvest({
     clock,
-    onNews: notices && (() => deadlines.start(NEWS_MS, tellHarvest)),
+    onNews: notices && (() => deadlines.start(HARVEST_NOTICE_MS, sendHarvest)),
   });
   const poller = shared.poller ??
     createPoller({ ...surroundings, ...shared, clock });
@@ -93,18 +93,18 @@ export function createGateway(surroundings: GatewaySurroundings): Gateway {
     clock,
     log,
     metrics: surroundings.metrics,
-    tell: notices &&
-      ((coolDown) => notices.tell({ kind: "cool_down", coolDown })),
+    publish: notices &&
+      ((coolDown) => notices.publish({ kind: "cool_down", coolDown })),
   });
-  notices?.onHear((notice) => {
-    const learners = { health, poller, harvest };
-    followNotice(notice, learners, surroundings.store.current());
+  notices?.onNotice((notice) => {
+    const targets = { health, poller, harvest };
+    followNotice(notice, targets, surroundings.store.current());
   });
 
-  function tellHarvest(): void {
+  function sendHarvest(): void {
     for (const { connection: { id }, reading } of harvest.takeNews()) {
       const connectionId = id;
-      notices?.tell({
+      notices?.publish({
         kind: "harvested",
         connectionId,
         reading: toPlain(reading),

@@ -85,7 +85,7 @@ function rowOf({ path, preset, description }: ConfigOption): string {
 }
 
 Deno.test("the documentation has every event of the log, every field of its lines and every word for a failure", () => {
-  const [, section = ""] = pageOf("docs/operations.md").split(
+  const [, section = ""] = pageOf("docs/observing.md").split(
     "## Events of the log\n",
   );
   const rows = [...(section.split("\n## ")[0] ?? "").matchAll(/^\| `.*\|$/gm)]
@@ -216,7 +216,7 @@ Deno.test("the documentation lists every metric, and no other", async () => {
   ]);
   const names = [...text.matchAll(/^# TYPE (\S+)/gm)]
     .map(([, name = ""]) => name.replace("model_gateway_", ""));
-  const [, section = ""] = pageOf("docs/operations.md").split("## Metrics\n");
+  const [, section = ""] = pageOf("docs/observing.md").split("## Metrics\n");
   const cells = [
     ...section.split("\n## ")[0]?.matchAll(/^\| (`.*?) *\|/gm) ?? [],
   ];
@@ -353,3 +353,13 @@ const ANSWERS: Readonly<Record<string, RegExp>> = {
   "/api/v1/usage": /"object":"usage","token":"demo".*"used":\d/,
   "/api/v1/limits": /"scope":"provider".*"status":"ok"/,
 };
+
+Deno.test("no page uses a word that CONTRIBUTING rejects", () => {
+  for (const [name, text] of pages) {
+    const checked = text.replace(/^## The words$[\s\S]*?^## /m, "## ");
+    const found = checked.match(
+      /\b(tell|tells|telling|told|whoever|whichever|anew)\b/i,
+    );
+    assert.equal(found, null, `${name}: ${found?.[0]}`);
+  }
+});

@@ -12,60 +12,60 @@ import {
 } from "./model_facts.ts";
 import { type ModelList, NoModelList, readModelList } from "./read_list.ts";
 
-/** Knows of models what the configuration says, and of the rest what their providers say. */
+/** The facts about models, from the configuration first and from the providers' lists for the rest. */
 export interface ModelCatalog {
   /**
-   * Sees to it that what the providers of some connections say is known and not old. It waits a little for those
-   * of which nothing is known yet; all else is read while nobody waits for it.
+   * Reads missing and old model lists of some connections. It waits briefly for lists that were never read; others are
+   * read in the background.
    *
-   * @param signal Aborted when the asker leaves; it ends the waiting and no reading.
+   * @param signal Aborted when the caller leaves; it ends the wait, not the reading.
    * @throws The signal's reason when it aborts.
    */
   refresh(
     connections: readonly Connection[],
     signal: AbortSignal,
   ): Promise<void>;
-  /** What is known of a model by now; asks nobody. */
+  /** Returns the facts about a model that are known now, without a request. */
   factsOf(deployment: Deployment): ModelFacts;
 }
 
-/** What a {@linkcode ModelCatalog} needs from outside. */
+/** The dependencies of a {@linkcode ModelCatalog}. */
 interface ModelCatalogOptions {
   readonly store: Pick<ConfigStore, "current">;
   readonly fetch: Fetch;
   readonly clock: Clock;
   readonly deadlines: Deadlines;
-  /** Told of every list that cannot be read. */
+  /** Logs every list that cannot be read. */
   readonly log: Log;
 }
 
-/** How long a list is taken for new, in milliseconds. */
+/** The age up to which a list is fresh, in milliseconds. */
 const FRESH_MS = 3_600_000;
 
-/** How long nobody asks again who has no list, or does not tell it now, in milliseconds. */
+/** The time until the next request to a provider whose list could not be read, in milliseconds. */
 const FAILED_MS = 600_000;
 
-/** A reading ends after this, in milliseconds. */
+/** The timeout of a reading, in milliseconds. */
 const READ_MS = 5000;
 
 /**
- * So long an asker waits, in milliseconds. Clients ask once, when they start, and keep what they get: Claude Code
- * waits 3 s for it, Codex 5 s.
+ * The longest wait for a first reading, in milliseconds. Clients ask once, at their start, and keep the result: Claude
+ * Code waits 3 s for it, Codex 5 s.
  */
 const FIRST_WAIT_MS = 1500;
 
-/** So many lists are remembered; the one that was asked for first goes first. */
+/** The number of cached lists; beyond it, the one that was requested first is dropped. */
 const MAX_LISTS = 1000;
 
-/** What was read of a connection's provider. */
+/** The cached list of a connection. */
 interface Listing {
-  /** Absent until there is one; the last one stays while it cannot be read again. */
+  /** Absent before the first successful reading; a failed one leaves the last list in place. */
   list?: ModelList;
-  /** When to ask again, on the clock that never jumps; absent until somebody has. */
+  /** The time of the next reading, on the monotonic clock; absent before the first one. */
   dueMs?: number;
 }
 
-/** Knows nothing of any provider yet. */
+/** Creates a catalog without any lists. */
 export function createModelCatalog(options: ModelCatalogOptions): ModelCatalog {
   const { store, clock, deadlines, log } = options;
   const listings = new Map<string, Listing>();
@@ -104,7 +104,7 @@ export function createModelCatalog(options: ModelCatalogOptions): ModelCatalog {
     });
   }
 
-  /** Never rejects. */
+  /** Reads the list of a connection; never rejects. */
   async function read(connection: Connection): Promise<void> {
     const listing = listingOf(connection);
     const late = new AbortController();
@@ -122,7 +122,7 @@ export function createModelCatalog(options: ModelCatalogOptions): ModelCatalog {
         connection: connection.name,
         reason: error instanceof NoModelList
           ? error.message
-          : "the list could not be read",
+          : "the gateway failed to read the list",
       });
     } finally {
       cancel();
@@ -143,8 +143,8 @@ export function createModelCatalog(options: ModelCatalogOptions): ModelCatalog {
 }
 
 /**
- * Equal for two connections whose lists are read in the same way, so that a reload reads none again. It holds the
- * credential: keep it in memory.
+ * Returns a key that is equal for two connections with the same list, so that a reload reads none again. The key
+ * contains the credential: keep it in memory.
  */
 const listKey = oncePer((connection: Connection): string => {
   const { id, service, family, endpoints, auth, headers, models } = connection;

@@ -2,39 +2,39 @@ import type { ConnectionModel } from "../config/config.ts";
 import { INPUT_KINDS, type InputKind } from "../config/quota_kinds.ts";
 import type { JsonObject } from "../core/json.ts";
 
-/** What is known of a model. What is absent is not known: nothing is guessed from a name. */
+/** The known facts about a model. An absent fact is unknown: none is guessed from a name. */
 export interface ModelFacts {
-  /** What people read in place of its id. */
+  /** The model's name for people. */
   readonly displayName?: string | undefined;
-  /** When it came out, in milliseconds since 1970. */
+  /** The release date, in milliseconds since 1970. */
   readonly createdMs?: number | undefined;
   /** In tokens. */
   readonly contextWindow?: number | undefined;
   /** In tokens. */
   readonly maxOutputTokens?: number | undefined;
-  /** What it takes and what it does not, as far as that is said. */
+  /** The kinds of input that the model accepts or rejects, where known. */
   readonly input?: InputFacts | undefined;
-  /** Whether it calls tools. */
+  /** True when the model calls tools. */
   readonly callsTools?: boolean | undefined;
-  /** Whether it reasons. */
+  /** True when the model reasons. */
   readonly reasons?: boolean | undefined;
-  /** The efforts that it can be asked to reason with. */
+  /** The reasoning efforts that a request may ask for. */
   readonly efforts?: readonly string[] | undefined;
-  /** As Anthropic's list has them (https://platform.claude.com/docs/en/api/models/list). */
+  /** The capabilities in the form of Anthropic's list (https://platform.claude.com/docs/en/api/models/list). */
   readonly capabilities?: Capabilities | undefined;
-  /** Its entry in Codex's catalog. */
+  /** The model's entry in Codex's catalog. */
   readonly codexEntry?: JsonObject | undefined;
 }
 
-/** Whether a model takes each kind; a kind of which nothing is said is absent. */
+/** True for each kind of input that a model accepts, false for one that it rejects; absent when unknown. */
 export type InputFacts = Readonly<Partial<Record<InputKind, boolean>>>;
 
-/** Names of capabilities, each with whether there is such a thing, or with further ones. */
+/** The capabilities by name: supported or not, or a group of further capabilities. */
 export interface Capabilities {
   readonly [name: string]: boolean | null | Capabilities;
 }
 
-/** What the configuration says of a model. */
+/** Returns the facts that the configuration has about a model. */
 export function configuredFacts(model: ConnectionModel): ModelFacts {
   const { displayName, contextWindow, maxOutputTokens, input, efforts } = model;
   return {
@@ -47,21 +47,21 @@ export function configuredFacts(model: ConnectionModel): ModelFacts {
   };
 }
 
-/** A list of all that a model takes. */
+/** Returns the input facts of a model that accepts exactly these kinds. */
 export function inputFacts(kinds: readonly InputKind[]): InputFacts {
   return Object.fromEntries(
     INPUT_KINDS.map((kind) => [kind, kinds.includes(kind)]),
   );
 }
 
-/** What is known from two sources; where both speak, the first is believed. */
+/** Merges the facts of two sources; the first wins. */
 export function preferFirst(first: ModelFacts, other: ModelFacts): ModelFacts {
   return { ...other, ...withoutGaps(first) };
 }
 
 /**
- * What holds for a model whichever of two connections serves it: the smaller size, and what both can do, as far as
- * they say. A name, a date and an entry of Codex's catalog are the first one's.
+ * Merges the facts of two connections that may serve a model: the smaller sizes and the common abilities, where both
+ * are known. The name, the date and the Codex entry are the first one's.
  */
 export function holdsForBoth(one: ModelFacts, other: ModelFacts): ModelFacts {
   return {

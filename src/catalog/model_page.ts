@@ -7,19 +7,19 @@ import {
   type ModelFacts,
 } from "./model_facts.ts";
 
-/** Names of models are no longer. */
+/** The longest name of a model. */
 const MAX_TEXT_LENGTH = 256;
 
-/** A name of the provider's, for programs. */
+/** A name from the provider, for programs. */
 const text = loose(
   z.string().min(1).max(MAX_TEXT_LENGTH).regex(/^[^\p{Cc}\u2028\u2029]+$/u),
 );
 const size = loose(z.number().int().positive().max(1e12));
-/** A truth value. */
+/** A boolean. */
 const flag = loose(z.boolean());
 /**
- * For people, and for settings of clients, where braces and dollars stand for something else: opencode puts the file
- * into its configuration that `{file:…}` names (https://opencode.ai/docs/config/#variables).
+ * A name for people and for clients' settings, where braces and dollars have a meaning: opencode replaces `{file:…}` in
+ * its configuration by the file's content (https://opencode.ai/docs/config/#variables).
  */
 const title = loose(
   z.string().min(1).max(MAX_TEXT_LENGTH)
@@ -27,7 +27,7 @@ const title = loose(
 );
 const texts = loose(z.array(z.string().max(MAX_TEXT_LENGTH)).max(1000));
 
-/** A field that is not as expected tells nothing, and takes nothing else with it. */
+/** Makes a field optional: an unexpected value counts as absent and does not invalidate the rest. */
 function loose<Schema extends z.ZodType>(
   schema: Schema,
 ): z.ZodCatch<z.ZodOptional<Schema>> {
@@ -35,23 +35,23 @@ function loose<Schema extends z.ZodType>(
 }
 
 /**
- * What providers say of a model in their lists, each in fields of its own:
+ * The facts in the providers' lists of models, each provider with its own fields:
  *
- * - Anthropic (https://platform.claude.com/docs/en/api/models/list): `display_name`, `created_at`,
- *   `max_input_tokens`, `max_tokens`, `capabilities` with `{"supported": …}` below each name
+ * - Anthropic (https://platform.claude.com/docs/en/api/models/list): `display_name`, `created_at`, `max_input_tokens`,
+ *   `max_tokens`, `capabilities` with `{"supported": …}` below each name
  * - OpenRouter (https://openrouter.ai/docs/models): `name`, `created`, `context_length`, `top_provider`,
  *   `architecture`, `supported_parameters`, `reasoning`
- * - Mistral (https://docs.mistral.ai/api/endpoint/models): `name`, `max_context_length`, `capabilities` with a truth
- *   value below each name
+ * - Mistral (https://docs.mistral.ai/api/endpoint/models): `name`, `max_context_length`, `capabilities` with a boolean
+ *   below each name
  * - Groq (https://console.groq.com/docs/models): `context_window`, `max_completion_tokens`
  * - Moonshot and Kimi (https://platform.kimi.ai/docs/api/list-models): `context_length`, `supports_image_in`,
  *   `supports_reasoning`
  * - Google (https://ai.google.dev/api/models): `name` behind `models/`, `displayName`, `inputTokenLimit`,
  *   `outputTokenLimit`, `thinking`
  * - vLLM: `max_model_len`
- * - Codex (https://github.com/openai/codex, `ModelInfo`): `slug`, `display_name`, `context_window`,
- *   `input_modalities`, `supported_reasoning_levels`
- * - another instance of this program: what it tells itself
+ * - Codex (https://github.com/openai/codex, `ModelInfo`): `slug`, `display_name`, `context_window`, `input_modalities`,
+ *   `supported_reasoning_levels`
+ * - another instance of this program: the fields of its own list
  */
 const entrySchema = z.object({
   id: text,
@@ -87,16 +87,16 @@ const entrySchema = z.object({
   capabilities: loose(z.record(z.string(), z.unknown())),
 });
 
-/** One entry of a list, as far as it is understood. */
+/** The known fields of a list's entry. */
 type Entry = z.output<typeof entrySchema>;
 
 /** A page of a provider's list. */
 export interface ModelPage {
-  /** Its entries by the provider's name of the model. */
+  /** The entries, by the provider's name of the model. */
   readonly models: ReadonlyMap<string, ModelFacts>;
-  /** How many entries it has. */
+  /** The number of entries. */
   readonly count: number;
-  /** What asks for the page after it; `undefined` when this is the last. */
+  /** The query of the next page; `undefined` on the last page. */
   readonly next: PageQuery | undefined;
 }
 
@@ -104,13 +104,13 @@ export interface ModelPage {
 export type PageQuery =
   | { readonly after_id: string }
   | { readonly pageToken: string }
-  /** The page after as many entries as were read by then. */
+  /** The next page starts after the entries that were read. */
   | { readonly offset: "read" };
 
-/** Each is looked at by itself, and there may be very many. */
+/** Entries are parsed one by one, because there may be very many. */
 const entriesSchema = z.custom<readonly unknown[]>(Array.isArray);
 
-/** A list is an array, or stands under one of two names. */
+/** A page is an array, or has one under `data` or `models`. */
 const pageSchema = z.union([
   entriesSchema.transform((data) => ({ data })),
   z.object({
@@ -124,11 +124,11 @@ const pageSchema = z.union([
 ]);
 
 /**
- * Reads a page of a provider's list of models, in the shape of any provider.
+ * Parses a page of a provider's list of models, in any provider's shape.
  *
- * @param wanted The provider's names of the models that matter. Nothing else of other entries is looked at: a list
- * may be as long as it likes.
- * @returns `undefined` when it is no such list.
+ * @param wanted The provider's names of the models to keep. The rest of other entries is not parsed, because a list may
+ * have any length.
+ * @returns `undefined` when the body is not such a list.
  */
 export function readModelPage(
   body: JsonValue,
@@ -146,14 +146,14 @@ export function readModelPage(
   return { models, count: page.data.length, next: nextOf(page) };
 }
 
-/** Google's name of a model is the end of the path at which it is told. */
+/** Returns the id of an entry. Google's name of a model is the end of its resource path. */
 function idOf({ id, slug, name }: JsonObject): string | undefined {
   if (typeof id === "string") return id;
   if (typeof slug === "string") return slug;
   return typeof name === "string" ? name.replace(/^models\//, "") : undefined;
 }
 
-/** A page, whichever of the shapes it has. */
+/** A page of any shape. */
 interface Page {
   readonly data: readonly unknown[];
   readonly has_more?: boolean | undefined;
@@ -171,10 +171,10 @@ function nextOf(
 }
 
 /**
- * What an entry says of its model.
+ * Returns the facts in an entry.
  *
  * @param id The provider's name of the model.
- * @param value The entry as it came.
+ * @param value The entry before parsing.
  */
 function factsOf(
   id: string,
@@ -185,7 +185,7 @@ function factsOf(
   const name = entry.display_name ?? entry.displayName ??
     (entry.id === undefined ? undefined : title.parse(entry.name));
   return {
-    // Who has no name for people repeats the id.
+    // Models without a name for people repeat the id.
     displayName: name === id ? undefined : name,
     createdMs: createdMsOf(entry),
     contextWindow: entry.context_length ?? entry.context_window ??
@@ -206,7 +206,7 @@ function factsOf(
   };
 }
 
-/** Milliseconds since 1970; the epoch itself means that the date is not known. */
+/** Returns the date in milliseconds since 1970. The epoch itself means that the date is unknown. */
 function createdMsOf({ created, created_at }: Entry): number | undefined {
   const createdMs = created_at === undefined
     ? (created ?? 0) * 1000
@@ -215,7 +215,7 @@ function createdMsOf({ created, created_at }: Entry): number | undefined {
   return isDate ? createdMs : undefined;
 }
 
-/** What lies beyond is no time in seconds. */
+/** The latest plausible date; a later one is not in seconds. */
 const MAX_DATE_MS = Date.UTC(2200, 0, 1);
 
 function inputOf(entry: Entry): InputFacts | undefined {
@@ -240,7 +240,7 @@ function inputOf(entry: Entry): InputFacts | undefined {
   const stated = Object.entries(kinds).filter(([, takes]) =>
     takes !== undefined
   );
-  // What is asked in a conversation takes text, which nobody says.
+  // Lists do not mention text, which every model in a conversation accepts.
   return stated.length === 0
     ? undefined
     : { text: true, ...Object.fromEntries(stated) };
@@ -271,14 +271,14 @@ function effortsOf(entry: Entry): readonly string[] | undefined {
   return efforts?.filter((effort) => EFFORT_REGEXP.test(effort));
 }
 
-/** Those that Anthropic's capability of that name says are supported. */
+/** Returns the levels that Anthropic's capability `effort` marks as supported. */
 function effortLevels({ capabilities }: Entry): string[] | undefined {
   const effort = capabilities?.effort;
   if (!isJsonObject(effort)) return undefined;
   return Object.keys(effort).filter((level) => isSupported(effort[level]));
 }
 
-/** Whether a capability is there, as Anthropic or as Mistral says it. */
+/** Returns true when a model has a capability, in Anthropic's or Mistral's form; `undefined` when unknown. */
 function supports({ capabilities }: Entry, name: string): boolean | undefined {
   const value = capabilities?.[name];
   if (typeof value === "boolean") return value;
@@ -291,7 +291,7 @@ function isSupported(value: unknown): boolean {
   return isJsonObject(value) && value.supported === true;
 }
 
-/** The gateway has no batches, whatever the provider has. */
+/** Capabilities that the gateway does not serve: it has no batches. */
 const NOT_SERVED: ReadonlySet<string> = new Set(["batch"]);
 
 function capabilitiesOf({ capabilities }: Entry): Capabilities | undefined {
@@ -306,10 +306,10 @@ function capabilitiesOf({ capabilities }: Entry): Capabilities | undefined {
 
 const CAPABILITY_REGEXP = /^[a-z][a-z0-9_]{0,63}$/;
 
-/** Capabilities have parts, and those have parts at most. */
+/** The deepest level that is copied; real capabilities have two levels of parts below them. */
 const MAX_CAPABILITY_DEPTH = 4;
 
-/** Truth values alone, so that nothing else of the provider's comes along. */
+/** Copies booleans only, so that no other data of the provider is passed on. */
 function capabilityTree(value: JsonObject, depth: number): Capabilities {
   const stated: Record<string, Capabilities[string]> = {};
   for (const [name, inner] of Object.entries(value)) {

@@ -16,53 +16,53 @@ import { secretsOf } from "../upstream/secrets.ts";
 import { type ModelPage, type PageQuery, readModelPage } from "./model_page.ts";
 import type { ModelFacts } from "./model_facts.ts";
 
-/** What a provider says of a connection's models, by the provider's names of them. */
+/** The facts about a connection's models, by the provider's names of the models. */
 export type ModelList = ReadonlyMap<string, ModelFacts>;
 
-/** What reading a list needs from outside. */
+/** The dependencies of a reading. */
 interface ReadListOptions {
   readonly fetch: Fetch;
   /** `<vendor_b>`, the prefix of the version header of Messages. */
   readonly messagesVendor: string;
-  /** Ends the reading. */
+  /** Cancels the reading. */
   readonly signal: AbortSignal;
 }
 
-/** Why there is no list, in words that hold nothing of the provider's. */
+/** The reason why there is no list, without any text of the provider. */
 export class NoModelList extends Error {
   override readonly name = "NoModelList";
 }
 
-/** A page that is longer is given up, in bytes. */
+/** The longest page that is read, in bytes. */
 const MAX_PAGE_BYTES = 1024 * 1024;
 
-/** A list has no more pages that are read. */
+/** The largest number of pages that are read. */
 const MAX_PAGES = 10;
 
 type Query = Readonly<Record<string, string>>;
 
-/** How a service's list is asked for. */
+/** The query for the list of some services. */
 const QUERY_BY_SERVICE: Readonly<Partial<Record<ServiceName, Query>>> = {
-  // Its entries are long: so many stay below MAX_PAGE_BYTES.
+  // Its entries are long; this many stay below MAX_PAGE_BYTES.
   openrouter: { limit: "200" },
-  // It lists nothing for a client that names no version.
+  // It sends an empty list unless the client names a version.
   codex: { client_version: "0.169.0" },
 };
 
 /**
- * How the lists of all other services are asked for where a protocol's lists have pages: Anthropic gives 20 entries a
- * page unless it is asked for more, and 1000 at most (https://platform.claude.com/docs/en/api/models/list).
+ * The query for the lists of other services, by protocol. Anthropic sends 20 entries per page by default and at most
+ * 1000 (https://platform.claude.com/docs/en/api/models/list).
  */
 const QUERY_BY_ENDPOINT: Readonly<Partial<Record<Endpoint, Query>>> = {
   messages: { limit: "1000" },
 };
 
 /**
- * Asks a connection's provider for its models, at each of the connection's base URLs until one has a list. Follows
- * no redirect, goes to no address that the provider names, and carries no credential but the connection's.
+ * Reads the models of a connection's provider from each of its base URLs, until one has a list. It follows no redirect,
+ * calls no URL from the provider, and sends no credential but the connection's.
  *
- * @returns What is said of the connection's own models.
- * @throws {NoModelList} When there is no such list, saying why the first base URL has none.
+ * @returns The facts about the connection's own models.
+ * @throws {NoModelList} When no base URL has a list; it names the reason at the first one.
  */
 export async function readModelList(
   connection: Connection,
@@ -82,7 +82,7 @@ export async function readModelList(
   throw failure ?? new NoModelList("the connection has no endpoint");
 }
 
-/** One for each base URL, the family's own first. */
+/** Returns one endpoint for each base URL, that of the family's protocol first. */
 function endpointsOf({ endpoints, family }: Connection): readonly Endpoint[] {
   const seen = new Set<string>();
   return [FAMILIES[family].protocol, ...ENDPOINTS].filter((endpoint) => {
@@ -96,7 +96,7 @@ function endpointsOf({ endpoints, family }: Connection): readonly Endpoint[] {
 interface ReadPages extends ReadListOptions {
   readonly connection: Connection;
   readonly endpoint: Endpoint;
-  /** Names of models by which the provider knows the connection's. */
+  /** The provider's names of the connection's models. */
   readonly wanted: ReadonlySet<string>;
 }
 
@@ -118,8 +118,8 @@ async function readPages(context: ReadPages): Promise<ModelList> {
 }
 
 /**
- * An entry goes to Codex as it came, and one that Codex cannot read costs it the whole catalog: those of other services
- * are none of Codex's, though they may look alike.
+ * Removes the Codex entries of other services, which may look alike. Codex receives entries unchanged, and one that it
+ * cannot parse invalidates its whole catalog.
  */
 function factsFrom({ connection }: ReadPages, facts: ModelFacts): ModelFacts {
   return connection.service === "codex"
@@ -146,32 +146,34 @@ async function readPage(
   query: Query,
 ): Promise<ModelPage> {
   const answer = await send(context, query);
-  const text = await reached(
+  const text = await resultOf(
     readText(answer, MAX_PAGE_BYTES),
     context.signal,
   );
   if (text === undefined) {
     throw new NoModelList("a page of the list is longer than 1 MiB");
   }
-  // Names come back to callers, and a provider may repeat the key in any of them.
+  // Names are sent to callers, and a provider may repeat the key in any of them.
   if (await holdsSecret(text, context.connection)) {
-    throw new NoModelList("the list holds the connection's key");
+    throw new NoModelList("the list contains the connection's key");
   }
   const body = parseLightJson(text);
   const page = body === undefined
     ? undefined
     : readModelPage(body, context.wanted);
-  if (page === undefined) throw new NoModelList("the answer is no list");
+  if (page === undefined) {
+    throw new NoModelList("the response is not a list of models");
+  }
   return page;
 }
 
-/** So much of a page is searched at once, in characters. */
+/** The length of a page that is searched at once, in characters. */
 const PART_LENGTH = 64 * 1024;
 
-/** What gives a key away is not as long, even where each of its characters is escaped. */
+/** The overlap of two parts, in characters: longer than the revealing text of a key with each character escaped. */
 const OVERLAP_LENGTH = 1024;
 
-/** To undo a page's escapes may take 100 ms for each megabyte: others have their turn between its parts. */
+/** Searches a page for the key, with pauses for other work: unescaping takes up to 100 ms per megabyte. */
 async function holdsSecret(
   text: string,
   connection: Connection,
@@ -201,7 +203,7 @@ async function send(
       ? CODECS[endpoint].requestHeaders(messagesVendor)
       : [],
   ]);
-  const answer = await reached(
+  const answer = await resultOf(
     fetch(url.href, {
       headers: upstreamHeaders(headers, connection),
       redirect: "manual",
@@ -211,11 +213,11 @@ async function send(
   );
   if (answer.ok) return answer;
   discard(answer);
-  throw new NoModelList(`the provider answers with ${answer.status}`);
+  throw new NoModelList(`the provider answered with status ${answer.status}`);
 }
 
-/** What comes of an exchange with the provider. */
-async function reached<Value>(
+/** Returns the result of an exchange with the provider, or throws the reason of its failure. */
+async function resultOf<Value>(
   exchange: Promise<Value>,
   signal: AbortSignal,
 ): Promise<Value> {
@@ -224,8 +226,8 @@ async function reached<Value>(
   } catch (cause) {
     throw new NoModelList(
       signal.aborted
-        ? "the provider does not tell them in time"
-        : "the provider cannot be reached",
+        ? "the provider did not answer in time"
+        : "the gateway cannot reach the provider",
       { cause },
     );
   }

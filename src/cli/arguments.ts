@@ -2,20 +2,20 @@ import { parseArgs } from "node:util";
 import { suggestion } from "../config/problems.ts";
 import type { CommandSpec, OptionSpec } from "./command.ts";
 
-/** What the arguments of a command say. */
+/** The parsed arguments of a command. */
 interface Arguments {
-  /** The values of the options that were given; the last one wins. */
+  /** The values of the given options; of a repeated option, the last one. */
   readonly values: ReadonlyMap<string, string>;
-  /** Which of the options without a value were given. */
+  /** The given options that take no value. */
   readonly flags: ReadonlySet<string>;
-  /** What is no option, in order; none where the command takes none. */
+  /** The arguments that are not options, in order; empty for a command without operands. */
   readonly operands: readonly string[];
 }
 
 /**
- * Reads the arguments of a command.
+ * Parses the arguments of a command.
  *
- * @returns What they say, or what is wrong with them: the first fault, with the option that may have been meant.
+ * @returns The arguments, or the first fault in them, with a suggestion for a misspelled option.
  */
 export function readArguments(
   { operands: takesOperands, options }: Pick<
@@ -40,9 +40,9 @@ export function readArguments(
   const operands: string[] = [];
   for (const token of tokens) {
     if (token.kind === "positional") {
-      // A stray word may be a secret, too.
+      // The error does not repeat the word: it may be a secret.
       if (takesOperands === undefined) {
-        return { fault: "it takes no argument but its options" };
+        return { fault: "it takes options only" };
       }
       operands.push(token.value);
     }
@@ -57,8 +57,8 @@ export function readArguments(
       flags.add(option.name);
       continue;
     }
-    const isLost = !inlineValue && value?.startsWith("-") === true;
-    const fault = isLost || value === undefined || value === ""
+    const isMissing = !inlineValue && value?.startsWith("-") === true;
+    const fault = isMissing || value === undefined || value === ""
       ? needsValue(option)
       : wrongChoice(option, value);
     if (fault !== undefined) return { fault };
@@ -67,11 +67,11 @@ export function readArguments(
   return { values, flags, operands };
 }
 
-/** What to say of an option that nobody knows. No more of it is repeated than looks like a name: it may be a secret. */
+/** Returns the fault of an unknown option. It repeats only what looks like a name: the rest may be a secret. */
 function unknownOption(rawName: string, options: readonly OptionSpec[]) {
   const [shown = ""] = /^-*[a-z-]*/i.exec(rawName) ?? [];
   const known = options.map(({ name }) => `--${name}`);
-  return `unknown option ${shown}${suggestion(shown, known)}`;
+  return `there is no option ${shown}${suggestion(shown, known)}`;
 }
 
 function takesValue({ value, choices }: OptionSpec): boolean {
@@ -80,7 +80,7 @@ function takesValue({ value, choices }: OptionSpec): boolean {
 
 function needsValue({ name, value, choices }: OptionSpec): string {
   return choices === undefined
-    ? `--${name} needs a value: ${value}`
+    ? `--${name} needs a value (${value})`
     : `--${name} must be ${choices.join(" or ")}`;
 }
 

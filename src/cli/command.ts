@@ -1,28 +1,30 @@
+import { endSentence } from "./text.ts";
+
 /** An option of a command. */
 export interface OptionSpec {
-  /** Without its hyphens. */
+  /** The name, without hyphens. */
   readonly name: string;
-  /** What its value is called in a usage line, such as `FILE`; absent for an option without one. */
+  /** The placeholder of its value in a usage line, such as `FILE`; absent for an option without a value. */
   readonly value?: string;
-  /** The only values that it takes. */
+  /** The accepted values; absent when any value is accepted. */
   readonly choices?: readonly string[];
-  /** What it does, in some words. */
+  /** Its effect, in a few words. */
   readonly summary: string;
 }
 
-/** What a command understands, for its arguments and its help alike. */
+/** The arguments and the help of a command. */
 export interface CommandSpec {
   readonly name: string;
-  /** Words that stand behind the name, such as `new NAME`. */
+  /** The placeholders after the name, such as `new NAME`. */
   readonly operands?: string;
-  /** Words that may stand there, for the completion of a shell. */
+  /** The words that a shell completes there. */
   readonly words?: readonly string[];
-  /** Whether names of files may stand there. */
+  /** True when file names may be given there. */
   readonly takesFiles?: boolean;
-  /** What it does, in one line. */
+  /** Its effect, in one line. */
   readonly summary: string;
   readonly options: readonly OptionSpec[];
-  /** What else its reader should know: paragraphs. */
+  /** Further paragraphs of its help. */
   readonly details?: readonly string[];
 }
 
@@ -30,14 +32,14 @@ export interface CommandSpec {
 export interface Command {
   readonly spec: CommandSpec;
   /**
-   * Runs it with the arguments behind its name.
+   * Runs the command with the arguments after its name.
    *
    * @returns The exit code.
    */
   run(args: readonly string[], io: CliIo): number | Promise<number>;
 }
 
-/** One line that tells how a command is written. */
+/** Returns the usage line of a command. */
 export function usageLine({ name, operands, options }: CommandSpec): string {
   const parts = options.map((option) => `[${optionWords(option)}]`);
   return ["model-gateway", name, operands, ...parts]
@@ -45,7 +47,7 @@ export function usageLine({ name, operands, options }: CommandSpec): string {
     .join(" ");
 }
 
-/** The help of one command: how it is written, what it does, and every option. */
+/** Returns the help of one command: its usage line, its effect and its options. */
 export function commandHelp(spec: CommandSpec): string {
   const { summary, options, details = [] } = spec;
   const rows = options.map((option) =>
@@ -67,8 +69,9 @@ function optionWords({ name, value, choices }: OptionSpec): string {
 }
 
 /**
- * Tells what is wrong with the arguments of a command, how it is written, and where its help is.
+ * Writes an error about the arguments of a command, its usage line and a pointer to its help.
  *
+ * @param fault The reason, as the end of a sentence.
  * @returns The exit code for bad usage.
  */
 export function badUsage(
@@ -77,14 +80,14 @@ export function badUsage(
   { writeError }: Pick<CliIo, "writeError">,
 ): number {
   writeError(
-    `${fault}\nusage: ${
-      usageLine(spec)
-    }\nmodel-gateway ${spec.name} --help tells more\n`,
+    `Cannot run ${spec.name}: ${endSentence(fault)}\n` +
+      `usage: ${usageLine(spec)}\n` +
+      `Run model-gateway ${spec.name} --help for more.\n`,
   );
   return EXIT.badUsage;
 }
 
-/** What a command reads and writes besides files. */
+/** The input and output of a command, besides files. */
 export interface CliIo {
   /** Writes to standard output. */
   readonly write: (text: string) => void;
@@ -93,5 +96,5 @@ export interface CliIo {
   readonly env: (name: string) => string | undefined;
 }
 
-/** What the process ends with (docs/design.md#command-line). */
+/** The exit codes of the process (docs/design.md#command-line). */
 export const EXIT = { good: 0, failed: 1, badUsage: 2 } as const;

@@ -2,39 +2,39 @@ import { shorten } from "../core/error.ts";
 import { isJsonObject, type JsonValue, parseJson } from "../core/json.ts";
 import { readText } from "../streams/byte_reader.ts";
 import type { OptionSpec } from "./command.ts";
-import { plainText } from "./text.ts";
+import { endSentence, plainText } from "./text.ts";
 
-/** What a gateway is asked with. */
-export interface AskTools {
+/** The means to send a request to a gateway. */
+export interface RequestTools {
   readonly fetch: typeof fetch;
-  /** A signal that aborts after this many milliseconds. */
+  /** Returns a signal that aborts after this many milliseconds. */
   readonly deadline: (ms: number) => AbortSignal;
 }
 
-/** What a gateway is asked. */
-interface AskOptions {
+/** A request to a gateway. */
+interface RequestOptions {
   readonly url: string;
-  /** Absent: the question goes without a token. */
+  /** Absent for a request without a token. */
   readonly token?: string | undefined;
-  /** Sent with POST; absent: GET. */
+  /** The body of a POST; absent for a GET. */
   readonly body?: unknown;
-  /** How long the answer may take; default: as long as a model may think about one sentence. */
+  /** The timeout of the response; the default leaves a model time to reason about one sentence. */
   readonly deadlineMs?: number;
 }
 
-/** What came back, whatever its status. */
-export interface Asked {
+/** A response of any status. */
+export interface GatewayResponse {
   readonly status: number;
   readonly type: string;
   readonly text: string;
-  /** The text as JSON, where it is that. */
+  /** The parsed text; `undefined` when it is not JSON. */
   readonly body: JsonValue | undefined;
 }
 
-/** There was no answer; the message is the end of a sentence. */
-export class NoAnswer extends Error {
-  override readonly name = "NoAnswer";
-  /** Whether something is there, with which no connection could be made. */
+/** The error of a request without a response; its message is the reason, as the end of a sentence. */
+export class NoResponse extends Error {
+  override readonly name = "NoResponse";
+  /** True when a server is there, but the connection to it failed. */
   readonly isThere: boolean;
 
   constructor(message: string, { isThere }: { readonly isThere: boolean }) {
@@ -44,20 +44,20 @@ export class NoAnswer extends Error {
 }
 
 /**
- * Many times what any gateway answers, in bytes: a list of 10,000 models has some 8 MB. Of what is longer, there is no
- * text: whatever answers there, it is no gateway.
+ * The longest response that is read, in bytes. A list of 10,000 models has some 8 MB, so a longer response does not
+ * come from a gateway; its text is left empty.
  */
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 
 /**
- * Asks a gateway. The token goes to that address alone: a redirect is not followed.
+ * Sends a request to a gateway. It follows no redirect, so that the token reaches this address only.
  *
- * @throws {NoAnswer}
+ * @throws {NoResponse} When no response comes.
  */
-export async function askGateway(
-  { url, token, body, deadlineMs = 120_000 }: AskOptions,
-  { fetch, deadline }: AskTools,
-): Promise<Asked> {
+export async function requestGateway(
+  { url, token, body, deadlineMs = 120_000 }: RequestOptions,
+  { fetch, deadline }: RequestTools,
+): Promise<GatewayResponse> {
   try {
     const answer = await fetch(url, {
       method: body === undefined ? "GET" : "POST",
@@ -75,52 +75,52 @@ export async function askGateway(
     };
   } catch (error) {
     if (error instanceof Error && error.name === "TimeoutError") {
-      const message = `there was no answer in ${deadlineMs / 1000} s`;
-      throw new NoAnswer(message, { isThere: false });
+      const message = `no response came within ${deadlineMs / 1000} s`;
+      throw new NoResponse(message, { isThere: false });
     }
     const fault = connectionFault(error);
-    throw new NoAnswer(
+    throw new NoResponse(
       fault ??
-        "nothing answers there, see whether the gateway runs and --url names it",
+        "nothing answers there. Check that the gateway runs and that --url names it",
       { isThere: fault !== undefined },
     );
   }
 }
 
-/** What was asked for could not be read; the message is one line for people, without the token. */
+/** The error of a failed read from a gateway; its message is one line for people, without the token. */
 export class GatewayUnread extends Error {
   override readonly name = "GatewayUnread";
-  /** Whether asking again later may help. */
+  /** True when a later request may succeed. */
   readonly isPassing: boolean;
 
   constructor(
-    { url }: AskOptions,
+    { url }: RequestOptions,
     { reason, isPassing }: {
       readonly reason: string;
       readonly isPassing: boolean;
     },
   ) {
-    super(`Cannot read ${url}: ${reason}`);
+    super(`Cannot read ${url}: ${endSentence(reason)}`);
     this.isPassing = isPassing;
   }
 }
 
 /**
- * Reads something from a gateway.
+ * Reads a JSON body from a gateway.
  *
- * @param isWanted Whether an answer with status 200 is that.
- * @throws {GatewayUnread} For everything else.
+ * @param isWanted Returns true for a body of the expected shape.
+ * @throws {GatewayUnread} For a status other than 200, and for another body.
  */
 export async function readGateway<Wanted>(
-  options: AskOptions,
-  tools: AskTools,
+  options: RequestOptions,
+  tools: RequestTools,
   isWanted: (body: unknown) => body is Wanted,
 ): Promise<Wanted> {
-  const answer = await askGateway(options, tools).catch((error) => {
-    if (!(error instanceof NoAnswer)) throw error;
+  const answer = await requestGateway(options, tools).catch((error) => {
+    if (!(error instanceof NoResponse)) throw error;
     const { isThere, message } = error;
     throw new GatewayUnread(options, {
-      reason: isThere ? `something is there, but ${message}` : message,
+      reason: isThere ? `a server is there, but ${message}` : message,
       isPassing: !isThere,
     });
   });
@@ -132,28 +132,28 @@ export async function readGateway<Wanted>(
   });
 }
 
-function refusal(answer: Asked): string {
+function refusal(answer: GatewayResponse): string {
   const { status } = answer;
   const message = errorMessage(answer);
   if (message === undefined || status < 400) return notGateway(answer);
   switch (status) {
     case 401:
-      return "the gateway does not know the token, or it has expired: ask the administrator for a new one";
+      return "the token is unknown or has expired. Ask the administrator for a new one";
     case 504:
-      return "the providers took longer than the gateway waits, ask again in a moment: what was read is kept";
+      return "the providers took longer than the gateway waits. Try again in a moment: the gateway keeps the quotas it has read";
     default:
-      return `HTTP ${status}, ${message}`;
+      return `the gateway responded with HTTP ${status}. ${message}`;
   }
 }
 
-/** What to say of an answer that no gateway gives. */
-export function notGateway({ status }: Asked): string {
+/** Returns the reason for a response that no gateway sends, as the end of a sentence. */
+export function notGateway({ status }: GatewayResponse): string {
   return status >= 502 && status <= 504
-    ? `HTTP ${status}: a proxy answers there, but not the gateway behind it; tell the administrator`
-    : `what answers there is no Model Gateway (HTTP ${status}), see whether --url names one`;
+    ? `a proxy answers there (HTTP ${status}), but not the gateway behind it. Contact the administrator`
+    : `the server there is not a Model Gateway (HTTP ${status}). Check that --url names one`;
 }
 
-/** The date is what every Messages route wants; others take no notice of it. */
+/** Returns the headers of a request. Messages routes require the version; other routes ignore it. */
 function headersFor(
   token: string | undefined,
   body: unknown,
@@ -170,8 +170,8 @@ function headersFor(
 
 const MAX_MESSAGE_CHARACTERS = 300;
 
-/** What the gateway's error object says, fit for one line; `undefined` where the answer holds none. */
-export function errorMessage({ body }: Asked): string | undefined {
+/** Returns the message of the gateway's error, safe for one line; `undefined` when the body holds no error. */
+export function errorMessage({ body }: GatewayResponse): string | undefined {
   const error = isJsonObject(body) ? body.error : undefined;
   const message = isJsonObject(error) ? error.message : undefined;
   return typeof message === "string"
@@ -179,26 +179,26 @@ export function errorMessage({ body }: Asked): string | undefined {
     : undefined;
 }
 
-/** What a platform says of a request that got no answer, and what that means; the first match wins. */
+/** The platform's errors for requests without a response, and their meanings; the first match wins. */
 const FAULTS: readonly (readonly [pattern: RegExp, fault: string])[] = [
   [/peer certificate.*expired/i, "its certificate has expired"],
   [/peer certificate.*name/i, "its certificate is for another name"],
   [
     /peer certificate/i,
-    "its certificate is not trusted here: name the PEM file of its authority in DENO_CERT",
+    "its certificate is not trusted here. Set DENO_CERT to the PEM file of its authority",
   ],
   [
     /InvalidContentType/,
-    "it speaks no TLS there: write http:// in place of https://",
+    "it does not use TLS. Write http:// instead of https://",
   ],
   [
     /invalid HTTP version/i,
-    "it speaks no HTTP there, or with TLS alone: try https:// in place of http://",
+    "it does not speak HTTP, or only over TLS. Try https:// instead of http://",
   ],
 ];
 
 /**
- * Why something that is there gave no answer, as the end of a sentence; `undefined` where nothing may be
+ * Returns the reason why a server sent no response, as the end of a sentence; `undefined` when no server may be
  * there.
  */
 export function connectionFault(error: unknown): string | undefined {
@@ -206,30 +206,30 @@ export function connectionFault(error: unknown): string | undefined {
   return FAULTS.find(([pattern]) => pattern.test(message))?.[1];
 }
 
-/** The first line of what an error says, of its first cause where it has one: the rest only wraps it. */
+/** Returns the first line of the message of the innermost cause: the outer errors only wrap it. */
 export function innermostMessage(error: unknown): string {
   if (!(error instanceof Error)) return "unknown error";
   if (error.cause instanceof Error) return innermostMessage(error.cause);
   return error.message.split("\n")[0] ?? "";
 }
 
-/** Where a gateway on this machine is, unless it is told otherwise. */
+/** The default address of a gateway on this machine. */
 export const DEFAULT_URL = "http://127.0.0.1:8787";
 
 /** A gateway and a token for it. */
 export interface GatewayAddress {
-  /** What `/v1` comes after, such as `http://127.0.0.1:8787`. */
+  /** The part of the URL before `/v1`, such as `http://127.0.0.1:8787`. */
   readonly base: string;
-  /** Empty where none is given. */
+  /** Empty when none is given. */
   readonly token: string;
 }
 
 /**
- * Reads the gateway and the token that a command shall use: an option wins over its environment variable.
+ * Reads the address of the gateway and the token for a command. An option wins over its environment variable.
  *
- * @param values Of the options `url` and `token`.
- * @param env Of the environment: `MODEL_GATEWAY_URL` and `MODEL_GATEWAY_TOKEN`.
- * @returns The address, or what is wrong with it, without the token.
+ * @param values The values of the options `url` and `token`.
+ * @param env Reads `MODEL_GATEWAY_URL` and `MODEL_GATEWAY_TOKEN` from the environment.
+ * @returns The address, or its fault, without the token.
  */
 export function readGatewayAddress(
   values: ReadonlyMap<string, string>,
@@ -244,17 +244,17 @@ export function readGatewayAddress(
 }
 
 const BAD_URL =
-  "--url must be the address of a gateway, such as http://127.0.0.1:8787";
+  "--url must be the address of a gateway (for example http://127.0.0.1:8787)";
 
-/** Nothing else can stand in a header. */
+/** A header can hold no other characters. */
 const BAD_TOKEN =
-  "the token must be one word of plain letters, digits and signs";
+  "the token must consist of printable ASCII characters without spaces";
 
-/** Why a command that needs a token does nothing. */
+/** The fault of a command that needs a token and has none. */
 export const NO_TOKEN =
-  "there is no token: set MODEL_GATEWAY_TOKEN, or use --token";
+  "there is no token. Set MODEL_GATEWAY_TOKEN or use --token";
 
-/** Clients are set up with the address, with `/v1` or with `/api/v1`: each will do here, also the list of limits. */
+/** Returns the base of an address: clients use it with or without `/v1` or `/api/v1`, and `limits` has its own path. */
 function gatewayBase(text: string): string | undefined {
   const url = URL.parse(text);
   if (url === null || !/^https?:$/.test(url.protocol)) return undefined;
@@ -265,17 +265,18 @@ function gatewayBase(text: string): string | undefined {
   return url.origin + path.replace(/\/v1$/, "");
 }
 
-/** The options that say where a gateway is and who asks it. */
+/** The options for the address of a gateway and the caller's token. */
 export const ADDRESS_OPTIONS: readonly OptionSpec[] = [
   {
     name: "url",
     value: "URL",
-    summary: "the gateway; else MODEL_GATEWAY_URL, else http://127.0.0.1:8787",
+    summary:
+      "the gateway; default MODEL_GATEWAY_URL, then http://127.0.0.1:8787",
   },
   {
     name: "token",
     value: "TOKEN",
     summary:
-      "else MODEL_GATEWAY_TOKEN, which other users of the machine do not see",
+      "the token; default MODEL_GATEWAY_TOKEN, which hides it from other users",
   },
 ];

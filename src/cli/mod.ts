@@ -7,6 +7,7 @@ import {
   EXIT,
   usageLine,
 } from "./command.ts";
+import { endSentence } from "./text.ts";
 import { CHECK, runCheck } from "./commands/check.ts";
 import { DEMO, runDemo } from "./commands/demo.ts";
 import { DEV, runDev } from "./commands/dev.ts";
@@ -70,10 +71,10 @@ export const COMMANDS: readonly Command[] = [
 ];
 
 /**
- * Runs the program as its command line says (docs/design.md#command-line).
+ * Runs the command that the arguments name (docs/design.md#command-line).
  *
  * @param args The arguments without the program's name.
- * @returns The exit code: 0 good, 1 a failure at run time, 2 bad usage or bad configuration.
+ * @returns The exit code: 0 for success, 1 for a failure at run time, 2 for bad usage or a bad configuration.
  */
 export async function runCli(
   args: readonly string[],
@@ -98,7 +99,7 @@ function isHelp(argument: string): boolean {
   return argument === "--help" || argument === "-h";
 }
 
-/** The help of one command, or of the program where none is named. */
+/** Prints the help of one command, or of the program when `name` is undefined. */
 function printHelp(name: string | undefined, io: CliIo): number {
   if (name === undefined) {
     io.write(programHelp());
@@ -112,7 +113,8 @@ function printHelp(name: string | undefined, io: CliIo): number {
 
 function refuseUnknown(name: string, io: CliIo): number {
   const hint = suggestion(name, COMMANDS.map(({ spec }) => spec.name));
-  io.writeError(`unknown command ${name}${hint}\n${programHelp()}`);
+  const reason = endSentence(`there is no command ${name}${hint}`);
+  io.writeError(`Cannot start: ${reason}\n${programHelp()}`);
   return EXIT.badUsage;
 }
 
@@ -123,23 +125,23 @@ function programHelp(): string {
   return `usage:\n${commands}
   model-gateway COMMAND --help | --help | --version
 
-The file is --config, else MODEL_GATEWAY_CONFIG, else ./gateway.yaml.
+The configuration file is --config, else MODEL_GATEWAY_CONFIG, else ./gateway.yaml.
 `;
 }
 
-/** What a terminal that does not know its width is taken for. */
+/** The assumed width of a terminal that does not report one. */
 const USUAL_COLUMNS = 80;
 
-/** How many characters a line of the terminal holds; undefined when standard output is none. */
+/** Returns the width of the terminal in characters; undefined when standard output is not a terminal. */
 function terminalColumns(): number | undefined {
   if (!Deno.stdout.isTerminal()) return undefined;
   return Deno.consoleSize().columns || USUAL_COLUMNS;
 }
 
-/** What `deno task compile` writes and embeds. */
+/** The build facts that `deno task compile` writes and embeds. */
 const BUILD_URL = new URL("../../dist/build.json", import.meta.url);
 
-/** What `--version` prints: the version, the commit, and what runs it, a line each. */
+/** Returns the output of `--version`: one line each for the version, the commit, Deno and V8. */
 export async function versionText(): Promise<string> {
   return [
     `model-gateway ${VERSION}`,
@@ -150,14 +152,14 @@ export async function versionText(): Promise<string> {
   ].join("\n");
 }
 
-/** Only an executable knows its commit: a source may differ from whatever was compiled last. */
+/** Returns the commit of an executable. Sources may differ from the last build, so they have none. */
 async function commit(): Promise<string> {
   if (!Deno.build.standalone) return "unknown: run from the source";
   const text = await Deno.readTextFile(BUILD_URL).catch(() => "null");
   return readCommit(text) ?? "unknown: compiled without the source's history";
 }
 
-/** The commit that the text of `dist/build.json` names, if any. */
+/** Returns the commit in the text of `dist/build.json`, if any. */
 export function readCommit(text: string): string | undefined {
   const build: unknown = JSON.parse(text);
   return typeof build === "object" && build !== null && "commit" in build &&

@@ -1,12 +1,12 @@
 import { stripVTControlCharacters } from "node:util";
 
-/** Puts a text into a colour or a weight. */
+/** Adds a colour or a weight to a text. */
 export type Paint = (style: Style, text: string) => string;
 
-/** What a text may look like. */
+/** A colour or weight of text. */
 export type Style = keyof typeof CODES;
 
-/** Of ECMA-48, "Select Graphic Rendition". */
+/** The codes of ECMA-48, "Select Graphic Rendition". */
 const CODES = {
   bold: 1,
   dim: 2,
@@ -16,19 +16,17 @@ const CODES = {
   magenta: 35,
 } as const;
 
-/** A terminal with colours. */
+/** Paints text for a terminal with colours. */
 export function inColour(style: Style, text: string): string {
   return text === "" ? "" : `\x1b[${CODES[style]}m${text}\x1b[0m`;
 }
 
-/** Anything else. */
+/** Returns text unchanged, for all other outputs. */
 export function withoutColour(_style: Style, text: string): string {
   return text;
 }
 
-/**
- * Whether to write in colours: to a terminal that has them, unless `NO_COLOR` is set (https://no-color.org).
- */
+/** Returns true for a terminal with colours, unless `NO_COLOR` is set (https://no-color.org). */
 export function hasColours(
   isTerminal: boolean,
   env: (name: string) => string | undefined,
@@ -37,11 +35,11 @@ export function hasColours(
 }
 
 /**
- * Breaks a line between its words, so that a terminal does not break it within one. A word that is longer
- * than a line stays whole.
+ * Wraps a line between words, so that a terminal does not break it within a word. A word longer than a line stays
+ * whole.
  *
- * @param columns How many characters fit into a line; colours take none.
- * @returns The line as it is where it fits; else lines that keep its indentation.
+ * @param columns The width of a line, in characters; colour codes count as none.
+ * @returns The line itself when it fits; else several lines with its indentation.
  */
 export function wrapWords(line: string, columns: number): readonly string[] {
   if (widthOf(line) <= columns) return [line];
@@ -62,9 +60,14 @@ function widthOf(text: string): number {
 }
 
 /**
- * A text from elsewhere, fit for one line of a terminal: without control characters, which could move the
- * cursor, and without marks that turn the direction of writing.
+ * Makes a foreign text safe for one line of a terminal. It removes control characters, which could move the cursor,
+ * and marks that change the direction of writing.
  */
 export function plainText(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, " ").trim();
+}
+
+/** Adds the period of a sentence where it has no end yet. */
+export function endSentence(text: string): string {
+  return /[.?!]$/.test(text) ? text : `${text}.`;
 }

@@ -1,15 +1,14 @@
 import { isNonEmpty } from "../core/collections.ts";
 import type { Caller, Config, Deployment } from "./config.ts";
 
-/** The ways to serve one model, in the file's order. */
+/** The deployments of one model, in the file's order. */
 export type Deployments = readonly [Deployment, ...Deployment[]];
 
 /**
- * The ways to serve a model to a caller: enabled connections that are assigned to the caller and have the
- * model, if the caller may use it.
+ * Returns the deployments of a model that a caller may use: those of the enabled connections assigned to the caller.
  *
- * @param model Its id, or an alias: who may use the model may use every name of it.
- * @returns `undefined` when there is none, for whatever reason.
+ * @param model Its id or an alias. A caller who may use the model may use each of its names.
+ * @returns `undefined` when there is none.
  */
 export function deploymentsFor(
   model: string,
@@ -28,7 +27,7 @@ export function deploymentsFor(
   return isNonEmpty(deployments) ? deployments : undefined;
 }
 
-/** The models that a caller may ask for, by id, in the file's order, each with the ways to serve it. */
+/** Returns the models that a caller may request, by id and in the file's order, each with its deployments. */
 export function assignedModels(
   caller: Caller,
   config: Config,
@@ -40,7 +39,7 @@ export function assignedModels(
   return models;
 }
 
-/** What a list of models shows to a caller: ids and aliases, each with the ways to serve it. */
+/** Returns the entries of a caller's list of models: ids and aliases, each with its deployments. */
 export function listedModels(
   caller: Caller,
   config: Config,

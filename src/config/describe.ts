@@ -18,15 +18,15 @@ import {
   type Rate,
 } from "./usage_limits.ts";
 
-/** So much of a token's hash tells it from others. */
+/** This many digits of a token's hash distinguish it from others. */
 const SHOWN_DIGITS = 12;
 
-/** How many names a list shows; what is beyond is counted. */
+/** The most names that a list shows. The rest are counted. */
 const SHOWN_NAMES = 50;
 
 /**
- * What a configuration resolves to, as YAML for people. It holds no secret: of keys, of headers and of
- * forced body fields it shows that they are set, not their values, and of a quota URL no query.
+ * Returns the resolved configuration as YAML for people. It holds no secret: keys, headers and forced body fields are
+ * named without their values, and a quota URL has no query.
  */
 export function describeConfig(config: Config): string {
   const { server, limits } = config;
@@ -95,7 +95,7 @@ function describeConnection(connection: Connection): Record<string, unknown> {
   };
 }
 
-/** The deadlines of an exchange with a provider; the caller's body arrives before there is one. */
+/** Returns the deadlines of a request to a provider. The deadline for the caller's body is not one of them. */
 function describeTimeouts(timeouts: Timeouts): Record<string, string> {
   return {
     connect: describeDeadline(timeouts.connectMs),
@@ -115,7 +115,7 @@ function describeModel(model: ConnectionModel): string {
     phrase("a context of", model.contextWindow, "tokens"),
     phrase("at most", model.maxOutputTokens, "output tokens"),
     phrase("takes", input),
-    phrase("reasons", efforts?.length === 0 ? "not at all" : efforts),
+    efforts?.length === 0 ? "does not reason" : phrase("reasons", efforts),
     phrase("falls back to", fallbacks),
     model.quotaRouting ? "routed by quota" : undefined,
     model.price && describePrice(model.price),
@@ -123,7 +123,7 @@ function describeModel(model: ConnectionModel): string {
   return facts.length === 0 ? id : `${id} (${facts.join("; ")})`;
 }
 
-/** A value among its words; `undefined` where there is none. */
+/** Returns a value with the texts around it, or `undefined` when the value is empty. */
 function phrase(
   before: string,
   value: string | number | readonly string[] | undefined,
@@ -145,8 +145,10 @@ function describeQuota(quota: QuotaConfig | undefined): unknown {
     plan: quota.plan,
     organization: quota.organization ?? "none",
     project: quota.project ?? "none",
-    url: url === undefined ? "of the kind" : url.origin + url.pathname,
-    key: quota.key === undefined ? "of the connection" : "set",
+    url: url === undefined
+      ? "the default of the kind"
+      : url.origin + url.pathname,
+    key: quota.key === undefined ? "the key of the connection" : "set",
     ...(quota.json === undefined ? {} : describeJsonQuota(quota.json)),
   };
 }
@@ -194,7 +196,7 @@ function describeBytes(bytes: number): string {
   return Number.isInteger(mib) ? `${mib} MiB` : `${bytes} bytes`;
 }
 
-/** How the hashes of the tokens begin that let a caller in. */
+/** Returns the first digits of the hashes of a caller's tokens. */
 function describeDigests(
   caller: Caller,
   { callers }: Config,
@@ -213,7 +215,7 @@ function describeDeadline(ms: number): string {
   return ms === 0 ? "none" : `${ms} ms`;
 }
 
-/** What a token may use, a line for each limit; those of its group say so. */
+/** Returns a line for each limit of a token and of its group. */
 function describeLimits(
   { limits, group }: Pick<Caller, "limits" | "group">,
 ): readonly string[] | string {
@@ -226,7 +228,7 @@ function describeLimits(
   return lines.length === 0 ? "none" : lines;
 }
 
-/** What a model costs, in words. */
+/** Returns the price of a model in words. */
 function describePrice({ rates, ...prices }: Price): string {
   return [
     `USD per million: ${describePrices(prices)}`,

@@ -7,21 +7,21 @@ import {
   textAt,
 } from "./problems.ts";
 
-/** By which names a connection and its models are referred to. */
+/** The names that refer to a connection and its models. */
 export interface DirectoryEntry {
   readonly path: Path;
   readonly name: string | undefined;
-  /** Own or made from the name. */
+  /** Configured, or made from the name. */
   readonly id: string | undefined;
   readonly hasOwnId: boolean;
   readonly modelIds: ReadonlySet<string>;
-  /** Which of these models each alias names. */
+  /** The id of the model that each alias names. */
   readonly idByAlias: ReadonlyMap<string, string>;
 }
 
 /**
- * Lists the connections of a file with everything that references may name. Entries with problems
- * are in it as far as they can be read, so that one mistake makes no further ones appear.
+ * Lists the connections of a file with the names that references may use. A connection with problems is listed as far
+ * as it can be read, so that one mistake causes no further problems.
  */
 export async function readDirectory(
   tree: unknown,
@@ -45,7 +45,7 @@ export async function readDirectory(
   );
 }
 
-/** Which model each alias of a file names; where two claim it, the first. */
+/** Returns the model id of each alias of a file. When two models have the same alias, the first one wins. */
 export function aliasesIn(
   directory: readonly DirectoryEntry[],
 ): ReadonlyMap<string, string> {
@@ -53,7 +53,7 @@ export function aliasesIn(
   return new Map(entries.reverse());
 }
 
-/** The name of what may stand as a bare text or as a mapping with an id. */
+/** Returns the name in a value that is a text, or a mapping with an `id`. */
 function idOf(value: unknown): string | undefined {
   return typeof value === "string" ? value : textAt(value, "id");
 }
@@ -67,7 +67,7 @@ function aliasesOf(model: unknown): readonly (readonly [string, string])[] {
   });
 }
 
-/** Reports connections with one name, with one id, or with a name that is the id of another. */
+/** Reports connections with the same name or id, or with a name that is the id of another. */
 export function reportAmbiguousNames(
   directory: readonly DirectoryEntry[],
   findings: Findings,
@@ -75,19 +75,19 @@ export function reportAmbiguousNames(
   const byName = new Map<string, DirectoryEntry>();
   const byId = new Map<string, DirectoryEntry>();
   for (const entry of directory) {
-    const namesake = byName.get(entry.name ?? "");
-    const twin = byId.get(entry.id ?? "");
-    if (namesake !== undefined) {
+    const sameName = byName.get(entry.name ?? "");
+    const sameId = byId.get(entry.id ?? "");
+    if (sameName !== undefined) {
       findings.problem(
         [...entry.path, "name"],
-        `is also the name of ${formatPath(namesake.path)}; names must differ`,
+        `is also the name of ${formatPath(sameName.path)}. Names must differ.`,
       );
-    } else if (twin !== undefined) {
-      const place = entry.hasOwnId ? entry.path : twin.path;
-      const other = entry.hasOwnId ? twin.path : entry.path;
+    } else if (sameId !== undefined) {
+      const place = entry.hasOwnId ? entry.path : sameId.path;
+      const other = entry.hasOwnId ? sameId.path : entry.path;
       findings.problem(
         [...place, "id"],
-        `is also the id of ${formatPath(other)}; ids must differ`,
+        `is also the id of ${formatPath(other)}. Ids must differ.`,
       );
     }
     if (entry.name !== undefined) byName.set(entry.name, entry);
@@ -98,16 +98,18 @@ export function reportAmbiguousNames(
     if (other !== undefined && other !== entry) {
       findings.problem(
         [...entry.path, "name"],
-        `is the id of ${formatPath(other.path)}; references would be ambiguous`,
+        `is the id of ${
+          formatPath(other.path)
+        }, so that references would be ambiguous.`,
       );
     }
   }
 }
 
-/** Under which names become ids (RFC 9562, section 5.5); made for this program. */
+/** The UUID namespace of connection names (RFC 9562, section 5.5), made for this program. */
 const ID_NAMESPACE = "ab7c63bb-b5c4-4b72-94ed-987782655fdf";
 
-/** The id of a connection in lower case: its own, else the UUIDv5 of its name. */
+/** Returns the id of a connection in lower case: the configured one, or the UUIDv5 of its name. */
 export async function connectionId(
   { id, name }: { readonly id?: string | undefined; readonly name: string },
 ): Promise<string> {

@@ -1,8 +1,8 @@
 import type { Findings, Path } from "./problems.ts";
 
 /**
- * Reads a text file that the configuration names; a relative path is relative to the configuration
- * file. Rejects when it cannot be read.
+ * Reads a text file that the configuration names. A relative path is relative to the configuration file. Rejects when
+ * the file cannot be read.
  */
 export type ReadFile = (path: string) => Promise<string>;
 
@@ -16,10 +16,10 @@ const REASON_BY_ERROR: Readonly<Record<string, string>> = {
 };
 
 /**
- * Reads a file named in the configuration.
+ * Reads a file that the configuration names.
  *
- * @param options.place Where the file's path stands in the configuration.
- * @returns The text, or `undefined` after reporting why there is none.
+ * @param options.place The location of the path in the configuration.
+ * @returns The text, or `undefined` after reporting the reason.
  */
 export async function readNamedFile(
   path: string,
@@ -32,29 +32,29 @@ export async function readNamedFile(
   try {
     return await readFile(path);
   } catch (error) {
-    findings.problem(place, `names a file that ${readFault(error)}`);
+    findings.problem(place, `names a file that ${readFault(error)}.`);
     return undefined;
   }
 }
 
-/** Why a file cannot be read, as the end of a sentence about it. */
+/** Returns the reason why a file cannot be read, as the end of a sentence. */
 export function readFault(error: unknown): string {
   const name = error instanceof Error ? error.name : "";
   return REASON_BY_ERROR[name] ?? "cannot be read";
 }
 
-/** Gives the value of an environment variable, `undefined` when it is unset. */
+/** Returns the value of an environment variable, or `undefined` when it is unset. */
 export type Environment = (name: string) => string | undefined;
 
 const REFERENCE_REGEXP = /\$\$\{|\$\{([^}]*)\}?/g;
 const VARIABLE_REGEXP = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
 /**
- * Replaces every `${NAME}` in `text` by the environment variable of that name; `$${` stands for the
- * characters `${`. What a variable holds is not searched again.
+ * Replaces every `${NAME}` in `text` by the environment variable of that name. `$${` yields the characters `${`. The
+ * value of a variable is not expanded again.
  *
- * @param report Called with what is wrong: a reference that is no name, or a variable that is unset or
- * empty. The reference then stays as it is.
+ * @param report Receives each problem: a reference that is no name, or a variable that is unset or empty. Such a
+ * reference is not replaced.
  */
 export function expandVariables(
   text: string,
@@ -68,14 +68,14 @@ export function expandVariables(
     if (reference === "$${") return "${";
     if (!reference.endsWith("}") || !VARIABLE_REGEXP.test(name)) {
       report(
-        "holds a ${ that names no environment variable; write ${NAME}, or $${ for the characters themselves",
+        "holds a ${ that names no environment variable. Write ${NAME}, or $${ for the characters themselves.",
       );
       return reference;
     }
     const value = env(name);
     if (value !== undefined && value !== "") return value;
     const state = value === undefined ? "is not set" : "is empty";
-    report(`needs the environment variable ${name}, which ${state}`);
+    report(`needs the environment variable ${name}, which ${state}.`);
     return reference;
   });
 }

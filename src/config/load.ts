@@ -16,7 +16,7 @@ import {
 } from "./problems.ts";
 import { resolve } from "./resolve/resolve_config.ts";
 
-/** What a configuration takes from outside its text. */
+/** The inputs of a configuration other than its text. */
 export interface LoadContext {
   readonly env: Environment;
   readonly readFile: ReadFile;
@@ -24,7 +24,7 @@ export interface LoadContext {
   readonly nowMs: number;
 }
 
-/** A configuration, or everything that is wrong with it. */
+/** A configuration, or all of its problems. */
 export type LoadResult =
   | { readonly config: Config; readonly warnings: readonly Problem[] }
   | { readonly problems: readonly Problem[] };
@@ -32,23 +32,23 @@ export type LoadResult =
 const MAX_CHARACTERS = 16 * 1024 * 1024;
 
 /**
- * Makes a configuration of the text of a `gateway.yaml` (docs/configuration.md), deeply frozen.
+ * Parses the text of a `gateway.yaml` (docs/configuration.md) into a deeply frozen configuration.
  *
- * Never rejects because of the text: whatever is wrong comes back as problems, all of them at once.
+ * Never rejects because of the text. It returns all problems at once.
  */
 export async function loadConfig(
   text: string,
   context: LoadContext,
 ): Promise<LoadResult> {
   if (text.length > MAX_CHARACTERS) {
-    const message = `is longer than ${MAX_CHARACTERS} characters`;
+    const message = `is longer than ${MAX_CHARACTERS} characters.`;
     return { problems: [{ path: "", message }] };
   }
   const yaml = readYaml(text);
   if ("problem" in yaml) return { problems: [yaml.problem] };
-  const outermost = outermostFault(yaml.value);
-  if (outermost !== undefined) {
-    return { problems: [{ path: "", message: outermost }] };
+  const rootMessage = rootProblem(yaml.value);
+  if (rootMessage !== undefined) {
+    return { problems: [{ path: "", message: rootMessage }] };
   }
   const findings = createFindings();
   const copied = copyTree(
@@ -72,57 +72,58 @@ export async function loadConfig(
   return { config: deepFreeze(config), warnings };
 }
 
-function outermostFault(value: unknown): string | undefined {
+function rootProblem(value: unknown): string | undefined {
   if (value === null || value === undefined) {
-    return "is empty; it needs at least `connections` and `tokens`";
+    return "is empty. It needs at least `connections` and `tokens`.";
   }
   if (typeof value === "object" && !Array.isArray(value)) return undefined;
   const word = Array.isArray(value) ? "a list" : "a single value";
-  return `must be a mapping with \`connections\` and \`tokens\`, not ${word}`;
+  return `must be a mapping with \`connections\` and \`tokens\`, not ${word}.`;
 }
 
 /** A whole text such as `$NAME` or `$(NAME)`. */
 const WHOLE_REGEXP =
   /^\$(?:[A-Za-z_][A-Za-z0-9_]*|\([A-Za-z_][A-Za-z0-9_]*\))$/;
 
-/** The same within a text, in the letters in which variables are written mostly. */
+/** The same within a longer text, and only in upper case, as most variables are. */
 const WITHIN_REGEXP =
   /(?<![\w$])\$(?:[A-Z_][A-Z0-9_]*(?![a-z])|\([A-Z_][A-Z0-9_]*\))/;
 
-const MEANT = "only ${NAME} is replaced by an environment variable";
+const ONLY_BRACES = "Only ${NAME} is replaced by an environment variable.";
 
 /**
- * Reports a text that seems to name an environment variable without its braces and would go to a provider
- * as it is written. Below `force`, where a text may be anything, and within longer texts it is a warning.
+ * Reports a text that seems to name an environment variable without braces, which would reach a provider unexpanded. It
+ * is a warning within longer texts, and below `force`, where any text is valid.
  */
 function reportBareVariable(
   text: string,
   { path, findings }: { readonly path: Path; readonly findings: Findings },
 ): void {
   if (WHOLE_REGEXP.test(text)) {
-    const message = `is the name of a variable without braces; ${MEANT}`;
+    const message = `is the name of a variable without braces. ${ONLY_BRACES}`;
     if (path[2] === "force") findings.warn(path, message);
     else findings.problem(path, message);
   } else if (WITHIN_REGEXP.test(text)) {
-    const message = `holds the name of a variable without braces; ${MEANT}`;
+    const message =
+      `holds the name of a variable without braces. ${ONLY_BRACES}`;
     findings.warn(path, message);
   }
 }
 
-/** A copied tree, or why it cannot be copied. */
+/** A copied tree, or the problem that prevents the copy. */
 type TreeResult = { readonly value: unknown } | {
   readonly problem: Problem;
 };
 
-/** More than any honest file needs; aliases of aliases reach it within a few lines. */
+/** More than any real file needs. Nested aliases can exceed it within a few lines. */
 const MAX_NODES = 1_000_000;
 const MAX_DEPTH = 32;
 
 /**
- * Copies what YAML gave, with every text replaced by what `mapText` makes of it.
+ * Copies the parsed YAML and passes every text through `mapText`.
  *
- * Aliases make one node stand in many places, even inside itself; the copy is bounded, so that a few
- * lines of aliases cannot fill the memory.
+ * An alias may repeat a node many times, even inside itself. The limit on nodes keeps a few lines of aliases from
+ * filling the memory.
  */
 export function copyTree(
   tree: unknown,
@@ -133,20 +134,20 @@ export function copyTree(
     if (typeof node === "string") return mapText(node, path);
     if (typeof node !== "object" || node === null) return node;
     if (path.length > MAX_DEPTH) {
-      throw new TreeError(path, "is nested too deeply for a configuration");
+      throw new TreeError(path, "is nested too deeply for a configuration.");
     }
     const entries = Object.entries(node);
     nodes += entries.length;
     if (nodes > MAX_NODES) {
       const message =
-        `holds more than ${MAX_NODES} values; are aliases to blame?`;
+        `holds more than ${MAX_NODES} values. Aliases may repeat them.`;
       throw new TreeError([], message);
     }
     if (Array.isArray(node)) {
       return node.map((item, index) => copy(item, [...path, index]));
     }
     if (Object.hasOwn(node, "__proto__")) {
-      throw new TreeError([...path, "__proto__"], "is not a known key here");
+      throw new TreeError([...path, "__proto__"], "is not a known key.");
     }
     return Object.fromEntries(
       entries.map(([key, value]) => [key, copy(value, [...path, key])]),
@@ -169,7 +170,7 @@ class TreeError extends Error {
   }
 }
 
-/** What a text says as YAML, or why it is none. */
+/** A parsed YAML value, or the problem of the text. */
 type YamlResult = { readonly value: unknown } | {
   readonly problem: Problem;
 };
@@ -179,14 +180,14 @@ const TAB_INDENT_REGEXP = /^ *\t[\t ]*(?=[^\s#])/m;
 const QUOTED_REGEXP = /\s*(?:"[^"]*"|!<[^>]*>)/g;
 
 /**
- * Reads a text as one YAML 1.2 document; JSON is YAML too.
+ * Parses a text as one YAML 1.2 document, which includes JSON.
  *
  * A message never quotes the text, which may hold a key.
  */
 export function readYaml(text: string): YamlResult {
   const tabLine = tabIndentedLine(text);
   if (tabLine !== undefined) {
-    const message = "a tab indents this line; indent with spaces only";
+    const message = "a tab indents this line. Indent with spaces only.";
     return { problem: { path: `line ${tabLine}`, message } };
   }
   try {
@@ -197,8 +198,8 @@ export function readYaml(text: string): YamlResult {
 }
 
 /**
- * The number of the first line that a tab indents, where that matters. YAML forbids it, but the parser
- * reads such a line as one of the outermost level. JSON may be indented as one likes.
+ * Returns the number of the first line that a tab indents. YAML forbids such a line, but the parser reads it as one of
+ * the outermost level. JSON may use tabs.
  */
 function tabIndentedLine(text: string): number | undefined {
   if (/^\s*[{[]/.test(text)) return undefined;
@@ -209,7 +210,7 @@ function tabIndentedLine(text: string): number | undefined {
 
 function yamlProblem(error: unknown): Problem {
   if (error instanceof RangeError) {
-    return { path: "", message: "is nested too deeply for a configuration" };
+    return { path: "", message: "is nested too deeply for a configuration." };
   }
   if (!(error instanceof SyntaxError)) throw error;
   const [firstLine = ""] = error.message.split("\n");
@@ -222,8 +223,10 @@ function yamlProblem(error: unknown): Problem {
 
 function yamlMessage(reason: string): string {
   if (reason.includes("duplicated key")) {
-    return "this key stands twice in one mapping; keep one of them";
+    return "this key appears twice in one mapping. Keep one of them.";
   }
   const plain = reason.replaceAll(QUOTED_REGEXP, "");
-  return `is not valid YAML: ${plain.charAt(0).toLowerCase()}${plain.slice(1)}`;
+  return `is not valid YAML: ${plain.charAt(0).toLowerCase()}${
+    plain.slice(1)
+  }.`;
 }

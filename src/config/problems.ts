@@ -1,17 +1,17 @@
 import { closestString, levenshteinDistance } from "../core/std.ts";
 
-/** Something in a configuration that is wrong, or (as a warning) probably not meant. */
+/** An error in a configuration, or (as a warning) a probable mistake. */
 export interface Problem {
-  /** Where: `connections[0].models[1].upstream`, `line 3, column 5`, or empty for the whole file. */
+  /** The location, such as `connections[0].models[1].upstream` or `line 3, column 5`. Empty for the whole file. */
   readonly path: string;
-  /** What is wrong and what to do about it; it continues the path's sentence and holds no secret. */
+  /** The problem and its remedy. Follows the path as a predicate, and holds no secret. */
   readonly message: string;
 }
 
-/** The way to a value in the file: keys of mappings and indices of lists. */
+/** The path to a value in the file: keys of mappings and indices of lists. */
 export type Path = readonly (string | number)[];
 
-/** Collects what is found in a configuration, so that everything is reported at once. */
+/** Collects the problems and warnings of a configuration, so that they are reported together. */
 export interface Findings {
   readonly problems: readonly Problem[];
   readonly warnings: readonly Problem[];
@@ -22,7 +22,7 @@ export interface Findings {
 const PLAIN_KEY_REGEXP = /^[\w-]+$/;
 const SHOWN_CHARACTERS = 60;
 
-/** Starts an empty collection. */
+/** Creates an empty collection. */
 export function createFindings(): Findings {
   const problems: Problem[] = [];
   const warnings: Problem[] = [];
@@ -36,7 +36,7 @@ export function createFindings(): Findings {
   };
 }
 
-/** The same collection, which from now on takes only the first problem of each place. */
+/** Returns a view of a collection that adds only the first problem at each path. */
 export function oncePerPlace(findings: Findings): Findings {
   const places = new Set(findings.problems.map(({ path }) => path));
   return {
@@ -49,7 +49,7 @@ export function oncePerPlace(findings: Findings): Findings {
   };
 }
 
-/** Writes a path as people write it: `connections[0].models[1].upstream`. */
+/** Formats a path for people: `connections[0].models[1].upstream`. */
 export function formatPath(path: Path): string {
   return path.map((segment, index) => {
     if (typeof segment === "number") return `[${segment}]`;
@@ -58,12 +58,12 @@ export function formatPath(path: Path): string {
   }).join("");
 }
 
-/** One line for people: the path, a colon, the message. */
+/** Formats a problem as one line: the path, a colon, the message. */
 export function formatProblem(problem: Problem): string {
   return `${problem.path === "" ? "file" : problem.path}: ${problem.message}`;
 }
 
-/** A name from the file in quotes: control characters escaped, cut where it is long. */
+/** Quotes a name from the file, escapes its control characters and cuts it when it is long. */
 export function quote(name: string): string {
   const shown = name.length > SHOWN_CHARACTERS
     ? `${name.slice(0, SHOWN_CHARACTERS)}…`
@@ -72,8 +72,8 @@ export function quote(name: string): string {
 }
 
 /**
- * The one of `options` that `given` is probably a slip of: a third of its letters may differ, or all be
- * there in another order. `undefined` when none is near.
+ * Returns the one of `options` that `given` probably misspells, or `undefined`. Up to a third of the letters may
+ * differ, or the letters may be in another order.
  */
 export function nearest(
   given: string,
@@ -91,24 +91,24 @@ export function nearest(
   return isNear ? best : undefined;
 }
 
-/** `; did you mean "x"?`, or nothing when no option is near. */
+/** Returns `. Did you mean "x"?`, or an empty text when no option is similar. */
 export function suggestion(given: string, options: Iterable<string>): string {
   const near = nearest(given, options);
-  return near === undefined ? "" : `; did you mean ${quote(near)}?`;
+  return near === undefined ? "" : `. Did you mean ${quote(near)}?`;
 }
 
 function sortLetters(word: string): string {
   return [...word].sort().join("");
 }
 
-/** Whether a value of the file is a mapping. */
+/** Returns true when a value is a mapping. */
 export function isMapping(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /**
- * The value at a path. Where the path goes on below a single value, that value: a text may stand for a
- * mapping, as a model's id does.
+ * Returns the value at a path. A path below a scalar returns that scalar, because a text may replace a mapping, as a
+ * model's id does.
  */
 export function valueAt(tree: unknown, path: Path): unknown {
   let found = tree;
@@ -119,13 +119,13 @@ export function valueAt(tree: unknown, path: Path): unknown {
   return found;
 }
 
-/** The list under a key of any value; empty when there is none. */
+/** Returns the list under a key of any value, or an empty one. */
 export function listAt(value: unknown, key: string): readonly unknown[] {
   const list = isMapping(value) ? value[key] : undefined;
   return Array.isArray(list) ? list : [];
 }
 
-/** The text under a key of any value. */
+/** Returns the text under a key of any value. */
 export function textAt(value: unknown, key: string): string | undefined {
   const text = isMapping(value) ? value[key] : undefined;
   return typeof text === "string" ? text : undefined;

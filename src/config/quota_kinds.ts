@@ -1,4 +1,4 @@
-/** Every value of a connection's `quota.kind`: whose interface tells the quota. */
+/** Every value of a connection's `quota.kind`: the interface that reports the quota. */
 export const QUOTA_KINDS = [
   "zai",
   "bigmodel",
@@ -23,24 +23,24 @@ export const QUOTA_KINDS = [
   "none",
 ] as const;
 
-/** Whose interface tells the quota of a connection. */
+/** The interface that reports the quota of a connection. */
 export type QuotaKind = typeof QUOTA_KINDS[number];
 
 /**
- * The quota of a service that has no reader of its own, described by JSON pointers (RFC 6901) into the
- * JSON that `quota.url` answers.
+ * The quota of a service without a reader of its own. JSON pointers (RFC 6901) locate its parts in the JSON response of
+ * `quota.url`.
  */
 export interface JsonQuota {
-  /** Sent with the request; `authorization` here replaces the connection's own. */
+  /** Headers of the request. An `authorization` header replaces the connection's. */
   readonly headers: Readonly<Record<string, string>>;
-  /** What the body says when it is a success; without it every JSON is one. */
+  /** The condition for a successful body. Without it, every JSON body is successful. */
   readonly success: JsonCondition | undefined;
-  /** What the body says when the credential is refused. */
+  /** The condition for a body that rejects the credential. */
   readonly unauthorized: JsonCondition | undefined;
   readonly windows: readonly JsonWindow[];
 }
 
-/** Whether the value at a JSON pointer is one of these. */
+/** A condition: the value at a JSON pointer is one of a list. */
 export interface JsonCondition {
   readonly at: string;
   readonly in: readonly JsonScalar[];
@@ -49,15 +49,15 @@ export interface JsonCondition {
 /** A value that can be compared. */
 type JsonScalar = string | number | boolean | null;
 
-/** One window: fixed words, and pointers to its numbers. */
+/** A window: fixed texts, and pointers to its numbers. */
 export interface JsonWindow {
   readonly type: string;
-  /** `5h`, `1d`, `7d`, `1mo`, `total`; `undefined` is unknown. */
+  /** `5h`, `1d`, `7d`, `1mo` or `total`. `undefined` is unknown. */
   readonly period: string | undefined;
   readonly unit: string;
-  /** The object that the other pointers start from, or an array of such objects; "" is the whole body. */
+  /** The object that the other pointers start from, or an array of such objects. "" is the whole body. */
   readonly at: string;
-  /** Which object of the array: the first whose members, by name, have these values. */
+  /** Selects an object of the array: the first whose members have these values. */
   readonly where: Readonly<Record<string, JsonScalar>> | undefined;
   readonly limit: string | undefined;
   readonly used: string | undefined;
@@ -68,7 +68,7 @@ export interface JsonWindow {
   readonly resetsAt: JsonReset | undefined;
 }
 
-/** A share of the whole, and what it is a share of. */
+/** A pointer to a share, and the meaning of the share. */
 export interface JsonShare {
   readonly at: string;
   readonly of:
@@ -78,7 +78,7 @@ export interface JsonShare {
     | "remaining_fraction";
 }
 
-/** When the window resets, and how that is written. */
+/** A pointer to the reset time, and its format. */
 export interface JsonReset {
   readonly at: string;
   readonly format:
@@ -89,8 +89,8 @@ export interface JsonReset {
     | "ms_left";
 }
 
-/** What a model may take beside other things, in the words of the configuration. */
+/** The inputs that a model may accept, as the configuration names them. */
 export const INPUT_KINDS = ["text", "image", "pdf", "audio"] as const;
 
-/** A kind of what a model may take. */
+/** An input that a model may accept. */
 export type InputKind = typeof INPUT_KINDS[number];

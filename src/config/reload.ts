@@ -4,29 +4,29 @@ import type { LoadResult } from "./load.ts";
 import type { Problem } from "./problems.ts";
 import type { ConfigStore } from "./store.ts";
 
-/** What became of an attempt to take over a changed file. */
+/** The outcome of an attempt to load a changed file. */
 export type ReloadOutcome =
   | { readonly kind: "applied"; readonly warnings: readonly Problem[] }
-  /** What the file says is in use already. */
+  /** The file is equal to the configuration in use. */
   | { readonly kind: "unchanged" }
-  /** The last good configuration stays in use. */
+  /** The last valid configuration stays in use. */
   | { readonly kind: "rejected"; readonly problems: readonly Problem[] }
-  /** So does it when the gateway itself failed. */
+  /** The gateway itself failed. The last valid configuration stays in use. */
   | { readonly kind: "failed"; readonly error: unknown };
 
-/** Takes over the file as it is now; resolves when that is done. Never rejects. */
+/** Loads the file as it is now. Resolves when that is done. Never rejects. */
 type Reload = () => Promise<void>;
 
-/** What {@linkcode createReload} works with. */
+/** The dependencies of {@linkcode createReload}. */
 interface ReloadOptions {
   readonly store: ConfigStore;
   /** Reads and validates the file. */
   readonly load: () => Promise<LoadResult>;
-  /** Told the outcome of each attempt; must not throw. */
+  /** Receives the outcome of each attempt. Must not throw. */
   readonly report: (outcome: ReloadOutcome) => void;
 }
 
-/** What only a start can set, because listeners and threads stand on it. */
+/** Settings that only a start can change, because listeners and threads depend on them. */
 const START_SETTINGS: readonly (keyof ServerConfig)[] = [
   "host",
   "port",
@@ -35,35 +35,34 @@ const START_SETTINGS: readonly (keyof ServerConfig)[] = [
 ];
 
 /**
- * Makes the function that file changes and signals call.
+ * Creates the function that file changes and signals call.
  *
- * One attempt runs at a time, and however many calls come meanwhile, one more follows: it sees what the
- * last of them saw.
+ * One attempt runs at a time. Calls during an attempt cause one more attempt, which reads the latest file.
  */
 export function createReload(options: ReloadOptions): Reload {
   const started = options.store.current();
   let running: Promise<void> | undefined;
-  let calledMeanwhile = false;
+  let isPending = false;
 
   async function run(): Promise<void> {
     try {
       do {
-        calledMeanwhile = false;
+        isPending = false;
         options.report(await attemptReload(options, started));
-      } while (calledMeanwhile);
+      } while (isPending);
     } finally {
       running = undefined;
     }
   }
 
   return () => {
-    calledMeanwhile = true;
+    isPending = true;
     running ??= run();
     return running;
   };
 }
 
-/** @param started What the listeners and threads were made of. */
+/** @param started The configuration of the listeners and threads. */
 async function attemptReload(
   { store, load }: ReloadOptions,
   started: Config,
@@ -77,14 +76,14 @@ async function attemptReload(
       return { kind: "unchanged" };
     }
     store.swap(result.config);
-    const late = startSettings(started, result.config);
-    return { kind: "applied", warnings: [...result.warnings, ...late] };
+    const pending = startSettings(started, result.config);
+    return { kind: "applied", warnings: [...result.warnings, ...pending] };
   } catch (error) {
     return { kind: "failed", error };
   }
 }
 
-/** The pools follow from the connections, and comparing them would compare those many times over. */
+/** Compares two configurations without their pools, which repeat the connections many times. */
 function isSameConfig(one: Config, other: Config): boolean {
   return isDeepStrictEqual({ ...one, pools: null }, { ...other, pools: null });
 }
@@ -93,16 +92,18 @@ function startSettings(started: Config, wanted: Config): readonly Problem[] {
   const changed = START_SETTINGS.filter((key) =>
     !isDeepStrictEqual(started.server[key], wanted.server[key])
   );
-  // Another certificate is taken over, but not whether there is one.
-  const isOther =
+  // A new certificate takes effect at once, but TLS cannot be switched on or off.
+  const isTlsSwitched =
     (started.server.tls === undefined) !== (wanted.server.tls === undefined);
-  const isOtherStore = !isDeepStrictEqual(started.shared, wanted.shared);
+  const hasOtherStore = !isDeepStrictEqual(started.shared, wanted.shared);
   return [
-    ...[...changed, ...(isOther ? ["tls"] : [])].map((key) => `server.${key}`),
-    ...(isOtherStore ? ["shared"] : []),
+    ...[...changed, ...(isTlsSwitched ? ["tls"] : [])].map((key) =>
+      `server.${key}`
+    ),
+    ...(hasOtherStore ? ["shared"] : []),
   ]
     .map((path) => ({
       path,
-      message: "has changed; it takes effect at the next start",
+      message: "has changed. It takes effect at the next start.",
     }));
 }

@@ -3,27 +3,27 @@ import { aliasesIn, type DirectoryEntry } from "./directory.ts";
 import { type Findings, type Path, suggestion } from "./problems.ts";
 import type { TokenFields } from "./schema/token.ts";
 
-/** What tokens may refer to. */
+/** The connections and models that tokens may name. */
 export interface SelectionIndex {
   readonly directory: readonly DirectoryEntry[];
   /** By name and by id. */
   readonly byReference: ReadonlyMap<string, DirectoryEntry>;
-  /** One set for all tokens that choose everything, so that thousands of them stay small. */
+  /** A set shared by all tokens with every connection, which saves memory for thousands of tokens. */
   readonly allIds: ReadonlySet<string>;
   readonly allModels: ReadonlySet<string>;
-  /** Which model each alias names. */
+  /** The model id of each alias. */
   readonly idByAlias: ReadonlyMap<string, string>;
 }
 
-/** What {@linkcode selectFor} needs besides the token. */
+/** The options of {@linkcode selectFor}. */
 interface SelectOptions {
   readonly index: SelectionIndex;
-  /** Of the token. */
+  /** The path of the token. */
   readonly path: Path;
   readonly findings: Findings;
 }
 
-/** Prepares a directory for many tokens. */
+/** Indexes a directory, so that many tokens can be resolved quickly. */
 export function indexSelection(
   directory: readonly DirectoryEntry[],
 ): SelectionIndex {
@@ -43,7 +43,7 @@ export function indexSelection(
   };
 }
 
-/** Follows a token to its connections and models; reports what it names and nobody has. */
+/** Returns the connections and models of a token. Reports names that do not exist. */
 export function selectFor(
   token: TokenFields,
   options: SelectOptions,
@@ -68,7 +68,7 @@ export function selectFor(
   };
 }
 
-/** The connections that are named one by one. */
+/** Returns the connections that a token names individually. */
 function selectEntries(
   references: readonly string[],
   { index, path, findings }: SelectOptions,
@@ -81,7 +81,7 @@ function selectEntries(
     findings.problem(
       [...path, "connections", position],
       `is neither the name nor the id of a connection${
-        suggestion(reference, index.byReference.keys())
+        suggestion(reference, index.byReference.keys()) || "."
       }`,
     );
     return [];
@@ -97,8 +97,10 @@ function reportUnserved(
   models.forEach((model, position) => {
     if (model === "*" || serves(model)) return;
     const message = index.allModels.has(model)
-      ? "is served by no connection of this token"
-      : `is served by no connection${suggestion(model, index.allModels)}`;
+      ? "is served by no connection of this token."
+      : `is served by no connection${
+        suggestion(model, index.allModels) || "."
+      }`;
     findings.problem([...path, "models", position], message);
   });
 }

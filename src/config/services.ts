@@ -23,24 +23,24 @@ export const SERVICE_NAMES = [
   "custom",
 ] as const;
 
-/** A kind of upstream service that the gateway knows by name. */
+/** A kind of service that has a preset. */
 export type ServiceName = typeof SERVICE_NAMES[number];
 
-/** How the gateway's own credential is presented to an upstream. */
+/** The authentication scheme of a provider. */
 export type AuthScheme = "bearer" | "x-api-key" | "none";
 
-/** What a connection to a service has unless its configuration says otherwise. */
+/** The defaults of a connection to a service. */
 interface ServicePreset {
-  /** `undefined`: the configuration must say it. */
+  /** `undefined` when the configuration must set it. */
   readonly family: Family | undefined;
-  /** Base URLs. A configuration that names any endpoint replaces them all. */
+  /** Base URLs. A configuration that sets any endpoint replaces them all. */
   readonly endpoints: Readonly<Partial<Record<Endpoint, string>>>;
   readonly authScheme: AuthScheme | undefined;
   readonly quotaKind: QuotaKind;
   readonly streamOnly: boolean;
-  /** Body fields set on translated requests; the configuration adds to them. */
+  /** Body fields set on translated requests. The configuration adds to them. */
   readonly force: Readonly<JsonObject>;
-  /** Body fields removed from translated requests; the configuration adds to them. */
+  /** Body fields removed from translated requests. The configuration adds to them. */
   readonly omit: readonly string[];
 }
 
@@ -53,16 +53,15 @@ const PLAIN: Pick<ServicePreset, "streamOnly" | "force" | "omit"> = {
 /**
  * The presets.
  *
- * The services of family A name a `messages` endpoint where the provider documents an
- * Anthropic-compatible one, and a `responses` endpoint only where the provider documents it for its
- * models in general: Z.ai and DeepSeek offer theirs for some models, and the translation serves all.
+ * A service of family A has a `messages` endpoint where the provider documents an Anthropic-compatible one. It has a
+ * `responses` endpoint only where the provider documents one for all of its models. Z.ai and DeepSeek offer theirs for
+ * some models, and translation serves all.
  *
- * `openai` has no `chat` endpoint although OpenAI serves it: family C is native to Responses, so chat
- * requests to it are translated. A connection that is to pass chat through is `service: custom` of
- * family A.
+ * `openai` has no `chat` endpoint although OpenAI serves one. Family C is native to Responses, so chat requests are
+ * translated. To pass chat through, use a `service: custom` connection of family A.
  */
 export const SERVICES: Readonly<Record<ServiceName, ServicePreset>> = {
-  // docs.z.ai/devpack: the coding plan has its own chat base; /api/paas/v4 is pay as you go.
+  // docs.z.ai/devpack: the coding plan has its own chat base URL. /api/paas/v4 is pay as you go.
   zai: {
     ...PLAIN,
     family: "A",
@@ -73,7 +72,7 @@ export const SERVICES: Readonly<Record<ServiceName, ServicePreset>> = {
     authScheme: "bearer",
     quotaKind: "zai",
   },
-  // docs.bigmodel.cn/cn/coding-plan: the mainland twin of Z.ai; keys belong to one region.
+  // docs.bigmodel.cn/cn/coding-plan: the mainland counterpart of Z.ai. Keys are valid in one region.
   bigmodel: {
     ...PLAIN,
     family: "A",
@@ -84,7 +83,7 @@ export const SERVICES: Readonly<Record<ServiceName, ServicePreset>> = {
     authScheme: "bearer",
     quotaKind: "bigmodel",
   },
-  // An API key goes in `x-api-key`; an OAuth token of a plan needs `scheme: bearer`.
+  // An API key goes in `x-api-key`. An OAuth token of a plan needs `scheme: bearer`.
   anthropic: {
     ...PLAIN,
     family: "B",
@@ -99,8 +98,8 @@ export const SERVICES: Readonly<Record<ServiceName, ServicePreset>> = {
     authScheme: "bearer",
     quotaKind: "openai",
   },
-  // The back end of ChatGPT plans: `store` must be false, answers come only as SSE, and each of these
-  // fields is a 400 "Unsupported parameter".
+  // The back end of ChatGPT plans. `store` must be false, responses are SSE only, and each omitted field causes a 400
+  // "Unsupported parameter".
   codex: {
     family: "C",
     endpoints: { responses: "https://chatgpt.com/backend-api/codex" },
@@ -134,7 +133,7 @@ export const SERVICES: Readonly<Record<ServiceName, ServicePreset>> = {
     authScheme: "bearer",
     quotaKind: "openrouter",
   },
-  // kimi.com/code/docs: the coding plan; its keys (sk-kimi-…) are not valid at Moonshot's platform.
+  // kimi.com/code/docs: the coding plan. Its keys (sk-kimi-…) are not valid on Moonshot's platform.
   kimi: {
     ...PLAIN,
     family: "A",
@@ -145,7 +144,7 @@ export const SERVICES: Readonly<Record<ServiceName, ServicePreset>> = {
     authScheme: "bearer",
     quotaKind: "kimi",
   },
-  // platform.kimi.ai/docs/api/overview: pay as you go; the mainland host is api.moonshot.cn.
+  // platform.kimi.ai/docs/api/overview: pay as you go. The mainland host is api.moonshot.cn.
   moonshot: {
     ...PLAIN,
     family: "A",
@@ -169,7 +168,7 @@ export const SERVICES: Readonly<Record<ServiceName, ServicePreset>> = {
     authScheme: "bearer",
     quotaKind: "minimax",
   },
-  // api-docs.deepseek.com: text completion (fill in the middle) lives under the beta base.
+  // api-docs.deepseek.com: text completion (fill in the middle) is under the beta base URL.
   deepseek: {
     ...PLAIN,
     family: "A",
@@ -181,7 +180,7 @@ export const SERVICES: Readonly<Record<ServiceName, ServicePreset>> = {
     authScheme: "bearer",
     quotaKind: "deepseek",
   },
-  // console.groq.com/docs/openai. Its Responses refuse settings that coding agents send, which a translation drops.
+  // console.groq.com/docs/openai. Its Responses endpoint rejects settings of coding agents, which translation drops.
   groq: {
     ...PLAIN,
     family: "A",
@@ -205,7 +204,7 @@ export const SERVICES: Readonly<Record<ServiceName, ServicePreset>> = {
     authScheme: "bearer",
     quotaKind: "none",
   },
-  // docs.siliconflow.com; the mainland host is api.siliconflow.cn, which documents Messages too.
+  // docs.siliconflow.com. The mainland host is api.siliconflow.cn, which documents Messages too.
   siliconflow: {
     ...PLAIN,
     family: "A",
@@ -225,7 +224,7 @@ export const SERVICES: Readonly<Record<ServiceName, ServicePreset>> = {
     authScheme: "bearer",
     quotaKind: "synthetic",
   },
-  // Another gateway of this interface: it takes a bearer token on every route, the Messages ones too.
+  // Another Model Gateway. It takes a bearer token on every route, Messages included.
   gateway: {
     ...PLAIN,
     family: undefined,

@@ -1,17 +1,17 @@
 import { type ServiceName, SERVICES } from "./services.ts";
 
-/** What a first connection to a service says besides its name. */
+/** The settings of a first connection to a service. */
 interface Starter {
-  /** The variable that holds the key. */
+  /** The environment variable with the key. */
   readonly variable: string;
-  /** A model of the service, to begin with. */
+  /** A model of the service. */
   readonly model: string;
-  /** Lines of YAML below the connection: settings that the service needs, comments on those that it may. */
+  /** Lines of YAML below the connection: required settings, and optional ones as comments. */
   readonly lines?: readonly string[];
 }
 
 const TEAM_PLAN = [
-  "# quota: { plan: team, organization: ORGANIZATION, project: PROJECT } # where it is a team plan",
+  "# quota: { plan: team, organization: ORGANIZATION, project: PROJECT } # for a team plan",
 ];
 
 const STARTERS: Readonly<Record<ServiceName, Starter>> = {
@@ -25,7 +25,7 @@ const STARTERS: Readonly<Record<ServiceName, Starter>> = {
     variable: "ANTHROPIC_API_KEY",
     model: "claude-sonnet-4-5",
     lines: [
-      "# With an OAuth token of a plan in place of an API key, auth needs `scheme: bearer`.",
+      "# An OAuth token of a plan, instead of an API key, needs `scheme: bearer` in auth.",
     ],
   },
   openai: { variable: "OPENAI_API_KEY", model: "gpt-5.5" },
@@ -64,46 +64,46 @@ const STARTERS: Readonly<Record<ServiceName, Starter>> = {
     lines: [
       "family: A # A: Chat Completions, B: Messages, C: Responses",
       "endpoints: { chat: https://api.example.com/v1 } # its base URL",
-      "# Where it takes no key, auth is `{ scheme: none }`.",
+      "# For a provider without keys, auth is `{ scheme: none }`.",
     ],
   },
 };
 
 /**
- * A first `gateway.yaml`, with comments, for these services, each named once. It is valid once the variables
- * that it names are set.
+ * Returns a commented first `gateway.yaml` for these services, which must differ. It is valid once its variables are
+ * set.
  */
 export function starterFile(services: readonly ServiceName[]): string {
   return `# yaml-language-server: $schema=gateway.schema.json
 # For editors that read that line: \`model-gateway schema > gateway.schema.json\`.
-# Set each variable that stands here as \${NAME}, then \`model-gateway check\`.
+# Set each variable that is written as \${NAME}, then run \`model-gateway check\`.
 # Every setting is in docs/configuration.md.
 
 server:
-  host: 127.0.0.1 # 0.0.0.0 is every address; then give it a certificate or a proxy in front
+  host: 127.0.0.1 # 0.0.0.0 is every address. Then use a certificate, or a proxy with TLS
   port: 8787
 
 connections:
 ${services.map(connectionLines).join("")}
 tokens:
-  - name: alice # who it is, for the log
-    sha256: "\${ALICE_SHA256}" # \`model-gateway token new alice\` prints her token and this
-    connections: ["*"] # names from above; * stands for all
+  - name: alice # the caller's name, for the log
+    sha256: "\${ALICE_SHA256}" # \`model-gateway token new alice\` prints the token and this hash
+    connections: ["*"] # names from above, or * for all
 `;
 }
 
 function connectionLines(service: ServiceName): string {
   const { variable, model, lines = [] } = STARTERS[service];
-  return `  - name: ${service} # what people call it
+  return `  - name: ${service} # the name for people
     service: ${service}${presetComment(service)}
     auth: { key: "\${${variable}}" }
 ${lines.map((line) => `    ${line}\n`).join("")}\
     models:
-      - ${model} # and others, as the provider calls them
+      - ${model} # add others, by the provider's names
 `;
 }
 
-/** Where the requests go, which the file itself does not say. */
+/** Returns a comment with the preset's endpoints, which the file does not repeat. */
 function presetComment(service: ServiceName): string {
   const endpoints = Object.entries(SERVICES[service].endpoints)
     .map(([endpoint, url]) => `${endpoint} at ${url}`);

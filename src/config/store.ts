@@ -1,15 +1,15 @@
 import type { Config } from "./config.ts";
 
-/** Holds the configuration in use. A request takes it once and keeps it to its end. */
+/** Holds the configuration in use. A request reads it once and keeps that one until it ends. */
 export interface ConfigStore {
   current(): Config;
-  /** Puts another one in its place, for the requests to come. */
+  /** Replaces the configuration for later requests. */
   swap(config: Config): void;
-  /** Calls `listener` with every configuration that is put in place from now on. */
+  /** Calls `listener` with every later configuration. */
   onSwap(listener: (config: Config) => void): void;
 }
 
-/** Starts with a first configuration. */
+/** Creates a store with a first configuration. */
 export function createConfigStore(first: Config): ConfigStore {
   const listeners: ((config: Config) => void)[] = [];
   let config = deepFreeze(first);
@@ -24,8 +24,8 @@ export function createConfigStore(first: Config): ConfigStore {
 }
 
 /**
- * Freezes a value and everything it holds, the entries of maps and sets included, whose own methods of
- * changing then throw a `TypeError`.
+ * Freezes a value and everything in it, including the entries of maps and sets. The mutating methods of a frozen map or
+ * set throw a `TypeError`.
  */
 export function deepFreeze<Value>(value: Value): Value {
   if (typeof value !== "object" || value === null || Object.isFrozen(value)) {
@@ -33,7 +33,7 @@ export function deepFreeze<Value>(value: Value): Value {
   }
   if (value instanceof Map || value instanceof Set) {
     for (const method of ["set", "add", "delete", "clear"]) {
-      if (method in value) Object.defineProperty(value, method, REFUSAL);
+      if (method in value) Object.defineProperty(value, method, REJECTION);
     }
     Object.freeze(value);
     for (const entry of value.entries()) entry.forEach(deepFreeze);
@@ -45,8 +45,8 @@ export function deepFreeze<Value>(value: Value): Value {
 }
 
 /** Not enumerable, so that the value compares and prints like any other. */
-const REFUSAL: PropertyDescriptor = {
+const REJECTION: PropertyDescriptor = {
   value: () => {
-    throw new TypeError("Cannot change a configuration that is in use");
+    throw new TypeError("Cannot change a configuration that is in use.");
   },
 };

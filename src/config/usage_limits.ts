@@ -4,26 +4,26 @@ import {
 } from "../core/time/calendar.ts";
 import { NANOS_PER_DOLLAR } from "../core/nano_dollars.ts";
 
-/** What a token, or a group of tokens, may use. */
+/** A limit of a token or of a group. */
 export type UsageLimit = AmountLimit | ShareLimit;
 
-/** So many requests, tokens or dollars in a window of the calendar. */
+/** A number of requests, tokens or dollars in a calendar window. */
 export interface AmountLimit {
   readonly kind: "amount";
   readonly window: CalendarWindow;
   readonly unit: LimitUnit;
-  /** In the unit; of the cost in nano-dollars. A whole number. */
+  /** In the unit, as a whole number. A cost is in nano-dollars. */
   readonly most: number;
-  /** The models that it counts, as callers know them; `undefined` means all. */
+  /** The models that it counts, by their names in requests. `undefined` means all. */
   readonly models: readonly string[] | undefined;
-  /** The names of the connections that it counts; `undefined` means all. */
+  /** The names of the connections that it counts. `undefined` means all. */
   readonly connections: readonly string[] | undefined;
 }
 
-/** What an {@linkcode AmountLimit} counts. */
+/** The unit of an {@linkcode AmountLimit}. */
 export type LimitUnit = typeof LIMIT_UNITS[number];
 
-/** Every unit of an {@linkcode AmountLimit}, named as its option is. */
+/** Every unit of an {@linkcode AmountLimit}, by the name of its option. */
 export const LIMIT_UNITS = ["requests", "tokens", "cost"] as const;
 
 /** A share of one window of a provider's quota. */
@@ -31,55 +31,55 @@ export interface ShareLimit {
   readonly kind: "share";
   /** The connection's name. */
   readonly connection: string;
-  /** Its length in words, such as `five_hour`; or type and length, such as `USAGE_LIMIT:opus weekly`. */
+  /** The length in words, such as `five_hour`, or type and length, such as `USAGE_LIMIT:opus weekly`. */
   readonly window: string;
   /** From 0 to 1. */
   readonly share: number;
 }
 
-/** Tokens whose limits bind them together. */
+/** Tokens that share limits. */
 export interface Group {
   readonly name: string;
   readonly limits: readonly UsageLimit[];
 }
 
-/** What a model costs, in US dollars per million tokens. */
+/** The price of a model, in US dollars per million tokens. */
 export interface Price extends Prices {
-  /** Other prices for some answers; the first whose `when` holds counts. */
+  /** Other prices for some answers. The first rate whose `when` holds applies. */
   readonly rates: readonly Rate[];
 }
 
 /** A price for each kind of token. */
 export interface Prices {
-  /** Of input that is read from no cache. */
+  /** For input that is not read from a cache. */
   readonly input: number;
-  /** Of input that is read from a cache. */
+  /** For input read from a cache. */
   readonly cachedInput: number;
-  /** Of input that is written to a cache for five minutes. */
+  /** For input written to a cache for five minutes. */
   readonly cacheWrite: number;
-  /** Of input that is written to a cache for an hour. */
+  /** For input written to a cache for an hour. */
   readonly cacheWrite1h: number;
   readonly output: number;
 }
 
-/** What answers cost of which all of `when` holds. */
+/** The prices of answers that meet every condition of `when`. */
 export interface Rate {
   readonly when: {
-    /** The whole prompt has more tokens. */
+    /** The whole prompt has more tokens than this. */
     readonly inputOver: number | undefined;
-    /** The speed that the answer names. */
+    /** The speed in the answer. */
     readonly speed: string | undefined;
-    /** The service tier that the answer names. */
+    /** The service tier in the answer. */
     readonly serviceTier: string | undefined;
   };
   readonly prices: Prices;
 }
 
 /**
- * A limit in words, such as `5000000 tokens per day for model-a`; names the configuration's own things alone.
+ * Formats a limit in words, such as `5000000 tokens per day for model-a`. It uses only names from the configuration.
  *
- * @param row Of the models and connections that the limit counts, those to name; the others are only told to be there,
- * since there may be very many, and some that whoever reads this does not know. Default: all.
+ * @param row The model and the connection to name. The others are only counted: they may be many, and the reader may
+ * not know them. Default: all are named.
  */
 export function limitWords(
   limit: UsageLimit,
@@ -110,7 +110,7 @@ function percentOf(share: number): string {
   return `${Math.round(share * 10_000) / 100} %`;
 }
 
-/** Whether a text names a window of the calendar. */
+/** Returns true when a text names a calendar window. */
 export function isCalendarWindow(text: string): text is CalendarWindow {
   return CALENDAR_WINDOWS.some((one) => one === text);
 }

@@ -1,8 +1,8 @@
 import type { Clock } from "./time/timers.ts";
 
 /**
- * Values that expire. There is no timer: a value past its time is dropped when it is next asked for, and
- * its owner bounds the size with {@linkcode TtlCache.retain} or {@linkcode TtlCache.dropOldest}.
+ * A cache whose values expire. There is no timer: an expired value is dropped when it is next read. Its owner bounds
+ * the size with {@linkcode TtlCache.retain} or {@linkcode TtlCache.dropOldest}.
  */
 export class TtlCache<Key, Value> {
   readonly #entries = new Map<Key, { value: Value; expiresAtMs: number }>();
@@ -12,12 +12,12 @@ export class TtlCache<Key, Value> {
     this.#clock = clock;
   }
 
-  /** How many values are held, the expired ones that nobody asked for included. */
+  /** The number of values, including expired ones that are not dropped yet. */
   get size(): number {
     return this.#entries.size;
   }
 
-  /** The value of `key`; undefined when there is none or its time is over. */
+  /** Returns the value of `key`, or `undefined` when there is none or it has expired. */
   get(key: Key): Value | undefined {
     const entry = this.#entries.get(key);
     if (entry === undefined) return undefined;
@@ -26,9 +26,9 @@ export class TtlCache<Key, Value> {
     return undefined;
   }
 
-  /** Holds `value` for `ttlMs` milliseconds from now. */
+  /** Keeps `value` for `ttlMs` milliseconds. */
   set(key: Key, value: Value, { ttlMs }: { readonly ttlMs: number }): void {
-    // Deleted first, for a map keeps a key where it was first set.
+    // Deleted first, because a map keeps the position in which a key was first set.
     this.#entries.delete(key);
     this.#entries.set(key, {
       value,
@@ -36,7 +36,7 @@ export class TtlCache<Key, Value> {
     });
   }
 
-  /** Drops the value that was set longest ago. */
+  /** Drops the value that was set first. */
   dropOldest(): void {
     const [oldest] = this.#entries.keys();
     if (oldest !== undefined) this.#entries.delete(oldest);
@@ -57,15 +57,15 @@ interface Node<T> {
   isIn: boolean;
 }
 
-/** Takes a value out of its list; only the first call counts. */
+/** Removes a value from its list; only the first call counts. */
 export type TakeOut = () => void;
 
 /**
- * Values in the order in which they were added, any of which can be taken out at once.
+ * A list in the order of insertion, from which any value can be removed in constant time.
  *
- * It is for what comes and goes with every request. A `Set` that lives long gets a new table again and again, and
- * V8 links each old table, with what it held, to the next: once one of them counts as old, all that follow outlive
- * the cheap collections of young garbage, and so does whatever was in them.
+ * It suits values that come and go with every request. A long-lived `Set` gets new tables again and again, and V8 links
+ * each old table, with its values, to the next. Once one of these tables is in the old generation, all later ones
+ * survive the cheap collections of young garbage, with everything in them.
  */
 export class LinkedList<T> implements Iterable<T> {
   #first: Node<T> | undefined;
@@ -76,12 +76,12 @@ export class LinkedList<T> implements Iterable<T> {
     return this.#size;
   }
 
-  /** The value that has been in the list for longest; `undefined` when there is none. */
+  /** The oldest value in the list; `undefined` when the list is empty. */
   get first(): T | undefined {
     return this.#first?.value;
   }
 
-  /** Adds a value behind the others. */
+  /** Adds a value at the end. */
   add(value: T): TakeOut {
     const node: Node<T> = {
       value,
@@ -98,14 +98,14 @@ export class LinkedList<T> implements Iterable<T> {
     };
   }
 
-  /** Takes out the value that has been in the list for longest. */
+  /** Removes the oldest value and returns it. */
   shift(): T | undefined {
     const first = this.#first;
     if (first !== undefined) this.#remove(first);
     return first?.value;
   }
 
-  /** From the oldest on; no value but the one that was given last may be taken out meanwhile. */
+  /** Iterates from the oldest value on. During the iteration, only the value that was yielded last may be removed. */
   *[Symbol.iterator](): Iterator<T> {
     let node = this.#first;
     while (node !== undefined) {
@@ -115,7 +115,7 @@ export class LinkedList<T> implements Iterable<T> {
     }
   }
 
-  /** A node that is out must not lead to others, or it would keep them as a table of a `Set` does. */
+  /** Clears the links of a removed node. They would keep its neighbours in memory, as the old tables of a `Set` do. */
   #remove(node: Node<T>): void {
     const { previous, next } = node;
     if (previous === undefined) this.#first = next;
@@ -130,8 +130,8 @@ export class LinkedList<T> implements Iterable<T> {
 }
 
 /**
- * What `table` holds under `key`; nothing for the keys that every object inherits, such as `constructor`. For
- * keys that come from outside.
+ * Returns the entry of `table` under `key`, for keys that come from outside. Keys that every object inherits, such as
+ * `constructor`, have no entry.
  */
 export function lookup<Value>(
   table: Readonly<Partial<Record<string, Value>>>,
@@ -140,23 +140,26 @@ export function lookup<Value>(
   return Object.hasOwn(table, key) ? table[key] : undefined;
 }
 
-/** Whether a list holds anything. */
+/** Returns true when a list has elements. */
 export function isNonEmpty<Value>(
   list: readonly Value[],
 ): list is readonly [Value, ...Value[]] {
   return list.length > 0;
 }
 
-/** Bounds of a {@linkcode Recent}. */
+/** The limits of a {@linkcode Recent}. */
 interface RecentOptions {
   readonly clock: Clock;
-  /** How long a value is kept after it was set, in milliseconds. */
+  /** The time for which a value is kept after it was set, in milliseconds. */
   readonly ttlMs: number;
-  /** How many are kept; what was set longest ago goes first. */
+  /** The largest number of values; beyond it, the value that was set first is dropped. */
   readonly maxSize: number;
 }
 
-/** Values that were set recently. There is no timer: what is too old goes when it is asked for or pushed out. */
+/**
+ * A cache of recent values. There is no timer: a value is dropped when it is read after it expired, or when newer
+ * values push it out.
+ */
 export class Recent<Value> {
   readonly #options: RecentOptions;
   readonly #cache: TtlCache<string, Value>;
@@ -166,7 +169,7 @@ export class Recent<Value> {
     this.#cache = new TtlCache(options.clock);
   }
 
-  /** How many are held, those that nobody asked for since they expired included. */
+  /** The number of values, including expired ones that are not dropped yet. */
   get size(): number {
     return this.#cache.size;
   }

@@ -1,6 +1,6 @@
 /**
- * What went wrong, from the caller's point of view. Each kind has one HTTP status (docs/design.md#errors);
- * how it is spelled in a body is the protocol's matter.
+ * The kind of an error, from the caller's point of view. Each kind has one HTTP status (docs/design.md#errors). Each
+ * protocol spells it differently in a body.
  */
 export type ErrorKind = keyof typeof STATUS_BY_KIND;
 
@@ -20,7 +20,7 @@ const STATUS_BY_KIND = {
   timeout: 504,
 } as const;
 
-/** Everything about a {@linkcode GatewayError} beyond its kind and message. */
+/** The options of a {@linkcode GatewayError} besides its kind and message. */
 export interface GatewayErrorOptions {
   /** The request field at fault, in the caller's spelling, such as `model` or `tools[0].name`. */
   readonly param?: string;
@@ -32,24 +32,26 @@ export interface GatewayErrorOptions {
   readonly details?: Readonly<Record<string, unknown>>;
   /** Response headers that belong to the error, such as `retry-after` or `allow`. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** When what the caller has used up begins again, in milliseconds since 1970; to try again before is no use. */
+  /**
+   * The time at which the exhausted limit or quota resets, in milliseconds since 1970. A retry before it is useless.
+   */
   readonly resetsAtMs?: number | undefined;
-  /** The limit that refuses the request, in words; for the log only. */
+  /** The limit that rejects the request, in words; for the log only. */
   readonly limit?: string;
   /** The group of tokens that the limit belongs to; for the log only. */
   readonly group?: string | undefined;
-  /** Whether no repetition helps, or none within a minute; default: of an unknown credential alone. */
+  /** True when no retry helps, or none within a minute; default: true for an unknown credential only. */
   readonly isFinal?: boolean;
-  /** What led to it; for the log only, never shown to a caller. */
+  /** The error that caused this one; for the log only, never shown to a caller. */
   readonly cause?: unknown;
 }
 
-/** What names the caller's own fields and words cannot grow with them, in UTF-16 code units. */
+/** The longest message and field path, in UTF-16 code units. Both may quote the caller's text, which has any length. */
 const MAX_LENGTH = { message: 2000, param: 200 };
 
 /**
- * A failure that the caller is told about. Its message is safe for the caller: it holds no secret, no
- * prompt, no answer and no upstream address. It stays short, whatever of the caller's it quotes.
+ * An error that the caller receives. Its message is safe for the caller: it contains no secret, prompt, answer or
+ * upstream address. It stays short even where it quotes the caller.
  */
 export class GatewayError extends Error {
   override readonly name = "GatewayError";
@@ -82,16 +84,16 @@ export class GatewayError extends Error {
     this.isFinal = options.isFinal ?? kind === "unauthenticated";
   }
 
-  /** The HTTP status that belongs to the kind. */
+  /** The HTTP status of the kind. */
   get status(): number {
     return STATUS_BY_KIND[this.kind];
   }
 }
 
 /**
- * The beginning of a text that somebody else wrote, so that what tells of it stays short.
+ * Returns the beginning of a text that another program wrote, so that messages that quote it stay short.
  *
- * @param maxLength In UTF-16 code units, the ellipsis aside.
+ * @param maxLength In UTF-16 code units, without the ellipsis.
  */
 export function shorten(text: string, maxLength: number): string {
   return text.length > maxLength

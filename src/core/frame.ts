@@ -1,12 +1,12 @@
-/** One server-sent event: what stands between two blank lines of a stream. */
+/** One server-sent event: the lines of a stream between two blank lines. */
 export interface SseFrame {
-  /** The value of its `event:` line; absent or empty where it has none. */
+  /** The value of its `event:` line; absent or empty when it has none. */
   readonly event?: string | undefined;
   /** The values of its `data:` lines, joined by line feeds. */
   readonly data: string;
 }
 
-/** A line that every SSE reader skips; keeps a silent connection alive. */
+/** A line that every SSE reader skips. It keeps a silent connection alive. */
 export interface SseComment {
   readonly comment: string;
 }

@@ -1,7 +1,4 @@
-/**
- * A message's headers for whoever looks one up by its name in lower case: a `Headers`, or what {@linkcode readHeaders}
- * made of one.
- */
+/** The headers of a message, read by name in lower case: a `Headers`, or the result of {@linkcode readHeaders}. */
 export interface HeaderFields {
   get(name: string): string | null | undefined;
   has(name: string): boolean;
@@ -10,10 +7,10 @@ export interface HeaderFields {
 }
 
 /**
- * Reads headers once, for all who look one up: the platform takes ten times as long for each look-up as a map does.
+ * Reads headers once for many look-ups: a look-up in a platform `Headers` takes ten times as long as one in a map.
  *
- * @returns Values by names in lower case. The values of a header that was repeated are joined by commas; of
- * `set-cookie`, which passes the gateway in neither direction, the last one stands for all.
+ * @returns Values by name in lower case. The values of a repeated header are joined by commas. Of `set-cookie` only the
+ * last value is kept; the gateway forwards that header in neither direction.
  */
 export function readHeaders(headers: Headers): HeaderFields {
   const fields = new Map<string, string>();

@@ -1,18 +1,18 @@
-/** Where fresh identifiers come from; tests inject their own. */
+/** A source of fresh identifiers; tests inject their own. */
 export interface Ids {
   /**
-   * A new identifier of 32 hexadecimal digits behind `prefix`, such as `req_0f3a…`.
+   * Returns a new identifier: `prefix` and 32 hexadecimal digits, such as `req_0f3a…`.
    *
    * @param prefix Written before the digits, with an underscore between.
    */
   next(prefix: string): string;
 }
 
-/** Refilled for each identifier. */
+/** A buffer that is refilled for each identifier. */
 const bytes = new Uint8Array(16);
 
-/** Unguessable identifiers. */
+/** Returns unguessable identifiers. */
 export const randomIds: Ids = {
-  // A text that V8 has only noted as the sum of two makes JSON.stringify() take its slow way; join() gives it whole.
+  // join() returns a flat string. With a concatenated one, JSON.stringify() takes V8's slow path.
   next: (prefix) => [prefix, crypto.getRandomValues(bytes).toHex()].join("_"),
 };

@@ -12,12 +12,12 @@ export interface JsonObject {
   [key: string]: JsonValue | undefined;
 }
 
-/** Whether `value` is an object of JSON: neither null nor an array. */
+/** Returns true when `value` is a JSON object, which excludes null and arrays. */
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Returns `value` if it is a string that is not empty. */
+/** Returns `value` if it is a non-empty string. */
 export function nonEmptyText(
   value: JsonValue | undefined,
 ): string | undefined {
@@ -25,8 +25,8 @@ export function nonEmptyText(
 }
 
 /**
- * The fields of an object that are to be kept, whatever they are called: `__proto__` too. Most objects keep few or
- * none, and so no list of all values is made.
+ * Returns the fields of an object that `isKept` accepts, including one named `__proto__`. It lists names rather than
+ * entries, because most callers keep few fields or none.
  */
 export function pickFields(
   object: JsonObject,
@@ -38,14 +38,14 @@ export function pickFields(
   return Object.fromEntries(names.map((name) => [name, object[name]]));
 }
 
-/** The fields of an object that have a value. */
+/** Returns the fields of an object that have a value. */
 export function present(object: JsonObject): JsonObject {
   return pickFields(object, (_name, value) => value !== undefined);
 }
 
 /**
- * How many elements and members a text may have that somebody else waits for: 50 ms, whatever they are. What is as
- * short as this cannot have more.
+ * The largest number of elements and members that a text may have while other requests wait. Any text within it parses
+ * in 50 ms. A text of at most this many characters cannot have more.
  */
 const MAX_VALUES = 64 * 1024;
 
@@ -54,10 +54,11 @@ const [QUOTE, BACKSLASH, LINE_FEED] = [0x22, 0x5c, 0x0a];
 const [COMMA, BRACKET, BRACE] = [0x2c, 0x5b, 0x7b];
 
 /**
- * Whether to parse a JSON text would hold the event loop for long, by how many elements and members it has, and lines,
- * for a text may hold one value a line. Strings take hardly any time, however long they are.
+ * Returns true when parsing a JSON text would block the event loop for long. It counts elements, members and lines,
+ * because a text may hold one value per line. Strings take hardly any time, even long ones.
  *
- * @param maxValues How many are not heavy yet; fewer than by default where more is done with each than to parse it.
+ * @param maxValues The largest number that is not heavy. Pass fewer than the default when each value costs more than
+ * its parsing.
  */
 export function isHeavyJson(text: string, maxValues = MAX_VALUES): boolean {
   if (text.length <= maxValues) return false;
@@ -71,7 +72,7 @@ export function isHeavyJson(text: string, maxValues = MAX_VALUES): boolean {
     } else if (code === QUOTE) {
       const end = text.indexOf('"', at + 1);
       if (end === -1) return false;
-      // To leap is ten times as fast, but not from one escaped quote to the next.
+      // indexOf() is ten times as fast as this loop, except when it stops at each escaped quote.
       if (text.charCodeAt(end - 1) === BACKSLASH) isInString = true;
       else at = end;
     } else if (
@@ -85,16 +86,16 @@ export function isHeavyJson(text: string, maxValues = MAX_VALUES): boolean {
 }
 
 /**
- * Reads JSON that somebody else wrote while others wait.
+ * Parses JSON from another program while other requests wait.
  *
- * @returns `undefined` when `text` is not JSON, too, or {@linkcode isHeavyJson}.
+ * @returns `undefined` when `text` is not JSON, or is {@linkcode isHeavyJson}.
  */
 export function parseLightJson(text: string): JsonValue | undefined {
   return isHeavyJson(text) ? undefined : parseJson(text);
 }
 
 /**
- * Reads `text` as JSON.
+ * Parses `text` as JSON.
  *
  * @returns The value, or `undefined` when `text` is not JSON; JSON itself has no `undefined`.
  */

@@ -1,7 +1,7 @@
 /**
- * Remembers what is made of an object for as long as that is there: for what takes longer to work out than to keep.
+ * Caches a value for each object as long as the object lives. Use it for values that are expensive to compute.
  *
- * @param make Asked once for each object.
+ * @param make Called once for each object.
  */
 export function oncePer<Key extends object, Value>(
   make: (key: Key) => Value,
@@ -16,13 +16,13 @@ export function oncePer<Key extends object, Value>(
   };
 }
 
-/** Lets concurrent askers for the same thing share one piece of work. */
+/** Runs work once for all concurrent callers with the same key. */
 export class SingleFlight<Key, Value> {
   readonly #running = new Map<Key, Promise<Value>>();
 
   /**
-   * The result of `work`, or of the work for `key` that is already running. Askers who stop waiting
-   * leave it running for the others. Nothing is kept once it has settled, failures neither.
+   * Returns the result of `work`, or of the work that is already running for `key`. A caller that stops waiting leaves
+   * the work running for the others. No result is kept after the work settles, whether it succeeds or fails.
    */
   run(key: Key, work: () => Promise<Value>): Promise<Value> {
     const running = this.#running.get(key);

@@ -9,10 +9,10 @@ import type { FamilyRow, OperationRow, Serving } from "./protocol_tables.ts";
 
 export type { Endpoint, Family, Operation, Protocol, Serving };
 
-/** One operation, as {@linkcode OPERATIONS} has it. */
+/** One entry of {@linkcode OPERATIONS}. */
 export type OperationShape = OperationRow<Protocol, Endpoint>;
 
-/** What people call what is spoken at each base URL that a connection may have. */
+/** The display name of the protocol at each base URL of a connection. */
 export const ENDPOINT_NAMES: Readonly<Record<Endpoint, string>> =
   tables.ENDPOINT_NAMES;
 
@@ -20,7 +20,7 @@ export const ENDPOINT_NAMES: Readonly<Record<Endpoint, string>> =
 export const ENDPOINTS: readonly Endpoint[] = Object.keys(ENDPOINT_NAMES)
   .filter((name) => isIn(ENDPOINT_NAMES, name));
 
-/** Every operation with its endpoint, path and protocol. */
+/** The endpoint, path and protocol of each operation. */
 export const OPERATIONS: Readonly<Record<Operation, OperationShape>> =
   tables.OPERATIONS;
 
@@ -28,7 +28,7 @@ export const OPERATIONS: Readonly<Record<Operation, OperationShape>> =
 export const OPERATION_NAMES: readonly Operation[] = Object.keys(OPERATIONS)
   .filter((name) => isIn(OPERATIONS, name));
 
-/** Every model family with what it is native to. */
+/** The protocol and the operations of each model family. */
 export const FAMILIES: Readonly<
   Record<Family, FamilyRow<Protocol, Operation>>
 > = tables.FAMILIES;
@@ -37,18 +37,18 @@ export const FAMILIES: Readonly<
 export const FAMILY_NAMES: readonly Family[] = Object.keys(FAMILIES)
   .filter((name) => isIn(FAMILIES, name));
 
-/** The operation of each protocol that asks a model. */
+/** The main operation of each protocol, which asks a model. */
 export const MAIN_OPERATIONS: Readonly<Record<Protocol, Operation>> =
   tables.MAIN_OPERATIONS;
 
-/** Every wire protocol. What differs between them stands in tables that are a `Record` over {@linkcode Protocol}. */
+/** Every wire protocol. Tables that are a `Record` over {@linkcode Protocol} hold the differences between them. */
 export const PROTOCOLS: readonly Protocol[] = Object.keys(MAIN_OPERATIONS)
   .filter(isProtocol);
 
-/** In whose words the gateway answers where nobody has chosen a protocol. */
+/** The protocol of the gateway's own responses when the request selects none. */
 export const DEFAULT_PROTOCOL: Protocol = "chat";
 
-/** Where an upstream is asked for `model`, behind its base URL. */
+/** Returns the path of an operation for `model`, to append to a base URL. */
 export function operationPath(
   { path, streamPath, modelField }: OperationShape,
   model: string,
@@ -60,7 +60,7 @@ export function operationPath(
     : pattern;
 }
 
-/** Whether a value from outside names a protocol. */
+/** Returns true when a value from outside is the name of a protocol. */
 export function isProtocol(value: unknown): value is Protocol {
   return typeof value === "string" && isIn(MAIN_OPERATIONS, value);
 }

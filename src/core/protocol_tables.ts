@@ -1,11 +1,11 @@
 /*
- * The tables that a wire protocol is added to first. Everything else that differs between protocols is a `Record`
- * over the names that stand here, so the compiler names every other table that lacks a new one.
+ * The first tables to extend for a new wire protocol. All other tables that differ by protocol are a `Record` over the
+ * names in this file, so the compiler reports each table that lacks the new name.
  */
 
 /**
- * Every base URL that a connection may have, with what people call what is spoken there. `completions` is the legacy
- * text-completion interface of family A; it is no protocol of its own, its errors have the Chat shape.
+ * Every base URL of a connection, with the display name of its protocol. `completions` is the legacy text-completion
+ * interface of family A. It is not a protocol: its errors have the Chat shape.
  */
 export const ENDPOINT_NAMES = {
   chat: "Chat Completions",
@@ -17,7 +17,10 @@ export const ENDPOINT_NAMES = {
 /** One of {@linkcode ENDPOINT_NAMES}. */
 export type Endpoint = keyof typeof ENDPOINT_NAMES;
 
-/** Every wire protocol, with its operation that asks a model. It is spoken at the endpoint of its own name. */
+/**
+ * Every wire protocol, with its main operation, which asks a model. A protocol is served at the endpoint of the same
+ * name.
+ */
 export const MAIN_OPERATIONS = {
   chat: "chat_completions",
   messages: "messages",
@@ -27,14 +30,14 @@ export const MAIN_OPERATIONS = {
 /** One of {@linkcode MAIN_OPERATIONS} (docs/design.md#paths). The path of a request selects it. */
 export type Protocol = keyof typeof MAIN_OPERATIONS;
 
-/** Where a request of every operation so far says what it asks for. */
+/** The fields of a request that select the model and a stream; the same for all operations so far. */
 const IN_BODY = {
   streamPath: undefined,
   modelField: "model",
   streamField: "stream",
 } as const;
 
-/** Every operation with its endpoint, path and protocol (`endpoints` in docs/configuration.md). */
+/** The endpoint, path and protocol of each operation (`endpoints` in docs/configuration.md). */
 export const OPERATIONS = {
   chat_completions: {
     ...IN_BODY,
@@ -86,10 +89,12 @@ export const OPERATIONS = {
   },
 } as const satisfies Readonly<Record<string, OperationRow<Protocol, Endpoint>>>;
 
-/** One operation that callers invoke and upstreams serve. */
+/** An operation that callers invoke and upstreams serve. */
 export type Operation = keyof typeof OPERATIONS;
 
-/** Every model family with what it is native to (docs/design.md#paths). Counting and compaction are never guessed. */
+/**
+ * The protocol and operations of each model family (docs/design.md#paths). Counting and compaction are never guessed.
+ */
 export const FAMILIES = {
   A: {
     protocol: "chat",
@@ -130,42 +135,46 @@ export const FAMILIES = {
 export type Family = keyof typeof FAMILIES;
 
 /**
- * One operation that callers invoke and upstreams serve: where it lives, which protocol its bodies speak, and where
- * a request says what it asks for.
+ * The properties of an operation: its path, the protocol of its bodies, and the fields that select the model and a
+ * stream.
  */
 export interface OperationRow<
   Protocol extends string,
   Endpoint extends string,
 > {
-  /** The base URL of a connection that has it. */
+  /** The endpoint of a connection that serves it. */
   readonly endpoint: Endpoint;
   readonly protocol: Protocol;
-  /** Behind the gateway's prefix and behind the base URL; `:model` stands where the path names the model. */
+  /**
+   * The path behind the gateway's prefix and behind the base URL; `:model` is replaced where the path names the model.
+   */
   readonly path: string;
-  /** The same for a stream, where the path asks for it; `undefined` where the body does. */
+  /** The path of a stream, where the path selects it; `undefined` where the body does. */
   readonly streamPath: string | undefined;
-  /** The field of the body that names the model; `undefined` where the path does. */
+  /** The body field that names the model; `undefined` where the path names it. */
   readonly modelField: string | undefined;
-  /** The field of the body that is true for a stream; `undefined` where no field is. */
+  /** The body field that is true for a stream; `undefined` where there is none. */
   readonly streamField: string | undefined;
-  /** The field of the body that holds the conversation; `undefined` where none does. */
+  /** The body field that holds the conversation; `undefined` where there is none. */
   readonly conversationField: string | undefined;
-  /** `gen_ai.operation.name` of OpenTelemetry; where the conventions know none, they leave it to the program. */
+  /**
+   * `gen_ai.operation.name` of OpenTelemetry. Where the conventions define no name, they let the program choose one.
+   */
   readonly tracedAs: string;
 }
 
 /**
  * How a family's connections serve an operation:
- * - `native`: bytes pass, where the connection has the endpoint.
- * - `translated`: to the family's own protocol.
- * - `either`: native where the connection has the endpoint, else translated.
- * - `none`: the operation is refused.
+ * - `native`: bytes pass unchanged, if the connection has the endpoint.
+ * - `translated`: the request is translated to the family's own protocol.
+ * - `either`: native if the connection has the endpoint, else translated.
+ * - `none`: the operation is rejected.
  */
 export type Serving = "native" | "translated" | "either" | "none";
 
-/** A model family: what its connections speak, and what callers may ask of them. */
+/** A model family: the protocol of its connections and the operations that callers may use. */
 export interface FamilyRow<Protocol extends string, Operation extends string> {
-  /** What every connection of the family speaks; what is translated, is translated to it. */
+  /** The protocol of every connection of the family, and the target of translations. */
   readonly protocol: Protocol;
   readonly serves: Readonly<Record<Operation, Serving>>;
 }

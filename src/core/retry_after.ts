@@ -1,13 +1,12 @@
 import type { HeaderFields } from "./header_fields.ts";
 import type { Protocol } from "./protocol.ts";
 
-/** No quota runs longer than a month; a longer wait, in milliseconds, means nothing. */
-const MAX_MEANT_MS = 35 * 86_400_000;
+/** The longest plausible wait, in milliseconds. No quota runs longer than a month. */
+const MAX_PLAUSIBLE_MS = 35 * 86_400_000;
 
 /**
- * The longest wait that is passed on, in milliseconds. The timers of clients hold no more than 31 bits, and one that
- * is set for longer rings at once:
- * https://developer.mozilla.org/docs/Web/API/Window/setTimeout#maximum_delay_value
+ * The longest wait that is forwarded, in milliseconds. The timers of clients hold 31 bits, and a longer delay fires at
+ * once: https://developer.mozilla.org/docs/Web/API/Window/setTimeout#maximum_delay_value
  */
 const MAX_WAIT_MS = 2_147_483_000;
 
@@ -15,15 +14,17 @@ const MAX_WAIT_MS = 2_147_483_000;
 type WaitHeader = "retry-after" | "retry-after-ms";
 
 /**
- * Returns a wait in milliseconds, shortened to what a timer holds; `undefined` for one that is negative, no number, or
- * longer than any quota can mean.
+ * Returns a wait in milliseconds, shortened to the longest that a timer holds. Returns `undefined` for a wait that is
+ * negative, not a number, or longer than any quota.
  */
 export function saneWaitMs(ms: number): number | undefined {
-  return ms >= 0 && ms <= MAX_MEANT_MS ? Math.min(ms, MAX_WAIT_MS) : undefined;
+  return ms >= 0 && ms <= MAX_PLAUSIBLE_MS
+    ? Math.min(ms, MAX_WAIT_MS)
+    : undefined;
 }
 
 /**
- * Returns a wait as the value of `retry-after`: whole seconds, no more than a timer holds.
+ * Returns a wait as the value of `retry-after`: whole seconds, at most the longest that a timer holds.
  *
  * @param ms Not negative.
  */
@@ -32,10 +33,10 @@ export function retryAfterText(ms: number): string {
 }
 
 /**
- * Returns how long an upstream asks to wait, in milliseconds: by `retry-after-ms`, else by `retry-after`.
+ * Returns the wait that an upstream asks for, in milliseconds: from `retry-after-ms`, else from `retry-after`.
  *
  * @param nowMs Milliseconds since 1970, for dates.
- * @returns `undefined` where neither header has a wait that {@linkcode saneWaitMs} accepts.
+ * @returns `undefined` when neither header has a wait that {@linkcode saneWaitMs} accepts.
  */
 export function retryAfterMs(
   headers: HeaderFields,
@@ -46,10 +47,10 @@ export function retryAfterMs(
 }
 
 /**
- * Returns an upstream's wait as a client gets it: unchanged, or the longest that a timer holds.
+ * Returns an upstream's wait for the client: unchanged, or the longest that a timer holds.
  *
  * @param nowMs Milliseconds since 1970, for dates.
- * @returns `undefined` where it is no wait that {@linkcode saneWaitMs} accepts.
+ * @returns `undefined` when {@linkcode saneWaitMs} rejects it.
  */
 export function saneWaitHeader(
   name: WaitHeader,
@@ -77,26 +78,26 @@ function waitIn(
     : undefined;
 }
 
-/** The three forms of an HTTP date (RFC 9110, section 5.6.7); `Date.parse()` alone finds dates in much else. */
+/** The three forms of an HTTP date (RFC 9110, section 5.6.7). `Date.parse()` alone accepts much more. */
 const HTTP_DATE_REGEXP =
   /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? (?:\d\d[ -][A-Z][a-z]{2}[ -]\d{2,4} \d\d:\d\d:\d\d|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4})( (?:GMT|UTC|[+-]\d{4}))?$/;
 
 function dateMs(value: string): number {
   const [date, zone] = HTTP_DATE_REGEXP.exec(value) ?? [];
-  // Without a zone, `Date.parse()` takes the one of this machine.
+  // Without a zone, `Date.parse()` uses the zone of this machine.
   return date === undefined ? NaN : Date.parse(zone ? date : `${date} GMT`);
 }
 
 /**
- * Returns the headers of an error that no repetition helps against. No single header stops every client, so each of
- * these serves those that ignore the others (docs/failover.md#retry-or-stop):
+ * Returns the headers of an error that no retry helps against. No single header stops every client, so each one covers
+ * clients that ignore the others (docs/failover.md#retry-or-stop):
  *
  * - `x-should-retry: false` stops the SDKs of OpenAI and Anthropic, Claude Code at 429 and 5xx, and Qwen Code over
  *   Responses.
- * - Codex repeats nearly every error 5 to 30 times and waits for `retry-after` each time, however long it is; opencode
- *   repeats 429 and 5xx 5 times and prefers `retry-after-ms`. Short waits bring both to their end within seconds. One
- *   second rather than none, since versions of opencode before 1.18 repeat without limit.
- * - Claude Code repeats 401 and 403 10 times where a command gives it the token, as our settings do. It stops only at a
+ * - Codex retries nearly every error 5 to 30 times and waits for any `retry-after` each time. opencode retries 429 and
+ *   5xx 5 times and prefers `retry-after-ms`. Short waits end both within seconds. The wait is one second rather than
+ *   none, because versions of opencode before 1.18 retry without limit.
+ * - Claude Code retries 401 and 403 10 times when a command supplies its token, as our settings do. It stops only at a
  *   `retry-after` of more than a minute.
  */
 export function stopHeaders(

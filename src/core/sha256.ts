@@ -1,11 +1,11 @@
 import { hash } from "node:crypto";
 
-/** The SHA-256 of the UTF-8 bytes of `text`: 64 lower-case hexadecimal digits. */
+/** Returns the SHA-256 of the UTF-8 bytes of `text`, as 64 lower-case hexadecimal digits. */
 export function sha256Hex(text: string): string {
   return hash("sha256", text, "hex");
 }
 
-/** Returns 128 bits of the SHA-256 of `text` as 22 characters of base64url: enough to tell texts apart. */
+/** Returns 128 bits of the SHA-256 of `text` as 22 characters of base64url, enough to distinguish texts. */
 export function shortDigest(text: string): string {
   return hash("sha256", text, "base64url").slice(0, 22);
 }

@@ -1,15 +1,15 @@
-/** Takes what a stage gives. */
+/** Receives an output of a stage. */
 export type Emit<Out> = (output: Out) => void;
 
 /**
- * A synchronous step of a stream with its own state: takes one input at a time and gives any number of
- * outputs by calling `emit` before it returns. One instance serves one stream.
+ * A synchronous step of a stream, with its own state. It takes one input at a time and calls `emit` for each output
+ * before it returns. One instance serves one stream.
  *
  * @example
  * ```ts
  * import assert from "node:assert/strict";
  *
- * // Splits what it is given into lines.
+ * // Splits its input into lines.
  * const lines: Stage<string, string> = {
  *   push: (text, emit) => text.split("\n").forEach(emit),
  *   end: (emit) => emit("(end)"),
@@ -18,13 +18,13 @@ export type Emit<Out> = (output: Out) => void;
  * ```
  */
 export interface Stage<In, Out> {
-  /** Takes the next input. */
+  /** Takes the next input and emits its outputs. */
   push(input: In, emit: Emit<Out>): void;
-  /** Told once that no input follows; may give what it held back. */
+  /** Emits the outputs that were held back. Called once, after the last input. */
   end(emit: Emit<Out>): void;
 }
 
-/** Two stages in a row as one. */
+/** Combines two stages into one. */
 export function pipe<In, Middle, Out>(
   first: Stage<In, Middle>,
   second: Stage<Middle, Out>,
@@ -44,7 +44,7 @@ export function pipe<In, Middle, Out>(
   };
 }
 
-/** Everything that `stage` gives for `inputs` and their end; uses the stage up. */
+/** Returns all outputs of `stage` for `inputs` and their end. The stage cannot be used again. */
 export function runStage<In, Out>(
   stage: Stage<In, Out>,
   inputs: Iterable<In>,

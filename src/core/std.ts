@@ -1,6 +1,6 @@
 /**
- * The typed face of `deno-std`, the npm edition of `@std`, which ships no types. A host that reaches JSR
- * may map `@std/…` to `jsr:@std/…` in `deno.json` instead; the signatures are the same.
+ * Types for `deno-std`, the npm edition of `@std`, which ships none. A host that reaches JSR may map `@std/…` to
+ * `jsr:@std/…` in `deno.json` instead; the signatures are the same.
  */
 import { mapValues as stdMapValues } from "@std/collections/map-values";
 import { closestString as stdClosestString } from "@std/text/closest-string";
@@ -9,35 +9,35 @@ import { generate as stdUuidV5 } from "@std/uuid/v5";
 import { parse as stdParseYaml } from "@std/yaml/parse";
 import { stringify as stdStringifyYaml } from "@std/yaml/stringify";
 
-/** How {@linkcode parseYaml} reads plain scalars. */
+/** The options of {@linkcode parseYaml}. */
 interface ParseYamlOptions {
-  /** `core` is the schema of YAML 1.2: a date stays text and `<<` is a key like any other. */
+  /** The schema for plain scalars. `core` is that of YAML 1.2: a date stays text and `<<` is an ordinary key. */
   readonly schema?: "core" | "default";
 }
 
-/** A record with the same keys, each value made of the one that stood there. */
+/** Returns a record with the same keys, each value mapped by `make`. */
 export const mapValues: <Value, Name extends string, Result>(
   record: Readonly<Record<Name, Value>>,
   make: (value: Value, name: Name) => Result,
 ) => Record<Name, Result> = stdMapValues;
 
-/** Reads one YAML document. Throws a `SyntaxError` that names line and column. */
+/** Parses one YAML document. Throws a `SyntaxError` that names line and column. */
 export const parseYaml: (text: string, options?: ParseYamlOptions) => unknown =
   stdParseYaml;
 
 /** Writes a value as YAML. */
 export const stringifyYaml: (value: unknown) => string = stdStringifyYaml;
 
-/** The UUIDv5 of `data` in `namespace`. */
+/** Returns the UUIDv5 of `data` in `namespace`. */
 export const uuidV5: (namespace: string, data: Uint8Array) => Promise<string> =
   stdUuidV5;
 
-/** The one of `options` with the smallest edit distance to `given`; `options` must not be empty. */
+/** Returns the entry of `options` with the smallest edit distance to `given`; `options` must not be empty. */
 export const closestString: (
   given: string,
   options: readonly string[],
 ) => string = stdClosestString;
 
-/** How many single-character edits lie between two texts. */
+/** Returns the number of single-character edits between two texts. */
 export const levenshteinDistance: (one: string, other: string) => number =
   stdLevenshteinDistance;

@@ -1,2 +1,2 @@
-/** Whether the store that replicas share can be used now. */
+/** The state of the store that replicas share, as this gateway sees it. */
 export type StoreCondition = "connected" | "away";

@@ -4,16 +4,16 @@ import { type Ask, freshResults, promptOf, type Turn } from "./ask/ask.ts";
 import { callInput, exampleOf, toolsToCall } from "./schema_example.ts";
 import type { Block, Script, Usage } from "./script.ts";
 
-/** How much of a prompt or of a tool's result an answer quotes, in characters. */
+/** The longest quote of a prompt or of a tool result in an answer, in characters. */
 const MAX_QUOTE_LENGTH = 400;
 
-/** The longest text that "write N words" brings. */
+/** The longest answer to "write N words", in words. */
 const MAX_WORDS = 20_000;
 
 /**
- * What the demo says to a request; the same for the same request. A question gets a text that quotes it
- * and names the model, family and protocol that answered; "write 500 words" gets 500 words; a tool that
- * is asked for is called; the result of a tool is quoted; where JSON is demanded, JSON of the schema.
+ * Composes the answer to a request; equal requests get equal answers. The answer to a prompt quotes it, and names the
+ * model, the family and the protocol. The answer to "write 500 words" has 500 words. A tool that the prompt names is
+ * called, and its result is quoted. A request for JSON gets JSON of its schema.
  */
 export function compose(ask: Ask): Script {
   if (ask.isCompaction) return composeCompaction(ask);
@@ -31,7 +31,7 @@ export function compose(ask: Ask): Script {
   };
 }
 
-/** The conversation folded into one block that stands for it. */
+/** Compacts the conversation into one block. */
 export function composeCompaction(ask: Ask): Script {
   const users = ask.turns.filter((turn) => turn.role === "user");
   const text =
@@ -131,8 +131,8 @@ function quote(text: string): string {
 type Cut = Pick<Script, "blocks" | "stop" | "stopSequence">;
 
 /**
- * Ends an answer where the request says: at the first stop sequence of its text, which is left out, and
- * at its token limit, whichever comes first. A tool call that does not fit is left out as a whole.
+ * Cuts an answer at the first stop sequence of its text, which is left out, or earlier at the token limit. A tool call
+ * that does not fit is left out as a whole.
  */
 function cut(
   blocks: readonly Block[],
@@ -201,7 +201,7 @@ function cutAtLength(whole: Cut, maxTokens: number): Cut {
   return whole;
 }
 
-/** The part of `block` that fits in `tokens`; nothing of a call, whose input must stay whole. */
+/** Returns the part of `block` that fits in `tokens`; nothing of a call, whose input must stay whole. */
 function headOf(block: Block, tokens: number): Block[] {
   if (block.kind === "call" || tokens === 0) return [];
   const text = block.text.slice(0, tokens * UNITS_PER_TOKEN)
@@ -209,21 +209,21 @@ function headOf(block: Block, tokens: number): Block[] {
   return [{ ...block, text }];
 }
 
-/** The demo's stand-in for a tokeniser: every four UTF-16 units, rounded up, are one token. */
+/** The size of a token in the demo, in UTF-16 units; counts are rounded up. */
 export const UNITS_PER_TOKEN = 4;
 
-/** What an image or a file counts, whatever its size. */
+/** The tokens of an image or a file of any size. */
 const TOKENS_PER_ATTACHMENT = 256;
 
-/** What the frame of a turn counts, beside its text. */
+/** The tokens of a turn in addition to its text. */
 const TOKENS_PER_TURN = 3;
 
-/** The tokens of `text`; 0 for the empty string. */
+/** Returns the tokens of `text`; 0 for the empty string. */
 export function estimateTokens(text: string): number {
   return Math.ceil(text.length / UNITS_PER_TOKEN);
 }
 
-/** The tokens that a request costs to read: turns, attachments and declared tools. */
+/** Returns the input tokens of a request: turns, attachments and tools. */
 export function inputTokens(ask: Ask): number {
   const tools = ask.tools.map((tool) =>
     estimateTokens(
@@ -234,8 +234,8 @@ export function inputTokens(ask: Ask): number {
 }
 
 /**
- * The tokens of one exchange, from the real lengths. What stands before the last assistant turn was sent
- * before, so it counts as read from the provider's cache.
+ * Counts the tokens of one exchange from its real lengths. The turns before the last assistant turn were sent before,
+ * so they count as read from the provider's cache.
  */
 export function measure(ask: Ask, blocks: readonly Block[]): Usage {
   const last = ask.turns.findLastIndex((turn) => turn.role === "assistant");
@@ -248,7 +248,7 @@ export function measure(ask: Ask, blocks: readonly Block[]): Usage {
   };
 }
 
-/** The tokens of one piece of an answer. */
+/** Returns the tokens of one block of an answer. */
 export function blockTokens(block: Block): number {
   return block.kind === "call"
     ? estimateTokens(block.tool.name + block.input)

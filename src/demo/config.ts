@@ -2,29 +2,29 @@ import { type Endpoint, OPERATIONS } from "../core/protocol.ts";
 import { stringifyYaml } from "../core/std.ts";
 import { BASE_PATH, modelsOf, type Provider, PROVIDERS } from "./providers.ts";
 
-/** Which reader understands the quota of a family's account. */
+/** The quota reader of each family. */
 const QUOTA_KINDS = { A: "zai", B: "anthropic", C: "codex" } as const;
 
-/** How each family is shown the gateway's key; between them they use both schemes. */
+/** The authentication scheme of each family; both schemes occur. */
 const AUTH_SCHEMES = { A: "bearer", B: "x-api-key", C: "bearer" } as const;
 
 /**
- * The configuration of the demo, as YAML of the format of `gateway.yaml` (docs/configuration.md): the three
- * simulated providers and one token that may use them all. Beside the providers' own models, every
- * provider serves `demo-any`; `demo-fallback` fails at first and is then served as `demo-any`.
+ * Returns the demo's configuration as the YAML of a `gateway.yaml` (docs/configuration.md): the three simulated
+ * providers, and one token that may use them all. In addition to its own models, each provider serves `demo-any`. The
+ * model `demo-fallback` always fails, and its fallback `demo-any` serves its requests.
  *
- * @param tokenSha256 SHA-256 of the token, 64 hexadecimal digits.
+ * @param tokenSha256 The SHA-256 of the token, 64 hexadecimal digits.
  */
 export function demoConfigText(tokenSha256: string): string {
   return stringifyYaml({
-    // Short, so that `demo-silent` and `demo-stall` are seen to fail soon; `demo-slow` takes 5 s.
+    // Short, so that `demo-silent` and `demo-stall` fail soon, but longer than the 5 s of `demo-slow`.
     timeouts: { first_byte: 10_000, idle: 10_000 },
     connections: PROVIDERS.map(connectionOf),
     tokens: [{
       name: "demo",
       sha256: tokenSha256,
       connections: ["*"],
-      // Enough to play with, and shown by `/usage`.
+      // High enough for a demo; `/usage` shows it.
       limits: [{ window: "day", tokens: 5_000_000 }],
     }],
   });
@@ -41,7 +41,7 @@ function connectionOf(provider: Provider): object {
     quota: {
       kind: QUOTA_KINDS[family],
       url: `https://${host}${quotaPath}`,
-      // Providers report quotas to bearers; a connection that says its key otherwise has to name it for them.
+      // Quota requests use a bearer key, which a connection with another scheme has to configure separately.
       ...(AUTH_SCHEMES[family] === "bearer" ? {} : { key }),
     },
     models: [
@@ -52,7 +52,7 @@ function connectionOf(provider: Provider): object {
   };
 }
 
-/** In US dollars per million tokens. */
+/** The price of each model, in US dollars per million tokens. */
 const PRICE = { input: 1, cached_input: 0.1, cache_write: 1.25, output: 5 };
 
 const FALLING_BACK = {

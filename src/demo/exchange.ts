@@ -34,7 +34,7 @@ import {
   renderResponses,
 } from "./render/responses.ts";
 
-/** One call of a model. */
+/** One request to a model. */
 export interface Call {
   readonly request: Request;
   readonly provider: Provider;
@@ -42,7 +42,7 @@ export interface Call {
   readonly requestId: string;
 }
 
-/** A call with everything that was made of it. */
+/** A call with its parsed request and its rendered answer. */
 interface Prepared extends Call {
   readonly demo: Demo;
   readonly ask: Ask;
@@ -52,10 +52,10 @@ interface Prepared extends Call {
 }
 
 /**
- * Answers one call of a model: as JSON, or as a stream when the request asks for one.
+ * Serves one request to a model, as JSON or as a stream.
  *
- * @throws {Refusal} When the provider refuses the request. Rejects with the reason of the request's signal
- * when it aborts before the headers are out.
+ * @throws {Refusal} When the provider rejects the request.
+ * @throws The reason of the request's signal, when it aborts before the headers are sent.
  */
 export async function exchange(call: Call, demo: Demo): Promise<Response> {
   const prepared = await prepare(call, demo);
@@ -79,9 +79,9 @@ async function prepare(call: Call, demo: Demo): Promise<Prepared> {
   if (refusal !== undefined) throw refusal;
   if (fault === "silent") await waitForAbort(call.request.signal);
   const { family } = provider;
-  const asked = service.read(body);
-  demo.judge({ operation, body, ask: asked });
-  const ask = { family, protocol, model, ...asked };
+  const askOfBody = service.read(body);
+  demo.judge({ operation, body, ask: askOfBody });
+  const ask = { family, protocol, model, ...askOfBody };
   const script = service.compose(ask);
   const createdAt = Math.floor(demo.clock.now() / 1000);
   const context = { ids: demo.ids, createdAt, ask, body };
@@ -98,18 +98,15 @@ function streamAnswer(
   return answer(prepared, steps, "text/event-stream; charset=utf-8");
 }
 
-/** How long a whole answer may take, however many words it has, in milliseconds. */
-const MAX_THINKING_MS = 3000;
+/** The longest delay of a whole answer, in milliseconds. */
+const MAX_DELAY_MS = 3000;
 
-/** A whole answer is sent when the last word of it is thought of. */
+/** Sends a whole answer after the delay of all its words. */
 async function wholeAnswer(prepared: Prepared): Promise<Response> {
   const { demo, fault, script, request } = prepared;
   if (fault === "error-in-stream") throw overloaded();
-  const thinkingMs = Math.min(
-    wordCountOf(script) * demo.wordMs,
-    MAX_THINKING_MS,
-  );
-  const ms = fault === "slow" ? thinkingMs + SLOW_MS : thinkingMs;
+  const delayMs = Math.min(wordCountOf(script) * demo.wordMs, MAX_DELAY_MS);
+  const ms = fault === "slow" ? delayMs + SLOW_MS : delayMs;
   if (ms > 0) await demo.wait(ms, request.signal);
   const whole = write(JSON.stringify(prepared.rendering.whole));
   const steps = withFault([whole], { fault, failure: () => [] });
@@ -136,32 +133,36 @@ function answer(
   });
 }
 
-/** What the whole simulation shares: one a program, or one a test. */
+/** The shared state of the simulation, one for each program or test. */
 export interface Demo {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly wait: Wait;
-  /** Milliseconds for one word of an answer; 0 answers without waiting. */
+  /** The delay of one word of an answer, in milliseconds; 0 sends without delay. */
   readonly wordMs: number;
   readonly quota: Quota;
   readonly judge: Judge;
 }
 
 /**
- * Refuses requests that the demo would answer.
+ * Rejects requests that the demo would serve.
  *
- * @throws {Refusal} For a request that is not good enough.
+ * @throws {Refusal} For a request that it does not accept.
  */
 export type Judge = (asked: {
   readonly operation: SimulatedOperation;
   readonly body: JsonObject;
-  /** What the demo made of the body. */
+  /** The body, parsed by the demo. */
   readonly ask: AskOfBody;
 }) => void;
 
-/** How the provider serves one operation. */
+/** The functions that serve one operation. */
 interface Service {
-  /** @throws {Refusal} When the request is not one that the provider answers. */
+  /**
+   * Parses the body of a request.
+   *
+   * @throws {Refusal} When the provider does not serve the request.
+   */
   read(body: JsonObject): AskOfBody;
   compose(ask: Ask): Script;
   render(script: Script, context: RenderContext): Rendering;
@@ -192,7 +193,7 @@ const SERVICES: Readonly<Record<SimulatedOperation, Service>> = {
   },
 };
 
-/** Counting says nothing and costs nothing but the count. */
+/** Composes the result of counting tokens: the count, without an answer. */
 function composeNothing(ask: Ask): Script {
   return {
     blocks: [],

@@ -7,33 +7,34 @@ import {
 } from "./providers.ts";
 import { messagesError, openaiError, Refusal, SHAPES } from "./refusal.ts";
 
-/** What differs between protocols beside the models' own requests and answers. */
+/** The differences between the protocols, apart from requests and answers of models. */
 export interface ProviderInterface {
-  /** Whether a key may come as `x-api-key`. */
+  /** True when the key may be in `x-api-key`. */
   readonly takesApiKey: boolean;
-  /** The header that names the request in an answer. */
+  /** The response header with the id of the request. */
   readonly requestIdHeader: string;
-  /** What is said to a request without a key, with a wrong one, and without a model. */
+  /** The messages for a request without a key, with a wrong key, and without a model. */
   readonly noKey: string;
   readonly wrongKey: string;
   readonly noModel: string;
-  /** What is said to a model that does not exist. */
+  /** Returns the message for an unknown model. */
   unknownModel(model: string): string;
-  /** The version header that requests must carry, if any. */
+  /** The required version header, if any. */
   readonly versionHeader: string | undefined;
-  /** The body and the status of a refusal. */
+  /** Returns the body of a refusal. */
   refusalBody(refusal: Refusal, requestId: string): JsonObject;
+  /** Returns the status of a refusal. */
   refusalStatus(refusal: Refusal): number;
-  /** A list of models. */
+  /** Returns a list of models. */
   modelList(models: JsonObject[]): JsonObject;
-  /** One model. */
+  /** Returns the entry of one model. */
   model(model: DemoModel): JsonObject;
 }
 
-/** A model as its provider lists it. */
+/** A model in its provider's list. */
 export interface DemoModel {
   readonly id: string;
-  /** Whose it is. */
+  /** The owner's name. */
   readonly owner: string;
   /** In seconds since 1970. */
   readonly createdAt: number;
@@ -44,7 +45,7 @@ export interface DemoModel {
   readonly reasons: boolean;
 }
 
-/** OpenAI's two protocols differ in nothing of this. */
+/** The interface of both OpenAI protocols. */
 const OPENAI: ProviderInterface = {
   takesApiKey: false,
   requestIdHeader: "x-request-id",
@@ -58,7 +59,7 @@ const OPENAI: ProviderInterface = {
   refusalBody: (refusal) => ({ error: openaiError(refusal) }),
   refusalStatus: ({ kind }) => SHAPES[kind].status,
   modelList: (data) => ({ object: "list", data }),
-  // OpenAI itself says no more than the owner; the rest is as OpenRouter says it.
+  // OpenAI itself gives only the owner; the other fields are those of OpenRouter.
   model: (model) => ({
     id: model.id,
     object: "model",
@@ -88,7 +89,7 @@ const MESSAGES: ProviderInterface = {
     error: messagesError(refusal),
     request_id: requestId,
   }),
-  // An overloaded Messages provider answers 529, a status of its own.
+  // Messages providers use their own status 529 for overload.
   refusalStatus: ({ kind }) =>
     kind === "overloaded" ? 529 : SHAPES[kind].status,
   modelList: (data) => ({
@@ -112,7 +113,7 @@ const MESSAGES: ProviderInterface = {
   }),
 };
 
-/** What the simulated providers say in each protocol. */
+/** The interface of each protocol. */
 export const INTERFACES: Readonly<
   Record<SimulatedProtocol, ProviderInterface>
 > = {
@@ -122,9 +123,9 @@ export const INTERFACES: Readonly<
 };
 
 /**
- * Lets nobody pass without the provider's key: a bearer token, or `x-api-key` where Messages are spoken.
+ * Rejects a request without the provider's key, as a bearer token or, in Messages, as `x-api-key`.
  *
- * @throws {Refusal} When no key is presented, or a wrong one.
+ * @throws {Refusal} When the key is missing or wrong.
  */
 export function checkKey(
   headers: Headers,
@@ -143,15 +144,15 @@ export function checkKey(
   throw new Refusal("unauthenticated", wrongKey, { code: "invalid_api_key" });
 }
 
-/** The token of `Authorization: Bearer`; `null` without one. */
+/** Returns the token of `Authorization: Bearer`; `null` without one. */
 export function bearerToken(headers: Headers): string | null {
   return headers.get("authorization")?.match(/^Bearer\s+(.+)$/i)?.[1] ?? null;
 }
 
 /**
- * Asks of a request that it says which version of its protocol it speaks, where the protocol has versions.
+ * Rejects a request without the version header of its protocol, if the protocol has one.
  *
- * @throws {Refusal} When the header is missing or is no date.
+ * @throws {Refusal} When the header is missing or is not a date.
  */
 export function checkVersion(
   headers: Headers,
@@ -174,7 +175,7 @@ export function checkVersion(
 /**
  * Reads the body of a request.
  *
- * @throws {Refusal} When it is not one object of JSON.
+ * @throws {Refusal} When it is not one JSON object.
  */
 export async function readBody(request: Request): Promise<JsonObject> {
   const body = parseJson(await request.text());
@@ -186,9 +187,9 @@ export async function readBody(request: Request): Promise<JsonObject> {
 }
 
 /**
- * The model that a request names.
+ * Reads the model of a request.
  *
- * @throws {Refusal} When it names none, or one that the provider does not have.
+ * @throws {Refusal} When the model is missing or unknown to the provider.
  */
 export function readModel(
   body: JsonObject,
@@ -210,7 +211,7 @@ export function readModel(
   return model;
 }
 
-/** The refusal of a model that the provider does not have. */
+/** Returns the refusal of an unknown model. */
 export function unknownModel(
   model: string,
   protocol: SimulatedProtocol,

@@ -6,25 +6,25 @@ import type { Step } from "./speak.ts";
 /** One simulated provider. */
 export interface Provider {
   readonly family: SimulatedFamily;
-  /** What the gateway calls the connection. */
+  /** The name of the connection. */
   readonly name: string;
-  /** `.invalid` never resolves, so a request that got out would reach nobody. */
+  /** The host, under `.invalid`, which never resolves: a request that escaped would reach no server. */
   readonly host: string;
-  /** What the provider asks for as its key. */
+  /** The key that the provider accepts. */
   readonly key: string;
   readonly operations: readonly SimulatedOperation[];
-  /** In whose shape it lists models and refuses what stands on no path of an operation. */
+  /** The protocol of its list of models, and of its errors for unknown paths. */
   readonly plainProtocol: SimulatedProtocol;
-  /** The header that names the model which answered, if any. */
+  /** The response header with the model's name, if any. */
   readonly modelHeader: string | undefined;
-  /** Where its quota is read, on the same host. */
+  /** The path of its quota, on the same host. */
   readonly quotaPath: string;
 }
 
-/** Every path of the model API stands under this one. */
+/** The prefix of all paths of the model API. */
 export const BASE_PATH = "/v1";
 
-/** The simulated providers, one a family. */
+/** The simulated providers, one for each family. */
 export const PROVIDERS: readonly Provider[] = [
   {
     family: "A",
@@ -65,7 +65,7 @@ export const PROVIDERS: readonly Provider[] = [
   },
 ];
 
-/** The provider that answers at `host`; `undefined` when none does. */
+/** Returns the provider at `host`; `undefined` when there is none. */
 export function providerAt(host: string): Provider | undefined {
   return PROVIDERS.find((provider) => provider.host === host);
 }
@@ -73,7 +73,7 @@ export function providerAt(host: string): Provider | undefined {
 /** The families that have a simulated provider; the gateway may know others. */
 export type SimulatedFamily = Extract<Family, "A" | "B" | "C">;
 
-/** What the simulated providers serve. */
+/** An operation of the simulated providers. */
 export type SimulatedOperation = Extract<
   keyof typeof OPERATIONS,
   | "chat_completions"
@@ -84,16 +84,16 @@ export type SimulatedOperation = Extract<
   | "compact"
 >;
 
-/** What they speak. */
+/** A protocol of the simulated providers. */
 export type SimulatedProtocol =
   (typeof OPERATIONS)[SimulatedOperation]["protocol"];
 
-/** The protocol of an operation. */
+/** Returns the protocol of an operation. */
 export function protocolOf(operation: SimulatedOperation): SimulatedProtocol {
   return OPERATIONS[operation].protocol;
 }
 
-/** What can go wrong on request; the model's name ends in one of these. */
+/** The faults that a model's name can request by its ending. */
 const FAULTS = {
   "error-401": "refuses the provider's key",
   "error-429": "refuses with a rate limit and Retry-After: 1",
@@ -108,10 +108,10 @@ const FAULTS = {
 /** A key of {@linkcode FAULTS}. */
 export type Fault = keyof typeof FAULTS;
 
-/** How long the slow model thinks before the first word, in milliseconds. */
+/** The delay of the slow model before the first word, in milliseconds. */
 export const SLOW_MS = 5000;
 
-/** The refusal that `fault` is, for the faults that come instead of an answer. */
+/** Returns the refusal of a fault that replaces the answer; `undefined` for other faults. */
 export function refusalOf(fault: Fault | undefined): Refusal | undefined {
   switch (fault) {
     case "error-401":
@@ -135,7 +135,7 @@ export function refusalOf(fault: Fault | undefined): Refusal | undefined {
   }
 }
 
-/** The failure that breaks into an answer, or stands instead of one that is sent whole. */
+/** Returns the failure that ends a stream, or replaces a whole answer. */
 export function overloaded(): Refusal {
   return new Refusal("overloaded", "Overloaded", {
     code: "server_is_overloaded",
@@ -143,9 +143,9 @@ export function overloaded(): Refusal {
 }
 
 /**
- * The steps of a body with a fault worked in.
+ * Adds a fault to the steps of a body.
  *
- * @param options.failure The steps that report an error in the middle, after so many steps of the answer.
+ * @param options.failure Returns the steps that report an error after `stepCount` steps of the answer.
  */
 export function withFault(
   steps: Iterable<Step>,
@@ -170,19 +170,19 @@ export function withFault(
   }
 }
 
-/** Waits before the first step that says something; what comes before is sent at once. */
+/** Waits before the first step with a word; earlier steps are sent at once. */
 function* slowed(steps: Iterable<Step>): Generator<Step> {
-  let hasSpoken = false;
+  let hasWaited = false;
   for (const step of steps) {
-    if (!hasSpoken && step.kind === "write" && step.wordCount > 0) {
-      hasSpoken = true;
+    if (!hasWaited && step.kind === "write" && step.wordCount > 0) {
+      hasWaited = true;
       yield { kind: "wait", ms: SLOW_MS };
     }
     yield step;
   }
 }
 
-/** The first half of the steps; of a body in one step, the first half of its text. */
+/** Returns the first half of the steps; for a body with one step, the first half of its text. */
 function firstHalf(steps: Iterable<Step>): Step[] {
   const all = [...steps];
   const [only] = all;
@@ -192,14 +192,14 @@ function firstHalf(steps: Iterable<Step>): Step[] {
   return all.slice(0, Math.ceil(all.length / 2));
 }
 
-/** Whether a model reasons without being asked to. */
+/** Returns true when a model reasons without a request for it. */
 export function isThinkingModel(model: string): boolean {
   return model.includes("think");
 }
 
 /**
- * Every model of a family, such as `demo-b`, `demo-b-think` and, one a fault, `demo-b-slow`. Family A leaves
- * its letter out of the names of the faulty ones: `demo-slow`.
+ * Returns all models of a family, such as `demo-b`, `demo-b-think` and, for each fault, one like `demo-b-slow`. The
+ * faulty models of family A have no letter: `demo-slow`.
  */
 export function modelsOf(family: SimulatedFamily): string[] {
   const plain = `demo-${family.toLowerCase()}`;
@@ -207,7 +207,7 @@ export function modelsOf(family: SimulatedFamily): string[] {
   return [plain, `${plain}-think`, ...faulty];
 }
 
-/** What goes wrong with `model`; `undefined` when nothing does. */
+/** Returns the fault of `model`; `undefined` for a model without one. */
 export function faultOf(
   model: string,
   family: SimulatedFamily,

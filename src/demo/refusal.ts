@@ -1,9 +1,9 @@
 import type { JsonObject } from "../core/json.ts";
 
-/** Why a provider refuses a request. */
+/** The reason why a provider rejects a request. */
 export type RefusalKind = keyof typeof SHAPES;
 
-/** Status and error type of each kind, in the OpenAI shape (chat, responses) and in the Messages shape. */
+/** The status and the error type of each kind, in the OpenAI shape (chat, responses) and in the Messages shape. */
 export const SHAPES = {
   invalid: {
     status: 400,
@@ -38,18 +38,18 @@ export const SHAPES = {
   },
 } as const;
 
-/** What a refusal tells beside its message. */
+/** The fields of a refusal in addition to its message. */
 export interface RefusalOptions {
-  /** The OpenAI shape alone has room for it. */
+  /** The parameter; only in the OpenAI shape. */
   readonly param?: string;
-  /** The OpenAI shape alone has room for it. */
+  /** The code; only in the OpenAI shape. */
   readonly code?: string;
-  /** The Messages shape alone has room for it: what its SDKs act on. */
+  /** The code that the SDKs act on; only in the Messages shape. */
   readonly errorCode?: string;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** A request that the simulated provider does not answer; thrown by whatever finds the fault. */
+/** The error of a request that the simulated provider rejects. */
 export class Refusal extends Error {
   override readonly name = "Refusal";
   readonly kind: RefusalKind;
@@ -72,12 +72,12 @@ export class Refusal extends Error {
   }
 }
 
-/** The refusal of a Messages request; the message itself says where the fault is. */
+/** Returns the refusal of a Messages request; its message names the faulty field. */
 export function invalid(message: string): Refusal {
   return new Refusal("invalid", message);
 }
 
-/** The error object that stands inside a body or a stream of the OpenAI shape. */
+/** Returns the error object of a body or a stream in the OpenAI shape. */
 export function openaiError(refusal: Refusal): JsonObject {
   return {
     message: refusal.message,
@@ -87,7 +87,7 @@ export function openaiError(refusal: Refusal): JsonObject {
   };
 }
 
-/** The error object that stands inside a body or a stream of the Messages shape. */
+/** Returns the error object of a body or a stream in the Messages shape. */
 export function messagesError(refusal: Refusal): JsonObject {
   return {
     type: SHAPES[refusal.kind].messages,

@@ -16,7 +16,7 @@ import {
   type Tool,
 } from "./ask/ask.ts";
 
-/** Values that look right for fields of these names; the first pattern that matches wins. */
+/** Plausible values for common names of fields; the first matching pattern wins. */
 const TEXT_BY_NAME: readonly (readonly [name: RegExp, text: string])[] = [
   [/^(cmd|command|script)$/i, "echo hello from the demo"],
   [/(city|location|place|destination)$/i, "Berlin"],
@@ -43,10 +43,10 @@ const TEXT_BY_FORMAT: Readonly<Record<string, string>> = {
   "hostname": "example.com",
 };
 
-/** A schema that refers to itself ends here. */
+/** The maximum depth, which ends schemas that refer to themselves. */
 const MAX_DEPTH = 8;
 
-/** Where in a schema an example is made. */
+/** The position of an example in a schema. */
 interface Place {
   /** The whole schema, which `$ref` points into. */
   readonly root: JsonObject;
@@ -56,9 +56,9 @@ interface Place {
 }
 
 /**
- * A plausible value that satisfies `schema` (JSON Schema): the given constant, default, example or first
- * choice, else one made from type, format, bounds and the field's name. Only required fields are filled
- * in; where none is required, the first one. `pattern` is not looked at.
+ * Returns a plausible value that satisfies `schema` (JSON Schema). It is the given constant, default, example or first
+ * choice, else a value made from type, format, bounds and the field's name. An object gets only its required fields, or
+ * its first field when none is required. `pattern` is ignored.
  */
 export function exampleOf(schema: JsonObject): JsonValue {
   return exampleAt(schema, { root: schema, name: "", depth: 0 });
@@ -184,10 +184,10 @@ function textExample(schema: JsonObject, name: string): string {
 }
 
 /**
- * The tools that the demo calls: those that `tool_choice` forces; else those that the last user message
- * asks for, unless their results have just come back. Asking is to say "use", "call", "run" or "invoke"
- * before the tool's name, to write a name that is no plain word (`get_weather`), or to write "tool",
- * which takes the tools named after all, or else the first one.
+ * Returns the tools that the demo calls. These are the tools that `tool_choice` forces, else those that the last user
+ * message requests, unless the request ends with tool results. A message requests a tool with "use", "call", "run" or
+ * "invoke" before its name, or with a name that is not a plain word (`get_weather`). A message with the word "tool"
+ * requests all tools that it names, or else the first one.
  */
 export function toolsToCall(ask: Ask): readonly Tool[] {
   const { mode, names } = ask.toolChoice;
@@ -196,16 +196,19 @@ export function toolsToCall(ask: Ask): readonly Tool[] {
   );
   if (mode === "none") return [];
   const prompt = promptOf(ask);
-  const asked = mode === "auto" && freshResults(ask).length > 0
+  const requested = mode === "auto" && freshResults(ask).length > 0
     ? []
-    : askedFor(prompt, offered);
-  const chosen = asked.length === 0 && mode === "required"
+    : requestedTools(prompt, offered);
+  const chosen = requested.length === 0 && mode === "required"
     ? offered.slice(0, 1)
-    : asked;
+    : requested;
   return ask.mayCallInParallel ? chosen : chosen.slice(0, 1);
 }
 
-function askedFor(prompt: string, tools: readonly Tool[]): readonly Tool[] {
+function requestedTools(
+  prompt: string,
+  tools: readonly Tool[],
+): readonly Tool[] {
   const named = tools.filter((tool) => mentions(prompt, tool.name));
   const speaksOfTools = /\btools?\b/i.test(prompt);
   if (speaksOfTools) return named.length > 0 ? named : tools.slice(0, 1);
@@ -218,7 +221,7 @@ function mentions(prompt: string, name: string): boolean {
   return new RegExp(`(?<![\\w-])${RegExp.escape(name)}(?![\\w-])`).test(prompt);
 }
 
-/** `Read` and `search` are words that a message may hold by chance; `get_weather` and `listFiles` are not. */
+/** Returns true for names like `Read` and `search`, which a message may contain by chance, unlike `get_weather`. */
 function isPlainWord(name: string): boolean {
   return /^[A-Z]?[a-z]+$/.test(name);
 }
@@ -231,9 +234,8 @@ function isInvoked(prompt: string, name: string): boolean {
 }
 
 /**
- * What the tool is called with: the first JSON object of the prompt when there is one, else arguments
- * made from the tool's schema. A custom tool gets the first fenced block of the prompt, else a text that
- * fits its name.
+ * Returns the input of a tool call: the first JSON object of the prompt, else arguments made from the tool's schema. A
+ * custom tool gets the first fenced block of the prompt, else a text for its name.
  */
 export function callInput(tool: Tool, prompt: string): string {
   if (tool.kind === "custom") {
@@ -246,7 +248,7 @@ export function callInput(tool: Tool, prompt: string): string {
   return JSON.stringify(isJsonObject(example) ? example : {});
 }
 
-/** Grammar tools of well-known clients, which would reject free text. */
+/** The inputs of well-known clients' tools whose grammar rejects free text. */
 const CUSTOM_INPUTS: Readonly<Record<string, string>> = {
   apply_patch:
     "*** Begin Patch\n*** Add File: demo.txt\n+hello from the demo\n*** End Patch",
@@ -257,7 +259,7 @@ function fencedBlock(text: string): string | undefined {
   return text.match(/```[^\n]*\n([\s\S]*?)\n?```/)?.[1];
 }
 
-/** The first object of JSON in `text`, as it is written there. */
+/** Returns the first JSON object in `text`, unchanged. */
 function objectInText(text: string): string | undefined {
   const start = text.indexOf("{");
   if (start < 0) return undefined;

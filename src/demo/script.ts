@@ -3,7 +3,7 @@ import type { JsonObject } from "../core/json.ts";
 import type { Ask, Tool } from "./ask/ask.ts";
 import type { Step } from "./speak.ts";
 
-/** What the provider says, before any protocol spells it. */
+/** The answer of the simulated provider, independent of the protocol. */
 export interface Script {
   readonly blocks: readonly Block[];
   readonly stop: StopReason;
@@ -12,7 +12,7 @@ export interface Script {
   readonly usage: Usage;
 }
 
-/** A piece of an answer. */
+/** A block of an answer. */
 export type Block =
   | {
     readonly kind: "reasoning";
@@ -23,15 +23,15 @@ export type Block =
   | {
     readonly kind: "call";
     readonly tool: Tool;
-    /** JSON of the arguments, or the free text of a custom tool. */
+    /** The JSON of the arguments, or the free text of a custom tool. */
     readonly input: string;
   }
   | { readonly kind: "compaction"; readonly text: string };
 
-/** Why an answer ends: it is complete, a tool is called, the token limit, or a stop sequence. */
+/** The reason why an answer ends: it is complete, a tool is called, the token limit, or a stop sequence. */
 export type StopReason = "end" | "call" | "length" | "sequence";
 
-/** Tokens of one exchange. */
+/** The tokens of one exchange. */
 export interface Usage {
   /** Includes the cached ones. */
   readonly inputTokens: number;
@@ -41,34 +41,33 @@ export interface Usage {
   readonly reasoningTokens: number;
 }
 
-/** `text` cut behind every blank, so that the words joined are `text` again; none for the empty string. */
+/** Splits `text` after each blank, so that the joined words are `text`; returns none for the empty string. */
 export function wordsOf(text: string): string[] {
   return text === "" ? [] : text.split(/(?<=\s)(?=\S)/);
 }
 
-/** How many characters one fragment of a tool call's input holds. */
+/** The length of a fragment of a tool call's input, in characters. */
 const FRAGMENT_LENGTH = 12;
 
-/** `input` cut into short fragments, never inside a character, as providers stream arguments. */
+/** Splits `input` into short fragments, as providers stream arguments; a fragment never splits a character. */
 export function fragmentsOf(input: string): string[] {
   return input.match(new RegExp(`[\\s\\S]{1,${FRAGMENT_LENGTH}}`, "gu")) ?? [];
 }
 
 /**
- * Signatures and encrypted reasoning of the demo: text that callers must hand back unchanged. Like a real
- * provider the demo refuses a token that it did not make; unlike one it hides nothing.
+ * The mark of the demo's signatures and encrypted reasoning, which callers must return unchanged. Like a real provider,
+ * the demo rejects a token that it did not make. Unlike one, it does not encrypt the text.
  */
-
 const MARK = "demo1";
 
-/** A token for `text` that {@linkcode unseal} opens again. */
+/** Returns a token for `text` that {@linkcode unseal} opens. */
 export function seal(text: string): string {
   const bytes = new TextEncoder().encode(`${MARK}.${checksum(text)}.${text}`);
   const binary = Array.from(bytes, (byte) => String.fromCharCode(byte));
   return btoa(binary.join(""));
 }
 
-/** The text inside `token`, or `undefined` when this provider did not make it. */
+/** Returns the text inside `token`; `undefined` when this provider did not make the token. */
 export function unseal(token: string): string | undefined {
   const [, mark, sum, text] =
     decode(token)?.match(/^([^.]*)\.([^.]*)\.([\s\S]*)$/) ?? [];
@@ -90,7 +89,7 @@ function decode(token: string): string | undefined {
   }
 }
 
-/** FNV-1a over UTF-16 units: tells an altered text from a whole one. */
+/** Returns the FNV-1a hash over UTF-16 units, which detects a changed text. */
 function checksum(text: string): string {
   let hash = 0x811c9dc5;
   for (let index = 0; index < text.length; index++) {
@@ -99,17 +98,17 @@ function checksum(text: string): string {
   return hash.toString(16).padStart(8, "0");
 }
 
-/** What a renderer needs beside the script. */
+/** The facts that a renderer needs in addition to the script. */
 export interface RenderContext {
   readonly ids: Ids;
   /** Seconds since 1970. */
   readonly createdAt: number;
   readonly ask: Ask;
-  /** The request as it came, for the fields that an answer repeats. */
+  /** The body of the request, for the fields that an answer repeats. */
   readonly body: JsonObject;
 }
 
-/** The words of `script` in all: how long a provider thinks about an answer that it sends whole. */
+/** Counts the words of `script`, which decide the delay of a whole answer. */
 export function wordCountOf(script: Script): number {
   return script.blocks.reduce((count, block) => {
     const text = block.kind === "call" ? block.input : block.text;
@@ -117,14 +116,14 @@ export function wordCountOf(script: Script): number {
   }, 0);
 }
 
-/** What a protocol makes of a script. */
+/** A script in the shape of a protocol. */
 export interface Rendering {
-  /** The whole answer, for callers that do not stream. */
+  /** The whole answer, for requests without a stream. */
   readonly whole: object;
   /** The answer as a stream; `undefined` for an operation that has none. */
   readonly stream: {
     steps(): Iterable<Step>;
-    /** How the stream reports a failure after so many of its steps. */
+    /** Returns the steps that report a failure after `stepCount` steps. */
     failure(stepCount: number): Iterable<Step>;
   } | undefined;
 }

@@ -1,23 +1,23 @@
-/** One thing that the provider does while it sends a body. */
+/** One step of sending a body. */
 export type Step =
-  /** Writes `text`, after the time that it takes to think of `wordCount` words. */
+  /** Writes `text` after the delay of `wordCount` words. */
   | {
     readonly kind: "write";
     readonly text: string;
     readonly wordCount: number;
   }
   | { readonly kind: "wait"; readonly ms: number }
-  /** Falls silent for good. */
+  /** Sends nothing more, but keeps the connection open. */
   | { readonly kind: "hang" }
   /** Cuts the connection. */
   | { readonly kind: "break" };
 
-/** Writes `text` at once, or after the time for `wordCount` words. */
+/** Returns a step that writes `text` at once, or after the delay of `wordCount` words. */
 export function write(text: string, wordCount = 0): Step {
   return { kind: "write", text, wordCount };
 }
 
-/** Writes an SSE frame without a name, as Chat Completions does. */
+/** Returns a step that writes an SSE event without a name, as in Chat Completions. */
 export function writeData(data: object, wordCount = 0): Step {
   return write(`data: ${JSON.stringify(data)}\n\n`, wordCount);
 }
@@ -28,7 +28,7 @@ export interface NamedEvent {
   readonly [field: string]: unknown;
 }
 
-/** Writes an SSE frame that is named for its `type`, as Messages and Responses do. */
+/** Returns a step that writes an SSE event named by its `type`, as in Messages and Responses. */
 export function writeEvent(event: NamedEvent, wordCount = 0): Step {
   return write(
     `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`,
@@ -37,12 +37,12 @@ export function writeEvent(event: NamedEvent, wordCount = 0): Step {
 }
 
 /**
- * Waits `ms` milliseconds; rejects with the signal's reason as soon as `signal` aborts, and leaves no
- * timer and no listener behind.
+ * Waits `ms` milliseconds. When `signal` aborts, it rejects at once with the signal's reason, and leaves no timer and
+ * no listener behind.
  */
 export type Wait = (ms: number, signal: AbortSignal) => Promise<void>;
 
-/** Waits on the clock of this machine. */
+/** Waits with the clock of this machine. */
 export function waitInRealTime(ms: number, signal: AbortSignal): Promise<void> {
   return waiting(signal, (resolve) => {
     const timer = setTimeout(resolve, ms);
@@ -73,18 +73,18 @@ function waiting(
   });
 }
 
-/** How fast a body is sent, and what stops it. */
+/** The speed of a body, and the signal that stops it. */
 interface SpeakOptions {
   readonly wait: Wait;
-  /** Milliseconds for one word; 0 sends without waiting. */
+  /** The delay of one word, in milliseconds; 0 sends without delay. */
   readonly wordMs: number;
-  /** The request's signal: its abort errors the body with the signal's reason. */
+  /** The request's signal; when it aborts, the body fails with the signal's reason. */
   readonly signal: AbortSignal;
 }
 
 /**
- * A body that takes `steps` one after the other, only as fast as it is read. It stops at once when the
- * signal aborts or the reader cancels, and leaves nothing behind.
+ * Returns a body that runs `steps` one after the other, only as fast as it is read. It stops at once when the signal
+ * aborts or the reader cancels, and leaves nothing behind.
  */
 export function speak(
   steps: Iterable<Step>,
@@ -123,7 +123,7 @@ export function speak(
   }, { highWaterMark: 0 });
 }
 
-/** Takes steps up to the next text; `undefined` when there are none left. */
+/** Runs steps up to the next text and returns it; `undefined` after the last step. */
 async function nextText(
   iterator: Iterator<Step>,
   options: SpeakOptions,
@@ -142,7 +142,7 @@ async function nextText(
   }
 }
 
-/** What `fetch` throws when the other side goes away in the middle of a body. */
+/** Returns the error of `fetch` for a connection that breaks in the middle of a body. */
 function brokenConnection(): TypeError {
   return new TypeError("error reading a body from connection");
 }

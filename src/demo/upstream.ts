@@ -24,19 +24,19 @@ import { type Wait, waitInRealTime } from "./speak.ts";
 import { createQuota } from "./quota/quota.ts";
 import { Refusal } from "./refusal.ts";
 
-/** What the simulated provider needs from outside. */
+/** The dependencies of the simulated provider. */
 export interface DemoOptions {
   readonly clock: Clock;
   readonly ids: Ids;
-  /** How it waits; default: on the clock of this machine. */
+  /** Waits for a delay; default: with the clock of this machine. */
   readonly wait?: Wait;
-  /** Milliseconds for one word of an answer, not negative; default 20, and 0 answers without waiting. */
+  /** The delay of one word of an answer, in milliseconds, not negative; default 20; 0 sends without delay. */
   readonly wordMs?: number;
-  /** Refuses more than the demo itself, which answers what it can; default: nothing. */
+  /** Rejects requests that the lenient demo would serve; default: none. */
   readonly judge?: Judge;
 }
 
-/** A function of the shape of `fetch`. */
+/** A function with the signature of `fetch`. */
 export type DemoUpstream = (
   input: Request | URL | string,
   init?: RequestInit,
@@ -45,12 +45,10 @@ export type DemoUpstream = (
 const DEFAULT_WORD_MS = 20;
 
 /**
- * A `fetch` that is answered inside the program by simulated providers of all three families (see
- * `providers.ts`), and by no network at all. What it streams follows each protocol's grammar; it reads
- * leniently and refuses what it cannot answer.
+ * Creates a `fetch` that simulates the providers of all three families (see `providers.ts`) without a network. Its
+ * streams follow the grammar of each protocol. It parses requests leniently and rejects those that it cannot serve.
  *
- * It rejects like `fetch`: with the signal's reason when the request is aborted, with a `TypeError` when no
- * simulated provider has the address.
+ * It rejects like `fetch`: with the signal's reason for an aborted request, with a `TypeError` for an unknown host.
  */
 export function createDemoUpstream(options: DemoOptions): DemoUpstream {
   const demo: Demo = {
@@ -73,7 +71,7 @@ async function serve(request: Request, demo: Demo): Promise<Response> {
   const provider = providerAt(host);
   if (provider === undefined) {
     throw new TypeError(
-      `Cannot reach ${host}: the demo simulates other hosts`,
+      `Cannot reach ${host}: the demo does not simulate this host.`,
     );
   }
   const operation = operationAt(pathname, provider);
@@ -100,7 +98,7 @@ function operationAt(
   );
 }
 
-/** The HTTP answer that says no. */
+/** Returns the response of a refusal. */
 function refusalResponse(
   refusal: Refusal,
   options: {
@@ -177,21 +175,21 @@ function requireMethod(request: Request, method: string): void {
   );
 }
 
-/** When the models of the demo came out: 2026-01-01, in seconds since 1970. */
+/** The release date of the demo's models: 2026-01-01, in seconds since 1970. */
 const CREATED_AT = 1_767_225_600;
 
-/** What every model of the demo is said to take in and to give, in tokens; it holds nobody to that. */
+/** The sizes in the demo's list of models, in tokens; the demo does not enforce them. */
 const CONTEXT_TOKENS = 200_000;
 const OUTPUT_TOKENS = 64_000;
 
-/** The list of a provider's models, in the shape that its callers expect. */
+/** Returns the list of a provider's models, in the provider's shape. */
 function modelList(provider: Provider): JsonObject {
   const models = modelsOf(provider.family).map((id) => entry(id, provider));
   return INTERFACES[provider.plainProtocol].modelList(models);
 }
 
 /**
- * One model of a provider.
+ * Returns the entry of one model.
  *
  * @throws {Refusal} When the provider does not have it.
  */

@@ -3,20 +3,20 @@ import type { Handler } from "./gateway.ts";
 import { healthResponse } from "./health.ts";
 import { requestTarget } from "./router.ts";
 
-/** What the second listener tells. */
+/** The data that the second listener serves. */
 interface AdminSources {
-  /** Whether requests are taken. */
+  /** Returns true while requests are accepted. */
   isReady(): boolean;
-  /** Absent where replicas share no store. */
+  /** Absent when replicas share no store. */
   readonly sharedStore?: (() => StoreCondition) | undefined;
-  /** The metrics in the text format of Prometheus. */
+  /** Returns the metrics in the text format of Prometheus. */
   metrics(): Promise<string>;
-  /** The media type of that text. */
+  /** The media type of the metrics. */
   readonly metricsType: string;
 }
 
 /**
- * The handler of the second listener: `/metrics`, `/livez` and `/readyz`. It asks for no credential, tells no
+ * Creates the handler of the second listener: `/metrics`, `/livez` and `/readyz`. It needs no credential, returns no
  * secret and changes nothing.
  */
 export function createAdminHandler(sources: AdminSources): Handler {

@@ -16,25 +16,25 @@ import { noteFailure } from "../relay/answer_failure.ts";
 import { stamp } from "../relay/request_id.ts";
 import { CallerLeft } from "../upstream/call.ts";
 
-/** nginx's status for a caller who is gone; nobody receives it, the log shows it. */
+/** nginx's status for a disconnected caller. Nobody receives it, but the log shows it. */
 const CALLER_LEFT_STATUS = 499;
 
-/** What telling a caller of a failure needs beside what was thrown. */
+/** The context of a failure. */
 interface FailureResponseOptions {
   readonly protocol: Protocol;
   readonly record: RequestRecord;
   readonly log: Log;
 }
 
-/** A response, and how the request ends with it. */
+/** A response, and the way in which the request ends. */
 interface FailedRequest {
   readonly response: Response;
   readonly ending: Ending;
 }
 
 /**
- * Returns whatever ended a request before its answer as a response in the caller's protocol. The facts of the request
- * say why; what nobody foresaw is an event of its own in the log.
+ * Returns the response, in the caller's protocol, to a request that ended before its answer. Sets the reason in the
+ * facts of the request. An unforeseen error also gets its own event in the log.
  */
 export function failureResponse(
   thrown: unknown,
@@ -58,15 +58,15 @@ export function failureResponse(
   return { response, ending: "error" };
 }
 
-/** What is known of a request whose failure could not be told. */
+/** The context of a failure when the request has no usable record. */
 interface LastResponseOptions {
-  /** `undefined` where it is not known. */
+  /** `undefined` when it is not known. */
   readonly protocol: Protocol | undefined;
   readonly requestId: string;
   readonly log: Log;
 }
 
-/** The answer where nothing of a request could be read, or telling of its failure failed, too. Never throws. */
+/** Returns the last response: the request could not be read, or its failure response failed too. Never throws. */
 export function lastResponse(
   thrown: unknown,
   { protocol = DEFAULT_PROTOCOL, requestId, log }: LastResponseOptions,
@@ -74,14 +74,14 @@ export function lastResponse(
   try {
     log.write("unforeseen", unforeseenFields(thrown, requestId));
   } catch {
-    // The log may be what failed.
+    // The log itself may have failed.
   }
   const error = toGatewayError(thrown);
   const response = errorResponse(error, { protocol, requestId });
   return stamp(response, protocol, requestId);
 }
 
-/** An upstream's failure, in the caller's protocol. */
+/** Returns a provider's failure in the caller's protocol. */
 function upstreamFailureResponse(
   failure: Failure,
   protocol: Protocol,
@@ -101,7 +101,10 @@ function upstreamFailureResponse(
   });
 }
 
-/** The message of a 5xx is the gateway's words alone, and that of an `internal` error says nothing. */
+/**
+ * Sets the facts of an error. Only a status above 500 sets the reason: those messages are the gateway's own. The
+ * message of an `internal` error (500) says nothing.
+ */
 function noteError(error: GatewayError, facts: RequestFacts): void {
   facts.error = error.code ?? error.kind;
   facts.limit = error.limit;
@@ -111,26 +114,26 @@ function noteError(error: GatewayError, facts: RequestFacts): void {
 }
 
 /**
- * Turns whatever was thrown into the error that the caller sees. What nobody foresaw becomes `internal`,
- * its message, data and stack withheld; the original stays as `cause` for the log.
+ * Returns the error that the caller sees. An unforeseen error becomes `internal`, without its message, data and stack.
+ * The original is the `cause`, for the log.
  */
 export function toGatewayError(thrown: unknown): GatewayError {
   if (thrown instanceof GatewayError) return thrown;
   return new GatewayError(
     "internal",
-    "The gateway failed to handle the request: report the request id to the administrator",
+    "Cannot handle the request: the gateway failed. Report the request id to the administrator.",
     { cause: thrown },
   );
 }
 
-/** Who gets an error. */
+/** The recipient of an error. */
 interface Addressee {
-  /** The protocol that the caller speaks. */
+  /** The caller's protocol. */
   readonly protocol: Protocol;
   readonly requestId: string;
 }
 
-/** An error as an HTTP response in the caller's protocol (docs/design.md#errors). */
+/** Returns an error as an HTTP response in the caller's protocol (docs/design.md#errors). */
 export function errorResponse(
   error: GatewayError,
   { protocol, requestId }: Addressee,
@@ -147,8 +150,8 @@ export function errorResponse(
 }
 
 /**
- * What the log says of an exception that nobody foresaw: its class and where it came from. Not its message,
- * which may quote what the caller or the upstream sent, as that of `JSON.parse` does.
+ * Returns the log fields of an unforeseen exception: its class and its stack. The message is left out, because it may
+ * quote the caller's or the provider's data, as that of `JSON.parse` does.
  */
 export function unforeseenFields(
   thrown: unknown,
@@ -162,7 +165,7 @@ export function unforeseenFields(
   };
 }
 
-/** The message stands before the frames and may have lines that look like some. */
+/** Returns the frames of a stack. The message precedes them, and may have lines that look like frames. */
 function framesOf({ stack = "", message }: Error): readonly string[] {
   const start = stack.indexOf(message);
   if (start === -1) return [];

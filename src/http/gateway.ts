@@ -44,18 +44,18 @@ import {
 } from "./routes.ts";
 import { endRequest } from "./unread_body.ts";
 
-/** What the gateway is built of. */
+/** The parts of the gateway. */
 interface GatewayParts extends RelayServices {
   readonly store: ConfigStore;
   readonly catalog: ModelCatalog;
   readonly quotas: QuotaService;
   readonly usage: UsageService;
   readonly log: Log;
-  /** Absent where replicas share no store. */
+  /** Absent when replicas share no store. */
   readonly sharedStore?: (() => StoreCondition) | undefined;
-  /** Absent where nobody asked for metrics. */
+  /** Absent when metrics are disabled. */
   readonly metrics?: Metrics | undefined;
-  /** Absent where nobody collects traces. */
+  /** Absent when traces are disabled. */
   readonly tracing?: Tracing | undefined;
 }
 
@@ -63,8 +63,8 @@ interface GatewayParts extends RelayServices {
 export type Handler = (request: Request) => Promise<Response>;
 
 /**
- * Builds the handler. It never rejects: whatever goes wrong becomes an error in the caller's protocol, and
- * every response carries `x-request-id`.
+ * Creates the handler. It never rejects: every error becomes a response in the caller's protocol. Every response has
+ * `x-request-id`.
  */
 export function createHandler(parts: GatewayParts): Handler {
   const finder = createRouteFinder(ROUTES);
@@ -97,7 +97,7 @@ export function createHandler(parts: GatewayParts): Handler {
   };
 }
 
-/** Reads what every request brings; the platform throws where it has closed one. */
+/** Reads the target and the headers of a request. The platform throws when it has closed the request. */
 function beginRequest(
   request: Request,
   requestId: string,
@@ -109,18 +109,18 @@ function beginRequest(
   return { target: { method, url, headers }, record };
 }
 
-/** A request with what is needed to answer it. */
+/** A request with the context that serves it. */
 interface Served {
   readonly request: Request;
-  /** The request's. */
+  /** The headers of the request. */
   readonly headers: HeaderFields;
   readonly record: RequestRecord;
-  /** The same for the whole request, whatever is reloaded meanwhile. */
+  /** The configuration for the whole request, even after a reload. */
   readonly config: Config;
   readonly parts: GatewayParts;
 }
 
-/** Of a request that was relayed, the body has been read; of every other one, what it brings is ended with it. */
+/** Serves a request. Relaying reads the body. For any other action, the rest of the body is ended with the response. */
 function serve(match: RouteMatch, served: Served): Promise<Response> {
   const { action, maxBodyBytes } = match.route;
   if (!("relay" in action)) return answered(action, match, served);
@@ -149,7 +149,7 @@ function relayed(
   );
 }
 
-/** Answers what the gateway answers itself. A probe comes every few seconds, and gets no line in the log. */
+/** Returns a response of the gateway's own. Probes come every few seconds, so they get no line in the log. */
 async function answered(
   action: AnswerAction | OpenAction,
   { id, path, route: { protocol = DEFAULT_PROTOCOL } }: RouteMatch,
@@ -169,7 +169,7 @@ async function answered(
   return await endRequest(served, response, parts.deadlines);
 }
 
-/** Whether a request only asks if the gateway is there, as balancers do, and agents with `HEAD`. */
+/** Returns true for a probe: a health check of a load balancer, or a `HEAD` request of an agent. */
 function isProbe(
   action: AnswerAction | OpenAction,
   { method }: Request,

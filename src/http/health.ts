@@ -1,11 +1,11 @@
 import type { StoreCondition } from "../core/store_condition.ts";
 
 /**
- * The answer of `/livez` and `/healthz` (the process works) and of `/readyz` (it takes requests). None of
- * them asks an upstream.
+ * Returns the response of `/livez` and `/healthz` (the process works) or of `/readyz` (it accepts requests). No
+ * provider is contacted.
  *
- * @param sharedStore Whether the store that replicas share is there, which changes no status: requests are served
- * without it. `undefined`: there is none.
+ * @param sharedStore The condition of the store that replicas share. It changes no status, because requests are served
+ * without the store. `undefined` when there is no store.
  */
 export function healthResponse(
   isHealthy: boolean,

@@ -8,21 +8,21 @@ import { INPUT_KINDS, type InputKind } from "../config/quota_kinds.ts";
 import type { JsonObject } from "../core/json.ts";
 import { servedProtocols } from "../relay/routing/candidate.ts";
 
-/** A release date that is not known: both protocols then expect the epoch. */
+/** An unknown release date. Both protocols then expect the epoch. */
 const UNKNOWN_DATE_MS = 0;
 
-/** A model under one of its names, with what is known of it. */
+/** A model under one of its names, with its known facts. */
 export interface KnownModel {
-  /** Its id, or an alias. */
+  /** Its id or an alias. */
   readonly name: string;
   readonly deployments: Deployments;
   readonly facts: ModelFacts;
 }
 
 /**
- * An entry of `GET /models`, in which each client finds what it is known to look for: OpenAI's and Anthropic's SDKs
- * their own fields, and clients of OpenRouter (https://openrouter.ai/docs/models) the sizes, inputs and parameters.
- * `protocols` is our own: in which protocols the model can be asked. What is not known is absent.
+ * Returns an entry of `GET /models` for all known clients. It has the fields of OpenAI's and Anthropic's SDKs, and the
+ * sizes, inputs and parameters of OpenRouter (https://openrouter.ai/docs/models). `protocols` is the gateway's own
+ * field: the protocols in which the model is served. Unknown facts are absent.
  */
 export function modelEntry(
   { name, deployments, facts }: KnownModel,
@@ -43,7 +43,7 @@ export function modelEntry(
   };
 }
 
-/** As `ModelInfo` of Anthropic's SDK has them, but absent where it has null. */
+/** Returns the fields of `ModelInfo` in Anthropic's SDK. A field is absent where the SDK has null. */
 function anthropicFields(facts: ModelFacts): JsonObject {
   const capabilities = capabilitiesOf(facts);
   return {
@@ -60,15 +60,17 @@ function capabilitiesOf(
 ): JsonObject {
   return {
     ...capabilities && capabilityTree(capabilities),
-    ...supportedIfTold("image_input", input?.image),
-    ...supportedIfTold("pdf_input", input?.pdf),
-    ...supportedIfTold("thinking", reasons, capabilities?.thinking),
+    ...supportedIfKnown("image_input", input?.image),
+    ...supportedIfKnown("pdf_input", input?.pdf),
+    ...supportedIfKnown("thinking", reasons, capabilities?.thinking),
     ...efforts && { effort: effortCapability(efforts) },
   };
 }
 
-/** What the configuration denies stays denied; what it grants may be told more of by the provider. */
-function supportedIfTold(
+/**
+ * Returns a capability. One that the configuration denies stays denied. One that it grants gets the provider's details.
+ */
+function supportedIfKnown(
   name: string,
   supported: boolean | undefined,
   more?: Capabilities[string] | undefined,
@@ -78,7 +80,7 @@ function supportedIfTold(
   return { [name]: { ...rest, supported } };
 }
 
-/** The efforts that Anthropic's SDK knows, which are there whether supported or not. */
+/** The efforts of Anthropic's SDK. Each is present, supported or not. */
 const ANTHROPIC_EFFORTS = ["low", "medium", "high", "xhigh", "max"] as const;
 
 function effortCapability(efforts: readonly string[]): JsonObject {
@@ -108,7 +110,7 @@ function isTree(
   return typeof value === "object" && value !== null;
 }
 
-/** What OpenRouter calls the kinds: a PDF is its file. */
+/** OpenRouter's names of the input kinds. A PDF is its `file`. */
 const OPENROUTER_MODALITIES: Readonly<Record<InputKind, string>> = {
   text: "text",
   image: "image",
@@ -139,7 +141,10 @@ function modalitiesOf(input: InputFacts): string[] {
     .map((kind) => OPENROUTER_MODALITIES[kind]);
 }
 
-/** Without a word on tools there is no list: one that lacks them would deny them. */
+/**
+ * Returns the supported parameters. Without a fact about tools there is no list, because a list without tools would
+ * deny them.
+ */
 function parametersOf(
   { callsTools, reasons }: ModelFacts,
 ): string[] | undefined {

@@ -7,22 +7,22 @@ import { assign, servedProtocols } from "../relay/routing/candidate.ts";
 import { CallerLeft } from "../upstream/call.ts";
 import { type KnownModel, modelEntry } from "./model_entry.ts";
 
-/** Who asks what is known of models. */
+/** The context of a request for models. */
 export interface ModelsContext {
-  /** Of the request's target, with its question mark. */
+  /** The query of the request's target, with its question mark. */
   readonly query: string;
   readonly caller: Caller;
   readonly config: Config;
   readonly catalog: ModelCatalog;
-  /** Aborted when the caller leaves. */
+  /** Aborts when the caller disconnects. */
   readonly signal: AbortSignal;
 }
 
 /**
- * The answer of `GET /models`: the models of the caller's active assignments, in one object that the
- * OpenAI and the Anthropic SDKs both read (docs/design.md#models). Codex, which reads neither, gets its catalog.
+ * Returns the response of `GET /models`: the models of the caller's active assignments, in one object for the OpenAI
+ * and the Anthropic SDKs (docs/design.md#models). Codex reads neither form, and gets its own catalog.
  *
- * @throws {CallerLeft} When the caller does not wait for it.
+ * @throws {CallerLeft} When the caller disconnects.
  */
 export async function modelsResponse(
   context: ModelsContext,
@@ -41,9 +41,9 @@ export async function modelsResponse(
 }
 
 /**
- * The listed models of the caller's active assignments with what is known of them, in the order of the list.
+ * Returns the listed models of the caller's active assignments with their known facts, in the order of the list.
  *
- * @throws {CallerLeft} When the caller does not wait for it.
+ * @throws {CallerLeft} When the caller disconnects.
  */
 export async function knownModels(
   context: ModelsContext,
@@ -53,10 +53,10 @@ export async function knownModels(
 }
 
 /**
- * The answer of `GET /models/{id}`.
+ * Returns the response of `GET /models/{id}`.
  *
  * @throws {GatewayError} `not_found` when the caller has no such model.
- * @throws {CallerLeft} When the caller does not wait for it.
+ * @throws {CallerLeft} When the caller disconnects.
  */
 export async function modelResponse(
   id: string,
@@ -86,16 +86,16 @@ async function lookUp(
   }));
 }
 
-/** The parameter by which Codex, and nobody else, says for which of its versions it wants models. */
+/** The parameter with the version of Codex. No other client sends it. */
 const VERSION_PARAMETER = "client_version";
 
-/** Codex reads no more of an answer, in bytes (https://github.com/openai/codex, codex-rs/models-manager). */
+/** The most bytes of a response that Codex reads (https://github.com/openai/codex, codex-rs/models-manager). */
 const MAX_BYTES = 1024 * 1024;
 
 /**
- * The version of Codex that asks for its catalog; `undefined` when it is another client that asks for a list.
+ * Returns the version of Codex in a request for its catalog, or `undefined` for another client's request for a list.
  *
- * @param query Of the request's target, with its question mark.
+ * @param query The query of the request's target, with its question mark.
  *
  * @example
  * ```ts
@@ -110,11 +110,11 @@ export function codexVersion(query: string): string | undefined {
 }
 
 /**
- * Codex's catalog: what it knows of models comes from here alone, so everything in it must be as it reads it. It has
- * the models that can be asked in Responses, in the order of the list, as far as they fit. A picker shows each
- * once, under the first of its names.
+ * Returns Codex's catalog. Codex knows models only from it, so every field must have the form that Codex reads. The
+ * catalog has the models that are served in Responses, in the order of the list, up to the size limit. A picker shows
+ * each model once, under its first name.
  *
- * @param version Of the client.
+ * @param version The version of the client.
  */
 export function codexCatalogResponse(
   models: readonly KnownModel[],
@@ -151,15 +151,15 @@ function entryOf(
     slug: name,
     display_name: facts.displayName ?? name,
     ...facts.contextWindow && { context_window: facts.contextWindow },
-    // It may be asked with a key of the gateway, whatever the provider wants, and its successor may not be here.
+    // The gateway accepts its own key for each model, and may not serve the model's successor.
     supported_in_api: true,
     upgrade: null,
   };
 }
 
 /**
- * Of a model that is in no catalog of a provider's: for what is not known it has what Codex takes for granted of a
- * model that it does not know. Absent fields have defaults, the others must be there.
+ * Returns the entry of a model that is in no provider's catalog. Unknown facts get the defaults that Codex has for
+ * unknown models. Fields that have a default are left out. The others are required.
  */
 function plainEntry(facts: ModelFacts, version: string): JsonObject {
   const { input, reasons } = facts;
@@ -182,7 +182,7 @@ function plainEntry(facts: ModelFacts, version: string): JsonObject {
   };
 }
 
-/** The efforts that every version of Codex reads. An older one takes an entry with another for no catalog at all. */
+/** The efforts that every version of Codex reads. An older version rejects the whole catalog for any other effort. */
 const OLD_EFFORTS: ReadonlySet<string> = new Set([
   "none",
   "minimal",
@@ -192,7 +192,7 @@ const OLD_EFFORTS: ReadonlySet<string> = new Set([
   "xhigh",
 ]);
 
-/** From this version on, the second number, any word is an effort. */
+/** From this minor version on, any word is an effort. */
 const ANY_EFFORT_SINCE = 169;
 
 function effortsFor(
@@ -205,27 +205,27 @@ function effortsFor(
 }
 
 /**
- * What a model is told in Codex of which Codex knows nothing itself. An entry of its catalog must have such a text,
- * and without one the model would get no instructions at all.
+ * The instructions for models that Codex itself does not know. An entry of its catalog requires them, and without them
+ * the model would get none.
  */
 export const CODEX_INSTRUCTIONS =
-  `You are a coding agent. You work in Codex CLI, a terminal program, in the user's own files.
+  `You are a coding agent. You work in Codex CLI, a terminal program, on the user's own files.
 
 # How to work
-- Carry a task through: look around, decide, change, verify. Stop to ask only for what you cannot find out and cannot reasonably assume.
-- Read before you write. Search with \`rg\` and \`rg --files\` where they are there. Understand how the code around a change is written, and write alike.
-- Do what was asked, at the root of the problem, with as little change as that takes. Leave unrelated faults alone, and mention them at the end.
-- Files named AGENTS.md hold the wishes of the project for the folder that they lie in and those below; a deeper one wins over one above, and what the user says wins over all.
-- The user may have changes of their own in the files. Never undo what you have not done. Do not commit, push, or create branches unless asked to.
-- Run what proves your change: the tests next to it first, then more. Say plainly when something fails or could not be run. Never claim what you have not seen.
+- Complete each task: explore, decide, change, verify. Ask only about things that you cannot find out or reasonably assume.
+- Read before you write. Search with \`rg\` and \`rg --files\` if they are installed. Match the style of the surrounding code.
+- Do what was asked, fix the root cause, and keep the change small. Leave unrelated problems alone, and mention them at the end.
+- Files named AGENTS.md hold the project's instructions for their folder and everything below it. A deeper file overrides a higher one, and the user overrides them all.
+- The files may hold the user's own changes. Never undo changes that you did not make. Do not commit, push, or create branches unless asked to.
+- Verify your change: run the nearest tests first, then more. Say clearly when something fails or cannot be run. Never claim a result that you have not seen.
 
 # Tools
-- Run commands with the shell tool you are given; prefer several small ones, and do not print files of unknown length as a whole.
-- Edit files with the tool \`apply_patch\` where you have it, else with the shell. Do not show the user a file's content to copy.
-- Commands may be refused by a sandbox, or need the user's approval. When one that matters is refused, ask for approval in the way that the tool describes, or find a way without it.
-- When there is a tool for plans, use it for work of several steps: short steps, one of them in progress, brought up to date as you go.
+- Run commands with the shell tool. Prefer several small commands, and do not print whole files of unknown length.
+- Edit files with the tool \`apply_patch\` if you have it, or with the shell. Do not ask the user to copy the content of a file.
+- A sandbox may reject commands, or they may need the user's approval. When an important command is rejected, ask for approval as the tool describes, or find a way without it.
+- If you have a tool for plans, use it for work of several steps. Keep the steps short, one of them in progress, and update the plan as you work.
 
 # Answers
-- Before a group of commands say in a sentence what comes next. At the end say what you have done and what to do now, in a few lines of plain language; headings and lists only where they help.
-- Name files by path, with the line where it helps, such as \`src/app.ts:42\`. Put commands, paths and names of code in backticks.
+- Before a group of commands, say in one sentence what comes next. At the end, say in a few plain lines what you did and what remains. Use headings and lists only if they help.
+- Name files by path, with a line number if it helps, such as \`src/app.ts:42\`. Put commands, paths and code names in backticks.
 `;

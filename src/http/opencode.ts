@@ -5,15 +5,15 @@ import { knownModels, type ModelsContext } from "./models.ts";
 import { opencodeConfig } from "./wording/settings_agents.js";
 import { TOKEN_VARIABLE } from "./wording/settings_text.js";
 
-/** Where opencode looks when somebody logs in to an address. */
+/** The path that opencode reads at a login to an address. */
 export const OPENCODE_PATH = "/.well-known/opencode";
 
-/** Where the configuration is that {@linkcode OPENCODE_PATH} refers to. */
+/** The path of the configuration, to which {@linkcode OPENCODE_PATH} refers. */
 export const OPENCODE_CONFIG_PATH = "/.well-known/opencode/config";
 
 /**
- * Prints the token, which opencode then keeps: that of the environment, else what is typed. It runs without
- * an input of its own, so it asks the terminal.
+ * Prints the token, which opencode then stores: the token of the environment, or one that the user types. The command
+ * has no standard input, so it reads from the terminal.
  */
 const TOKEN_COMMAND = [
   "sh",
@@ -22,11 +22,11 @@ const TOKEN_COMMAND = [
 ];
 
 /**
- * The answer of `/.well-known/opencode`, which `opencode auth login URL` reads without a token: how to get one, and
- * where the configuration is to be read with it (https://opencode.ai/docs/config/#remote). Nothing in it is of any
- * caller; models are told to those alone who may use them.
+ * Returns the response of `/.well-known/opencode`, which `opencode auth login URL` reads without a token. It has a
+ * command that gets a token, and the address of the configuration (https://opencode.ai/docs/config/#remote). It holds
+ * no data of any caller: models are listed only for callers who may use them.
  *
- * @throws {GatewayError} `invalid_request` when it cannot be told by which address the gateway is reached.
+ * @throws {GatewayError} `invalid_request` when the gateway's public address is unknown.
  */
 export function opencodeLoginResponse(request: Request): Response {
   const body = {
@@ -40,10 +40,10 @@ export function opencodeLoginResponse(request: Request): Response {
 }
 
 /**
- * The configuration of opencode for a caller: this gateway as a provider, with the caller's models.
+ * Returns the configuration of opencode for a caller: this gateway as a provider, with the caller's models.
  *
- * @throws {GatewayError} `invalid_request` when it cannot be told by which address the gateway is reached.
- * @throws {CallerLeft} When the caller does not wait for it.
+ * @throws {GatewayError} `invalid_request` when the gateway's public address is unknown.
+ * @throws {CallerLeft} When the caller disconnects.
  */
 export async function opencodeConfigResponse(
   request: Request,
@@ -66,8 +66,8 @@ function settingsModel({ name, deployments, facts }: KnownModel) {
 }
 
 /**
- * The address by which the client of a request reaches the gateway: opencode takes no other than a whole one. Who
- * asks is told no more than what it has written itself, or its proxy.
+ * Returns the gateway's public address, which opencode needs in absolute form. It is taken from headers of the client
+ * or its proxy, so the response reveals nothing new.
  */
 function publicBase({ url, headers }: Request): string {
   const proto = firstOf(headers.get("x-forwarded-proto")) ??
@@ -79,11 +79,11 @@ function publicBase({ url, headers }: Request): string {
   if (isAddress) return base.origin;
   throw new GatewayError(
     "invalid_request",
-    "Host, x-forwarded-host and x-forwarded-proto name no address of this gateway",
+    "Cannot find the gateway's public address: Host, x-forwarded-host and x-forwarded-proto are invalid. Correct these headers.",
   );
 }
 
-/** What the proxy that is nearest to the client has said. */
+/** Returns the first value of a list, which the proxy nearest to the client has set. */
 function firstOf(list: string | null): string | undefined {
   return list?.split(",")[0]?.trim().toLowerCase();
 }

@@ -29,16 +29,13 @@ import words from "./wording/words.js" with { type: "text" };
 
 const HTML = "text/html; charset=utf-8";
 
-/** What a browser is to take each kind of file for. */
+/** The media type of each kind of file. */
 const TYPE_BY_ENDING: Readonly<Record<string, string>> = {
   css: "text/css; charset=utf-8",
   js: "text/javascript; charset=utf-8",
 };
 
-/**
- * The page's files and the wording that it shares with the command line, as they are in the source, by the path that
- * they are served at.
- */
+/** The source files of the page and of the wording that it shares with the command line, by path. */
 const FILES: Readonly<Record<string, string>> = {
   "/": html,
   "/page/page.css": css,
@@ -68,12 +65,12 @@ const FILES: Readonly<Record<string, string>> = {
   "/wording/words.js": words,
 };
 
-/** Where the page and what it is made of are served. */
+/** The paths of the page and its files. */
 export const PAGE_PATHS: readonly string[] = Object.keys(FILES);
 
 /**
- * What a browser lets the page do: load its own scripts and style, and talk to the gateway it came from.
- * Nothing else can be loaded, sent, framed or written as markup.
+ * The policy of the page: it loads its own scripts and styles, and sends requests to its own gateway. Everything else
+ * is forbidden, including other sources, forms, frames and markup from strings.
  */
 const POLICY = [
   "default-src 'none'",
@@ -98,10 +95,10 @@ const HEADERS = {
 };
 
 /**
- * A file of the page for people at `/`, which asks its reader for a token and shows the quotas, the models
- * and the settings of clients. It holds nothing of any caller and asks the gateway what a client would.
+ * Returns a file of the page at `/`. The page reads a token from its user, and shows the quotas, the models and the
+ * settings of clients. Its files hold no data of any caller. It sends the same requests as a client.
  *
- * @param path One of {@linkcode PAGE_PATHS}.
+ * @param path An entry of {@linkcode PAGE_PATHS}.
  */
 export function pageResponse(path: string): Response {
   const [, ending = ""] = path.split(".");

@@ -6,10 +6,10 @@ import type { UsageService } from "../usage/service.ts";
 import { requestTarget } from "./router.ts";
 
 /**
- * The answer of `GET /limits` (docs/design.md#quotas).
+ * Returns the response of `GET /limits` (docs/design.md#quotas).
  *
  * @throws {GatewayError} `invalid_request` when the address has a query, `timeout` past the budget.
- * @throws {CallerLeft} When the caller does not wait for it.
+ * @throws {CallerLeft} When the caller disconnects.
  */
 export async function limitsResponse(
   request: Request,
@@ -19,7 +19,7 @@ export async function limitsResponse(
     readonly quotas: Pick<QuotaService, "read">;
   },
 ): Promise<Response> {
-  refuseQuery(request, "the limits");
+  rejectQuery(request, "the limits");
   const { signal } = request;
   try {
     const list = await quotas.read(caller, config, signal);
@@ -30,10 +30,10 @@ export async function limitsResponse(
 }
 
 /**
- * The answer of `GET /usage` (docs/usage.md#get-usage), about the caller's own token alone.
+ * Returns the response of `GET /usage` (docs/usage.md#get-usage) for the caller's own token.
  *
  * @throws {GatewayError} `invalid_request` when the address has a query.
- * @throws {CallerLeft} When the caller does not wait for it.
+ * @throws {CallerLeft} When the caller disconnects.
  */
 export async function usageResponse(
   request: Request,
@@ -43,7 +43,7 @@ export async function usageResponse(
     readonly usage: Pick<UsageService, "report">;
   },
 ): Promise<Response> {
-  refuseQuery(request, "the usage");
+  rejectQuery(request, "the usage");
   const { signal } = request;
   try {
     const report = await usage.report(caller, config, signal);
@@ -54,15 +54,15 @@ export async function usageResponse(
 }
 
 /**
- * Refuses a query on a path that takes none, where to ignore it would answer another question than the caller's.
+ * Rejects a query on a path that takes none. A response that ignored it would not match the caller's request.
  *
- * @param what Is read there, such as `the limits`.
+ * @param what The data at the path, such as `the limits`.
  * @throws {GatewayError} `invalid_request`.
  */
-function refuseQuery(request: Request, what: string): void {
+function rejectQuery(request: Request, what: string): void {
   if (requestTarget(request).query.length <= "?".length) return;
   throw new GatewayError(
     "invalid_request",
-    `Cannot read ${what} with query parameters: this path takes none, remove them`,
+    `Cannot read ${what} with query parameters: this path takes none. Remove them.`,
   );
 }

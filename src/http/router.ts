@@ -10,27 +10,27 @@ import {
 } from "../core/protocol.ts";
 import type { Route } from "./routes.ts";
 
-/** A route with what its path held. */
+/** A route with the parameters of its path. */
 export interface RouteMatch {
   readonly route: Route;
   /** The path's pattern in the table. */
   readonly path: string;
-  /** The model id that the path names, percent-decoded. */
+  /** The model id in the path, percent-decoded. */
   readonly id: string | undefined;
 }
 
-/** What decides about a request's route. */
+/** The parts of a request that decide its route. */
 export interface RouteSource extends TargetSource {
   readonly method: string;
 }
 
-/** Finds the rows of a route table by method and path. */
+/** Finds routes of a table by method and path. */
 interface RouteFinder {
   /**
-   * @param vendor What a `:vendor` segment must be.
-   * @returns At once for what was found before.
-   * @throws {GatewayError} `not_found` for an unknown path, `method_not_allowed` with `Allow` where only
-   * the method is wrong.
+   * @param vendor The value of a `:vendor` segment.
+   * @returns The match itself when it is cached, or a promise.
+   * @throws {GatewayError} `not_found` for an unknown path, `method_not_allowed` with `Allow` when only the method is
+   * wrong.
    */
   find(
     request: RouteSource,
@@ -38,50 +38,52 @@ interface RouteFinder {
   ): RouteMatch | Promise<RouteMatch>;
 }
 
-/** What is looked for. */
-interface Sought {
+/** The request to match. */
+interface MatchInput {
   readonly method: string;
   readonly path: string;
-  /** What a `:vendor` segment must be. */
+  /** The value of a `:vendor` segment. */
   readonly vendor: string;
 }
 
-/** itty-router wants an address; only its path counts. */
+/** itty-router requires an absolute address. Only its path counts. */
 const ANY_ORIGIN = "http://gateway";
 
-/** Compiles a route table. Paths match exactly: a trailing slash is another path (docs/design.md#paths). */
+/** Compiles a route table. Paths match exactly: a trailing slash makes another path (docs/design.md#paths). */
 export function createRouteFinder(routes: readonly Route[]): RouteFinder {
-  const router = Router<IRequest & Sought, []>();
+  const router = Router<IRequest & MatchInput, []>();
   for (const route of routes) {
     for (const path of route.paths) {
       router.all(path, (request) => matchExactly(request, path, route));
     }
   }
 
-  /** What was found for paths without parameters, of which the table has few. */
+  /** The matches of paths without parameters, which are few. */
   const known = new Map<string, RouteMatch>();
 
-  async function match(sought: Sought): Promise<RouteMatch | undefined> {
-    const { href, pathname } = new URL(ANY_ORIGIN + sought.path);
-    // What a URL parser rewrites, such as `/x/%2e%2e/v1/models`, is no path of ours.
-    if (pathname !== sought.path) return undefined;
-    return await router.fetch({ ...sought, url: href });
+  async function match(input: MatchInput): Promise<RouteMatch | undefined> {
+    const { href, pathname } = new URL(ANY_ORIGIN + input.path);
+    // A path that a URL parser rewrites, such as `/x/%2e%2e/v1/models`, is no path of the gateway.
+    if (pathname !== input.path) return undefined;
+    return await router.fetch({ ...input, url: href });
   }
 
-  async function unmatched(sought: Sought): Promise<GatewayError> {
+  async function unmatched(input: MatchInput): Promise<GatewayError> {
     const allowed: string[] = [];
     for (const method of new Set(routes.flatMap((route) => route.methods))) {
-      const found = await match({ ...sought, method });
-      if (found !== undefined && isReal(found.route)) allowed.push(method);
+      const found = await match({ ...input, method });
+      if (found !== undefined && servesRequests(found.route)) {
+        allowed.push(method);
+      }
     }
     return allowed.length === 0 ? unknownPath() : methodNotAllowed(allowed);
   }
 
-  async function search(sought: Sought, key: string): Promise<RouteMatch> {
-    const found = await match(sought);
-    if (found?.path === sought.path) known.set(key, found);
+  async function search(input: MatchInput, key: string): Promise<RouteMatch> {
+    const found = await match(input);
+    if (found?.path === input.path) known.set(key, found);
     if (found !== undefined) return found;
-    throw await unmatched(sought);
+    throw await unmatched(input);
   }
 
   return {
@@ -94,31 +96,33 @@ export function createRouteFinder(routes: readonly Route[]): RouteFinder {
   };
 }
 
-/** The error for a path that is served, but not with the caller's method, whose text is not told back. */
+/** Returns the error for a path that has other methods. It does not quote the caller's method. */
 export function methodNotAllowed(allowed: readonly string[]): GatewayError {
   return new GatewayError(
     "method_not_allowed",
-    `Cannot serve this method on this path: use ${allowed.join(" or ")}`,
+    `Cannot serve this method on this path: it is not supported. Use ${
+      allowed.join(" or ")
+    }.`,
     { headers: { allow: allowed.join(", ") } },
   );
 }
 
-/** The error for a path that no route has. */
+/** Returns the error for a path without a route. */
 export function unknownPath(): GatewayError {
   return new GatewayError(
     "not_found",
-    "Cannot find this path: compare it with the paths that the documentation lists",
+    "Cannot find this path: no route has it. Compare it with the paths in the documentation.",
   );
 }
 
-/** The row that turns WebSockets away offers nothing. */
-function isReal({ action }: Route): boolean {
+/** Returns false for the route that rejects WebSockets, which serves nothing. */
+function servesRequests({ action }: Route): boolean {
   return !("open" in action && action.open === "websocket");
 }
 
-/** itty-router also matches trailing slashes and leaves the method to its caller in `all`. */
+/** Narrows itty-router's matches: it ignores trailing slashes, and `all` ignores the method. */
 function matchExactly(
-  request: IRequest & Sought,
+  request: IRequest & MatchInput,
   path: string,
   route: Route,
 ): RouteMatch | undefined {
@@ -132,7 +136,7 @@ function matchExactly(
   return { route, path, id: id === undefined ? undefined : decodeSegment(id) };
 }
 
-/** A malformed escape stays as it is: then it is no model's id. */
+/** Decodes a segment. A malformed escape is kept, and then matches no model id. */
 function decodeSegment(segment: string): string {
   try {
     return decodeURIComponent(segment);
@@ -141,14 +145,17 @@ function decodeSegment(segment: string): string {
   }
 }
 
-/** How the path begins that asks a model, behind a prefix and up to the model's name. */
+/** The start of each protocol's main path, without the prefix and up to the model's name. */
 const STARTS: readonly (readonly [protocol: Protocol, start: string])[] =
   PROTOCOLS.map((protocol) => {
     const [start = ""] = OPERATIONS[MAIN_OPERATIONS[protocol]].path.split(":");
     return [protocol, start.endsWith("/") ? start : `${start}/`];
   });
 
-/** In whose words to answer on a path that is none: a client that mistypes one can still read the error. */
+/**
+ * Returns the protocol for an error on an unknown path. It is guessed from the path, so that a client with a mistyped
+ * path can read the error.
+ */
 export function protocolOfUnknownPath(request: TargetSource): Protocol {
   const { path } = requestTarget(request);
   const named = STARTS.findLast(([, start]) => `${path}/`.includes(start));
@@ -156,57 +163,56 @@ export function protocolOfUnknownPath(request: TargetSource): Protocol {
 }
 
 /**
- * The error for a `GET` on a path that only takes `POST`. WebSocket is not supported, and
- * 426 is what makes Codex fall back to HTTP at once (docs/design.md#paths).
+ * Returns the error for a `GET` on a path that only takes `POST`. WebSocket is not supported. A 426 makes Codex fall
+ * back to HTTP at once (docs/design.md#paths).
  */
 export function websocketError(headers: Headers): GatewayError {
   const isUpgrade = /\bwebsocket\b/i.test(headers.get("upgrade") ?? "");
   if (!isUpgrade) return methodNotAllowed(["POST"]);
   return new GatewayError(
     "upgrade_required",
-    "Cannot open a WebSocket: the gateway does not support them, send a POST and read server-sent events",
+    "Cannot open a WebSocket: the gateway does not support them. Send a POST and read server-sent events.",
     { code: "websocket_not_supported" },
   );
 }
 
-/** What a request asks for. */
+/** The target of a request. */
 interface RequestTarget {
-  /** As the caller wrote it: nothing decoded, no `..` followed. */
+  /** The raw path: nothing is decoded, and `..` is not resolved. */
   readonly path: string;
-  /** From its question mark on; empty where there is none. */
+  /** Starts with the question mark. Empty when there is no query. */
   readonly query: string;
 }
 
-/** What tells a request's target. */
+/** The parts of a request that hold its target. */
 export interface TargetSource {
   readonly url: string;
   readonly headers: HeaderFields;
 }
 
 /**
- * Takes a request's address apart. Never fails: the host is the caller's text and may be anything, even what
- * `URL` refuses.
+ * Parses the target of a request. Never throws: the host is the caller's text and may be anything, even text that `URL`
+ * rejects.
  *
- * The platform makes the address of the `Host` header and the target, so a host in which a path or a query stands
- * must be known to be taken off; where it cannot be told from the target, as beside one in absolute form, the
- * request has no path.
+ * The platform builds the address from the `Host` header and the target. A host with a path or a query must therefore
+ * be removed first. When it cannot be separated from the target, as with an absolute target, the path is empty.
  */
 export function requestTarget({ url, headers }: TargetSource): RequestTarget {
   const host = headers.get("host") ?? "";
   const target = HOST_WITH_PATH_REGEXP.test(host)
-    ? TARGET_REGEXP.exec(behindHost(url, host))
+    ? TARGET_REGEXP.exec(afterHost(url, host))
     : URL_REGEXP.exec(url);
   return { path: target?.[1] ?? "", query: target?.[2] ?? "" };
 }
 
-/** No host of RFC 9110, section 7.2, holds these. */
+/** Characters that no host has (RFC 9110, section 7.2). */
 const HOST_WITH_PATH_REGEXP = /[/?#]/;
 
 const TARGET_REGEXP = /^([^?#]*)(\?[^#]*)?/;
 
 const URL_REGEXP = /^[a-z]+:\/\/[^/?#]*([^?#]*)(\?[^#]*)?/i;
 
-function behindHost(url: string, host: string): string {
+function afterHost(url: string, host: string): string {
   const start = url.indexOf("://") + "://".length;
   return url.startsWith(host, start) ? url.slice(start + host.length) : "";
 }

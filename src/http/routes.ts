@@ -13,7 +13,7 @@ const MIB = 1024 * 1024;
 /** Body limits in bytes (docs/design.md#paths). */
 const MAX_BODY_BYTES = { small: 8 * MIB, large: 32 * MIB } as const;
 
-/** How an operation is offered to callers, at its own path under both prefixes. */
+/** The paths and limits of an operation. Its main path exists under both prefixes. */
 interface RelayRow {
   readonly credential: CredentialGroup;
   readonly maxBodyBytes: number;
@@ -21,7 +21,7 @@ interface RelayRow {
   readonly legacyPaths: readonly string[];
 }
 
-/** Every operation. */
+/** The row of every operation. */
 const RELAY_ROWS: Readonly<Record<Operation, RelayRow>> = {
   chat_completions: {
     credential: "bearer",
@@ -55,7 +55,7 @@ const RELAY_ROWS: Readonly<Record<Operation, RelayRow>> = {
   },
 };
 
-/** What the gateway answers by itself, to a caller it knows. */
+/** The responses of the gateway's own to known callers. */
 export type Answer =
   | "models"
   | "model"
@@ -63,7 +63,7 @@ export type Answer =
   | "usage"
   | "opencode_config";
 
-/** What it answers to everybody. */
+/** The responses of the gateway's own without a credential. */
 export type OpenAnswer =
   | "live"
   | "ready"
@@ -72,41 +72,41 @@ export type OpenAnswer =
   | "websocket"
   | "opencode_login";
 
-/** Relays an operation to an upstream. */
+/** Relays an operation to a provider. */
 interface RelayAction {
   readonly relay: Operation;
-  /** Whether the path asks for a stream; `undefined` where the body says. */
+  /** True when the path requests a stream. `undefined` when the body decides. */
   readonly stream: boolean | undefined;
   readonly credential: CredentialGroup;
 }
 
-/** Answers a caller from the gateway itself. */
+/** Returns a response of the gateway's own to a known caller. */
 export interface AnswerAction {
   readonly answer: Answer;
   readonly credential: CredentialGroup;
 }
 
-/** Answers everybody. */
+/** Returns a response of the gateway's own to anyone. */
 export interface OpenAction {
   readonly open: OpenAnswer;
 }
 
-/** What a route does. */
+/** The action of a route. */
 type Action = RelayAction | AnswerAction | OpenAction;
 
-/** One row of the route table. */
+/** A row of the route table. */
 export interface Route {
   readonly methods: readonly string[];
-  /** Exact paths; `:vendor` is `<vendor_b>` and must equal the configured one, `:id+` is a model id. */
+  /** Exact paths. `:vendor` is `<vendor_b>` and must equal the configured one. `:id+` is a model id. */
   readonly paths: readonly string[];
-  /** `undefined` for what is the gateway's own, whose errors have the shape of `DEFAULT_PROTOCOL`. */
+  /** `undefined` for routes of the gateway's own, whose errors have the form of `DEFAULT_PROTOCOL`. */
   readonly protocol: Protocol | undefined;
   readonly action: Action;
-  /** 0: the route takes no body. */
+  /** 0 when the route takes no body. */
   readonly maxBodyBytes: number;
 }
 
-/** Every route of the gateway (docs/design.md#paths). A row that stands earlier wins. */
+/** Every route of the gateway (docs/design.md#paths). The first match wins. */
 export const ROUTES: readonly Route[] = [
   ...OPERATION_NAMES.flatMap(relayRoutes),
   open("websocket", ["GET"], both("/responses"), "responses"),
@@ -132,7 +132,7 @@ export const ROUTES: readonly Route[] = [
   ]),
 ];
 
-/** A main path under both prefixes (docs/design.md#paths). */
+/** Returns a main path under both prefixes (docs/design.md#paths). */
 function both(path: string): readonly string[] {
   return [`/api/v1${path}`, `/v1${path}`];
 }
@@ -151,7 +151,7 @@ function relayRoutes(name: Operation): readonly Route[] {
   return routes.filter(({ paths }) => paths.length > 0);
 }
 
-/** Slashes may stand in the name of a model. */
+/** Returns the path for a model id, which may have slashes. */
 function withModel(path: string): string {
   return path.replace(":model", ":id+");
 }

@@ -4,58 +4,58 @@ import { abandon, createByteReader } from "../streams/byte_reader.ts";
 import { createIdleWatch } from "../streams/watched_reader.ts";
 
 /**
- * `Deno.serve` reads what is left of a body when the answer is out, and knows no bound. Of up to this much that does
- * no harm, and its caller, who may read no answer before all is sent, gets a clean one: twice what the largest path
- * takes.
+ * The largest unread rest of a body, in bytes: twice the limit of the largest path. `Deno.serve` reads the rest after
+ * the response, without a limit. Up to this size that is harmless, and a caller that sends everything before it reads
+ * gets the whole response.
  */
-const MOST_BYTES = 64 * 1024 * 1024;
+const MAX_BYTES = 64 * 1024 * 1024;
 
-/** How long the rest of a body of unknown length may take, in milliseconds. */
-const MOST_MS = 10_000;
+/** The longest time for the rest of a body of unknown length, in milliseconds. */
+const MAX_MS = 10_000;
 
-/** How long its caller may send nothing, in milliseconds. */
+/** The longest silence of its caller, in milliseconds. */
 const SILENCE_MS = 2_000;
 
-/** How long a caller has to read the answer before the connection breaks, in milliseconds. */
+/** The time in which a caller can read the response before the connection closes, in milliseconds. */
 const LINGER_MS = 100;
 
 /**
- * Ends the connection of a request that brings more than any path takes: its answer goes out whole and then breaks,
- * since nothing else makes `Deno.serve` let go of a connection.
+ * Closes the connection of a request with a body larger than any path takes. All bytes of the response are sent, and
+ * then its body fails, because nothing else makes `Deno.serve` close a connection.
  *
- * @returns The answer itself for every other request; one of a body of unknown length is read to its end first,
- * where that comes soon.
+ * @returns The response itself for every other request. A body of unknown length is first read to its end, within the
+ * limits.
  */
 export async function endRequest(
   source: BodySource,
   response: Response,
   deadlines: Deadlines,
 ): Promise<Response> {
-  const isTooMuch = isEndless(source) ||
-    // Only then: to ask for a body that has been read makes the platform build a stream of nothing.
+  const isTooLong = isEndless(source) ||
+    // Checked only here: accessing a body that has been read makes the platform create an empty stream.
     source.headers.has("transfer-encoding") &&
-      await goesOn(source.request, deadlines);
-  return isTooMuch ? await cutBehind(response, deadlines) : response;
+      await exceedsLimits(source.request, deadlines);
+  return isTooLong ? await closeAfter(response, deadlines) : response;
 }
 
-/** A body of a method that has none cannot be read at all, whatever its length. */
+/** Returns true when a body is too long, or belongs to a method without a body and cannot be read. */
 function isEndless({ request, headers }: BodySource): boolean {
   const length = Number(headers.get("content-length") ?? 0);
-  if (length > MOST_BYTES) return true;
+  if (length > MAX_BYTES) return true;
   const { method } = request;
   return (method === "GET" || method === "HEAD") &&
     headers.has("transfer-encoding") && request.body === null;
 }
 
-/** Whether a body of unknown length goes on for longer than it may. */
-async function goesOn(
+/** Returns true when a body of unknown length exceeds the limits. */
+async function exceedsLimits(
   { body }: Request,
   deadlines: Deadlines,
 ): Promise<boolean> {
   return body !== null && !body.locked && !await discardBody(body, deadlines);
 }
 
-/** Reads a body for nothing; says whether it came to its end, or broke off, within the bounds. */
+/** Reads and discards a body. Returns true when it ends or breaks off within the limits. */
 async function discardBody(
   body: ReadableStream<Uint8Array>,
   deadlines: Deadlines,
@@ -69,7 +69,7 @@ async function discardBody(
   });
 
   async function readToEnd(): Promise<boolean> {
-    for (let bytes = 0; bytes <= MOST_BYTES;) {
+    for (let bytes = 0; bytes <= MAX_BYTES;) {
       silence.wait();
       const { done, value } = await reader.read();
       if (done) return true;
@@ -80,7 +80,7 @@ async function discardBody(
 
   try {
     return await within(Promise.race([readToEnd(), silent.promise]), {
-      ms: MOST_MS,
+      ms: MAX_MS,
       start: deadlines.start,
       onLate: () => false,
     });
@@ -92,8 +92,8 @@ async function discardBody(
   }
 }
 
-/** All of a response, and then no end. */
-async function cutBehind(
+/** Returns a response with the same bytes, whose body then fails. */
+async function closeAfter(
   response: Response,
   deadlines: Deadlines,
 ): Promise<Response> {
@@ -103,7 +103,7 @@ async function cutBehind(
       if (bytes.length > 0) controller.enqueue(bytes);
       deadlines.start(
         LINGER_MS,
-        () => controller.error(new Error("The caller brings too much")),
+        () => controller.error(new Error("The body is too large")),
       );
     },
   });

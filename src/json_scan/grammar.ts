@@ -4,44 +4,44 @@ import {
   ESCAPED_LETTERS,
 } from "./text.ts";
 
-/** From here on, what the table gives is a step and no state. */
+/** The first value in the table that is a step; lower ones are states. */
 export const FIRST_STEP = 192;
-/** The step of a byte that does not belong there. */
+/** The step for a byte that is not allowed. */
 const FAULT = FIRST_STEP;
 
 /**
- * So many states at the beginning of a character of a string; they are the lowest ones, so that they are soon told
- * from others.
+ * The number of states at the beginning of a character of a string. They are the lowest, so that one comparison
+ * identifies them.
  */
 export const TEXT_STATES = 5;
 
 const BYTES = 256;
 
-/** What a byte leads to, at `state * 256 + byte`: a state, or a step that takes more than that. */
+/** The result of a byte, at `state * 256 + byte`: the next state, or a step with further work. */
 export const NEXT: Uint8Array = new Uint8Array(FIRST_STEP * BYTES).fill(FAULT);
 
 let states = TEXT_STATES;
 
-/** A state from which nothing leads on yet. */
+/** Creates a state without transitions. */
 function newState(): number {
   return states++;
 }
 
-/** A state from which everything leads on as it does from another. */
+/** Creates a state with the transitions of another. */
 function newStateLike(other: number): number {
   const state = newState();
   NEXT.copyWithin(state * BYTES, other * BYTES, (other + 1) * BYTES);
   return state;
 }
 
-/** Characters of ASCII lead from a state to the next. */
+/** Adds a transition for each of some ASCII characters. */
 function allow(state: number, characters: string, next: number): void {
   for (const character of characters) {
     NEXT[state * BYTES + character.charCodeAt(0)] = next;
   }
 }
 
-/** Bytes from the first to the last lead from a state to the next. */
+/** Adds a transition for each byte in a range. */
 function allowBytes(
   state: number,
   [first, last]: readonly [number, number],
@@ -50,26 +50,25 @@ function allowBytes(
   NEXT.fill(next, state * BYTES + first, state * BYTES + last + 1);
 }
 
-/** The white space of JSON. */
 const SPACES = " \t\n\r";
 
 const DIGITS_1_TO_9 = "123456789";
 const DIGITS = `0${DIGITS_1_TO_9}`;
 const HEX_DIGITS = `${DIGITS}abcdefABCDEF`;
 
-/** States where a character of UTF-8 has begun and is not over. */
+/** The states within a character of UTF-8. */
 const withinCharacter = new Set<number>();
 
-/** Whether a character of UTF-8 has begun and is not over. */
+/** Returns true for a state within a character of UTF-8. */
 function isWithinCharacter(state: number): boolean {
   return withinCharacter.has(state);
 }
 
 /**
- * A string, from behind its opening quote.
+ * Adds the transitions of a string after its opening quote.
  *
  * @param text The state at the beginning of its characters.
- * @param end What its closing quote leads to.
+ * @param end The result of its closing quote.
  */
 function allowText(text: number, end: number): void {
   allowBytes(text, [0x20, 0x7f], text);
@@ -91,7 +90,7 @@ function allowEscapes(text: number): void {
   allow(escape, "u", next);
 }
 
-/** Those beyond ASCII. */
+/** Adds the transitions of the characters beyond ASCII. */
 function allowCharacters(text: number): void {
   const within = () => {
     const state = newState();
@@ -113,18 +112,18 @@ function allowCharacters(text: number): void {
   }
 }
 
-/** Where a value may stand. */
+/** The states of a value in one place of the grammar. */
 interface Place {
   /** The states in which it may begin. */
   readonly begin: readonly number[];
   readonly text: number;
-  /** What the last byte of a string or a literal leads to. */
+  /** The result of the last byte of a string or a literal. */
   readonly end: number;
-  /** The state behind a number, whose bytes end it. */
+  /** The state after a number, which ends with the byte after it. */
   readonly next: number;
 }
 
-/** A value that is no container, and the white space before it. */
+/** Adds the transitions of a value that is not a container, with the white space before it. */
 function allowValue({ begin, text, end, next }: Place): void {
   allowText(text, end);
   const numbers = allowNumber(next);
@@ -142,7 +141,7 @@ function allowValue({ begin, text, end, next }: Place): void {
   }
 }
 
-/** The state in which the rest of a literal must come. */
+/** Returns the state in which the rest of a literal must follow. */
 function allowRest(rest: string, end: number): number {
   let next = end;
   for (const letter of [...rest].reverse()) {
@@ -153,7 +152,7 @@ function allowRest(rest: string, end: number): number {
   return next;
 }
 
-/** The states behind the first byte of a number. */
+/** The states after the first byte of a number. */
 interface NumberStates {
   readonly minus: number;
   readonly zero: number;
@@ -165,7 +164,7 @@ function allowNumber(next: number): NumberStates {
   const point = newState();
   const exponent = newState();
   const exponentSign = newState();
-  // A number may end behind these.
+  // A number may end after these.
   const [zero, integer] = [newStateLike(next), newStateLike(next)];
   const [fraction, exponentDigits] = [newStateLike(next), newStateLike(next)];
   allow(minus, "0", zero);
@@ -186,11 +185,11 @@ function allowNumber(next: number): NumberStates {
 }
 
 /*
- * The grammar of JSON (RFC 8259) over UTF-8 (table 3-7 of the Unicode standard) as a table: in a state, a byte leads
- * to the next state, or to a step that takes more than that. So a document can be read in pieces that end anywhere.
+ * The grammar of JSON (RFC 8259) over UTF-8 (table 3-7 of the Unicode standard) is a table. In a state, a byte gives
+ * the next state, or a step with further work. So a document can be read in chunks that end anywhere.
  *
- * Whatever may stand in several places has its states once for each: in the outermost object, whose members are
- * told of, in objects within, and in arrays. So most bytes need no look at what is around them.
+ * Values and strings have their own states in each context: in the outermost object, whose members are reported, in
+ * inner objects, and in arrays. So most bytes need no look at their context.
  */
 
 export const BEGIN_OBJECT = FIRST_STEP + 1;
@@ -199,14 +198,14 @@ export const END_CONTAINER = FIRST_STEP + 3;
 /** The quotes around the name of an outermost member. */
 export const BEGIN_NAME = FIRST_STEP + 4;
 export const END_NAME = FIRST_STEP + 5;
-/** The first byte of an outermost member's value, which is to be read again. */
+/** The first byte of an outermost member's value, which is read again. */
 export const BEGIN_VALUE = FIRST_STEP + 6;
-/** The last byte of one that is no container. */
+/** The last byte of an outermost value that is not a container. */
 export const END_VALUE = FIRST_STEP + 7;
-/** The byte behind one that is a number, which is to be read again. */
+/** The byte after an outermost number, which is read again. */
 export const END_NUMBER = FIRST_STEP + 8;
 
-/** The closing quote of the name of a member within. */
+/** The closing quote of the name of an inner member. */
 export const END_INNER_NAME = FIRST_STEP + 9;
 
 /** The name of an outermost member. */
@@ -216,38 +215,38 @@ const NAME_TEXT = 2;
 const MEMBER_TEXT = 3;
 const ELEMENT_TEXT = 4;
 
-/** Nothing at all has come; some put a byte order mark there. */
+/** Before any byte; some senders put a byte order mark there. */
 export const VERY_START: number = newState();
-/** Nothing but space has come. */
+/** Only white space so far. */
 const START = newState();
 const MARK_1 = newState();
 const MARK_2 = newState();
-/** Behind the document. */
+/** After the document. */
 export const END: number = newState();
 
-/** Behind the brace that opens the outermost object. */
+/** After the brace that opens the outermost object. */
 export const OUTER_FIRST_NAME: number = newState();
 const OUTER_NAME = newState();
 export const OUTER_COLON: number = newState();
 const OUTER_VALUE = newState();
-/** A value of an outermost member begins with the next byte. */
+/** The next byte begins the value of an outermost member. */
 export const OUTER_VALUE_HERE: number = newState();
-const OUTER_BEHIND_NUMBER = newState();
-/** Behind an outermost member. */
+const OUTER_AFTER_NUMBER = newState();
+/** After an outermost member. */
 export const OUTER_NEXT: number = newState();
 
-/** Behind the brace that opens an object within. */
+/** After the brace that opens an inner object. */
 export const FIRST_NAME: number = newState();
 const NAME = newState();
 export const COLON: number = newState();
 const MEMBER = newState();
-/** Behind a member of an object within. */
+/** After a member of an inner object. */
 export const NEXT_MEMBER: number = newState();
 
-/** Behind the bracket that opens an array. */
+/** After the bracket that opens an array. */
 export const FIRST_ELEMENT: number = newState();
 const ELEMENT = newState();
-/** Behind an element of an array. */
+/** After an element of an array. */
 export const NEXT_ELEMENT: number = newState();
 
 for (const state of [START, VERY_START]) {
@@ -268,12 +267,12 @@ allow(OUTER_COLON, SPACES, OUTER_COLON);
 allow(OUTER_COLON, ":", OUTER_VALUE);
 allowBytes(OUTER_VALUE, [0x00, 0xff], BEGIN_VALUE);
 allow(OUTER_VALUE, SPACES, OUTER_VALUE);
-allowBytes(OUTER_BEHIND_NUMBER, [0x00, 0xff], END_NUMBER);
+allowBytes(OUTER_AFTER_NUMBER, [0x00, 0xff], END_NUMBER);
 allowValue({
   begin: [OUTER_VALUE_HERE],
   text: OUTER_TEXT,
   end: END_VALUE,
-  next: OUTER_BEHIND_NUMBER,
+  next: OUTER_AFTER_NUMBER,
 });
 allow(OUTER_NEXT, SPACES, OUTER_NEXT);
 allow(OUTER_NEXT, ",", OUTER_NAME);
@@ -313,22 +312,22 @@ for (const state of [OUTER_VALUE_HERE, MEMBER, FIRST_ELEMENT, ELEMENT]) {
   allow(state, "[", BEGIN_ARRAY);
 }
 
-/** Whether nothing but white space has come. */
+/** Returns true for a state in which only white space has been read. */
 export function isBeforeDocument(state: number): boolean {
   return state === START || state === VERY_START;
 }
 
-/** Whether a byte that does not belong there breaks a character of UTF-8, and not the grammar. */
+/** Returns true when a byte that is not allowed breaks a character of UTF-8, not the grammar. */
 export function breaksCharacter(state: number, byte: number): boolean {
   return isWithinCharacter(state) || (state < TEXT_STATES && byte >= 0x80);
 }
 
-/** Whether a byte order mark may be under way. */
+/** Returns true for a state within what may be a byte order mark. */
 export function isWithinMark(state: number): boolean {
   return state === MARK_1 || state === MARK_2;
 }
 
-/** Whether `byte` completes a byte order mark. */
+/** Returns true when `byte` completes a byte order mark. */
 export function completesMark(state: number, byte: number): boolean {
   return state === MARK_2 && byte === 0xbf;
 }

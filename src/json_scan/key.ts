@@ -2,22 +2,22 @@ const BACKSLASH = 0x5c;
 const LETTER_A = 0x61;
 const LETTER_U = 0x75;
 
-/** How a JSON string may be like a key: the same, or the same but for the case of letters. */
-export type Likeness = "same" | "other_case";
+/** The match of a JSON string with a key: the same, or different only in case. */
+export type KeyMatch = "same" | "other_case";
 
 /**
- * Whether a JSON string means `key`, however it is escaped. It looks at no more bytes than `key` needs.
+ * Compares a JSON string with `key`, after resolving its escapes. It reads no more bytes than `key` needs.
  *
- * @param inside What lies between the quotes of a checked string.
+ * @param inside The bytes between the quotes of a valid string.
  * @param key Printable ASCII.
- * @returns `undefined` when it means something else.
+ * @returns `undefined` for another string.
  */
-export function likeness(
+export function matchKey(
   inside: ByteRun,
   key: string,
-): Likeness | undefined {
+): KeyMatch | undefined {
   const { bytes, start, end } = inside;
-  let found: Likeness = "same";
+  let found: KeyMatch = "same";
   let position = start;
   for (let index = 0; index < key.length; index++) {
     const unit = unitAt(bytes, position) ?? -1;
@@ -31,10 +31,10 @@ export function likeness(
   return position === end ? found : undefined;
 }
 
-/** What the upper and the lower case of an ASCII letter differ in. */
+/** The difference between the upper and the lower case of an ASCII letter. */
 const CASE_BIT = 0x20;
 
-/** Beyond ASCII, two characters have an ASCII letter as another case; parsers such as that of Go know it. */
+/** The two characters beyond ASCII whose other case is an ASCII letter. Some parsers, such as Go's, use that. */
 const LONG_S = 0x017f;
 const KELVIN = 0x212a;
 
@@ -45,7 +45,7 @@ function isOtherCase(unit: number, wanted: number): boolean {
   return lower >= 0x61 && lower <= 0x7a && (unit ^ wanted) === CASE_BIT;
 }
 
-/** The first of the bytes of UTF-8 that the two have. */
+/** The first byte of each in UTF-8. */
 const LEAD_OF_LONG_S = 0xc5;
 const LEAD_OF_KELVIN = 0xe2;
 
@@ -63,8 +63,8 @@ function sizeAt(bytes: Uint8Array, position: number): number {
 }
 
 /**
- * The UTF-16 code unit that the byte or the escape at `position` stands for; `undefined` for the escapes
- * b, f, n, r and t, whose control characters no key holds.
+ * Returns the UTF-16 code unit of the byte or escape at `position`. Returns `undefined` for the escapes b, f, n, r and
+ * t, because no key contains control characters.
  */
 function unitAt(bytes: Uint8Array, position: number): number | undefined {
   const byte = bytes[position];
@@ -77,7 +77,7 @@ function unitAt(bytes: Uint8Array, position: number): number | undefined {
   return letter < LETTER_A ? letter : undefined;
 }
 
-/** The unit of a character of two or three bytes. */
+/** Returns the code unit of a character of two or three bytes. */
 function unitBeyondAscii(bytes: Uint8Array, position: number): number {
   const [lead = 0, second = 0, third = 0] = bytes.subarray(
     position,
@@ -96,44 +96,46 @@ function unitOfDigits(bytes: Uint8Array, start: number): number {
   return unit;
 }
 
-/** The value of a hexadecimal digit: letters of both cases lie nine above their lowest four bits. */
+/**
+ * Returns the value of a hexadecimal digit. The value of a letter, in both cases, is its lowest four bits plus nine.
+ */
 function hexValue(byte: number): number {
   return (byte & 0x0f) + (byte >> 6) * 9;
 }
 
-/** Where a run of bytes lies: from `start` up to, not including, `end`. */
+/** The position of a run of bytes: from `start` up to, not including, `end`. */
 export interface ByteSpan {
   readonly start: number;
   readonly end: number;
 }
 
-/** A run of bytes, with those around it. */
+/** A run of bytes, and the array that contains it. */
 export interface ByteRun extends ByteSpan {
   readonly bytes: Uint8Array;
 }
 
 const NOTHING = new Uint8Array();
 
-/** A short run of bytes in a document that comes in pieces; a long one is let go. */
+/** A short run of bytes in a document that arrives in chunks. A long run is dropped. */
 export class KeptBytes {
   readonly #maxBytes: number;
-  /** Where the run began in the current piece; `undefined` while there is none, or when it has become too long. */
+  /** The start of the run in the current chunk; `undefined` if there is none, or if it is too long. */
   #start: number | undefined;
-  /** What came of it in earlier pieces. */
+  /** The bytes of the run in earlier chunks. */
   #earlier = NOTHING;
 
-  /** @param maxBytes A longer run is let go. */
+  /** @param maxBytes The maximum length of a run that is kept. */
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes;
   }
 
-  /** A run begins, at an offset in the current piece. */
+  /** Begins a run at an offset in the current chunk. */
   begin(start: number): void {
     this.#start = start;
     this.#earlier = NOTHING;
   }
 
-  /** The current piece ends; its bytes need not last. */
+  /** Ends the current chunk, and copies its part of the run. */
   leave(piece: Uint8Array): void {
     if (this.#start === undefined) return;
     const run = this.#take(piece, piece.length);
@@ -142,9 +144,9 @@ export class KeptBytes {
   }
 
   /**
-   * The run ends, before an offset in the current piece.
+   * Ends the run before an offset in the current chunk.
    *
-   * @returns Where it is, for as long as the piece is there; `undefined` when it was too long.
+   * @returns The run, valid as long as the chunk; `undefined` when it was too long.
    */
   end(piece: Uint8Array, end: number): ByteRun | undefined {
     const run = this.#take(piece, end);

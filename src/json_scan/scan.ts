@@ -1,7 +1,7 @@
 /*
- * A request is authorised by what this scan finds and then forwarded byte for byte, so an upstream must not
- * be able to read another model in it. Hence the whole body is checked, and a key that stands twice, of
- * which one parser takes the first and another the last, is refused.
+ * The gateway authorizes a request by this scan and then forwards it byte for byte, so an upstream must not read
+ * another model in it. Therefore the whole body is checked, and a key that occurs twice is rejected: one parser takes
+ * the first value, another the last.
  */
 
 import { oncePer } from "../core/memo.ts";
@@ -9,24 +9,24 @@ import {
   type ByteRun,
   type ByteSpan,
   KeptBytes,
-  type Likeness,
-  likeness,
+  type KeyMatch,
+  matchKey,
 } from "./key.ts";
 import { JsonScanError } from "./scan_error.ts";
 import { JsonWalker } from "./walker.ts";
 
 /** A watched value. */
 export interface FoundValue {
-  /** Without the white space around it. */
+  /** The position of the value, without the white space around it. */
   readonly span: ByteSpan;
-  /** The value itself, in JSON; `undefined` when it has more than {@linkcode MAX_VALUE_BYTES}. */
+  /** The value in JSON; `undefined` when it is longer than {@linkcode MAX_VALUE_BYTES}. */
   readonly text: string | undefined;
 }
 
-/** Of a longer value nothing is kept. */
+/** The longest value that is kept, in bytes. */
 export const MAX_VALUE_BYTES = 4096;
 
-/** Sees the bytes of a value, piece by piece, when they have been checked; must not keep them. */
+/** Receives the checked bytes of a value, chunk by chunk; must not keep them. */
 export interface ValueSink {
   push(piece: Uint8Array): void;
 }
@@ -37,10 +37,9 @@ const PRINTABLE_ASCII_REGEXP = /^[ -~]*$/;
 const MAX_SPELLING_BYTES = 6;
 
 /**
- * Finds the values of some keys among the top-level members of a JSON object that comes in pieces, in one pass. It
- * accepts what a strict UTF-8 decoder followed by `JSON.parse` accepts and gives an object for, less two things: a
- * byte order mark, and a second top-level occurrence of one of the keys in any spelling, for which one in another
- * case counts too.
+ * Finds the values of some keys among the top-level members of a JSON object, in one pass over its chunks. It accepts
+ * each object that a strict UTF-8 decoder and `JSON.parse` accept, with two exceptions. It rejects a byte order mark,
+ * and a second top-level occurrence of a watched key in any spelling or case.
  *
  * @example
  * ```ts
@@ -62,19 +61,19 @@ export class JsonObjectScan {
   readonly #found = new Map<string, FoundValue>();
   readonly #name: KeptBytes;
   readonly #value = new KeptBytes(MAX_VALUE_BYTES);
-  /** The watched key whose value comes next or is under way. */
+  /** The watched key whose value is next or current. */
   #key: string | undefined;
-  /** Where the current name or value began, in the document. */
+  /** The start of the current name or value, in the document. */
   #start = 0;
-  /** Sees the value that is under way. */
+  /** Receives the current value. */
   #sink: ValueSink | undefined;
-  /** Where what it has not seen yet begins, in the current piece. */
+  /** The start of the bytes that the sink has not received yet, in the current chunk. */
   #unseen = 0;
 
   /**
-   * @param keys Names as they are meant, not as they are escaped; printable ASCII.
-   * @param sinkOf Who sees the value of one of them, if anybody does.
-   * @throws {TypeError} When one of them is not.
+   * @param keys The names without escapes; printable ASCII.
+   * @param sinkOf Returns the sink for the value of a key, if it has one.
+   * @throws {TypeError} When a key is not printable ASCII.
    */
   constructor(
     keys: readonly string[],
@@ -86,9 +85,9 @@ export class JsonObjectScan {
   }
 
   /**
-   * Looks through the next piece, of which nothing is kept but short values.
+   * Scans the next chunk, and keeps only short values of it.
    *
-   * @throws {JsonScanError} When the pieces so far begin no such object; ask for nothing more then.
+   * @throws {JsonScanError} When the chunks so far cannot begin a valid object. The scan is over then.
    */
   push(bytes: Uint8Array): void {
     const walker = this.#walker;
@@ -129,22 +128,22 @@ export class JsonObjectScan {
   }
 
   /**
-   * Says that there are no more pieces.
+   * Ends the scan.
    *
-   * @returns Each value that is there.
-   * @throws {JsonScanError} When the pieces are not exactly one such object.
+   * @returns The values of the watched keys that were found.
+   * @throws {JsonScanError} When the chunks are not exactly one valid object.
    */
   end(): ReadonlyMap<string, FoundValue> {
     this.#walker.finish();
     return this.#found;
   }
 
-  /** How many objects, arrays and members there have been so far. */
+  /** The number of objects, arrays and members so far. */
   get values(): number {
     return this.#walker.values;
   }
 
-  /** How many levels of objects and arrays there have been so far. */
+  /** The number of nested levels of objects and arrays so far. */
   get depth(): number {
     return this.#walker.depth;
   }
@@ -161,29 +160,29 @@ export class JsonObjectScan {
     });
   }
 
-  /** The watched key that a name means. */
+  /** Returns the watched key that a name spells. */
   #watched(name: ByteRun | undefined): string | undefined {
     if (name === undefined) return undefined;
     for (const key of this.#keys.after(name.bytes[name.start])) {
-      const like = likeness(name, key);
-      if (like === undefined) continue;
-      this.#refuseSecond(key, like);
+      const match = matchKey(name, key);
+      if (match === undefined) continue;
+      this.#refuseSecond(key, match);
       return key;
     }
     return undefined;
   }
 
-  #refuseSecond(key: string, like: Likeness): void {
-    if (like === "other_case") failOtherCase(key, this.#start);
+  #refuseSecond(key: string, match: KeyMatch): void {
+    if (match === "other_case") failOtherCase(key, this.#start);
     if (this.#found.has(key)) failDuplicate(key, this.#start);
   }
 }
 
-/** Keys that are watched, made ready for many documents. */
+/** Watched keys, prepared for many documents. */
 interface WatchedKeys {
-  /** The longest spelling of any of them, in bytes. */
+  /** The length of the longest spelling of a key, in bytes. */
   readonly longestBytes: number;
-  /** Those that a name may mean which begins with a byte. */
+  /** Returns the keys that a name with this first byte may spell. */
   after(firstByte: number | undefined): readonly string[];
 }
 
@@ -207,14 +206,14 @@ const watchedKeys = oncePer((keys: readonly string[]): WatchedKeys => {
   };
 });
 
-/** Stands behind an empty name, and before none. */
+/** The byte after an empty name; no other name begins with it. */
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const FIRST_BEYOND_ASCII = 0x80;
 
 const decoder = new TextDecoder();
 
-/** Outlives the piece. */
+/** Decodes a run, as a copy that outlives the chunk. */
 function textOf(run: ByteRun | undefined): string | undefined {
   return run && decoder.decode(run.bytes.subarray(run.start, run.end));
 }
@@ -222,20 +221,20 @@ function textOf(run: ByteRun | undefined): string | undefined {
 function requireAscii(key: string): void {
   if (PRINTABLE_ASCII_REGEXP.test(key)) return;
   throw new TypeError(
-    `Cannot watch the key "${key}" as it is not printable ASCII`,
+    `Cannot watch the key "${key}": it is not printable ASCII.`,
   );
 }
 
-/** Some parsers, such as that of Go, take such a name for the key itself. */
+/** Some parsers, such as Go's, take such a name for the key itself. */
 function failOtherCase(key: string, offset: number): never {
   const fault =
-    `a key at offset ${offset} differs from "${key}" in nothing but case; ` +
-    `send "${key}" alone`;
+    `a key at offset ${offset} differs from "${key}" only in case. ` +
+    `Send "${key}" alone.`;
   throw new JsonScanError("duplicate_key", fault, { offset, key });
 }
 
 function failDuplicate(key: string, offset: number): never {
-  const fault = `"${key}" stands in it twice, again at offset ${offset}; ` +
-    "send it once";
+  const fault = `"${key}" occurs in it twice, again at offset ${offset}. ` +
+    "Send it once.";
   throw new JsonScanError("duplicate_key", fault, { offset, key });
 }

@@ -6,33 +6,33 @@ import {
   isWithinMark,
 } from "./grammar.ts";
 
-/** What kind of fault made a scan refuse its bytes. */
+/** The kind of error for which a scan rejects its bytes. */
 export type JsonScanReason =
   | "syntax"
   | "encoding"
   | "not_object"
   | "duplicate_key";
 
-/** Where the fault is, and which watched key it concerns. */
+/** The position of the error, and the key that it concerns. */
 interface JsonScanErrorOptions {
-  /** Offset in bytes of the first byte at fault; the number of bytes where they end too early. */
+  /** The offset of the first wrong byte; the number of bytes when they end too early. */
   readonly offset: number;
-  /** The watched key that stands twice; only with `duplicate_key`. */
+  /** The watched key that occurs twice; only with `duplicate_key`. */
   readonly key?: string;
 }
 
 /**
- * The bytes are not exactly one JSON object. The message is fit for the caller: it says what to do, and
- * of the body it tells an offset and at most the name of a watched key.
+ * The error for bytes that are not exactly one JSON object. The message may be sent to the caller: of the body it
+ * contains only an offset and the name of a watched key.
  */
 export class JsonScanError extends SyntaxError {
   override readonly name = "JsonScanError";
   readonly reason: JsonScanReason;
-  /** Offset in bytes of the first byte at fault; the number of bytes where they end too early. */
+  /** The offset of the first wrong byte; the number of bytes when they end too early. */
   readonly offset: number;
   readonly key: string | undefined;
 
-  /** @param fault What is wrong and what to do about it; quotes nothing of the body. */
+  /** @param fault The reason and the instruction; quotes nothing of the body. */
   constructor(
     reason: JsonScanReason,
     fault: string,
@@ -45,20 +45,20 @@ export class JsonScanError extends SyntaxError {
   }
 }
 
-/** A byte that no rule of the grammar takes. */
+/** A byte that the grammar does not allow. */
 interface WrongByte {
-  /** The grammar's, before the byte. */
+  /** The state of the grammar before the byte. */
   readonly state: number;
   readonly byte: number;
-  /** In the document. */
+  /** The offset in the document. */
   readonly offset: number;
 }
 
-/** What a JSON value other than an object begins with. */
+/** The first characters of JSON values other than objects. */
 const VALUE_STARTS = '"-0123456789[tfn';
 
 /**
- * Refuses a byte.
+ * Rejects a byte.
  *
  * @throws {JsonScanError} Always; its reason is not `duplicate_key`.
  */
@@ -66,59 +66,59 @@ export function failAt({ state, byte, offset }: WrongByte): never {
   if (completesMark(state, byte)) failMark();
   if (isWithinMark(state)) failSyntax(0);
   if (breaksCharacter(state, byte)) failEncoding(offset);
-  if (state === END) failBehind(offset);
+  if (state === END) failTrailing(offset);
   const isValue = VALUE_STARTS.includes(String.fromCharCode(byte));
   if (isBeforeDocument(state) && isValue) failOtherValue(offset);
   failSyntax(offset);
 }
 
 function failMark(): never {
-  const fault = "it begins with a byte order mark; send UTF-8 without one";
+  const fault = "it begins with a byte order mark. Send UTF-8 without one.";
   throw new JsonScanError("encoding", fault, { offset: 0 });
 }
 
 function failSyntax(offset: number): never {
-  const fault = `the byte at offset ${offset} does not belong there; ` +
-    "send valid JSON";
+  const fault = `the byte at offset ${offset} is not allowed there. ` +
+    "Send valid JSON.";
   throw new JsonScanError("syntax", fault, { offset });
 }
 
 function failEncoding(offset: number): never {
-  const fault = `the byte at offset ${offset} is not valid UTF-8; ` +
-    "send JSON in UTF-8";
+  const fault = `the byte at offset ${offset} is not valid UTF-8. ` +
+    "Send JSON in UTF-8.";
   throw new JsonScanError("encoding", fault, { offset });
 }
 
-function failBehind(offset: number): never {
-  const fault = `more follows behind the object, at offset ${offset}; ` +
-    "send the object alone";
+function failTrailing(offset: number): never {
+  const fault = `more follows the object, at offset ${offset}. ` +
+    "Send the object alone.";
   throw new JsonScanError("syntax", fault, { offset });
 }
 
 function failOtherValue(offset: number): never {
   const fault =
-    `another value begins at offset ${offset}; send one JSON object`;
+    `another value begins at offset ${offset}. Send one JSON object.`;
   throw new JsonScanError("not_object", fault, { offset });
 }
 
 /**
- * Refuses bytes that end too early, `length` of them.
+ * Rejects an incomplete body of `length` bytes.
  *
  * @throws {JsonScanError} Always, with `syntax`.
  */
 export function failEnd(length: number): never {
-  const fault = `it ends too early, after ${length} bytes; ` +
-    "send the whole object";
+  const fault = `it ends too early, after ${length} bytes. ` +
+    "Send the whole object.";
   throw new JsonScanError("syntax", fault, { offset: length });
 }
 
 /**
- * Refuses a body of nothing, or of `length` bytes of space.
+ * Rejects an empty body, or one of `length` bytes of white space.
  *
  * @throws {JsonScanError} Always, with `syntax`.
  */
 export function failEmpty(length: number): never {
-  throw new JsonScanError("syntax", "it is empty; send one JSON object", {
+  throw new JsonScanError("syntax", "it is empty. Send one JSON object.", {
     offset: length,
   });
 }

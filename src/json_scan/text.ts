@@ -1,4 +1,4 @@
-/** Where a character beyond ASCII is: at its beginning, which is also its end, or behind some of its bytes. */
+/** The position in a character beyond ASCII: `text` between characters, the others after some of its bytes. */
 export type CharacterState =
   | "text"
   | "oneMore"
@@ -9,7 +9,7 @@ export type CharacterState =
   | "afterF0"
   | "afterF4";
 
-/** In `state`, the bytes from `first` to `last` lead to `next`. */
+/** In `state`, a byte from `first` to `last` gives `next`. */
 type ByteStep<State> = readonly [
   state: State,
   first: number,
@@ -18,7 +18,7 @@ type ByteStep<State> = readonly [
 ];
 
 /**
- * Characters beyond ASCII as UTF-8 has them: nothing overlong, no surrogate, nothing above U+10FFFF (table 3-7 of
+ * The bytes of characters beyond ASCII in UTF-8: no overlong form, no surrogate, nothing above U+10FFFF (table 3-7 of
  * the Unicode standard).
  */
 export const CHARACTER_STEPS: readonly ByteStep<CharacterState>[] = [
@@ -39,43 +39,41 @@ export const CHARACTER_STEPS: readonly ByteStep<CharacterState>[] = [
   ["afterF4", 0x80, 0x8f, "twoMore"],
 ];
 
-/** The letters that may stand behind a backslash in a string of JSON, but for the `u` of four hexadecimal digits. */
+/** The letters that may follow a backslash in a JSON string, except `u`, which four hexadecimal digits follow. */
 export const ESCAPED_LETTERS = '"\\/bfnrt';
 
 const QUOTE = 0x22;
 
 /*
- * Most bytes of a request are those of long strings. They go four at a time as long as they are plain ASCII, and
- * else through an automaton that knows nothing but strings; what neither of them takes goes by the table of the
- * grammar, byte by byte.
+ * Most bytes of a request are in long strings. Plain ASCII is read four bytes at a time, and other characters by an
+ * automaton that knows only strings. The table of the grammar handles the rest, byte by byte.
  *
  * The automaton is a "shift-based DFA" (https://gist.github.com/pervognsen/218ea17743e1442e59bb60d29b1aa725). Each byte
- * has a row of 32 bits that holds the next state for all ten states, and the value of a state is the place of its five
- * bits in a row. A step is one look-up and one shift, with nothing for the processor to guess, so every language goes
- * at the same pace.
+ * has a row of 32 bits that holds the next state for all ten states. The value of a state is the position of its five
+ * bits in a row. A step is one look-up and one shift without a branch, so all languages are read at the same speed.
  *
- * Ten times five bits do not fit into 32 unless they overlap. They may where a row has the same bits for both, or none
- * that matter. The places are the first that agree in every row, trying 1 to 31 for one state after another in the
- * order of {@linkcode TEXT_STATE_PLACES}. With wrong places the scan would disagree with `TextDecoder`, to which
- * `tests/json_scan/scan_test.ts` holds it for every sequence of bytes.
+ * Ten times five bits do not fit into 32 unless they overlap. Two states may overlap if in each row their bits are
+ * equal or do not matter. The positions are the first that fit all rows, found by trying 1 to 31 for each state in the
+ * order of {@linkcode TEXT_STATE_PLACES}. With wrong positions, `tests/json_scan/scan_test.ts` would fail: it compares
+ * the scan with `TextDecoder` for each sequence of bytes.
  *
- * This file names what it needs by itself: V8 folds a file's own constants into the code but reads imported ones
- * from memory at every use, which costs a third of the speed and more.
+ * The constants are in this file because V8 folds a file's own constants into the code. It reads imported ones from
+ * memory at each use, which costs a third of the speed or more.
  */
 
-/** The byte needs a closer look; no step leads out of here. */
+/** The byte is not handled here; this state has no transitions. */
 const STOP = 0;
 /** At the beginning of a character. */
 const TEXT = 1;
-/** Behind a backslash. */
+/** After a backslash. */
 const ESCAPE = 31;
 
 const STATE_MASK = 31;
 
-/** Where a string is, but for `STOP`. */
+/** The states within a string, except `STOP`. */
 type TextState = CharacterState | "escape";
 
-/** The place of each state in a row. */
+/** The position of each state in a row. */
 const TEXT_STATE_PLACES: Readonly<Record<TextState, number>> = {
   text: TEXT,
   oneMore: 6,
@@ -90,7 +88,7 @@ const TEXT_STATE_PLACES: Readonly<Record<TextState, number>> = {
 
 type TextStep = ByteStep<TextState>;
 
-/** What is not listed leads to `STOP`. */
+/** The transitions; all others lead to `STOP`. */
 const TEXT_STEPS: readonly TextStep[] = [
   ["text", 0x20, 0x21, "text"],
   ["text", 0x23, 0x5b, "text"],
@@ -105,7 +103,7 @@ function escapeStep(letter: string): TextStep {
   return ["escape", byte, byte, "text"];
 }
 
-/** By byte. */
+/** The rows of the automaton, by byte. */
 const ROWS = rowsOf(TEXT_STEPS);
 
 function rowsOf(steps: readonly TextStep[]): Int32Array {
@@ -119,26 +117,26 @@ function rowsOf(steps: readonly TextStep[]): Int32Array {
   return rows;
 }
 
-/** Bytes of one string; `words` are the same, to be read four at a time. */
+/** The bytes of a string, and a view of them to read four at a time. */
 export interface TextBytes {
   readonly bytes: Uint8Array;
   readonly words: DataView;
 }
 
-/** Bytes with a view of them. */
+/** Returns bytes with a view of them. */
 export function textOf(bytes: Uint8Array): TextBytes {
   const words = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   return { bytes, words };
 }
 
-/** So many bytes go through the automaton before the faster way is tried again. */
+/** The number of bytes in the automaton before the faster loop is tried again. */
 const AUTOMATON_BYTES = 64;
 
 /**
- * Skips characters of a JSON string that are in order.
+ * Skips valid characters of a JSON string.
  *
- * @param start Where a character begins.
- * @returns Where one begins that needs a closer look, or that is not there whole; the length when all are in order.
+ * @param start The beginning of a character.
+ * @returns The beginning of the first character that is not handled here or is incomplete; the length if there is none.
  */
 export function skipText(text: TextBytes, start: number): number {
   const { bytes } = text;
@@ -153,13 +151,13 @@ export function skipText(text: TextBytes, start: number): number {
   }
 }
 
-/** Of a character or an escape that goes on behind the bytes that the automaton was given. */
+/** The maximum length of a character or escape that the automaton's range cuts off. */
 const MAX_UNFINISHED_BYTES = 3;
 
 /**
- * Skips bytes that need no second look, four at a time.
+ * Skips plain bytes, four at a time.
  *
- * @returns The offset of a byte that needs one, or one of the last three.
+ * @returns The offset of another byte, or of one of the last three.
  */
 function skipPlain({ bytes, words }: TextBytes, start: number): number {
   const lastWord = bytes.length - 4;
@@ -172,22 +170,22 @@ function skipPlain({ bytes, words }: TextBytes, start: number): number {
 }
 
 /**
- * Sets the highest bit of each byte that is a quote, a backslash, a control character or beyond ASCII. A
- * borrow may mark a wrong byte too, but only above a right one.
+ * Sets the highest bit of each byte that is a quote, a backslash, a control character or beyond ASCII. A borrow may
+ * also mark a wrong byte, but only above a right one.
  */
 function markSpecial(word: number): number {
-  // With one bit the other way round, a quote is where a space was: right behind the control characters.
+  // Flipping one bit swaps the quote and the space, so that the quote comes right after the control characters.
   const controlOrQuote = (word ^ 0x02020202) - 0x21212121;
   const backslash = (word ^ 0x5c5c5c5c) - 0x01010101;
   return (word | controlOrQuote | backslash) & 0x80808080;
 }
 
-/** The index of the first marked byte, which little-endian order puts lowest. */
+/** Returns the index of the first marked byte, which is the lowest in little-endian order. */
 function firstMarked(marks: number): number {
   return (31 - Math.clz32(marks & -marks)) >> 3;
 }
 
-/** Skips the characters and escapes that end before `end`, up to one that the automaton stops at. */
+/** Skips the characters and escapes that end before `end`, up to one at which the automaton stops. */
 function skipCharacters(
   bytes: Uint8Array,
   start: number,
@@ -210,7 +208,7 @@ function skipCharacters(
   }
 }
 
-/** Where the character begins whose byte at `position` is not its last. */
+/** Returns the beginning of the character whose byte at `position` is not its last. */
 function beginOfCharacter(bytes: Uint8Array, position: number): number {
   let begin = position;
   while (((bytes[begin] ?? 0) & 0xc0) === 0x80) begin--;

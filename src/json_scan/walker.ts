@@ -31,32 +31,32 @@ import { skipText, textOf } from "./text.ts";
 const BITS_PER_WORD = 32;
 const INITIAL_WORDS = 32;
 
-/** A stack of booleans of any depth, one bit each; it allocates nothing for the first 32. */
+/** A stack of booleans of any depth, one bit each. The first 32 need no allocation. */
 export class BitStack {
-  /** The uppermost bits, the top lowest: 1 to 32 of them unless the stack is empty. */
+  /** The uppermost bits with the top in the lowest: 1 to 32 of them unless the stack is empty. */
   #upper = 0;
   /** All bits below `#upper`, in full words. */
   #lower: Int32Array | undefined;
   #size = 0;
 
-  /** How many booleans are on the stack. */
+  /** The number of booleans on the stack. */
   get size(): number {
     return this.#size;
   }
 
-  /** The boolean on top; `false` when there is none. */
+  /** The boolean on top; `false` when the stack is empty. */
   get top(): boolean {
     return (this.#upper & 1) === 1;
   }
 
-  /** Puts `bit` on top. */
+  /** Pushes `bit`. */
   push(bit: boolean): void {
     if (this.#isWordBorder()) this.#spill();
     this.#upper = this.#upper << 1 | (bit ? 1 : 0);
     this.#size++;
   }
 
-  /** Takes the top away; there must be one. */
+  /** Removes the top; the stack must not be empty. */
   pop(): void {
     this.#size--;
     this.#upper >>>= 1;
@@ -80,7 +80,7 @@ export class BitStack {
   }
 }
 
-/** What happens in the outermost object of a document. */
+/** An event in the outermost object of a document. */
 type JsonEvent =
   | "name_begins"
   | "name_ends"
@@ -89,45 +89,45 @@ type JsonEvent =
   | "object_ends";
 
 /**
- * Walks through a JSON object that comes in pieces, and checks every byte of it. Depth costs one bit a level and no
+ * Walks through a JSON object that arrives in chunks, and checks each byte. Each level of depth costs one bit, without
  * recursion.
  */
 export class JsonWalker {
   #text = NOTHING;
-  /** How long the current piece is; its memory may be gone when the next one comes. */
+  /** The length of the current chunk, whose memory may be freed before the next one. */
   #length = 0;
-  /** How many bytes came in earlier pieces. */
+  /** The number of bytes in earlier chunks. */
   #before = 0;
-  /** Where to go on, in the current piece. */
+  /** The position of the next byte, in the current chunk. */
   #position = 0;
   #state = VERY_START;
-  /** The containers around the current place: `true` for objects. */
+  /** The open containers: `true` for objects. */
   readonly #open = new BitStack();
   #at = 0;
   #values = 0;
   #depth = 0;
 
-  /** How many objects, arrays and members there have been so far. */
+  /** The number of objects, arrays and members so far. */
   get values(): number {
     return this.#values;
   }
 
-  /** How many levels of objects and arrays there have been so far. */
+  /** The number of nested levels of objects and arrays so far. */
   get depth(): number {
     return this.#depth;
   }
 
-  /** Where the last event was, in the current piece: a beginning at the first byte, an end behind the last. */
+  /** The position of the last event in the current chunk: the first byte of a beginning, the byte after an end. */
   get at(): number {
     return this.#at;
   }
 
-  /** Where the last event was in the document, in bytes. */
+  /** The position of the last event in the document, in bytes. */
   get offset(): number {
     return this.#before + this.#at;
   }
 
-  /** Takes the next piece, when {@linkcode JsonWalker.next} has gone through the last, which is not looked at again. */
+  /** Takes the next chunk, once {@linkcode JsonWalker.next} has returned `undefined` for the last one. */
   feed(bytes: Uint8Array): void {
     this.#before += this.#length;
     this.#length = bytes.length;
@@ -136,9 +136,9 @@ export class JsonWalker {
   }
 
   /**
-   * Goes on to the next event.
+   * Returns the next event.
    *
-   * @returns `undefined` when there is none before the end of the piece.
+   * @returns `undefined` at the end of the chunk.
    * @throws {JsonScanError} With `syntax`, `encoding` or `not_object`.
    */
   next(): JsonEvent | undefined {
@@ -151,9 +151,9 @@ export class JsonWalker {
   }
 
   /**
-   * Says that nothing more comes.
+   * Ends the document.
    *
-   * @throws {JsonScanError} With `syntax`, when something is missing.
+   * @throws {JsonScanError} With `syntax`, when it is incomplete.
    */
   finish(): void {
     if (this.#state === END) return;
@@ -162,9 +162,9 @@ export class JsonWalker {
     failEnd(length);
   }
 
-  /** From byte to byte, up to the next step or the end of the piece. */
+  /** Reads bytes up to the next step or the end of the chunk. */
   #advance(): number | undefined {
-    // V8 reads an import from memory at every use.
+    // V8 reads an import from memory at each use.
     const [table, firstStep, textStates] = [NEXT, FIRST_STEP, TEXT_STATES];
     const text = this.#text;
     const { bytes } = text;
@@ -264,12 +264,12 @@ export class JsonWalker {
 
 const NOTHING = textOf(new Uint8Array());
 
-/** Tells whether a JSON object that goes by came to its end. */
+/** Detects a JSON object that is incomplete. */
 export class JsonEnd {
   readonly #walker = new JsonWalker();
   #isObject = true;
 
-  /** Sees the next bytes; keeps none of them and never throws. */
+  /** Reads the next bytes. It keeps none of them and never throws. */
   push(bytes: Uint8Array): void {
     if (!this.#isObject) return;
     this.#walker.feed(bytes);
@@ -279,8 +279,8 @@ export class JsonEnd {
   }
 
   /**
-   * Whether what has come is only the beginning of an object, or nothing at all. What is no JSON object is never
-   * cut: nobody knows where it ends.
+   * Returns true for an incomplete object, or for no bytes. Bytes that are not a JSON object are never cut, because
+   * their end is unknown.
    */
   isCut(): boolean {
     return this.#isObject && !this.#keepsTo(() => this.#walker.finish());

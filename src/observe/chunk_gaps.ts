@@ -1,4 +1,4 @@
-/** Upper bounds of the buckets that gaps between chunks are counted in, in seconds; longer ones are in none. */
+/** The upper bounds of the buckets for gaps between chunks, in seconds; a longer gap falls into no bucket. */
 export const GAP_SECONDS: readonly number[] = [
   ...[0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5],
   ...[1, 2.5, 5, 10, 30, 60],
@@ -6,19 +6,19 @@ export const GAP_SECONDS: readonly number[] = [
 
 const BOUNDS_MS = GAP_SECONDS.map((seconds) => seconds * 1000);
 
-/** The gaps between the chunks of one streamed answer. One object serves the whole stream. */
+/** The gaps between the chunks of one streamed response. One object serves the whole stream. */
 export interface ChunkGaps {
-  /** Notes that a chunk passed, at a time in milliseconds. */
+  /** Records a chunk that passed at a time in milliseconds. */
   note(nowMs: number): void;
-  /** How many gaps lie in each bucket of {@linkcode GAP_SECONDS} alone. */
+  /** The number of gaps in each bucket of {@linkcode GAP_SECONDS}, not cumulative. */
   readonly counts: readonly number[];
-  /** How many there are, those in no bucket included. */
+  /** The number of all gaps, including those in no bucket. */
   readonly count: number;
-  /** All of them together, in milliseconds. */
+  /** The sum of all gaps, in milliseconds. */
   readonly sumMs: number;
 }
 
-/** No chunk has passed yet. */
+/** Creates the gaps of a stream before its first chunk. */
 export function createChunkGaps(): ChunkGaps {
   const counts = BOUNDS_MS.map(() => 0);
   let lastMs: number | undefined;
@@ -40,7 +40,7 @@ export function createChunkGaps(): ChunkGaps {
   return gaps;
 }
 
-/** A loop, since a callback would be one more object for each chunk. */
+/** A loop, because a callback would cost one more object per chunk. */
 function bucketOf(gapMs: number): number {
   let bucket = 0;
   for (const boundMs of BOUNDS_MS) {

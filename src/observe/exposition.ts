@@ -5,10 +5,7 @@ import type { Snapshot } from "./metrics.ts";
 /** The media type of {@linkcode formatExposition}. */
 export const EXPOSITION_TYPE: string = Registry.PROMETHEUS_CONTENT_TYPE;
 
-/**
- * What is left to count of gateways that are gone: their counters and histograms in one snapshot, so that no
- * sum ever falls.
- */
+/** Sums the counters and histograms of threads that have ended into one snapshot, so that no sum ever falls. */
 export function foldCounters(
   snapshots: readonly Snapshot[],
 ): Promise<Snapshot> {
@@ -22,8 +19,8 @@ function isCounted(metric: object): boolean {
 }
 
 /**
- * Writes snapshots in the text format of Prometheus. What several of them count is added up; a gauge says
- * itself how it is put together.
+ * Writes snapshots in the text format of Prometheus. Counts are summed over the snapshots; each gauge names its own
+ * aggregation.
  */
 export function formatExposition(
   snapshots: readonly Snapshot[],
@@ -32,43 +29,43 @@ export function formatExposition(
   return merged.metrics();
 }
 
-/** The metrics of the process, whatever number of threads serves in it. */
+/** The metrics of the process, for any number of threads. */
 interface ProcessMetrics {
-  /** Everything as it stands now. */
+  /** Returns the current values. */
   collect(): Promise<Snapshot>;
 }
 
-/** What {@linkcode createProcessMetrics} reads and tells. */
+/** The values that {@linkcode createProcessMetrics} reads and reports. */
 interface ProcessFacts {
   readonly version: string;
-  /** When the process started, in milliseconds since 1970. */
+  /** The start of the process, in milliseconds since 1970. */
   readonly startedAtMs: number;
-  /** How many threads serve. */
+  /** The number of threads that serve requests. */
   readonly workers: number;
-  /** How many threads died and were replaced. */
+  /** Returns the number of threads that died and were replaced. */
   replacements(): number;
-  /** Absent where replicas share no store. */
+  /** Returns the state of the store; absent where replicas share none. */
   readonly sharedStore?: (() => StoreCondition) | undefined;
-  /** The memory that the process has, in bytes. */
+  /** Returns the resident memory of the process, in bytes. */
   residentBytes(): number;
 }
 
 /**
- * The few facts that operators look for first. The client library's own set needs permissions that the
- * executable does not have.
+ * Creates the few metrics of the process that administrators look for first. The client library's own set requires
+ * permissions that the executable does not have.
  */
 export function createProcessMetrics(facts: ProcessFacts): ProcessMetrics {
   const registry = new Registry();
   const registers = [registry];
   new Gauge({
     name: "model_gateway_build_info",
-    help: "Always 1; the label tells the version",
+    help: "Always 1; the label is the version",
     labelNames: ["version"],
     registers,
   }).set({ version: facts.version }, 1);
   new Gauge({
     name: "process_start_time_seconds",
-    help: "When the process started, in seconds since 1970",
+    help: "Start of the process, in seconds since 1970",
     registers,
   }).set(facts.startedAtMs / 1000);
   new Gauge({
@@ -81,7 +78,7 @@ export function createProcessMetrics(facts: ProcessFacts): ProcessMetrics {
   });
   new Gauge({
     name: "model_gateway_workers",
-    help: "Threads that serve",
+    help: "Threads that serve requests",
     registers,
   }).set(facts.workers);
   new Counter({
@@ -97,7 +94,7 @@ export function createProcessMetrics(facts: ProcessFacts): ProcessMetrics {
   if (sharedStore !== undefined) {
     new Gauge({
       name: "model_gateway_shared_store_connected",
-      help: "Whether the store that replicas share can be used: 1 or 0",
+      help: "1 while the store that replicas share is connected, else 0",
       registers,
       collect() {
         this.set(sharedStore() === "connected" ? 1 : 0);

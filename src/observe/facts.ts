@@ -4,34 +4,34 @@ import type { FailureKind } from "../protocols/canonical/failure/failure.ts";
 import type { ChunkGaps } from "./chunk_gaps.ts";
 
 /**
- * How a request ended: the caller has the whole answer; the caller left; the upstream's answer broke off; or
- * the caller got an error of the gateway.
+ * The ending of a request. `complete`: the caller has the whole response. `client_abort`: the caller disconnected.
+ * `upstream_broken`: the upstream's response broke off. `error`: the caller got an error of the gateway.
  */
 export type Ending = "complete" | "client_abort" | "upstream_broken" | "error";
 
-/** What was wrong, in one word, with what it means. Administrators search for these words. */
+/** The words for failures, with their meanings. Administrators search for these words. */
 export const FAILURES = {
-  unreachable: "there was no connection, or it ended before an answer",
-  broken: "the answer is malformed, or ended before it was whole",
-  silent: "no answer, or no more of it, came in time",
+  unreachable: "no connection was possible, or it ended before a response",
+  broken: "the response is malformed or incomplete",
+  silent: "the response, or its next chunk, did not come in time",
   misconfigured:
-    "the gateway's credential or the address is wrong, or a setting is missing",
+    "the gateway's credential or the URL is wrong, or a setting is missing",
   forbidden:
-    "the gateway's credential has no right to this, or a 403 does not say why",
-  trouble: "an error of the other side's own, such as a 500",
-  rate_limited: "too many requests in too short a time",
-  exhausted: "nothing is left: of a quota, of a plan or of memory",
-  oversized: "the answer is longer than the gateway can hold",
+    "the gateway's credential lacks permission, or a 403 gives no reason",
+  trouble: "an error inside the provider or the store, such as a 500",
+  rate_limited: "too many requests in a short time",
+  exhausted: "a quota, a plan or memory is used up",
+  oversized: "the response is longer than the gateway can hold",
   too_long: "the prompt does not fit into the model",
-  refused: "the provider does not accept what the request asks for",
+  refused: "the provider rejects the request",
   untranslatable:
-    "the gateway cannot translate the request, and did not send it",
+    "the gateway cannot translate the request and did not send it",
 } as const;
 
 /** One of {@linkcode FAILURES}. */
 export type FailureWord = keyof typeof FAILURES;
 
-/** The word for each kind of failure; kinds that administrators treat alike have one word. */
+/** The word for each kind of failure. Kinds that administrators handle in the same way share a word. */
 export const FAILURE_WORD_BY_KIND = {
   unreachable: "unreachable",
   untrusted: "unreachable",
@@ -55,131 +55,135 @@ export const FAILURE_WORD_BY_KIND = {
   untranslatable: "untranslatable",
 } as const satisfies Record<FailureKind | "untranslatable", FailureWord>;
 
-/** What one attempt has learnt of its answer. */
+/** The facts of the response to one attempt. */
 export interface AnswerFacts {
-  /** When the response headers came, in milliseconds since the request came. */
+  /** The time from the request's arrival to the response headers, in milliseconds. */
   firstByteMs?: number;
-  /** When the first output came, on the same clock. */
+  /** The time from the request's arrival to the first output, in milliseconds. */
   firstOutputMs?: number;
-  /** The model, as the provider names it. */
+  /** The model's name in the provider's response. */
   model?: string | undefined;
-  /** The model of the connection that this name stands for, where it is not the one that was called. */
+  /** The connection's model of that name, where it is not the called one. */
   served?: {
-    /** As callers know it. */
+    /** The id that callers use. */
     readonly id: string;
     readonly upstream: string;
   };
   usage?: Usage;
-  /** Whether the usage was counted when some of the output was there, and not only at the answer's start. */
+  /** True when the usage was counted after some output, not only at the start of the answer. */
   isUsageFinal?: boolean;
-  /** Whether the usage is the gateway's estimate, of a part at least. */
+  /** True when the gateway estimated the usage or a part of it. */
   isUsageEstimated?: boolean;
-  /** What it cost, in nano-dollars, where the model has a price. */
+  /** The cost in nano-dollars, where the model has a price. */
   costNanos?: number;
-  /** What each model used, if there were several; `usage` and `costNanos` are their sums. */
+  /** The usage of each model, if there were several; `usage` and `costNanos` are their sums. */
   byModel?: readonly ModelUse[];
-  /** About how long the text is that the model wrote, where the usage may be missing. */
+  /** The approximate length of the model's text, where the usage may be missing. */
   outputCharacters?: number;
-  /** Why the model stopped, in the canonical word; only of translated answers. */
+  /** The canonical stop reason; only of translated answers. */
   stopReason?: string;
   /** Request fields that a translation left out, in the caller's spelling. */
   dropped?: readonly string[];
-  /** Why earlier reasoning was left out of the request: the provider's words, `prefix_changed` or `refused`. */
+  /**
+   * The reasons for leaving earlier reasoning out of the request: the provider's own, `prefix_changed` or `refused`.
+   */
   reasoningDropped?: readonly string[];
   /** Parts of the answer that the caller's protocol cannot show. */
   droppedParts?: readonly string[];
-  /** The upstream's own id of the request. */
+  /** The upstream's id of the request. */
   upstreamRequestId?: string;
-  /** What the upstream answered, where the caller got something else. */
+  /** The upstream's status, where the caller got a different response. */
   upstreamStatus?: number;
 }
 
-/** What one model used of an answer. */
+/** The usage of one model in an answer. */
 interface ModelUse {
-  /** As callers know it. */
+  /** The id that callers use. */
   readonly model: string;
   readonly usage: Usage;
-  /** `undefined` if the model has no price. */
+  /** `undefined` when the model has no price. */
   readonly costNanos: number | undefined;
 }
 
-/** One call of one connection. */
+/** One attempt on one connection. */
 interface AttemptFacts {
   /** The connection's name. */
   readonly connection: string;
-  /** The model as callers know it. */
+  /** The id that callers use. */
   readonly model: string;
-  /** When it began, in milliseconds since the request came. */
+  /** The start, in milliseconds since the request's arrival. */
   readonly startedMs: number;
-  /** How it failed; absent when it gave the answer. */
+  /** The failure; absent when the attempt gave the response. */
   failed?: {
     readonly why: FailureWord;
     /** The upstream's status, where it answered. */
     readonly status: number | undefined;
-    /** In milliseconds since the request came. */
+    /** In milliseconds since the request's arrival. */
     readonly atMs: number;
   };
 }
 
 /**
- * What the caller's client calls its own work. It is the caller's text, bounded and without control characters, and
- * has as many values as callers like: it belongs into logs and traces, never into metrics.
+ * The ids that the caller's client gives its own work. They are the caller's text, shortened and without control
+ * characters. They have any number of values, so they belong in logs and traces, never in metrics.
  */
 export interface ClientIds {
   /** The conversation or task that the request belongs to. */
   readonly session?: string;
-  /** Who asks within the session, where that is not its first agent. */
+  /** The agent within the session, where it is not the session's first one. */
   readonly agent?: string;
   /** The client's own id of the request. */
   readonly requestId?: string;
 }
 
-/** Returns the id of the model that served a request, or would have; `undefined` if no provider was called. */
+/**
+ * Returns the id of the model that served a request, or of the last one tried; `undefined` if no provider was called.
+ */
 export function servedModel(
   { answer, attempts }: Pick<RequestFacts, "answer" | "attempts">,
 ): string | undefined {
   return answer.served?.id ?? attempts.at(-1)?.model;
 }
 
-/** What is learned about a request on its way; written as one log line when it ends. */
+/** The facts of a request, collected while it is served and written as one log line when it ends. */
 export interface RequestFacts {
   /** The token's name. */
   caller?: string;
-  /** Only of known callers, and only where their client says something. */
+  /** Only for known callers whose client sends such ids. */
   client?: ClientIds | undefined;
   method: string;
-  /** The route's pattern, never the path as it came. */
+  /** The route's pattern, never the requested path. */
   route?: string;
-  /** The protocol of the path; absent for what is the gateway's own. */
+  /** The protocol of the path; absent for the gateway's own routes. */
   protocol?: Protocol | undefined;
-  /** The protocol of the body, where that is certainly another. */
+  /** The protocol of the body, where it certainly differs from the path's. */
   bodyProtocol?: Protocol | undefined;
-  /** Its id, where it is one that the caller may use, else what the caller asked for. */
+  /** The model's id where the caller may use the model, else the requested name. */
   model?: string;
-  /** What the caller asked for, where that is not the id. */
+  /** The requested name, where it is not the id. */
   alias?: string;
   upstreamModel?: string;
   /** The connection's name. */
   connection?: string;
   mode?: "native" | "translated";
-  /** Every call of a connection, in order; the fields around tell more of the last. */
+  /** Every attempt, in order; the other fields describe the last one. */
   readonly attempts: AttemptFacts[];
   status?: number;
-  /** What was read of the caller's body, decompressed. */
+  /** The bytes of the caller's body that were read, decompressed. */
   bytesIn: number;
-  /** Of the response's body, whoever made it. */
+  /** The bytes of the response's body, whether the provider or the gateway made it. */
   bytesOut: number;
-  /** Of the last attempt; each begins with nothing learnt. */
+  /** The facts of the last attempt; each attempt begins with none. */
   answer: AnswerFacts;
-  /** Between the chunks of a streamed answer; only where metrics are wanted. */
+  /** The gaps between the chunks of a streamed response; only where metrics are enabled. */
   chunkGaps?: ChunkGaps;
-  /** The kind or code of the error that the caller got. */
+  /** The kind or code of the error that the caller received. */
   error?: string;
-  /** What was wrong, where a failure of an attempt or of a provider reached the caller. */
+  /** The word for the failure of an attempt or a provider that reached the caller. */
   failure?: FailureWord;
-  /** Why, in words for the administrator. */
+  /** The reason, in words for the administrator. */
   reason?: string;
-  /** The limit that refused the request, in words. */
+  /** The limit that rejected the request, in words. */
   limit?: string | undefined;
   /** The group of tokens that the limit belongs to. */
   group?: string | undefined;

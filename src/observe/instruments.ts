@@ -1,6 +1,6 @@
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 
-/** Every metric of one gateway; docs/operations.md tells what each means. */
+/** Every metric of one gateway; docs/observing.md explains each. */
 export interface Instruments {
   readonly requests: Counter<
     "route" | "protocol" | "mode" | "status" | "ended"
@@ -28,14 +28,14 @@ export interface Instruments {
   readonly lag: Histogram;
 }
 
-/** What tells quota windows apart. */
+/** The labels that identify a quota window. */
 export type QuotaLabel = "connection" | "type" | "window" | "unit";
 
 const QUOTA_LABELS = ["connection", "type", "window", "unit"] as const;
 
 const MODEL_LABELS = ["connection", "model"] as const;
 
-/** From the milliseconds of a short answer to the many minutes of a long one. */
+/** The buckets of durations, from the milliseconds of a short answer to the many minutes of a long one. */
 const ANSWER_SECONDS = [
   ...[0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
   ...[30, 60, 120, 300, 600],
@@ -54,7 +54,8 @@ export function createInstruments(registry: Registry): Instruments {
     lag: new Histogram({
       ...define,
       name: "model_gateway_event_loop_lag_seconds",
-      help: "How late a timer rang",
+      help:
+        "Delay of a timer, which is the time that requests wait for the thread",
       buckets: LAG_SECONDS,
     }),
   };
@@ -80,7 +81,7 @@ function requestInstruments(define: Define) {
     bodyMemory: new Gauge({
       ...define,
       name: "model_gateway_body_memory_bytes",
-      help: "Memory of the callers' bodies and of what is made of them",
+      help: "Memory of the callers' bodies and of their translations",
     }),
     requestBytes: new Counter({
       ...define,
@@ -129,13 +130,14 @@ function connectionInstruments(define: Define) {
     attempts: new Counter({
       ...define,
       name: "model_gateway_attempts_total",
-      help: "Calls of a provider, by what it answered; none: no answer came",
+      help:
+        "Attempts, by the status of the provider's response; none: no response came",
       labelNames: ["connection", "status"] as const,
     }),
     coolDowns: new Counter({
       ...define,
       name: "model_gateway_cool_downs_total",
-      help: "How often a connection was left alone because it failed",
+      help: "Cool-downs of a connection after failures",
       labelNames: ["connection"] as const,
     }),
   };
@@ -147,7 +149,7 @@ function tokenInstruments(define: Define) {
       ...define,
       name: "model_gateway_tokens_total",
       help:
-        "Tokens by kind: input holds cached_input and cache_write, output holds reasoning",
+        "Tokens by kind: input includes cached_input and cache_write, output includes reasoning",
       labelNames: ["kind", ...MODEL_LABELS] as const,
     }),
     callerRequests: new Counter({
@@ -165,7 +167,7 @@ function tokenInstruments(define: Define) {
     cost: new Counter({
       ...define,
       name: "model_gateway_cost_usd_total",
-      help: "Cost in US dollars, of models that have a price",
+      help: "Cost in US dollars, for models that have a price",
       labelNames: MODEL_LABELS,
     }),
     callerCost: new Counter({
@@ -178,13 +180,15 @@ function tokenInstruments(define: Define) {
       ...define,
       name: "model_gateway_caller_limits_total",
       help:
-        "What became of callers at their limits: near is counted once a window, refused for every request",
+        "Callers at their limits: near is counted once per window, refused for every request",
       labelNames: ["token", "limit", "outcome"] as const,
     }),
   };
 }
 
-/** Every thread knows quotas of its own; of several, the one nearest to its end counts. */
+/**
+ * Defines the quota metrics. Each thread knows its own quotas; of several values, the one nearest to exhaustion counts.
+ */
 function quotaInstruments(define: Define) {
   const labelNames = QUOTA_LABELS;
   return {
@@ -198,21 +202,21 @@ function quotaInstruments(define: Define) {
     quotaRemaining: new Gauge({
       ...define,
       name: "model_gateway_quota_remaining",
-      help: "What is left of a quota window, in its unit",
+      help: "Remaining quota of a window, in its unit",
       labelNames,
       aggregator: "min",
     }),
     quotaUsed: new Gauge({
       ...define,
       name: "model_gateway_quota_used_ratio",
-      help: "Used share of a quota window; above 1 on overuse",
+      help: "Used share of a quota window; above 1 when it is exceeded",
       labelNames,
       aggregator: "max",
     }),
     quotaResets: new Gauge({
       ...define,
       name: "model_gateway_quota_resets_timestamp_seconds",
-      help: "When a quota window resets, in seconds since 1970",
+      help: "Reset time of a quota window, in seconds since 1970",
       labelNames,
       aggregator: "max",
     }),

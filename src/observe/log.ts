@@ -5,42 +5,43 @@ import {
   type LogLevel,
 } from "./log_events.ts";
 
-/** Takes what the program has to say. */
+/** Writes the events of the program. */
 export interface Log {
   /**
-   * Writes one line, whose level the table of events knows.
+   * Writes one line; the event decides its level.
    *
-   * @param fields Never a prompt, an answer or a secret; values that are `undefined` are left out.
+   * @param fields Never a prompt, an answer or a secret; fields whose value is `undefined` are left out.
    */
   write<Event extends LogEvent>(event: Event, fields: EventFields<Event>): void;
 }
 
-/** How {@linkcode createLog} spells a line. */
+/** The format of a line. */
 export type LogFormat = "json" | "text";
 
-/** Where a log gets its time and leaves its lines. */
+/** The clock, format and output of a log. */
 interface LogOptions {
   readonly format: LogFormat;
   /** Milliseconds since 1970. */
   readonly now: () => number;
-  /** Takes one line with its line feed. */
+  /** Writes one line, which ends with a line feed. */
   readonly sink: (line: string) => void;
 }
 
-/** A log of one JSON object a line, or of lines for people (docs/operations.md). */
+/** Creates a log of one JSON object per line, or of lines for people (docs/observing.md). */
 export function createLog({ format, now, sink }: LogOptions): Log {
-  const spell = format === "json" ? jsonLine : textLine;
+  const formatLine = format === "json" ? jsonLine : textLine;
   const timeText = createTimeText();
   return {
     write(event, fields) {
       const level = levelOf(event, fields);
-      sink(spell({ time: timeText(now()), level, event }, fields));
+      sink(formatLine({ time: timeText(now()), level, event }, fields));
     },
   };
 }
 
 /**
- * Spells moments as ISO 8601 in UTC, from milliseconds since 1970; making a date takes longer than all else of a line.
+ * Creates a formatter of moments as ISO 8601 in UTC, from milliseconds since 1970. It formats each second once, because
+ * making a date takes longer than the rest of a line.
  */
 function createTimeText(): (atMs: number) => string {
   let secondMs = NaN;
@@ -55,21 +56,21 @@ function createTimeText(): (atMs: number) => string {
   };
 }
 
-/** What every line begins with. */
+/** The beginning of every line. */
 interface LineHead {
   readonly time: string;
   readonly level: LogLevel;
   readonly event: LogEvent;
 }
 
-/** What a line begins with is the program's own words, in which JSON has nothing to escape. */
+/** Formats a line as JSON. Its head has only the program's own words, which need no escapes. */
 function jsonLine({ time, level, event }: LineHead, fields: object): string {
   const head = `{"time":"${time}","level":"${level}","event":"${event}"`;
   const rest = oneLine(fields);
   return rest === "{}" ? `${head}}\n` : `${head},${rest.slice(1)}\n`;
 }
 
-/** Values that are not plain are JSON. */
+/** Formats a line as text; values other than plain words are JSON. */
 function textLine({ time, level, event }: LineHead, fields: object): string {
   const pairs = Object.entries(fields)
     .filter(([, value]) => value !== undefined)
@@ -85,7 +86,7 @@ function textLine({ time, level, event }: LineHead, fields: object): string {
 
 const PLAIN_REGEXP = /^[\w./:@+-]+$/;
 
-/** JSON that stays one line, and commands no terminal, whatever it holds. */
+/** Returns JSON that stays on one line and cannot control a terminal. */
 export function oneLine(value: unknown): string {
   return JSON.stringify(value).replace(
     UNESCAPED_REGEXP,
@@ -94,5 +95,5 @@ export function oneLine(value: unknown): string {
   );
 }
 
-/** What JSON leaves as it is, though some take it for a line's end or a control sequence. */
+/** The characters that JSON does not escape, although some readers take them for line ends or control sequences. */
 const UNESCAPED_REGEXP = /[\u007f-\u009f\u2028\u2029]/g;

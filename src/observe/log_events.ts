@@ -1,21 +1,21 @@
 import type { Ending, FailureWord } from "./facts.ts";
 
 /*
- * Every event of the log and every field of its lines. The log takes nothing else, and
- * docs/operations.md#events-of-the-log prints these tables.
+ * The events of the log and the fields of its lines. The log accepts nothing else, and
+ * docs/observing.md#events-of-the-log prints these tables.
  */
 
-/** How much a log line matters. */
+/** The severity of a log line. */
 export type LogLevel = "info" | "warn" | "error";
 
-/** What a field holds. */
+/** The description of a field. */
 export interface LogField<Value> {
-  /** As the documentation calls the type. */
+  /** The type's name in the documentation. */
   readonly type: string;
   readonly meaning: string;
   /** The fields of an object, or of each object of a list. */
   readonly parts?: Readonly<Record<string, LogField<unknown>>>;
-  /** Never there: it carries the type. */
+  /** Never present; it carries the type. */
   readonly value?: Value;
 }
 
@@ -55,106 +55,114 @@ function objects<Fields extends Parts>(
 
 const TOKEN_COUNTS = {
   input_tokens: number("all input"),
-  cached_input_tokens: number("the part that was read from a cache"),
-  cache_write_tokens: number("the part that was written to a cache"),
-  cache_write_1h_tokens: number("of that, the part that is kept for an hour"),
+  cached_input_tokens: number("the part read from a cache"),
+  cache_write_tokens: number("the part written to a cache"),
+  cache_write_1h_tokens: number("the part of it that is cached for an hour"),
   output_tokens: number("all output"),
-  reasoning_tokens: number("the part that was reasoning"),
+  reasoning_tokens: number("the part that is reasoning"),
 } as const;
 
-/** Every field of a line beside its time, level and event. A name means the same in every event. */
+/** Every field of a line besides its time, level and event. A name means the same in every event. */
 export const LOG_FIELDS = {
-  request_id: text("the request, as `x-request-id` names it in the response"),
+  request_id: text(
+    "the id of the request, which the response has as `x-request-id`",
+  ),
   token: text("the name of the caller's token"),
   group: text("the group of tokens that the limit belongs to"),
   method: text("the HTTP method, cut to 16 characters"),
   route: text(
-    "the pattern of the path; absent where nothing is served by that method",
+    "the pattern of the path; absent when no route matches the path and method",
   ),
   body_protocol: text(
-    "the protocol of the body, where that is certainly not the path's",
+    "the protocol of the body, where it certainly differs from the path's",
   ),
   model: text(
-    "the model by its id; in `request` the name that was asked for, where no model has it",
+    "the id of the model; in `request` the requested name, where no model has it",
   ),
-  alias: text("the further name of the model that was asked for"),
+  alias: text("the requested name, where it is a further name of the model"),
   served_model: text(
-    "the model that served, where it is not `model`: a fallback, or one that the provider took",
+    "the model that served, where it is not `model`: a fallback or the provider's choice",
   ),
-  upstream_model: text("what the provider calls the model"),
-  connection: text("the connection by its name, of several the last"),
+  upstream_model: text("the provider's name of the model"),
+  connection: text(
+    "the name of the connection; the last one of several attempts",
+  ),
   mode: text<"native" | "translated">("`native` or `translated`"),
-  attempts: objects("every call of a provider, where there were several", {
-    connection: text("the connection by its name"),
-    model: text("the model by its id"),
+  attempts: objects("every attempt, where there were several", {
+    connection: text("the name of the connection"),
+    model: text("the id of the model"),
     status: number("the status of the provider's response"),
-    failure: text<FailureWord>("what was wrong"),
-    ms: number("how long it took until the response began, or failed"),
+    failure: text<FailureWord>("the failure, in one of the words below"),
+    ms: number("the time until the response began or the attempt failed"),
   }),
   status: number(
-    "the status of the gateway's response; 499 where the caller left before",
+    "the status of the gateway's response; 499 when the caller left before it",
   ),
-  bytes_in: number("bytes that were read of the request's body, decompressed"),
-  bytes_out: number("bytes of the response's body, whoever made it"),
-  first_byte_ms: number("until the headers of the provider's response came"),
-  first_output_ms: number("until the first output came"),
+  bytes_in: number("the bytes read of the request's body, decompressed"),
+  bytes_out: number(
+    "the bytes of the response's body",
+  ),
+  first_byte_ms: number(
+    "the time until the headers of the provider's response",
+  ),
+  first_output_ms: number("the time until the first output"),
   usage: object("the tokens of the request, as the provider counts them", {
     ...TOKEN_COUNTS,
-    speed: text("how fast it was served, in the provider's word"),
+    speed: text("the speed at which it was served, in the provider's word"),
     service_tier: text("the tier that served it, in the provider's word"),
-    estimated: flag("the gateway has estimated some of it"),
+    estimated: flag("the gateway estimated a part of it"),
   }),
   cost_usd: number("the cost in US dollars, where the model has a price"),
   by_model: objects(
-    "each model that was used, where there were several, the one that served first; `usage` and `cost_usd` are their sums",
+    "each used model, where there were several; the one that served comes first, and `usage` and `cost_usd` are their sums",
     {
-      model: text("the model by its id"),
+      model: text("the id of the model"),
       ...TOKEN_COUNTS,
       cost_usd: number("the cost in US dollars, where the model has a price"),
     },
   ),
   dropped: texts("fields of the request that the translation left out"),
   reasoning_dropped: texts(
-    "why the request went on without earlier reasoning",
+    "the reasons why the request was sent without earlier reasoning",
   ),
   dropped_parts: texts("parts of the answer that the translation left out"),
-  upstream_request_id: text("what the provider calls the request"),
+  upstream_request_id: text("the provider's id of the request"),
   upstream_status: number("the status of the provider's last response"),
-  session: text("what the client calls its session"),
-  agent: text("what the client calls its agent"),
-  client_request_id: text("what the client calls the request"),
-  total_ms: number("how long it took from its beginning to its end"),
+  session: text("the client's id of its session"),
+  agent: text("the client's id of its agent"),
+  client_request_id: text("the client's id of the request"),
+  total_ms: number("the time from beginning to end"),
   ended: text<Ending>(
     "`complete`, `client_abort`, `upstream_broken` or `error`",
   ),
   error: text(
-    "the code, else the kind, of the error, where the response is one",
+    "the code of the gateway's error, or its kind where it has no code",
   ),
   failure: text<FailureWord>(
-    "what was wrong, in one of the words below; in `request` what reached the caller",
+    "the failure, in one of the words below; in `request` the one that reached the caller",
   ),
-  reason: text("why, in words for people"),
+  reason: text("the reason, in words for people"),
   exception: text("the class of an error in the program itself"),
-  stack: texts("where in the source that error came from"),
-  limit: text("the limit in words; in `request` the one that refused it"),
-  used_percent: number("how much of the limit is used"),
-  resets_at: text("when the limit resets"),
-  retry_ms: number("in how many milliseconds the next try may begin"),
-  away_ms: number("how long it was away"),
-  requests: number("how many requests it is about"),
-  count: number("how many lines it is about"),
-  problems: texts("what is wrong in the configuration, and where"),
-  warnings: texts("what is doubtful in the configuration, and where"),
-  worker: number("which thread, from 1"),
-  workers: number("how many threads serve"),
-  wanted: number("how many threads the configuration asks for"),
+  stack: texts("the places in the source where that error occurred"),
+  limit: text("the limit, in words; in `request` the one that rejected it"),
+  used_percent: number("the used part of the limit"),
+  resets_at: text("the time at which the limit resets"),
+  retry_ms: number("the milliseconds until the next attempt may begin"),
+  away_ms: number("the milliseconds for which it was not connected"),
+  requests: number("the number of requests concerned"),
+  count: number("the number of lines concerned"),
+  problems: texts("the errors in the configuration, each with its path"),
+  warnings: texts("the doubts about the configuration, each with its path"),
+  worker: number("the number of the thread, from 1"),
+  workers: number("the number of threads that serve"),
+  wanted: number("the number of threads that the configuration asks for"),
   path: text("a file, or a pattern for files"),
-  files: number("how many files were read"),
+  files: number("the number of files that were read"),
   unknown_token: number("requests of tokens that are not in the configuration"),
-  late: number("requests that the process counts itself"),
-  other_lines: number("lines of the log that are no such request"),
-  unreadable_lines: number("lines that are torn, or not of this log"),
-  complete_since: text("when the first request of the logs ended"),
+  late: number("requests that the process itself has counted"),
+  other_lines: number("log lines other than these requests"),
+  unreadable_lines: number("lines that are torn or not of this log"),
+  complete_since: text("the time at which the first request in the logs ended"),
 } as const;
 
 function flag(meaning: string): LogField<true> {
@@ -166,12 +174,12 @@ type FieldName = keyof typeof LOG_FIELDS;
 
 /** One row of the table of events. */
 export interface EventRow {
-  /** `by_outcome`: see {@linkcode levelOf}. */
+  /** `by_outcome`: {@linkcode levelOf} decides. */
   readonly level: LogLevel | "by_outcome";
   readonly meaning: string;
-  /** On every line of the event. */
+  /** The fields that every line of the event has. */
   readonly fields: readonly FieldName[];
-  /** On some lines of it. */
+  /** The fields that some lines of the event have. */
   readonly optional: readonly FieldName[];
 }
 
@@ -197,20 +205,20 @@ export const LOG_EVENTS = {
   },
   unforeseen: {
     level: "error",
-    meaning: "the gateway failed in a way that its program does not know",
+    meaning: "the gateway failed because of an error in its program",
     fields: ["request_id", "exception", "stack"],
     optional: [],
   },
   cooling_down: {
     level: "warn",
     meaning:
-      "a connection, or a model on it, failed and is not asked for a while: by nobody, or by one token",
+      "a connection, or a model on it, failed and gets no requests for a while: from any token, or from one",
     fields: ["connection", "failure", "retry_ms"],
     optional: ["model", "token"],
   },
   limit_near: {
     level: "warn",
-    meaning: "80 percent of a limit are used; once a window",
+    meaning: "80 percent of a limit are used; once per window",
     fields: ["token", "limit", "used_percent", "resets_at"],
     optional: ["group"],
   },
@@ -223,19 +231,21 @@ export const LOG_EVENTS = {
   model_list_unread: {
     level: "info",
     meaning:
-      "a provider's list of models cannot be read; `/models` says what the configuration says of them",
+      "a provider's list of models cannot be read; `/models` has only the facts of the configuration",
     fields: ["connection", "reason"],
     optional: [],
   },
   shared_store_away: {
     level: "warn",
-    meaning: "the store of the replicas cannot be used; memory serves",
+    meaning:
+      "the store of the replicas cannot be used; the gateway counts in memory",
     fields: ["failure"],
     optional: [],
   },
   shared_store_connected: {
     level: "info",
-    meaning: "the store of the replicas can be used, at first or again",
+    meaning:
+      "the store of the replicas is connected, for the first time or again",
     fields: [],
     optional: ["away_ms"],
   },
@@ -253,38 +263,39 @@ export const LOG_EVENTS = {
   },
   config_failed: {
     level: "error",
-    meaning: "a changed configuration could not be taken over",
+    meaning: "a changed configuration could not be put into use",
     fields: ["exception"],
     optional: [],
   },
   config_unchanged: {
     level: "info",
     meaning:
-      "after SIGHUP, `config_rejected` or `config_failed`: the files say what is in use",
+      "after SIGHUP, `config_rejected` or `config_failed`: the files contain the configuration in use",
     fields: [],
     optional: [],
   },
   draining: {
     level: "info",
-    meaning: "the gateway ends, and takes no new requests",
+    meaning: "the gateway is stopping and accepts no new requests",
     fields: ["requests"],
     optional: [],
   },
   cut: {
     level: "warn",
-    meaning: "requests ran longer than `drain_seconds`, and are cut",
+    meaning: "requests ran longer than `drain_seconds` and were cut",
     fields: ["requests"],
     optional: [],
   },
   stopped: {
     level: "info",
-    meaning: "a gateway that drained has ended",
+    meaning: "the gateway has stopped after draining",
     fields: [],
     optional: [],
   },
   listener_lost: {
     level: "error",
-    meaning: "no new connection is accepted, mostly for want of descriptors",
+    meaning:
+      "no new connections are accepted, mostly because descriptors are used up",
     fields: ["reason"],
     optional: [],
   },
@@ -302,25 +313,25 @@ export const LOG_EVENTS = {
   },
   listener_kept: {
     level: "error",
-    meaning: "a new certificate cannot be used; the old one stays",
+    meaning: "a new certificate cannot be used; the old one stays in use",
     fields: ["reason"],
     optional: [],
   },
   worker_died: {
     level: "error",
-    meaning: "a thread has ended by an error, and another takes its place",
+    meaning: "a thread ended with an error and is being replaced",
     fields: ["worker", "exception", "retry_ms"],
     optional: [],
   },
   workers_not_supported: {
     level: "warn",
-    meaning: "this system shares no port among threads",
+    meaning: "this system cannot share a port among threads",
     fields: ["wanted", "workers"],
     optional: [],
   },
   usage_replayed: {
     level: "info",
-    meaning: "the usage in the logs of before is counted",
+    meaning: "the usage in earlier logs is counted",
     fields: [
       ...["files", "requests", "unknown_token", "late"] as const,
       ...["other_lines", "unreadable_lines", "total_ms"] as const,
@@ -329,13 +340,13 @@ export const LOG_EVENTS = {
   },
   usage_not_replayed: {
     level: "warn",
-    meaning: "a log, or all of them, cannot be counted",
+    meaning: "one log, or all of them, cannot be counted",
     fields: ["reason"],
     optional: ["path"],
   },
   log_lines_dropped: {
     level: "warn",
-    meaning: "nobody took the lines of the log, so that some are lost",
+    meaning: "the reader of the log was too slow, and lines were dropped",
     fields: ["count"],
     optional: [],
   },
@@ -352,7 +363,7 @@ type Maybe<Event extends LogEvent> =
 
 type FieldValue<Name extends FieldName> = ValueOf<typeof LOG_FIELDS[Name]>;
 
-/** What a line of an event holds, and nothing else; what is absent has no value. */
+/** The fields of an event's line. Absent fields have no value. */
 export type EventFields<Event extends LogEvent> =
   & { readonly [Name in Always<Event>]: FieldValue<Name> }
   & { readonly [Name in Maybe<Event>]?: FieldValue<Name> | undefined }
@@ -362,7 +373,7 @@ export type EventFields<Event extends LogEvent> =
     ]?: never;
   };
 
-/** What decides about the level of a request's line. */
+/** The fields that decide the level of a request's line. */
 type Outcome = Pick<EventFields<"request">, "ended" | "failure" | "status">;
 
 /** Returns the level of a line. */
@@ -374,22 +385,24 @@ export function levelOf<Event extends LogEvent>(
   return level === "by_outcome" ? outcomeLevel(fields) : level;
 }
 
-/** The caller's own part, as far as the provider or the gateway says so. */
-const OF_CALLER: ReadonlySet<FailureWord> = new Set([
+/** Failures caused by the caller, according to the provider or the gateway. */
+const CALLER_FAILURES: ReadonlySet<FailureWord> = new Set([
   "too_long",
   "refused",
   "untranslatable",
 ]);
 
 /**
- * Returns how much the end of a request matters to an administrator: `error` where the gateway failed by itself, `warn`
- * where the provider's failure reached the caller or a stream was cut, else `info`.
+ * Returns the level of a request's line. `error`: the gateway itself failed. `warn`: the provider's failure reached the
+ * caller, or a stream was cut. `info`: all other endings.
  */
 function outcomeLevel(
   { ended, failure, status = 0 }: Partial<Outcome>,
 ): LogLevel {
   if (ended === "client_abort") return "info";
-  if (failure !== undefined) return OF_CALLER.has(failure) ? "info" : "warn";
+  if (failure !== undefined) {
+    return CALLER_FAILURES.has(failure) ? "info" : "warn";
+  }
   if (status >= 500) return "error";
   return ended === "upstream_broken" || ended === "error" && status < 400
     ? "warn"

@@ -5,54 +5,53 @@ import {
   parseJson,
 } from "../core/json.ts";
 
-/** What a request used of one model; counts are of tokens, 0 if the provider reported none. */
+/** The usage of one model by a request; counts are in tokens, 0 if the provider reported none. */
 export interface LoggedUse {
-  /** By its name in the configuration. */
+  /** The model's id in the configuration. */
   readonly model: string | undefined;
   readonly inputTokens: number;
-  /** Of `inputTokens`. */
+  /** Included in `inputTokens`. */
   readonly cachedInputTokens: number;
-  /** Of `inputTokens`. */
+  /** Included in `inputTokens`. */
   readonly cacheWriteTokens: number;
   readonly outputTokens: number;
-  /** Of `outputTokens`. */
+  /** Included in `outputTokens`. */
   readonly reasoningTokens: number;
-  /** Undefined where the model had no price. */
+  /** `undefined` when the model had no price. */
   readonly costUsd: number | undefined;
 }
 
-/** What the log keeps of a request that a provider was asked to answer, with the use of the model that served it. */
+/** The log's facts about a request that was sent to a provider, with the usage of the model that served it. */
 export interface LoggedRequest extends LoggedUse {
-  /** When it ended, as ISO 8601 in UTC. */
+  /** The end of the request, as ISO 8601 in UTC. */
   readonly time: string;
-  /** The caller's name; undefined in a log that was made by something else. */
+  /** The name of the caller's token; `undefined` in a log from another program. */
   readonly token: string | undefined;
   readonly connection: string;
-  /** The id that the client gave its session. */
+  /** The client's id of its session. */
   readonly session: string | undefined;
-  /** Whether the caller got an error, or an answer that broke off. */
+  /** True when the caller got an error or an answer that broke off. */
   readonly isFailed: boolean;
-  /** Whether the gateway counted the tokens itself, because the provider did not tell them. */
+  /** True when the gateway estimated the tokens, because the provider did not report them. */
   readonly isEstimated: boolean;
-  /** What other models used beside it. */
+  /** The usage of other models by the same request. */
   readonly others: readonly LoggedUse[];
 }
 
 /**
- * What a line of a log is: a request that a provider was asked to answer; another line of the gateway, also of a
- * request that reached no provider; or something that is no whole line of its JSON log.
+ * A line of a log. It is a request that was sent to a provider, `other` for another line of the gateway, or
+ * `unreadable` for an incomplete or foreign line. A request that reached no provider is `other`.
  */
 type LogLine = LoggedRequest | "other" | "unreadable";
 
-/** How each line of the JSON log begins (`observe/log.ts`). */
+/** The beginning of each line of the JSON log (`observe/log.ts`). */
 const BEGINNING = '{"time":"';
 
 const REQUEST = '"event":"request"';
 
 /**
- * Reads one line of the gateway's JSON log. What a collector of logs has put before the object is passed over, and so
- * is a line that was torn and that this one was joined to. Fields that are not known are welcome, those of a log that
- * is older or newer included.
+ * Parses one line of the gateway's JSON log. It skips text before the object, which a log collector or a torn line may
+ * have left. Unknown fields are accepted, because the log may come from an older or newer gateway.
  *
  * @param line Without its line feed.
  */
@@ -68,7 +67,8 @@ export function readLogLine(line: string): LogLine {
   // Of several attempts, all but the last were sent.
   const isUnsent = failure === "untranslatable" && attempts === undefined;
   if (
-    event !== "request" || typeof connection !== "string" || isNoUse(route) ||
+    event !== "request" || typeof connection !== "string" ||
+    isTokenCounting(route) ||
     isUnsent
   ) return "other";
   const usage = isJsonObject(fields.usage) ? fields.usage : {};
@@ -88,7 +88,7 @@ export function readLogLine(line: string): LogLine {
   };
 }
 
-/** What each model used, if there were several: the one that served first. */
+/** Returns the usage of each model, if there were several; the model that served comes first. */
 function usesOf(byModel: JsonValue | undefined): readonly LoggedUse[] {
   return Array.isArray(byModel)
     ? byModel.filter(isJsonObject).map((one) =>
@@ -113,8 +113,8 @@ function useOf(
   };
 }
 
-/** Who has tokens counted uses none. */
-function isNoUse(route: JsonValue | undefined): boolean {
+/** Returns true for a route that only counts tokens, and so uses none. */
+function isTokenCounting(route: JsonValue | undefined): boolean {
   return typeof route === "string" && route.endsWith("/count_tokens");
 }
 
@@ -128,13 +128,13 @@ function textOf(value: JsonValue | undefined): string | undefined {
   return typeof value === "string" ? value : undefined;
 }
 
-/** No answer has more; a provider that tells more would spoil every sum. */
+/** The largest plausible token count; a larger one would spoil every sum. */
 const MAX_TOKENS = 1_000_000_000;
 
-/** The same for what an answer costs. */
+/** The largest plausible cost of an answer. */
 const MAX_COST_USD = 1_000_000;
 
-/** What a provider has told may be no count at all. */
+/** Returns a token count, or 0 when the provider's value is not a count. */
 function countOf(value: JsonValue | undefined): number {
   return isAmount(value, Infinity) && Number.isInteger(value)
     ? Math.min(value, MAX_TOKENS)
@@ -148,7 +148,7 @@ function isAmount(
   return typeof value === "number" && value >= 0 && value <= most;
 }
 
-/** A caller who left got no error. */
+/** Returns true when a request failed; a caller who disconnects is not a failure. */
 function isFailed(
   ended: JsonValue | undefined,
   status: JsonValue | undefined,

@@ -5,20 +5,20 @@ import type { Ending, RequestFacts } from "./facts.ts";
 export interface EndedRequest {
   readonly facts: Readonly<RequestFacts>;
   readonly ending: Ending;
-  /** From its first byte to its last, in milliseconds. */
+  /** The time from its first byte to its last, in milliseconds. */
   readonly totalMs: number;
 }
 
-/** Takes what is to be counted. Whoever tells it names connections and tokens as the configuration does. */
+/** Counts events. Its callers use the configuration's names of connections and tokens. */
 export interface Metrics {
   requestEnded(ended: EndedRequest): void;
-  /** A connection is left alone for a while because it failed. */
+  /** Counts a cool-down of a connection. */
   cooledDown(connection: string): void;
-  /** A token came near a limit of what it may use, or was refused by it. */
+  /** Counts a token that came near a limit or was rejected by it. */
   limited(event: LimitedEvent): void;
 }
 
-/** What became of a token at a limit. */
+/** An event of a token at a limit. */
 interface LimitedEvent {
   /** The token's name. */
   readonly token: string;
@@ -27,17 +27,17 @@ interface LimitedEvent {
   readonly outcome: "near" | "refused";
 }
 
-/** What a gateway can tell of itself at any moment. */
+/** The current state of a gateway. */
 export interface GatewayState {
-  /** How many requests are being served. */
+  /** The number of requests in progress. */
   readonly inFlight: number;
-  /** What bodies take of memory, in bytes. */
+  /** The memory of bodies, in bytes. */
   readonly bodyMemoryBytes: number;
-  /** Every quota window that is known now. */
+  /** Every known quota window. */
   readonly quotas: readonly QuotaState[];
 }
 
-/** One quota window of one connection; what the provider does not tell is null. */
+/** One quota window of one connection; null where the provider does not report the value. */
 export interface QuotaState {
   /** The connection's name. */
   readonly connection: string;
@@ -48,26 +48,26 @@ export interface QuotaState {
   readonly limit: number | null;
   /** In `unit`. */
   readonly remaining: number | null;
-  /** Above 100 on overuse. */
+  /** Above 100 when the quota is exceeded. */
   readonly usedPercent: number | null;
   /** Milliseconds since 1970. */
   readonly resetsAtMs: number | null;
 }
 
 /**
- * Metrics as they stand, one entry a metric, in plain values that a thread can send to another. See
+ * The current values of metrics, one entry per metric, as plain values that threads can send to each other. See
  * `exposition.ts`.
  */
 export type Snapshot = readonly object[];
 
-/** How often the lag is measured, in milliseconds. */
-const EVERY_MS = 500;
+/** The interval between two measurements of the lag, in milliseconds. */
+const LAG_INTERVAL_MS = 500;
 
 /**
- * Measures how late timers ring, which is how long requests wait for the thread.
+ * Measures the delay of timers, which is the time that requests wait for the thread.
  *
- * @param report Takes one lag in milliseconds.
- * @returns Ends the measuring.
+ * @param report Receives each delay in milliseconds.
+ * @returns A function that ends the measurement.
  */
 export function measureLag(
   timers: Timers,
@@ -76,8 +76,8 @@ export function measureLag(
   let stop = next();
 
   function next(): () => void {
-    const dueMs = timers.elapsedMs() + EVERY_MS;
-    return timers.schedule(EVERY_MS, () => {
+    const dueMs = timers.elapsedMs() + LAG_INTERVAL_MS;
+    return timers.schedule(LAG_INTERVAL_MS, () => {
       report(Math.max(0, timers.elapsedMs() - dueMs));
       stop = next();
     });

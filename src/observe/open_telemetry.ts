@@ -15,8 +15,8 @@ import type { TracedRequest, Tracing } from "./tracing.ts";
 const SCOPE = "model-gateway";
 
 /**
- * Tells of requests in the GenAI semantic conventions of OpenTelemetry, one span and a few measurements
- * each, to whatever the platform has registered; to nobody where it has registered nothing.
+ * Creates the tracing of requests by OpenTelemetry's GenAI semantic conventions: one span and a few measurements each.
+ * They go to the SDK that the platform has registered, or nowhere without one.
  */
 export function createTracing(names: GenAiNames): Tracing {
   const tracer = trace.getTracer(SCOPE, VERSION);
@@ -29,7 +29,7 @@ export function createTracing(names: GenAiNames): Tracing {
           const shared = sharedAttributes(request, ending, names);
           measure(request, shared, instruments);
           describe(span, shared, spanAttributes(request));
-          if (isTheirsOrOurs(ending, shared)) {
+          if (isFailure(ending, shared)) {
             span.setStatus({ code: SpanStatusCode.ERROR });
           }
           span.end();
@@ -40,12 +40,12 @@ export function createTracing(names: GenAiNames): Tracing {
   };
 }
 
-/** A caller who leaves is no error. */
-function isTheirsOrOurs(ending: Ending, shared: GenAiAttributes): boolean {
+/** Returns true for a failure of the provider or the gateway; a caller who disconnects is not one. */
+function isFailure(ending: Ending, shared: GenAiAttributes): boolean {
   return "error.type" in shared && ending !== "client_abort";
 }
 
-/** One by one: not every version of the platform takes them together. */
+/** Sets attributes one by one, because some versions of the platform cannot set several at once. */
 function describe(
   span: Span,
   shared: GenAiAttributes,
@@ -68,23 +68,23 @@ interface GenAiInstruments {
   readonly tokens: Histogram;
 }
 
-/** Of `gen_ai.client.operation.duration` and `gen_ai.server.request.duration`. */
+/** The bounds of `gen_ai.client.operation.duration` and `gen_ai.server.request.duration`. */
 const DURATION_SECONDS = [
   ...[0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64],
   ...[1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92],
 ];
 
-/** Of `gen_ai.server.time_to_first_token`. */
+/** The bounds of `gen_ai.server.time_to_first_token`. */
 const FIRST_TOKEN_SECONDS = [
   ...[0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1],
   ...[0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10],
 ];
 
-/** Of `gen_ai.client.token.usage`: the powers of 4 up to 4 to the power of 13. */
+/** The bounds of `gen_ai.client.token.usage`: the powers of 4 up to 4 to the power of 13. */
 const TOKENS = Array.from({ length: 14 }, (_, power) => 4 ** power);
 
 /**
- * The bounds are those of which the conventions say that each metric SHOULD be specified with them
+ * Creates the instruments. Their bounds are those that the conventions recommend with SHOULD
  * (docs/gen-ai/gen-ai-metrics.md of open-telemetry/semantic-conventions-genai).
  */
 function createInstruments(meter: Meter): GenAiInstruments {
@@ -133,19 +133,19 @@ function measure(
   count("output", usage.outputTokens);
 }
 
-/** What a span or a metric says of a request. */
+/** The attributes of a span or a metric. */
 type GenAiAttributes = Record<string, string | number | string[]>;
 
-/** What keeps the attributes few and free of the callers' text. */
+/** Look-ups that keep the attributes few and free of callers' text. */
 interface GenAiNames {
-  /** Whether a model stands in the configuration. */
+  /** Returns true when the configuration has a model of this name. */
   isModel(name: string): boolean;
-  /** The provider behind a connection, by the connection's name, as the conventions call it. */
+  /** Returns the conventions' name of the provider behind a connection. */
   providerOf(connection: string): string | undefined;
 }
 
 /**
- * The attributes that spans and metrics share, few values each
+ * Returns the attributes that spans and metrics share, each with few values
  * (opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-metrics).
  */
 export function sharedAttributes(
@@ -176,7 +176,7 @@ export function sharedAttributes(
 }
 
 /**
- * What only the span of a request says beside the shared attributes: counts and names, nothing that was said
+ * Returns the attributes that only the span has: counts and names, never text of a prompt or an answer
  * (opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-spans).
  */
 export function spanAttributes(
@@ -216,7 +216,7 @@ function attribute(
   return value === undefined ? {} : { [name]: value };
 }
 
-/** The status that the caller got, or how the request ended where that says more. */
+/** Returns the status that the caller received, or the ending where that is more precise. */
 function errorType(
   { status }: Readonly<RequestFacts>,
   ending: Ending,

@@ -18,27 +18,27 @@ import type {
 
 /** The metrics of one gateway, counted by a Prometheus client. */
 export interface GatewayMetrics extends Metrics {
-  /** Notes how late a timer rang, in milliseconds. */
+  /** Records the delay of a timer, in milliseconds. */
   lag(ms: number): void;
-  /** Everything as it stands now. */
+  /** Returns the current values. */
   collect(state: GatewayState): Promise<Snapshot>;
 }
 
-/** What keeps the labels few: a value that is not among these becomes `other`. */
+/** The allowed values of labels; any other value becomes `other`. */
 interface LabelBounds {
-  /** Whether a model stands in the configuration. */
+  /** Returns true when the configuration has a model of this name. */
   isModel(name: string): boolean;
-  /** Request fields that may be named when they are dropped. */
+  /** The request fields that a label may name when they are dropped. */
   readonly fields: ReadonlySet<string>;
 }
 
 const NONE = "none";
 const OTHER = "other";
 
-/** More windows of one connection than any provider has. */
+/** The largest number of windows per connection, more than any provider has. */
 const MAX_WINDOWS = 32;
 
-/** Metrics that have counted nothing yet. */
+/** Creates metrics without any counts. */
 export function createGatewayMetrics(bounds: LabelBounds): GatewayMetrics {
   const registry = new Registry();
   const instruments = createInstruments(registry);
@@ -80,7 +80,7 @@ function countRequest(
   instruments.answerBytes.inc({ route }, facts.bytesOut);
 }
 
-/** What only a request has that found a connection. */
+/** Counts the facts that only a request with a connection has, and dropped fields. */
 function countAnswer(
   { facts }: EndedRequest,
   { instruments, gaps, isModel, fields }: LabelBounds & {
@@ -117,13 +117,13 @@ function countAnswer(
   }
 }
 
-/** What each model used. */
+/** Returns the usage of each model. */
 function usesOf(facts: RequestFacts) {
   const { byModel, usage, costNanos } = facts.answer;
   return byModel ?? [{ model: servedModel(facts), usage, costNanos }];
 }
 
-/** Every call of a provider, those that another one made up for included. */
+/** Counts every attempt, including those that failed over to another. */
 function countAttempts(
   { facts }: EndedRequest,
   { attempts }: Instruments,
@@ -169,7 +169,7 @@ function statusClass(status: number | undefined): string {
   return status === undefined ? NONE : `${Math.floor(status / 100)}xx`;
 }
 
-/** Windows that are known no longer go away. */
+/** Sets the quota gauges; windows that are no longer known disappear. */
 function setQuotas(
   quotas: readonly QuotaState[],
   { quotaLimit, quotaRemaining, quotaUsed, quotaResets }: Instruments,
@@ -177,7 +177,7 @@ function setQuotas(
   for (const one of [quotaLimit, quotaRemaining, quotaUsed, quotaResets]) {
     one.reset();
   }
-  for (const quota of fewOfEach(quotas)) {
+  for (const quota of limitWindows(quotas)) {
     const { connection, type, window, unit } = quota;
     const labels: Record<QuotaLabel, string> = {
       connection,
@@ -193,8 +193,8 @@ function setQuotas(
   }
 }
 
-/** The windows' names come from the providers. */
-function fewOfEach(quotas: readonly QuotaState[]): readonly QuotaState[] {
+/** Limits the number of windows, because their names come from the providers. */
+function limitWindows(quotas: readonly QuotaState[]): readonly QuotaState[] {
   const counts = new Map<string, number>();
   return quotas.filter(({ connection }) => {
     const count = (counts.get(connection) ?? 0) + 1;
@@ -203,19 +203,19 @@ function fewOfEach(quotas: readonly QuotaState[]): readonly QuotaState[] {
   });
 }
 
-/** Whose answers are counted. */
+/** The connection and model whose answers are counted. */
 interface GapLabels {
   readonly connection: string;
   readonly model: string;
 }
 
 /**
- * A histogram that takes the gaps of a whole answer at once. The client library's own takes one value at a
- * time, and would cost as much for each chunk as the rest of the gateway.
+ * A histogram that adds all gaps of an answer at once. The client library's histogram adds one value at a time, which
+ * would cost as much per chunk as the rest of the gateway.
  */
 interface GapHistogram {
   add(labels: GapLabels, gaps: ChunkGaps): void;
-  /** Everything as it stands now, in the form of the client library. */
+  /** Returns the current values in the form of the client library. */
   snapshot(): object;
 }
 
@@ -228,7 +228,7 @@ interface Series {
   sumMs: number;
 }
 
-/** Nothing is counted yet. */
+/** Creates a histogram without any counts. */
 function createGapHistogram(): GapHistogram {
   const series = new Map<string, Series>();
   return {
@@ -246,7 +246,7 @@ function createGapHistogram(): GapHistogram {
     },
     snapshot: () => ({
       name: NAME,
-      help: "Between two chunks of a streamed answer, as the caller gets them",
+      help: "Time between two chunks of a streamed response to the caller",
       type: "histogram",
       aggregator: "sum",
       values: [...series.values()].flatMap(samplesOf),
@@ -254,7 +254,7 @@ function createGapHistogram(): GapHistogram {
   };
 }
 
-/** A bucket counts what the smaller ones count, too. */
+/** Returns the samples of a series; a bucket includes the counts of all smaller ones. */
 function samplesOf({ labels, counts, count, sumMs }: Series): object[] {
   let below = 0;
   const buckets = GAP_SECONDS.map((le, bucket) => {

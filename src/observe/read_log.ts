@@ -6,42 +6,43 @@ import {
 } from "../streams/decompress.ts";
 import { type LoggedRequest, readLogLine } from "./logged_request.ts";
 
-/** How many lines of a log were what. */
+/** The number of lines of a log, by kind. */
 export interface LogLineCounts {
-  /** Requests that a provider was asked to answer. */
+  /** Requests that were sent to a provider. */
   requests: number;
   /** Other lines of the gateway. */
   other: number;
-  /** Lines that are torn, of something else, or in the format for people. */
+  /** Lines that are torn, foreign, or in the format for people. */
   unreadable: number;
 }
 
-/** Many times what the longest line has that the gateway writes. */
+/** The longest line, in UTF-16 code units, many times the longest that the gateway writes. */
 const MAX_LINE_LENGTH = 1024 * 1024;
 
-/** Counts of a log of which nothing is read. */
+/** Returns the counts of a log before its first line. */
 export function noLines(): LogLineCounts {
   return { requests: 0, other: 0, unreadable: 0 };
 }
 
 /**
- * Reads a JSON log of the gateway, which may be packed by gzip or zstd, in a stream: its size costs no memory.
+ * Reads a JSON log of the gateway as a stream, so that its size costs no memory. The log may be compressed with gzip or
+ * zstd.
  *
- * @param pieces The bytes of a file, cut anywhere.
- * @param options.counts What is added to, also of a log that breaks off.
- * @param options.isWanted Whether a line is to be read; what is not is counted nowhere. Default: all.
- * @param options.onRequest Takes each request that a provider was asked to answer, in the order of the log.
- * @throws What `pieces` throws, and an error for packed bytes that are damaged or end too early.
+ * @param chunks The bytes of a file, cut anywhere.
+ * @param options.counts The counts to add to. They include the lines before an error.
+ * @param options.isWanted Returns true for a line to read; other lines are not counted. Default: all.
+ * @param options.onRequest Receives each request that was sent to a provider, in the order of the log.
+ * @throws The error of `chunks`, or an error for compressed bytes that are damaged or incomplete.
  */
 export async function readLog(
-  pieces: AsyncIterable<Uint8Array>,
+  chunks: AsyncIterable<Uint8Array>,
   { counts, isWanted = () => true, onRequest }: {
     readonly counts: LogLineCounts;
     readonly isWanted?: (line: string) => boolean;
     readonly onRequest: (request: LoggedRequest) => void;
   },
 ): Promise<void> {
-  await readTextLines(unpack(pieces), {
+  await readTextLines(unpack(chunks), {
     maxLength: MAX_LINE_LENGTH,
     onLine(line) {
       if (!isWanted(line)) return;
@@ -56,25 +57,25 @@ export async function readLog(
   });
 }
 
-/** How {@linkcode readTextLines} reads. */
+/** The options of {@linkcode readTextLines}. */
 interface TextLinesOptions {
-  /** A longer line is passed over: its length, in UTF-16 code units, without its line feed. */
+  /** The longest line to read, in UTF-16 code units without its line feed. Longer ones are skipped. */
   readonly maxLength: number;
-  /** Takes a line without its line feed. It is a view of a larger text: whoever keeps a part of it copies that. */
+  /** Receives a line without its line feed. The line is a view of a larger text, so copy a part before keeping it. */
   readonly onLine: (line: string) => void;
   /** Called once for each line that is too long. */
   readonly onLongLine: () => void;
 }
 
 /**
- * Reads the lines of a text in UTF-8, however large it is: no more of it is held than one piece and one line. What is
- * not UTF-8 is read as U+FFFD. Nothing is called for the nothing behind the last line feed.
+ * Reads the lines of a UTF-8 text of any size. It holds at most one chunk and one line. Invalid bytes are read as
+ * U+FFFD. A final line feed does not begin another line.
  *
- * @param pieces The bytes, cut anywhere.
- * @throws What `pieces` or one of the callbacks throws.
+ * @param chunks The bytes, cut anywhere.
+ * @throws The error of `chunks` or of a callback.
  */
 export async function readTextLines(
-  pieces: AsyncIterable<Uint8Array>,
+  chunks: AsyncIterable<Uint8Array>,
   { maxLength, onLine, onLongLine }: TextLinesOptions,
 ): Promise<void> {
   const decoder = new TextDecoder();
@@ -107,33 +108,32 @@ export async function readTextLines(
     isInLongLine = true;
   }
 
-  for await (const piece of pieces) {
-    take(decoder.decode(piece, { stream: true }));
+  for await (const chunk of chunks) {
+    take(decoder.decode(chunk, { stream: true }));
   }
   take(decoder.decode());
   if (rest !== "") endLine(rest);
 }
 
-/** What the formats that a log is packed in begin with: RFC 1952 and RFC 8878. */
+/** The first bytes of the compression formats of logs: RFC 1952 and RFC 8878. */
 const BEGINNINGS: readonly (readonly [Compression, readonly number[]])[] = [
   ["gzip", [0x1f, 0x8b]],
   ["zstd", [0x28, 0xb5, 0x2f, 0xfd]],
 ];
 
-/** How many bytes tell them apart. */
+/** The number of bytes that distinguish them. */
 const BEGINNING_LENGTH = 4;
 
 /**
- * The bytes of a file as they were before it was packed by gzip or zstd, which its first bytes tell; of any other file
- * its own.
+ * Decompresses a file that begins as gzip or zstd, and returns any other file's bytes unchanged.
  *
- * @param pieces The file, cut anywhere.
- * @throws What `pieces` throws, and an error for packed bytes that are damaged or end too early.
+ * @param chunks The file, cut anywhere.
+ * @throws The error of `chunks`, or an error for compressed bytes that are damaged or incomplete.
  */
 export async function* unpack(
-  pieces: AsyncIterable<Uint8Array>,
+  chunks: AsyncIterable<Uint8Array>,
 ): AsyncGenerator<Uint8Array> {
-  const whole = joinBeginning(pieces);
+  const whole = joinBeginning(chunks);
   let inflater: Inflater | undefined;
   try {
     const { value: first } = await whole.next();
@@ -146,7 +146,7 @@ export async function* unpack(
     }
     inflater = createInflater(compression);
     yield* inflater.push(first);
-    for await (const piece of whole) yield* inflater.push(piece);
+    for await (const chunk of whole) yield* inflater.push(chunk);
     yield* inflater.end();
   } finally {
     inflater?.destroy();
@@ -154,17 +154,17 @@ export async function* unpack(
   }
 }
 
-/** The same bytes, with enough of them in the first piece. */
+/** Yields the same bytes, with enough of them in the first chunk to recognise the format. */
 async function* joinBeginning(
-  pieces: AsyncIterable<Uint8Array>,
+  chunks: AsyncIterable<Uint8Array>,
 ): AsyncGenerator<Uint8Array, void> {
   let beginning = new Uint8Array();
-  for await (const piece of pieces) {
+  for await (const chunk of chunks) {
     if (beginning.length >= BEGINNING_LENGTH) {
-      yield piece;
+      yield chunk;
       continue;
     }
-    beginning = joinBytes([beginning, piece]);
+    beginning = joinBytes([beginning, chunk]);
     if (beginning.length >= BEGINNING_LENGTH) yield beginning;
   }
   if (beginning.length > 0 && beginning.length < BEGINNING_LENGTH) {

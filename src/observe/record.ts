@@ -16,26 +16,26 @@ import type { Metrics } from "./metrics.ts";
 export interface RequestRecord {
   readonly requestId: string;
   readonly facts: RequestFacts;
-  /** Milliseconds since the request came. */
+  /** Returns the milliseconds since the request arrived. */
   elapsedMs(): number;
-  /** What is to be called at each chunk of a streamed answer; `undefined` where nobody counts. */
+  /** Returns the function to call at each chunk of a streamed response; `undefined` when nothing counts them. */
   watchChunks(): (() => void) | undefined;
-  /** Runs what was registered and writes the line; only the first call counts. */
+  /** Runs the registered functions and writes the line; only the first call counts. */
   finish(ending: Ending): void;
-  /** Whether {@linkcode RequestRecord.finish} was called. */
+  /** Returns true after {@linkcode RequestRecord.finish} was called. */
   isFinished(): boolean;
-  /** Registers what is to be done when the request ends; done at once if it has. */
+  /** Registers a function to run when the request ends; it runs at once if the request has ended. */
   onFinish(react: (ending: Ending) => void): void;
 }
 
-/** Where the record of a request goes when it ends. */
+/** The targets of a request's record. */
 interface RecordOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics?: Metrics | undefined;
 }
 
-/** Opens the record of a request that has just come. */
+/** Opens the record of a request that has just arrived. */
 export function openRecord(
   requestId: string,
   method: string,
@@ -66,7 +66,7 @@ export function openRecord(
     finish(ending) {
       if (ended !== undefined) return;
       ended = ending;
-      // What keeps the record keeps nothing else of the request any more.
+      // Empties the list, so that a kept record does not keep the rest of the request in memory.
       for (const react of reactions.splice(0)) react(ending);
       const totalMs = elapsedMs();
       const ends = { requestId, totalMs, ending };
@@ -80,7 +80,7 @@ export function openRecord(
   };
 }
 
-/** What is the caller's text, or an upstream's, is cut where it is long, in characters. */
+/** The longest texts of callers and upstreams in the log, in characters; longer ones are cut. */
 const MAX_LENGTH = {
   method: 16,
   model: 128,
@@ -88,7 +88,7 @@ const MAX_LENGTH = {
   word: 32,
 };
 
-/** What the line of a request tells beside what became known on its way. */
+/** The values of a request's line that are known at its end. */
 interface LineEnds {
   readonly requestId: string;
   readonly totalMs: number;
@@ -97,7 +97,7 @@ interface LineEnds {
 
 type Line = EventFields<"request">;
 
-/** Returns what is known of a request, as the fields of its line in the log. */
+/** Returns the facts of a request as the fields of its log line. */
 function factsLine(
   facts: RequestFacts,
   { requestId, totalMs, ending }: LineEnds,
@@ -110,7 +110,7 @@ function factsLine(
     body_protocol: facts.bodyProtocol,
     model: facts.model?.slice(0, MAX_LENGTH.model),
     alias: facts.alias,
-    served_model: standIn(facts),
+    served_model: servedIfOther(facts),
     upstream_model: facts.upstreamModel,
     connection: facts.connection,
     mode: facts.mode,
@@ -148,8 +148,8 @@ function factsLine(
   };
 }
 
-/** The model that served, if it is another than the one that was asked for. */
-function standIn(facts: RequestFacts): string | undefined {
+/** Returns the model that served, if it is not the requested one. */
+function servedIfOther(facts: RequestFacts): string | undefined {
   const served = servedModel(facts);
   return served === facts.model ? undefined : served;
 }
@@ -158,7 +158,7 @@ function dollars(nanos: number | undefined): number | undefined {
   return nanos === undefined ? undefined : nanos / NANOS_PER_DOLLAR;
 }
 
-/** A single one is told by the fields around it. */
+/** Returns the attempts, if there were several. The other fields describe a single one. */
 function attemptLines(
   { attempts, answer: { upstreamStatus, firstByteMs } }: RequestFacts,
 ): Line["attempts"] {
@@ -198,7 +198,7 @@ function roundMs(ms: number | undefined): number | undefined {
   return ms === undefined ? undefined : roundedMs(ms);
 }
 
-/** Milliseconds for the log: microseconds are enough. */
+/** Returns milliseconds for the log, rounded to microseconds. */
 function roundedMs(ms: number): number {
   return Math.round(ms * 1000) / 1000;
 }

@@ -1,19 +1,19 @@
 import type { Operation } from "../core/protocol.ts";
 import type { RequestRecord } from "./record.ts";
 
-/** A request to a model that is to be followed. */
+/** A request to a model, to be traced. */
 export interface TracedRequest {
   readonly operation: Operation;
   readonly record: RequestRecord;
 }
 
-/** Follows requests to models on their way, for whoever collects traces. */
+/** Traces requests to models. */
 export interface Tracing {
   /**
-   * Serves a request inside a span of its own, to which the calls of providers belong. It ends with the
-   * request's record.
+   * Serves a request inside a span of its own, which contains the calls of providers. The span ends with the request's
+   * record.
    *
-   * @returns What `serve` returns.
+   * @returns The result of `serve`.
    */
   follow<Answer>(
     request: TracedRequest,

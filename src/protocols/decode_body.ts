@@ -16,8 +16,8 @@ import {
 } from "./canonical/stream/event.ts";
 
 /**
- * Reads the body of an upstream's answer: a stream of events, or one JSON object where the body begins as one.
- * Whatever goes wrong becomes one `failure` event.
+ * Returns a stage that decodes the body of an upstream's response: a stream of events, or one JSON object when the
+ * body begins as one. Every error becomes one `failure` event.
  */
 export function createBodyDecoder(
   codec: Pick<Codec, "createStreamDecoder" | "decodeAnswer">,
@@ -45,7 +45,7 @@ function eventDecoder(
   let sink: Emit<AnswerEvent> = () => {};
   const decode: Emit<SseFrame> = (frame) => decoder.push(frame, sink);
 
-  /** Makes an event that is too long the answer's failure. */
+  /** Runs `run`, and ends the answer with a failure when an event is too long. */
   function step(run: () => void): void {
     try {
       run();
@@ -73,7 +73,7 @@ function eventDecoder(
   };
 }
 
-/** Gathers one JSON object, and tells it as a stream once it is whole. */
+/** Returns a stage that collects one JSON object and emits it as events at the end of the body. */
 function wholeDecoder(
   codec: Pick<Codec, "decodeAnswer">,
   ids: Ids,
@@ -90,7 +90,7 @@ function wholeDecoder(
     end(emit) {
       const body = parseLightJson(text);
       if (body === undefined) {
-        return emit(brokenEvent("The provider's answer ended before its end"));
+        return emit(brokenEvent("The provider's answer is incomplete"));
       }
       try {
         unfoldAnswer(codec.decodeAnswer(body, ids), emit);
@@ -102,24 +102,24 @@ function wholeDecoder(
   };
 }
 
-/** Makes one answer of a body in pieces, for callers who want JSON of an upstream that streams. */
+/** Collects a streamed body into one answer, for callers who want JSON while the upstream streams. */
 export interface BodyFold {
   /**
    * Takes the next bytes of the upstream.
    *
-   * @returns Whether they held anything of the answer.
-   * @throws {UpstreamFailure} When the body reports a failure or does not keep to its protocol.
+   * @returns True when the bytes contained part of the answer.
+   * @throws {UpstreamFailure} When the body reports a failure or violates its protocol.
    */
   push(bytes: Uint8Array): boolean;
   /**
-   * Returns the answer, once the upstream's bytes are over.
+   * Returns the answer after the last bytes.
    *
    * @throws {UpstreamFailure} As `push` does, and when the body ended before the answer did.
    */
   end(): Answer;
 }
 
-/** Returns an empty fold of a body that `decoder` reads. */
+/** Returns an empty fold for a body that `decoder` reads. */
 export function createBodyFold(
   decoder: Stage<Uint8Array, AnswerEvent>,
 ): BodyFold {
@@ -143,10 +143,11 @@ export function createBodyFold(
 }
 
 /**
- * What came whole of a stream's last frame, whose blank line never came: all of it, or the lines before one that was
- * cut, where each is an event by itself. What was cut is no part of the stream: what is wrong is that the stream ended.
+ * Returns the complete part of a stream's last frame when its closing blank line is missing. This is the whole frame,
+ * or the lines before a truncated one when each is an event. A truncated line is ignored, because the early end of the
+ * stream is the failure to report.
  *
- * @returns `undefined` when nothing of it came whole.
+ * @returns `undefined` when no part is complete.
  */
 export function wholePart(frame: SseFrame): SseFrame | undefined {
   if (isHeavyJson(frame.data) || isWhole(frame.data)) return frame;

@@ -3,16 +3,16 @@ import type { CallerCodec } from "./canonical/codec.ts";
 import type { CanonicalRequest } from "./canonical/request/request.ts";
 
 /**
- * Bounds of what an answer needs of its request. It is written into every event of some streams, so much of it would
- * hold up everybody else; a thousand tools with a hundred values each fit.
+ * The most that is kept of a request for its answer. Some streams repeat it in every event, so a larger one would
+ * delay other requests. A thousand tools with a hundred values each fit.
  */
 const MAX_KEPT = { values: 100_000, characters: 8 * 1024 * 1024 };
 
 /**
- * What of a request is kept until its answer has ended: all but the history, of which there is what the caller's
- * codec asks for.
+ * Returns the part of a request that is kept until its answer ends. It has all fields, but only the turns of the
+ * history that the caller's codec needs.
  *
- * @throws {GatewayError} `invalid_request` when that is more than any client sends.
+ * @throws {GatewayError} `invalid_request` when that part is larger than any client sends.
  */
 export function keptRequest(
   request: CanonicalRequest,
@@ -20,11 +20,11 @@ export function keptRequest(
 ): CanonicalRequest {
   const turns = codec.historyForAnswer?.(request.turns) ?? [];
   const kept = { ...request, turns };
-  if (isTooMuch(kept)) throw tooMuch();
+  if (isTooLarge(kept)) throw tooLarge();
   return kept;
 }
 
-function isTooMuch(kept: CanonicalRequest): boolean {
+function isTooLarge(kept: CanonicalRequest): boolean {
   let values = 0;
   let characters = 0;
   const rest: unknown[] = [kept];
@@ -41,10 +41,10 @@ function isTooMuch(kept: CanonicalRequest): boolean {
   return false;
 }
 
-function tooMuch(): GatewayError {
+function tooLarge(): GatewayError {
   return new GatewayError(
     "invalid_request",
-    "Cannot translate the request: its tools, settings and calls are more than 100,000 values or 8 million " +
-      "characters, send fewer or smaller tools, or begin a new conversation",
+    "Cannot translate the request: its tools, settings and calls have more than 100,000 values or 8 million " +
+      "characters. Send fewer or smaller tools, or begin a new conversation.",
   );
 }

@@ -4,14 +4,14 @@ import { chatCodec } from "./chat/mod.ts";
 import { messagesCodec } from "./messages/mod.ts";
 import { responsesCodec } from "./responses/mod.ts";
 
-/** How each protocol is read and written. */
+/** The codec of each protocol. */
 export const CODECS: Readonly<Record<Protocol, Codec>> = {
   chat: chatCodec,
   messages: messagesCodec,
   responses: responsesCodec,
 };
 
-/** What the names of headers begin with that belong to one protocol or another ({@linkcode Codec.headerPrefixes}). */
+/** Returns the prefixes of all headers that belong to one of the protocols ({@linkcode Codec.headerPrefixes}). */
 export function protocolHeaderPrefixes(
   messagesVendor: string,
 ): readonly string[] {

@@ -19,60 +19,60 @@ import {
   type ToolAliases,
 } from "./canonical/tools/bridge_tools.ts";
 
-/** One translation of a request. */
+/** The settings of one translation. */
 export interface RequestTranslation {
   /** The caller's protocol. */
   readonly from: CallerCodec;
   /** The upstream's protocol. */
   readonly to: Codec;
   readonly target: Target;
-  /** Whether every loss refuses the request. */
+  /** True to reject the request in place of dropping a field. */
   readonly strict: boolean;
-  /** Whether the upstream is asked for a stream even if the caller wants JSON. */
+  /** True when the upstream must stream even if the caller wants JSON. */
   readonly streamOnly: boolean;
-  /** Fields of the upstream's body to set, after everything else. */
+  /** Fields to set in the upstream's body, after all others. */
   readonly force: Readonly<JsonObject>;
-  /** Fields of the upstream's body to remove. */
+  /** Fields to remove from the upstream's body. */
   readonly omit: readonly string[];
-  /** Changes the request before it is written, such as by putting sealed reasoning back. */
+  /** Changes the request before it is encoded, for example to restore sealed reasoning. */
   readonly prepare?:
     | ((request: CanonicalRequest) => CanonicalRequest)
     | undefined;
-  /** The digests of sealed reasoning that an upstream has refused; default: none. */
+  /** The digests of sealed reasoning that an upstream has rejected; default: none. */
   readonly refused?: ReadonlySet<string> | undefined;
 }
 
-/** A request in the upstream's protocol, and what its answer needs. */
+/** A request in the upstream's protocol, with the data that decoding its answer needs. */
 export interface TranslatedRequest {
   readonly body: JsonObject;
   /** The caller's request, for the encoder of the answer. */
   readonly request: CanonicalRequest;
   /** For `restoreTools` and `restoreAnswer`. */
   readonly aliases: ToolAliases;
-  /** The strings at which the answer must be cut, since the upstream was not told of them. */
+  /** The stop strings at which the gateway must cut the answer, because the upstream does not accept them. */
   readonly cuts: readonly string[];
-  /** What was dropped, in the caller's spelling. */
+  /** The dropped fields, in the caller's spelling. */
   readonly dropped: ReadonlySet<string>;
   /** The digests of the sealed reasoning in the body. */
   readonly reasoning: readonly string[];
-  /** What the answer's reasoning is bound to; absent where the upstream binds it to nothing. */
+  /** The binding of the answer's reasoning; absent when the upstream binds it to nothing. */
   readonly bound?: Bound | undefined;
-  /** Why earlier reasoning was left out, in a word for the log; absent where none was. */
+  /** The reason for dropping earlier reasoning, in a word for the log; absent when none was dropped. */
   readonly reasoningDropped?: "refused" | "prefix_changed" | undefined;
 }
 
-/** A request that has been read, and is to be written. */
+/** A decoded request that is not encoded yet. */
 export interface ReadRequest {
   readonly request: CanonicalRequest;
-  /** What the caller calls a canonical field. */
+  /** Returns the caller's name for a canonical field. */
   readonly nameOf: (field: RequestField) => string;
 }
 
 /**
  * Translates a request.
  *
- * @throws {GatewayError} `invalid_request`: the request is wrong, or something that changes the answer cannot be
- * carried.
+ * @throws {GatewayError} `invalid_request` when the request is invalid, or the upstream cannot take a field that
+ * changes the answer.
  */
 export function translateRequest(
   body: JsonObject,
@@ -82,27 +82,27 @@ export function translateRequest(
 }
 
 /**
- * The first half of {@linkcode translateRequest}, for whoever has to fetch something before the second.
+ * Decodes a request: the first half of {@linkcode translateRequest}, for code that must fetch something in between.
  *
- * @throws {GatewayError} `invalid_request` when the request is wrong.
+ * @throws {GatewayError} `invalid_request` when the request is invalid.
  */
 export function readRequest(body: JsonObject, from: CallerCodec): ReadRequest {
-  return refusingDepth(() => ({
+  return withDepthCheck(() => ({
     request: from.decodeRequest(body),
     nameOf: (field) => nameIn(body, field, from),
   }));
 }
 
 /**
- * The second half of {@linkcode translateRequest}.
+ * Encodes a request: the second half of {@linkcode translateRequest}.
  *
- * @throws {GatewayError} `invalid_request` when something that changes the answer cannot be carried.
+ * @throws {GatewayError} `invalid_request` when the upstream cannot take a field that changes the answer.
  */
 export function writeRequest(
   { request, nameOf }: ReadRequest,
   translation: Omit<RequestTranslation, "from">,
 ): TranslatedRequest {
-  return refusingDepth(() => {
+  return withDepthCheck(() => {
     const { to, target, strict, streamOnly, prepare } = translation;
     const losses = createLosses({ strict, nameOf });
     const prepared = prepare === undefined ? request : prepare(request);
@@ -125,7 +125,7 @@ export function writeRequest(
       : allowed === prepared
       ? undefined
       : "refused";
-    // The caller cannot help it, so a strict connection refuses nothing for it.
+    // The caller did not cause this loss, so even a strict connection does not reject the request.
     if (reasoningDropped !== undefined) losses.note("sealedReasoning");
     return {
       body: settled?.body ?? adjusted,
@@ -140,7 +140,7 @@ export function writeRequest(
   });
 }
 
-/** The request without reasoning that was refused before; itself where it has none. */
+/** Returns the request without the reasoning that an upstream has rejected, or the same object when it has none. */
 function withoutRefused(
   request: CanonicalRequest,
   refused: ReadonlySet<string> = new Set(),
@@ -167,7 +167,7 @@ function sealedIn({ turns }: CanonicalRequest): readonly Sealed[] {
   );
 }
 
-function refusingDepth<Value>(work: () => Value): Value {
+function withDepthCheck<Value>(work: () => Value): Value {
   try {
     return work();
   } catch (error) {
@@ -175,7 +175,7 @@ function refusingDepth<Value>(work: () => Value): Value {
   }
 }
 
-/** The connection's own wishes; what they take away from the caller is a loss. */
+/** Applies the connection's `omit` and `force`, and reports each omitted field as dropped. */
 function adjust(
   body: JsonObject,
   { to, force, omit }: Omit<RequestTranslation, "from">,
@@ -186,7 +186,7 @@ function adjust(
     losses.reportDropped({
       field: fieldNamed(name, to) ?? { extra: name },
       weight: "report",
-      reason: "this model's connection leaves it out",
+      reason: "the configuration of this model's connection omits it",
     });
   }
   const kept = omit.length === 0
@@ -198,18 +198,16 @@ function adjust(
 function nestedTooDeep(cause: RangeError): GatewayError {
   return new GatewayError(
     "invalid_request",
-    "Cannot read the request: it is nested too deep",
-    {
-      cause,
-    },
+    "Cannot read the request: it is nested too deeply. Send it with fewer levels.",
+    { cause },
   );
 }
 
-/** What a protocol calls the canonical fields. */
+/** A protocol's names for the canonical fields. */
 type FieldNames = Pick<CallerCodec, "fieldNames" | "otherNames">;
 
 /**
- * What `body` calls a canonical field: where the protocol has several names for it, the one that stands in the body.
+ * Returns the name of a canonical field in `body`. When the protocol has several names, the name in the body is used.
  */
 function nameIn(
   body: JsonObject,
@@ -220,7 +218,7 @@ function nameIn(
     names.fieldNames[field];
 }
 
-/** The canonical field that the protocol calls `name`. */
+/** Returns the canonical field for a protocol's `name`. */
 function fieldNamed(
   name: string,
   names: FieldNames,
@@ -235,7 +233,7 @@ function namesOf(
   return [fieldNames[field], ...otherNames[field] ?? []];
 }
 
-/** Of a path such as `output_config.format`, only the first step is looked for. */
+/** Returns true when the body has `name`. In a path such as `output_config.format` only the first step counts. */
 function holds(body: JsonObject, name: string): boolean {
   const [top = name] = name.split(".");
   return (body[top] ?? null) !== null;

@@ -9,32 +9,32 @@ import { type Failure, UpstreamFailure } from "./canonical/failure/failure.ts";
 export interface TranslatorOptions {
   /** Reads the upstream's bytes, as `createBodyDecoder` does. */
   readonly decoder: Stage<Uint8Array, AnswerEvent>;
-  /** Between the two, such as `restoreTools`. */
+  /** A stage between decoder and encoder, such as `restoreTools`. */
   readonly between?: Stage<AnswerEvent, AnswerEvent> | undefined;
   /** Writes the caller's protocol. */
   readonly encoder: StreamEncoder;
-  /** Sees every event once, before it is written: for accounting and for the commit on the first output. */
+  /** Called once for each event before it is encoded: for accounting, and to commit on the first output. */
   readonly observe?: ((event: AnswerEvent) => void) | undefined;
 }
 
 /**
- * One translated stream as plain synchronous code: bytes of one protocol in, text of the other out, "" for
- * nothing. After a terminal event it gives nothing more.
+ * The translation of one stream, synchronous: takes bytes of one protocol and returns text of the other. Returns ""
+ * when there is no output, and always after a terminal event.
  */
 export interface Translator {
   /** Takes the next bytes of the upstream. */
   push(bytes: Uint8Array): string;
-  /** Told that the upstream's bytes are over. */
+  /** Ends the stream after the upstream's last bytes. */
   end(): string;
-  /** Told of a failure that is not in the bytes: a reset, a deadline. */
+  /** Ends the stream with a failure that is not in the bytes: a reset, a deadline. */
   fail(failure: Failure): string;
-  /** What to say while the upstream is silent. */
+  /** Returns the text that keeps the caller's connection open while the upstream is silent. */
   keepAlive(): string;
-  /** Whether the answer's end or failure has been written. */
+  /** Returns true after the answer's end or failure has been written. */
   isOver(): boolean;
 }
 
-/** Puts a translator together. */
+/** Returns a translator for one stream. */
 export function createTranslator(options: TranslatorOptions): Translator {
   const { encoder, observe } = options;
   let text = "";
@@ -44,7 +44,7 @@ export function createTranslator(options: TranslatorOptions): Translator {
   const write: Emit<SseFrame | SseComment> = (frame) => {
     text += "comment" in frame ? formatComment(frame) : format(frame);
   };
-  const tell = (event: AnswerEvent) => {
+  const writeEvent = (event: AnswerEvent) => {
     isOver = event.type === "end" || event.type === "failure";
     observe?.(event);
     encoder.push(event, write);
@@ -53,10 +53,10 @@ export function createTranslator(options: TranslatorOptions): Translator {
   const encode: Emit<AnswerEvent> = (event) => {
     if (isOver) return;
     try {
-      tell(event);
+      writeEvent(event);
     } catch (error) {
       if (!(error instanceof UpstreamFailure)) throw error;
-      tell({ type: "failure", failure: error.failure });
+      writeEvent({ type: "failure", failure: error.failure });
     }
   };
   const middle = options.between === undefined

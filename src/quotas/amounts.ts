@@ -1,4 +1,4 @@
-/** The numbers of a window; null is unknown. */
+/** The numbers of a window. Null is unknown. */
 export interface Amounts {
   readonly limit: number | null;
   readonly used: number | null;
@@ -6,18 +6,16 @@ export interface Amounts {
   readonly usedPercent: number | null;
 }
 
-/** What a provider told of a window's numbers. */
+/** The numbers of a window that the provider reported. */
 export type KnownAmounts = {
   readonly [Name in keyof Amounts]?: number | null | undefined;
 };
 
 /**
- * Adds what arithmetic gives to what the provider told, and guesses nothing. A number that was told is
- * kept even where it contradicts the others: providers truncate each on its own (Z.ai reports 2000,
- * 115 and 1884).
+ * Completes the reported numbers by arithmetic, without guessing. A reported number is kept even when it contradicts
+ * the others, because providers truncate each number separately (Z.ai reports 2000, 115 and 1884).
  *
- * @returns `remaining` is never computed below zero; `used` is null when the provider reports more left
- * than the limit holds.
+ * @returns `remaining` is never computed below zero. `used` is null when the provider reports more left than the limit.
  */
 export function amounts(known: KnownAmounts): Amounts {
   const limit = known.limit ?? null;
@@ -33,9 +31,9 @@ export function amounts(known: KnownAmounts): Amounts {
 }
 
 /**
- * The numbers of a window in the unit `percent`.
+ * Returns the numbers of a window in the unit `percent`.
  *
- * @param usedPercent The share used: 0–100, above on overuse; null or absent is unknown.
+ * @param usedPercent The share used: 0–100, more on overuse. Null or absent is unknown.
  */
 export function percentAmounts(
   usedPercent: number | null | undefined,
@@ -44,9 +42,9 @@ export function percentAmounts(
 }
 
 /**
- * The numbers of a window in the unit `fraction`.
+ * Returns the numbers of a window in the unit `fraction`.
  *
- * @param usedFraction The share used: 0–1, above on overuse; null or absent is unknown.
+ * @param usedFraction The share used: 0–1, more on overuse. Null or absent is unknown.
  */
 export function fractionAmounts(
   usedFraction: number | null | undefined,
@@ -55,9 +53,9 @@ export function fractionAmounts(
 }
 
 /**
- * The share used, from the share left.
+ * Returns the share used, computed from the share left.
  *
- * @param whole What the share is of: 100 for percent, 1 for a fraction.
+ * @param whole The whole of the share: 100 for percent, 1 for a fraction.
  * @returns Null when the share left is unknown or more than the whole.
  */
 export function complement(
@@ -69,8 +67,8 @@ export function complement(
 }
 
 /**
- * Frees a computed number from the noise of binary fractions: 0.1 + 0.2 becomes 0.3. Twelve digits are
- * more than any provider reports.
+ * Removes the rounding error of binary fractions: 0.1 + 0.2 becomes 0.3. Twelve digits are more than any provider
+ * reports.
  */
 export function tidy(value: number): number {
   return Number(value.toPrecision(12));

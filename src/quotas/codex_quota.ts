@@ -5,28 +5,28 @@ import { periodMinutes } from "./period.ts";
 import type { QuotaService } from "./service.ts";
 import { QUOTA_TYPES, type QuotaWindow } from "./window.ts";
 
-/** What Codex learns of a quota from the headers of an answer, also through a provider of the user's own. */
+/** The quota headers for Codex. It reads them from any provider, not only from OpenAI. */
 export interface CodexQuota {
   /**
-   * The windows of a connection as far as they are known now, as Codex reads them; asks no provider. They are
-   * written again once a second at most.
+   * Returns the known windows of a connection as headers for Codex. Sends no request to the provider. The headers are
+   * rebuilt at most once a second.
    */
   headersOf(connection: Connection): readonly [string, string][];
 }
 
-/** Whether an answer tells its quota to Codex by itself, as those of ChatGPT's own back end do. */
-export function tellsCodexQuota(headers: HeaderFields): boolean {
+/** Returns true when a response has quota headers for Codex already, as those of ChatGPT's back end do. */
+export function hasCodexQuota(headers: HeaderFields): boolean {
   return headers.has("x-codex-primary-used-percent") ||
     headers.has("x-codex-secondary-used-percent");
 }
 
-/** How long what was written is good, in milliseconds. */
+/** The lifetime of built headers, in milliseconds. */
 const FRESH_MS = 1000;
 
-/** Codex shows what is left of hours and weeks; limits on speed come and go between two answers. */
+/** Codex shows quotas of hours and weeks. A shorter window, such as a rate limit, changes between two responses. */
 const MIN_MINUTES = 60;
 
-/** Creates a {@linkcode CodexQuota} over what is known. */
+/** Creates a {@linkcode CodexQuota} over the known quotas. */
 export function createCodexQuota(
   { clock, quotas }: {
     readonly clock: Clock;
@@ -52,9 +52,9 @@ export function createCodexQuota(
 }
 
 /**
- * Windows as headers that Codex reads (codex-rs/codex-api/src/rate_limits.rs of openai/codex): the shortest of at
- * least an hour is its primary one, the longest its secondary. Limits on parts, such as one model, are left out: the
- * reader takes these two for everything.
+ * Formats windows as headers that Codex reads (codex-rs/codex-api/src/rate_limits.rs of openai/codex). Of the windows
+ * of at least an hour, the primary one is the shortest and the secondary one the longest. Limits on parts, such as one
+ * model, are left out, because Codex applies both windows to everything.
  */
 export function codexHeaders(
   windows: readonly QuotaWindow[],
@@ -75,7 +75,7 @@ export function codexHeaders(
     : [...slotHeaders("primary", first), ...slotHeaders("secondary", last)];
 }
 
-/** The limits on everything, in the words of the gateway and of Z.ai. */
+/** The types of limits on everything, as the gateway and Z.ai name them. */
 const WHOLE_TYPES: ReadonlySet<string> = new Set([
   QUOTA_TYPES.usage,
   QUOTA_TYPES.credits,

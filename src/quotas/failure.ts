@@ -1,42 +1,42 @@
 import type { FailureKind } from "../protocols/canonical/failure/failure.ts";
 
-/** Why a quota could not be read (docs/quotas.md#states); `provider_limits_` stands before it on the wire. */
+/** The reason why a quota cannot be read (docs/quotas.md#states). The API prefixes it with `provider_limits_`. */
 export type QuotaFailureReason =
-  /** A setting is missing; the administrator must complete the connection. */
+  /** A setting is missing. The administrator must complete the connection. */
   | "configuration_required"
-  /** The provider refuses the connection's credential. */
+  /** The provider rejects the connection's credential. */
   | "unauthorized"
   | "rate_limited"
-  /** No connection, or no answer in time. */
+  /** No connection, or no response in time. */
   | "unreachable"
-  /** An answer that cannot be understood. */
+  /** A response that cannot be parsed. */
   | "invalid_response"
-  /** The credential is good but has no plan, or the plan has ended. */
+  /** The credential is valid but has no plan, or the plan has ended. */
   | "no_plan"
-  /** The provider tells it with its answers alone, and none has been relayed so far. */
+  /** The provider reports the quota only with its responses, and none has been relayed so far. */
   | "not_told_yet"
-  /** Anything else that the provider answers instead of a quota. */
+  /** Any other response without a quota. */
   | "unavailable";
 
-/** Everything about a {@linkcode QuotaFailure} beyond its kind and message. */
+/** The optional parts of a {@linkcode QuotaFailure}. */
 export interface QuotaFailureOptions {
-  /** Default: what the kind means. */
+  /** Default: the reason of the kind. */
   readonly reason?: QuotaFailureReason;
-  /** How long the provider asks to be left alone, in milliseconds. */
+  /** The time that the provider wants the gateway to wait, in milliseconds. */
   readonly retryAfterMs?: number | undefined;
-  /** What led to it; for the log only. */
+  /** The original error, for the log only. */
   readonly cause?: unknown;
 }
 
 /**
- * One connection's quota could not be read. Its message is fit for staff: it holds nothing that the
- * provider sent and no part of a credential.
+ * The failure to read one connection's quota. Its message is safe for staff: it holds no text of the provider and no
+ * part of a credential.
  */
 export class QuotaFailure extends Error {
   override readonly name = "QuotaFailure";
   readonly kind: FailureKind;
   readonly retryAfterMs: number | undefined;
-  /** What the wire and the log call it. */
+  /** The reason in the API and the log. */
   readonly reason: QuotaFailureReason;
 
   constructor(
@@ -51,7 +51,7 @@ export class QuotaFailure extends Error {
   }
 }
 
-/** Why a quota could not be read, of what went wrong. */
+/** Returns the reason for a kind of failure. */
 export function reasonOf(kind: FailureKind): QuotaFailureReason {
   return REASON_BY_KIND[kind];
 }
@@ -78,7 +78,7 @@ const REASON_BY_KIND: Readonly<Record<FailureKind, QuotaFailureReason>> = {
   server: "unavailable",
 };
 
-/** Whether a word from elsewhere is a kind of failure. */
+/** Returns true when a word is a kind of failure. */
 export function isFailureKind(word: unknown): word is FailureKind {
   return typeof word === "string" && Object.hasOwn(REASON_BY_KIND, word);
 }

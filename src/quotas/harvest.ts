@@ -6,48 +6,44 @@ import type { HeaderQuota } from "./readers/reader.ts";
 import { type GoodReading, sourceKey } from "./reading.ts";
 import type { QuotaWindow } from "./window.ts";
 
-/** Learns quotas from the traffic that the gateway relays anyway. */
+/** Collects quotas from the headers of relayed responses. */
 export interface Harvest {
   /**
-   * Remembers what an upstream's answer tells of its connection's quota, whatever its status. Costs a
-   * few header look-ups and nothing for a service that tells nothing there. The headers are kept, not
-   * copied: do not change them afterwards.
+   * Keeps the quota headers of a response, whatever its status. Costs a few header look-ups, and none for a service
+   * without such headers. The headers are not copied: do not change them later.
    */
   observe(connection: Connection, headers: HeaderFields): void;
-  /**
-   * The windows of the last answer that had any. A window that has reset since then keeps its size
-   * alone.
-   */
+  /** Returns the windows of the last response that had any. A window that has reset since then keeps only its limit. */
   reading(connection: Connection): GoodReading | undefined;
-  /** Keeps what an answer at another gateway told, unless this one has relayed a newer one. */
+  /** Keeps a reading from another gateway, unless a newer response is known here. */
   learn(connection: Connection, reading: GoodReading): void;
-  /** What answers here told since this was last called, the last of each connection. */
+  /** Returns the readings since the last call: the latest of each connection. */
   takeNews(): readonly HarvestNews[];
-  /** Of how many connections an answer is remembered. */
+  /** The number of connections with a kept response. */
   readonly size: number;
-  /** Forgets every connection that is not among `connections`, or is read in another way now. */
+  /** Removes every connection that is not in `connections`, or whose quota is now read in another way. */
   retain(connections: readonly Connection[]): void;
 }
 
-/** What an answer told of a connection's quota. */
+/** A new reading of a connection's quota. */
 export interface HarvestNews {
   readonly connection: Connection;
   readonly reading: GoodReading;
 }
 
-/** The last telling answer of a connection. */
+/** The last response of a connection with a quota. */
 interface Seen {
   connection: Connection;
   readonly headers: HeaderFields;
   readonly atMs: number;
-  /** Parsed when first asked for. */
+  /** Parsed on the first use. */
   windows?: readonly QuotaWindow[];
 }
 
-/** What a {@linkcode Harvest} works with. */
+/** The dependencies of a {@linkcode Harvest}. */
 export interface HarvestOptions {
   readonly clock: Clock;
-  /** Called when there is news, again only after it was taken; default: nobody wants news. */
+  /** Called for a new reading, and again only after {@linkcode Harvest.takeNews}. Default: none. */
   readonly onNews?: (() => void) | undefined;
 }
 
@@ -56,7 +52,7 @@ const NO_HEADERS = new Headers();
 /** Creates an empty {@linkcode Harvest}. */
 export function createHarvest({ clock, onNews }: HarvestOptions): Harvest {
   const seenById = new Map<string, Seen>();
-  /** The ids of the connections that there is news of. */
+  /** The ids of the connections with a new reading. */
   const news = new Set<string>();
   let isAnnounced = false;
 
@@ -129,7 +125,7 @@ function headerQuotaOf({ quota }: Connection): HeaderQuota | undefined {
   return quota && readerOf(quota).headers;
 }
 
-/** After a reload the same connection is another object. */
+/** Returns true when both read the same quota. A reload creates other connection objects. */
 function isSameSource(seen: Seen, connection: Connection): boolean {
   if (seen.connection === connection) return true;
   if (sourceKey(seen.connection) !== sourceKey(connection)) return false;
@@ -139,8 +135,8 @@ function isSameSource(seen: Seen, connection: Connection): boolean {
 
 function asOf(one: QuotaWindow, seenAtMs: number, nowMs: number): QuotaWindow {
   const resetMs = Date.parse(one.resets_at ?? "");
-  const hasBegunAnew = resetMs > seenAtMs && resetMs <= nowMs;
-  if (!hasBegunAnew) return one;
+  const hasReset = resetMs > seenAtMs && resetMs <= nowMs;
+  if (!hasReset) return one;
   return {
     ...one,
     used: null,

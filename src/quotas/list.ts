@@ -2,12 +2,12 @@ import type { Connection } from "../config/config.ts";
 import { isGood, type Reading } from "./reading.ts";
 import type { QuotaWindow } from "./window.ts";
 
-/** What `GET /limits` answers (docs/quotas.md). */
+/** The response of `GET /limits` (docs/quotas.md). */
 export interface QuotaList {
   readonly object: "list";
-  /** The quota is the whole connection's, whoever uses it. */
+  /** The quota is shared by every user of the connection. */
   readonly scope: "provider";
-  /** Callers should not ask more often. */
+  /** The shortest time between two requests of a caller. */
   readonly refresh_after_seconds: number;
   readonly data: readonly ConnectionEntry[];
 }
@@ -19,13 +19,13 @@ export interface ConnectionEntry {
   readonly name: string;
   readonly service: string;
   readonly status: ConnectionStatus;
-  /** When the gateway learned it, ISO 8601 in UTC. */
+  /** The time of the reading, ISO 8601 in UTC. */
   readonly checked_at: string;
-  /** Whether it was known before this request. */
+  /** True when the reading is older than this request. */
   readonly cached: boolean;
   /** Empty unless the status is `ok`. */
   readonly limits: readonly QuotaWindow[];
-  /** Of `unavailable` only. */
+  /** Set only for `unavailable`. */
   readonly error?: { readonly type: string; readonly message: string };
 }
 
@@ -38,7 +38,7 @@ export type ConnectionStatus =
 
 const REFRESH_AFTER_SECONDS = 60;
 
-/** The list of these entries. */
+/** Returns the list with these entries. */
 export function quotaList(data: readonly ConnectionEntry[]): QuotaList {
   return {
     object: "list",
@@ -48,7 +48,7 @@ export function quotaList(data: readonly ConnectionEntry[]): QuotaList {
   };
 }
 
-/** The entry of a connection whose quota is not read at all. */
+/** Returns the entry of a connection whose quota is not read. */
 export function unreadEntry(
   connection: Connection,
   status: "disabled" | "unsupported",
@@ -62,7 +62,7 @@ export function unreadEntry(
   });
 }
 
-/** The entry of a connection whose quota was read, well or not. */
+/** Returns the entry of a connection whose quota was read, or could not be read. */
 export function readEntry(
   connection: Connection,
   reading: Reading,

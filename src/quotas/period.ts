@@ -1,22 +1,22 @@
-/** The length of a window, in words and in the codes of the wire. */
+/** The length of a window, in words and as codes of the API. */
 export interface Period {
   /**
-   * `minute`, `hourly`, `daily`, `weekly`, `monthly`, `yearly`; several of a unit are `five_hour` or
-   * `90_minute`. `total` never resets, `unknown` has a length that the provider does not tell.
+   * `minute`, `hourly`, `daily`, `weekly`, `monthly` or `yearly`. Several of a unit are `five_hour` or `90_minute`.
+   * `total` never resets. `unknown` has a length that the provider does not report.
    */
   readonly name: string;
-  /** A code of {@linkcode PERIOD_CODES}, or what the provider sent in its place. */
+  /** A code of {@linkcode PERIOD_CODES}, or the provider's own value. */
   readonly unit: number | null;
-  /** How many of the unit. */
+  /** The number of units. */
   readonly count: number | null;
 }
 
-/** A unit of time that windows are counted in. */
+/** A unit of time for the length of a window. */
 export type PeriodUnit = keyof typeof PERIOD_CODES;
 
 /**
- * `period_unit` on the wire. 3 to 6 are Z.ai's own codes (their order is Z.ai's), which callers read already;
- * 2 and 7 continue them for other services.
+ * The values of `period_unit`. 3 to 6 are Z.ai's codes in Z.ai's order, which callers already read. 2 and 7 extend them
+ * for other services.
  */
 const PERIOD_CODES = {
   minute: 2,
@@ -27,10 +27,10 @@ const PERIOD_CODES = {
   year: 7,
 } as const;
 
-/** Of a budget or a balance that never resets. */
+/** The period of a budget or a balance that never resets. */
 export const TOTAL: Period = { name: "total", unit: null, count: null };
 
-/** Of a window whose length the provider does not tell. */
+/** The period of a window whose length the provider does not report. */
 export const UNKNOWN_PERIOD: Period = {
   name: "unknown",
   unit: null,
@@ -51,7 +51,7 @@ const COUNT_WORDS =
     " ",
   );
 
-/** `count` times `unit`, such as five hours. */
+/** Returns the period of `count` units, such as five hours. */
 export function period(count: number, unit: PeriodUnit): Period {
   return {
     name: count === 1
@@ -62,7 +62,7 @@ export function period(count: number, unit: PeriodUnit): Period {
   };
 }
 
-/** Months for what the calendar makes long or short, milliseconds for the rest. */
+/** Months for units of varying length, milliseconds for the others. */
 export interface PeriodLength {
   readonly ms?: number;
   readonly months?: number;
@@ -78,9 +78,9 @@ const LENGTH_BY_UNIT: Readonly<Record<PeriodUnit, PeriodLength>> = {
 };
 
 /**
- * How long a period is, by its codes on the wire.
+ * Returns the length of a period from its codes.
  *
- * @returns `undefined` for codes that are not known, and for a count that is no positive whole number.
+ * @returns `undefined` for unknown codes, and for a count that is no positive whole number.
  */
 export function lengthOfPeriod(
   code: number | null,
@@ -95,7 +95,7 @@ export function lengthOfPeriod(
     : { ms: count * ms };
 }
 
-/** How long a window is, in minutes, a month being 30 days and a year 365; `undefined` where that is not known. */
+/** Returns the length of a window in minutes, or `undefined` when it is unknown. A month has 30 days, a year 365. */
 export function periodMinutes(
   { period_unit, period_count }: {
     readonly period_unit: number | null;
@@ -121,10 +121,10 @@ const PERIOD_UNITS = [
 const MINUTES_PER_DAY = 24 * 60;
 
 /**
- * The period of a declared length: 18,000 seconds are five hours, 604,800 a week, 28 to 31 days a month
- * (providers send 2,628,000 for it). Lengths are taken to the minute.
+ * Returns the period of a length: 18,000 seconds are five hours, 604,800 a week, 28 to 31 days a month (providers send
+ * 2,628,000 for it). The length is rounded to the minute.
  *
- * @returns {@linkcode UNKNOWN_PERIOD} for anything that is no positive number of minutes.
+ * @returns {@linkcode UNKNOWN_PERIOD} unless the length is a positive number of minutes.
  */
 export function periodOfSeconds(seconds: number | null | undefined): Period {
   const minutes = Math.round((seconds ?? 0) / 60);
@@ -147,7 +147,7 @@ const SECONDS_BY_LETTER: Readonly<Record<string, number>> = {
 };
 
 /**
- * The period of a short text: `5h`, `7d`, `30d`, `1w`, `1mo`, `1y`, `total`.
+ * Parses a period from a short text: `5h`, `7d`, `30d`, `1w`, `1mo`, `1y`, `total`.
  *
  * @returns {@linkcode UNKNOWN_PERIOD} for any other text, and for none.
  */
@@ -163,14 +163,14 @@ export function periodOfText(text: string | null | undefined): Period {
   return periodOfSeconds(count * (SECONDS_BY_LETTER[letter] ?? 0));
 }
 
-/** The first instant whose year has five digits, in milliseconds since 1970: no provider means it. */
+/** The first instant whose year has five digits, in milliseconds since 1970. No provider means a later one. */
 const YEAR_10000_MS = 253_402_300_800_000;
 
 /**
- * An instant of milliseconds since 1970 as ISO 8601 in UTC.
+ * Formats milliseconds since 1970 as ISO 8601 in UTC.
  *
- * @returns Null for what is no instant: providers send nothing, null, 0 or −1 for a window that has not
- * begun. An instant in the past stays: some providers refresh it late.
+ * @returns Null for an invalid instant: providers send nothing, null, 0 or −1 for a window that has not begun. A past
+ * instant is valid, because some providers update it late.
  */
 export function instantOfMs(ms: number | null | undefined): string | null {
   if (ms === null || ms === undefined) return null;
@@ -185,7 +185,7 @@ export function instantOfSeconds(
   return instantOfMs((seconds ?? 0) * 1000);
 }
 
-/** The instant `delayMs` after `fromMs`; null when the delay is unknown or negative. */
+/** Returns the instant `delayMs` after `fromMs`. Null when the delay is unknown or negative. */
 export function instantAfter(
   fromMs: number,
   delayMs: number | null | undefined,
@@ -198,8 +198,8 @@ const ISO_REGEXP =
   /^(\d{4}-\d{2}-\d{2})(?:[Tt ](\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?) ?([Zz]|[+-]\d{2}:?\d{2})?)?$/;
 
 /**
- * An instant written as ISO 8601 or RFC 3339, with any number of fraction digits. Without a zone it is
- * UTC, a date alone is its midnight in UTC.
+ * Parses an instant in ISO 8601 or RFC 3339, with any number of fraction digits. Without a zone it is UTC. A date alone
+ * is midnight in UTC.
  *
  * @returns Null for any other text, and for none.
  */
@@ -216,8 +216,7 @@ const DURATION_REGEXP =
 const DURATION_PARTS_MS = [86_400_000, 3_600_000, 60_000, 1000, 1];
 
 /**
- * The milliseconds of a duration text such as `6m0s`, `2m59.56s` or `12ms` (OpenAI's and Groq's reset
- * headers).
+ * Parses a duration such as `6m0s`, `2m59.56s` or `12ms` (the reset headers of OpenAI and Groq) into milliseconds.
  *
  * @returns Null for any other text.
  */

@@ -15,67 +15,66 @@ import {
 } from "./reading.ts";
 import { TtlCache } from "../core/collections.ts";
 
-/** Reads quota endpoints no more often than need be, for all callers together. */
+/** Reads quota endpoints for all callers together, and caches the results. */
 export interface Poller {
   /**
-   * What the endpoint of a connection tells: from the cache, from a read that is already running, or
-   * from a new one. Never rejects. A new read goes on when the asker stops waiting, and its result is
-   * there for the next.
+   * Returns the quota of a connection from the cache, from a running read, or from a new read. Never rejects. A read
+   * continues when its caller stops waiting, and the next caller gets its result.
    */
   read(endpoint: QuotaPoll, options: PollOptions): Promise<PolledReading>;
-  /** What a read of the connection left in the cache; no read is made. */
+  /** Returns the cached reading of the connection, without a new read. */
   known(connection: Connection): Reading | undefined;
-  /** Keeps what another gateway has read, unless something newer is known. */
+  /** Keeps a reading of another gateway, unless a newer one is known. */
   learn(connection: Connection, lasting: LastingReading): void;
-  /** Forgets what does not belong to `connections` as they are configured now. */
+  /** Removes every reading that does not belong to `connections` as they are configured now. */
   retain(connections: readonly Connection[]): void;
 }
 
-/** Whose quota is read, and under which limits. */
+/** The quota to read, and the limits of the read. */
 export interface PollOptions {
   readonly source: QuotaSource;
   readonly limits: Config["limits"];
 }
 
-/** A reading, and whether it came from the cache. */
+/** A reading, and its origin. */
 export interface PolledReading {
   readonly reading: Reading;
   readonly cached: boolean;
 }
 
-/** What a {@linkcode Poller} needs from outside. */
+/** The dependencies of a {@linkcode Poller}. */
 export interface PollerOptions {
   readonly fetch: QuotaFetch;
   readonly clock: Clock;
-  /** Told of every read that fails. */
+  /** Gets a line for every failed read. */
   readonly log: Log;
-  /** A signal that aborts after this many milliseconds; default `AbortSignal.timeout`. */
+  /** Returns a signal that aborts after this many milliseconds. Default: `AbortSignal.timeout`. */
   readonly deadline?: (ms: number) => AbortSignal;
-  /** Where one gateway reads for several; default: each reads for itself. */
+  /** Lets one gateway read for several. Default: each reads for itself. */
   readonly sharedReadings?: SharedReadings | undefined;
-  /** Told of what this gateway has read. */
+  /** Called with every reading of this gateway. */
   readonly onRead?: (connection: Connection, lasting: LastingReading) => void;
 }
 
-/** Results are kept for up to 60 seconds (docs/design.md#quotas). */
+/** The longest lifetime of a result: 60 seconds (docs/design.md#quotas). */
 const MAX_CACHE_MS = 60_000;
 
 const FAILURE_CACHE_MS = 10_000;
 
 const MIN_RETRY_MS = 1000;
 
-/** A read outlives the budget of GET /limits by a little, so that a budget's end never races it. */
+/** A read may exceed the budget of GET /limits by this much, so that their deadlines never race. */
 const GRACE_MS = 250;
 
-/** Creates a {@linkcode Poller} that has read nothing yet. */
+/** Creates a {@linkcode Poller} without readings. */
 export function createPoller(options: PollerOptions): Poller {
   const { fetch, clock, log, sharedReadings } = options;
   const deadline = options.deadline ?? ((ms) => AbortSignal.timeout(ms));
   const cache = new TtlCache<string, Reading>(clock);
   const flights = new SingleFlight<string, Reading>();
-  /** The keys of the current config: a read that outlives its config leaves nothing behind. */
+  /** The keys of the current config. A read that outlives its config stores nothing. */
   let current: ReadonlySet<string> = new Set();
-  /** Those that let their last read run into its deadline. */
+  /** The keys of the connections whose last read ran into its deadline. */
   const silent = new Set<string>();
 
   async function read(
@@ -85,17 +84,17 @@ export function createPoller(options: PollerOptions): Poller {
     const key = sourceKey(poll.source.connection);
     const known = cache.get(key);
     if (known !== undefined) return { reading: known, cached: true };
-    const reading = await flights.run(key, () => ask(endpoint, poll));
+    const reading = await flights.run(key, () => readSource(endpoint, poll));
     return { reading, cached: false };
   }
 
-  async function ask(
+  async function readSource(
     endpoint: QuotaPoll,
     { source, limits }: PollOptions,
   ): Promise<Reading> {
     const key = sourceKey(source.connection);
-    // Who was silent for a whole budget is given half of the next, so that the others are not hidden by
-    // it again and again.
+    // A provider that was silent for a whole budget gets half of the next one, so that it does not hide the others
+    // again.
     const signal = deadline(
       silent.has(key) ? limits.budgetMs / 2 : limits.budgetMs + GRACE_MS,
     );
@@ -149,9 +148,8 @@ export function createPoller(options: PollerOptions): Poller {
 }
 
 /**
- * How long a reading is kept, in milliseconds: as docs/design.md#quotas says, but no shorter than the
- * provider's pace. A reading says when it was made, and the last good one serves staff better than the
- * 429 that asking again would bring.
+ * Returns the lifetime of a reading in milliseconds: that of docs/design.md#quotas, but at least the provider's pace.
+ * An older good reading serves staff better than the 429 that another read would cause, and it shows its time.
  */
 function lifetime(
   reading: Reading,
@@ -161,7 +159,7 @@ function lifetime(
   const freshMs = Math.min(cacheMs, MAX_CACHE_MS);
   if (isGood(reading)) return paceMs ?? freshMs;
   const { reason, retryAfterMs } = reading.failure;
-  // A provider that answered counts the read, whatever it answered.
+  // A provider that responded counts the read, whatever its response.
   if (paceMs !== undefined && reason !== "unreachable") return paceMs;
   if (retryAfterMs === undefined) return Math.min(freshMs, FAILURE_CACHE_MS);
   return Math.min(Math.max(retryAfterMs, MIN_RETRY_MS), MAX_CACHE_MS);

@@ -10,10 +10,10 @@ import { QuotaFailure, type QuotaFailureReason, reasonOf } from "./failure.ts";
 import type { QuotaPoll, QuotaRequest, QuotaSource } from "./readers/reader.ts";
 import type { Reading } from "./reading.ts";
 
-/** What `fetch` is to a quota read. */
+/** The `fetch` of a quota read. */
 export type QuotaFetch = (url: string, init: RequestInit) => Promise<Response>;
 
-/** What a read needs from outside. */
+/** The dependencies of a read. */
 export interface ReadOptions {
   readonly fetch: QuotaFetch;
   readonly clock: Clock;
@@ -21,23 +21,23 @@ export interface ReadOptions {
   readonly signal: AbortSignal;
 }
 
-/** A quota answer is a few kilobytes; more is no quota. */
+/** A quota response has a few kilobytes. A longer one is no quota. */
 const MAX_BODY_BYTES = 256 * 1024;
 
 /**
- * So are its elements and members: some dozens, of a gateway some for each of its connections. To check one takes as
- * long as to parse hundreds.
+ * The most elements and members of a quota response. A provider sends some dozens, a gateway some for each of its
+ * connections. Checking one takes as long as parsing hundreds.
  */
 const MAX_VALUES = 8 * 1024;
 
-/** What a connection has at most; every request that is routed by quota looks at each. */
+/** The most windows of a connection. Each request with quota routing reads all of them. */
 const MAX_WINDOWS = 512;
 
 /**
- * Asks a provider for the quota of one connection. Goes to the configured address alone, follows no
- * redirect and carries no credential but the connection's.
+ * Reads the quota of one connection from the provider. Sends requests only to the configured address, follows no
+ * redirect and sends no credential but the connection's.
  *
- * @returns The windows, or why there are none; never rejects.
+ * @returns The windows, or the failure. Never rejects.
  */
 export async function readQuota(
   poll: QuotaPoll,
@@ -46,12 +46,12 @@ export async function readQuota(
 ): Promise<Reading> {
   const end = new AbortController();
   const signal = AbortSignal.any([options.signal, end.signal]);
-  const ask = (request: QuotaRequest) =>
+  const readOne = (request: QuotaRequest) =>
     exchange(request, { ...options, poll, source, signal });
   try {
-    const first = await Promise.all(poll.requests(source).map(ask));
+    const first = await Promise.all(poll.requests(source).map(readOne));
     const more = poll.followUps?.(first, source) ?? [];
-    const bodies = [...first, ...await Promise.all(more.map(ask))];
+    const bodies = [...first, ...await Promise.all(more.map(readOne))];
     const nowMs = options.clock.now();
     const windows = poll.parse(bodies, { source, nowMs });
     if (windows.length > MAX_WINDOWS) {
@@ -61,7 +61,7 @@ export async function readQuota(
   } catch (error) {
     return { checkedAtMs: options.clock.now(), failure: toFailure(error) };
   } finally {
-    // One failed call makes the others of this read pointless.
+    // One failed request makes the others of this read useless.
     end.abort();
   }
 }
@@ -71,7 +71,7 @@ interface ExchangeContext extends ReadOptions {
   readonly source: QuotaSource;
 }
 
-/** The JSON that answers `request`; undefined when it fails and is optional. */
+/** Returns the JSON response to `request`, or undefined when an optional request fails. */
 async function exchange(
   request: QuotaRequest,
   context: ExchangeContext,
@@ -93,7 +93,7 @@ async function send(
 ): Promise<Response> {
   try {
     return await fetch(request.url, {
-      // Decoding an answer that grows without end would happen before its bytes are counted.
+      // A compressed response would be decoded before its bytes are counted, and could grow without end.
       headers: {
         "accept-encoding": "identity",
         ...request.headers,
@@ -107,7 +107,7 @@ async function send(
   }
 }
 
-/** The connection's fixed headers belong to its own hosts, not to one that `quota.url` names. */
+/** Returns the connection's fixed headers for its own hosts, and none for a host that only `quota.url` names. */
 function fixedHeaders(
   url: string,
   { connection }: QuotaSource,
@@ -122,14 +122,18 @@ function unread(cause: unknown, signal: AbortSignal): QuotaFailure {
   return signal.aborted
     ? new QuotaFailure(
       "silent",
-      "The provider did not tell its quota in time",
+      "Cannot read the quota: the provider did not respond in time.",
       {
         cause,
       },
     )
-    : new QuotaFailure("unreachable", "The provider could not be reached", {
-      cause,
-    });
+    : new QuotaFailure(
+      "unreachable",
+      "Cannot read the quota: the provider could not be reached.",
+      {
+        cause,
+      },
+    );
 }
 
 async function readJson(
@@ -138,15 +142,18 @@ async function readJson(
 ): Promise<unknown> {
   const text = await readText(answer, signal);
   if (isHeavyJson(text, MAX_VALUES)) {
-    throw brokenQuota("holds more than 8,192 values: check the address");
+    throw brokenQuota("holds more than 8,192 values. Check the address");
   }
   const body = parseJson(text);
   if (body !== undefined) return body;
-  throw brokenQuota("is not JSON: check the address");
+  throw brokenQuota("is not JSON. Check the address");
 }
 
-function brokenQuota(how: string): QuotaFailure {
-  return new QuotaFailure("broken", `The provider's quota answer ${how}`);
+function brokenQuota(problem: string): QuotaFailure {
+  return new QuotaFailure(
+    "broken",
+    `Cannot read the quota: the provider's response ${problem}.`,
+  );
 }
 
 async function readText(
@@ -164,17 +171,17 @@ async function readText(
   throw brokenQuota("is longer than 256 KiB");
 }
 
-/** What a reader did not foresee is its fault, and hides no other connection. */
+/** Turns any error into a failure, so that an unforeseen error of one reader hides no other connection. */
 function toFailure(error: unknown): QuotaFailure {
   if (error instanceof QuotaFailure) return error;
   return new QuotaFailure(
     "server",
-    "The quota of this connection could not be read",
+    "Cannot read the quota: the gateway could not process the response.",
     { cause: error },
   );
 }
 
-/** What a status that is no success means for the quota of a connection. */
+/** Returns the failure for a status that is no success. */
 function statusFailure(
   answer: Response,
   { poll, clock }: { readonly poll: QuotaPoll; readonly clock: Clock },
@@ -182,7 +189,7 @@ function statusFailure(
   const kind = kindOf(answer, poll);
   const reason = reasonOf(kind);
   const message = MESSAGE_BY_REASON[reason] ??
-    `The provider answers the quota read with HTTP ${answer.status}`;
+    `Cannot read the quota: the provider responded with HTTP ${answer.status}.`;
   const mayWait = reason === "rate_limited" || reason === "unavailable";
   return new QuotaFailure(kind, message, {
     retryAfterMs: mayWait
@@ -193,12 +200,14 @@ function statusFailure(
 
 const MESSAGE_BY_REASON: Readonly<Partial<Record<QuotaFailureReason, string>>> =
   {
-    no_plan: "The connection's key has no active plan or no credit",
+    no_plan:
+      "Cannot read the quota: the connection's key has no active plan or no credit.",
     unauthorized:
-      "The provider refuses the connection's key: check it, its rights and its expiry",
-    rate_limited: "The provider asks for fewer quota reads",
+      "Cannot read the quota: the provider rejects the connection's key. Check the key, its rights and its expiry.",
+    rate_limited:
+      "Cannot read the quota: the provider wants fewer quota reads.",
     invalid_response:
-      "The provider redirects the quota read, which is not followed: check the address",
+      "Cannot read the quota: the provider redirects the request, which is not followed. Check the address.",
   };
 
 function kindOf(answer: Response, { noPlanStatus }: QuotaPoll): FailureKind {
@@ -208,7 +217,7 @@ function kindOf(answer: Response, { noPlanStatus }: QuotaPoll): FailureKind {
   return status === 403 && isHtml(answer) ? "server" : kindOfStatus(status);
 }
 
-/** A page instead of JSON is a gate in front of the provider, not the provider's word on the key. */
+/** Returns true for a page instead of JSON, which comes from a proxy and says nothing about the key. */
 function isHtml(answer: Response): boolean {
   return answer.headers.get("content-type")?.includes("text/html") ?? false;
 }

@@ -3,46 +3,46 @@ import type { FailureKind } from "../protocols/canonical/failure/failure.ts";
 import { QuotaFailure } from "./failure.ts";
 import type { QuotaWindow } from "./window.ts";
 
-/** What was learned of a connection's quota, and when. */
+/** The result of reading a connection's quota, with its time. */
 export type Reading = GoodReading | FailedReading;
 
-/** The windows that the provider told. */
+/** A reading with the provider's windows. */
 export interface GoodReading {
   /** Milliseconds since 1970. */
   readonly checkedAtMs: number;
   readonly windows: readonly QuotaWindow[];
 }
 
-/** Why there are none. */
+/** A reading that failed. */
 export interface FailedReading {
   /** Milliseconds since 1970. */
   readonly checkedAtMs: number;
   readonly failure: QuotaFailure;
 }
 
-/** Whether the provider told its windows. */
+/** Returns true when the reading has windows. */
 export function isGood(reading: Reading): reading is GoodReading {
   return "windows" in reading;
 }
 
-/** A {@linkcode Reading} as data alone, to be sent to another thread or written as JSON. */
+/** A {@linkcode Reading} as plain data, for another thread or for JSON. */
 export interface PlainReading {
   /** Milliseconds since 1970. */
   readonly checkedAtMs: number;
-  /** Absent where they could not be read. */
+  /** Absent when the quota could not be read. */
   readonly windows?: readonly QuotaWindow[] | undefined;
-  /** Why they could not. */
+  /** The failure in that case. */
   readonly failure?: PlainFailure | undefined;
 }
 
-/** A {@linkcode QuotaFailure} as data alone. */
+/** A {@linkcode QuotaFailure} as plain data. */
 interface PlainFailure {
   readonly kind: FailureKind;
   readonly message: string;
   readonly retryAfterMs?: number | undefined;
 }
 
-/** The data of a reading. */
+/** Returns the plain data of a reading. */
 export function toPlain(reading: Reading): PlainReading {
   const { checkedAtMs } = reading;
   if (isGood(reading)) return { checkedAtMs, windows: reading.windows };
@@ -50,7 +50,7 @@ export function toPlain(reading: Reading): PlainReading {
   return { checkedAtMs, failure: { kind, message, retryAfterMs } };
 }
 
-/** The reading that some data was made of. */
+/** Returns the reading of plain data. */
 export function fromPlain(
   { checkedAtMs, windows = [], failure }: PlainReading,
 ): Reading {
@@ -62,32 +62,32 @@ export function fromPlain(
   };
 }
 
-/** A reading, and how long it stands yet. */
+/** A reading and its remaining lifetime. */
 export interface LastingReading {
   readonly reading: Reading;
   /** In milliseconds. */
   readonly ttlMs: number;
 }
 
-/** Where replicas of the gateway agree on who reads a quota, and leave what was read for each other. */
+/** The exchange of readings between replicas. They agree on which of them reads a quota. */
 export interface SharedReadings {
   /**
-   * Asks before a quota is read. Never rejects.
+   * Finds the reading of another replica. Called before a read. Never rejects.
    *
-   * @param signal Ends the waiting for a replica that reads it already.
-   * @returns What another replica has read; `undefined` when this one is to read.
+   * @param signal Ends the wait for a replica that is reading already.
+   * @returns The reading of another replica, or `undefined` when this one must read.
    */
   find(
     connection: Connection,
     signal: AbortSignal,
   ): Promise<LastingReading | undefined>;
-  /** Leaves what was read for the others. */
+  /** Publishes a reading for the other replicas. */
   publish(connection: Connection, lasting: LastingReading): void;
 }
 
 /**
- * Tells whether what is known of a connection's quota still applies after a reload: equal for two
- * connections that read the same quota in the same way. It holds the credential: keep it in memory.
+ * Returns a key for the quota of a connection. It is equal for two connections that read the same quota in the same
+ * way, so that a reload keeps readings. It holds the credential: keep it in memory.
  */
 export function sourceKey(connection: Connection): string {
   const known = keys.get(connection);
@@ -98,5 +98,5 @@ export function sourceKey(connection: Connection): string {
   return key;
 }
 
-/** A connection never changes: a reload makes others. */
+/** The keys of connections. A connection never changes, because a reload creates others. */
 const keys = new WeakMap<Connection, string>();

@@ -21,15 +21,15 @@ import {
 } from "./reading.ts";
 import { isExhausted, type QuotaWindow, windowKey } from "./window.ts";
 
-/** Tells callers what is left of the quotas they share. */
+/** Reports the quotas of connections to callers. */
 export interface QuotaService {
   /**
-   * The quotas of the caller's connections, in the order of the config; one that cannot be read says so
-   * in its entry and hides no other.
+   * Returns the quotas of the caller's connections, in the order of the config. A quota that cannot be read has its
+   * error in its own entry and hides no other.
    *
-   * @param signal Aborted when the caller leaves; it ends the waiting and no read.
-   * @throws GatewayError `provider_limits_timeout` (504) when the answers take longer than the budget;
-   * those that came are there for the next call.
+   * @param signal Aborts when the caller disconnects. Ends the wait, but no read.
+   * @throws GatewayError `provider_limits_timeout` (504) when the reads take longer than the budget. Finished ones are
+   * kept for the next call.
    * @throws The signal's reason when it aborts.
    */
   read(
@@ -38,24 +38,24 @@ export interface QuotaService {
     signal?: AbortSignal,
   ): Promise<QuotaList>;
   /**
-   * The windows of a connection's quota as far as they are known now; asks no provider. One that is exhausted
-   * stays known until it resets.
+   * Returns the known windows of a connection's quota without a new read. An exhausted window stays known until it
+   * resets.
    */
   known(connection: Connection): readonly QuotaWindow[];
 }
 
-/** What a {@linkcode QuotaService} needs from outside. */
+/** The dependencies of a {@linkcode QuotaService}. */
 export interface QuotaServiceOptions {
   readonly clock: Clock;
-  /** Reads what endpoints tell. */
+  /** Reads quota endpoints. */
   readonly poller: Poller;
-  /** What the relay learns from response headers. */
+  /** Keeps the quotas in response headers. */
   readonly harvest: Harvest;
-  /** A signal that aborts after this many milliseconds; default `AbortSignal.timeout`. */
+  /** Returns a signal that aborts after this many milliseconds. Default: `AbortSignal.timeout`. */
   readonly deadline?: (ms: number) => AbortSignal;
 }
 
-/** Creates a {@linkcode QuotaService} that knows nothing yet. */
+/** Creates a {@linkcode QuotaService} without readings. */
 export function createQuotaService(
   options: QuotaServiceOptions,
 ): QuotaService {
@@ -83,10 +83,10 @@ export function createQuotaService(
     }
   }
 
-  /** Forgets what a new config no longer has, and what answers of an old one reported since. */
+  /** Adopts a new config: removes what belongs to no connection of it, including late responses of an old config. */
   function adopt(config: Config): void {
-    const hasStrangers = harvest.size > config.connections.length;
-    if (config === latest && !hasStrangers) return;
+    const hasOthers = harvest.size > config.connections.length;
+    if (config === latest && !hasOthers) return;
     latest = config;
     poller.retain(config.connections);
     harvest.retain(config.connections);
@@ -106,21 +106,21 @@ export function createQuotaService(
     const polled = poll && (poll.appliesTo?.(source) ?? true)
       ? await poller.read(poll, { source, limits: config.limits })
       : undefined;
-    return learntEntry(connection, polled);
+    return entryWithQuota(connection, polled);
   }
 
-  function learntEntry(
+  function entryWithQuota(
     connection: Connection,
     polled: PolledReading | undefined,
   ): ConnectionEntry {
-    const learnt = freshest(polled?.reading, harvest.reading(connection));
-    if (learnt === undefined) {
+    const reading = freshest(polled?.reading, harvest.reading(connection));
+    if (reading === undefined) {
       const nothing = { checkedAtMs: clock.now(), failure: nothingRelayed() };
       return readEntry(connection, nothing, { cached: false });
     }
-    if (isGood(learnt)) exhausted.learn(connection, learnt.windows);
-    const isPolled = polled !== undefined && learnt === polled.reading;
-    return readEntry(connection, learnt, {
+    if (isGood(reading)) exhausted.learn(connection, reading.windows);
+    const isPolled = polled !== undefined && reading === polled.reading;
+    return readEntry(connection, reading, {
       cached: isPolled ? polled.cached : true,
     });
   }
@@ -129,9 +129,9 @@ export function createQuotaService(
     const { enabled, quota } = connection;
     if (!enabled || quota === undefined) return [];
     const seen = harvest.reading(connection);
-    const learnt = freshest(poller.known(connection), seen);
-    const reported = learnt !== undefined && isGood(learnt)
-      ? learnt.windows
+    const reading = freshest(poller.known(connection), seen);
+    const reported = reading !== undefined && isGood(reading)
+      ? reading.windows
       : [];
     exhausted.learn(connection, reported);
     return withExhausted(reported, exhausted.of(connection));
@@ -140,7 +140,7 @@ export function createQuotaService(
   return { read, known };
 }
 
-/** What was reported, and what is still exhausted though it was not reported again. */
+/** Returns the reported windows, and the exhausted ones that were not reported again. */
 function withExhausted(
   reported: readonly QuotaWindow[],
   exhausted: readonly QuotaWindow[],
@@ -156,7 +156,7 @@ function withExhausted(
 function budgetOver(): GatewayError {
   return new GatewayError(
     "timeout",
-    "Reading the provider limits took longer than its time budget: ask again, what has been read by then is kept",
+    "Cannot read all quotas: the reads took longer than their time budget. Try again: finished reads are kept.",
     { type: "provider_limits_timeout", code: "provider_limits_timeout" },
   );
 }
@@ -164,20 +164,20 @@ function budgetOver(): GatewayError {
 function nothingRelayed(): QuotaFailure {
   return new QuotaFailure(
     "server",
-    "This service tells its quota with its answers, and none has been relayed yet",
+    "Cannot read the quota: this service reports it with its responses, and none has been relayed yet.",
     { reason: "not_told_yet" },
   );
 }
 
 /**
- * Of what the quota endpoint told and what the last relayed answer told, the freshest for each window.
+ * Returns the freshest data for each window, from the quota endpoint and the last relayed response.
  *
- * Headers also stand in for an endpoint that fails, as long as they tell of a window that still runs: a
- * token that may call models need not be allowed to read its usage.
+ * Headers also replace a failed read while one of their windows still runs: a token for models may lack the right to
+ * read its usage.
  *
- * @param polled What the endpoint told; undefined where there is none.
- * @param seen What the headers told; undefined where nothing was relayed yet.
- * @returns Undefined when neither told anything. `checkedAtMs` is that of its oldest window.
+ * @param polled The reading of the endpoint. Undefined when there is none.
+ * @param seen The reading of the headers. Undefined when no response was relayed yet.
+ * @returns Undefined when both are missing. `checkedAtMs` is that of the oldest window.
  */
 function freshest(
   polled: Reading | undefined,
@@ -193,7 +193,9 @@ function isRunning(one: QuotaWindow): boolean {
   return one.used !== null;
 }
 
-/** The endpoint tells of windows that the headers leave out; those keep its numbers and its age. */
+/**
+ * Merges both readings. A window that the headers leave out keeps the numbers and the age of the endpoint's reading.
+ */
 function update(polled: GoodReading, seen: GoodReading): GoodReading {
   const newer = new Map(seen.windows.map((one) => [windowKey(one), one]));
   const polledKeys = new Set(polled.windows.map(windowKey));
@@ -207,24 +209,24 @@ function update(polled: GoodReading, seen: GoodReading): GoodReading {
   };
 }
 
-/** Remembers which windows are exhausted until they reset, longer than any cache keeps the rest. */
+/** Keeps exhausted windows until they reset, longer than any cache keeps the others. */
 interface ExhaustedWindows {
-  /** Learns from what was reported last; of a window that this leaves out, the last word stands. */
+  /** Updates the exhausted windows from a report. A window that the report leaves out stays. */
   learn(connection: Connection, reported: readonly QuotaWindow[]): void;
-  /** The windows that are still exhausted. */
+  /** Returns the windows that are still exhausted. */
   of(connection: Connection): readonly QuotaWindow[];
-  /** Forgets what does not belong to `connections` as they are configured now. */
+  /** Removes every window that does not belong to `connections` as they are configured now. */
   retain(connections: readonly Connection[]): void;
 }
 
-/** What connections of old configurations have left goes first. */
+/** The most connections to keep. Beyond it, the oldest is removed, usually one of an old configuration. */
 const MAX_CONNECTIONS = 1000;
 
-/** Nothing is known yet. */
+/** Creates an empty {@linkcode ExhaustedWindows}. */
 function createExhaustedWindows(
   { clock }: { readonly clock: Clock },
 ): ExhaustedWindows {
-  /** By connection as it is configured, and there by window. */
+  /** By the key of the connection's quota, then by window. */
   const known = new Map<string, Map<string, QuotaWindow>>();
 
   return {

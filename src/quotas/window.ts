@@ -3,17 +3,15 @@ import type { Amounts } from "./amounts.ts";
 import { lengthOfPeriod, type Period } from "./period.ts";
 
 /**
- * One quota window as callers see it (docs/quotas.md#fields-of-a-window), the same for every service:
+ * A quota window as callers see it (docs/quotas.md#fields-of-a-window), with the same fields for every service:
  *
- * - `type`: what is limited, one of {@linkcode QUOTA_TYPES}, and behind a colon what part of it, in the
- *   provider's own word: `USAGE_LIMIT:opus`, `TOKENS_LIMIT:input`. A type that the provider names itself
- *   stays as it is.
+ * - `type`: the kind of limit, one of {@linkcode QUOTA_TYPES}. After a colon, the part that it limits, in the
+ *   provider's word: `USAGE_LIMIT:opus`, `TOKENS_LIMIT:input`. A type that the provider names itself is unchanged.
  * - `window`: the length in words, see `period.ts`.
- * - `unit`: `credits`, `tokens`, `requests`, `percent`, `fraction`, an ISO 4217 code such as `USD`,
- *   `currency` (money whose currency the provider does not say), `quota` (a gateway's own unit) or
- *   `unknown`.
+ * - `unit`: `credits`, `tokens`, `requests`, `percent`, `fraction`, an ISO 4217 code such as `USD`, `currency` (money
+ *   in an unreported currency), `quota` (a gateway's own unit) or `unknown`.
  *
- * What the provider does not tell and arithmetic does not give is null.
+ * A value that the provider does not report, and that cannot be computed, is null.
  */
 export interface QuotaWindow {
   readonly type: string;
@@ -21,7 +19,7 @@ export interface QuotaWindow {
   readonly unit: string;
   readonly period_unit: number | null;
   readonly period_count: number | null;
-  /** Size in `unit`; in `percent` 100 and in `fraction` 1, by definition. */
+  /** The size in `unit`. It is 100 in `percent` and 1 in `fraction`. */
   readonly limit: number | null;
   readonly used: number | null;
   readonly remaining: number | null;
@@ -31,28 +29,28 @@ export interface QuotaWindow {
   readonly resets_at: string | null;
 }
 
-/** The kinds of quota this gateway names, beside those that a provider names itself. */
+/** The types that this gateway names. Providers name others. */
 export const QUOTA_TYPES = {
-  /** Model usage of a plan, told as a share of the whole. */
+  /** Model usage of a plan, reported as a share of the whole. */
   usage: "USAGE_LIMIT",
   credits: "CREDIT_LIMIT",
   tokens: "TOKENS_LIMIT",
   requests: "REQUESTS_LIMIT",
   /** A budget of money. */
   spend: "SPEND_LIMIT",
-  /** Money or credits in stock: there is no size, only what is left. */
+  /** Money or credits that are bought in advance: there is no size, only a remainder. */
   balance: "BALANCE",
-  /** Calls of a plan's tools, no use of a model; the word is Z.ai's, which callers know. */
+  /** Calls of a plan's tools, which use no model. The word is Z.ai's, which callers know. */
   toolCalls: "TIME_LIMIT",
 } as const;
 
 const MAX_SCOPE_LENGTH = 64;
 
 /**
- * A `type` for one part of a limit, such as `USAGE_LIMIT:opus`.
+ * Returns the `type` for one part of a limit, such as `USAGE_LIMIT:opus`.
  *
- * @param scope The provider's word for the part; it is brought to lower-case letters, digits, dots,
- * hyphens and underscores. The limit covers everything when nothing of it is left.
+ * @param scope The provider's word for the part. It is reduced to lower-case letters, digits, dots, hyphens and
+ * underscores. When nothing remains, the limit covers everything.
  */
 export function scopedType(type: string, scope: string): string {
   const slug = scope.slice(0, MAX_SCOPE_LENGTH).toLowerCase()
@@ -60,7 +58,7 @@ export function scopedType(type: string, scope: string): string {
   return slug === "" ? type : `${type}:${slug}`;
 }
 
-/** What a window is made of. */
+/** The parts of a window. */
 export interface WindowParts {
   readonly type: string;
   readonly unit: string;
@@ -70,7 +68,7 @@ export interface WindowParts {
   readonly resetsAt: string | null;
 }
 
-/** Writes a window with its fields in the order that docs/quotas.md shows. */
+/** Returns a window with its fields in the order of docs/quotas.md. */
 export function quotaWindow(parts: WindowParts): QuotaWindow {
   return {
     type: parts.type,
@@ -86,25 +84,25 @@ export function quotaWindow(parts: WindowParts): QuotaWindow {
   };
 }
 
-/** Whether a window limits the use of models, and not only that of a plan's tools. */
+/** Returns true when a window limits the use of models, not only that of a plan's tools. */
 export function limitsModels({ type }: Pick<QuotaWindow, "type">): boolean {
   return type !== QUOTA_TYPES.toolCalls;
 }
 
-/** Tells the windows of one connection apart. */
+/** Returns a key that is unique among the windows of one connection. */
 export function windowKey({ type, window }: QuotaWindow): string {
   return `${type} ${window}`;
 }
 
-/** Whether nothing of a window is left, as far as the provider tells. */
+/** Returns true when the provider reports that nothing of a window is left. */
 export function isExhausted({ used_percent, remaining }: QuotaWindow): boolean {
   return used_percent === null ? remaining === 0 : used_percent >= 100;
 }
 
 /**
- * When a quota window began and when it resets: its reset less its length.
+ * Returns the start and the reset of a window. The start is the reset less the length.
  *
- * @returns `undefined` where the provider does not tell one of the two.
+ * @returns `undefined` when the provider does not report both.
  */
 export function windowSpan(
   { resets_at, period_unit, period_count }: QuotaWindow,
@@ -118,7 +116,7 @@ export function windowSpan(
   };
 }
 
-/** The same day so many months before; the last day of a month that has no such day. */
+/** Returns the same day a number of months earlier, or the last day of a shorter month. */
 function monthsBefore(atMs: number, months: number): number {
   if (months === 0) return atMs;
   const date = new Date(atMs);

@@ -15,32 +15,35 @@ import { reasonOf, silentUpstream } from "../upstream/failure.ts";
 import { secretsOf } from "../upstream/secrets.ts";
 import type { Attempt } from "./attempt.ts";
 
-/** So much of an answer is read at once, in bytes, until it shows in what pieces it comes. */
+/** The size of the first reads of a body, in bytes, until the size of its chunks is known. */
 const FIRST_BYTES = 16 * 1024;
 
-/** How an answer's body is read. */
 interface OpenBodyOptions {
   readonly deadlines: Deadlines;
-  /** Most bytes of a chunk; default: as many as come. */
-  readonly mostBytes?: number | undefined;
+  /** The maximum size of a chunk; default: no maximum. */
+  readonly maxChunkBytes?: number | undefined;
 }
 
 /**
- * Most bytes of a chunk that is to be translated: what somebody wrote to hold the event loop takes a microsecond a byte.
+ * The maximum size of a chunk to translate. A hostile body may take a microsecond per byte, which blocks the event
+ * loop.
  */
 export const TRANSLATED_BYTES: number = 16 * 1024;
 
 /**
- * Reads the body of an answer as it comes from the upstream, whose silence is counted here and nowhere else, with
- * what must not be seen in it covered. Throws `IdleError` when the upstream is silent for too long, and the reason
- * of the attempt's signal when that aborts.
+ * Opens a reader of an upstream's body, which masks the gateway's secrets. Only this reader applies the idle timeout.
+ *
+ * It throws `IdleError` after that timeout, and the reason of the attempt's signal when that aborts.
  */
 export function openBody(
   body: ByteSource,
   { deployment: { connection }, controller: { signal } }: Attempt,
-  { deadlines, mostBytes }: OpenBodyOptions,
+  { deadlines, maxChunkBytes }: OpenBodyOptions,
 ): ByteReader {
-  const chunks = createByteReader(body, { firstBytes: FIRST_BYTES, mostBytes });
+  const chunks = createByteReader(body, {
+    firstBytes: FIRST_BYTES,
+    maxChunkBytes,
+  });
   const reader = createWatchedReader(chunks, {
     deadlines,
     idleMs: connection.timeouts.idleMs,
@@ -49,38 +52,40 @@ export function openBody(
   return secretsOf(connection).cover(reader);
 }
 
-/** Finds out what the chunks at the beginning of an answer mean. */
+/** Classifies the beginning of an answer. */
 export interface BeginningJudge<Verdict extends object> {
-  /** Takes the next chunk; `undefined` while it is not clear. */
+  /** Takes the next chunk. Returns `undefined` until the beginning can be classified. */
   push(chunk: Uint8Array): Verdict | undefined;
-  /** Told that the answer has ended. */
+  /** Classifies an answer that has ended. */
   end(): Verdict;
 }
 
-/** How the beginning of an answer is held back. */
 interface HoldBackOptions<Verdict extends object> {
   readonly judge: BeginningJudge<Verdict>;
   readonly deadlines: Deadlines;
-  /** Until when it must be clear, in milliseconds from now; `undefined` when it may take its time. */
+  /** The time until the beginning must be classified, in milliseconds; `undefined` for no deadline. */
   readonly outputMs: number | undefined;
-  /** Whether the caller waits as long as the answer takes; default false. */
-  readonly isPatient?: boolean;
+  /** True to wait without a time limit; default `false`. */
+  readonly waitsWithoutLimit?: boolean;
 }
 
-/** A caller waits no longer than this for what is there, in milliseconds. */
+/** The longest hold without a deadline, in milliseconds. */
 const MAX_HOLD_MS = 15_000;
 
 /**
- * Sees an answer's beginning before it is given away: up to the first output, for nothing may be sent again
- * after that. What was seen is still to be read, byte for byte.
+ * Holds an answer back until its first output, because no attempt may follow once bytes are sent. The source keeps the
+ * bytes for its reader.
  *
- * @returns What the judge found; `undefined` when the caller has waited long enough, and is to have what is there.
- * @throws {GatewayError} `timeout` when it is not clear in time.
- * @throws Whatever the source and the judge throw.
+ * @returns The verdict of the judge; `undefined` after `MAX_HOLD_MS` without a deadline. The caller then gets the bytes
+ * so far.
+ * @throws {GatewayError} `timeout` after the deadline.
+ * @throws The errors of the source and of the judge.
  */
 export async function holdBack<Verdict extends object>(
   source: LookAhead,
-  { judge, deadlines, outputMs, isPatient = false }: HoldBackOptions<Verdict>,
+  { judge, deadlines, outputMs, waitsWithoutLimit = false }: HoldBackOptions<
+    Verdict
+  >,
 ): Promise<Verdict | undefined> {
   let isLate = false;
 
@@ -94,7 +99,7 @@ export async function holdBack<Verdict extends object>(
     return found;
   }
 
-  if (isPatient) return await look();
+  if (waitsWithoutLimit) return await look();
   return await within(look(), {
     ms: outputMs ?? MAX_HOLD_MS,
     start: deadlines.start,
@@ -107,24 +112,24 @@ export async function holdBack<Verdict extends object>(
 }
 
 /**
- * How an answer ended by its own words: with its protocol's own end, with an error in place of that, or before it was
- * over.
+ * The end of an answer in its protocol: `whole` with the protocol's own end, `failed` with an error, `cut` with
+ * neither.
  */
 export type AnswerEnd = "whole" | "failed" | "cut";
 
-/** What is known of an answer when it has ended. */
+/** The facts about an answer that has ended. */
 interface AnswerEnding {
   readonly answerEnd: AnswerEnd;
   readonly record: RequestRecord;
-  /** What failed it, as far as it says. */
+  /** The failure that ended it, if it names one. */
   readonly failure?: Failure | undefined;
-  /** Of the attempt. */
+  /** The signal of the attempt. */
   readonly signal: AbortSignal;
 }
 
 /**
- * How a request ended whose answer went out as it came; notes why. Who has the whole answer has it, however the
- * connections end afterwards: Codex leaves as soon as it has read the last event.
+ * Returns the ending of a request whose answer was streamed, and records the reason. A caller that has the whole answer
+ * was served, even if it then disconnects: Codex does so after the last event.
  */
 export function endingOf(
   end: PassThroughEnd,
@@ -140,7 +145,7 @@ export function endingOf(
     if (failure !== undefined) {
       facts.failure = FAILURE_WORD_BY_KIND[failure.kind];
     }
-    // What is too long did not break off: the gateway gave it up.
+    // The upstream is not broken: the gateway ends an answer that is too long.
     return failure?.kind === "oversized" ? "error" : "upstream_broken";
   }
   switch (end.kind) {

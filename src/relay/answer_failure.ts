@@ -12,20 +12,20 @@ import { CODECS } from "../protocols/mod.ts";
 import type { UpstreamAnswer } from "../upstream/call.ts";
 import type { Secrets } from "../upstream/secrets.ts";
 
-/** How an answer that is an error is read. */
+/** The options of {@linkcode answerFailure}. */
 export interface AnswerFailureOptions {
-  /** The upstream's. */
+  /** The upstream's protocol. */
   readonly protocol: Protocol;
-  /** What its words must not hold. */
+  /** The secrets to remove from the error's text. */
   readonly secrets: Secrets;
   readonly clock: Clock;
 }
 
 /**
- * What an answer that is an error means. How long to wait is what its headers say (RFC 9110, section 10.2.3), and what
- * its body says only where they say nothing.
+ * Decodes an error response. Its headers name the retry time (RFC 9110, section 10.2.3); its body counts only if they
+ * do not.
  *
- * @param body `undefined` where nothing of it can be read.
+ * @param body `undefined` when the body cannot be read.
  */
 export function answerFailure(
   { status, headers }: Pick<UpstreamAnswer, "status" | "headers">,
@@ -39,7 +39,7 @@ export function answerFailure(
   return { ...failure, retryAfterMs: waitMs };
 }
 
-/** Notes in the record that an upstream's response headers have come. */
+/** Records the arrival of an upstream's response headers. */
 export function noteAnswer(
   { headers, status }: UpstreamAnswer,
   record: RequestRecord,
@@ -54,7 +54,7 @@ export function noteAnswer(
   facts.answer.upstreamRequestId = id;
 }
 
-/** Notes the failure of an upstream that is all that the caller gets. */
+/** Records an upstream's failure that the caller receives as the response. */
 export function noteFailure(failure: Failure, facts: RequestFacts): void {
   const { code, kind } = shownFailure(failure);
   facts.error = code ?? kind;

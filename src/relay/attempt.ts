@@ -2,39 +2,39 @@ import type { Deployment } from "../config/config.ts";
 import type { Deadlines } from "../core/time/deadlines.ts";
 import type { HeaderFields } from "../core/header_fields.ts";
 import type { Operation, Protocol } from "../core/protocol.ts";
-import { type CodexQuota, tellsCodexQuota } from "../quotas/codex_quota.ts";
+import { type CodexQuota, hasCodexQuota } from "../quotas/codex_quota.ts";
 import type { Failure } from "../protocols/canonical/failure/failure.ts";
 import type { Exchange } from "./exchange.ts";
 import type { MemoryShare } from "./request/body_memory.ts";
 import type { KeptBody } from "./request/held_body.ts";
 import type { RequestHead } from "./request/request_head.ts";
 
-/** One call of one connection for a request, whatever came of the ones before. */
+/** One request to one connection, the first or after others that failed. */
 export interface Attempt {
   readonly exchange: Exchange;
   readonly operation: Operation;
-  /** The protocol of the body, where that is not the operation's. */
+  /** The protocol of the body, if the operation does not define it. */
   readonly bodyProtocol?: Protocol | undefined;
   readonly deployment: Deployment;
-  /** There until the attempt that is the last has it, or an answer goes to the caller. */
+  /** The request's body, kept until the last attempt has sent it or a response has begun. */
   readonly body: KeptBody;
-  /** For what the attempt makes of the body. */
+  /** The memory budget for the bytes that the attempt creates from the body. */
   readonly memory: MemoryShare;
   readonly head: RequestHead;
-  /** When it began, on the clock of the deadlines. */
+  /** The start of the attempt, on the clock of the deadlines. */
   readonly startedMs: number;
-  /** Ends this attempt alone. */
+  /** Aborts this attempt alone. */
   readonly controller: AbortController;
-  /** Whether another attempt may follow this one. */
+  /** True when another attempt may follow this one. */
   readonly mayRepeat: boolean;
-  /** Whether it may go elsewhere; only then is the beginning of a stream held back. */
-  readonly mayMoveOn: boolean;
-  /** Told what an answer said of a failure when some of it had gone out: that, and no break, is its evidence. */
+  /** True when another deployment is left for the next attempt. Only then is the beginning of a stream held back. */
+  readonly mayFailOver: boolean;
+  /** Records the failure that an answer reports after some of it was sent. It is better evidence than the break. */
   noteFailure(failure: Failure): void;
 }
 
-/** Names the model that served where it is not the one that was asked for. */
-export function standInHeader(
+/** Returns the header that names the fallback, if a fallback served. */
+export function fallbackHeader(
   { deployment: { model }, head }: Attempt,
 ): [string, string][] {
   return model.id === head.model
@@ -43,10 +43,10 @@ export function standInHeader(
 }
 
 /**
- * What is known of the connection's quota, for callers of Responses, of whom Codex shows it; nothing where the provider
- * has said so itself.
+ * Returns the connection's quota as headers for callers of Responses, because Codex shows them. Returns none if the
+ * provider sent its own.
  *
- * @param answer The provider's headers, as far as the caller gets them.
+ * @param answer The provider's headers that the caller receives.
  */
 export function quotaHeaders(
   { operation, deployment: { connection } }: Attempt,
@@ -54,14 +54,14 @@ export function quotaHeaders(
   answer?: HeaderFields | undefined,
 ): readonly [string, string][] {
   if (operation !== "responses") return [];
-  return answer !== undefined && tellsCodexQuota(answer)
+  return answer !== undefined && hasCodexQuota(answer)
     ? []
     : codexQuota.headersOf(connection);
 }
 
 /**
- * How long the upstream may take to its response headers, in milliseconds; 0 means forever. What has no
- * headers in time has no output in time either.
+ * Returns the timeout for the upstream's response headers, in milliseconds; 0 means none. The timeout for the first
+ * output includes them.
  */
 export function firstAnswerMs({ deployment, head }: Attempt): number {
   const { firstByteMs, firstOutputMs } = deployment.connection.timeouts;
@@ -71,7 +71,7 @@ export function firstAnswerMs({ deployment, head }: Attempt): number {
     : Math.min(firstByteMs, firstOutputMs);
 }
 
-/** How long a stream's first output may take yet, in milliseconds; `undefined` when there is no such deadline. */
+/** Returns the time left for the first output of a stream, in milliseconds; `undefined` without such a timeout. */
 export function firstOutputRestMs(
   { deployment, startedMs }: Attempt,
   deadlines: Deadlines,

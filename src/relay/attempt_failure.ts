@@ -8,36 +8,38 @@ import {
 import { hadConnection, UpstreamCallError } from "../upstream/failure.ts";
 import type { LastingCause } from "./routing/cool_down.ts";
 
-/** What was wrong with one attempt; `untranslatable`: the gateway finds the request at fault before it asks anybody. */
+/**
+ * The kind of a failed attempt. `untranslatable` means that the gateway rejected the request before it sent anything.
+ */
 export type AttemptFailureKind = FailureKind | "untranslatable";
 
-/** A failed attempt's evidence. */
+/** The evidence of a failed attempt. */
 export interface AttemptFailure {
   readonly kind: AttemptFailureKind;
-  /** The HTTP status, where the upstream named one. */
+  /** The HTTP status of the response, if there was one. */
   readonly status: number | undefined;
-  /** How long the upstream says to wait, in milliseconds. */
+  /** The wait that the upstream asks for, in milliseconds. */
   readonly retryAfterMs: number | undefined;
-  /** Whether there had been a connection, where it is `unreachable`: then what was asked may have ended it. */
+  /** True when an `unreachable` upstream had accepted a connection. The request itself may then have ended it. */
   readonly wasConnected?: boolean | undefined;
 }
 
-/** Whether a limit of the upstream was reached: of requests in a time, or of a quota. */
+/** Returns true when the attempt hit a rate limit or a quota of the upstream. */
 export function isLimit({ kind }: AttemptFailure): boolean {
   return kind === "rate_limited" || kind === "quota";
 }
 
-/** Returns why a failure lasts until an administrator mends it; `undefined` where it may pass by itself. */
+/** Returns the cause of a failure that lasts until an administrator fixes it; `undefined` for any other. */
 export function lastingCause(
   { kind, status, retryAfterMs }: AttemptFailure,
 ): LastingCause | undefined {
-  // A provider that says how long to wait has something left then.
+  // A provider that sends a retry time will serve again after it.
   return isLastingKind(kind) && retryAfterMs === undefined
     ? { kind, status }
     : undefined;
 }
 
-/** What was wrong with an attempt that threw; `undefined` when the upstream had no part in it. */
+/** Returns the failure of an attempt that threw; `undefined` when the upstream did not cause the error. */
 export function attemptFailureOf(thrown: unknown): AttemptFailure | undefined {
   if (thrown instanceof UpstreamFailure) return evidenceOf(thrown.failure);
   const kind = kindOfError(thrown);
@@ -57,14 +59,14 @@ function kindOfError(thrown: unknown): AttemptFailureKind | undefined {
     : undefined;
 }
 
-/** What was wrong where the upstream said so. */
+/** Converts an upstream's failure to the evidence of an attempt. */
 export function evidenceOf(
   { kind, status, retryAfterMs }: Failure,
 ): AttemptFailure {
   return { kind: withStatus(kind, status), status, retryAfterMs };
 }
 
-/** The upstream's own trouble, which may be over at the next attempt. */
+/** The failures of the upstream itself that may be over at the next attempt. */
 const PASSING: ReadonlySet<FailureKind> = new Set([
   "overloaded",
   "timeout",
@@ -73,15 +75,15 @@ const PASSING: ReadonlySet<FailureKind> = new Set([
 ]);
 
 /**
- * Statuses of 500 and above that are worth another attempt: those of docs/failover.md, and Cloudflare's
- * own for an origin in trouble. 501 or 505 would be answered the same again.
+ * The statuses from 500 that are worth another attempt: those of docs/failover.md, and Cloudflare's for an origin in
+ * trouble. A 501 or 505 would only repeat.
  */
 const PASSING_STATUSES: ReadonlySet<number> = new Set([
   ...[500, 502, 503, 504, 529],
   ...[520, 521, 522, 523, 524],
 ]);
 
-/** What an error says of itself counts, as far as its HTTP status lets it. */
+/** Returns the kind that an error names, unless its HTTP status contradicts it. */
 function withStatus(
   kind: FailureKind,
   status: number | undefined,

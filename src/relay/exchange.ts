@@ -4,30 +4,31 @@ import type { Deadlines } from "../core/time/deadlines.ts";
 import type { RequestRecord } from "../observe/record.ts";
 import { CallerLeft } from "../upstream/call.ts";
 
-/** One request of a known caller on its way through the gateway. */
+/** A request of an authenticated caller, on its way through the gateway. */
 export interface Exchange {
   readonly request: Request;
-  /** The request's. */
   readonly headers: HeaderFields;
   readonly record: RequestRecord;
   readonly caller: Caller;
-  /** The same for the whole request, whatever is reloaded meanwhile. */
+  /** The configuration when the request arrived. A reload does not change it. */
   readonly config: Config;
-  /** To the upstreams; cut when the caller leaves, or when the gateway must stop. */
+  /** Aborts the attempts when the caller disconnects or the gateway stops. */
   readonly control: AttemptControl;
 }
 
-/** How a caller is followed. */
+/** The options of {@linkcode followCaller}. */
 interface FollowOptions {
   readonly deadlines: Deadlines;
-  /** How long a request runs before its caller is followed, in milliseconds; 0 means at once. */
+  /**
+   * The time from the start of the request until the gateway listens for a disconnect, in milliseconds; 0 means at
+   * once.
+   */
   readonly afterMs: number;
 }
 
 /**
- * A control that follows the caller: it ends with {@linkcode CallerLeft} when the caller goes away before the
- * record finishes, or has gone already. To listen to a caller costs the platform a quarter of what a short request
- * costs in all, so one that is over sooner is not listened to.
+ * Creates a control that ends with {@linkcode CallerLeft} when the caller disconnects before the record finishes.
+ * Listening starts only after `afterMs`, because it costs a quarter of what a short request costs in all.
  */
 export function followCaller(
   request: Request,
@@ -50,23 +51,23 @@ export function followCaller(
 }
 
 /**
- * Controls the attempts of a request: one at a time, each with an abort controller of its own, so
- * that giving one up leaves the next alone.
+ * Controls the attempts of a request, one at a time. Each has its own abort controller, so aborting one does not abort
+ * the next.
  */
 export interface AttemptControl {
-  /** Ends the current attempt. */
+  /** Aborts the current attempt. */
   readonly controller: AbortController;
   /**
-   * Gives the current attempt up and opens the next.
+   * Aborts the current attempt and starts the next.
    *
-   * @throws The reason of {@linkcode AttemptControl.cancel}, when that was called.
+   * @throws The reason of {@linkcode AttemptControl.cancel}, once that was called.
    */
   nextAttempt(): AbortController;
-  /** Ends the current attempt, and lets no other follow. */
+  /** Aborts the current attempt and prevents any other. */
   cancel(reason: Error): void;
 }
 
-/** A control with its first attempt. */
+/** Creates a control and its first attempt. */
 export function createAttemptControl(): AttemptControl {
   let over: Error | undefined;
   const control = {

@@ -35,7 +35,7 @@ import {
   servingDeployments,
 } from "./routing/candidate.ts";
 import { type AttemptReport, withWindow } from "./routing/attempt_report.ts";
-import type { Asker } from "./routing/health.ts";
+import type { BeginOptions } from "./routing/health.ts";
 import {
   exhaustedFailure,
   LONG_MS,
@@ -48,12 +48,12 @@ import type { RelayServices } from "./services.ts";
 import { relayTranslated } from "./translated/relay_translated.ts";
 
 /**
- * Serves a request by the first way that gives an answer (docs/design.md#failover). The caller of a request that
- * nobody serves is told of the model that was asked for, not of those that should have stood in.
+ * Serves a request with the first attempt that gets a response (docs/design.md#failover). If all attempts fail, the
+ * error names the requested model, not its fallbacks.
  *
- * @throws What the last attempt threw.
- * @throws {GatewayError} When nothing may be asked now.
- * @throws {CallerLeft} When the caller left before there was an answer.
+ * @throws The error of the last attempt.
+ * @throws {GatewayError} When no deployment may get the request now.
+ * @throws {CallerLeft} When the caller disconnected before there was a response.
  */
 export async function tryCandidates(
   exchange: Exchange,
@@ -72,8 +72,8 @@ export async function tryCandidates(
       services,
     );
     if (outcome instanceof Response) {
-      // Nothing is sent again behind an answer, which may go on for long.
-      task.body.letGo();
+      // After a response has begun, no attempt follows. A stream may last long, so its request body is freed.
+      task.body.release();
       gate.warn(outcome);
       return outcome;
     }
@@ -84,10 +84,11 @@ export async function tryCandidates(
 }
 
 /**
- * Tells the caller of a request that nobody serves what its own model's connection said last, where that fits the
- * outlook: no client must stop, or wait for long, where another connection may serve soon, nor go on where none will.
+ * Returns or throws the error for a request that no attempt served. It must fit the {@linkcode Outlook}: a client must
+ * neither stop nor wait long if it can soon be served, and must not retry in vain. The last fitting failure is used;
+ * the requested model's come first.
  *
- * @returns The upstream's own error, where it may pass as it is.
+ * @returns The upstream's own error, where it may pass unchanged.
  * @throws Every other failure.
  */
 function passFailure(
@@ -102,29 +103,29 @@ function passFailure(
     limitedUntilMs: gate.limitedUntilMs,
   }, services);
   const ofOwn = failed.filter(({ candidate }) => own.includes(candidate));
-  const told = (ofOwn.length > 0 ? ofOwn : failed)
-    .findLast(({ failure }) => tells(failure, outlook));
-  const last = told ?? failed.at(-1);
+  const fitting = (ofOwn.length > 0 ? ofOwn : failed)
+    .findLast(({ failure }) => fitsOutlook(failure, outlook));
+  const last = fitting ?? failed.at(-1);
   if (last !== undefined) {
     exchange.record.facts.failure = FAILURE_WORD_BY_KIND[last.failure.kind];
   }
   const nowMs = services.clock.now();
-  if (told === undefined) {
+  if (fitting === undefined) {
     throw outlook.kind === "exhausted" && outlook.limited !== undefined
       ? gate.refusal(outlook.limited)
       : outlookError(outlook, nowMs);
   }
-  const isExhausted = outlook.kind === "exhausted" && isLimit(told.failure);
-  if (told.thrown instanceof NativeFailure) {
-    return told.thrown.pass(exchange, isExhausted);
+  const isExhausted = outlook.kind === "exhausted" && isLimit(fitting.failure);
+  if (fitting.thrown instanceof NativeFailure) {
+    return fitting.thrown.pass(exchange, isExhausted);
   }
-  throw isExhausted && told.thrown instanceof UpstreamFailure
-    ? exhaustedFailure(outlook.atMs, nowMs, told.thrown.failure)
-    : told.thrown;
+  throw isExhausted && fitting.thrown instanceof UpstreamFailure
+    ? exhaustedFailure(outlook.atMs, nowMs, fitting.thrown.failure)
+    : fitting.thrown;
 }
 
-/** Returns whether a failure tells the caller what the outlook of the request is. */
-function tells(failure: AttemptFailure, { kind }: Outlook): boolean {
+/** Returns true when a failure gives a client the same advice as the outlook: to retry soon, to wait, or to stop. */
+function fitsOutlook(failure: AttemptFailure, { kind }: Outlook): boolean {
   const isLasting = lastingCause(failure) !== undefined;
   const isExhausted = isLimit(failure) &&
     (failure.retryAfterMs ?? 0) >= LONG_MS;
@@ -139,11 +140,11 @@ function tells(failure: AttemptFailure, { kind }: Outlook): boolean {
 }
 
 /**
- * Makes an attempt, natively or translated, and reports to the health of its connection how it ended, which of a
- * stream is known long after there is an answer.
+ * Makes an attempt, natively or translated, and reports its result to the health of its connection. The result of a
+ * stream is known only at its end.
  *
- * @returns The answer, or why there is none when the upstream is to blame.
- * @throws What ended the attempt where the upstream had no part in it.
+ * @returns The response, or the failure when the upstream caused it.
+ * @throws The error of an attempt that the upstream did not cause.
  */
 async function runAttempt(
   { next: { candidate }, report, leave }: AdmittedAttempt,
@@ -171,27 +172,31 @@ async function runAttempt(
     return answer;
   } catch (thrown) {
     leave();
-    const told = attemptFailureOf(thrown);
-    if (told === undefined) {
+    const evidence = attemptFailureOf(thrown);
+    if (evidence === undefined) {
       report.dismissed();
       attempt.controller.abort();
       throw thrown;
     }
-    const failure = withWindow(told, attempt.deployment.connection, services);
+    const failure = withWindow(
+      evidence,
+      attempt.deployment.connection,
+      services,
+    );
     report.failed(failure);
     noteFailed(failure, context.exchange);
     return { candidate, failure, wasProbe: report.isProbe, thrown };
   }
 }
 
-/** What was wrong with an answer that ended badly after its first output, and does not say why. */
+/** The failure of an answer that breaks off after its first output without an error. */
 const BROKE_OFF: AttemptFailure = {
   kind: "broken",
   status: undefined,
   retryAfterMs: undefined,
 };
 
-/** An attempt that takes in what its answer says of a failure. */
+/** An attempt that keeps the failure that {@linkcode Attempt.noteFailure} reports. */
 interface RunningAttempt extends Attempt {
   lateFailure: Failure | undefined;
 }
@@ -216,7 +221,7 @@ function attemptOf(
     startedMs: deadlines.elapsedMs(),
     controller: exchange.control.controller,
     mayRepeat,
-    mayMoveOn: mayRepeat && (own.some(isOther) || fallbacks.some(isOther)),
+    mayFailOver: mayRepeat && (own.some(isOther) || fallbacks.some(isOther)),
     lateFailure: undefined,
     noteFailure(failure) {
       attempt.lateFailure ??= failure;
@@ -225,7 +230,7 @@ function attemptOf(
   return attempt;
 }
 
-/** The record says of the last attempt alone what its answer was; nothing of those before has gone out. */
+/** Adds an attempt to the record and clears the answer of the one before, which the caller never saw. */
 function noteBeginning(
   { deployment, mode }: Candidate,
   { record }: Exchange,
@@ -253,19 +258,19 @@ function noteFailed({ kind }: AttemptFailure, { record }: Exchange): void {
   };
 }
 
-/** An attempt that was let in. */
+/** An attempt that health, the connection and the limits have admitted. */
 interface AdmittedAttempt {
   readonly next: NextAttempt;
   readonly report: AttemptReport;
-  /** Gives the connection's place back. */
+  /** Frees the connection's slot. */
   readonly leave: () => void;
 }
 
 /**
- * Begins the first attempt that is allowed now. What is being probed, and may be well again, is taken where there is
- * nothing else.
+ * Begins the first attempt that is allowed now. A connection whose recovery is being probed is used only if there is no
+ * other.
  *
- * @returns `undefined` when none is allowed.
+ * @returns `undefined` when no attempt is allowed.
  */
 async function admitFirst(
   attempts: readonly NextAttempt[],
@@ -279,11 +284,11 @@ async function admitFirst(
         ? !isRepeat && gate.limitedUntilMs(candidate) === undefined
         : !isRepeat || await awaitTurn(next, exchange, services);
       if (!mayTry) continue;
-      const asker = { caller: exchange.caller, isRepeat, hasNoAlternative };
-      const begun = begin(next, asker, services);
+      const options = { caller: exchange.caller, isRepeat, hasNoAlternative };
+      const begun = begin(next, options, services);
       if (begun === undefined) continue;
       const entered = gate.enter(candidate);
-      // What is known at once is not waited for.
+      // A result that is not a promise needs no `await`.
       if (entered instanceof Promise ? await entered : entered) {
         if (!isRepeat) services.budget.earn(candidate.deployment.connection.id);
         return begun;
@@ -295,7 +300,7 @@ async function admitFirst(
   return undefined;
 }
 
-/** Waits until a connection may be asked again; `false` when it may not. */
+/** Waits before the next request to the same connection. Returns `false` when the retry budget forbids one. */
 async function awaitTurn(
   { candidate: { deployment }, waitMs }: NextAttempt,
   { control }: Exchange,
@@ -306,14 +311,14 @@ async function awaitTurn(
   return true;
 }
 
-/** Begins an attempt, if health and the connection's places allow it. */
+/** Begins an attempt if the connection is healthy and has a free slot. */
 function begin(
   next: NextAttempt,
-  asker: Asker,
+  options: BeginOptions,
   { health, admission }: RelayServices,
 ): AdmittedAttempt | undefined {
   const { deployment } = next.candidate;
-  const report = health.begin(deployment, asker);
+  const report = health.begin(deployment, options);
   if (report === undefined) return undefined;
   const leave = admission.occupy(deployment.connection);
   if (leave !== undefined) return { next, report, leave };
@@ -321,19 +326,19 @@ function begin(
   return undefined;
 }
 
-/** Holds a request to the limits of its token, attempt by attempt. */
+/** Applies the limits of a token to each attempt of a request. */
 interface LimitGate {
-  /** Whether the limits have room for an attempt; what it needs is reserved then. */
+  /** Returns true when the limits have room for an attempt, and reserves its usage. */
   enter(candidate: Candidate): boolean | Promise<boolean>;
-  /** When the limit resets that has kept the request from a candidate, in milliseconds since 1970; `undefined`: none. */
+  /** The time at which the limit that excluded a candidate resets, in milliseconds since 1970; `undefined` for none. */
   limitedUntilMs(candidate: Candidate): number | undefined;
-  /** The error for a caller whom a limit has kept from a candidate. */
+  /** Returns the error for a caller whose limit excluded a candidate. */
   refusal(candidate: Candidate): GatewayError | undefined;
-  /** Tells in an answer's headers that a limit is nearly used up. */
+  /** Adds a response header for each limit that is nearly used up. */
   warn(answer: Response): void;
 }
 
-/** A gate for one request; without a tally it is open. */
+/** Creates the gate of one request. Without a tally it admits every attempt. */
 function createLimitGate(
   { tally, named }: Pick<FailoverTask, "tally" | "named">,
   { caller }: Pick<Exchange, "caller">,
@@ -341,7 +346,7 @@ function createLimitGate(
 ): LimitGate {
   const refusals = new Map<Candidate, LimitRefusal>();
 
-  function learn(
+  function keepRefusal(
     candidate: Candidate,
     refusal: LimitRefusal | undefined,
   ): boolean {
@@ -356,8 +361,8 @@ function createLimitGate(
         servingDeployments(candidate, named, caller),
       );
       return refusal instanceof Promise
-        ? refusal.then((one) => learn(candidate, one))
-        : learn(candidate, refusal);
+        ? refusal.then((one) => keepRefusal(candidate, one))
+        : keepRefusal(candidate, refusal);
     },
     limitedUntilMs: (candidate) => refusals.get(candidate)?.resetsAtMs,
     refusal(candidate) {
@@ -377,21 +382,21 @@ function createLimitGate(
 
 const WARNING_HEADER = "x-gateway-limit-warning";
 
-/** What is to be served, and every way in which it could be. */
+/** A request and the candidates that may serve it. */
 interface FailoverTask {
   readonly operation: Operation;
-  /** The protocol of the body, where that is not the operation's. */
+  /** The protocol of the body, if the operation does not define it. */
   readonly bodyProtocol?: Protocol | undefined;
   readonly body: KeptBody;
   readonly memory: MemoryShare;
   readonly head: RequestHead;
   readonly named: NamedInBody;
   readonly candidates: RoutedCandidates;
-  /** Counts the request; absent for one that nobody counts. */
+  /** Counts the request against the limits; `undefined` for a request that is not counted. */
   readonly tally: Tally | undefined;
 }
 
-/** The request so far. */
+/** A request and its failed attempts. */
 interface AttemptContext {
   readonly exchange: Exchange;
   readonly task: FailoverTask;

@@ -6,29 +6,31 @@ import type { Candidate, Candidates } from "./routing/candidate.ts";
 export interface FailedAttempt {
   readonly candidate: Candidate;
   readonly failure: AttemptFailure;
-  /** Whether it was to show that a connection is well again. */
+  /** True when the attempt was to show whether a connection has recovered. */
   readonly wasProbe: boolean;
-  /** What it threw. */
   readonly thrown: unknown;
 }
 
 /** An attempt that may be made now. */
 export interface NextAttempt {
   readonly candidate: Candidate;
-  /** How long to wait before, in milliseconds. */
+  /** The wait before the attempt, in milliseconds. */
   readonly waitMs: number;
-  /** Whether the last attempt went the same way. */
+  /** True when the last attempt used the same candidate. */
   readonly isRepeat: boolean;
 }
 
-/** In all, before the first byte of output (docs/design.md#failover). */
+/** The maximum number of attempts for a request, before the first byte of output (docs/design.md#failover). */
 export const MAX_ATTEMPTS = 3;
 
-/** A longer `Retry-After` is not waited for, in milliseconds. */
+/** The longest `Retry-After` that the gateway waits for, in milliseconds. */
 const MAX_WAIT_MS = 5000;
 
-/** What may follow a failure: the same way again, another connection or model, another model, or nothing. */
-const SEQUEL_BY_KIND = {
+/**
+ * The next attempt after each kind of failure: the same candidate again, another connection or model, another model, or
+ * none.
+ */
+const RETRY_BY_KIND = {
   unreachable: "again",
   broken: "again",
   overloaded: "again",
@@ -52,12 +54,12 @@ const SEQUEL_BY_KIND = {
 } as const satisfies Record<AttemptFailureKind, string>;
 
 /**
- * The attempts that may be made after those that failed, the best first; none when the caller is to be told.
+ * Returns the attempts that may follow those that failed, the best first; none when the caller gets the error.
  *
- * A short `Retry-After` keeps a request on its connection, for its prompt cache. Else a connection that has
- * not been asked comes first, then the same one after a pause. The last attempt is kept for the fallbacks.
+ * A short `Retry-After` keeps a request on its connection, for its prompt cache. In all other cases an untried
+ * connection comes first, then the same one after a pause. The last attempt is reserved for the fallbacks.
  *
- * @param random Gives a number from 0 up to 1, so that what failed together does not come back together.
+ * @param random Returns a number from 0 up to 1. It spreads the retries of requests that failed together.
  */
 export function nextAttempts(
   { own, fallbacks }: Candidates,
@@ -67,35 +69,37 @@ export function nextAttempts(
   const last = failed.at(-1);
   if (last === undefined) return [...own, ...fallbacks].map(fresh);
   const { candidate, failure, wasProbe } = last;
-  const sequel = SEQUEL_BY_KIND[failure.kind];
+  const retry = RETRY_BY_KIND[failure.kind];
   const left = MAX_ATTEMPTS - failed.length;
-  if (left <= 0 || sequel === "nothing") return [];
+  if (left <= 0 || retry === "nothing") return [];
   const untried = (candidates: readonly Candidate[]) =>
     candidates.filter((one) =>
       failed.every((other) => other.candidate !== one)
     );
-  const standIns = untried(fallbacks).map(fresh);
-  if (sequel === "other model") {
-    return standIns.filter(({ candidate: { deployment } }) =>
+  const otherModels = untried(fallbacks).map(fresh);
+  if (retry === "other model") {
+    return otherModels.filter(({ candidate: { deployment } }) =>
       deployment.model.id !== candidate.deployment.model.id
     );
   }
   const isOwn = own.includes(candidate);
   const others = isOwn ? untried(own).map(fresh) : [];
-  const again = sequel === "again" && !wasProbe
+  const again = retry === "again" && !wasProbe
     ? repeats(candidate, failure, { failures: failed.length, random })
     : [];
   const here = failure.retryAfterMs === undefined
     ? [...others, ...again]
     : [...again, ...others];
-  return isOwn && left > 1 ? [...here, ...standIns] : [...standIns, ...here];
+  return isOwn && left > 1
+    ? [...here, ...otherModels]
+    : [...otherModels, ...here];
 }
 
 function fresh(candidate: Candidate): NextAttempt {
   return { candidate, waitMs: 0, isRepeat: false };
 }
 
-/** The same way once more, unless the upstream asks for a longer wait than a caller bears. */
+/** Returns a retry of the same candidate; none if the upstream asks for a longer wait than `MAX_WAIT_MS`. */
 function repeats(
   candidate: Candidate,
   { retryAfterMs }: AttemptFailure,
@@ -113,7 +117,7 @@ function repeats(
   return [{ candidate, waitMs, isRepeat: true }];
 }
 
-/** By how much a `Retry-After` may be outstayed, as a share of it. */
+/** The longest extra wait after a `Retry-After`, as a share of it. */
 const MAX_LATENESS = 0.1;
 
 /** The longest first pause, in milliseconds. */

@@ -17,17 +17,17 @@ import {
 import { keepBody } from "./request/held_body.ts";
 import type { RelayServices } from "./services.ts";
 
-/** What a route asks the relay to do. */
+/** A request as its route describes it. */
 export interface RelayTask extends PathHead {
   readonly maxBodyBytes: number;
 }
 
 /**
- * The way of one request from its body to an upstream and back (docs/design.md#native-and-translated). Finishes the
- * exchange's record when an answer has ended; whoever catches what is thrown finishes it otherwise.
+ * Sends a request's body to an upstream and returns the response (docs/design.md#native-and-translated). Finishes the
+ * exchange's record when the answer ends. After an error, the code that catches it finishes the record.
  *
- * @throws {GatewayError} Whatever the caller is to be told.
- * @throws {CallerLeft} When the caller is gone.
+ * @throws {GatewayError} The error for the caller.
+ * @throws {CallerLeft} When the caller disconnects.
  */
 export async function relay(
   exchange: Exchange,
@@ -61,8 +61,8 @@ export async function relay(
   }
   const bodyProtocol = head.hasInput ? await bodyProtocolOf(held) : undefined;
   record.facts.bodyProtocol = bodyProtocol;
-  const asked = { operation, bodyProtocol, model: head.model };
-  const serving = findCandidates(asked, exchange);
+  const query = { operation, bodyProtocol, model: head.model };
+  const serving = findCandidates(query, exchange);
   noteAlias(serving, head.model, exchange);
   const named = {
     names: head.namedModels,
@@ -77,7 +77,7 @@ export async function relay(
   );
   const candidates = routed instanceof Promise ? await routed : routed;
   const body = keepBody(held, () => memory.give(length));
-  // To count tokens costs none.
+  // Counting tokens is free.
   const tally = operation === "count_tokens" ? undefined : services.usage.open({
     record,
     caller,
@@ -96,23 +96,25 @@ export async function relay(
   return await tryCandidates(exchange, task, services);
 }
 
-/** An answer that is fetched later goes past the gateway, and so does what it used. */
+/**
+ * Creates the error for a request whose answer is fetched later, past the gateway, where its usage cannot be counted.
+ */
 function uncountable(param: string): GatewayError {
   return new GatewayError(
     "invalid_request",
-    `Cannot count the request for the limits of this token: with \`${param}\` its answer is fetched later. Wait for the answer instead`,
+    `Cannot count the request against the limits of this token: with \`${param}\` its answer is fetched later. Send the request without it.`,
     { param },
   );
 }
 
-/** The log, the metrics and the spans know a model by its id, whatever it was called. */
+/** Records an alias and the model's id. The log, the metrics and the spans name a model by its id. */
 function noteAlias(
   { own: [{ deployment }] }: Candidates,
-  asked: string,
+  requested: string,
   { record: { facts } }: Exchange,
 ): void {
   const { id } = deployment.model;
-  if (id === asked) return;
-  facts.alias = asked;
+  if (id === requested) return;
+  facts.alias = requested;
   facts.model = id;
 }

@@ -1,7 +1,7 @@
 import type { Protocol } from "../core/protocol.ts";
 import { CODECS } from "../protocols/mod.ts";
 
-/** The headers that name a request in every answer to it. */
+/** Returns the headers that identify a request in its response. */
 export function idHeaders(
   protocol: Protocol,
   requestId: string,
@@ -12,8 +12,8 @@ export function idHeaders(
 }
 
 /**
- * The headers of an upstream's answer with those that name the request; the upstream's own `request-id` stays. They are
- * here before there is a `Response`: to change its headers costs as much as to make it.
+ * Adds the headers that identify the request to an upstream's headers; the upstream's own `request-id` stays. It takes
+ * a list, because changing the headers of a `Response` costs as much as making one.
  */
 export function withRequestId(
   headers: readonly [string, string][],
@@ -27,7 +27,7 @@ export function withRequestId(
   return named;
 }
 
-/** Names the request in an answer's headers, where those do not name it already. */
+/** Adds the headers that identify the request to a response, unless they are there. */
 export function stamp(
   response: Response,
   protocol: Protocol,

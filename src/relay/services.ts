@@ -14,35 +14,37 @@ import type { RetryBudget } from "./routing/retry_budget.ts";
 import type { ReasoningStore } from "./translated/reasoning_store.ts";
 import type { Translation } from "./translated/translation.ts";
 
-/** What the relay works with; one set for the whole program. */
+/** The dependencies of the relay; one set for the whole program. */
 export interface RelayServices {
   readonly admission: Admission;
-  /** What bodies take of memory. */
+  /** Limits the memory of request bodies. */
   readonly memory: BodyMemory;
-  /** Knows which connections fail. */
+  /** Tracks the connections that fail. */
   readonly health: Health;
-  /** Orders pools by what is left of their quotas. */
+  /** Orders pools by the quotas that are left. */
   readonly routing: QuotaRouting;
-  /** Bounds how often a connection is asked again. */
+  /** Limits the retries of a connection. */
   readonly budget: RetryBudget;
-  /** Sends requests to providers. */
+  /** Sends requests to the providers. */
   readonly client: UpstreamClient;
-  /** Learns quotas from relayed answers. */
+  /** Reads quotas from relayed responses. */
   readonly harvest: Harvest;
-  /** What is known of quotas. */
+  /** The quotas that were read last. */
   readonly quotas: Pick<QuotaService, "known">;
-  /** The same as Codex reads it in headers. */
+  /** The same quotas, as the headers that Codex reads. */
   readonly codexQuota: CodexQuota;
-  /** Counts what tokens use, and holds them to their limits. */
+  /** Counts the usage of tokens and applies their limits. */
   readonly usage: Pick<UsageService, "open" | "refused" | "near">;
   readonly deadlines: Deadlines;
-  /** How long a request runs before its caller is followed, in milliseconds; 0 means at once. */
+  /**
+   * The time from the start of a request until the gateway listens for a disconnect, in milliseconds; 0 means at once.
+   */
   readonly followAfterMs: number;
   readonly translation: Translation;
   /** Sealed reasoning that waits for its tool results. */
   readonly reasoningStore: ReasoningStore;
   readonly clock: Clock;
   readonly ids: Ids;
-  /** A number from 0 up to 1. */
+  /** Returns a number from 0 up to 1. */
   readonly random: () => number;
 }

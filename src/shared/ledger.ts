@@ -6,37 +6,39 @@ import {
   type Sums,
 } from "../usage/sums.ts";
 
-/** Changes that are made together, and once however often they are sent. */
+/** Changes that are made together, and only once even when they are sent again. */
 export interface Batch extends Required<Change> {
-  /** Names the batch; unguessable. */
+  /** The unguessable id of the batch. */
   readonly id: string;
 }
 
-/** Since when a ledger counts everything, in milliseconds since 1970; `undefined`: it counts nothing yet. */
+/** The time since which a ledger counts everything, in milliseconds since 1970; `undefined` before it counts. */
 interface Since {
   readonly sinceMs: number | undefined;
 }
 
 /**
- * The keeper of the sums that several processes or threads share. What is sent first is done first. Each function
- * rejects when the keeper cannot be asked, or when it is not known what became of the call.
+ * The keeper of the sums that several processes or threads share. It handles calls in the order in which they were
+ * sent. Each function rejects when the keeper is unreachable or the outcome of the call is unknown.
  */
 export interface Ledger {
-  /** Whether it is out of reach; nobody waits for it then. */
+  /** True while the keeper is unreachable; then no request waits for it. */
   readonly isAway: boolean;
-  /** Makes the changes of a batch; a batch that fails has to be sent again. */
+  /** Makes the changes of a batch; a failed batch must be sent again. */
   apply(batch: Batch): Promise<void>;
-  /** Grants all claims or none, as {@linkcode Sums.reserve}; for the id `""` it only returns how far they are used. */
+  /**
+   * Grants all claims or none, as {@linkcode Sums.reserve} does. For the id `""` it only returns the use of the limits.
+   */
   reserve(id: string, claims: readonly Claim[]): Promise<Decision & Since>;
-  /** Reads a table. */
+  /** Returns the values of a table. */
   table(
     name: string,
   ): Promise<Since & { readonly values: ReadonlyMap<string, number> }>;
-  /** Returns whether this is the first call with the name. */
+  /** Returns true for the first call with the name. */
   once(name: string, endsAtMs: number): Promise<boolean>;
 }
 
-/** A call of the ledger in the main thread: data alone. */
+/** A call of the ledger in the main thread, as plain data. */
 export type LedgerCall = {
   readonly [Kind in CallKind]: {
     readonly kind: Kind;
@@ -44,7 +46,7 @@ export type LedgerCall = {
   };
 }[CallKind];
 
-/** What a call returned. */
+/** The reply to a call. */
 export type LedgerReply = {
   readonly [Kind in CallKind]: {
     readonly kind: Kind;
@@ -54,7 +56,7 @@ export type LedgerReply = {
 
 type CallKind = Exclude<keyof Ledger, "isAway">;
 
-/** Answers the calls of threads by the sums of their process; never rejects. */
+/** Answers a thread's call with the sums of the process; never rejects. */
 export async function answerLedgerCall(
   call: LedgerCall,
   sums: Sums,
@@ -79,17 +81,17 @@ export async function answerLedgerCall(
   }
 }
 
-/** The ledger of a process, as one of its threads reaches it. */
+/** A thread's access to the ledger of its process. */
 interface ThreadLedger {
   readonly ledger: Ledger;
-  /** Takes the reply to the call `id`; replies to calls of another thread are passed over. */
+  /** Handles the reply to the call `id`; replies to calls of another thread are ignored. */
   take(id: string, reply: LedgerReply): void;
 }
 
 /**
- * Calls the ledger of the main thread, which is always there and loses nothing.
+ * Creates a ledger that calls the main thread, which is always reachable and loses nothing.
  *
- * @param thread Names this thread, in contrast to those that were in its place before.
+ * @param thread The unique name of this thread, different from those of earlier threads in its place.
  */
 export function createThreadLedger(
   thread: string,

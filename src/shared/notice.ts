@@ -5,45 +5,45 @@ import type { Poller } from "../quotas/poller.ts";
 import type { CoolDown } from "../relay/routing/cool_down.ts";
 import type { Health } from "../relay/routing/health.ts";
 
-/** What one gateway learned and the others should know: data alone, to be sent to another thread. */
+/** News of one gateway for the others, as plain data that threads can send to each other. */
 export type Notice =
   | { readonly kind: "cool_down"; readonly coolDown: CoolDown }
-  /** A quota that an endpoint told. */
+  /** A quota that an endpoint reported. */
   | {
     readonly kind: "polled";
     readonly connectionId: string;
     readonly reading: PlainReading;
-    /** How long it stands yet, in milliseconds. */
+    /** The remaining time for which it is valid, in milliseconds. */
     readonly ttlMs: number;
   }
-  /** A quota that the headers of an answer told. */
+  /** A quota in the headers of a response. */
   | {
     readonly kind: "harvested";
     readonly connectionId: string;
     readonly reading: PlainReading;
   }
-  /** Whether the store that replicas share can be reached. */
+  /** A change of the connection to the store that replicas share. */
   | { readonly kind: "store"; readonly isAway: boolean };
 
-/** A way to the other gateways. Neither function throws or waits. */
+/** The channel to the other gateways. Its functions do not throw or wait. */
 export interface Notices {
-  /** Tells all others. */
-  tell(notice: Notice): void;
-  /** Calls `listener` with what others tell from now on, never with what this one tells. */
-  onHear(listener: (notice: Notice) => void): void;
+  /** Sends a notice to all other gateways. */
+  publish(notice: Notice): void;
+  /** Calls `listener` with the notices of other gateways from now on, never with this gateway's own. */
+  onNotice(listener: (notice: Notice) => void): void;
 }
 
-/** What learns from what others tell. */
-interface Learners {
+/** The parts of a gateway that use notices. */
+interface NoticeTargets {
   readonly poller: Pick<Poller, "learn">;
   readonly health?: Pick<Health, "follow">;
   readonly harvest?: Pick<Harvest, "learn">;
 }
 
-/** Lets those whom a notice concerns learn it, as far as the configuration has what it is about. */
+/** Passes a notice to the parts that it concerns, if the configuration has its connection. */
 export function followNotice(
   notice: Notice,
-  { health, poller, harvest }: Learners,
+  { health, poller, harvest }: NoticeTargets,
   config: Pick<Config, "connections">,
 ): void {
   if (notice.kind === "store") return;

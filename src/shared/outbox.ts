@@ -5,71 +5,74 @@ import { createEndingTables } from "../usage/tables.ts";
 import type { Addition, Counted, Hold, Sum } from "../usage/sums.ts";
 import type { Batch, Ledger } from "./ledger.ts";
 
-/** What is known here of a sum. */
+/** The local knowledge of a sum. */
 export interface Counter {
   readonly sum: Sum;
-  /** The last reading. */
+  /** The last value that the ledger returned. */
   base: number;
-  /** All that the ledger had confirmed of this process at the last reading. */
+  /** The part of `added` that the ledger had confirmed at that time. */
   baseConfirmed: number;
-  /** When it was read, in milliseconds of a clock that never jumps. */
+  /** The time of that reading, in milliseconds on a monotonic clock. */
   readAtMs: number;
-  /** Whether anybody has added to it, be it 0, as far as is known here. */
+  /** True when any process is known to have added to the sum, even 0. */
   exists: boolean;
-  /** All that was added here. */
+  /** The total that this process added. */
   added: number;
-  /** Of that, what the ledger has confirmed. */
+  /** The part of `added` that the ledger has confirmed. */
   confirmed: number;
-  /** Of that, what has not been sent. */
+  /** The part of `added` that has not been sent. */
   unsent: number;
 }
 
-/** What changed here: gathered, and sent to the ledger in batches until it confirms them. */
+/** The changes of this process. They are gathered and sent to the ledger in batches, until it confirms them. */
 interface Outbox {
-  /** Returns the counter of a sum; `undefined` for a sum that has ended. */
+  /** Returns the counter of a sum; `undefined` when the sum has ended. */
   open(sum: Sum): Counter | undefined;
   find(sum: Sum): Counter | undefined;
-  /** Returns the counters of a table by their field. */
+  /** Returns the counters of a table by field. */
   table(name: string): ReadonlyMap<string, Counter>;
-  /** Whether the ledger has not confirmed all that was added to a counter. */
+  /** Returns true when the ledger has not confirmed all additions to a counter. */
   isPending(counter: Counter): boolean;
   add(addition: Addition): void;
   /** Begins, renews or releases a hold. */
   change(hold: Hold, isReleased: boolean): void;
-  /** Sends everything, or what concerns some limits while the rest is gathered. */
+  /** Sends all changes, or only those of some limits while the rest is gathered. */
   send(limits?: readonly Counted[]): void;
-  /** Sends everything soon. */
+  /** Sends all changes soon. */
   sendLater(): void;
-  /** Whether the ledger has confirmed everything. */
+  /** True when the ledger has confirmed everything. */
   readonly isSettled: boolean;
   close(): void;
 }
 
-/** What {@linkcode createOutbox} needs. */
+/** The dependencies of an {@linkcode Outbox}. */
 export interface OutboxOptions {
   readonly ledger: Ledger;
   readonly clock: Clock;
   readonly deadlines: Deadlines;
   readonly ids: Ids;
-  /** How long changes are gathered, in milliseconds. */
+  /** The time for which changes are gathered, in milliseconds. */
   readonly gatherMs: number;
 }
 
-/** A batch takes no further table from here on: a long one would hold up other clients of a store. */
+/** The size from which a batch takes no further table; a long batch would delay other clients of a store. */
 const MAX_BATCH = 500;
 
-/** So many changes of holds wait while the ledger is away; the oldest go first, since holds end by themselves. */
+/**
+ * The number of changes of holds that wait while the ledger is away. The oldest are dropped first, because holds expire
+ * by themselves.
+ */
 const MAX_WAITING_HOLDS = 10_000;
 
 const NO_COUNTERS: ReadonlyMap<string, Counter> = new Map();
 
-/** A hold that begins, goes on or ends. */
+/** A hold that begins, is renewed or ends. */
 interface HoldChange {
   readonly hold: Hold;
   readonly isReleased: boolean;
 }
 
-/** A batch, and what its additions add to counters. */
+/** A batch and its additions to counters. */
 interface SentBatch {
   readonly batch: Batch;
   readonly shares: readonly CounterShare[];
@@ -80,11 +83,14 @@ interface CounterShare {
   readonly amount: number;
 }
 
-/** Creates an outbox with nothing to send. */
+/** Creates an outbox without changes. */
 export function createOutbox(options: OutboxOptions): Outbox {
   const { ledger, clock, deadlines, ids, gatherMs } = options;
   const counters = createEndingTables<Counter>(clock);
-  /** By table: what requests add to one table goes in one batch, so that no loss parts it. */
+  /**
+   * Changed counters by table. All additions of a request to one table go in one batch, so that a lost batch loses all
+   * of them or none.
+   */
   const changed = new Map<string, Set<Counter>>();
   const changedHolds = new Map<string, HoldChange>();
   const unconfirmed = new Set<SentBatch>();

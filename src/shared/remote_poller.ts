@@ -13,20 +13,23 @@ import {
 import type { Poller } from "../quotas/poller.ts";
 import { readerOf } from "../quotas/readers/mod.ts";
 
-/** What a thread is told when it asks for a quota. */
+/** The reply to a thread that requests a quota. */
 export interface RemoteReading {
   readonly reading: PlainReading;
   readonly cached: boolean;
 }
 
-/** What a {@linkcode Poller} in a thread works with. */
+/** The dependencies of a {@linkcode Poller} in a thread. */
 interface RemotePollerOptions {
   readonly clock: Clock;
-  /** Asks who reads for all threads, by the id of a connection; never rejects. */
+  /** Requests a quota by the id of its connection from the poller of all threads; never rejects. */
   readonly ask: (connectionId: string) => Promise<RemoteReading>;
 }
 
-/** A poller that reads nothing itself: it asks the one who reads for all, and learns what that one tells everybody. */
+/**
+ * Creates a poller that reads no quotas itself. It requests them from the poller of all threads, and keeps the readings
+ * that this one publishes.
+ */
 export function createRemotePoller(
   { clock, ask }: RemotePollerOptions,
 ): Poller {
@@ -49,18 +52,18 @@ export function createRemotePoller(
 
 /** Reads the quotas of connections for several threads. */
 interface QuotaServer {
-  /** What the endpoint of a connection tells; never rejects. */
+  /** Returns the quota from a connection's endpoint; never rejects. */
   read(connectionId: string): Promise<RemoteReading>;
 }
 
-/** What a {@linkcode QuotaServer} works with. */
+/** The dependencies of a {@linkcode QuotaServer}. */
 interface QuotaServerOptions {
   readonly store: ConfigStore;
   readonly poller: Poller;
   readonly clock: Pick<Clock, "now">;
 }
 
-/** Reads with a poller of its own, as the configuration in use says. */
+/** Creates a server that reads with its own poller and follows the current configuration. */
 export function createQuotaServer(
   { store, poller, clock }: QuotaServerOptions,
 ): QuotaServer {
@@ -81,11 +84,11 @@ export function createQuotaServer(
   };
 }
 
-/** The thread that asks has another configuration yet. */
+/** Returns the failure for a thread that still has another configuration. */
 function replaced(checkedAtMs: number): RemoteReading {
   const failure = new QuotaFailure(
     "server",
-    "The configuration of this connection has just changed: ask again",
+    "The configuration of this connection has just changed. Try again.",
   );
   const reading = toPlain({ checkedAtMs, failure });
   return { reading, cached: false };

@@ -16,37 +16,37 @@ import {
 import type { Ledger } from "./ledger.ts";
 import { type Counter, createOutbox, type OutboxOptions } from "./outbox.ts";
 
-/** Sums that a ledger keeps for several processes or threads, of which this is one. */
+/** The sums of a ledger for several processes or threads, as one of them uses it. */
 export interface RemoteSums extends Sums {
-  /** Sends what the ledger has not confirmed; to be called when it is back. */
+  /** Sends the changes that the ledger has not confirmed. Call it when the ledger is back. */
   resume(): void;
-  /** Whether the ledger has confirmed everything. */
+  /** True when the ledger has confirmed everything. */
   readonly isSettled: boolean;
-  /** Sends nothing more. */
+  /** Stops sending. */
   close(): void;
 }
 
-/** What {@linkcode createRemoteSums} needs. */
+/** The dependencies of {@linkcode RemoteSums}. */
 interface RemoteSumsOptions extends OutboxOptions {
-  /** How long a question waits for the ledger, in milliseconds. */
+  /** The timeout of a call to the ledger, in milliseconds. */
   readonly waitMs: number;
 }
 
-/** Of the time that a question may wait, so much is for replies that are there already, in milliseconds. */
+/** The part of the timeout that is kept for replies that have already arrived, in milliseconds. */
 const REPLY_GRACE_MS = 5;
 
-/** Holds are renewed this often, in milliseconds: several times before they would end. */
+/** The interval between renewals of holds, in milliseconds, several times shorter than their lifetime. */
 const RENEW_MS = HOLD_MS / 4;
 
 /**
- * Creates sums beside a ledger. Changes are gathered and sent in batches, each until the ledger confirms it. Questions
- * go to the ledger; while it is away or late, the answer is the last reading with what was added here since then.
+ * Creates sums beside a ledger. Changes are gathered and sent in batches until the ledger confirms them. Reads go to
+ * the ledger. While it is away or late, the result is the last reading plus the additions of this process since then.
  */
 export function createRemoteSums(options: RemoteSumsOptions): RemoteSums {
   const { ledger, clock, deadlines, waitMs } = options;
   const outbox = createOutbox(options);
   const names = createEndingTables<true>(clock);
-  /** Of the requests that run here. */
+  /** The holds of requests in this process. */
   const holds = createHolds(clock);
   let sinceMs = clock.now();
   let isClosed = false;
@@ -79,40 +79,40 @@ export function createRemoteSums(options: RemoteSumsOptions): RemoteSums {
     outbox.send();
   }
 
-  /** Asks the ledger. While it is away, late or fails, the answer comes from `here()`. */
-  function ask<Value, Result>(
-    question: () => Promise<Value>,
-    { here, use, onLate }: {
-      readonly here: () => Result;
-      /** Takes the reply, also one that is too late to be the answer. */
+  /** Calls the ledger. While it is away, late or failing, the result comes from `local()`. */
+  function call<Value, Result>(
+    send: () => Promise<Value>,
+    { local, use, onLate }: {
+      readonly local: () => Result;
+      /** Turns the reply into the result; also called for a reply that is too late. */
       readonly use: (reply: Value, isLate: boolean) => Result;
-      /** Takes the answer from here, and the reply after it; `undefined`: there is none. */
+      /** Receives the local result and the late reply; `undefined` when the call failed. */
       readonly onLate?: (answer: Result, reply: Value | undefined) => void;
     },
   ): Result | Promise<Result> {
-    if (ledger.isAway) return here();
-    // A batch that failed may have been made; asked behind it, the ledger answers what is certain.
+    if (ledger.isAway) return local();
+    // Resends failed batches first: one may have been made, and only then is the ledger's reply certain.
     outbox.send([]);
     const { promise, resolve } = Promise.withResolvers<Result>();
     let answer: Result | undefined;
     let cancel = deadlines.start(waitMs - REPLY_GRACE_MS, () => {
-      // This thread may have been too busy to take a reply that is there.
-      cancel = deadlines.start(REPLY_GRACE_MS, () => resolve(answer = here()));
+      // This thread may have been too busy to handle a reply that has already arrived.
+      cancel = deadlines.start(REPLY_GRACE_MS, () => resolve(answer = local()));
     });
-    question().then((reply) => {
+    send().then((reply) => {
       cancel();
       resolve(use(reply, answer !== undefined));
       if (answer !== undefined) onLate?.(answer, reply);
     }, () => {
       cancel();
-      answer ??= here();
+      answer ??= local();
       resolve(answer);
       onLate?.(answer, undefined);
     });
     return promise;
   }
 
-  function useHere({ sums, key }: Counted, id = ""): LimitUse {
+  function localUse({ sums, key }: Counted, id = ""): LimitUse {
     return { counted: sums.map(valueOf), held: holds.total(key, id) };
   }
 
@@ -131,11 +131,11 @@ export function createRemoteSums(options: RemoteSumsOptions): RemoteSums {
     return uses;
   }
 
-  /** Asks how far limits are used. */
-  function askUses(limits: readonly Counted[]): Soon<readonly LimitUse[]> {
+  /** Reads the use of limits. */
+  function readUses(limits: readonly Counted[]): Soon<readonly LimitUse[]> {
     const claims = limits.map((one) => ({ ...one, amount: 0, most: Infinity }));
-    return ask(() => ledger.reserve("", claims), {
-      here: () => limits.map((one) => useHere(one)),
+    return call(() => ledger.reserve("", claims), {
+      local: () => limits.map((one) => localUse(one)),
       use: (reply) => learnUses(limits, reply),
     });
   }
@@ -149,7 +149,7 @@ export function createRemoteSums(options: RemoteSumsOptions): RemoteSums {
     keepRenewing();
   }
 
-  /** Leaves the ledger with what was decided here. */
+  /** Corrects the ledger after a late reply: the local decision counts. */
   function correct(
     id: string,
     claims: readonly Claim[],
@@ -161,14 +161,14 @@ export function createRemoteSums(options: RemoteSumsOptions): RemoteSums {
     outbox.sendLater();
   }
 
-  function tableHere(name: string): ReadonlyMap<string, number> {
+  function localTable(name: string): ReadonlyMap<string, number> {
     return new Map(
       [...outbox.table(name)].filter(([, { exists }]) => exists)
         .map(([field, counter]) => [field, knownOf(counter)]),
     );
   }
 
-  /** Where something of a table is known here, all of it is known from now on. */
+  /** Stores a table that was read, if a part of it is known here, and returns its values. */
   function learnTable(
     name: string,
     values: ReadonlyMap<string, number>,
@@ -184,7 +184,7 @@ export function createRemoteSums(options: RemoteSumsOptions): RemoteSums {
       if (counter === undefined) continue;
       counter.exists = values.has(field) || outbox.isPending(counter);
     }
-    return tableHere(name);
+    return localTable(name);
   }
 
   return {
@@ -202,9 +202,9 @@ export function createRemoteSums(options: RemoteSumsOptions): RemoteSums {
     },
     reserve(id, claims, lifetimeMs = Infinity) {
       outbox.send(claims);
-      return ask(() => ledger.reserve(id, claims), {
-        here() {
-          const uses = claims.map((claim) => useHere(claim, id));
+      return call(() => ledger.reserve(id, claims), {
+        local() {
+          const uses = claims.map((claim) => localUse(claim, id));
           const decision = decide(claims, uses);
           if (decision.isGranted) hold(id, claims, lifetimeMs);
           return decision;
@@ -224,23 +224,23 @@ export function createRemoteSums(options: RemoteSumsOptions): RemoteSums {
     },
     uses(limits) {
       outbox.send(limits);
-      return askUses(limits);
+      return readUses(limits);
     },
     read(sums, maxAgeMs = 0) {
-      const here = () => sums.map(valueOf);
+      const local = () => sums.map(valueOf);
       const oldestMs = clock.elapsedMs() - maxAgeMs;
       const isFresh = maxAgeMs > 0 &&
         sums.every((sum) =>
           (outbox.find(sum)?.readAtMs ?? -Infinity) >= oldestMs
         );
-      if (isFresh) return here();
+      if (isFresh) return local();
       const tables = Map.groupBy(sums, ({ table }) => table);
       const limits = [...tables.values()].map((sums) => ({ sums, key: "" }));
-      return soon(askUses(limits), here);
+      return soon(readUses(limits), local);
     },
     table(name) {
-      return ask(() => ledger.table(name), {
-        here: () => tableHere(name),
+      return call(() => ledger.table(name), {
+        local: () => localTable(name),
         use(reply) {
           ({ sinceMs = clock.now() } = reply);
           return learnTable(name, reply.values);
@@ -267,7 +267,7 @@ export function createRemoteSums(options: RemoteSumsOptions): RemoteSums {
   };
 }
 
-/** The last reading of a counter, with what was added here since then. */
+/** Returns the last reading of a counter plus the additions of this process since then. */
 function knownOf({ base, added, baseConfirmed }: Counter): number {
   return base + added - baseConfirmed;
 }

@@ -6,20 +6,20 @@ import type { RunningCounts } from "../relay/request/admission.ts";
 import type { Sums } from "../usage/sums.ts";
 import type { Notices } from "./notice.ts";
 
-/** What a gateway has in common with the others of its process, and with replicas of it elsewhere. */
+/** The state that a gateway shares with other threads of its process and with replicas. */
 export interface SharedState {
-  /** Absent where its own limits hold for itself alone. */
+  /** Absent where limits on running requests apply to this gateway alone. */
   readonly running?: RunningCounts | undefined;
-  /** Absent where nobody else takes of the memory for bodies. */
+  /** Absent where no other thread uses the memory for bodies. */
   readonly memory?: MemoryOfOthers | undefined;
-  /** Tells others what this one learns, and the other way round. */
+  /** The notices between this gateway and the others. */
   readonly notices?: Notices | undefined;
-  /** Reads quotas for several; absent where this gateway reads them itself. */
+  /** Reads quotas for several gateways; absent where this one reads them itself. */
   readonly poller?: Poller | undefined;
-  /** Where replicas leave quotas for each other that they have read. */
+  /** The quotas that replicas have read for each other. */
   readonly sharedReadings?: SharedReadings | undefined;
-  /** Whether replicas' store is there; absent where there is none. */
+  /** Returns the state of the connection to the replicas' store; absent where there is none. */
   readonly store?: (() => StoreCondition) | undefined;
-  /** Sums up what tokens use; absent where this gateway alone counts. */
+  /** The sums of the tokens' usage; absent where this gateway counts alone. */
   readonly sums?: Sums | undefined;
 }

@@ -7,25 +7,27 @@ import {
 } from "../relay/request/admission.ts";
 import type { MemoryOfOthers } from "../relay/request/body_memory.ts";
 
-/** What one thread needs to count with the others. */
+/** The data with which a thread counts together with the others. */
 export interface ThreadShare {
   readonly table: CountTable;
-  /** Which of its cells are this thread's, from 0. */
+  /** The index of this thread, which selects its cells, from 0. */
   readonly thread: number;
   readonly columns: Columns;
 }
 
-/** A thread's view of what all threads of the process count together. */
+/** A thread's view of the counts of all threads of the process. */
 interface ThreadCounts {
   readonly running: RunningCounts;
   readonly memory: MemoryOfOthers;
-  /** Goes by the columns of another configuration; what runs is given back where it was counted. */
+  /**
+   * Uses the columns of another configuration. Running requests are still removed from the columns that counted them.
+   */
   adopt(columns: Columns): void;
 }
 
 const BYTES_PER_KIB = 1024;
 
-/** Counts what this thread takes where the other threads see it, without asking anybody. */
+/** Creates counts in memory that the other threads can read, so that no thread waits for another. */
 export function createThreadCounts(
   { table, thread, columns: first }: ThreadShare,
 ): ThreadCounts {
@@ -34,7 +36,7 @@ export function createThreadCounts(
   function byKey(
     columnsNow: () => ReadonlyMap<string, number>,
   ): RunningCountsByKey {
-    // What has no column, such as the connection of a configuration that is replaced, is counted here alone.
+    // Counts keys without a column in this thread alone, such as a connection of an earlier configuration.
     const own = createRunningCountsByKey();
     return {
       take(key, most) {
@@ -79,39 +81,39 @@ function memoryOfOthers(table: CountTable, thread: number): MemoryOfOthers {
   };
 }
 
-/** In which column of a table something is counted. */
+/** The columns of a table. */
 export interface Columns {
-  /** By the SHA-256 of a caller's first token. */
+  /** The columns of callers, by the SHA-256 of their first token. */
   readonly callers: ReadonlyMap<string, number>;
-  /** By the id of a connection. */
+  /** The columns of connections, by id. */
   readonly connections: ReadonlyMap<string, number>;
 }
 
 /** The columns that every table has. */
 export const FIXED_COLUMNS = {
-  /** Requests that are being served. */
+  /** The number of requests in progress. */
   requests: 0,
-  /** What bodies take of memory, in KiB. */
+  /** The memory of bodies, in KiB. */
   memoryKib: 1,
-  /** Loans of memory for work that runs. */
+  /** The number of loans of memory for running work. */
   loans: 2,
 } as const;
 
-/** Gives what a configuration limits a column of its own. */
+/** Assigns columns to the callers and connections of configurations. */
 interface ColumnBook {
   /**
-   * The columns for a configuration: what it shares with the one before keeps its column, and one that is needed no
-   * longer is given away once it counts nothing. What finds no column is missing.
+   * Returns the columns of a configuration. Keys that the previous configuration had keep their columns. A column that
+   * is no longer needed is reused once its count is 0. Keys for which no column is left are absent.
    */
   assign(config: Pick<Config, "callers" | "connections">): Columns;
 }
 
-/** No column is given away yet. */
+/** Creates a book without assigned columns. */
 export function createColumnBook(table: CountTable): ColumnBook {
   const free: number[] = [];
   let used = Object.keys(FIXED_COLUMNS).length;
   let latest: Columns = { callers: new Map(), connections: new Map() };
-  /** Given up, but for what still counts there. */
+  /** Columns that are no longer needed but still count something. */
   let left: readonly number[] = [];
 
   function newColumn(): number | undefined {
@@ -150,8 +152,8 @@ export function createColumnBook(table: CountTable): ColumnBook {
       };
       left = [
         ...left,
-        ...givenUp(before.callers, latest.callers),
-        ...givenUp(before.connections, latest.connections),
+        ...removedColumns(before.callers, latest.callers),
+        ...removedColumns(before.connections, latest.connections),
       ];
       growTable(table, used);
       return latest;
@@ -159,7 +161,7 @@ export function createColumnBook(table: CountTable): ColumnBook {
   };
 }
 
-function givenUp(
+function removedColumns(
   before: ReadonlyMap<string, number>,
   now: ReadonlyMap<string, number>,
 ): readonly number[] {
@@ -167,23 +169,23 @@ function givenUp(
 }
 
 /**
- * Counts that the threads of a process keep together, in memory that they share: a column for what is counted, and
- * in it a cell for each thread. A thread changes its own cells alone, and the sum of a column is what all count, so
- * that what a thread held is given back by emptying its cells.
+ * Counts of the threads of a process in shared memory. Each column counts one thing and has a cell for each thread. A
+ * thread changes only its own cells, and the sum of a column is the total. To undo the counts of a thread, its cells
+ * are emptied.
  */
 export interface CountTable {
-  /** Column after column; grows as columns are added. */
+  /** The cells, column after column; grows as columns are added. */
   readonly cells: Int32Array<SharedArrayBuffer>;
-  /** How many cells a column has. */
+  /** The number of cells in a column. */
   readonly threads: number;
 }
 
-/** As many columns there may be; what is beyond takes no memory until it is used. */
+/** The largest number of columns; unused ones take no memory. */
 const MAX_COLUMNS = 2 ** 20;
 
 const FIRST_COLUMNS = 64;
 
-/** How often a count is tried that others withdraw from at the same moment. */
+/** The number of attempts to count, each of which fails when others withdraw at the same moment. */
 const MAX_TRIES = 8;
 
 /** Creates a table in which everything is 0. */
@@ -195,7 +197,7 @@ export function createCountTable(threads: number): CountTable {
   return { cells: new Int32Array(buffer), threads };
 }
 
-/** Makes room for so many columns. */
+/** Grows a table to a number of columns. */
 export function growTable(
   { cells: { buffer }, threads }: CountTable,
   columns: number,
@@ -205,7 +207,7 @@ export function growTable(
   buffer.grow(Math.min(2 * neededBytes, buffer.maxByteLength));
 }
 
-/** Gives back what a thread held that is gone. */
+/** Empties the cells of a thread that has ended. */
 export function emptyThread(
   { cells, threads }: CountTable,
   thread: number,
@@ -215,14 +217,14 @@ export function emptyThread(
   }
 }
 
-/** The sum of a column. */
+/** Returns the sum of a column. */
 export function sumOf(table: CountTable, column: number): number {
   return sumWithout(table, column, -1);
 }
 
 /**
- * The sum of a column without the cell of one thread. A thread that ended may have given something back after its
- * cells were emptied: less than nothing counts as nothing.
+ * Returns the sum of a column without the cell of one thread. A thread that ended may have decremented a cell after it
+ * was emptied, so negative cells count as 0.
  */
 export function sumWithout(
   { cells, threads }: CountTable,
@@ -238,17 +240,17 @@ export function sumWithout(
   return sum;
 }
 
-/** Whose cell of a table, and in which column. */
+/** A cell of a table. */
 interface Cell {
   readonly thread: number;
   readonly column: number;
 }
 
 /**
- * Counts one more in a thread's cell, unless the column's sum would pass `most`. Every thread counts first and looks
- * then, so that two never take the last place both. Two who withdraw because of each other try again.
+ * Increments a thread's cell, unless the column's sum would exceed `most`. Each thread increments first and checks
+ * then, so that two threads never both take the last place. Two threads that withdraw because of each other try again.
  *
- * @returns Whether it is counted.
+ * @returns True when it was counted.
  */
 export function addWithin(
   table: CountTable,
@@ -265,7 +267,7 @@ export function addWithin(
   return false;
 }
 
-/** Counts one less in a thread's cell. */
+/** Decrements a thread's cell. */
 export function removeOne(
   { cells, threads }: CountTable,
   { thread, column }: Cell,

@@ -1,72 +1,82 @@
 import type { ByteRead, ByteReader } from "./byte_reader.ts";
 import { byteText, joinBytes } from "./bytes.ts";
 
-/** Makes texts that must not be seen unreadable in bytes that pass. */
+/** Masks secret texts in the bytes of a stream. */
 interface ByteMask {
   /**
    * Takes the next chunk, which may be changed in place.
    *
-   * @param text The chunk as `byteText` has it, where that was made already.
-   * @returns What may go on; the end of a chunk waits where one of the texts may have begun in it.
+   * @param text The chunk as a text of `byteText`, if that exists already.
+   * @returns The bytes to forward. The end of a chunk waits if a secret may begin in it.
    */
   push(chunk: Uint8Array<ArrayBuffer>, text?: string): MaskedChunk;
-  /** Told that nothing more comes. */
+  /** Returns the rest after the last chunk. */
   end(): Uint8Array<ArrayBuffer>;
 }
 
-/** What a {@linkcode ByteMask} lets through. */
+/** The result of {@linkcode ByteMask.push}. */
 interface MaskedChunk {
   readonly value: Uint8Array<ArrayBuffer>;
-  /** The same as `byteText` has it, where it is all of the chunk as it came. */
+  /** The value as a text of `byteText`, if it is the whole unchanged chunk. */
   readonly text: string | undefined;
 }
 
-/** So much of a text's beginning gives it away, in bytes; what follows is covered as far as it is the text. */
-const TELLING_BYTES = 16;
+/** The number of bytes that identify the text. The bytes after them are masked as far as they match. */
+const IDENTIFYING_BYTES = 16;
 
-/** So little of it at the end of a chunk does not wait for the next, in bytes: answers must not be held up. */
+/**
+ * The number of matching bytes at the end of a chunk that are forwarded without waiting, so that answers are not held
+ * up.
+ */
 const HARMLESS_BYTES = 3;
 
 const ASTERISK = 0x2a;
 
 const NOTHING = new Uint8Array();
 
-/** What is looked for, made ready for many bodies. */
+/** A secret, prepared for many bodies. */
 interface MaskedText {
   readonly secret: Uint8Array;
-  /** Its telling beginning. */
+  /** The beginning that identifies it. */
   readonly needle: Uint8Array;
   /** Finds that beginning. */
   readonly find: Finder;
 }
 
 /**
- * Makes a text ready to be covered.
+ * Prepares a text to be masked.
  *
- * @param text In ASCII, longer than {@linkcode HARMLESS_BYTES}.
+ * @param text ASCII, longer than {@linkcode HARMLESS_BYTES}.
  */
 export function prepareMaskedText(text: string): MaskedText {
   const secret = new TextEncoder().encode(text);
-  const needle = secret.subarray(0, TELLING_BYTES);
-  return { secret, needle, find: createFinder(text.slice(0, TELLING_BYTES)) };
+  const needle = secret.subarray(0, IDENTIFYING_BYTES);
+  return {
+    secret,
+    needle,
+    find: createFinder(text.slice(0, IDENTIFYING_BYTES)),
+  };
 }
 
-/** Covers a text with as many asterisks wherever it or its beginning stands, also across chunks. */
+/**
+ * Creates a mask that replaces each byte of a secret by an asterisk, also across chunks. A beginning of the secret that
+ * identifies it is masked too.
+ */
 export function createByteMask(
   { secret, needle, find }: MaskedText,
 ): ByteMask {
-  /** The end of what came, where the text may have begun in it. */
+  /** The end of the last chunk, if the text may begin in it. */
   let held = NOTHING;
-  /** How much of that went on already, being harmless. */
+  /** The number of held bytes that were already forwarded, being harmless. */
   let passed = 0;
-  /** How much of the text is covered already that goes on in the next chunk. */
-  let covered = 0;
+  /** The number of masked bytes of a text that continues in the next chunk. */
+  let masked = 0;
 
-  /** Covers the text from `start` on; `covered` is what came of it before. */
-  function cover(bytes: Uint8Array, start: number): number {
-    const end = coverRun(bytes, start, secret.subarray(covered));
-    covered += end - start;
-    if (end < bytes.length || covered === secret.length) covered = 0;
+  /** Masks the text from `start` on, after the `masked` bytes of earlier chunks. */
+  function mask(bytes: Uint8Array, start: number): number {
+    const end = maskRun(bytes, start, secret.subarray(masked));
+    masked += end - start;
+    if (end < bytes.length || masked === secret.length) masked = 0;
     return end;
   }
 
@@ -75,11 +85,11 @@ export function createByteMask(
       const isWhole = held.length === 0;
       const bytes = isWhole ? chunk : joinBytes([held, chunk]);
       const text = (isWhole ? chunkText : undefined) ?? byteText(bytes);
-      let position = covered > 0 ? cover(bytes, 0) : 0;
+      let position = masked > 0 ? mask(bytes, 0) : 0;
       for (;;) {
         const found = find(text, position);
         if (found === -1) break;
-        position = cover(bytes, found);
+        position = mask(bytes, found);
       }
       const length = beginningAtEnd(bytes, needle);
       const start = bytes.length - length;
@@ -102,8 +112,8 @@ export function createByteMask(
 }
 
 /**
- * Reads with a mask. A chunk that waits, or has nothing in it, is passed on as an empty one, for it is a sign of
- * life. A source that ends is read to its end first; one that breaks loses what waited.
+ * Creates a reader with a mask. A chunk that waits becomes an empty one, as a sign of life. At the end of the source,
+ * held bytes are forwarded; if it breaks off, they are dropped.
  */
 export function maskReader(reader: ByteReader, mask: ByteMask): ByteReader {
   let isOver = false;
@@ -122,18 +132,18 @@ export function maskReader(reader: ByteReader, mask: ByteMask): ByteReader {
   };
 }
 
-/** Covers the text in bytes that are all there, as a mask does in bytes that pass. */
+/** Masks the text in complete bytes. */
 export function maskBytes(
   bytes: Uint8Array,
   { secret, find }: MaskedText,
 ): void {
   const text = byteText(bytes);
   let found = find(text, 0);
-  while (found !== -1) found = find(text, coverRun(bytes, found, secret));
+  while (found !== -1) found = find(text, maskRun(bytes, found, secret));
 }
 
-/** Covers what of the text stands at `start`, and says where that ends. */
-function coverRun(bytes: Uint8Array, start: number, text: Uint8Array): number {
+/** Masks the bytes at `start` that match the text, and returns their end. */
+function maskRun(bytes: Uint8Array, start: number, text: Uint8Array): number {
   let end = start;
   while (end < bytes.length && bytes[end] === text[end - start]) {
     bytes[end++] = ASTERISK;
@@ -141,7 +151,7 @@ function coverRun(bytes: Uint8Array, start: number, text: Uint8Array): number {
   return end;
 }
 
-/** What may be changed. */
+/** Returns bytes that may be changed. */
 function ownBytes(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   return isOwn(bytes) ? bytes : bytes.slice();
 }
@@ -150,7 +160,7 @@ function isOwn(bytes: Uint8Array): bytes is Uint8Array<ArrayBuffer> {
   return bytes.buffer instanceof ArrayBuffer;
 }
 
-/** Whether the first `length` bytes of the needle stand at `start`. */
+/** Returns true when the first `length` bytes of the needle are at `start`. */
 function beginsAt(
   bytes: Uint8Array,
   start: number,
@@ -163,7 +173,7 @@ function beginsAt(
   return true;
 }
 
-/** How many bytes at the end are the needle's beginning. */
+/** Returns the number of bytes at the end that begin the needle. */
 function beginningAtEnd(bytes: Uint8Array, needle: Uint8Array): number {
   const most = Math.min(needle.length - 1, bytes.length);
   for (let length = most; length > 0; length--) {
@@ -172,22 +182,20 @@ function beginningAtEnd(bytes: Uint8Array, needle: Uint8Array): number {
   return 0;
 }
 
-/** Where a text begins in another one, at `from` or behind it; -1 where it does not. */
+/** Returns the position of a text at or after `from`; -1 if there is none. */
 type Finder = (text: string, from: number) => number;
 
-/**
- * V8 looks for the first character of a text of this length as fast as memory can be read, and for longer ones never.
- */
+/** The length up to which V8 searches for the first character of a text at memory speed. */
 const PROBE_LENGTH = 6;
 
-/** What texts and JSON hold seldom, and keys often. */
+/** Matches characters that are rare in text and JSON, but frequent in keys. */
 const RARE_REGEXP = /[A-Z_jkqxz]/;
 
 /**
- * A search for one text in many: a short part of it that begins with a rare character is looked for first, which is
- * several times faster than `indexOf` where the text is long and common letters make it stop all the time.
+ * Creates a search for one text in many others. It first looks for a short part that begins with a rare character. That
+ * is several times faster than `indexOf` with a long text, which stops at each common letter.
  *
- * @param wanted Not empty.
+ * @param wanted The text to find; not empty.
  */
 export function createFinder(wanted: string): Finder {
   const offset = Math.max(0, wanted.search(RARE_REGEXP));

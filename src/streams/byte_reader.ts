@@ -2,9 +2,9 @@ import { STEP_BYTES, Turns } from "../core/time/turns.ts";
 import { joinBytes } from "./bytes.ts";
 
 /**
- * How large the buffer is that waits for bytes: the smallest first, twice as large while it is filled, and then as
- * large as the last piece was, so that the next of that length comes in one read. What has fallen silent costs no more
- * than `steady`.
+ * The sizes of the buffers that wait for bytes. They start at `smallest` and double while they are filled, up to
+ * `largest`. After that, the length of the last message decides, so that the next such message needs one read. A silent
+ * stream costs at most `steady`.
  */
 const BUFFER_BYTES = {
   smallest: 4 * 1024,
@@ -12,26 +12,25 @@ const BUFFER_BYTES = {
   largest: 64 * 1024,
 };
 
-/** How a body is read. */
 interface ByteReaderOptions {
-  /** How large the first buffer is, more than 0: as long as the body, where that is known; default 4 KiB. */
+  /** The size of the first buffer, more than 0: the length of the body if that is known; default 4 KiB. */
   readonly firstBytes?: number | undefined;
-  /** How large a buffer is at least; default 4 KiB. */
-  readonly leastBytes?: number | undefined;
-  /** Most bytes of a chunk; default: 64 KiB where the body fills buffers, else as many as it gives. */
-  readonly mostBytes?: number | undefined;
+  /** The minimum size of a buffer; default 4 KiB. */
+  readonly minBufferBytes?: number | undefined;
+  /** The maximum size of a chunk; default: 64 KiB if the body can fill buffers, else none. */
+  readonly maxChunkBytes?: number | undefined;
 }
 
 /** A chunk that fills less than this share of its buffer is copied out of it. */
 const SMALL_SHARE = 1 / 4;
 
 /**
- * Reads a body in chunks as they come, each of which is the reader's to keep. `fetch` itself gives every chunk a
- * buffer of 64 KiB, however few bytes an event has, and keeps another one waiting; with thousands of streams that
- * is most of what they cost. Where the body allows it, this waits with a small buffer of its own instead.
+ * Creates a reader of a body's chunks, which its user may keep. `fetch` allocates 64 KiB for a chunk of any size and
+ * keeps another such buffer waiting. With thousands of streams that is most of their cost. If the body allows it, this
+ * reader waits with a small buffer instead.
  *
- * Other requests have their turn between the chunks of a body that is there already, or that is inflated: every answer
- * of a provider is read here, so that none of them holds the event loop, however much comes at once.
+ * Other requests get their turn between the chunks. Each provider's response is read here, so none can block the event
+ * loop with many bytes at once.
  */
 export function createByteReader(
   body: ByteSource,
@@ -47,21 +46,20 @@ export function createByteReader(
 }
 
 /**
- * Reads a caller's body, whose length nobody may know, as {@linkcode createByteReader} does. Deno 2.9 waits forever
- * where the buffer is smaller than what frames a chunk: its size, extensions and trailers. Deno 2.7 takes 16 KiB of
- * these.
+ * Creates a reader of a caller's body, whose length may be unknown. Deno 2.9 waits forever if the buffer is smaller
+ * than the frame of a chunk: its size, extensions and trailers. Deno 2.7 accepts 16 KiB of these.
  */
 export function createUploadReader(
   body: ByteSource,
 ): ByteReader {
   const { steady } = BUFFER_BYTES;
-  return createByteReader(body, { firstBytes: steady, leastBytes: steady });
+  return createByteReader(body, { firstBytes: steady, minBufferBytes: steady });
 }
 
-/** Reads chunks as the body gives them. */
+/** Reads chunks as the body provides them. */
 function createChunkReader(
   reader: ReadableStreamDefaultReader<Uint8Array> | ByteReader,
-  { mostBytes = Infinity }: ByteReaderOptions,
+  { maxChunkBytes = Infinity }: ByteReaderOptions,
 ): ByteReader {
   const turns = new Turns();
   let rest: Uint8Array | undefined;
@@ -69,10 +67,10 @@ function createChunkReader(
   function take(read: ByteRead): ByteRead {
     const { done, value } = read;
     if (done) return read;
-    turns.count(costOf(value.length, mostBytes));
-    if (value.length <= mostBytes) return read;
-    rest = value.subarray(mostBytes);
-    return { done, value: value.subarray(0, mostBytes) };
+    turns.count(costOf(value.length, maxChunkBytes));
+    if (value.length <= maxChunkBytes) return read;
+    rest = value.subarray(maxChunkBytes);
+    return { done, value: value.subarray(0, maxChunkBytes) };
   }
 
   function read(): Promise<ByteRead> {
@@ -88,28 +86,28 @@ function createChunkReader(
   };
 }
 
-/** Reads into buffers of its own. */
+/** Reads into its own buffers. */
 function createBufferReader(
   reader: ReadableStreamBYOBReader,
   {
     firstBytes = BUFFER_BYTES.smallest,
-    leastBytes = BUFFER_BYTES.smallest,
-    mostBytes = BUFFER_BYTES.largest,
+    minBufferBytes = BUFFER_BYTES.smallest,
+    maxChunkBytes = BUFFER_BYTES.largest,
   }: ByteReaderOptions,
 ): ByteReader {
   const turns = new Turns();
-  let bufferBytes = Math.min(firstBytes, mostBytes);
+  let bufferBytes = Math.min(firstBytes, maxChunkBytes);
   let spare: ArrayBuffer | undefined;
-  /** How much has come of the piece that is coming: what a full buffer did not hold belongs to it. */
-  let pieceBytes = 0;
+  /** The length so far of the message that is arriving. It continues after a full buffer. */
+  let messageBytes = 0;
 
   function adapt(readBytes: number, isFull: boolean): void {
-    pieceBytes += readBytes;
+    messageBytes += readBytes;
     if (isFull) {
-      bufferBytes = Math.min(2 * bufferBytes, mostBytes);
+      bufferBytes = Math.min(2 * bufferBytes, maxChunkBytes);
     } else {
-      bufferBytes = Math.max(leastBytes, bufferFor(pieceBytes));
-      pieceBytes = 0;
+      bufferBytes = Math.max(minBufferBytes, bufferFor(messageBytes));
+      messageBytes = 0;
     }
   }
 
@@ -117,13 +115,14 @@ function createBufferReader(
     { done, value }: ReadableStreamReadResult<Uint8Array<ArrayBuffer>>,
   ): ByteRead {
     if (done) return { done: true };
-    turns.count(costOf(value.length, mostBytes));
+    turns.count(costOf(value.length, maxChunkBytes));
     const { buffer } = value;
     const size = buffer.byteLength;
     adapt(value.length, value.length === size);
     if (value.length > SMALL_SHARE * size) return { done: false, value };
     const chunk = value.slice();
-    // Freed at once: the first buffers of thousands of streams would lie there together until they are collected.
+    // The memory is freed at once. The garbage collector would keep the first buffers of thousands of streams for some
+    // time.
     if (size === bufferBytes) spare = buffer;
     else buffer.transfer(0);
     return { done: false, value: chunk };
@@ -141,24 +140,27 @@ function createBufferReader(
   };
 }
 
-/** A chunk that could not be longer is a step by itself: what takes long to look through comes in small ones. */
-function costOf(bytes: number, mostBytes: number): number {
-  return bytes < mostBytes ? bytes : STEP_BYTES;
+/**
+ * Returns the cost of a chunk. A chunk of the maximum size ends the turn, because a small maximum means that scanning
+ * is slow.
+ */
+function costOf(bytes: number, maxChunkBytes: number): number {
+  return bytes < maxChunkBytes ? bytes : STEP_BYTES;
 }
 
-/** A piece of the same length leaves room, so that its end shows. */
-function bufferFor(pieceBytes: number): number {
+/** Leaves room after a message of the same length, so that its end is visible. */
+function bufferFor(messageBytes: number): number {
   const { smallest, steady } = BUFFER_BYTES;
-  const steps = Math.floor(pieceBytes / smallest) + 1;
+  const steps = Math.floor(messageBytes / smallest) + 1;
   return Math.min(steps * smallest, steady);
 }
 
 /**
- * A reader that lets a body write into memory of the caller's own. Only the platform's bodies are sure to be streams
- * of bytes, and nothing but an attempt tells.
+ * Returns a reader that writes into its user's memory. Only a body of the platform is sure to be a byte stream, and
+ * only an attempt shows it.
  *
- * @returns `undefined` where the body is no stream of bytes, as when it went through a transform.
- * @throws {TypeError} When something reads the body already.
+ * @returns `undefined` when the body is not a byte stream, for example after a transform.
+ * @throws {TypeError} When the body already has a reader.
  */
 export function byobReader(
   body: ReadableStream<Uint8Array>,
@@ -172,9 +174,8 @@ export function byobReader(
 }
 
 /**
- * What reads a body chunk by chunk: the reader of a stream, or one that can look ahead. Several stand one behind
- * another in each stream, and all of them wait for most of the time. So they go on with `then`: an `async` function
- * that waits takes a quarter of a KiB more, for each of them and again for each chunk.
+ * Reads a body chunk by chunk. Each stream has several readers in a row, which wait most of the time. They use `then`:
+ * an `async` function that waits takes a quarter of a KiB more, for each reader and each chunk.
  */
 export interface ByteReader
   extends Pick<ReadableStreamDefaultReader<Uint8Array>, "cancel"> {
@@ -186,19 +187,19 @@ export type ByteSource = ReadableStream<Uint8Array> | ByteReader;
 
 /** One step of a {@linkcode ByteReader}. */
 export type ByteRead = ReadableStreamReadResult<Uint8Array> & {
-  /** The chunk as `byteText` has it, where that was made already. */
+  /** The chunk as a text of `byteText`, if that exists already. */
   readonly text?: string | undefined;
 };
 
 /** A reader whose next chunks can be seen before they are read. */
 export interface LookAhead extends ByteReader {
-  /** One chunk further than was seen so far; `read` gives all of them again, in order, but for empty ones. */
+  /** Returns the next chunk that was not seen yet. `read` returns all of them again, in order, without empty ones. */
   peek(): Promise<ByteRead>;
 }
 
 /**
- * Puts the ability to look ahead on a reader; what is seen and not yet read is held in memory. An empty chunk, which is
- * only a sign that the source is at work, is not: there may be millions of them.
+ * Adds look-ahead to a reader. Chunks that were seen but not read are held in memory. Empty ones only show that the
+ * source is active and are not held, because there may be millions.
  */
 export function createLookAhead(reader: ByteReader): LookAhead {
   const seen: Promise<ByteRead>[] = [];
@@ -215,32 +216,32 @@ export function createLookAhead(reader: ByteReader): LookAhead {
   };
 }
 
-/** Gives an answer up unread; how its upstream takes that changes nothing. */
+/** Cancels an unread response, and ignores its errors. */
 export function discard(
   answer: { readonly body: Pick<ByteReader, "cancel"> | null },
 ): void {
   answer.body?.cancel().catch(() => {
-    // It broke off already.
+    // The body broke off already.
   });
 }
 
-/** Gives up what is left to read; how its source takes that changes nothing. */
+/** Cancels a reader, and ignores its errors. */
 export function abandon(
   reader: Pick<ByteReader, "cancel">,
   reason?: unknown,
 ): void {
   reader.cancel(reason).catch(() => {
-    // It broke off already.
+    // The source broke off already.
   });
 }
 
 /**
- * Reads a body whole.
+ * Reads a whole body.
  *
- * @param maxBytes A longer body is given up.
- * @param length How long it is, where that is known: then its end is not waited for.
- * @returns `undefined` when it is longer than `maxBytes`; the rest is not wanted then.
- * @throws Whatever the reader throws.
+ * @param maxBytes The maximum length. A longer body is cancelled.
+ * @param length The length, if known: then the reader does not wait for the end.
+ * @returns `undefined` when the body is longer than `maxBytes`.
+ * @throws The errors of the reader.
  */
 export async function readAll(
   reader: ByteReader,
@@ -261,11 +262,11 @@ export async function readAll(
 }
 
 /**
- * Reads an answer whole, as text.
+ * Reads a whole response as text.
  *
- * @param maxBytes A longer answer is given up.
+ * @param maxBytes The maximum length. A longer response is cancelled.
  * @returns `undefined` when it is longer than `maxBytes`.
- * @throws Whatever reading it throws.
+ * @throws The errors of the body.
  */
 export async function readText(
   { body }: Response,

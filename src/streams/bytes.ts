@@ -1,13 +1,10 @@
 import { Buffer } from "node:buffer";
 
-/**
- * Many bytes in pieces, as they came. In one array they would be a copy, and one that touches fresh memory, which costs
- * more than all else about them.
- */
+/** Bytes in several arrays. One array would be a copy in fresh memory, which costs more than all other work on them. */
 export class LongBytes {
-  /** In their order; nobody may change them. */
+  /** The arrays in their order; they must not be changed. */
   readonly pieces: readonly Uint8Array<ArrayBuffer>[];
-  /** How many bytes there are. */
+  /** The number of bytes. */
   readonly length: number;
 
   constructor(pieces: readonly Uint8Array<ArrayBuffer>[]) {
@@ -15,7 +12,7 @@ export class LongBytes {
     this.length = pieces.reduce((sum, piece) => sum + piece.length, 0);
   }
 
-  /** Those from one place to another, in the same memory. */
+  /** Returns the bytes of a range, in the same memory. */
   slice(start: number, end: number = this.length): LongBytes {
     const parts: Uint8Array<ArrayBuffer>[] = [];
     let before = 0;
@@ -28,7 +25,7 @@ export class LongBytes {
     return new LongBytes(parts);
   }
 
-  /** All in one array: a copy, unless they are in one piece. */
+  /** Returns all bytes in one array: a copy, unless there is only one array. */
   join(): Uint8Array<ArrayBuffer> {
     const [first] = this.pieces;
     if (first?.length === this.length) return first;
@@ -41,7 +38,9 @@ export class LongBytes {
     return joined;
   }
 
-  /** Gives their memory back at once; V8 takes its time, and works hard to find it. Nobody may read them any more. */
+  /**
+   * Frees the memory at once, because the garbage collector is slow to find it. The bytes must not be read afterwards.
+   */
   free(): void {
     for (const { buffer } of this.pieces) {
       if (!buffer.detached) buffer.transfer(0);
@@ -49,7 +48,7 @@ export class LongBytes {
   }
 }
 
-/** Chunks as one: a copy, but for a chunk that is alone. */
+/** Joins chunks: a copy, unless there is only one chunk. */
 export function joinBytes(
   chunks: readonly Uint8Array[],
 ): Uint8Array<ArrayBuffer> {
@@ -69,19 +68,19 @@ export function joinBytes(
 }
 
 /**
- * Bytes as a text with one character for each (ISO 8859-1), in which ASCII can be searched for: the engine searches
- * texts with instructions made for that, but a typed array byte by byte.
+ * Returns a text with one character for each byte (ISO 8859-1), to search for ASCII. The engine searches a text with
+ * special instructions, but a typed array byte by byte.
  */
 export function byteText({ buffer, byteOffset, length }: Uint8Array): string {
   return Buffer.from(buffer, byteOffset, length).toString("latin1");
 }
 
-/** The bytes that {@linkcode byteText} makes this text of. */
+/** Returns the bytes of a text of {@linkcode byteText}. */
 export function bytesOf(byteText: string): Uint8Array {
   return Buffer.from(byteText, "latin1");
 }
 
-/** What bytes say in UTF-8 that are given as {@linkcode byteText} makes them. */
+/** Decodes a text of {@linkcode byteText} as UTF-8. */
 export function utf8InByteText(text: string): string {
   return NOT_ASCII_REGEXP.test(text)
     ? Buffer.from(text, "latin1").toString("utf8")

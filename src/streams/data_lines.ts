@@ -2,65 +2,64 @@ import { bytesOf, byteText, utf8InByteText } from "./bytes.ts";
 import { beginOfLine, findLongLine } from "./find_line.ts";
 import { createLineBuffer, END_BYTES, LONG_BYTES } from "./line_buffer.ts";
 
-/** What a reader of data lines is told. */
+/** The receiver of data lines. */
 interface DataLineSink {
-  /** Whether every data line is wanted yet; once it is not, only those are that hold `needle`, if there is one. */
+  /** Returns true while each data line is wanted. After that, only lines with `needle` are wanted, if there is one. */
   wantsEvery(): boolean;
   /**
-   * The value of a `data:` line that is wanted, or longer than {@linkcode LONG_BYTES}, since not all of it is
-   * remembered.
+   * Receives the value of a `data:` line that is wanted, or that is longer than {@linkcode LONG_BYTES} and not kept
+   * whole.
    */
   line(data: string): void;
 }
 
-/** Picks data lines out of the bytes of a server-sent event stream that goes by. */
+/** Finds the data lines in the bytes of an event stream. */
 interface DataLines {
-  /** Takes the next bytes, which are neither changed nor kept; `text` is what `byteText` makes of them. */
+  /** Reads the next bytes without changing or keeping them. `text` is the result of `byteText` for them, if known. */
   push(chunk: Uint8Array, text?: string): void;
-  /** The value of the data line that has begun and not ended; empty when there is none. */
+  /** Returns the value of an unfinished data line; empty when there is none. */
   unfinished(): string;
   /**
-   * The values of the last few data lines that were not empty, at most {@linkcode LAST_LINES} and the last one
-   * first; of long ones the first and the last 500 bytes.
+   * Returns the values of the last data lines that were not empty, the last one first: at most {@linkcode LAST_LINES},
+   * and of long ones the first and last 500 bytes.
    */
   last(): readonly string[];
   /**
-   * Adds up, from the next line on, by how many bytes each data line is longer than this; of many lines that come in
-   * one chunk the last few stand for all.
+   * Sums the bytes of each data line beyond this length, from the next line on. If many lines arrive in one chunk, the
+   * sum is estimated from the last few.
    */
   measureAbove(bytes: number): void;
-  /** What was added up; no whole number where it is an estimate. */
+  /** Returns the sum; a fraction if it is an estimate. */
   bytesAbove(): number;
 }
 
-/** How {@linkcode createDataLines} is bounded. */
 interface DataLinesOptions {
-  /** A line longer than this is not given to the sink; default 1 MiB. */
+  /** The longest line that the sink receives, in bytes; default 1 MiB. */
   readonly maxLineBytes?: number;
 }
 
-/** How many lines {@linkcode DataLines.last} remembers. */
+/** The number of lines that {@linkcode DataLines.last} returns. */
 const LAST_LINES = 4;
 
 const DATA_PREFIX = "data:";
 
 const SPACE = 32;
 
-/** A byte order mark as `byteText` has it. */
+/** A byte order mark in a text of `byteText`. */
 const MARK = "\xef\xbb\xbf";
 
-/** A carriage return that has no line feed behind it, at least not in the same chunk. */
+/** Matches a carriage return without a line feed after it in the same chunk. */
 const LONE_RETURN_REGEXP = /\r(?!\n)/g;
 
 const decoder = new TextDecoder();
 
 /**
- * A line reader that decodes only what is asked for. Once not every line is wanted, most are not even told apart: a
- * search for `needle` passes over them. Lines end in LF, CRLF or CR, and a byte order mark at the very beginning is
- * passed over (https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream).
+ * Creates a line reader that decodes only wanted lines. Once not all lines are wanted, it searches for `needle` without
+ * splitting the bytes into lines. Lines end in LF, CRLF or CR, and a byte order mark at the start is skipped
+ * (https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream).
  *
- * @param needle ASCII text that a wanted line holds, such as `usage"`. Without one nothing more is read once not every
- * line is wanted.
+ * @param needle ASCII text in a wanted line, such as `usage"`. Without one, nothing is read once not all lines are
+ * wanted.
  */
 export function createDataLines(
   needle: string | undefined,
@@ -69,7 +68,7 @@ export function createDataLines(
 ): DataLines {
   const pending = createLineBuffer(maxLineBytes);
   let isFirstLine = true;
-  /** As `byteText` has them, the last one first. */
+  /** The last lines as texts of `byteText`, the last one first. */
   let last: readonly string[] = [];
   let floorBytes = Infinity;
   let bytesAbove = 0;
@@ -80,13 +79,13 @@ export function createDataLines(
       : [...lines, ...last].slice(0, LAST_LINES);
   }
 
-  /** A line without the byte order mark that may begin the stream. */
+  /** Removes the byte order mark that may begin the stream. */
   function unmarked(line: Uint8Array): Uint8Array {
     const isMarked = isFirstLine && byteText(line).startsWith(MARK);
     return isMarked ? line.subarray(MARK.length) : line;
   }
 
-  /** Of a line that is too long there are only the ends; `lineBytes` is how long it is. */
+  /** Handles one line of the length `lineBytes`. If it is too long, `bytes` holds only its two ends. */
   function take(bytes: Uint8Array, lineBytes: number): void {
     const line = unmarked(bytes);
     isFirstLine = false;
@@ -102,7 +101,7 @@ export function createDataLines(
     if (isGiven) sink.line(valueOf(line));
   }
 
-  /** Gives those of some whole lines that are long or hold the text that is wanted, in their order. */
+  /** Passes on the lines that are long or contain the wanted text, in their order. */
   function skim({ bytes, text, start, end }: WholeLines, wanted: string): void {
     let wantedAt = -1;
     let longAt = -1;
@@ -120,32 +119,32 @@ export function createDataLines(
     }
   }
 
-  /** Remembers the last few of some whole lines, by which it adds up what is above in all of them. */
+  /** Keeps the last few lines, and estimates the bytes above the floor in all lines from them. */
   function rememberLast({ bytes, text, start, end }: WholeLines): void {
     const found: Line[] = [];
     let above = 0;
-    let behind = end;
-    while (behind > start && found.length < LAST_LINES) {
-      const feed = behind - 1;
-      behind = beginOfLine(bytes, feed);
-      if (isData(text, behind) && hasValue(text, behind, feed)) {
-        found.push({ begin: behind, feed });
-        above += Math.max(0, feed - behind - floorBytes);
+    let tail = end;
+    while (tail > start && found.length < LAST_LINES) {
+      const feed = tail - 1;
+      tail = beginOfLine(bytes, feed);
+      if (isData(text, tail) && hasValue(text, tail, feed)) {
+        found.push({ begin: tail, feed });
+        above += Math.max(0, feed - tail - floorBytes);
       }
     }
     if (found.length === 0) return;
-    // A part of a text keeps all of it alive.
-    const own = behind === 0 ? text : byteText(bytes.subarray(behind, end));
+    // A slice keeps its whole text in memory.
+    const own = tail === 0 ? text : byteText(bytes.subarray(tail, end));
     remember(
       found.map(({ begin, feed }) =>
-        bothEnds(own.slice(begin - behind, feed - behind))
+        bothEnds(own.slice(begin - tail, feed - tail))
       ),
     );
     const isAll = found.length < LAST_LINES;
-    bytesAbove += isAll ? above : above * (end - start) / (end - behind);
+    bytesAbove += isAll ? above : above * (end - start) / (end - tail);
   }
 
-  /** Takes bytes in which each line ends in a line feed. */
+  /** Handles bytes in which each line ends in a line feed. */
   function pushLines(chunk: Uint8Array, text: string): void {
     const end = text.lastIndexOf("\n") + 1;
     let start = 0;
@@ -178,7 +177,7 @@ export function createDataLines(
         pushLines(chunk, text);
         return;
       }
-      // Where that makes two ends of a CRLF in two chunks, the empty line between them tells nothing.
+      // A CRLF that is split between chunks gives an extra empty line, which has no effect.
       const fed = text.replace(LONE_RETURN_REGEXP, "\n");
       pushLines(fed === text ? chunk : bytesOf(fed), fed);
     },
@@ -191,16 +190,16 @@ export function createDataLines(
   };
 }
 
-/** Lines of a chunk with their line feeds, from `start` to `end`. */
+/** Complete lines of a chunk with their line feeds, from `start` to `end`. */
 interface WholeLines {
   readonly bytes: Uint8Array;
-  /** The same as `byteText` has them. */
+  /** The bytes as a text of `byteText`. */
   readonly text: string;
   readonly start: number;
   readonly end: number;
 }
 
-/** Where a line stands in its chunk. */
+/** The position of a line in its chunk. */
 interface Line {
   readonly begin: number;
   readonly feed: number;
@@ -214,7 +213,7 @@ function isData(text: string, begin: number): boolean {
   return text.startsWith(DATA_PREFIX, begin);
 }
 
-/** Whether more than spaces and a carriage return stand behind the prefix. */
+/** Returns true when the prefix is followed by more than spaces and a carriage return. */
 function hasValue(text: string, begin: number, end: number): boolean {
   for (let index = begin + DATA_PREFIX.length; index < end; index++) {
     if (text.charCodeAt(index) > SPACE) return true;
@@ -222,12 +221,12 @@ function hasValue(text: string, begin: number, end: number): boolean {
   return false;
 }
 
-/** Where what was found stands, if that is before the end. */
+/** Returns the position of a match; the end if there is none before it. */
 function orEnd(position: number, end: number): number {
   return position === -1 ? end : Math.min(position, end);
 }
 
-/** A line, whole up to 1 KiB, else its first and last 512 bytes. */
+/** Returns a line: whole up to 1 KiB, else its first and last 512 bytes. */
 function bothEnds(line: string): string {
   return line.length <= LONG_BYTES
     ? line

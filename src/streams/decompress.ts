@@ -11,10 +11,7 @@ import {
   createUploadReader,
 } from "./byte_reader.ts";
 
-/**
- * What a `content-encoding` header says: `identity` where it says nothing, `undefined` where it names what
- * cannot be undone, several encodings among them.
- */
+/** Parses a `content-encoding` header: `identity` if it is empty, `undefined` for an unknown encoding or several. */
 export function readContentEncoding(
   header: string | null | undefined,
 ): Compression | "identity" | undefined {
@@ -25,16 +22,17 @@ export function readContentEncoding(
 
 const NOTHING = new Uint8Array();
 
-/** How a compression is undone. */
 interface DecompressOptions {
-  /** Makes the error for a body that does not keep to its compression, or ends before that does. */
+  /** Creates the error for a body that is not valid in its compression, or ends too early. */
   readonly mismatch: (cause: unknown) => Error;
 }
 
 /**
- * Undoes a compression while it is read. Bytes that came and hold nothing yet give an empty chunk, so that a
- * reader who listens for silence hears them. A body that breaks off throws its own error. To cancel the stream cancels
- * the body at once, also while a read waits for it, for which a generator's own `return()` would wait.
+ * Decompresses a body while it is read. Bytes without output give an empty chunk, so that an idle timeout sees them. A
+ * body that breaks off throws its own error.
+ *
+ * Cancelling the stream cancels the body at once, even during a read. A generator's own `return()` would wait for that
+ * read.
  */
 export function decompress(
   body: ByteSource,
@@ -45,7 +43,7 @@ export function decompress(
   const inflater = createInflater(compression);
   const chunks = inflate(reader, inflater, options);
 
-  async function letGo(reason?: unknown): Promise<void> {
+  async function cancelBody(reason?: unknown): Promise<void> {
     inflater.destroy();
     await reader.cancel(reason);
   }
@@ -59,10 +57,10 @@ export function decompress(
         isOver = false;
         controller.enqueue(value);
       } finally {
-        if (isOver) abandon({ cancel: letGo });
+        if (isOver) abandon({ cancel: cancelBody });
       }
     },
-    cancel: letGo,
+    cancel: cancelBody,
   }, { highWaterMark: 0 });
 }
 
@@ -74,13 +72,13 @@ async function* inflate(
   for (;;) {
     const read = await body.read();
     if (read.done) break;
-    yield* told(inflater.push(read.value), mismatch);
+    yield* mapErrors(inflater.push(read.value), mismatch);
     yield NOTHING;
   }
-  yield* told(inflater.end(), mismatch);
+  yield* mapErrors(inflater.end(), mismatch);
 }
 
-async function* told(
+async function* mapErrors(
   inflated: ReturnType<Inflater["push"]>,
   mismatch: DecompressOptions["mismatch"],
 ): AsyncGenerator<Uint8Array> {
@@ -92,8 +90,8 @@ async function* told(
 }
 
 /**
- * How to undo each content encoding. `node:zlib` because it inflates only as much as is read: a bomb stops where
- * its reader does, which the web's `DecompressionStream` does not promise.
+ * The decompressor of each content encoding. `node:zlib` inflates only as much as is read, so a zip bomb stops with its
+ * reader. The web's `DecompressionStream` does not promise that.
  */
 const DECOMPRESSORS = {
   gzip: createGunzip,
@@ -103,36 +101,36 @@ const DECOMPRESSORS = {
   zstd: createZstdDecompress,
 } as const;
 
-/** A content encoding that can be undone. */
+/** A supported content encoding. */
 export type Compression = keyof typeof DECOMPRESSORS;
 
-/** Whether `name` is one, in lower case. */
+/** Returns true for the name of a supported encoding, in lower case. */
 function isCompression(name: string): name is Compression {
   return Object.hasOwn(DECOMPRESSORS, name);
 }
 
-/** Undoes a compression piece by piece. */
+/** Decompresses bytes chunk by chunk. */
 export interface Inflater {
   /**
-   * Takes the next compressed bytes, and gives what they hold as it is asked for.
+   * Takes the next compressed bytes, and yields their content as it is read.
    *
-   * @throws What the decompressor says when they do not keep to the compression, or more follows its end.
+   * @throws The decompressor's error when they are not valid, or when more follows their end.
    */
   push(piece: Uint8Array): AsyncGenerator<Uint8Array>;
   /**
-   * Gives what is left once no more pieces come.
+   * Yields the rest after the last chunk.
    *
-   * @throws When the compressed bytes ended before they were whole.
+   * @throws When the compressed bytes are incomplete.
    */
   end(): AsyncGenerator<Uint8Array>;
-  /** Gives the rest up. */
+  /** Drops the rest. */
   destroy(): void;
 }
 
-/** More than a decompressor takes that has its last byte. */
-const BEHIND_THE_END = new Uint8Array(64);
+/** More bytes than a decompressor accepts after its last byte. */
+const AFTER_THE_END = new Uint8Array(64);
 
-/** An inflater that has seen nothing yet. */
+/** Creates an inflater for one body. */
 export function createInflater(compression: Compression): Inflater {
   const engine = DECOMPRESSORS[compression]();
   const frame = compression === "zstd" ? createZstdFrame() : undefined;
@@ -151,7 +149,7 @@ export function createInflater(compression: Compression): Inflater {
     wake();
   });
 
-  /** What comes out until `isDone` says so. */
+  /** Yields the output until `isDone` returns true. */
   async function* take(isDone: () => boolean): AsyncGenerator<Uint8Array> {
     for (;;) {
       const changed = change.promise;
@@ -172,10 +170,10 @@ export function createInflater(compression: Compression): Inflater {
     return take(() => isTaken);
   }
 
-  /** Brotli has no length and no checksum: whoever takes more has not seen the end. */
+  /** Brotli has neither a length nor a checksum. A decompressor that accepts more bytes has not seen the end. */
   async function takesMore(): Promise<boolean> {
     const before = engine.bytesWritten;
-    for await (const _ of write(BEHIND_THE_END)) return true;
+    for await (const _ of write(AFTER_THE_END)) return true;
     return engine.bytesWritten > before;
   }
 
@@ -183,7 +181,7 @@ export function createInflater(compression: Compression): Inflater {
     async *push(piece) {
       frame?.push(piece);
       if (!engine.readableEnded) yield* write(piece);
-      // An engine ends before it is told to when there is more than it takes; that of zstd leaves its last bytes.
+      // An engine ends early when it receives more than it accepts. The one for zstd ignores the rest.
       if (engine.readableEnded && frame === undefined) throw tooMuch();
     },
     async *end() {
@@ -199,41 +197,41 @@ export function createInflater(compression: Compression): Inflater {
 }
 
 function cutShort(): Error {
-  return new Error("The compressed bytes end too early");
+  return new Error("The compressed bytes are incomplete");
 }
 
 function tooMuch(): Error {
   return new Error("More follows the end of the compressed bytes");
 }
 
-/** Follows a zstd frame, to tell whether it is whole. */
+/** Follows a zstd frame to detect an incomplete one. */
 interface ZstdFrame {
-  /** Sees the next bytes, compressed as they came. */
+  /** Reads the next compressed bytes. */
   push(bytes: Uint8Array): void;
-  /** Whether exactly one frame has come, to its end. */
+  /** True after exactly one complete frame. */
   readonly isWhole: boolean;
 }
 
-/** What a frame begins with, as a little-endian number (RFC 8878, section 3.1.1). */
+/** The number at the start of a frame, little-endian (RFC 8878, section 3.1.1). */
 const MAGIC = 0xfd2fb528;
 
-/** The type of a block that is one byte, to be repeated. */
+/** The type of a block that is one repeated byte. */
 const REPEATED_BYTE = 1;
 
 const CHECKSUM_BYTES = 4;
 
-/** A part of the format, which may come in pieces, and what reads it and says what follows. */
+/** A part of the format, which may be split between chunks. `read` parses it and returns the next part. */
 interface Field {
   readonly bytes: number;
   readonly read: (field: Uint8Array) => Field;
 }
 
-/** What is no frame, or follows one, has no end. */
+/** Bytes that are not a frame, or that follow one. */
 const NO_FRAME: Field = { bytes: 1, read: () => NO_FRAME };
 
 /**
- * Reads the lengths of a frame's blocks and nothing else. `node:zlib` of Deno 2.9 tells no frame that broke off
- * from a whole one, and loses what stands in a second frame.
+ * Creates a reader of the lengths of a frame's blocks. `node:zlib` of Deno 2.9 accepts an incomplete frame, and ignores
+ * a second one.
  */
 function createZstdFrame(): ZstdFrame {
   const held = new Uint8Array(4);
@@ -272,7 +270,7 @@ function createZstdFrame(): ZstdFrame {
     return bytes.subarray(skipped);
   }
 
-  /** Returns what stands behind the field. */
+  /** Returns the bytes after the field. */
   function take(bytes: Uint8Array): Uint8Array {
     const part = bytes.subarray(0, field.bytes - heldBytes);
     held.set(part, heldBytes);
@@ -295,7 +293,7 @@ function createZstdFrame(): ZstdFrame {
   };
 }
 
-/** How many bytes of a frame's header follow its descriptor. */
+/** Returns the number of bytes in a frame's header after its descriptor. */
 function restOfHeader(flags: number): number {
   const isSingleSegment = (flags & 0b100000) !== 0;
   const dictionaryBytes = [0, 1, 2, 4][flags & 0b11] ?? 0;
@@ -303,7 +301,7 @@ function restOfHeader(flags: number): number {
   return (isSingleSegment ? 0 : 1) + dictionaryBytes + sizeBytes;
 }
 
-/** Little-endian. */
+/** Reads a little-endian number. */
 function numberOf(bytes: Uint8Array): number {
   return bytes.reduceRight((sum, byte) => sum * 256 + byte, 0);
 }

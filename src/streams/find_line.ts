@@ -2,18 +2,18 @@ import { LONG_BYTES } from "./line_buffer.ts";
 
 const LINE_FEED = 10;
 
-/** Where the line begins that the byte at `position` belongs to; lines end in a line feed. */
+/** Returns the start of the line that contains the byte at `position`; lines end in a line feed. */
 export function beginOfLine(bytes: Uint8Array, position: number): number {
   // A negative position would count from the end.
   return position === 0 ? 0 : bytes.lastIndexOf(LINE_FEED, position - 1) + 1;
 }
 
 /**
- * Where a line begins that is longer than {@linkcode LONG_BYTES}, at `from` or behind it; -1 where none does. The last
- * line feed so far behind a beginning leaps over all lines between.
+ * Returns the start of the first line that is longer than {@linkcode LONG_BYTES}, from `from` on; -1 if there is none.
+ * Searching backwards for a line feed skips all short lines at once.
  *
- * @param from Where a line begins.
- * @param end Where the last line ends that is looked at, behind its line feed.
+ * @param from The start of a line.
+ * @param end The end of the last line to check, after its line feed.
  */
 export function findLongLine(
   bytes: Uint8Array,

@@ -1,27 +1,27 @@
-/** Gathers the pieces of a line that comes in several. */
+/** Collects a line that arrives in several chunks. */
 interface LineBuffer {
-  /** Takes the next piece; it is copied. */
+  /** Copies the next part of the line. */
   append(piece: Uint8Array): void;
-  /** How many bytes the line has so far. */
+  /** Returns the number of bytes so far. */
   length(): number;
-  /** The line, valid until the next `append`; of one that is too long {@linkcode bothEnds}. */
+  /** Returns the line, valid until the next `append`; for one that is too long, {@linkcode bothEnds} of it. */
   bytes(): Uint8Array;
-  /** Makes room for the next line. */
+  /** Clears the buffer for the next line. */
   clear(): void;
 }
 
-/** How much {@linkcode bothEnds} leaves of each end. */
+/** The number of bytes that {@linkcode bothEnds} keeps of each end. */
 export const END_BYTES = 512;
 
-/** A line is long, in bytes, where {@linkcode bothEnds} does not leave all of it. */
+/** The longest line that {@linkcode bothEnds} keeps whole, in bytes. */
 export const LONG_BYTES: number = 2 * END_BYTES;
 
-/** A buffer that has grown past this is not kept for the lines to come. */
+/** The largest buffer that is kept for the next lines, in bytes. */
 const KEPT_BYTES = 64 * 1024;
 
 const NOTHING = new Uint8Array();
 
-/** A buffer for lines of up to `maxBytes`. */
+/** Creates a buffer for lines of up to `maxBytes`. */
 export function createLineBuffer(maxBytes: number): LineBuffer {
   let buffer = NOTHING;
   let used = 0;
@@ -56,7 +56,7 @@ export function createLineBuffer(maxBytes: number): LineBuffer {
   };
 }
 
-/** A copy of `bytes`: whole up to 1 KiB, else their first and last 512, joined. */
+/** Returns a copy of `bytes`: whole up to 1 KiB, else their first and last 512, joined. */
 export function bothEnds(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   if (bytes.length <= LONG_BYTES) return bytes.slice();
   const ends = new Uint8Array(LONG_BYTES);

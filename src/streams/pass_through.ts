@@ -2,45 +2,47 @@ import type { Deadlines } from "../core/time/deadlines.ts";
 import { abandon, type ByteReader } from "./byte_reader.ts";
 import { createIdleWatch } from "./watched_reader.ts";
 
-/** A caller with a keep-alive hears something at least this often (docs/design.md#streams), in milliseconds. */
+/** The longest silence before a keep-alive is sent (docs/design.md#streams), in milliseconds. */
 export const KEEP_ALIVE_MS = 15_000;
 
-/** How a body that was passed through ended. */
+/** The end of a body that was forwarded. */
 export type PassThroughEnd =
-  /** The source ended and all of it was handed on. */
+  /** The source ended and everything was sent. */
   | { readonly kind: "complete" }
-  /** The reader went away. */
+  /** The reader cancelled. */
   | { readonly kind: "cancelled" }
-  /** The source broke. */
+  /** The source broke off. */
   | { readonly kind: "broken"; readonly cause: unknown }
-  /** The source ended before what it gave was whole. */
+  /** The source ended before its content was complete. */
   | { readonly kind: "unfinished" }
-  /** The reader is there, but takes nothing any more. */
+  /** The reader is still connected but has stopped reading. */
   | { readonly kind: "stalled" };
 
-/** What {@linkcode passThrough} tells while it works. */
 interface PassThroughOptions {
   readonly deadlines: Deadlines;
-  /** How long the reader may take nothing, in milliseconds; default ten minutes. */
+  /** The longest time without a read, in milliseconds; default ten minutes. */
   readonly stallMs?: number;
-  /** What a reader is given who has waited for {@linkcode KEEP_ALIVE_MS}; default: nothing. */
+  /** Returns the bytes that a reader receives after {@linkcode KEEP_ALIVE_MS} of silence; default: none. */
   readonly keepAlive?: () => Uint8Array;
   /**
-   * Sees each chunk after it has been handed on; must not keep or change it. What its text is, as `byteText` has it, is
-   * told where the reader knows.
+   * Receives each chunk after it was sent; it must not keep or change it. `text` is the result of `byteText` for the
+   * chunk, if known.
    */
   readonly onChunk: (chunk: Uint8Array, text?: string) => void;
-  /** Whether what has been handed on is whole, once the source has ended; default: yes. */
+  /** Returns true when the sent bytes are complete. Called after the source has ended; default: true. */
   readonly isWhole?: () => boolean;
-  /** Called exactly once, when nothing more will happen. */
+  /** Called exactly once, at the end. */
   readonly onEnd: (end: PassThroughEnd) => void;
 }
 
 /**
- * Hands a body on chunk by chunk as it comes. Nothing is read ahead, so a slow reader slows the source. A
- * source that breaks or ends too early errors the result, which cuts the connection instead of ending it as
- * if the answer were whole (docs/design.md#streams). A reader that leaves cancels the source at once. An empty chunk
- * is only a sign that the source is at work, and not handed on.
+ * Forwards a body chunk by chunk (docs/design.md#streams):
+ *
+ * - Nothing is read ahead, so a slow reader slows the source.
+ * - A source that breaks off or ends too early errors the result. The connection is then cut, so that the answer does
+ *   not look complete.
+ * - When the reader cancels, the source is cancelled at once.
+ * - An empty chunk only shows that the source is active. It is not forwarded.
  *
  * @example
  * ```ts
@@ -65,30 +67,30 @@ export function passThrough(
 ): ReadableStream<Uint8Array> {
   let controller: ReadableStreamDefaultController<Uint8Array> | undefined;
   let ended = false;
-  /** Whether the reader was given anything since it last asked for more. */
-  let hasGiven = false;
+  /** True when the reader received bytes since its last read began. */
+  let hasSent = false;
   const { deadlines, stallMs } = options;
   const stall = createStallWatch({
     deadlines,
     stallMs,
     isAllTaken: () => controller?.desiredSize === 0,
-    onStall: () => cut({ kind: "stalled" }, "The caller takes nothing"),
+    onStall: () => cut({ kind: "stalled" }, "The caller has stopped reading"),
   });
-  const silence = createSilence(options, give);
+  const keepAliveWatch = createKeepAliveWatch(options, send);
 
-  function give(chunk: Uint8Array, text?: string): void {
+  function send(chunk: Uint8Array, text?: string): void {
     if (chunk.length === 0) return;
-    hasGiven = true;
+    hasSent = true;
     controller?.enqueue(chunk);
-    silence?.wait();
-    stall.given();
+    keepAliveWatch?.wait();
+    stall.sent();
     options.onChunk(chunk, text);
   }
 
   function end(how: PassThroughEnd): void {
     if (ended) return;
     ended = true;
-    silence?.stop();
+    keepAliveWatch?.stop();
     stall.stop();
     options.onEnd(how);
   }
@@ -101,34 +103,34 @@ export function passThrough(
   }
 
   return new ReadableStream<Uint8Array>({
-    start(itsController) {
-      controller = itsController;
+    start(streamController) {
+      controller = streamController;
     },
-    async pull(itsController) {
-      hasGiven = false;
-      stall.asked();
-      silence?.wait();
+    async pull(streamController) {
+      hasSent = false;
+      stall.readBegan();
+      keepAliveWatch?.wait();
       try {
         let read = await reader.read();
-        while (read.value?.length === 0 && !hasGiven && !ended) {
+        while (read.value?.length === 0 && !hasSent && !ended) {
           read = await reader.read();
         }
         if (ended) return;
-        silence?.heard();
+        keepAliveWatch?.endWait();
         const { done, value, text } = read;
         if (done && options.isWhole?.() === false) {
-          cut({ kind: "unfinished" }, "The upstream's answer is not whole");
+          cut({ kind: "unfinished" }, "The upstream's answer is incomplete");
         } else if (done) {
-          itsController.close();
+          streamController.close();
           end({ kind: "complete" });
         } else {
-          give(value, text);
-          silence?.heard();
-          stall.answered();
+          send(value, text);
+          keepAliveWatch?.endWait();
+          stall.readEnded();
         }
       } catch (cause) {
         if (ended) return;
-        itsController.error(cause);
+        streamController.error(cause);
         end({ kind: "broken", cause });
         abandon(reader, cause);
       }
@@ -140,79 +142,78 @@ export function passThrough(
   }, { highWaterMark: 0 });
 }
 
-/** Keeps a reader company that waits, from the last that it was given. */
-function createSilence(
+/** Sends a keep-alive when the reader has waited too long for the next bytes. */
+function createKeepAliveWatch(
   { deadlines, keepAlive }: PassThroughOptions,
-  give: (chunk: Uint8Array) => void,
+  send: (chunk: Uint8Array) => void,
 ): ReturnType<typeof createIdleWatch> | undefined {
   if (keepAlive === undefined) return undefined;
-  const silence = createIdleWatch({
+  const keepAliveWatch = createIdleWatch({
     deadlines,
     idleMs: KEEP_ALIVE_MS,
     onIdle() {
-      give(keepAlive());
-      silence.wait();
+      send(keepAlive());
+      keepAliveWatch.wait();
     },
   });
-  return silence;
+  return keepAliveWatch;
 }
 
-/** Whoever takes nothing for ten minutes will not take the rest either, in milliseconds. */
+/** The longest time without a read before the caller is cut off, in milliseconds. */
 export const STALL_MS = 600_000;
 
-/** Tells when somebody who is given something takes nothing any more. */
+/** Detects a reader that has stopped reading. */
 export interface StallWatch {
-  /** More is asked for: all that was given is taken. */
-  asked(): void;
-  /** Something is given. */
-  given(): void;
-  /** What was asked for is given, and nothing more comes until more is asked for. */
-  answered(): void;
+  /** Records a read: the reader has taken all earlier bytes. */
+  readBegan(): void;
+  /** Records bytes that are sent. */
+  sent(): void;
+  /** Records the end of a read: no bytes follow until the next one. */
+  readEnded(): void;
   /** Ends the watch. */
   stop(): void;
 }
 
-/** What a {@linkcode StallWatch} watches for. */
 interface StallWatchOptions {
   readonly deadlines: Deadlines;
-  /** How long nothing may be taken, in milliseconds; default {@linkcode STALL_MS}. */
+  /** The longest time without a read, in milliseconds; default {@linkcode STALL_MS}. */
   readonly stallMs?: number | undefined;
-  /** Whether nothing lies there: what a waiting reader takes is taken without being asked for. */
+  /** Returns true when no bytes are queued. A waiting reader takes bytes without another read. */
   readonly isAllTaken: () => boolean;
   readonly onStall: () => void;
 }
 
-/** A watch that runs from the first that is not taken; what is given meanwhile changes nothing. */
+/** Creates a watch. Its timeout starts with the first bytes that are not read; later bytes do not restart it. */
 export function createStallWatch(
   { deadlines, stallMs = STALL_MS, isAllTaken, onStall }: StallWatchOptions,
 ): StallWatch {
   let isRunning = false;
-  let isAsked = false;
+  let isReading = false;
   const watch = createIdleWatch({
     deadlines,
     idleMs: stallMs,
     onIdle() {
       isRunning = false;
-      if (!isAsked || !isAllTaken()) onStall();
+      if (!isReading || !isAllTaken()) onStall();
     },
   });
 
-  function given(): void {
+  function sent(): void {
     if (!isRunning) watch.wait();
     isRunning = true;
   }
 
   return {
-    asked() {
-      isAsked = true;
+    readBegan() {
+      isReading = true;
       isRunning = false;
-      watch.heard();
+      watch.endWait();
     },
-    given,
-    answered() {
-      isAsked = false;
+    sent,
+    readEnded() {
+      isReading = false;
       if (isAllTaken()) isRunning = false;
-      given();
+      sent();
     },
     stop: watch.stop,
   };

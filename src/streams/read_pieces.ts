@@ -6,37 +6,37 @@ import {
 } from "./byte_reader.ts";
 import { LongBytes } from "./bytes.ts";
 
-/** A body is shorter or longer than it was said to be. */
+/** The error for a body that is shorter or longer than its declared length. */
 export class WrongLengthError extends Error {
   override readonly name = "WrongLengthError";
 
   constructor() {
-    super("Cannot read the body: it is not as long as it was said to be");
+    super("Cannot read the body: its length differs from the declared one.");
   }
 }
 
-/** A body of unknown length is longer than it may be. */
+/** The error for a body of unknown length that exceeds the limit. */
 export class TooLongError extends Error {
   override readonly name = "TooLongError";
 
   constructor(maxBytes: number) {
-    super(`Cannot read the body: it has more than ${maxBytes} bytes`);
+    super(`Cannot read the body: it has more than ${maxBytes} bytes.`);
   }
 }
 
-/** How {@linkcode readPieces} reads. */
+/** The options of {@linkcode readPieces}. */
 export interface ReadPiecesOptions {
-  /** How long the body is, in bytes; `undefined` where that is not known. */
+  /** The length of the body, in bytes; `undefined` if it is unknown. */
   readonly length: number | undefined;
-  /** How long a body may be whose length is not known, in bytes. */
+  /** The maximum length of a body of unknown length, in bytes. */
   readonly maxBytes: number;
-  /** How long a piece is, in bytes. */
+  /** The length of a piece, in bytes. */
   readonly pieceBytes: number;
-  /** The most to ask the platform for at once, in bytes; default: a piece. */
+  /** The maximum size of one read, in bytes; default: `pieceBytes`. */
   readonly readBytes?: number | undefined;
-  /** Counts what the pieces take of memory. */
+  /** Counts the memory of the pieces. */
   readonly memory: PiecesMemory;
-  /** Gets each full piece, and the last; no more is read before it is done. */
+  /** Receives each full piece and the last one. The next read waits for it. */
   readonly onPiece: (piece: Uint8Array<ArrayBuffer>) => void | Promise<void>;
   /** Ends the reading when it aborts. */
   readonly signal: AbortSignal;
@@ -44,21 +44,21 @@ export interface ReadPiecesOptions {
 
 /** Counts the memory of pieces, in bytes. */
 interface PiecesMemory {
-  /** Called before memory is allocated; what it throws ends the reading. */
+  /** Called before memory is allocated. Its error ends the reading. */
   take(bytes: number): void;
-  /** Called at the end with what was not needed. */
+  /** Called at the end with the bytes that were not needed. */
   give(bytes: number): void;
 }
 
 /**
- * Reads a body in pieces of one length: straight into their memory where its length is known and the stream can do
- * that, which saves a copy of each chunk. Memory grows as the body comes, see {@linkcode FIRST_BYTES}.
+ * Reads a body into pieces of one length. If the length is known and the stream supports it, bytes are read straight
+ * into their memory, which saves a copy. Memory grows with the body, see {@linkcode FIRST_BYTES}.
  *
  * @returns The pieces, of which the last may be shorter.
  * @throws {WrongLengthError} When the body has another length.
  * @throws {TooLongError} When a body of unknown length is longer than `maxBytes`.
- * @throws The reason of the signal, what the body throws, and what `onPiece` and `memory` throw. What was read is
- * freed then.
+ * @throws The reason of the signal, and the errors of the body, of `onPiece` and of `memory`. The bytes so far are then
+ * freed.
  */
 export async function readPieces(
   body: ReadableStream<Uint8Array>,
@@ -82,18 +82,21 @@ export async function readPieces(
   }
 }
 
-/** What reads a body, and where to. */
+/** The options of a reading, and the pieces that it fills. */
 interface Reading extends ReadPiecesOptions {
   readonly growing: GrowingPieces;
 }
 
-/** A reader, and what reads all with it. */
+/** A reader, and the function that reads everything with it. */
 interface OpenReader {
   readonly reader: Pick<ByteReader, "cancel">;
   read(): Promise<void>;
 }
 
-/** The end of a piece may be too small for what frames a chunk, see {@linkcode createUploadReader}. */
+/**
+ * Opens the fitting reader. The rest of a piece may be too small for the frame of a chunk, see {@linkcode
+ * createUploadReader}.
+ */
 function openReader(
   body: ReadableStream<Uint8Array>,
   reading: Reading,
@@ -118,7 +121,7 @@ async function readStraight(
     const piece = growing.fill(value);
     if (piece !== undefined) await onPiece(piece);
   }
-  // One byte more shows that there are too many.
+  // One more byte shows that the body is too long.
   if (!isOver && !(await reader.read(new Uint8Array(1))).done) {
     throw growing.tooLong();
   }
@@ -147,21 +150,21 @@ async function readChunks(
 }
 
 /**
- * The first memory of a body, in bytes, before anything of it has come. From then on there is at most twice as much as
- * has come, so that a body that only says it is long takes next to nothing.
+ * The first memory of a body, in bytes. After that, at most twice the arrived bytes are allocated. A body with a false
+ * length takes almost nothing.
  */
 const FIRST_BYTES = 16 * 1024;
 
-/** The pieces of a body, the last of which grows as bytes come. */
+/** The pieces of a body, of which the last grows as bytes arrive. */
 class GrowingPieces {
   readonly pieces: Uint8Array<ArrayBuffer>[] = [];
-  /** How many bytes may come yet. */
+  /** The number of bytes that may still arrive. */
   left: number;
   readonly #options: ReadPiecesOptions;
   #buffer = new ArrayBuffer(0);
-  /** How much of the buffer is filled. */
+  /** The number of bytes in the buffer. */
   #filled = 0;
-  /** How many bytes have come in all. */
+  /** The number of bytes that arrived in all. */
   #arrived = 0;
 
   constructor(options: ReadPiecesOptions) {
@@ -169,7 +172,7 @@ class GrowingPieces {
     this.left = options.length ?? options.maxBytes;
   }
 
-  /** Returns the error for a body of which more comes than may. */
+  /** Returns the error for a body that exceeds its length or limit. */
   tooLong(): Error {
     return this.#options.length === undefined
       ? new TooLongError(this.#options.maxBytes)
@@ -179,24 +182,24 @@ class GrowingPieces {
   /**
    * Returns memory for the next bytes.
    *
-   * @param mostBytes How much of it at most.
-   * @param comeBytes How many bytes have come already and wait for memory.
-   * @throws What {@linkcode GrowingPieces.tooLong} returns, when no more bytes may come.
+   * @param maxRoomBytes The maximum size of that memory.
+   * @param arrivedBytes The number of bytes that have arrived and wait for memory.
+   * @throws The error of {@linkcode GrowingPieces.tooLong}, when no more bytes may arrive.
    */
-  room(mostBytes: number, comeBytes = 0): Uint8Array<ArrayBuffer> {
+  room(maxRoomBytes: number, arrivedBytes = 0): Uint8Array<ArrayBuffer> {
     if (this.left === 0) throw this.tooLong();
-    if (this.#filled === this.#buffer.byteLength) this.#grow(comeBytes);
+    if (this.#filled === this.#buffer.byteLength) this.#grow(arrivedBytes);
     const free = this.#buffer.byteLength - this.#filled;
     return new Uint8Array(
       this.#buffer,
       this.#filled,
-      Math.min(mostBytes, free),
+      Math.min(maxRoomBytes, free),
     );
   }
 
-  #grow(comeBytes: number): void {
+  #grow(arrivedBytes: number): void {
     const { pieceBytes, memory } = this.#options;
-    const ahead = Math.max(this.#arrived, comeBytes || FIRST_BYTES);
+    const ahead = Math.max(this.#arrived, arrivedBytes || FIRST_BYTES);
     const bytes = Math.min(
       this.#filled + Math.min(ahead, this.left),
       pieceBytes,
@@ -206,7 +209,7 @@ class GrowingPieces {
   }
 
   /**
-   * Takes bytes that stand in the memory that {@linkcode GrowingPieces.room} gave.
+   * Takes bytes in the memory that {@linkcode GrowingPieces.room} returned.
    *
    * @returns The piece that they complete.
    */
@@ -224,8 +227,8 @@ class GrowingPieces {
   /**
    * Frees the memory that was not needed.
    *
-   * @returns The last piece, where it is not complete yet.
-   * @throws {WrongLengthError} When more bytes should have come.
+   * @returns The last piece, if it is incomplete.
+   * @throws {WrongLengthError} When more bytes should have arrived.
    */
   end(): Uint8Array<ArrayBuffer> | undefined {
     const { length, memory } = this.#options;

@@ -2,20 +2,19 @@ import { createParser } from "eventsource-parser";
 import type { SseComment, SseFrame } from "../core/frame.ts";
 import type { Emit, Stage } from "../core/stage.ts";
 
-/** A frame that is longer than may be held. */
+/** The error for an event that exceeds the limit. */
 export class FrameTooLongError extends Error {
   override readonly name = "FrameTooLongError";
 }
 
-/** How much one frame may hold. */
 interface SseParserOptions {
-  /** Most characters of an unfinished frame. */
+  /** The maximum length of an unfinished event, in characters. */
   readonly maxFrameCharacters: number;
 }
 
 /**
- * Most lines of an unfinished frame, roughly. JSON is one line, or some thousand where it is written for people, and a
- * million take a second to join.
+ * The maximum number of lines of an unfinished event, roughly. JSON is one line, or some thousand if it is indented.
+ * Joining a million lines takes a second.
  */
 const MAX_FRAME_LINES = 64 * 1024;
 
@@ -24,11 +23,11 @@ const LINE_END_REGEXP = /[\r\n]/g;
 const BLANK_LINE_REGEXP = /\n\r?\n|\r\r/;
 
 /**
- * Cuts the bytes of a stream into frames, however they arrive: characters and line ends may be split, lines
- * may end in LF, CR or CRLF, a byte order mark and comments are skipped. A last frame without its blank line
+ * Creates a parser that splits a stream's bytes into events. Characters and line ends may be split between chunks, and
+ * lines may end in LF, CR or CRLF. A byte order mark and comments are skipped. A last event without its blank line
  * counts.
  *
- * @throws {FrameTooLongError} From `push` and `end`, once a frame grows past the limit, or has far too many lines.
+ * @throws {FrameTooLongError} From `push` and `end`, once an event exceeds the limit or has too many lines.
  *
  * @example
  * ```ts
@@ -52,7 +51,7 @@ export function createSseParser(
   let isTooLong = false;
   let lines = 0;
   let hasFrame = false;
-  // With an `onError`, the parser makes an error of each line with an unknown field: 200 ms for 64 KiB of them.
+  // With an `onError`, the parser creates an error for each line with an unknown field: 200 ms for 64 KiB of them.
   const parser = createParser({
     maxBufferSize: options.maxFrameCharacters,
     onEvent(frame) {
@@ -72,12 +71,12 @@ export function createSseParser(
     }
     if (isTooLong) {
       throw new FrameTooLongError(
-        "Cannot read the stream: one of its events is too long",
+        "Cannot read the stream: one of its events is too long.",
       );
     }
   }
 
-  /** Past its limit, the parser throws at whatever it is fed next. */
+  /** Returns true when the parser has exceeded its limit: it then throws on any input. */
   function isTerminated(): boolean {
     try {
       parser.feed("");
@@ -99,12 +98,12 @@ export function createSseParser(
   };
 }
 
-/** Returns a frame as text, its blank line included; its data must be JSON text, or a word such as `[DONE]`. */
+/** Formats an event, with its blank line. Its data must be JSON text, or a word such as `[DONE]`. */
 export function formatFrame(frame: SseFrame): string {
   return createFrameFormat()(frame);
 }
 
-/** The same for the frames of one stream, most of which have the name of the one before. */
+/** Creates a formatter for the events of one stream, most of which have the name of the one before. */
 export function createFrameFormat(): (frame: SseFrame) => string {
   let name: string | undefined;
   let head = headOf(name);
@@ -116,8 +115,8 @@ export function createFrameFormat(): (frame: SseFrame) => string {
 }
 
 /**
- * Escapes what JSON allows in strings and some readers take for the end of a line, such as those that cut a stream
- * with Python's `str.splitlines` (https://github.com/openai/openai-python/issues/1230).
+ * Escapes the characters that JSON allows in strings but some readers take for the end of a line. One such reader is
+ * Python's `str.splitlines` (https://github.com/openai/openai-python/issues/1230).
  */
 function onOneLine(json: string): string {
   return UNICODE_LINE_END_REGEXP.test(json)
@@ -132,7 +131,7 @@ function headOf(event: string | undefined): string {
   return event ? `event: ${event}\ndata: ` : "data: ";
 }
 
-/** A comment as text; `comment` must hold no line end. */
+/** Formats a comment; `comment` must not contain a line end. */
 export function formatComment({ comment }: SseComment): string {
   return `: ${comment}\n\n`;
 }

@@ -1,7 +1,7 @@
 import type { Cancel, Deadlines } from "../core/time/deadlines.ts";
 import { abandon, type ByteReader } from "./byte_reader.ts";
 
-/** A source was silent for longer than it may be while somebody read it. */
+/** The error for a source that was silent for longer than its idle timeout. */
 export class IdleError extends Error {
   override readonly name = "IdleError";
 
@@ -10,18 +10,18 @@ export class IdleError extends Error {
   }
 }
 
-/** What ends a reading, beside the source itself. */
+/** The options of {@linkcode ReadingWatch}. */
 export interface ReadingWatchOptions {
   readonly deadlines: Deadlines;
-  /** How long the source may be silent while somebody reads, in milliseconds; 0 means forever. */
+  /** The idle timeout while a read waits, in milliseconds; 0 means none. */
   readonly idleMs: number;
-  /** Ends the reading when it aborts, even where the source does not notice. */
+  /** Ends the reading when it aborts, even if the source does not react. */
   readonly signal: AbortSignal;
 }
 
 /**
- * Waits for what is read of a source no longer than it may; every chunk counts, an empty one too. The source is
- * cancelled when a wait is too long or the signal aborts.
+ * Applies an idle timeout to the reads of a source; each chunk restarts it, even an empty one. After the timeout, or
+ * when the signal aborts, the source is cancelled.
  */
 export class ReadingWatch {
   readonly #source: Pick<ByteReader, "cancel">;
@@ -46,16 +46,16 @@ export class ReadingWatch {
   }
 
   /**
-   * Waits for a read that has begun. The watch is over with the last one, which is done or throws.
+   * Waits for a read that has begun. The watch ends with a read that is done or throws.
    *
-   * @throws {IdleError} When it takes too long.
-   * @throws The reason of the signal when that aborts, and whatever the source throws.
+   * @throws {IdleError} After the idle timeout.
+   * @throws The reason of the signal when that aborts, and the errors of the source.
    */
   waitFor<Read extends { readonly done: boolean }>(
     reading: Promise<Read>,
   ): Promise<Read> {
     this.#idle.wait();
-    return reading.then(this.#hear, this.#fail);
+    return reading.then(this.#receive, this.#fail);
   }
 
   /** Ends the watch: nothing more is read. */
@@ -64,11 +64,11 @@ export class ReadingWatch {
     this.#signal.removeEventListener("abort", this.#leave);
   }
 
-  readonly #hear = <Read extends { readonly done: boolean }>(
+  readonly #receive = <Read extends { readonly done: boolean }>(
     read: Read,
   ): Read => {
     if (this.#cut !== undefined) throw this.#cut.reason;
-    this.#idle.heard();
+    this.#idle.endWait();
     if (read.done) this.stop();
     return read;
   };
@@ -85,7 +85,7 @@ export class ReadingWatch {
   }
 }
 
-/** A reader that is watched as {@linkcode ReadingWatch} says, from the beginning to its end. */
+/** Creates a reader that a {@linkcode ReadingWatch} watches from the beginning to its end. */
 export function createWatchedReader(
   reader: ByteReader,
   options: ReadingWatchOptions,
@@ -100,28 +100,27 @@ export function createWatchedReader(
   };
 }
 
-/** Tells when something that is waited for has been silent too long. */
+/** Detects a wait that takes too long. */
 interface IdleWatch {
-  /** Waiting begins, or begins again. */
+  /** Starts or restarts the wait. */
   wait(): void;
-  /** What was waited for has come. */
-  heard(): void;
-  /** Ends the watch; nothing begins it again. */
+  /** Ends the wait. */
+  endWait(): void;
+  /** Ends the watch for good. */
   stop(): void;
 }
 
-/** What an {@linkcode IdleWatch} watches for. */
 interface IdleWatchOptions {
   readonly deadlines: Deadlines;
-  /** How long one wait may last, in milliseconds; 0 means forever. */
+  /** The longest wait, in milliseconds; 0 means no limit. */
   readonly idleMs: number;
-  /** Called once for each wait that lasts too long, which is over then; may begin another one. */
+  /** Called once for each wait that takes too long. It may start another one. */
   readonly onIdle: () => void;
 }
 
 /**
- * A deadline between two chunks that costs one timer a stream instead of one a chunk: when it passes, it
- * looks when the current wait began and, if that is too recent, runs on for the rest.
+ * Creates a watch with one timer for each stream instead of one for each chunk. When the timer fires, it runs again for
+ * the rest of the current wait.
  */
 export function createIdleWatch(
   { deadlines, idleMs, onIdle }: IdleWatchOptions,
@@ -148,7 +147,7 @@ export function createIdleWatch(
       waitingSinceMs = deadlines.elapsedMs();
       cancel ??= deadlines.start(idleMs, look, waitingSinceMs);
     },
-    heard() {
+    endWait() {
       waitingSinceMs = undefined;
     },
     stop() {

@@ -174,7 +174,8 @@ function withoutEncoding(headers: HeaderFields): HeaderFields {
   return left;
 }
 
-const UNREADABLE = "it is compressed in a way that cannot be undone";
+const UNREADABLE =
+  "it is compressed in an encoding that the gateway cannot decode";
 
 /** A provider's response as the relay reads it. */
 export interface UpstreamAnswer extends UpstreamResponse {

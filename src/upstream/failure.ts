@@ -11,7 +11,7 @@ import {
 import { IdleError } from "../streams/watched_reader.ts";
 import { Http1Failure } from "./http1/failure.ts";
 
-/** What the gateway itself sees of a call that gave no answer. */
+/** The failures that the gateway itself detects in a call without a response. */
 export type CallFailureKind = Extract<
   FailureKind,
   | "unreachable"
@@ -22,7 +22,7 @@ export type CallFailureKind = Extract<
   | "oversized"
 >;
 
-/** A call of an upstream failed; the kind is for the gateway, all else is what the caller is told. */
+/** The error of a failed upstream call. The gateway reads its kind; the caller receives everything else. */
 export class UpstreamCallError extends GatewayError {
   readonly failureKind: CallFailureKind;
 
@@ -39,7 +39,7 @@ export class UpstreamCallError extends GatewayError {
   }
 }
 
-/** What callers see of each. */
+/** The error that callers receive for each kind. */
 const ERROR_KIND = {
   unreachable: "upstream",
   untrusted: "upstream",
@@ -51,7 +51,7 @@ const ERROR_KIND = {
 
 const UNTRUSTED_REASON = "its TLS certificate is not valid";
 
-/** Why an upstream could not be reached, by what the platform says of it. The first match wins. */
+/** The reasons for failures of a connection, by the text of the platform's error. The first match wins. */
 const REASONS: readonly (readonly [pattern: RegExp, reason: string])[] = [
   // The messages of `cli/server/dial.ts`.
   [/proxy refused .* 407/, "the proxy did not accept the credentials"],
@@ -61,8 +61,11 @@ const REASONS: readonly (readonly [pattern: RegExp, reason: string])[] = [
   [/certificate|UnknownIssuer|NotValidForName|expired/i, UNTRUSTED_REASON],
   [/dns|lookup|resolve|name or service|nodename/i, "its host name is unknown"],
   [/refused/i, "it refused the connection"],
-  [/tls|ssl|handshake|corrupt message|fatal alert/i, "the TLS handshake failed"],
-  [/invalid HTTP|message head/i, "what it sends is no HTTP"],
+  [
+    /tls|ssl|handshake|corrupt message|fatal alert/i,
+    "the TLS handshake failed",
+  ],
+  [/invalid HTTP|message head/i, "its response is not HTTP"],
   [/timed out|timeout/i, "the connection timed out"],
   [/unreachable|no route/i, "its network is unreachable"],
   [/reading a body|end of file/i, "its answer broke off"],
@@ -72,14 +75,14 @@ const REASONS: readonly (readonly [pattern: RegExp, reason: string])[] = [
   ],
 ];
 
-/** Of those, the ones that can only be told of a connection that was made. */
+/** The reasons that are only possible after a connection was made. */
 const CONNECTED_REASONS: ReadonlySet<string> = new Set([
-  "what it sends is no HTTP",
+  "its response is not HTTP",
   "its answer broke off",
   "it closed the connection",
 ]);
 
-/** What the platform's error says, without the address that it holds. */
+/** Returns the reason in a platform's error, without the address that the error contains. */
 export function reasonOf(cause: unknown): string {
   if (cause instanceof Http1Failure && cause.kind !== "connect") {
     return cause.message;
@@ -90,8 +93,8 @@ export function reasonOf(cause: unknown): string {
 }
 
 /**
- * Whether there had been a connection when the platform gave up: it was closed, or something else than HTTP
- * came. Deno names the stage in its message, `client error (Connect)` or `client error (SendRequest)`.
+ * Returns true when the platform gave up on an established connection, which closed or carried something other than
+ * HTTP. Deno names the stage in its message: `client error (Connect)` or `client error (SendRequest)`.
  */
 export function hadConnection(cause: unknown): boolean {
   if (cause instanceof Http1Failure) return cause.kind !== "connect";
@@ -100,7 +103,7 @@ export function hadConnection(cause: unknown): boolean {
   return CONNECTED_REASONS.has(reasonOf(cause));
 }
 
-/** Returns the error for a caller whose upstream gave no answer; names no host (docs/design.md#errors). */
+/** Returns the error for a caller whose upstream did not answer; it names no host (docs/design.md#errors). */
 export function unreachable(cause: unknown): UpstreamCallError {
   if (cause instanceof Http1Failure && cause.kind === "malformed") {
     return brokenUpstream(cause.message, cause);
@@ -109,79 +112,79 @@ export function unreachable(cause: unknown): UpstreamCallError {
   if (reason === UNTRUSTED_REASON) return untrusted(cause);
   return new UpstreamCallError(
     "unreachable",
-    `Cannot reach the model's provider: ${reason}. Try again, or tell the administrator`,
+    `Cannot reach the model's provider: ${reason}. Try again, or report it to the administrator.`,
     { code: "upstream_unreachable", cause },
   );
 }
 
-/** Returns the error for a caller whose upstream shows a certificate that is not valid. */
+/** Returns the error for a caller whose upstream has an invalid certificate. */
 export function untrusted(cause?: unknown): UpstreamCallError {
   return new UpstreamCallError(
     "untrusted",
-    `Cannot reach the model's provider: ${UNTRUSTED_REASON}. Tell the administrator`,
+    `Cannot reach the model's provider: ${UNTRUSTED_REASON}. Report it to the administrator.`,
     { code: "upstream_unreachable", cause },
   );
 }
 
-/** The error for a caller whose upstream answered in a way that cannot be passed on. */
+/** Returns the error for a caller whose upstream sent a response that cannot be forwarded. */
 export function brokenUpstream(
   reason: string,
   cause?: unknown,
 ): UpstreamCallError {
   return new UpstreamCallError(
     "broken",
-    `Cannot use the answer of the model's provider: ${reason}. Try again, or tell the administrator`,
+    `Cannot use the answer of the model's provider: ${reason}. Try again, or report it to the administrator.`,
     { code: "upstream_broken", cause },
   );
 }
 
 /**
- * What is to be thrown where a call of an upstream broke: why its exchange was ended, where that is what broke it.
+ * Returns the error to throw for a failed upstream call. After an abort, it is the signal's reason.
  *
- * @param otherwise Makes the error of any other cause; default: that of an answer that broke off.
+ * @param errorOf Makes the error of any other cause; default: the error of a response that broke off.
  */
 export function callErrorOf(
   cause: unknown,
   signal: AbortSignal,
-  otherwise: (cause: unknown) => Error = brokenOff,
+  errorOf: (cause: unknown) => Error = brokenOff,
 ): unknown {
-  return signal.aborted ? signal.reason : otherwise(cause);
+  return signal.aborted ? signal.reason : errorOf(cause);
 }
 
 function brokenOff(cause: unknown): UpstreamCallError {
   return brokenUpstream(reasonOf(cause), cause);
 }
 
-/** The error for a caller whose upstream answered more than the gateway can hold to translate it. */
+/** Returns the error for a caller whose upstream sent more than the gateway can hold for a translation. */
 export function oversized(): UpstreamCallError {
   return new UpstreamCallError(
     "oversized",
-    "Cannot use the answer of the model's provider: it is too long. Ask for a shorter one, or tell the administrator",
+    "Cannot use the answer of the model's provider: it is too long. Ask for a shorter one, or report it to the administrator.",
     { code: "upstream_oversized" },
   );
 }
 
-/** The error for a caller whose upstream answered with a redirect, which is never followed. */
+/** Returns the error for a caller whose upstream sent a redirect, which is never followed. */
 export function redirected(): UpstreamCallError {
   return new UpstreamCallError(
     "misconfigured",
-    "Cannot use the answer of the model's provider: it redirects to another place. Tell the administrator",
+    "Cannot use the answer of the model's provider: it redirects to another address. Report it to the administrator.",
     { code: "upstream_redirect" },
   );
 }
 
-/** The error for a caller whose upstream gave no response headers in time. */
+/** Returns the error for a caller whose upstream sent no response headers in time. */
 export function silentUpstream(): UpstreamCallError {
   return new UpstreamCallError(
     "silent",
-    "The model's provider did not answer in time: try again later",
+    "Cannot get a response from the model's provider: none came in time. Try again later.",
     { code: "upstream_timeout" },
   );
 }
 
 /**
- * What it means for a caller that the reading of an answer was broken off by `cause`, where nothing of the answer has
- * gone out: why it was cut, where somebody cut it; else what `cause` says itself, when it is an error for callers.
+ * Returns the error for a response that broke off before any of it reached the caller. After an abort, it is the
+ * signal's reason. Otherwise it is `cause` itself, if that is an error for callers, or an error about `cause`.
  */
 export function failedReading(cause: unknown, signal: AbortSignal): unknown {
   return callErrorOf(cause, signal, readingErrorOf);
@@ -200,7 +203,7 @@ function describe(cause: unknown): string {
   return withoutAddress(cause.message) + inner;
 }
 
-/** Deno's message holds the address, whose host could look like a reason. */
+/** Removes the address from Deno's message, because a host name could look like a reason. */
 function withoutAddress(message: string): string {
   return message.replace(/https?:[^\s)]*/g, "");
 }

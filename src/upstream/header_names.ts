@@ -1,6 +1,6 @@
 import type { HeaderFields } from "../core/header_fields.ts";
 
-/** Header names that belong to one connection and never cross a proxy (RFC 9110 section 7.6.1). */
+/** The headers that belong to one connection and never cross a proxy (RFC 9110, section 7.6.1). */
 const HOP_BY_HOP: readonly string[] = [
   "connection",
   "keep-alive",
@@ -13,7 +13,7 @@ const HOP_BY_HOP: readonly string[] = [
 
 const NONE: readonly string[] = [];
 
-/** The further names, in lower case, that a `Connection` header declares as hop-by-hop. */
+/** Returns the further names, in lower case, that a `Connection` header declares as hop-by-hop. */
 export function namedByConnection(headers: HeaderFields): readonly string[] {
   const value = headers.get("connection");
   return value
@@ -21,16 +21,16 @@ export function namedByConnection(headers: HeaderFields): readonly string[] {
     : NONE;
 }
 
-/** Header names in lower case that have one reason in common. */
+/** Header names in lower case that are withheld for the same reason. */
 export interface HeaderGroup {
   readonly reason: string;
-  /** Names that a header has exactly. */
+  /** Whole names. */
   readonly names: readonly string[];
-  /** What names begin with. */
+  /** Beginnings of names. */
   readonly prefixes: readonly string[];
 }
 
-/** A connection's own headers, and what describes a body as it was on that connection. */
+/** The headers of a connection, and those that describe the form of a body on that connection. */
 const CONNECTION: HeaderGroup = {
   reason: "belongs to one connection or to a body's form on it",
   names: [
@@ -43,7 +43,7 @@ const CONNECTION: HeaderGroup = {
   prefixes: [],
 };
 
-/** Keys, tokens and cookies, of whomever they are. */
+/** Keys, tokens and cookies of any party. */
 export const CREDENTIALS: HeaderGroup = {
   reason: "is a credential",
   names: [
@@ -79,12 +79,12 @@ export const CREDENTIALS: HeaderGroup = {
 };
 
 /**
- * What chooses or names an account, an organisation, a project or a customer at a provider, and so who is billed. Of
- * Anthropic (npm `@anthropic-ai/sdk` 1.10.0: workspace and user profile), OpenAI, Google, Zhipu, Alibaba, Hugging Face,
- * Baidu (`appid`) and gateways.
+ * Headers that select an account, an organisation, a project or a customer at a provider, and so decide who is billed.
+ * They are those of Anthropic (npm `@anthropic-ai/sdk` 1.10.0: workspace and user profile), OpenAI, Google, Zhipu,
+ * Alibaba, Hugging Face, Baidu (`appid`) and gateways.
  */
 const ACCOUNTS: HeaderGroup = {
-  reason: "chooses or names an account at the provider",
+  reason: "selects or names an account at the provider",
   names: [
     "anthropic-organization-id",
     "anthropic-user-profile-id",
@@ -112,11 +112,11 @@ const ACCOUNTS: HeaderGroup = {
 };
 
 /**
- * What proxies, balancers, clouds and content networks add of the caller: the address, the network, the
- * certificate, the user that a sign-in in front of the gateway has found.
+ * Headers about the caller that proxies, balancers, clouds and content networks add. They hold the address, the
+ * network, the certificate, or the user that a proxy has signed in.
  */
-const WHEREABOUTS: HeaderGroup = {
-  reason: "tells who or where the caller is",
+const CALLER_IDENTITY: HeaderGroup = {
+  reason: "reveals the caller's identity or address",
   names: [
     "cdn-loop",
     "client-ip",
@@ -188,9 +188,9 @@ const WHEREABOUTS: HeaderGroup = {
   ],
 };
 
-/** What some servers let replace the method, the path or the host of a request. */
+/** Headers with which some servers let a client replace the method, path or host of a request. */
 const REWRITING: HeaderGroup = {
-  reason: "makes another request of this one",
+  reason: "changes the method, path or host of the request",
   names: [
     "x-http-method",
     "x-http-method-override",
@@ -207,9 +207,9 @@ const REWRITING: HeaderGroup = {
 };
 
 /**
- * What steers an upstream that is a gateway or a router itself: to another model, provider, key, cache or log. Of
- * Helicone, Portkey, LiteLLM, Bifrost, TrueFoundry, Vercel, Envoy AI Gateway, Braintrust, Keywords AI, TensorZero,
- * Requesty, Higress and this program; Cloudflare's `cf-aig-` is one of the names above.
+ * Headers that steer an upstream that is a gateway or router itself: to another model, provider, key, cache or log.
+ * They are those of Helicone, Portkey, LiteLLM, Bifrost, TrueFoundry, Vercel, Envoy AI Gateway, Braintrust, Keywords
+ * AI, TensorZero, Requesty, Higress and this program. The prefix `cf-` above covers Cloudflare's `cf-aig-`.
  */
 const STEERING: HeaderGroup = {
   reason: "steers an upstream that is a gateway itself",
@@ -247,22 +247,22 @@ const STEERING: HeaderGroup = {
   ],
 };
 
-/** What of a caller's headers never goes upstream. */
+/** The headers of a caller that never go upstream. */
 export const WITHHELD_FROM_UPSTREAM: readonly HeaderGroup[] = [
   CONNECTION,
   {
-    reason: "is the gateway's own to say",
+    reason: "is set by the gateway itself",
     names: ["accept-encoding", "expect", "host"],
     prefixes: [],
   },
   CREDENTIALS,
   ACCOUNTS,
-  WHEREABOUTS,
+  CALLER_IDENTITY,
   REWRITING,
   STEERING,
 ];
 
-/** What of an upstream's headers never goes to the caller. */
+/** The headers of an upstream that never go to the caller. */
 export const WITHHELD_FROM_CALLER: readonly HeaderGroup[] = [
   CONNECTION,
   CREDENTIALS,
@@ -273,20 +273,18 @@ export const WITHHELD_FROM_CALLER: readonly HeaderGroup[] = [
     prefixes: [],
   },
   {
-    reason: "tells of the key and the addresses of a gateway upstream",
+    reason: "reveals the key and the addresses of an upstream gateway",
     names: ["x-litellm-model-api-base"],
     prefixes: ["x-gateway-", "x-litellm-key-"],
   },
 ];
 
-/**
- * So many names are remembered that were tested, and none that is longer: many times what clients and providers send.
- */
-const REMEMBERED = { names: 1024, length: 64 };
+/** The limits of the cache of tested names: their number and length, many times what clients and providers send. */
+const MAX_CACHED = { names: 1024, length: 64 };
 
 /**
- * A quick test whether a name, in lower case, is in one of the groups. It remembers what it has tested, since the same
- * names come again with every message.
+ * Returns a function that tests whether one of the groups has a name, in lower case. It caches results, because the
+ * same names come with every message.
  */
 export function nameMatcher(
   groups: readonly HeaderGroup[],
@@ -300,8 +298,8 @@ export function nameMatcher(
     const tested = known.get(name);
     if (tested !== undefined) return tested;
     const isIn = names.has(name) || beginning.test(name);
-    const hasRoom = known.size < REMEMBERED.names;
-    if (hasRoom && name.length <= REMEMBERED.length) known.set(name, isIn);
+    const hasRoom = known.size < MAX_CACHED.names;
+    if (hasRoom && name.length <= MAX_CACHED.length) known.set(name, isIn);
     return isIn;
   };
 }

@@ -15,8 +15,8 @@ import type { Secrets } from "./secrets.ts";
 const isWithheld = nameMatcher(WITHHELD_FROM_UPSTREAM);
 
 /**
- * The headers of an upstream request: the caller's as an open list less the withheld ones, then the
- * connection's credential, then its fixed headers, which win.
+ * Returns the headers of an upstream request. They are the caller's without the withheld ones, the connection's
+ * credential, and its fixed headers, which win.
  *
  * @returns Pairs; each name once.
  */
@@ -28,15 +28,15 @@ export function upstreamHeaders(
   const own = ownHeadersOf(connection);
   const pairs: [string, string][] = [];
   caller.forEach((value, name) => {
-    const staysHere = isWithheld(name) || dropped.includes(name) ||
+    const isExcluded = isWithheld(name) || dropped.includes(name) ||
       own.names.has(name);
-    if (!staysHere) pairs.push([name, value]);
+    if (!isExcluded) pairs.push([name, value]);
   });
   pairs.push(...own.pairs);
   return pairs;
 }
 
-/** What a connection adds of its own to every request. */
+/** Returns the headers that a connection adds to every request. */
 const ownHeadersOf = oncePer(({ auth, headers }: Connection) => {
   const own = new Map([["accept-encoding", "identity"]]);
   if (auth.scheme === "bearer") own.set("authorization", `Bearer ${auth.key}`);
@@ -49,22 +49,22 @@ const ownHeadersOf = oncePer(({ auth, headers }: Connection) => {
 
 const isWithheldFromCaller = nameMatcher(WITHHELD_FROM_CALLER);
 
-/** What decides about an upstream's headers beside their names. */
+/** Options that decide about an upstream's headers besides their names. */
 interface AnswerHeadersOptions {
   /**
-   * Whether the upstream knows the model by another name; then `openai-model` stays back, which Codex reads as a
-   * warning about the account.
+   * True when the upstream knows the model by another name. Then `openai-model` is withheld, because Codex takes a
+   * different name for a warning about the account.
    */
   readonly isRenamed: boolean;
-  /** What no value may hold. */
+  /** The texts that no value may contain. */
   readonly secrets: Pick<Secrets, "areIn">;
-  /** For a wait that ends at a date. */
+  /** The clock for a wait that ends at a date. */
   readonly clock: Pick<Clock, "now">;
 }
 
 /**
- * Returns the headers of an upstream's answer that the caller gets (docs/http.md#headers). A wait longer than the
- * timers of clients hold is shortened, and one that no quota can mean is left out.
+ * Returns the headers of an upstream's response for the caller (docs/http.md#headers). It shortens a wait that clients'
+ * timers cannot hold, and leaves out one longer than any quota.
  */
 export function answerHeaders(
   upstream: HeaderFields,
@@ -73,9 +73,9 @@ export function answerHeaders(
   const dropped = namedByConnection(upstream);
   const pairs: [string, string][] = [];
   upstream.forEach((value, name) => {
-    const staysHere = isWithheldFromCaller(name) || dropped.includes(name) ||
+    const isExcluded = isWithheldFromCaller(name) || dropped.includes(name) ||
       (isRenamed && name === "openai-model") || secrets.areIn(value);
-    const shown = staysHere ? undefined : shownValue(name, value, clock);
+    const shown = isExcluded ? undefined : shownValue(name, value, clock);
     if (shown !== undefined) pairs.push([name, shown]);
   });
   return pairs;
@@ -91,34 +91,37 @@ function shownValue(
     : value;
 }
 
-const ABOUT_THE_BODY: HeaderGroup = {
+const BODY_HEADERS: HeaderGroup = {
   reason:
-    "describes the caller's body or the SDK that wrote it, not what is sent in its place",
+    "describes the caller's body or SDK, not the body that is sent instead",
   names: ["accept", "content-type"],
   prefixes: ["x-stainless-"],
 };
 
-/** What a translated request is sent as. */
+/** The properties of a translated request that decide its headers. */
 export interface TranslatedHeadersOptions {
-  /** What the upstream's protocol asks for in headers of its own. */
+  /** The headers that the upstream's protocol requires. */
   readonly ownHeaders: readonly [name: string, value: string][];
   /**
-   * What the names of headers begin with that belong to a protocol, in lower case; the same array for every request,
-   * by which is remembered how to recognise them.
+   * The beginnings of header names that belong to a protocol, in lower case. Pass the same array for every request: the
+   * test made from it is cached by the array.
    */
   readonly protocolPrefixes: readonly string[];
   readonly stream: boolean;
 }
 
-/** The headers of a translated upstream request: those of a native one without the caller's protocol's own. */
+/**
+ * Returns the headers of a translated upstream request: those of a native one, without the headers of the caller's
+ * protocol.
+ */
 export function translatedHeaders(
   caller: HeaderFields,
   connection: Connection,
   { ownHeaders, protocolPrefixes, stream }: TranslatedHeadersOptions,
 ): [string, string][] {
-  const staysHere = ofAnyProtocol(protocolPrefixes);
+  const isExcluded = ofAnyProtocol(protocolPrefixes);
   const pairs = upstreamHeaders(caller, connection).filter(([name]) =>
-    !staysHere(name) || Object.hasOwn(connection.headers, name)
+    !isExcluded(name) || Object.hasOwn(connection.headers, name)
   );
   const accept = stream ? "text/event-stream" : "application/json";
   add("content-type", "application/json", pairs);
@@ -128,14 +131,14 @@ export function translatedHeaders(
 }
 
 const ofAnyProtocol = oncePer((prefixes: readonly string[]) =>
-  nameMatcher([ABOUT_THE_BODY, {
+  nameMatcher([BODY_HEADERS, {
     reason: "belongs to a protocol",
     names: [],
     prefixes,
   }])
 );
 
-/** What is there already wins, but a list of beta features has room for both. */
+/** Adds a header. An existing value wins, but lists of beta features are joined. */
 function add(name: string, value: string, pairs: [string, string][]): void {
   const place = pairs.findIndex(([known]) => known === name);
   const known = pairs[place]?.[1];

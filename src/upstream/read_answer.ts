@@ -17,26 +17,26 @@ import { failedReading } from "./failure.ts";
 
 type AnswerBody = Pick<UpstreamAnswer, "body" | "headers">;
 
-/** What bounds the reading of a body. */
+/** The limits on reading a body. */
 export interface ReadBodyOptions {
   readonly deadlines: Deadlines;
-  /** How long the upstream may be silent, in milliseconds; 0 means forever. */
+  /** The idle timeout, in milliseconds; 0 means none. */
   readonly idleMs: number;
-  /** Ends the exchange; its reason is thrown when it is aborted meanwhile. */
+  /** Aborts the exchange; the reader then throws the reason of the abort. */
   readonly controller: AbortController;
 }
 
-/** What bounds the reading of a good answer's whole body. */
+/** The limits on reading the whole body of a successful response. */
 interface ReadAnswerOptions extends ReadBodyOptions {
   readonly maxBytes: number;
 }
 
 /**
- * Reads the body of an upstream's good answer. While bytes come it may take as long as the caller waits: some
- * providers send white space while their model works.
+ * Reads the body of a successful upstream response. While bytes arrive, it may take as long as the caller waits,
+ * because some providers send white space while their model works.
  *
- * @returns `undefined` when it is longer than `maxBytes`.
- * @throws {GatewayError} `upstream` when it breaks off, `timeout` when the upstream falls silent.
+ * @returns `undefined` when the body is longer than `maxBytes`.
+ * @throws {GatewayError} `upstream` when the body breaks off, `timeout` when the upstream falls silent.
  */
 export function readAnswerBytes(
   { body, headers }: AnswerBody,
@@ -50,7 +50,7 @@ export function readAnswerBytes(
 /**
  * Reads a body as {@linkcode readAnswerBytes} does.
  *
- * @param declared How long it says that it is, in bytes; `undefined` where it does not.
+ * @param declared The body's declared length in bytes; `undefined` when it declares none.
  */
 export async function readBodyBytes(
   body: ByteSource,
@@ -59,16 +59,19 @@ export async function readBodyBytes(
 ): Promise<Uint8Array<ArrayBuffer> | undefined> {
   const { signal } = controller;
   const watched = { deadlines, idleMs, signal };
-  // A length of 0 is none to wait for.
+  // A declared length of 0 needs no buffer.
   const length = declared || undefined;
   try {
-    if (length !== undefined && length <= Math.min(maxBytes, MOST_AT_ONCE)) {
+    if (
+      length !== undefined &&
+      length <= Math.min(maxBytes, MAX_SINGLE_READ_BYTES)
+    ) {
       const reader = body instanceof ReadableStream
         ? byobReader(body)
         : undefined;
       if (reader !== undefined) return await readShort(reader, length, watched);
     }
-    const firstBytes = length && Math.min(length, MOST_AT_ONCE);
+    const firstBytes = length && Math.min(length, MAX_SINGLE_READ_BYTES);
     const reader = createByteReader(body, { firstBytes });
     return await readAll(
       createWatchedReader(reader, watched),
@@ -82,10 +85,10 @@ export async function readBodyBytes(
   }
 }
 
-/** Of an answer that says how long it is, so much is read at once, in bytes. */
-const MOST_AT_ONCE = 64 * 1024;
+/** The largest declared length that is read into one buffer, in bytes. */
+const MAX_SINGLE_READ_BYTES = 64 * 1024;
 
-/** Reads a body straight into memory of its length; its end is not waited for. */
+/** Reads a body into one buffer of its declared length, without waiting for the end of the stream. */
 async function readShort(
   reader: ReadableStreamBYOBReader,
   length: number,
@@ -108,8 +111,8 @@ async function readShort(
 }
 
 /**
- * How long an answer says that its body is; `undefined` where it does not. The length of a compressed body says nothing
- * about it, nor does one that stands beside chunks, which are what counts (RFC 9112, section 6.3).
+ * Returns the declared length of a response's body; `undefined` when there is none. The declared length of a compressed
+ * body is that of its compressed form. A length beside chunks does not count (RFC 9112, section 6.3).
  */
 export function declaredBytes(headers: HeaderFields): number | undefined {
   const isOther = headers.has("content-encoding") ||
@@ -118,27 +121,27 @@ export function declaredBytes(headers: HeaderFields): number | undefined {
   return Number.isNaN(length) ? undefined : length;
 }
 
-/** An error that takes more than this to explain itself is known by its status alone, in bytes. */
+/** The longest error body that is read, in bytes; of a longer one only the status counts. */
 const MAX_ERROR_BYTES = 256 * 1024;
 
 /**
- * So is one that takes longer, in milliseconds: a caller waits for another attempt, and no model is at work that
- * would need the time.
+ * The timeout for reading an error body, in milliseconds. A caller waits for the next attempt, and no model needs the
+ * time.
  */
 const MAX_ERROR_MS = 30_000;
 
 /**
  * Reads the body of an upstream's error.
  *
- * @returns `undefined` when it is too long, or comes too slowly.
- * @throws {GatewayError} `upstream` when it breaks off, `timeout` when the upstream falls silent.
+ * @returns `undefined` when the body is too long or too slow.
+ * @throws {GatewayError} `upstream` when the body breaks off, `timeout` when the upstream falls silent.
  */
 export async function readErrorBytes(
   answer: AnswerBody,
   options: ReadBodyOptions,
 ): Promise<Uint8Array<ArrayBuffer> | undefined> {
   const { deadlines, controller } = options;
-  const late = new Error("The error comes too slowly");
+  const late = new Error("The error's body is too slow");
   const cancel = deadlines.start(MAX_ERROR_MS, () => controller.abort(late));
   try {
     return await readAnswerBytes(answer, {

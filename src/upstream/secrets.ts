@@ -10,32 +10,35 @@ import {
 import type { ByteReader } from "../streams/byte_reader.ts";
 import { CREDENTIALS, nameMatcher } from "./header_names.ts";
 
-/** What a connection shows its upstream, and nobody else may see. */
+/** The texts that a connection sends to its upstream and that nobody else may see. */
 export interface Secrets {
-  /** Whether one of them stands in a text: plain, escaped, in base64, or its telling beginning. */
+  /**
+   * Returns true when a text contains a secret or the distinctive beginning of one, whether plain, escaped or in
+   * base64.
+   */
   areIn(text: string): boolean;
-  /** A failure that repeats none of them. */
+  /** Returns a copy of a failure without any secret. */
   leaveOut(failure: Failure): Failure;
-  /** Covers each of them in bytes. */
+  /** Masks each secret in bytes. */
   coverIn(bytes: Uint8Array): void;
-  /** A reader of the same bytes with each of them covered. */
+  /** Returns a reader of the same bytes that masks each secret. */
   cover(reader: ByteReader): ByteReader;
 }
 
-/** A shorter text, such as `test`, is a word like others, and not looked for. */
+/** The shortest secret to search for. A shorter text, such as `test`, is an ordinary word. */
 const MIN_LENGTH = 8;
 
-/** So much of a key's beginning is more than the prefix that all keys of a provider share. */
-const TELLING_LENGTH = 16;
+/** The length of a distinctive beginning, longer than the prefix that all keys of a provider share. */
+const DISTINCTIVE_LENGTH = 16;
 
-/** The key of a connection, and the values of its fixed headers that are credentials. */
+/** Returns the key of a connection and the values of its fixed headers that are credentials. */
 export const secretsOf: (connection: Connection) => Secrets = oncePer(
   (connection) => createSecrets(textsOf(connection)),
 );
 
 const isCredential = nameMatcher([CREDENTIALS]);
 
-/** Names of headers that a service of its own may give a credential. */
+/** Names of custom headers that a service may use for a credential. */
 const SECRET_NAME_REGEXP = /auth|credential|key|password|secret|token/;
 
 function textsOf({ auth, headers }: Connection): readonly string[] {
@@ -47,7 +50,7 @@ function textsOf({ auth, headers }: Connection): readonly string[] {
     .filter((text) => text.length >= MIN_LENGTH);
 }
 
-/** Texts that must not be seen, and ways to see to it. */
+/** Creates functions that find and remove these texts. */
 export function createSecrets(texts: readonly string[]): Secrets {
   const patterns = texts.flatMap(revealingParts);
   const masked = texts.map(prepareMaskedText);
@@ -85,12 +88,12 @@ function withoutWords({ status }: Failure): string {
     : `The provider answered with status ${status}`;
 }
 
-/** What gives a secret away: its beginning, and what base64 makes of it wherever it stands among other bytes. */
+/** Returns the texts that reveal a secret: its beginning, and the base64 of that at each offset among other bytes. */
 function revealingParts(secret: string): readonly string[] {
-  const beginning = secret.slice(0, TELLING_LENGTH);
+  const beginning = secret.slice(0, DISTINCTIVE_LENGTH);
   const encoded = [0, 1, 2].map((before) => {
     const text = btoa(`${" ".repeat(before)}${beginning}`).replaceAll("=", "");
-    // Where other bytes share a character with it, that one may be any.
+    // The first and the last character may also encode neighbouring bytes.
     return text.slice(before === 0 ? 0 : before + 1, -1);
   });
   return [beginning, ...encoded];
@@ -98,7 +101,7 @@ function revealingParts(secret: string): readonly string[] {
 
 const ESCAPE_REGEXP = /[\\%]/;
 
-/** Undoes the escapes of JSON strings and of addresses. */
+/** Decodes the escapes of JSON strings and of URLs. */
 function unescape(text: string): string {
   return text
     .replace(

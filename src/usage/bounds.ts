@@ -22,42 +22,42 @@ import {
 /** A limit of a token or of its group. */
 export type Bound = AmountBound | ShareBound;
 
-/** A limit on what is used in a window of the calendar. */
+/** A limit on the usage in a calendar window. */
 export interface AmountBound {
   readonly kind: "amount";
   readonly limit: AmountLimit;
   readonly holder: Holder;
 }
 
-/** A limit on what is used of a provider's window. */
+/** A limit on the usage of a provider's quota window. */
 export interface ShareBound {
   readonly kind: "share";
   readonly limit: ShareLimit;
   readonly holder: Holder;
 }
 
-/** What a limit counts in one window: a part of all that its holder used. */
+/** The usage that a limit counts in one window: a part of all that its holder used. */
 export interface BoundUse extends Counted {
   readonly window: PlacedWindow;
 }
 
-/** Knows what binds each token, and what that counts. */
+/** The limits of each token and the usage that they count. */
 export interface Bounds {
-  /** A token's own limits, then its group's. The same objects each time, until another configuration comes. */
+  /** Returns a token's own limits, then its group's. The objects are the same until the configuration changes. */
   of(caller: Caller): readonly Bound[];
-  /** What a limit counts in the window that a moment lies in, in milliseconds since 1970. */
+  /** Returns the usage that a limit counts in the window of a moment, in milliseconds since 1970. */
   useAt(bound: AmountBound, atMs: number): BoundUse;
 }
 
-/** So many models on connections are remembered that a configuration no longer has. */
+/** The number of remembered models on connections that have left the configuration. */
 const MAX_FORMER_ROWS = 10_000;
 
-/** Whether anything limits what a token uses. */
+/** Returns true when a token or its group has a limit. */
 export function isBound({ limits, group }: Caller): boolean {
   return limits.length > 0 || group !== undefined && group.limits.length > 0;
 }
 
-/** Returns whether anything limits the tokens or the cost of a caller, so that its answers must be counted. */
+/** Returns true when a limit on tokens or cost applies to a caller, so that its answers must be counted. */
 export function isMetered({ limits, group }: Caller): boolean {
   return [...limits, ...group?.limits ?? []].some((limit) =>
     limit.kind === "share" || limit.unit !== "requests"
@@ -122,14 +122,14 @@ function isIn({ startMs, endMs }: PlacedWindow, atMs: number): boolean {
   return atMs >= startMs && atMs < endMs;
 }
 
-/** The same for limits that count the same, in whichever window and however much they allow. */
+/** Returns a text that is equal for limits that count the same usage, in any window and with any maximum. */
 function countedBy({ unit, models, connections }: AmountLimit): string {
   return models === undefined && connections === undefined
     ? unit
     : `${unit}\t${JSON.stringify([models ?? null, connections ?? null])}`;
 }
 
-/** The fields of a table of counts that a limit adds up. */
+/** Returns the fields of a table of counts that a limit sums. */
 function fieldsOf(
   limit: AmountLimit,
   rows: ReadonlyMap<string, Row>,
@@ -148,7 +148,7 @@ const MEASURES_BY_UNIT: Readonly<Record<LimitUnit, readonly Measure[]>> = {
   cost: ["cost"],
 };
 
-/** Every model on every connection, by a text that names both. */
+/** Returns every model on every connection, by a text that names both. */
 function rowsOf({ connections }: Config): ReadonlyMap<string, Row> {
   return new Map(
     connections.flatMap(({ name, models }) =>
@@ -160,7 +160,7 @@ function rowsOf({ connections }: Config): ReadonlyMap<string, Row> {
   );
 }
 
-/** What a connection counted stays counted when a reload takes it out. */
+/** Merges rows, so that the usage of a connection still counts after a reload removes it. */
 function mergedRows(
   current: ReadonlyMap<string, Row>,
   former: ReadonlyMap<string, Row>,
@@ -169,12 +169,12 @@ function mergedRows(
   return new Map([...current, ...gone.slice(0, MAX_FORMER_ROWS)]);
 }
 
-/** A limit in a few words for metrics, such as `tokens day`, whatever it allows. */
+/** Returns a limit in a few words for metrics, such as `tokens day`, without its maximum. */
 export function boundLabel({ limit }: Bound): string {
   return `${limit.kind === "share" ? "share" : limit.unit} ${limit.window}`;
 }
 
-/** Whether a limit counts what a connection's model uses. */
+/** Returns true when a limit counts the usage of a connection's model. */
 export function countsRow(
   { models, connections }: AmountLimit,
   { connection, model }: Row,
@@ -183,7 +183,7 @@ export function countsRow(
     (connections?.includes(connection) ?? true);
 }
 
-/** How much of these counts a unit is made of. */
+/** Returns the amount of a limit's unit in some counts. */
 export function amountOf(unit: LimitUnit, counts: Counts): number {
   return unit === "tokens" ? tokensOf(counts) : counts[unit] ?? 0;
 }

@@ -14,31 +14,31 @@ import {
   type Row,
 } from "./tables.ts";
 
-/** What one request used. */
+/** The usage of one request. */
 export interface Use {
-  /** As the configuration in use has it. */
+  /** The caller in the current configuration. */
   readonly caller: Caller;
-  /** The name of the connection that had it last. */
+  /** The name of the last connection. */
   readonly connection: string;
-  /** The model that it was served by, as callers know it. */
+  /** The id of the model that served it. */
   readonly model: string;
-  /** When it ended, in milliseconds since 1970. */
+  /** The end of the request, in milliseconds since 1970. */
   readonly atMs: number;
   readonly counts: Counts;
 }
 
-/** Counts what every token uses. */
+/** Counts the usage of every token. */
 export interface Counting {
   /**
-   * Counts a request in all windows that it ended in. Windows that are over are left alone, so that old requests may
+   * Counts a request in all windows that contain its end. Windows that are over are skipped, so that old requests can
    * be counted, too.
    *
-   * @param holds What the request held of limits, which ends at the same time.
+   * @param holds The holds of the request on limits, which are released in the same change.
    */
   count(use: Use, holds?: readonly Hold[]): void;
 }
 
-/** Counts from now on. */
+/** Creates the counting of usage in `sums`. */
 export function createCounting(sums: Pick<Sums, "apply">): Counting {
   const names = createNames();
   const relayed = createRelayed();
@@ -68,7 +68,7 @@ const TOTALS: Readonly<Record<LimitUnit, LimitUnit>> = {
   cost: "cost",
 };
 
-/** Measure by measure, since to look each up by its word would take as long as all else here. */
+/** Lists measures one by one, because look-ups by name would take as long as the rest of the function. */
 function amountsIn(
   counts: Counts,
   fields: Readonly<Record<Measure, string>>,
@@ -85,7 +85,7 @@ function amountsIn(
   put(fields.reasoning, counts.reasoning);
   put(fields.estimated, counts.estimated);
   const { cost } = counts;
-  // A cost of 0 is known, and an absent one is not.
+  // A cost of 0 is known; an absent one is unknown.
   if (cost !== undefined) amounts.push({ field: fields.cost, amount: cost });
   put(TOTALS.requests, counts.requests);
   put(TOTALS.tokens, tokensOf(counts));
@@ -96,22 +96,22 @@ function amountsIn(
 /** The names of the sums of one holder. */
 interface HolderNames {
   readonly digest: string;
-  /** The tables of its counts, one a window. */
+  /** The tables of its counts, one per window. */
   readonly tables: readonly CountsTable[];
 }
 
-/** A table of counts, and when its window ends, in milliseconds since 1970. */
+/** A table of counts and the end of its window, in milliseconds since 1970. */
 interface CountsTable {
   readonly table: string;
   readonly endsAtMs: number;
 }
 
 /**
- * Remembers names, since to make them takes longer than to count: the fields for as long as the program runs, the
- * tables for as long as the shortest window.
+ * Caches names, because making them costs more than counting: fields for the life of the program, tables for the
+ * shortest window.
  */
 function createNames() {
-  /** By connection, then by model; both are names of configurations. */
+  /** Fields by connection, then by model; both are names in configurations. */
   const fields = new Map<
     string,
     Map<string, Readonly<Record<Measure, string>>>
@@ -146,7 +146,7 @@ function createNames() {
   }
 
   return {
-    /** The fields of a row in each table. */
+    /** Returns the fields of a row in each table. */
     fields(row: Row): Readonly<Record<Measure, string>> {
       const byModel = fields.get(row.connection) ?? new Map();
       const found = byModel.get(row.model);
@@ -155,7 +155,7 @@ function createNames() {
       fields.set(row.connection, byModel.set(row.model, made));
       return made;
     },
-    /** The token and, where it has one, its group, with their tables at a moment. */
+    /** Returns the token and its group, if there is one, with their tables at a moment. */
     holders(
       { name, group }: Caller,
       atMs: number,

@@ -4,7 +4,7 @@ import {
   type Usage,
 } from "../protocols/canonical/answer/answer.ts";
 
-/** What is counted, in the words of `GET /usage` and of the tables of sums. */
+/** The counted measures, by their names in `GET /usage` and in the tables of sums. */
 export const MEASURES = [
   "requests",
   "input",
@@ -20,16 +20,16 @@ export const MEASURES = [
 export type Measure = typeof MEASURES[number];
 
 /**
- * What requests used, in whole numbers; a measure that is absent was never counted. `input` holds `cached_input` and
- * `cache_write`, `output` holds `reasoning`, the cost is in nano-dollars and absent where no price is known, and
- * `estimated` is how many of the requests have estimated tokens.
+ * The usage of requests, in whole numbers; an absent measure was never counted. `input` includes `cached_input` and
+ * `cache_write`; `output` includes `reasoning`. `cost` is in nano-dollars and absent without a price. `estimated` is
+ * the number of requests with estimated tokens.
  */
 export type Counts = Readonly<Partial<Record<Measure, number>>>;
 
-/** What one request counts that reached a provider and of whose answer nothing was served. */
+/** The counts of a request that reached a provider but got no answer. */
 export const UNSERVED: Counts = { requests: 1 };
 
-/** What one request counts whose answer was served, in part at least. */
+/** Returns the counts of a request whose answer was served, at least in part. */
 export function countsOf(
   usage: Usage,
   { price, isEstimated }: {
@@ -51,7 +51,7 @@ export function countsOf(
   return counts;
 }
 
-/** Whatever a provider says, no part is more than the whole. */
+/** Returns the parts of a usage. No part exceeds the whole, even where the provider's numbers do. */
 function partsOf(usage: Usage) {
   const input = whole(usage.inputTokens);
   const cached = Math.min(whole(usage.cachedInputTokens), input);
@@ -65,13 +65,13 @@ function whole(tokens = 0): number {
   return Math.round(Math.min(tokens, MAX_TOKENS));
 }
 
-/** A dollar for a million tokens, for one. */
+/** The nano-dollars per token at one dollar per million tokens. */
 const NANOS_PER_TOKEN = 1000;
 
 /**
- * Returns what an answer cost, in nano-dollars. Tokens that were read from a cache, or written to one for minutes or an
- * hour, count by their own prices, the rest of the input by that of the input. The first of the price's rates that
- * holds of the answer replaces them.
+ * Returns the cost of an answer, in nano-dollars. Tokens read from a cache, or written to one for minutes or an hour,
+ * have their own prices; other input has the input price. The first of the price's rates that applies to the answer
+ * replaces all of them.
  *
  * @example
  * ```ts
@@ -101,7 +101,7 @@ function holds({ when }: Rate, usage: Usage): boolean {
     (serviceTier === undefined || usage.serviceTier === serviceTier);
 }
 
-/** All tokens of a request or of many. */
+/** Returns the number of all input and output tokens. */
 export function tokensOf({ input = 0, output = 0 }: Counts): number {
   return input + output;
 }

@@ -3,7 +3,7 @@ import type { Hold } from "./sums.ts";
 
 /** The holds of running requests. */
 export interface Holds {
-  /** Takes holds, or goes on with them; they end by themselves after `lifetimeMs` milliseconds. */
+  /** Adds or renews holds; they expire after `lifetimeMs` milliseconds. */
   put(holds: readonly Hold[], lifetimeMs: number): void;
   remove(holds: readonly Hold[]): void;
   has(hold: Hold): boolean;
@@ -13,13 +13,13 @@ export interface Holds {
   readonly size: number;
 }
 
-/** What one request holds; few limits bind one. */
+/** The holds of one request; a request has few limits. */
 interface Holder {
   readonly holds: readonly Hold[];
   readonly endsMs: number;
 }
 
-/** How often holds that have ended are looked for, in milliseconds. */
+/** The interval between two searches for expired holds, in milliseconds. */
 const SWEEP_MS = 10_000;
 
 /** Creates an empty collection. */
@@ -53,7 +53,7 @@ export function createHolds(clock: Pick<Clock, "elapsedMs">): Holds {
     });
   }
 
-  /** There is no timer: whoever asks clears away first what has ended. */
+  /** Removes expired holds. There is no timer: each read calls this first. */
   function sweep(): void {
     if (sweepAtMs === Infinity) return;
     const nowMs = clock.elapsedMs();
@@ -103,7 +103,7 @@ export function createHolds(clock: Pick<Clock, "elapsedMs">): Holds {
   };
 }
 
-/** Holds by their request; mostly all are of one. */
+/** Groups holds by request; most lists belong to one request. */
 function byRequest(
   holds: readonly Hold[],
 ): Iterable<readonly [id: string, holds: readonly Hold[]]> {
@@ -114,7 +114,7 @@ function byRequest(
     : Map.groupBy(holds, ({ id }) => id);
 }
 
-/** Whether a list has a hold of the same limit. */
+/** Returns true when a list has a hold on the same limit. */
 function isAmong(holds: readonly Hold[], { key }: Hold): boolean {
   return holds.some((one) => one.key === key);
 }

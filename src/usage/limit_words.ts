@@ -5,28 +5,30 @@ import { retryAfterText } from "../core/retry_after.ts";
 import type { Bound } from "./bounds.ts";
 import type { LimitRefusal, RequestLimitState } from "./limiter.ts";
 
-/** A client that must wait longer than this must not repeat the request by itself, in milliseconds. */
-const MAX_PATIENCE_MS = 60_000;
+/** The longest wait after which a client may retry by itself, in milliseconds. */
+const MAX_CLIENT_WAIT_MS = 60_000;
 
 /**
- * Returns the error for a caller whom a limit does not let through (docs/usage.md#over-a-limit). Of what the limit
- * counts it names the refused model and connection alone.
+ * Returns the error for a caller over a limit (docs/usage.md#over-a-limit). Of the models and connections that the
+ * limit counts, it names only the rejected ones.
  */
 export function limitExceeded(
   refusal: LimitRefusal,
   nowMs: number,
 ): GatewayError {
   const waitMs = Math.max(0, refusal.resetsAtMs - nowMs);
-  const isFinal = waitMs > MAX_PATIENCE_MS || isTooLarge(refusal);
+  const isFinal = waitMs > MAX_CLIENT_WAIT_MS || isTooLarge(refusal);
   const { bound: { limit, holder }, row, resetsAtMs } = refusal;
   const who = holder.kind === "token"
     ? "this token"
     : `the group ${holder.name}`;
   return new GatewayError(
     "rate_limited",
-    `Cannot take the request: ${who} may use ${limitWords(limit, row)}, ${
-      usedWords(refusal)
-    }; ${isFinal ? FINAL_WORDS : "the limit resets at"} ${instant(resetsAtMs)}`,
+    `Cannot take the request: ${who} may use ${
+      limitWords(limit, row)
+    } and has used ${usedWords(refusal)}. ${
+      isFinal ? FINAL_WORDS : "The limit resets at"
+    } ${instant(resetsAtMs)}.`,
     {
       code: "token_limit_exceeded",
       details: { error_code: "token_limit_exceeded" },
@@ -40,33 +42,33 @@ export function limitExceeded(
 }
 
 /**
- * Qwen Code over Chat and Messages stops at a 429 only by words such as `quota`, `exceeded` and `will reset`
+ * Words at which Qwen Code over Chat and Messages stops after a 429: `quota`, `exceeded` and `will reset`
  * (https://github.com/QwenLM/qwen-code/blob/main/packages/core/src/utils/quotaErrorDetection.ts).
  */
-const FINAL_WORDS = "the quota is exceeded and will reset at";
+const FINAL_WORDS = "The quota is exceeded and will reset at";
 
-/** Whether it would not fit into a whole window, either. */
+/** Returns true when the request would not fit into an empty window either. */
 function isTooLarge({ bound, needed = 0 }: LimitRefusal): boolean {
   return bound.kind === "amount" && needed > bound.limit.most;
 }
 
 function usedWords(refusal: LimitRefusal): string {
   const { bound, used, needed } = refusal;
-  if (bound.kind === "share") return `${percent(used)} are used by it`;
+  if (bound.kind === "share") return percent(used);
   const { unit } = bound.limit;
   const isMoney = unit === "cost";
   const words = (amount: number) =>
     isMoney ? `${dollars(amount)} USD` : `${amount}`;
   return needed === undefined || unit === "requests"
-    ? `${words(used)} are used`
-    : `${words(used)} are used and it needs about ${words(needed)}${
+    ? words(used)
+    : `${words(used)}; the request needs about ${words(needed)}${
       isTooLarge(refusal) ? ", more than a whole window has" : ""
     }`;
 }
 
 /**
- * Returns a warning for the header of an answer: ASCII, whatever the configuration's names hold. Of what the limit
- * counts it names the request's model and connection alone.
+ * Returns a warning for a response header, in ASCII even where the configuration's names are not. Of the models and
+ * connections that the limit counts, it names only the request's own.
  */
 export function warningWords(state: RequestLimitState): string {
   const words = `${percent(state.ratio)} used of ${
@@ -79,7 +81,7 @@ function groupWords({ holder }: Bound): string {
   return holder.kind === "group" ? ` of the group ${holder.name}` : "";
 }
 
-/** Of nano-dollars, to a hundredth of a cent. */
+/** Returns an amount in dollars, rounded to a hundredth of a cent. */
 function dollars(nanos: number): number {
   return Math.round(nanos / NANOS_PER_DOLLAR * 10_000) / 10_000;
 }

@@ -26,49 +26,51 @@ import {
 } from "./sums.ts";
 import type { Row } from "./tables.ts";
 
-/** How far a limit is used. */
+/** The current use of a limit. */
 export interface LimitState {
   readonly bound: Bound;
-  /** What is used, what runs included: in the limit's unit, of a share the part of the whole window. */
+  /** The used amount, including running requests: in the limit's unit, or for a share as a part of the whole window. */
   readonly used: number;
-  /** Used, as a part of what is allowed; above 1 where more was used. */
+  /** The used part of the limit; above 1 when it is exceeded. */
   readonly ratio: number;
-  /** When it resets, in milliseconds since 1970. */
+  /** The reset time, in milliseconds since 1970. */
   readonly resetsAtMs: number;
 }
 
-/** How far a limit is used that counts a request. */
+/** The current use of a limit that counts a request. */
 export interface RequestLimitState extends LimitState {
-  /** What it counts of the request: the only model and connection that its words may name. */
+  /** The model and connection of the request that the limit counts, the only ones that a message may name. */
   readonly row: Row;
 }
 
-/** A request that a limit does not let through. */
+/** A request that a limit rejects. */
 export interface LimitRefusal extends RequestLimitState {
-  /** What the request needs at least, in the limit's unit; of a share nothing is known. */
+  /** The least that the request needs, in the limit's unit; `undefined` for a share. */
   readonly needed: number | undefined;
 }
 
-/** A request that its limits let through. */
+/** A request that its limits admit. */
 export interface Admitted {
-  /** What it holds until it ends. */
+  /** The holds of the request until it ends. */
   readonly holds: readonly Hold[];
-  /** The limits that are nearly used up, this request included. */
+  /** The limits that are nearly used up, including this request. */
   readonly near: readonly RequestLimitState[];
 }
 
-/** What may serve one call, all on one connection: the deployment that is called, then those that the body names. */
+/**
+ * The deployments that may serve one call, all on one connection: first the called one, then those that the body names.
+ */
 export type CallDeployments = readonly [Deployment, ...Deployment[]];
 
-/** Lets requests through as far as limits allow. */
+/** Admits requests within their limits. */
 export interface Limiter {
   /**
-   * Reserves what a request needs at least of every limit that binds it, or nothing. A limit that counts several of
-   * the deployments is asked once, for the one that needs most.
+   * Reserves the least that a request needs from all of its limits, or from none. A limit that counts several
+   * deployments is claimed once, for the largest need.
    *
-   * @param request.id Names the request.
+   * @param request.id The id of the request.
    * @param request.estimatedTokens A rough count of its input tokens.
-   * @returns At once where no other process or thread has to be asked.
+   * @returns A value, or a promise when another process or thread decides.
    */
   enter(
     caller: Caller,
@@ -77,32 +79,32 @@ export interface Limiter {
   ): Soon<Admitted | LimitRefusal>;
 }
 
-/** What {@linkcode createLimiter} needs. */
+/** The dependencies of a {@linkcode Limiter}. */
 export interface LimiterOptions {
   readonly sums: Sums;
   readonly bounds: Bounds;
   readonly quotaShares: QuotaShares;
-  /** Has the quotas of a token's connections read, for the requests to come. */
+  /** Starts to read the quotas of a token's connections, for later requests. */
   readonly refreshQuotas: (caller: Caller) => void;
   readonly clock: Pick<Clock, "now">;
 }
 
-/** From here on a limit is nearly used up. */
+/** The ratio from which a limit counts as nearly used up. */
 export const NEAR_RATIO = 0.8;
 
-/** How old the counted tokens may be by which shares of quotas are estimated, in milliseconds. */
+/** The largest age of the token counts from which shares of quotas are estimated, in milliseconds. */
 const SHARE_MAX_AGE_MS = 1000;
 
 const UNBOUND: Admitted = { holds: [], near: [] };
 
-/** Whether a request was refused. */
+/** Returns true when a request was rejected. */
 export function isRefusal(
   result: Admitted | LimitRefusal,
 ): result is LimitRefusal {
   return "bound" in result;
 }
 
-/** Lets through what fits. */
+/** Creates a limiter. */
 export function createLimiter(options: LimiterOptions): Limiter {
   const { sums, bounds, quotaShares, clock } = options;
 
@@ -126,35 +128,35 @@ export function createLimiter(options: LimiterOptions): Limiter {
     );
   }
 
-  function askAll(
+  function claimsOf(
     caller: Caller,
     deployments: CallDeployments,
     estimatedTokens: number,
-  ): readonly Asked[] {
+  ): readonly BoundClaim[] {
     const nowMs = clock.now();
     const needs = deployments.map((one) => needOf(one, estimatedTokens));
-    const asked: Asked[] = [];
+    const wanted: BoundClaim[] = [];
     for (const bound of bounds.of(caller)) {
       if (bound.kind !== "amount") continue;
       const most = largestNeed(needs, bound);
       if (most === undefined) continue;
-      asked.push(ask(bound, bounds.useAt(bound, nowMs), most));
+      wanted.push(boundClaim(bound, bounds.useAt(bound, nowMs), most));
     }
-    return asked;
+    return wanted;
   }
 
   function claimAll(
     id: string,
-    asked: readonly Asked[],
+    wanted: readonly BoundClaim[],
     shares: readonly RequestLimitState[],
   ): Soon<Admitted | LimitRefusal> {
     const over = latest(shares.filter(({ ratio }) => ratio >= 1));
     if (over !== undefined) return { ...over, needed: undefined };
-    if (asked.length === 0) return { holds: [], near: shares.filter(isNear) };
-    const claims = asked.map(({ claim }) => claim);
+    if (wanted.length === 0) return { holds: [], near: shares.filter(isNear) };
+    const claims = wanted.map(({ claim }) => claim);
     return soon(sums.reserve(id, claims), ({ isGranted, uses }) => {
-      if (!isGranted) return refusalOf(asked, uses);
-      const states = asked.map(({ bound, row, window, claim }, index) => {
+      if (!isGranted) return refusalOf(wanted, uses);
+      const states = wanted.map(({ bound, row, window, claim }, index) => {
         const used = usedOf(uses[index]) + claim.amount;
         return { ...amountState(bound, window.endMs, used), row };
       });
@@ -169,19 +171,19 @@ export function createLimiter(options: LimiterOptions): Limiter {
       return soon(
         sharesOf(caller, deployments[0]),
         (shares) =>
-          claimAll(id, askAll(caller, deployments, estimatedTokens), shares),
+          claimAll(id, claimsOf(caller, deployments, estimatedTokens), shares),
       );
     },
   };
 }
 
-/** What a request needs if one deployment serves it. */
+/** The need of a request at one deployment. */
 interface Need {
   readonly row: Row;
   readonly counts: Counts;
 }
 
-/** A request's input is known roughly before it goes out, and of its output nothing. */
+/** Returns the need of a request: a rough count of its input, and no output, which is unknown before it is sent. */
 function needOf(
   { connection, model: { id, price } }: Deployment,
   tokens: number,
@@ -193,7 +195,7 @@ function needOf(
   };
 }
 
-/** The largest need that a limit counts; of equal ones the first. */
+/** Returns the largest need that a limit counts; the first of equal ones. */
 function largestNeed(
   needs: readonly Need[],
   { limit }: AmountBound,
@@ -207,30 +209,30 @@ function largestNeed(
     );
 }
 
-/** What is asked of one limit. */
-interface Asked {
+/** A claim on one limit. */
+interface BoundClaim {
   readonly bound: AmountBound;
   readonly row: Row;
   readonly window: TimeSpan;
   readonly claim: Claim;
 }
 
-function ask(
+function boundClaim(
   bound: AmountBound,
   { sums, key, window }: BoundUse,
   { row, counts }: Need,
-): Asked {
+): BoundClaim {
   const { unit, most } = bound.limit;
   const claim = { sums, key, amount: amountOf(unit, counts), most };
   return { bound, row, window, claim };
 }
 
-/** Of the limits without room the one that resets last: before that there is no use in coming back. */
+/** Returns the refusal by the full limit that resets last, because no earlier retry can succeed. */
 function refusalOf(
-  asked: readonly Asked[],
+  wanted: readonly BoundClaim[],
   uses: readonly LimitUse[],
 ): LimitRefusal {
-  const full = asked.flatMap(({ bound, row, window, claim }, index) => {
+  const full = wanted.flatMap(({ bound, row, window, claim }, index) => {
     const { amount, most } = claim;
     const before = usedOf(uses[index]);
     return before + amount > most
@@ -239,7 +241,7 @@ function refusalOf(
   });
   const refusal = latest(full);
   if (refusal === undefined) {
-    throw new Error("A refused request needs a limit without room");
+    throw new Error("A rejected request must have a limit without room");
   }
   return refusal;
 }
@@ -248,7 +250,7 @@ function isNear({ ratio }: LimitState): boolean {
   return ratio >= NEAR_RATIO;
 }
 
-/** How far a limit on an amount is used. */
+/** Returns the current use of a limit on an amount. */
 export function amountState(
   bound: AmountBound,
   resetsAtMs: number,
@@ -259,7 +261,9 @@ export function amountState(
   return { bound, used, ratio, resetsAtMs };
 }
 
-/** How far a limit on a share of a quota is used, by those of its windows that it names and that can be estimated. */
+/**
+ * Returns the current use of a limit on a share of a quota, for each window that it names and that can be estimated.
+ */
 function shareStates(
   bound: ShareBound,
   shares: readonly QuotaShare[],

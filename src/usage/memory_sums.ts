@@ -13,21 +13,24 @@ import {
   type Sums,
 } from "./sums.ts";
 
-/** Sums in this thread, so that every answer is there at once. */
+/** Sums in this thread, which answers without a promise. */
 export interface MemorySums extends Sums {
   reserve(...args: Parameters<Sums["reserve"]>): Decision;
   uses(limits: readonly Counted[]): readonly LimitUse[];
   read(sums: readonly Sum[]): readonly number[];
   table(name: string): ReadonlyMap<string, number>;
   once(name: string, endsAtMs: number): boolean;
-  /** Notes that everything since then is counted, in milliseconds since 1970; a later moment changes nothing. */
+  /**
+   * Records that everything since a moment is counted, in milliseconds since 1970; a later moment than the known one
+   * has no effect.
+   */
   completeSince(sinceMs: number): void;
-  /** How many sums and holds there are. */
+  /** The number of sums and holds. */
   readonly size: number;
 }
 
 /**
- * Creates sums that are all 0. There is no timer: tables that have ended are dropped with the next question.
+ * Creates sums that are all 0. There is no timer: each call first drops the tables that have ended.
  *
  * @example
  * ```ts

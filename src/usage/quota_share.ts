@@ -13,78 +13,78 @@ import { isWindowKept, relayedShare } from "./relayed.ts";
 import { type Soon, soon, soonAll, type Sums } from "./sums.ts";
 import type { Holder } from "./tables.ts";
 
-/** One window of a provider's quota, and a holder's part of what is used of it. */
+/** A quota window of a provider and a holder's part of its usage. */
 export interface QuotaShare {
   readonly window: QuotaWindow;
-  /** `undefined` where the provider does not tell when it began. */
+  /** `undefined` where the provider does not report when it began. */
   readonly span: TimeSpan | undefined;
   /**
-   * How much of the whole window the holder used, from 0 to 1 and above that on overuse; an estimate. `undefined` where
-   * it cannot be estimated.
+   * The holder's part of the whole window, an estimate: from 0 to 1, and above 1 when the quota is exceeded.
+   * `undefined` where no estimate is possible.
    */
   readonly used: number | undefined;
 }
 
-/** Estimates who used how much of the providers' windows. */
+/** Estimates the parts of providers' windows that each holder used. */
 export interface QuotaShares {
   /**
-   * Returns the windows of a connection's quota that are known without asking the provider, with a holder's part of
-   * each.
+   * Returns the known windows of a connection's quota, with a holder's part of each. It sends no request to the
+   * provider.
    *
-   * @param maxAgeMs How old the sums of tokens may be, in milliseconds; default 0.
+   * @param maxAgeMs The largest age of the token sums, in milliseconds; default 0.
    */
   of(
     connection: Connection,
     holder: Holder,
     maxAgeMs?: number,
   ): Soon<readonly QuotaShare[]>;
-  /** Learns from quotas that were read, which are remembered until they reset. */
+  /** Adds quotas that were read, and keeps them until they reset. */
   learn(list: QuotaList): void;
-  /** Whether what is known of a connection's quota is old, or nothing. */
+  /** Returns true when a connection's quota is unknown or old. */
   isStale(connection: Connection): boolean;
 }
 
-/** What {@linkcode createQuotaShares} goes by. */
+/** The dependencies of {@linkcode QuotaShares}. */
 export interface QuotaSharesOptions {
   readonly sums: Pick<Sums, "read" | "sinceMs">;
   readonly quotas: Pick<QuotaService, "known">;
   readonly clock: Pick<Clock, "now">;
 }
 
-/** A provider that tells when its window resets does not always tell the same second. */
+/** The largest difference between two reset times of the same window: providers vary by seconds. */
 const SAME_WINDOW_MS = 600_000;
 
 /**
- * So many windows are remembered, as no provider has by far; the one that was seen first goes first. A provider may
- * make up others with each answer.
+ * The number of remembered windows, far more than any provider has; the oldest is dropped first. A provider may invent
+ * windows in each response.
  */
-const MAX_SIGHTS = 10_000;
+const MAX_FIRST_READINGS = 10_000;
 
-/** A window of which the parts of holders can be estimated. */
+/** A window whose parts can be estimated. */
 interface MeasuredWindow {
   readonly span: TimeSpan;
   readonly usedPercent: number;
-  /** From its start to now. */
-  readonly asked: TimeSpan;
+  /** The time from its start to now. */
+  readonly elapsed: TimeSpan;
 }
 
-/** What was used of a window when it was first seen. */
-interface FirstSight {
+/** The usage of a window when it was first seen. */
+interface FirstReading {
   readonly resetsAtMs: number;
   readonly usedPercent: number;
 }
 
 /**
- * A holder's part of a window is what the provider says is used, times the holder's share of the tokens that the
- * gateway relayed since the window began. What others do with the same key elsewhere therefore counts for everybody.
- * Of a window that began before anything was counted, only what was used since it was first seen is anybody's.
+ * Creates the estimates. A holder's part is the used part that the provider reports, times the holder's share of the
+ * tokens that the gateway relayed since the window began. Use of the same key outside the gateway is therefore divided
+ * among all holders. Of a window that began before counting, only the usage since it was first seen is divided.
  */
 export function createQuotaShares(
   { sums, quotas, clock }: QuotaSharesOptions,
 ): QuotaShares {
-  /** By connection and window. */
-  const firstSights = new Map<string, FirstSight>();
-  /** By connection id; caches forget sooner than windows reset. */
+  /** First readings by connection and window. */
+  const firstReadings = new Map<string, FirstReading>();
+  /** The last windows by connection id; caches expire sooner than windows reset. */
   const lastSeen = new Map<string, readonly QuotaWindow[]>();
 
   function windowsOf(connection: Connection): readonly QuotaWindow[] {
@@ -103,19 +103,19 @@ export function createQuotaShares(
   ): number {
     if (sums.sinceMs <= span.startMs) return 0;
     const key = `${connection.name}\t${windowKey(window)}`;
-    const known = firstSights.get(key);
+    const known = firstReadings.get(key);
     const isSame = known !== undefined &&
       Math.abs(known.resetsAtMs - span.endMs) < SAME_WINDOW_MS;
     if (isSame) return Math.min(known.usedPercent, usedPercent);
-    const [oldest] = firstSights.keys();
-    if (oldest !== undefined && firstSights.size >= MAX_SIGHTS) {
-      firstSights.delete(oldest);
+    const [oldest] = firstReadings.keys();
+    if (oldest !== undefined && firstReadings.size >= MAX_FIRST_READINGS) {
+      firstReadings.delete(oldest);
     }
-    firstSights.set(key, { resetsAtMs: span.endMs, usedPercent });
+    firstReadings.set(key, { resetsAtMs: span.endMs, usedPercent });
     return usedPercent;
   }
 
-  /** What a holder's part is measured by; `undefined` where it cannot be estimated. */
+  /** Returns the window for an estimate; `undefined` where none is possible. */
   function measured(window: QuotaWindow): MeasuredWindow | undefined {
     const span = windowSpan(window);
     const usedPercent = window.used_percent;
@@ -124,7 +124,7 @@ export function createQuotaShares(
     const isRunning = span.startMs <= nowMs && nowMs < span.endMs;
     const isKept = isWindowKept(span.endMs - span.startMs);
     return limitsModels(window) && isRunning && isKept
-      ? { span, usedPercent, asked: { startMs: span.startMs, endMs: nowMs } }
+      ? { span, usedPercent, elapsed: { startMs: span.startMs, endMs: nowMs } }
       : undefined;
   }
 
@@ -139,8 +139,8 @@ export function createQuotaShares(
     const span = windowSpan(window);
     const one = measured(window);
     if (one === undefined) return { window, span, used: undefined };
-    const asked = { connection: connection.name, holder, span: one.asked };
-    return soon(relayedShare(asked, sums, maxAgeMs), (share) => {
+    const query = { connection: connection.name, holder, span: one.elapsed };
+    return soon(relayedShare(query, sums, maxAgeMs), (share) => {
       const before = usedBefore(connection, window, one);
       const used = share === undefined
         ? undefined
@@ -165,7 +165,7 @@ export function createQuotaShares(
   };
 }
 
-/** Whether a window is meant by its length, or by type and length. */
+/** Returns true when a name selects a window, by its length or by type and length. */
 export function isNamed(window: QuotaWindow, name: string): boolean {
   return window.window === name || windowKey(window) === name;
 }

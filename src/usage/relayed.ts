@@ -3,15 +3,15 @@ import { type Addition, type Soon, soon, type Sums } from "./sums.ts";
 import { type Holder, holderDigest } from "./tables.ts";
 
 /*
- * How many tokens each holder had of each connection in any stretch of time, roughly. A provider's windows begin when
- * they like, so tokens are kept in buckets: small ones for a few hours, larger ones for as long as any window lasts.
+ * The approximate tokens of each holder on each connection in any span of time. Providers' windows begin at any moment,
+ * so tokens are kept in buckets: small ones for a few hours, larger ones for the length of the longest window.
  */
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
-/** Buckets of one size, and how long a stretch of them is kept. */
+/** Buckets of one size, and the time for which they are kept. */
 interface Level {
   readonly bucketMs: number;
   readonly keptMs: number;
@@ -19,20 +19,20 @@ interface Level {
 
 const FINEST_MS = 15 * MINUTE_MS;
 
-/** The finest first; each bucket lies in one of the next level. */
+/** The sizes from the smallest; each bucket lies within one of the next size. */
 const LEVELS: readonly Level[] = [
   { bucketMs: FINEST_MS, keptMs: 6 * HOUR_MS },
   { bucketMs: HOUR_MS, keptMs: 8 * DAY_MS },
   { bucketMs: DAY_MS, keptMs: 32 * DAY_MS },
 ];
 
-/** A shorter window is over before its buckets tell anything, in milliseconds. */
+/** The shortest window that buckets can measure, in milliseconds. */
 const MIN_WINDOW_MS = 30 * MINUTE_MS;
 
-/** The field for all that went through a connection, whoever had it. */
+/** The field of all tokens of a connection, of any holder. */
 const ALL = "all";
 
-/** Tokens that were relayed. */
+/** The tokens of a relayed request. */
 export interface RelayedTokens {
   /** The connection's name. */
   readonly connection: string;
@@ -42,14 +42,14 @@ export interface RelayedTokens {
   readonly atMs: number;
 }
 
-/** Tells what to add for tokens that were relayed. */
+/** Turns relayed tokens into additions to sums. */
 export interface Relayed {
   add(tokens: RelayedTokens, additions: Addition[]): void;
 }
 
-/** Remembers the names of the buckets that run. */
+/** Creates the additions, with a cache of the current buckets' names. */
 export function createRelayed(): Relayed {
-  /** By connection, then by level. */
+  /** The current buckets by connection, then by size. */
   const latest = new Map<string, Bucket[]>();
 
   function bucketsAt(connection: string, atMs: number): readonly Bucket[] {
@@ -76,7 +76,7 @@ export function createRelayed(): Relayed {
   };
 }
 
-/** The tokens of a connection in a stretch of time. */
+/** The tokens of a connection in a span of time. */
 interface Bucket {
   readonly table: string;
   readonly startMs: number;
@@ -96,24 +96,24 @@ function bucketAt(
   };
 }
 
-/** Whose part of what is asked for. */
-export interface ShareAsked {
+/** The query for a holder's share. */
+export interface ShareQuery {
   /** The connection's name. */
   readonly connection: string;
   readonly holder: Holder;
-  /** From the window's start to now, which belongs to it. */
+  /** The span from the window's start to now, inclusive. */
   readonly span: TimeSpan;
 }
 
 /**
- * Returns which part of the tokens that went through a connection in a stretch of time a holder had, from 0 to 1. A
- * bucket that is only partly in the stretch counts as far as its time is in it.
+ * Returns a holder's share of the tokens of a connection in a span of time, from 0 to 1. A bucket that overlaps the
+ * span in part counts in that proportion.
  *
- * @param maxAgeMs How old the sums may be, in milliseconds.
- * @returns 0 where nothing went through; `undefined` for a stretch that is longer than tokens are kept.
+ * @param maxAgeMs The largest age of the sums, in milliseconds.
+ * @returns 0 where the connection had no tokens; `undefined` for a span longer than tokens are kept.
  */
 export function relayedShare(
-  { connection, holder, span }: ShareAsked,
+  { connection, holder, span }: ShareQuery,
   sums: Pick<Sums, "read">,
   maxAgeMs?: number,
 ): Soon<number | undefined> {
@@ -126,8 +126,8 @@ export function relayedShare(
     return { table, endsAtMs };
   });
   const sumsOf = (field: string) => tables.map((one) => ({ ...one, field }));
-  const asked = [...sumsOf(holderDigest(holder)), ...sumsOf(ALL)];
-  return soon(sums.read(asked, maxAgeMs), (amounts) => {
+  const wanted = [...sumsOf(holderDigest(holder)), ...sumsOf(ALL)];
+  return soon(sums.read(wanted, maxAgeMs), (amounts) => {
     const tokensIn = (some: readonly number[]) =>
       some.reduce(
         (sum, amount, index) =>
@@ -140,7 +140,7 @@ export function relayedShare(
   });
 }
 
-/** Whether the tokens of windows of this length are kept, in milliseconds. */
+/** Returns true when the tokens of windows of this length are kept, in milliseconds. */
 export function isWindowKept(lengthMs: number): boolean {
   return lengthMs >= MIN_WINDOW_MS &&
     LEVELS.some(({ keptMs }) => lengthMs <= keptMs);
@@ -152,7 +152,10 @@ function bucketStarts({ bucketMs }: Level, { startMs, endMs }: TimeSpan) {
   return Array.from({ length: count }, (_, index) => first + index * bucketMs);
 }
 
-/** Which part of a bucket belongs to a window; the one that has not ended yet holds no more than it has. */
+/**
+ * Returns the part of a bucket that overlaps a window. The current bucket counts whole, because its tokens all lie
+ * before now.
+ */
 function overlap(
   bucketStartMs: number,
   { bucketMs }: Level,

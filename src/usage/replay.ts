@@ -3,33 +3,33 @@ import type { LoggedRequest, LoggedUse } from "../observe/logged_request.ts";
 import type { Measure } from "./counts.ts";
 import type { Counting } from "./counting.ts";
 
-/** How many requests of a log became what. */
+/** The numbers of requests in a log, by their result. */
 export interface ReplayCounts {
-  /** Counted. */
+  /** Requests that were counted. */
   counted: number;
-  /** Of a token whose name is not in the configuration. */
+  /** Requests of a token that the configuration does not have. */
   unknownToken: number;
-  /** Ended when this process counted itself. */
+  /** Requests that ended after this process began to count. */
   late: number;
 }
 
-/** Counts what a log says that was used before. */
+/** Counts the usage in earlier logs. */
 export interface Replay {
-  /** Takes one request of the log, in any order. */
+  /** Adds one request of the log, in any order. */
   add(request: LoggedRequest): void;
-  /** Counts what is still gathered. */
+  /** Counts the requests that are still buffered. */
   flush(): void;
   readonly counts: Readonly<ReplayCounts>;
-  /** When the first of all but the late ones ended, in milliseconds since 1970; undefined when there was none. */
+  /** The end of the first request that is not late, in milliseconds since 1970; `undefined` when there was none. */
   readonly firstMs: number | undefined;
 }
 
-/** What {@linkcode createReplay} counts, and for whom. */
+/** The dependencies of a {@linkcode Replay}. */
 export interface ReplayOptions {
   readonly counting: Pick<Counting, "count">;
-  /** Tells whose the tokens are. */
+  /** The configuration with the names of the tokens. */
   readonly config: Pick<Config, "callers">;
-  /** From when on this process counts itself, in milliseconds since 1970. */
+  /** The moment from which this process itself counts, in milliseconds since 1970. */
   readonly untilMs: number;
 }
 
@@ -38,8 +38,8 @@ const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
 /**
- * How finely requests of some age are told apart, the oldest first: what is kept in parts of an hour is kept for 6
- * hours, and what is kept by the hour for 8 days (`relayed.ts`).
+ * The resolution for requests of some age, the oldest first. Quarters of an hour are kept for 6 hours, hours for 8 days
+ * (`relayed.ts`).
  */
 const SPANS: readonly {
   readonly minAgeMs: number;
@@ -50,10 +50,10 @@ const SPANS: readonly {
   { minAgeMs: 0, lengthMs: 15 * MINUTE_MS },
 ];
 
-/** So many sums are gathered before they are counted: few enough not to hold up what is served meanwhile. */
+/** The number of sums to buffer, few enough not to delay requests. */
 const MAX_GATHERED = 2000;
 
-/** What one token used of one model on one connection in one span. */
+/** The usage of one token of one model on one connection in one span. */
 interface Gathered {
   readonly caller: Caller;
   readonly connection: string;
@@ -63,8 +63,8 @@ interface Gathered {
 }
 
 /**
- * Counts the requests of a log. Those that end in the same windows are counted together, since to count one takes
- * longer than to read it.
+ * Creates a replay. Requests that end in the same windows are counted together, because counting one takes longer than
+ * reading it.
  */
 export function createReplay(
   { counting, config, untilMs }: ReplayOptions,
@@ -90,7 +90,7 @@ export function createReplay(
     },
   ): Gathered {
     const atMs = spanStart(endedMs, untilMs);
-    // No name of the configuration holds a tab.
+    // No name in the configuration contains a tab.
     const key = `${atMs}\t${caller.name}\t${connection}\t${model}`;
     const known = gathered.get(key);
     if (known !== undefined) return known;
@@ -132,7 +132,7 @@ export function createReplay(
   };
 }
 
-/** The minute that runs at the end has a window of its own. */
+/** Returns the start of a request's span. The minute that is running has a span of its own. */
 function spanStart(endedMs: number, untilMs: number): number {
   const minuteMs = untilMs - untilMs % MINUTE_MS;
   if (endedMs >= minuteMs) return minuteMs;
@@ -143,7 +143,7 @@ function spanStart(endedMs: number, untilMs: number): number {
 
 const NANOS_PER_DOLLAR = 1e9;
 
-/** A measure that no request has stays absent, as a cost where nothing had a price. */
+/** Adds a model's usage. A measure without values stays absent, such as the cost without prices. */
 function addTo(counts: Gathered["counts"], use: LoggedUse): void {
   const add = (measure: Measure, amount: number) =>
     counts[measure] = (counts[measure] ?? 0) + amount;

@@ -11,27 +11,27 @@ import { type Sums, usedOf } from "./sums.ts";
 import type { Holder } from "./tables.ts";
 import { readWindows, type WindowUsage } from "./window_usage.ts";
 
-/** What `GET /usage` answers (docs/usage.md#get-usage). */
+/** The response to `GET /usage` (docs/usage.md#get-usage). */
 export interface UsageReport {
   readonly object: "usage";
   /** The token's name. */
   readonly token: string;
-  /** From when on everything is counted, ISO 8601 in UTC. */
+  /** The time since which everything is counted, ISO 8601 in UTC. */
   readonly since: string;
-  /** The windows of the calendar that run now. */
+  /** The current calendar windows. */
   readonly windows: readonly WindowUsage[];
-  /** What the token may use, and its group, as far as it can bind the token. */
+  /** The limits of the token and its group, as far as they can apply to the token. */
   readonly limits: readonly LimitUsage[];
-  /** The quotas of the token's connections, as far as they are known. */
+  /** The known quotas of the token's connections. */
   readonly connections: readonly ConnectionUsage[];
 }
 
-/** A limit and how far it is used. What cannot be known is null. */
+/** A limit and its current use; null where a value is unknown. */
 export interface LimitUsage {
-  /** Whose use counts: the token's, or that of all members of its group. */
+  /** The holder whose usage counts: the token, or its group with all members. */
   readonly scope: "token" | "group";
   readonly group: string | null;
-  /** Of `share` the part of a connection's quota. */
+  /** For `share`: the part of a connection's quota. */
   readonly unit: "requests" | "tokens" | "USD" | "share";
   readonly window: string;
   /** The models that count; null means all. */
@@ -39,7 +39,7 @@ export interface LimitUsage {
   /** The names of the connections that count; null means all. */
   readonly connections: readonly string[] | null;
   readonly limit: number;
-  /** What runs included. */
+  /** The used amount, including running requests. */
   readonly used: number | null;
   readonly remaining: number | null;
   readonly used_percent: number | null;
@@ -48,43 +48,43 @@ export interface LimitUsage {
   readonly resets_at: string | null;
 }
 
-/** A connection and what the token used of its quota. */
+/** A connection and the token's usage of its quota. */
 export interface ConnectionUsage {
   readonly provider_id: string;
   readonly name: string;
   readonly limits: readonly QuotaUsage[];
 }
 
-/** A window of a provider's quota, named as `GET /limits` names it. */
+/** A window of a provider's quota, named as in `GET /limits`. */
 export interface QuotaUsage {
   readonly type: string;
   readonly window: string;
-  /** By everybody, as the provider says. */
+  /** The usage of all users of the key, as the provider reports it. */
   readonly used_percent: number | null;
-  /** By this token, of the whole window; an estimate, and null where there is none. */
+  /** The usage of this token as a part of the whole window; an estimate, and null where there is none. */
   readonly your_percent: number | null;
-  /** Whether everything since the window's start is counted; else `your_percent` leaves out what was used before. */
+  /** True when everything since the window's start is counted; otherwise `your_percent` excludes earlier usage. */
   readonly complete: boolean;
   /** ISO 8601 in UTC. */
   readonly starts_at: string | null;
   readonly resets_at: string | null;
 }
 
-/** What {@linkcode createUsageReport} needs. */
+/** The dependencies of a usage report. */
 export interface UsageReportOptions {
   readonly sums: Sums;
   readonly bounds: Bounds;
   readonly quotas: Pick<QuotaService, "read">;
   readonly quotaShares: QuotaShares;
   readonly clock: Pick<Clock, "now">;
-  /** A signal that aborts after this many milliseconds; default `AbortSignal.timeout`. */
+  /** Returns a signal that aborts after this many milliseconds; default `AbortSignal.timeout`. */
   readonly deadline?: (ms: number) => AbortSignal;
 }
 
-/** How long quotas may take; what is not there by then is there for the next who asks. */
+/** The longest wait for quotas, in milliseconds; late ones appear in the next report. */
 const QUOTA_WAIT_MS = 1000;
 
-/** Makes reports for tokens of the configuration. */
+/** Creates the function that makes reports for tokens. */
 export function createUsageReport(
   options: UsageReportOptions,
 ): (
@@ -95,7 +95,7 @@ export function createUsageReport(
   const { sums, bounds, quotas, quotaShares, clock } = options;
   const deadline = options.deadline ?? ((ms) => AbortSignal.timeout(ms));
 
-  async function freshenQuotas(
+  async function refreshQuotas(
     caller: Caller,
     config: Config,
     signal: AbortSignal | undefined,
@@ -109,7 +109,7 @@ export function createUsageReport(
     }
   }
 
-  /** The limits in the order of the configuration. */
+  /** Returns the limits in the order of the configuration. */
   async function readLimitUsages(
     caller: Caller,
     config: Config,
@@ -143,7 +143,7 @@ export function createUsageReport(
   }
 
   return async (caller, config, signal) => {
-    await freshenQuotas(caller, config, signal);
+    await refreshQuotas(caller, config, signal);
     const holder: Holder = { kind: "token", name: caller.name };
     const connections = config.connections
       .filter(({ id, enabled }) => enabled && caller.connectionIds.has(id));
@@ -166,15 +166,18 @@ export function createUsageReport(
   };
 }
 
-/** What a group shares may count models and connections that this token knows nothing of: they are left out. */
+/**
+ * Returns a limit on an amount. A group's limit may count models and connections that the token does not have; they are
+ * left out.
+ */
 function amountUsage(
   bound: AmountBound,
   { window, used, connections, mayUse }: {
     readonly window: TimeSpan;
     readonly used: number;
-    /** The token's own. */
+    /** The token's own connections. */
     readonly connections: readonly Connection[];
-    /** Whether the token may use a model. */
+    /** Returns true when the token may use a model. */
     readonly mayUse: (model: string) => boolean;
   },
 ): readonly LimitUsage[] {
@@ -201,7 +204,7 @@ function amountUsage(
   }];
 }
 
-/** One for each window that the limit names; one without numbers where none is known. */
+/** Returns one entry for each window that the limit names, or one without numbers when none is known. */
 function shareUsage(
   bound: ShareBound,
   shares: readonly QuotaShare[],
@@ -255,7 +258,7 @@ function rounded(share: number | undefined): number | null {
   return share === undefined ? null : Math.round(share * 10_000) / 10_000;
 }
 
-/** To a hundredth. */
+/** Returns a percentage, rounded to a hundredth. */
 function percent(ratio: number): number {
   return Math.round(ratio * 10_000) / 100;
 }

@@ -18,16 +18,16 @@ import type { Sums } from "./sums.ts";
 import { holderText } from "./tables.ts";
 import { openTally, type Tally, type TallyRequest } from "./tally.ts";
 
-/** Counts what tokens use, and holds them to their limits. */
+/** Counts the usage of tokens and enforces their limits. */
 export interface UsageService {
-  /** Begins to count a request. */
+  /** Starts to count a request. */
   open(request: TallyRequest): Tally;
-  /** Told of a request that a limit did not let through. */
+  /** Counts a request that a limit rejected. */
   refused(refusal: LimitRefusal, caller: Caller): void;
-  /** Told of a request that brought limits near their end. */
+  /** Reports limits that a request nearly used up. */
   near(states: readonly LimitState[], caller: Caller): void;
   /**
-   * What a token used, and may use yet.
+   * Returns the usage of a token and its limits.
    *
    * @param signal Aborted when the caller leaves.
    */
@@ -38,7 +38,7 @@ export interface UsageService {
   ): Promise<UsageReport>;
 }
 
-/** What {@linkcode createUsageService} needs. */
+/** The dependencies of a {@linkcode UsageService}. */
 export interface UsageServiceOptions {
   readonly sums: Sums;
   readonly store: ConfigStore;
@@ -46,11 +46,11 @@ export interface UsageServiceOptions {
   readonly log: Log;
   readonly metrics?: Metrics | undefined;
   readonly clock: Clock;
-  /** A signal that aborts after this many milliseconds; default `AbortSignal.timeout`. */
+  /** Returns a signal that aborts after this many milliseconds; default `AbortSignal.timeout`. */
   readonly deadline?: (ms: number) => AbortSignal;
 }
 
-/** Counts from now on. */
+/** Creates the service. */
 export function createUsageService(
   options: UsageServiceOptions,
 ): UsageService {
@@ -69,7 +69,9 @@ export function createUsageService(
   const nearLog = createNearLog(options);
   const report = createUsageReport({ ...options, bounds, quotaShares });
 
-  /** Limits that a reload changed count what is running, too. */
+  /**
+   * Returns the caller in the current configuration, so that limits changed by a reload count running requests, too.
+   */
   function current(caller: Caller): Caller {
     const found = store.current().callers.get(caller.sha256);
     return found?.name === caller.name ? found : caller;
@@ -95,21 +97,18 @@ export function createUsageService(
   };
 }
 
-/** What a quota cannot tell now it tells later; the poller has logged why. */
+/** Ignores a quota that cannot be read now; the poller has logged the reason. */
 function ignore(): void {}
 
-/** Reports limits that are nearly used up, each once a window. */
+/** Reports limits that are nearly used up, each once per window. */
 interface NearLog {
   note(states: readonly LimitState[], caller: Caller): void;
 }
 
-/**
- * Two moments less than half of this apart are the reset of one window, in milliseconds: a provider does not always
- * name the same second.
- */
+/** Reset times of one window differ by less than half of this, in milliseconds: providers' times vary by seconds. */
 const SAME_WINDOW_MS = 30_000;
 
-/** Creates a log in which nothing was written yet. */
+/** Creates a log without any reported limits. */
 function createNearLog(
   { log, metrics, sums }: {
     readonly log: Log;
@@ -117,16 +116,16 @@ function createNearLog(
     readonly sums: Pick<Sums, "once">;
   },
 ): NearLog {
-  /** When the window resets that was noted last. */
+  /** The reset time of the last reported window of each limit. */
   const noted = new WeakMap<Bound, number>();
 
-  /** Whether no other thread or replica that counts with this one has noted the window. */
+  /** Returns true when no other thread or replica has reported the window. */
   async function isFirst({ bound, resetsAtMs }: LimitState): Promise<boolean> {
     const { holder, limit } = bound;
     const allowed = limit.kind === "share" ? limit.share : limit.most;
     const what = [holderText(holder), boundLabel(bound), allowed].join("\t");
     const place = Math.floor(2 * resetsAtMs / SAME_WINDOW_MS - 0.5);
-    // One after the other, so that of several at once exactly one gets both.
+    // One after the other, so that of several simultaneous callers exactly one gets both names.
     for (const half of [place, place + 1]) {
       const name = `near\t${what}\t${half}`;
       if (!await sums.once(name, resetsAtMs)) return false;

@@ -1,12 +1,14 @@
 /**
- * One counter of a window of time. Its names are made of names in the configuration, of windows and of units: they
- * hold no secret and nothing of a request.
+ * One counter of a window of time. Its names consist of names in the configuration, windows and units. They contain no
+ * secret and no part of a request.
  */
 export interface Sum {
-  /** What is read together, such as all that one token used in one hour; the sums of a table end together. */
+  /**
+   * The name of a group of sums that are read together and end together, such as the usage of one token in one hour.
+   */
   readonly table: string;
   readonly field: string;
-  /** Milliseconds since 1970; from then on the sum is 0. */
+  /** The end, in milliseconds since 1970; after it, the sum is 0. */
   readonly endsAtMs: number;
 }
 
@@ -22,101 +24,101 @@ export interface FieldAmount {
   readonly amount: number;
 }
 
-/** What a running request holds of a limit until it ends. */
+/** The amount that a running request holds of a limit until it ends. */
 export interface Hold {
-  /** Names the limit; limits that count the same in different windows share their holds. */
+  /** The key of the limit; limits that count the same in different windows share their holds. */
   readonly key: string;
-  /** Names the request. */
+  /** The id of the request. */
   readonly id: string;
   /** A whole number. */
   readonly amount: number;
 }
 
-/** Changes that belong together, such as what a request used and the end of its holds. */
+/** Changes that are made together, such as the usage of a request and the release of its holds. */
 export interface Change {
   readonly additions: readonly Addition[];
-  /** Holds that end. */
+  /** Holds to release. */
   readonly releases?: readonly Hold[];
-  /** Holds that go on, for {@linkcode HOLD_MS} from now. */
+  /** Holds to renew, for {@linkcode HOLD_MS} from now. */
   readonly holds?: readonly Hold[];
 }
 
-/** What counts for a limit: the total of some sums of one table, and all that running requests hold. */
+/** The amount that a limit counts: the total of some sums of one table, and all holds of running requests. */
 export interface Counted {
   readonly sums: readonly Sum[];
   /** The key of the holds. */
   readonly key: string;
 }
 
-/** What a request asks of one limit. */
+/** The claim of a request on one limit. */
 export interface Claim extends Counted {
-  /** What the request is to hold. */
+  /** The amount to hold for the request. */
   readonly amount: number;
-  /** The claim is refused when more than this would be used. */
+  /** The maximum: the claim is rejected when usage would exceed it. */
   readonly most: number;
 }
 
-/** How far a limit is used: all of it together. */
+/** The use of a limit, in total. */
 export interface LimitUse {
-  /** Each of its sums. */
+  /** The values of its sums. */
   readonly counted: readonly number[];
-  /** What running requests hold. */
+  /** The total of the holds. */
   readonly held: number;
 }
 
-/** The answer to the claims of a request. */
+/** The decision about the claims of a request. */
 export interface Decision {
-  /** Whether every claim was granted; else none was. */
+  /** True when every claim was granted; otherwise none was. */
   readonly isGranted: boolean;
-  /** How far each limit is used without the claim, in the order of the claims. */
+  /** The use of each limit without the claim, in the order of the claims. */
   readonly uses: readonly LimitUse[];
 }
 
-/** A value, or a promise of it where another process or thread has to be asked. */
+/** A value, or a promise of it where another process or thread must answer. */
 export type Soon<Value> = Value | Promise<Value>;
 
 /**
- * A hold of another process or thread ends this long after its last sign of life, in milliseconds, so that a crash
- * blocks no limit for longer.
+ * The lifetime of a hold of another process or thread since its last renewal, in milliseconds. It bounds the time for
+ * which a crash blocks a limit.
  */
 export const HOLD_MS = 120_000;
 
 /**
  * Sums and holds, kept in this thread, in the main thread or in a store. No function throws or rejects: while the
- * keeper is out of reach, the answers come from what is known here.
+ * keeper is unreachable, the results come from values that are known here.
  */
 export interface Sums {
-  /** Since when everything is counted, in milliseconds since 1970, as far as is known here. */
+  /** The time since which everything is counted, in milliseconds since 1970, as far as it is known here. */
   readonly sinceMs: number;
-  /** Makes changes: here at once, at the keeper a little later. Additions to sums that have ended are left out. */
+  /** Makes changes: here at once, at the keeper a little later. Additions to sums that have ended are ignored. */
   apply(change: Change): void;
   /**
-   * Grants all claims of a request, or none. Two requests that ask at once never both get the last that is left. The
-   * request has to release its holds.
+   * Grants all claims of a request, or none. Two simultaneous requests never both get the last room. The request must
+   * release its holds.
    *
-   * @param id Names the request.
-   * @param lifetimeMs When the holds end by themselves; default never.
+   * @param id The id of the request.
+   * @param lifetimeMs The lifetime of the holds; default: no end.
    */
   reserve(
     id: string,
     claims: readonly Claim[],
     lifetimeMs?: number,
   ): Soon<Decision>;
-  /** Returns how far limits are used, in the same order. */
+  /** Returns the use of limits, in the same order. */
   uses(limits: readonly Counted[]): Soon<readonly LimitUse[]>;
-  /** Returns sums in the same order, none read longer than `maxAgeMs` ago; default 0. */
+  /** Returns sums in the same order, each read at most `maxAgeMs` ago; default 0. */
   read(sums: readonly Sum[], maxAgeMs?: number): Soon<readonly number[]>;
-  /** Returns the sums of a table by their field. */
+  /** Returns the sums of a table by field. */
   table(name: string): Soon<ReadonlyMap<string, number>>;
   /**
-   * Returns whether this is the first call with the name. No request waits for it, so that the answer may take long.
+   * Returns true for the first call with the name. It may take long, because no request waits for it.
    *
-   * @param endsAtMs When the name may be forgotten, in milliseconds since 1970.
+   * @param endsAtMs The time at which the name may be forgotten, in milliseconds since 1970.
    */
   once(name: string, endsAtMs: number): Soon<boolean>;
 }
 
-/** Goes on with a value at once, or as soon as it is there. */
+/** Applies a function to a value, now or after its promise resolves. */
 export function soon<Value, Result>(
   value: Soon<Value>,
   use: (value: Value) => Soon<Result>,
@@ -124,7 +126,7 @@ export function soon<Value, Result>(
   return value instanceof Promise ? value.then(use) : use(value);
 }
 
-/** Returns all values at once, or as soon as the last is there. */
+/** Returns all values, or a promise when one of them is a promise. */
 export function soonAll<Value>(
   list: readonly Soon<Value>[],
 ): Soon<readonly Value[]> {
@@ -132,7 +134,7 @@ export function soonAll<Value>(
   return ready.length === list.length ? ready : Promise.all(list);
 }
 
-/** Decides claims by how far their limits are used. */
+/** Decides about claims from the use of their limits. */
 export function decide(
   claims: readonly Claim[],
   uses: readonly LimitUse[],
@@ -143,13 +145,13 @@ export function decide(
   return { isGranted, uses };
 }
 
-/** Returns all that is used of a limit. */
+/** Returns the total use of a limit. */
 export function usedOf(use: LimitUse | undefined): number {
   if (use === undefined) return 0;
   return use.counted.reduce((used, amount) => used + amount, use.held);
 }
 
-/** Returns what a request holds once its claims are granted. */
+/** Returns the holds of a request whose claims are granted. */
 export function holdsOf(
   id: string,
   claims: readonly Claim[],

@@ -9,29 +9,29 @@ import { type Measure, MEASURES } from "./counts.ts";
 import type { Sum } from "./sums.ts";
 
 /*
- * The names of tables of sums and of their fields. Tabs stand between the parts, since no name of the configuration
- * holds one.
+ * The names of tables of sums and of their fields. Tabs separate the parts, because no name in the configuration
+ * contains one.
  */
 
-/** Whose sums they are. */
+/** The token or group that sums belong to. */
 export interface Holder {
   readonly kind: "token" | "group";
   readonly name: string;
 }
 
-/** Windows that `GET /usage` reports. Everything is counted for these, and for limits by the minute, too. */
+/** The windows that `GET /usage` reports. Usage is counted for these, and per minute for limits. */
 export const REPORTED_WINDOWS = ["hour", "day", "week", "month"] as const;
 
 /** One of {@linkcode REPORTED_WINDOWS}. */
 export type ReportedWindow = typeof REPORTED_WINDOWS[number];
 
-/** A window of the calendar with its place in time. */
+/** A calendar window with its start and end. */
 export interface PlacedWindow<Window extends CalendarWindow = CalendarWindow>
   extends TimeSpan {
   readonly window: Window;
 }
 
-/** The window that a moment lies in. */
+/** Returns the window that contains a moment. */
 export function placedAt<Window extends CalendarWindow>(
   window: Window,
   atMs: number,
@@ -40,8 +40,8 @@ export function placedAt<Window extends CalendarWindow>(
 }
 
 /**
- * Returns the name of the table of all that a holder used in a window. It has a field for each measure, connection and
- * model ({@linkcode countsField}), and one for each unit of a limit with the total, called as the unit.
+ * Returns the name of the table of a holder's usage in a window. It has a field for each measure, connection and model
+ * ({@linkcode countsField}). For each unit of limits it has a field with the total, named as the unit.
  */
 export function countsTable(
   { window, startMs }: PlacedWindow,
@@ -50,27 +50,27 @@ export function countsTable(
   return `counts\t${window}\t${startMs / 1000}\t${holderText(holder)}`;
 }
 
-/** Returns a holder in one text. */
+/** Returns the kind and name of a holder as one text. */
 export function holderText({ kind, name }: Holder): string {
   return `${kind}\t${name}`;
 }
 
-/** Returns what stands for a holder in the fields of tables: fields reach a store in clear. */
+/** Returns the digest of a holder for fields of tables, because a store receives fields in plain text. */
 export function holderDigest(holder: Holder): string {
   return sha256Hex(holderText(holder)).slice(0, DIGEST_DIGITS);
 }
 
-/** 128 bits. */
+/** 128 bits, in hexadecimal digits. */
 const DIGEST_DIGITS = 32;
 
-/** What is counted apart: a model as callers know it, on a connection. */
+/** The unit of counting: a model on a connection. */
 export interface Row {
   /** The connection's name. */
   readonly connection: string;
   readonly model: string;
 }
 
-/** The field of a measure in a {@linkcode countsTable}. */
+/** Returns the field of a measure in a {@linkcode countsTable}. */
 export function countsField(
   measure: Measure,
   { connection, model }: Row,
@@ -78,7 +78,7 @@ export function countsField(
   return `${measure}\t${connection}\t${model}`;
 }
 
-/** What a field of a {@linkcode countsTable} means; `undefined` for what is none. */
+/** Parses a field of a {@linkcode countsTable}; returns `undefined` for other fields. */
 export function readCountsField(
   field: string,
 ): (Row & { readonly measure: Measure }) | undefined {
@@ -89,25 +89,25 @@ export function readCountsField(
   return isOne ? { measure: known, connection, model } : undefined;
 }
 
-/** Where a table is: those of one name end at one time. */
+/** The name and end of a table; tables of one name end at the same time. */
 type TablePlace = Pick<Sum, "table" | "endsAtMs">;
 
-/** Tables of values by field, each until its moment. */
+/** Tables of values by field, each with an end. */
 interface EndingTables<Value> {
-  /** Forgets the tables that have ended. There is no timer: whoever is asked for something calls this first. */
+  /** Drops the tables that have ended. There is no timer: each read and write calls this first. */
   dropEnded(): void;
   find(name: string): Map<string, Value> | undefined;
-  /** `undefined` for a table that has ended. */
+  /** Returns a table, created if necessary; `undefined` when it has ended. */
   open(place: TablePlace): Map<string, Value> | undefined;
   all(): Iterable<ReadonlyMap<string, Value>>;
 }
 
-/** There are no tables yet. */
+/** Creates an empty collection of tables. */
 export function createEndingTables<Value>(
   clock: Pick<Clock, "now">,
 ): EndingTables<Value> {
   const tables = new Map<string, Map<string, Value>>();
-  /** By the moment when they end. */
+  /** The names of the tables by their end. */
   const namesByEnd = new Map<number, string[]>();
   let nextEndMs = Infinity;
 

@@ -18,19 +18,19 @@ import {
 } from "./limiter.ts";
 import { type Soon, soon, type Sums } from "./sums.ts";
 
-/** Counts one request, whichever calls it takes. */
+/** Counts one request over all of its calls. */
 export interface Tally {
   /**
-   * Reserves what a call needs of the limits, and releases what the call before held.
+   * Reserves the need of a call from the limits, and releases the holds of the previous call.
    *
-   * @returns Why it must not be made; `undefined` when it may.
+   * @returns The refusal, or `undefined` when the call may be made.
    */
   enter(deployments: CallDeployments): Soon<LimitRefusal | undefined>;
-  /** The limits that are nearly used up, as of the last call. */
+  /** Returns the limits that were nearly used up at the last call. */
   near(): readonly RequestLimitState[];
 }
 
-/** The request that is counted. */
+/** The request to count. */
 export interface TallyRequest {
   readonly record: RequestRecord;
   readonly caller: Caller;
@@ -38,18 +38,21 @@ export interface TallyRequest {
   readonly estimatedTokens: number;
 }
 
-/** What {@linkcode openTally} needs. */
+/** The dependencies of a {@linkcode Tally}. */
 export interface TallyOptions {
   readonly sums: Pick<Sums, "apply">;
   readonly counting: Counting;
   readonly limiter: Limiter;
-  /** The caller as the configuration in use has it now. */
+  /** Returns the caller in the current configuration. */
   readonly current: (caller: Caller) => Caller;
-  /** Milliseconds since 1970. */
+  /** Returns milliseconds since 1970. */
   readonly now: () => number;
 }
 
-/** Counts a request when its record finishes, if any provider was called; the record learns what it cost. */
+/**
+ * Opens a tally. When the record finishes, it counts the request if a provider was called, and writes the cost to the
+ * record.
+ */
 export function openTally(
   { record, caller, estimatedTokens }: TallyRequest,
   options: TallyOptions,
@@ -86,7 +89,7 @@ export function openTally(
   ): LimitRefusal | undefined {
     if (isRefusal(result)) return result;
     admitted = result;
-    // The caller may have left while another process or thread was asked.
+    // The caller may have left while another process or thread decided.
     if (record.isFinished()) release();
     else called = deployments;
     return undefined;
@@ -110,8 +113,8 @@ export function openTally(
 }
 
 /**
- * Returns the model that a name in an answer stands for: one that the body named, or else any of the connection. A
- * name that is not exactly a model's may be its short or dated form.
+ * Returns the model behind a name in an answer: one that the body named, or else any of the connection. The name may be
+ * a short or dated form of a model's name.
  */
 function modelNamed(
   name: string | undefined,
@@ -125,11 +128,11 @@ function modelNamed(
     connection.models.find(isExact) ?? connection.models.find(isForm);
 }
 
-/** A provider before a name, which routers add or leave out: `openai/gpt-x`. */
+/** The provider before a name, which routers add or leave out: `openai/gpt-x`. */
 const PROVIDER_REGEXP = /^.*\//;
-/** The way to run a model, which answers may leave out: `gpt-x:free`, of OpenRouter. */
+/** The variant of a model, which answers may leave out: OpenRouter's `gpt-x:free`. */
 const VARIANT_REGEXP = /:[^:]*$/;
-/** The version that a provider has taken, which answers may add: `gpt-x-2026-01-01`. */
+/** The version that the provider chose, which answers may add: `gpt-x-2026-01-01`. */
 const VERSION_REGEXP = /[-@](?:\d{4}-\d\d-\d\d|\d\d-\d{4}|\d{3,8})$/;
 const LATEST_REGEXP = /-latest$/;
 
@@ -142,14 +145,17 @@ function isFormOf(name: string, upstream: string): boolean {
     forms.includes(answered.replace(VERSION_REGEXP, ""));
 }
 
-/** What a request used of one model. */
+/** The usage of one model by a request. */
 interface Settled {
   /** Its id. */
   readonly model: string;
   readonly counts: Counts;
 }
 
-/** What a request used after all, of the model that served it first; its facts then say so, for log and metrics. */
+/**
+ * Returns the final usage of a request by model, first of the one that served. It also writes the usage to the facts,
+ * for log and metrics.
+ */
 function settle(
   facts: RequestFacts,
   { ending, estimatedTokens, called }: {
@@ -191,7 +197,10 @@ function settle(
   });
 }
 
-/** What each model used: the one that served, then others that it had asked. A name of no model is its own. */
+/**
+ * Returns the usage of each model: first the one that served, then those that it called. The usage of an unknown model
+ * counts for the one that served.
+ */
 function usageByModel(
   { others = [], ...own }: Usage,
   served: ConnectionModel,
@@ -208,17 +217,17 @@ function usageByModel(
   return usages;
 }
 
-/** Whether the one attempt that was made ended before a provider was asked. */
+/** Returns true when the only attempt ended before a request was sent. */
 function isUnsent({ failure, attempts }: RequestFacts): boolean {
   return failure === "untranslatable" && attempts.length === 1;
 }
 
-/** Who leaves before there is an answer leaves a provider behind that reads the request all the same. */
+/** Returns true when the usage counts. A provider works on a request even when the caller leaves before the answer. */
 function isServed({ status = 500 }: RequestFacts, ending: Ending): boolean {
   return status < 400 || ending === "client_abort";
 }
 
-/** What went through: the counts that came before the answer broke off, and at least what its text is worth. */
+/** Returns an estimate of a broken answer's usage: the counts that it reported, and at least the tokens of its text. */
 function estimated(
   { answer: { usage, outputCharacters }, bytesOut }: RequestFacts,
   estimatedTokens: number,

@@ -11,23 +11,23 @@ import {
   type Row,
 } from "./tables.ts";
 
-/** What was used in a window of the calendar, UTC. */
+/** The usage in a calendar window, UTC. */
 export interface WindowUsage {
   readonly window: ReportedWindow;
   /** ISO 8601 in UTC. */
   readonly starts_at: string;
   readonly resets_at: string;
-  /** Whether everything since the window's start is counted. */
+  /** True when everything since the window's start is counted. */
   readonly complete: boolean;
   readonly total: UsedAmounts;
-  /** The same by connection and model; those without use are left out. */
+  /** The usage by connection and model, without rows that are all 0. */
   readonly data: readonly RowUsage[];
 }
 
-/** What was used of one model on one connection. */
+/** The usage of one model on one connection. */
 export interface RowUsage extends Row, UsedAmounts {}
 
-/** What requests used. `input_tokens` holds cached and written ones, `output_tokens` those of reasoning. */
+/** The usage of requests. `input_tokens` includes cached and written tokens, `output_tokens` includes reasoning. */
 export interface UsedAmounts {
   readonly requests: number;
   readonly input_tokens: number;
@@ -35,13 +35,13 @@ export interface UsedAmounts {
   readonly cache_write_tokens: number;
   readonly output_tokens: number;
   readonly reasoning_tokens: number;
-  /** Of the requests whose model has a price; null where none has. */
+  /** The cost of requests whose model has a price; null where none has. */
   readonly cost_usd: number | null;
-  /** Of the requests, those whose tokens are estimated. */
+  /** The requests among them whose tokens are estimated. */
   readonly estimated_requests: number;
 }
 
-/** What a holder used in the windows that run now. */
+/** Returns a holder's usage in the current windows. */
 export function readWindows(
   holder: Holder,
   { sums, nowMs }: {
@@ -68,12 +68,12 @@ export function readWindows(
   }));
 }
 
-/** A row with what was counted. */
+/** A row and its counts. */
 interface CountedRow extends Row {
   readonly counts: Counts;
 }
 
-/** By connection, then by model. */
+/** Returns the rows of a table, ordered by connection, then by model. */
 function rowsIn(table: ReadonlyMap<string, number>): readonly CountedRow[] {
   const rows = new Map<
     string,

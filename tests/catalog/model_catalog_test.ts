@@ -137,7 +137,7 @@ Deno.test("a provider without a list is asked again after ten minutes, and nobod
     event: "model_list_unread",
     fields: {
       connection: "connection 0",
-      reason: "the provider answers with 404",
+      reason: "the provider answered with status 404",
     },
   }]);
   clock.advance(599_999);
@@ -173,7 +173,7 @@ Deno.test("a reading ends after five seconds", async () => {
   await until(() => log.entries.length > 0, "the line");
   assert.equal(
     log.entries[0]?.fields.reason,
-    "the provider does not tell them in time",
+    "the provider did not answer in time",
   );
   assert.equal(timers.running, 0);
 });
@@ -266,5 +266,8 @@ Deno.test("a fault that nobody foresaw is logged and hurts nobody", async () => 
   assert.ok(connection);
   const broken: Connection = { ...connection, endpoints: { chat: "no base" } };
   await catalog.refresh([broken], never);
-  assert.equal(log.entries[0]?.fields.reason, "the list could not be read");
+  assert.equal(
+    log.entries[0]?.fields.reason,
+    "the gateway failed to read the list",
+  );
 });

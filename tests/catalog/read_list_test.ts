@@ -231,7 +231,7 @@ const NO_LISTS: readonly (readonly [string, () => Response, string])[] = [
   [
     "an error",
     () => new Response("secret words", { status: 403 }),
-    "the provider answers with 403",
+    "the provider answered with status 403",
   ],
   [
     "a redirect",
@@ -240,11 +240,19 @@ const NO_LISTS: readonly (readonly [string, () => Response, string])[] = [
         status: 302,
         headers: { location: "https://evil.example/" },
       }),
-    "the provider answers with 302",
+    "the provider answered with status 302",
   ],
-  ["no JSON", () => new Response("<html>"), "the answer is no list"],
-  ["nothing", () => new Response(null), "the answer is no list"],
-  ["no list", () => Response.json({ ok: true }), "the answer is no list"],
+  [
+    "no JSON",
+    () => new Response("<html>"),
+    "the response is not a list of models",
+  ],
+  ["nothing", () => new Response(null), "the response is not a list of models"],
+  [
+    "no list",
+    () => Response.json({ ok: true }),
+    "the response is not a list of models",
+  ],
   [
     "more than 1 MiB",
     () => new Response(" ".repeat(1024 * 1024 + 1)),
@@ -253,12 +261,12 @@ const NO_LISTS: readonly (readonly [string, () => Response, string])[] = [
   [
     "more values than others can wait for",
     () => new Response(`{"data":[${"{},".repeat(300_000)}{}]}`),
-    "the answer is no list",
+    "the response is not a list of models",
   ],
   [
     "the connection's key",
     () => Response.json({ data: [{ id: "model-a", name: UPSTREAM_KEY }] }),
-    "the list holds the connection's key",
+    "the list contains the connection's key",
   ],
 ];
 
@@ -274,7 +282,7 @@ Deno.test("readModelList() says why there is no list", async (t) => {
     const fetch = () => Promise.reject(new TypeError("secret words"));
     assert.equal(
       await reasonOf(read(connection, { fetch })),
-      "the provider cannot be reached",
+      "the gateway cannot reach the provider",
     );
   });
   await t.step("a body that breaks off", async () => {
@@ -286,7 +294,7 @@ Deno.test("readModelList() says why there is no list", async (t) => {
       );
     assert.equal(
       await reasonOf(read(connection, { fetch })),
-      "the provider cannot be reached",
+      "the gateway cannot reach the provider",
     );
   });
 });
@@ -309,7 +317,7 @@ Deno.test("readModelList() asks no further base URL when its time is over", asyn
   }, end.signal);
   assert.equal(
     await reasonOf(reading),
-    "the provider does not tell them in time",
+    "the provider did not answer in time",
   );
   assert.equal(asked, 1);
 });
@@ -346,7 +354,7 @@ Deno.test("readModelList() finds the key wherever it stands in a long page", asy
       });
       assert.equal(
         await reasonOf(read(connection, { fetch })),
-        "the list holds the connection's key",
+        "the list contains the connection's key",
         `${before}: ${key}`,
       );
     }

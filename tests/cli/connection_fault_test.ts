@@ -26,22 +26,22 @@ async function faultAt(
   }
 }
 
-Deno.test("a certificate that is not trusted is told from a server that is not there", async () => {
+Deno.test("connectionFault() names a certificate that is not trusted", async () => {
   assert.equal(
     await faultAt("https", testCertificate),
-    "its certificate is not trusted here: name the PEM file of its authority in DENO_CERT",
+    "its certificate is not trusted here. Set DENO_CERT to the PEM file of its authority",
   );
 });
 
-Deno.test("TLS spoken to a server without, and the other way round, is told", async () => {
-  assert.match(await faultAt("https", {}) ?? "", /^it speaks no TLS there/);
+Deno.test("connectionFault() names a server without TLS, and one that needs TLS", async () => {
+  assert.match(await faultAt("https", {}) ?? "", /^it does not use TLS/);
   assert.match(
     await faultAt("http", testCertificate) ?? "",
-    /with TLS alone: try https/,
+    /only over TLS\. Try https/,
   );
 });
 
-Deno.test("a certificate that has expired or is for another name is told", () => {
+Deno.test("connectionFault() names a certificate that has expired or is for another name", () => {
   const said = (text: string) =>
     connectionFault(
       new TypeError("fetch failed", { cause: new Error(text) }),

@@ -93,8 +93,8 @@ Deno.test("runCli() refuses a command that it does not know, and shows those tha
   for (
     const [command, hint] of [
       ["unknown", ""],
-      ["Serve", '; did you mean "serve"?'],
-      ["limit", '; did you mean "limits"?'],
+      ["Serve", '. Did you mean "serve"?'],
+      ["limit", '. Did you mean "limits"?'],
       ["toString", ""],
       ["__proto__", ""],
       ["", ""],
@@ -103,8 +103,9 @@ Deno.test("runCli() refuses a command that it does not know, and shows those tha
     const { code, written, complained } = await run([command ?? ""]);
     assert.equal(code, 2);
     assert.equal(written, "");
+    const reason = `there is no command ${command}${hint || "."}`;
     assert.ok(
-      complained.startsWith(`unknown command ${command}${hint}\nusage:\n`),
+      complained.startsWith(`Cannot start: ${reason}\nusage:\n`),
       complained,
     );
   }
@@ -119,10 +120,10 @@ Deno.test("runCli() serves when no command is named", async () => {
     assert.equal(written, "");
     assert.equal(
       complained,
-      `Cannot start: ${MISSING} has problems
+      `Cannot start: ${MISSING} has problems.
   file: does not exist
-It was looked for at ${resolve(MISSING)}.
-\`model-gateway init SERVICE...\` prints a first one; \`model-gateway demo\` needs none.
+Create ${resolve(MISSING)} or use --config.
+\`model-gateway init SERVICE...\` prints a first file; \`model-gateway demo\` needs none.
 `,
     );
   }
@@ -132,20 +133,23 @@ Deno.test("runCli() gives the rest of the arguments to the command, whose bad us
   const cases = [
     [
       ["serve", "--bogus"],
-      "unknown option --bogus\nusage: model-gateway serve ",
+      "Cannot run serve: there is no option --bogus.\nusage: model-gateway serve ",
     ],
-    [["--bogus"], "unknown option --bogus\nusage: model-gateway serve "],
+    [
+      ["--bogus"],
+      "Cannot run serve: there is no option --bogus.\nusage: model-gateway serve ",
+    ],
     [
       ["demo", "--bogus"],
-      "unknown option --bogus\nusage: model-gateway demo ",
+      "Cannot run demo: there is no option --bogus.\nusage: model-gateway demo ",
     ],
     [
       ["check", "--bogus"],
-      "unknown option --bogus\nusage: model-gateway check ",
+      "Cannot run check: there is no option --bogus.\nusage: model-gateway check ",
     ],
     [
       ["token", "old"],
-      "token needs the word new and one name\nusage: model-gateway token ",
+      "Cannot run token: it needs the word new and one name.\nusage: model-gateway token ",
     ],
   ] as const;
   for (const [args, complaint] of cases) {
@@ -166,7 +170,9 @@ Deno.test("the demo takes no file", async () => {
   const { code, complained } = await run(["demo", "--config", MISSING]);
   assert.equal(code, 2);
   assert.ok(
-    complained.startsWith("the demo reads no file, leave --config out"),
+    complained.startsWith(
+      "Cannot run demo: the demo reads no file. Leave --config out.\n",
+    ),
   );
 });
 

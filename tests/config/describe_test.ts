@@ -122,7 +122,7 @@ Deno.test("describeConfig() shows what a full file resolves to", async () => {
       '"headers":["x-team"]',
       '"force":["store"]',
       '"omit":["user"]',
-      '"quota":{"kind":"zai","plan":"team","organization":"o","project":"p","url":"of the kind","key":"of the connection"}',
+      '"quota":{"kind":"zai","plan":"team","organization":"o","project":"p","url":"the default of the kind","key":"the key of the connection"}',
       '"max_concurrent":4',
       '"models":["fast (upstream glm-air; also called quick, swift (not listed); shown as GLM Air; a context of 1000 tokens; at most 10 output tokens; takes text, image; reasons low, high; falls back to slow; routed by quota)","slow"]',
       '"expires_at":"2027-01-01T00:00:00.000Z","connections":["main"],"models":["slow"],"max_concurrent":2',

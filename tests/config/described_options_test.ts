@@ -486,7 +486,7 @@ Deno.test("an option is found out wherever it was forgotten", async (t) => {
     ],
     "in config/resolve/": [
       { resolve: () => Promise.resolve({}) },
-      ["server.toy: config/resolve/ makes nothing of it"],
+      ["server.toy: config/resolve/ does not use it"],
     ],
     "in config/describe.ts": [
       { show: () => "server" },
@@ -494,7 +494,7 @@ Deno.test("an option is found out wherever it was forgotten", async (t) => {
     ],
     "in the schema, when it went": [
       { hidden: { "server.gone": "a secret" } },
-      ["server.gone is no option of the schema any more"],
+      ["server.gone is not an option of the schema"],
     ],
   };
   for (const [name, [forgotten, faults]] of Object.entries(cases)) {

@@ -15,7 +15,7 @@ async function problemsWith(connections: readonly unknown[]) {
 Deno.test("two connections must not have one name", async () => {
   assert.deepEqual(
     await problemsWith([connectionFile(), connectionFile()]),
-    ["connections[1].name: is also the name of connections[0]; names must differ"],
+    ["connections[1].name: is also the name of connections[0]. Names must differ."],
   );
 });
 
@@ -25,14 +25,14 @@ Deno.test("two connections must not have one id, in whatever case", async () => 
       connectionFile({ id: ID }),
       connectionFile({ name: "other", id: ID.toUpperCase() }),
     ]),
-    ["connections[1].id: is also the id of connections[0]; ids must differ"],
+    ["connections[1].id: is also the id of connections[0]. Ids must differ."],
   );
 });
 
 Deno.test("an id must not be the one made from another's name", async () => {
   const made = "0e090408-0e68-585e-9b1c-8e6bf337403b";
   const problem = (own: number, other: number) =>
-    `connections[${own}].id: is also the id of connections[${other}]; ids must differ`;
+    `connections[${own}].id: is also the id of connections[${other}]. Ids must differ.`;
   const taker = connectionFile({ name: "taker", id: made });
   assert.deepEqual(await problemsWith([connectionFile(), taker]), [
     problem(1, 0),
@@ -48,6 +48,6 @@ Deno.test("a name must not be the id of another connection", async () => {
       connectionFile({ name: ID.toUpperCase() }),
       connectionFile({ name: "other", id: ID }),
     ]),
-    ["connections[0].name: is the id of connections[1]; references would be ambiguous"],
+    ["connections[0].name: is the id of connections[1], so that references would be ambiguous."],
   );
 });

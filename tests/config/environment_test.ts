@@ -46,8 +46,8 @@ Deno.test("expandVariables() names each variable that is unset or empty", () => 
   assert.deepEqual(expand("${NO_ONE}/${EMPTY}"), {
     text: "${NO_ONE}/${EMPTY}",
     messages: [
-      "needs the environment variable NO_ONE, which is not set",
-      "needs the environment variable EMPTY, which is empty",
+      "needs the environment variable NO_ONE, which is not set.",
+      "needs the environment variable EMPTY, which is empty.",
     ],
   });
 });
@@ -57,7 +57,7 @@ Deno.test("expandVariables() refuses a reference that is no name, without quotin
     await t.step(text, () => {
       const { messages } = expand(text);
       assert.deepEqual(messages, [
-        "holds a ${ that names no environment variable; write ${NAME}, or $${ for the characters themselves",
+        "holds a ${ that names no environment variable. Write ${NAME}, or $${ for the characters themselves.",
       ]);
     });
   }

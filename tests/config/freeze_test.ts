@@ -18,7 +18,7 @@ Deno.test("deepFreeze() freezes objects, lists and what maps and sets hold", () 
   assert.throws(() => value.map.clear(), TypeError);
   assert.throws(() => value.set.add({ c: 2 }), {
     name: "TypeError",
-    message: "Cannot change a configuration that is in use",
+    message: "Cannot change a configuration that is in use.",
   });
 });
 

@@ -247,20 +247,20 @@ Deno.test("loadConfig() reports the problems of every part of a file at once", a
     ],
   });
   assert.deepEqual(problemsOf(await loadFile(file)), [
-    "connections[1].auth.key: needs the environment variable NO_SUCH_KEY, which is not set",
-    "server.port: must be at most 65535",
-    'server.hots: is not a known key; did you mean "host"?',
-    "timeouts.idle: must be a whole number, not text",
+    "connections[1].auth.key: needs the environment variable NO_SUCH_KEY, which is not set.",
+    "server.port: must be at most 65535.",
+    'server.hots: is not a known key. Did you mean "host"?',
+    "timeouts.idle: must be a whole number, not text.",
     "connections[0].service: must be one of zai, bigmodel, anthropic, openai, codex, openrouter, kimi, " +
-    "moonshot, minimax, deepseek, groq, cerebras, mistral, siliconflow, synthetic, gateway, custom; " +
-    'did you mean "zai"?',
-    'connections[1].models[0].upstraem: is not a known key; did you mean "upstream"?',
-    "tokens[0].sha256: must be the SHA-256 of the token, 64 hexadecimal digits; `token new NAME` makes both",
-    'connections[1].models[0].fallbacks[0]: is served by no connection; did you mean "model-a"?',
-    "connections[1].endpoints.chat: must be a URL such as https://api.example.com/v1",
-    'tokens[0].connections[0]: is neither the name nor the id of a connection; did you mean "second"?',
-    "tokens[1].name: is also the name of tokens[0]; each token has its own",
-    'tokens[1].models[0]: is served by no connection; did you mean "model-a"?',
+    "moonshot, minimax, deepseek, groq, cerebras, mistral, siliconflow, synthetic, gateway, custom. " +
+    'Did you mean "zai"?',
+    'connections[1].models[0].upstraem: is not a known key. Did you mean "upstream"?',
+    "tokens[0].sha256: must be the SHA-256 of the token, 64 hexadecimal digits. `token new NAME` makes both.",
+    'connections[1].models[0].fallbacks[0]: is served by no connection. Did you mean "model-a"?',
+    "connections[1].endpoints.chat: must be a URL such as https://api.example.com/v1.",
+    'tokens[0].connections[0]: is neither the name nor the id of a connection. Did you mean "second"?',
+    "tokens[1].name: is also the name of tokens[0]. Each token needs its own.",
+    'tokens[1].models[0]: is served by no connection. Did you mean "model-a"?',
   ]);
 });
 
@@ -274,9 +274,9 @@ Deno.test("loadConfig() takes auto for the number of workers, and digits from a 
 const connection = (overrides: Record<string, unknown>) =>
   minimalFile({ connections: [connectionFile(overrides)] });
 
-const MEANT = "only ${NAME} is replaced by an environment variable";
-const IS = `is the name of a variable without braces; ${MEANT}`;
-const HOLDS = `holds the name of a variable without braces; ${MEANT}`;
+const MEANT = "Only ${NAME} is replaced by an environment variable.";
+const IS = `is the name of a variable without braces. ${MEANT}`;
+const HOLDS = `holds the name of a variable without braces. ${MEANT}`;
 
 Deno.test("a text that is the name of a variable without braces is a problem", async (t) => {
   const cases: readonly (readonly [string, Record<string, unknown>])[] = [
@@ -379,7 +379,7 @@ Deno.test("copyTree() refuses aliases that multiply", () => {
   assert.deepEqual(copyYaml(levels.join("\n")), {
     problem: {
       path: "",
-      message: "holds more than 1000000 values; are aliases to blame?",
+      message: "holds more than 1000000 values. Aliases may repeat them.",
     },
   });
 });
@@ -393,7 +393,7 @@ Deno.test("copyTree() refuses an alias inside of what it stands for", () => {
 
 Deno.test("copyTree() refuses a key that would reach a prototype", () => {
   assert.deepEqual(copyYaml('{"a": {"__proto__": {"polluted": true}}}'), {
-    problem: { path: "a.__proto__", message: "is not a known key here" },
+    problem: { path: "a.__proto__", message: "is not a known key." },
   });
   assert.equal(Reflect.get({}, "polluted"), undefined);
 });

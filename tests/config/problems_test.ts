@@ -27,8 +27,8 @@ Deno.test("formatProblem() calls the whole file by its name", () => {
     "file: is empty",
   );
   assert.equal(
-    formatProblem({ path: "a.b", message: "is missing" }),
-    "a.b: is missing",
+    formatProblem({ path: "a.b", message: "is missing." }),
+    "a.b: is missing.",
   );
 });
 
@@ -61,7 +61,7 @@ Deno.test("nearest() finds nothing among nothing", () => {
 });
 
 Deno.test("suggestion() asks for the near name", () => {
-  assert.equal(suggestion("hots", ["host"]), '; did you mean "host"?');
+  assert.equal(suggestion("hots", ["host"]), '. Did you mean "host"?');
 });
 
 Deno.test("oncePerPlace() keeps the first problem of each place, those before it included", () => {

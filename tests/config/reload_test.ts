@@ -31,7 +31,7 @@ Deno.test("a valid file takes over, with its warnings", async () => {
     kind: "applied",
     warnings: [{
       path: "tokens",
-      message: "is empty: nobody can call the gateway",
+      message: "is empty: nobody can call the gateway.",
     }],
   }]);
 });
@@ -44,8 +44,8 @@ Deno.test("an invalid file changes nothing and is reported with every problem", 
   assert.deepEqual(outcomes, [{
     kind: "rejected",
     problems: [
-      { path: "server.port", message: "must be at least 0" },
-      { path: "server.workers", message: "must be at least 1" },
+      { path: "server.port", message: "must be at least 0." },
+      { path: "server.workers", message: "must be at least 1." },
     ],
   }]);
   scene.file = minimalFile({ messages_vendor: "other" });
@@ -82,7 +82,7 @@ Deno.test("what only a start can set is a warning", async () => {
       "shared",
     ].map((path) => ({
       path,
-      message: "has changed; it takes effect at the next start",
+      message: "has changed. It takes effect at the next start.",
     })),
   );
 });

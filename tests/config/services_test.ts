@@ -109,8 +109,8 @@ Deno.test("a service that only has a kind of quota is told how to be written", a
       assert.deepEqual(
         problemsOf(await loadFile(minimalFile({ connections }))),
         [
-          "connections[0].service: is a kind of quota and no service: " +
-          `write \`service: custom\` with \`quota: { kind: ${kind} }\``,
+          "connections[0].service: is a kind of quota, not a service. " +
+          `Write \`service: custom\` with \`quota: { kind: ${kind} }\`.`,
         ],
       );
     });

@@ -150,55 +150,55 @@ Deno.test("a limit that makes no sense is a problem that says what to do", async
   const cases: readonly (readonly [limit: Fields, problem: string])[] = [
     [
       { window: "day" },
-      "tokens[0].limits[0]: must say one of requests, tokens, cost and share; write a limit for each",
+      "tokens[0].limits[0]: must have one of requests, tokens, cost and share. Write a limit for each.",
     ],
     [
       { window: "day", tokens: 1, requests: 1 },
-      "tokens[0].limits[0]: must say one of requests, tokens, cost and share; write a limit for each",
+      "tokens[0].limits[0]: must have one of requests, tokens, cost and share. Write a limit for each.",
     ],
     [
       { window: "weak", tokens: 1 },
-      'tokens[0].limits[0].window: must be one of minute, hour, day, week, month; did you mean "week"?',
+      'tokens[0].limits[0].window: must be one of minute, hour, day, week, month. Did you mean "week"?',
     ],
     [
       { window: "day", tokens: 1, models: ["model-b"] },
-      'tokens[0].limits[0].models[0]: is served by no connection; did you mean "model-a"?',
+      'tokens[0].limits[0].models[0]: is served by no connection. Did you mean "model-a"?',
     ],
     [
       { window: "day", tokens: 1, connections: ["mian"] },
-      'tokens[0].limits[0].connections[0]: is neither the name nor the id of a connection; did you mean "main"?',
+      'tokens[0].limits[0].connections[0]: is neither the name nor the id of a connection. Did you mean "main"?',
     ],
     [
       { window: "day", tokens: 1, connection: "main" },
-      "tokens[0].limits[0].connection: stands beside share alone; name connections in the list `connections`",
+      "tokens[0].limits[0].connection: is only for share. Name connections in the list `connections`.",
     ],
     [
       { window: "day", tokens: 0 },
-      "tokens[0].limits[0].tokens: must be at least 1",
+      "tokens[0].limits[0].tokens: must be at least 1.",
     ],
     [
       { window: "day", cost: "much" },
-      "tokens[0].limits[0].cost: must be a number from 0 to 1000000",
+      "tokens[0].limits[0].cost: must be a number from 0 to 1000000.",
     ],
     [
       { window: "day", cost: 5 },
-      'tokens[0].limits: limit the cost, and the model "model-a" of "main" has no price; give it a price, or name the models that the limit is for',
+      'tokens[0].limits: limit the cost, but the model "model-a" of "main" has no price. Give it a price, or name the models that the limit counts.',
     ],
     [
       { window: "five_hour", share: 0.4 },
-      "tokens[0].limits[0].connection: is missing; a share is one of a connection's quota",
+      "tokens[0].limits[0].connection: is missing. A share is part of a connection's quota.",
     ],
     [
       { window: "five_hour", connection: "mian", share: 0.4 },
-      'tokens[0].limits[0].connection: is neither the name nor the id of a connection; did you mean "main"?',
+      'tokens[0].limits[0].connection: is neither the name nor the id of a connection. Did you mean "main"?',
     ],
     [
       { window: "five_hour", connection: "main", share: 40 },
-      "tokens[0].limits[0].share: must be a number from 0 to 1",
+      "tokens[0].limits[0].share: must be a number from 0 to 1.",
     ],
     [
       { window: "five hours", connection: "main", share: 0.4 },
-      'tokens[0].limits[0].window: is no window of a quota, such as five_hour, hourly, daily, weekly, monthly; did you mean "five_hour"?',
+      'tokens[0].limits[0].window: is no window of a quota, such as five_hour, hourly, daily, weekly, monthly. Did you mean "five_hour"?',
     ],
     [
       {
@@ -207,11 +207,11 @@ Deno.test("a limit that makes no sense is a problem that says what to do", async
         share: 0.4,
         models: ["model-a"],
       },
-      "tokens[0].limits[0].models: does not go with share, which counts all that goes through one connection",
+      "tokens[0].limits[0].models: cannot be set with share, which counts all requests of one connection.",
     ],
     [
       { window: "day", token: 5 },
-      'tokens[0].limits[0].token: is not a known key; did you mean "tokens"?',
+      'tokens[0].limits[0].token: is not a known key. Did you mean "tokens"?',
     ],
   ];
   for (const [limit, problem] of cases) {
@@ -229,12 +229,12 @@ Deno.test("a share of a quota that nobody reads, or that is a balance, is a prob
       })),
     );
   assert.deepEqual(await problems(connectionFile()), [
-    'tokens[0].limits[0].connection: is "main", whose quota is not read; configure its quota, or limit tokens',
+    'tokens[0].limits[0].connection: is "main", whose quota is not read. Configure its quota, or limit tokens.',
   ]);
   assert.deepEqual(
     await problems(zai({ service: "deepseek" })),
     [
-      "tokens[0].limits[0].window: is none of the quota kind deepseek, which tells a balance alone; limit tokens or cost",
+      "tokens[0].limits[0].window: does not exist for the quota kind deepseek, which reports only a balance. Limit tokens or cost.",
     ],
   );
 });
@@ -252,7 +252,7 @@ Deno.test("what stands twice in limits is a problem, whatever its amounts", asyn
     ],
   }));
   assert.deepEqual(problemsOf(result), [
-    "tokens[0].limits[1]: limits the same as tokens[0].limits[0]; keep the lower of the two",
+    "tokens[0].limits[1]: limits the same as tokens[0].limits[0]. Keep the lower of the two.",
   ]);
 });
 
@@ -274,7 +274,7 @@ Deno.test("a limited cost needs a price only of what those may use whom it binds
       }),
     ),
     [
-      'groups.team.limits: limit the cost, and the model "model-a" of "main" has no price; give it a price, or name the models that the limit is for',
+      'groups.team.limits: limit the cost, but the model "model-a" of "main" has no price. Give it a price, or name the models that the limit counts.',
     ],
   );
 });
@@ -285,17 +285,17 @@ Deno.test("a group that nobody has defined is a problem, and one without members
   assert.deepEqual(
     problemsOf(await loadFile(minimalFile({ groups, tokens }))),
     [
-      'tokens[0].group: is not among `groups`; did you mean "team"?',
+      'tokens[0].group: is not a name in `groups`. Did you mean "team"?',
     ],
   );
   assert.deepEqual(warningsOf(await loadFile(minimalFile({ groups }))), [
-    "groups.team: has no member",
+    "groups.team: has no members.",
   ]);
 });
 
 Deno.test("a misspelt key of a group is named with the one that was meant", async () => {
   const groups = { team: { limit: [] } };
   assert.deepEqual(problemsOf(await loadFile(minimalFile({ groups }))), [
-    'groups.team.limit: is not a known key; did you mean "limits"?',
+    'groups.team.limit: is not a known key. Did you mean "limits"?',
   ]);
 });

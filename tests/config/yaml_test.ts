@@ -33,7 +33,7 @@ const FAULTS: Readonly<
   "a tab that indents": [
     "server:\n\tport: 1\n",
     "line 2",
-    /^a tab indents this line; indent with spaces only$/,
+    /^a tab indents this line. Indent with spaces only\.$/,
   ],
   "spaces and a tab that indent": [
     "a:\n  b:\n  \t c: 1\n",
@@ -43,12 +43,12 @@ const FAULTS: Readonly<
   "a key that stands twice": [
     "a: 1\nb:\n  c: 1\n  c: 2\n",
     "line 4, column 3",
-    /^this key stands twice in one mapping; keep one of them$/,
+    /^this key appears twice in one mapping. Keep one of them\.$/,
   ],
   "a JSON key that stands twice": [
     '{"a": 1,\n"a": 2}',
     "line 2, column 7",
-    /^this key stands twice/,
+    /^this key appears twice/,
   ],
   "two documents": ["a: 1\n---\nb: 2\n", "line 2, column 1", /1 document/],
   "brackets without end": ["[".repeat(100_000), "", /^is nested too deeply/],

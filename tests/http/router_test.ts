@@ -166,7 +166,7 @@ Deno.test("createRouteFinder() tells which methods a path takes", async () => {
 Deno.test("methodNotAllowed() and unknownPath() say what to do", () => {
   assert.equal(
     methodNotAllowed(["GET", "HEAD"]).message,
-    "Cannot serve this method on this path: use GET or HEAD",
+    "Cannot serve this method on this path: it is not supported. Use GET or HEAD.",
   );
   assert.match(unknownPath().message, /^Cannot find this path: /);
 });
@@ -176,7 +176,7 @@ Deno.test("websocketError() turns an upgrade away with 426, which makes Codex fa
     const error = websocketError(new Headers({ upgrade }));
     assert.equal(error.status, 426);
     assert.equal(error.code, "websocket_not_supported");
-    assert.match(error.message, /send a POST and read server-sent events/);
+    assert.match(error.message, /Send a POST and read server-sent events/);
   }
 });
 

@@ -490,29 +490,29 @@ Deno.test("JsonObjectScan finds a key behind 300,000 others", () => {
 
 Deno.test("JsonObjectScan says what is wrong and what to do, and quotes nothing of the body", () => {
   const cases: [body: string, fault: string][] = [
-    ["", "it is empty; send one JSON object"],
-    [" \n", "it is empty; send one JSON object"],
-    [`"s3cret"`, "another value begins at offset 0; send one JSON object"],
-    ["s3cret", "the byte at offset 0 does not belong there; send valid JSON"],
+    ["", "it is empty. Send one JSON object."],
+    [" \n", "it is empty. Send one JSON object."],
+    [`"s3cret"`, "another value begins at offset 0. Send one JSON object."],
+    ["s3cret", "the byte at offset 0 is not allowed there. Send valid JSON."],
     [
       `{"s3cret":s3cret}`,
-      "the byte at offset 10 does not belong there; send valid JSON",
+      "the byte at offset 10 is not allowed there. Send valid JSON.",
     ],
     [
       `{"s3cret":"s3cret`,
-      "it ends too early, after 17 bytes; send the whole object",
+      "it ends too early, after 17 bytes. Send the whole object.",
     ],
     [
       `{"s3cret":1} s3cret`,
-      "more follows behind the object, at offset 13; send the object alone",
+      "more follows the object, at offset 13. Send the object alone.",
     ],
     [
       "\ufeff{}",
-      "it begins with a byte order mark; send UTF-8 without one",
+      "it begins with a byte order mark. Send UTF-8 without one.",
     ],
     [
       `{"s3cret":1,"model":"s3cret","mod\\u0065l":"s3cret"}`,
-      `"model" stands in it twice, again at offset 29; send it once`,
+      `"model" occurs in it twice, again at offset 29. Send it once.`,
     ],
   ];
   for (const [body, fault] of cases) {
@@ -522,7 +522,7 @@ Deno.test("JsonObjectScan says what is wrong and what to do, and quotes nothing 
   }
   equal(
     refusal(bytesOf(`{"s3cret":"`, [0xff], `s3cret"}`)).message,
-    "Cannot read the body as one JSON object: the byte at offset 11 is not valid UTF-8; send JSON in UTF-8",
+    "Cannot read the body as one JSON object: the byte at offset 11 is not valid UTF-8. Send JSON in UTF-8.",
   );
 });
 

@@ -76,10 +76,10 @@ Deno.test("a body fold reads one JSON object in place of a stream", () => {
 
 Deno.test("a body fold throws the failure of JSON that is cut, too long, an error or no answer", () => {
   const cases: readonly (readonly [text: string, message: RegExp])[] = [
-    [ANSWER.slice(0, -1), /ended before its end/],
+    [ANSWER.slice(0, -1), /is incomplete\./],
     ['{"error":{"message":"Broke"}}', /^Broke$/],
-    ['{"choices":[]}', /no answer/],
-    ['{"a":', /ended before its end/],
+    ['{"choices":[]}', /not an answer/],
+    ['{"a":', /is incomplete\./],
   ];
   for (const [text, message] of cases) {
     const fold = createFold();

@@ -109,7 +109,7 @@ Deno.test("a translator takes an end in the middle of an event for an end, in ev
       translator.push(new TextEncoder().encode(cut));
       assert.match(
         translator.end(),
-        /"The provider's stream ended before the answer did\. Try again later"/,
+        /"The provider's stream ended before the answer did\. Try again later\."/,
         `${codec.protocol}: ${cut}`,
       );
     }
@@ -136,7 +136,10 @@ Deno.test("a translator whose encoder cannot hold the answer ends it with that f
     },
     observe: (event) => seen.push(event),
   }));
-  assert.equal(translator.push(HELLO), "data: Too much\n\ndata: over\n\n");
+  assert.equal(
+    translator.push(HELLO),
+    "data: Too much. Ask for a shorter answer.\n\ndata: over\n\n",
+  );
   assert.equal(translator.isOver(), true);
   assert.equal(translator.push(END), "");
   assert.equal(translator.end(), "");

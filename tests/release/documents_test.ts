@@ -107,7 +107,7 @@ Deno.test({
     assert.equal(decoder.decode(stderr), "");
     const text = decoder.decode(stdout).replaceAll(/\s+/g, " ");
     assert.match(text, /check \[--config FILE\] \[--live\]/);
-    assert.match(text, /--live ask each provider whether it is there/);
+    assert.match(text, /--live send each provider a request to test/);
     assert.match(text, /MODEL_GATEWAY_CONFIG/);
   },
 });

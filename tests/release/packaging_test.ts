@@ -78,14 +78,21 @@ Deno.test("the image is told to be built from a file that a release has", async 
   assert.ok(names.includes(named), named);
 });
 
-Deno.test("the files for proxies are those of the documentation", async () => {
-  const page = await read("docs/operations.md");
-  const blocks = [...page.matchAll(/^```(?:nginx|yaml)\n([^]*?)^```$/gm)]
-    .map(([, text = ""]) => text);
+Deno.test("the documentation names the files for proxies, and what it shows of them is theirs", async () => {
+  const page = await read("docs/running.md");
   for (const name of ["nginx.conf", "nginx-sessions.conf", "envoy.yaml"]) {
-    const file = await read(`packaging/${name}`);
-    assert.ok(blocks.includes(file.replace(/^#.*\n/, "")), name);
+    assert.ok(page.includes(`(../packaging/${name})`), name);
   }
+  const [whole, part, ...others] = [
+    ...page.matchAll(/^```nginx\n([^]*?)^```$/gm),
+  ].map(([, text = ""]) => text);
+  assert.deepEqual(others, []);
+  const [first, sessions] = await Promise.all([
+    read("packaging/nginx.conf"),
+    read("packaging/nginx-sessions.conf"),
+  ]);
+  assert.equal(whole, first.replace(/^#.*\n/, ""));
+  assert.ok(part !== undefined && sessions.includes(part), part);
 });
 
 /** The settings of the unit by section; later ones of a name stand behind earlier ones. */

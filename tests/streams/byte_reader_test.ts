@@ -188,7 +188,7 @@ for (const [kind, bodyOf] of Object.entries(READY)) {
 
   Deno.test(`createByteReader() gives chunks of ${kind} that are no longer than asked for`, async () => {
     const body = bodyOf([bytes(10, 1), bytes(9 * KIB, 2), bytes(5 * KIB, 3)]);
-    const reader = createByteReader(body, { mostBytes: 4 * KIB });
+    const reader = createByteReader(body, { maxChunkBytes: 4 * KIB });
     const read: number[] = [];
     for (;;) {
       const { done, value } = await reader.read();

@@ -36,12 +36,12 @@ function begin(): Scene {
 
 Deno.test("a stall is told from the first that is not taken, whatever is given meanwhile", () => {
   const { watch, timers, stalls } = begin();
-  watch.asked();
-  watch.given();
-  watch.answered();
+  watch.readBegan();
+  watch.sent();
+  watch.readEnded();
   timers.advance(STALL_MS - 1);
-  watch.given();
-  watch.answered();
+  watch.sent();
+  watch.readEnded();
   assert.equal(stalls(), 0);
   timers.advance(1);
   assert.equal(stalls(), 1);
@@ -50,12 +50,12 @@ Deno.test("a stall is told from the first that is not taken, whatever is given m
 
 Deno.test("a stall is counted anew when more is asked for", () => {
   const { watch, timers, stalls } = begin();
-  watch.asked();
-  watch.given();
+  watch.readBegan();
+  watch.sent();
   timers.advance(STALL_MS - 1);
-  watch.asked();
-  watch.given();
-  watch.answered();
+  watch.readBegan();
+  watch.sent();
+  watch.readEnded();
   timers.advance(STALL_MS - 1);
   assert.equal(stalls(), 0);
   timers.advance(1);
@@ -66,11 +66,11 @@ Deno.test("a stall is counted anew when more is asked for", () => {
 Deno.test("a stall is counted from the answer for whoever has taken all, however long that took", () => {
   const scene = begin();
   const { watch, timers, stalls } = scene;
-  watch.asked();
-  watch.given();
+  watch.readBegan();
+  watch.sent();
   scene.isAllTaken = true;
   timers.advance(15_000);
-  watch.answered();
+  watch.readEnded();
   timers.advance(STALL_MS - 1);
   assert.equal(stalls(), 0);
   timers.advance(1);
@@ -81,8 +81,8 @@ Deno.test("a stall is counted from the answer for whoever has taken all, however
 Deno.test("whoever has taken all and waits for more does not stall", () => {
   const scene = begin();
   const { watch, timers, stalls } = scene;
-  watch.asked();
-  watch.given();
+  watch.readBegan();
+  watch.sent();
   scene.isAllTaken = true;
   timers.advance(3 * STALL_MS);
   assert.equal(stalls(), 0);
@@ -91,11 +91,11 @@ Deno.test("whoever has taken all and waits for more does not stall", () => {
 
 Deno.test("a watch for stalls is silent once it is stopped, and leaves no timer", () => {
   const { watch, timers, stalls } = begin();
-  watch.asked();
-  watch.given();
+  watch.readBegan();
+  watch.sent();
   watch.stop();
   assert.equal(timers.running, 0);
-  watch.given();
+  watch.sent();
   timers.advance(2 * STALL_MS);
   assert.equal(stalls(), 0);
 });

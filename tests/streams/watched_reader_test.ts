@@ -192,7 +192,7 @@ Deno.test("createIdleWatch() counts each wait by itself", () => {
   for (let count = 0; count < 10; count++) {
     watch.wait();
     timers.advance(60);
-    watch.heard();
+    watch.endWait();
   }
   watch.wait();
   timers.advance(99);
@@ -204,7 +204,7 @@ Deno.test("createIdleWatch() counts each wait by itself", () => {
 Deno.test("createIdleWatch() does not count time in which nobody waits", () => {
   const { timers, watch, idleAt } = scene(100);
   watch.wait();
-  watch.heard();
+  watch.endWait();
   timers.advance(10_000);
   assert.equal(timers.running, 0);
   watch.wait();
@@ -219,7 +219,7 @@ Deno.test("createIdleWatch() sets few timers for many waits", () => {
   for (let count = 0; count < 1000; count++) {
     watch.wait();
     timers.advance(1);
-    watch.heard();
+    watch.endWait();
   }
   assert.ok(timers.started <= 2, `${timers.started} timers`);
 });
@@ -240,7 +240,7 @@ Deno.test("createIdleWatch() waits for ever where the time is 0", () => {
   const { timers, watch, idleAt } = scene(0);
   watch.wait();
   timers.advance(1e9);
-  watch.heard();
+  watch.endWait();
   watch.stop();
   assert.deepEqual(idleAt, []);
   assert.equal(timers.started, 0);
@@ -256,7 +256,7 @@ Deno.test("createIdleWatch() tells of the first wait that is too long, whatever 
       watch.wait();
       if (waitMs >= 50) expected = timers.elapsedMs() + 50;
       timers.advance(waitMs);
-      watch.heard();
+      watch.endWait();
       timers.advance(random.below(80));
     }
     assert.deepEqual(idleAt, [expected]);

@@ -1,14 +1,15 @@
-/** What a test is called and whether it is ignored. */
+/** The name of a test, and whether it is ignored. */
 export interface NamedTest {
   readonly name: string;
   readonly ignore: boolean;
 }
 
 /**
- * A test that needs what may not be here. Where it is ignored, its name says why, since nothing else of it is
- * printed.
+ * Returns the name of a test with requirements that this machine may lack. The name of an ignored test contains the
+ * reason, because nothing else of it is printed.
  *
- * @param lacks What is wrong, such as `there is no nginx here`; anything but a text: nothing. The first one counts.
+ * @param lacks The reasons to ignore the test, such as `there is no nginx here`. The first text counts; other values
+ * are no reason.
  *
  * @example
  * ```ts

@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers";
 
-/** How often others had their turn while something was under way. */
+/** Counts the turns of the event loop until `work` ends. */
 export async function turnsDuring(work: Promise<unknown>): Promise<number> {
   let turns = 0;
   let isOver = false;

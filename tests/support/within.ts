@@ -1,13 +1,13 @@
-/** How long a test waits for what must happen, in milliseconds: far longer than it takes on a busy machine. */
+/** The longest wait of a test, in milliseconds; far longer than any wait on a busy machine. */
 const STARTUP_GRACE_MS = 15_000;
 
-/** Between two looks at a condition, in milliseconds. */
-const LOOK_MS = 5;
+/** The time between two checks of a condition, in milliseconds. */
+const POLL_MS = 5;
 
 /**
- * Waits for `work`, but not for ever.
+ * Waits for `work`, with a timeout.
  *
- * @param what What is waited for, such as `the upstream to be asked`.
+ * @param what The awaited event, such as `the upstream to be asked`.
  */
 export async function within<Value>(
   work: Promise<Value>,
@@ -15,7 +15,7 @@ export async function within<Value>(
 ): Promise<Value> {
   const late = Promise.withResolvers<never>();
   const timer = setTimeout(
-    () => late.reject(new Error(`Waited in vain for ${what}`)),
+    () => late.reject(new Error(`Timed out waiting for ${what}`)),
     STARTUP_GRACE_MS,
   );
   try {
@@ -25,7 +25,7 @@ export async function within<Value>(
   }
 }
 
-/** Waits until `holds` does, but not for ever; for what gives no sign when it happens. */
+/** Polls until `holds` returns true, with a timeout; for events without a notification. */
 export async function until(
   holds: () => boolean | Promise<boolean>,
   what: string,
@@ -33,8 +33,8 @@ export async function until(
   const lastMs = performance.now() + STARTUP_GRACE_MS;
   while (!await holds()) {
     if (performance.now() > lastMs) {
-      throw new Error(`Waited in vain for ${what}`);
+      throw new Error(`Timed out waiting for ${what}`);
     }
-    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
   }
 }

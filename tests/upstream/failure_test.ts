@@ -5,13 +5,13 @@ import { IdleError } from "../../src/streams/watched_reader.ts";
 import {
   brokenUpstream,
   failedReading,
-  failedToWrite,
   hadConnection,
   oversized,
   reasonOf,
   silentUpstream,
   unreachable,
 } from "../../src/upstream/failure.ts";
+import { Http1Failure } from "../../src/upstream/http1/failure.ts";
 
 /** As Deno says them; some versions say them of the cause of `fetch failed`. */
 const MESSAGES: readonly (readonly [reason: string, message: string])[] = [
@@ -64,11 +64,11 @@ const MESSAGES: readonly (readonly [reason: string, message: string])[] = [
     "error sending request from 10.0.0.1:50740 for http://10.1.2.3:8000/v1/chat (10.1.2.3:8000): client error (SendRequest): connection error: Connection reset by peer (os error 104)",
   ],
   [
-    "what it sends is no HTTP",
+    "its response is not HTTP",
     "error sending request from 10.0.0.1:50740 for http://10.1.2.3:8000/v1/chat (10.1.2.3:8000): client error (SendRequest): invalid HTTP version parsed",
   ],
   [
-    "what it sends is no HTTP",
+    "its response is not HTTP",
     "error sending request from 10.0.0.1:50740 for http://10.1.2.3:8000/v1/chat (10.1.2.3:8000): client error (SendRequest): message head is too large",
   ],
   ["its answer broke off", "error reading a body from connection"],
@@ -150,7 +150,7 @@ Deno.test("reasonOf() understands what this Deno says", async (t) => {
   const cases = [
     ["it closed the connection", "", "http"],
     ["it closed the connection", "HTTP/1.1 200 OK\r\ncontent-le", "http"],
-    ["what it sends is no HTTP", "hello\r\n\r\n", "http"],
+    ["its response is not HTTP", "hello\r\n\r\n", "http"],
     [
       "its answer broke off",
       "HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n{}",
@@ -178,8 +178,8 @@ Deno.test("unreachable() tells the caller the reason and no address", () => {
       error.message,
       `Cannot reach the model's provider: ${reason}. ${
         reason.includes("certificate")
-          ? "Tell the administrator"
-          : "Try again, or tell the administrator"
+          ? "Report it to the administrator."
+          : "Try again, or report it to the administrator."
       }`,
     );
     assert.equal(error.isFinal, reason.includes("certificate"));
@@ -194,14 +194,14 @@ Deno.test("brokenUpstream(), oversized() and silentUpstream() say what to do", (
   assert.equal(broken.cause, cause);
   assert.equal(
     broken.message,
-    "Cannot use the answer of the model's provider: it is not JSON. Try again, or tell the administrator",
+    "Cannot use the answer of the model's provider: it is not JSON. Try again, or report it to the administrator.",
   );
   const long = oversized();
   assert.equal(long.status, 502);
   assert.equal(long.code, "upstream_oversized");
   assert.equal(
     long.message,
-    "Cannot use the answer of the model's provider: it is too long. Ask for a shorter one, or tell the administrator",
+    "Cannot use the answer of the model's provider: it is too long. Ask for a shorter one, or report it to the administrator.",
   );
   const silent = silentUpstream();
   assert.equal(silent.status, 504);
@@ -231,17 +231,25 @@ Deno.test("hadConnection() tells what ended a connection from what prevented it"
   }
 });
 
-Deno.test("failedToWrite() tells a request that could not be sent whole from one that may have been", () => {
-  const cause = new Error("Broken pipe (os error 32)");
-  assert.ok(failedToWrite(new TypeError("fetch failed", { cause })));
-  const unclear = [
-    "client error (SendRequest): connection closed before message completed",
-    "client error (SendRequest): connection error: Connection reset by peer (os error 104)",
-    "error sending request for url (https://broken.pipe/broken pipe)",
-  ];
-  for (const message of unclear) {
-    assert.ok(!failedToWrite(new TypeError(message)), message);
+Deno.test("a failure of the gateway's own client keeps its reason and its stage", () => {
+  const progress = { sent: "all", hasAnswer: true, isReused: false } as const;
+  const cases = [
+    ["closed", "its answer broke off", true, "unreachable"],
+    ["malformed", "it does not speak HTTP/1.1", true, "broken"],
+  ] as const;
+  for (const [kind, message, wasConnected, failureKind] of cases) {
+    const cause = new Http1Failure(kind, message, { progress });
+    assert.equal(reasonOf(cause), message);
+    assert.equal(hadConnection(cause), wasConnected);
+    assert.equal(unreachable(cause).failureKind, failureKind);
   }
+  const refused = new Http1Failure("connect", "no connection", {
+    progress,
+    cause: new Error("Connection refused (os error 111)"),
+  });
+  assert.equal(reasonOf(refused), "it refused the connection");
+  assert.equal(hadConnection(refused), false);
+  assert.equal(unreachable(refused).failureKind, "unreachable");
 });
 
 Deno.test("failedReading() says why an answer could not be read", async (t) => {

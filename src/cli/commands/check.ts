@@ -8,9 +8,9 @@ import { secretsOf } from "../../upstream/secrets.ts";
 import { readArguments } from "../arguments.ts";
 import { badUsage, type CliIo, type CommandSpec, EXIT } from "../command.ts";
 import {
-  type AskTools,
   connectionFault,
   innermostMessage,
+  type RequestTools,
 } from "../gateway_client.ts";
 import { tryTls } from "../server/listen.ts";
 import {
@@ -21,45 +21,51 @@ import {
 } from "./config_file.ts";
 import { CONFIG_OPTION } from "./serve_options.ts";
 
-/** `check`. */
+/** The arguments and the help of `check`. */
 export const CHECK: CommandSpec = {
   name: "check",
-  summary: "print what gateway.yaml resolves to, or all of its problems",
+  summary: "validate gateway.yaml: print its resolved values or all problems",
   options: [CONFIG_OPTION, {
     name: "live",
-    summary: "ask each provider whether it is there and takes the key",
+    summary: "send each provider a request to test its address and key",
   }],
 };
 
 /**
- * `check [--config F] [--live]`: prints what the configuration resolves to, or everything that is wrong
- * with it; with `--live`, asks each upstream whether it is there and takes the key.
+ * `check [--config F] [--live]`: prints the resolved configuration, or all of its problems. With `--live`, it sends
+ * each provider a request to test its address and key.
  *
  * @returns The exit code.
  */
 export async function runCheck(
   args: readonly string[],
-  io: CliIo & AskTools,
+  io: CliIo & RequestTools,
 ): Promise<number> {
   const options = readOptions(args);
   if ("fault" in options) return badUsage(options.fault, CHECK, io);
   const path = findConfigPath({ option: options.config, env: io.env });
   const result = await loadConfigFile(path, { env: io.env });
   if ("problems" in result) {
-    return refuse(result.problems, { path, io, hint: missingFileHint(result) });
+    return reportProblems(result.problems, {
+      path,
+      io,
+      hint: missingFileHint(result),
+    });
   }
   const tlsProblem = tryTls(result.config.server.tls);
-  if (tlsProblem !== undefined) return refuse([tlsProblem], { path, io });
+  if (tlsProblem !== undefined) {
+    return reportProblems([tlsProblem], { path, io });
+  }
   io.write(describeConfig(result.config));
   if (result.warnings.length > 0) {
-    io.writeError(`warnings:\n${problemLines(result.warnings)}`);
+    io.writeError(`Warnings:\n${problemLines(result.warnings)}`);
   }
   io.write(`# ${path} is valid: ${extent(result.config)}\n`);
   return options.live ? await checkLive(result.config, io) : EXIT.good;
 }
 
-/** @returns The exit code. */
-function refuse(
+/** Prints the problems of a configuration and returns the exit code. */
+function reportProblems(
   problems: readonly Problem[],
   { path, io, hint = "" }: {
     readonly path: string;
@@ -68,13 +74,15 @@ function refuse(
   },
 ): number {
   const noun = count(problems.length, "problem");
-  io.writeError(`${path} has ${noun}:\n${problemLines(problems)}${hint}`);
+  io.writeError(
+    `Cannot use ${path}: it has ${noun}.\n${problemLines(problems)}${hint}`,
+  );
   return EXIT.badUsage;
 }
 
 async function checkLive(
   config: Config,
-  io: CliIo & AskTools,
+  io: CliIo & RequestTools,
 ): Promise<number> {
   const probes = await probeConnections(config, io);
   for (const { connection, finding } of probes) {
@@ -83,7 +91,7 @@ async function checkLive(
   return probes.every(({ good }) => good) ? EXIT.good : EXIT.failed;
 }
 
-/** What the command line says of a check. */
+/** The options of `check`. */
 interface CheckOptions {
   readonly config: string | undefined;
   readonly live: boolean;
@@ -97,10 +105,10 @@ function readOptions(
   return { config: read.values.get("config"), live: read.flags.has("live") };
 }
 
-/** How much there is of everything. */
+/** Returns the counts of connections, models and tokens. */
 function extent({ connections, pools, callers }: Config): string {
   const people = new Set(callers.values());
-  // An alias is another name of a model.
+  // The pools list aliases, too; an alias is not counted as a model.
   const models = [...pools].filter(([name, deployments]) =>
     deployments.some(({ model }) => model.id === name)
   );
@@ -115,7 +123,7 @@ function count(number: number, noun: string): string {
   return `${number} ${noun}${number === 1 ? "" : "s"}`;
 }
 
-/** What an upstream answered to one cheap authenticated request. */
+/** The result of one cheap authenticated request to a provider. */
 interface Probe {
   readonly connection: Connection;
   readonly good: boolean;
@@ -125,10 +133,10 @@ interface Probe {
 
 const DEADLINE_MS = 10_000;
 
-/** Asks every enabled connection for its models, all at once; the results are in the file's order. */
+/** Requests the models of all enabled connections at once; the results are in the order of the file. */
 async function probeConnections(
   config: Config,
-  options: AskTools,
+  options: RequestTools,
 ): Promise<readonly Probe[]> {
   return await Promise.all(
     config.connections.filter(({ enabled }) => enabled)
@@ -138,14 +146,14 @@ async function probeConnections(
 
 async function probe(
   connection: Connection,
-  { fetch, deadline, config }: AskTools & { readonly config: Config },
+  { fetch, deadline, config }: RequestTools & { readonly config: Config },
 ): Promise<Probe> {
   const endpoint = PROTOCOLS.find((name) =>
     connection.endpoints[name] !== undefined
   );
   const base = endpoint && connection.endpoints[endpoint];
   if (base === undefined) {
-    return { connection, good: false, finding: "has no endpoint to ask" };
+    return { connection, good: false, finding: "no endpoint is configured" };
   }
   try {
     const answer = await fetch(`${base}/models`, {
@@ -182,7 +190,7 @@ function probeHeaders(connection: Connection, vendor: string): Headers {
   return headers;
 }
 
-/** Not every service lists its models: any answer but these shows that it is there and knows the key. */
+/** Judges a status. Not every service lists its models, so any other status shows that the service knows the key. */
 function judge(status: number): Pick<Probe, "good" | "finding"> {
   const code = `HTTP ${status}`;
   if (status === 401 || status === 403) {

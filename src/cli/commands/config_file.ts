@@ -3,22 +3,22 @@ import { type Environment, readFault } from "../../config/environment.ts";
 import { loadConfig, type LoadResult } from "../../config/load.ts";
 import { formatProblem, type Problem } from "../../config/problems.ts";
 
-/** What became of reading a configuration file. */
+/** The result of reading a configuration file. */
 export type FileResult = LoadResult & {
-  /** Where the file was looked for, when there is none. */
+  /** The absolute path of a file that does not exist. */
   readonly missing?: string;
 };
 
 /**
- * Reads and validates a configuration file; the files that it names are found beside it.
+ * Reads and validates a configuration file. The paths of other files in it are relative to its folder.
  *
- * Never rejects: a file that cannot be read is a problem like any other.
+ * Never rejects: an unreadable file is reported as a problem.
  */
 export async function loadConfigFile(
   path: string,
   { env, onRead = () => {} }: {
     readonly env: Environment;
-    /** Told the path of every file that it names, before that is read. */
+    /** Called with the path of each named file, before it is read. */
     readonly onRead?: (path: string) => void;
   },
 ): Promise<FileResult> {
@@ -41,17 +41,17 @@ export async function loadConfigFile(
   });
 }
 
-/** The path from the root, as far as that can be told. */
+/** Returns the absolute path, or `path` itself when there is no working directory. */
 function absolutePath(path: string): string {
   try {
     return resolve(path);
   } catch {
-    // The working directory is gone.
+    // The working directory was deleted.
     return path;
   }
 }
 
-/** Throws a `TypeError` where the bytes are not UTF-8. */
+/** @throws {TypeError} When the bytes are not UTF-8. */
 async function readText(path: string): Promise<string> {
   await requireFile(path);
   return new TextDecoder("utf-8", { fatal: true }).decode(
@@ -59,19 +59,19 @@ async function readText(path: string): Promise<string> {
   );
 }
 
-/** A path as it is meant by the file that names it. */
+/** Resolves a path against the folder of the file that names it. */
 export function beside(file: string, named: string): string {
   if (/^([/\\]|[A-Za-z]:)/.test(named)) return named;
   return file.replace(/[^/\\]*$/, "") + named;
 }
 
 /**
- * Where the configuration is: `--config`, else `MODEL_GATEWAY_CONFIG`, else `gateway.yaml` in the
- * working directory.
+ * Returns the path of the configuration: `--config`, else `MODEL_GATEWAY_CONFIG`, else `gateway.yaml` in the working
+ * directory.
  */
 export function findConfigPath(
   { option, env }: {
-    /** What `--config` says, if it is given. */
+    /** The value of `--config`, if given. */
     readonly option: string | undefined;
     readonly env: (name: string) => string | undefined;
   },
@@ -79,22 +79,22 @@ export function findConfigPath(
   return option || env("MODEL_GATEWAY_CONFIG") || "gateway.yaml";
 }
 
-/** Problems or warnings for people, a line each. */
+/** Formats problems or warnings for people, a line each. */
 export function problemLines(problems: readonly Problem[]): string {
   return problems.map((problem) => `  ${formatProblem(problem)}\n`).join("");
 }
 
-/** What to do where there is no configuration; nothing where there is one. */
+/** Returns the instructions for a missing configuration; empty when there is one. */
 export function missingFileHint(
   { missing }: { readonly missing?: string },
 ): string {
   if (missing === undefined) return "";
-  return `It was looked for at ${missing}.
-\`model-gateway init SERVICE...\` prints a first one; \`model-gateway demo\` needs none.
+  return `Create ${missing} or use --config.
+\`model-gateway init SERVICE...\` prints a first file; \`model-gateway demo\` needs none.
 `;
 }
 
-/** A path names a FIFO, a socket or a device, which may keep its reader waiting forever. */
+/** The error of a path to a FIFO, a socket or a device, on which a read may wait forever. */
 export class NotRegularFileError extends Error {
   override readonly name = "NotRegularFileError";
 
@@ -103,15 +103,15 @@ export class NotRegularFileError extends Error {
   }
 }
 
-/** What the program was started with is open already, such as the pipe of a shell's `<(command)`. */
+/** The descriptors that the program was started with, such as the pipe of a shell's `<(command)`; they are open. */
 const OWN_DESCRIPTOR_REGEXP = /^\/(dev\/stdin|(dev|proc\/self)\/fd\/\d+)$/;
 
 /**
- * Makes sure that opening a path does not wait: it names a regular file, or a descriptor that the program was started
- * with. A directory is left to whoever opens it, since that fails at once.
+ * Rejects a path whose opening may wait. It accepts a regular file, and a descriptor that the program was started with.
+ * It also accepts a directory, because opening one fails at once.
  *
- * @throws {NotRegularFileError} When it names anything else.
- * @throws What the platform throws where there is nothing, or it may not be seen.
+ * @throws {NotRegularFileError} When the path names anything else.
+ * @throws The platform's error when there is no file, or when access to it is denied.
  */
 export async function requireFile(path: string): Promise<void> {
   const { isFile, isDirectory } = await Deno.stat(path);

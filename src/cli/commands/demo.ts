@@ -15,19 +15,18 @@ import {
   withOptions,
 } from "./serve_options.ts";
 
-/** `demo`. */
+/** The arguments and the help of `demo`. */
 export const DEMO: CommandSpec = {
   name: "demo",
   summary: "serve a built-in simulated provider: no file, no key, no network",
   options: LISTENER_OPTIONS,
 };
 
-/** Opens nothing but the simulated provider, so it need not be secret, and the README can name it. */
+/** A public token, named in the README: it gives access to the simulated provider only. */
 export const DEMO_TOKEN = "demo-token";
 
 /**
- * `demo`: serves the built-in simulated provider of all three families; needs no file, no key and no
- * network.
+ * `demo`: serves the built-in simulated provider of all three families. It needs no file, no key and no network.
  *
  * @returns The exit code.
  */
@@ -41,7 +40,8 @@ export async function runDemo(
   }
   const loaded = await loadConfig(demoConfigText(sha256Hex(DEMO_TOKEN)), {
     env: io.env,
-    readFile: (path) => Promise.reject(new Error(`The demo has no ${path}`)),
+    readFile: (path) =>
+      Promise.reject(new Error(`Cannot read ${path}: the demo has no files.`)),
     nowMs: systemClock.now(),
   });
   if ("problems" in loaded) {
@@ -65,13 +65,13 @@ function readDemoOptions(
 ): ReturnType<typeof readServeOptions> {
   const options = readServeOptions(args);
   return "config" in options
-    ? { fault: "the demo reads no file, leave --config out" }
+    ? { fault: "the demo reads no file. Leave --config out" }
     : options;
 }
 
 function welcome(url: string): string {
-  return `A simulated provider answers here; nothing leaves this machine. The token is ${DEMO_TOKEN}
-The page with quotas, models and client settings is ${url}/
+  return `A simulated provider serves all requests; nothing leaves this machine. The token is ${DEMO_TOKEN}
+Quotas, models and client settings are on the page ${url}/
 
 curl ${url}/v1/chat/completions -H "authorization: Bearer ${DEMO_TOKEN}" \\
   -H "content-type: application/json" \\

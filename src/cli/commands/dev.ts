@@ -8,15 +8,15 @@ import {
   readServeOptions,
 } from "./serve_options.ts";
 
-/** `dev`. */
+/** The arguments and the help of `dev`. */
 export const DEV: CommandSpec = {
   name: "dev",
-  summary: "serve if there is a gateway.yaml, else demo",
+  summary: "serve if there is a gateway.yaml, else run the demo",
   options: [CONFIG_OPTION, ...LISTENER_OPTIONS],
 };
 
 /**
- * `dev`: serves where there is a configuration file or `--config` names one, else the demo.
+ * `dev`: serves when there is a configuration file or `--config` names one, else runs the demo.
  *
  * @returns The exit code.
  */
@@ -32,7 +32,7 @@ export async function runDev(
     : await runDemo(args, io);
 }
 
-/** Whether anything is there; `serve` says what is wrong with what is no file. */
+/** Returns true when anything is at the path; `serve` reports a path that is not a file. */
 async function exists(path: string): Promise<boolean> {
   try {
     await Deno.stat(path);

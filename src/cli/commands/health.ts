@@ -1,42 +1,44 @@
 import { readArguments } from "../arguments.ts";
 import { badUsage, type CliIo, type CommandSpec, EXIT } from "../command.ts";
 import {
-  askGateway,
-  type AskTools,
   DEFAULT_URL,
-  NoAnswer,
+  NoResponse,
+  requestGateway,
+  type RequestTools,
 } from "../gateway_client.ts";
+import { endSentence } from "../text.ts";
 
-/** `health`. */
+/** The arguments and the help of `health`. */
 export const HEALTH: CommandSpec = {
   name: "health",
   summary:
-    "ask a running gateway whether it takes requests; 1 when it does not",
+    "check that a running gateway takes requests; else the exit code is 1",
   options: [{
     name: "url",
     value: "URL",
     summary:
-      "the gateway or its listener with metrics; else http://127.0.0.1:8787",
+      "the gateway or its metrics listener; default http://127.0.0.1:8787",
   }],
 };
 
-/** Shorter than what those who ask regularly wait for the answer. */
+/** The timeout of the response, shorter than the usual timeout of a health check. */
 const DEADLINE_MS = 3_000;
 
 /**
- * `health [--url URL]`: asks `/readyz`, for whoever looks after a container.
+ * `health [--url URL]`: requests `/readyz`, as the health check of a container.
  *
  * @returns The exit code.
  */
 export async function runHealth(
   args: readonly string[],
-  io: CliIo & AskTools,
+  io: CliIo & RequestTools,
 ): Promise<number> {
   const read = readArguments(HEALTH, args);
   if ("fault" in read) return badUsage(read.fault, HEALTH, io);
   const base = read.values.get("url") ?? DEFAULT_URL;
   if (!/^https?:\/\//i.test(base) || !URL.canParse(base)) {
-    return badUsage(`--url must be a URL such as ${DEFAULT_URL}`, HEALTH, io);
+    const fault = `--url must be a URL (for example ${DEFAULT_URL})`;
+    return badUsage(fault, HEALTH, io);
   }
   const url = new URL("/readyz", base).href;
   const fault = await faultOf(url, io);
@@ -44,22 +46,22 @@ export async function runHealth(
     io.write(`${url}: ready\n`);
     return EXIT.good;
   }
-  io.writeError(`${url}: ${fault}\n`);
+  io.writeError(`${url} is not ready: ${endSentence(fault)}\n`);
   return EXIT.failed;
 }
 
 async function faultOf(
   url: string,
-  tools: AskTools,
+  tools: RequestTools,
 ): Promise<string | undefined> {
   try {
-    const { status } = await askGateway(
+    const { status } = await requestGateway(
       { url, deadlineMs: DEADLINE_MS },
       tools,
     );
-    return status === 200 ? undefined : `HTTP ${status}`;
+    return status === 200 ? undefined : `the response is HTTP ${status}`;
   } catch (error) {
-    if (!(error instanceof NoAnswer)) throw error;
+    if (!(error instanceof NoResponse)) throw error;
     return error.message;
   }
 }

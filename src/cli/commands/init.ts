@@ -5,21 +5,21 @@ import { starterFile } from "../../config/starter.ts";
 import { readArguments } from "../arguments.ts";
 import { badUsage, type CliIo, type CommandSpec, EXIT } from "../command.ts";
 
-/** How wide a line of help is, in characters. */
+/** The width of a line of help, in characters. */
 const HELP_COLUMNS = 88;
 
-/** `init`. */
+/** The arguments and the help of `init`. */
 export const INIT: CommandSpec = {
   name: "init",
   operands: "SERVICE...",
   words: SERVICE_NAMES,
-  summary: "print a first gateway.yaml, with comments, for some services",
+  summary: "print a first gateway.yaml, with comments, for the named services",
   options: [],
   details: [servicesText()],
 };
 
 /**
- * `init SERVICE...`: prints a first configuration for these services.
+ * `init SERVICE...`: prints a first configuration for the named services.
  *
  * @returns The exit code.
  */
@@ -35,18 +35,20 @@ export function runInit(args: readonly string[], io: CliIo): number {
     }
     if (services.includes(service)) {
       const fault =
-        `${service} is named twice; copy its connection in the file`;
+        `${service} is named twice. Name it once and copy its connection in the file`;
       return badUsage(fault, INIT, io);
     }
     services.push(service);
   }
-  if (services.length === 0) return badUsage(servicesText(), INIT, io);
+  if (services.length === 0) {
+    return badUsage(`no service is named.\n${servicesText()}`, INIT, io);
+  }
   io.write(starterFile(services));
   return EXIT.good;
 }
 
-/** Lines as wide as those of the help. */
+/** Returns the names of all services, in lines of the help's width. */
 function servicesText(): string {
-  const line = `the services are ${SERVICE_NAMES.join(", ")}`;
+  const line = `The services are ${SERVICE_NAMES.join(", ")}.`;
   return wrapWords(line, HELP_COLUMNS).join("\n");
 }

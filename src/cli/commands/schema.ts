@@ -2,13 +2,13 @@ import { configJsonSchema } from "../../config/schema/json_schema.ts";
 import { readArguments } from "../arguments.ts";
 import { badUsage, type CliIo, type CommandSpec, EXIT } from "../command.ts";
 
-/** `schema`. */
+/** The arguments and the help of `schema`. */
 export const SCHEMA: CommandSpec = {
   name: "schema",
   summary: "print the JSON Schema of gateway.yaml, for editors",
   options: [],
   details: [
-    "An editor uses it where the file begins with\n# yaml-language-server: $schema=gateway.schema.json",
+    "Editors use the schema when gateway.yaml begins with\n# yaml-language-server: $schema=gateway.schema.json",
   ],
 };
 

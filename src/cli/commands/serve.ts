@@ -32,18 +32,18 @@ import {
   withOptions,
 } from "./serve_options.ts";
 
-/** `serve`, which is also what the program does without a command. */
+/** The arguments and the help of `serve`, the default command. */
 export const SERVE: CommandSpec = {
   name: "serve",
-  summary: "serve what gateway.yaml says; this is the default",
+  summary: "serve requests with gateway.yaml; the default command",
   options: [CONFIG_OPTION, ...LISTENER_OPTIONS],
   details: [
-    "The line `listening on …` on standard error says that it is ready. The file\nand all that it names are watched, and SIGHUP reads them again. SIGTERM and SIGINT\ndrain, a second one stops at once.",
+    "The program prints `listening on …` to standard error when it is ready. It reloads the\nconfiguration on SIGHUP, and when the file or a file named in it changes. SIGTERM and\nSIGINT drain; a second signal stops at once.",
   ],
 };
 
 /**
- * `serve`: serves what the configuration says, and takes over its changes while it runs.
+ * `serve`: serves requests as the configuration says, and applies its changes while running.
  *
  * @returns The exit code.
  */
@@ -59,7 +59,7 @@ export async function runServe(
   const watched = createWatchedConfig(path, io.env);
   const first = await watched.load();
   if ("problems" in first) {
-    io.writeError(`Cannot start: ${path} has problems\n`);
+    io.writeError(`Cannot start: ${path} has problems.\n`);
     io.writeError(problemLines(first.problems) + missingFileHint(first));
     return EXIT.badUsage;
   }
@@ -107,11 +107,11 @@ export async function runServe(
   return code;
 }
 
-/** Counts what the logs that the configuration names say was used before. */
+/** Counts the earlier usage from the logs that the configuration names. */
 async function replayUsage(
   { store, path, log }: {
     readonly store: ConfigStore;
-    /** Of the configuration file. */
+    /** The path of the configuration file. */
     readonly path: string;
     readonly log: Log;
   },
@@ -121,7 +121,7 @@ async function replayUsage(
   if (patterns.length === 0) return undefined;
   if (store.current().shared !== undefined) {
     log.write("usage_not_replayed", {
-      reason: "a store has the counts",
+      reason: "the store keeps the counts",
     });
     return undefined;
   }
@@ -129,10 +129,10 @@ async function replayUsage(
 }
 
 /**
- * Begins to connect to the store that replicas share; a start does not wait for it. All that is for it is loaded here,
- * so that who has none does not pay for it.
+ * Begins to connect to the store that replicas share; the start does not wait for the connection. The client is loaded
+ * here, so that a gateway without a store does not load it.
  *
- * @returns `undefined` where the configuration has no store.
+ * @returns The state in the store; `undefined` when the configuration has no store.
  */
 async function connectStore(
   store: ConfigStore,

@@ -6,7 +6,7 @@ import type { LogFormat } from "../../observe/log.ts";
 import { readArguments } from "../arguments.ts";
 import type { OptionSpec } from "../command.ts";
 
-/** What the command line says of serving; absent where it says nothing. */
+/** The options for serving; an option that was not given is absent. */
 interface ServeOptions {
   readonly config?: string;
   readonly host?: string;
@@ -14,11 +14,11 @@ interface ServeOptions {
   readonly log: LogFormat;
 }
 
-/** Where a command finds its configuration. */
+/** The option for the path of the configuration. */
 export const CONFIG_OPTION: OptionSpec = {
   name: "config",
   value: "FILE",
-  summary: "the file; else MODEL_GATEWAY_CONFIG names it, else ./gateway.yaml",
+  summary: "the file; default MODEL_GATEWAY_CONFIG, then ./gateway.yaml",
 };
 
 /** The options of every command that listens. */
@@ -26,25 +26,25 @@ export const LISTENER_OPTIONS: readonly OptionSpec[] = [
   {
     name: "host",
     value: "HOST",
-    summary: "the address to listen on, not the configured one",
+    summary: "listen on this address instead of the configured one",
   },
   {
     name: "port",
     value: "PORT",
-    summary: "the port to listen on, not the configured one; 0 is a free one",
+    summary: "listen on this port instead; 0 picks a free one",
   },
   {
     name: "log",
     choices: ["json", "text"],
-    summary: "one JSON object a line (the default), or lines for people",
+    summary: "one JSON object per line (the default), or lines for people",
   },
 ];
 
 /**
  * Reads the options of a command that listens.
  *
- * @param options What it knows.
- * @returns The options, or what is wrong with them.
+ * @param options The options of the command.
+ * @returns The options, or their first fault.
  */
 export function readServeOptions(
   args: readonly string[],
@@ -55,7 +55,9 @@ export function readServeOptions(
   const { values } = read;
   const port = values.get("port");
   const portNumber = port === undefined ? undefined : readPort(port);
-  if (portNumber === null) return { fault: "--port must be a number to 65535" };
+  if (portNumber === null) {
+    return { fault: "--port must be a number from 0 to 65535" };
+  }
   const config = values.get("config");
   const host = values.get("host");
   return {
@@ -66,7 +68,7 @@ export function readServeOptions(
   };
 }
 
-/** The listener's settings, with what the command line overrides. */
+/** Returns the settings of the listener, overridden by the command line. */
 export function withOptions(
   server: ServerConfig,
   { host, port }: ServeOptions,
@@ -74,7 +76,7 @@ export function withOptions(
   return { ...server, host: host ?? server.host, port: port ?? server.port };
 }
 
-/** The file's warnings, with one of the host that is listened on where the command line names another. */
+/** Returns the warnings of the file; a warning about the host follows `--host` when it is given. */
 export function startWarnings(
   { config, warnings }: Extract<LoadResult, { config: unknown }>,
   options: ServeOptions,

@@ -6,23 +6,23 @@ import { stringifyYaml } from "../../core/std.ts";
 import { readArguments } from "../arguments.ts";
 import { badUsage, type CliIo, type CommandSpec, EXIT } from "../command.ts";
 
-/** `token`. */
+/** The arguments and the help of `token`. */
 export const TOKEN: CommandSpec = {
   name: "token",
   operands: "new NAME",
   words: ["new"],
-  summary: "make a token and the YAML that lets its owner in",
+  summary: "create a token and print its entry for gateway.yaml",
   options: [],
   details: [
-    "The token is printed this once. gateway.yaml holds its SHA-256 alone.",
+    "The token is printed only once. gateway.yaml holds only its SHA-256.",
   ],
 };
 
 const TOKEN_BYTES = 32;
 
 /**
- * `token new NAME`: makes a token, prints it this once, and the YAML that lets its owner in. Only the
- * token's hash goes into the configuration.
+ * `token new NAME`: creates a token, and prints it with its entry for the configuration. The entry holds only the
+ * hash of the token.
  *
  * @returns The exit code.
  */
@@ -31,7 +31,7 @@ export function runToken(args: readonly string[], io: CliIo): number {
   if ("fault" in read) return badUsage(read.fault, TOKEN, io);
   const [action, name, ...rest] = read.operands;
   if (action !== "new" || name === undefined || rest.length > 0) {
-    return badUsage("token needs the word new and one name", TOKEN, io);
+    return badUsage("it needs the word new and one name", TOKEN, io);
   }
   const token = createToken(
     crypto.getRandomValues(new Uint8Array(TOKEN_BYTES)),
@@ -44,13 +44,13 @@ export function runToken(args: readonly string[], io: CliIo): number {
     return EXIT.badUsage;
   }
   io.write(
-    `The token, shown only this once:\n\n  ${token}\n\n` +
-      `Put this into gateway.yaml:\n\n${stringifyYaml({ tokens: [entry] })}`,
+    `The token, shown only once:\n\n  ${token}\n\n` +
+      `Add this to gateway.yaml:\n\n${stringifyYaml({ tokens: [entry] })}`,
   );
   return EXIT.good;
 }
 
-/** The token of some random bytes: `mg_` and their base64url. */
+/** Makes a token of random bytes: `mg_` and their base64url. */
 export function createToken(bytes: Uint8Array): string {
   const base64 = btoa(String.fromCharCode(...bytes));
   return `mg_${

@@ -4,28 +4,28 @@ import { readArguments } from "../arguments.ts";
 import { badUsage, type CliIo, type CommandSpec, EXIT } from "../command.ts";
 import {
   ADDRESS_OPTIONS,
-  type AskTools,
   GatewayUnread,
   NO_TOKEN,
   readGatewayAddress,
+  type RequestTools,
 } from "../gateway_client.ts";
 import { hasColours, inColour, withoutColour } from "../text.ts";
 import { drawLimits } from "./draw.ts";
 import { readLimits, readUsage } from "./read.ts";
 
-/** What {@linkcode runLimits} works with. */
-interface LimitsTools extends CliIo, AskTools {
+/** The dependencies of {@linkcode runLimits}. */
+interface LimitsTools extends CliIo, RequestTools {
   /** Milliseconds since 1970. */
   readonly now: () => number;
   /** Resolves after this many milliseconds. */
   readonly wait: (ms: number) => Promise<void>;
-  /** How many characters a line of the terminal holds; undefined when the output goes elsewhere. */
+  /** Returns the width of the terminal in characters; undefined when the output is not a terminal. */
   readonly columns: () => number | undefined;
 }
 
 /**
- * `limits`: reads from a running gateway what is left of a token's quotas and draws it; with `--json`, prints
- * the list as one line; with `--watch`, goes on until it is interrupted.
+ * `limits`: reads the remaining quotas of a token from a running gateway and draws them. With `--json`, it prints the
+ * list as one line; with `--watch`, it repeats until it is interrupted.
  *
  * @returns The exit code.
  */
@@ -54,10 +54,10 @@ async function printLimits(
 
 const DEFAULT_REFRESH_SECONDS = 60;
 
-/** A day: a longer wait is no watching, and more than a timer holds. */
+/** A day: a longer wait would not be a watch, and it would overflow the timer. */
 const MAX_REFRESH_SECONDS = 86_400;
 
-/** Asks as often as the gateway allows, until what is wrong will not pass by itself. */
+/** Reads as often as the gateway allows, until a lasting failure. */
 async function watchLimits(
   options: LimitsOptions,
   tools: LimitsTools,
@@ -112,10 +112,10 @@ function render(
   });
 }
 
-/** Erases the screen and goes to its first line. */
+/** Clears the screen and moves the cursor to its first line. */
 const FRESH_SCREEN = "\x1b[2J\x1b[H";
 
-/** A terminal shows the newest drawing alone; a file gets them all, each with its time. */
+/** Prepares a drawing: a terminal shows only the newest, a file gets each one with its time. */
 function watched(
   drawing: string,
   { json }: LimitsOptions,
@@ -127,27 +127,27 @@ function watched(
     : FRESH_SCREEN + drawing;
 }
 
-/** What the command line and the environment say of `limits`. */
+/** The options of `limits`, from the command line and the environment. */
 interface LimitsOptions {
-  /** Where the list is read, such as `http://127.0.0.1:8787/v1/limits`. */
+  /** The address of the list, such as `http://127.0.0.1:8787/v1/limits`. */
   readonly url: string;
-  /** Where the token's own use is read. */
+  /** The address of the token's own usage. */
   readonly usageUrl: string;
   readonly token: string;
   readonly json: boolean;
   readonly watch: boolean;
 }
 
-/** `limits`. */
+/** The arguments and the help of `limits`. */
 export const LIMITS: CommandSpec = {
   name: "limits",
-  summary: "draw what is left of a token's quotas, from a running gateway",
+  summary: "draw the remaining quotas of a token, from a running gateway",
   options: [
     ...ADDRESS_OPTIONS,
     { name: "json", summary: "print the list as one line" },
     {
       name: "watch",
-      summary: "draw it again whenever the gateway has news, until interrupted",
+      summary: "draw the list again at each refresh, until interrupted",
     },
   ],
 };
@@ -155,8 +155,8 @@ export const LIMITS: CommandSpec = {
 /**
  * Reads the options of `limits`: an option wins over its environment variable.
  *
- * @param env Of the environment: `MODEL_GATEWAY_URL` and `MODEL_GATEWAY_TOKEN`.
- * @returns The options, or what is wrong with them, without the token.
+ * @param env Reads `MODEL_GATEWAY_URL` and `MODEL_GATEWAY_TOKEN` from the environment.
+ * @returns The options, or their fault, without the token.
  */
 function readLimitsOptions(
   args: readonly string[],

@@ -6,20 +6,20 @@ import type { ConnectionEntry, QuotaList } from "../../quotas/list.ts";
 import type { QuotaWindow } from "../../quotas/window.ts";
 import { type Paint, plainText, type Style, wrapWords } from "../text.ts";
 
-/** How {@linkcode drawLimits} draws. */
+/** The options of {@linkcode drawLimits}. */
 interface DrawOptions {
-  /** How many characters fit into a line. */
+  /** The width of a line, in characters. */
   readonly columns: number;
   readonly paint: Paint;
   /** Milliseconds since 1970. */
   readonly nowMs: number;
 }
 
-/** Draws every connection with its windows, as lines of a terminal. */
+/** Draws each connection with its windows, as lines of a terminal. */
 export function drawLimits(list: QuotaList, options: DrawOptions): string {
   if (list.data.length === 0) {
     const text =
-      "No connection is assigned to this token: ask the administrator";
+      "No connection is assigned to this token. Ask the administrator.";
     return `${wrapWords(text, options.columns).join("\n")}\n`;
   }
   const widths = widthsOf(
@@ -33,7 +33,7 @@ export function drawLimits(list: QuotaList, options: DrawOptions): string {
 }
 
 interface ConnectionOptions extends DrawOptions {
-  /** The same for all connections, so that their columns stand below each other. */
+  /** Shared by all connections, so that their columns align. */
   readonly widths: Widths;
 }
 
@@ -94,29 +94,29 @@ const STATES = new Map([
   ["unsupported", "unsupported: the quota of this service cannot be read"],
 ]);
 
-/** What is said of a window, beside its bar. */
+/** The texts of a window, beside its bar. */
 interface Row {
   readonly window: QuotaWindow;
   readonly name: string;
   readonly used: string;
   readonly left: string;
   readonly reset: string;
-  /** Of a window that needs attention; empty for others. */
+  /** The warning of a window that needs attention; empty for others. */
   readonly notice: string;
 }
 
-/** How wide the columns of a table are, in characters. */
+/** The widths of the columns of a table, in characters. */
 type Widths = Readonly<Record<Exclude<keyof Row, "window">, number>>;
 
-/** How rows are drawn. */
+/** The options for drawing a row. */
 interface RowOptions {
   readonly widths: Widths;
-  /** How many characters fit into a line. */
+  /** The width of a line, in characters. */
   readonly columns: number;
   readonly paint: Paint;
 }
 
-/** Puts a window into words, as of `nowMs` milliseconds since 1970. */
+/** Returns the texts of a window at the time `nowMs`, in milliseconds since 1970. */
 function rowOf(window: QuotaWindow, nowMs: number): Row {
   const level = levelOf(window);
   const isNotable = level !== "plenty" && level !== "unknown";
@@ -130,7 +130,7 @@ function rowOf(window: QuotaWindow, nowMs: number): Row {
   };
 }
 
-/** The widths that rows need to stand in columns. */
+/** Returns the width of the widest text in each column. */
 function widthsOf(rows: readonly Row[]): Widths {
   const widest = (column: keyof Widths) =>
     Math.max(0, ...rows.map((row) => row[column].length));
@@ -145,11 +145,11 @@ function widthsOf(rows: readonly Row[]): Widths {
 
 const GAP = "  ";
 
-/** Below this width a bar tells nothing: then a window takes three lines instead of one. */
+/** The narrowest useful bar. With less room, a window takes three lines instead of one. */
 const MIN_BAR = 10;
 const MAX_BAR = 30;
 
-/** Draws a row into one line where its columns fit, else into three. */
+/** Draws a row in one line when its columns fit, else in three. */
 function drawRow(row: Row, options: RowOptions): readonly string[] {
   const { name, used, left, reset, notice } = options.widths;
   const texts = [name, used, left, reset, notice].filter((width) => width > 0);
@@ -193,7 +193,7 @@ const USED = "█";
 const UNUSED = "░";
 const UNKNOWN = "·";
 
-/** How a level looks; the words beside the bar say the same. */
+/** The colour of each level; the words beside the bar carry the same information. */
 const STYLES: Readonly<Record<Level, Style>> = {
   unknown: "dim",
   plenty: "green",
@@ -204,7 +204,7 @@ const STYLES: Readonly<Record<Level, Style>> = {
 };
 
 /**
- * The bar of a window: what is used of it, from the left. A stock, which has no size, has no bar.
+ * Draws the bar of a window, filled from the left by its use. A stock has no size, so it has no bar.
  *
  * @param width In characters.
  */
@@ -222,7 +222,7 @@ function drawBar(
     paint("dim", UNUSED.repeat(width - used));
 }
 
-/** A little use shows, and so does a little rest. */
+/** Returns the filled cells: at least one for any use, and at least one left free for any remainder. */
 function usedCells(percent: number, width: number): number {
   if (percent <= 0) return 0;
   if (percent >= 100) return width;

@@ -1,52 +1,56 @@
 import { isJsonObject, type JsonValue } from "../../core/json.ts";
 import type { ConnectionEntry, QuotaList } from "../../quotas/list.ts";
 import type { QuotaWindow } from "../../quotas/window.ts";
-import { askGateway, type AskTools, readGateway } from "../gateway_client.ts";
+import {
+  readGateway,
+  requestGateway,
+  type RequestTools,
+} from "../gateway_client.ts";
 
-/** Where something is read, and for whom. */
-interface Place {
+/** An address to read, with the caller's token. */
+interface Source {
   readonly url: string;
   readonly token: string;
 }
 
-/** Longer than any gateway's own budget, so that its answer is heard. */
+/** The timeout of the list, longer than the gateway's own, so that the gateway's error arrives. */
 const DEADLINE_MS = 30_000;
 
 /**
  * Reads the list of limits from a gateway.
  *
- * @param place `url` is the address of the list itself.
- * @throws {GatewayUnread} For everything that is no list.
+ * @param source `url` is the address of the list itself.
+ * @throws {GatewayUnread} When the response is not a list.
  */
 export function readLimits(
-  place: Place,
-  tools: AskTools,
+  source: Source,
+  tools: RequestTools,
 ): Promise<QuotaList> {
-  const options = { ...place, deadlineMs: DEADLINE_MS };
+  const options = { ...source, deadlineMs: DEADLINE_MS };
   return readGateway(options, tools, isQuotaList);
 }
 
-/** Quotas are there already; what goes beside them is not worth a longer wait. */
+/** The timeout of the usage. It is short because the quotas are ready to be drawn without it. */
 const USAGE_DEADLINE_MS = 5000;
 
 /**
- * Reads what a token used, as `GET /usage` says it.
+ * Reads the usage of a token from `GET /usage`.
  *
- * @param place `url` is the address of that.
- * @returns Whatever it answers; `undefined` where there is none, as of a gateway that does not say it.
+ * @param source `url` is the address of the usage.
+ * @returns The body of any response; `undefined` without a response or without JSON.
  */
 export async function readUsage(
-  place: Place,
-  tools: AskTools,
+  source: Source,
+  tools: RequestTools,
 ): Promise<JsonValue | undefined> {
-  const options = { ...place, deadlineMs: USAGE_DEADLINE_MS };
-  const answer = await askGateway(options, tools).catch(() => undefined);
+  const options = { ...source, deadlineMs: USAGE_DEADLINE_MS };
+  const answer = await requestGateway(options, tools).catch(() => undefined);
   return answer?.body;
 }
 
 /**
- * Whether a gateway's answer is a list of limits (docs/quotas.md#fields-of-a-window). Fields beyond it are welcome: the
- * gateway may be newer than this program.
+ * Returns true when a body is a list of limits (docs/quotas.md#fields-of-a-window). It accepts unknown fields, because
+ * the gateway may be newer than this program.
  */
 function isQuotaList(value: unknown): value is QuotaList {
   return isJsonObject(value) && value.object === "list" &&

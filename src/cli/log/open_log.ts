@@ -2,7 +2,7 @@ import { within } from "../../core/time/deadlines.ts";
 import { systemTimers, type Timers } from "../../core/time/timers.ts";
 import { createLog, type Log, type LogFormat } from "../../observe/log.ts";
 
-/** A log whose lines are gathered and written together. */
+/** A log that gathers lines and writes them together. */
 interface OpenLog {
   readonly log: Log;
   readonly writer: LineWriter;
@@ -22,30 +22,30 @@ export function openLog(sink: ByteSink, format: LogFormat): OpenLog {
   return { log: createLog({ format, now, sink: writer.write }), writer };
 }
 
-/** Where lines go in the end, such as `Deno.stdout`. */
+/** The destination of the lines, such as `Deno.stdout`. */
 interface ByteSink {
-  /** Writes some of the bytes and resolves to how many. */
+  /** Writes some of the bytes and resolves to their count. */
   write(bytes: Uint8Array): Promise<number>;
 }
 
-/** Writes lines without making their writers wait. */
+/** Accepts lines at once and writes them later. */
 interface LineWriter {
-  /** Takes one line with its line feed. */
+  /** Accepts one line with its line feed. */
   readonly write: (line: string) => void;
-  /** Resolves when everything taken so far is written, or could not be written for some seconds. */
+  /** Resolves when all accepted lines are written, or after a timeout of some seconds. */
   flush(): Promise<void>;
 }
 
-/** How a {@linkcode LineWriter} trades time for calls. */
+/** The timing and the bounds of a {@linkcode LineWriter}. */
 export interface LineWriterOptions {
-  /** How long a line may wait for others, in milliseconds. */
+  /** The longest time that a line waits for others, in milliseconds. */
   readonly delayMs?: number;
-  /** How much may wait; what comes on top is dropped and counted, so that a stuck reader costs no memory. */
+  /** The most text that may wait; further lines are dropped and counted, so that a stuck reader costs no memory. */
   readonly maxWaitingCharacters?: number;
-  /** How long a flush may take, in milliseconds: a stuck reader must not keep the program from ending. */
+  /** The timeout of a flush, in milliseconds: a stuck reader must not keep the program from ending. */
   readonly flushMs?: number;
   readonly timers?: Timers;
-  /** The line, with its line feed, that says how many were dropped. */
+  /** Returns the line, with its line feed, that reports the count of dropped lines. */
   readonly droppedLine: (count: number) => string;
 }
 
@@ -80,7 +80,7 @@ export function createLineWriter(
     stopTimer = undefined;
     writing ??= writeOut()
       .catch(() => {
-        // Whoever read the lines is gone; the gateway serves on without them.
+        // The reader of the log is gone; the gateway continues to serve.
       })
       .finally(() => {
         writing = undefined;
@@ -118,18 +118,22 @@ async function writeAll(sink: ByteSink, bytes: Uint8Array): Promise<void> {
   let written = 0;
   while (written < bytes.length) {
     const count = await sink.write(bytes.subarray(written));
-    if (count === 0) throw new Error("Cannot write: nothing is taken any more");
+    if (count === 0) {
+      throw new Error(
+        "Cannot write the log: the output accepts no more bytes.",
+      );
+    }
     written += count;
   }
 }
 
-/** Where bytes go at once, such as `Deno.stdout`. */
+/** A synchronous destination of bytes, such as `Deno.stdout`. */
 interface SyncSink {
-  /** Writes some of the bytes and returns how many. */
+  /** Writes some of the bytes and returns their count. */
   writeSync(bytes: Uint8Array): number;
 }
 
-/** Writes all of a text; what a reader who has gone would have read is dropped. */
+/** Writes a whole text; drops the rest when the reader has closed the pipe. */
 export function writeWhole(sink: SyncSink, text: string): void {
   let rest: Uint8Array = new TextEncoder().encode(text);
   try {

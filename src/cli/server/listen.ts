@@ -4,33 +4,34 @@ import { backoffMs } from "../../core/time/backoff.ts";
 import type { Timers } from "../../core/time/timers.ts";
 import type { Handler } from "../../http/gateway.ts";
 import type { Log } from "../../observe/log.ts";
+import { endSentence } from "../text.ts";
 
 /** A listener that accepts requests. */
 export interface Listener {
-  /** Where it listens, such as `http://127.0.0.1:8787`. */
+  /** Its address, such as `http://127.0.0.1:8787`. */
   readonly url: string;
-  /** Stops accepting, and waits for what is running to end. */
+  /** Stops accepting, and waits until all running requests have ended. */
   close(): Promise<void>;
 }
 
-/** A listener that may stop accepting by itself, as when the process has no descriptor left. */
+/** A listener that may stop accepting by itself, for example when the process has no descriptor left. */
 export interface FragileListener extends Listener {
   readonly port: number;
-  /** Resolves to why it stopped accepting by itself; the platform may tell that late, or never. */
+  /** Resolves to the reason why it stopped accepting by itself; the platform may report it late, or never. */
   readonly lost: Promise<unknown>;
 }
 
-/** The gateway cannot listen; the message says why and what to do. */
+/** The error of a listener that cannot listen; its message gives the reason and an instruction. */
 export class ListenError extends Error {
   override readonly name = "ListenError";
 }
 
-/** Where a listener stands, and what it is told when it cannot. */
+/** The address of a listener, and the settings that its errors name. */
 interface ListenPlace extends Pick<ServerConfig, "host" | "port"> {
   readonly tls?: ServerConfig["tls"];
-  /** Whether other threads of this program listen there too. */
+  /** True when other threads of this program listen on the same port. */
   readonly isShared?: boolean;
-  /** How another host and another port are chosen. */
+  /** The names of the settings for the host and the port. */
   readonly settings?: { readonly host: string; readonly port: string };
 }
 
@@ -39,8 +40,8 @@ const COMMAND_LINE = { host: "--host", port: "--port" };
 /**
  * Listens as the configuration says.
  *
- * @throws {ListenError} When the address is taken, not this machine's, or not allowed, or the TLS files are
- * no certificate and key.
+ * @throws {ListenError} When the address is taken, not this machine's, or not allowed. Also when the TLS files hold no
+ * usable certificate and key.
  */
 export function listen(
   place: ListenPlace,
@@ -54,7 +55,7 @@ export function listen(
       reusePort: isShared,
       ...(tls === undefined ? {} : tls),
       onListen() {
-        // The ready line is printed by whoever asked for the listener.
+        // The caller of listen() prints the ready line.
       },
       onError: () => new Response(null, { status: 500 }),
     }, handler);
@@ -76,13 +77,14 @@ function listenError(
 ): ListenError {
   const reason = addressFault(cause, settings) ??
     (tls === undefined ? messageOf(cause) : formatProblem(tlsFault(cause)));
-  return new ListenError(`Cannot listen on ${host}:${port}: ${reason}`, {
-    cause,
-  });
+  return new ListenError(
+    `Cannot listen on ${host}:${port}: ${endSentence(reason)}`,
+    { cause },
+  );
 }
 
 /**
- * Makes sure that nobody listens at a place that is to be shared, where a second program would go unnoticed.
+ * Checks that a port which threads will share is free. A second program on a shared port would cause no error.
  *
  * @throws {ListenError} As {@linkcode listen} does.
  */
@@ -109,13 +111,13 @@ function addressFault(
   { host, port }: NonNullable<ListenPlace["settings"]>,
 ): string | undefined {
   if (error instanceof Deno.errors.AddrInUse) {
-    return `another program listens there, stop it or choose another port with ${port}`;
+    return `another program listens there. Stop it, or choose another port with ${port}`;
   }
   if (error instanceof Deno.errors.AddrNotAvailable) {
-    return `the address is not this machine's, choose another one with ${host}`;
+    return `this machine does not have the address. Choose another one with ${host}`;
   }
   if (error instanceof Deno.errors.PermissionDenied) {
-    return `the system does not allow it, choose a port above 1023 with ${port}`;
+    return `the system does not allow it. Choose a port above 1023 with ${port}`;
   }
   return undefined;
 }
@@ -127,30 +129,30 @@ function messageOf(error: unknown): string {
 /** A listener that lasts until it is closed. */
 export interface LastingListener extends Listener {
   /**
-   * Listens again, as with another certificate. What is running goes on; new connections are accepted without a
-   * pause where the platform lets two listeners share a port, and else after a short one.
+   * Opens a new listener, for example with another certificate. Running requests continue. New connections are accepted
+   * without a pause where the platform lets two listeners share a port, else after a short one.
    */
   renew(): void;
 }
 
-/** What {@linkcode keepListening} works with. */
+/** The dependencies of {@linkcode keepListening}. */
 interface KeepListeningOptions {
-  /** Listens at the same place again; default of the port: a free one. */
+  /** Opens a listener; `port` is absent the first time, and then the port of the first listener. */
   readonly open: (port?: number) => FragileListener;
   readonly log: Log;
   readonly timers: Timers;
 }
 
-/** The pauses before listening again. */
+/** The pauses before the next listener. */
 const PAUSES = { firstMs: 100, mostMs: 2_000 };
 
-/** What listened for so long was well: the next pause is short again. */
+/** The age of a healthy listener, in milliseconds: after its loss the first pause is short again. */
 const HEALTHY_MS = 10_000;
 
 /**
- * Listens, and listens again where the platform gives up: when the process has no descriptor left for one more
- * connection, `Deno.serve` accepts none any more, not even when there are descriptors again. What it has
- * accepted goes on. Deno 2.9 tells at once that it gave up, Deno 2.7 only when its connections have ended.
+ * Listens, and opens another listener when the platform stops accepting. `Deno.serve` stops for good when the process
+ * has no descriptor left for a connection. Its accepted connections continue. Deno 2.9 reports the stop at once, Deno
+ * 2.7 only after its connections have ended.
  *
  * @throws {ListenError} As `open` does, the first time.
  */
@@ -174,7 +176,7 @@ export function keepListening(
     });
   }
 
-  /** Accepts no more; what it has accepted ends in its own time. */
+  /** Stops a listener from accepting; its running requests may end. */
   function retire(listener: FragileListener): void {
     const closed = listener.close().finally(() => retired.delete(closed));
     retired.add(closed);
@@ -182,7 +184,7 @@ export function keepListening(
 
   function renew(): void {
     const old = serving;
-    // Where there is none, the next try opens it as it is to be.
+    // Without a listener, the next attempt opens one with the new settings.
     if (old === undefined || isClosed) return;
     try {
       watch(open(port));
@@ -237,38 +239,38 @@ export function keepListening(
   };
 }
 
-/** What the platform says of a pair, and what that means; the first match wins. */
+/** The platform's errors for a certificate and key, and their problems; the first match wins. */
 const FAULTS: readonly (readonly [pattern: RegExp, fault: Problem])[] = [
   [/mismatch/i, {
     path: "server.tls.key",
-    message: "is not the key of the certificate",
+    message: "is not the key of the certificate.",
   }],
   [/key/i, {
     path: "server.tls.key",
     message:
-      "holds no private key that can be used: it must be RSA, ECDSA or Ed25519, in PEM, without a password",
+      "holds no usable private key. It must be RSA, ECDSA or Ed25519, in PEM, without a password.",
   }],
   [/cert/i, {
     path: "server.tls.cert",
-    message: "holds no certificate that can be read: it must be X.509 in PEM",
+    message: "holds no readable certificate. It must be X.509 in PEM.",
   }],
 ];
 
 const UNKNOWN: Problem = {
   path: "server.tls",
-  message: "is no certificate and key that can be listened with",
+  message: "is not a usable pair of certificate and key.",
 };
 
-/** What is wrong with a certificate and key that the platform does not listen with, in words of our own. */
+/** Returns the problem of a certificate and key that the platform rejects, without the platform's message. */
 export function tlsFault(error: unknown): Problem {
   const message = error instanceof Error ? error.message : "";
   return FAULTS.find(([pattern]) => pattern.test(message))?.[1] ?? UNKNOWN;
 }
 
 /**
- * Tries to listen with a certificate and key, at a free port of this machine that is given up at once.
+ * Tests a certificate and key with a listener on a free local port, which it closes at once.
  *
- * @returns What is wrong with them, if anything is.
+ * @returns The problem, if any.
  */
 export function tryTls(tls: ServerConfig["tls"]): Problem | undefined {
   if (tls === undefined) return undefined;

@@ -1,5 +1,6 @@
 import { createDeadlines } from "../../core/time/deadlines.ts";
 import { systemTimers, type Timers } from "../../core/time/timers.ts";
+import { VERSION } from "../../core/version.ts";
 import type { Fetch, UpstreamClient } from "../../upstream/call.ts";
 import { createFetchClient } from "../../upstream/fetch_client.ts";
 import { addressOf, createHttp1Client } from "../../upstream/http1/client.ts";
@@ -31,6 +32,11 @@ export function openNetworkClient(
   const own = createHttp1Client({
     dial: createDial(routeOf),
     deadlines: createDeadlines(timers),
+    defaultHeaders: [
+      ["accept", "*/*"],
+      // Some firewalls reject requests without one.
+      ["user-agent", `model-gateway/${VERSION}`],
+    ],
   });
   const other = createFetchClient(viaPlatform);
   return {

@@ -8,26 +8,26 @@ import {
   type StoreEvents,
 } from "../../shared/store/store_link.ts";
 
-/** How long a connection may take, and how long it may be silent, in milliseconds. */
+/** The timeouts for opening a connection and for its silence, in milliseconds. */
 const CONNECT_MS = 5000;
 const SILENT_MS = 10_000;
 
-/** The pauses before another try; all replicas must not try at once. */
+/** The pauses between attempts to connect; random, so that replicas do not connect at the same time. */
 const PAUSES = { firstMs: 100, mostMs: 5000, random: Math.random };
 
-/** Commands that wait for their replies; more than that is refused as if the store were away. */
+/** The most commands that may wait for their replies; further ones are rejected as if the store were away. */
 const MAX_WAITING = 10_000;
 
-/** What {@linkcode loadRedis} makes clients with. */
+/** The factory of clients. */
 type CreateClient = typeof import("@redis/client").createClient;
 
 /** One connection of the client. */
 type Client = ReturnType<typeof connect>;
 
 /**
- * Loads the client of Valkey and Redis, which only a configuration with a store pays for.
+ * Loads the client of Valkey and Redis, only for a configuration with a store.
  *
- * @returns Opens connections.
+ * @returns A function that opens connections.
  */
 export async function loadRedis(
   config: SharedConfig,
@@ -37,7 +37,7 @@ export async function loadRedis(
   return (events) => keepConnected(config, { createClient, timers, events });
 }
 
-/** The client's own way to connect again could not be ended while it waits. */
+/** Keeps a connection open. The client's own reconnect is off, because its pause cannot be cancelled. */
 function keepConnected(
   config: SharedConfig,
   { createClient, timers, events }: {
@@ -62,7 +62,7 @@ function keepConnected(
       events.onBroken(storeError(error));
       openAgain();
     });
-    // What it rejects with is told as an error, too.
+    // The client also emits the error of this rejection.
     opened.connect().catch(() => {});
     return opened;
   }
@@ -97,7 +97,7 @@ function connect(
   createClient: CreateClient,
 ) {
   return createClient({
-    // What a proxy in front understands, too.
+    // Proxies in front of the store understand RESP 2.
     RESP: 2,
     ...(username === undefined ? {} : { username }),
     ...(password === undefined ? {} : { password }),
@@ -119,10 +119,10 @@ function end(client: Client): void {
   if (client.isOpen) client.destroy();
 }
 
-/** What a script answers, behind the code `ERR`, where its user may not run one of its commands. */
+/** The error of a script whose user may not run one of its commands; its code is only `ERR`. */
 const NO_PERMISSION = /^ERR The user executing the script can't run/;
 
-/** Returns an error by the first word of the store's answer; an error of the client begins with no such word. */
+/** Returns an error with the code at the start of the store's message; the client's own errors have no code. */
 function storeError(cause: unknown): StoreError {
   const message = cause instanceof Error ? cause.message : "";
   if (NO_PERMISSION.test(message)) return new StoreError("NOPERM", { cause });

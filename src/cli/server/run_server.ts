@@ -8,18 +8,18 @@ import { keepListening, listen, type Listener, ListenError } from "./listen.ts";
 import { type Serving, type ServingOptions, startServing } from "./serving.ts";
 import { nextStopSignal } from "./signals.ts";
 
-/** What {@linkcode runServer} serves, and how. */
+/** The options of {@linkcode runServer}. */
 interface ServerRun extends ServingOptions {
   readonly io: CliIo;
-  /** Starts what serves; default: one gateway in this thread. */
+  /** Starts the gateway; default: one gateway in this thread. */
   readonly start?: (options: ServingOptions) => Promise<Serving>;
   /** Called once it listens, before the ready line. */
   readonly onReady?: (url: string) => void;
 }
 
 /**
- * Serves until SIGTERM or SIGINT, then drains: `/readyz` says so at once, new requests are turned away,
- * running ones may end within `drain_seconds` and are cut then. A second signal ends it at once.
+ * Serves until SIGTERM or SIGINT, then drains: `/readyz` reports it at once, new requests are rejected, and running
+ * ones are cut after `drain_seconds`. A second signal ends the drain at once.
  *
  * @returns The exit code.
  */
@@ -36,11 +36,11 @@ export async function runServer(run: ServerRun): Promise<number> {
     io.writeError(`${error.message}\n`);
     return EXIT.failed;
   }
-  const asked = nextStopSignal();
+  const stopSignal = nextStopSignal();
   if (admin !== undefined) io.writeError(`metrics on ${admin.url}/metrics\n`);
   onReady?.(serving.url);
   io.writeError(`listening on ${serving.url}\n`);
-  await asked;
+  await stopSignal;
   await serving.stop(nextStopSignal());
   return EXIT.good;
 }
@@ -48,7 +48,7 @@ export async function runServer(run: ServerRun): Promise<number> {
 const SETTINGS = { host: "server.admin.host", port: "server.admin.port" };
 
 /**
- * Opens the second listener, which tells of what is served.
+ * Opens the second listener, for metrics and health checks.
  *
  * @throws {ListenError} As `listen()` does.
  */

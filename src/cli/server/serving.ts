@@ -21,36 +21,36 @@ import {
   requireFree,
 } from "./listen.ts";
 
-/** What is served, and how. */
+/** The options of {@linkcode startServing}. */
 export interface ServingOptions {
   readonly store: ConfigStore;
-  /** The settings of the listener, with what the command line overrides. */
+  /** The settings of the listener, overridden by the command line. */
   readonly server: ServerConfig;
   readonly fetch: Fetch;
-  /** Sends callers' requests to providers; default: `fetch` does. */
+  /** Sends callers' requests to providers; default: through `fetch`. */
   readonly client?: UpstreamClient | undefined;
   readonly log: Log;
-  /** Whether other threads listen at the same place. */
+  /** True when other threads listen on the same port. */
   readonly isShared?: boolean;
-  /** What this gateway has in common with others. */
+  /** The state that this gateway shares with others. */
   readonly shared?: SharedState | undefined;
 }
 
 /** A gateway that takes requests, in one thread or in several. */
 export interface Serving {
   readonly url: string;
-  /** How many threads serve. */
+  /** The number of serving threads. */
   readonly workers: number;
-  /** How many threads died and were replaced. */
+  /** Returns the number of threads that died and were replaced. */
   replacements(): number;
-  /** Whether new requests are taken. */
+  /** Returns true while new requests are accepted. */
   isReady(): boolean;
-  /** Absent where replicas share no store. */
+  /** Absent when replicas share no store. */
   readonly sharedStore?: (() => StoreCondition) | undefined;
-  /** Empty where nobody asked for metrics. */
+  /** Resolves to the metrics; empty when they are off. */
   snapshots(): Promise<readonly Snapshot[]>;
   /**
-   * Drains: new requests are turned away, running ones may end within `drain_seconds` and are cut then.
+   * Drains: rejects new requests, lets running ones end within `drain_seconds`, and then cuts them.
    *
    * @param hurry Ends the waiting at once.
    */
@@ -58,13 +58,13 @@ export interface Serving {
 }
 
 /**
- * How long the listener may take to close once everything is served or cut, in milliseconds. Callers get their last
- * event meanwhile, for which a busy machine may need a while.
+ * The timeout for closing the listener after all requests have ended, in milliseconds. Callers receive their last event
+ * in this time, which a busy machine may need.
  */
 const CLOSE_MS = 5_000;
 
 /**
- * Starts a gateway behind a listener, with metrics where the configuration wants them.
+ * Starts a gateway behind a listener, with metrics when the configuration enables them.
  *
  * @throws {ListenError} As `listen()` does.
  */
@@ -93,7 +93,7 @@ export async function startServing(options: ServingOptions): Promise<Serving> {
   let { tls } = server;
   let listener: LastingListener;
   try {
-    // Another certificate gets a listener of its own, beside the one with the certificate before.
+    // With TLS, the port is shared, so that a new certificate can get a second listener. Sharing hides other programs.
     if (tls !== undefined && !isShared) requireFree(server);
     listener = keepListening({
       open: (port = server.port) =>
@@ -153,42 +153,41 @@ export async function startServing(options: ServingOptions): Promise<Serving> {
   };
 }
 
-/** Each takes a core for a while, and some hundred MiB: threads that share the port have one each. */
+/** Returns the maximum of translation threads: one on a shared port. Each may use a core and some hundred MiB. */
 function translationThreads(isShared: boolean): number {
   const cores = navigator.hardwareConcurrency;
   return isShared ? 1 : Math.min(Math.max(1, cores - 1), 4);
 }
 
 /**
- * How long a request may run before its caller is followed, in milliseconds. An upstream is let go within 100 ms of its
- * caller's leaving; most of what ends sooner than this comes from a provider's cache or is an error.
+ * The age at which a request begins to watch for its caller's disconnect, in milliseconds. A provider's connection is
+ * closed within 100 ms of the disconnect. Most requests that end sooner are errors or come from a provider's cache.
  */
 const FOLLOW_AFTER_MS = 50;
 
-/** The first version of Deno that is known to tell a late listener at once that a caller has left; 2.7 never does. */
-const TELLS_LATE = { major: 2, minor: 9 };
+/** The first version of Deno that notifies a late listener of an earlier disconnect; 2.7 never does. */
+const NOTIFIES_LATE = { major: 2, minor: 9 };
 
 /**
- * How long the platform lets a request run before its caller is followed, in milliseconds; 0 means that it must be
- * followed at once.
+ * Returns the age at which a request begins to watch for its caller's disconnect, in milliseconds; 0 means at once.
  *
- * @param version Of Deno, such as `2.9.6`.
+ * @param version The version of Deno, such as `2.9.6`.
  */
 export function followAfterMs(version: string): number {
   const [major = 0, minor = 0] = version.split(".").map(Number);
-  const tellsLate = major > TELLS_LATE.major ||
-    major === TELLS_LATE.major && minor >= TELLS_LATE.minor;
-  return tellsLate ? FOLLOW_AFTER_MS : 0;
+  const notifiesLate = major > NOTIFIES_LATE.major ||
+    major === NOTIFIES_LATE.major && minor >= NOTIFIES_LATE.minor;
+  return notifiesLate ? FOLLOW_AFTER_MS : 0;
 }
 
 /** The metrics of one gateway while it runs. */
 interface RunningMetrics {
   readonly metrics: GatewayMetrics;
-  /** Ends what measures beside the requests. */
+  /** Stops the measurements that run beside the requests. */
   stop(): void;
 }
 
-/** Starts to measure. The client library is loaded here, so that who wants no metrics does not pay for it. */
+/** Starts the metrics. The library is loaded here, so that a gateway without metrics does not load it. */
 async function startMetrics(
   store: ConfigStore,
 ): Promise<RunningMetrics> {
@@ -204,29 +203,28 @@ async function startMetrics(
   return { metrics, stop: measureLag(systemTimers, metrics.lag) };
 }
 
-/** What serving needs where OpenTelemetry was asked for. */
+/** The parts of serving that OpenTelemetry adds. */
 interface Telemetry {
   readonly tracing: Tracing;
-  /** Leaves to the platform the headers that it adds to every request. */
+  /** Removes the headers that the platform itself adds to each request. */
   propagate(fetch: Fetch): Fetch;
   /** Traces the requests of a client that is not the platform's. */
   trace(client: UpstreamClient): UpstreamClient;
 }
 
-/** The providers that the conventions call otherwise than the configuration does. */
+/** The providers whose names in the conventions differ from those in the configuration. */
 const PROVIDERS: Partial<Readonly<Record<ServiceName, string>>> = {
   codex: "openai",
   kimi: "moonshot_ai",
   moonshot: "moonshot_ai",
 };
 
-/** Where whoever implements OpenTelemetry registers for its library. */
+/** The symbol under which an implementation of OpenTelemetry registers with the library. */
 const REGISTRY = Symbol.for("opentelemetry.js.api.1");
 
 /**
- * Prepares for OpenTelemetry where the platform was asked for it (`OTEL_DENO`), of which it brings the
- * exporter and everything else. The library is loaded here, so that who wants no telemetry does not pay for
- * it.
+ * Prepares OpenTelemetry when `OTEL_DENO` enables it in the platform, which contains the exporter and the SDK. The
+ * library is loaded here, so that a gateway without telemetry does not load it.
  */
 async function startTelemetry(
   store: ConfigStore,

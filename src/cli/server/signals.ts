@@ -1,9 +1,9 @@
-/** What asks the program to stop. */
+/** The signals that stop the program. */
 const STOP_SIGNALS: readonly Deno.Signal[] = Deno.build.os === "windows"
   ? ["SIGINT", "SIGBREAK"]
   : ["SIGTERM", "SIGINT"];
 
-/** Resolves at the next signal to stop; each call waits for one of its own. */
+/** Resolves at the next stop signal; each call waits for a new one. */
 export function nextStopSignal(): Promise<void> {
   return new Promise((resolve) => {
     const take = () => {
@@ -16,15 +16,15 @@ export function nextStopSignal(): Promise<void> {
   });
 }
 
-/** Calls `action` at every SIGHUP, where the platform has it. */
+/** Calls `action` at each SIGHUP, on platforms that have it. */
 export function onHangup(action: () => void): void {
   if (Deno.build.os === "windows") return;
   Deno.addSignalListener("SIGHUP", action);
 }
 
 /**
- * Reports an error of this thread that nobody catches, by its name alone. The platform would print it with its
- * message, which may quote a request.
+ * Reports each uncaught error of this thread by its name only. The platform would print its message, which may quote a
+ * request.
  */
 export function reportUncaught(report: (error: string) => void): void {
   const die = (event: Event, error: unknown) => {

@@ -12,13 +12,14 @@ import {
 } from "../../core/protocol.ts";
 import { type CliIo, EXIT } from "../command.ts";
 import {
-  type Asked,
-  askGateway,
-  type AskTools,
   errorMessage,
-  NoAnswer,
+  type GatewayResponse,
+  NoResponse,
   notGateway,
+  requestGateway,
+  type RequestTools,
 } from "../gateway_client.ts";
+import { endSentence } from "../text.ts";
 import type { SetupOptions } from "./options.ts";
 import {
   chooseModels,
@@ -27,19 +28,19 @@ import {
   unlistedHint,
 } from "./read_models.ts";
 
-/** How a model is tried in a protocol. */
+/** The test of a model in one protocol. */
 interface Probe {
-  /** The body of a request that says `text` to a model, and asks for no stream. */
+  /** Returns the body of a request with the prompt `text`, without a stream. */
   body(model: string, text: string): JsonObject;
-  /** The tool {@linkcode TOOL}, as the protocol writes it. */
+  /** The tool {@linkcode TOOL} in the protocol's shape. */
   readonly tool: JsonObject;
-  /** What ends a whole stream. */
+  /** Matches the end of a complete stream. */
   readonly streamEnd: RegExp;
-  /** Whether an answer calls {@linkcode TOOL}. */
+  /** Returns true when an answer calls {@linkcode TOOL}. */
   callsTool(answer: JsonObject): boolean;
 }
 
-/** A tool that any model can call without knowing anything. */
+/** A tool that any model can call without further knowledge. */
 const TOOL = {
   name: "note_number",
   description: "Notes a number.",
@@ -50,13 +51,13 @@ const TOOL = {
   },
 };
 
-/** What makes a model call {@linkcode TOOL}. */
+/** The prompt that makes a model call {@linkcode TOOL}. */
 const TOOL_PROMPT = `Use ${TOOL.name} with {"number":7}`;
 
-/** Enough for a model that thinks before it says a word. */
+/** The token limit of an answer, enough for a model that reasons first. */
 const MAX_TOKENS = 2048;
 
-/** One row a protocol. */
+/** The test of each protocol. */
 const PROBES: Readonly<Record<Protocol, Probe>> = {
   chat: {
     body: (model, content) => ({
@@ -118,17 +119,21 @@ function objectsIn(value: JsonValue | undefined): readonly JsonObject[] {
   return Array.isArray(value) ? value.filter(isJsonObject) : [];
 }
 
-/** What a step works with; the model is known once the token has been tried. */
-interface Trial extends AskTools, SetupOptions {
+/** The state of a check; the model is chosen by the step for the token. */
+interface Trial extends RequestTools, SetupOptions {
   chosen: string;
-  /** Why no connection could be made with what is there. */
+  /** The reason why the connection to the server failed. */
   connectionFault: string | undefined;
 }
 
-/** A step of a check: what is tried, and what came of it in some words. */
+/** A step of a check. */
 interface Step {
   readonly name: string;
-  /** @throws {SetupFailed} What is wrong and what to do. */
+  /**
+   * Runs the step and returns its result in a few words.
+   *
+   * @throws {SetupFailed} With the reason and an instruction.
+   */
   run(trial: Trial): Promise<string>;
 }
 
@@ -144,14 +149,14 @@ const STEPS: readonly Step[] = [
 const NAME_WIDTH = Math.max(...STEPS.map(({ name }) => name.length));
 
 /**
- * `setup CLIENT --check`: asks the gateway what the client would, one thing after another until something
- * fails, and prints a line for each.
+ * `setup CLIENT --check`: sends the gateway the client's requests, step by step up to the first failure, and prints a
+ * line for each step.
  *
  * @returns The exit code.
  */
 export async function checkSetup(
   options: SetupOptions,
-  tools: AskTools & CliIo,
+  tools: RequestTools & CliIo,
 ): Promise<number> {
   const trial: Trial = {
     ...options,
@@ -165,27 +170,27 @@ export async function checkSetup(
       tools.write(`good  ${name}  ${await step.run(trial)}\n`);
     } catch (error) {
       if (!(error instanceof SetupFailed)) throw error;
-      tools.write(`bad   ${name}  ${error.message}\n`);
+      tools.write(`bad   ${name}  ${endSentence(error.message)}\n`);
       return EXIT.failed;
     }
   }
   return EXIT.good;
 }
 
-/** Asks without the token, which goes nowhere before it is known what is there. */
+/** Sends a request without the token: the token is sent only to a gateway. */
 async function reach(trial: Trial): Promise<string> {
   const url = `${trial.base}/v1/models`;
   try {
-    const answer = await askGateway({ url }, trial);
+    const answer = await requestGateway({ url }, trial);
     if (answer.status === 401 && errorMessage(answer) !== undefined) {
       return `${trial.base} is a gateway`;
     }
     throw new SetupFailed(notGateway(answer));
   } catch (error) {
-    if (!(error instanceof NoAnswer)) throw error;
+    if (!(error instanceof NoResponse)) throw error;
     if (!error.isThere) throw new SetupFailed(error.message);
     trial.connectionFault = error.message;
-    return "something is there";
+    return "a server is there";
   }
 }
 
@@ -201,7 +206,7 @@ function tryTransport({ base, connectionFault }: Trial): Promise<string> {
   return Promise.resolve(
     isHere
       ? "not used, and not needed on this machine"
-      : "not used: others on the way can read the token and the answers",
+      : "not used: others on the network path can read the token and the answers",
   );
 }
 
@@ -211,37 +216,37 @@ async function tryToken(trial: Trial): Promise<string> {
   trial.chosen = first.id;
   const count = models.length === 1 ? "1 model" : `${models.length} models`;
   const hint = unlistedHint(models, first.id);
-  return `it is known and may use ${count}${hint ? `. ${hint}` : ""}`;
+  return `it is valid and may use ${count}${hint ? `. ${hint}` : ""}`;
 }
 
 async function tryModel(trial: Trial): Promise<string> {
-  await ask(trial, "Say OK.", {});
+  await sendPrompt(trial, "Say OK.", {});
   return `${trial.chosen} answers on ${pathFor(trial, { stream: false })}`;
 }
 
 async function tryStream(trial: Trial): Promise<string> {
-  const { type, text } = await ask(trial, "Say OK.", { stream: true });
+  const { type, text } = await sendPrompt(trial, "Say OK.", { stream: true });
   if (!type.startsWith("text/event-stream")) {
     throw new SetupFailed(
-      `${trial.chosen} gave no stream but ${
+      `${trial.chosen} sent ${
         type || "an unnamed type"
-      }: a proxy on the way may change answers; tell the administrator`,
+      } instead of a stream. A proxy may change the responses: contact the administrator`,
     );
   }
   if (!probeOf(trial).streamEnd.test(text)) {
     throw new SetupFailed(
-      `the stream of ${trial.chosen} ended before its end: try it again, or another model with --model; if it stays so, tell the administrator`,
+      `the stream of ${trial.chosen} broke off. Try again, or try another model with --model. If that fails too, contact the administrator`,
     );
   }
-  return "it comes and ends as it should";
+  return "it arrives and ends correctly";
 }
 
 async function tryTools(trial: Trial): Promise<string> {
   const { tool, callsTool } = probeOf(trial);
-  const { body } = await ask(trial, TOOL_PROMPT, { tools: [tool] });
+  const { body } = await sendPrompt(trial, TOOL_PROMPT, { tools: [tool] });
   if (!isJsonObject(body) || !callsTool(body)) {
     throw new SetupFailed(
-      `${trial.chosen} was told to use a tool and did not: for an agent choose another model with --model`,
+      `${trial.chosen} did not call the tool in the prompt. For an agent, choose another model with --model`,
     );
   }
   return `${trial.chosen} calls them`;
@@ -259,34 +264,38 @@ function pathFor(trial: Trial, asked: { readonly stream: boolean }): string {
   return `/v1${operationPath(operationOf(trial), trial.chosen, asked)}`;
 }
 
-/** @throws {SetupFailed} For every answer that is not 200. */
-async function ask(
+/**
+ * Sends a prompt to the chosen model.
+ *
+ * @throws {SetupFailed} For each status other than 200.
+ */
+async function sendPrompt(
   trial: Trial,
   prompt: string,
   more: { readonly stream?: boolean; readonly tools?: readonly JsonObject[] },
-): Promise<Asked> {
+): Promise<GatewayResponse> {
   const { stream = false, ...fields } = more;
   const { streamField } = operationOf(trial);
-  const question = {
+  const requestBody = {
     ...probeOf(trial).body(trial.chosen, prompt),
     ...fields,
     ...(stream && streamField !== undefined ? { [streamField]: true } : {}),
   };
   try {
-    const answer = await askGateway({
+    const answer = await requestGateway({
       url: trial.base + pathFor(trial, { stream }),
       token: trial.token,
-      body: question,
+      body: requestBody,
     }, trial);
     if (answer.status === 200) return answer;
-    const message = errorMessage(answer) ?? "without a reason";
+    const message = errorMessage(answer) ?? "The response gives no reason";
     throw new SetupFailed(
-      `${trial.chosen}: HTTP ${answer.status}, ${message}: ${
-        advice(answer.status)
-      }`,
+      `${trial.chosen} failed with HTTP ${answer.status}. ${
+        endSentence(message)
+      } ${advice(answer.status)}`,
     );
   } catch (error) {
-    if (!(error instanceof NoAnswer)) throw error;
+    if (!(error instanceof NoResponse)) throw error;
     throw new SetupFailed(`${trial.chosen}: ${error.message}`);
   }
 }
@@ -294,14 +303,14 @@ async function ask(
 function advice(status: number): string {
   switch (status) {
     case 401:
-      return "ask the administrator for a new token";
+      return "Ask the administrator for a new token";
     case 404:
-      return "name one of your models with --model";
+      return "Name one of your models with --model";
     case 429:
-      return "wait, and see what is left with model-gateway limits";
+      return "Wait, and see the remaining quota with model-gateway limits";
     default:
       return status >= 500
-        ? "try another model with --model; if it stays so, tell the administrator"
-        : "try another model with --model";
+        ? "Try another model with --model. If that fails too, contact the administrator"
+        : "Try another model with --model";
   }
 }

@@ -4,7 +4,8 @@ import {
   type Snippet,
   TOKEN_PLACEHOLDER,
 } from "../../http/wording/settings_text.js";
-import type { AskTools } from "../gateway_client.ts";
+import type { RequestTools } from "../gateway_client.ts";
+import { endSentence } from "../text.ts";
 import { checkSetup } from "./check.ts";
 import { readSetupOptions, SETUP, type SetupOptions } from "./options.ts";
 import {
@@ -15,15 +16,14 @@ import {
 } from "./read_models.ts";
 
 /**
- * `setup CLIENT`: prints the settings of a client to standard output, so that they can be piped, and to
- * standard error where they belong and what else is to be done; with `--check`, tries what the client would
- * do; without a client, lists them.
+ * `setup CLIENT`: prints the settings of a client to standard output, so that they can be piped, and the instructions
+ * for them to standard error. With `--check`, it tests the client's requests; without a client, it lists all clients.
  *
  * @returns The exit code.
  */
 export async function runSetup(
   args: readonly string[],
-  tools: CliIo & AskTools,
+  tools: CliIo & RequestTools,
 ): Promise<number> {
   const options = readSetupOptions(args, tools.env);
   if (options === undefined) return listClients(tools);
@@ -34,7 +34,7 @@ export async function runSetup(
     return EXIT.good;
   } catch (error) {
     if (!(error instanceof SetupFailed)) throw error;
-    tools.writeError(`${error.message}\n`);
+    tools.writeError(`${endSentence(error.message)}\n`);
     return EXIT.failed;
   }
 }
@@ -49,7 +49,7 @@ function listClients({ write }: CliIo): number {
 
 async function printSettings(
   options: SetupOptions,
-  tools: CliIo & AskTools,
+  tools: CliIo & RequestTools,
 ): Promise<void> {
   const { base, client, token } = options;
   const models = await modelsOf(options, tools);
@@ -57,26 +57,26 @@ async function printSettings(
   const { title, text } = client.settings(place);
   tools.writeError(`# ${title}\n\n`);
   tools.write(`${text}\n`);
-  const isTold = client.readsEnvironment && token !== "";
+  const hasToken = client.readsEnvironment && token !== "";
   const rest = [
-    ...(isTold ? [] : [client.token(TOKEN_PLACEHOLDER)]),
+    ...(hasToken ? [] : [client.token(TOKEN_PLACEHOLDER)]),
     ...(client.start === undefined ? [] : [client.start(place)]),
   ];
-  tools.writeError(rest.map(noted).join(""));
+  tools.writeError(rest.map(formatSnippet).join(""));
   if (title.startsWith("~")) tools.writeError(`\n# ${MERGE}\n`);
   if (client.note !== undefined) tools.writeError(`\n# ${client.note}\n`);
 }
 
-const MERGE = "Where that file is there already, put these settings into it.";
+const MERGE = "If that file exists already, add these settings to it.";
 
-function noted({ title, text }: Snippet): string {
+function formatSnippet({ title, text }: Snippet): string {
   return `\n# ${title}\n\n${text}\n`;
 }
 
-/** Without a token, or without a gateway at hand, there is the one that the reader names. */
+/** Returns the models of the token; without a token or a gateway, only the model of `--model`. */
 async function modelsOf(
   options: SetupOptions,
-  tools: CliIo & AskTools,
+  tools: CliIo & RequestTools,
 ): Promise<ReturnType<typeof chooseModels>> {
   const { client, model, token } = options;
   const models = token === "" ? [] : await readOrNone(options, tools);
@@ -89,7 +89,7 @@ async function modelsOf(
 
 async function readOrNone(
   options: SetupOptions,
-  tools: CliIo & AskTools,
+  tools: CliIo & RequestTools,
 ): ReturnType<typeof readModels> {
   try {
     return await readModels(options, tools);
@@ -97,7 +97,7 @@ async function readOrNone(
     if (!(error instanceof SetupFailed) || options.model === undefined) {
       throw error;
     }
-    tools.writeError(`${error.message}\n`);
+    tools.writeError(`${endSentence(error.message)}\n`);
     return [];
   }
 }

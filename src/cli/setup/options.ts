@@ -12,31 +12,30 @@ import type { Client } from "../../http/wording/settings_text.js";
 
 const CLIENT_IDS: readonly string[] = CLIENTS.map(({ id }) => id);
 
-/** `setup`. */
+/** The arguments and the help of `setup`. */
 export const SETUP: CommandSpec = {
   name: "setup",
   operands: "CLIENT",
   words: CLIENT_IDS,
-  summary: "print the settings of a client, or try whether it would work",
+  summary: "print the settings of a client, or test its requests",
   options: [
     ...ADDRESS_OPTIONS,
     {
       name: "model",
       value: "ID",
-      summary:
-        "the model to begin with; else the first that the client can ask",
+      summary: "the client's first model; default the first that it can use",
     },
     {
       name: "check",
-      summary: "ask the gateway step by step instead, and say what is wrong",
+      summary: "test the gateway step by step instead, up to the first failure",
     },
   ],
   details: [
-    "Without a CLIENT, it lists them. The settings go to standard output, and where they\nbelong to standard error. They never hold the token.",
+    "Without CLIENT, the command lists the clients. It prints the settings to standard\noutput, and the name of their file to standard error. They never contain the token.",
   ],
 };
 
-/** What the command line says of `setup`. */
+/** The options of `setup`. */
 export interface SetupOptions extends GatewayAddress {
   readonly client: Client;
   readonly model: string | undefined;
@@ -46,7 +45,7 @@ export interface SetupOptions extends GatewayAddress {
 /**
  * Reads the arguments of `setup`.
  *
- * @returns The options, `undefined` where no client is named, or what is wrong, without the token.
+ * @returns The options, or their fault without the token; `undefined` when no client is named.
  */
 export function readSetupOptions(
   args: readonly string[],
@@ -64,16 +63,16 @@ export function readSetupOptions(
   const model = values.get("model");
   const check = flags.has("check");
   if (address.token === "" && (check || model === undefined)) {
-    const reason = check ? "" : "; or name a model with --model";
-    return { fault: `${NO_TOKEN}${reason}` };
+    const alternative = check ? "" : ", or name a model with --model";
+    return { fault: `${NO_TOKEN}${alternative}` };
   }
   return { ...address, client, model, check };
 }
 
-/** No more of it is repeated than looks like a name: it may be a secret. */
+/** Returns the fault of an unknown client. It repeats only a text that looks like a name: others may be secrets. */
 function unknownClient(name: string): string {
   const hint = suggestion(name, CLIENT_IDS) ||
-    `; there are ${CLIENT_IDS.join(", ")}`;
+    `. The clients are ${CLIENT_IDS.join(", ")}`;
   return /^[a-z-]{1,24}$/i.test(name)
     ? `there is no client ${name}${hint}`
     : `there is no such client${hint}`;

@@ -1,17 +1,17 @@
 import { suggestion } from "../../config/problems.ts";
 import { isJsonObject, type JsonValue } from "../../core/json.ts";
 import {
-  type AskTools,
   type GatewayAddress,
   GatewayUnread,
   readGateway,
+  type RequestTools,
 } from "../gateway_client.ts";
 import type { Model } from "../../http/wording/models.js";
 import { modelsFor } from "../../http/wording/settings.js";
 import type { Client } from "../../http/wording/settings_text.js";
 import { plainText } from "../text.ts";
 
-/** Something is not as a client needs it. */
+/** The error of a failed setup; its message gives the reason and an instruction. */
 export class SetupFailed extends Error {
   override readonly name = "SetupFailed";
 }
@@ -19,11 +19,11 @@ export class SetupFailed extends Error {
 /**
  * Reads the models of a token.
  *
- * @throws {SetupFailed} Where the gateway gives none.
+ * @throws {SetupFailed} When the gateway returns none.
  */
 export async function readModels(
   { base, token }: GatewayAddress,
-  tools: AskTools,
+  tools: RequestTools,
 ): Promise<readonly Model[]> {
   const url = `${base}/v1/models`;
   try {
@@ -41,7 +41,7 @@ function isModelList(
   return isJsonObject(value) && Array.isArray(value.data);
 }
 
-/** What cannot be written into settings as it is, is left out. */
+/** Parses a model; returns none for an id with characters that settings cannot hold. */
 function modelOf(entry: JsonValue): readonly Model[] {
   if (!isJsonObject(entry)) return [];
   const { id, protocols, display_name: name } = entry;
@@ -64,10 +64,10 @@ function sizeIn(value: JsonValue | undefined): number | undefined {
 }
 
 /**
- * The models to set a client up for, the one to begin with first.
+ * Chooses the models for the settings of a client; the client's first model comes first.
  *
- * @param wanted The one that the reader has named; it need not be listed, since some names work without.
- * @throws {SetupFailed} Where the client cannot ask it, or none.
+ * @param wanted The model of `--model`. It need not be listed, because some unlisted names work.
+ * @throws {SetupFailed} When the client cannot use this model, or any model.
  */
 export function chooseModels(
   models: readonly Model[],
@@ -80,8 +80,8 @@ export function chooseModels(
     if (first !== undefined) return [first, ...rest];
     throw new SetupFailed(
       models.length === 0
-        ? "no model is assigned to this token, ask the administrator"
-        : `${client.name} speaks ${client.protocol}, and none of this token's models is served that way`,
+        ? "Cannot choose a model: no model is assigned to this token. Ask the administrator"
+        : `Cannot choose a model: ${client.name} uses ${client.protocol}, but none of this token's models is served with it. Ask the administrator`,
     );
   }
   const found = models.find(({ id }) => id === wanted);
@@ -92,15 +92,11 @@ export function chooseModels(
     return [found, ...fitting.filter((one) => one !== found)];
   }
   throw new SetupFailed(
-    `${client.name} speaks ${client.protocol}, and ${wanted} is not served that way`,
+    `Cannot use ${wanted}: ${client.name} uses ${client.protocol}, but the model is not served with it. Name another model with --model`,
   );
 }
 
-/**
- * What to say of a model that is not in the list.
- *
- * @returns A sentence; `undefined` where it is there.
- */
+/** Returns a warning about a model that is not in the list; `undefined` when it is. */
 export function unlistedHint(
   models: readonly Model[],
   id: string,

@@ -2,7 +2,8 @@ import { noLines, readLog } from "../../observe/read_log.ts";
 import { readArguments } from "../arguments.ts";
 import { badUsage, type CliIo, type CommandSpec, EXIT } from "../command.ts";
 import { hasColours, inColour, withoutColour } from "../text.ts";
-import { csvLines, jsonPieces } from "./export.ts";
+import { endSentence } from "../text.ts";
+import { csvLines, jsonParts } from "./export.ts";
 import { drawTable } from "./table.ts";
 import {
   createTotals,
@@ -11,30 +12,30 @@ import {
   type TotalsBuilder,
 } from "./totals.ts";
 
-/** What {@linkcode runUsage} works with. */
+/** The dependencies of {@linkcode runUsage}. */
 interface UsageTools extends CliIo {
-  /** Returns what a file is known by, whatever it is called; `undefined` where there is none. */
+  /** Returns the identity of a file, which is the same under each of its names; `undefined` without a file. */
   readonly identify: (path: string) => Promise<string | undefined>;
   /**
    * Opens a log.
    *
-   * @param path A file; undefined for standard input.
-   * @param isWanted Whether the file that is known by this is to be read; asked once.
-   * @returns Its bytes; `undefined` where it is not wanted.
-   * @throws When it cannot be opened, with a reason for people.
+   * @param path The path of a file; undefined for standard input.
+   * @param isWanted Returns true when the file with this identity is to be read; called once.
+   * @returns The bytes of the log; `undefined` when it is not wanted.
+   * @throws {Error} When it cannot be opened, with a reason for people.
    */
   readonly open: (
     path: string | undefined,
     isWanted: (id: string) => boolean,
   ) => Promise<AsyncIterable<Uint8Array> | undefined>;
-  /** Whether a person types the standard input. */
+  /** Returns true when standard input is a terminal. */
   readonly isTyped: () => boolean;
-  /** How many characters a line of the terminal holds; undefined when the output goes elsewhere. */
+  /** Returns the width of the terminal in characters; undefined when the output is not a terminal. */
   readonly columns: () => number | undefined;
 }
 
 /**
- * `usage`: adds up what the requests of a log have used. A log that cannot be read to its end is told and counts as
+ * `usage`: adds up the usage of the requests in a log. A log that cannot be read to its end is reported, and counts as
  * far as it was read.
  *
  * @returns The exit code.
@@ -55,11 +56,11 @@ export async function runUsage(
 }
 
 const FOREIGN =
-  "No line is one of the gateway's JSON log: with --log text it cannot be added up\n";
+  "Cannot add up the log: no line is one of the gateway's JSON log. Serve without --log text to write one.\n";
 
 type Lines = ReturnType<typeof noLines>;
 
-/** Where logs are added. */
+/** The targets of the lines of logs. */
 interface Adding {
   readonly totals: TotalsBuilder;
   readonly lines: Lines;
@@ -67,9 +68,9 @@ interface Adding {
 }
 
 /**
- * Adds each file once, by however many names it is given: also where a rotation renames files meanwhile.
+ * Adds each file once, even when it is given under several names, or renamed by a rotation meanwhile.
  *
- * @returns Whether all logs were read to their ends.
+ * @returns True when all logs were read to their ends.
  */
 async function addLogs(
   paths: readonly string[],
@@ -85,29 +86,30 @@ async function addLogs(
   for (const [index, path] of paths.entries()) {
     const fault = await addLog(path, seen, adding);
     if (fault === undefined) continue;
-    complain(path, fault, adding);
+    reportUnread(path, fault, adding);
     isWhole = false;
     seen.add(ids[index] ?? path);
   }
   for (const [index, path] of paths.entries()) {
     const id = ids[index];
     if (id === undefined || seen.has(id)) continue;
-    complain(path, "it was renamed meanwhile; run the command again", adding);
+    const fault = "it was renamed meanwhile. Run the command again";
+    reportUnread(path, fault, adding);
     isWhole = false;
     seen.add(id);
   }
   return isWhole;
 }
 
-function complain(path: string, fault: string, { tools }: Adding): void {
+function reportUnread(path: string, fault: string, { tools }: Adding): void {
   const name = path === STANDARD_INPUT ? "standard input" : path;
-  tools.writeError(`Cannot read ${name} to its end: ${fault}\n`);
+  tools.writeError(`Cannot read ${name} to its end: ${endSentence(fault)}\n`);
 }
 
 /**
- * Adds a log, unless it is one that was seen.
+ * Adds a log, unless the same file was added before.
  *
- * @returns Why it was not read to its end; `undefined` where it was.
+ * @returns The reason why it was not read to its end; `undefined` when it was.
  */
 async function addLog(
   path: string,
@@ -117,7 +119,7 @@ async function addLog(
   const isInput = path === STANDARD_INPUT;
   if (isInput && tools.isTyped()) tools.writeError(TYPED);
   try {
-    const pieces = await tools.open(
+    const chunks = await tools.open(
       isInput ? undefined : path,
       (id) => {
         const isNew = !seen.has(id);
@@ -125,17 +127,18 @@ async function addLog(
         return isNew;
       },
     );
-    if (pieces === undefined) return undefined;
-    await readLog(pieces, { counts: lines, onRequest: totals.add });
+    if (chunks === undefined) return undefined;
+    await readLog(chunks, { counts: lines, onRequest: totals.add });
     return undefined;
   } catch (error) {
     return error instanceof Error ? error.message : "unknown error";
   }
 }
 
-const TYPED = "Reading standard input; Ctrl-D ends it, --help tells more\n";
+const TYPED =
+  "Reading standard input. Press Ctrl-D to end it, or use --help for more.\n";
 
-/** Wide enough for most tables. */
+/** The width of a table in a file, enough for most tables. */
 const COLUMNS_OF_A_FILE = 120;
 
 function print(
@@ -148,12 +151,12 @@ function print(
 ): void {
   const totals = builder.finish();
   if (options.format === "json") {
-    return writeTogether(jsonPieces(totals, lines), tools);
+    return writeTogether(jsonParts(totals, lines), tools);
   }
   if (options.format === "csv") {
     writeTogether(csvLines(totals), tools);
     if (lines.unreadable > 0) {
-      tools.writeError(`${lines.unreadable} lines are unreadable\n`);
+      tools.writeError(`Unreadable lines: ${lines.unreadable}.\n`);
     }
     return;
   }
@@ -165,13 +168,13 @@ function print(
   }));
 }
 
-/** What is written at once, in UTF-16 code units. */
+/** The length of the text that is written at once, in UTF-16 code units. */
 const BATCH_LENGTH = 64 * 1024;
 
-function writeTogether(pieces: Iterable<string>, { write }: CliIo): void {
+function writeTogether(parts: Iterable<string>, { write }: CliIo): void {
   let batch = "";
-  for (const piece of pieces) {
-    batch += piece;
+  for (const part of parts) {
+    batch += part;
     if (batch.length < BATCH_LENGTH) continue;
     write(batch);
     batch = "";
@@ -179,42 +182,42 @@ function writeTogether(pieces: Iterable<string>, { write }: CliIo): void {
   write(batch);
 }
 
-/** How the totals are printed. */
+/** The format of the printed totals. */
 type UsageFormat = "table" | "json" | "csv";
 
-/** What the command line says of `usage`. */
+/** The options of `usage`. */
 interface UsageOptions {
-  /** The files, each once and in order; `-` is standard input. */
+  /** The paths of the logs, each once and in order; `-` is standard input. */
   readonly paths: readonly string[];
-  /** What each row is about; at least one. */
+  /** The groupings of the rows; at least one. */
   readonly by: readonly Grouping[];
   readonly format: UsageFormat;
 }
 
-/** Standard input, where a file is named. */
+/** The path that names standard input. */
 const STANDARD_INPUT = "-";
 
-/** `usage`. */
+/** The arguments and the help of `usage`. */
 export const USAGE: CommandSpec = {
   name: "usage",
   operands: "[LOG...]",
   takesFiles: true,
-  summary: "add up what the requests of a log have used",
+  summary: "add up the usage of the requests in a log",
   options: [
     {
       name: "by",
       value: "LIST",
-      summary: `${GROUPINGS.join(", ")}, or some with commas; else token`,
+      summary: `${GROUPINGS.join(", ")}; several with commas; default token`,
     },
     { name: "json", summary: "print the totals as one line" },
     { name: "csv", summary: "print the totals for a spreadsheet" },
   ],
   details: [
-    "LOG is a file with the gateway's JSON log, also packed by gzip or zstd; - or none is\nstandard input. A file that several names lead to counts once.",
+    "LOG is a file with the gateway's JSON log, plain or compressed with gzip or zstd.\nWithout LOG, or with -, the command reads standard input. A file counts once, even when\nit is given under several names.",
   ],
 };
 
-/** Reads the options of `usage`, or says what is wrong with them. */
+/** Reads the options of `usage`; returns their first fault if there is one. */
 export function readUsageOptions(
   args: readonly string[],
 ): UsageOptions | { readonly fault: string } {
@@ -240,10 +243,10 @@ function readGroupings(
   const groupings = GROUPINGS.filter((one) => words.includes(one));
   const isKnown = groupings.length === words.length;
   if (!isKnown) {
-    const fault = `--by must be some of ${GROUPINGS.join(", ")}, each once`;
+    const fault = `--by must list some of ${GROUPINGS.join(", ")}, each once`;
     return { fault };
   }
-  // In the order in which they were named: it is that of the columns.
+  // The order of the names is the order of the columns.
   return {
     groupings: groupings.toSorted((a, b) =>
       words.indexOf(a) - words.indexOf(b)

@@ -2,7 +2,7 @@ import { oneLine } from "../../observe/log.ts";
 import type { LogLineCounts } from "../../observe/read_log.ts";
 import { REST, type Row, type Sums, type Totals, valuesOf } from "./totals.ts";
 
-/** Totals as CSV (RFC 4180), line by line, with a line of names; without the sum of all rows. */
+/** Writes totals as lines of CSV (RFC 4180), first the names of the columns; the sum of all rows is left out. */
 export function* csvLines(totals: Totals): Generator<string> {
   const names = Object.keys(sumFields(totals.total));
   yield line([...totals.by, ...names]);
@@ -19,15 +19,15 @@ function line(values: readonly (string | number | null | undefined)[]): string {
 }
 
 /**
- * What a spreadsheet takes for the beginning of a formula, and what it skips before one
+ * The characters that begin a formula in a spreadsheet, and those that it skips before a formula
  * (https://owasp.org/www-community/attacks/CSV_Injection).
  */
 const FORMULA_REGEXP = /^[=+\-@\t\r\n＝＋－＠]/;
 
-/** What commands a terminal, where somebody looks at it there. Tabs and line ends stay, which CSV may hold. */
+/** The control characters, which could command a terminal. Tabs and line ends are allowed in CSV. */
 const CONTROL_REGEXP = /(?![\t\r\n])\p{Cc}/gu;
 
-/** A text that would be a formula begins with an apostrophe, which spreadsheets take for the sign of a text. */
+/** Writes a field. A text that looks like a formula gets an apostrophe, which marks a text in spreadsheets. */
 function field(value: string | number | null | undefined): string {
   if (value === null || value === undefined) return "";
   if (typeof value === "number") return plainNumber(value);
@@ -36,14 +36,14 @@ function field(value: string | number | null | undefined): string {
   return /[",\r\n]|^'/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-/** Without an exponent, which not every reader knows. */
+/** Writes a number without an exponent, because some readers of CSV do not parse one. */
 function plainNumber(value: number): string {
   const text = String(value);
   return text.includes("e") ? value.toFixed(9).replace(/\.?0+$/, "") : text;
 }
 
-/** Totals as one line of JSON, piece by piece: there may be many rows. */
-export function* jsonPieces(
+/** Writes totals as one line of JSON, in parts because there may be many rows. */
+export function* jsonParts(
   totals: Totals,
   lines: LogLineCounts,
 ): Generator<string> {
@@ -72,7 +72,7 @@ function rowFields(row: Row, { by }: Totals): unknown {
   return { ...Object.fromEntries(names), ...sumFields(row) };
 }
 
-/** Sums under the names that they have in JSON and CSV. A cost is null where no request had a price. */
+/** Returns the sums under their names in JSON and CSV. The cost is null when no request had a price. */
 function sumFields(sums: Sums): Readonly<Record<string, number | null>> {
   return {
     requests: sums.requests,
@@ -88,7 +88,7 @@ function sumFields(sums: Sums): Readonly<Record<string, number | null>> {
   };
 }
 
-/** What adding up in floating point leaves behind the ninth digit is no money. */
+/** Rounds a cost to nine digits, to remove the error of floating-point addition. */
 function roundCost(usd: number): number {
   return Math.round(usd * 1e9) / 1e9;
 }

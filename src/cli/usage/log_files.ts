@@ -1,34 +1,34 @@
 import { glob } from "node:fs/promises";
 import { requireFile } from "../commands/config_file.ts";
 
-/** A file that a pattern found. */
+/** A file that matches a pattern. */
 export interface LogFile {
-  /** The same for one file under several names, and another for each other file. */
+  /** The identity of the file, the same under each of its names. */
   readonly id: string;
   readonly path: string;
-  /** In bytes, when it was found. */
+  /** The size when the file was found, in bytes. */
   readonly size: number;
-  /** When it was last written, in milliseconds since 1970. */
+  /** The time of the last write, in milliseconds since 1970. */
   readonly writtenMs: number;
 }
 
-/** Where logs lie. */
+/** The access to log files. */
 export interface LogFiles {
   /**
-   * The files that a pattern finds, in no order; also those that cannot be read, which reading says then.
+   * Returns the files that match a pattern, unsorted. It includes unreadable files, which `read` reports.
    *
    * @param pattern A path with wildcards: `*`, `?`, `**`, `[a-z]` and `{a,b}`.
    */
   find(pattern: string): Promise<readonly LogFile[]>;
   /**
-   * Reads the first `size` bytes of a file; what is written behind them meanwhile is left alone.
+   * Reads the first `size` bytes of a file; later bytes are ignored.
    *
-   * @throws When it cannot be read; `NotFound` also where another file has its path now.
+   * @throws When it cannot be read; `NotFound` also when its path names another file now.
    */
   read(file: LogFile): AsyncIterable<Uint8Array>;
 }
 
-/** The files of this machine. */
+/** The log files of this machine. */
 export const LOG_FILES: LogFiles = { find, read };
 
 async function find(pattern: string): Promise<readonly LogFile[]> {
@@ -40,7 +40,7 @@ async function find(pattern: string): Promise<readonly LogFile[]> {
   return files;
 }
 
-/** A file that was moved meanwhile, or whose link leads nowhere, hides none of the others. */
+/** Describes a file. It returns an entry for a moved file or a broken link, so that the others are still found. */
 async function describe(path: string): Promise<LogFile | undefined> {
   try {
     const info = await Deno.stat(path);
@@ -54,8 +54,8 @@ async function describe(path: string): Promise<LogFile | undefined> {
 }
 
 /**
- * Returns by what a file is known, whatever it is called: the number of a file that is gone may be given to another
- * one, which was made later. Only some platforms have such numbers.
+ * Returns the identity of a file, independent of its name. It contains the birth time, because a new file may get the
+ * inode of a deleted one. On platforms without inodes, it is the real path.
  */
 async function identity(
   { dev, ino, birthtime }: Deno.FileInfo,
@@ -71,17 +71,19 @@ async function* read({ id, path, size }: LogFile): AsyncGenerator<Uint8Array> {
   const file = await Deno.open(path);
   if (await identity(await file.stat(), path) !== id) {
     file.close();
-    throw new Deno.errors.NotFound(`Cannot read ${path}: it is another file`);
+    throw new Deno.errors.NotFound(
+      `Cannot read ${path}: the path names another file now.`,
+    );
   }
   let rest = size;
-  for await (const piece of file.readable) {
-    yield piece.length > rest ? piece.subarray(0, rest) : piece;
-    rest -= piece.length;
+  for await (const chunk of file.readable) {
+    yield chunk.length > rest ? chunk.subarray(0, rest) : chunk;
+    rest -= chunk.length;
     if (rest <= 0) return;
   }
 }
 
-/** Returns the id that a log has as a {@linkcode LogFile}; `undefined` where there is none at that path. */
+/** Returns the `id` of a log as in {@linkcode LogFile}; `undefined` when there is no file at the path. */
 export async function identifyLog(path: string): Promise<string | undefined> {
   try {
     return await identity(await Deno.stat(path), path);
@@ -91,11 +93,11 @@ export async function identifyLog(path: string): Promise<string | undefined> {
 }
 
 /**
- * Opens a log, which may be a pipe that a shell opened, to read all of it.
+ * Opens a log to read all of it; it may be a pipe that a shell opened.
  *
- * @param path A file; `undefined` for standard input.
- * @param isWanted Whether the file with this id is to be read; asked once.
- * @returns `undefined` for a file that is not wanted.
+ * @param path The path of a file; `undefined` for standard input.
+ * @param isWanted Returns true when the file with this id is to be read; called once.
+ * @returns The bytes of the log; `undefined` for a file that is not wanted.
  * @throws {Error} When it cannot be opened, with a reason for people.
  */
 export async function openLog(
@@ -114,7 +116,7 @@ export async function openLog(
       throw new Error("there is no such file", { cause: error });
     }
     if (error instanceof Deno.errors.PermissionDenied) {
-      throw new Error("it may not be read", { cause: error });
+      throw new Error("the system does not allow reading it", { cause: error });
     }
     throw error;
   }

@@ -20,17 +20,17 @@ import { createReplay, type Replay } from "../../usage/replay.ts";
 import type { Sums } from "../../usage/sums.ts";
 import { LOG_FILES, type LogFile, type LogFiles } from "./log_files.ts";
 
-/** What {@linkcode replayLogs} reads, and where what it finds goes. */
+/** The dependencies of {@linkcode replayLogs}. */
 interface ReplayLogsOptions {
-  /** Paths with wildcards. */
+  /** The paths of logs, with wildcards. */
   readonly patterns: readonly string[];
   readonly config: Pick<Config, "callers">;
   readonly counting: Pick<Counting, "count">;
-  /** Takes since when everything is counted, in milliseconds since 1970. */
+  /** Sets the time since which all usage is counted, in milliseconds since 1970. */
   readonly completeSince: (sinceMs: number) => void;
   readonly files: LogFiles;
   readonly log: Log;
-  /** From when on this process counts itself, in milliseconds since 1970. */
+  /** The time since which this process counts usage itself, in milliseconds since 1970. */
   readonly untilMs: number;
 }
 
@@ -40,9 +40,9 @@ const DAY_MS = 86_400_000;
 const KEPT_MS = 33 * DAY_MS;
 
 /**
- * Counts what logs say that was used before this process began to count. The files that were written last come first,
- * so that the short windows are complete early. Nothing is written, and nothing that cannot be read ends anything: it
- * is logged, and counts stay those since the start then.
+ * Counts the usage in logs from before this process began to count. It reads the newest files first, so that the short
+ * windows are complete early. It writes nothing. An unreadable file is logged, and the counts then stay those since the
+ * start.
  */
 export async function replayLogs(options: ReplayLogsOptions): Promise<void> {
   const { completeSince, log, untilMs } = options;
@@ -79,14 +79,14 @@ export async function replayLogs(options: ReplayLogsOptions): Promise<void> {
   });
 }
 
-/** Why something is not counted. */
+/** The reason why a log is not counted. */
 interface ReplayFault {
   /** A pattern, or a file. */
   readonly path: string;
   readonly reason: string;
 }
 
-/** Finds each file once, however many names it has, and the one that was written last first. */
+/** Finds each file once, under any number of names; sorted by time of writing, the newest first. */
 async function findFiles({ patterns, files }: ReplayLogsOptions): Promise<{
   readonly found: readonly LogFile[];
   readonly faults: readonly ReplayFault[];
@@ -108,17 +108,17 @@ async function findFiles({ patterns, files }: ReplayLogsOptions): Promise<{
   return { found, faults };
 }
 
-/** What {@linkcode replayAll} counts with. */
+/** The dependencies of {@linkcode replayAll}. */
 interface Replaying extends ReplayLogsOptions {
   readonly replay: Replay;
   readonly lines: LogLineCounts;
   readonly keptFromMs: number;
 }
 
-/** So often a file is looked for that was renamed, as a rotation does, before it was read. */
+/** The number of searches for a file that a rotation renamed before it was read. */
 const MAX_SEARCHES = 3;
 
-/** Reads each file once, whatever it is called by then, and returns which could not be read. */
+/** Reads each file once, even after a rename, and returns the faults of the unreadable ones. */
 async function replayAll(
   found: readonly LogFile[],
   replaying: Replaying,
@@ -143,7 +143,7 @@ function isNotFound(error: unknown): boolean {
   return error instanceof Error && error.name === "NotFound";
 }
 
-/** Those that are nowhere keep the path that they had. */
+/** Finds the new paths of renamed files; a file that is not found keeps its old path. */
 async function findAgain(
   moved: readonly LogFile[],
   options: ReplayLogsOptions,
@@ -156,7 +156,7 @@ async function findAgain(
   }));
 }
 
-/** @returns Why the file could not be read to its end; `undefined` where it was. */
+/** Counts one file. Returns the error of an incomplete read; `undefined` after a complete one. */
 async function replayFile(
   file: LogFile,
   { files, replay, lines, keptFromMs }: Replaying,
@@ -175,17 +175,17 @@ async function replayFile(
 
 const BEGINNING = '{"time":"';
 
-/** Whether a line is of a moment or later, as far as its beginning tells: to parse the others would take long. */
+/** Returns a test for lines since a time. It compares only the beginning of a line, because parsing is slow. */
 function isSince(time: string): (line: string) => boolean {
   const end = BEGINNING.length + time.length;
   return (line) =>
     !line.startsWith(BEGINNING) || line.slice(BEGINNING.length, end) >= time;
 }
 
-/** What {@linkcode startReplay} works with. */
+/** The dependencies of {@linkcode startReplay}. */
 interface StartReplayOptions {
   readonly store: ConfigStore;
-  /** Paths with wildcards. */
+  /** The paths of logs, with wildcards. */
   readonly patterns: readonly string[];
   readonly log: Log;
   readonly files?: LogFiles;
@@ -193,13 +193,13 @@ interface StartReplayOptions {
   readonly timers?: Timers;
 }
 
-/** How long a start waits for the logs, in milliseconds; the rest is read while requests are served. */
+/** The longest wait of a start for the logs, in milliseconds; the rest is read while requests are served. */
 const WAIT_MS = 10_000;
 
 /**
  * Counts the requests of logs.
  *
- * @returns The sums, as soon as that is done, or has taken so long that serving begins.
+ * @returns The sums, when the count is complete or its timeout has passed.
  */
 export async function startReplay(
   options: StartReplayOptions,

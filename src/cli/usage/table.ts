@@ -8,10 +8,10 @@ const SHORT = new Intl.NumberFormat("en", {
   maximumSignificantDigits: 3,
 });
 
-/** From here on three digits are told. */
+/** The smallest count that is shown with three digits. */
 const LARGE = 100_000;
 
-/** A number that fits into a column: `99,999`, `100K`, `1.23B`. */
+/** Formats a count for a column: `99,999`, `100K`, `1.23B`. */
 function countText(count: number): string {
   return (count < LARGE ? EXACT : SHORT).format(count);
 }
@@ -26,7 +26,7 @@ const PARTS_OF_A_CENT = new Intl.NumberFormat("en", {
   maximumSignificantDigits: 2,
 });
 
-/** What requests cost: `$1,234.50`, `$0.0012`; with `+` where some had no price; `–` where all had none. */
+/** Formats a cost: `$1,234.50`, `$0.0012`; with `+` when some requests had no price, `–` when all had none. */
 function costText(
   { costUsd, pricedUses, unpricedRequests }: Sums,
 ): string {
@@ -35,7 +35,7 @@ function costText(
   return format.format(costUsd) + (unpricedRequests > 0 ? "+" : "");
 }
 
-/** Which share of the tokens the gateway has estimated: `2%`; empty where it is none. */
+/** Formats the share of estimated tokens: `2%`; empty when there are none. */
 function estimatedText(sums: Sums): string {
   const { estimatedTokens } = sums;
   if (estimatedTokens === 0) return "";
@@ -43,14 +43,14 @@ function estimatedText(sums: Sums): string {
   return percent < 1 ? "<1%" : `${Math.round(percent)}%`;
 }
 
-/** How a table is drawn. */
+/** The options for drawing a table. */
 interface TableOptions {
-  /** How many characters fit into a line. */
+  /** The width of a line, in characters. */
   readonly columns: number;
   readonly paint: Paint;
 }
 
-/** More rows are nothing that people read. */
+/** The maximum number of drawn rows; people read no more. */
 const MAX_DRAWN_ROWS = 1000;
 
 /** One row as text. */
@@ -60,11 +60,11 @@ interface DrawnRow {
   readonly isTotal: boolean;
 }
 
-/** Something that is told of each row. */
+/** A column of sums. */
 interface Column {
   readonly heading: string;
   readonly text: (sums: Sums) => string;
-  /** Whether there is anything to tell of all rows together; else the column is left out. */
+  /** Returns false for a total without a value; the column is then left out. */
   readonly isWanted: (total: Sums) => boolean;
 }
 
@@ -97,9 +97,9 @@ function column(heading: string, count: (sums: Sums) => number): Column {
 }
 
 /**
- * Draws totals: a line for each row where all columns fit, else some lines for each; below them what was read.
+ * Draws totals: one line per row when all columns fit, else several lines per row. Notes about the log follow.
  *
- * @param lines What the log consists of.
+ * @param lines The counts of the lines in the log.
  */
 export function drawTable(
   totals: Totals,
@@ -140,7 +140,7 @@ function drawnRows(
 const GAPS = ["  ", " "];
 const INDENT = "  ";
 
-/** @returns Nothing where a line does not hold the columns. */
+/** Draws one line per row; returns `undefined` when the columns do not fit. */
 function wideLines(
   rows: readonly DrawnRow[],
   { columns, paint, shown, by }: TableOptions & {
@@ -164,15 +164,17 @@ function wideLines(
     taken + length * (widths.length - 1) <= columns
   );
   if (gap === undefined) return undefined;
-  const spell = (row: readonly string[]) =>
+  const formatRow = (row: readonly string[]) =>
     row.map((cell, index) => {
       const width = widths[index] ?? 0;
       return index < by.length ? cell.padEnd(width) : cell.padStart(width);
     }).join(gap).trimEnd();
   return [
-    paint("dim", spell(headings)),
+    paint("dim", formatRow(headings)),
     ...cells.map((row, index) =>
-      rows[index]?.isTotal === true ? paint("bold", spell(row)) : spell(row)
+      rows[index]?.isTotal === true
+        ? paint("bold", formatRow(row))
+        : formatRow(row)
     ),
   ];
 }
@@ -186,7 +188,7 @@ function narrowLines(
   const facts = shown
     .map(({ heading, text }) => [heading, text(sums)] as const)
     .filter(([, text]) => text !== "" && text !== "0")
-    // The space in a pair is one that no line is broken at.
+    // A no-break space keeps a pair on one line.
     .map(([heading, text]) => `${heading}\u00a0${text}`);
   return [
     paint("bold", names.filter((name) => name !== "").join(INDENT)),
@@ -223,4 +225,4 @@ function counted(count: number, noun: string): string {
 }
 
 const REST_MEANING =
-  "what came when there were a million rows; group by something else";
+  "the requests of all groups after the first million; use another --by";

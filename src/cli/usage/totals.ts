@@ -1,6 +1,6 @@
 import type { LoggedRequest, LoggedUse } from "../../observe/logged_request.ts";
 
-/** What the requests of a log can be told apart by. */
+/** The fields by which requests of a log can be grouped. */
 export const GROUPINGS = [
   "token",
   "model",
@@ -12,47 +12,47 @@ export const GROUPINGS = [
 /** One of {@linkcode GROUPINGS}. */
 export type Grouping = typeof GROUPINGS[number];
 
-/** What some requests have used together; counts are of tokens unless they say otherwise. */
+/** The total usage of some requests; counts are in tokens, except those of requests and uses. */
 export interface Sums {
   requests: number;
-  /** Requests whose caller got an error, or an answer that broke off. */
+  /** The requests whose caller received an error or an incomplete answer. */
   errors: number;
   inputTokens: number;
   cachedInputTokens: number;
   cacheWriteTokens: number;
   outputTokens: number;
   reasoningTokens: number;
-  /** Of the requests whose model had a price. */
+  /** The cost of the requests whose model had a price. */
   costUsd: number;
-  /** How often a model with a price was used: once a request, or more if it used several models. */
+  /** The uses of models with a price: one for a request, more when it used several models. */
   pricedUses: number;
-  /** The same of models without a price, as far as they used tokens. */
+  /** The uses of models without a price that took tokens. */
   unpricedRequests: number;
-  /** Of the input and the output: what the gateway counted because the provider did not tell. */
+  /** The input and output tokens that the gateway counted because the provider reported none. */
   estimatedTokens: number;
 }
 
-/** The sums of one group. There may be very many, so it is one object and one text. */
+/** The sums of one group: a single object and a single text, because there may be very many. */
 export interface Row extends Sums {
-  /** What {@linkcode valuesOf} reads. */
+  /** The values of the group, read by {@linkcode valuesOf}. */
   readonly key: string | undefined;
 }
 
-/** What a log comes to. */
+/** The totals of a log. */
 export interface Totals {
   readonly by: readonly Grouping[];
-  /** By day where that is the first grouping, else those that used most first. */
+  /** Sorted by day when that is the first grouping, else by usage, the largest first. */
   readonly rows: readonly Row[];
-  /** What came when there were as many rows as may be. */
+  /** The sums of all groups beyond the maximum number of rows. */
   readonly rest: Sums;
-  /** Everything together. */
+  /** The sums of all requests. */
   readonly total: Sums;
-  /** When the first and the last request ended, as ISO 8601; undefined where there was none. */
+  /** The ends of the first and the last request, as ISO 8601; undefined without requests. */
   readonly from: string | undefined;
   readonly to: string | undefined;
 }
 
-/** What stands in the columns of the groupings for what belongs to no row of its own. */
+/** The name of the row for all groups beyond the maximum. */
 export const REST = "(rest)";
 
 /** Adds requests up. */
@@ -61,21 +61,21 @@ export interface TotalsBuilder {
   finish(): Totals;
 }
 
-/** Some 350 bytes of memory each. */
+/** The maximum number of rows; each takes some 350 bytes of memory. */
 const MAX_ROWS = 1_000_000;
 
 /**
  * Adds requests up by some groupings.
  *
- * @param maxRows How many groups are told apart, so that memory is bounded; what belongs to further ones is the rest.
+ * @param maxRows The maximum number of groups, which bounds the memory; further groups are added to the rest.
  */
 export function createTotals(
   by: readonly Grouping[],
   { maxRows = MAX_ROWS }: { readonly maxRows?: number } = {},
 ): TotalsBuilder {
   const rows = new Map<string | undefined, Row>();
-  const rest = nothing();
-  const total = nothing();
+  const rest = emptyRow();
+  const total = emptyRow();
   let from: string | undefined;
   let to: string | undefined;
 
@@ -84,7 +84,7 @@ export function createTotals(
     const known = rows.get(key);
     if (known !== undefined) return known;
     if (rows.size >= maxRows) return rest;
-    const row = nothing(key);
+    const row = emptyRow(key);
     rows.set(key, row);
     return row;
   }
@@ -111,7 +111,7 @@ export function createTotals(
   };
 }
 
-function nothing(key?: string): Row {
+function emptyRow(key?: string): Row {
   return {
     key,
     requests: 0,
@@ -128,7 +128,7 @@ function nothing(key?: string): Row {
   };
 }
 
-/** Values of several groupings are kept apart whatever they hold. */
+/** Returns the key of a request's group. JSON keeps several values apart, even if they contain separators. */
 function keyOf(
   request: LoggedRequest,
   by: readonly Grouping[],
@@ -140,7 +140,7 @@ function keyOf(
   );
 }
 
-/** What a row is about, in the order of the groupings; undefined where the log does not say. */
+/** Returns the values of a row in the order of the groupings; undefined for a value that the log does not have. */
 export function valuesOf(
   { key }: Row,
   by: readonly Grouping[],
@@ -182,7 +182,7 @@ function addUse(sums: Sums, use: LoggedUse): void {
   } else if (use.inputTokens + use.outputTokens > 0) sums.unpricedRequests++;
 }
 
-/** Days in their order; others by what they cost, then by their tokens, then by their requests. */
+/** Sorts rows by day, then by cost, tokens and requests, the largest first. */
 function inOrder(rows: Row[], by: readonly Grouping[]): readonly Row[] {
   const dayOf = (row: Row) => by[0] === "day" ? valuesOf(row, by)[0] ?? "" : "";
   return rows.sort((one, other) =>
@@ -194,7 +194,7 @@ function inOrder(rows: Row[], by: readonly Grouping[]): readonly Row[] {
   );
 }
 
-/** All tokens, in and out. */
+/** Returns the input and output tokens together. */
 export function tokensOf({ inputTokens, outputTokens }: Sums): number {
   return inputTokens + outputTokens;
 }

@@ -1,32 +1,31 @@
-/** A watch of files that can be ended. */
+/** A running watch of files. */
 interface FilesWatch {
-  /** Changes which files are watched. */
+  /** Replaces the set of watched files. */
   follow(paths: ReadonlySet<string>): void;
-  /** Ends the watch; once it resolves, no timer and no system resource of it is left. */
+  /** Ends the watch; resolves when its timers and system resources are released. */
   stop(): Promise<void>;
 }
 
-/** How {@linkcode watchFiles} watches. */
+/** The options of {@linkcode watchFiles}. */
 interface WatchOptions {
-  /** Called when one of the files may have changed; also when it went or came back. */
+  /** Called when one of the files may have changed, disappeared or returned. */
   readonly onChange: () => void;
-  /** Quiet time after the last sign of a change, in milliseconds, so that a file is written out. */
+  /** The quiet time after the last sign of a change, in milliseconds, so that a write can end. */
   readonly quietMs?: number;
-  /** At most this long after the first sign, in milliseconds, however unquiet it stays. */
+  /** The longest time after the first sign, in milliseconds, even while changes continue. */
   readonly longestMs?: number;
-  /** Between two looks at the files' own data, in milliseconds. */
+  /** The time between two polls of the files' metadata, in milliseconds. */
   readonly pollMs?: number;
 }
 
 /**
- * Watches files by name, whatever stands there: written in place, replaced by renaming, deleted and
- * created again, or reached through symbolic links that are switched (as Kubernetes does).
+ * Watches files by name. It notices files that are written in place, replaced by renaming, or deleted and created
+ * again, and switched symbolic links (as of Kubernetes).
  *
- * Events of their directories make it quick; looking at each file's inode, size and time every second finds
- * what gives no event here: a link's target elsewhere, a network file system, a directory that cannot
- * be watched.
+ * Events of their directories report most changes at once. Some changes have no event: behind a link, on a network file
+ * system, in a directory that cannot be watched. A poll of each file's inode, size and time every second finds them.
  *
- * @param paths The first ones.
+ * @param paths The first set of files.
  */
 export function watchFiles(
   paths: ReadonlySet<string>,
@@ -37,7 +36,7 @@ export function watchFiles(
   const events = watchDirectories({ open: openWatcher, onEvent: settle.touch });
   const poll = pollFiles({
     pollMs,
-    look: fingerprint,
+    stateOf: fingerprint,
     onChange: settle.touch,
   });
 
@@ -56,7 +55,7 @@ export function watchFiles(
   };
 }
 
-/** Calls `action` once it has been quiet for a while after a touch. */
+/** Calls `action` after a quiet time that follows a touch. */
 function createSettle(
   action: () => void,
   { quietMs, longestMs }: {
@@ -90,10 +89,10 @@ function openWatcher(directory: string): Watcher | undefined {
   }
 }
 
-/** A time stamp this young does not yet tell two writes apart, in milliseconds. */
+/** The age below which two writes may share a time stamp, in milliseconds. */
 const YOUNG_MS = 2_000;
 
-/** Inode, size and time: two equal ones mean one content; those of a young file prove nothing yet. */
+/** Returns inode, size and time as a text. Equal texts mean equal content, except for a file written just now. */
 async function fingerprint(path: string): Promise<string> {
   try {
     const { dev, ino, size, mtime } = await Deno.stat(path);
@@ -105,48 +104,48 @@ async function fingerprint(path: string): Promise<string> {
   }
 }
 
-/** Looks at files again and again. */
+/** A running poll of files. */
 interface FilesPoll {
-  /** Changes which files are looked at. */
+  /** Replaces the set of polled files. */
   follow(paths: ReadonlySet<string>): void;
-  /** Resolves when it looks no more. */
+  /** Ends the poll; resolves when it has ended. */
   stop(): Promise<void>;
 }
 
-/** How {@linkcode pollFiles} looks. */
+/** The options of {@linkcode pollFiles}. */
 interface PollOptions {
-  /** Between two looks, in milliseconds. */
+  /** The time between two polls, in milliseconds. */
   readonly pollMs: number;
-  /** What is seen of a file; another text means that it may have changed. Never rejects. */
-  readonly look: (path: string) => Promise<string>;
+  /** Returns the state of a file as a text; another text means that the file may have changed. Never rejects. */
+  readonly stateOf: (path: string) => Promise<string>;
   readonly onChange: () => void;
 }
 
-/** Looks at files themselves. */
+/** Polls the metadata of files. */
 function pollFiles(
-  { pollMs, look, onChange }: PollOptions,
+  { pollMs, stateOf, onChange }: PollOptions,
 ): FilesPoll {
   const known = new Map<string, string | undefined>();
   let stopped = false;
   let timer: ReturnType<typeof setTimeout> | undefined;
 
-  async function lookAround(): Promise<void> {
-    await Promise.all([...known.keys()].map(lookAt));
+  async function pollAll(): Promise<void> {
+    await Promise.all([...known.keys()].map(poll));
     if (stopped) return;
     timer = setTimeout(() => {
-      looking = lookAround();
+      polling = pollAll();
     }, pollMs);
   }
 
-  async function lookAt(path: string): Promise<void> {
-    const seen = await look(path);
+  async function poll(path: string): Promise<void> {
+    const seen = await stateOf(path);
     if (stopped || !known.has(path)) return;
     const before = known.get(path);
     known.set(path, seen);
     if (before !== undefined && seen !== before) onChange();
   }
 
-  let looking = lookAround();
+  let polling = pollAll();
   return {
     follow(paths) {
       for (const path of known.keys()) {
@@ -155,28 +154,28 @@ function pollFiles(
       for (const path of paths) {
         if (known.has(path)) continue;
         known.set(path, undefined);
-        looking = Promise.all([looking, lookAt(path)]).then(() => {});
+        polling = Promise.all([polling, poll(path)]).then(() => {});
       }
     },
     async stop() {
       stopped = true;
       clearTimeout(timer);
-      await looking;
+      await polling;
     },
   };
 }
 
-/** Hears of what happens in directories. */
+/** A running watch of the directories of files. */
 interface DirectoriesWatch {
-  /** Changes which files it is about. */
+  /** Replaces the set of watched files. */
   follow(paths: ReadonlySet<string>): void;
-  /** Resolves when no system resource of it is left. */
+  /** Ends the watch; resolves when its system resources are released. */
   stop(): Promise<void>;
 }
 
-/** The events of one directory. */
+/** The watch of one directory. */
 interface DirectoryWatch {
-  /** Of the files that matter. */
+  /** The names of the watched files. */
   readonly names: Set<string>;
   readonly finished: Promise<void>;
   close(): void;
@@ -188,14 +187,14 @@ interface Watcher
   close(): void;
 }
 
-/** How {@linkcode watchDirectories} watches. */
+/** The options of {@linkcode watchDirectories}. */
 interface DirectoriesOptions {
-  /** Begins to watch a directory; `undefined` where that cannot be. */
+  /** Opens the platform's watch; returns `undefined` for a directory that cannot be watched. */
   readonly open: (directory: string) => Watcher | undefined;
   readonly onEvent: () => void;
 }
 
-/** Watches the directories of files, each once; one that cannot be watched is left out. */
+/** Watches each directory of the files once, except those that cannot be watched. */
 function watchDirectories(
   { open, onEvent }: DirectoriesOptions,
 ): DirectoriesWatch {
@@ -230,7 +229,7 @@ function watchDirectories(
   };
 }
 
-/** The events of a directory; `undefined` where it cannot be watched. */
+/** Follows the events of a directory; returns `undefined` without a watcher. */
 function watchDirectory(
   watcher: Watcher | undefined,
   onEvent: () => void,
@@ -239,7 +238,7 @@ function watchDirectory(
   const names = new Set<string>();
   const follow = async () => {
     for await (const event of watcher) {
-      // Reading a file is an event too, and every change makes somebody read it.
+      // A read is an event too, and each change causes a read.
       if (event.kind === "access") continue;
       if (event.paths.some((changed) => concerns(changed, names))) onEvent();
     }
@@ -251,7 +250,7 @@ function watchDirectory(
   };
 }
 
-/** Kubernetes switches the link `..data`, through which the files' own names lead. */
+/** Returns true for a change of a watched name, or of the link `..data`, which Kubernetes switches. */
 function concerns(changed: string, names: ReadonlySet<string>): boolean {
   const changedName = splitPath(changed)[1];
   return names.has(changedName) || changedName.startsWith("..");

@@ -6,9 +6,9 @@ import type { Log } from "../../observe/log.ts";
 import { type FileResult, loadConfigFile } from "../commands/config_file.ts";
 import { watchFiles } from "./watch_files.ts";
 
-/** A configuration file, with all that it names, as it is now and as it changes. */
+/** A configuration file with the files that it names, and the watch of all of them. */
 interface WatchedConfig {
-  /** Reads and validates it; what it names from then on is watched. */
+  /** Reads and validates the file; the files that it names are watched from then on. */
   load(): Promise<FileResult>;
   /** Calls `onChange` when the file, a key file, the certificate or its key may have changed. */
   watch(onChange: () => void): void;
@@ -17,14 +17,16 @@ interface WatchedConfig {
 }
 
 /**
- * @param path Of the configuration file.
- * @param env Where the file's variables are looked up.
+ * Creates a watched configuration.
+ *
+ * @param path The path of the configuration file.
+ * @param env The values of the file's variables.
  */
 export function createWatchedConfig(
   path: string,
   env: Environment,
 ): WatchedConfig {
-  /** What the last good configuration is made of, and what was read last: a bad one may be about to change back. */
+  /** The files of the last valid configuration, and of the last read one: an invalid one may change back soon. */
   let inUse: ReadonlySet<string> = new Set();
   let lastRead: ReadonlySet<string> = new Set();
   let files: ReturnType<typeof watchFiles> | undefined;
@@ -45,24 +47,24 @@ export function createWatchedConfig(
     },
     async stop() {
       const last = files;
-      // A load that is still under way follows nothing more.
+      // A running load() must not follow any more files.
       files = undefined;
       await last?.stop();
     },
   };
 }
 
-/** Says what became of changes of the configuration. */
+/** Logs the outcomes of configuration changes. */
 interface ReloadLog {
   report(outcome: ReloadOutcome): void;
-  /** The next outcome is logged even when it is the one before, since somebody asks for it. */
+  /** Logs the next outcome even when it is the same as before: SIGHUP requested the reload. */
   expect(): void;
 }
 
-/** A file that stays wrong is seen again when another one changes; the same problems are logged once. */
+/** Logs the same problems only once: an invalid file is read again whenever another file changes. */
 export function createReloadLog(log: Log): ReloadLog {
   let logged: readonly Problem[] = [];
-  /** Whether it is to be logged even that nothing changed: after an error, and to whoever asks. */
+  /** True when an unchanged configuration is logged, too: after an error and after a SIGHUP. */
   let isDue = false;
 
   function reject(problems: readonly Problem[]): void {

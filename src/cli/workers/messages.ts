@@ -7,30 +7,30 @@ import type { Notice } from "../../shared/notice.ts";
 import type { RemoteReading } from "../../shared/remote_poller.ts";
 import type { LedgerCall, LedgerReply } from "../../shared/ledger.ts";
 
-/** What a thread serves. */
+/** The order that starts a thread. */
 export interface StartOrder {
   readonly kind: "start";
   readonly config: Config;
   readonly server: ServerConfig;
   readonly format: LogFormat;
-  /** What it counts together with the other threads. */
+  /** The counts that it shares with the other threads. */
   readonly share: ThreadShare;
-  /** Absent where replicas share no store. */
+  /** Absent when replicas share no store. */
   readonly sharedStore: StoreCondition | undefined;
 }
 
-/** What the pool tells a thread; the first is `start`. */
+/** An order from the pool to a thread; the first one is `start`. */
 export type Order =
   | StartOrder
-  /** Another configuration for the requests to come. */
+  /** A new configuration for later requests. */
   | {
     readonly kind: "config";
     readonly config: Config;
     readonly columns: Columns;
   }
-  /** What another gateway learned. */
+  /** News from another gateway. */
   | { readonly kind: "notice"; readonly notice: Notice }
-  /** The quota of a connection that the thread asked for. */
+  /** The quota of a connection, as the thread requested. */
   | {
     readonly kind: "quota";
     readonly connectionId: string;
@@ -42,22 +42,22 @@ export type Order =
     readonly id: string;
     readonly reply: LedgerReply;
   }
-  /** The metrics are wanted. */
+  /** A request for the metrics. */
   | { readonly kind: "collect"; readonly id: number }
   | { readonly kind: "stop" }
-  /** Stop without waiting for what runs. */
+  /** An order to stop without waiting for running requests. */
   | { readonly kind: "hurry" };
 
-/** What a thread tells the pool. */
+/** A report from a thread to the pool. */
 export type Report =
   | { readonly kind: "listening"; readonly url: string }
-  /** It cannot listen, and why. */
+  /** The reason why the thread cannot listen. */
   | { readonly kind: "refused"; readonly message: string }
-  /** What the thread learned and the others should know. */
+  /** News for the other threads. */
   | { readonly kind: "notice"; readonly notice: Notice }
-  /** It wants to know the quota of a connection. */
+  /** A request for the quota of a connection. */
   | { readonly kind: "quota"; readonly connectionId: string }
-  /** It calls the ledger of the process. */
+  /** A call of the process's ledger. */
   | {
     readonly kind: "ledger";
     readonly id: string;
@@ -70,14 +70,14 @@ export type Report =
     readonly id: number;
     readonly snapshots: readonly Snapshot[];
   }
-  /** An error that nobody caught ends it; only the error's class is told, its message may quote a request. */
+  /** The thread ends with an uncaught error. Only the error's class is sent: its message may quote a request. */
   | { readonly kind: "died"; readonly error: string }
   | { readonly kind: "stopped" };
 
-/** A thread, seen from the pool. */
+/** The pool's handle of a thread. */
 export interface Thread {
   send(order: Order): void;
-  /** Ends it at once. */
+  /** Ends the thread at once. */
   end(): void;
 }
 

@@ -24,27 +24,27 @@ import type { Serving, ServingOptions } from "../server/serving.ts";
 import type { Report, StartThread } from "./messages.ts";
 import { createSlot, type Slot } from "./slot.ts";
 
-/** What a pool serves, and with what. */
+/** The dependencies of {@linkcode startPool}. */
 interface PoolOptions
   extends
     Pick<ServingOptions, "store" | "server" | "log" | "fetch" | "shared"> {
-  /** How many threads serve. */
+  /** The number of threads. */
   readonly workers: number;
   readonly startThread: StartThread;
   readonly timers: Timers;
   readonly format: LogFormat;
-  /** Takes whole lines of the threads' logs. */
+  /** Writes whole lines of the threads' logs. */
   readonly write: (text: string) => void;
 }
 
-/** How much longer than `drain_seconds` threads may take to stop, in milliseconds. */
+/** The extra time for threads to stop after `drain_seconds`, in milliseconds. */
 const GRACE_MS = 3_000;
 
 /**
- * Serves from several threads that share one port. Each builds a gateway of its own; what they count together, so
- * that every limit holds for all of them, is in memory that they share. A new configuration reaches them all.
+ * Serves from several threads that share one port. Each thread runs its own gateway. The counts for limits are in
+ * shared memory, so that each limit applies to all threads together. All threads receive a new configuration.
  *
- * @throws {ListenError} When a thread cannot listen; none is left then.
+ * @throws {ListenError} When a thread cannot listen; all threads are ended then.
  */
 export async function startPool(options: PoolOptions): Promise<Serving> {
   const { store, server, workers, timers, log } = options;
@@ -59,7 +59,7 @@ export async function startPool(options: PoolOptions): Promise<Serving> {
     shared: options.shared ?? {},
   });
   let place = server;
-  /** A thread that replaces another has the certificate of now. */
+  /** Returns the settings for a thread; a replacement uses the current certificate. */
   const currentPlace = () => ({
     ...place,
     tls: place.tls && (store.current().server.tls ?? place.tls),
@@ -73,7 +73,7 @@ export async function startPool(options: PoolOptions): Promise<Serving> {
       startThread: options.startThread,
       timers,
       startOrder() {
-        // Its predecessor may have counted on while it was ended.
+        // The previous thread may have counted until its end.
         emptyThread(table, thread);
         return {
           kind: "start",
@@ -127,7 +127,7 @@ export async function startPool(options: PoolOptions): Promise<Serving> {
 
   try {
     const url = await addSlot().listening;
-    // The port may have been 0; the others join the first.
+    // The configured port may be 0; the others share the port of the first thread.
     place = { ...server, port: portOf(url) };
     while (slots.length < workers) addSlot();
     await Promise.all(slots.map(({ listening }) => listening));
@@ -150,7 +150,7 @@ export async function startPool(options: PoolOptions): Promise<Serving> {
   }
 }
 
-/** The client library is loaded only when a thread has died. */
+/** Sums the counters of snapshots. The library is loaded only after a thread has died. */
 async function fold(snapshots: readonly Snapshot[]): Promise<Snapshot> {
   const { foldCounters } = await import("../../observe/exposition.ts");
   return await foldCounters(snapshots);
@@ -161,21 +161,21 @@ function portOf(url: string): number {
   return port === "" ? (protocol === "https:" ? 443 : 80) : Number(port);
 }
 
-/** What a {@linkcode PoolHub} works with. */
+/** The dependencies of {@linkcode createPoolHub}. */
 interface PoolHubOptions {
   readonly store: ConfigStore;
   readonly fetch: QuotaFetch;
   readonly log: Log;
-  /** What the process has in common with replicas. */
+  /** The state that the process shares with replicas. */
   readonly shared: SharedState;
-  /** The threads; more may come. */
+  /** The slots of the threads; the list may grow. */
   readonly slots: readonly Slot[];
   readonly clock?: Clock;
 }
 
-/** What the threads of a process have in common by way of the main thread: what one learned, quotas and sums. */
+/** The state that threads share through the main thread: notices, quotas and sums. */
 interface PoolHub {
-  /** Takes what a thread reports; passes over what is about something else. */
+  /** Handles a report of a thread; ignores reports about other things. */
   take(report: Report, from: Slot): void;
 }
 
@@ -188,18 +188,23 @@ function createPoolHub(options: PoolHubOptions): PoolHub {
     clock,
     sharedReadings: shared.sharedReadings,
     onRead: ({ id: connectionId }, { reading, ttlMs }) =>
-      tell({ kind: "polled", connectionId, reading: toPlain(reading), ttlMs }),
+      broadcast({
+        kind: "polled",
+        connectionId,
+        reading: toPlain(reading),
+        ttlMs,
+      }),
   });
   const quotaServer = createQuotaServer({ store, poller, clock });
   const sums = shared.sums ?? createMemorySums(clock);
 
-  function tell(notice: Notice, teller?: Slot): void {
+  function broadcast(notice: Notice, sender?: Slot): void {
     for (const slot of slots) {
-      if (slot !== teller) slot.send({ kind: "notice", notice });
+      if (slot !== sender) slot.send({ kind: "notice", notice });
     }
   }
 
-  async function answer(connectionId: string, slot: Slot): Promise<void> {
+  async function sendQuota(connectionId: string, slot: Slot): Promise<void> {
     const remote = await quotaServer.read(connectionId);
     slot.send({ kind: "quota", connectionId, remote });
   }
@@ -212,73 +217,72 @@ function createPoolHub(options: PoolHubOptions): PoolHub {
     slot.send({ kind: "ledger", id, reply });
   }
 
-  shared.notices?.onHear((notice) => {
+  shared.notices?.onNotice((notice) => {
     followNotice(notice, { poller }, store.current());
-    tell(notice);
+    broadcast(notice);
   });
   return {
     take(report, from) {
       if (report.kind === "ledger") answerLedger(report, from);
-      if (report.kind === "quota") answer(report.connectionId, from);
+      if (report.kind === "quota") sendQuota(report.connectionId, from);
       if (report.kind !== "notice") return;
-      shared.notices?.tell(report.notice);
-      tell(report.notice, from);
+      shared.notices?.publish(report.notice);
+      broadcast(report.notice, from);
     },
   };
 }
 
-/** The metrics of all threads together. */
+/** The metrics of all threads. */
 interface PoolMetrics {
-  /** Asks every thread that listens; one that does not answer in time is shown as it was. */
+  /** Collects the metrics of all listening threads; for a late one, it returns the last snapshot. */
   collect(slots: readonly Slot[]): Promise<readonly Snapshot[]>;
-  /** Takes the answer of a thread. */
+  /** Accepts the snapshots of a thread. */
   answer(slot: Slot, id: number, snapshots: readonly Snapshot[]): void;
-  /** Keeps what a thread counted that is gone, so that no sum ever falls. */
+  /** Keeps the counters of a dead thread, so that no sum decreases. */
   retire(slot: Slot): void;
 }
 
-/** What {@linkcode createPoolMetrics} works with. */
+/** The dependencies of {@linkcode createPoolMetrics}. */
 interface PoolMetricsOptions {
   readonly timers: Timers;
-  /** Makes one snapshot of the counters of several. */
+  /** Sums the counters of several snapshots into one. */
   fold(snapshots: readonly Snapshot[]): Promise<Snapshot>;
 }
 
-/** How long threads may take to answer, in milliseconds: less than a scrape may. */
+/** The timeout for the threads' snapshots, in milliseconds; shorter than that of a scrape. */
 const ANSWER_MS = 2_000;
 
-/** Nothing is collected yet. */
 function createPoolMetrics(
   { timers, fold }: PoolMetricsOptions,
 ): PoolMetrics {
   const latest = new Map<Slot, readonly Snapshot[]>();
-  const asked = new Map<number, { missing: Set<Slot>; done: () => void }>();
+  const pending = new Map<number, { missing: Set<Slot>; done: () => void }>();
   let retired: Promise<readonly Snapshot[]> = Promise.resolve([]);
   let lastId = 0;
 
   function settle(id: number, slot: Slot): void {
-    const question = asked.get(id);
-    question?.missing.delete(slot);
-    if (question?.missing.size === 0) question.done();
+    const collection = pending.get(id);
+    collection?.missing.delete(slot);
+    if (collection?.missing.size === 0) collection.done();
   }
 
-  async function ask(slots: readonly Slot[]): Promise<void> {
+  async function requestAll(slots: readonly Slot[]): Promise<void> {
     if (slots.length === 0) return;
     const id = ++lastId;
     const answered = Promise.withResolvers<void>();
-    asked.set(id, { missing: new Set(slots), done: answered.resolve });
+    pending.set(id, { missing: new Set(slots), done: answered.resolve });
     for (const slot of slots) slot.send({ kind: "collect", id });
     await within(answered.promise, {
       ms: ANSWER_MS,
       start: timers.schedule,
       onLate: () => {},
     });
-    asked.delete(id);
+    pending.delete(id);
   }
 
   return {
     async collect(slots) {
-      await ask(slots.filter(({ isListening }) => isListening));
+      await requestAll(slots.filter(({ isListening }) => isListening));
       return [...await retired, ...[...latest.values()].flat()];
     },
     answer(slot, id, snapshots) {
@@ -288,7 +292,7 @@ function createPoolMetrics(
     retire(slot) {
       const last = latest.get(slot) ?? [];
       latest.delete(slot);
-      for (const id of [...asked.keys()]) settle(id, slot);
+      for (const id of [...pending.keys()]) settle(id, slot);
       if (last.length === 0) return;
       const before = retired;
       retired = before.then(async (gone) => [await fold([...gone, ...last])]);

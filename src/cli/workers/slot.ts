@@ -9,41 +9,41 @@ import type {
   Thread,
 } from "./messages.ts";
 
-/** A place in the pool: a thread, and another when that one dies. */
+/** A slot in the pool: it holds one thread and replaces it when it dies. */
 export interface Slot {
   readonly isListening: boolean;
   /**
-   * Resolves to where the first thread listens.
+   * Resolves to the address of the first thread.
    *
-   * @throws {ListenError} When it cannot, or dies before.
+   * @throws {ListenError} When the thread cannot listen, or dies first.
    */
   readonly listening: Promise<string>;
-  /** Resolves when its thread has stopped, or died while it should stop. */
+  /** Resolves when its thread has stopped, or has died while stopping. */
   readonly stopped: Promise<void>;
-  /** Tells the thread something, if it has one. */
+  /** Sends an order to the thread, if there is one. */
   send(order: Order): void;
-  /** Stops the thread; no other follows. */
+  /** Stops the thread without a replacement. */
   stop(): void;
   /** Ends the thread at once. */
   end(): void;
 }
 
-/** What a {@linkcode Slot} works with. */
+/** The dependencies of {@linkcode createSlot}. */
 interface SlotOptions {
   readonly startThread: StartThread;
   readonly timers: Timers;
-  /** What a new thread is to serve. */
+  /** Returns the order that starts a new thread. */
   startOrder(): StartOrder;
-  /** Takes what the slot does not understand itself. */
+  /** Receives the reports that the slot does not handle itself. */
   onReport(report: Report): void;
-  /** Told when a thread died; another starts after `retryMs` milliseconds. */
+  /** Called when a thread died; a replacement starts after `retryMs` milliseconds. */
   onDied(error: string, retryMs: number): void;
 }
 
 /** The pauses before a replacement. */
 const PAUSES = { firstMs: 1_000, mostMs: 30_000 };
 
-/** A thread that lived this long was healthy: the next pause is short again. */
+/** The age of a healthy thread, in milliseconds: after its death the pause is short again. */
 const HEALTHY_MS = 60_000;
 
 /** Starts the first thread. */
@@ -78,7 +78,9 @@ export function createSlot(options: SlotOptions): Slot {
         return onEnded(new ListenError(report.message));
       case "died":
         return onEnded(
-          new ListenError(`A thread ended before it listened: ${report.error}`),
+          new ListenError(
+            `Cannot start: a thread ended before it listened (${report.error}).`,
+          ),
           report.error,
         );
       case "stopped":

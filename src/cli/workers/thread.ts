@@ -3,9 +3,9 @@ import type { Log } from "../../observe/log.ts";
 import type { Report, Thread } from "./messages.ts";
 
 /**
- * Starts `worker.ts` as a thread; it talks over a port of its own.
+ * Starts `worker.ts` as a thread, with its own message port.
  *
- * @param module Another module that obeys in the same way.
+ * @param module Another module that handles the same orders.
  */
 export function startThread(
   onReport: (report: Report) => void,
@@ -15,7 +15,7 @@ export function startThread(
   const { port1: port, port2: remote } = new MessageChannel();
   port.onmessage = ({ data }) => onReport(data);
   worker.onerror = (event) => {
-    // Otherwise it would end the whole program.
+    // The default would end the whole program.
     event.preventDefault();
     onReport({ kind: "died", error: "Error" });
   };
@@ -30,8 +30,8 @@ export function startThread(
 }
 
 /**
- * How many threads serve. Only Linux shares a port among them; elsewhere one serves, and the log says so when
- * the configuration wants more.
+ * Returns the number of serving threads. Only Linux lets threads share a port. Elsewhere it is one, and a log line
+ * reports a higher configured number.
  */
 export function workerCount(
   workers: ServerConfig["workers"],

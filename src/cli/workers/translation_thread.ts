@@ -5,10 +5,10 @@ import type {
 } from "../../relay/translated/translation_thread.ts";
 
 /**
- * Starts `translation_worker.ts` as a thread, without any permission: it reads what callers and upstreams send, and
- * needs nothing else.
+ * Starts `translation_worker.ts` as a thread without permissions: it reads bodies from callers and upstreams, and needs
+ * nothing else.
  *
- * @param module Another module that obeys in the same way.
+ * @param module Another module that handles the same orders.
  */
 export function startTranslationThread(
   onReport: (report: ThreadReport) => void,
@@ -21,13 +21,13 @@ export function startTranslationThread(
   const { port1: port, port2: remote } = new MessageChannel();
   port.onmessage = ({ data }) => onReport(data);
   worker.onerror = (event) => {
-    // Otherwise it would end the whole program.
+    // The default would end the whole program.
     event.preventDefault();
     onReport({ kind: "died" });
   };
   worker.postMessage(undefined, [remote]);
   return {
-    send: (order) => port.postMessage(order, handedOver(order)),
+    send: (order) => port.postMessage(order, transfersOf(order)),
     end() {
       port.close();
       worker.terminate();
@@ -35,8 +35,8 @@ export function startTranslationThread(
   };
 }
 
-/** What is sent is nobody else's: a request's bytes are a copy, and an answer's are needed nowhere else. */
-function handedOver(order: ThreadOrder): Transferable[] {
+/** Returns the buffers to transfer: a request's bytes are a copy, and an answer's have no other user. */
+function transfersOf(order: ThreadOrder): Transferable[] {
   if (order.kind === "request") return [order.job.body.buffer];
   return order.kind === "answer" && order.job.answer instanceof Uint8Array
     ? [order.job.answer.buffer]

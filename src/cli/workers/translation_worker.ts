@@ -11,13 +11,13 @@ import {
 } from "../../relay/translated/translation_thread.ts";
 import { reportUncaught } from "../server/signals.ts";
 
-/** The module of a thread that translates: it does one job after the other, and may do nothing else. */
+/** The module of a translation thread: it runs one job after the other, without permissions. */
 globalThis.addEventListener("message", (event) => {
   const [port] = event instanceof MessageEvent ? event.ports : [];
-  if (port !== undefined) obey(port);
+  if (port !== undefined) handleOrders(port);
 }, { once: true });
 
-function obey(port: MessagePort): void {
+function handleOrders(port: MessagePort): void {
   reportUncaught(() => report({ kind: "died" }));
   let onRecalled = (_reasoning: RecalledReasoning) => {};
 
@@ -29,10 +29,10 @@ function obey(port: MessagePort): void {
   }
 
   function report(one: ThreadReport): void {
-    port.postMessage(one, handedOver(one));
+    port.postMessage(one, transfersOf(one));
   }
 
-  async function follow(order: ThreadOrder): Promise<void> {
+  async function handle(order: ThreadOrder): Promise<void> {
     switch (order.kind) {
       case "recalled":
         return onRecalled(order.reasoning);
@@ -48,13 +48,13 @@ function obey(port: MessagePort): void {
   }
 
   port.onmessage = ({ data }) => {
-    follow(data).catch((error) =>
+    handle(data).catch((error) =>
       report({ kind: "failed", error: sentError(error) })
     );
   };
 }
 
-function handedOver(report: ThreadReport): Transferable[] {
+function transfersOf(report: ThreadReport): Transferable[] {
   switch (report.kind) {
     case "request_done":
       return [report.result.body.buffer];

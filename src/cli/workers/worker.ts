@@ -21,19 +21,19 @@ import { type Serving, startServing } from "../server/serving.ts";
 import { reportUncaught } from "../server/signals.ts";
 import type { Order, Report, StartOrder } from "./messages.ts";
 
-/** The module of a thread: one gateway, run by the orders of the pool. */
+/** The module of a serving thread: one gateway, controlled by the orders of the pool. */
 globalThis.addEventListener("message", (event) => {
   const [port] = event instanceof MessageEvent ? event.ports : [];
-  if (port !== undefined) obey(port);
+  if (port !== undefined) handleOrders(port);
 }, { once: true });
 
-function obey(port: MessagePort): void {
+function handleOrders(port: MessagePort): void {
   const report = (one: Report) => port.postMessage(one);
   const hurry = Promise.withResolvers<void>();
   reportUncaught((error) => report({ kind: "died", error }));
   let thread: Promise<RunningThread | undefined> = Promise.resolve(undefined);
 
-  async function follow(order: Order): Promise<void> {
+  async function handle(order: Order): Promise<void> {
     if (order.kind === "start") thread = startGateway(order, report);
     if (order.kind === "hurry") hurry.resolve();
     const running = await thread;
@@ -60,14 +60,14 @@ function obey(port: MessagePort): void {
     }
   }
 
-  port.onmessage = ({ data }) => follow(data);
+  port.onmessage = ({ data }) => handle(data);
 }
 
 interface RunningThread {
   readonly serving: Serving;
   readonly store: ReturnType<typeof createConfigStore>;
   readonly shared: SharedThread;
-  /** Resolves when everything logged so far is with the pool. */
+  /** Resolves when all lines of the log are sent to the pool. */
   flush(): Promise<void>;
 }
 
@@ -105,31 +105,31 @@ async function startGateway(
   }
 }
 
-/** What a thread has in common with the others, and how the pool's orders reach it. */
+/** The state that a thread shares with the others, and the handlers of the pool's orders for it. */
 interface SharedThread {
   readonly state: SharedState;
-  /** Takes what another gateway learned. */
+  /** Applies news from another gateway. */
   hear(notice: Notice): void;
-  /** Takes the quota of a connection that the thread asked for. */
+  /** Accepts the quota of a connection that the thread requested. */
   answer(connectionId: string, remote: RemoteReading): void;
-  /** Takes the reply to a call of the ledger. */
+  /** Accepts the reply to a call of the ledger. */
   takeReply(id: string, reply: LedgerReply): void;
-  /** Sends what was counted; call it when nothing more will be. */
+  /** Sends the remaining counts; call it after the last request. */
   flush(): void;
-  /** Goes by the columns of another configuration. */
+  /** Switches to the columns of another configuration. */
   adopt(columns: Columns): void;
 }
 
-/** Additions are gathered for so long before the main thread is told, in milliseconds. */
+/** The time for which additions are gathered before they are sent to the main thread, in milliseconds. */
 const GATHER_MS = 20;
 
 /**
- * No request waits longer for the main thread, in milliseconds. That one waits for a store no longer than a request
- * may, so that only a machine with far too much to do lets a thread decide by what it knows itself.
+ * The longest wait of a request for the main thread, in milliseconds. The main thread's own wait for a store is much
+ * shorter, so a thread decides by its own counts only on an overloaded machine.
  */
 const WAIT_MS = 250;
 
-/** Connects a thread with the others by way of the pool. */
+/** Connects a thread with the others through the pool. */
 function createSharedThread(
   { share, sharedStore }: Pick<StartOrder, "share" | "sharedStore">,
   report: (one: Report) => void,
@@ -137,13 +137,13 @@ function createSharedThread(
   const counts = createThreadCounts(share);
   const listeners: ((notice: Notice) => void)[] = [];
   let condition = sharedStore;
-  const asked = new Map<string, PromiseWithResolvers<RemoteReading>>();
+  const pending = new Map<string, PromiseWithResolvers<RemoteReading>>();
 
   function ask(connectionId: string): Promise<RemoteReading> {
-    const running = asked.get(connectionId);
+    const running = pending.get(connectionId);
     if (running !== undefined) return running.promise;
     const waiting = Promise.withResolvers<RemoteReading>();
-    asked.set(connectionId, waiting);
+    pending.set(connectionId, waiting);
     report({ kind: "quota", connectionId });
     return waiting.promise;
   }
@@ -167,8 +167,8 @@ function createSharedThread(
       running: counts.running,
       memory: counts.memory,
       notices: {
-        tell: (notice) => report({ kind: "notice", notice }),
-        onHear: (listener) => void listeners.push(listener),
+        publish: (notice) => report({ kind: "notice", notice }),
+        onNotice: (listener) => void listeners.push(listener),
       },
       poller: createRemotePoller({ clock: systemClock, ask }),
       store: condition && (() => condition ?? "away"),
@@ -180,8 +180,8 @@ function createSharedThread(
       for (const listener of listeners) listener(notice);
     },
     answer(connectionId, remote) {
-      asked.get(connectionId)?.resolve(remote);
-      asked.delete(connectionId);
+      pending.get(connectionId)?.resolve(remote);
+      pending.delete(connectionId);
     },
     takeReply: ledger.take,
     flush: sums.resume,

@@ -4,17 +4,17 @@ import type { Findings, Path } from "../problems.ts";
 import type { ConnectionFields } from "../schema/connection.ts";
 import { type AuthScheme, SERVICES } from "../services.ts";
 
-/** What {@linkcode resolveAuth} needs besides the fields. */
+/** The options of {@linkcode resolveAuth}. */
 interface ResolveAuthOptions {
-  /** Of the connection; for {@linkcode resolveKey} of what holds the key. */
+  /** The path of the connection, or for {@linkcode resolveKey} of the mapping with the key. */
   readonly path: Path;
   readonly readFile: ReadFile;
   readonly findings: Findings;
 }
 
-const HOW_TO_SAY = "give a key, or `scheme: none` for an upstream without one";
+const REMEDY = "Give a key, or `scheme: none` for a provider without keys.";
 
-/** The scheme of a connection: its own, else its service's, else `bearer` where it has a key. */
+/** Returns the scheme of a connection: its own, its service's, or `bearer` when it has a key. */
 function schemeOf(
   { auth, service }: ConnectionFields,
 ): AuthScheme | undefined {
@@ -24,9 +24,9 @@ function schemeOf(
 }
 
 /**
- * Finds the credential of a connection, from the key or from the file that holds it.
+ * Resolves the credential of a connection from its key or key file.
  *
- * @returns `undefined` after reporting what is wrong; no message holds the key.
+ * @returns `undefined` after reporting a problem. No message holds the key.
  */
 export async function resolveAuth(
   fields: ConnectionFields,
@@ -38,17 +38,17 @@ export async function resolveAuth(
   const { key, key_file: keyFile } = fields.auth ?? {};
   if (scheme === undefined) {
     const place = fields.auth === undefined ? path : [...path, "key"];
-    findings.problem(place, `is missing; ${HOW_TO_SAY}`);
+    findings.problem(place, `is missing. ${REMEDY}`);
     return undefined;
   }
   if (scheme === "none") {
     if (key === undefined && keyFile === undefined) return { scheme };
     const place = [...path, key === undefined ? "key_file" : "key"];
-    findings.problem(place, "must not stand beside `scheme: none`");
+    findings.problem(place, "must not be set with `scheme: none`.");
     return undefined;
   }
   if (key === undefined && keyFile === undefined) {
-    findings.problem([...path, "key"], `is missing; ${HOW_TO_SAY}`);
+    findings.problem([...path, "key"], `is missing. ${REMEDY}`);
     return undefined;
   }
   const credential = await resolveKey({ key, key_file: keyFile }, {
@@ -59,9 +59,9 @@ export async function resolveAuth(
 }
 
 /**
- * A credential that stands in the configuration or in a file of its own.
+ * Returns a credential from the configuration or from a file of its own.
  *
- * @returns `undefined` when there is neither, and after reporting what is wrong; no message holds the key.
+ * @returns `undefined` when there is neither, or after reporting a problem. No message holds the key.
  */
 export async function resolveKey(
   { key, key_file: keyFile }: {
@@ -72,14 +72,14 @@ export async function resolveKey(
 ): Promise<string | undefined> {
   const { path, findings } = options;
   if (key !== undefined && keyFile !== undefined) {
-    findings.problem([...path, "key_file"], "must not stand beside key");
+    findings.problem([...path, "key_file"], "must not be set with key.");
     return undefined;
   }
   const credential = key ?? await keyFromFile(keyFile, options);
   if (credential === undefined || isCredential(credential)) return credential;
   findings.problem(
     [...path, key === undefined ? "key_file" : "key"],
-    "must be a key of printable ASCII characters without spaces or line breaks",
+    "must be a key of printable ASCII characters without spaces or line breaks.",
   );
   return undefined;
 }
@@ -94,11 +94,11 @@ async function keyFromFile(
   return text?.trim();
 }
 
-/** Finds the headers that a connection adds, names in lower case; reports what is wrong with them. */
+/** Resolves the headers that a connection adds, with names in lower case. Reports their problems. */
 export function resolveHeaders(
   fields: ConnectionFields,
   { path, findings }: {
-    /** Of the connection. */
+    /** The path of the connection. */
     readonly path: Path;
     readonly findings: Findings;
   },
@@ -111,12 +111,15 @@ export function resolveHeaders(
     const fault = headerNameFault(name, scheme);
     if (fault !== undefined) findings.problem(place, fault);
     if (headers.has(name)) {
-      findings.problem(place, "stands twice; upper and lower case are alike");
+      findings.problem(
+        place,
+        "appears twice. Upper and lower case are the same.",
+      );
     }
     if (!isHeaderValue(value)) {
       findings.problem(
         place,
-        "must be printable ASCII without line breaks or outer spaces",
+        "must be printable ASCII without line breaks or outer spaces.",
       );
     }
     headers.set(name, value);
@@ -128,7 +131,7 @@ const NAME_REGEXP = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const VALUE_REGEXP = /^[\x20-\x7e\t]*$/;
 const CREDENTIAL_REGEXP = /^[\x21-\x7e]{1,16384}$/;
 
-/** Of one hop only (RFC 9110, section 7.6.1), or made by the gateway for each request. */
+/** Headers of one hop (RFC 9110, section 7.6.1), and headers that the gateway sets on each request. */
 const GATEWAY_HEADERS: ReadonlySet<string> = new Set([
   "accept-encoding",
   "connection",
@@ -154,7 +157,7 @@ const HEADER_BY_SCHEME: Readonly<Record<AuthScheme, string | undefined>> = {
 };
 
 /**
- * What is wrong with a header that a connection adds to every request, or `undefined`.
+ * Returns the problem of a header that a connection adds to every request, or `undefined`.
  *
  * @param name In lower case.
  */
@@ -162,22 +165,22 @@ export function headerNameFault(
   name: string,
   scheme: AuthScheme | undefined,
 ): string | undefined {
-  if (!NAME_REGEXP.test(name)) return "is not a valid header name";
+  if (!NAME_REGEXP.test(name)) return "is not a valid header name.";
   if (GATEWAY_HEADERS.has(name)) {
-    return "is a header that the gateway sets itself; remove it";
+    return "is a header that the gateway sets itself. Remove it.";
   }
   if (scheme !== undefined && HEADER_BY_SCHEME[scheme] === name) {
-    return "would replace the credential of auth; remove it, or use `scheme: none`";
+    return "would replace the credential of auth. Remove it, or use `scheme: none`.";
   }
   return undefined;
 }
 
-/** Whether a text may stand as the value of a header: printable ASCII, inner spaces and tabs. */
+/** Returns true when a text can be a header's value: printable ASCII, with inner spaces and tabs. */
 export function isHeaderValue(value: string): boolean {
   return VALUE_REGEXP.test(value) && value === value.trim();
 }
 
-/** Whether a text may be a credential in a header: printable ASCII without spaces, at most 16 KiB. */
+/** Returns true when a text can be a credential in a header: printable ASCII without spaces, at most 16 KiB. */
 export function isCredential(value: string): boolean {
   return CREDENTIAL_REGEXP.test(value);
 }

@@ -12,11 +12,11 @@ import { selectFor, type SelectionIndex } from "../selection.ts";
 import type { AmountLimit, Group, UsageLimit } from "../usage_limits.ts";
 import { resolveUsageLimits } from "./usage_limits.ts";
 
-/** What {@linkcode resolveCallers} needs besides the tokens. */
+/** The options of {@linkcode resolveCallers}. */
 interface ResolveCallersOptions {
   readonly index: SelectionIndex;
   readonly tokenLimits: TokenLimits;
-  /** How many requests may run at once in all. */
+  /** The number of requests of all callers that may run at once. */
   readonly maxConcurrentRequests: number;
   /** Milliseconds since 1970. */
   readonly nowMs: number;
@@ -24,9 +24,9 @@ interface ResolveCallersOptions {
 }
 
 /**
- * Follows the tokens to the connections and models that they name.
+ * Resolves the tokens to callers with their connections and models.
  *
- * @param tokens In the file's order; `undefined` stands for one with problems.
+ * @param tokens In the file's order. `undefined` replaces a token with problems.
  * @returns The callers by the SHA-256 of each of their tokens.
  */
 export function resolveCallers(
@@ -47,7 +47,7 @@ export function resolveCallers(
     if (token.expires_at !== undefined && token.expires_at <= options.nowMs) {
       findings.warn(
         [...path, "expires_at"],
-        "has passed: the token is refused",
+        "has passed. The gateway rejects the token.",
       );
     }
     const caller: Caller = {
@@ -65,12 +65,12 @@ export function resolveCallers(
   return callers;
 }
 
-/** One token alone must not fill the gateway. */
+/** Returns a quarter of all requests, so that one token cannot fill the gateway. */
 function defaultConcurrency(maxConcurrentRequests: number): number {
   return Math.max(1, Math.floor(maxConcurrentRequests / 4));
 }
 
-/** Reports that another token has the same name or hash. */
+/** Reports a name or hash that another token has. */
 function claim(
   pathByKey: Map<string, Path>,
   { key, field, path, findings }: {
@@ -87,35 +87,35 @@ function claim(
   }
   findings.problem(
     [...path, field],
-    `is also the ${field} of ${formatPath(first)}; each token has its own`,
+    `is also the ${field} of ${formatPath(first)}. Each token needs its own.`,
   );
 }
 
-/** Knows what tokens may use. */
+/** Resolves the limits of tokens. */
 interface TokenLimits {
   /**
-   * A token's limits: its own, or those of all that have none; and its group, whose limits bind in addition.
+   * Returns a token's own limits, or the default ones, and its group. The limits of the group apply in addition.
    *
-   * @param path Of the token.
+   * @param path The path of the token.
    */
   of(token: TokenFields, path: Path): Pick<Caller, "group" | "limits">;
-  /** Told of every caller; reports the costs that nobody can count, and the groups without members. */
+  /** Checks all callers: reports cost limits on models without a price, and groups without members. */
   review(callers: readonly Caller[]): void;
 }
 
-/** What {@linkcode createTokenLimits} needs. */
+/** The dependencies of {@linkcode createTokenLimits}. */
 interface TokenLimitsOptions {
   readonly general: Pick<
     NonNullable<FileFields["general"]>,
     "defaults" | "groups"
   >;
   readonly index: SelectionIndex;
-  /** As far as they could be resolved. */
+  /** The connections that could be resolved. */
   readonly connections: readonly Connection[];
   readonly findings: Findings;
 }
 
-/** Follows the limits that stand outside of tokens. */
+/** Resolves the limits in `defaults` and `groups`. */
 export function createTokenLimits(
   { general: { defaults, groups }, ...options }: TokenLimitsOptions,
 ): TokenLimits {
@@ -125,9 +125,9 @@ export function createTokenLimits(
     for (const limit of resolved) pathOf.set(limit, path);
     return resolved;
   };
-  /** Of the list that a limit stands in. */
+  /** The path of the list that holds each limit. */
   const pathOf = new Map<UsageLimit, Path>();
-  const preset = resolve(defaults.limits, ["defaults", "limits"]);
+  const defaultLimits = resolve(defaults.limits, ["defaults", "limits"]);
   const groupByName = new Map<string, Group>(
     Object.entries(groups).map(([name, { limits }]) => [name, {
       name,
@@ -144,7 +144,9 @@ export function createTokenLimits(
     if (group === undefined) {
       findings.problem(
         [...path, "group"],
-        `is not among \`groups\`${suggestion(name, groupByName.keys())}`,
+        `is not a name in \`groups\`${
+          suggestion(name, groupByName.keys()) || "."
+        }`,
       );
     }
     return group;
@@ -154,18 +156,18 @@ export function createTokenLimits(
     of: (token, path) => ({
       group: groupNamed(token.group, path),
       limits: token.limits === undefined
-        ? preset
+        ? defaultLimits
         : resolve(token.limits, [...path, "limits"]),
     }),
     review(callers) {
-      const bound = Map.groupBy(
+      const callersByLimit = Map.groupBy(
         callers.flatMap((caller) =>
           [...caller.limits, ...caller.group?.limits ?? []]
-            .filter(isOfCost).map((limit) => ({ limit, caller }))
+            .filter(limitsCost).map((limit) => ({ limit, caller }))
         ),
         ({ limit }) => limit,
       );
-      for (const [limit, pairs] of bound) {
+      for (const [limit, pairs] of callersByLimit) {
         reportUnpriced(limit, {
           ...options,
           callers: pairs.map(({ caller }) => caller),
@@ -175,17 +177,17 @@ export function createTokenLimits(
       const members = new Set(callers.map(({ group }) => group));
       for (const group of groupByName.values()) {
         if (members.has(group)) continue;
-        findings.warn(["groups", group.name], "has no member");
+        findings.warn(["groups", group.name], "has no members.");
       }
     },
   };
 }
 
-function isOfCost(limit: UsageLimit): limit is AmountLimit {
+function limitsCost(limit: UsageLimit): limit is AmountLimit {
   return limit.kind === "amount" && limit.unit === "cost";
 }
 
-/** A cost that is limited must be known of whatever those whom it binds may use. */
+/** Reports a limited cost that cannot be counted: every model that its callers may use needs a price. */
 function reportUnpriced(
   limit: AmountLimit,
   { connections, callers, path, findings }: {
@@ -204,9 +206,9 @@ function reportUnpriced(
     if (unpriced === undefined) continue;
     findings.problem(
       path,
-      `limit the cost, and the model ${quote(unpriced.id)} of ${
+      `limit the cost, but the model ${quote(unpriced.id)} of ${
         quote(connection.name)
-      } has no price; give it a price, or name the models that the limit is for`,
+      } has no price. Give it a price, or name the models that the limit counts.`,
     );
     return;
   }

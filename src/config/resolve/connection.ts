@@ -10,24 +10,24 @@ import type { ConnectionFields, ModelFields } from "../schema/connection.ts";
 import { SERVICES } from "../services.ts";
 import type { Price, Prices } from "../usage_limits.ts";
 
-/** What {@linkcode resolveConnection} needs besides the fields. */
+/** The options of {@linkcode resolveConnection}. */
 interface ResolveConnectionOptions {
   readonly path: Path;
-  /** Of all connections. */
+  /** The deadlines of all connections. */
   readonly timeouts: Timeouts;
-  /** Of all connections: which model each alias names. */
+  /** The model id of each alias, of all connections. */
   readonly idByAlias: ReadonlyMap<string, string>;
   readonly readFile: ReadFile;
   readonly findings: Findings;
 }
 
-/** Body fields that routing itself reads and writes. */
+/** Body fields that routing reads and writes. */
 const ROUTING_FIELDS: ReadonlySet<string> = new Set(["model", "stream"]);
 
 /**
- * Follows a connection to its service's preset and its key.
+ * Resolves a connection with its service's preset and its key.
  *
- * @returns `undefined` after reporting what is wrong.
+ * @returns `undefined` after reporting a problem.
  */
 export async function resolveConnection(
   fields: ConnectionFields,
@@ -69,7 +69,7 @@ function resolveFamily(
   if (family === undefined) {
     findings.problem(
       [...path, "family"],
-      `is missing; \`service: ${fields.service}\` needs A (Chat Completions), B (Messages) or C (Responses)`,
+      `is missing. \`service: ${fields.service}\` needs A (Chat Completions), B (Messages) or C (Responses).`,
     );
   }
   return family;
@@ -81,13 +81,13 @@ function checkRoutingFields(
 ): void {
   for (const field of Object.keys(fields.force)) {
     if (ROUTING_FIELDS.has(field)) {
-      const message = "is set by the gateway itself; remove it";
+      const message = "is set by the gateway itself. Remove it.";
       findings.problem([...path, "force", field], message);
     }
   }
   fields.omit.forEach((field, index) => {
     if (ROUTING_FIELDS.has(field)) {
-      const message = `must not be ${field}, which every request needs`;
+      const message = `must not be ${field}, which every request needs.`;
       findings.problem([...path, "omit", index], message);
     }
   });
@@ -100,7 +100,7 @@ function connectionTimeouts(
   if (timeouts.body !== undefined) {
     findings.warn(
       [...path, "timeouts", "body"],
-      "has no effect: a body arrives before its connection is chosen; set timeouts.body for all",
+      "has no effect: a body arrives before its connection is chosen. Set timeouts.body for all connections.",
     );
   }
   return {
@@ -137,18 +137,18 @@ function resolvePrice({ rates, ...fields }: PriceFields): Price {
 }
 
 function multiplied(prices: Prices, times: number): Prices {
-  // 0.3 times 6 is 1.8, and not the float below.
-  const of = (price: number) => Number((price * times).toPrecision(12));
+  // Rounds: 0.3 times 6 is 1.7999999999999998 in floating point.
+  const scaled = (price: number) => Number((price * times).toPrecision(12));
   return {
-    input: of(prices.input),
-    cachedInput: of(prices.cachedInput),
-    cacheWrite: of(prices.cacheWrite),
-    cacheWrite1h: of(prices.cacheWrite1h),
-    output: of(prices.output),
+    input: scaled(prices.input),
+    cachedInput: scaled(prices.cachedInput),
+    cacheWrite: scaled(prices.cacheWrite),
+    cacheWrite1h: scaled(prices.cacheWrite1h),
+    output: scaled(prices.output),
   };
 }
 
-/** A price that is left out is as another one, also where a rate replaces that one. */
+/** Returns all prices. A missing price equals another one, also when a rate replaces that other price. */
 function resolvePrices(
   { input, output, ...more }: Omit<PriceFields, "rates">,
 ): Prices {

@@ -10,11 +10,11 @@ import type { Findings, Path } from "../problems.ts";
 import type { ConnectionFields } from "../schema/connection.ts";
 import { SERVICES } from "../services.ts";
 
-/** Finds the base URLs of a connection, its own or its service's; reports what is wrong with them. */
+/** Resolves the base URLs of a connection, its own or its service's. Reports their problems. */
 export function resolveEndpoints(
   fields: ConnectionFields,
   { path, findings, family }: {
-    /** Of the connection. */
+    /** The path of the connection. */
     readonly path: Path;
     readonly findings: Findings;
     readonly family: Family | undefined;
@@ -31,12 +31,12 @@ export function resolveEndpoints(
     if ("fault" in result) {
       findings.problem(place, result.fault);
     } else if (result.exposed) {
-      findings.warn(place, "sends prompts and the key unencrypted; use https");
+      findings.warn(place, "sends prompts and the key unencrypted. Use https.");
     }
     if (family !== undefined && !isUsed(endpoint, family)) {
       findings.warn(
         place,
-        `is not used: no route of family ${family} needs it`,
+        `is not used: no route of family ${family} needs it.`,
       );
     }
   }
@@ -44,13 +44,13 @@ export function resolveEndpoints(
   if (needed !== undefined && endpoints[needed] === undefined) {
     findings.problem(
       [...path, "endpoints", needed],
-      `is missing; family ${family} is served there`,
+      `is missing. Family ${family} needs it.`,
     );
   }
   return endpoints;
 }
 
-/** Whether a route of the family reaches the endpoint (docs/design.md#paths). */
+/** Returns true when a route of the family reaches the endpoint (docs/design.md#paths). */
 function isUsed(endpoint: Endpoint, family: Family): boolean {
   const { protocol, serves } = FAMILIES[family];
   return endpoint === protocol ||
@@ -60,24 +60,24 @@ function isUsed(endpoint: Endpoint, family: Family): boolean {
     );
 }
 
-/** A base URL in its normal form, or what is wrong with the text. */
+/** A base URL in its normal form, or the problem of the text. */
 type BaseUrlResult = {
   readonly url: string;
-  /** Whether a key sent there could be read on the way. */
+  /** True when a key sent there could be read on the network. */
   readonly exposed: boolean;
 } | { readonly fault: string };
 
 const LOOPBACK_REGEXP = /^(localhost|.+\.localhost|127(\.\d+){3}|\[::1\])$/;
 
 /**
- * Reads a base URL to which an endpoint's paths are appended: http or https, no credentials, no query,
- * no fragment; a trailing slash goes.
+ * Parses a base URL, to which the paths of an endpoint are appended: http or https, without credentials, query and
+ * fragment. Removes a trailing slash.
  */
 export function readBaseUrl(text: string, endpoint: Endpoint): BaseUrlResult {
   const result = readHttpUrl(text);
   if ("fault" in result) return result;
   if (/[?#]/.test(text)) {
-    return { fault: "must be a base URL: no query and no fragment" };
+    return { fault: "must be a base URL, without a query or a fragment." };
   }
   const url = result.url.replace(/\/+$/, "");
   const operation = Object.values(OPERATIONS).find((shape) =>
@@ -86,22 +86,22 @@ export function readBaseUrl(text: string, endpoint: Endpoint): BaseUrlResult {
   if (operation !== undefined) {
     return {
       fault:
-        `must be a base URL: leave out ${operation.path}, the gateway appends it`,
+        `must be a base URL. Leave out ${operation.path}, which the gateway appends.`,
     };
   }
   return { url, exposed: result.exposed };
 }
 
-/** Reads an absolute http or https URL without credentials. */
+/** Parses an absolute http or https URL without credentials. */
 export function readHttpUrl(text: string): BaseUrlResult {
   const url = URL.canParse(text) && !/[\s\p{Cc}]/u.test(text)
     ? new URL(text)
     : undefined;
   if (url === undefined || !["http:", "https:"].includes(url.protocol)) {
-    return { fault: "must be a URL such as https://api.example.com/v1" };
+    return { fault: "must be a URL such as https://api.example.com/v1." };
   }
   if (url.username !== "" || url.password !== "") {
-    return { fault: "must not hold credentials; they belong in auth" };
+    return { fault: "must not hold credentials. Set them in auth." };
   }
   const exposed = url.protocol === "http:" &&
     !LOOPBACK_REGEXP.test(url.hostname);

@@ -9,7 +9,7 @@ import {
 } from "../problems.ts";
 import type { ConnectionFields } from "../schema/connection.ts";
 
-/** A fallback as the file says it. */
+/** A fallback in the file. */
 interface Fallback {
   readonly from: string;
   readonly to: string;
@@ -17,8 +17,8 @@ interface Fallback {
 }
 
 /**
- * Every name of a model with the enabled connections that serve it, in the file's order. An alias has the very
- * pool of its model, whichever connection names it.
+ * Returns the enabled deployments of each model name, in the file's order. An alias shares the pool of its model, even
+ * when only one connection names the alias.
  */
 export function resolvePools(
   connections: readonly Connection[],
@@ -39,7 +39,7 @@ export function resolvePools(
   return pools;
 }
 
-/** The names that lists of models have: what one enabled connection lists is listed. */
+/** Returns the names for lists of models. A name is listed when at least one enabled connection lists it. */
 export function resolveListedModels(
   connections: readonly Connection[],
 ): readonly string[] {
@@ -61,11 +61,11 @@ function enabledDeployments(
     );
 }
 
-/** Reports the models that stand twice in one connection. */
+/** Reports models that appear twice in one connection. */
 export function reportDuplicateModels(
   fields: ConnectionFields,
   { path, findings }: {
-    /** Of the connection. */
+    /** The path of the connection. */
     readonly path: Path;
     readonly findings: Findings;
   },
@@ -80,13 +80,13 @@ export function reportDuplicateModels(
     const other = formatPath([...path, "models", first]);
     findings.problem(
       [...path, "models", index],
-      `has the id of ${other}; ids differ within a connection`,
+      `has the id of ${other}. Each model of a connection needs its own.`,
     );
   });
 }
 
-/** Reports fallbacks that name a model nobody serves, and those that lead back to their own model. */
-export function reportFallbackFaults(
+/** Reports fallbacks to models that no connection serves, and fallbacks that form a cycle. */
+export function reportFallbackProblems(
   connections: readonly (ConnectionFields | undefined)[],
   { directory, idByAlias, findings }: {
     readonly directory: readonly DirectoryEntry[];
@@ -99,12 +99,12 @@ export function reportFallbackFaults(
     .map((one) => ({ ...one, to: idByAlias.get(one.to) ?? one.to }));
   for (const { to, path } of fallbacks) {
     if (known.has(to)) continue;
-    const message = `is served by no connection${suggestion(to, known)}`;
+    const message = `is served by no connection${suggestion(to, known) || "."}`;
     findings.problem(path, message);
   }
-  for (const { fallback, circle } of findCircles(fallbacks)) {
-    const way = circle.map((model) => quote(model)).join(" → ");
-    findings.problem(fallback.path, `leads in a circle: ${way}; remove one`);
+  for (const { fallback, cycle } of findCycles(fallbacks)) {
+    const trail = cycle.map((model) => quote(model)).join(" → ");
+    findings.problem(fallback.path, `leads in a cycle: ${trail}. Remove one.`);
   }
 }
 
@@ -130,32 +130,32 @@ function listFallbacks(
 }
 
 /**
- * The fallbacks that close a circle, each with the models on the way; found by walking the graph depth
- * first, with a stack of its own because a chain may be longer than the call stack.
+ * Yields the fallbacks that close a cycle, each with the models in it. Searches depth first with its own stack, because
+ * a chain may be longer than the call stack allows.
  */
-function* findCircles(
+function* findCycles(
   fallbacks: readonly Fallback[],
-): Iterable<{ readonly fallback: Fallback; readonly circle: string[] }> {
+): Iterable<{ readonly fallback: Fallback; readonly cycle: string[] }> {
   const byModel = Map.groupBy(fallbacks, ({ from }) => from);
   const finished = new Set<string>();
   for (const start of byModel.keys()) {
-    const way = [{ model: start, next: 0 }];
-    const onWay = new Set([start]);
-    for (let step = way.at(-1); step !== undefined; step = way.at(-1)) {
+    const trail = [{ model: start, next: 0 }];
+    const onTrail = new Set([start]);
+    for (let step = trail.at(-1); step !== undefined; step = trail.at(-1)) {
       const fallback = finished.has(step.model)
         ? undefined
         : byModel.get(step.model)?.[step.next++];
       if (fallback === undefined) {
         finished.add(step.model);
-        onWay.delete(step.model);
-        way.pop();
-      } else if (onWay.has(fallback.to)) {
-        const models = way.map(({ model }) => model);
-        const circle = models.slice(models.indexOf(fallback.to));
-        yield { fallback, circle: [...circle, fallback.to] };
+        onTrail.delete(step.model);
+        trail.pop();
+      } else if (onTrail.has(fallback.to)) {
+        const models = trail.map(({ model }) => model);
+        const cycle = models.slice(models.indexOf(fallback.to));
+        yield { fallback, cycle: [...cycle, fallback.to] };
       } else {
-        way.push({ model: fallback.to, next: 0 });
-        onWay.add(fallback.to);
+        trail.push({ model: fallback.to, next: 0 });
+        onTrail.add(fallback.to);
       }
     }
   }

@@ -11,22 +11,22 @@ import type {
 } from "../schema/connection.ts";
 import { SERVICES } from "../services.ts";
 
-/** What {@linkcode resolveQuota} needs besides the fields. */
+/** The options of {@linkcode resolveQuota}. */
 interface ResolveQuotaOptions {
-  /** Of the connection. */
+  /** The path of the connection. */
   readonly path: Path;
   readonly readFile: ReadFile;
   readonly findings: Findings;
 }
 
-/** A quota as the file says it, with the kind that it comes to. */
+/** The quota fields of the file with the resolved kind. */
 type QuotaOfKind = QuotaFields & { readonly kind: QuotaKind };
 
 /**
- * How the quota of a connection is read. What is missing for it is a warning where the connection can
- * still serve models.
+ * Resolves how the quota of a connection is read. A missing setting is a warning when the connection can still serve
+ * models.
  *
- * @returns `undefined` when it is not read.
+ * @returns `undefined` when the quota is not read.
  */
 export async function resolveQuota(
   { service, quota = { plan: "personal" } }: ConnectionFields,
@@ -55,7 +55,7 @@ function checkUrl(
   if ("fault" in result) {
     findings.problem([...path, "url"], result.fault);
   } else if (result.exposed) {
-    findings.warn([...path, "url"], "sends the key unencrypted; use https");
+    findings.warn([...path, "url"], "sends the key unencrypted. Use https.");
   }
 }
 
@@ -75,12 +75,12 @@ function checkPlan(
   for (const [field, value] of Object.entries(given)) {
     if (value === undefined) continue;
     const message =
-      `belongs to the kinds zai and bigmodel; \`kind: ${kind}\` has no plans, remove it`;
+      `is only for the kinds zai and bigmodel, because \`kind: ${kind}\` has no plans. Remove it.`;
     findings.problem([...path, field], message);
   }
 }
 
-/** Kinds whose quota is told in the headers of answers alone, and the one that is not read. */
+/** The kinds that read the quota only from response headers, and `none`. */
 const KINDS_WITHOUT_CALLS: ReadonlySet<QuotaKind> = new Set([
   "openai",
   "groq",
@@ -95,7 +95,7 @@ function checkUse(
   if (!KINDS_WITHOUT_CALLS.has(quota.kind)) return;
   for (const field of ["url", "key", "key_file"] as const) {
     if (quota[field] === undefined) continue;
-    const message = `has no effect: \`kind: ${quota.kind}\` makes no call`;
+    const message = `has no effect: \`kind: ${quota.kind}\` sends no request.`;
     findings.warn([...path, field], message);
   }
 }
@@ -105,13 +105,13 @@ function warnOfGaps(
   { path, findings }: ResolveQuotaOptions,
 ): void {
   const gap = (field: string, reason: string) =>
-    findings.warn([...path, field], `is missing; ${reason}`);
+    findings.warn([...path, field], `is missing. ${reason}`);
   const isTeam = quota.plan === "team" && KINDS_WITH_PLANS.has(quota.kind);
-  const ofTeam = "without it the quota of a team plan cannot be read";
+  const ofTeam = "Without it, the quota of a team plan cannot be read.";
   if (isTeam && quota.organization === undefined) gap("organization", ofTeam);
   if (isTeam && quota.project === undefined) gap("project", ofTeam);
   if (quota.kind === "copilot" && (quota.key ?? quota.url) === undefined) {
-    gap("key", "Copilot tells its quota only to a GitHub OAuth token");
+    gap("key", "Copilot reports its quota only to a GitHub OAuth token.");
   }
 }
 
@@ -123,14 +123,14 @@ function resolveJson(
 ): JsonQuota | undefined {
   if (quota.kind !== "json") {
     for (const field of JSON_FIELDS.filter((one) => quota[one] !== undefined)) {
-      const message = "belongs to `kind: json` alone; remove it";
+      const message = "is only for `kind: json`. Remove it.";
       findings.problem([...path, field], message);
     }
     return undefined;
   }
   for (const field of ["url", "windows"] as const) {
     if (quota[field] !== undefined) continue;
-    findings.problem([...path, field], "is missing; `kind: json` needs it");
+    findings.problem([...path, field], "is missing. `kind: json` needs it.");
   }
   const { headers = {}, success, unauthorized, windows = [] } = quota;
   checkHeaders(headers, { path: [...path, "headers"], findings });
@@ -152,7 +152,7 @@ function checkHeaders(
     if (isHeaderValue(value)) continue;
     findings.problem(
       [...path, name],
-      "must be printable ASCII without line breaks or outer spaces",
+      "must be printable ASCII without line breaks or outer spaces.",
     );
   }
 }

@@ -14,13 +14,13 @@ import { createTokenLimits, resolveCallers } from "./caller.ts";
 import { resolveConnection } from "./connection.ts";
 import {
   reportDuplicateModels,
-  reportFallbackFaults,
+  reportFallbackProblems,
   resolveListedModels,
   resolvePools,
 } from "./models.ts";
 import { isLoopback, resolveServer, resolveTimeouts } from "./server.ts";
 
-/** What {@linkcode resolve} needs besides the tree. */
+/** The options of {@linkcode resolve}. */
 interface ResolveOptions {
   readonly readFile: ReadFile;
   /** Milliseconds since 1970. */
@@ -29,9 +29,9 @@ interface ResolveOptions {
 }
 
 /**
- * Makes a configuration of the tree of a file: validates it, follows every reference, reads the keys.
+ * Resolves the tree of a file to a configuration: validates it, resolves every reference and reads the keys.
  *
- * @returns `undefined` when there is a problem; the findings have all of them.
+ * @returns `undefined` when there is a problem. The findings list all of them.
  */
 export async function resolve(
   tree: unknown,
@@ -43,8 +43,8 @@ export async function resolve(
   const directory = await readDirectory(tree);
   reportAmbiguousNames(directory, findings);
   const idByAlias = aliasesIn(directory);
-  reportAliasFaults(fields, { directory, findings });
-  reportFallbackFaults(fields, { directory, idByAlias, findings });
+  reportAliasProblems(fields, { directory, findings });
+  reportFallbackProblems(fields, { directory, idByAlias, findings });
   const server = await resolveServer(general.server, options);
   const shared = await resolveShared(general.shared, options);
   const timeouts = resolveTimeouts(general.timeouts);
@@ -61,7 +61,7 @@ export async function resolve(
     maxConcurrentRequests: server.maxConcurrentRequests,
   });
   if (tokens.length === 0) {
-    findings.warn(["tokens"], "is empty: nobody can call the gateway");
+    findings.warn(["tokens"], "is empty: nobody can call the gateway.");
   }
   if (findings.problems.length > 0) return undefined;
   return {
@@ -99,16 +99,16 @@ async function resolveConnections(
   return connections;
 }
 
-/** An alias as the file says it. */
+/** An alias in the file. */
 interface Alias {
   readonly name: string;
-  /** The id of the model that it stands at. */
+  /** The id of its model. */
   readonly of: string;
   readonly path: Path;
 }
 
-/** Reports aliases that are the id of a model, or that lead to two models: a name leads to one. */
-function reportAliasFaults(
+/** Reports aliases that are the id of a model, and aliases of two models. */
+function reportAliasProblems(
   connections: readonly (ConnectionFields | undefined)[],
   { directory, findings }: {
     readonly directory: readonly DirectoryEntry[];
@@ -121,8 +121,8 @@ function reportAliasFaults(
     const { name, of, path } = alias;
     const first = firstByName.get(name);
     if (ids.has(name)) {
-      const whose = name === of ? "of this very model" : "of another model";
-      findings.problem(path, `is the id ${whose}; remove it`);
+      const whose = name === of ? "of this model" : "of another model";
+      findings.problem(path, `is the id ${whose}. Remove it.`);
     } else if (first === undefined) {
       firstByName.set(name, alias);
     } else if (first.of !== of) {
@@ -159,7 +159,7 @@ function listAliases(
 
 type SharedFields = NonNullable<NonNullable<FileFields["general"]>["shared"]>;
 
-/** What {@linkcode resolveShared} needs besides the fields. */
+/** The options of {@linkcode resolveShared}. */
 interface ResolveSharedOptions {
   readonly readFile: ReadFile;
   readonly findings: Findings;
@@ -167,7 +167,7 @@ interface ResolveSharedOptions {
 
 const DEFAULT_PORT = 6379;
 
-/** Reads the address of the store and the files that are named; no message holds the password. */
+/** Resolves the address of the store and reads the named files. No message holds the password. */
 async function resolveShared(
   fields: SharedFields | undefined,
   options: ResolveSharedOptions,
@@ -180,11 +180,11 @@ async function resolveShared(
   if (!tls && !isLoopback(host)) {
     options.findings.warn(
       ["shared", "url"],
-      "reaches another machine without TLS, so that the password and who uses what can be read on the way: use rediss:",
+      "reaches another machine without TLS, so that the password and the usage can be read on the network. Use rediss:.",
     );
   }
   if (!tls && fields.ca !== undefined) {
-    options.findings.problem(["shared", "ca"], "needs a url with rediss:");
+    options.findings.problem(["shared", "ca"], "needs a url with rediss:.");
   }
   return {
     host,
@@ -213,14 +213,14 @@ async function resolvePassword(
   if (first !== undefined && second !== undefined) {
     findings.problem(
       ["shared", String(second[0])],
-      `must not stand beside the password in ${first[0]}`,
+      `must not be set with the password in ${first[0]}.`,
     );
   }
   if (file === undefined) return password ?? written;
   const place = ["shared", "password_file"];
   const text = await readNamedFile(file, { readFile, findings, place });
   if (text === undefined || text.trim() !== "") return text?.trim();
-  findings.problem(place, "must name a file that holds the password");
+  findings.problem(place, "must name a file that holds the password.");
   return undefined;
 }
 
@@ -232,11 +232,11 @@ async function resolveCa(
   const place = ["shared", "ca"];
   const text = await readNamedFile(path, { readFile, findings, place });
   if (text === undefined || text.includes("CERTIFICATE-----")) return text;
-  findings.problem(place, "must name a PEM file that holds certificates");
+  findings.problem(place, "must name a PEM file that holds certificates.");
   return undefined;
 }
 
-/** A part of a URL; what is encoded wrongly stands for itself. */
+/** Decodes a part of a URL. Returns the part itself when its encoding is invalid. */
 function decode(part: string): string {
   try {
     return decodeURIComponent(part);

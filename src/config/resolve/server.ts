@@ -6,13 +6,13 @@ import type { FileFields } from "../schema/config_file.ts";
 
 type GeneralFields = NonNullable<FileFields["general"]>;
 
-/** What {@linkcode resolveServer} needs besides the fields. */
+/** The options of {@linkcode resolveServer}. */
 interface ResolveServerOptions {
   readonly readFile: ReadFile;
   readonly findings: Findings;
 }
 
-/** Reads the certificate, and checks that the two listeners do not collide. */
+/** Resolves the server settings: reads the certificate and checks that the two listeners do not collide. */
 export async function resolveServer(
   server: GeneralFields["server"],
   options: ResolveServerOptions,
@@ -25,7 +25,7 @@ export async function resolveServer(
   if (admin?.host === host && admin.port === port && port !== 0) {
     options.findings.problem(
       ["server", "admin", "port"],
-      "must differ from server.port",
+      "must differ from server.port.",
     );
   }
   return {
@@ -40,7 +40,7 @@ export async function resolveServer(
   };
 }
 
-/** The deadlines of all connections. */
+/** Returns the deadlines of all connections. */
 export function resolveTimeouts(timeouts: GeneralFields["timeouts"]): Timeouts {
   return {
     connectMs: timeouts.connect,
@@ -62,7 +62,7 @@ async function resolveTls(
   if (isMismatched({ cert, key })) {
     options.findings.problem(
       ["server", "tls", "key"],
-      "is not the key of the certificate",
+      "is not the key of the certificate.",
     );
   }
   return { cert, key };
@@ -79,28 +79,28 @@ async function readPem(
   const label = field === "cert" ? "CERTIFICATE" : "PRIVATE KEY";
   if (text === undefined || text.includes(`${label}-----`)) return text;
   const noun = field === "cert" ? "certificate" : "private key";
-  findings.problem(place, `must name a PEM file that holds a ${noun}`);
+  findings.problem(place, `must name a PEM file that holds a ${noun}.`);
   return undefined;
 }
 
 const LOOPBACK_REGEXP = /^(localhost|.+\.localhost|127(\.\d+){3}|::1)$/i;
 
-/** Whether a host name or an address, without brackets, is this machine's own. */
+/** Returns true when a host name, or an address without brackets, is the local machine's. */
 export function isLoopback(host: string): boolean {
   return LOOPBACK_REGEXP.test(host);
 }
 
-/** What is wrong with listening beyond this machine without TLS; `undefined` where that is not so. */
+/** Returns a warning about listening to other machines without TLS, or `undefined`. */
 export function exposureFault(
   { host, tls }: Pick<ServerConfig, "host"> & { readonly tls?: unknown },
 ): string | undefined {
   if (tls !== undefined || isLoopback(host)) return undefined;
-  return "lets other machines in without TLS, so that tokens can be read on the way: set server.tls, or let only a proxy with TLS reach it";
+  return "lets other machines in without TLS, so that tokens can be read on the network. Set server.tls, or let only a proxy with TLS reach it.";
 }
 
 /**
- * Whether a private key is known to be another one's than the certificate's, as it is for a moment while both files
- * are being replaced. Of what cannot be read here, the listener is the judge.
+ * Returns true when a private key certainly does not belong to a certificate. That is so for a moment while both files
+ * are being replaced. When the pair cannot be parsed here, the listener decides.
  *
  * @param pair PEM texts.
  */

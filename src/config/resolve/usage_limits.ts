@@ -17,44 +17,44 @@ import {
   type UsageLimit,
 } from "../usage_limits.ts";
 
-/** What {@linkcode resolveUsageLimits} needs besides the limits. */
+/** The options of {@linkcode resolveUsageLimits}. */
 interface UsageLimitsOptions {
-  /** Of the list. */
+  /** The path of the list. */
   readonly path: Path;
   readonly index: SelectionIndex;
-  /** As far as they could be resolved. */
+  /** The connections that could be resolved. */
   readonly connections: readonly Connection[];
   readonly findings: Findings;
 }
 
-/** Follows limits to what they name; reports those that make no sense, and leaves them out. */
+/** Resolves limits with the models and connections that they name. Reports invalid limits and leaves them out. */
 export function resolveUsageLimits(
   all: readonly UsageLimitFields[],
   options: UsageLimitsOptions,
 ): readonly UsageLimit[] {
   const limits: UsageLimit[] = [];
-  const pathByMeaning = new Map<string, Path>();
+  const pathByTarget = new Map<string, Path>();
   for (const [index, fields] of all.entries()) {
     const path = [...options.path, index];
     const limit = resolveOne(fields, { ...options, path });
     if (limit === undefined) continue;
-    const meaning = meaningOf(limit);
-    const first = pathByMeaning.get(meaning);
+    const target = targetOf(limit);
+    const first = pathByTarget.get(target);
     if (first === undefined) {
-      pathByMeaning.set(meaning, path);
+      pathByTarget.set(target, path);
       limits.push(limit);
     } else {
       options.findings.problem(
         path,
-        `limits the same as ${formatPath(first)}; keep the lower of the two`,
+        `limits the same as ${formatPath(first)}. Keep the lower of the two.`,
       );
     }
   }
   return limits;
 }
 
-/** All of a limit but how much it allows. */
-function meaningOf(limit: UsageLimit): string {
+/** Returns a key of everything in a limit except its amount. */
+function targetOf(limit: UsageLimit): string {
   return limit.kind === "share"
     ? JSON.stringify([limit.connection, limit.window])
     : JSON.stringify([
@@ -75,7 +75,7 @@ function resolveOne(
   if (measure === undefined || measures.length > 1) {
     options.findings.problem(
       options.path,
-      "must say one of requests, tokens, cost and share; write a limit for each",
+      "must have one of requests, tokens, cost and share. Write a limit for each.",
     );
     return undefined;
   }
@@ -93,7 +93,7 @@ function resolveAmount(
   if (fields.connection !== undefined) {
     findings.problem(
       [...path, "connection"],
-      "stands beside share alone; name connections in the list `connections`",
+      "is only for share. Name connections in the list `connections`.",
     );
   }
   models?.forEach((name, position) => {
@@ -101,7 +101,7 @@ function resolveAmount(
     if (index.allModels.has(model)) return;
     findings.problem(
       [...path, "models", position],
-      `is served by no connection${suggestion(model, index.allModels)}`,
+      `is served by no connection${suggestion(model, index.allModels) || "."}`,
     );
   });
   const connections = fields.connections?.map((reference, position) =>
@@ -115,7 +115,7 @@ function resolveAmount(
     findings.problem(
       [...path, "window"],
       `must be one of ${CALENDAR_WINDOWS.join(", ")}${
-        suggestion(window, CALENDAR_WINDOWS)
+        suggestion(window, CALENDAR_WINDOWS) || "."
       }`,
     );
     return undefined;
@@ -132,7 +132,7 @@ function resolveAmount(
   };
 }
 
-/** In one order whatever the file's, so that the same limit stays the same. */
+/** Sorts the names, so that their order in the file does not matter. */
 function sorted(names: readonly string[]): readonly string[] {
   return [...new Set(names)].sort();
 }
@@ -145,13 +145,13 @@ function resolveShare(
     if (fields[key] === undefined) continue;
     findings.problem(
       [...path, key],
-      "does not go with share, which counts all that goes through one connection",
+      "cannot be set with share, which counts all requests of one connection.",
     );
   }
   if (reference === undefined) {
     findings.problem(
       [...path, "connection"],
-      "is missing; a share is one of a connection's quota",
+      "is missing. A share is part of a connection's quota.",
     );
     return undefined;
   }
@@ -162,26 +162,26 @@ function resolveShare(
   });
   if (name === undefined) return undefined;
   const connection = connections.find((one) => one.name === name);
-  const fault = connection && shareFault(connection, window);
+  const fault = connection && shareProblem(connection, window);
   if (fault !== undefined) findings.problem([...path, ...fault[0]], fault[1]);
   return { kind: "share", connection: name, window, share };
 }
 
-/** Services that tell a balance and no window. */
+/** Services that report a balance without a window. */
 const BALANCE_KINDS: ReadonlySet<string> = new Set([
   "deepseek",
   "moonshot",
   "siliconflow",
 ]);
 
-/** What `window` is called; see `quotas/period.ts`. */
+/** The forms of `window`, see `quotas/period.ts`. */
 const WINDOW_REGEXP =
   /^(\S+ )?(minute|hourly|daily|weekly|monthly|yearly|[a-z0-9]+_(minute|hour|day|week|month|year))$/;
 
 const USUAL_WINDOWS = ["five_hour", "hourly", "daily", "weekly", "monthly"];
 
-/** What of the limit is wrong, and why. */
-function shareFault(
+/** Returns the path and the message of a problem with a share limit, or `undefined`. */
+function shareProblem(
   { name, quota }: Connection,
   window: string,
 ): readonly [path: Path, message: string] | undefined {
@@ -190,25 +190,25 @@ function shareFault(
       ["connection"],
       `is ${
         quote(name)
-      }, whose quota is not read; configure its quota, or limit tokens`,
+      }, whose quota is not read. Configure its quota, or limit tokens.`,
     ];
   }
   if (BALANCE_KINDS.has(quota.kind)) {
     return [
       ["window"],
-      `is none of the quota kind ${quota.kind}, which tells a balance alone; limit tokens or cost`,
+      `does not exist for the quota kind ${quota.kind}, which reports only a balance. Limit tokens or cost.`,
     ];
   }
   if (WINDOW_REGEXP.test(window)) return undefined;
   return [
     ["window"],
     `is no window of a quota, such as ${USUAL_WINDOWS.join(", ")}${
-      suggestion(window, USUAL_WINDOWS)
+      suggestion(window, USUAL_WINDOWS) || "."
     }`,
   ];
 }
 
-/** The name of a connection; reports what names none. */
+/** Resolves a reference to the name of a connection. Reports a reference that matches none. */
 function nameOf(
   reference: string,
   { index, path, findings }: {
@@ -224,7 +224,7 @@ function nameOf(
   findings.problem(
     path,
     `is neither the name nor the id of a connection${
-      suggestion(reference, byReference.keys())
+      suggestion(reference, byReference.keys()) || "."
     }`,
   );
   return undefined;

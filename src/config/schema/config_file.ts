@@ -11,7 +11,7 @@ import {
   tokenSchema,
 } from "./token.ts";
 
-/** More than one host has logs of. */
+/** More log files than one host has. */
 const MAX_PATTERNS = 32;
 
 const MAX_PATTERN_LENGTH = 4096;
@@ -20,7 +20,7 @@ const MAX_PATTERN_LENGTH = 4096;
 const usageSchema = z.strictObject({
   replay: z.array(z.string().min(1).max(MAX_PATTERN_LENGTH)).max(MAX_PATTERNS)
     .default([]).describe(
-      "The gateway's own logs, as paths with wildcards: what they say was used is counted at the start.",
+      "Paths of the gateway's own logs, with wildcards. The usage in them is counted at the start.",
     ),
 });
 
@@ -31,23 +31,23 @@ const PREFIX_REGEXP = /^[\x21-\x7e]{1,64}$/;
 /** `shared`. */
 const sharedSchema = z.strictObject({
   url: text().refine(isStoreUrl, {
-    error: `must be the URL of a Valkey or Redis server, such as ${EXAMPLE}`,
+    error: `must be the URL of a Valkey or Redis server, such as ${EXAMPLE}.`,
   }).describe(
-    "The store: redis: or rediss: (TLS), with a user, a password and the number of a database where there are any.",
+    "The store: redis: or rediss: (TLS), with an optional user, password and database number.",
   ),
   password: text().optional().describe(
-    "The store's password as it is, where it does not stand in url.",
+    "The store's password, unencoded, when url has none.",
   ),
   password_file: text().optional().describe(
-    "A file that holds the password: path, relative to this file.",
+    "Path of a file with the password, relative to this file.",
   ),
   ca: text().optional().describe(
-    "The certificates that the store's is checked against in place of the system's: path of a PEM file, relative to this file.",
+    "Path of a PEM file, relative to this file, with certificates that verify the store's. Default: the system's.",
   ),
   prefix: z.string().regex(PREFIX_REGEXP, {
-    error: "must be 1 to 64 printable ASCII characters without spaces",
+    error: "must be 1 to 64 printable ASCII characters without spaces.",
   }).default("model-gateway:").describe(
-    "What the name of every key in the store begins with.",
+    "The prefix of every key in the store.",
   ),
 });
 
@@ -59,49 +59,53 @@ function isStoreUrl(value: string): boolean {
 }
 
 /**
- * The file but for what its lists hold: connections and tokens are validated one by one, so that what is
- * wrong with one hides nothing of the others.
+ * The file without the contents of its lists. Connections and tokens are validated one by one, so that a problem in one
+ * hides none in the others.
  */
 const fileSchema = z.strictObject({
-  server: serverSchema.prefault({}).describe("Where and how to listen."),
+  server: serverSchema.prefault({}).describe(
+    "The listeners and the limits of the server.",
+  ),
   messages_vendor: z.string().regex(/^[a-z][a-z0-9-]{0,62}$/, {
-    error: "must be lower-case letters, digits and hyphens, such as anthropic",
+    error: "must be lower-case letters, digits and hyphens, such as anthropic.",
   }).default("anthropic").describe(
-    "The segment of the legacy paths of Messages, and the prefix of the version header.",
+    "The segment of the legacy Messages paths, and the prefix of the version header.",
   ),
   timeouts: timeoutsSchema.prefault({}).describe(
     "The deadlines of all connections.",
   ),
-  limits: limitsSchema.prefault({}).describe("How quotas are read."),
+  limits: limitsSchema.prefault({}).describe("Settings for reading quotas."),
   defaults: defaultsSchema.prefault({})
-    .describe("What tokens have that do not say otherwise."),
+    .describe("The settings of tokens that set none."),
   groups: groupsSchema.default({}).describe(
-    "Groups of tokens by their names, each with `limits` as of a token, which bind its members together.",
+    "Groups of tokens by name. Each has `limits` like a token, which its members share.",
   ),
-  usage: usageSchema.prefault({}).describe("How usage is counted."),
+  usage: usageSchema.prefault({}).describe("Settings for counting usage."),
   shared: sharedSchema.optional().describe(
     "A store that replicas share: quotas, cool-downs, counts and limits.",
   ),
   connections: z.array(z.unknown()).min(1, {
-    error: "must list at least one connection",
+    error: "must list at least one connection.",
   }),
   tokens: z.array(z.unknown()),
 });
 
-/** The file with all that it holds. */
+/** The file with all of its contents. */
 export const wholeFileSchema = fileSchema.extend({
   connections: z.array(connectionSchema).min(1).describe(
-    "The providers; a model may stand under several of them.",
+    "The providers. Several may serve the same model.",
   ),
-  tokens: z.array(tokenSchema).describe("Who may call, and what they may use."),
+  tokens: z.array(tokenSchema).describe(
+    "The callers, and the connections and models that each may use.",
+  ),
 });
 
 /**
- * A file as it says it. What has problems is there as far as the rest of it makes sense; the findings
- * say whether there are any.
+ * The fields of a file. A part with problems is present as far as the rest of it is valid. The findings list the
+ * problems.
  */
 export interface FileFields {
-  /** Everything but connections and tokens. */
+  /** Everything except connections and tokens. */
   readonly general:
     | Omit<z.output<typeof fileSchema>, "connections" | "tokens">
     | undefined;
@@ -109,13 +113,13 @@ export interface FileFields {
   readonly tokens: readonly (TokenFields | undefined)[];
 }
 
-/** Validates the tree of a file; what is wrong goes to the findings. */
+/** Validates the tree of a file. Problems go to the findings. */
 export function validateFile(tree: unknown, findings: Findings): FileFields {
   const general = validate(fileSchema, {
     value: tree,
     path: [],
     findings,
-    standIns: { connections: [null], tokens: [] },
+    placeholders: { connections: [null], tokens: [] },
   });
   return {
     general,
@@ -124,7 +128,7 @@ export function validateFile(tree: unknown, findings: Findings): FileFields {
         value,
         path: ["connections", index],
         findings,
-        standIns: { name: "?", models: [] },
+        placeholders: { name: "?", models: [] },
       })
     ),
     tokens: listAt(tree, "tokens").map((value, index) =>
@@ -132,7 +136,7 @@ export function validateFile(tree: unknown, findings: Findings): FileFields {
         value,
         path: ["tokens", index],
         findings,
-        standIns: { name: "?", sha256: "0".repeat(64), connections: [] },
+        placeholders: { name: "?", sha256: "0".repeat(64), connections: [] },
       })
     ),
   };

@@ -2,13 +2,13 @@ import { z } from "zod";
 
 const CONTROL_REGEXP = /[\p{Cc}\u2028\u2029]/u;
 
-/** Texts longer than this are no name. */
+/** The longest name, in characters. */
 const MAX_NAME_LENGTH = 256;
 
 /**
- * A whole number in a closed range. Digits in a text count as one, because `${PORT}` is a text.
+ * A whole number in a closed range. A text of digits is accepted, because `${PORT}` is a text.
  *
- * @param range Both ends belong to it.
+ * @param range Includes both ends.
  */
 export function wholeNumber(
   range: { readonly min: number; readonly max: number },
@@ -20,7 +20,7 @@ export function wholeNumber(
   return z.preprocess(
     fromText,
     z.number().min(range.min).max(range.max).refine(Number.isInteger, {
-      error: "must be a whole number",
+      error: "must be a whole number.",
     }),
   ).meta({
     type: "integer",
@@ -29,9 +29,9 @@ export function wholeNumber(
 }
 
 /**
- * A number in a closed range, with or without decimals. A text that holds one counts, because `${BUDGET}` is a text.
+ * A number in a closed range, with or without decimals. A text is accepted, because `${BUDGET}` is a text.
  *
- * @param range Both ends belong to it.
+ * @param range Includes both ends.
  */
 export function decimal(
   { min, max }: { readonly min: number; readonly max: number },
@@ -44,7 +44,7 @@ export function decimal(
     fromText,
     z.custom<number>(
       (value) => typeof value === "number" && value >= min && value <= max,
-      { error: `must be a number from ${min} to ${max}` },
+      { error: `must be a number from ${min} to ${max}.` },
     ),
   ).meta({
     type: "number",
@@ -56,7 +56,7 @@ export function decimal(
 
 const DECIMAL_REGEXP = /^\d{1,15}(\.\d{1,15})?$/;
 
-/** A truth value; the texts `true` and `false` count, because `${ENABLED}` is a text. */
+/** A boolean. The texts `true` and `false` are accepted, because `${ENABLED}` is a text. */
 export function flag(): z.ZodType<boolean> {
   const fromText = (value: unknown) =>
     value === "true" ? true : value === "false" ? false : value;
@@ -64,26 +64,26 @@ export function flag(): z.ZodType<boolean> {
     .meta(alsoWritten({ enum: ["true", "false"] }));
 }
 
-/** A text that may be anything but empty. */
+/** A text that is not empty. */
 export function text(): z.ZodType<string> {
   return z.string().min(1);
 }
 
-/** A text that people and programs refer to: one line, nothing invisible around it, and not `*`. */
+/** A name for people and programs: one line, without outer white space, and not `*`. */
 export function name(): z.ZodType<string> {
   return z.string().min(1).max(MAX_NAME_LENGTH)
     .refine((value) => !CONTROL_REGEXP.test(value), {
-      error: "must not hold control characters",
+      error: "must not hold control characters.",
     })
     .refine((value) => value === value.trim(), {
-      error: "must not begin or end with a space",
+      error: "must not begin or end with a space.",
     })
     .refine((value) => value !== "*", {
-      error: "must not be *, which stands for every name",
+      error: "must not be *, which means every name.",
     });
 }
 
-/** A time a connection or a request may take, in milliseconds; 0 means no deadline. */
+/** A duration in milliseconds. 0 means no deadline. */
 export function milliseconds(): z.ZodType<number> {
   return wholeNumber({ min: 0, max: 86_400_000 });
 }
@@ -95,7 +95,7 @@ const BYTES_BY_UNIT = {
 } as const satisfies Readonly<Record<string, number>>;
 
 /**
- * An amount of memory, as a number of bytes or as a text such as `512MiB` or `1GiB`.
+ * An amount of memory: a number of bytes, or a text such as `512MiB` or `1GiB`.
  *
  * @param leastMib In MiB.
  */
@@ -107,7 +107,7 @@ export function byteSize(
     bytesOf,
     z.number().refine((bytes) => Number.isInteger(bytes) && bytes >= least, {
       error:
-        `must be a number of bytes or a size such as 2GiB, at least ${leastMib}MiB`,
+        `must be a number of bytes or a size such as 2GiB, at least ${leastMib}MiB.`,
     }),
   ).meta({
     type: "integer",
@@ -118,7 +118,7 @@ export function byteSize(
 
 const SIZE_REGEXP = /^(\d{1,15}) ?(KiB|MiB|GiB)?$/;
 
-/** Below every least size, so that all that is no size is told in the same words. */
+/** A number below every minimum, so that an invalid text gets the same message as a size that is too small. */
 const NO_SIZE = -1;
 
 function bytesOf(value: unknown): unknown {
@@ -137,7 +137,7 @@ export function tokens(): z.ZodType<number> {
   return wholeNumber({ min: 1, max: 100_000_000 });
 }
 
-/** How many requests may run at once. */
+/** A number of concurrent requests. */
 export function concurrency(): z.ZodType<number> {
   return wholeNumber({ min: 1, max: 1_000_000 });
 }
@@ -148,8 +148,8 @@ export type JsonSchema = z.core.JSONSchema.BaseSchema;
 const ALSO_WRITTEN = "alsoWritten";
 
 /**
- * For a schema's `meta`: other forms in which its value may be written, because it prepares the value
- * before it validates it, of which zod's own JSON Schema cannot tell.
+ * Returns the `meta` of a schema with the other forms of its value. Such a schema converts the value before it
+ * validates it, and zod's own JSON Schema shows only the converted form.
  */
 export function alsoWritten(
   ...forms: readonly JsonSchema[]
@@ -158,9 +158,9 @@ export function alsoWritten(
 }
 
 /**
- * Takes the other forms out of a schema that has them.
+ * Separates a schema from its other forms.
  *
- * @returns The schema without them, and them.
+ * @returns The schema without the forms, and the forms.
  */
 export function takeForms(
   schema: JsonSchema,

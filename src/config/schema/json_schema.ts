@@ -2,12 +2,13 @@ import { z } from "zod";
 import { wholeFileSchema } from "./config_file.ts";
 import { type JsonSchema, takeForms } from "./fields.ts";
 
-/** A text with a variable in it is judged when that has a value. */
+/** A text with a variable cannot be validated before the variable has a value. */
 const DEFINITIONS: Readonly<Record<string, JsonSchema>> = {
   variable: {
     type: "string",
     pattern: "\\$\\{[A-Za-z_][A-Za-z0-9_]*\\}",
-    description: "A text that takes the environment variable NAME: ${NAME}.",
+    description:
+      "A text with the value of the environment variable NAME: ${NAME}.",
   },
 };
 
@@ -16,8 +17,8 @@ const DRAFT = "https://json-schema.org/draft/2020-12/schema";
 const REFERENCE: JsonSchema = { $ref: "#/$defs/variable" };
 
 /**
- * The JSON Schema (draft 2020-12) of a `gateway.yaml`, for editors and other programs. It takes every file
- * that the gateway takes; what several places say together, it cannot judge.
+ * Returns the JSON Schema (draft 2020-12) of a `gateway.yaml`, for editors and other programs. It accepts every file
+ * that the gateway accepts. It cannot check conditions across several fields.
  */
 export function configJsonSchema(): JsonSchema {
   const file = z.toJSONSchema(wholeFileSchema, {
@@ -25,7 +26,7 @@ export function configJsonSchema(): JsonSchema {
     io: "input",
     unrepresentable: "any",
     override: ({ zodSchema, jsonSchema }) => {
-      // Left out by zod where the value is prepared; here a default can be written like any value.
+      // Zod omits the default of a converted value. Here, a default is written like any other value.
       if (zodSchema instanceof z.ZodDefault) {
         jsonSchema.default = zodSchema.def.defaultValue;
       }
@@ -40,7 +41,7 @@ export function configJsonSchema(): JsonSchema {
   };
 }
 
-/** A schema with every form that its values may be written in. */
+/** Returns a schema that accepts every form of its value. */
 function widen(schema: JsonSchema): JsonSchema {
   const { description, default: preset, ...rest } = schema;
   const forms = formsOf(rest);
@@ -53,7 +54,7 @@ function widen(schema: JsonSchema): JsonSchema {
   };
 }
 
-/** A schema and its other forms, side by side. */
+/** Returns a schema and its other forms as alternatives. */
 function formsOf(schema: JsonSchema): JsonSchema[] {
   const { own, forms } = takeForms(schema);
   const others = forms.flatMap(formsOf);
@@ -62,7 +63,7 @@ function formsOf(schema: JsonSchema): JsonSchema[] {
     : [widenWithin(own), ...others];
 }
 
-/** The same with what a mapping or a list holds widened. */
+/** Widens the schemas within a mapping or a list. */
 function widenWithin(schema: JsonSchema): JsonSchema {
   const { properties, items, additionalProperties } = schema;
   return {
@@ -84,7 +85,7 @@ function widenWithin(schema: JsonSchema): JsonSchema {
   };
 }
 
-/** A number, a truth value, or a text that may not be any. */
+/** Returns true for a number, a boolean, or a text with restrictions. */
 function isNarrow(schema: JsonSchema): boolean {
   const { type } = schema;
   const isScalar = type !== undefined && type !== "object" && type !== "array";

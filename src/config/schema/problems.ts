@@ -17,26 +17,26 @@ const WORDS_BY_TYPE: Readonly<Record<string, string>> = {
   record: "a mapping",
 };
 
-/** What {@linkcode validate} needs besides the schema. */
+/** The options of {@linkcode validate}. */
 interface ValidateOptions {
   readonly value: unknown;
-  /** Where the value stands in the file. */
+  /** The path of the value in the file. */
   readonly path: Path;
   readonly findings: Findings;
-  /** Values for required keys of the outermost mapping, should theirs be missing or wrong. */
-  readonly standIns?: Readonly<Record<string, unknown>>;
+  /** Values for required keys of the outermost mapping that are missing or invalid. */
+  readonly placeholders?: Readonly<Record<string, unknown>>;
 }
 
 /**
- * Validates a value of the file; what is wrong goes to the findings in our own words, which never
- * quote a value, because any value may be a misplaced key.
+ * Validates a value of the file and reports its problems. A message never quotes a value, because any value may be a
+ * misplaced key.
  *
- * @returns What the schema makes of the value. After a problem it is what the schema makes of the rest,
- * so that more can be found wrong with it; `undefined` when the rest is not enough.
+ * @returns The parsed value. After a problem, the value is parsed without its invalid parts, so that later checks can
+ * report more. `undefined` when too little remains.
  */
 export function validate<Output>(
   schema: z.ZodType<Output>,
-  { value, path, findings, standIns = {} }: ValidateOptions,
+  { value, path, findings, placeholders = {} }: ValidateOptions,
 ): Output | undefined {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
@@ -52,45 +52,45 @@ export function validate<Output>(
       findings.problem(place, messageOf(issue, valueAt(value, issuePath)));
     }
   }
-  const rest = withoutFaults(schema, value, result.error.issues);
-  return schema.safeParse({ ...standIns, ...rest }).data;
+  const rest = withoutIssues(schema, value, result.error.issues);
+  return schema.safeParse({ ...placeholders, ...rest }).data;
 }
 
 function unknownKeyMessage(key: string, known: readonly string[]): string {
   if (key === "<<") {
-    return "is no key here; YAML 1.2 has no merge keys, write the keys out";
+    return "is not a key: YAML 1.2 has no merge keys. Write the keys out.";
   }
-  const hint = suggestion(key, known) || `; known here: ${known.join(", ")}`;
+  const hint = suggestion(key, known) || `. Known here: ${known.join(", ")}.`;
   return `is not a known key${hint}`;
 }
 
 function messageOf(issue: z.core.$ZodIssue, value: unknown): string {
-  if (value === undefined) return "is missing";
-  if (value === null) return "has no value; give one or remove the key";
+  if (value === undefined) return "is missing.";
+  if (value === null) return "has no value. Give one, or remove the key.";
   switch (issue.code) {
     case "invalid_type":
       return typeMessage(issue.expected, value);
     case "too_small":
       return issue.origin === "string" || issue.origin === "array"
-        ? ownMessage(issue) ?? "must not be empty"
-        : `must be at least ${issue.minimum}`;
+        ? ownMessage(issue) ?? "must not be empty."
+        : `must be at least ${issue.minimum}.`;
     case "too_big":
       return issue.origin === "string"
-        ? `must not be longer than ${issue.maximum} characters`
-        : `must be at most ${issue.maximum}`;
+        ? `must not be longer than ${issue.maximum} characters.`
+        : `must be at most ${issue.maximum}.`;
     case "invalid_value": {
       const own = ownMessage(issue);
       if (own !== undefined) return own;
       const options = issue.values.map(String);
       const hint = typeof value === "string" ? suggestion(value, options) : "";
-      return `must be one of ${options.join(", ")}${hint}`;
+      return `must be one of ${options.join(", ")}${hint || "."}`;
     }
     default:
       return issue.message;
   }
 }
 
-/** The words that a schema gives itself; the library's own all begin with a capital letter. */
+/** Returns the message of the schema itself. Zod's own messages begin with a capital letter. */
 function ownMessage(issue: z.core.$ZodIssue): string | undefined {
   return /^[a-z]/.test(issue.message) ? issue.message : undefined;
 }
@@ -98,11 +98,11 @@ function ownMessage(issue: z.core.$ZodIssue): string | undefined {
 function typeMessage(expected: string, value: unknown): string {
   const wanted = WORDS_BY_TYPE[expected] ?? expected;
   if (expected !== "string" && typeof value === "number") {
-    return `must be ${wanted}`;
+    return `must be ${wanted}.`;
   }
   const hint = expected === "string" && typeof value !== "object"
-    ? "; put it in quotes"
-    : "";
+    ? ". Put it in quotes."
+    : ".";
   return `must be ${wanted}, not ${wordFor(value)}${hint}`;
 }
 
@@ -113,7 +113,7 @@ function wordFor(value: unknown): string {
   return typeof value === "number" ? "a number" : "true or false";
 }
 
-/** The keys that a schema knows at a path; none where it describes no mapping. */
+/** Returns the keys that a schema has at a path. Empty when the schema is no mapping there. */
 function knownKeys(schema: z.ZodType, path: Path): readonly string[] {
   let place = unwrap(schema);
   for (const key of path) {
@@ -130,7 +130,7 @@ function knownKeys(schema: z.ZodType, path: Path): readonly string[] {
   return place instanceof z.ZodObject ? Object.keys(place.shape) : [];
 }
 
-/** What lies beneath defaults, optionality and preparation. */
+/** Returns the schema beneath defaults, optional wrappers and conversions. */
 function unwrap(schema: z.core.$ZodType): z.core.$ZodType {
   if (
     schema instanceof z.ZodDefault || schema instanceof z.ZodPrefault ||
@@ -142,10 +142,10 @@ function unwrap(schema: z.core.$ZodType): z.core.$ZodType {
 }
 
 /**
- * A mapping less everything that an issue is about, so that the rest can be examined. A misspelt key
- * gets its right name, so that this one does not count as missing; a list with a fault in it is emptied.
+ * Returns a mapping without the parts that have issues, so that the rest can be validated. A misspelt key is corrected,
+ * so that the right key does not count as missing. A list with an issue becomes empty.
  */
-function withoutFaults(
+function withoutIssues(
   schema: z.ZodType,
   value: unknown,
   issues: readonly z.core.$ZodIssue[],
@@ -162,7 +162,7 @@ function withoutFaults(
   return rest;
 }
 
-/** The path of an issue; the values of a file have no symbols for keys. */
+/** Returns the path of an issue. Mappings in a file have no symbol keys. */
 function pathOf(issue: z.core.$ZodIssue): readonly (string | number)[] {
   return issue.path.filter((key) => typeof key !== "symbol");
 }

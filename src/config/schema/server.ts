@@ -9,70 +9,77 @@ import {
 
 function host(): z.ZodType<string> {
   return z.string().regex(/^[A-Za-z0-9.:%_-]+$/, {
-    error: "must be a host name or an address, such as 127.0.0.1",
+    error: "must be a host name or an address, such as 127.0.0.1.",
   });
 }
 
 const port = wholeNumber({ min: 0, max: 65_535 });
 
-/** Both places name files alike. */
+/** The description of both paths. */
 const PEM_FILE = "path of a PEM file, relative to this file";
 
-/** The least holds the longest body of any path twice. */
+/** Twice the longest body of any path. */
 const LEAST_BODY_MEMORY_MIB = 64;
 
 /** `server`. */
 export const serverSchema = z.strictObject({
   host: host().default("127.0.0.1")
-    .describe("The address to listen on; 0.0.0.0 is every address of IPv4."),
+    .describe("The address to listen on. 0.0.0.0 is every IPv4 address."),
   port: port.default(8787).describe(
-    "The port to listen on; 0 takes a free port.",
+    "The port to listen on. 0 takes a free port.",
   ),
   tls: z.strictObject({
     cert: text().describe(`The certificate with its chain: ${PEM_FILE}.`),
     key: text().describe(`The private key: ${PEM_FILE}.`),
   }).optional().describe(
-    "Serve HTTPS with this certificate; without it, HTTP.",
+    "Serves HTTPS with this certificate. Without it, the gateway serves HTTP.",
   ),
   workers: z.union([z.literal("auto"), wholeNumber({ min: 1, max: 256 })], {
-    error: "must be a whole number from 1 to 256, or auto",
-  }).default(1).describe("Threads that share the port; auto is one a core."),
+    error: "must be a whole number from 1 to 256, or auto.",
+  }).default(1).describe(
+    "The number of threads that share the port. auto is one per core.",
+  ),
   max_concurrent_requests: concurrency().default(1024)
-    .describe("How many requests may run at once; above: 503."),
+    .describe(
+      "The number of requests that may run at once. Further ones get a 503.",
+    ),
   max_body_memory: byteSize({ leastMib: LEAST_BODY_MEMORY_MIB })
     .default(1024 ** 3).describe(
-      "What callers' bodies may take of memory together, as bytes or as a size such as 512MiB; above: 503.",
+      "The memory for all callers' bodies together, in bytes or as a size such as 512MiB. Further requests get a 503.",
     ),
   drain_seconds: wholeNumber({ min: 0, max: 3600 }).default(30)
-    .describe("How long running requests may take after SIGTERM."),
+    .describe(
+      "The seconds that running requests may still take after SIGTERM.",
+    ),
   admin: z.strictObject({
-    host: host().default("127.0.0.1").describe("The address of that listener."),
-    port: port.default(9090).describe("Its port."),
+    host: host().default("127.0.0.1").describe(
+      "The address of the second listener.",
+    ),
+    port: port.default(9090).describe("The port of the second listener."),
   }).optional().describe(
-    "A second listener, for metrics; it asks for no credential.",
+    "A second listener, for metrics. It needs no credential.",
   ),
 });
 
 const DEADLINES = {
-  connect:
-    "Milliseconds until there is a connection to the provider; 0 is no deadline.",
+  connect: "Milliseconds to connect to the provider. 0 is no deadline.",
   first_byte:
-    "Milliseconds until the provider's response headers; 0 is no deadline.",
+    "Milliseconds until the provider's response headers. 0 is no deadline.",
   first_output:
-    "Milliseconds until the first real output of a stream; 0 is no deadline.",
+    "Milliseconds until the first real output of a stream. 0 is no deadline.",
   idle:
-    "Milliseconds of silence within the provider's answer; 0 is no deadline.",
-  body: "Milliseconds for the caller's body to arrive; 0 is no deadline.",
+    "Milliseconds of silence within the provider's response. 0 is no deadline.",
+  body: "Milliseconds for the caller's body to arrive. 0 is no deadline.",
 } as const;
 
-/** `timeouts` of one connection: what is absent is as for all connections. */
+/** `timeouts` of one connection. A missing value is taken from the timeouts of all connections. */
 export const connectionTimeoutsSchema = z.strictObject({
   connect: milliseconds().optional().describe(DEADLINES.connect),
   first_byte: milliseconds().optional().describe(DEADLINES.first_byte),
   first_output: milliseconds().optional().describe(DEADLINES.first_output),
   idle: milliseconds().optional().describe(DEADLINES.idle),
   body: milliseconds().optional()
-    .describe("Has no effect here: set timeouts.body for all."),
+    .describe("Has no effect here. Set timeouts.body for all connections."),
 });
 
 /** `timeouts` of all connections. */
@@ -84,10 +91,10 @@ export const timeoutsSchema = z.strictObject({
   body: milliseconds().default(60_000).describe(DEADLINES.body),
 });
 
-/** `limits`; the upper ends are what callers may rely on (docs/design.md#quotas). */
+/** `limits`. Callers may rely on the maxima (docs/design.md#quotas). */
 export const limitsSchema = z.strictObject({
   budget: wholeNumber({ min: 1, max: 12_000 }).default(12_000)
-    .describe("Milliseconds for the whole answer of GET /limits."),
+    .describe("Milliseconds for the whole response of GET /limits."),
   cache_seconds: wholeNumber({ min: 0, max: 60 }).default(60)
-    .describe("How long a quota that was read is kept, in seconds."),
+    .describe("The seconds for which a quota is cached."),
 });

@@ -9,23 +9,23 @@ import {
   wholeNumber,
 } from "./fields.ts";
 
-/** What may be used in a window, in whatever it counts: sums stay exact up to this. */
+/** The largest amount in a window. Sums stay exact up to it. */
 const MAX_COUNT = 1_000_000_000_000;
 
 /** In US dollars. */
 const MAX_COST = 1_000_000;
 
-/** One of `limits` of a token, a group or all tokens; what belongs together is judged when it is resolved. */
+/** An entry of `limits` of a token, a group or the defaults. The resolver checks the combination of fields. */
 const usageLimitSchema = z.strictObject({
   window: text().describe(
-    "Of the calendar: minute, hour, day, week or month, in UTC; beside share a window of the connection's quota, such as five_hour.",
+    "A calendar window: minute, hour, day, week or month, in UTC. With share, a window of the connection's quota, such as five_hour.",
   ),
   requests: wholeNumber({ min: 1, max: MAX_COUNT }).optional()
-    .describe("How many requests in the window."),
+    .describe("The most requests in the window."),
   tokens: wholeNumber({ min: 1, max: MAX_COUNT }).optional()
-    .describe("How many tokens in the window, input and output."),
+    .describe("The most tokens in the window, input and output together."),
   cost: decimal({ min: 0, max: MAX_COST }).optional().describe(
-    "How many US dollars in the window; each model that it binds needs a price.",
+    "The most US dollars in the window. Each model that counts needs a price.",
   ),
   models: z.array(text()).min(1).optional()
     .describe("The models that it counts. Default: all."),
@@ -33,22 +33,22 @@ const usageLimitSchema = z.strictObject({
     "Names or ids of the connections that it counts. Default: all.",
   ),
   connection: text().optional()
-    .describe("Beside share: name or id of the connection."),
+    .describe("With share: the name or id of the connection."),
   share: decimal({ min: 0, max: 1 }).optional().describe(
-    "Which part of a window of the connection's quota, from 0 to 1.",
+    "The largest part of a window of the connection's quota, from 0 to 1.",
   ),
 });
 
-/** A limit as the file says it. */
+/** A limit in the file. */
 export type UsageLimitFields = z.output<typeof usageLimitSchema>;
 
-/** `limits` where they may stand. */
+/** A list of limits. */
 const usageLimitsSchema = z.array(usageLimitSchema);
 
-/** `defaults`: what tokens have that say nothing else. */
+/** `defaults`: the settings of tokens that set none. */
 export const defaultsSchema = z.strictObject({
   limits: usageLimitsSchema.default([]).describe(
-    "What each token may use that has no limits of its own.",
+    "The limits of each token that has none of its own.",
   ),
 });
 
@@ -57,27 +57,27 @@ export const groupsSchema = z.record(
   name(),
   z.strictObject({
     limits: usageLimitsSchema.default([])
-      .describe("What its members may use together."),
+      .describe("The limits that its members share."),
   }),
 );
 
-/** Groups as the file says them. */
+/** The groups in the file. */
 type GroupsFields = z.output<typeof groupsSchema>;
 
 const instantSchema = z.union([
   z.iso.datetime({ offset: true }),
   z.iso.date(),
 ], {
-  error: "must be an ISO 8601 time with a zone, such as 2027-01-01T00:00:00Z",
+  error: "must be an ISO 8601 time with a zone, such as 2027-01-01T00:00:00Z.",
 });
 
-/** More than two are there only while several tokens are replaced. */
+/** More than two are used only while several tokens are being replaced. */
 const MAX_DIGESTS = 8;
 
-const DIGEST_FAULT =
-  "must be the SHA-256 of the token, 64 hexadecimal digits; `token new NAME` makes both";
-const DIGESTS_FAULT =
-  `must be a list of 1 to ${MAX_DIGESTS} SHA-256 of tokens, 64 hexadecimal digits each`;
+const DIGEST_MESSAGE =
+  "must be the SHA-256 of the token, 64 hexadecimal digits. `token new NAME` makes both.";
+const DIGESTS_MESSAGE =
+  `must be a list of 1 to ${MAX_DIGESTS} SHA-256 of tokens, 64 hexadecimal digits each.`;
 
 const DIGEST_FORM: JsonSchema = {
   type: "string",
@@ -87,12 +87,14 @@ const DIGEST_FORM: JsonSchema = {
 /** The hashes of a caller's tokens. */
 type Digests = readonly [string, ...string[]];
 
-/** One hash, or those of the old token and of the new one. */
+/** One hash, or the hashes of an old token and a new one. */
 const digestsSchema = z.preprocess(
   (value) => typeof value === "string" ? [value] : value,
   z.custom<Digests>(isDigests, {
     error: ({ input }) =>
-      Array.isArray(input) && input.length !== 1 ? DIGESTS_FAULT : DIGEST_FAULT,
+      Array.isArray(input) && input.length !== 1
+        ? DIGESTS_MESSAGE
+        : DIGEST_MESSAGE,
   }).transform(([first, ...more]): Digests => [
     first.toLowerCase(),
     ...more.map((digest) => digest.toLowerCase()),
@@ -116,34 +118,36 @@ function isDigest(value: unknown): boolean {
   return typeof value === "string" && /^[0-9a-f]{64}$/i.test(value);
 }
 
-/** One of `tokens`. */
+/** An entry of `tokens`. */
 export const tokenSchema = z.strictObject({
-  name: name().describe("Who it is; unique. The log and the metrics name it."),
+  name: name().describe(
+    "The caller's name, for the log and the metrics. Must be unique.",
+  ),
   sha256: digestsSchema.describe(
-    "The SHA-256 of the token, as `token new NAME` prints it; or a list of up to 8, any of which lets its owner in.",
+    "The SHA-256 of the token, as `token new NAME` prints it. A list of up to 8 accepts any of its tokens.",
   ),
   expires_at: instantSchema.transform((instant) => Date.parse(instant))
     .optional().describe(
-      "Until when it lets its owner in: a time with a zone, or a date. Default: forever.",
+      "The expiry: a time with a zone, or a date. Default: never.",
     ),
   connections: z.array(text()).describe(
-    "Names or ids of connections; * stands for all.",
+    "Names or ids of connections. * is all of them.",
   ),
   models: z.array(text()).min(1, {
-    error: "must not be empty; leave it out to allow every model",
+    error: "must not be empty. Leave it out to allow every model.",
   }).optional().describe(
-    "Model ids; * or nothing stands for every model of the connections.",
+    "Model ids. * is every model of the connections. Default: *.",
   ),
   max_concurrent: concurrency().optional().describe(
-    "How many of its requests may run at once; above: 429. Default: a quarter of max_concurrent_requests.",
+    "The number of its requests that may run at once. Further ones get a 429. Default: a quarter of max_concurrent_requests.",
   ),
   group: name().optional().describe(
-    "The one of `groups` whose limits bind it together with the other members.",
+    "An entry of `groups`, whose limits it shares with the other members.",
   ),
   limits: usageLimitsSchema.optional().describe(
-    "What it may use. Default: as `defaults` say; an empty list is no limit.",
+    "Its limits. An empty list means none. Default: the `defaults`.",
   ),
 });
 
-/** A token as the file says it. */
+/** A token in the file. */
 export type TokenFields = z.output<typeof tokenSchema>;

@@ -1,17 +1,17 @@
-/** How pauses grow. */
+/** The growth of the pauses between attempts. */
 interface BackoffOptions {
-  /** The first pause, in milliseconds; each further one is twice as long. */
+  /** The first pause, in milliseconds; each further pause is twice as long. */
   readonly firstMs: number;
-  /** The longest pause, in milliseconds; default: there is none. */
+  /** The longest pause, in milliseconds; default: no maximum. */
   readonly mostMs?: number;
-  /** From 0 to 1, for a pause between half of its length and the whole; default: the whole. */
+  /** Returns a number from 0 to 1, which sets a pause between half of its length and all of it; default: always 1. */
   readonly random?: () => number;
 }
 
 /**
- * The pause before another try, in milliseconds.
+ * Returns the pause before the next attempt, in milliseconds.
  *
- * @param failures How many tries in a row have failed; at least 1.
+ * @param failures The number of failed attempts in a row; at least 1.
  * @example
  * ```ts
  * import assert from "node:assert/strict";

@@ -1,4 +1,4 @@
-/** Windows of time that begin when the calendar says, in UTC; the shortest first. */
+/** The calendar windows, in UTC, the shortest first. */
 export const CALENDAR_WINDOWS = [
   "minute",
   "hour",
@@ -7,10 +7,10 @@ export const CALENDAR_WINDOWS = [
   "month",
 ] as const;
 
-/** A length of time in the calendar. */
+/** One of {@linkcode CALENDAR_WINDOWS}. */
 export type CalendarWindow = typeof CALENDAR_WINDOWS[number];
 
-/** A stretch of time in milliseconds since 1970; the end does not belong to it. */
+/** A span of time in milliseconds since 1970, without its end. */
 export interface TimeSpan {
   readonly startMs: number;
   readonly endMs: number;
@@ -23,20 +23,20 @@ const MS_BY_WINDOW = {
   week: 604_800_000,
 } as const;
 
-/** 1970 began on a Thursday; the first Monday was the fifth of January. */
+/** 1970 began on a Thursday; the first Monday was 5 January. */
 const FIRST_MONDAY_MS = 4 * MS_BY_WINDOW.day;
 
 /**
- * The window that a moment lies in: UTC has no summer time, a week is that of ISO 8601, which begins on Monday, and a
- * month has as many days as the calendar says.
+ * Returns the window that contains a moment. UTC has no summer time, a week begins on Monday (ISO 8601), and the length
+ * of a month varies.
  *
  * @param atMs Milliseconds since 1970.
  * @example
  * ```ts
  * import assert from "node:assert/strict";
  *
- * const sylvester = Date.UTC(2026, 11, 31, 23, 59);
- * const { startMs, endMs } = calendarSpan("week", sylvester);
+ * const newYearsEve = Date.UTC(2026, 11, 31, 23, 59);
+ * const { startMs, endMs } = calendarSpan("week", newYearsEve);
  * assert.equal(new Date(startMs).toISOString(), "2026-12-28T00:00:00.000Z");
  * assert.equal(new Date(endMs).toISOString(), "2027-01-04T00:00:00.000Z");
  * ```
@@ -55,7 +55,7 @@ function monthOf(date: Date): TimeSpan {
   return { startMs: Date.UTC(year, month), endMs: Date.UTC(year, month + 1) };
 }
 
-/** Never negative, as `%` is before 1970. */
+/** Returns a remainder that is never negative; `%` is negative before 1970. */
 function modulo(value: number, length: number): number {
   return ((value % length) + length) % length;
 }

@@ -1,18 +1,19 @@
 import { LinkedList } from "../collections.ts";
 import { systemTimers, type Timers } from "./timers.ts";
 
-/** Takes a deadline back; does nothing when it has passed. */
+/** Cancels a deadline; has no effect after it has passed. */
 export type Cancel = () => void;
 
-/** Many deadlines at the price of one timer. */
+/** Many deadlines at the cost of one timer. */
 export interface Deadlines {
-  /** Milliseconds on the clock that the deadlines go by; it never jumps. */
+  /** Returns milliseconds on the monotonic clock of the deadlines. */
   elapsedMs(): number;
   /**
-   * Calls `onPassed` once `ms` milliseconds have gone by, unless it is taken back before.
+   * Calls `onPassed` after `ms` milliseconds, unless the deadline is cancelled first.
    *
-   * @param ms More than 0 and at most 24 days; 0 means no deadline, and `onPassed` is never called.
-   * @param sinceMs What {@linkcode Deadlines.elapsedMs} has just said, for those who asked it anyway; default: it is asked.
+   * @param ms At most 24 days. 0 means no deadline: `onPassed` is never called.
+   * @param sinceMs A value that {@linkcode Deadlines.elapsedMs} has just returned, to save a second read; default: the
+   * clock is read.
    */
   start(ms: number, onPassed: () => void, sinceMs?: number): Cancel;
 }
@@ -23,14 +24,14 @@ interface Entry {
   readonly onPassed: () => void;
 }
 
-/** Deadlines of one length in milliseconds, which pass in the order in which they began. */
+/** Deadlines by their length in milliseconds. Deadlines of one length pass in the order in which they began. */
 type Queues = Map<number, LinkedList<Entry>>;
 
 const NOTHING: Cancel = () => {};
 
 /**
- * No deadline is running yet. While some are, there is one timer, which is not set again for each that is taken back;
- * while none is, there is no timer either, unless one may ring for nobody.
+ * Creates an empty set of deadlines. One timer serves all running deadlines and is not set again when one is cancelled.
+ * Without deadlines there is no timer, except one that {@linkcode Timers.mayFireUnused} allows to remain.
  *
  * @example
  * ```ts
@@ -63,7 +64,7 @@ export function createDeadlines(timers: Timers = systemTimers): Deadlines {
     armedMs = Infinity;
   }
 
-  /** What passes may start and take back others, those that are due now too. */
+  /** Runs due deadlines; their functions may start and cancel deadlines, including ones that are due now. */
   function pass(): void {
     disarm();
     const nowMs = timers.elapsedMs();
@@ -75,7 +76,7 @@ export function createDeadlines(timers: Timers = systemTimers): Deadlines {
         next = earliest(queues);
       }
     } finally {
-      tidy();
+      removeEmptyQueues();
       next = earliest(queues);
       if (next !== undefined) arm(next.entry.dueMs);
     }
@@ -89,8 +90,8 @@ export function createDeadlines(timers: Timers = systemTimers): Deadlines {
     return queue;
   }
 
-  /** Some lengths come once only; most come again soon, so that it is not done for each deadline. */
-  function tidy(): void {
+  /** Removes the queues of unused lengths. It does not run for each deadline, because most lengths occur again soon. */
+  function removeEmptyQueues(): void {
     for (const [ms, queue] of queues) {
       if (queue.size === 0) queues.delete(ms);
     }
@@ -103,22 +104,22 @@ export function createDeadlines(timers: Timers = systemTimers): Deadlines {
       const dueMs = sinceMs + ms;
       const takeOut = queueOf(ms).add({ dueMs, onPassed });
       arm(dueMs);
-      return timers.mayRingForNobody ? takeOut : () => {
+      return timers.mayFireUnused ? takeOut : () => {
         takeOut();
-        tidy();
+        removeEmptyQueues();
         if (queues.size === 0) disarm();
       };
     },
   };
 }
 
-/** A deadline and where it stands. */
+/** A deadline and its queue. */
 interface Next {
   readonly queue: LinkedList<Entry>;
   readonly entry: Entry;
 }
 
-/** The deadline that passes next; of those that pass at once, one of the length that began first. */
+/** Returns the next deadline to pass; of several at the same time, one from the queue that was created first. */
 function earliest(queues: Queues): Next | undefined {
   let found: Next | undefined;
   for (const queue of queues.values()) {
@@ -130,7 +131,7 @@ function earliest(queues: Queues): Next | undefined {
   return found;
 }
 
-/** How a wait is timed, and what ends it early. */
+/** The timer of a wait and the signal that ends it early. */
 interface WaitOptions {
   readonly deadlines: Deadlines;
   readonly signal: AbortSignal;
@@ -148,22 +149,22 @@ export async function wait(
 ): Promise<void> {
   signal.throwIfAborted();
   if (ms === 0) return;
-  const over = Promise.withResolvers<void>();
-  const cancel = deadlines.start(ms, over.resolve);
-  await settled(over, signal, cancel);
+  const timeout = Promise.withResolvers<void>();
+  const cancel = deadlines.start(ms, timeout.resolve);
+  await settled(timeout, signal, cancel);
 }
 
 /**
- * Waits for what somebody will settle. An abort of the signal settles it with the signal's reason, and calls `leave` at
- * once, so that nothing is given to who has left; what was given before counts.
+ * Waits for a promise that other code settles. When the signal aborts, it calls `onAbort` and rejects with the signal's
+ * reason, so that no value goes to a caller that has left. A value from before the abort counts.
  */
 export async function settled<Value>(
   { promise, reject }: PromiseWithResolvers<Value>,
   signal: AbortSignal,
-  leave: () => void,
+  onAbort: () => void,
 ): Promise<Value> {
   const stop = () => {
-    leave();
+    onAbort();
     reject(signal.reason);
   };
   signal.addEventListener("abort", stop, { once: true });
@@ -174,19 +175,19 @@ export async function settled<Value>(
   }
 }
 
-/** How long work may take, and what comes in its place. */
+/** The timeout of some work, and the result that replaces a late one. */
 interface WithinOptions<Late> {
   /** In milliseconds. */
   readonly ms: number;
-  /** What times it: `start` of {@linkcode Deadlines}, or `schedule` of {@linkcode Timers}. */
+  /** The timer: `start` of {@linkcode Deadlines}, or `schedule` of {@linkcode Timers}. */
   readonly start: (ms: number, onPassed: () => void) => Cancel;
-  /** Asked for the result once the time has gone by; what it throws is the result, too. */
+  /** Returns the result after the timeout; an error that it throws becomes the result. */
   readonly onLate: () => Late;
 }
 
 /**
- * Waits for `work`, but only for a while. Work that is late goes on, and if it fails then, nobody hears of it. Work of
- * many steps is one call: a call for each step would keep what the step gives until the deadline.
+ * Waits for `work` until a timeout. Late work continues, and its later failure is ignored. Pass work of many steps as
+ * one promise: one call per step would keep each step's value until the timeout.
  */
 export function within<Value, Late>(
   work: Promise<Value>,
@@ -199,10 +200,9 @@ export function within<Value, Late>(
 }
 
 /**
- * Waits for `work`, but no longer than until `signal` aborts; the work itself goes on, and if it fails
- * after that, nobody hears of it.
+ * Waits for `work` until `signal` aborts. The work itself continues, and its later failure is ignored.
  *
- * @throws The signal's reason when it aborts first, at once when it has aborted already.
+ * @throws The signal's reason when it aborts first, at once when it has already aborted.
  */
 export function untilAbort<Value>(
   work: Promise<Value>,

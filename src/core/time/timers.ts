@@ -3,19 +3,19 @@ import {
   setTimeout as setNodeTimeout,
 } from "node:timers";
 
-/** What deadlines go by; tests inject their own. */
+/** The clock and timers behind deadlines; tests inject their own. */
 export interface Timers {
-  /** Milliseconds on a clock that never jumps. */
+  /** Returns milliseconds on a monotonic clock. */
   elapsedMs(): number;
   /**
    * Calls `onDue` once, after about `delayMs` milliseconds.
    *
    * @param delayMs From 0 up to 24 days.
-   * @returns Takes the timer back; does nothing when it has rung.
+   * @returns A function that cancels the timer; it has no effect after the timer has fired.
    */
   schedule(delayMs: number, onDue: () => void): () => void;
-  /** Whether one may be left to ring that nobody waits for any more; absent means that it may not. */
-  readonly mayRingForNobody?: boolean;
+  /** True when a timer that is no longer needed may be left to fire; default: false. */
+  readonly mayFireUnused?: boolean;
 }
 
 /** The timers of this machine. */
@@ -28,24 +28,24 @@ export const systemTimers: Timers = {
 };
 
 /**
- * The timers of this machine for a program that something else keeps alive. A timer that is set and taken back for each
- * request takes a twelfth of what a short request costs that comes alone; these may be left until they ring.
+ * The timers of this machine, for a program that stays alive without them. To set and cancel a timer per request costs
+ * a twelfth of a short request that comes alone, so these may be left to fire.
  */
 export const lastingTimers: Timers = {
   elapsedMs: () => performance.now(),
   schedule(delayMs, onDue) {
     const timer = setNodeTimeout(onDue, delayMs).unref();
-    // Its own `close` is younger than Deno 2.7.
+    // The timer's own `close` requires Deno 2.7.
     return () => clearNodeTimeout(timer);
   },
-  mayRingForNobody: true,
+  mayFireUnused: true,
 };
 
-/** Where the time comes from; tests inject their own. */
+/** A source of the time; tests inject their own. */
 export interface Clock {
-  /** Wall-clock time in milliseconds since 1970, for time stamps and expiry. */
+  /** Returns wall-clock time in milliseconds since 1970, for time stamps and expiry. */
   now(): number;
-  /** Milliseconds on a clock that never jumps, for durations. */
+  /** Returns milliseconds on a monotonic clock, for durations. */
   elapsedMs(): number;
 }
 

@@ -1,25 +1,25 @@
 import { setImmediate } from "node:timers";
 
-/** How long work runs before the event loop reads from its sockets again, in milliseconds. */
+/** The longest time between two reads of the sockets by the event loop, in milliseconds. */
 const SLICE_MS = 20;
 
-/** So much work needs no look at the clock, in bytes. */
+/** The amount of work before the clock is read, in bytes. */
 export const STEP_BYTES: number = 64 * 1024;
 
-/** What a chunk costs beside its bytes, in bytes: one of a single byte takes as long as one of 256. */
+/** The cost of a chunk besides its bytes, in bytes: a chunk of one byte takes as long as one of 256. */
 const CHUNK_BYTES = 256;
 
-/** What {@linkcode EventLoop} needs of the platform; tests inject their own. */
+/** The platform functions that {@linkcode EventLoop} uses; tests inject their own. */
 interface EventLoopOptions {
-  /** Milliseconds on a clock that never jumps. */
+  /** Returns milliseconds on a monotonic clock. */
   readonly elapsedMs: () => number;
-  /** Runs what is due already. */
+  /** Lets the event loop run everything that is due already. */
   readonly nextTurn: () => Promise<void>;
-  /** Waits until the event loop has had nothing to do, and so has read from its sockets. */
+  /** Waits until the event loop has been idle, and so has read from its sockets. */
   readonly idle: () => Promise<void>;
 }
 
-/** Divides the time of a thread between long work and everything else. */
+/** Divides a thread's time between long work and everything else. */
 export class EventLoop {
   readonly #options: EventLoopOptions;
   #pause: Promise<void> | undefined;
@@ -29,16 +29,16 @@ export class EventLoop {
     this.#options = options;
   }
 
-  /** Milliseconds on a clock that never jumps. */
+  /** Returns milliseconds on a monotonic clock. */
   elapsedMs(): number {
     return this.#options.elapsedMs();
   }
 
   /**
-   * Lets others run between two steps of long work. All long work pauses together: while some of it runs on, the event
-   * loop is never idle.
+   * Lets other work run between two steps of long work. All long work pauses together, because the event loop is never
+   * idle while some of it runs.
    *
-   * @param sinceMs When the work began, on the clock of {@linkcode EventLoop.elapsedMs}.
+   * @param sinceMs The start of the work, on the clock of {@linkcode EventLoop.elapsedMs}.
    */
   turn(sinceMs: number): Promise<void> {
     const runsMs = this.elapsedMs() - Math.max(sinceMs, this.#pausedMs);
@@ -53,7 +53,7 @@ export class EventLoop {
   }
 }
 
-/** What a socket brings is answered within so many turns: it is read, a handler runs, what that says is written. */
+/** The number of turns in which a request is answered: its input is read, a handler runs, and the output is written. */
 const TURNS_TO_ANSWER = 8;
 
 function nextTurn(): Promise<void> {
@@ -61,8 +61,8 @@ function nextTurn(): Promise<void> {
 }
 
 /**
- * Deno reads from its sockets when nothing is due, else in one turn of 61 (tokio's `event_interval`): a timer leaves time
- * for that, an immediate does not.
+ * Waits until Deno has read from its sockets. It reads them when nothing is due, else in one turn of 61 (tokio's
+ * `event_interval`). A timer leaves time for that; an immediate does not.
  */
 async function idle(): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve, 0));
@@ -77,9 +77,8 @@ const EVENT_LOOP = new EventLoop({
 });
 
 /**
- * Counts long work, so that everything else has its turn in between. Bytes that are there already, such as those of a
- * body that is being inflated, give nobody a turn by themselves: each step follows the one before as a microtask.
- * Short work never waits.
+ * Counts long work, so that other work gets its turn in between. Bytes that are already in memory, such as those of a
+ * body being inflated, never yield: each step follows the last as a microtask. Short work never waits.
  *
  * @example
  * ```ts
@@ -105,7 +104,7 @@ export class Turns {
     this.#bytes += CHUNK_BYTES + bytes;
   }
 
-  /** Waits before the next chunk where others are to have their turn; `undefined` where there is no need to wait. */
+  /** Waits before the next chunk when other work needs a turn; returns `undefined` when there is no need to wait. */
   next(): Promise<void> | undefined {
     if (this.#bytes < STEP_BYTES) return undefined;
     this.#bytes = 0;

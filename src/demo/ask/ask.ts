@@ -5,17 +5,17 @@ import {
 } from "../../core/json.ts";
 import type { SimulatedFamily, SimulatedProtocol } from "../providers.ts";
 
-/** What a request asks for, whatever its protocol. */
+/** A request in a form independent of its protocol. */
 export interface Ask {
   readonly family: SimulatedFamily;
   readonly protocol: SimulatedProtocol;
   readonly model: string;
   readonly isStream: boolean;
-  /** The conversation, oldest turn first; system text is a turn of its own. */
+  /** The conversation, oldest turn first; a system text is a separate turn. */
   readonly turns: readonly Turn[];
   readonly tools: readonly Tool[];
   readonly toolChoice: ToolChoice;
-  /** Whether one answer may call several tools. */
+  /** True when one answer may call several tools. */
   readonly mayCallInParallel: boolean;
   readonly reasoning: ReasoningMode;
   /** `undefined` means no limit. */
@@ -23,52 +23,52 @@ export interface Ask {
   readonly stopSequences: readonly string[];
   /** Set when the answer must be JSON. */
   readonly format: JsonFormat | undefined;
-  /** Whether the conversation is to be folded into one sealed item instead of being answered. */
+  /** True when the conversation is to be compacted into one sealed item instead of answered. */
   readonly isCompaction: boolean;
 }
 
-/** What the body of a request says of it; its address says the rest. */
+/** The part of a request in its body; its address holds the rest. */
 export type AskOfBody = Omit<Ask, "family" | "protocol" | "model">;
 
-/** `hidden` reasons, yet shows only the sealed token of it. */
+/** With `hidden`, the model reasons but shows only a sealed token. */
 export type ReasoningMode = "none" | "hidden" | "shown";
 
-/** One contribution to the conversation. A result of a tool is a turn of its own. */
+/** One turn of the conversation. A tool result is a separate turn. */
 export interface Turn {
   readonly role: "system" | "user" | "assistant" | "tool";
   /** The text parts, in order. */
   readonly texts: readonly string[];
-  /** Images, files and other parts that are not text. */
+  /** The number of images, files and other parts that are not text. */
   readonly attachmentCount: number;
   /** The tools that an assistant called. */
   readonly calls: readonly { readonly id: string; readonly name: string }[];
-  /** For the role `tool`: the call that this is the result of. */
+  /** For the role `tool`: the id of the call that the result belongs to. */
   readonly callId: string | undefined;
 }
 
-/** A tool that the caller offers. */
+/** A tool in a request. */
 export interface Tool {
   readonly kind: "function" | "custom";
   readonly name: string;
-  /** The group of a Responses tool; part of every call of it. */
+  /** The namespace of a Responses tool; each call of the tool repeats it. */
   readonly namespace: string | undefined;
   readonly description: string;
-  /** JSON schema of the arguments; empty for a custom tool, whose input is free text. */
+  /** The JSON schema of the arguments; empty for a custom tool, whose input is free text. */
   readonly schema: JsonObject;
 }
 
-/** Whether tools may or must be called; `names` restricts them. */
+/** The permission or the obligation to call tools; `names` restricts the tools. */
 export interface ToolChoice {
   readonly mode: "auto" | "none" | "required";
   readonly names: readonly string[] | undefined;
 }
 
-/** JSON of any form, or of the form that `schema` says. */
+/** The demand for JSON: of any shape, or as `schema` defines it. */
 export interface JsonFormat {
   readonly schema: JsonObject | undefined;
 }
 
-/** A turn with nothing in it but what `fields` says. */
+/** Creates a turn that is empty except for `fields`. */
 export function createTurn(
   role: Turn["role"],
   fields: Partial<Omit<Turn, "role">>,
@@ -83,26 +83,23 @@ export function createTurn(
   };
 }
 
-/** What agents and translations say to the model in the user's name. */
+/** The notes that agents and translations add to user messages. */
 const REMINDER_REGEXP = /<system-reminder>[^]*?<\/system-reminder>/g;
 
-/**
- * The last thing that the user said, without reminders: the last text that is not blank of the last user turn
- * with one.
- */
+/** Returns the last text of the user that is not blank, without reminders; empty when there is none. */
 export function promptOf(ask: Ask): string {
   for (const turn of ask.turns.toReversed()) {
     if (turn.role !== "user") continue;
-    const said = turn.texts.map((text) =>
+    const texts = turn.texts.map((text) =>
       text.replaceAll(REMINDER_REGEXP, "").trim()
     );
-    const text = said.findLast((text) => text !== "");
+    const text = texts.findLast((text) => text !== "");
     if (text !== undefined) return text;
   }
   return "";
 }
 
-/** The results of tools that nobody has answered yet, with the name of the tool of each. */
+/** Returns the tool results after the last assistant turn, each with the name of its tool. */
 export function freshResults(
   ask: Ask,
 ): { readonly name: string; readonly text: string }[] {
@@ -123,27 +120,27 @@ function callName(ask: Ask, callId: string | undefined): string {
   return "tool";
 }
 
-/** `value` when it is a string, else the empty string. */
+/** Returns `value` when it is a string, else the empty string. */
 export function textOf(value: JsonValue | undefined): string {
   return typeof value === "string" ? value : "";
 }
 
-/** `value` when it is an object, else an empty object. */
+/** Returns `value` when it is an object, else an empty object. */
 export function objectOf(value: JsonValue | undefined): JsonObject {
   return isJsonObject(value) ? value : {};
 }
 
-/** `value` when it is a list, else an empty list. */
+/** Returns `value` when it is a list, else an empty list. */
 export function listOf(value: JsonValue | undefined): readonly JsonValue[] {
   return Array.isArray(value) ? value : [];
 }
 
-/** The objects of a list; everything else in it is passed over. */
+/** Returns the objects of a list and ignores its other elements. */
 export function objectsOf(value: JsonValue | undefined): JsonObject[] {
   return listOf(value).filter(isJsonObject);
 }
 
-/** `value` when it is a number, else `undefined`. */
+/** Returns `value` when it is a number, else `undefined`. */
 export function numberOf(value: JsonValue | undefined): number | undefined {
   return typeof value === "number" ? value : undefined;
 }

@@ -17,9 +17,9 @@ import {
 import { Refusal } from "../refusal.ts";
 
 /**
- * Reads a Chat Completions request as far as the demo needs it.
+ * Reads the parts of a Chat Completions request that the demo needs.
  *
- * @throws {Refusal} When there are no messages, one has no known role, or several choices are asked for.
+ * @throws {Refusal} When there are no messages, a role is unknown, or the request wants several choices.
  */
 export function readChatAsk(body: JsonObject): AskOfBody {
   checkCount(body.n);
@@ -39,9 +39,9 @@ export function readChatAsk(body: JsonObject): AskOfBody {
 }
 
 /**
- * Reads a request of the legacy text completions as a conversation of one turn.
+ * Reads a legacy text completion request as a conversation of one turn.
  *
- * @throws {Refusal} When the prompt is missing or several completions are asked for.
+ * @throws {Refusal} When the prompt is missing, or the request wants several completions.
  */
 export function readCompletionAsk(body: JsonObject): AskOfBody {
   checkCount(body.n);
@@ -78,13 +78,13 @@ function checkCount(count: JsonValue | undefined): void {
 
 function readTool(tool: JsonObject): Tool {
   const isCustom = tool.type === "custom";
-  const made = objectOf(isCustom ? tool.custom : tool.function);
+  const definition = objectOf(isCustom ? tool.custom : tool.function);
   return {
     kind: isCustom ? "custom" : "function",
-    name: textOf(made.name),
+    name: textOf(definition.name),
     namespace: undefined,
-    description: textOf(made.description),
-    schema: objectOf(made.parameters),
+    description: textOf(definition.description),
+    schema: objectOf(definition.parameters),
   };
 }
 
@@ -108,9 +108,9 @@ function readReasoning(body: JsonObject): ReasoningMode {
   const effort = textOf(body.reasoning_effort);
   const thinking = textOf(objectOf(body.thinking).type);
   if (effort === "none" || thinking === "disabled") return "none";
-  const isAsked = effort !== "" || thinking !== "" ||
+  const isWanted = effort !== "" || thinking !== "" ||
     isThinkingModel(textOf(body.model));
-  return isAsked ? "shown" : "none";
+  return isWanted ? "shown" : "none";
 }
 
 function readStops(stop: JsonValue | undefined): string[] {
@@ -126,9 +126,9 @@ function readFormat(format: JsonObject): JsonFormat | undefined {
 const ROLES = ["system", "developer", "user", "assistant", "tool"];
 
 /**
- * The conversation of a Chat Completions request.
+ * Reads the conversation of a Chat Completions request.
  *
- * @throws {Refusal} When there are no messages, or one has no known role.
+ * @throws {Refusal} When there are no messages, or a role is unknown.
  */
 function readChatTurns(messages: JsonValue | undefined): Turn[] {
   if (messages === undefined) {
@@ -190,6 +190,8 @@ function readContent(
 }
 
 function readCall(call: JsonObject): { id: string; name: string } {
-  const made = objectOf(call.type === "custom" ? call.custom : call.function);
-  return { id: textOf(call.id), name: textOf(made.name) };
+  const { name } = objectOf(
+    call.type === "custom" ? call.custom : call.function,
+  );
+  return { id: textOf(call.id), name: textOf(name) };
 }

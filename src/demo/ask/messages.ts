@@ -21,11 +21,10 @@ import {
 import { invalid, Refusal } from "../refusal.ts";
 
 /**
- * Reads a Messages request, or a request to count its tokens, as far as the demo needs it.
+ * Reads the parts of a Messages request that the demo needs; also of a request to count tokens.
  *
- * @param options.isCount Whether tokens are only counted: `max_tokens` may be missing then.
- * @throws {Refusal} When `max_tokens` or the messages are missing, a message has no known role, or a thread is asked
- * for.
+ * @param options.isCount True for a request to count tokens, in which `max_tokens` may be missing.
+ * @throws {Refusal} When `max_tokens` or the messages are missing, a role is unknown, or the request names a thread.
  */
 export function readMessagesAsk(
   body: JsonObject,
@@ -48,7 +47,7 @@ export function readMessagesAsk(
   };
 }
 
-/** The demo keeps no conversations; refused in this way, the SDKs send theirs whole. */
+/** Rejects a thread: the demo stores no conversations. After this error, the SDKs send the whole conversation. */
 function refuseThread({ thread }: JsonObject): void {
   if (!isJsonObject(thread)) return;
   throw new Refusal("invalid", "thread: This model does not keep threads", {
@@ -64,7 +63,7 @@ function checkLimit(limit: JsonValue | undefined): void {
   }
 }
 
-/** Tools with a `type` of their own run at the provider; the demo has none to run. */
+/** Reads a tool. Tools of other types run at the provider; the demo ignores them. */
 function readTool(tool: JsonObject): Tool[] {
   if (tool.type !== undefined && tool.type !== "custom") return [];
   return [{
@@ -136,7 +135,7 @@ function readMessage(message: JsonObject, index: number): Turn[] {
   return splitResults(blocks, role);
 }
 
-/** Results that do not stand first in their message come too late for the calls before it. */
+/** Splits a message into turns. Results after other blocks come last: they are too late for the earlier calls. */
 function splitResults(blocks: readonly JsonObject[], role: Speaker): Turn[] {
   const isResult = (block: JsonObject) => block.type === "tool_result";
   const speechStart = blocks.findIndex((block) => !isResult(block));

@@ -17,10 +17,10 @@ import {
 import { Refusal } from "../refusal.ts";
 
 /**
- * Reads a Responses request, or a request to compact one, as far as the demo needs it.
+ * Reads the parts of a Responses request that the demo needs; also of a request for compaction.
  *
- * @throws {Refusal} When there is no input, a message has no known role, or the request refers to an answer that is
- * kept at the provider (the demo keeps none).
+ * @throws {Refusal} When there is no input, a role is unknown, or the request refers to an answer stored at the
+ * provider. The demo stores none.
  */
 export function readResponsesAsk(body: JsonObject): AskOfBody {
   refuseState(body);
@@ -71,7 +71,7 @@ function readItems(input: JsonValue | undefined): JsonObject[] {
   });
 }
 
-/** Functions, custom tools and groups of them; tools that run at the provider are passed over. */
+/** Reads functions, custom tools and namespaces of them; tools that run at the provider are ignored. */
 function readTool(tool: JsonObject): Tool[] {
   switch (tool.type) {
     case "function":
@@ -107,7 +107,7 @@ function readToolChoice(choice: JsonValue | undefined): ToolChoice {
     : { mode: "auto", names: undefined };
 }
 
-/** Without a summary asked for, a Responses provider reasons in secret. */
+/** Reads the reasoning mode. Without a requested summary, a Responses provider hides its reasoning. */
 function readReasoning(body: JsonObject): ReasoningMode {
   const { effort, summary } = objectOf(body.reasoning);
   if (effort === "none") return "none";
@@ -124,10 +124,10 @@ function readFormat(format: JsonObject): JsonFormat | undefined {
 }
 
 /**
- * The conversation of a Responses request.
+ * Reads the conversation of a Responses request.
  *
  * @param instructions Empty when there are none.
- * @throws {Refusal} When a message has no known role.
+ * @throws {Refusal} When a role is unknown.
  */
 function readResponsesTurns(
   items: readonly JsonObject[],
@@ -196,7 +196,7 @@ function readContent(
   };
 }
 
-/** What the provider did not seal itself says nothing to it. */
+/** Opens a sealed item; one that this provider did not seal gives no turn. */
 function readSealed({ encrypted_content: token }: JsonObject): Turn[] {
   const text = typeof token === "string" ? unseal(token) : undefined;
   return text === undefined ? [] : [createTurn("assistant", { texts: [text] })];

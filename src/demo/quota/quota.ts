@@ -6,10 +6,10 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
-/** What an exchange costs, so that a few of them show: one credit, and one more for every 100 tokens. */
+/** The tokens of one credit. An exchange costs one credit more, so that a few exchanges are visible in the quota. */
 const TOKENS_PER_CREDIT = 100;
 
-/** The quotas of the three simulated accounts. */
+/** The quotas of the three simulated connections. */
 export interface Quota {
   /** Charges an exchange to the account of `family`. */
   spend(family: SimulatedFamily, usage: Usage): void;
@@ -31,8 +31,8 @@ interface Account {
 }
 
 /**
- * Accounts that are in use already: a week that is some days old, and a five-hour window that has not
- * begun. They report what was used; they never refuse.
+ * Creates accounts that are already in use: their week is some days old, and their five-hour window has not begun. They
+ * report their use, and never reject a request.
  */
 export function createQuota(clock: Clock): Quota {
   const accounts: Readonly<Record<SimulatedFamily, Account>> = {
@@ -90,7 +90,7 @@ function createRate(clock: Clock, limit: number): Meter {
   return createMeter({ clock, lengthMs: MINUTE_MS, limit, othersPerHour: 0 });
 }
 
-/** A window of a quota as it stands now. */
+/** The current state of a quota's window. */
 export interface Reading {
   readonly limit: number;
   /** Credits, with fractions; may exceed the limit. */
@@ -99,35 +99,35 @@ export interface Reading {
   readonly resetsAtMs: number | undefined;
 }
 
-/** Credits that are used up within a window of fixed length, which then begins again. */
+/** A count of used credits in a window of fixed length, which is then reset. */
 export interface Meter {
-  /** Uses `credits` now; begins the window when it has not begun. */
+  /** Uses `credits` now; begins the window if it has not begun. */
   spend(credits: number): void;
   read(): Reading;
 }
 
-/** How a window behaves. */
+/** The options of a window. */
 export interface MeterOptions {
   readonly clock: Clock;
   readonly lengthMs: number;
-  /** Credits a window. */
+  /** The credits of a window. */
   readonly limit: number;
-  /** Credits an hour that other clients of the same account use. */
+  /** The credits per hour that other users of the account spend. */
   readonly othersPerHour: number;
-  /** How long ago the first window began; `undefined` lets it begin with the first use. */
+  /** The age of the first window, in milliseconds; `undefined` lets it begin with the first use. */
   readonly begunMsAgo?: number;
 }
 
 /**
- * A meter whose numbers move with use and with time: others use the same account, and a window that is over
- * takes its use along. It never refuses anything.
+ * Creates a meter whose numbers change with use and with time: others use the same account, and the end of a window
+ * resets the use. It never rejects a request.
  */
 export function createMeter(options: MeterOptions): Meter {
   const { clock, lengthMs, limit, othersPerHour, begunMsAgo } = options;
   let begunMs = begunMsAgo === undefined ? undefined : clock.now() - begunMsAgo;
   let own = 0;
 
-  const forgetWhatIsOver = () => {
+  const resetAfterWindow = () => {
     if (begunMs === undefined || clock.now() < begunMs + lengthMs) return;
     own = 0;
     const windowsOver = Math.floor((clock.now() - begunMs) / lengthMs);
@@ -138,12 +138,12 @@ export function createMeter(options: MeterOptions): Meter {
 
   return {
     spend(credits) {
-      forgetWhatIsOver();
+      resetAfterWindow();
       begunMs ??= clock.now();
       own += credits;
     },
     read() {
-      forgetWhatIsOver();
+      resetAfterWindow();
       if (begunMs === undefined) {
         return { limit, used: 0, resetsAtMs: undefined };
       }
@@ -157,7 +157,7 @@ export function createMeter(options: MeterOptions): Meter {
   };
 }
 
-/** The part of the limit that is used; may exceed 1. */
+/** Returns the used part of the limit; it may exceed 1. */
 export function usedFraction({ used, limit }: Reading): number {
   return used / limit;
 }

@@ -4,7 +4,7 @@ import type { Provider, SimulatedFamily } from "../providers.ts";
 import { Refusal } from "../refusal.ts";
 
 /**
- * Answers a question for the quota of a provider's account, in the provider's own shape.
+ * Responds to a quota request in the provider's own shape.
  *
  * @throws {Refusal} For a wrong key at family B.
  */
@@ -32,7 +32,7 @@ export function quotaAnswer(
   }
 }
 
-/** Z.ai takes its key without a scheme too. */
+/** Returns the key of a request; Z.ai also accepts a key without a scheme. */
 function presentedKey(headers: Headers): string | null {
   return bearerToken(headers) ?? headers.get("authorization");
 }
@@ -40,7 +40,7 @@ function presentedKey(headers: Headers): string | null {
 const FIVE_HOURS_S = 18_000;
 const WEEK_S = 604_800;
 
-/** An account of family A as the coding plan of Z.ai reports it: floored credits, reset in milliseconds. */
+/** Writes an account of family A like the coding plan of Z.ai: rounded-down credits, reset in milliseconds. */
 function zaiQuota({ fiveHour, weekly }: AccountReading): object {
   return {
     code: 200,
@@ -56,7 +56,7 @@ function zaiQuota({ fiveHour, weekly }: AccountReading): object {
   };
 }
 
-/** What the coding plan answers to a wrong key: HTTP 200, the code is in the body. */
+/** Writes the coding plan's error for a wrong key: HTTP 200, with the code in the body. */
 function zaiQuotaRefusal(): object {
   return { code: 401, msg: "token expired or incorrect", success: false };
 }
@@ -76,7 +76,7 @@ function zaiLimit(
   };
 }
 
-/** An account of family B as Anthropic's OAuth usage reports it: percent used, reset as text. */
+/** Writes an account of family B like Anthropic's OAuth usage: used percent, reset as text. */
 function anthropicQuota({ fiveHour, weekly }: AccountReading): object {
   return {
     five_hour: fiveHour.resetsAtMs === undefined
@@ -119,7 +119,7 @@ function anthropicLimit(
   };
 }
 
-/** An account of family C as the Codex back end reports it: percent used, reset in seconds. */
+/** Writes an account of family C like the Codex back end: used percent, reset in seconds. */
 function codexQuota(
   { fiveHour, weekly }: AccountReading,
   nowMs: number,
@@ -138,7 +138,7 @@ function codexQuota(
   };
 }
 
-/** A window that has not begun is reported as one that would begin now. */
+/** Writes a window; one that has not begun is reported as if it began now. */
 function codexWindow(
   reading: Reading,
   lengthS: number,
@@ -158,8 +158,8 @@ function isoTime(ms: number | undefined): string | null {
 }
 
 /**
- * What the account of `family` tells in the headers of an answer: A as an OpenAI platform key (counts a
- * minute), B as an Anthropic OAuth token (fractions), C as the Codex back end (percent).
+ * Returns the quota headers of a response. Family A writes those of an OpenAI platform key (counts per minute), B those
+ * of an Anthropic OAuth token (fractions), C those of the Codex back end (percent).
  */
 export function quotaHeaders(
   account: AccountReading,

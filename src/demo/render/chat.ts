@@ -22,44 +22,44 @@ const FINISH_REASONS: Readonly<Record<StopReason, string>> = {
   call: "tool_calls",
 };
 
-/** `script` as a Chat Completions answer and as its chunks. */
+/** Renders `script` as a Chat Completions answer and as its chunks. */
 export function renderChat(
   script: Script,
   { ids, createdAt, ask, body }: RenderContext,
 ): Rendering {
   const id = ids.next("chatcmpl");
-  const named = { created: createdAt, model: ask.model };
-  const said = message(script.blocks, ids);
+  const common = { created: createdAt, model: ask.model };
+  const answer = message(script.blocks, ids);
   const finish = FINISH_REASONS[script.stop];
   const usage = chatUsage(script.usage);
   const system_fingerprint = "fp_demo";
-  const choice = (said: object, finish_reason: string | null) => ({
+  const choice = (content: object, finish_reason: string | null) => ({
     index: 0,
-    ...said,
+    ...content,
     logprobs: null,
     finish_reason,
   });
   const chunk = (choices: readonly object[]) => ({
     id,
-    ...named,
+    ...common,
     system_fingerprint,
     object: "chat.completion.chunk",
     choices,
   });
   const delta = (fields: object, finish: string | null = null) =>
     chunk([choice({ delta: fields }, finish)]);
-  const content = said.content === null ? null : "";
+  const content = answer.content === null ? null : "";
   const chunks = () => [
     { data: delta({ role: "assistant", content, refusal: null }) },
-    ...deltas(said).map((fields) => ({ data: delta(fields), wordCount: 1 })),
+    ...deltas(answer).map((fields) => ({ data: delta(fields), wordCount: 1 })),
     { data: delta({}, finish) },
   ];
   return {
     whole: {
       id,
       object: "chat.completion",
-      ...named,
-      choices: [choice({ message: said }, finish)],
+      ...common,
+      choices: [choice({ message: answer }, finish)],
       usage,
       system_fingerprint,
     },
@@ -70,27 +70,27 @@ export function renderChat(
   };
 }
 
-/** A chunk of a stream, and how many words it takes to think of it; default: none. */
+/** A chunk of a stream; `wordCount` words of delay precede it, by default none. */
 interface Chunk {
   readonly data: object;
   readonly wordCount?: number;
 }
 
 /**
- * The steps of a stream. Where the request asks for usage, `end` carries it behind the chunks, which say
- * `usage: null`.
+ * Returns the steps of a stream. When the request wants usage, the chunks have `usage: null`, and `end` follows them
+ * with the usage.
  */
 function chunkSteps(
   chunks: readonly Chunk[],
   { body, end }: { readonly body: JsonObject; readonly end: object },
 ): Step[] {
-  const isUsageAsked = objectOf(body.stream_options).include_usage === true;
-  const usage = isUsageAsked ? { usage: null } : {};
+  const isUsageWanted = objectOf(body.stream_options).include_usage === true;
+  const usage = isUsageWanted ? { usage: null } : {};
   return [
     ...chunks.map(({ data, wordCount }) =>
       writeData({ ...data, ...usage }, wordCount)
     ),
-    ...(isUsageAsked ? [writeData(end)] : []),
+    ...(isUsageWanted ? [writeData(end)] : []),
     write("data: [DONE]\n\n"),
   ];
 }
@@ -151,7 +151,7 @@ function toolCall(
     : { id, type: "function", function: { name: tool.name, arguments: input } };
 }
 
-/** Usage in the Chat shape: totals include their details. */
+/** Returns usage in the Chat shape: totals include their details. */
 function chatUsage(usage: Usage): object {
   return {
     prompt_tokens: usage.inputTokens,
@@ -183,10 +183,10 @@ function callDeltas(call: ToolCall, index: number): object[] {
       : { index, function: { arguments: fragment } }
   );
   return [{ index, ...opening }, ...fragments]
-    .map((piece) => ({ tool_calls: [piece] }));
+    .map((delta) => ({ tool_calls: [delta] }));
 }
 
-/** The text of `script` as a legacy completion, whole and as chunks; it has neither tools nor reasoning. */
+/** Renders the text of `script` as a legacy completion and as its chunks, without tools and reasoning. */
 export function renderCompletion(
   script: Script,
   { ids, createdAt, ask, body }: RenderContext,
@@ -199,20 +199,20 @@ export function renderCompletion(
   };
   const usage = chatUsage(script.usage);
   const finish = script.stop === "length" ? "length" : "stop";
-  const saying = (text: string, finish_reason: string | null) => ({
+  const withText = (text: string, finish_reason: string | null) => ({
     ...frame,
     choices: [{ text, index: 0, logprobs: null, finish_reason }],
   });
   const text = textsOf(script.blocks, "text").join("");
   const chunks = () => [
     ...wordsOf(text).map((word) => ({
-      data: saying(word, null),
+      data: withText(word, null),
       wordCount: 1,
     })),
-    { data: saying("", finish) },
+    { data: withText("", finish) },
   ];
   return {
-    whole: { ...saying(text, finish), usage },
+    whole: { ...withText(text, finish), usage },
     stream: {
       steps: () =>
         chunkSteps(chunks(), { body, end: { ...frame, choices: [], usage } }),

@@ -15,10 +15,10 @@ import {
 } from "../script.ts";
 import { type Step, writeEvent } from "../speak.ts";
 
-/** A block of an answer. */
+/** A block of an answer, whole and as events. */
 interface ContentBlock {
   readonly whole: object;
-  /** The block as it stands before anything was said. */
+  /** The empty block at its start. */
   readonly opening: object;
   deltas(): readonly object[];
 }
@@ -30,7 +30,7 @@ const STOP_REASONS: Readonly<Record<StopReason, string>> = {
   call: "tool_use",
 };
 
-/** `script` as a Messages answer and as its events. */
+/** Renders `script` as a Messages answer and as its events. */
 export function renderMessages(
   script: Script,
   { ids, ask }: RenderContext,
@@ -124,7 +124,7 @@ function contentBlock(block: Block, ids: Ids): ContentBlock {
   }
 }
 
-/** Usage in the Messages shape: the input excludes what was cached, unlike in the other two protocols. */
+/** Returns usage in the Messages shape: the input excludes cached tokens, unlike in the other two protocols. */
 function messagesUsage(usage: Usage) {
   return {
     input_tokens: usage.inputTokens - usage.cachedTokens,

@@ -14,7 +14,7 @@ import {
 } from "../script.ts";
 import { type Step, writeEvent } from "../speak.ts";
 
-/** `script` as a Responses answer and as its events. */
+/** Renders `script` as a Responses answer and as its events. */
 export function renderResponses(
   script: Script,
   context: RenderContext,
@@ -52,7 +52,7 @@ function answerOf(
   };
 }
 
-/** `script` as the answer to a compaction request: the user's messages and one sealed item. */
+/** Renders `script` as the answer to a compaction request: the user's messages and one sealed item. */
 export function renderCompactedResponse(
   script: Script,
   context: RenderContext,
@@ -77,7 +77,7 @@ export function renderCompactedResponse(
   return { whole, stream: undefined };
 }
 
-/** The fields of the answer that repeat the request's settings, or say their defaults. */
+/** Returns the fields of the answer that repeat the request's settings or their defaults. */
 function echoes({ ask, body }: RenderContext): Record<string, JsonValue> {
   const reasoning = objectOf(body.reasoning);
   const text = objectOf(body.text);
@@ -110,7 +110,7 @@ function echoes({ ask, body }: RenderContext): Record<string, JsonValue> {
   };
 }
 
-/** A function with all of its fields, as the protocol has them where they were not given. */
+/** Adds the default values of the protocol to a function. */
 function wholeTool(tool: JsonValue): JsonValue {
   return isJsonObject(tool) && tool.type === "function"
     ? { description: null, parameters: null, strict: true, ...tool }
@@ -199,7 +199,7 @@ function callItem(
   const id = ids.next(isCustom ? "ctc" : "fc");
   const type = isCustom ? "custom_tool_call" : "function_call";
   const field = isCustom ? "input" : "arguments";
-  const said = isCustom ? type + "_input" : type + "_arguments";
+  const eventName = isCustom ? type + "_input" : type + "_arguments";
   const item = { id, type, ...call, [field]: input };
   return {
     id,
@@ -207,16 +207,16 @@ function callItem(
     opening: { ...item, status: "in_progress", [field]: "" },
     events: () => [
       ...fragmentsOf(input).map((delta) => ({
-        type: `response.${said}.delta`,
+        type: `response.${eventName}.delta`,
         delta,
         wordCount: 1,
       })),
-      { type: `response.${said}.done`, [field]: input },
+      { type: `response.${eventName}.done`, [field]: input },
     ],
   };
 }
 
-/** Usage in the Responses shape: totals include their details, and every key is required. */
+/** Returns usage in the Responses shape: totals include their details, and each key is required. */
 function responsesUsage(usage: Usage): object {
   return {
     input_tokens: usage.inputTokens,
@@ -227,7 +227,7 @@ function responsesUsage(usage: Usage): object {
   };
 }
 
-/** A Responses answer; the fields that repeat the request stand in it as they came. */
+/** A Responses answer; the repeated fields of the request are unchanged. */
 interface ResponsesAnswer {
   readonly status: string;
   readonly [field: string]: unknown;
@@ -237,25 +237,25 @@ interface ResponsesAnswer {
 interface OutputItem {
   readonly id: string;
   readonly item: object;
-  /** The item as it stands before anything was said. */
+  /** The empty item at its start. */
   readonly opening: object;
-  /** What is said between the two, without the item's place. */
+  /** Returns the events between start and end, without the item's index. */
   events(): readonly Event[];
 }
 
-/** A text part that holds `text`. */
+/** Returns a part with `text`. */
 function outputText(text: string): object {
   return { type: "output_text", text, annotations: [], logprobs: [] };
 }
 
-/** An event before it gets its number. */
+/** An event without its sequence number. */
 interface Event {
   readonly type: string;
   readonly wordCount?: number;
   readonly [field: string]: unknown;
 }
 
-/** `answer` as the events of a Responses stream, numbered from 0, one item open at a time. */
+/** Returns the events of a Responses stream, numbered from 0, with one open item at a time. */
 function* streamResponses(
   answer: ResponsesAnswer,
   items: readonly OutputItem[],
@@ -267,7 +267,7 @@ function* streamResponses(
   }
 }
 
-/** The event that ends a stream which a failure breaks into after so many events. */
+/** Returns the event that ends a stream with a failure after `eventCount` events. */
 function failedEvent(answer: ResponsesAnswer, eventCount: number): Step {
   const { code, message } = overloaded();
   return writeEvent({
@@ -289,7 +289,7 @@ function* eventsOf(
   yield { type: `response.${answer.status}`, response: answer };
 }
 
-/** The answer as it stands before anything was said. */
+/** Returns the empty answer at the start of a stream. */
 function begun(answer: ResponsesAnswer): ResponsesAnswer {
   return {
     ...answer,

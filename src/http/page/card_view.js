@@ -9,6 +9,7 @@ import {
 import { elapsedShare } from "./pace.js";
 import { checkedText, localTime, resetText } from "../wording/times.js";
 import {
+  asSentence,
   leftPercent,
   leftText,
   nameParts,
@@ -24,7 +25,7 @@ import {
  */
 
 /**
- * The card of a connection: its state and its windows.
+ * Creates the card of a connection: its state and its windows.
  *
  * @param {ConnectionEntry} entry
  * @param {Ticker} ticker
@@ -73,7 +74,7 @@ function windowList(windows, ticker) {
     return element(
       "p",
       { class: "state" },
-      "The provider reports no window for this connection.",
+      "The provider reports no quota for this connection.",
     );
   }
   const rows = windows.map((window) => windowRow(window, ticker));
@@ -124,7 +125,7 @@ function windowRow(window, ticker) {
 }
 
 /**
- * The part of {@linkcode leftText} that is a number stands out.
+ * Returns the text of {@linkcode leftText}, with its number emphasised.
  *
  * @param {QuotaWindow} window
  * @returns {HTMLElement}
@@ -159,8 +160,7 @@ function notice(level) {
 }
 
 /**
- * The bar of a window: how much is left and, as a mark across it, how much of its time is left. A stock
- * without a size has no bar.
+ * Returns the bar of a window: the amount left, and a mark for the time left. A balance has no size, and so no bar.
  *
  * @param {QuotaWindow} window
  * @returns {HTMLElement}
@@ -199,7 +199,7 @@ function gauge(window) {
 }
 
 /**
- * @param {ConnectionEntry} entry One that is not `ok`.
+ * @param {ConnectionEntry} entry An entry that is not `ok`.
  * @returns {HTMLElement}
  */
 function stateBadge({ status, error }) {
@@ -215,11 +215,11 @@ function stateBadge({ status, error }) {
 const BADGE_TEXTS = new Map([
   ["disabled", "switched off"],
   ["unavailable", "not read"],
-  ["unsupported", "not told"],
+  ["unsupported", "no quota"],
 ]);
 
 /**
- * @param {ConnectionEntry} entry One that is not `ok`.
+ * @param {ConnectionEntry} entry An entry that is not `ok`.
  * @returns {HTMLElement}
  */
 function stateText({ status, error }) {
@@ -236,13 +236,16 @@ function stateText({ status, error }) {
   );
 }
 
-/** What helps whoever runs the gateway. @param {NonNullable<ConnectionEntry["error"]>} error @returns {HTMLElement} */
+/**
+ * Returns the details for the administrator. @param {NonNullable<ConnectionEntry["error"]>} error @returns
+ * {HTMLElement}
+ */
 function detailsOf({ type, message }) {
   return element(
     "details",
     {},
     element("summary", {}, "For the administrator"),
-    element("p", {}, `${message}.`),
+    element("p", {}, asSentence(message)),
     element("p", {}, element("code", {}, type)),
   );
 }
@@ -254,7 +257,7 @@ const STATE_TEXTS = new Map([
   ],
   [
     "unsupported",
-    "The quota of this kind of service cannot be read. Its models work all the same.",
+    "The gateway cannot read the quota of this service. Its models work normally.",
   ],
   ["unavailable", "The quota could not be read."],
 ]);

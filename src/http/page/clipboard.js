@@ -1,9 +1,9 @@
 /**
- * Puts a text into the clipboard. Browsers offer `navigator.clipboard` on https and localhost alone; a
- * gateway inside a company may be neither, so the old way stays as the second.
+ * Copies a text to the clipboard. Browsers offer `navigator.clipboard` only on https and localhost. A gateway inside a
+ * company may have neither, so the older method remains as a fallback.
  *
  * @param {string} text
- * @returns {Promise<boolean>} Whether it is there now.
+ * @returns {Promise<boolean>} True when the text was copied.
  */
 export async function copyText(text) {
   try {

@@ -1,10 +1,10 @@
 /**
- * Makes an element. Texts become text nodes, never markup.
+ * Creates an element. Texts become text nodes, never markup.
  *
  * @template {keyof HTMLElementTagNameMap} Tag
  * @param {Tag} tag
- * @param {Readonly<Record<string, string | boolean | undefined>>} attributes `true` sets an attribute without
- * a value; `false` and undefined leave it out.
+ * @param {Readonly<Record<string, string | boolean | undefined>>} attributes `true` sets an attribute without a value.
+ * `false` and undefined leave it out.
  * @param {...(Node | string)} children
  * @returns {HTMLElementTagNameMap[Tag]}
  */
@@ -19,7 +19,7 @@ export function element(tag, attributes, ...children) {
 }
 
 /**
- * The element of the page with an id.
+ * Returns the element of the page with an id.
  *
  * @template {HTMLElement} Kind
  * @param {string} id
@@ -33,9 +33,9 @@ export function byId(id, kind) {
 }
 
 /**
- * @typedef {object} Ticker Texts that change as time passes.
- * @property {(node: Element, textAt: (nowMs: number) => string) => void} follow Sets the text of `node` now
- * and at every tick for as long as it is on the page.
+ * @typedef {object} Ticker Updates texts that change with time.
+ * @property {(node: Element, textAt: (nowMs: number) => string) => void} follow Sets the text of `node` now and at
+ * every tick while it is on the page.
  * @property {(nowMs: number) => void} tick
  */
 
@@ -58,7 +58,7 @@ export function createTicker() {
 }
 
 /**
- * Sets a text unless it is there already, so that nothing is redrawn or announced for nothing.
+ * Sets a text if it differs, so that nothing is redrawn or announced without a change.
  *
  * @param {Element} node
  * @param {string} text

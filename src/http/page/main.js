@@ -1,12 +1,12 @@
 import { byId, createTicker, setText } from "./element.js";
-import { askGateway, TokenRefused } from "./gateway.js";
+import { readGateway, TokenRejected } from "./gateway.js";
 import { createModelsView } from "./models_view.js";
 import { hideFailure, showQuotas } from "./quotas_view.js";
 import {
   forgetSession,
   loadSession,
-  nextAskAtMs,
   nextListAtMs,
+  nextReadAtMs,
   saveSession,
   withAnswer,
 } from "./session.js";
@@ -16,7 +16,7 @@ import { durationText } from "../wording/times.js";
 
 const TICK_MS = 1000;
 
-/** Without a trailing slash. The page may stand under a path of a proxy. */
+/** Without a trailing slash. The page may be below a path of a proxy. */
 const base = new URL(".", location.href).href.replace(/\/$/, "");
 
 const signedIn = byId("signed-in", HTMLElement);
@@ -25,11 +25,11 @@ const refreshButton = byId("refresh", HTMLButtonElement);
 const status = byId("status", HTMLElement);
 
 let session = loadSession(sessionStorage);
-let isAsking = false;
+let isReading = false;
 let shownModels = "";
 
 const ticker = createTicker();
-const signIn = createSignInView({ onToken: enter });
+const signIn = createSignInView({ onToken: signInWith });
 const settings = createSettingsView({
   base,
   token: () => session?.token ?? "",
@@ -37,26 +37,26 @@ const settings = createSettingsView({
 });
 const models = createModelsView({ onChoose: settings.choose });
 
-byId("forget", HTMLButtonElement).addEventListener("click", () => leave(""));
+byId("forget", HTMLButtonElement).addEventListener("click", () => signOut(""));
 refreshButton.addEventListener("click", () => {
-  if (!mayAsk()) return;
+  if (!mayRefresh()) return;
   hideFailure();
   refresh().then(() => announce("Refreshed."));
 });
 document.addEventListener("visibilitychange", tick);
 setInterval(tick, TICK_MS);
-if (session === undefined) leave("");
+if (session === undefined) signOut("");
 else showReading();
 tick();
 
 /** @param {string} token */
-function enter(token) {
+function signInWith(token) {
   session = { token };
   refresh();
 }
 
-/** @param {string} reason Said to the reader, who has to sign in again. */
-function leave(reason) {
+/** @param {string} reason The reason to sign in again, for the reader. */
+function signOut(reason) {
   session = undefined;
   forgetSession(sessionStorage);
   signedIn.hidden = true;
@@ -64,7 +64,7 @@ function leave(reason) {
   signIn.show(reason);
 }
 
-/** A hidden tab asks nothing; it catches up as soon as it is looked at. */
+/** Updates the page. A hidden tab sends no requests, and updates as soon as it is visible. */
 function tick() {
   ticker.tick(Date.now());
   if (isDue() && document.visibilityState === "visible") refresh();
@@ -72,38 +72,38 @@ function tick() {
 }
 
 function isDue() {
-  return session !== undefined && !isAsking &&
-    Date.now() >= nextAskAtMs(session);
+  return session !== undefined && !isReading &&
+    Date.now() >= nextReadAtMs(session);
 }
 
-/** Whether the reader may have it asked now: as soon as it is due, and at any time while something is missing. */
-function mayAsk() {
-  return isDue() || !isAsking && session?.reading?.failure !== undefined;
+/** Returns true when the reader may refresh: when an update is due, and at any time after a failure. */
+function mayRefresh() {
+  return isDue() || !isReading && session?.reading?.failure !== undefined;
 }
 
 async function refresh() {
   const asked = session;
-  if (asked === undefined || isAsking) return;
-  setAsking(true);
+  if (asked === undefined || isReading) return;
+  setReading(true);
   try {
     const isListDue = Date.now() >= nextListAtMs(asked);
-    const answers = await askGateway(base, asked.token, { isListDue });
-    // Somebody may have left, or entered another token, in the meantime.
-    if (session === asked) take(answers);
+    const answers = await readGateway(base, asked.token, { isListDue });
+    // The reader may have signed out, or signed in with another token, in the meantime.
+    if (session === asked) showAnswers(answers);
   } catch (error) {
-    if (!(error instanceof TokenRefused)) throw error;
-    if (session === asked) leave(error.message);
+    if (!(error instanceof TokenRejected)) throw error;
+    if (session === asked) signOut(error.message);
   } finally {
-    setAsking(false);
+    setReading(false);
   }
 }
 
 /** @param {import("./gateway.js").Answers} answers */
-function take(answers) {
+function showAnswers(answers) {
   if (session === undefined) return;
   session = withAnswer(session, { ...answers, askedAtMs: Date.now() });
   const { list, models: known, failure } = session.reading ?? {};
-  if (list === undefined && known === undefined) return leave(failure ?? "");
+  if (list === undefined && known === undefined) return signOut(failure ?? "");
   saveSession(sessionStorage, session);
   const isFirst = signedIn.hidden;
   showReading();
@@ -122,7 +122,7 @@ function showReading() {
   showModels(reading.models ?? []);
 }
 
-/** What has not changed stays as it is, with what the reader has chosen in it. */
+/** Shows the models when they have changed, so that the reader's choices remain. */
 function showModels(
   /** @type {readonly import("../wording/models.js").Model[]} */ all,
 ) {
@@ -134,24 +134,24 @@ function showModels(
 }
 
 /** @param {boolean} now */
-function setAsking(now) {
-  isAsking = now;
+function setReading(now) {
+  isReading = now;
   signIn.setBusy(now);
   showRefreshButton();
 }
 
 function showRefreshButton() {
-  const waitMs = nextAskAtMs(session) - Date.now();
-  const text = isAsking
+  const waitMs = nextReadAtMs(session) - Date.now();
+  const text = isReading
     ? "Refreshing…"
-    : waitMs > 0 && !mayAsk()
+    : waitMs > 0 && !mayRefresh()
     ? `Refresh in ${durationText(waitMs + TICK_MS - 1)}`
     : "Refresh";
   setText(refreshButton, text);
-  refreshButton.setAttribute("aria-disabled", String(!mayAsk()));
+  refreshButton.setAttribute("aria-disabled", String(!mayRefresh()));
 }
 
-/** @param {string} text For those who do not see what happened. */
+/** @param {string} text The event, for screen readers. */
 function announce(text) {
   status.textContent = text;
 }

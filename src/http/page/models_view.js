@@ -9,14 +9,13 @@ import { PROTOCOL_NAMES } from "../wording/protocols.js";
  * @property {(models: readonly Model[]) => void} show
  */
 
-/** How many models are listed before somebody asks for all of them. */
+/** The number of models in the list before the reader opens the whole list. */
 const FEW = 12;
 
 /**
- * Brings the list of models to life.
+ * Connects the list of models.
  *
- * @param {{ readonly onChoose: (id: string) => void }} options Told of the model that a client shall be set
- * up for.
+ * @param {{ readonly onChoose: (id: string) => void }} options Called with the model that a client is to be set up for.
  * @returns {ModelsView}
  */
 export function createModelsView({ onChoose }) {

@@ -1,5 +1,5 @@
 /**
- * How far the time of a window has gone, so that use can be held against it.
+ * The elapsed time of a window, to compare with its usage.
  *
  * @typedef {import("../../quotas/window.ts").QuotaWindow} QuotaWindow
  */
@@ -10,7 +10,7 @@ const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 const WEEK_MS = 7 * DAY_MS;
 
-/** Windows of one unit, and units of which a window may have several; their lengths never change. */
+/** The lengths of windows of one unit, and of the units of longer ones. All are constant. */
 const LENGTHS_MS = new Map([
   ["minute", MINUTE_MS],
   ["hour", HOUR_MS],
@@ -22,12 +22,12 @@ const LENGTHS_MS = new Map([
 ]);
 
 /**
- * The share of a window's time that has passed.
+ * Returns the share of a window's time that has passed.
  *
  * @param {Pick<QuotaWindow, "window" | "period_count" | "resets_at">} window
  * @param {number} nowMs Milliseconds since 1970.
- * @returns {number | null} 0 to 1; null when the length or the reset is unknown, and for months and
- * years, whose lengths differ.
+ * @returns {number | null} 0 to 1. Null when the length or the reset is unknown, and for months and years, whose
+ * lengths differ.
  */
 export function elapsedShare(window, nowMs) {
   const lengthMs = lengthOf(window);

@@ -9,10 +9,10 @@ import { localTime } from "../wording/times.js";
  */
 
 /**
- * Shows the quotas of a reading, or why there are none.
+ * Shows the quotas of a reading, or the reason why there are none.
  *
  * @param {Reading} reading
- * @param {Ticker} ticker Keeps its countdowns going.
+ * @param {Ticker} ticker Updates its countdowns.
  */
 export function showQuotas(reading, ticker) {
   const { list } = reading;
@@ -29,7 +29,7 @@ export function showQuotas(reading, ticker) {
   showFailure(reading);
 }
 
-/** What was wrong last stands there no longer while the reader has it asked again. */
+/** Hides the last failure while the page reads again. */
 export function hideFailure() {
   byId("failure", HTMLElement).hidden = true;
 }
@@ -41,12 +41,12 @@ function showFailure({ failure, ...reading }) {
   banner.textContent = failure === undefined ? "" : [
     failure,
     ...ageOf(reading),
-    "The page asks again by itself.",
+    "The page tries again automatically.",
   ].join(" ");
 }
 
 /**
- * Since when the quotas stand, if they are older than the last question.
+ * Returns the time of the quotas when they are older than the last reading.
  *
  * @param {Reading} reading
  * @returns {readonly string[]} A sentence or none.
@@ -54,5 +54,5 @@ function showFailure({ failure, ...reading }) {
 function ageOf({ listAtMs, askedAtMs }) {
   return listAtMs === undefined || listAtMs === askedAtMs
     ? []
-    : [`The quotas here are those of ${localTime(listAtMs)}.`];
+    : [`These quotas are from ${localTime(listAtMs)}.`];
 }

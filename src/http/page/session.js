@@ -1,17 +1,17 @@
 /**
- * What this tab remembers until it is closed: the token, and what was read last, so that reloading the
- * page does not ask the gateway sooner than it may be asked.
+ * The data that this tab keeps until it is closed: the token and the last reading. With them, a reload of the page does
+ * not send requests too early.
  *
  * @typedef {import("../../quotas/list.ts").QuotaList} QuotaList
  * @typedef {import("../wording/models.js").Model} Model
  *
  * @typedef {object} Reading
  * @property {QuotaList | undefined} [list]
- * @property {number | undefined} [listAtMs] When the list was read, in milliseconds since 1970.
+ * @property {number | undefined} [listAtMs] The time of the list, in milliseconds since 1970.
  * @property {readonly Model[] | undefined} [models]
- * @property {string | undefined} [failure] Why the last question had no full answer.
- * @property {number | undefined} [failures] How many questions one after another had none.
- * @property {number} askedAtMs When the last question was answered, in milliseconds since 1970.
+ * @property {string | undefined} [failure] The reason why the last reading is incomplete.
+ * @property {number | undefined} [failures] The number of incomplete readings in a row.
+ * @property {number} askedAtMs The time of the last reading, in milliseconds since 1970.
  *
  * @typedef {object} Session
  * @property {string} token
@@ -52,20 +52,20 @@ export function forgetSession(storage) {
   storage.removeItem(KEY);
 }
 
-/** What the specification recommends; used until the gateway has said otherwise. */
+/** The recommended interval, used until the gateway has reported its own. */
 const DEFAULT_REFRESH_SECONDS = 60;
 
-/** The pause after the first question without a full answer; each further one doubles it. */
+/** The pause after the first incomplete reading. Each further one doubles it. */
 const FIRST_PAUSE_MS = 5000;
 
 /**
- * The earliest time to ask the gateway again, in milliseconds since 1970: soon, and then less and less soon,
- * while something is missing.
+ * Returns the earliest time of the next reading, in milliseconds since 1970. The pause grows after each incomplete
+ * reading.
  *
  * @param {Session | undefined} session
  * @returns {number}
  */
-export function nextAskAtMs(session) {
+export function nextReadAtMs(session) {
   const reading = session?.reading;
   if (reading === undefined) return 0;
   if (reading.failure === undefined) return nextListAtMs(session);
@@ -75,8 +75,7 @@ export function nextAskAtMs(session) {
 }
 
 /**
- * The earliest time to ask for the quotas again: the gateway says it with them, and nothing else brings it
- * forward.
+ * Returns the earliest time to read the quotas again. Only the gateway's response sets it.
  *
  * @param {Session | undefined} session
  * @returns {number} Milliseconds since 1970.
@@ -89,7 +88,7 @@ export function nextListAtMs(session) {
 }
 
 /**
- * What is known after another question: what it could not tell stays as it was.
+ * Merges another reading into a session. Data that it lacks stays as it was.
  *
  * @param {Session} session
  * @param {Reading} answer

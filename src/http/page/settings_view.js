@@ -11,16 +11,16 @@ import { TOKEN_PLACEHOLDER } from "../wording/settings_text.js";
  *
  * @typedef {object} SettingsView
  * @property {(models: readonly Model[]) => void} show Offers these models.
- * @property {(id: string) => void} choose Sets the clients up for a model, if need be another client.
+ * @property {(id: string) => void} choose Shows the settings for a model, if necessary for another client.
  *
  * @typedef {object} SettingsOptions
  * @property {string} base The gateway's address without a trailing slash.
- * @property {() => string} token The caller's; goes into what is copied, never onto the page.
- * @property {(text: string) => void} announce Tells what happened to those who do not see it.
+ * @property {() => string} token The caller's token. It is only copied, never shown on the page.
+ * @property {(text: string) => void} announce Announces an event to screen readers.
  */
 
 /**
- * Brings the part of the page to life that says how to set up a client.
+ * Connects the section about the settings of clients.
  *
  * @param {SettingsOptions} options
  * @returns {SettingsView}
@@ -43,7 +43,7 @@ export function createSettingsView(options) {
     offerModels(select.value);
   }
 
-  /** @param {string} wanted The model to keep, if it can be. */
+  /** @param {string} wanted The model to keep, if the client supports it. */
   function offerModels(wanted) {
     const fitting = modelsFor(models, client);
     select.replaceChildren(
@@ -59,7 +59,7 @@ export function createSettingsView(options) {
     const model = select.value;
     select.disabled = model === "";
     place.replaceChildren(
-      ...(model === "" ? [nothingFits(client)] : snippetViews(model)),
+      ...(model === "" ? [noModelFits(client)] : snippetViews(model)),
     );
   }
 
@@ -79,7 +79,7 @@ export function createSettingsView(options) {
     ];
   }
 
-  /** Another client where this one can ask none of them. @param {readonly Model[]} wanted */
+  /** Picks another client when this one supports none of the models. @param {readonly Model[]} wanted */
   function pickFor(wanted) {
     if (modelsFor(wanted, client).length > 0) return;
     client = CLIENTS.find((one) => modelsFor(wanted, one).length > 0) ?? client;
@@ -121,19 +121,19 @@ function clientChoice({ id, name }, onPick) {
 function hintText({ name, protocol }, hidden) {
   if (hidden === 0) return "";
   const others = hidden === 1 ? "1 model is" : `${hidden} models are`;
-  return `${name} speaks ${
+  return `${name} uses ${
     PROTOCOL_NAMES[protocol]
-  }; ${others} not served that way and left out here.`;
+  }. ${others} not served with it and left out here.`;
 }
 
 /** @param {Client} client @returns {HTMLElement} */
-function nothingFits({ name, protocol }) {
+function noModelFits({ name, protocol }) {
   return element(
     "p",
     { class: "state" },
-    `${name} speaks ${
+    `${name} uses ${
       PROTOCOL_NAMES[protocol]
-    }, and none of your models is served that way.`,
+    }, and none of your models is served with it.`,
   );
 }
 
@@ -141,7 +141,8 @@ function nothingFits({ name, protocol }) {
  * @param {Snippet} snippet
  * @param {object} options
  * @param {(text: string) => void} options.announce
- * @param {(() => string) | undefined} [options.withToken] The same text with the reader's token, where it holds one.
+ * @param {(() => string) | undefined} [options.withToken] Returns the text with the reader's token, if the text has
+ * one.
  * @returns {HTMLElement}
  */
 function snippetView({ title, text }, { announce, withToken }) {
@@ -169,7 +170,7 @@ function snippetView({ title, text }, { announce, withToken }) {
   );
 }
 
-/** What the reader has to replace stands out. @param {string} text @returns {(Node | string)[]} */
+/** Returns the text with the placeholder emphasised. @param {string} text @returns {(Node | string)[]} */
 function marked(text) {
   return text.split(TOKEN_PLACEHOLDER).flatMap((part, index) =>
     index === 0 ? [part] : [element("mark", {}, TOKEN_PLACEHOLDER), part]
@@ -179,7 +180,7 @@ function marked(text) {
 const COPIED_MS = 2000;
 
 /**
- * A button keeps the room of its longest words, so that a second press meets the same button.
+ * Creates a copy button. It keeps the width of its longest label, so that it does not move under the pointer.
  *
  * @param {string} label
  * @param {{ readonly textOf: () => string, readonly announce: (text: string) => void }} options

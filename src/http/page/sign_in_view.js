@@ -2,13 +2,13 @@ import { byId } from "./element.js";
 
 /**
  * @typedef {object} SignInView
- * @property {(reason: string) => void} show Asks for a token, and says why when there is a reason.
+ * @property {(reason: string) => void} show Shows the form, with the reason if there is one.
  * @property {() => void} hide
  * @property {(isBusy: boolean) => void} setBusy
  */
 
 /**
- * Brings the form that asks for the token to life.
+ * Connects the form for the token.
  *
  * @param {{ readonly onToken: (token: string) => void }} options
  * @returns {SignInView}
@@ -33,7 +33,7 @@ export function createSignInView({ onToken }) {
     event.preventDefault();
     const token = input.value.trim();
     if (isToken(token)) onToken(token);
-    else show("Put in your token: one word of letters, digits and signs.");
+    else show("Enter your token: letters, digits and signs without spaces.");
   });
   return {
     show,
@@ -46,13 +46,13 @@ export function createSignInView({ onToken }) {
         error.textContent = "";
         input.toggleAttribute("aria-invalid", false);
       }
-      button.textContent = isBusy ? "Asking…" : "Show my quotas";
+      button.textContent = isBusy ? "Loading…" : "Show my quotas";
       section.toggleAttribute("data-busy", isBusy);
     },
   };
 }
 
-/** Nothing else can stand in a header. @param {string} text @returns {boolean} */
+/** Returns true when a header can hold the text. @param {string} text @returns {boolean} */
 function isToken(text) {
   return /^[\x21-\x7e]+$/.test(text);
 }

@@ -8,7 +8,7 @@ import { leftText, nameParts, usedText } from "../wording/words.js";
  */
 
 /**
- * What a reader wants to know first: the window that is nearest to its end, and what could not be read.
+ * Returns the most important facts: the window with the least left, and the number of unread connections.
  *
  * @param {readonly ConnectionEntry[]} entries
  * @returns {string}
@@ -38,7 +38,12 @@ function tightestText(entries) {
   }), ${amounts}.`;
 }
 
-/** Of a stock nobody knows how much was used, unless it is gone. @param {QuotaWindow} window @returns {boolean} */
+/**
+ * Returns true when the usage is known. That of a balance is unknown until nothing is left.
+ *
+ * @param {QuotaWindow} window
+ * @returns {boolean}
+ */
 function isMeasured(window) {
   return window.used_percent !== null || levelOf(window) === "gone";
 }
@@ -57,6 +62,6 @@ function unreadText(entries) {
     ).length;
   if (count === 0) return "";
   return count === 1
-    ? "One connection could not be read."
-    : `${count} connections could not be read.`;
+    ? "The quota of one connection could not be read."
+    : `The quotas of ${count} connections could not be read.`;
 }

@@ -1,16 +1,16 @@
 /**
- * What the reasons for a quota that could not be read mean to staff (docs/quotas.md#states).
+ * The explanations, for staff, of why a quota could not be read (docs/quotas.md#states).
  *
  * @typedef {object} FailureMeaning
  * @property {string} title
- * @property {string} advice What staff does about it: mostly nothing.
- * @property {boolean} [isCalm] Nothing is wrong.
+ * @property {string} advice The action for staff, mostly none.
+ * @property {boolean} [isCalm] True when nothing is wrong.
  */
 
 const PREFIX = "provider_limits_";
 
-const TELL = "If it stays so, tell the administrator.";
-const AGAIN = "The gateway asks again by itself.";
+const REPORT = "If this continues, contact the administrator.";
+const AGAIN = "The gateway tries again automatically.";
 
 /** @type {Readonly<Record<string, FailureMeaning>>} */
 const MEANINGS = {
@@ -19,38 +19,38 @@ const MEANINGS = {
     advice: "The administrator must complete this connection.",
   },
   unauthorized: {
-    title: "Key refused",
-    advice: "The administrator must renew it.",
+    title: "Key rejected",
+    advice: "The administrator must renew the provider's key.",
   },
-  rate_limited: { title: "Asked too often", advice: AGAIN },
+  rate_limited: { title: "Read too often", advice: AGAIN },
   unreachable: {
     title: "Not reachable",
-    advice: `${AGAIN} ${TELL}`,
+    advice: `${AGAIN} ${REPORT}`,
   },
   invalid_response: {
-    title: "Answer not understood",
-    advice: TELL,
+    title: "Invalid response",
+    advice: REPORT,
   },
   not_told_yet: {
-    title: "Not told yet",
+    title: "Not reported yet",
     advice:
-      "The provider tells what is left with each answer of a model; the first one will show it here.",
+      "The provider reports the quota with each answer of a model. It appears here after the first one.",
     isCalm: true,
   },
   no_plan: {
     title: "No plan",
-    advice: "The administrator must look after the plan or the credit.",
+    advice: "The administrator must check the plan or the credit.",
   },
 };
 
 /** @type {FailureMeaning} */
 const OTHER = {
-  title: "Quota not told",
-  advice: `${AGAIN} ${TELL}`,
+  title: "Quota not available",
+  advice: `${AGAIN} ${REPORT}`,
 };
 
 /**
- * The meaning of an `error.type`; one that is not known means that there is just no quota.
+ * Returns the meaning of an `error.type`. An unknown one means that there is no quota.
  *
  * @param {string} type Such as `provider_limits_unauthorized`.
  * @returns {FailureMeaning}

@@ -1,12 +1,11 @@
 /**
- * How serious the state of a quota is, for the page and for the command line alike. Everything here is pure.
+ * The severity of quotas, for the page and the command line. Pure functions.
  *
  * @typedef {import("../../quotas/window.ts").QuotaWindow} QuotaWindow
  */
 
 /**
- * How serious a window is. A gauge shows it by colour, so it always comes with its words,
- * {@linkcode LEVEL_TEXTS}.
+ * The severity of a window. Colour alone must not show it, so its text is always present: {@linkcode LEVEL_TEXTS}.
  *
  * @typedef {"unknown" | "plenty" | "low" | "scarce" | "gone" | "over"} Level
  */
@@ -29,7 +28,7 @@ export function levelOf({ used_percent: percent, remaining }) {
   return percent >= LOW_PERCENT ? "low" : "plenty";
 }
 
-/** From the one that needs no attention to the one that needs most. */
+/** From the least to the most severe. */
 export const LEVELS = /** @type {const} */ (
   ["unknown", "plenty", "low", "scarce", "gone", "over"]
 );
@@ -45,7 +44,7 @@ export const LEVEL_TEXTS = {
 };
 
 /**
- * The most serious of some levels.
+ * Returns the most severe of some levels.
  *
  * @param {readonly Level[]} levels
  * @returns {Level}
@@ -56,8 +55,8 @@ export function worstLevel(levels) {
 }
 
 /**
- * The windows that tell how much a connection has left: balances stand in for each other, so an empty one
- * tells nothing where another has money.
+ * Returns the windows that show how much a connection has left. One balance can replace another, so an empty one is
+ * left out when another has money.
  *
  * @param {readonly QuotaWindow[]} windows
  * @returns {readonly QuotaWindow[]}

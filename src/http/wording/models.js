@@ -1,9 +1,9 @@
 /**
- * The models of a token, and which of them to show. Pure.
+ * The models of a token, and a search in them. Pure functions.
  *
  * @typedef {import("./protocols.js").Protocol} Protocol
  *
- * @typedef {object} Model An entry of `GET /models`, as far as it is used here.
+ * @typedef {object} Model The fields of an entry of `GET /models` that are used here.
  * @property {string} id
  * @property {readonly Protocol[]} protocols
  * @property {string | undefined} [display_name]
@@ -12,10 +12,10 @@
  */
 
 /**
- * The models that a search finds, in their order.
+ * Returns the models that a search finds, in their order.
  *
  * @param {readonly Model[]} models
- * @param {string} search Words that a name must all hold, in any case.
+ * @param {string} search Words that must all be in the name, in any case.
  * @returns {readonly Model[]}
  */
 export function foundModels(models, search) {

@@ -1,5 +1,5 @@
 /**
- * What of the quotas the reader's own token has used.
+ * The token's own usage of quotas.
  *
  * @typedef {import("../../quotas/list.ts").QuotaList} QuotaList
  * @typedef {import("../../quotas/window.ts").QuotaWindow} QuotaWindow
@@ -8,10 +8,10 @@
  */
 
 /**
- * A list of limits whose windows also tell what the token used of them, where that is known and more than nothing.
+ * Adds the token's own usage to the windows of a list, when it is known and above zero.
  *
  * @param {QuotaList} list
- * @param {unknown} usage What `GET /usage` answered; anything else tells nothing.
+ * @param {unknown} usage The response of `GET /usage`. Any other value is ignored.
  * @returns {QuotaList}
  */
 export function withOwnUse(list, usage) {
@@ -40,7 +40,7 @@ function percentsIn(usage) {
   for (const entry of listAt(usage, "connections")) {
     for (const window of listAt(entry, "limits")) {
       const percent = Reflect.get(window, "your_percent");
-      // Nothing may as well mean that it was before the gateway began to count.
+      // Zero may also mean usage from before the gateway began to count.
       if (typeof percent === "number" && percent > 0) {
         percents.set(keyOf(entry, window), percent);
       }

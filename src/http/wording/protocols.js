@@ -1,5 +1,5 @@
 /**
- * The protocols, as people see them.
+ * The names of the protocols, for people.
  *
  * @typedef {import("../../core/protocol_tables.ts").Protocol} Protocol
  */

@@ -1,5 +1,5 @@
 /**
- * How each client is set up for this gateway: the page and `model-gateway setup` show the same texts.
+ * The settings of each client for this gateway. The page and `model-gateway setup` show the same texts.
  *
  * @typedef {import("./models.js").Model} Model
  * @typedef {import("./settings_text.js").Client} Client
@@ -12,7 +12,7 @@ import { SDKS } from "./settings_sdks.js";
 export const CLIENTS = [...AGENTS, ...EDITORS, ...SDKS];
 
 /**
- * The models that a client can ask.
+ * Returns the models that a client supports.
  *
  * @param {readonly Model[]} models
  * @param {Pick<Client, "protocol">} client

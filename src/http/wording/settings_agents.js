@@ -1,5 +1,5 @@
 /**
- * Settings of agents that write code. Pure texts.
+ * Settings of coding agents. Pure functions.
  *
  * @typedef {import("./models.js").Model} Model
  * @typedef {import("./settings_text.js").Client} Client
@@ -71,14 +71,14 @@ export const AGENTS = [
 ];
 
 /**
- * A Claude whose window of 200,000 tokens and whose way to think Claude Code takes over for a model that it
- * does not know; for one that nothing is said of, it takes a window of a million.
+ * A Claude model whose window of 200,000 tokens and way of thinking Claude Code uses for an unknown model. Without this
+ * setting, it assumes a window of a million tokens.
  */
 const CAUTIOUS_CLAUDE = "claude-sonnet-4-5";
 
 /**
- * https://code.claude.com/docs/en/settings: the helper prints the token, so that the file holds none, and the
- * names that Claude Code has of its own stand for the chosen model.
+ * https://code.claude.com/docs/en/settings: the helper prints the token, so that the file holds none. The model names
+ * of Claude Code itself select the chosen model.
  *
  * @param {Place} place @returns {Snippet}
  */
@@ -106,8 +106,7 @@ function claude({ base, model, models }) {
 }
 
 /**
- * https://developers.openai.com/codex/config-reference. From its catalog Codex knows the token's models and
- * their sizes.
+ * https://developers.openai.com/codex/config-reference. The catalog gives Codex the token's models and their sizes.
  *
  * @param {Place} place @returns {Snippet}
  */
@@ -129,9 +128,9 @@ wire_api = "responses"${catalog}`,
 }
 
 /**
- * Whether Codex may have a model in the catalog that it brings, which a catalog of the gateway would replace. There it
- * looks models up by their ids alone, whoever serves them, so this is no guess at what the model is: under such an id it
- * has OpenAI's instructions, tools and efforts, which no list of OpenAI's tells.
+ * Returns true when Codex may have a model in its built-in catalog, which a catalog of the gateway would replace. Codex
+ * looks models up by their ids alone, whatever the provider, so this does not guess the model. Under such an id, it has
+ * OpenAI's instructions, tools and efforts, which no list of OpenAI's includes.
  *
  * @param {Model} model @returns {boolean}
  */
@@ -139,7 +138,7 @@ function isKnownToCodex({ id }) {
   return id.startsWith("gpt-");
 }
 
-/** The packages of the Vercel AI SDK that opencode has inside, by what they speak. */
+/** The packages of the Vercel AI SDK in opencode, by protocol. */
 const AI_SDK = {
   chat: "@ai-sdk/openai-compatible",
   responses: "@ai-sdk/openai",
@@ -147,8 +146,8 @@ const AI_SDK = {
 };
 
 /**
- * The configuration of opencode (https://opencode.ai/docs/providers): Chat for the models that are served that
- * way, and for each other one the package that speaks what it is served by.
+ * Returns the configuration of opencode (https://opencode.ai/docs/providers). Models that are served in Chat use Chat.
+ * Each other model uses the package of its own protocol.
  *
  * @param {Place} place
  * @returns {Readonly<Record<string, unknown>>}
@@ -214,7 +213,7 @@ function qwen({ base, model, models }) {
 }
 
 /**
- * https://docs.continue.dev/reference. What is not told of a model stays open.
+ * https://docs.continue.dev/reference. Unknown facts of a model are left out.
  *
  * @param {Place} place @returns {Snippet}
  */

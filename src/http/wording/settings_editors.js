@@ -1,5 +1,5 @@
 /**
- * Settings of editors, which keep the token themselves. Pure texts.
+ * Settings of editors, which store the token themselves. Pure functions.
  *
  * @typedef {import("./models.js").Model} Model
  * @typedef {import("./settings_text.js").Client} Client
@@ -22,7 +22,7 @@ export const EDITORS = [
     }),
     readsEnvironment: false,
     note:
-      "It takes VS Code 1.122 or later: run Chat: Manage Language Models, add a Custom Endpoint of this name with the token as its key, and put the models into its group in the file.",
+      "Needs VS Code 1.122 or later. Run Chat: Manage Language Models, and add a Custom Endpoint of this name with the token as its key. Then put the models into its group in the file.",
   },
   {
     id: "zed",
@@ -46,28 +46,28 @@ export const EDITORS = [
     }),
     readsEnvironment: false,
     note:
-      "Cursor's own servers ask the gateway, so its address must be one that the internet reaches.",
+      "Cursor's own servers send the requests, so the gateway's address must be reachable from the internet.",
   },
 ];
 
 /**
- * What an editor is told of a model whose sizes nobody tells, since it needs numbers. They are cautious: an
- * editor that thinks a window smaller than it is only sums up earlier.
+ * The default sizes, because an editor needs numbers for a model of unknown size. They are low: with too small a
+ * window, an editor only summarises earlier.
  */
-const UNTOLD = { context: 128_000, output: 16_000 };
+const DEFAULT_SIZES = { context: 128_000, output: 16_000 };
 
 /** @param {Model} model @returns {{ readonly context: number, readonly output: number }} In tokens. */
 function sizesOf({ context_length: context, max_output_tokens: output }) {
-  const window = context ?? UNTOLD.context;
+  const window = context ?? DEFAULT_SIZES.context;
   return {
     context: window,
-    output: output ?? Math.min(UNTOLD.output, Math.floor(window / 2)),
+    output: output ?? Math.min(DEFAULT_SIZES.output, Math.floor(window / 2)),
   };
 }
 
 /**
- * https://code.visualstudio.com/docs/agent-customization/language-models. VS Code keeps the key of a group for
- * itself and leaves a reference to it in the file.
+ * https://code.visualstudio.com/docs/agent-customization/language-models. VS Code stores the key of a group itself and
+ * puts a reference to it into the file.
  *
  * @param {Place} place @returns {Snippet}
  */
@@ -120,7 +120,7 @@ function zed({ base, model, models }) {
   return { title: "~/.config/zed/settings.json", text: json(settings) };
 }
 
-/** It has no file: these go into three fields. @param {Place} place @returns {Snippet} */
+/** Cursor has no file. These values go into three fields. @param {Place} place @returns {Snippet} */
 function cursor({ base, model }) {
   return {
     title: "Cursor Settings, Models, API Keys",

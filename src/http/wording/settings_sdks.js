@@ -1,5 +1,5 @@
 /**
- * First programs with the official SDKs. Pure texts.
+ * First programs with the official SDKs. Pure functions.
  *
  * @typedef {import("./settings_text.js").Client} Client
  * @typedef {import("./settings_text.js").Place} Place
@@ -13,7 +13,7 @@ import {
   tokenInShell,
 } from "./settings_text.js";
 
-/** What all of them have in common. */
+/** The properties that all of them share. */
 const IN_SHELL = { token: tokenInShell, readsEnvironment: true };
 
 /** @type {readonly Client[]} */

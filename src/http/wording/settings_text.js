@@ -1,42 +1,40 @@
 /**
- * What settings of every client are made of. Pure texts.
+ * The parts of every client's settings. Pure functions.
  *
  * @typedef {import("./models.js").Model} Model
  * @typedef {import("./protocols.js").Protocol} Protocol
  *
- * @typedef {object} Place Where a client finds the gateway, and what it asks for there.
+ * @typedef {object} Place The gateway and the models for a client.
  * @property {string} base The gateway's address without a trailing slash, such as `http://127.0.0.1:8787`.
- * @property {string} model The one to begin with.
- * @property {readonly Model[]} models Those that the client can ask, `model` among them.
+ * @property {string} model The initial model.
+ * @property {readonly Model[]} models The models that the client supports, including `model`.
  *
  * @typedef {object} Snippet
- * @property {string} title Which file the text belongs into, or where else.
- * @property {string} text Exactly what belongs there.
+ * @property {string} title The file or other place of the text.
+ * @property {string} text The exact text.
  *
  * @typedef {object} Client
- * @property {string} id What it is called on the command line.
+ * @property {string} id The name on the command line.
  * @property {string} name
- * @property {Protocol} protocol What a model must be served by.
- * @property {(place: Place) => Snippet} settings They hold no token; they say where the client finds it.
- * @property {(token: string) => Snippet} token How the client comes by the token.
- * @property {boolean} readsEnvironment Whether it finds the token in {@linkcode TOKEN_VARIABLE}.
- * @property {((place: Place) => Snippet) | undefined} [start] What to do when all is in its place.
- * @property {string | undefined} [note] What else its user has to know: a sentence.
+ * @property {Protocol} protocol The protocol that a model must be served in.
+ * @property {(place: Place) => Snippet} settings The settings, which refer to the token but do not hold it.
+ * @property {(token: string) => Snippet} token The place of the token.
+ * @property {boolean} readsEnvironment True when the client reads the token from {@linkcode TOKEN_VARIABLE}.
+ * @property {((place: Place) => Snippet) | undefined} [start] The command that starts the client.
+ * @property {string | undefined} [note] A further instruction for the user: a sentence.
  */
 
-/** What is shown in the place of the token. */
+/** The placeholder of the token. */
 export const TOKEN_PLACEHOLDER = "YOUR_TOKEN";
 
-/** The environment variable that holds the token, for clients and for the gateway's own commands. */
+/** The environment variable with the token, for clients and for the gateway's own commands. */
 export const TOKEN_VARIABLE = "MODEL_GATEWAY_TOKEN";
 
-/**
- * What the gateway is called in settings that name their providers.
- */
+/** The gateway's id in settings that name their providers. */
 export const PROVIDER_ID = "gateway";
 
 /**
- * The token in the environment of a shell.
+ * Returns the command that sets the token in a shell.
  *
  * @param {string} token
  * @returns {Snippet}
@@ -49,7 +47,7 @@ export function tokenInShell(token) {
 }
 
 /**
- * What is to be typed into a shell.
+ * Returns commands for a shell.
  *
  * @param {string} text
  * @returns {Snippet}
@@ -67,7 +65,7 @@ export function json(value) {
 }
 
 /**
- * A text in double quotes; JavaScript, Python, TOML and YAML read those of JSON.
+ * Quotes a text as JSON does. JavaScript, Python, TOML and YAML read that form, too.
  *
  * @param {string} text
  * @returns {string}
@@ -77,7 +75,7 @@ export function quote(text) {
 }
 
 /**
- * A text as one word of a POSIX shell.
+ * Quotes a text as one word of a POSIX shell.
  *
  * @param {string} text
  * @returns {string}
@@ -89,7 +87,7 @@ export function shellWord(text) {
 }
 
 /**
- * The name of a model for people, where it has one beside its id.
+ * Returns the name of a model for people, if it differs from its id.
  *
  * @param {Model} model
  * @returns {string | undefined}

@@ -1,5 +1,5 @@
 /**
- * How times are put into words, for the page and for the command line alike.
+ * Texts for times, for the page and the command line.
  *
  * @typedef {import("../../quotas/window.ts").QuotaWindow} QuotaWindow
  */
@@ -10,9 +10,9 @@ const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
 /**
- * A time span in its two largest units: `3 d 4 h`, `2 h 41 min`, `12 min 30 s`, `45 s`.
+ * Formats a duration in its two largest units: `3 d 4 h`, `2 h 41 min`, `12 min 30 s`, `45 s`.
  *
- * @param {number} ms Milliseconds; below zero counts as zero.
+ * @param {number} ms Milliseconds. A negative number counts as zero.
  * @returns {string}
  */
 export function durationText(ms) {
@@ -40,7 +40,7 @@ function twoUnits(ms, [large, largeName], [small, smallName]) {
 }
 
 /**
- * When a window begins again: `resets in 2 h 41 min`.
+ * Formats the time until a window resets: `resets in 2 h 41 min`.
  *
  * @param {Pick<QuotaWindow, "resets_at" | "window">} window
  * @param {number} nowMs Milliseconds since 1970.
@@ -57,7 +57,7 @@ export function resetText({ resets_at: resetsAt, window }, nowMs) {
 }
 
 /**
- * How old a reading is, in one unit: `checked 12 s ago`.
+ * Formats the age of a reading in one unit: `checked 12 s ago`.
  *
  * @param {string} checkedAt ISO 8601.
  * @param {number} nowMs Milliseconds since 1970.
@@ -72,10 +72,10 @@ export function checkedText(checkedAt, nowMs) {
 }
 
 /**
- * An instant in the reader's own time zone: `Fri 20 Nov, 13:00 CET`.
+ * Formats an instant in the reader's own time zone: `Fri 20 Nov, 13:00 CET`.
  *
  * @param {number} ms Milliseconds since 1970.
- * @returns {string | undefined} Nothing for what is no instant.
+ * @returns {string | undefined} Undefined for an invalid instant.
  */
 export function localTime(ms) {
   return Number.isNaN(ms) ? undefined : new Date(ms).toLocaleString("en-GB", {

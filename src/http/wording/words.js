@@ -1,5 +1,5 @@
 /**
- * How quotas are put into words, for the page and for the command line alike. Everything here is pure.
+ * Texts for quotas, for the page and the command line. Pure functions.
  *
  * @typedef {import("../../quotas/window.ts").QuotaWindow} QuotaWindow
  */
@@ -10,11 +10,11 @@ const LARGE_NUMBER = new Intl.NumberFormat("en", {
   maximumFractionDigits: 2,
 });
 
-/** From here on digits are counted in millions. */
+/** From here on, numbers are shown in millions. */
 const LARGE = 10_000_000;
 
 /**
- * A number as people write it: `7,119`, `0.25`, `39.6M`.
+ * Formats a number: `7,119`, `0.25`, `39.6M`.
  *
  * @param {number} value
  * @returns {string}
@@ -24,7 +24,7 @@ function numberText(value) {
 }
 
 /**
- * A share: `28.8%`. It is rounded down, so that nothing is called used up before it is.
+ * Formats a share: `28.8%`. It is rounded down, so that a quota never shows as used up too early.
  *
  * @param {number} percent
  * @returns {string}
@@ -34,7 +34,7 @@ export function percentText(percent) {
   return `${NUMBER.format(roundedDown(percent))}%`;
 }
 
-/** What shares are told to. */
+/** The precision of shares. */
 const SMALLEST_PERCENT = 0.1;
 
 /** @param {number} percent @returns {number} */
@@ -43,7 +43,7 @@ function roundedDown(percent) {
 }
 
 /**
- * An amount in the unit of its window: `7,119 credits`, `$12.50`, `72%`.
+ * Formats an amount in the unit of its window: `7,119 credits`, `$12.50`, `72%`.
  *
  * @param {number} value
  * @param {string} unit The `unit` of a window (docs/quotas.md#fields-of-a-window).
@@ -60,7 +60,7 @@ function amountText(value, unit) {
     : `${numberText(value)} ${noun}`;
 }
 
-/** Other units have no name that would help. */
+/** Other units have no useful name. */
 const NOUNS = new Map([
   ["credits", "credits"],
   ["tokens", "tokens"],
@@ -69,7 +69,7 @@ const NOUNS = new Map([
 ]);
 
 /**
- * Whether the amounts of a unit are shares of a whole rather than a number of something.
+ * Returns true when a unit is a share of a whole.
  *
  * @param {string} unit
  * @returns {boolean}
@@ -79,7 +79,7 @@ export function isShare(unit) {
 }
 
 /**
- * Whether a unit is a currency's code of ISO 4217.
+ * Returns true when a unit is a currency code of ISO 4217.
  *
  * @param {string} unit
  * @returns {boolean}
@@ -111,7 +111,7 @@ const SINGLE_WINDOWS = new Map([
 ]);
 
 /**
- * The length of a window: `5 hours`, `1 week`.
+ * Formats the length of a window: `5 hours`, `1 week`.
  *
  * @param {Pick<QuotaWindow, "window" | "period_count">} window
  * @returns {string}
@@ -125,7 +125,7 @@ function periodText({ window, period_count: count }) {
     : `${numberText(count)} ${unit}s`;
 }
 
-/** A word for each of the gateway's own types. */
+/** The name of each of the gateway's own types. */
 const LIMIT_NAMES = new Map([
   ["BALANCE", "balance"],
   ["CREDIT_LIMIT", "credits"],
@@ -137,7 +137,7 @@ const LIMIT_NAMES = new Map([
 ]);
 
 /**
- * What a window limits: `credits`, `usage, opus`.
+ * Returns the name of a limit: `credits`, `usage, opus`.
  *
  * @param {string} type The `type` of a window.
  * @returns {string}
@@ -152,8 +152,7 @@ function limitText(type) {
 }
 
 /**
- * What a window is called: `5 hours`, and in detail `credits`. Where there is no period, the limit is the
- * name.
+ * Returns the name of a window: `5 hours`, with the detail `credits`. Without a period, the limit is the name.
  *
  * @param {QuotaWindow} window
  * @returns {readonly [name: string, detail: string]}
@@ -168,8 +167,8 @@ export function nameParts(window) {
 }
 
 /**
- * How much of a window is used: `28.8% used`, `2,880 credits used`, `use unknown`; and, where that is known, how much of
- * it by the reader's token: `28.8% used, 4.2% by you`. Nothing for a stock, of which only the rest is told.
+ * Formats the usage of a window: `28.8% used`, `2,880 credits used`, `usage unknown`. The token's own share follows
+ * when it is known: `28.8% used, 4.2% by you`. Empty for a balance, which has only a remainder.
  *
  * @param {import("./own_use.js").WindowWithUse} window
  * @returns {string}
@@ -182,14 +181,14 @@ export function usedText(
     return `${percentText(percent)} used${own}`;
   }
   if (used !== null) return `${amountText(used, unit)} used`;
-  return remaining === null ? "use unknown" : "";
+  return remaining === null ? "usage unknown" : "";
 }
 
 /**
- * The share that is left, so that it and the one that is used make 100% as they are shown.
+ * Returns the share left. Together with the displayed share used, it makes 100%.
  *
  * @param {QuotaWindow} window
- * @returns {number | null} In percent; null where it is unknown.
+ * @returns {number | null} In percent. Null when it is unknown.
  */
 export function leftPercent({ used_percent: used, remaining, unit }) {
   if (used !== null) {
@@ -201,7 +200,7 @@ export function leftPercent({ used_percent: used, remaining, unit }) {
 }
 
 /**
- * How much of a window is left: `7,119 of 10,000 credits left`, `72% left`, `left unknown`.
+ * Formats the amount left in a window: `7,119 of 10,000 credits left`, `72% left`, `left unknown`.
  *
  * @param {QuotaWindow} window
  * @returns {string}
@@ -211,7 +210,7 @@ export function leftText(window) {
   if (remaining !== null && isShare(unit)) {
     return `${percentText(leftPercent(window) ?? 0)} left`;
   }
-  // Where the limit is called by its unit, once is enough.
+  // When the limit has the name of its unit, the unit is not repeated.
   const text = (/** @type {number} */ value) =>
     limitText(type) === unit ? numberText(value) : amountText(value, unit);
   const whole = limit === null || isShare(unit) ? "" : text(limit);
@@ -221,4 +220,14 @@ export function leftText(window) {
   if (whole === "") return `${text(remaining)} left`;
   const rest = isMoney(unit) ? text(remaining) : numberText(remaining);
   return `${rest} of ${whole} left`;
+}
+
+/**
+ * Returns a message with a period at its end, unless it has one.
+ *
+ * @param {string} message
+ * @returns {string}
+ */
+export function asSentence(message) {
+  return /[.!?]$/.test(message) ? message : `${message}.`;
 }

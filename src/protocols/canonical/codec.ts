@@ -16,9 +16,9 @@ import type {
 import type { AnswerEvent } from "./stream/event.ts";
 
 /**
- * One wire protocol, both directions: decode = wire to canonical, encode = canonical to wire. Pure: no I/O,
- * no clock, no shared state; safe to call again on a retry. An encoder never asks where what it encodes
- * came from.
+ * The codec of one protocol. Decoding converts the protocol to the canonical form, and encoding converts back. All
+ * functions are pure: no I/O, no clock, no shared state, so a retry can call them again. An encoder does not depend on
+ * the protocol of its input.
  *
  * @example
  * ```ts
@@ -43,18 +43,18 @@ export interface Codec {
   readonly protocol: Protocol;
 
   /**
-   * What kinds of tool {@linkcode Codec.encodeRequest} can spell for the target; `bridgeTools` replaces the
-   * others first.
+   * Returns the kinds of tools that {@linkcode Codec.encodeRequest} can write for the target. Before it,
+   * `bridgeTools` replaces all others.
    */
   toolSupport(target: Target): ToolSupport;
 
-  /** Whether the target takes strings that end the answer; else the gateway cuts the answer there. */
+  /** Returns true when the target accepts stop strings. If not, the gateway cuts the answer itself. */
   takesStops(target: Target): boolean;
 
-  /** How callers of this protocol spell the canonical fields, for `x-gateway-dropped` and `param`. */
+  /** The names of the canonical fields in this protocol, for `x-gateway-dropped` and `param`. */
   readonly fieldNames: Readonly<Record<RequestField, string>>;
 
-  /** Further spellings that callers of this protocol use, older ones or those of some providers. */
+  /** Other names that callers of this protocol use: older ones, or those of some providers. */
   readonly otherNames?: Readonly<
     Partial<Record<RequestField, readonly string[]>>
   >;
@@ -62,22 +62,22 @@ export interface Codec {
   /**
    * Reads a caller's request.
    *
-   * @throws {GatewayError} `invalid_request` with `param`, for a missing or wrong field and for state that the
+   * @throws {GatewayError} `invalid_request` with `param`, for a missing or invalid field and for state that the
    * gateway does not keep (docs/design.md#native-and-translated).
    */
   decodeRequest(body: JsonObject): CanonicalRequest;
 
   /**
-   * Writes a request to an upstream; asks for a stream when `request.stream` is set, with usage in it.
+   * Writes a request to an upstream. With `request.stream`, it requests a stream that includes usage.
    *
-   * @throws {GatewayError} What `context.lose` throws.
+   * @throws {GatewayError} As `context.reportDropped` does.
    */
   encodeRequest(request: CanonicalRequest, context: RequestContext): JsonObject;
 
   /**
-   * Leaves out of a body the earlier reasoning that its upstream would refuse there, and returns what the answer's
-   * reasoning is bound to; `undefined` where the upstream binds reasoning to nothing. Absent where no upstream of this
-   * protocol does.
+   * Removes from a body the earlier reasoning that the upstream would reject. Returns the new body and the binding of
+   * the answer's reasoning, or `undefined` when the upstream binds reasoning to nothing. Absent when no upstream of
+   * this protocol binds reasoning.
    */
   settleReasoning?(
     body: JsonObject,
@@ -87,20 +87,20 @@ export interface Codec {
   /**
    * Reads an upstream's JSON answer.
    *
-   * @param ids For calls that come without an id.
+   * @param ids The source of ids for calls without one.
    * @throws {UpstreamFailure} When it is no answer of this protocol, reports an error, or did not end well.
    */
   decodeAnswer(body: JsonValue, ids: Ids): Answer;
 
   /**
-   * How the calls of an answer are named to the caller, who names them so in the next request; absent where they
-   * keep their ids. To be asked once for each call, in their order.
+   * Returns a function that maps the ids of an answer's calls to the caller's ids, which the next request repeats. Call
+   * the function once for each call, in order. Absent when calls keep their ids.
    */
   createAnswerIds?(request: CanonicalRequest): (id: string) => string;
 
   /**
-   * What of a request's history its answer's encoders look at; absent: nothing. The rest is let go before the answer
-   * comes.
+   * Returns the turns of the history that the encoders of the answer need; absent: none. The others are released before
+   * the answer arrives.
    */
   historyForAnswer?(turns: readonly Turn[]): readonly Turn[];
 
@@ -108,15 +108,15 @@ export interface Codec {
   encodeAnswer(answer: Answer, context: AnswerContext): JsonObject;
 
   /**
-   * Reads an upstream's stream. Keeps the grammar of {@linkcode AnswerEvent} whatever comes in and never
-   * throws: a malformed frame, an error frame, too much of anything and an end before the end become one
-   * `failure` event, and what follows a terminal event is ignored.
+   * Returns a decoder of an upstream's stream. Its output always follows the grammar of {@linkcode AnswerEvent}, and it
+   * never throws. A malformed frame, an error frame, an exceeded size limit and an early end become one `failure`
+   * event. Frames after a terminal event are ignored.
    *
-   * @param ids For calls that come without an id.
+   * @param ids The source of ids for calls without one.
    */
   createStreamDecoder(ids: Ids): Stage<SseFrame, AnswerEvent>;
 
-  /** Writes a stream to a caller; takes any sequence that keeps the grammar of {@linkcode AnswerEvent}. */
+  /** Returns an encoder of a caller's stream, for any events in the grammar of {@linkcode AnswerEvent}. */
   createStreamEncoder(context: AnswerContext): StreamEncoder;
 
   /**
@@ -127,21 +127,20 @@ export interface Codec {
    */
   decodeFailure(status: number, body: JsonValue | undefined): Failure;
 
-  /** Writes an upstream's failure as an error response to a caller, before any output. */
+  /** Writes an upstream's failure before any output as an error response to a caller. */
   encodeFailure(failure: Failure, requestId: string): EncodedFailure;
 
-  /** Writes an error of the gateway's own as the body of a response to a caller (docs/design.md#errors). */
+  /** Writes an error of the gateway as the body of a response to a caller (docs/design.md#errors). */
   encodeError(error: GatewayError, requestId: string): object;
 
-  /** Where the SDKs of this protocol look for the id of a request, if not in `x-request-id`. */
+  /** The header in which the SDKs of this protocol read the request id, if it is not `x-request-id`. */
   readonly requestIdHeader: string | undefined;
 
   /**
-   * What upstreams of this protocol are sent in headers of its own, in the version that
-   * {@linkcode Codec.encodeRequest} writes.
+   * Returns the protocol's own headers for an upstream, with the version that {@linkcode Codec.encodeRequest} writes.
    *
    * @param messagesVendor `<vendor_b>`, the prefix of the version header of Messages.
-   * @param target Of a request that {@linkcode Codec.encodeRequest} wrote.
+   * @param target The target of a request that {@linkcode Codec.encodeRequest} wrote.
    */
   requestHeaders(
     messagesVendor: string,
@@ -149,18 +148,18 @@ export interface Codec {
   ): readonly [name: string, value: string][];
 
   /**
-   * What the names of headers begin with, in lower case, that steer this protocol or tell about its clients. They
-   * mean nothing, or something else, in another one, so a translated request goes without them.
+   * Returns the prefixes, in lower case, of headers that control this protocol or describe its clients. Translated
+   * requests omit these headers, because other protocols do not know them or give them another meaning.
    *
    * @param messagesVendor As for {@linkcode Codec.requestHeaders}.
    */
   headerPrefixes(messagesVendor: string): readonly string[];
 
-  /** What the log learns from native answers, which pass without being decoded. */
+  /** The functions that read native answers for the log. */
   readonly watch: AnswerWatch;
 }
 
-/** The half of a codec that a caller's side of a translation needs. */
+/** The part of a codec that the caller's side of a translation needs. */
 export type CallerCodec = Pick<
   Codec,
   | "protocol"
@@ -181,126 +180,123 @@ export interface EncodedFailure {
 }
 
 /**
- * Writes canonical events as frames, whose data is of one line each. Its `push` throws an {@linkcode UpstreamFailure}
- * when the answer is more than the gateway can hold to write it; it takes that failure as the next event, and nothing
- * else.
+ * Writes canonical events as frames with one line of data. Its `push` throws an {@linkcode UpstreamFailure} when it
+ * would have to hold more than the gateway can. After that it accepts only this failure, as the next event.
  */
 export interface StreamEncoder extends Stage<AnswerEvent, SseFrame> {
-  /** Says that the stream is alive while the upstream is silent; nothing when the protocol forbids it now. */
+  /** Emits a keep-alive while the upstream is silent, or nothing when the protocol does not allow one at this point. */
   keepAlive(emit: Emit<SseFrame | SseComment>): void;
 }
 
-/** Which kinds of tool a request may hold. */
+/** The kinds of tools that a request may contain. */
 export interface ToolSupport {
-  /** Whether tools with free-text input exist; else they become functions with one string. */
+  /** True when tools with free-text input exist. If false, they become functions with one string. */
   readonly custom: boolean;
-  /** Whether tools may stand in namespaces; else they are flattened to `namespace__name`. */
+  /** True when namespaces exist. If false, their tools become `namespace__name`. */
   readonly namespaces: boolean;
-  /** The longest tool name, in characters of `A-Z a-z 0-9 _ -`; longer ones are cut and hashed. */
+  /** The longest tool name, in characters of `A-Z a-z 0-9 _ -`. Longer ones are cut and hashed. */
   readonly maxNameLength: number;
 }
 
-/** What writing a request may need from outside. */
+/** The context in which a request is encoded. */
 export interface RequestContext {
   readonly target: Target;
   /**
-   * Reports what cannot be carried; the encoder then leaves it out.
+   * Reports a loss. The encoder then omits that part.
    *
-   * @throws {GatewayError} When the loss refuses the request: an encoder lets it pass.
+   * @throws {GatewayError} When the loss rejects the request. An encoder must not catch it.
    */
   reportDropped(loss: Loss): void;
 }
 
-/** What settling a request's reasoning needs to know. */
+/** The options of {@linkcode Codec.settleReasoning}. */
 export interface SettleReasoningOptions {
   readonly target: Target;
-  /** Returns what sealed reasoning is bound to, by its value; `undefined` where that is not known. */
+  /** Returns the binding of sealed reasoning by its value; `undefined` when it is unknown. */
   boundOf(value: string): Bound | undefined;
 }
 
-/** A body with the reasoning that its upstream takes. */
+/** A body with only the reasoning that its upstream accepts. */
 export interface SettledReasoning {
   readonly body: JsonObject;
-  /** For the answer's reasoning. */
+  /** The binding of the answer's reasoning. */
   readonly bound: Bound;
-  /** The digests of the sealed reasoning in it. */
+  /** The digests of the sealed reasoning in the body. */
   readonly reasoning: readonly string[];
-  /** Whether some reasoning was left out. */
+  /** True when some reasoning was removed. */
   readonly isCut: boolean;
 }
 
-/** Who gets the request. */
+/** The connection and model that get the request. */
 export interface Target {
-  /** Kind of service, such as `zai`: the encoder's key to known dialects of its protocol. */
+  /** The kind of service, such as `zai`, by which the encoder finds the dialect. */
   readonly service: string;
-  /** Of the connection; sealed parts go back only to their issuer. */
+  /** The id of the connection, because sealed parts go back only to their issuer. */
   readonly connectionId: string;
-  /** The upstream's name of the model. */
+  /** The upstream's id of the model. */
   readonly model: string;
-  /** The most that the model may be asked to write, where configured. */
+  /** The highest output limit of the model, in tokens, if configured. */
   readonly maxOutputTokens: number | undefined;
-  /** Base URLs of the connection, where they are known. */
+  /** The base URLs of the connection, if known. */
   readonly endpoints?: Readonly<Partial<Record<Endpoint, string>>> | undefined;
 }
 
-/** What writing an answer may need from outside. */
+/** The context in which an answer is encoded. */
 export interface AnswerContext {
   readonly ids: Ids;
-  /** When the answer began, in milliseconds since 1970; for answers whose upstream does not say. */
+  /** The start of the answer in milliseconds since 1970, for upstreams that do not report it. */
   readonly nowMs: number;
-  /** The time at any moment, in the same unit, for answers that take a while; absent where one is whole already. */
+  /** Returns the current time in milliseconds since 1970, for streamed answers; absent for a complete one. */
   readonly now?: (() => number) | undefined;
   /** The model to name in the answer. */
   readonly model: string;
   /**
-   * The caller's request, which the same codec decoded: for fields that an answer repeats. Of its history there is
-   * what {@linkcode Codec.historyForAnswer} gives.
+   * The caller's request as the same codec decoded it, for fields that an answer repeats. Its history has only the
+   * turns of {@linkcode Codec.historyForAnswer}.
    */
   readonly request: CanonicalRequest;
-  /** A rough count of the request's tokens, for streams that must state one before the upstream has. */
+  /** An estimate of the request's tokens, for streams that must state a count before the upstream does. */
   readonly estimatedInputTokens: number;
   /** The gateway's id of the request, for errors that name it. */
   readonly requestId: string;
-  /** The id of the connection that answers; goes into envelopes of sealed parts. */
+  /** The id of the connection that answers, for the envelopes of sealed parts. */
   readonly connectionId: string;
-  /** Reports a part of the answer that the protocol cannot show, by a short name for the log. */
+  /** Reports a part of the answer that the protocol cannot represent, by a short name for the log. */
   drop(part: string): void;
 }
 
-/** What the log learns from native answers, which pass without being decoded. */
+/** The functions that read native answers for the log. Native answers are not decoded. */
 export interface AnswerWatch {
-  /**
-   * ASCII text that stands in every stream event which counts tokens; it begins with what is rare, to be found fast.
-   */
+  /** ASCII text in every stream event that counts tokens. It begins with rare characters, for a fast search. */
   readonly usageMark: string;
-  /** Whether a stream event or a whole answer may count tokens; asked before it is parsed. */
+  /** Returns true when the unparsed text of a stream event or a whole answer may count tokens. */
   mayCount(text: string): boolean;
-  /** Whether a whole answer may be a failure; asked of its first 256 characters, before it is parsed. */
+  /** Returns true when a whole answer may be a failure, by its first 256 characters. */
   mayBeFailure(start: string): boolean;
-  /** Whether a stream event shows the caller some of the answer: text, reasoning or a call. */
+  /** Returns true when a stream event has output that the caller sees: text, reasoning or a call. */
   isOutput(event: JsonObject): boolean;
   /**
-   * The names of the fields in which stream events have what a model writes: text, reasoning, arguments of calls. Only
-   * text in them counts.
+   * The names of the fields with output in stream events: text, reasoning, arguments of calls. Only strings in them
+   * count.
    */
   readonly writtenKeys: ReadonlySet<string>;
-  /** What a stream event or a whole answer says of a failure, for `decodeFailure`; `undefined` when it says none. */
+  /** Returns the failure in a stream event or a whole answer, for `decodeFailure`; `undefined` when there is none. */
   failureOf(body: JsonObject): JsonObject | undefined;
   /** Returns the model that a stream event or a whole answer names, if any. */
   modelOf(body: JsonObject): string | undefined;
   /**
-   * The tokens that are counted once a stream event or a whole answer is seen; `undefined` when it counts none.
+   * Returns the token counts after a stream event or a whole answer; `undefined` when it counts none.
    *
-   * @param before What the events before it counted.
+   * @param before The counts of the events before it.
    */
   usageOf(body: JsonObject, before?: Usage): Usage | undefined;
   /**
-   * Whether an event is the protocol's regular end of a stream. Asked of the last few, since some providers put a
-   * `[DONE]` or a count of tokens behind it.
+   * Returns true when an event is the protocol's regular end of a stream. It is called with the last few events,
+   * because some providers send a `[DONE]` or token counts after the end.
    *
-   * @param data The event's data; of very long data at least the first and the last 256 characters.
+   * @param data The event's data; for very long data at least the first and the last 256 characters.
    */
   isEnd(data: string): boolean;
-  /** Whether an event may be a failure that ends a stream; asked as `isEnd` is. */
+  /** Returns true when an event may be a failure that ends a stream. It is called with the same events as `isEnd`. */
   isFailure(data: string): boolean;
 }

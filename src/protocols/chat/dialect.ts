@@ -19,19 +19,19 @@ import {
   wantsReasoningOfCalls,
 } from "../dialects/thinking_models.ts";
 
-/** What a target's provider and its model take. */
+/** The rules of a target's provider and model. */
 export interface ChatDialect extends ChatRules {
-  /** Of a model with a switch for thinking. */
+  /** Set for a model whose thinking can be switched on or off. */
   readonly thinking: ThinkingRules | undefined;
-  /** Of a model of OpenAI's, where the provider does not fit the request to it. */
+  /** Set for an OpenAI model whose provider does not fit the request to the model. */
   readonly openAi: OpenAiModelRules | undefined;
-  /** By which words a model of a provider with an effort is asked to reason, where that is known. */
+  /** The effort levels of the model, where they are known. */
   readonly effort: EffortRules | undefined;
-  /** Whether assistant messages with tool calls must hold their reasoning while the model thinks. */
+  /** True when assistant messages with tool calls must hold their reasoning while the model thinks. */
   readonly reasoningOfCalls: boolean;
 }
 
-/** The dialect of a target; the widely understood one where none is known. */
+/** Returns the dialect of a target, or the most compatible one for an unknown provider. */
 export const dialectOf: (
   target: Pick<Target, "service" | "model">,
 ) => ChatDialect = oncePer(({ service, model }) => {
@@ -54,12 +54,12 @@ export const dialectOf: (
   };
 });
 
-/** Whether the model takes stop strings: models of OpenAI's that reason refuse them. */
+/** Returns true when the model accepts stop strings. OpenAI's reasoning models reject them. */
 export function takesStops({ openAi }: ChatDialect): boolean {
   return openAi === undefined || openAi.efforts?.length === 0;
 }
 
-/** What every step of writing a request needs to know. */
+/** The dialect and context that each step of encoding a request needs. */
 export interface Scope {
   readonly dialect: ChatDialect;
   readonly context: RequestContext;
@@ -73,8 +73,8 @@ const SECONDS_BY_WORD: ReadonlyMap<string, number> = new Map([
 ]);
 
 /**
- * Reads the cache mark of a content part, message or tool: OpenAI's `prompt_cache_breakpoint`, or the
- * `cache_control` that many clients send.
+ * Reads the cache mark of a content part, message or tool: OpenAI's `prompt_cache_breakpoint`, or the `cache_control`
+ * that many clients send.
  */
 export function decodeCache(
   holder: { readonly [key: string]: unknown },
@@ -87,7 +87,7 @@ export function decodeCache(
   return { ttlSeconds: ttl };
 }
 
-/** Writes a cache mark as a field to add to a part or tool; nothing for a provider without one. */
+/** Returns a cache mark as a field to add to a part or tool, or no field for a provider without cache marks. */
 export function encodeCache(
   cache: CacheMark | undefined,
   spelling: CacheSpelling | undefined,

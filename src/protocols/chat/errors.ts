@@ -15,9 +15,9 @@ import { readRefusal } from "../canonical/failure/refusal.ts";
 import { openAiStatus, openAiType, OVERFLOW_CODE } from "../openai/errors.ts";
 
 /**
- * Reads an error body, in any shape that providers send.
+ * Reads an error body in any shape that providers send.
  *
- * @param status The HTTP status; 200 for an error inside an answer, whose body may name another.
+ * @param status The HTTP status. It is 200 for an error inside an answer, whose body may name another status.
  */
 export function decodeFailure(
   status: number,
@@ -28,12 +28,12 @@ export function decodeFailure(
   const kind = actual === undefined
     ? kindOfWords(words)
     : kindOf(actual, words);
-  // An error that says nothing of itself is the server's.
+  // An error without a status and without a known word counts as a server error.
   const reportedStatus = actual ?? (kind === "server" ? 500 : undefined);
   const failure: Failure = {
     kind,
     status: reportedStatus,
-    message: words.message ?? withoutWords(reportedStatus),
+    message: words.message ?? defaultMessage(reportedStatus),
     type: words.type === undefined
       ? undefined
       : { protocol: "chat", value: words.type },
@@ -43,19 +43,19 @@ export function decodeFailure(
   return readRefusal(failure, { status, body });
 }
 
-function withoutWords(status: number | undefined): string {
+function defaultMessage(status: number | undefined): string {
   return status === undefined
     ? "The provider answered with an error"
     : `The provider answered with status ${status}`;
 }
 
-/** Writes a failure as an HTTP error. */
+/** Returns a failure as an HTTP error. */
 export function encodeFailure(failure: Failure): EncodedFailure {
   const shown = shownFailure(failure);
   return { status: openAiStatus(shown), body: { error: errorObject(shown) } };
 }
 
-/** The `error` object of a body or of an error frame. */
+/** Returns the `error` object of a body or of an error frame. */
 export function errorObject(failure: Failure): JsonObject {
   const shown = shownFailure(failure);
   return {
@@ -78,12 +78,12 @@ const QUOTA_REGEXP =
   /insufficient_quota|usage_limit_reached|insufficient balance|billing/i;
 const FILTER_REGEXP = /content_filter|content_policy/i;
 
-/** What the words say goes before what the status says. */
+/** Returns the kind that the error's code, type or message names, or else the kind of the status. */
 function kindOf(status: number, words: ErrorWords): FailureKind {
   if (isOverflow(status, words)) return "context_too_long";
   const { code = "", type = "", message = "" } = words;
-  const isBlamed = status === 400 || status === 413 || status === 422;
-  if (isBlamed && FILTER_REGEXP.test(`${code} ${type}`)) return "filtered";
+  const isCallerError = status === 400 || status === 413 || status === 422;
+  if (isCallerError && FILTER_REGEXP.test(`${code} ${type}`)) return "filtered";
   const isLimit = status === 429 || status === 402;
   return isLimit && QUOTA_REGEXP.test(`${code} ${type} ${message}`)
     ? "quota"

@@ -43,7 +43,7 @@ const FIELD_NAMES: Readonly<Record<RequestField, string>> = {
   safetyIdentifier: "safety_identifier",
 };
 
-/** Chat Completions, with the additions of the providers that imitate it. */
+/** The codec of Chat Completions, including the extensions of compatible providers. */
 export const chatCodec: Codec = {
   protocol: "chat",
   takesStops: (target) => takesStops(dialectOf(target)),

@@ -8,7 +8,7 @@ import type { AnswerWatch } from "../canonical/codec.ts";
 import { laterUsage } from "../canonical/answer/answer.ts";
 import { usageIn } from "./answer/usage.ts";
 
-/** Watches Chat Completions, and legacy completions, whose chunks have `text` in place of a delta. */
+/** The watch for Chat Completions and legacy completions, whose chunks have `text` instead of a delta. */
 export const chatWatch: AnswerWatch = {
   usageMark: 'usage"',
   mayCount: (text) => USAGE_REGEXP.test(text),
@@ -27,12 +27,12 @@ export const chatWatch: AnswerWatch = {
     "text",
     "thinking",
   ]),
-  /** OpenRouter puts the error into the choice that it ends. */
+  /** Finds the error. OpenRouter puts it into the choice that it ends. */
   failureOf(body) {
     return [body, ...choices(body)].find(isErrorBody);
   },
   modelOf: ({ model }) => nonEmptyText(model),
-  /** Moonshot puts the usage of a stream into the choice that finishes. */
+  /** Reads the usage. Moonshot puts the usage of a stream into the choice that finishes. */
   usageOf(body, before) {
     const counted = [body, ...choices(body)].map(usageIn)
       .find((usage) => usage !== undefined);
@@ -46,10 +46,13 @@ export const chatWatch: AnswerWatch = {
   },
 };
 
-/** A usage that is there; `null` stands on every chunk of some streams. */
+/** Matches a usage with content. Some streams have a `null` usage on every chunk. */
 const USAGE_REGEXP = /"usage"\s*:\s*\{/;
 
-/** Perplexity and Cerebras end with the chunk that finishes, others with the usage behind it, without `[DONE]`. */
+/**
+ * Matches a finish reason other than `error`. Perplexity and Cerebras end the stream with this chunk, and others with
+ * the usage after it, without `[DONE]`.
+ */
 const FINISH_REGEXP = /"finish_reason"\s*:\s*"(?!error")[^"]/;
 
 const FAILURE_REGEXP = /"error"\s*:\s*("[^"]|\{)/;

@@ -6,7 +6,7 @@ import {
 } from "../../core/json.ts";
 import { invalidIssue } from "../canonical/request/invalid_request.ts";
 
-// What stands here was JSON before, so that looking inside would only cost time and stack.
+// These values come from parsed JSON. Checking them again would only cost time and stack.
 const json = z.custom<JsonValue>(() => true);
 const jsonObject = z.custom<JsonObject>(isJsonObject, "expected an object");
 
@@ -98,21 +98,21 @@ const request = z.looseObject({
   metadata: z.record(z.string(), z.string()).nullish(),
 });
 
-/** A Chat Completions request as far as it must be understood; unknown fields live on. */
+/** The fields of a Chat Completions request that the gateway reads. Unknown fields are kept. */
 export type WireRequest = z.infer<typeof request>;
-/** One of its messages. */
+/** A message of a request. */
 export type WireMessage = z.infer<typeof message>;
-/** One of its tools. */
+/** A tool of a request. */
 export type WireTool = z.infer<typeof tool>;
-/** What a function tool is made of. */
+/** The definition of a function tool. */
 export type WireFunction = z.infer<typeof functionShape>;
-/** A call in an assistant message. */
+/** A tool call in an assistant message. */
 export type WireToolCall = z.infer<typeof toolCall>;
 
 /**
  * Checks the shape of a request.
  *
- * @throws {GatewayError} `invalid_request` that names the first wrong field.
+ * @throws {GatewayError} `invalid_request`, which names the first wrong field.
  */
 export function parseRequest(body: JsonObject): WireRequest {
   const result = request.safeParse(body);

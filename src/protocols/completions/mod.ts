@@ -11,8 +11,8 @@ import { invalidField } from "../canonical/request/invalid_request.ts";
 import { chatCodec } from "../chat/mod.ts";
 
 /**
- * Legacy completions for callers whose model has a chat interface alone: a prompt is one message of the user,
- * an answer is its text. Only callers speak it, so there is nothing to read of an upstream.
+ * The codec of legacy completions, for models with only a chat interface. A prompt becomes one user message, and the
+ * answer is its text. Only callers use this protocol, so there is no decoder for upstreams.
  */
 export const completionsCodec: CallerCodec = {
   protocol: "chat",
@@ -25,24 +25,24 @@ export const completionsCodec: CallerCodec = {
   encodeAnswer: (answer, context) =>
     completionOf(chatCodec.encodeAnswer(answer, context)),
   createStreamEncoder(context) {
-    return respelling(chatCodec.createStreamEncoder(context));
+    return completionEncoder(chatCodec.createStreamEncoder(context));
   },
   encodeFailure: chatCodec.encodeFailure,
 };
 
-function respelling(chat: StreamEncoder): StreamEncoder {
-  const respell = (emit: Emit<SseFrame>): Emit<SseFrame> => (frame) => {
+function completionEncoder(chat: StreamEncoder): StreamEncoder {
+  const convert = (emit: Emit<SseFrame>): Emit<SseFrame> => (frame) => {
     const completion = completionFrameOf(frame);
     if (completion !== undefined) emit(completion);
   };
   return {
-    push: (event, emit) => chat.push(event, respell(emit)),
-    end: (emit) => chat.end(respell(emit)),
+    push: (event, emit) => chat.push(event, convert(emit)),
+    end: (emit) => chat.end(convert(emit)),
     keepAlive: (emit: Emit<SseFrame | SseComment>) => chat.keepAlive(emit),
   };
 }
 
-/** Fields that a chat answer cannot honour, and the values at which they ask for nothing. */
+/** The fields that the translation does not support, with their values that have no effect. */
 const UNSUPPORTED: Readonly<Record<string, readonly JsonValue[]>> = {
   n: [1],
   best_of: [1],
@@ -52,10 +52,10 @@ const UNSUPPORTED: Readonly<Record<string, readonly JsonValue[]>> = {
 };
 
 /**
- * Makes a Chat Completions request of a legacy completions request: the prompt becomes what the user says.
+ * Converts a legacy completions request into a Chat Completions request. The prompt becomes a user message.
  *
- * @throws {GatewayError} `invalid_request` with `param`, for a prompt that is not one text and for what a chat
- * answer cannot honour.
+ * @throws {GatewayError} `invalid_request` with `param`, for a prompt that is not one text and for an unsupported
+ * field.
  */
 function chatRequestOf(body: JsonObject): JsonObject {
   const { prompt, ...rest } = body;
@@ -65,7 +65,7 @@ function chatRequestOf(body: JsonObject): JsonObject {
     if (value !== null && !harmless.includes(value)) {
       throw invalidField(
         field,
-        "cannot be honoured for this model. Remove it, or choose another model",
+        "is not supported for this model. Remove it, or choose another model",
       );
     }
     delete rest[field];
@@ -82,19 +82,19 @@ function readPrompt(prompt: JsonValue | undefined): string {
     "prompt",
     prompt === undefined || prompt === null
       ? "is missing"
-      : "is not one text: send a string, lists and tokens are not supported for this model",
+      : "is not a single text. Send one string, because this model does not accept several prompts or tokens",
   );
 }
 
-/** Makes a legacy completions answer of a Chat Completions answer; only text has a place in it. */
+/** Converts a Chat Completions answer into a legacy completions answer, which contains only text. */
 function completionOf(chat: JsonObject): JsonObject {
   return completionObject(chat, (choice) => textAt(choice.message));
 }
 
 /**
- * Makes a legacy completions chunk of a Chat Completions chunk. Errors and `[DONE]` are the same in both.
+ * Converts a Chat Completions chunk into a legacy completions chunk. Errors and `[DONE]` are the same in both.
  *
- * @returns `undefined` for a chunk that has nothing to tell here.
+ * @returns `undefined` for a chunk without text, end or usage.
  */
 function completionFrameOf(frame: SseFrame): SseFrame | undefined {
   const chunk = parseJson(frame.data);
@@ -102,7 +102,7 @@ function completionFrameOf(frame: SseFrame): SseFrame | undefined {
     return frame;
   }
   const completion = completionObject(chunk, (choice) => textAt(choice.delta));
-  return hasNews(completion)
+  return hasContent(completion)
     ? { ...frame, data: JSON.stringify(completion) }
     : undefined;
 }
@@ -130,8 +130,8 @@ function textAt(message: unknown): string {
     : "";
 }
 
-/** A chunk with text, an end or usage. */
-function hasNews({ choices, usage }: JsonObject): boolean {
+/** Returns true for a chunk with text, an end or usage. */
+function hasContent({ choices, usage }: JsonObject): boolean {
   const changesChoice = Array.isArray(choices) &&
     choices.some((choice) =>
       isJsonObject(choice) &&

@@ -14,68 +14,68 @@ import {
   type ThinkingRules,
 } from "./thinking_models.ts";
 
-/** How a widely used client fits histories to Mistral's models. */
-const OPENCODE_FITS =
+/** The code with which a widely used client adapts histories to Mistral's models. */
+const OPENCODE_SOURCE =
   "https://github.com/anomalyco/opencode/blob/dev/packages/opencode/src/provider/transform.ts";
 
-/** Which spelling of a cache mark a provider knows. */
+/** A provider's field for cache marks. */
 export type CacheSpelling = "cache_control" | "prompt_cache_breakpoint";
 
-/** How a provider's Chat Completions deviates from OpenAI's. */
+/** A provider's dialect of Chat Completions, compared with OpenAI's. */
 export interface ChatRules {
-  /** The field that limits the answer. */
+  /** The field for the output limit. */
   readonly limitField: "max_completion_tokens" | "max_tokens";
-  /** Whether system and developer messages may stand anywhere, as roles of their own. */
+  /** True when system and developer messages keep their roles at any position. */
   readonly systemAnywhere: boolean;
-  /** Whether text may come in parts; else it is one string. */
+  /** True when text may have parts; if false, it must be one string. */
   readonly textParts: boolean;
-  /** Whether custom tools, `allowed_tools` and `refusal` exist. */
+  /** True when custom tools, `allowed_tools` and `refusal` exist. */
   readonly fullToolset: boolean;
-  /** Whether `response_format` takes a schema; else it is told in words. */
+  /** True when `response_format` accepts a schema; if false, an instruction in the prompt replaces it. */
   readonly schemas: boolean;
-  /** Whether `response_format` may stand beside tools; else it is told in words there. */
+  /** True when `response_format` is allowed with tools; if false, an instruction in the prompt replaces it. */
   readonly formatsWithTools: boolean;
-  /** Whether schemas must be Moonshot's own subset of JSON Schema. */
+  /** True when schemas must be Moonshot's own subset of JSON Schema. */
   readonly moonshotSchemas: boolean;
-  /** Whether patterns of schemas are compiled, by an engine that knows less than JavaScript's, whatever the model. */
+  /** True when the provider compiles patterns of schemas for all models, with a simpler engine than JavaScript's. */
   readonly compilesPatterns: boolean;
-  /** How reasoning is asked for: by an effort, by a switch as the model's row says, or by a router's `reasoning`. */
+  /** The setting for reasoning: an effort, a switch (see the model's row), or a router's `reasoning`. */
   readonly reasoning: "effort" | "switch" | "router";
   /** The models of a provider with a switch. */
   readonly models: readonly ModelRow<ThinkingRules>[];
-  /** The models of a provider with an effort, by the words that each takes. */
+  /** The models of a provider with an effort, and the efforts of each. */
   readonly effortModels: readonly ModelRow<EffortRules>[];
-  /** The highest effort that the provider knows, of models that no row is for. */
+  /** The highest effort of models without a row. */
   readonly maxEffort: "high" | "max";
-  /** The field of an assistant message that gives earlier reasoning back; `undefined` where none is wanted. */
+  /** The field of an assistant message for earlier reasoning; `undefined` when the provider accepts none. */
   readonly reasoningField: "reasoning_content" | "reasoning" | undefined;
-  /** Whether the field must stand on every assistant message as soon as it stands on one. */
+  /** True when all assistant messages need the field as soon as one has it. */
   readonly reasoningOnAll: boolean;
-  /** Whether a request without a message of the user is refused. */
+  /** True when the provider rejects a request without a user message. */
   readonly demandsUser: boolean;
-  /** Whether a message of the user may follow the result of a tool. */
+  /** True when a user message may follow the result of a tool. */
   readonly userAfterTool: boolean;
-  /** The field of an assistant message at the end that asks to go on with it; `undefined` where none is needed. */
+  /** The field that makes the model continue the last assistant message; `undefined` when none is needed. */
   readonly continueField: "partial" | "prefix" | undefined;
-  /** Whether ids of tool calls are nine letters and digits. */
+  /** True when ids of tool calls must be nine letters and digits. */
   readonly shortCallIds: boolean;
-  /** Whether `stream_options` and `user` are refused. */
+  /** True when the provider rejects `stream_options` and `user`. */
   readonly refusesUnknown: boolean;
   readonly seedField: "seed" | "random_seed";
-  /** Whether OpenAI's own settings exist: service tiers, metadata, verbosity, cache keys, user ids. */
+  /** True when OpenAI's own settings exist: service tiers, metadata, verbosity, cache keys, user ids. */
   readonly openaiSettings: boolean;
   readonly topK: boolean;
   readonly cache: CacheSpelling | undefined;
-  /** Most stop strings; `undefined` for no known bound. */
+  /** The most stop strings; `undefined` when no limit is known. */
   readonly maxStops: number | undefined;
-  /** Whether the provider itself fits effort and sampling to the model. */
+  /** True when the provider itself adjusts effort and sampling to the model. */
   readonly fitsModel: boolean;
 }
 
-/** What a model's own template refuses, whoever serves it. */
+/** The restrictions of a model's chat template, which apply at every provider. */
 export type TemplateRules = Pick<ChatRules, "userAfterTool" | "shortCallIds">;
 
-/** The models whose template is known to refuse something. */
+/** The models with restrictions in their chat template. */
 export const TEMPLATE_MODELS: readonly ModelRow<TemplateRules>[] = [
   {
     models:
@@ -83,7 +83,7 @@ export const TEMPLATE_MODELS: readonly ModelRow<TemplateRules>[] = [
     examples: ["mistral-large-latest", "open-mixtral-8x22b", "devstral-2512"],
     sources: [
       // "Unexpected role 'user' after role 'tool'"
-      OPENCODE_FITS,
+      OPENCODE_SOURCE,
       // "must be a-z, A-Z, 0-9, with a length of 9"
       "https://github.com/jundot/omlx/issues/1997",
     ],
@@ -126,7 +126,7 @@ const OPENAI: ChatRules = {
   fitsModel: false,
 };
 
-/** What nearly every server that imitates the protocol understands. */
+/** The rules that nearly all compatible servers share. */
 export const COMPATIBLE_CHAT: ChatRules = {
   limitField: "max_tokens",
   systemAnywhere: false,
@@ -155,7 +155,7 @@ export const COMPATIBLE_CHAT: ChatRules = {
   fitsModel: false,
 };
 
-/** The kinds of service with rules of their own. */
+/** The kinds of service with their own rules. */
 export const CHAT_PROVIDERS: readonly ChatProvider[] = [
   {
     services: ["openai"],
@@ -166,7 +166,7 @@ export const CHAT_PROVIDERS: readonly ChatProvider[] = [
     rules: OPENAI,
   },
   {
-    // Another gateway, which fits the request to its own upstream.
+    // Another gateway adjusts the request to its own upstream.
     services: ["gateway"],
     sources: ["https://developers.openai.com/api/reference/resources/chat"],
     rules: {
@@ -270,7 +270,7 @@ export const CHAT_PROVIDERS: readonly ChatProvider[] = [
     services: ["cerebras"],
     sources: [
       "https://inference-docs.cerebras.ai/capabilities/reasoning",
-      // '"tools" is incompatible with "response_format"', and `reasoning_content` is refused.
+      // '"tools" is incompatible with "response_format"', and `reasoning_content` is rejected.
       "https://github.com/anomalyco/opencode/pull/26763",
     ],
     rules: {
@@ -287,7 +287,7 @@ export const CHAT_PROVIDERS: readonly ChatProvider[] = [
       "https://docs.mistral.ai/api",
       // "extra_forbidden" for `reasoning_content`
       "https://github.com/BerriAI/litellm/issues/30835",
-      OPENCODE_FITS,
+      OPENCODE_SOURCE,
     ],
     rules: {
       ...COMPATIBLE_CHAT,

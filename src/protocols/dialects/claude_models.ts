@@ -1,12 +1,12 @@
 import type { Effort } from "../canonical/request/request.ts";
 
-/** One row of the table: a generation of Claude, from its first version on. */
+/** One row of the table: a generation of Claude models, from its first version on. */
 export interface ClaudeRow {
-  /** Only these families; absent for all. */
+  /** The families of the row; absent for all. */
   readonly families?: readonly ClaudeModel["family"][];
-  /** The first version that the row is for, as major version times 100 plus minor. */
+  /** The first version of the row: 100 times the major version plus the minor version. */
   readonly from: number;
-  /** Ids that this row answers for, and no row above it. */
+  /** Ids that match this row and no row above it. */
   readonly examples: readonly string[];
   readonly sources: readonly string[];
   readonly rules: MessagesRules;
@@ -22,7 +22,7 @@ const EFFORT_PAGE =
   "https://platform.claude.com/docs/en/build-with-claude/effort";
 const PRESERVED_PAGE =
   "https://platform.claude.com/docs/en/build-with-claude/preserved-thinking/prefix-checks";
-/** The capabilities of each model as a widely used client knows them. */
+/** A widely used client with a table of each model's capabilities. */
 const CLIENT_PAGE = "https://www.npmjs.com/package/@ai-sdk/anthropic";
 
 const ALL_EFFORTS: readonly Effort[] = [
@@ -33,7 +33,7 @@ const ALL_EFFORTS: readonly Effort[] = [
   "max",
 ];
 
-/** What the first generation took; each later one says what changed with it. */
+/** The rules of the first generation. Each later generation lists its changes. */
 const FIRST: MessagesRules = {
   maxOutputTokens: 4096,
   thinking: "none",
@@ -79,14 +79,14 @@ const ALWAYS_THINKING: MessagesRules = {
   forcedTools: "never",
 };
 
-/** Preserved thinking came with Fable 5.1. */
+/** Fable 5.1 introduced preserved thinking. */
 const PRESERVED: Pick<MessagesRules, "thinkingBinding"> = {
   thinkingBinding: "checked",
 };
 
 /**
- * The generations of Claude; the first row that matches counts. What is newer than known here gets the rules of the
- * newest, which refuse the most.
+ * The generations of Claude models. The first row that matches counts. Unknown newer models get the rules of the newest
+ * generation, which are the strictest.
  */
 export const CLAUDE_MODELS: readonly ClaudeRow[] = [
   {
@@ -221,7 +221,7 @@ export const CLAUDE_MODELS: readonly ClaudeRow[] = [
   },
 ];
 
-/** The row for a generation. */
+/** Returns the row for a model. */
 export function claudeRowFor(
   { family, version }: ClaudeModel,
 ): ClaudeRow | undefined {
@@ -230,25 +230,25 @@ export function claudeRowFor(
   );
 }
 
-/** Which Claude a model id means. */
+/** A Claude model by family and version. */
 interface ClaudeModel {
   readonly family: "opus" | "sonnet" | "haiku" | "fable" | "mythos" | "other";
-  /** Major version times 100 plus minor: 4.5 is 405. */
+  /** 100 times the major version plus the minor version: 4.5 is 405. */
   readonly version: number;
 }
 
-/** Stands for a version that an id does not name: newer than every rule known here. */
+/** The version of an id without one: newer than all rows. */
 const NEWEST_VERSION = 9999;
 
 const FAMILY_REGEXP = /opus|sonnet|haiku|fable|mythos/;
 /**
- * `claude-sonnet-4-5-20250929`, `claude-3-7-sonnet-latest`, `anthropic.claude-haiku-4.5-v1:0`; a date is no minor
- * version.
+ * The version in `claude-sonnet-4-5-20250929`, `claude-3-7-sonnet-latest` or `anthropic.claude-haiku-4.5-v1:0`. A date
+ * is not a minor version.
  */
 const VERSION_REGEXP =
   /claude-(?:[a-z]+-)?(\d{1,2})(?!\d)(?:[-.](\d{1,2})(?!\d))?/;
 
-/** Reads a model id of any provider; `undefined` when it is no Claude. */
+/** Parses a model id of any provider; returns `undefined` when it is no Claude model. */
 export function parseClaudeModel(model: string): ClaudeModel | undefined {
   const id = model.toLowerCase();
   const start = id.indexOf("claude");
@@ -269,52 +269,52 @@ function isFamily(
   return word !== undefined && FAMILY_REGEXP.test(word);
 }
 
-/** What a model behind the Messages protocol takes. */
+/** The features and limits of a model with the Messages protocol. */
 export interface MessagesRules {
-  /** The most that it writes; `undefined` where that is not known. */
+  /** The highest output limit, in tokens; `undefined` when it is unknown. */
   readonly maxOutputTokens: number | undefined;
   /**
-   * Which `thinking` it knows: `none`; `budget` (enabled); `either` (enabled and adaptive); `adaptive`;
-   * `as_given` where that is not known.
+   * The types of `thinking` that it knows: `none`; `budget` (enabled); `either` (enabled and adaptive); `adaptive`;
+   * `as_given` when they are unknown.
    */
   readonly thinking: "none" | "budget" | "either" | "adaptive" | "as_given";
-  /** What comes closest to no thinking; `undefined` where it always thinks. */
+  /** The type of `thinking` that is closest to none; `undefined` when it always thinks. */
   readonly thinkingOff: "disabled" | "between_tools" | undefined;
-  /** The efforts that it tells apart, from little to much. */
+  /** The efforts that it knows, from low to high. */
   readonly efforts: readonly Effort[];
-  /** Whether `temperature`, `top_p` and `top_k` may be set; `one`: not temperature and `top_p` together. */
+  /** The sampling settings that it accepts; `one`: not `temperature` and `top_p` together. */
   readonly sampling: "all" | "one" | "none";
-  /** When a tool may be forced on it. */
+  /** The condition under which a request may force a tool call. */
   readonly forcedTools: "always" | "without_thinking" | "never";
-  /** Whether `role: "system"` may stand among the messages. */
+  /** True when messages may have `role: "system"`. */
   readonly systemAnywhere: boolean;
-  /** Whether it goes on with an answer that stands at the end; else that is refused. */
+  /** True when it continues an assistant message at the end; if false, it rejects one. */
   readonly prefill: boolean;
-  /** Whether answers and tool arguments can be held to a schema. */
+  /** True when a schema can be enforced for answers and tool arguments. */
   readonly schemas: boolean;
-  /** Whether earlier thinking may go back without a signature. */
+  /** True when it accepts earlier thinking without a signature. */
   readonly unsignedThinking: boolean;
   /**
-   * Whether earlier thinking is only taken back behind what it was made behind: `checked`; `noted` where a later model
-   * of the same provider may check it; `none` where nobody does.
+   * The check of earlier thinking against its original prefix. `checked`: this model checks it. `noted`: a later model
+   * of the same provider may check it. `none`: no model checks it.
    */
   readonly thinkingBinding: "checked" | "noted" | "none";
-  /** Whether service tiers exist. */
+  /** True when service tiers exist. */
   readonly serviceTiers: boolean;
   /** The longest tool name, in characters. */
   readonly maxNameLength: number;
 }
 
-/** What a provider of Messages takes beside what its models do. */
+/** The features of a Messages provider that do not depend on the model. */
 interface MessagesProvider {
-  /** Of its own endpoint, whichever service a connection to it is called. */
+  /** The host of its endpoint, for connections of any service. */
   readonly host: string;
   readonly sources: readonly string[];
-  /** Whether it can be asked to drop thinking that fails the check, with `block_binding` and its beta header. */
+  /** True when `block_binding` with its beta header makes it drop thinking that fails the check. */
   readonly dropsMismatches: boolean;
 }
 
-/** The providers that take more than their models; every other endpoint is asked for nothing of it. */
+/** The providers with such features. Requests to other endpoints do not use them. */
 export const MESSAGES_PROVIDERS: readonly MessagesProvider[] = [
   {
     host: "api.anthropic.com",

@@ -1,9 +1,9 @@
 import type { Effort } from "../canonical/request/request.ts";
 
-/** A word for how much a model reasons, with the one for not at all. */
+/** An effort, or `none` for no reasoning. */
 export type EffortWord = Effort | "none";
 
-/** All efforts, from little to much. */
+/** All efforts, from low to high. */
 export const ALL_EFFORTS: readonly Effort[] = [
   "minimal",
   "low",
@@ -13,7 +13,7 @@ export const ALL_EFFORTS: readonly Effort[] = [
   "max",
 ];
 
-/** What comes closest to an effort that a model does not know, the closest first. */
+/** The substitutes for an effort that a model does not know, closest first. */
 const SUBSTITUTES: Readonly<Record<Effort, readonly Effort[]>> = {
   minimal: ["low", "medium", "high"],
   low: ["minimal", "medium", "high"],
@@ -23,7 +23,7 @@ const SUBSTITUTES: Readonly<Record<Effort, readonly Effort[]>> = {
   max: ["xhigh", "high", "medium"],
 };
 
-/** The effort of `known` that comes closest to `effort`; `undefined` where a model knows none. */
+/** Returns the effort in `known` that is closest to `effort`; `undefined` when a model knows none. */
 export function closestEffort(
   effort: Effort,
   known: readonly EffortWord[],
@@ -31,9 +31,9 @@ export function closestEffort(
   return [effort, ...SUBSTITUTES[effort]].find((word) => known.includes(word));
 }
 
-/** How much a model of a provider with an effort can be asked to reason. */
+/** The efforts of a model. */
 export interface EffortRules {
-  /** What the provider calls each effort that the model takes, from little to much; empty where it takes none. */
+  /** The provider's names of the efforts that the model accepts, from low to high; empty when it accepts none. */
   readonly words: Readonly<Partial<Record<EffortWord, string>>>;
 }
 
@@ -110,20 +110,20 @@ export const MISTRAL_MODELS: EffortModels = [
 ];
 
 /**
- * One row of a table of models. Tables are read from the top: the first row that matches a model's id counts, so
- * that special models stand above their generation, and the last row is for what nobody knows yet.
+ * One row of a table of models. The first row that matches a model's id counts. Special models therefore precede their
+ * generation, and the last row is for unknown models.
  */
 export interface ModelRow<Rules> {
-  /** The ids that the row is for, in lower case and without a vendor's prefix. */
+  /** The ids of the row, in lower case and without a vendor's prefix. */
   readonly models: RegExp;
-  /** Ids that this row answers for, and no row above it. */
+  /** Ids that match this row and no row above it. */
   readonly examples: readonly string[];
-  /** Where the provider, or somebody who asked it, says so. */
+  /** The provider's documentation, or reports of people who tested the model. */
   readonly sources: readonly string[];
   readonly rules: Rules;
 }
 
-/** The rules of the first row for `model`, whatever its case and vendor's prefix; `undefined` where none matches. */
+/** Returns the rules of the first row for `model`, in any case and with any vendor's prefix; else `undefined`. */
 export function rulesFor<Rules>(
   rows: readonly ModelRow<Rules>[],
   model: string,
@@ -131,7 +131,7 @@ export function rulesFor<Rules>(
   return rowFor(rows, model)?.rules;
 }
 
-/** The first row for `model`. */
+/** Returns the first row for `model`. */
 export function rowFor<Rules>(
   rows: readonly ModelRow<Rules>[],
   model: string,
@@ -140,7 +140,7 @@ export function rowFor<Rules>(
   return rows.find(({ models }) => models.test(id));
 }
 
-/** `openai/gpt-5` and `ft:gpt-5:team::1` are the models that their ids name. */
+/** Returns an id in lower case, without the prefixes in `openai/gpt-5` and `ft:gpt-5:team::1`. */
 function bareId(model: string): string {
   const [bare = ""] = model.toLowerCase().split("/").slice(-1);
   return bare.replace(/^ft:/, "");

@@ -1,37 +1,34 @@
 import { type EffortWord, type ModelRow, rulesFor } from "./effort.ts";
 
-/** What a generation of OpenAI's models takes, through either of its protocols. */
+/** The features of a generation of OpenAI's models, in both OpenAI protocols. */
 export interface OpenAiModelRules {
   /**
-   * The efforts that it takes, from little to much; `none` is among them where it can be told not to reason. Empty
-   * where it never reasons, `undefined` where nobody knows yet.
+   * The efforts that it accepts, from low to high, with `none` if reasoning can be turned off. Empty when it never
+   * reasons, `undefined` when its efforts are unknown.
    */
   readonly efforts: readonly EffortWord[] | undefined;
-  /**
-   * How much it reasons where a request does not say. Sampling and log probabilities are taken only of a model that
-   * does not reason.
-   */
+  /** The effort when a request sets none. The model accepts sampling and log probabilities only without reasoning. */
   readonly defaultEffort: EffortWord;
-  /** Whether prompts take cache marks and `prompt_cache_options`. */
+  /** True when prompts accept cache marks and `prompt_cache_options`. */
   readonly cacheMarks: boolean;
-  /** Whether `prompt_cache_retention` is taken, which cache marks replace. */
+  /** True when it accepts `prompt_cache_retention`, which cache marks replace. */
   readonly cacheRetention: boolean;
-  /** Whether Chat Completions refuse function tools while the model reasons; absent: no. */
+  /** True when Chat Completions rejects function tools while the model reasons; absent: false. */
   readonly refusesChatTools?: boolean | undefined;
 }
 
-/** "When reasoning effort is not none, remove temperature, top_p, and top_logprobs", and who probed which model. */
+/** "When reasoning effort is not none, remove temperature, top_p, and top_logprobs", and tests of each model. */
 const SAMPLING_SOURCE =
   "https://developers.openai.com/api/docs/guides/deployment-checklist";
 const PROBED_SOURCE = "https://github.com/pydantic/pydantic-ai/pull/6414";
 const EFFORTS_SOURCE = "https://github.com/enricoros/big-AGI/issues/944";
 
-/** "Function tools with reasoning_effort are not supported for gpt-5.4 in /v1/chat/completions", and who met it. */
+/** A report of "Function tools with reasoning_effort are not supported for gpt-5.4 in /v1/chat/completions". */
 const CHAT_TOOLS_SOURCE = "https://github.com/ItzCrazyKns/Vane/issues/1173";
 
 /**
- * OpenAI compiles the patterns of schemas, all with Python's `re` ("is not a 'regex'") and some with an engine that
- * does not look around ("regex lookaround is not supported"), through both protocols.
+ * Reports that OpenAI compiles the patterns of schemas in both protocols. It compiles all with Python's `re` ("is not a
+ * 'regex'"), and some with an engine without lookaround ("regex lookaround is not supported").
  */
 export const PATTERN_SOURCES: readonly string[] = [
   "https://github.com/BerriAI/litellm/pull/40485",
@@ -44,7 +41,7 @@ const OLD_CACHE = { cacheMarks: false, cacheRetention: true } as const;
 const MARKED_CACHE = { cacheMarks: true, cacheRetention: true } as const;
 const NEW_CACHE = { cacheMarks: true, cacheRetention: false } as const;
 
-/** OpenAI's models; a snapshot has its date behind its name. */
+/** OpenAI's models. The id of a snapshot ends with its date. */
 export const OPENAI_MODELS: readonly ModelRow<OpenAiModelRules>[] = [
   {
     models: /^(?:gpt-[34](?!\d)|chatgpt-|gpt-5-chat|davinci|babbage)/,
@@ -248,14 +245,14 @@ export const OPENAI_MODELS: readonly ModelRow<OpenAiModelRules>[] = [
     },
   },
   {
-    // Newer than known here: it reasons unless it is told not to.
+    // Unknown newer models, which reason by default.
     models: /^gpt-(?:5\.(?:[6-9]|\d\d)|[6-9]|\d\d)/,
     examples: ["gpt-5.6-sol-pro", "gpt-5.7", "gpt-7-codex", "gpt-12"],
     sources: [SAMPLING_SOURCE],
     rules: { efforts: undefined, defaultEffort: "medium", ...NEW_CACHE },
   },
   {
-    // Variants of known generations and other families that reason.
+    // Unknown variants of known generations, and other families that reason.
     models: /^(?:gpt-5|o\d|codex|computer-use)/,
     examples: ["gpt-5.4-cyber", "o5", "codex-next", "computer-use-preview"],
     sources: [SAMPLING_SOURCE],
@@ -263,7 +260,7 @@ export const OPENAI_MODELS: readonly ModelRow<OpenAiModelRules>[] = [
   },
 ];
 
-/** A model that no row knows where all models are OpenAI's: it reasons, as every new one does. */
+/** The rules of an unknown model at a provider with only OpenAI's models. It reasons, as all new models do. */
 export const UNKNOWN_OPENAI_MODEL: OpenAiModelRules = {
   efforts: undefined,
   defaultEffort: "medium",
@@ -271,7 +268,7 @@ export const UNKNOWN_OPENAI_MODEL: OpenAiModelRules = {
   cacheRetention: true,
 };
 
-/** What a model takes that its id shows to be OpenAI's; `undefined` for every other. */
+/** Returns the rules of a model that is OpenAI's by its id; `undefined` for other models. */
 export function openAiModelRules(model: string): OpenAiModelRules | undefined {
   return rulesFor(OPENAI_MODELS, model);
 }

@@ -1,32 +1,32 @@
 import { PATTERN_SOURCES } from "./openai_models.ts";
 
-/** How a provider's Responses deviates from OpenAI's. */
+/** A provider's dialect of Responses, compared with OpenAI's. */
 export interface ResponsesRules {
-  /** Whether custom tools and namespaces exist. */
+  /** True when custom tools and namespaces exist. */
   readonly fullToolset: boolean;
-  /** Whether `system` is a role; else `developer` stands for it. */
+  /** True when `system` is a role; if false, `developer` replaces it. */
   readonly systemRole: boolean;
-  /** Whether a request without `instructions` is refused. */
+  /** True when the provider rejects a request without `instructions`. */
   readonly demandsInstructions: boolean;
-  /** Whether the length of the answer and the sampling may be set. */
+  /** True when a request may set the output limit and the sampling. */
   readonly limits: boolean;
-  /** Least output limit, in tokens. */
+  /** The lowest output limit, in tokens. */
   readonly minOutputTokens: number;
-  /** Whether users, metadata and every service tier exist; else only the tier `priority`. */
+  /** True when users, metadata and all service tiers exist; if false, only the tier `priority` does. */
   readonly records: boolean;
-  /** Where the caller's own user is named. */
+  /** The field for the caller's own user. */
   readonly userField: "safety_identifier" | "user";
-  /** Whether content parts take cache marks, of models that know them. */
+  /** True when content parts accept cache marks, if the model knows them. */
   readonly cacheMarks: boolean;
-  /** Whether every model reasons and shows summaries. */
+  /** True when all models reason and return summaries. */
   readonly alwaysReasons: boolean;
-  /** Whether every model is OpenAI's, so that an unknown name is a new one. */
+  /** True when all models are OpenAI's, so that an unknown id is a new model. */
   readonly openAiOnly: boolean;
-  /** Whether the provider itself fits effort and sampling to the model. */
+  /** True when the provider itself adjusts effort and sampling to the model. */
   readonly fitsModel: boolean;
-  /** Whether patterns of schemas are compiled, by an engine that knows less than JavaScript's, whatever the model. */
+  /** True when the provider compiles patterns of schemas for all models, with a simpler engine than JavaScript's. */
   readonly compilesPatterns: boolean;
-  /** Whether the provider searches the web and tells log probabilities. */
+  /** True when the provider searches the web and returns log probabilities. */
   readonly hostedTools: boolean;
 }
 
@@ -53,7 +53,7 @@ const OPENAI: ResponsesRules = {
   hostedTools: true,
 };
 
-/** What servers that imitate the protocol understand. */
+/** The rules of compatible servers. */
 export const COMPATIBLE_RESPONSES: ResponsesRules = {
   ...OPENAI,
   fullToolset: false,
@@ -65,7 +65,7 @@ export const COMPATIBLE_RESPONSES: ResponsesRules = {
   hostedTools: false,
 };
 
-/** The kinds of service with rules of their own. */
+/** The kinds of service with their own rules. */
 export const RESPONSES_PROVIDERS: readonly ResponsesProvider[] = [
   {
     service: "openai",
@@ -76,7 +76,7 @@ export const RESPONSES_PROVIDERS: readonly ResponsesProvider[] = [
     rules: OPENAI,
   },
   {
-    // The back end of ChatGPT subscriptions: refuses every setting that Codex itself never sends.
+    // The backend of ChatGPT subscriptions rejects all settings that Codex itself never sends.
     service: "codex",
     sources: [
       "https://github.com/askalf/dario/issues/1009",
@@ -93,7 +93,7 @@ export const RESPONSES_PROVIDERS: readonly ResponsesProvider[] = [
     },
   },
   {
-    // Another gateway, which fits the request to its own upstream.
+    // Another gateway adjusts the request to its own upstream.
     service: "gateway",
     sources: [
       "https://developers.openai.com/api/reference/resources/responses",

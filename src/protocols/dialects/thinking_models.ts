@@ -1,26 +1,26 @@
 import type { Effort } from "../canonical/request/request.ts";
 import { ALL_EFFORTS, type ModelRow, rulesFor } from "./effort.ts";
 
-/** How a model with a switch for thinking behaves behind the Chat Completions of its own provider. */
+/** The behavior of a model with a switch for thinking, in the Chat Completions of its own provider. */
 export interface ThinkingRules {
-  /** Whether it thinks where a request says nothing. */
+  /** True when it thinks by default. */
   readonly byDefault: boolean;
-  /** Whether it can be told not to think. */
+  /** True when thinking can be turned off. */
   readonly canStop: boolean;
-  /** The `thinking.type` that switches it on; `undefined` where it takes no `thinking`. */
+  /** The `thinking.type` that turns thinking on; `undefined` when it does not accept `thinking`. */
   readonly onWord: "enabled" | "adaptive" | undefined;
-  /** The values of `reasoning_effort` that it takes; empty where it takes none. */
+  /** The values of `reasoning_effort` that it accepts; empty when it accepts none. */
   readonly efforts: readonly Effort[];
   /**
-   * When a tool may be forced on it: `always`; `without_thinking`; `any_tool` (it must call one, but none can be
-   * named); `never`.
+   * The condition under which a request may force a tool call: `always`; `without_thinking`; `any_tool` (it must call a
+   * tool, but the request cannot choose one); `never`.
    */
   readonly forcedTools: "always" | "without_thinking" | "any_tool" | "never";
-  /** Whether `tool_choice: "none"` is taken; else only leaving the tools out does it. */
+  /** True when it accepts `tool_choice: "none"`; if false, the request must omit the tools instead. */
   readonly forbidsTools: boolean;
-  /** Whether assistant messages with tool calls are refused without their reasoning while it thinks. */
+  /** True when, while thinking, it rejects assistant messages with tool calls but without their reasoning. */
   readonly wantsReasoningOfCalls: boolean;
-  /** Whether sampling is fixed: any value but its own is refused. */
+  /** True when sampling is fixed and other values are rejected. */
   readonly fixedSampling: boolean;
 }
 
@@ -110,7 +110,7 @@ export const KIMI_MODELS: Rows = [
     },
   },
   {
-    // Names that say no generation, and are moved from one to the next.
+    // Aliases without a generation, which move from one generation to the next.
     models: /^/,
     examples: ["kimi-for-coding", "kimi-latest"],
     sources: [
@@ -172,11 +172,11 @@ const GLM: ThinkingRules = {
 };
 
 const GLM_THINKING_PAGE = "https://docs.z.ai/guides/capabilities/thinking-mode";
-/** "Tool choice must be auto". */
+/** A report of the error "Tool choice must be auto". */
 const GLM_TOOLS_SOURCE =
   "https://github.com/vectorize-io/hindsight/issues/4246";
 
-/** The models of Z.ai, on both of its hosts. */
+/** The models of Z.ai, on both hosts. */
 export const GLM_MODELS: Rows = [
   {
     models: /^glm-(?:5\.(?:[3-9]|\d\d)|[6-9]|\d\d)/,
@@ -236,15 +236,15 @@ export const MINIMAX_MODELS: Rows = [
   },
 ];
 
-/** The models whose provider refuses calls without their reasoning, wherever they are served. */
+/** The models that need the reasoning of their calls at every provider. */
 const FAMILIES: readonly (readonly [ids: RegExp, rows: Rows])[] = [
   [/(?:^|\/)kimi-/i, KIMI_MODELS],
   [/(?:^|\/)deepseek-(?:v\d|flash|pro|reasoner)/i, DEEPSEEK_MODELS],
 ];
 
 /**
- * Whether a model that its name shows to be Kimi or DeepSeek wants the reasoning of its earlier calls back: hosts of
- * open models refuse the history without it as their makers do
+ * Returns true for a Kimi or DeepSeek model, by its id, that needs the reasoning of its earlier calls. Hosts of open
+ * models reject a history without it, as the models' own providers do
  * (https://github.com/agentscope-ai/QwenPaw/issues/433, https://github.com/danny-avila/LibreChat/issues/13366).
  */
 export function wantsReasoningOfCalls(model: string): boolean {

@@ -10,13 +10,13 @@ import { ALL_EFFORTS } from "../dialects/effort.ts";
 import type { CacheWriter } from "./request/cache.ts";
 import type { HistoryIds } from "./tools/tool_call_ids.ts";
 
-/** What a target takes. */
+/** The rules of a target. */
 export interface MessagesDialect extends MessagesRules {
-  /** Whether it is asked to drop thinking that fails the check, so that it does not refuse the request. */
+  /** True when the provider is asked to drop thinking blocks that fail its check, instead of rejecting the request. */
   readonly dropsMismatches: boolean;
 }
 
-/** What every step of writing a request needs to know. */
+/** The state that each step of encoding a request needs. */
 export interface Scope {
   readonly dialect: MessagesDialect;
   readonly context: RequestContext;
@@ -24,7 +24,7 @@ export interface Scope {
   readonly ids: HistoryIds;
 }
 
-/** Servers that imitate the protocol: open models, which can verify no signature. */
+/** The rules of compatible servers. They run open models, which cannot verify signatures. */
 const COMPATIBLE: MessagesRules = {
   maxOutputTokens: undefined,
   thinking: "as_given",
@@ -41,7 +41,7 @@ const COMPATIBLE: MessagesRules = {
   maxNameLength: 64,
 };
 
-/** Another gateway, which fits the request to its own upstream. */
+/** The rules of another gateway, which fits the request to its own provider. */
 const GATEWAY: MessagesRules = {
   ...COMPATIBLE,
   systemAnywhere: true,
@@ -50,7 +50,10 @@ const GATEWAY: MessagesRules = {
   maxNameLength: 128,
 };
 
-/** Returns what a target takes: by its model where that is a Claude, whoever serves it, and by its host. */
+/**
+ * Returns the rules of a target: those of its Claude model, on any connection, or else the compatible ones. The host
+ * decides `dropsMismatches`.
+ */
 export const dialectOf: (
   target: Pick<Target, "service" | "model" | "endpoints">,
 ) => MessagesDialect = oncePer((target) => {

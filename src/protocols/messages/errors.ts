@@ -77,9 +77,9 @@ const QUOTA_REGEXP =
   /credit balance|insufficient.{0,10}(balance|quota)|billing/i;
 
 /**
- * Reads an error body, in any shape that providers send.
+ * Parses an error body in any shape that providers send.
  *
- * @param status The HTTP status; 200 for an error inside an answer.
+ * @param status The HTTP status, which is 200 for an error inside an answer.
  */
 export function decodeFailure(
   status: number,
@@ -100,7 +100,7 @@ export function decodeFailure(
   return readRefusal(failure, { status, body });
 }
 
-/** Writes a failure as an HTTP error. */
+/** Returns a failure as an HTTP error. */
 export function encodeFailure(
   failure: Failure,
   requestId: string,
@@ -112,13 +112,16 @@ export function encodeFailure(
   };
 }
 
-/** The upstream's own status, if it has one; Claude Code knows a prompt that does not fit by 400 alone. */
+/**
+ * Returns the provider's status, if it has one. A prompt that is too long always has 400, the only status by which
+ * Claude Code recognizes it.
+ */
 function statusOf({ kind, status }: Failure): number {
   const isOwn = status !== undefined && status >= 400 && status <= 599;
   return isOwn && kind !== "context_too_long" ? status : STATUS_BY_KIND[kind];
 }
 
-/** The `error` object of a body or of an `error` event. */
+/** Returns the `error` object of a body or of an `error` event. */
 export function errorObject(failure: Failure): JsonObject {
   const shown = shownFailure(failure);
   const { kind, message, code } = shown;
@@ -129,10 +132,10 @@ export function errorObject(failure: Failure): JsonObject {
   };
 }
 
-/** What the words say goes before what the type says, and that before the status. */
+/** Returns the kind of an error by its message, else by its type, else by its status. */
 function kindOf(status: number, words: ErrorWords): FailureKind {
   if (isOverflow(status, words)) return "context_too_long";
-  // Words about the gateway's own credential are not the caller's matter, whatever type they have.
+  // A 401 concerns the gateway's own credential, which the caller cannot change. The type does not matter.
   if (status === 401) return "authentication";
   const { type = "", message = "" } = words;
   return unlessQuota(KIND_BY_TYPE.get(type) ?? kindOfStatus(status), message);
@@ -146,14 +149,14 @@ function kindInside(words: ErrorWords): FailureKind {
     : unlessQuota(kind, words.message ?? "");
 }
 
-/** Some say with other types that nothing is left to spend. */
+/** Returns `quota` when the message names a quota. Some providers report it under other types. */
 function unlessQuota(kind: FailureKind, message: string): FailureKind {
-  const mayMeanQuota = kind === "invalid_request" || kind === "too_large" ||
+  const mayBeQuota = kind === "invalid_request" || kind === "too_large" ||
     kind === "rate_limited";
-  return mayMeanQuota && QUOTA_REGEXP.test(message) ? "quota" : kind;
+  return mayBeQuota && QUOTA_REGEXP.test(message) ? "quota" : kind;
 }
 
-/** Writes an error of the gateway's own as Messages spells errors (docs/design.md#errors). */
+/** Returns an error of the gateway in the form of Messages (docs/design.md#errors). */
 export function encodeError(
   error: GatewayError,
   requestId: string,
@@ -185,28 +188,28 @@ const TYPE_BY_ERROR_KIND: Readonly<Record<ErrorKind, string>> = {
   timeout: "timeout_error",
 };
 
-/** The words by which Claude Code knows that it must compact its conversation. */
-const WORDS = "prompt is too long";
+/** The words by which Claude Code recognizes that it must compact its conversation. */
+const OVERFLOW_WORDS = "prompt is too long";
 
 const LIMIT_REGEXP =
   /(?:maximum|limit|window|context (?:length|size))\D{0,40}(\d[\d,]*)/i;
 const NUMBER_REGEXP = /\d[\d,]*/g;
 
 /**
- * A message about a prompt that does not fit in Anthropic's own wording, which clients act on: `prompt is too
- * long: 130000 tokens > 128000 maximum`. Where the upstream does not say both numbers, its words follow.
+ * Returns a message about a prompt that is too long in Anthropic's wording, which clients act on: `prompt is too long:
+ * 130000 tokens > 128000 maximum`. Without both numbers, the provider's message follows.
  */
 function contextMessage(message: string): string {
-  if (message.toLowerCase().startsWith(WORDS)) return message;
+  if (message.toLowerCase().startsWith(OVERFLOW_WORDS)) return message;
   const limit = toNumber(LIMIT_REGEXP.exec(message)?.[1]);
   const numbers = message.match(NUMBER_REGEXP)?.map(toNumber) ?? [];
   const size = numbers.find((number) => number > limit);
   return size === undefined
-    ? `${WORDS}: ${message}`
-    : `${WORDS}: ${size} tokens > ${limit} maximum`;
+    ? `${OVERFLOW_WORDS}: ${message}`
+    : `${OVERFLOW_WORDS}: ${size} tokens > ${limit} maximum`;
 }
 
-/** `NaN`, which is above and below nothing, for no number. */
+/** Returns the number, or `NaN` for no digits. `NaN` is never above or below a number. */
 function toNumber(digits: string | undefined): number {
   return Number((digits ?? "none").replaceAll(",", ""));
 }

@@ -44,7 +44,7 @@ const FIELD_NAMES: Readonly<Record<RequestField, string>> = {
   safetyIdentifier: "safety_identifier",
 };
 
-/** Anthropic's Messages, of both API versions, and the servers that imitate it. */
+/** The codec of Anthropic's Messages, in both API versions and including compatible servers. */
 export const messagesCodec: Codec = {
   protocol: "messages",
   takesStops: () => true,

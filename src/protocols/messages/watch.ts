@@ -13,7 +13,7 @@ import {
 import type { AnswerWatch } from "../canonical/codec.ts";
 import { decodeUsage, laterUsage } from "./answer/usage.ts";
 
-/** Watches Messages. */
+/** The watch for Messages. */
 export const messagesWatch: AnswerWatch = {
   usageMark: 'usage"',
   mayCount: (text) => USAGE_REGEXP.test(text),
@@ -36,8 +36,8 @@ export const messagesWatch: AnswerWatch = {
   },
   modelOf(body) {
     const holder = isJsonObject(body.message) ? body.message : body;
-    return fallbackIn(body.usage) ?? fallbackIn(holder.usage) ??
-      handedTo(body.content_block) ?? nonEmptyText(holder.model);
+    return fallbackModel(body.usage) ?? fallbackModel(holder.usage) ??
+      continuingModel(body.content_block) ?? nonEmptyText(holder.model);
   },
   usageOf(body, before) {
     const counted = readUsage(body) ??
@@ -57,7 +57,7 @@ export const messagesWatch: AnswerWatch = {
   },
 };
 
-/** A usage that is there, or the answer of a count of tokens. */
+/** Matches a usage with content, or the answer to a request for a token count. */
 const USAGE_REGEXP = /"usage"\s*:\s*\{|"input_tokens"/;
 
 const MESSAGE_STOP_REGEXP = /"type"\s*:\s*"message_stop"/;
@@ -65,10 +65,10 @@ const MESSAGE_STOP_REGEXP = /"type"\s*:\s*"message_stop"/;
 const FAILURE_REGEXP = /"type"\s*:\s*"error"|"error"\s*:\s*\{/;
 
 /**
- * The model of `fallbacks` that served, by the last of the attempts that are counted
+ * Returns the model of `fallbacks` that served, which the last counted attempt names
  * (platform.claude.com/docs/en/build-with-claude/refusals-and-fallback).
  */
-function fallbackIn(usage: JsonValue | undefined): string | undefined {
+function fallbackModel(usage: JsonValue | undefined): string | undefined {
   const iterations = isJsonObject(usage) ? usage.iterations : undefined;
   const last = Array.isArray(iterations) ? iterations.at(-1) : undefined;
   return isJsonObject(last) && last.type === "fallback_message"
@@ -76,15 +76,15 @@ function fallbackIn(usage: JsonValue | undefined): string | undefined {
     : undefined;
 }
 
-/** The model that goes on with an answer from a `fallback` block on. */
-function handedTo(block: JsonValue | undefined): string | undefined {
+/** Returns the model that continues an answer after a `fallback` block. */
+function continuingModel(block: JsonValue | undefined): string | undefined {
   return isJsonObject(block) && block.type === "fallback" &&
       isJsonObject(block.to)
     ? nonEmptyText(block.to.model)
     : undefined;
 }
 
-/** The counts of an answer, or those of a count of tokens. */
+/** Returns the counts of an answer, or of a token count. */
 function readUsage(holder: JsonObject): Usage | undefined {
   const { usage } = holder;
   if (!isJsonObject(usage)) {
@@ -100,7 +100,9 @@ function readUsage(holder: JsonObject): Usage | undefined {
   return others.length === 0 ? counts : { ...counts, others };
 }
 
-/** What `usage.iterations` lists and the counts around it leave out (npm `@anthropic-ai/sdk`: `BetaIterationsUsage`). */
+/**
+ * The entries of `usage.iterations` that the other counts leave out (npm `@anthropic-ai/sdk`: `BetaIterationsUsage`).
+ */
 const LEFT_OUT: ReadonlySet<JsonValue | undefined> = new Set([
   "advisor_message",
   "compaction",

@@ -6,7 +6,7 @@ import {
 } from "../../core/json.ts";
 import { invalidIssue } from "../canonical/request/invalid_request.ts";
 
-// What stands here was JSON before, so that looking inside would only cost time and stack.
+// These values come from parsed JSON. Checking them again would only cost time and stack.
 const json = z.custom<JsonValue>((value) => value !== undefined);
 const jsonObject = z.custom<JsonObject>(isJsonObject, "expected an object");
 
@@ -46,7 +46,7 @@ const request = z.looseObject({
     effort: z.string().nullish(),
     format: format.nullish(),
   }).nullish(),
-  // Where structured output was asked for before `output_config` took it over.
+  // The place of structured output before `output_config`.
   output_format: format.nullish(),
   stop_sequences: z.array(z.string()).nullish(),
   temperature: z.number().nullish(),
@@ -58,17 +58,17 @@ const request = z.looseObject({
   thread: json.nullish(),
 });
 
-/** A Messages request as far as it must be understood; unknown fields live on. */
+/** The fields of a Messages request that the gateway reads. Unknown fields are kept. */
 export type WireRequest = z.infer<typeof request>;
-/** One of its messages. */
+/** A message of a request. */
 export type WireMessage = z.infer<typeof message>;
-/** Its `tool_choice`. */
+/** The `tool_choice` of a request. */
 export type WireToolChoice = z.infer<typeof toolChoice>;
 
 /**
- * Checks the shape of a request; of content blocks and tools only that they are objects.
+ * Checks the shape of a request. Content blocks and tools only need to be objects here.
  *
- * @throws {GatewayError} `invalid_request` that names the first wrong field.
+ * @throws {GatewayError} `invalid_request`, which names the first wrong field.
  */
 export function parseRequest(body: JsonObject): WireRequest {
   const result = request.safeParse(body);

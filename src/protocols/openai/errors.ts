@@ -2,7 +2,7 @@ import type { ErrorKind, GatewayError } from "../../core/error.ts";
 import type { JsonObject } from "../../core/json.ts";
 import type { Failure, FailureKind } from "../canonical/failure/failure.ts";
 
-/** Writes an error of the gateway's own as both of OpenAI's protocols spell errors (docs/design.md#errors). */
+/** Returns an error of the gateway in the form of both OpenAI protocols (docs/design.md#errors). */
 export function encodeOpenAiError(
   error: GatewayError,
 ): { readonly error: JsonObject } {
@@ -32,20 +32,20 @@ const TYPE_BY_ERROR_KIND: Readonly<Record<ErrorKind, string>> = {
   timeout: "timeout_error",
 };
 
-/** The `type` of an error in both of OpenAI's protocols, Chat Completions and Responses. */
+/** Returns the `type` of an error in Chat Completions and Responses. */
 export function openAiType({ kind }: Failure): string {
   return TYPE_BY_KIND[kind];
 }
 
 /**
- * The code by which clients of both protocols know that they must shorten their conversation, whatever code the
- * upstream has for it.
+ * The code of an exceeded context, which replaces the provider's code. Clients of both protocols shorten their
+ * conversation on it.
  */
 export const OVERFLOW_CODE = "context_length_exceeded";
 
 /**
- * The upstream's own status, unless it has none or one that only another protocol has; a prompt that does not fit
- * is always the same.
+ * Returns the provider's status, or a default when it has none or one of another protocol. A prompt that is too long
+ * always has the same status.
  */
 export function openAiStatus({ kind, status }: Failure): number {
   if (status === undefined || status < 400 || status > 599 || status === 529) {

@@ -7,13 +7,13 @@ import type {
   OutputFormat,
 } from "../canonical/request/request.ts";
 
-/** The settings of OpenAI's own that both of its protocols spell alike. */
+/** The OpenAI settings that both of its protocols spell alike. */
 type SharedSettings = Pick<
   CanonicalRequest,
   "cacheOptions" | "cacheRetention" | "safetyIdentifier"
 >;
 
-/** What the codecs of OpenAI's protocols call the shared settings, and keep out of their extras. */
+/** The names of the shared settings in both OpenAI protocols. Their codecs keep these fields out of the extras. */
 export const SHARED_NAMES = {
   cacheOptions: "prompt_cache_options",
   cacheRetention: "prompt_cache_retention",
@@ -38,9 +38,9 @@ export function decodeShared(
 }
 
 /**
- * Which of the shared settings a request to `protocol` holds.
+ * Returns the shared settings that a request to `protocol` holds.
  *
- * @param dialect Which the target takes; what the caller wrote in the same protocol goes to every target.
+ * @param dialect The settings that the target accepts. Settings from a request in the same protocol go to every target.
  */
 export function takenShared(
   request: CanonicalRequest,
@@ -56,7 +56,7 @@ export function takenShared(
   };
 }
 
-/** Writes the shared settings that are taken. */
+/** Returns the shared settings that the request holds. */
 export function encodeShared(
   request: CanonicalRequest,
   taken: TakenSettings,
@@ -74,7 +74,7 @@ export function encodeShared(
   });
 }
 
-/** The fields of a schema as OpenAI's protocols spell them. */
+/** The fields of a schema in OpenAI's spelling. */
 interface WireSchema {
   readonly schema?: JsonObject | null | undefined;
   readonly name?: string | null | undefined;
@@ -83,12 +83,12 @@ interface WireSchema {
 }
 
 /**
- * Reads an output format, whose words are the same in both of OpenAI's protocols.
+ * Parses an output format, whose words are the same in both OpenAI protocols.
  *
- * @param type The format's own `type`.
- * @param wire Its schema, wherever the protocol puts that.
- * @param field Where the format stands in the request.
- * @throws {GatewayError} `invalid_request` for an unknown type.
+ * @param type The `type` of the format.
+ * @param wire The schema of the format.
+ * @param field The path of the format in the request.
+ * @throws {GatewayError} `invalid_request`, for an unknown type.
  */
 export function decodeOutputFormat(
   type: string | undefined,
@@ -112,7 +112,7 @@ export function decodeOutputFormat(
     default:
       throw invalidField(
         `${field}.type`,
-        "is none of text, json_object, json_schema",
+        "must be text, json_object or json_schema",
       );
   }
 }

@@ -11,13 +11,13 @@ import {
   type ResponsesRules,
 } from "../dialects/responses_providers.ts";
 
-/** What a target's provider and its model take. */
+/** The rules of a target's provider and model. */
 export interface ResponsesDialect extends ResponsesRules {
-  /** Of OpenAI's models; `undefined` for every other, and for unknown names behind other services. */
+  /** The rules of an OpenAI model, or `undefined` for other models and for unknown names at other services. */
   readonly model: OpenAiModelRules | undefined;
 }
 
-/** The dialect of a target; the widely understood one where none is known. */
+/** Returns the dialect of a target, or the most compatible one for an unknown provider. */
 export const dialectOf: (
   target: Pick<Target, "service" | "model">,
 ) => ResponsesDialect = oncePer(({ service, model }) => {
@@ -34,7 +34,7 @@ export const dialectOf: (
   };
 });
 
-/** What every step of writing a request needs to know. */
+/** The dialect and context that each step of encoding a request needs. */
 export interface Scope {
   readonly dialect: ResponsesDialect;
   readonly context: RequestContext;

@@ -27,9 +27,9 @@ import {
 } from "../openai/errors.ts";
 
 /**
- * Reads an error, in any shape that providers send; of a failed response and of the flat `error` event, too.
+ * Parses an error in any shape that providers send, including a failed response and the flat `error` event.
  *
- * @param status The HTTP status; 200 for an error inside an answer.
+ * @param status The HTTP status, which is 200 for an error inside an answer.
  */
 export function decodeFailure(
   status: number,
@@ -42,7 +42,7 @@ export function decodeFailure(
     message: words.message ??
       (status >= 400
         ? `The provider answered with status ${status}`
-        : "The provider gave up on the answer and does not say why"),
+        : "The provider ended the answer without a reason"),
     type: words.type === undefined
       ? undefined
       : { protocol: "responses", value: words.type },
@@ -53,7 +53,7 @@ export function decodeFailure(
   return readRefusal(failure, { status, body });
 }
 
-/** Writes a failure as an HTTP error. */
+/** Returns a failure as an HTTP error. */
 export function encodeFailure(failure: Failure): EncodedFailure {
   const shown = shownFailure(failure);
   return {
@@ -70,31 +70,33 @@ export function encodeFailure(failure: Failure): EncodedFailure {
   };
 }
 
-/** Clients act on the code of these two; an upstream's own would tell them nothing. */
+/**
+ * Returns the error's code. For an overflow or a quota, clients act only on known codes, which replace the provider's.
+ */
 function errorCode({ kind, code }: Failure): string | null {
   if (kind === "context_too_long") return OVERFLOW_CODE;
-  const isObeyed = code !== undefined && OBEYED_CODES.has(code);
-  return (kind === "quota" && !isObeyed ? undefined : code) ??
+  const isActionable = code !== undefined && ACTIONABLE_CODES.has(code);
+  return (kind === "quota" && !isActionable ? undefined : code) ??
     CODE_BY_KIND[kind] ?? null;
 }
 
 /**
- * Writes a failure as the `error` of a failed response. Codex reads `code` and `message` there: some codes end
- * the turn or shorten the conversation, every other one makes it try again, after the time in the message.
+ * Returns a failure as the `error` of a failed response. Codex reads its `code` and `message`. Some codes end the turn
+ * or shorten the conversation. On any other code, Codex retries after the time in the message.
  */
 export function failedError(failure: Failure): JsonObject {
   const shown = shownFailure(failure);
   const { kind, code } = shown;
-  const isObeyed = kind !== "context_too_long" && code !== undefined &&
-    OBEYED_CODES.has(code);
+  const isActionable = kind !== "context_too_long" && code !== undefined &&
+    ACTIONABLE_CODES.has(code);
   return {
-    code: isObeyed ? code : CODE_BY_KIND[kind] ?? "server_error",
+    code: isActionable ? code : CODE_BY_KIND[kind] ?? "server_error",
     message: withDelay(shown),
   };
 }
 
-/** Codes of a failed response that clients act on; passed on as they come. */
-const OBEYED_CODES: ReadonlySet<string> = new Set([
+/** The codes of a failed response that clients act on. They are forwarded unchanged. */
+const ACTIONABLE_CODES: ReadonlySet<string> = new Set([
   "server_error",
   "rate_limit_exceeded",
   "context_length_exceeded",
@@ -130,7 +132,7 @@ const KIND_BY_CODE: Readonly<Record<string, FailureKind>> = {
   server_error: "server",
 };
 
-/** What the words say goes before what the status says. */
+/** Returns the kind that the error's code, type or message names, or else the kind of the status. */
 function kindOf(status: number, words: ErrorWords): FailureKind {
   if (isOverflow(status, words)) return "context_too_long";
   const { type = "", code = "" } = words;
@@ -144,7 +146,7 @@ function kindOf(status: number, words: ErrorWords): FailureKind {
   return code.includes("image") ? "invalid_request" : kindInsideAnswer(words);
 }
 
-/** What the words say, else the status that they name. */
+/** Returns the kind that the error's code, type or message names, or else the kind of the status in the body. */
 function kindInsideAnswer(words: ErrorWords): FailureKind {
   const kind = kindOfWords(words);
   return kind === "server" && words.status !== undefined
@@ -152,12 +154,15 @@ function kindInsideAnswer(words: ErrorWords): FailureKind {
     : kind;
 }
 
-/** A refusal of the gateway's credential stays one whatever its code. */
+/**
+ * Returns false when a code must not replace the kind of the status. A rejected credential keeps its kind, except with
+ * the code of a quota.
+ */
 function isPlausible(kind: FailureKind, status: number): boolean {
   return status !== 401 && status !== 403 || kind === "quota";
 }
 
-/** When a used-up window of ChatGPT begins again. */
+/** Returns the time until an exhausted ChatGPT window resets, in milliseconds. */
 function resetIn(body: JsonValue | undefined): number | undefined {
   const error = isJsonObject(body) ? body.error : undefined;
   return isJsonObject(error) ? secondsIn(error.resets_in_seconds) : undefined;
@@ -169,7 +174,7 @@ function secondsIn(value: JsonValue | undefined): number | undefined {
 
 const DELAY_REGEXP = /try again in (\d+(?:\.\d+)?)\s*(ms|s|seconds?)\b/i;
 
-/** The delay that a rate limit's message names. */
+/** Returns the delay that a rate limit's message names, in milliseconds. */
 function delayIn(message: string | undefined): number | undefined {
   const [, amount, unit] = DELAY_REGEXP.exec(message ?? "") ?? [];
   if (amount === undefined) return undefined;
@@ -187,17 +192,17 @@ function withDelay({ message, kind, retryAfterMs }: Failure): string {
   }s.`;
 }
 
-/** Writes an error of the gateway's own; one that waiting alone helps against as {@linkcode usageLimit} has it. */
+/** Returns an error of the gateway. An exhausted limit has the fields of {@linkcode usageLimit}. */
 export function encodeError(error: GatewayError): object {
   const { error: shown } = encodeOpenAiError(error);
   return { error: { ...shown, ...usageLimit(error.resetsAtMs) } };
 }
 
 /**
- * The fields of an error that says that something is used up, as the back end of ChatGPT has them: Codex stops at this
- * one with the time, and repeats every other 429 (codex-rs/codex-api/src/api_bridge.rs of openai/codex).
+ * Returns the fields of an error about an exhausted limit, as the ChatGPT back end sends them. Codex stops at this
+ * error and shows the time, but repeats every other 429 (codex-rs/codex-api/src/api_bridge.rs of openai/codex).
  *
- * @param resetsAtMs When it begins again, in milliseconds since 1970; nothing is written where that is not known.
+ * @param resetsAtMs The time at which the limit resets, in milliseconds since 1970. Without it, no field is written.
  */
 function usageLimit(resetsAtMs: number | undefined): JsonObject {
   return resetsAtMs === undefined ? {} : {

@@ -8,7 +8,7 @@ import {
 import type { CacheMark } from "../canonical/content/block.ts";
 import type { ProviderMetadata } from "../canonical/content/extras.ts";
 
-/** The fields of `item` that none of `known` names; `undefined` when nothing is left. */
+/** Returns the fields of `item` that are not in `known`, or `undefined` when none is left. */
 export function otherFields(
   item: JsonObject,
   known: readonly string[],
@@ -20,79 +20,84 @@ export function otherFields(
   return Object.keys(rest).length === 0 ? undefined : rest;
 }
 
-/** The value when it is text, maybe empty. */
+/** Returns the value when it is text, which may be empty. */
 export function textOf(value: JsonValue | undefined): string | undefined {
   return typeof value === "string" ? value : undefined;
 }
 
-/** Wire objects that the decoder notes for the encoder of the same protocol. */
-interface NotedObjects {
-  /** Of a turn, or of the first block of a message: fields of the message item without a canonical place. */
+/** JSON objects that the decoder keeps for the encoder of the same protocol. */
+interface MetadataObjects {
+  /** The other fields of a message item, kept on a turn or on the first block of a message. */
   readonly message?: JsonObject;
-  /** Of reasoning, a call or a result: fields of its item without a canonical place. */
+  /** The other fields of an item of reasoning, a call or a result. */
   readonly item?: JsonObject;
-  /** Of text: fields of its content part without a canonical place. */
+  /** The other fields of a text part. */
   readonly part?: JsonObject;
-  /** Of a tool: fields of its declaration without a canonical place. */
+  /** The other fields of a tool's declaration. */
   readonly tool?: JsonObject;
-  /** Of a function whose arguments OpenAI's models shall encrypt: its schema as it came. */
+  /** The original schema of a function whose arguments OpenAI's models must encrypt. */
   readonly parameters?: JsonObject;
-  /** Of a tool of a type of its own, its call or its result: the whole of it, which is written as it came. */
+  /** A typed tool, its call or its result, which is written unchanged. */
   readonly typed?: JsonObject;
 }
 
-/** What is either so or not. */
-interface NotedFlags {
-  /** Of an opaque block: it is a content part and no item of its own. */
+/** Flags that the decoder keeps for the encoder. */
+interface MetadataFlags {
+  /** Set on an opaque block that is a content part instead of an item. */
   readonly isPart?: true;
-  /** Of a turn: it came as `instructions`. */
+  /** Set on a turn that was sent as `instructions`. */
   readonly isInstructions?: true;
-  /** Of a tool: it came with an item of the input and not in the list of tools. */
+  /** Set on a tool that was sent in an item of the input instead of the list of tools. */
   readonly isLoaded?: true;
 }
 
-/** Everything that this codec's decoder may note for its encoder; no other protocol looks at it. */
-type OwnMarks = NotedObjects & NotedFlags & {
-  /** Of reasoning in an answer: the id of its item. */
+/** The metadata that this codec's decoder keeps for its encoder. No other protocol reads it. */
+type OwnMetadata = MetadataObjects & MetadataFlags & {
+  /** The id of a reasoning item in an answer. */
   readonly id?: string;
 };
 
-/** Anything canonical that can hold marks. */
-interface Marked {
+/** A canonical value that can hold metadata. */
+interface MetadataHolder {
   readonly providerMetadata?: ProviderMetadata | undefined;
 }
 
-/** Notes facts for this codec's own encoder; `undefined` when there are none. */
-export function markOwn(
-  facts: OwnMarks | undefined,
+/** Returns metadata for this codec's encoder, or `undefined` when there are no facts. */
+export function ownMetadata(
+  facts: OwnMetadata | undefined,
 ): ProviderMetadata | undefined {
   return facts === undefined ? undefined : { responses: { ...facts } };
 }
 
-/** The marks of `holder` with `facts` among them. */
-export function withMarks(holder: Marked, facts: OwnMarks): ProviderMetadata {
+/** Returns the metadata of `holder`, extended by `facts`. */
+export function withMetadata(
+  holder: MetadataHolder,
+  facts: OwnMetadata,
+): ProviderMetadata {
   return { responses: { ...holder.providerMetadata?.responses, ...facts } };
 }
 
-/** A wire object that was noted; `undefined` when none was. */
-export function notedObject(
-  { providerMetadata }: Marked,
-  name: keyof NotedObjects,
+/** Returns an object from the metadata, or `undefined` when it is missing. */
+export function metadataObject(
+  { providerMetadata }: MetadataHolder,
+  name: keyof MetadataObjects,
 ): JsonObject | undefined {
-  const noted = providerMetadata?.responses?.[name];
-  return isJsonObject(noted) ? noted : undefined;
+  const object = providerMetadata?.responses?.[name];
+  return isJsonObject(object) ? object : undefined;
 }
 
-/** Whether a flag was noted. */
-export function isNoted(
-  { providerMetadata }: Marked,
-  flag: keyof NotedFlags,
+/** Returns true when the metadata has the flag. */
+export function hasFlag(
+  { providerMetadata }: MetadataHolder,
+  flag: keyof MetadataFlags,
 ): boolean {
   return providerMetadata?.responses?.[flag] === true;
 }
 
-/** The id that was noted, if one was. */
-export function notedId({ providerMetadata }: Marked): string | undefined {
+/** Returns the id from the metadata, if there is one. */
+export function metadataId(
+  { providerMetadata }: MetadataHolder,
+): string | undefined {
   const id = providerMetadata?.responses?.id;
   return typeof id === "string" ? id : undefined;
 }
@@ -102,7 +107,7 @@ const SECONDS_BY_WORD: Readonly<Record<string, number>> = {
   "12h": 43_200,
 };
 
-/** Reads the `prompt_cache_breakpoint` of a content part. */
+/** Parses the `prompt_cache_breakpoint` of a content part. */
 export function decodeCache(part: JsonObject): CacheMark | undefined {
   const mark = part.prompt_cache_breakpoint;
   if (!isJsonObject(mark)) return undefined;
@@ -112,7 +117,7 @@ export function decodeCache(part: JsonObject): CacheMark | undefined {
   return { ttlSeconds: ttl };
 }
 
-/** Writes a cache mark as a field to add to a part. */
+/** Returns a cache mark as a field to add to a part. */
 export function encodeCache(cache: CacheMark | undefined): JsonObject {
   if (cache === undefined) return {};
   const { ttlSeconds } = cache;

@@ -42,7 +42,7 @@ const FIELD_NAMES: Readonly<Record<RequestField, string>> = {
   safetyIdentifier: "safety_identifier",
 };
 
-/** OpenAI Responses, and the back end of Codex. */
+/** The codec of OpenAI's Responses, and of the back end of Codex. */
 export const responsesCodec: Codec = {
   protocol: "responses",
   takesStops: () => false,

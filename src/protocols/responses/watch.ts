@@ -8,7 +8,7 @@ import type { AnswerWatch } from "../canonical/codec.ts";
 import { laterUsage } from "../canonical/answer/answer.ts";
 import { usageIn } from "./answer/usage.ts";
 
-/** Watches Responses. */
+/** The watch for Responses. */
 export const responsesWatch: AnswerWatch = {
   usageMark: 'usage"',
   mayCount: (text) => USAGE_REGEXP.test(text),
@@ -45,10 +45,10 @@ export const responsesWatch: AnswerWatch = {
   },
 };
 
-/** A usage that is there; `null` stands on every chunk of some streams. */
+/** Matches a usage with content. Some streams have a `null` usage on every chunk. */
 const USAGE_REGEXP = /"usage"\s*:\s*\{/;
 
-/** A failed answer need not say why. */
+/** Returns the failed answer, with a `null` error when it gives no reason. */
 function failureOf(answer: JsonObject): JsonObject {
   return answer.error === undefined && !isErrorBody(answer)
     ? { error: null }

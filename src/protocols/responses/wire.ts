@@ -6,8 +6,8 @@ import {
 } from "../../core/json.ts";
 import { invalidIssue } from "../canonical/request/invalid_request.ts";
 
-// What stands here was JSON before, so that looking inside would only cost time and stack. Items, parts and
-// tools come in dozens of kinds, of which each is read where it is understood.
+// These values come from parsed JSON. Checking them again would only cost time and stack. Items, parts and tools have
+// dozens of kinds, which other files read.
 const json = z.custom<JsonValue>(() => true);
 const jsonObject = z.custom<JsonObject>(isJsonObject, "expected an object");
 
@@ -54,13 +54,13 @@ const request = z.looseObject({
   background: z.boolean().nullish(),
 });
 
-/** A Responses request as far as it must be understood; unknown fields live on. */
+/** The fields of a Responses request that the gateway reads. Unknown fields are kept. */
 export type WireRequest = z.infer<typeof request>;
 
 /**
  * Checks the shape of a request.
  *
- * @throws {GatewayError} `invalid_request` that names the first wrong field.
+ * @throws {GatewayError} `invalid_request`, which names the first wrong field.
  */
 export function parseRequest(body: JsonObject): WireRequest {
   const result = request.safeParse(body);

@@ -11,9 +11,9 @@ import { chatCodec } from "../chat/mod.ts";
 import { responsesCodec } from "../responses/mod.ts";
 
 /**
- * Reads a Responses request whose answer is to be in Chat Completions. What callers of this mixture spell as in Chat
- * is read as well: definitions of tools and choices that stand under the name of their type,
- * `stream_options.include_usage`, and calls of custom tools, which they know as calls of functions from the answer.
+ * Reads a Responses request whose answer must be in Chat Completions. It also accepts parts in the spelling of Chat.
+ * Tools and tool choices may nest their definition under the name of their type. `stream_options.include_usage` is
+ * accepted. Calls of custom tools may be function calls, because the answer had them in this form.
  *
  * @throws {GatewayError} `invalid_request` with `param`.
  */
@@ -41,17 +41,20 @@ function flattenEach(tools: JsonValue | undefined): JsonValue | undefined {
   return Array.isArray(tools) ? tools.map(flatten) : tools;
 }
 
-/** What Chat spells under the name of its type. No other tool is read so: nobody has looked there for its models. */
-const SPELLED_UNDER_TYPE: ReadonlySet<JsonValue | undefined> = new Set([
+/**
+ * The types whose definition Chat nests under the name of the type. Other types are not flattened, because the check
+ * of the models that a request names (`named_models.ts`) does not look into nested definitions.
+ */
+const NESTED_TYPES: ReadonlySet<JsonValue | undefined> = new Set([
   "function",
   "custom",
   "allowed_tools",
 ]);
 
-/** `{type, function: {name, …}}` as `{type, name, …}`, and a grammar as `format` has it in Responses. */
+/** Converts `{type, function: {name, …}}` into `{type, name, …}`, and a grammar into the `format` of Responses. */
 function flatten(value: JsonValue): JsonValue {
   if (!isJsonObject(value) || typeof value.type !== "string") return value;
-  if (!SPELLED_UNDER_TYPE.has(value.type)) return value;
+  if (!NESTED_TYPES.has(value.type)) return value;
   const { [value.type]: definition, ...rest } = value;
   if (!isJsonObject(definition)) return value;
   const { format } = definition;
@@ -72,7 +75,7 @@ function customNames(tools: JsonValue | undefined): ReadonlySet<JsonValue> {
   );
 }
 
-/** Makes calls of functions that are custom tools, and their results, those of custom tools again. */
+/** Converts function calls of custom tools, and their results, back into calls of custom tools. */
 function restoreCustomCalls(
   input: JsonValue,
   names: ReadonlySet<JsonValue>,
@@ -96,13 +99,12 @@ function restoreCustomCalls(
 }
 
 /**
- * Callers who send the body of a Responses request to the path of Chat Completions and read an answer of Chat
- * Completions. Cursor does with its own OpenAI models behind a base URL of the user's
- * (forum.cursor.com/t/153019, forum.cursor.com/t/159298). Only callers speak it.
+ * The codec of callers that send the body of a Responses request to the path of Chat Completions and expect an answer
+ * of Chat Completions. Cursor does so for OpenAI models at the user's own base URL
+ * (forum.cursor.com/t/153019, forum.cursor.com/t/159298). No upstream uses this form.
  *
- * A call of a custom tool is told as the call of a function whose arguments are the text itself: Cursor looks for
- * `function.name` in every call and gives `arguments` to the tool as they are
- * (github.com/icebear0828/codex-proxy/pull/708).
+ * A call of a custom tool becomes a function call whose arguments are the input text. Cursor reads `function.name` of
+ * each call and passes `arguments` to the tool unchanged (github.com/icebear0828/codex-proxy/pull/708).
  */
 export const responsesInChatCodec: CallerCodec = {
   protocol: "chat",

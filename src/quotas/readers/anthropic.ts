@@ -31,7 +31,7 @@ import type {
   QuotaSource,
 } from "./reader.ts";
 
-/** What Anthropic tells with every answer: shares for OAuth tokens, counts for API keys. */
+/** The quota in Anthropic's response headers: shares for OAuth tokens, counts for API keys. */
 const anthropicHeaders: HeaderQuota = {
   probes: [
     "anthropic-ratelimit-unified-5h-utilization",
@@ -57,11 +57,11 @@ function unifiedWindows(
     const [, length, suffix = ""] = UNIFIED_REGEXP.exec(name) ?? [];
     const fraction = headerNumber(headers, name);
     if (length === undefined || fraction === null) return [];
-    // `7d_oi` is the week with paid overage included.
+    // `7d_oi` is the week including paid overage.
     const scope = suffix === "oi" ? "overage_included" : suffix;
     return [quotaWindow({
       type: scopedType(QUOTA_TYPES.usage, scope),
-      // In percent like the usage endpoint, so that the two can be compared.
+      // In percent like the usage endpoint, so that both can be compared.
       unit: "percent",
       period: periodOfText(length),
       amounts: percentAmounts(tidy(fraction * 100)),
@@ -95,7 +95,7 @@ const COUNTERS: readonly Counter[] = [
   },
 ];
 
-/** Anthropic's rate limits are per minute (platform documentation, "Rate limits"). */
+/** Returns the windows of rate limits, which are per minute (platform documentation, "Rate limits"). */
 function counted(
   { name, type, unit }: Counter,
   headers: HeaderFields,
@@ -115,12 +115,12 @@ function counted(
 }
 
 /**
- * Anthropic: the usage endpoint for OAuth tokens (Pro, Max, Team), which go as bearer tokens; API keys
- * have none and are read from response headers alone.
+ * Anthropic. OAuth tokens (Pro, Max, Team), sent as bearer tokens, have a usage endpoint. API keys have none, so that
+ * only response headers report their quota.
  */
 export const anthropic: QuotaReader = {
   poll: {
-    // Anthropic answers 429 to clients that ask more often than every few minutes.
+    // Anthropic responds with 429 to clients that read more often than every few minutes.
     paceMs: 300_000,
     appliesTo: isOAuth,
     requests: (source) => [request(source)],
@@ -129,7 +129,7 @@ export const anthropic: QuotaReader = {
   headers: anthropicHeaders,
 };
 
-/** A flat window; null while none is running. */
+/** A flat window. Null while none is running. */
 const flat = z.object({ utilization: numeric, resets_at: text }).nullish();
 
 const money = z.object({
@@ -149,7 +149,7 @@ const limit = z.object({
   }).nullish(),
 });
 
-/** Other flat keys are code names that come and go, so these are all that is read. */
+/** Other flat keys are code names that come and go, so only these are read. */
 const payload = z.object({
   five_hour: flat,
   seven_day: flat,
@@ -188,12 +188,15 @@ function request(source: QuotaSource): QuotaRequest {
   };
 }
 
-/** An idle account has no windows, which is no error; an answer without any known key is one. */
+/**
+ * Returns the windows of a response. An idle account has none, which is no error. A response without any known key is
+ * one.
+ */
 function windowsOf(body: Payload): QuotaWindow[] {
   if (Object.keys(body).length === 0) {
     throw new QuotaFailure(
       "broken",
-      "The provider's quota answer holds none of the known windows",
+      "Cannot read the quota: the provider's response has none of the known windows.",
     );
   }
   const listed = (body.limits ?? []).map(listedWindow);
@@ -254,7 +257,7 @@ function usageWindow(
   });
 }
 
-/** Paid use beyond the plan, in one of two spellings, shown only where it is switched on. */
+/** Returns the paid use beyond the plan. It has one of two spellings, and is reported only when it is enabled. */
 function extraUsage({ extra_usage: extra, spend }: Payload): QuotaWindow[] {
   if (extra?.is_enabled) {
     const places = extra.decimal_places;
@@ -283,7 +286,7 @@ function spendWindow(
   });
 }
 
-/** An amount of minor units, such as cents; unknown when the number of decimal places is. */
+/** Converts minor units, such as cents. Null when the number of decimal places is unknown. */
 function major(
   minor: number | null | undefined,
   places: number | null | undefined,

@@ -33,7 +33,9 @@ import type {
   QuotaSource,
 } from "./reader.ts";
 
-/** What the Codex back end tells with every answer; the windows have the same types as the poll's. */
+/**
+ * The quota in the response headers of the Codex back end. The windows have the same types as those of the endpoint.
+ */
 export const codexHeaders: HeaderQuota = {
   probes: [
     "x-codex-primary-used-percent",
@@ -46,7 +48,7 @@ export const codexHeaders: HeaderQuota = {
   ],
 };
 
-/** A further meter stands between: `x-codex-bengalfox-primary-used-percent`. */
+/** Another meter has its name in the middle: `x-codex-bengalfox-primary-used-percent`. */
 const USED_REGEXP =
   /^(x-codex(?:-([\w-]+))?-(?:primary|secondary))-used-percent$/;
 
@@ -99,7 +101,7 @@ function headerCreditWindows(headers: HeaderFields): QuotaWindow[] {
   })];
 }
 
-/** ChatGPT plans behind the Codex back end. */
+/** ChatGPT plans, through the Codex back end. */
 export const codex: QuotaReader = {
   poll: {
     requests: (source) => [request(source)],
@@ -157,7 +159,7 @@ function request(source: QuotaSource): QuotaRequest {
   };
 }
 
-/** As the official client chooses it: below `/backend-api` where the base URL has it. */
+/** Returns the usage address as the official client chooses it: below `/backend-api` when the base URL has it. */
 function usageUrl(base: string): string {
   const [root = base, rest] = base.split("/backend-api");
   return rest === undefined
@@ -167,7 +169,7 @@ function usageUrl(base: string): string {
 
 const ACCOUNT_CLAIM = "https://api.openai.com/auth";
 
-/** The account that the token names in its claims; a configured header overrides it. */
+/** Returns the account in the claims of the token. A configured header overrides it. */
 function accountOf(source: QuotaSource): string | undefined {
   const claims = claimsOf(credential(source));
   const auth = isJsonObject(claims) ? claims[ACCOUNT_CLAIM] : undefined;
@@ -177,7 +179,7 @@ function accountOf(source: QuotaSource): string | undefined {
     : undefined;
 }
 
-/** The claims of a JSON Web Token, undefined for any other text. */
+/** Returns the claims of a JSON Web Token, or undefined for any other text. */
 function claimsOf(token: string): unknown {
   const [, claims = ""] = token.split(".");
   try {
@@ -203,7 +205,7 @@ function windowsOf(body: Payload, nowMs: number): QuotaWindow[] {
   ];
 }
 
-/** The slots say nothing of the length: free plans have the week in the primary one. */
+/** Returns the windows of both slots. A slot implies no length: free plans have the week in the primary one. */
 function usageWindows(
   scope: string,
   limits: z.output<typeof rateLimit>,
@@ -222,7 +224,7 @@ function usageWindows(
   );
 }
 
-/** A workspace's own cap on one member's spending, which may stand in the place of any other limit. */
+/** Returns the window of a workspace's cap on one member's spending. It may be the only limit. */
 function spendWindows(body: Payload, nowMs: number): QuotaWindow[] {
   const cap = body.spend_control?.individual_limit;
   if (!cap) return [];

@@ -17,8 +17,8 @@ import { checkPayload, credential, flag, numeric, text } from "./payload.ts";
 import type { QuotaReader, QuotaRequest, QuotaSource } from "./reader.ts";
 
 /**
- * GitHub Copilot. Its quota is told by GitHub's API to a GitHub OAuth token, neither of which is what
- * the connection serves models with: `quota.key` holds the token.
+ * GitHub Copilot. GitHub's API reports its quota, and only to a GitHub OAuth token. The connection itself uses another
+ * endpoint and key, so `quota.key` holds the OAuth token.
  */
 export const copilot: QuotaReader = {
   poll: {
@@ -47,9 +47,9 @@ const payload = z.object({
     chat: snapshot,
     completions: snapshot,
   }).nullish(),
-  /** The free plan's older form: the sizes here … */
+  /** The older form of the free plan: the sizes. */
   monthly_quotas: z.object({ chat: numeric, completions: numeric }).nullish(),
-  /** … and what remains, whatever the name says, here. */
+  /** The amounts that remain, despite the name. */
   limited_user_quotas: z.object({ chat: numeric, completions: numeric })
     .nullish(),
   limited_user_reset_date: text,
@@ -63,7 +63,7 @@ function request(source: QuotaSource): QuotaRequest {
   if (quota.key === undefined && quota.url === undefined) {
     throw new QuotaFailure(
       "misconfigured",
-      "Copilot's quota is read with a GitHub OAuth token: set quota.key",
+      "Cannot read the quota: Copilot needs a GitHub OAuth token. Set quota.key.",
     );
   }
   return {
@@ -79,7 +79,7 @@ function request(source: QuotaSource): QuotaRequest {
   };
 }
 
-/** An account whose meters are all unlimited has no windows, which is no error. */
+/** Returns the windows of an account. An account with only unlimited meters has none, which is no error. */
 function windowsOf(body: Payload): QuotaWindow[] {
   const { quota_snapshots: snapshots, limited_user_quotas: left } = body;
   if (snapshots) {
@@ -95,11 +95,11 @@ function windowsOf(body: Payload): QuotaWindow[] {
   }
   throw new QuotaFailure(
     "quota",
-    "The GitHub account of quota.key has no Copilot quota",
+    "Cannot read the quota: the GitHub account of quota.key has no Copilot quota.",
   );
 }
 
-/** Seats that an organisation manages hold zeros in the place of numbers; −1 stands for unlimited. */
+/** Returns true for a meter with numbers. Seats that an organisation manages have zeros, and −1 means unlimited. */
 function isMetered(one: Snapshot): boolean {
   if (one.unlimited || one.entitlement === -1) return false;
   return one.entitlement !== 0 || (one.remaining ?? 0) !== 0;
@@ -128,7 +128,7 @@ function snapshotWindow(
   });
 }
 
-/** Use beyond the allowance is counted apart, with nothing remaining. */
+/** Returns the counts. Use beyond the allowance is counted separately, with nothing remaining. */
 function countsOf(one: Snapshot): Amounts {
   const plain = amounts({
     limit: one.entitlement,

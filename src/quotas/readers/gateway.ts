@@ -12,8 +12,8 @@ import {
 import type { QuotaReader } from "./reader.ts";
 
 /**
- * Another gateway of this API. Its list covers all connections behind the key; their windows become
- * those of the one connection here, told apart by name where there are several.
+ * Another Model Gateway. Its list covers all connections of the key. Their windows become those of this one connection,
+ * with the connection's name in the type when there are several.
  */
 export const gateway: QuotaReader = {
   poll: {
@@ -55,7 +55,7 @@ function windowsOf(entries: readonly Entry[]): QuotaWindow[] {
   if (good.length === 0) {
     throw new QuotaFailure(
       "server",
-      "The gateway behind this connection reports no quota",
+      "Cannot read the quota: the gateway of this connection reports none.",
     );
   }
   return good.flatMap(({ name, limits }) =>

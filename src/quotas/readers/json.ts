@@ -25,20 +25,20 @@ import { type QuotaWindow, quotaWindow } from "../window.ts";
 import { numeric, text } from "./payload.ts";
 import type { QuotaReader, QuotaRequest, QuotaSource } from "./reader.ts";
 
-/** Any service whose quota answer is described in the config. */
+/** A service whose quota response the config describes. */
 export const json: QuotaReader = {
   poll: {
     requests: (source) => [request(source)],
     parse([body], { source, nowMs }) {
       const quota = settingsOf(source);
-      refuseErrors(body, quota);
+      rejectErrors(body, quota);
       const windows = quota.windows.flatMap((one) =>
         windowsOf(one, body, nowMs)
       );
       if (windows.length > 0) return windows;
       throw new QuotaFailure(
         "broken",
-        "The provider's quota answer holds none of the windows of quota.windows",
+        "Cannot read the quota: the provider's response has none of the windows of quota.windows.",
       );
     },
   },
@@ -48,7 +48,7 @@ function settingsOf({ quota }: QuotaSource): JsonQuota {
   if (quota.json !== undefined) return quota.json;
   throw new QuotaFailure(
     "misconfigured",
-    "A quota of the kind json needs quota.windows",
+    "Cannot read the quota: the kind json needs windows. Set quota.windows.",
   );
 }
 
@@ -57,7 +57,7 @@ function request(source: QuotaSource): QuotaRequest {
   if (url === undefined) {
     throw new QuotaFailure(
       "misconfigured",
-      "A quota of the kind json needs quota.url",
+      "Cannot read the quota: the kind json needs an address. Set quota.url.",
     );
   }
   const headers = new Headers({ accept: "application/json" });
@@ -67,7 +67,7 @@ function request(source: QuotaSource): QuotaRequest {
   return { url, headers: Object.fromEntries(headers) };
 }
 
-/** In the form that the connection presents it, if it has one. */
+/** Adds the credential, if any, in the form that the connection sends it. */
 function addCredential(
   headers: Headers,
   { connection: { auth }, quota }: QuotaSource,
@@ -81,17 +81,17 @@ function addCredential(
   }
 }
 
-function refuseErrors(body: unknown, quota: JsonQuota): void {
+function rejectErrors(body: unknown, quota: JsonQuota): void {
   if (quota.unauthorized && isMet(quota.unauthorized, body)) {
     throw new QuotaFailure(
       "authentication",
-      "The provider refuses the connection's key",
+      "Cannot read the quota: the provider rejects the connection's key.",
     );
   }
   if (quota.success && !isMet(quota.success, body)) {
     throw new QuotaFailure(
       "server",
-      "The provider answers with an error instead of the quota",
+      "Cannot read the quota: the provider responded with an error.",
     );
   }
 }
@@ -101,7 +101,7 @@ function isMet(condition: JsonCondition, body: unknown): boolean {
   return condition.in.some((one) => one === value);
 }
 
-/** A window that the answer does not hold, or holds without any number, is left out. */
+/** Returns the window in a response. A window that is missing, or has no number, is left out. */
 function windowsOf(
   window: JsonWindow,
   body: unknown,
@@ -170,7 +170,7 @@ function numberAt(item: unknown, pointer: string): number | null {
   if (result.success) return result.data ?? null;
   throw new QuotaFailure(
     "broken",
-    `The provider's quota answer has no number at ${pointer}`,
+    `Cannot read the quota: the provider's response has no number at ${pointer}.`,
   );
 }
 
@@ -196,10 +196,10 @@ function resetOf(
 }
 
 /**
- * The value that a JSON pointer (RFC 6901) names.
+ * Returns the value at a JSON pointer (RFC 6901).
  *
- * @param pointer Empty for `value` itself, else parts behind slashes, with `~1` for a slash and `~0` for
- * a tilde in a part.
+ * @param pointer Empty for `value` itself. Each part follows a slash, with `~1` for a slash and `~0` for a tilde in the
+ * part.
  * @returns Undefined when there is no such value.
  */
 export function valueAt(value: unknown, pointer: string): unknown {
@@ -208,7 +208,7 @@ export function valueAt(value: unknown, pointer: string): unknown {
     .reduce(memberOf, value);
 }
 
-/** A member of an object or an array; own members only, so that `constructor` names nothing. */
+/** Returns a member of an object or an array. Only own members count, so that `constructor` is none. */
 function memberOf(value: unknown, part: string): unknown {
   if (typeof value !== "object" || value === null) return undefined;
   return Object.getOwnPropertyDescriptor(value, part)?.value;

@@ -28,7 +28,7 @@ import type { QuotaReader } from "./reader.ts";
 /** Kimi Code plans, in the older form with counts and the newer one with shares. */
 export const kimi: QuotaReader = {
   poll: {
-    // The host answers 404 to a key without a coding plan.
+    // The host responds with 404 to a key without a coding plan.
     noPlanStatus: 404,
     requests: (source) => [{
       url: hostUrl(source, "/coding/v1/usages"),
@@ -78,7 +78,7 @@ type Body = z.output<typeof body>;
 
 const payload = body.extend({ data: body.nullish() });
 
-/** Both forms may come in one answer; a window listed as a share is not listed again as a count. */
+/** Returns the windows of both forms. A window that is listed as a share is not listed again as a count. */
 function windowsOf(
   { usage, limits, usages }: Body,
   nowMs: number,
@@ -97,7 +97,7 @@ function windowsOf(
 const SHARE_REGEXP =
   /^limit_(?:(\d+[hd])|(day|week|month))(?:_(?:total|(\w+)))?$/;
 
-/** Clients have seen `limit_7d` and `limit_week`: the name is read by its parts. */
+/** Returns the window of a share. Names vary, as `limit_7d` and `limit_week` do, so each is read by its parts. */
 function shareWindow(
   name: string,
   window: z.output<typeof share>,
@@ -161,7 +161,7 @@ function periodOf(
     : periodOfSeconds((window?.duration ?? 0) * seconds);
 }
 
-/** Clients have seen the reset under each of these names, as an instant or as seconds to wait. */
+/** Returns the reset time, which has several names and is an instant or a number of seconds. */
 function resetOf(window: Reset, nowMs: number): string | null {
   const at = window.resetTime ?? window.resetAt ?? window.reset_at ??
     window.reset_time ?? window.period_end;

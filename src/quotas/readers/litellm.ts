@@ -18,7 +18,7 @@ import {
 } from "./payload.ts";
 import type { QuotaReader, QuotaRequest, QuotaSource } from "./reader.ts";
 
-/** A LiteLLM proxy: the budgets of the key, and those of its user and its team, which bind it too. */
+/** A LiteLLM proxy: the budgets of the key, and those of its user and its team, which also apply to it. */
 export const litellm: QuotaReader = {
   poll: {
     requests: (source) => [{
@@ -33,7 +33,7 @@ export const litellm: QuotaReader = {
   },
 };
 
-/** US dollars throughout; `max_budget` null is no cap. */
+/** US dollars throughout. A null `max_budget` is no cap. */
 const budget = z.object({
   spend: numeric,
   max_budget: numeric,
@@ -47,7 +47,7 @@ const key = budget.extend({
   spend: quantity,
   user_id: text,
   team_id: text,
-  /** Windows beside the main budget; their spending is apart, by duration. */
+  /** Windows besides the main budget. Their spending is in another field, by duration. */
   budget_limits: z.array(z.object({
     budget_duration: z.string(),
     max_budget: numeric,
@@ -82,14 +82,14 @@ function ownerRequests(
   source: QuotaSource,
 ): QuotaRequest[] {
   const keyUrl = rootUrl(source, "/key/info");
-  const of = (path: string, name: string, id: string) => ({
+  const optional = (path: string, name: string, id: string) => ({
     url: withQuery(new URL(path, keyUrl).href, name, id),
     headers: bearerHeaders(source),
     optional: true,
   });
   return [
-    ...(user_id ? [of("../user/info", "user_id", user_id)] : []),
-    ...(team_id ? [of("../team/info", "team_id", team_id)] : []),
+    ...(user_id ? [optional("../user/info", "user_id", user_id)] : []),
+    ...(team_id ? [optional("../team/info", "team_id", team_id)] : []),
   ];
 }
 
@@ -119,7 +119,7 @@ function spendOf(info: Key, duration: string): number | null | undefined {
     : undefined;
 }
 
-/** Of a user's teams only the key's own binds it. */
+/** Returns the budgets of the user and the team. Of a user's teams, only the key's own applies. */
 function ownerWindows(
   bodies: readonly unknown[],
   { team_id }: Key,

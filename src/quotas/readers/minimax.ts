@@ -31,7 +31,7 @@ import {
 } from "./payload.ts";
 import type { QuotaReader } from "./reader.ts";
 
-/** MiniMax token plans. A weekly boost enlarges the whole; the share left is of the boosted whole. */
+/** MiniMax token plans. A weekly boost enlarges the whole, and the share left is that of the boosted whole. */
 export const minimax: QuotaReader = {
   poll: {
     requests: (source) => [{
@@ -39,7 +39,7 @@ export const minimax: QuotaReader = {
       headers: bearerHeaders(source),
     }],
     parse([body], { nowMs }) {
-      refuseErrors(checkPayload(envelope, body));
+      rejectErrors(checkPayload(envelope, body));
       const { data, model_remains } = checkPayload(payload, body);
       const rows = data?.model_remains ?? model_remains ?? [];
       return requireWindows(rows.flatMap((one) => windowsOf(one, nowMs)));
@@ -88,27 +88,33 @@ const KIND_BY_CODE = new Map<number, FailureKind>([
 ]);
 
 const MESSAGE_BY_KIND = new Map<FailureKind, string>([
-  ["rate_limited", "The provider asks for fewer quota reads"],
+  [
+    "rate_limited",
+    "Cannot read the quota: the provider wants fewer quota reads.",
+  ],
   [
     "authentication",
-    "The provider refuses the connection's key: check it and its region",
+    "Cannot read the quota: the provider rejects the connection's key. Check the key and its region.",
   ],
-  ["quota", "The connection's key has no active token plan"],
+  [
+    "quota",
+    "Cannot read the quota: the connection's key has no active token plan.",
+  ],
 ]);
 
-/** Errors come under HTTP 200. */
-function refuseErrors({ base_resp }: z.output<typeof envelope>): void {
+/** Throws the failure of an error body. Errors have the status 200. */
+function rejectErrors({ base_resp }: z.output<typeof envelope>): void {
   const code = base_resp?.status_code ?? 0;
   if (code === 0) return;
   const kind = KIND_BY_CODE.get(code) ?? "server";
   throw new QuotaFailure(
     kind,
     MESSAGE_BY_KIND.get(kind) ??
-      "The provider answers with an error instead of the quota",
+      "Cannot read the quota: the provider responded with an error.",
   );
 }
 
-/** One meter of a row; a status of 3 says that it is not limited. */
+/** One meter of a row. A status of 3 means that it is not limited. */
 interface Meter {
   readonly model: string;
   readonly total: number | null | undefined;
@@ -154,7 +160,7 @@ function weekOf(one: Row, nowMs: number): Meter {
   };
 }
 
-/** Four hours and a day have been seen beside the usual five hours: the length is computed. */
+/** Returns the period between two times. The usual length is five hours, but four hours and a day occur. */
 function periodBetween(
   startMs: number | null | undefined,
   endMs: number | null | undefined,
@@ -184,12 +190,12 @@ function toWindow(meter: Meter): QuotaWindow {
   });
 }
 
-/** How far a count and a whole percent may lie apart and still mean the same. */
+/** The largest difference between a count and a whole percent of the same amount. */
 const PERCENT_TOLERANCE = 1;
 
 /**
- * The counts of plans that have them. `*_usage_count` is what remains on most hosts and what was used
- * on some: the percent beside it decides. Where neither fits, the counts tell nothing.
+ * Returns the counts of plans that have them. `*_usage_count` is the amount left on most hosts and the amount used on
+ * some. The percentage decides which. When neither fits, the counts are ignored.
  */
 function countsOf(meter: Meter): Amounts | undefined {
   const { total, count, remainingPercent } = meter;

@@ -41,7 +41,7 @@ const READERS: Readonly<Record<QuotaConfig["kind"], QuotaReader>> = {
   json,
 };
 
-/** How a quota of this kind is read. */
+/** Returns the reader for a kind of quota. */
 export function readerOf({ kind }: QuotaConfig): QuotaReader {
   return READERS[kind];
 }

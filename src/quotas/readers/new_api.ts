@@ -15,8 +15,8 @@ import {
 import type { QuotaReader, QuotaRequest, QuotaSource } from "./reader.ts";
 
 /**
- * A New-API gateway. It counts in units of its own; how many make a US dollar is the operator's choice
- * and told by a second, public call.
+ * A New-API gateway. It counts in its own units. A second, public endpoint reports how many make a US dollar, which the
+ * gateway's administrator chooses.
  */
 export const newApi: QuotaReader = {
   poll: {
@@ -25,7 +25,7 @@ export const newApi: QuotaReader = {
       if (checkPayload(envelope, token).success === false) {
         throw new QuotaFailure(
           "server",
-          "The gateway answers with an error instead of the quota",
+          "Cannot read the quota: the provider responded with an error.",
         );
       }
       return [
@@ -62,7 +62,7 @@ function requests(source: QuotaSource): QuotaRequest[] {
   ];
 }
 
-/** Undefined where the gateway does not say it, or counts in tokens. */
+/** Returns undefined when the gateway does not report it, or counts in tokens. */
 function unitsPerDollar(body: unknown): number | undefined {
   const { success, data } = statusPayload.safeParse(body);
   if (!success || data.data.quota_display_type === "TOKENS") return undefined;

@@ -13,8 +13,8 @@ import {
 import type { QuotaReader, QuotaRequest, QuotaSource } from "./reader.ts";
 
 /**
- * OpenRouter: the limit of the connection's own key and, where `quota.key` is a management key, the
- * account's credits, which normal keys may not read.
+ * OpenRouter: the limit of the connection's own key. When `quota.key` is a management key, also the account's credits,
+ * which normal keys may not read.
  */
 export const openrouter: QuotaReader = {
   poll: {
@@ -28,11 +28,11 @@ export const openrouter: QuotaReader = {
 
 const keyPayload = z.object({
   data: z.object({
-    /** US dollars; null is no cap. */
+    /** US dollars. Null is no cap. */
     limit: numeric,
     limit_remaining: numeric,
     limit_reset: text,
-    /** Over the key's whole life, whatever the limit's window. */
+    /** The usage over the key's whole life, not over the limit's window. */
     usage: quantity,
   }),
 });
@@ -67,7 +67,7 @@ function keyWindow(
     amounts: hasCap
       ? amounts({ limit, remaining: limit_remaining })
       : amounts({ used: usage }),
-    // Only the name of the period is told, no instant.
+    // Only the name of the period is reported, no instant.
     resetsAt: null,
   });
 }

@@ -5,7 +5,7 @@ import type { QuotaSource } from "./reader.ts";
 
 const NUMBER_REGEXP = /^-?\d+(\.\d+)?(e[+-]?\d+)?$/i;
 
-/** Beyond this no provider means what it says, and sums would lose their value. */
+/** No provider reports a larger amount, and sums of such numbers would be inexact. */
 const finite = z.number().min(-1e18).max(1e18);
 
 const given = z.union([
@@ -19,19 +19,19 @@ export const numeric = z.union([
   z.literal("").transform(() => null),
 ]).nullish();
 
-/** A number without which an answer means nothing. */
+/** A required number. */
 export const quantity = given;
 
 /** A text, absent or null. */
 export const text = z.string().nullish();
 
-/** A truth value, absent or null. */
+/** A boolean, absent or null. */
 export const flag = z.boolean().nullish();
 
 /**
- * Checks an upstream's body against `schema`. Fields that the schema does not name are ignored.
+ * Validates a response body with `schema`. Unknown fields are ignored.
  *
- * @throws QuotaFailure `broken`, with the place of the first misfit.
+ * @throws QuotaFailure `broken`, with the path of the first mismatch.
  */
 export function checkPayload<Schema extends z.ZodType>(
   schema: Schema,
@@ -41,13 +41,13 @@ export function checkPayload<Schema extends z.ZodType>(
   if (result.success) return result.data;
   throw new QuotaFailure(
     "broken",
-    `The provider's quota answer has an unknown form at ${
+    `Cannot read the quota: the provider's response has an unknown form at ${
       placeOf(result.error.issues[0]?.path ?? [])
-    }`,
+    }.`,
   );
 }
 
-/** A key that came from the provider may hold anything, a plain word is none of its secrets. */
+/** Formats a path. A key of the provider's response may hold anything, so only plain words are shown. */
 function placeOf(path: readonly PropertyKey[]): string {
   const words = path.map(String).map((part) =>
     /^\w{1,40}$/.test(part) ? part : "*"
@@ -56,7 +56,7 @@ function placeOf(path: readonly PropertyKey[]): string {
 }
 
 /**
- * A provider that gives no windows for a good key tells nothing, which is not 0 %.
+ * Requires at least one window. A provider without windows for a valid key reports nothing, which is not 0 %.
  *
  * @throws QuotaFailure `server` when `windows` is empty.
  */
@@ -64,13 +64,13 @@ export function requireWindows<Window>(windows: Window[]): Window[] {
   if (windows.length > 0) return windows;
   throw new QuotaFailure(
     "server",
-    "The provider gives no quota windows for this key",
+    "Cannot read the quota: the provider reports no windows for this key.",
   );
 }
 
 /**
- * The first base URL of the connection. Quota addresses are built from it and from nothing else, so that
- * a key meant for one host never reaches another.
+ * Returns the first base URL of the connection. Every quota address is built from it, so that a key for one host never
+ * reaches another.
  *
  * @throws QuotaFailure `misconfigured` when the connection has none.
  */
@@ -81,13 +81,13 @@ export function baseUrl({ connection }: QuotaSource): string {
   }
   throw new QuotaFailure(
     "misconfigured",
-    "The connection has no endpoint to read its quota from: set quota.url",
+    "Cannot read the quota: the connection has no endpoint for it. Set quota.url.",
   );
 }
 
 /**
- * The address of a quota endpoint that stands at a fixed path of the host: `quota.url` if it is set,
- * else `path` on the connection's host.
+ * Returns the address of a quota endpoint at a fixed path of the host: `quota.url` if it is set, or `path` on the
+ * connection's host.
  *
  * @throws QuotaFailure `misconfigured` when neither is known.
  */
@@ -96,8 +96,8 @@ export function hostUrl(source: QuotaSource, path: string): string {
 }
 
 /**
- * The address of a quota endpoint that stands below the connection's base URL: `quota.url` if it is set,
- * else the base URL without a trailing `/v1`, and `path`.
+ * Returns the address of a quota endpoint below the connection's base URL: `quota.url` if it is set, or the base URL
+ * without a trailing `/v1`, and `path`.
  *
  * @throws QuotaFailure `misconfigured` when neither is known.
  */
@@ -105,7 +105,7 @@ export function rootUrl(source: QuotaSource, path: string): string {
   return source.quota.url ?? baseUrl(source).replace(/\/v1$/, "") + path;
 }
 
-/** `url` with `name` set in its query. */
+/** Returns `url` with `name` set in its query. */
 export function withQuery(url: string, name: string, value: string): string {
   const address = new URL(url);
   address.searchParams.set(name, value);
@@ -113,7 +113,7 @@ export function withQuery(url: string, name: string, value: string): string {
 }
 
 /**
- * The credential that quota calls carry: `quota.key`, else the connection's own.
+ * Returns the credential of quota requests: `quota.key`, or the connection's own.
  *
  * @throws QuotaFailure `misconfigured` when there is none.
  */
@@ -122,11 +122,11 @@ export function credential({ connection, quota }: QuotaSource): string {
   if (connection.auth.scheme !== "none") return connection.auth.key;
   throw new QuotaFailure(
     "misconfigured",
-    "The connection has no key to read its quota with: set auth or quota.key",
+    "Cannot read the quota: the connection has no key. Set auth or quota.key.",
   );
 }
 
-/** Headers that ask for JSON with the credential as a bearer token. */
+/** Returns headers that accept JSON and send the credential as a bearer token. */
 export function bearerHeaders(source: QuotaSource): Record<string, string> {
   return {
     accept: "application/json",
@@ -135,10 +135,10 @@ export function bearerHeaders(source: QuotaSource): Record<string, string> {
 }
 
 /**
- * The currency of a service that has one host for each and says it nowhere else.
+ * Returns the currency of a service that has a host for each currency and reports it in no other way.
  *
  * @param currencies By host name.
- * @returns `currency` when `url` is at none of the service's own hosts.
+ * @returns `currency` when `url` is on none of the service's own hosts.
  */
 export function currencyOf(
   url: string,

@@ -15,20 +15,20 @@ import {
 } from "./payload.ts";
 import type { QuotaReader, QuotaSource } from "./reader.ts";
 
-/** What distinguishes the platforms whose balance has a code around it and a currency by region. */
+/** The differences between platforms whose balance has an envelope with a code, and a currency for each region. */
 export interface PlatformBalance {
   readonly path: string;
-  /** The `code` of a good answer, which may leave it out. */
+  /** The `code` of a successful response. It may be absent. */
   readonly successCode: number;
-  /** The region decides the currency; the body does not say it. By host. */
+  /** The currency by host. The region decides it, and the body does not report it. */
   readonly currencies: ReadonlyMap<string, string>;
-  /** What is left, read from the whole body. */
+  /** The amount left, parsed from the whole body. */
   readonly remaining: z.ZodType<number>;
 }
 
 const envelope = z.object({ code: numeric, status: flag });
 
-/** Reads the prepaid balance of a platform: one window, without a reset. */
+/** Creates a reader of a platform's prepaid balance: one window without a reset. */
 function platformBalance(
   { path, successCode, currencies, remaining }: PlatformBalance,
 ): QuotaReader {
@@ -43,7 +43,7 @@ function platformBalance(
         if ((code ?? successCode) !== successCode || status === false) {
           throw new QuotaFailure(
             "server",
-            "The provider answers with an error instead of the balance",
+            "Cannot read the quota: the provider responded with an error.",
           );
         }
         return [quotaWindow({
@@ -58,7 +58,7 @@ function platformBalance(
   };
 }
 
-/** The prepaid balance of the Moonshot platform; cash may be negative, what is available counts. */
+/** The prepaid balance of the Moonshot platform. Cash may be negative, so the available amount counts. */
 export const moonshot = platformBalance({
   path: "/v1/users/me/balance",
   successCode: 0,
@@ -70,7 +70,7 @@ export const moonshot = platformBalance({
     .transform(({ data }) => data.available_balance),
 });
 
-/** SiliconFlow's balance, gifts included. The mainland host answers 410 since August 2026. */
+/** SiliconFlow's balance, including gifts. The mainland host responds with 410 since August 2026. */
 export const siliconflow = platformBalance({
   path: "/v1/user/info",
   successCode: 20000,
@@ -82,7 +82,7 @@ export const siliconflow = platformBalance({
     .transform(({ data }) => data.totalBalance),
 });
 
-/** DeepSeek's prepaid balance, one for each currency of the account. */
+/** DeepSeek's prepaid balances, one for each currency of the account. */
 export const deepseek: QuotaReader = {
   poll: {
     requests: (source) => [{

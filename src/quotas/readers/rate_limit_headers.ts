@@ -15,7 +15,7 @@ import type { HeaderQuota, QuotaReader } from "./reader.ts";
 
 const NUMBER_REGEXP = /^-?\d{1,15}(\.\d{1,15})?$/;
 
-/** The number in a header; null when it is absent or no number. */
+/** Returns the number in a header. Null when it is absent or no number. */
 export function headerNumber(
   headers: HeaderFields,
   name: string,
@@ -24,15 +24,15 @@ export function headerNumber(
   return NUMBER_REGEXP.test(value) ? Number(value) : null;
 }
 
-/** Above this a bare number of seconds is an instant, not a delay. */
+/** A larger bare number of seconds is an instant, not a delay. */
 const EPOCH_SECONDS_FLOOR = 1e9;
 
 /**
- * The instant in a reset header. There are four ways to write it: a duration (`6m0s`, OpenAI and Groq),
- * seconds to wait (Cerebras), seconds since 1970 (DigitalOcean) and RFC 3339 (Anthropic).
+ * Parses the instant in a reset header. It has one of four forms: a duration (`6m0s`, OpenAI and Groq), seconds to wait
+ * (Cerebras), seconds since 1970 (DigitalOcean) or RFC 3339 (Anthropic).
  *
- * @param seenAtMs When the header arrived, in milliseconds since 1970.
- * @returns ISO 8601 in UTC; null when the header is absent or none of these.
+ * @param seenAtMs The time of the response, in milliseconds since 1970.
+ * @returns ISO 8601 in UTC. Null when the header is absent or has another form.
  */
 export function headerInstant(
   headers: HeaderFields,
@@ -49,15 +49,15 @@ export function headerInstant(
   return instantOfText(value) ?? instantAfter(seenAtMs, durationMs(value));
 }
 
-/** What `x-ratelimit-*` headers count. */
+/** The unit of `x-ratelimit-*` headers. */
 export type Meter = "requests" | "tokens";
 
-/** How long a service's windows are where the names of its headers do not say it. */
+/** The periods of a service whose header names do not include them. */
 export type MeterPeriods = Readonly<Partial<Record<Meter, Period>>>;
 
 /**
- * Quota in `x-ratelimit-{limit,remaining,reset}-{requests,tokens}`, with or without a length behind:
- * `-day` and `-minute` (Cerebras), `-per-day` (DigitalOcean), `-1h` (Nous).
+ * Reads the quota in `x-ratelimit-{limit,remaining,reset}-{requests,tokens}`. A suffix may name the length: `-day` and
+ * `-minute` (Cerebras), `-per-day` (DigitalOcean), `-1h` (Nous).
  */
 export function rateLimitHeaders(periods: MeterPeriods): HeaderQuota {
   return {
@@ -92,11 +92,11 @@ const PROBES = [
 const COUNT_REGEXP =
   /^x-ratelimit-(?:limit|remaining)-((requests|tokens)(?:-(?:per-)?(minute|hour|day|\d+[smhdw]))?)$/;
 
-/** What one set of headers is about, such as `tokens-per-day`. */
+/** The subject of one set of headers, such as `tokens-per-day`. */
 interface Subject {
   readonly name: string;
   readonly meter: Meter;
-  /** `day`, `1h` …; empty when the name does not say it. */
+  /** `day`, `1h` and so on. Empty when the name has no length. */
   readonly length: string;
 }
 
@@ -134,7 +134,7 @@ function windowOf(
   });
 }
 
-/** Groq: headers alone; requests are counted by the day, tokens by the minute (its "Rate Limits" page). */
+/** Groq: only headers. Requests are counted by the day, tokens by the minute (its "Rate Limits" page). */
 export const groq: QuotaReader = {
   headers: rateLimitHeaders({
     requests: period(1, "day"),
@@ -143,7 +143,7 @@ export const groq: QuotaReader = {
 };
 
 /**
- * OpenAI platform keys: headers alone, which do not say whether a limit is per minute or per day (that
- * depends on model and tier).
+ * OpenAI platform keys: only headers. They do not report whether a limit is per minute or per day, which depends on
+ * model and tier.
  */
 export const openai: QuotaReader = { headers: rateLimitHeaders({}) };

@@ -3,8 +3,8 @@ import type { HeaderFields } from "../../core/header_fields.ts";
 import type { QuotaWindow } from "../window.ts";
 
 /**
- * How the quota of one kind of service is learned. Pure: what to ask and what an answer means; asking is
- * `../read.ts`, and remembering headers is `../harvest.ts`.
+ * The reader of the quota of one kind of service. It has no side effects: it builds requests and parses responses.
+ * `../read.ts` sends the requests, and `../harvest.ts` keeps the headers.
  *
  * @example
  * ```ts
@@ -36,9 +36,9 @@ import type { QuotaWindow } from "../window.ts";
  * ```
  */
 export interface QuotaReader {
-  /** For services that have a quota endpoint. */
+  /** For services with a quota endpoint. */
   readonly poll?: QuotaPoll;
-  /** For services that tell their quota in the headers of every answer. */
+  /** For services that report the quota in response headers. */
   readonly headers?: HeaderQuota;
 }
 
@@ -51,30 +51,30 @@ export interface QuotaSource {
 /** A quota endpoint. */
 export interface QuotaPoll {
   /**
-   * The shortest time between two reads that the provider bears, in milliseconds, where that is longer
-   * than the cache keeps a result.
+   * The shortest time between two reads that the provider accepts, in milliseconds. Set when it is longer than the
+   * lifetime of a cached result.
    */
   readonly paceMs?: number;
-  /** The status by which this service says that a good key has no plan. */
+  /** The status with which this service reports a valid key without a plan. */
   readonly noPlanStatus?: number;
-  /** Whether this connection has a quota to ask for; without it, every one has. */
+  /** Returns true when this connection has a quota to read. Absent when every connection has one. */
   appliesTo?(source: QuotaSource): boolean;
   /**
-   * The calls to make, side by side.
+   * Returns the requests to send in parallel.
    *
    * @throws QuotaFailure `misconfigured` when a setting is missing.
    */
   requests(source: QuotaSource): readonly QuotaRequest[];
-  /** Further calls, for which the answers to the first ones are needed. */
+  /** Returns further requests, which depend on the first responses. */
   followUps?(
     bodies: readonly unknown[],
     source: QuotaSource,
   ): readonly QuotaRequest[];
   /**
-   * Turns the bodies, in the order of the requests and the follow-ups, into windows. A body is undefined
-   * when an optional request failed.
+   * Parses the bodies, in the order of the requests and the follow-ups, into windows. The body of a failed optional
+   * request is undefined.
    *
-   * @throws QuotaFailure when a body is an error or not what the service sends.
+   * @throws QuotaFailure when a body is an error or has an unknown form.
    */
   parse(bodies: readonly unknown[], context: QuotaContext): QuotaWindow[];
 }
@@ -82,27 +82,27 @@ export interface QuotaPoll {
 /** One GET. */
 export interface QuotaRequest {
   readonly url: string;
-  /** With the connection's credential. */
+  /** Includes the connection's credential. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Whether the others suffice when this one fails. */
+  /** True when the read succeeds without this request. */
   readonly optional?: boolean;
 }
 
-/** What a reader may look at beside the bodies. */
+/** The input of a parser besides the bodies. */
 export interface QuotaContext {
   readonly source: QuotaSource;
-  /** When the bodies arrived, in milliseconds since 1970. */
+  /** The arrival of the bodies, in milliseconds since 1970. */
   readonly nowMs: number;
 }
 
 /** Quota in response headers. */
 export interface HeaderQuota {
-  /** An answer that has none of these headers tells nothing. */
+  /** A response without any of these headers has no quota. */
   readonly probes: readonly string[];
   /**
-   * Turns the headers of one answer into windows; a header that cannot be understood counts as absent.
+   * Parses the headers of one response into windows. A header that cannot be parsed counts as absent.
    *
-   * @param seenAtMs When the answer arrived, in milliseconds since 1970.
+   * @param seenAtMs The time of the response, in milliseconds since 1970.
    */
   parse(headers: HeaderFields, seenAtMs: number): QuotaWindow[];
 }

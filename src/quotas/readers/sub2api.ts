@@ -21,7 +21,7 @@ import {
 } from "./payload.ts";
 import type { QuotaReader, QuotaSource } from "./reader.ts";
 
-/** A sub2api gateway: the key's quota, its windows, and the subscription behind it. */
+/** A sub2api gateway: the quota of the key, its windows, and its subscription. */
 export const sub2api: QuotaReader = {
   poll: {
     requests: (
@@ -32,7 +32,7 @@ export const sub2api: QuotaReader = {
       if (answer.isValid === false) {
         throw new QuotaFailure(
           "authentication",
-          "The gateway refuses the connection's key",
+          "Cannot read the quota: the provider rejects the connection's key.",
         );
       }
       return requireWindows([
@@ -94,7 +94,7 @@ function rateWindows({ rate_limits: all, unit }: Payload): QuotaWindow[] {
   );
 }
 
-/** A subscription tells no reset; a limit of 0 is none. */
+/** Returns the windows of a subscription. It reports no reset, and a limit of 0 means none. */
 function subscriptionWindows({ subscription: one }: Payload): QuotaWindow[] {
   if (!one) return [];
   const windows = [

@@ -17,7 +17,7 @@ import {
 } from "./payload.ts";
 import type { QuotaReader } from "./reader.ts";
 
-/** Synthetic. Its main meters refill tick by tick: the next tick is no reset, so there is none. */
+/** Synthetic. Its main meters refill in small steps. The next step is no reset, so these windows have no reset time. */
 export const synthetic: QuotaReader = {
   poll: {
     requests: (source) => [{

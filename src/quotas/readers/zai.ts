@@ -25,7 +25,7 @@ export const zai: QuotaReader = {
   poll: {
     requests: (source) => [request(source)],
     parse([body]) {
-      refuseErrors(checkPayload(envelope, body));
+      rejectErrors(checkPayload(envelope, body));
       const { data, limits } = checkPayload(payload, body);
       return requireWindows(windowsOf(data?.limits ?? limits ?? []));
     },
@@ -36,17 +36,17 @@ const envelope = z.object({ code: numeric, success: flag, msg: text });
 
 const row = z.object({
   type: z.string().regex(/^[\w .:-]{1,64}$/).nullish(),
-  /** What one client saw in the place of `type`. */
+  /** One client saw this instead of `type`. */
   name: z.string().regex(/^[\w .:-]{1,64}$/).nullish(),
   unit: numeric,
   number: numeric,
-  /** The allowance, whatever its name says. */
+  /** The allowance, despite the name. */
   usage: numeric,
   currentValue: numeric,
   remaining: numeric,
   /** Percent used, rounded down. */
   percentage: numeric,
-  /** Milliseconds since 1970; absent until the window's first request. */
+  /** Milliseconds since 1970. Absent until the window's first request. */
   nextResetTime: numeric,
 });
 
@@ -63,7 +63,7 @@ function request(source: QuotaSource): QuotaRequest {
   const url = hostUrl(source, "/api/monitor/usage/quota/limit");
   const headers = {
     accept: "application/json",
-    // Chooses the language of error messages; in Chinese the plan errors read otherwise.
+    // The language of error messages. In Chinese, the plan errors have other words.
     "accept-language": "en-US,en",
     // The vendor's own script sends the bare key.
     authorization: credential(source),
@@ -73,7 +73,7 @@ function request(source: QuotaSource): QuotaRequest {
   if (organization === undefined || project === undefined) {
     throw new QuotaFailure(
       "misconfigured",
-      "A team plan is read with its organization and project: set quota.organization and quota.project",
+      "Cannot read the quota: a team plan needs its organization and project. Set quota.organization and quota.project.",
     );
   }
   return {
@@ -86,45 +86,45 @@ function request(source: QuotaSource): QuotaRequest {
   };
 }
 
-/** HTTP 200 proves nothing here: errors come in the body. */
-function refuseErrors({ code, success, msg }: z.output<typeof envelope>): void {
+/** Throws the failure of an error body. Errors have the status 200. */
+function rejectErrors({ code, success, msg }: z.output<typeof envelope>): void {
   const isSuccess = success !== false && [null, 0, 200].includes(code ?? null);
   if (isSuccess) return;
   if (code === 401 || (code && code >= 1000 && code <= 1004)) {
     throw new QuotaFailure(
       "authentication",
-      "The provider refuses the connection's key: check it, its region and its expiry",
+      "Cannot read the quota: the provider rejects the connection's key. Check the key, its region and its expiry.",
     );
   }
   if (/coding plan/i.test(msg ?? "")) {
     throw new QuotaFailure(
       "quota",
-      "The connection's key has no active coding plan",
+      "Cannot read the quota: the connection's key has no active coding plan.",
     );
   }
   throw new QuotaFailure(
     "server",
-    "The provider answers with an error instead of the quota",
+    "Cannot read the quota: the provider responded with an error.",
   );
 }
 
 function windowsOf(all: readonly Row[]): QuotaWindow[] {
-  if (all.length > 0 && all.every(isOfTools)) {
+  if (all.length > 0 && all.every(limitsTools)) {
     throw new QuotaFailure(
       "quota",
-      "The coding plan has ended: only its tool package is left",
+      "Cannot read the quota: the coding plan has ended, and only its tool package is left.",
     );
   }
   const credits = new Set(
     all.filter((one) => typeOf(one) === QUOTA_TYPES.credits).map(lengthOf),
   );
-  // A row of the old token meter may linger beside the credit meter of the same window.
+  // A row of the old token meter may remain beside the credit meter of the same window.
   const isSuperseded = (one: Row) =>
     typeOf(one) === QUOTA_TYPES.tokens && credits.has(lengthOf(one));
   return all.filter((one) => !isSuperseded(one)).map(toWindow);
 }
 
-function isOfTools(one: Row): boolean {
+function limitsTools(one: Row): boolean {
   return typeOf(one) === QUOTA_TYPES.toolCalls;
 }
 
@@ -180,7 +180,7 @@ const UNIT_BY_CODE: Readonly<Record<number, PeriodUnit>> = {
   7: "year",
 };
 
-/** The codes stay as they came; a week may be written as 6 × 1 and as 6 × 7. */
+/** Returns the period with the provider's codes. A week may be 6 × 1 or 6 × 7. */
 function periodOf(one: Row): Period {
   const code = wholeNumber(one.unit);
   const count = wholeNumber(one.number);

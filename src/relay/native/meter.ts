@@ -14,31 +14,34 @@ import { LONG_BYTES } from "../../streams/line_buffer.ts";
 import { type BodyKind, bodyKind } from "../../streams/media_type.ts";
 import type { AnswerEnd } from "../answer_body.ts";
 
-/** Reads along while an answer passes, for the record; never throws and never changes a byte. */
+/** Reads the bytes of an answer for the record, while they pass. It never throws and never changes a byte. */
 export interface Meter {
-  /** Sees the next bytes, which are with the caller already, and what `byteText` makes of them, where that is known. */
+  /** Reads the next chunk, which the caller already has. `text` is the result of `byteText` for it, if known. */
   readonly push: (chunk: Uint8Array, text?: string) => void;
   /**
-   * Told that no more bytes come.
+   * Ends the reading. A second call returns the same result.
    *
-   * @param isBodyWhole Whether the body came to its end, and did not break or lose its reader.
-   * @returns How the answer ended, whatever became of the body behind it; the same when it is asked again.
+   * @param isBodyWhole True when the body came to its end: it did not break off, and the caller did not disconnect.
+   * @returns The end of the answer in its protocol.
    */
   end(isBodyWhole: boolean): AnswerEnd;
-  /** What the error says that the answer ended with; for `decodeFailure`, and known at the end. */
+  /** The error that ended the answer, for `decodeFailure`; known after the end. */
   failure(): JsonObject | undefined;
 }
 
 const LINE_FEED = new Uint8Array([10]);
 
-/** After so many events that are no JSON no output is looked for: to fail to parse takes ten times as long. */
+/**
+ * The number of events without JSON after which the meter stops looking for output. A failed parse takes ten times as
+ * long as a successful one.
+ */
 const MAX_MISSES = 1000;
 
 /**
- * A meter for a stream of events: first output, model, usage, and whether the protocol's last event came. A few more
- * may stand behind that: the usage of a Chat answer, or `[DONE]` in the other protocols (OpenRouter).
+ * Creates a meter for an event stream. It reads the first output, the model, the usage and the protocol's last event. A
+ * few more events may follow that one: the usage of a Chat answer, or `[DONE]` in the other protocols (OpenRouter).
  *
- * @param mayChangeModel Whether another model may go on with the answer in its middle, so that every event is read.
+ * @param mayChangeModel True when another model may continue the answer, so that every event must be read.
  */
 export function createStreamMeter(
   watch: AnswerWatch,
@@ -102,38 +105,39 @@ export function createStreamMeter(
     if (watch.isEnd(data)) return "whole";
     if (!watch.isFailure(data)) return "cut";
     const event = parseLightJson(data);
-    // Of a line that is very long only the ends are known, which are no JSON.
+    // Of a very long line only the two ends are kept, which are not JSON.
     if (!isJsonObject(event)) return "failed";
-    const said = watch.failureOf(event);
-    failure ??= said;
-    return said === undefined ? "cut" : "failed";
+    const error = watch.failureOf(event);
+    failure ??= error;
+    return error === undefined ? "cut" : "failed";
   }
 }
 
-/** A protocol's own end counts, whatever it is the end of. */
+/** Returns the better of two ends. The protocol's own end counts more than an error. */
 function betterEnd(one: AnswerEnd, other: AnswerEnd): AnswerEnd {
   if (one === "whole" || other === "whole") return "whole";
   return one === "failed" || other === "failed" ? "failed" : "cut";
 }
 
-/** Mistral ends its stream without a last line feed; what broke off in the middle is no JSON. */
+/**
+ * Returns true when the last line is complete. Mistral ends its stream without a line feed. A line that broke off is
+ * not JSON.
+ */
 function isWhole(data: string): boolean {
-  // To fail to parse nothing would cost more than all else at the end of a stream.
+  // Failing to parse an empty line would cost more than all other work at the end of a stream.
   if (data === "") return false;
   return data === "[DONE]" || parseLightJson(data) !== undefined;
 }
 
-/** What an answer's headers say that it is. */
+/** The kind of an answer, by its headers. */
 export interface AnswerLabel {
-  /** Whether it is a stream of events. */
   readonly isStream: boolean;
-  /** Whether it is JSON. */
   readonly isJson: boolean;
-  /** Whether another model may go on with a stream in its middle. */
+  /** True when another model may continue a stream. */
   readonly mayChangeModel?: boolean | undefined;
 }
 
-/** A meter for an answer whose first bytes say what it is, whatever its headers say; these count for other bytes. */
+/** Creates a meter for an answer. Its first bytes decide its kind; its headers decide if they do not. */
 export function createAnswerMeter(
   watch: AnswerWatch,
   record: RequestRecord,
@@ -149,7 +153,7 @@ export function createAnswerMeter(
   return {
     push(chunk, text) {
       const kind = chosen === undefined ? bodyKind(chunk) : undefined;
-      // White space before either of them tells a meter nothing but its length.
+      // White space before the answer counts only for its length.
       if (chosen === undefined && kind === undefined) {
         record.facts.bytesOut += chunk.length;
         return;
@@ -162,10 +166,10 @@ export function createAnswerMeter(
   };
 }
 
-/** The usage of a longer body than this stays unseen; the log is not worth the memory. */
+/** The longest body whose usage is read, in bytes. The log is not worth more memory. */
 const MAX_KEPT_BYTES = 4 * 1024 * 1024;
 
-/** The first model that a body names, of which the end may be missing. No string holds it: quotes are escaped there. */
+/** Matches the first model in a body that may be cut. It matches nothing inside a string, where quotes are escaped. */
 const MODEL_REGEXP = /"model"\s*:\s*("(?:[^"\\]|\\.)+")/;
 
 function modelIn(text: string): string | undefined {
@@ -173,7 +177,7 @@ function modelIn(text: string): string | undefined {
   return nonEmptyText(parseJson(name));
 }
 
-/** A meter for a whole body, which is JSON unless its headers say otherwise. */
+/** Creates a meter for a body that is not a stream. It is read as JSON unless its headers name another type. */
 export function createBodyMeter(
   watch: AnswerWatch,
   record: RequestRecord,
@@ -207,19 +211,16 @@ export function createBodyMeter(
   };
 }
 
-/** What {@linkcode meterWhole} goes by. */
+/** The options of {@linkcode meterWhole}. */
 export interface MeterWholeOptions {
-  /** The body as text. */
   readonly text: string;
   readonly watch: AnswerWatch;
   readonly record: RequestRecord;
-  /** Whether it is JSON, as far as its headers say. */
+  /** True when the headers name JSON or no type. */
   readonly isJson: boolean;
 }
 
-/**
- * Reads a body that is all there, as the meter of a body does.
- */
+/** Records a complete body, as {@linkcode createBodyMeter} does for chunks. */
 export function meterWhole(
   bytes: Uint8Array,
   { text, watch, record, isJson }: MeterWholeOptions,
@@ -270,17 +271,17 @@ function noteUsage(
   facts.answer.isUsageFinal = facts.answer.firstOutputMs !== undefined;
 }
 
-/** An event that shows some of the answer. */
+/** The sizes of an event that carries output. */
 interface OutputEvent {
-  /** How much of it a model has written, in characters. */
+  /** The length of the text that a model wrote, in characters. */
   readonly textLength: number;
-  /** What its line in the stream has around that, in bytes; about the same for all of a stream. */
+  /** The length of the rest of its line, in bytes. It is about the same in all events of a stream. */
   readonly envelopeBytes: number;
 }
 
 const DATA_PREFIX_BYTES = "data: ".length;
 
-/** Tells text and envelope of an event apart, so that those after it need not be parsed for that. */
+/** Measures the text and the envelope of an event, so that the next ones need no parsing. */
 export function measureOutput(
   event: JsonObject,
   data: string,
@@ -291,7 +292,7 @@ export function measureOutput(
   return { textLength, envelopeBytes };
 }
 
-/** How much of an event a model has written, in characters. */
+/** Returns the number of characters that a model wrote in an event. */
 function writtenLength(
   value: JsonValue | undefined,
   keys: ReadonlySet<string>,

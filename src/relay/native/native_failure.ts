@@ -19,29 +19,31 @@ import {
 } from "../answer_failure.ts";
 import type { Exchange } from "../exchange.ts";
 
-/** An upstream's failure with its own words, which a caller of the same protocol gets unchanged. */
+/** An upstream's failure with its original response, which a caller of the same protocol gets unchanged. */
 export class NativeFailure extends UpstreamFailure {
-  readonly #words: OwnWords;
+  readonly #response: OwnResponse;
 
-  constructor(failure: Failure, words: OwnWords) {
+  constructor(failure: Failure, response: OwnResponse) {
     super(failure);
-    this.#words = words;
+    this.#response = response;
   }
 
   /**
-   * Returns the failure as the upstream told it, with the headers on which clients stop where it is final and the
-   * upstream has none of that name. Finishes the record.
+   * Returns the upstream's own response and finishes the record. If the failure is final, adds the headers that stop
+   * clients, except those that the upstream sent.
    *
-   * @param isExhausted Whether the upstream's quota is exhausted for a minute or longer.
+   * @param isExhausted True when the upstream's quota is exhausted for a minute or longer.
    */
   pass({ record }: Exchange, isExhausted: boolean): Response {
-    const { status, bytes, protocol } = this.#words;
+    const { status, bytes, protocol } = this.#response;
     const headers = new Headers(
       isExhausted || isFinal(this.failure, status)
         ? { ...stopHeaders(protocol, status) }
         : {},
     );
-    for (const [name, value] of this.#words.headers) headers.set(name, value);
+    for (const [name, value] of this.#response.headers) {
+      headers.set(name, value);
+    }
     noteFailure(this.failure, record.facts);
     record.facts.status = status;
     record.facts.bytesOut = bytes.length;
@@ -50,26 +52,26 @@ export class NativeFailure extends UpstreamFailure {
   }
 }
 
-/** A failure as it came. */
-interface OwnWords {
-  /** The caller's, too. */
+/** An error response, unchanged. */
+interface OwnResponse {
+  /** The protocol of the upstream and of the caller. */
   readonly protocol: Protocol;
   readonly status: number;
-  /** What the caller gets of the upstream's headers. */
+  /** The upstream's headers that the caller receives. */
   readonly headers: [string, string][];
   readonly bytes: Uint8Array<ArrayBuffer>;
 }
 
-/** How a failure is read and passed on; its protocol is that of the path, too. */
+/** The options of {@linkcode readNativeFailure}. Its protocol is also that of the path. */
 interface ReadFailureOptions extends ReadBodyOptions, AnswerFailureOptions {
-  /** What the caller gets of the upstream's headers. */
+  /** The upstream's headers that the caller receives. */
   readonly headers: [string, string][];
 }
 
 /**
- * Reads an answer that is an error; of one that is too long only the status is told.
+ * Reads an error response. If it is too long, only its status is used.
  *
- * @throws {GatewayError} When it breaks off or does not come in time.
+ * @throws {GatewayError} When the response breaks off or exceeds a timeout.
  */
 export async function readNativeFailure(
   answer: UpstreamAnswer,
@@ -81,15 +83,14 @@ export async function readNativeFailure(
     : nativeFailure(answer, { ...options, bytes });
 }
 
-/** What an answer that is a failure brings. */
 interface NativeFailureOptions
   extends AnswerFailureOptions, Pick<ReadFailureOptions, "headers"> {
   readonly bytes: Uint8Array<ArrayBuffer>;
 }
 
 /**
- * The failure that is all of an answer, with whatever status it came; without its words where those are about
- * the gateway's own key, its rights or its account, or hold that key.
+ * Creates the failure of an error response with any status. The response's text is left out if it is about the
+ * gateway's own key, its rights or its account, or if it contains that key.
  */
 export function nativeFailure(
   answer: UpstreamAnswer,

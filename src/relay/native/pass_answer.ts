@@ -44,12 +44,12 @@ import { type AnswerLabel, createAnswerMeter, meterWhole } from "./meter.ts";
 import { nativeFailure } from "./native_failure.ts";
 
 /**
- * Gives an upstream's good answer to the caller with its status and bytes unchanged, but for the gateway's own key
- * if it should stand in it, and finishes the record when it ends.
+ * Forwards an upstream's successful response, with its status and bytes unchanged, and finishes the record at its end.
+ * Only the gateway's own key is masked.
  *
- * @throws {UpstreamFailure} When a failure stands in its place, and something can be tried again.
- * @throws {GatewayError} When the answer breaks off or is silent before any of it went out.
- * @throws {CallerLeft} When the caller leaves before any of it went out.
+ * @throws {UpstreamFailure} When the body is a failure and another attempt may follow.
+ * @throws {GatewayError} When the body breaks off, or exceeds a timeout, before any of it was sent.
+ * @throws {CallerLeft} When the caller disconnects before any of it was sent.
  */
 export function passAnswer(
   answer: UpstreamAnswer,
@@ -72,27 +72,26 @@ export function passAnswer(
     : passInPieces(answer, { ...options, body, isStream, isJson: mayBeJson });
 }
 
-/** How an upstream's answer goes to the caller. */
 interface PassAnswerOptions {
   readonly attempt: Attempt;
-  /** Of the path and of the upstream. */
+  /** The protocol of the path and of the upstream. */
   readonly protocol: Protocol;
-  /** What the caller gets of the upstream's headers. */
+  /** The upstream's headers that the caller receives. */
   readonly headers: [string, string][];
-  /** What must not be seen in it. */
+  /** The secrets to mask in the body. */
   readonly secrets: Secrets;
   readonly deadlines: Deadlines;
   readonly clock: Clock;
 }
 
-/** An answer that goes to the caller as it comes. */
+/** The options of an answer that is forwarded chunk by chunk. */
 interface PiecesOptions extends PassAnswerOptions, AnswerLabel {
   readonly body: ByteSource;
 }
 
 /**
- * Gives an answer to the caller as it comes. Where something else could be tried, the beginning is held back until
- * it shows that it is good.
+ * Forwards an answer chunk by chunk. While another attempt is possible, the beginning is held back until it is known to
+ * be good.
  *
  * @throws As `passAnswer` does.
  */
@@ -103,10 +102,10 @@ async function passInPieces(
   const { attempt, headers } = options;
   const { status } = answer;
   const { firstOutputMs } = attempt.deployment.connection.timeouts;
-  const isHeld = attempt.mayMoveOn || options.isStream && firstOutputMs > 0;
+  const isHeld = attempt.mayFailOver || options.isStream && firstOutputMs > 0;
   const reader = openBody(options.body, attempt, options);
   const source = createLookAhead(reader);
-  if (isHeld) await refuseBad(answer, source, options);
+  if (isHeld) await rejectFailure(answer, source, options);
   attempt.exchange.record.facts.status = status;
   return new Response(passOn(isHeld ? source : reader, options), {
     status,
@@ -114,8 +113,8 @@ async function passInPieces(
   });
 }
 
-/** Sees the beginning; the source is given up when that is not good. */
-async function refuseBad(
+/** Checks the beginning, and cancels the source if it is a failure. */
+async function rejectFailure(
   answer: UpstreamAnswer,
   source: LookAhead,
   options: PiecesOptions,
@@ -126,9 +125,9 @@ async function refuseBad(
       judge: createBeginningJudge(CODECS[protocol].watch, isStream),
       deadlines,
       outputMs: isStream ? firstOutputRestMs(attempt, deadlines) : undefined,
-      isPatient: !isStream,
+      waitsWithoutLimit: !isStream,
     });
-    if (beginning !== undefined) refuse(beginning, answer, options);
+    if (beginning !== undefined) throwFailure(beginning, answer, options);
   } catch (cause) {
     abandon(source);
     throw failedReading(cause, attempt.controller.signal);
@@ -136,12 +135,12 @@ async function refuseBad(
 }
 
 /**
- * Refuses a beginning that is not good.
+ * Throws when the beginning is not good.
  *
- * @throws {UpstreamFailure} The failure that it is.
- * @throws {GatewayError} When the answer ended before it began.
+ * @throws {UpstreamFailure} The failure in the beginning.
+ * @throws {GatewayError} When the body ended before the answer began.
  */
-function refuse(
+function throwFailure(
   beginning: Beginning,
   answer: UpstreamAnswer,
   { protocol, headers, secrets, clock }: PassAnswerOptions,
@@ -155,8 +154,8 @@ function refuse(
       );
     case "refusal": {
       const { bytes } = beginning;
-      const told = { bytes, headers, protocol, secrets, clock };
-      throw nativeFailure(answer, told);
+      const response = { bytes, headers, protocol, secrets, clock };
+      throw nativeFailure(answer, response);
     }
   }
 }
@@ -176,8 +175,8 @@ function passOn(
     isWhole: () => meter.end(true) !== "cut",
     onEnd(end) {
       const answerEnd = meter.end(end.kind === "complete");
-      const said = answerEnd === "failed" ? meter.failure() : undefined;
-      const failure = said && CODECS[protocol].decodeFailure(200, said);
+      const error = answerEnd === "failed" ? meter.failure() : undefined;
+      const failure = error && CODECS[protocol].decodeFailure(200, error);
       if (failure !== undefined) attempt.noteFailure(failure);
       const { signal } = controller;
       record.finish(endingOf(end, { answerEnd, failure, record, signal }));
@@ -186,20 +185,20 @@ function passOn(
   });
 }
 
-/** A JSON answer that says it is no longer than this goes on in one piece, which is much cheaper than a stream. */
+/** The longest JSON body that is read whole, in bytes. Sending it at once is much cheaper than a stream. */
 const ONE_PIECE_BYTES: number = 64 * 1024;
 
-/** An answer that is read whole before any of it goes on. */
+/** The options of an answer that is read whole before it is sent. */
 interface OnePieceOptions extends PassAnswerOptions {
   readonly body: ByteSource;
-  /** How long it says that it is, in bytes. */
+  /** The length in its header, in bytes. */
   readonly length: number;
-  /** Whether it is JSON, as far as its headers say. */
+  /** True when its headers name JSON or no type. */
   readonly isJson: boolean;
 }
 
 /**
- * Gives a short answer to the caller once all of it is there.
+ * Sends a short answer to the caller once it is complete.
  *
  * @throws As `passAnswer` does.
  */
@@ -220,8 +219,8 @@ async function passInOnePiece(
   const { watch } = CODECS[protocol];
   const text = decoder.decode(bytes);
   if (holdsFailure(text, watch)) {
-    const told = { bytes, headers, protocol, secrets, clock };
-    const failure = nativeFailure(answer, told);
+    const response = { bytes, headers, protocol, secrets, clock };
+    const failure = nativeFailure(answer, response);
     if (attempt.mayRepeat || isHidden(failure.failure)) throw failure;
     noteFailure(failure.failure, record.facts);
   }
@@ -247,26 +246,25 @@ function readShort(
   });
 }
 
-/** What the beginning of a stream turned out to be. */
+/** The beginning of an answer. */
 export type Beginning =
-  /** Output, or so much else that the caller should have it now. */
+  /** Output, or enough bytes to send them now. */
   | { readonly kind: "good" }
-  /** A failure in place of output; what it says. */
+  /** An error event in place of output. */
   | { readonly kind: "failure"; readonly body: JsonObject }
-  /** A failure in place of JSON; all of it. */
+  /** An error in place of a JSON answer, complete. */
   | { readonly kind: "refusal"; readonly bytes: Uint8Array<ArrayBuffer> }
-  /** The bytes ended before anything of an answer. */
+  /** A body that ended before the answer began. */
   | { readonly kind: "cut" };
 
-/** What is held back at most (docs/design.md#failover). */
+/** The most that is held back (docs/design.md#failover). */
 const MAX_EVENTS = 64;
 const MAX_BYTES = 256 * 1024;
 
 /**
- * Reads an answer until it is clear what it begins. Its first bytes say whether it is events or JSON, whatever its
- * headers say.
+ * Creates a judge of an answer's beginning. The first bytes decide whether it is events or JSON.
  *
- * @param isStream What the headers say.
+ * @param isStream True when the headers name an event stream. It counts only if the bytes do not decide.
  */
 export function createBeginningJudge(
   watch: AnswerWatch,
@@ -289,12 +287,12 @@ export function createBeginningJudge(
   };
 }
 
-/** No failure is longer than this, in bytes. */
+/** The longest failure in place of an answer, in bytes. */
 const MAX_FAILURE_BYTES = 64 * 1024;
 
 /**
- * Reads JSON of a length that nobody knows: its first keys, and the rest where those may be a failure's. White space
- * goes on at once, since it says that the model is at work.
+ * Creates a judge of JSON of unknown length. It reads the first keys, and the rest if those may belong to a failure.
+ * White space is sent at once, as a sign that the model works.
  */
 function createJsonJudge(watch: AnswerWatch): BeginningJudge<Beginning> {
   const seen: Uint8Array[] = [];
@@ -322,22 +320,22 @@ function createJsonJudge(watch: AnswerWatch): BeginningJudge<Beginning> {
   };
 }
 
-/** Where an answer's first keys stand, in characters. */
+/** The characters at the start of an answer in which its first keys are found. */
 const HEAD_LENGTH = 256;
 
-/** Whether it is worth reading whole: a few microseconds, for every JSON answer. */
+/** Returns true when an answer may be a failure. Only then is it worth a few microseconds to parse it. */
 function mayHoldFailure(text: string, watch: AnswerWatch): boolean {
   return watch.mayBeFailure(text.slice(0, HEAD_LENGTH));
 }
 
-/** Whether a JSON answer is a failure, whatever its status. */
+/** Returns true when a JSON answer is a failure, even with a successful status. */
 function holdsFailure(text: string, watch: AnswerWatch): boolean {
   if (!mayHoldFailure(text, watch)) return false;
   const body = parseLightJson(text);
   return isJsonObject(body) && watch.failureOf(body) !== undefined;
 }
 
-/** Reads a stream's events until it is clear what they begin. */
+/** Creates a judge of an event stream. */
 function createStreamJudge(
   watch: AnswerWatch,
 ): BeginningJudge<Beginning> {
@@ -348,7 +346,7 @@ function createStreamJudge(
     wantsEvery: () => found === undefined,
     line(data) {
       events += 1;
-      found ??= meaningOf(data, watch);
+      found ??= classify(data, watch);
       if (events >= MAX_EVENTS) found ??= { kind: "good" };
     },
   });
@@ -359,13 +357,13 @@ function createStreamJudge(
       return found ?? (bytes >= MAX_BYTES ? { kind: "good" } : undefined);
     },
     end() {
-      return meaningOf(lines.unfinished(), watch) ?? { kind: "cut" };
+      return classify(lines.unfinished(), watch) ?? { kind: "cut" };
     },
   };
 }
 
-/** What an event says of the answer that it is part of; `undefined` while it is only its start. */
-function meaningOf(data: string, watch: AnswerWatch): Beginning | undefined {
+/** Classifies an event; `undefined` while more events are needed. */
+function classify(data: string, watch: AnswerWatch): Beginning | undefined {
   const event = parseLightJson(data);
   if (isJsonObject(event)) {
     const body = watch.failureOf(event);

@@ -17,9 +17,9 @@ import { secretsOf } from "../../upstream/secrets.ts";
 import { noteAnswer } from "../answer_failure.ts";
 import {
   type Attempt,
+  fallbackHeader,
   firstAnswerMs,
   quotaHeaders,
-  standInHeader,
 } from "../attempt.ts";
 import type { HeldBody, KeptBody } from "../request/held_body.ts";
 import { withRequestId } from "../request_id.ts";
@@ -28,12 +28,12 @@ import { readNativeFailure } from "./native_failure.ts";
 import { passAnswer } from "./pass_answer.ts";
 
 /**
- * Forwards a request whose upstream speaks its protocol: the body byte for byte (the model's name replaced in
- * place where the upstream has another), the answer as it comes (docs/design.md#native-and-translated).
+ * Forwards a request to an upstream that speaks its protocol (docs/design.md#native-and-translated). The body is sent
+ * byte for byte; only the model's name is replaced if the upstream has another. The response passes as it arrives.
  *
- * @throws {NativeFailure} When the upstream refuses or fails before any output.
- * @throws {GatewayError} When there is no answer that could be passed on.
- * @throws {CallerLeft} When the caller left before there was one.
+ * @throws {NativeFailure} When the upstream sends an error before any output.
+ * @throws {GatewayError} When there is no response to forward.
+ * @throws {CallerLeft} When the caller disconnects before there is a response.
  */
 export async function relayNative(
   attempt: Attempt,
@@ -44,7 +44,7 @@ export async function relayNative(
   const { connection, model } = deployment;
   const { protocol } = OPERATIONS[attempt.operation];
   const isRenamed = model.upstream !== head.model;
-  const answer = await ask(attempt, services);
+  const answer = await sendRequest(attempt, services);
   const secrets = secretsOf(connection);
   noteAnswer(answer, exchange.record, secrets);
   harvest.observe(connection, answer.headers);
@@ -67,7 +67,7 @@ export async function relayNative(
     });
   }
   headers.push(
-    ...standInHeader(attempt),
+    ...fallbackHeader(attempt),
     ...quotaHeaders(attempt, codexQuota, answer.headers),
   );
   return await passAnswer(answer, {
@@ -80,7 +80,7 @@ export async function relayNative(
   });
 }
 
-function ask(
+function sendRequest(
   attempt: Attempt,
   { client, deadlines }: RelayServices,
 ): Promise<UpstreamAnswer> {
@@ -105,8 +105,8 @@ function ask(
 }
 
 /**
- * Holds back what is not the caller's to see: a refusal of the gateway's own credential, and a redirect,
- * which is never followed.
+ * Throws for a response that the caller must not see: a refusal of the gateway's credential, or a redirect, which is
+ * never followed.
  */
 function refuseUnusable(answer: UpstreamAnswer): void {
   const { status } = answer;
@@ -121,18 +121,18 @@ function refuseUnusable(answer: UpstreamAnswer): void {
   });
 }
 
-/** What is sent upstream of a caller's body. */
+/** The options of {@linkcode nativeBody}. */
 interface NativeBody {
   readonly body: KeptBody;
-  /** Where the model's name stands, quotes included; `undefined` where the path names it. */
+  /** The position of the model's name in the body, with its quotes; `undefined` when the path names the model. */
   readonly modelSpan: ByteSpan | undefined;
-  /** The upstream's name of the model, where it has another one. */
+  /** The upstream's name of the model, if it differs. */
   readonly renamedTo: string | undefined;
 }
 
 /**
- * The caller's bytes, with nothing but the model's name replaced; of a long body an upload, which the body is lent to.
- * Either kind carries its length.
+ * Returns the caller's bytes with the model's name replaced. A long body becomes an upload, which borrows the body.
+ * Both have a known length.
  */
 export function nativeBody(
   { body, modelSpan, renamedTo }: NativeBody,
@@ -160,9 +160,9 @@ function rename(
 }
 
 /**
- * A copy of `bytes` with `replacement` in place of `span`; `bytes` itself stays as it is.
+ * Returns a copy of `bytes` with `replacement` in place of `span`.
  *
- * @throws {RangeError} When `span` does not lie within `bytes`.
+ * @throws {RangeError} When `span` is outside `bytes`.
  */
 export function spliceBytes(
   bytes: Uint8Array,
@@ -172,7 +172,7 @@ export function spliceBytes(
   const { start, end } = span;
   if (start < 0 || start > end || end > bytes.length) {
     throw new RangeError(
-      `Cannot splice bytes ${start} to ${end} as there are ${bytes.length}`,
+      `Cannot splice bytes ${start} to ${end}: there are ${bytes.length}.`,
     );
   }
   const spliced = new Uint8Array(

@@ -7,35 +7,35 @@ import type { AttemptControl } from "../exchange.ts";
 /** A request that is being served. */
 export interface Admitted {
   readonly record: RequestRecord;
-  /** To the upstreams. */
+  /** Controls its attempts. */
   readonly control: AttemptControl;
 }
 
-/** Keeps count of what is being served, and turns away what would be too much. */
+/** Counts running requests and rejects those that exceed a limit. */
 export interface Admission {
   /**
-   * Lets a request in until its record finishes.
+   * Admits a request until its record finishes.
    *
-   * @throws {GatewayError} `overloaded` when the gateway is full or draining, `rate_limited` when the caller
-   * is at its own limit; both with `Retry-After`.
+   * @throws {GatewayError} `overloaded` when the gateway is full or draining, `rate_limited` when the caller has
+   * reached its limit; both with `Retry-After`.
    */
   enter(admitted: Admitted, caller: Caller, config: Config): void;
-  /** Takes one of a connection's places; `undefined` when there is none. */
+  /** Takes a slot of a connection; `undefined` when none is free. */
   occupy(connection: Connection): Leave | undefined;
-  /** How many requests are being served here. */
+  /** The number of requests that are being served here. */
   readonly active: number;
-  /** Whether new requests are turned away. */
+  /** True when new requests are rejected. */
   readonly draining: boolean;
-  /** Turns new requests away from now on; resolves when none is being served any more. */
+  /** Rejects new requests from now on. Resolves when no request is running. */
   drain(): Promise<void>;
-  /** Ends every request that is still being served. */
+  /** Aborts all running requests. */
   cut(): void;
 }
 
 /**
- * An open door.
+ * Creates an admission without requests.
  *
- * @param counts What the limits hold for; default: this gateway alone.
+ * @param counts The counts that the limits apply to; default: those of this gateway alone.
  */
 export function createAdmission(
   counts: RunningCounts = createRunningCounts(),
@@ -54,10 +54,13 @@ export function createAdmission(
     enter(one, caller, config) {
       if (draining) throw shuttingDown();
       if (!counts.requests.add(config.server.maxConcurrentRequests)) {
-        throw overloadedGateway("it serves as many requests as it may", {
-          limit:
-            `${config.server.maxConcurrentRequests} concurrent requests of the gateway`,
-        });
+        throw overloadedGateway(
+          "the gateway serves as many requests as it may",
+          {
+            limit:
+              `${config.server.maxConcurrentRequests} concurrent requests of the gateway`,
+          },
+        );
       }
       const { sha256, maxConcurrent } = caller;
       const leaveCaller = counts.callers.take(sha256, maxConcurrent);
@@ -88,9 +91,9 @@ export function createAdmission(
   };
 }
 
-/** Another request over the same connection would meet the same end: another one may lead to another instance. */
+/** The connection closes, because a new one may reach another replica. On this one, the next request would fail too. */
 function shuttingDown(): GatewayError {
-  return overloadedGateway("it is shutting down", {
+  return overloadedGateway("the gateway is shutting down", {
     headers: { connection: "close" },
   });
 }
@@ -98,7 +101,7 @@ function shuttingDown(): GatewayError {
 function tooMany(maxConcurrent: number): GatewayError {
   return new GatewayError(
     "rate_limited",
-    "Cannot take another request: this token already has as many running as it may, wait for one to end",
+    "Cannot take another request: this token already has as many running as it may. Wait for one to end.",
     {
       code: "token_concurrency_exceeded",
       headers: { "retry-after": "1" },
@@ -112,8 +115,8 @@ const RETRY_SOON = { "retry-after": "1" };
 /**
  * Returns the error for a request that the gateway itself has no room for.
  *
- * @param why The second half of a sentence: "it serves as many requests as it may".
- * @param options.headers Beside `retry-after`.
+ * @param why The reason, as a clause: "the gateway serves as many requests as it may".
+ * @param options.headers Further headers beside `retry-after`.
  */
 export function overloadedGateway(
   why: string,
@@ -121,7 +124,7 @@ export function overloadedGateway(
 ): GatewayError {
   return new GatewayError(
     "overloaded",
-    `The gateway cannot take the request: ${why}, try again in a moment`,
+    `Cannot take the request: ${why}. Try again in a moment.`,
     {
       ...options,
       code: "gateway_overloaded",
@@ -130,34 +133,34 @@ export function overloadedGateway(
   );
 }
 
-/** Gives a place back; only the first call counts. */
+/** Frees a slot; only the first call counts. */
 type Leave = () => void;
 
-/** How many requests are being served, against a limit. */
+/** The number of running requests, with a limit. */
 interface RunningCount {
-  /** Counts one more, unless that would pass `most`; says whether it did. */
+  /** Counts one more, unless that would exceed `most`. Returns true when it was counted. */
   add(most: number): boolean;
   /** Counts one less. */
   remove(): void;
 }
 
-/** How many requests run under each key, against limits. */
+/** The number of running requests of each key, with limits. */
 export interface RunningCountsByKey {
-  /** Counts one more under `key`, unless that would pass `most`; `undefined` when it would. */
+  /** Counts one more under `key`; `undefined` when that would exceed `most`. */
   take(key: string, most: number | undefined): Leave | undefined;
 }
 
-/** Everything that is limited in how much of it may run at once. */
+/** The counts of running requests: of the gateway, its callers and its connections. */
 export interface RunningCounts {
-  /** The whole gateway's. */
+  /** The requests of the whole gateway. */
   readonly requests: RunningCount;
-  /** By the SHA-256 of a caller's first token. */
+  /** The requests of a caller, by the SHA-256 of its first token. */
   readonly callers: RunningCountsByKey;
-  /** By the id of a connection. */
+  /** The requests to a connection, by its id. */
   readonly connections: RunningCountsByKey;
 }
 
-/** Nothing runs; what one thread counts for itself. */
+/** Creates empty counts for one thread. */
 function createRunningCounts(): RunningCounts {
   return {
     requests: createRunningCount(),
@@ -178,9 +181,9 @@ function createRunningCount(): RunningCount {
   };
 }
 
-/** Counts nothing under any key. */
+/** Creates empty counts. */
 export function createRunningCountsByKey(): RunningCountsByKey {
-  /** What is at 0 stays in, since there are few keys and most come again: to take one out and put it in costs more. */
+  /** A key stays at 0, because removing and adding it costs more. There are few keys, and most come again. */
   const counts = new Map<string, number>();
 
   function give(key: string): void {
@@ -197,7 +200,7 @@ export function createRunningCountsByKey(): RunningCountsByKey {
   };
 }
 
-/** What does its work the first time it is called. */
+/** Returns a function that calls `work` the first time only. */
 export function once(work: () => void): Leave {
   let isDone = false;
   return () => {

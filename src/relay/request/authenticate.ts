@@ -4,12 +4,11 @@ import type { HeaderFields } from "../../core/header_fields.ts";
 import { sha256Hex } from "../../core/sha256.ts";
 
 /**
- * Which credential a route takes (docs/design.md#credentials): `bearer` is `Authorization` alone,
- * `messages` adds `x-api-key` and asks for the version header, `either` takes both without a version.
+ * The credential that a route accepts (docs/design.md#credentials): `bearer` is `Authorization` alone, `messages` adds
+ * `x-api-key` and requires the version header, `either` accepts both without a version.
  */
 export type CredentialGroup = "bearer" | "messages" | "either";
 
-/** What deciding about a caller needs beside the headers. */
 interface AuthenticateOptions {
   readonly group: CredentialGroup;
   readonly config: Config;
@@ -18,12 +17,12 @@ interface AuthenticateOptions {
 }
 
 /**
- * Finds out who is calling. Tokens are looked up by their SHA-256, so neither the time that takes nor what is
- * kept in memory tells anything about a token.
+ * Returns the caller of a request. Tokens are looked up by their SHA-256, so that the gateway's timing and memory
+ * reveal no token.
  *
- * @throws {GatewayError} `unauthenticated` for no credential, an unknown or expired one, or two of different
- * callers; one wording for all that could tell a stranger something. `invalid_request` when a Messages
- * route's version header is missing or no date.
+ * @throws {GatewayError} `unauthenticated` for no credential, an unknown or expired one, or two of different callers.
+ * All wrong credentials share one message, which reveals nothing to an attacker. `invalid_request` when the version
+ * header of a Messages route is missing or not a date.
  */
 export function authenticate(
   headers: HeaderFields,
@@ -42,7 +41,7 @@ export function authenticate(
   return caller;
 }
 
-/** Repeated headers arrive joined by commas and therefore match no token. */
+/** Returns the bearer token. Repeated headers are joined by commas, so they match no token. */
 function bearerIn(headers: HeaderFields): string | undefined {
   const value = headers.get("authorization") ?? "";
   return BEARER_REGEXP.exec(value)?.[1];
@@ -63,7 +62,7 @@ function isExpired({ expiresAtMs }: Caller, nowMs: number): boolean {
   return expiresAtMs !== undefined && nowMs >= expiresAtMs;
 }
 
-/** Any date will do: the upstream decides which versions it speaks. */
+/** Checks that the version is a date. The upstream decides which versions it accepts. */
 function checkVersion(headers: HeaderFields, vendor: string): void {
   const name = `${vendor}-version`;
   const value = headers.get(name) ?? undefined;
@@ -71,13 +70,13 @@ function checkVersion(headers: HeaderFields, vendor: string): void {
   throw new GatewayError(
     "invalid_request",
     value === undefined
-      ? `Cannot tell the protocol version: the header ${name} is missing, send ${name}: 2023-06-01`
-      : `Cannot read the header ${name}: it is no date, send ${name}: 2023-06-01`,
+      ? `Cannot read the protocol version: the header ${name} is missing. Send ${name}: 2023-06-01.`
+      : `Cannot read the header ${name}: it is not a date. Send ${name}: 2023-06-01.`,
     { param: name },
   );
 }
 
-/** A day that the calendar has: `Date` takes 30 February for 2 March. */
+/** Returns true for a day of the calendar: `Date` reads 30 February as 2 March. */
 function isDate(value: string): boolean {
   if (!/^\d{4}-\d{2}-\d{2}$/.test(value)) return false;
   const ms = Date.parse(value);
@@ -92,7 +91,7 @@ function noCredential(group: CredentialGroup): GatewayError {
     : "x-api-key or Authorization: Bearer";
   return new GatewayError(
     "unauthenticated",
-    `Cannot tell who is calling: send your token as ${expected}`,
+    `Cannot authenticate the request: its token is missing. Send your token as ${expected}.`,
     { headers: CHALLENGE },
   );
 }
@@ -100,7 +99,7 @@ function noCredential(group: CredentialGroup): GatewayError {
 function badCredential(): GatewayError {
   return new GatewayError(
     "unauthenticated",
-    "Cannot accept this token: it is unknown or expired, ask the administrator for a new one",
+    "Cannot accept this token: it is unknown or expired. Ask the administrator for a new one.",
     { code: "invalid_api_key", headers: CHALLENGE },
   );
 }

@@ -16,48 +16,45 @@ import { CallerLeft } from "../../upstream/call.ts";
 import type { MemoryShare } from "./body_memory.ts";
 import type { HeldBody } from "./held_body.ts";
 
-/** Where a caller's body comes from. */
+/** A request whose body is read. */
 export interface BodySource {
   readonly request: Request;
-  /** The request's. */
   readonly headers: HeaderFields;
 }
 
-/** How a caller's body is read. */
 interface ReadBodyOptions {
   readonly deadlines: Deadlines;
-  /** The route's limit in bytes, which counts after decompression too. */
+  /** The route's limit in bytes, before and after decompression. */
   readonly maxBytes: number;
-  /** How long the body may take to arrive, in milliseconds; 0 means forever. */
+  /** The timeout for the whole body, in milliseconds; 0 means none. */
   readonly deadlineMs: number;
-  /** What the body takes of memory is taken of it as it comes. */
+  /** The memory budget, which is charged for each chunk that arrives. */
   readonly memory: Pick<MemoryShare, "begin" | "take" | "give">;
-  /** Sees the body piece by piece as it comes; must neither change nor keep it. */
+  /** Receives each chunk. It must not change or keep it. */
   readonly onPiece: (piece: Uint8Array<ArrayBuffer>) => void;
 }
 
 /**
- * So much is asked for at once, in bytes: for as long as a request runs, `Deno.serve` keeps a buffer as long as the
- * most that it was asked for, and mostly another one. A body of 100 KB that was read by one call costs its stream
- * 226 KiB, read so it costs 32.
+ * The size of one read, in bytes. For the whole request, `Deno.serve` keeps a buffer of the largest size that was read,
+ * and usually a second one. Reading 100 KB at once costs 226 KiB; in reads of this size it costs 32 KiB.
  */
 const READ_BYTES = 16 * 1024;
 
-/** A body that is no longer than this is one array. Of a longer one, `fetch` makes two copies; it stays in pieces. */
+/** The longest body that is one array, in bytes. `fetch` copies an array twice, so a longer body stays in pieces. */
 const SHORT_BYTES = 256 * 1024;
 
-/** Of a long body; shorter ones come and go more slowly. */
+/** The size of the pieces of a long body, in bytes. Smaller pieces are slower to allocate and free. */
 const PIECE_BYTES = 1024 * 1024;
 
-/** So much of a piece is looked through at once. */
+/** The number of bytes that are scanned before other work gets its turn. */
 const PART_BYTES = 64 * 1024;
 
 /**
- * Reads a caller's body whole and undoes its content encoding. A body that says it is too long is refused
- * before it is read; one that does not say is refused as soon as it is (docs/design.md#paths).
+ * Reads a caller's whole body and decompresses it (docs/design.md#paths). A body whose length header exceeds the limit
+ * is rejected unread. Any other is rejected once it exceeds the limit.
  *
- * @throws {GatewayError} `body_too_large`, `body_timeout`, `unsupported_media_type`, `overloaded` when there is no
- * memory for it, or `invalid_request` when it does not match its content encoding or its length, or has a transfer
+ * @throws {GatewayError} `body_too_large`, `body_timeout`, `unsupported_media_type`, or `overloaded` when there is no
+ * memory for the body. `invalid_request` when it does not match its content encoding or its length, or has a transfer
  * encoding other than chunks.
  * @throws {CallerLeft} When the connection breaks meanwhile.
  */
@@ -76,7 +73,7 @@ export async function readBody(
   try {
     return isPlain && declared <= READ_BYTES
       ? await readAtOnce(request, declared, options)
-      : await readPatiently(source, isPlain ? declared : undefined, options);
+      : await readInChunks(source, isPlain ? declared : undefined, options);
   } catch (error) {
     throw bodyError(error, options.maxBytes, headers);
   }
@@ -113,8 +110,8 @@ function inTime<Body>(
   });
 }
 
-/** @param length How long the body is, in bytes; `undefined` where that shows only when it has been read. */
-async function readPatiently(
+/** @param length The length of the body, in bytes; `undefined` when it is known only at the end. */
+async function readInChunks(
   { request: { body }, headers }: BodySource,
   length: number | undefined,
   options: ReadBodyOptions,
@@ -141,7 +138,7 @@ async function readPatiently(
   }
 }
 
-/** How a body is read until it is given up. */
+/** The options of {@linkcode readLong}. The signal aborts the reading. */
 interface Reading extends ReadBodyOptions {
   readonly signal: AbortSignal;
 }
@@ -157,7 +154,7 @@ async function readLong(
     maxBytes,
     memory,
     pieceBytes: PIECE_BYTES,
-    // A body of many pieces is rare, and takes a quarter more time so.
+    // Large reads save a quarter of a long body's time. Long bodies are rare, so the buffers cost little in all.
     readBytes: (length ?? 0) < PIECE_BYTES ? READ_BYTES : PIECE_BYTES,
     onPiece: (piece) => show(piece, onPiece, turns),
     signal,
@@ -166,7 +163,7 @@ async function readLong(
   return whole.length <= SHORT_BYTES ? whole.join() : whole;
 }
 
-/** Looking through a part takes a few milliseconds, whatever it holds; others have their turn behind it. */
+/** Passes a piece on in parts. Scanning one part takes a few milliseconds, then other work gets its turn. */
 async function show(
   piece: Uint8Array<ArrayBuffer>,
   onPiece: Reading["onPiece"],
@@ -180,7 +177,7 @@ async function show(
   }
 }
 
-/** Whatever else the platform throws is a broken connection or chunk. */
+/** Converts an error of the platform. One that is not recognized means a broken connection. */
 function bodyError(
   error: unknown,
   maxBytes: number,
@@ -198,8 +195,8 @@ function bodyError(
 }
 
 /**
- * Whether the platform may mean a malformed chunk. Deno 2.9 has a message for it alone; Deno 2.7 throws one error for
- * that and for a caller who left, whom an answer does not reach.
+ * Returns true when the platform's error may mean a malformed chunk. Deno 2.9 has a message for that alone. Deno 2.7
+ * throws the same error when the caller disconnects, but then the response reaches nobody.
  */
 function mayBeMalformed(error: unknown): boolean {
   return error instanceof Error &&
@@ -209,7 +206,7 @@ function mayBeMalformed(error: unknown): boolean {
 function malformedChunks(cause: unknown): GatewayError {
   return new GatewayError(
     "invalid_request",
-    "Cannot read the body: its chunks are malformed or break off, send a content-length instead",
+    "Cannot read the body: its chunks are malformed or incomplete. Send a content-length instead.",
     { headers: { connection: "close" }, cause },
   );
 }
@@ -218,38 +215,38 @@ function tooLarge(maxBytes: number): GatewayError {
   const most = `${maxBytes / (1024 * 1024)} MiB`;
   return new GatewayError(
     "body_too_large",
-    `Cannot take a body of this size: this path takes up to ${most}, send less`,
+    `Cannot accept a body of this size: this path accepts up to ${most}. Send less.`,
     { code: "request_too_large", limit: `${most} a request body` },
   );
 }
 
-/** A server never lets this through; a handler that is called otherwise may. */
+/** A server checks the length itself, so only a handler without one throws this. */
 function wrongLength(cause: WrongLengthError): GatewayError {
   return new GatewayError(
     "invalid_request",
-    "Cannot read the body: it is not as long as its content-length header says, send the right length or none",
+    "Cannot read the body: its length differs from its content-length header. Send the right length or none.",
     { cause },
   );
 }
 
 /**
- * Asks the caller to close the connection (RFC 9110, section 15.5.9). `Deno.serve` closes none of which a body has not
- * come, unless the answer itself is broken off.
+ * Creates the error of a late body. It asks the caller to close the connection (RFC 9110, section 15.5.9), because
+ * `Deno.serve` does not close one whose body is missing unless the response breaks off.
  */
 function bodyTimeout(): GatewayError {
   return new GatewayError(
     "body_timeout",
-    "Cannot wait for the body any longer: it did not arrive in time, send it again",
+    "Cannot wait longer for the body: it did not arrive in time. Send it again.",
     { headers: { connection: "close" } },
   );
 }
 
 /**
- * Undoes the content encoding of a caller's body while it is read.
+ * Decompresses a caller's body while it is read.
  *
- * @param encoding The `content-encoding` header; none, an empty one or `identity` leaves the body as it is.
- * @throws {GatewayError} `unsupported_media_type` for any other encoding; while reading,
- * `invalid_request` when the body does not keep to its encoding.
+ * @param encoding The `content-encoding` header. An absent or empty one is `identity`, which leaves the body unchanged.
+ * @throws {GatewayError} `unsupported_media_type` for any other encoding; while reading, `invalid_request` when the
+ * body does not match its encoding.
  */
 export function decompress(
   body: ReadableStream<Uint8Array>,
@@ -260,7 +257,7 @@ export function decompress(
   return name === "identity" ? body : inflate(body, name, { mismatch });
 }
 
-/** Whether the body arrives as the caller wrote it. */
+/** Returns true when the body is not compressed. */
 export function isIdentity(encoding: string | null | undefined): boolean {
   return readContentEncoding(encoding) === "identity";
 }
@@ -268,7 +265,7 @@ export function isIdentity(encoding: string | null | undefined): boolean {
 function mismatch(cause: unknown): GatewayError {
   return new GatewayError(
     "invalid_request",
-    "Cannot decompress the body: it does not match its content-encoding header",
+    "Cannot decompress the body: it does not match its content-encoding header. Send the right encoding or none.",
     { cause },
   );
 }
@@ -276,26 +273,27 @@ function mismatch(cause: unknown): GatewayError {
 function unsupportedEncoding(): GatewayError {
   return new GatewayError(
     "unsupported_media_type",
-    "Cannot read the body: its content encoding is unknown, use identity, gzip, deflate, br or zstd",
+    "Cannot read the body: its content encoding is unknown. Use identity, gzip, deflate, br or zstd.",
     { headers: { "accept-encoding": "gzip, deflate, br, zstd" } },
   );
 }
 
 /**
- * Refuses a request that two servers may read in two ways (RFC 9112, sections 3.2 and 6.1). Deno 2.9 refuses these
- * itself, Deno 2.7 serves them. The connection closes, since another server may see another end of this request.
+ * Rejects a request that two servers may read in two ways (RFC 9112, sections 3.2 and 6.1). Deno 2.9 rejects these
+ * itself, Deno 2.7 serves them. The connection is closed, because another server may find the end of this request
+ * elsewhere.
  *
  * @throws {GatewayError} `invalid_request` for a body with a length and in chunks, and for two hosts.
  */
 export function refuseAmbiguous(headers: HeaderFields): void {
   if (headers.has("content-length") && headers.has("transfer-encoding")) {
     throw ambiguous(
-      "it has a content-length and a transfer-encoding, send one of them",
+      "it has a content-length and a transfer-encoding. Send one of them.",
     );
   }
-  // The platform joins the values of a repeated header so.
+  // The platform joins the values of a repeated header in this way.
   if (headers.get("host")?.includes(", ")) {
-    throw ambiguous("it has several host headers, send one");
+    throw ambiguous("it has several host headers. Send one.");
   }
 }
 
@@ -310,7 +308,7 @@ function ambiguous(why: string): GatewayError {
 const CLOSE = { connection: "close" };
 
 /**
- * Refuses a caller's body that is nothing the gateway reads, before it is read.
+ * Rejects a body that the gateway cannot read, by its headers.
  *
  * @throws {GatewayError} `unsupported_media_type` for another content type than JSON in UTF-8, `invalid_request` for a
  * transfer encoding other than chunks.
@@ -320,22 +318,22 @@ function checkBodyHeaders(headers: HeaderFields): void {
   checkTransferEncoding(headers.get("transfer-encoding"));
 }
 
-/** How long a caller's body is, in bytes, as far as its headers say. */
+/** Returns the length in a caller's headers, in bytes; `undefined` without one. */
 function declaredBytes(headers: HeaderFields): number | undefined {
   const value = headers.get("content-length");
   return value && /^\d+$/.test(value) ? Number(value) : undefined;
 }
 
 /**
- * A missing type is taken as JSON; a wrong one is refused before it surprises somebody. JSON in another encoding
- * than UTF-8 (RFC 8259, section 8.1) could say other things to an upstream than were read here.
+ * Checks the content type; a missing one counts as JSON. JSON in another encoding than UTF-8 (RFC 8259, section 8.1)
+ * could mean something else to an upstream.
  */
 function checkContentType(value: string | null | undefined): void {
   if (value === null || value === undefined) return;
   if (JSON_TYPE_REGEXP.test(value) && isUtf8(value)) return;
   throw new GatewayError(
     "unsupported_media_type",
-    "Cannot read the body: its content type is not JSON in UTF-8, send content-type: application/json",
+    "Cannot read the body: its content type is not JSON in UTF-8. Send content-type: application/json.",
   );
 }
 
@@ -346,20 +344,20 @@ function isUtf8(contentType: string): boolean {
     .every(([, charset = ""]) => UTF_8_REGEXP.test(charset.trim()));
 }
 
-/** Every parameter whose name begins so, with its value. */
+/** Matches each parameter whose name begins with `charset`, with its value. */
 const CHARSET_REGEXP = /charset([^;]*)/gi;
 
 const UTF_8_REGEXP = /^=\s*(utf-?8|"utf-?8")$/i;
 
 /**
- * The server undoes chunks and leaves every other coding in the body, where somebody before it may have undone
- * that, too (RFC 9112, section 6.1).
+ * Checks the transfer encoding. The server decodes chunks only. Any other coding stays in the body, although a proxy
+ * may have removed it (RFC 9112, section 6.1).
  */
 function checkTransferEncoding(value: string | null | undefined): void {
   if ((value ?? "chunked").toLowerCase() === "chunked") return;
   throw new GatewayError(
     "invalid_request",
-    "Cannot read the body: its transfer encoding is more than chunks, send transfer-encoding: chunked or a content-length",
+    "Cannot read the body: its transfer encoding is not just chunked. Send transfer-encoding: chunked or a content-length.",
     { headers: CLOSE },
   );
 }

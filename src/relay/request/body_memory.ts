@@ -7,79 +7,79 @@ import {
 import { overloadedGateway } from "./admission.ts";
 
 /**
- * Keeps count of what bodies take of memory, and turns away what would be too much. Only work on whole bodies waits for
- * memory. A body that is on its way never does, or two could wait for each other: when there is none left, the one that
- * asks for more is refused, unless the uploads of another caller give way to it. So no caller, however many bodies it
- * begins and does not end, keeps others out.
+ * Counts the memory of request bodies and rejects those that exceed the limit.
+ *
+ * Only work on complete bodies waits for memory. An upload never waits, because two could wait for each other. If no
+ * memory is left, the upload that needs more is rejected, unless uploads of another caller can be evicted. So no caller
+ * can keep others out with bodies that it does not finish.
  */
 export interface BodyMemory {
-  /** In use now, in bytes. */
+  /** The memory in use, in bytes. */
   readonly usedBytes: number;
   /**
-   * Opens the share of one request.
+   * Opens the account of one request.
    *
-   * @param maxBytes What all requests together may take; each goes by what was configured when it came.
-   * @param caller By which the requests of one caller are known.
+   * @param maxBytes The limit for all requests together, from the configuration when this request arrived.
+   * @param caller The id that the requests of one caller share.
    */
   open(maxBytes: number, caller: string): MemoryShare;
 }
 
-/** What one request takes of the memory for bodies. */
+/** The memory that one request uses for its body. */
 export interface MemoryShare {
   /**
-   * Begins an upload. While memory is short, uploads give way to the bodies of other callers: the largest ones of the
-   * caller that holds most, as long as it holds more than the other one would.
+   * Begins an upload. While memory is short, uploads may be evicted for other callers' bodies. The caller with the most
+   * memory loses its largest uploads first, as long as it holds more than the other caller would.
    *
-   * @param declaredBytes How long the body says that it is; 0 where it does not.
-   * @param onGiveWay Called with the error when the upload gives way. Its memory is free then.
-   * @returns Ends the upload: the body is whole and does not give way.
-   * @throws {GatewayError} `overloaded`, with `Retry-After`, when there is no memory for so much, beside what the
-   * caller's other uploads declare.
+   * @param declaredBytes The length in the body's header; 0 without one.
+   * @param onEvict Called with the error when the upload is evicted. Its memory is free then.
+   * @returns A function that ends the upload: the body is complete and is not evicted.
+   * @throws {GatewayError} `overloaded`, with `Retry-After`, when the memory does not suffice for this body and the
+   * caller's other uploads.
    */
-  begin(declaredBytes: number, onGiveWay: (error: Error) => void): () => void;
+  begin(declaredBytes: number, onEvict: (error: Error) => void): () => void;
   /**
-   * Takes more.
+   * Takes memory.
    *
-   * @throws {GatewayError} `overloaded`, with `Retry-After`, when there is not so much left.
+   * @throws {GatewayError} `overloaded`, with `Retry-After`, when there is too little.
    */
   take(bytes: number): void;
-  /** Gives back what was taken; never more than that. */
+  /** Returns memory, at most as much as was taken. */
   give(bytes: number): void;
   /**
-   * Borrows what work on a body takes while it runs. Waits for work of other requests that has borrowed before, and
-   * is turned away where there is none that will ever give anything back: bodies that wait must not wait for each
-   * other.
+   * Borrows memory for work on a body, while it runs. It waits for earlier loans to end. Without such a loan it is
+   * rejected, because bodies must not wait for each other.
    *
-   * @throws {GatewayError} `overloaded`, with `Retry-After`, when it is turned away.
+   * @throws {GatewayError} `overloaded`, with `Retry-After`, when it is rejected.
    * @throws The reason of `signal`, when that aborts meanwhile.
    */
   borrow(bytes: number, signal: AbortSignal): Promise<MemoryLoan>;
-  /** Gives everything back, loans apart; what is taken later counts for nothing. */
+  /** Returns all memory except loans. Later calls of `take` do not count. */
   close(): void;
 }
 
-/** Memory of work that runs. */
+/** The memory of work that runs. */
 export interface MemoryLoan {
-  /** The work is done, and its result takes no more than so much; the rest goes back. */
+  /** Ends the work. The loan shrinks to the size of its result. */
   keep(bytes: number): void;
-  /** Gives back what is left of the loan; only the first call counts. */
+  /** Returns the rest of the loan; only the first call counts. */
   end(): void;
 }
 
-/** Whom memory is for. */
+/** A request that holds memory. */
 interface Holder {
   readonly caller: string;
   readonly maxBytes: number;
-  /** What it holds, loans apart. */
+  /** Its memory except loans, in bytes. */
   bytes: number;
-  /** While its body is on its way. */
+  /** Defined while its body arrives. */
   upload?: Upload | undefined;
 }
 
-/** A body that is on its way. */
+/** A body that is arriving. */
 interface Upload {
   readonly declaredBytes: number;
-  readonly onGiveWay: (error: Error) => void;
+  readonly onEvict: (error: Error) => void;
 }
 
 /** Work that waits for memory. */
@@ -90,20 +90,20 @@ interface Waiting {
   readonly refuse: (error: Error) => void;
 }
 
-/** What gateways in other threads of the process take of the same memory. */
+/** The use of the same memory by the other threads of the process. */
 export interface MemoryOfOthers {
-  /** What they use, in bytes. */
+  /** Returns their use, in bytes. */
   usedBytes(): number;
-  /** How many loans they have for work that still runs. */
+  /** Returns the number of their loans for work that still runs. */
   running(): number;
-  /** Tells them what this one uses. */
+  /** Publishes the use of this thread to the others. */
   publish(usedBytes: number, running: number): void;
 }
 
-/** Others do not say when they give memory back: who waits looks again after so many milliseconds. */
+/** The pause before the next look for free memory, in milliseconds. Other threads do not announce what they return. */
 const LOOK_AGAIN_MS = 50;
 
-/** Nobody else takes of the memory. */
+/** No other thread uses the memory. */
 const NO_OTHERS: MemoryOfOthers = {
   usedBytes: () => 0,
   running: () => 0,
@@ -111,20 +111,20 @@ const NO_OTHERS: MemoryOfOthers = {
 };
 
 /**
- * All memory is free.
+ * Creates a memory that is completely free.
  *
- * @param others Who else takes of it; default: nobody.
- * @param deadlines For those who wait for memory that others have.
+ * @param others The other threads that use it; default: none.
+ * @param deadlines Timers for work that waits for the memory of other threads.
  */
 export function createBodyMemory(
   others: MemoryOfOthers = NO_OTHERS,
   deadlines: Deadlines = createDeadlines(),
 ): BodyMemory {
   const waiting = new LinkedList<Waiting>();
-  /** Those with a long body, whole or on its way. */
+  /** The requests with a long body, complete or arriving. */
   const holders = new LinkedList<Holder>();
   let usedBytes = 0;
-  /** How many loans are for work that still runs. */
+  /** The number of loans for work that still runs. */
   let running = 0;
   let isLooking = false;
 
@@ -138,7 +138,7 @@ export function createBodyMemory(
     others.publish(usedBytes, running);
   }
 
-  /** Takes so much, if it is free. It publishes first and looks then, so that nothing is given twice. */
+  /** Takes memory if it is free. It publishes before it looks, so that two threads never take the same memory. */
   function takeFree(bytes: number, maxBytes: number): boolean {
     if (usedBytes + bytes > maxBytes) return false;
     setUsed(usedBytes + bytes);
@@ -147,23 +147,23 @@ export function createBodyMemory(
     return false;
   }
 
-  /** Takes so much, if it is free or uploads give way. */
+  /** Takes memory if it is free, or if evicting uploads frees it. */
   function take(bytes: number, holder: Holder): boolean {
     if (takeFree(bytes, holder.maxBytes)) return true;
-    const givers = giversFor(bytes, holder);
-    if (givers === undefined) return false;
-    for (const giver of givers) {
-      const { upload } = giver;
-      giver.upload = undefined;
-      setUsed(usedBytes - giver.bytes);
-      giver.bytes = 0;
-      upload?.onGiveWay(full(giver.maxBytes));
+    const evicted = uploadsToEvict(bytes, holder);
+    if (evicted === undefined) return false;
+    for (const one of evicted) {
+      const { upload } = one;
+      one.upload = undefined;
+      setUsed(usedBytes - one.bytes);
+      one.bytes = 0;
+      upload?.onEvict(full(one.maxBytes));
     }
     return takeFree(bytes, holder.maxBytes);
   }
 
-  /** The uploads that have to give way so that so much is free; `undefined` where that is not enough. */
-  function giversFor(
+  /** Returns the uploads to evict for the memory; `undefined` when they do not suffice. */
+  function uploadsToEvict(
     bytes: number,
     { caller, maxBytes }: Holder,
   ): readonly Holder[] | undefined {
@@ -180,19 +180,19 @@ export function createBodyMemory(
       const sum = held.get(caller) ?? 0;
       if (sum > most) [heaviest, most] = [caller, sum];
     }
-    const givers: Holder[] = [];
+    const evicted: Holder[] = [];
     const largestFirst = uploads.filter(({ caller }) => caller === heaviest)
       .sort((one, other) => other.bytes - one.bytes);
     for (const one of largestFirst) {
       if (missing <= 0 || most <= enough) break;
-      givers.push(one);
+      evicted.push(one);
       missing -= one.bytes;
       most -= one.bytes;
     }
-    return missing <= 0 ? givers : undefined;
+    return missing <= 0 ? evicted : undefined;
   }
 
-  /** What a caller's uploads say that they still bring, in bytes. */
+  /** Returns the bytes that a caller's uploads have announced but not sent yet. */
   function announcedBytes(caller: string): number {
     let sum = 0;
     for (const { caller: one, bytes, upload } of holders) {
@@ -211,7 +211,7 @@ export function createBodyMemory(
     });
   }
 
-  /** In their order, so that a large body is not passed by small ones forever. */
+  /** Serves waiting work in its order, so that small bodies never pass a large one. */
   function serveWaiting(): void {
     for (let one = waiting.first; one !== undefined; one = waiting.first) {
       const isFree = take(one.bytes, one.holder);
@@ -222,7 +222,7 @@ export function createBodyMemory(
     }
   }
 
-  /** Of what was taken already. */
+  /** Creates a loan of memory that was taken before. */
   function lend(bytes: number): MemoryLoan {
     running += 1;
     setUsed(usedBytes);
@@ -267,10 +267,10 @@ export function createBodyMemory(
       let leave = () => {};
       let isClosed = false;
       return {
-        begin(declaredBytes, onGiveWay) {
+        begin(declaredBytes, onEvict) {
           const bytes = declaredBytes + announcedBytes(caller);
-          if (giversFor(bytes, holder) === undefined) throw full(maxBytes);
-          holder.upload = { declaredBytes, onGiveWay };
+          if (uploadsToEvict(bytes, holder) === undefined) throw full(maxBytes);
+          holder.upload = { declaredBytes, onEvict };
           leave = holders.add(holder);
           return () => void (holder.upload = undefined);
         },
@@ -299,7 +299,7 @@ export function createBodyMemory(
 
 function full(maxBytes: number): Error {
   return overloadedGateway(
-    "the bodies that it holds leave no memory for this one",
+    "the bodies in memory leave no room for this one",
     { limit: `${maxBytes} bytes of memory for bodies` },
   );
 }

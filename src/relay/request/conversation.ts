@@ -10,14 +10,14 @@ import type { Exchange } from "../exchange.ts";
 import { bodyPart, bodyPieces, type HeldBody } from "./held_body.ts";
 
 /**
- * In which headers clients name the session. Those that stand earlier count first.
+ * The headers in which clients name their session. The first one that is present counts.
  *
  * - Claude Code: `x-claude-code-session-id` (code.claude.com/docs/en/llm-gateway-protocol)
  * - Codex 0.169: `session-id`; older versions `session_id` (codex-rs/codex-api/src/requests/headers.rs of
  *   openai/codex), and before that `conversation_id` too
- * - opencode 1.18: `x-session-affinity` and `x-session-id`, to its own service `x-opencode-session`; a subagent has a
- *   session of its own and names the one that it works for in `x-parent-session-id`
- *   (packages/opencode/src/session/llm/request.ts of anomalyco/opencode)
+ * - opencode 1.18: `x-session-affinity` and `x-session-id`, to its own service `x-opencode-session`; a subagent has its
+ *   own session, and names its parent's in `x-parent-session-id` (packages/opencode/src/session/llm/request.ts of
+ *   anomalyco/opencode)
  */
 const SESSION_HEADERS = [
   "x-claude-code-session-id",
@@ -30,20 +30,19 @@ const SESSION_HEADERS = [
   "conversation_id",
 ] as const;
 
-/** Of what a conversation begins with, so much tells it from others, in bytes. */
+/** The length of the conversation's beginning that identifies it, in bytes. */
 const MAX_OPENING_BYTES = 64 * 1024;
 
-/** Where a conversation may stand. */
+/** A request that may hold a conversation. */
 export interface ConversationSource {
   readonly operation: Operation;
-  /** A JSON object. */
+  /** The body, which is a JSON object. */
   readonly body: HeldBody;
 }
 
 /**
- * A name for the conversation that a request goes on with, the same for all its turns: what the agent calls
- * it, or else what it begins with, up to the first words of the user. It holds none of both, and no caller's is
- * another's.
+ * Returns an id of the conversation, the same for all its requests. It is a hash of the client's session id, or of the
+ * beginning up to the user's first message. Two callers never share an id.
  *
  * @returns `undefined` when the body holds no conversation.
  */
@@ -89,7 +88,7 @@ async function spanOf(
   }
 }
 
-/** A list of keys is made ready once. */
+/** The scan prepares each list of keys only once. */
 const KEYS_BY_FIELD: ReadonlyMap<string, readonly string[]> = new Map(
   Object.values(OPERATIONS).flatMap(({ conversationField: field }) =>
     field === undefined ? [] : [[field, [field]]]
@@ -100,7 +99,7 @@ const OPEN_BRACKET = 0x5b;
 
 const USER_REGEXP = /"role"\s*:\s*"user"/;
 
-/** Behind the first item that is the user's; the length where that is not there whole. */
+/** Returns the end of the first item of the user; the length if that item is incomplete. */
 function endOfOpening(bytes: Uint8Array): number {
   const decoder = new TextDecoder();
   let position = 0;
@@ -117,7 +116,7 @@ function endOfOpening(bytes: Uint8Array): number {
 
 const OPEN_BRACE = 0x7b;
 
-/** What stands before an item of an array. */
+/** The bytes before an item of an array. */
 const SEPARATORS: ReadonlySet<number | undefined> = new Set(
   new TextEncoder().encode("[, \t\r\n"),
 );
@@ -128,7 +127,7 @@ function skipSeparators(bytes: Uint8Array, start: number): number {
   return position;
 }
 
-/** How long the object is that `bytes` begin with; `undefined` where it goes on behind them. */
+/** Returns the length of the object at the start of `bytes`; `undefined` when it is incomplete. */
 function objectLength(bytes: Uint8Array): number | undefined {
   const walker = new JsonWalker();
   walker.feed(bytes);
@@ -139,10 +138,10 @@ function objectLength(bytes: Uint8Array): number | undefined {
   }
 }
 
-/** How much of an id is kept, in characters: a UUID has 36, those of known clients at most 60. */
+/** The maximum length of an id, in characters: a UUID has 36, those of known clients at most 60. */
 const MAX_LENGTH = 128;
 
-/** In which headers they name the agent, where it is not the session's first: see {@linkcode SESSION_HEADERS}. */
+/** The headers in which clients name an agent other than the session's first: see {@linkcode SESSION_HEADERS}. */
 const AGENT = [
   "x-claude-code-agent-id",
   "thread-id",
@@ -151,14 +150,14 @@ const AGENT = [
   "x-session-id",
 ];
 
-/** In which headers they, or a proxy in front of the gateway, name the request. */
+/** The headers in which clients, or a proxy in front of the gateway, name the request. */
 const REQUEST = ["x-client-request-id", "x-opencode-request", "x-request-id"];
 
 /**
- * What the client calls its session, its agent and its request, cut to 128 characters and without control
- * characters. An agent that is the session itself is none.
+ * Returns the client's ids of its session, its agent and its request, cut to 128 characters and without control
+ * characters. An agent's id that equals the session's is left out.
  *
- * @returns `undefined` where the client names nothing.
+ * @returns `undefined` when the client sends no id.
  */
 export function readClientIds(headers: HeaderFields): ClientIds | undefined {
   const session = firstOf(SESSION_HEADERS, headers);
@@ -184,7 +183,7 @@ function firstOf(
   return undefined;
 }
 
-/** Headers hold bytes: what is beyond ASCII is told as it came, one character a byte. */
+/** Cleans the value of a header. A byte beyond ASCII is one character, because headers hold bytes. */
 function cleaned(value: string): string {
   return value.replaceAll(CONTROL_REGEXP, "").trim().slice(0, MAX_LENGTH);
 }

@@ -3,49 +3,51 @@ import type { ByteSpan } from "../../json_scan/key.ts";
 import { LongBytes } from "../../streams/bytes.ts";
 import type { Upload } from "../../upstream/call.ts";
 
-/** A caller's body, kept for as long as it may have to be sent again; a long one is in pieces. */
+/** A caller's body, which is kept while it may be sent again. A long body is a list of pieces. */
 export type HeldBody = Uint8Array<ArrayBuffer> | LongBytes;
 
-/** A caller's body until nobody needs it any more, however long what needed it is still referred to. */
+/**
+ * Holds a caller's body until no attempt needs it. Releasing it frees the memory, even while references to the holder
+ * remain.
+ */
 export interface KeptBody {
   /**
-   * The body.
+   * Returns the body.
    *
-   * @throws {Error} When it was let go.
+   * @throws {Error} After {@linkcode KeptBody.release}.
    */
   get(): HeldBody;
-  /** An upload reads it, and may go on with that when it is let go. */
+  /** Registers an upload that reads the body. The body's bytes stay until it has finished. */
   lendTo(upload: Pick<Upload, "isThrough">): void;
-  /** Nobody needs it any more, apart from uploads that are not through; its memory is free. */
-  letGo(): void;
+  /** Releases the body and its memory. Uploads that have not finished may still read it. */
+  release(): void;
 }
 
-/** Keeps a body, and calls `onLetGo` once when it is let go. */
-export function keepBody(body: HeldBody, onLetGo: () => void): KeptBody {
+/** Keeps a body, and calls `onRelease` once when it is released. */
+export function keepBody(body: HeldBody, onRelease: () => void): KeptBody {
   let kept: HeldBody | undefined = body;
   const uploads: Pick<Upload, "isThrough">[] = [];
   return {
     get() {
-      if (kept === undefined) throw new Error("The body was let go");
+      if (kept === undefined) {
+        throw new Error("Cannot read the body: it was released.");
+      }
       return kept;
     },
     lendTo(upload) {
       uploads.push(upload);
     },
-    letGo() {
+    release() {
       if (kept === undefined) return;
       const isLent = uploads.some(({ isThrough }) => !isThrough);
       if (kept instanceof LongBytes && !isLent) kept.free();
       kept = undefined;
-      onLetGo();
+      onRelease();
     },
   };
 }
 
-/**
- * The body itself, for whoever has to read it; of a long one it is a copy, and others have their turn while that is
- * made.
- */
+/** Returns the body as one array. A long body is copied, with turns for other work meanwhile. */
 export async function bodyBytes(
   body: HeldBody,
 ): Promise<Uint8Array<ArrayBuffer>> {
@@ -59,7 +61,7 @@ export async function bodyBytes(
   return bytes;
 }
 
-/** A part of it; no more of a long one is copied. */
+/** Returns a part of the body. Only that part of a long body is copied. */
 export function bodyPart(
   body: HeldBody,
   { start, end }: ByteSpan,
@@ -71,7 +73,7 @@ export function bodyPart(
 
 const PIECE_BYTES = 64 * 1024;
 
-/** All of it piece by piece; others have their turn between the pieces. */
+/** Yields the body in pieces, with turns for other work between them. */
 export async function* bodyPieces(
   body: HeldBody,
 ): AsyncGenerator<Uint8Array<ArrayBuffer>> {

@@ -1,57 +1,60 @@
 import type { OperationShape, Protocol } from "../../core/protocol.ts";
 import type { ValueSink } from "../../json_scan/scan.ts";
 import {
+  type FoundString,
   type Place,
-  type SoughtString,
-  SoughtStrings,
-} from "../../json_scan/sought_strings.ts";
+  StringFinder,
+} from "../../json_scan/string_finder.ts";
 
-/** A model that a body names beside the one that it asks for. */
+/** A model that a body names beside the requested one. */
 export interface NamedModel {
-  /** The outermost field that it stands in. */
+  /** The top-level field that contains it. */
   readonly param: string;
-  /** `undefined` if it is no name of a usual length, or if the choice of a model is left open. */
+  /** The name; `undefined` for a value that is too long for a name, or if the upstream chooses the model. */
   readonly name: string | undefined;
-  /** Whether it can only draw: such a model may be one that the gateway does not know. */
+  /** True when the model can only draw. The gateway need not know such a model. */
   readonly isDrawing?: boolean;
 }
 
-/** Finds the models that a body names in fields by which an upstream could choose another one. */
+/** Finds the models in fields by which an upstream could choose another one. */
 export interface NamedModels {
-  /** Who must see the value of a field; `undefined` where nobody must. */
+  /** Returns the reader of a field's value; `undefined` for a field without models. */
   sinkOf(field: string): ValueSink | undefined;
-  /** What was found, when the body is whole; the last has no name where there are too many. */
+  /** Returns the models of a complete body. If there are too many, the last one has no name. */
   end(): readonly NamedModel[];
 }
 
-/** No router takes so many. */
+/** The maximum number of names. No router accepts more. */
 const MAX_NAMES = 100;
 
-const NAME: Place = { seeks: true, member: nameOfModel };
+const NAME: Place = { wantsString: true, member: nameOfModel };
 
-/** `{"model": …}`, as in most lists, or LiteLLM's `{"model that fails": ["model that stands in"]}`. */
+/** Fallbacks are `{"model": …}`, as in most lists, or LiteLLM's `{"failed model": ["fallback"]}`. */
 const FALLBACKS: Place = {
-  seeks: true,
-  member: (name) => nameOfModel(name) ?? { seeks: "in_list" },
+  wantsString: true,
+  member: (name) => nameOfModel(name) ?? { wantsString: "in_list" },
 };
 
-/** The type of a tool, by which it is clear what its model is for. */
-const TOOL_TYPE: Place = { seeks: true };
+/** The type of a tool, which decides the purpose of its model. */
+const TOOL_TYPE: Place = { wantsString: true };
 
 /** A model of a drawing tool that writes: `svg.model` of OpenAI's `image_generation`. */
-const AUTHOR: Place = { seeks: true };
+const AUTHOR: Place = { wantsString: true };
 
-/** Models of a tool that are a panel: `analysis_models` of OpenRouter's fusion. */
-const PANEL: Place = { seeks: true };
+/** The models of a tool that form a panel: `analysis_models` of OpenRouter's fusion. */
+const PANEL: Place = { wantsString: true };
 
 const SVG: Place = {
   member: (name) => nameOfModel(name) === undefined ? undefined : AUTHOR,
 };
 
-/** Settings of a router or a tool: any of the fields of {@linkcode FIELDS}, or a model. */
+/** The settings of a router or a tool: any of the fields of {@linkcode FIELDS}, or a model. */
 const OPTIONS: Place = { member: optionOf };
 
-/** The model of an advisor or another helper is in the tool itself (Anthropic) or in its parameters (OpenRouter). */
+/**
+ * A tool. The model of an advisor or another helper is in the tool itself (Anthropic) or in its parameters
+ * (OpenRouter).
+ */
 const TOOL: Place = {
   isUnit: true,
   member(name) {
@@ -68,22 +71,22 @@ const TOOL: Place = {
   },
 };
 
-/** A place in the member `name` of objects. */
+/** Returns the place of the member `name` of objects. */
 function memberOf(name: string, place: Place): Place {
   return { only: { name, place } };
 }
 
 /**
- * Fields by which an upstream could take another model: `model` if the path names the model, and those of routers and
- * providers with tools. As their documentation and SDKs have them, these are
+ * The fields by which an upstream could choose another model. These are `model`, if the path names the model, and
+ * fields of routers and providers with tools. Their documentation and SDKs list:
  *
  * - OpenRouter: `models`, `preset`, `plugins`, `fallbacks` of Messages, the tools advisor, subagent and fusion
  *   (openrouter.ai/docs/guides/routing/model-fallbacks, npm `@openrouter/sdk` 1.3.19).
- * - Anthropic: `fallbacks`, the advisor among the `tools`, and tools that are defined in the middle of `messages`
- *   (npm `@anthropic-ai/sdk` 1.10.0: `BetaFallbackParam`, `BetaAdvisorTool20260301`, `BetaToolChangeToolDefinitionParam`).
+ * - Anthropic: `fallbacks`, the advisor among the `tools`, and tools that are defined in the middle of `messages` (npm
+ *   `@anthropic-ai/sdk` 1.10.0: `BetaFallbackParam`, `BetaAdvisorTool20260301`, `BetaToolChangeToolDefinitionParam`).
  * - OpenAI: `svg.model` of `image_generation`, and tools in items of `input` (npm `openai` 7.55.0: `AdditionalTools`).
  * - Groq: `compound_custom.models` (npm `groq-sdk` 1.6.0).
- * - LiteLLM: `fallbacks` and the two of their kind, `router_settings_override`, `extra_body`.
+ * - LiteLLM: `fallbacks` and the two similar fields, `router_settings_override`, `extra_body`.
  * - Bifrost, AssemblyAI: `fallbacks`. Keywords AI: `fallback_models`. Vercel AI Gateway: `models`,
  *   `providerOptions.gateway.models`.
  */
@@ -108,7 +111,9 @@ const FIELDS: ReadonlyMap<string, Place> = new Map([
   ["input", memberOf("tools", TOOL)],
 ]);
 
-/** The same for Messages, whose conversation may define tools; in other protocols it is not looked through. */
+/**
+ * The same fields for Messages, whose conversation may define tools. Other protocols' conversations are not scanned.
+ */
 const MESSAGES_FIELDS: ReadonlyMap<string, Place> = new Map([
   ...FIELDS,
   [
@@ -121,14 +126,14 @@ function fieldsOf(protocol: Protocol): ReadonlyMap<string, Place> {
   return protocol === "messages" ? MESSAGES_FIELDS : FIELDS;
 }
 
-/** As they are spelled in a body, where that is not in lower case. */
+/** The spelling of field names that are not in lower case. */
 const SPELLINGS: Readonly<Record<string, string>> = {
   provideroptions: "providerOptions",
 };
 
 const MODEL_REGEXP = /models?(_?ids?|_?names?)?$/;
 
-/** Lists that narrow what another field may choose. */
+/** Matches lists that narrow the choice of another field. */
 const NARROWING_REGEXP = /^(allowed|excluded|ignored)_/;
 
 function nameOfModel(name: string): Place | undefined {
@@ -148,9 +153,9 @@ export function namingFields(protocol: Protocol): readonly string[] {
 }
 
 /**
- * One for each body. The model that is asked for is not found here.
+ * Creates a finder for one body. It does not find the requested model.
  *
- * @param operation Of the path.
+ * @param operation The operation of the path.
  */
 export function createNamedModels(
   { modelField, protocol }: Pick<OperationShape, "modelField" | "protocol">,
@@ -158,7 +163,7 @@ export function createNamedModels(
   const fields = fieldsOf(protocol);
   const found: NamedModel[] = [];
 
-  /** One more than there may be tells that there are too many. */
+  /** One name more than allowed marks that there are too many. */
   function take(one: NamedModel): void {
     if (found.length < MAX_NAMES) found.push(one);
     else if (found.length === MAX_NAMES) {
@@ -172,7 +177,7 @@ export function createNamedModels(
       const place = fields.get(param.toLowerCase());
       if (place === undefined) return undefined;
       const tools = new Map<number, ToolStrings>();
-      return new SoughtStrings(place, (one) => {
+      return new StringFinder(place, (one) => {
         if (one.unit === 0) take({ param, name: one.text });
         else noteIn(toolAt(one.unit, tools), one);
       }, (unit) => {
@@ -186,25 +191,25 @@ export function createNamedModels(
   };
 }
 
-/** What one tool says of its models. */
+/** The strings of one tool that concern its models. */
 interface ToolStrings {
-  /** Whether one of its types is that of a tool which draws, or of any other. */
+  /** True when one of its types is a drawing tool; `isAnswering` for any other type. */
   isDrawing: boolean;
   isAnswering: boolean;
-  /** Those of its types that choose models themselves. */
+  /** The types of the tool that choose models themselves. */
   readonly choosing: Set<string>;
-  readonly names: SoughtString[];
+  readonly names: FoundString[];
 }
 
-/** Tools that draw pictures: their model answers nothing. */
+/** Tools that draw pictures. Their model writes no answer. */
 const DRAWING_TYPES: ReadonlySet<string> = new Set([
   "image_generation",
   "openrouter:image_generation",
 ]);
 
 /**
- * Tools that choose models themselves if these are not named, of OpenRouter: the model in charge chooses its advisor,
- * and fusion has a panel of its own.
+ * Tools of OpenRouter that choose unnamed models themselves: the main model chooses its advisor, and fusion has its own
+ * panel.
  */
 const CHOOSING_TYPES: ReadonlyMap<string, Place> = new Map([
   ["openrouter:advisor", NAME],
@@ -224,7 +229,7 @@ function toolAt(unit: number, tools: Map<number, ToolStrings>): ToolStrings {
   return fresh;
 }
 
-function noteIn(tool: ToolStrings, one: SoughtString): void {
+function noteIn(tool: ToolStrings, one: FoundString): void {
   const { place, text = "" } = one;
   if (place !== TOOL_TYPE) {
     if (tool.names.length <= MAX_NAMES) tool.names.push(one);
@@ -235,7 +240,7 @@ function noteIn(tool: ToolStrings, one: SoughtString): void {
   }
 }
 
-/** A tool of several types does what each of them does. */
+/** Returns the models of a tool. A tool of several types counts as each of them. */
 function modelsOf(
   { isDrawing, isAnswering, choosing, names }: ToolStrings,
 ): readonly Omit<NamedModel, "param">[] {

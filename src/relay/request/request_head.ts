@@ -17,58 +17,58 @@ import {
   namingFields,
 } from "./named_models.ts";
 
-/** What a request asks for, found without parsing its body. */
+/** The fields of a request that the relay needs, found without parsing its body. */
 export interface RequestHead {
   readonly model: string;
-  /** Where the model's name stands in the body, quotes included; `undefined` where the path names it. */
+  /** The position of the model's name in the body, with its quotes; `undefined` when the path names the model. */
   readonly modelSpan: ByteSpan | undefined;
   readonly stream: boolean;
-  /** Whether a body for Chat Completions has an `input`, as those of Responses have. */
+  /** True when a body for Chat Completions has an `input`, which belongs to Responses. */
   readonly hasInput: boolean;
-  /** The field by which it asks for an answer that is fetched later; `undefined` if it waits for its answer. */
+  /** The field that requests an answer to be fetched later; `undefined` when the request waits for its answer. */
   readonly deferredBy: string | undefined;
-  /** What it names in fields by which an upstream could choose another model. */
+  /** The models in fields by which an upstream could choose another model. */
   readonly namedModels: readonly NamedModel[];
-  /** How much the body is made of. */
+  /** The number of values and the depth of the body. */
   readonly shape: BodyShape;
   /** A rough count of the body's tokens. */
   readonly estimatedTokens: number;
 }
 
-/** What tells how much work and memory a body takes that is parsed. */
+/** The measures that decide the work and memory of parsing a body. */
 export interface BodyShape {
-  /** How many objects, arrays and members it holds. */
+  /** The number of objects, arrays and members. */
   readonly values: number;
-  /** How many levels of objects and arrays it has. */
+  /** The number of nested levels of objects and arrays. */
   readonly depth: number;
 }
 
-/** What the path of a request asks for. */
+/** The fields of a request that its path contains. */
 export interface PathHead {
   readonly operation: Operation;
-  /** The model that it names; `undefined` where the body does. */
+  /** The model in the path; `undefined` when the body names the model. */
   readonly pathModel?: string | undefined;
-  /** Whether it asks for a stream; absent where the body says. */
+  /** True when the path requests a stream; `undefined` when the body decides. */
   readonly pathStream?: boolean | undefined;
 }
 
-/** Finds out what a request asks for while its body is read. */
+/** Reads the fields of a request while its body arrives. */
 interface RequestHeadReader {
-  /** Sees the next piece and keeps nothing of it; never throws for what it holds. */
+  /** Reads the next chunk without keeping it. It never throws for the content. */
   push(piece: Uint8Array): void;
   /**
-   * Told that the body is whole.
+   * Ends the reading of a complete body.
    *
-   * @throws {GatewayError} `invalid_request`, with `param` where a field is at fault.
+   * @throws {GatewayError} `invalid_request`, with `param` when a field is the cause.
    */
   end(): RequestHead;
 }
 
 /**
- * Finds the model, the wish for a stream and the names of other models in a body in one pass over its bytes
- * (docs/design.md#native-and-translated). A body that could mean different things to the gateway and to an upstream is
- * refused: two values of a field that matters, or anything that is not exactly one JSON object. That is told when the
- * body is whole: many clients read no answer before.
+ * Reads the model, the stream flag and the names of other models in one pass over a body
+ * (docs/design.md#native-and-translated). It rejects a body that the gateway and an upstream may read differently: a
+ * field with two values, or anything but exactly one JSON object. The error comes at the end of the body, because many
+ * clients do not read a response earlier.
  */
 export function createRequestHeadReader(path: PathHead): RequestHeadReader {
   const named = createNamedModels(OPERATIONS[path.operation]);
@@ -104,7 +104,10 @@ export function createRequestHeadReader(path: PathHead): RequestHeadReader {
   };
 }
 
-/** `background` of OpenAI (npm `openai`: `ResponseCreateParams`), `deferred` of xAI (docs.x.ai, deferred completions). */
+/**
+ * The fields that request an answer to be fetched later: `background` of OpenAI (npm `openai`: `ResponseCreateParams`),
+ * `deferred` of xAI (docs.x.ai, deferred completions).
+ */
 const DEFERRING_FIELDS: Partial<Readonly<Record<Protocol, string>>> = {
   responses: "background",
   chat: "deferred",
@@ -116,15 +119,15 @@ const WATCHED_KEYS: ReadonlyMap<Operation, readonly string[]> = new Map(
     const own = [
       modelField,
       streamField,
-      telltaleOf(name),
+      foreignFieldOf(name),
       DEFERRING_FIELDS[protocol],
     ].filter((field) => field !== undefined);
     return [name, [...new Set([...own, ...namingFields(protocol)])]];
   }),
 );
 
-/** What is in a body alone that speaks another protocol than its path. */
-function telltaleOf(name: Operation): string | undefined {
+/** Returns the field that shows that a body speaks another protocol than its path. */
+function foreignFieldOf(name: Operation): string | undefined {
   return name === "chat_completions" ? "input" : undefined;
 }
 
@@ -150,7 +153,7 @@ function headOf(
     model: modelOf(found, path, operation),
     modelSpan: valueAt(found, operation.modelField)?.span,
     stream: streamOf(found, path, operation),
-    hasInput: isGiven(valueAt(found, telltaleOf(path.operation))),
+    hasInput: isGiven(valueAt(found, foreignFieldOf(path.operation))),
     deferredBy: deferringField(found, operation),
     namedModels: named.end(),
     shape: { values, depth },
@@ -177,10 +180,10 @@ function modelOf(
     return pathModel;
   }
   const value = found.get(modelField);
-  if (value === undefined) throw wrongModel(modelField, "it is missing");
+  if (value === undefined) throw wrongModel(modelField, "is missing");
   const model = valueOf(value);
   if (typeof model === "string" && model !== "") return model;
-  throw wrongModel(modelField, "it is not a non-empty string");
+  throw wrongModel(modelField, "is not a non-empty string");
 }
 
 function streamOf(
@@ -207,7 +210,7 @@ function isGiven(value: FoundValue | undefined): boolean {
     (value.text === undefined || valueOf(value) !== null);
 }
 
-/** No model's name and no truth value is so long that it is not kept. */
+/** Parses a value. Only values that are too long for a model's name or a boolean have no text. */
 function valueOf({ text }: FoundValue): unknown {
   return text === undefined ? undefined : JSON.parse(text);
 }
@@ -215,15 +218,15 @@ function valueOf({ text }: FoundValue): unknown {
 function noModelInPath(): GatewayError {
   return new GatewayError(
     "invalid_request",
-    "Cannot tell which model is asked for: the path names none",
+    "Cannot find the model: the path names no model. Name one in the path.",
     { param: "model" },
   );
 }
 
-function wrongModel(field: string, what: string): GatewayError {
+function wrongModel(field: string, problem: string): GatewayError {
   return new GatewayError(
     "invalid_request",
-    `Cannot tell which model is asked for: the field \`${field}\` is wrong, ${what}`,
+    `Cannot find the model: the field \`${field}\` ${problem}. Send the id of a model.`,
     { param: field },
   );
 }
@@ -231,34 +234,37 @@ function wrongModel(field: string, what: string): GatewayError {
 function wrongStream(field: string): GatewayError {
   return new GatewayError(
     "invalid_request",
-    `Cannot tell whether to stream: the field \`${field}\` is wrong, send true or false`,
+    `Cannot read the field \`${field}\`: it is not a boolean. Send true or false.`,
     { param: field },
   );
 }
 
 /** A rough count of the tokens of a body that is not parsed. */
 interface InputEstimate {
-  /** Sees the next piece and keeps nothing of it. */
+  /** Counts the next chunk without keeping it. */
   push(piece: Uint8Array): void;
-  /** The tokens of what was seen. */
+  /** Returns the tokens of the chunks so far. */
   tokens(): number;
 }
 
-/** A rough figure for text in English. */
+/** A rough value for English text. */
 const BYTES_PER_TOKEN = 4;
 
 /** A screenshot of 300 KB in base64 costs some 1,500 tokens, and so does a page of a document. */
 const MEDIA_BYTES_PER_TOKEN = 200;
 
-/** A body is looked at every so many bytes; what is shorter counts as text. */
+/** The distance between two samples, in bytes. A shorter body counts as text. */
 const STEP_BYTES = 4096;
 
-/** No text without spaces, line feeds and quotation marks is so long, but base64 is. */
+/**
+ * The size of a sample, in bytes. Base64 runs for that long without a space, line feed or quotation mark; text does
+ * not.
+ */
 const SAMPLE_BYTES = 64;
 
 /**
- * Estimates the tokens of a request by its length. Pictures, files and sound are in it as base64 and cost far fewer
- * tokens than text of that length, so a sample every few kilobytes tells the two apart.
+ * Estimates the tokens of a request by its length. Base64 of pictures, files and sound costs far fewer tokens than text
+ * of that length. A sample every few kilobytes separates the two.
  */
 export function createInputEstimate(): InputEstimate {
   let bytes = 0;
@@ -290,15 +296,15 @@ function isBase64(bytes: Uint8Array, start: number): boolean {
 const ALPHABET =
   "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_=";
 
-/** By byte. */
+/** 1 for each byte of the alphabet of base64. */
 const IS_BASE64 = new Uint8Array(256);
 for (const byte of new TextEncoder().encode(ALPHABET)) IS_BASE64[byte] = 1;
 
 /**
- * The protocol of a body for Chat Completions that has an `input`: without `messages` it is a Responses request, as
- * Cursor sends it. Such a body can never pass byte for byte.
+ * Returns the protocol of a body for Chat Completions that has an `input`. Without `messages` it is a Responses
+ * request, as Cursor sends it. Such a body cannot be forwarded natively.
  *
- * @returns `undefined` where it speaks Chat Completions, as far as can be told.
+ * @returns `undefined` for a body that seems to be for Chat Completions.
  */
 export async function bodyProtocolOf(
   body: HeldBody,
@@ -315,7 +321,7 @@ async function hasMessages(body: HeldBody): Promise<boolean> {
     const { text } = messages;
     return text === undefined || !EMPTY_REGEXP.test(text);
   } catch (error) {
-    // They stand in it twice.
+    // The only error left is a second `messages`.
     if (error instanceof JsonScanError) return true;
     throw error;
   }

@@ -15,15 +15,14 @@ import type {
   TokenAttempt,
 } from "./breaker_by_token.ts";
 
-/** Whether a failure speaks of one model of its connection alone. */
+/** Returns true when a failure concerns one model of its connection alone. */
 export function isOfModel({ kind }: AttemptFailure): boolean {
   return SUBJECT_BY_KIND[kind] === "model";
 }
 
 /**
- * What a failure speaks of. What was answered, or not, may be due to one model alone: a bad model must not
- * take the connection's other models with it. `request` is due to what the caller asks for and shows
- * that both are well; of `nobody` there is nothing to learn.
+ * The subject of each failure. A failure of one model must not block the connection's other models. A failure of the
+ * `request` shows that connection and model are well; `nobody` shows nothing.
  */
 const SUBJECT_BY_KIND = {
   unreachable: "connection",
@@ -48,27 +47,26 @@ const SUBJECT_BY_KIND = {
   untranslatable: "nobody",
 } as const satisfies Record<AttemptFailureKind, string>;
 
-/** Who takes in what an attempt shows. */
 interface AttemptReportOptions {
   readonly connection: BreakerByToken;
   readonly model: BreakerByToken;
-  /** The name of the token that asks. */
+  /** The name of the caller's token. */
   readonly token: string;
   readonly isRepeat: boolean;
-  /** Told when requests are kept away from now on. */
+  /** Called when a cool-down begins. */
   readonly onCooling: (cooling: AttemptCooling) => void;
 }
 
-/** From whom an attempt that failed keeps requests away, and why. */
+/** A cool-down that a failed attempt started, and its cause. */
 export interface AttemptCooling extends Cooling {
   readonly failure: AttemptFailure;
-  /** Whether the upstream asked for it. */
+  /** True when the upstream asked for it. */
   readonly requestedByProvider: boolean;
 }
 
 /**
- * Takes in what an attempt shows of its deployment. Told at most one of `succeeded`, `failed` and `dismissed`; later
- * ones do not count.
+ * Reports the result of an attempt to the breakers of its deployment. Only the first call of `succeeded`, `failed` or
+ * `dismissed` counts.
  */
 export class AttemptReport {
   readonly #options: AttemptReportOptions;
@@ -76,7 +74,7 @@ export class AttemptReport {
   readonly #modelAttempt: TokenAttempt;
   #isOver = false;
 
-  /** Begins the attempt; it must be allowed now. */
+  /** Begins the attempt, which must be allowed now. */
   constructor(options: AttemptReportOptions) {
     const { connection, model, token, isRepeat } = options;
     this.#options = options;
@@ -84,18 +82,18 @@ export class AttemptReport {
     this.#modelAttempt = model.admit(token, isRepeat);
   }
 
-  /** Whether it is to show that the deployment is well again; nothing else is asked of it meanwhile. */
+  /** True when the attempt tests the recovery of the deployment. No other request goes there meanwhile. */
   get isProbe(): boolean {
     return isProbe(this.#connectionAttempt) || isProbe(this.#modelAttempt);
   }
 
-  /** An answer has begun. */
+  /** Records the beginning of a response. */
   answered(): void {
     this.#options.connection.answered(this.#connectionAttempt);
     this.#options.model.answered(this.#modelAttempt);
   }
 
-  /** An answer came to its end. */
+  /** Records the end of a complete answer. */
   succeeded(): void {
     if (!this.#end()) return;
     this.#options.connection.succeeded(this.#connectionAttempt);
@@ -106,12 +104,12 @@ export class AttemptReport {
     if (this.#end()) this.#blame(failure);
   }
 
-  /** The attempt says nothing of the deployment, as when the caller left. */
+  /** Ends an attempt that shows nothing about the deployment, as when the caller disconnected. */
   dismissed(): void {
     if (this.#end()) this.#dismiss();
   }
 
-  /** Whether nothing was told before. */
+  /** Returns true on the first call. */
   #end(): boolean {
     const isFirst = !this.#isOver;
     this.#isOver = true;
@@ -127,7 +125,7 @@ export class AttemptReport {
     settleConnection(connection, this.#connectionAttempt, kind);
     if (subject === "request") return model.succeeded(this.#modelAttempt);
     if (isLimit(failure) && status !== 402 && retryAfterMs !== undefined) {
-      const cooling = model.bench(this.#modelAttempt, retryAfterMs);
+      const cooling = model.coolFor(this.#modelAttempt, retryAfterMs);
       return this.#report(cooling, { failure, requestedByProvider: true });
     }
     const cooling = model.failed(this.#modelAttempt, lastingCause(failure));
@@ -138,7 +136,7 @@ export class AttemptReport {
     const { connection, model } = this.#options;
     model.dismissed(this.#modelAttempt);
     const cause = lastingCause(failure);
-    const cooling = isNobodysDoing(failure)
+    const cooling = isIndependentOfCaller(failure)
       ? connection.failedForAll(this.#connectionAttempt, cause)
       : connection.failed(this.#connectionAttempt, cause);
     this.#report(cooling, { failure, requestedByProvider: false });
@@ -161,8 +159,10 @@ function isProbe({ forAll, own }: TokenAttempt): boolean {
   return forAll.isProbe || own.isProbe;
 }
 
-/** Nothing has been asked yet where there is no connection. */
-function isNobodysDoing({ kind, wasConnected }: AttemptFailure): boolean {
+/** Without a connection, no request was sent that could be the cause. */
+function isIndependentOfCaller(
+  { kind, wasConnected }: AttemptFailure,
+): boolean {
   return kind === "untrusted" ||
     kind === "unreachable" && wasConnected !== true;
 }
@@ -174,7 +174,10 @@ const UNCLEAR: ReadonlySet<AttemptFailureKind> = new Set([
   "forbidden",
 ]);
 
-/** Whoever answers is reachable and takes the credential; silence shows neither, and a 403 not the latter. */
+/**
+ * A response shows that the provider is reachable and accepts the credential. Silence shows neither, and a 403 only the
+ * first.
+ */
 function settleConnection(
   connection: BreakerByToken,
   attempt: TokenAttempt,
@@ -184,18 +187,18 @@ function settleConnection(
   else connection.succeeded(attempt);
 }
 
-/** What is known of a connection's quota. */
+/** The state that {@linkcode withWindow} reads. */
 interface QuotaKnowledge {
   readonly harvest: Harvest;
   readonly clock: Clock;
 }
 
-/** How old a window may be to belong to the answer in hand, in milliseconds. */
+/** The maximum age of a window from the headers of the same response, in milliseconds. */
 const FRESH_MS = 1000;
 
 /**
- * Tells an exhausted window from a burst that was too fast, where a 429 does not say how long to wait: by the windows in
- * the headers of the same answer.
+ * Separates an exhausted window from too many requests at once, if a 429 has no retry time. The windows in the headers
+ * of the same response decide.
  */
 export function withWindow(
   failure: AttemptFailure,

@@ -1,51 +1,51 @@
 import type { Clock } from "../../core/time/timers.ts";
 import type { LastingCause } from "./cool_down.ts";
 
-/** An attempt that was let through a {@linkcode Breaker}. */
+/** An attempt that a {@linkcode Breaker} admitted. */
 export interface BreakerAttempt {
-  /** How often the breaker had closed before: what is older tells of a time that is known already. */
-  readonly closings: number;
-  /** Whether it is to show that things are well again. */
+  /** The number of cool-downs before the attempt. Results of attempts before the last one are ignored. */
+  readonly coolDowns: number;
+  /** True when the attempt tests the recovery. */
   readonly isProbe: boolean;
-  /** Whether its request has failed here before: one request is one piece of evidence. */
+  /** True when its request has failed here before. The failures of one request count once. */
   readonly isRepeat: boolean;
 }
 
-/** An attempt of what no {@linkcode Breaker} has kept away yet. */
+/** Creates an attempt for a subject that has no {@linkcode Breaker} yet. */
 export function firstAttempt(isRepeat: boolean): BreakerAttempt {
-  return { closings: 0, isProbe: false, isRepeat };
+  return { coolDowns: 0, isProbe: false, isRepeat };
 }
 
-/** So many requests in a row fail before the first cool-down. */
+/** The number of successive failures before the first cool-down. */
 const FAILURES_TO_COOL = 3;
 
 const MIN_COOL_MS = 1000;
 const MAX_COOL_MS = 15_000;
 
-/** While no probe has been answered, twice as many may be out each time this many milliseconds have passed. */
+/** The time after which twice as many probes may run, while none has a response, in milliseconds. */
 const PROBES_DOUBLE_MS = 250;
 
-/** So long after the first probe everybody is let through, in milliseconds: an answer may take its time. */
-const OPEN_MS = 2000;
+/** The time from the first probe until all requests are admitted, in milliseconds, because a response may be slow. */
+const ADMIT_ALL_MS = 2000;
 
-/** What benches for longer is asked once in this time all the same, in milliseconds. */
-const MAX_BENCH_MS = 3_600_000;
+/** The longest cool-down that a provider may ask for, in milliseconds. */
+const MAX_REQUESTED_MS = 3_600_000;
 
 /**
- * Keeps requests away from what keeps failing: after some failures in a row for a second, then after each
- * probe that fails for twice as long, up to a quarter of a minute (docs/design.md#failover). It opens with one
- * probe, and gradually to all while that is neither answered nor failed.
+ * Stops requests to a failing connection or model (docs/design.md#failover). The first cool-down, after some successive
+ * failures, takes a second. Each failed probe doubles it, up to 15 seconds. After a cool-down one probe is admitted,
+ * then gradually more while that one has no result.
  */
 export class Breaker {
   readonly #clock: Clock;
   #failures = 0;
   #coolMs = 0;
-  #closings = 0;
-  #closedUntilMs = 0;
+  #coolDowns = 0;
+  #coolUntilMs = 0;
   #needsProbe = false;
-  /** When the first probe since the last closing began. */
+  /** The start of the first probe since the last cool-down. */
   #probingSinceMs: number | undefined;
-  /** How many probes have neither been answered nor dismissed. */
+  /** The number of probes without a result. */
   #probes = 0;
   #cause: LastingCause | undefined;
 
@@ -53,69 +53,69 @@ export class Breaker {
     this.#clock = clock;
   }
 
-  /** Whether a probe is out that has shown nothing yet. */
+  /** True while a probe runs without a result. */
   get isProbing(): boolean {
     return this.#needsProbe && this.#probes > 0;
   }
 
-  /** Whether it has ever kept anybody away. */
-  get hasClosed(): boolean {
-    return this.#closings > 0;
+  /** True after the first cool-down. */
+  get hasCooledDown(): boolean {
+    return this.#coolDowns > 0;
   }
 
-  /** Why it closed last, where only an administrator can mend that. */
+  /** The cause of the last cool-down, if only an administrator can fix it. */
   get cause(): LastingCause | undefined {
     return this.#cause;
   }
 
-  /** How long it stays closed, in milliseconds; 0 when a request may pass. */
+  /** Returns the rest of the cool-down, in milliseconds; 0 when a request may pass. */
   restMs(): number {
-    // Most never close, and need not know what time it is.
-    if (!this.hasClosed) return 0;
+    // Most breakers never cool down, so most calls need not read the clock.
+    if (!this.hasCooledDown) return 0;
     const nowMs = this.#clock.elapsedMs();
-    if (nowMs < this.#closedUntilMs) return this.#closedUntilMs - nowMs;
+    if (nowMs < this.#coolUntilMs) return this.#coolUntilMs - nowMs;
     return this.isProbing ? this.#nextProbeMs(nowMs) : 0;
   }
 
-  /** Lets an attempt through; ask {@linkcode Breaker.restMs} before, unless its request was let through already. */
+  /** Admits an attempt. Check {@linkcode Breaker.restMs} before, unless the same request was admitted already. */
   admit(isRepeat: boolean): BreakerAttempt {
     const isProbe = this.#needsProbe && !isRepeat;
     if (isProbe) {
       this.#probingSinceMs ??= this.#clock.elapsedMs();
       this.#probes += 1;
     }
-    return { closings: this.#closings, isProbe, isRepeat };
+    return { coolDowns: this.#coolDowns, isProbe, isRepeat };
   }
 
-  /** Whether an attempt tells something new: it began after the last closing. */
-  isNews({ closings }: BreakerAttempt): boolean {
-    return closings === this.#closings;
+  /** Returns true for an attempt that began after the last cool-down. */
+  isCurrent({ coolDowns }: BreakerAttempt): boolean {
+    return coolDowns === this.#coolDowns;
   }
 
   /**
-   * An answer has begun.
+   * Records the beginning of a response.
    *
-   * @returns Whether that opened it.
+   * @returns True when that ended the probing.
    */
   answered(attempt: BreakerAttempt): boolean {
-    if (!this.isNews(attempt) || !this.#needsProbe) return false;
+    if (!this.isCurrent(attempt) || !this.#needsProbe) return false;
     this.#needsProbe = false;
     return true;
   }
 
-  /** An answer came to its end. */
+  /** Records the end of a complete answer. */
   succeeded(attempt: BreakerAttempt): void {
-    if (!this.isNews(attempt)) return;
+    if (!this.isCurrent(attempt)) return;
     this.#failures = 0;
     this.#coolMs = 0;
     this.#needsProbe = false;
   }
 
   /**
-   * Notes that an attempt failed.
+   * Records a failure.
    *
-   * @param cause Why, where only an administrator can mend that.
-   * @returns For how long it is closed because of that, in milliseconds; 0 when it is not.
+   * @param cause The cause, if only an administrator can fix it.
+   * @returns The length of the cool-down that it starts, in milliseconds; 0 for none.
    */
   failed(attempt: BreakerAttempt, cause?: LastingCause): number {
     if (!this.#counts(attempt)) return 0;
@@ -126,38 +126,35 @@ export class Breaker {
       MAX_COOL_MS,
     );
     this.#needsProbe = true;
-    this.#close(this.#coolMs, cause);
+    this.#coolDown(this.#coolMs, cause);
     return this.#coolMs;
   }
 
-  /** A failure that may be due to who asked: it counts, and closes nothing. */
+  /** Counts a failure that the caller may have caused, without a cool-down. */
   noteFailed(attempt: BreakerAttempt): void {
     if (this.#counts(attempt)) this.#failures += 1;
     this.dismissed(attempt);
   }
 
-  /** Takes over what another knows: the next failure closes this one for as long as it would close that one. */
+  /** Copies the failures of another breaker. The next failure then starts as long a cool-down as it would there. */
   learnFrom(other: Breaker): void {
     this.#failures = Math.max(this.#failures, other.#failures);
     this.#coolMs = Math.max(this.#coolMs, other.#coolMs);
   }
 
   /**
-   * Closes it for as long as the upstream says; after that it is open at once.
+   * Cools down for the time that the upstream asks for. No probe follows.
    *
-   * @returns For how long it is closed because of that, in milliseconds.
+   * @returns The length of the cool-down, in milliseconds.
    */
-  bench(forMs: number): number {
-    const benchedMs = Math.min(forMs, MAX_BENCH_MS);
+  coolFor(forMs: number): number {
+    const coolMs = Math.min(forMs, MAX_REQUESTED_MS);
     this.#needsProbe = false;
-    this.#close(benchedMs);
-    return benchedMs;
+    this.#coolDown(coolMs);
+    return coolMs;
   }
 
-  /**
-   * The breaker of another gateway is closed for so long yet, in milliseconds. This one follows it, unless it stays
-   * closed for longer anyway.
-   */
+  /** Applies the rest of another gateway's cool-down, in milliseconds, unless this breaker cools down for longer. */
   follow(
     forMs: number,
     { requestedByProvider, cause }: {
@@ -165,36 +162,36 @@ export class Breaker {
       readonly cause?: LastingCause | undefined;
     },
   ): void {
-    if (this.#clock.elapsedMs() + forMs <= this.#closedUntilMs) return;
-    if (requestedByProvider) return void this.bench(forMs);
+    if (this.#clock.elapsedMs() + forMs <= this.#coolUntilMs) return;
+    if (requestedByProvider) return void this.coolFor(forMs);
     const coolMs = Math.min(forMs, MAX_COOL_MS);
     this.#coolMs = Math.max(this.#coolMs, coolMs);
     this.#needsProbe = true;
-    this.#close(coolMs, cause);
+    this.#coolDown(coolMs, cause);
   }
 
-  /** The attempt showed nothing. */
+  /** Records the end of an attempt without a result. */
   dismissed(attempt: BreakerAttempt): void {
-    if (attempt.isProbe && this.isNews(attempt)) this.#probes -= 1;
+    if (attempt.isProbe && this.isCurrent(attempt)) this.#probes -= 1;
   }
 
-  #close(forMs: number, cause?: LastingCause): void {
+  #coolDown(forMs: number, cause?: LastingCause): void {
     this.#cause = cause;
-    this.#closings += 1;
-    this.#closedUntilMs = this.#clock.elapsedMs() + forMs;
+    this.#coolDowns += 1;
+    this.#coolUntilMs = this.#clock.elapsedMs() + forMs;
     this.#probingSinceMs = undefined;
     this.#probes = 0;
   }
 
   #counts(attempt: BreakerAttempt): boolean {
     const isKnown = this.#needsProbe && !attempt.isProbe;
-    return this.isNews(attempt) && !attempt.isRepeat && !isKnown;
+    return this.isCurrent(attempt) && !attempt.isRepeat && !isKnown;
   }
 
-  /** How long until one more probe may go out, in milliseconds. */
+  /** Returns the time until the next probe may start, in milliseconds. */
   #nextProbeMs(nowMs: number): number {
     const doublings = Math.floor(Math.log2(this.#probes)) + 1;
-    const waitMs = Math.min(doublings * PROBES_DOUBLE_MS, OPEN_MS);
+    const waitMs = Math.min(doublings * PROBES_DOUBLE_MS, ADMIT_ALL_MS);
     return Math.max(0, (this.#probingSinceMs ?? nowMs) + waitMs - nowMs);
   }
 }

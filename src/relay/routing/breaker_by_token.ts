@@ -2,55 +2,55 @@ import type { Clock } from "../../core/time/timers.ts";
 import { Breaker, type BreakerAttempt, firstAttempt } from "./breaker.ts";
 import type { CoolDown, LastingCause } from "./cool_down.ts";
 
-/** An attempt of a token that was let through a {@linkcode BreakerByToken}. */
+/** An attempt of a token that a {@linkcode BreakerByToken} admitted. */
 export interface TokenAttempt {
   readonly token: string;
   readonly forAll: BreakerAttempt;
   readonly own: BreakerAttempt;
 }
 
-/** From whom requests are kept away, and for how long. */
+/** The length of a cool-down, and whether it applies to all tokens. */
 export interface Cooling {
   readonly ms: number;
   readonly isForAll: boolean;
 }
 
-/** The failures of this many tokens are remembered; the one that began to fail first is forgotten first. */
+/** The number of tokens whose failures are kept. The one that failed first is dropped first. */
 const MAX_TOKENS = 1000;
 
 /**
- * A {@linkcode Breaker} for a token's requests, and one for everybody's. What one token alone has seen fail may
- * be due to what it asks, so it keeps that token away; what a second one has seen fail keeps all away.
+ * A {@linkcode Breaker} for each token, and one for all. A token's own requests may cause a failure, so the first token
+ * that fails is kept away alone. After a failure of a second token, all are kept away.
  *
- * A token whose probe fails has kept all away with it. If its next probe fails too, that counts for itself
- * alone: who asks most would else be able to close the way to all forever.
+ * A token whose probe fails starts a cool-down for all. If its next probe fails too, that counts for this token alone.
+ * A busy token could otherwise keep all others away forever.
  */
 export class BreakerByToken {
   readonly #clock: Clock;
   readonly #forAll: Breaker;
   readonly #byToken = new Map<string, Breaker>();
-  readonly #failing = new Witnesses();
-  readonly #limited = new Witnesses();
-  /** Whose failure closed it for all last. */
-  #closedBy: string | undefined;
+  readonly #failing = new AffectedTokens();
+  readonly #limited = new AffectedTokens();
+  /** The token whose failure started the last cool-down for all. */
+  #cooledBy: string | undefined;
 
   constructor(clock: Clock) {
     this.#clock = clock;
     this.#forAll = new Breaker(clock);
   }
 
-  /** Of how many tokens something is remembered. */
+  /** The number of tokens that have a breaker. */
   get size(): number {
     return this.#byToken.size;
   }
 
-  /** Whether a probe is out that has shown nothing yet. */
+  /** True while a probe runs without a result. */
   isProbing(token: string): boolean {
     return this.#forAll.isProbing ||
       this.#byToken.get(token)?.isProbing === true;
   }
 
-  /** How long it stays closed for a token, in milliseconds; 0 when a request may pass. */
+  /** Returns the rest of a token's cool-down, in milliseconds; 0 when a request may pass. */
   restMs(token: string): number {
     return Math.max(
       this.#forAll.restMs(),
@@ -58,7 +58,7 @@ export class BreakerByToken {
     );
   }
 
-  /** Returns why it is closed for a token, where only an administrator can mend that. */
+  /** Returns the cause of a token's cool-down, if only an administrator can fix it. */
   cause(token: string): LastingCause | undefined {
     const own = this.#byToken.get(token);
     const isOwn = own !== undefined && own.restMs() > this.#forAll.restMs();
@@ -66,7 +66,7 @@ export class BreakerByToken {
   }
 
   /**
-   * Lets an attempt through; ask {@linkcode BreakerByToken.restMs} before, unless its request was let through already.
+   * Admits an attempt. Check {@linkcode BreakerByToken.restMs} before, unless the same request was admitted already.
    */
   admit(token: string, isRepeat: boolean): TokenAttempt {
     return {
@@ -76,44 +76,44 @@ export class BreakerByToken {
     };
   }
 
-  /** An answer has begun. */
+  /** Records the beginning of a response. */
   answered({ token, forAll, own }: TokenAttempt): void {
     if (this.#forAll.answered(forAll)) this.#byToken.clear();
     this.#byToken.get(token)?.answered(own);
   }
 
-  /** An answer came to its end. */
+  /** Records the end of a complete answer. */
   succeeded(attempt: TokenAttempt): void {
-    if (!this.#forAll.isNews(attempt.forAll)) return this.dismissed(attempt);
+    if (!this.#forAll.isCurrent(attempt.forAll)) return this.dismissed(attempt);
     this.answered(attempt);
     this.#forAll.succeeded(attempt.forAll);
     this.#failing.forget();
     this.#limited.forget();
-    this.#closedBy = undefined;
+    this.#cooledBy = undefined;
     const own = this.#byToken.get(attempt.token);
     own?.succeeded(attempt.own);
-    // One that has closed knows which attempts are older.
-    if (own?.hasClosed === false) this.#byToken.delete(attempt.token);
+    // A breaker must remember its cool-downs, to ignore older attempts.
+    if (own?.hasCooledDown === false) this.#byToken.delete(attempt.token);
   }
 
-  /** A failure that cannot be due to who asked. */
+  /** Records a failure that the caller cannot have caused. */
   failedForAll(attempt: TokenAttempt, cause?: LastingCause): Cooling {
     this.#byToken.get(attempt.token)?.dismissed(attempt.own);
     const ms = this.#forAll.failed(attempt.forAll, cause);
-    if (ms > 0) this.#closeForAll(undefined);
+    if (ms > 0) this.#coolDownForAll(undefined);
     return { ms, isForAll: true };
   }
 
-  /** A failure that may be due to who asked. */
+  /** Records a failure that the caller may have caused. */
   failed(attempt: TokenAttempt, cause?: LastingCause): Cooling {
     const { token, forAll } = attempt;
-    if (!this.#forAll.isNews(forAll)) {
+    if (!this.#forAll.isCurrent(forAll)) {
       this.dismissed(attempt);
       return { ms: 0, isForAll: false };
     }
     const isShared = this.#failing.add(token);
-    const mayClose = forAll.isProbe ? token !== this.#closedBy : isShared;
-    if (!mayClose) {
+    const mayCoolAll = forAll.isProbe ? token !== this.#cooledBy : isShared;
+    if (!mayCoolAll) {
       this.#forAll.noteFailed(forAll);
       return { ms: this.#failAlone(attempt, cause), isForAll: false };
     }
@@ -121,23 +121,26 @@ export class BreakerByToken {
     if (ms === 0) {
       return { ms: this.#failAlone(attempt, cause), isForAll: false };
     }
-    this.#closeForAll(token);
+    this.#coolDownForAll(token);
     return { ms, isForAll: true };
   }
 
-  /** Closes it for as long as the upstream says: for the token, and for all once a second one is told so. */
-  bench(attempt: TokenAttempt, forMs: number): Cooling {
+  /**
+   * Cools down for the time that the upstream asks for: first for the token, and for all once a second token receives
+   * such a response.
+   */
+  coolFor(attempt: TokenAttempt, forMs: number): Cooling {
     this.dismissed(attempt);
-    if (!this.#forAll.isNews(attempt.forAll)) {
+    if (!this.#forAll.isCurrent(attempt.forAll)) {
       return { ms: 0, isForAll: false };
     }
     const isForAll = this.#limited.add(attempt.token);
     const breaker = isForAll ? this.#forAll : this.#ownOf(attempt.token);
-    return { ms: breaker.bench(forMs), isForAll };
+    return { ms: breaker.coolFor(forMs), isForAll };
   }
 
   /**
-   * Closes it as that of another gateway is closed. What a token was told there counts as told here: a second one's
+   * Applies the cool-down of another gateway. A token that was limited there counts as limited here, so a second one
    * keeps all away.
    */
   follow(
@@ -148,7 +151,7 @@ export class BreakerByToken {
   ): void {
     if (token === undefined) {
       this.#forAll.follow(ms, { requestedByProvider, cause });
-      if (!requestedByProvider) this.#closeForAll(undefined);
+      if (!requestedByProvider) this.#coolDownForAll(undefined);
       return;
     }
     const isShared = (requestedByProvider ? this.#limited : this.#failing).add(
@@ -160,13 +163,13 @@ export class BreakerByToken {
     breaker.follow(ms, { requestedByProvider, cause });
   }
 
-  /** The attempt showed nothing. */
+  /** Records the end of an attempt without a result. */
   dismissed({ token, forAll, own }: TokenAttempt): void {
     this.#forAll.dismissed(forAll);
     this.#byToken.get(token)?.dismissed(own);
   }
 
-  /** @returns For how long the token is kept away because of that, in milliseconds. */
+  /** @returns The length of the token's cool-down, in milliseconds. */
   #failAlone(
     { token, forAll, own }: TokenAttempt,
     cause: LastingCause | undefined,
@@ -176,9 +179,9 @@ export class BreakerByToken {
     return breaker.failed(own, cause);
   }
 
-  /** What the tokens have seen is what all have seen now. */
-  #closeForAll(token: string | undefined): void {
-    this.#closedBy = token;
+  /** Starts a cool-down for all, so the breakers of single tokens are dropped. */
+  #coolDownForAll(token: string | undefined): void {
+    this.#cooledBy = token;
     this.#byToken.clear();
   }
 
@@ -195,12 +198,12 @@ export class BreakerByToken {
   }
 }
 
-/** Tells what one token has seen from what more of them have. */
-class Witnesses {
+/** Detects that more than one token was affected. */
+class AffectedTokens {
   #first: string | undefined;
   #hasOther = false;
 
-  /** @returns Whether another token has seen it too. */
+  /** @returns True when another token was affected too. */
   add(token: string): boolean {
     this.#first ??= token;
     this.#hasOther ||= this.#first !== token;

@@ -21,9 +21,9 @@ import type { CallDeployments } from "../../usage/limiter.ts";
 import type { Exchange } from "../exchange.ts";
 import type { NamedModel } from "../request/named_models.ts";
 
-/** How one connection serves an operation (docs/design.md#paths). */
+/** A deployment that can serve an operation, and its mode (docs/design.md#paths). */
 export type Candidate =
-  /** Bytes pass: the upstream speaks the operation. */
+  /** The upstream supports the operation, so bytes pass unchanged. */
   | { readonly mode: "native"; readonly deployment: Deployment }
   /** The upstream speaks `protocol` instead. */
   | {
@@ -33,10 +33,10 @@ export type Candidate =
   };
 
 /**
- * The first deployments that can serve an operation, in their order.
+ * Returns a candidate for each deployment that can serve an operation, in their order.
  *
- * @param bodyProtocol The protocol of the body, where that is not the operation's.
- * @throws {GatewayError} The refusal of the first deployment, when none can.
+ * @param bodyProtocol The protocol of the body, if the operation does not define it.
+ * @throws {GatewayError} The error of the first deployment, when none can.
  */
 export function candidatesFor(
   operation: Operation,
@@ -74,8 +74,8 @@ function candidateFor(
 }
 
 /**
- * No bytes pass of a body that speaks another protocol than its path. The connection's endpoint for that protocol
- * takes the most of it, if there is one.
+ * Translates a body that speaks another protocol than its path. It prefers the connection's endpoint for the body's
+ * protocol, because that drops the fewest fields.
  */
 function translating(
   candidate: Candidate,
@@ -94,9 +94,9 @@ function translating(
 }
 
 /**
- * The protocols in which a model can be asked, whichever of its deployments serves it then.
+ * Returns the protocols in which a model can be requested, with any of its deployments.
  *
- * @param deployments Where the model is served.
+ * @param deployments The deployments of the model.
  */
 export function servedProtocols(
   deployments: readonly Deployment[],
@@ -109,18 +109,18 @@ export function servedProtocols(
   );
 }
 
-/** Counting and compaction are never guessed (docs/design.md#paths). */
+/** Token counting and compaction are never emulated (docs/design.md#paths). */
 function unsupported(operation: Operation): GatewayError {
   return new GatewayError(
     "not_found",
     `Cannot serve ${
       OPERATIONS[operation].path
-    } for this model: its provider has no such operation`,
+    } for this model: its provider does not support this operation. Use another model.`,
     { code: "operation_not_supported" },
   );
 }
 
-/** Names what can be asked instead, the family's own protocol first. */
+/** Names the paths that serve the model, the one of the family's own protocol first. */
 function wrongFamily(operation: Operation, family: Family): GatewayError {
   const { protocol, serves } = FAMILIES[family];
   const own = MAIN_OPERATIONS[protocol];
@@ -129,37 +129,39 @@ function wrongFamily(operation: Operation, family: Family): GatewayError {
   const paths = [own, ...others].map((one) => OPERATIONS[one].path);
   return new GatewayError(
     "invalid_request",
-    `Cannot serve ${OPERATIONS[operation].path} for this model: use ${
+    `Cannot serve ${
+      OPERATIONS[operation].path
+    } for this model: its provider does not support this operation. Use ${
       paths.join(" or ")
-    } instead`,
+    } instead.`,
     { param: "model", code: "unsupported_path" },
   );
 }
 
-/** Everything that could serve a request, in the order of preference. */
+/** The candidates for a request, in the order of preference. */
 export interface Candidates {
-  /** Through the connections that have the model. */
+  /** The connections that have the model. */
   readonly own: readonly [Candidate, ...Candidate[]];
-  /** Through the model's fallbacks. */
+  /** The model's fallbacks. */
   readonly fallbacks: readonly Candidate[];
 }
 
-/** What is asked for. */
-interface Asked {
+/** The operation and model of a request. */
+interface ModelQuery {
   readonly operation: Operation;
-  /** The protocol of the body, where that is not the operation's. */
+  /** The protocol of the body, if the operation does not define it. */
   readonly bodyProtocol?: Protocol | undefined;
   readonly model: string;
 }
 
 /**
- * Finds what may serve a model to a caller: its pool in the file's order, then its fallbacks. A fallback that
- * is not assigned to the caller, or that the path cannot serve, is left out.
+ * Returns the deployments that may serve a model to a caller: its pool in the file's order, then its fallbacks. A
+ * fallback that the caller may not use, or that cannot serve the path, is left out.
  *
- * @throws {GatewayError} When the model itself is not assigned, or the path cannot serve it.
+ * @throws {GatewayError} When the caller may not use the model itself, or it cannot serve the path.
  */
 export function findCandidates(
-  { operation, bodyProtocol, model }: Asked,
+  { operation, bodyProtocol, model }: ModelQuery,
   { caller, config }: Pick<Exchange, "caller" | "config">,
 ): Candidates {
   const candidatesOf = (id: string) =>
@@ -185,10 +187,10 @@ function hasNoFallbacks({ deployment: { model } }: Candidate): boolean {
 }
 
 /**
- * The deployments of a model that a caller may use, in the file's order.
+ * Returns the deployments of a model that a caller may use, in the file's order.
  *
- * @throws {GatewayError} `not_found` with code `model_not_found`: the same for a model that does not exist and
- * one that is not assigned, so that nobody can probe for models (docs/design.md#paths).
+ * @throws {GatewayError} `not_found` with code `model_not_found`. The error is the same for an unknown and an
+ * unassigned model, so that no caller can probe for models (docs/design.md#paths).
  */
 export function assign(
   model: string,
@@ -200,36 +202,36 @@ export function assign(
   return deployments;
 }
 
-/** The error for a model that the caller may not use, for whatever reason. */
+/** Returns the error for a model that the caller may not use. */
 export function modelNotFound(model: string): GatewayError {
   return new GatewayError(
     "not_found",
     `Cannot find the model ${
       quoteModel(model)
-    }: it does not exist or is not assigned to this token, see GET /models`,
+    }: it does not exist or is not assigned to this token. See GET /models.`,
     { param: "model", code: "model_not_found" },
   );
 }
 
 const MAX_QUOTED_LENGTH = 100;
 
-/** The name is the caller's own text: escaped, and cut where it is no name. */
+/** Quotes a name, which is the caller's own text: escapes it, and cuts it if it is too long. */
 function quoteModel(model: string): string {
   return JSON.stringify(shorten(model, MAX_QUOTED_LENGTH));
 }
 
-/** The models that a body names beside the one it asks for. */
+/** The models that a body names beside the requested one. */
 export interface NamedInBody {
   readonly names: readonly NamedModel[];
-  /** The protocol of the body: what is translated into another one loses the fields with these names. */
+  /** The protocol of the body. Translation to another protocol drops the fields with these names. */
   readonly protocol: Protocol;
 }
 
 /**
- * Keeps a token to its models: each model that a body names must be the upstream's name of one that the caller may use
- * on the connection. A connection on which one of them is not is left out, unless the names do not reach it.
+ * Restricts the candidates to the models of the caller. Each model that a body names must be the upstream's name of a
+ * model that the caller may use on that connection. A candidate whose provider does not receive the names is kept.
  *
- * @throws {GatewayError} `invalid_request` naming the field, when no connection of the model itself is left.
+ * @throws {GatewayError} `invalid_request` with the field, when no connection of the requested model is left.
  */
 export function allowNamedModels(
   candidates: Candidates,
@@ -249,7 +251,7 @@ export function allowNamedModels(
   };
 }
 
-/** The first of the names that may not go to a connection. */
+/** Returns the first named model that a candidate's connection must not receive. */
 function refusedModel(
   candidate: Candidate,
   named: NamedInBody,
@@ -265,19 +267,19 @@ function refusedModel(
   );
 }
 
-/** The names that a candidate's provider sees. */
+/** Returns the names that a candidate's provider receives. */
 function reaching(
   { names, protocol }: NamedInBody,
   candidate: Candidate,
 ): readonly NamedModel[] {
-  const isLost = candidate.mode === "translated" &&
+  const isDropped = candidate.mode === "translated" &&
     candidate.protocol !== protocol;
-  return isLost ? [] : names;
+  return isDropped ? [] : names;
 }
 
 /**
- * Returns the deployments that may serve a call: that of the candidate, then those of the other models that the body
- * names, on the same connection. Of models with one upstream name the first that the caller may use stands for all.
+ * Returns the deployments that may serve a call: the candidate's own, then those of the other models in the body, on
+ * the same connection. If several models share an upstream name, the first that the caller may use counts.
  */
 export function servingDeployments(
   candidate: Candidate,
@@ -294,7 +296,7 @@ export function servingDeployments(
   return [deployment, ...others.map((model) => ({ connection, model }))];
 }
 
-/** The models that a caller may use on a connection, by their upstream names. */
+/** Returns the models that a caller may use on a connection, by their upstream names. */
 function modelsByUpstream(
   { models }: Connection,
   caller: Caller,
@@ -312,11 +314,11 @@ function modelsByUpstream(
 function refusal(refused: NamedModel | undefined): GatewayError {
   const { param = "models", name } = refused ?? {};
   const what = name === undefined
-    ? "no model that could be looked up, or too many"
+    ? "no model that can be checked, or too many models"
     : `the model ${quoteModel(name)}`;
   return new GatewayError(
     "invalid_request",
-    `Cannot let the provider choose another model: the field \`${param}\` names ${what}; name only models that this token may use, as their provider calls them`,
+    `Cannot let the provider choose another model: the field \`${param}\` names ${what}. Name only models that this token may use, by their provider's names.`,
     { param, code: "model_not_allowed" },
   );
 }

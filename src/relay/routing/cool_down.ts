@@ -1,24 +1,24 @@
 import type { LastingKind } from "../../protocols/canonical/failure/failure.ts";
 
-/** Why a connection is left alone, where that lasts until an administrator mends it. */
+/** The cause of a cool-down that lasts until an administrator fixes it. */
 export interface LastingCause {
   readonly kind: LastingKind;
-  /** The HTTP status of the failure, where it had one. */
+  /** The HTTP status of the failure, if it had one. */
   readonly status?: number | undefined;
 }
 
-/** A connection is left alone for a while, as one gateway tells it to others. */
+/** A cool-down of a connection, as threads and replicas send it to each other. */
 export interface CoolDown {
-  /** The connection's. */
+  /** The connection's id. */
   readonly connectionId: string;
-  /** The one model that is meant; `undefined`: all of the connection. */
+  /** The id of the only affected model; `undefined` for the whole connection. */
   readonly model: string | undefined;
-  /** The name of the one token whose requests are kept away; `undefined`: everybody's. */
+  /** The name of the only affected token; `undefined` for all tokens. */
   readonly token: string | undefined;
-  /** From now on, in milliseconds. */
+  /** The length from now, in milliseconds. */
   readonly ms: number;
-  /** Whether the upstream asked for it; else it failed. */
+  /** True when the upstream asked for the cool-down; false when the connection failed. */
   readonly requestedByProvider: boolean;
-  /** Absent where it may pass by itself. */
+  /** Defined only if an administrator must act. */
   readonly cause?: LastingCause | undefined;
 }

@@ -12,11 +12,11 @@ import {
 import { BreakerByToken } from "./breaker_by_token.ts";
 import type { CoolDown, LastingCause } from "./cool_down.ts";
 
-/** Knows which connections fail, and keeps requests away from them for a while (docs/design.md#failover). */
+/** Tracks failing connections and keeps requests away from them (docs/design.md#failover). */
 export interface Health {
-  /** How long a deployment is left alone by a caller yet, in milliseconds; 0 when it may be asked now. */
+  /** Returns the rest of a deployment's cool-down for a caller, in milliseconds; 0 when an attempt may begin. */
   restMs(deployment: Deployment, caller: Caller): number;
-  /** Returns why a caller leaves a deployment alone, where only an administrator can mend that. */
+  /** Returns the cause of a deployment's cool-down for a caller, if only an administrator can fix it. */
   lastingCause(
     deployment: Deployment,
     caller: Caller,
@@ -24,34 +24,36 @@ export interface Health {
   /**
    * Begins an attempt.
    *
-   * @returns `undefined` while the deployment is left alone.
+   * @returns `undefined` during a cool-down.
    */
-  begin(deployment: Deployment, asker: Asker): AttemptReport | undefined;
-  /** Leaves alone what another gateway leaves alone. What the configuration does not have is passed over. */
+  begin(
+    deployment: Deployment,
+    options: BeginOptions,
+  ): AttemptReport | undefined;
+  /** Applies the cool-down of another thread or replica. A connection that is not in the configuration is ignored. */
   follow(coolDown: CoolDown, config: Pick<Config, "connections">): void;
 }
 
-/** Who wants to ask a deployment. */
-export interface Asker {
+/** The options of {@linkcode Health.begin}. */
+export interface BeginOptions {
   readonly caller: Caller;
-  /** Whether the request has asked the deployment before; then nothing holds it up. */
+  /** True when the request has tried the deployment before; then it is always admitted. */
   readonly isRepeat: boolean;
-  /** Whether it has nowhere else to go: only then it goes beside a probe that has shown nothing yet. */
+  /** True when no other deployment is left. Only then may the attempt run beside a probe without a result. */
   readonly hasNoAlternative: boolean;
 }
 
-/** What {@linkcode createHealth} goes by, and who is told of every cool-down. */
 interface HealthOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics?: Metrics | undefined;
-  /** Tells other gateways what is left alone; default: there is none. */
-  readonly tell?: ((coolDown: CoolDown) => void) | undefined;
+  /** Sends each cool-down to the other threads and replicas; default: there are none. */
+  readonly publish?: ((coolDown: CoolDown) => void) | undefined;
 }
 
-/** Nothing is known yet. What becomes known is held by the objects of the config: a reload forgets it. */
+/** Creates a health tracker without failures. The objects of the configuration are its keys, so a reload clears it. */
 export function createHealth(
-  { clock, log, metrics, tell }: HealthOptions,
+  { clock, log, metrics, publish }: HealthOptions,
 ): Health {
   const breakers = new WeakMap<object, BreakerByToken>();
 
@@ -95,7 +97,7 @@ export function createHealth(
       ms,
     };
     const cause = requestedByProvider ? undefined : lastingCause(failure);
-    tell?.({
+    publish?.({
       ...coolDown,
       connectionId: connection.id,
       requestedByProvider,
@@ -115,12 +117,12 @@ export function createHealth(
   return {
     restMs,
     lastingCause: lastingCauseOf,
-    begin(deployment, asker) {
+    begin(deployment, options) {
       const connection = breakerOf(deployment.connection);
       const model = breakerOf(deployment.model);
-      const { caller, isRepeat } = asker;
+      const { caller, isRepeat } = options;
       const mayBegin = isRepeat ||
-        mayAsk(connection, asker) && mayAsk(model, asker);
+        admits(connection, options) && admits(model, options);
       if (!mayBegin) return undefined;
       return new AttemptReport({
         connection,
@@ -142,10 +144,10 @@ export function createHealth(
   };
 }
 
-/** Whether a request that is new to something may ask it now. */
-function mayAsk(
+/** Returns true when a request's first attempt may begin. */
+function admits(
   breaker: BreakerByToken,
-  { caller: { name }, hasNoAlternative }: Asker,
+  { caller: { name }, hasNoAlternative }: BeginOptions,
 ): boolean {
   return breaker.restMs(name) === 0 &&
     (hasNoAlternative || !breaker.isProbing(name));

@@ -18,18 +18,18 @@ import type { LastingCause } from "./cool_down.ts";
 import type { Health } from "./health.ts";
 
 /**
- * When a request that nobody serves now could be served: the soonest of what its candidates promise.
+ * The earliest time at which a request that failed could be served, over all its candidates.
  *
- * - `soon`: a connection may pass again within a minute. `isBusy`: it has no place free.
+ * - `soon`: a connection may serve it within a minute. `isBusy`: the connection has no free slot.
  * - `exhausted`: the quotas of the connections, or the limits of the token, are exhausted.
- * - `lasting`: only an administrator can mend it.
+ * - `lasting`: only an administrator can fix it.
  */
 export type Outlook =
   | { readonly kind: "soon"; readonly atMs: number; readonly isBusy: boolean }
   | {
     readonly kind: "exhausted";
     readonly atMs: number;
-    /** The candidate that a limit of the token keeps away; `undefined`: a quota of a provider. */
+    /** The candidate that a limit of the token excludes; `undefined` for a provider's quota. */
     readonly limited?: Candidate;
   }
   | {
@@ -38,16 +38,19 @@ export type Outlook =
     readonly cause: LastingCause;
   };
 
-/** What an outlook depends on, beside the candidates. */
+/** The facts that decide an outlook, beside the candidates. */
 interface OutlookOptions {
   readonly caller: Caller;
-  /** What this request has asked already. */
+  /** The failed attempts of this request. */
   readonly failed: readonly FailedAttempt[];
-  /** When the limit resets that keeps a candidate away, in milliseconds since 1970; `undefined`: none does. */
+  /**
+   * Returns the time at which the limit that excludes a candidate resets, in milliseconds since 1970; `undefined` for
+   * none.
+   */
   readonly limitedUntilMs: (candidate: Candidate) => number | undefined;
 }
 
-/** Where {@linkcode outlookOf} looks. */
+/** The state that {@linkcode outlookOf} reads. */
 interface OutlookEvidence {
   readonly health: Pick<Health, "restMs" | "lastingCause">;
   readonly quotas: Pick<QuotaService, "known">;
@@ -55,8 +58,8 @@ interface OutlookEvidence {
 }
 
 /**
- * A cool-down takes a quarter of a minute at most. A longer rest is one that the provider asked for, and no SDK waits
- * longer than this by itself.
+ * Waits of this length or more come from a provider, in milliseconds. The gateway's own cool-downs take 15 seconds at
+ * most. No SDK waits longer than this by itself.
  */
 export const LONG_MS = 60_000;
 
@@ -91,7 +94,7 @@ function outlookFor(
     : lastingCause(last);
   if (cause !== undefined) return { kind: "lasting", atMs: Infinity, cause };
   const nowMs = clock.now();
-  // A connection rests for an hour at most, whatever it said, and some of its rest has passed.
+  // A cool-down is capped at an hour, and part of it is over. The provider's own time may be longer.
   const limitWaitMs = last !== undefined && isLimit(last)
     ? last.retryAfterMs ?? 0
     : 0;
@@ -104,7 +107,10 @@ function outlookFor(
   return { kind: "exhausted", atMs: Math.max(nowMs + waitMs, resetMs) };
 }
 
-/** Returns when the last exhausted window resets, in milliseconds since 1970; 0 where no reset makes sense. */
+/**
+ * Returns the time at which the last exhausted window resets, in milliseconds since 1970; 0 if no reset time is
+ * plausible.
+ */
 function exhaustedUntilMs(
   connection: Connection,
   { quotas, nowMs }: {
@@ -118,7 +124,7 @@ function exhaustedUntilMs(
   return Math.max(0, ...resets);
 }
 
-/** Returns the error for a caller whose request has this outlook and was not tried, or failed otherwise. */
+/** Returns the error of an outlook, for a request whose own failures do not fit it. */
 export function outlookError(outlook: Outlook, nowMs: number): Error {
   switch (outlook.kind) {
     case "soon":
@@ -131,22 +137,22 @@ export function outlookError(outlook: Outlook, nowMs: number): Error {
 }
 
 /**
- * The errors of what lasts, in the gateway's own words: a provider's are about the request of some other caller. Each
- * has the status of the failure that it repeats.
+ * The errors of lasting causes, with the status of the original failure. They use the gateway's own text, because a
+ * provider's is about the request of another caller.
  */
 const LASTING_ERRORS: Readonly<
   Record<LastingKind, (cause: LastingCause) => Error>
 > = {
   authentication: refusedCredential,
   permission: refusedCredential,
-  // Qwen Code stops at an exhausted quota only where the words say something of a reset, here and below.
+  // Qwen Code stops at an exhausted quota only if the text mentions a reset, here and below.
   quota: ({ status }) =>
     new UpstreamFailure({
       kind: "quota",
       status,
       code: "insufficient_quota",
       message:
-        "The quota of the gateway's account at the model's provider is exhausted, and nobody knows when it will reset. Tell the administrator",
+        "Cannot serve the model: the quota of the gateway's account at its provider is exhausted, and nobody knows when it will reset. Ask the administrator.",
     }),
   misconfigured: redirected,
   untrusted: () => untrusted(),
@@ -163,10 +169,10 @@ function unavailable(
   const seconds = Math.max(1, Math.ceil((atMs - nowMs) / 1000));
   const why = isBusy
     ? "serves as many requests as it may"
-    : "failed recently and is left alone for a moment";
+    : "failed recently and is cooling down";
   return new GatewayError(
     "overloaded",
-    `Cannot serve the model now: every connection that has it ${why}, try again in a moment`,
+    `Cannot serve the model now: every connection that has it ${why}. Try again in a moment.`,
     {
       ...(isBusy ? { limit: "concurrent requests of every connection" } : {}),
       code: isBusy ? "connection_overloaded" : "connection_cooling_down",
@@ -176,11 +182,11 @@ function unavailable(
 }
 
 /**
- * Returns the failure for a caller whose connections have nothing left: a 429 that clients know as one that no
- * repetition helps against before that time.
+ * Returns the failure of a request whose connections are all exhausted. It is a 429, after which clients do not retry
+ * before the reset.
  *
  * @param untilMs Milliseconds since 1970.
- * @param cause What a provider said, if one was asked.
+ * @param cause The provider's failure, if there was an attempt.
  */
 export function exhaustedFailure(
   untilMs: number,
@@ -188,7 +194,7 @@ export function exhaustedFailure(
   cause?: Failure | undefined,
 ): UpstreamFailure {
   const words = cause?.message ??
-    "Every connection that has the model has used up its quota";
+    "Cannot serve the model: every connection that has it has used up its quota";
   return new UpstreamFailure({
     ...cause,
     kind: "rate_limited",
@@ -196,7 +202,7 @@ export function exhaustedFailure(
     message: `${words.replace(/\.$/, "")}. It is available again at ${
       new Date(untilMs).toISOString().replace(/:\d\d\.\d{3}Z$/, " UTC")
         .replace("T", " ")
-    }, when the exhausted quota will reset`,
+    }, when the exhausted quota will reset.`,
     code: cause?.code ?? "quota_used_up",
     retryAfterMs: untilMs - nowMs,
     resetsAtMs: untilMs,

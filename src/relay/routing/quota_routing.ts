@@ -12,20 +12,19 @@ import type { Exchange } from "../exchange.ts";
 import type { HeldBody } from "../request/held_body.ts";
 import type { Candidate, Candidates } from "./candidate.ts";
 
-/** Candidates in the order in which a request should try them. */
+/** Candidates in the order of their attempts. */
 export interface RoutedCandidates extends Candidates {
-  /** Told of the way that gave the answer. */
+  /** Called with the candidate that served the request. */
   readonly onServed?: (candidate: Candidate) => void;
 }
 
-/** Spreads the load of a pool by what is left of its connections' quotas. */
+/** Distributes the requests of a pool by the quotas that are left. */
 export interface QuotaRouting {
   /**
-   * Puts the connections of a model with `quota_routing` into order: first the one that has the conversation
-   * in its prompt cache, then the one with the most left in its tightest window, then the others by that.
-   * Asks no provider.
+   * Orders the connections of a model with `quota_routing`. First comes the one with the conversation in its prompt
+   * cache, then the one with the most left in its tightest window, then the others by that. It calls no provider.
    *
-   * @returns At once where there is nothing to put into order.
+   * @returns The candidates themselves, without a promise, when there is nothing to order.
    */
   route(
     candidates: Candidates,
@@ -35,35 +34,35 @@ export interface QuotaRouting {
   ): RoutedCandidates | Promise<RoutedCandidates>;
 }
 
-/** What {@linkcode createQuotaRouting} goes by. */
+/** The options of {@linkcode createQuotaRouting}. */
 export interface QuotaRoutingOptions {
   readonly clock: Clock;
-  /** What is known of quotas. */
+  /** The quotas that were read last. */
   readonly quotas: Pick<QuotaService, "known">;
 }
 
-/** Another connection takes over when it has so much more left, as a share of the whole. */
+/** The lead in quota that another connection needs to take over, as a share of the whole. */
 const LEAD = 0.1;
 
-/** What is assumed to be left where nothing is known. */
+/** The share that is assumed to be left when the quota is unknown. */
 const UNKNOWN_LEFT = 0.5;
 
-/** How long a conversation stays where it was; no prompt cache lasts longer. */
+/** The time for which a conversation stays on its connection. No prompt cache lasts longer. */
 const CONVERSATION_MS = 3_600_000;
 
 const MAX_CONVERSATIONS = 10_000;
 
-/** Nothing is known yet. */
+/** Creates a routing without conversations. */
 export function createQuotaRouting(
   { clock, quotas }: QuotaRoutingOptions,
 ): QuotaRouting {
   const bounds = { clock, ttlMs: CONVERSATION_MS, maxSize: MAX_CONVERSATIONS };
   /** Connection ids by conversation. */
   const conversations = new Recent<string>(bounds);
-  /** The id of the connection that has the lead, by pool. */
+  /** The id of the leading connection, by pool. */
   const leaders = new Recent<string>(bounds);
 
-  /** The one that leads stays in front until another has clearly more left. */
+  /** Keeps the leader in front until another has clearly more left. */
   function lead(ranked: readonly Ranked[]): readonly Ranked[] {
     const [best] = ranked;
     const pool = ranked.map(({ id }) => id).sort().join();
@@ -79,10 +78,10 @@ export function createQuotaRouting(
 
   async function order(
     candidates: Candidates,
-    asked: AskedInConversation,
+    request: ConversationRequest,
   ): Promise<RoutedCandidates> {
     const ranked = rank(candidates.own, quotas);
-    const conversation = await conversationIn(candidates, asked);
+    const conversation = await conversationIn(candidates, request);
     const home = conversation && conversations.get(conversation);
     const ordered = new Set([
       ...ranked.filter(({ id, left }) => id === home && left > 0),
@@ -112,31 +111,31 @@ export function createQuotaRouting(
   };
 }
 
-/** What is asked, and where its conversation is found. */
-interface AskedInConversation {
+/** A request, and the place of its conversation. */
+interface ConversationRequest {
   readonly exchange: Pick<Exchange, "caller" | "headers">;
   readonly source: ConversationSource;
 }
 
-/** A prompt cache is one model's. */
+/** The model is part of the id, because a prompt cache belongs to one model. */
 async function conversationIn(
   { own: [{ deployment }] }: Candidates,
-  { exchange, source }: AskedInConversation,
+  { exchange, source }: ConversationRequest,
 ): Promise<string | undefined> {
   const conversation = await conversationOf(exchange, source);
   return conversation && `${conversation} ${deployment.model.id}`;
 }
 
-/** A way with what is left of its connection's quota. */
+/** A candidate and the rest of its connection's quota. */
 interface Ranked {
   readonly candidate: Candidate;
-  /** The connection's. */
+  /** The connection's id. */
   readonly id: string;
-  /** From 0, nothing, to 1, the whole. */
+  /** The share that is left, from 0 to 1. */
   readonly left: number;
 }
 
-/** The most left first; the file's order among equals. */
+/** Sorts by the share that is left; equals keep the file's order. */
 function rank(
   candidates: readonly Candidate[],
   quotas: Pick<QuotaService, "known">,
@@ -150,7 +149,7 @@ function rank(
     .sort((one, other) => other.left - one.left);
 }
 
-/** What is left in the tightest window. */
+/** Returns the share that is left in the tightest window. */
 function leftOf(
   connection: Connection,
   quotas: Pick<QuotaService, "known">,
@@ -159,7 +158,7 @@ function leftOf(
   return shares.length === 0 ? UNKNOWN_LEFT : Math.min(...shares);
 }
 
-/** None for a window whose use is not known, and for one that counts something else than models. */
+/** Returns nothing for a window of unknown use, and for one that does not count models. */
 function shareOf(window: QuotaWindow): readonly number[] {
   const { used_percent } = window;
   if (used_percent === null || !limitsModels(window)) return [];

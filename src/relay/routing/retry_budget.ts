@@ -1,20 +1,20 @@
 import type { Clock } from "../../core/time/timers.ts";
 
 /**
- * Bounds how often a connection is asked for the same request again, so that a dying provider is not
- * hammered: of the requests of about ten seconds a fifth, and always a few.
+ * Limits the retries on a connection to a fifth of the requests of about ten seconds. A few are always allowed. So a
+ * failing provider is not flooded.
  */
 export interface RetryBudget {
-  /** Counts a request that is new to a connection. */
+  /** Counts a request's first attempt on a connection. */
   earn(connectionId: string): void;
-  /** Takes one repetition; `false` when there is none left. */
+  /** Takes one retry; returns `false` when none is left. */
   spend(connectionId: string): boolean;
 }
 
-/** Repetitions for one request. */
+/** The retries that each request adds. */
 const SHARE = 0.2;
 
-/** Where there are few requests, at least this many repetitions are allowed. */
+/** The retries that are always allowed. */
 const ALWAYS = 10;
 
 const PERIOD_MS = 10_000;
@@ -25,7 +25,7 @@ interface Tally {
   repetitions: number;
 }
 
-/** Nothing is counted yet. */
+/** Creates an empty budget. */
 export function createRetryBudget(clock: Clock): RetryBudget {
   const tallies = new Map<string, Tally>();
 

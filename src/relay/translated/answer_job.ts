@@ -26,47 +26,50 @@ import { brokenUpstream } from "../../upstream/failure.ts";
 import { createReasoningWatch } from "./reasoning_store.ts";
 import { callerCodec, type CallerForm } from "./request_job.ts";
 
-/* Plain data in, plain data out, as with a request: done here or in another thread, the bytes are the same. */
+/*
+ * As with a request, the translation of an answer is a pure function of plain data: the bytes are the same on each
+ * thread.
+ */
 
 /** A whole answer to translate. */
 export interface AnswerJob
   extends CallerForm, Omit<AnswerContext, "ids" | "drop" | "now" | "request"> {
-  /** The upstream's bytes, or what its stream told. */
+  /** The upstream's bytes, or the answer that its stream contained. */
   readonly answer: Uint8Array<ArrayBuffer> | Answer;
-  /** The upstream's. */
+  /** The upstream's protocol. */
   readonly to: Protocol;
   readonly request: CanonicalRequest;
   readonly aliases: ToolAliases;
   /** The strings at which the answer must be cut. */
   readonly cuts: readonly string[];
-  /** What the answer's reasoning is bound to; absent where the upstream binds it to nothing. */
+  /** The binding of the answer's reasoning; absent if the upstream does not bind it. */
   readonly bound?: Bound | undefined;
 }
 
-/** A whole answer in the caller's protocol, and what is to be noted of it. */
+/** A whole answer in the caller's protocol, and its facts for the record. */
 export interface WrittenAnswer {
-  /** One object, or all events of a short stream for a caller who asked for one. */
+  /** One JSON object, or all events for a caller who requested a stream. */
   readonly bytes: Uint8Array<ArrayBuffer>;
-  /** Whether the caller sees something of it. */
+  /** True when the caller sees output in it. */
   readonly hasOutput: boolean;
-  /** As the upstream names it; empty if it does not. */
+  /** The model that the upstream names; empty if it names none. */
   readonly model: string;
-  /** Why the model stopped, in the canonical word. */
+  /** The canonical stop reason. */
   readonly stopReason: Answer["stop"]["reason"];
   readonly usage: Usage | undefined;
-  /** Why the upstream left out earlier reasoning of the request, in its words; `undefined` where it left out none. */
+  /** The upstream's reasons for leaving out earlier reasoning of the request; `undefined` if it left out none. */
   readonly reasoningDropped: readonly string[] | undefined;
-  /** What has to come back with the results of its calls. */
-  readonly thoughts: RememberedReasoning | undefined;
-  /** What the caller's protocol cannot show, by short names. */
+  /** The reasoning that must come back with the results of its calls. */
+  readonly reasoning: RememberedReasoning | undefined;
+  /** The parts that the caller's protocol cannot express, by short names. */
   readonly droppedParts: readonly string[];
 }
 
 /**
  * Translates a whole answer.
  *
- * @throws {UpstreamFailure} When it reports an error, or is no answer.
- * @throws {GatewayError} `upstream`, when it is no JSON.
+ * @throws {UpstreamFailure} When it reports an error, or is not an answer.
+ * @throws {GatewayError} `upstream`, when it is not JSON.
  */
 export function translateWhole(job: AnswerJob, ids: Ids): WrittenAnswer {
   const cut = cutAnswer(readAnswer(job, ids), job.cuts);
@@ -88,12 +91,12 @@ export function translateWhole(job: AnswerJob, ids: Ids): WrittenAnswer {
     stopReason: answer.stop.reason,
     usage: answer.usage,
     reasoningDropped: answer.reasoningDropped,
-    thoughts: thoughtsIn(events, job),
+    reasoning: reasoningIn(events, job),
     droppedParts: [...droppedParts],
   };
 }
 
-function thoughtsIn(
+function reasoningIn(
   events: readonly AnswerEvent[],
   { request, ...form }: AnswerJob,
 ): RememberedReasoning | undefined {
@@ -101,7 +104,7 @@ function thoughtsIn(
     callerCodec(form).createAnswerIds?.(request),
   );
   for (const event of events) watch.see(event);
-  return watch.thoughts();
+  return watch.reasoning();
 }
 
 function readAnswer({ answer, to }: AnswerJob, ids: Ids): Answer {
@@ -112,7 +115,7 @@ function readAnswer({ answer, to }: AnswerJob, ids: Ids): Answer {
     return CODECS[to].decodeAnswer(json, ids);
   } catch (error) {
     throw error instanceof RangeError
-      ? brokenUpstream("it is nested too deep", error)
+      ? brokenUpstream("it is nested too deeply", error)
       : error;
   }
 }

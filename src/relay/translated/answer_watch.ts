@@ -15,7 +15,7 @@ import {
   type AnswerEvent,
   isOutput,
 } from "../../protocols/canonical/stream/event.ts";
-import { type Attempt, quotaHeaders, standInHeader } from "../attempt.ts";
+import { type Attempt, fallbackHeader, quotaHeaders } from "../attempt.ts";
 import { idHeaders } from "../request_id.ts";
 import type { RelayServices } from "../services.ts";
 import type { WrittenAnswer } from "./answer_job.ts";
@@ -25,38 +25,41 @@ import {
   type ReasoningStore,
 } from "./reasoning_store.ts";
 
-/** What a translated answer is watched for. */
+/** The options for watching a translated answer. */
 interface AnswerWatchOptions {
   readonly record: RequestRecord;
   readonly reasoningStore: ReasoningStore;
   readonly callerSha256: string;
   readonly connectionId: string;
-  /** What the request carried of earlier reasoning. */
+  /** The earlier reasoning in the request. */
   readonly translated: Pick<TranslatedBody, "bound" | "reasoning">;
-  /** What the caller calls sealed reasoning. */
+  /** The field of sealed reasoning in the caller's protocol. */
   readonly reasoningField: string;
 }
 
-/** What a translated stream is watched for. */
+/** The options of {@linkcode createTranslatedWatch}. */
 interface StreamWatchOptions extends AnswerWatchOptions {
-  /** How the caller names the answer's calls, as its codec's `createAnswerIds` says. */
+  /** Returns the caller's id for a call, as `createAnswerIds` of its codec does. */
   readonly idFor: ((id: string) => string) | undefined;
 }
 
 /** Watches the events of a translated answer. */
 export interface TranslatedWatch {
   see(event: AnswerEvent): void;
-  /** Whether something was seen that the caller will see; nothing may be sent again then. */
+  /** Returns true after the first output. No attempt may follow then. */
   hasOutput(): boolean;
-  /** How much was written so far. */
+  /** Returns the number of characters written so far. */
   outputCharacters(): number;
-  /** What ended the answer before its end. */
+  /** Returns the failure that ended the answer early. */
   failure(): Failure | undefined;
-  /** Whether the answer came to its end. */
+  /** Returns true when the answer came to its end. */
   isWhole(): boolean;
 }
 
-/** Notes first output, model and usage in the record, and keeps sealed reasoning for the tool results to come. */
+/**
+ * Creates a watch that records the first output, the model and the usage, and keeps sealed reasoning for the tool
+ * results.
+ */
 export function createTranslatedWatch(
   options: StreamWatchOptions,
 ): TranslatedWatch {
@@ -88,13 +91,13 @@ export function createTranslatedWatch(
       }
       if (event.type === "failure") {
         failure = event.failure;
-        // What comes behind the end could not be written to the caller.
+        // A failure after the end means that the rest was not written to the caller.
         isWhole = false;
       }
       if (event.type !== "end") return;
       isWhole = true;
       facts.answer.stopReason = event.stop.reason;
-      keepThoughts(reasoningWatch.thoughts(), options);
+      keepReasoning(reasoningWatch.reasoning(), options);
     },
     hasOutput: () => hasOutput,
     outputCharacters: () => written,
@@ -103,7 +106,7 @@ export function createTranslatedWatch(
   };
 }
 
-/** The same for an answer that was translated whole. */
+/** Records a whole translated answer, as {@linkcode createTranslatedWatch} does for a stream. */
 export function noteWhole(
   answer: WrittenAnswer,
   options: AnswerWatchOptions,
@@ -116,12 +119,12 @@ export function noteWhole(
   if (usage !== undefined) record.facts.answer.usage = usage;
   record.facts.answer.stopReason = stopReason;
   if (droppedParts.length > 0) record.facts.answer.droppedParts = droppedParts;
-  keepThoughts(answer.thoughts, options);
+  keepReasoning(answer.reasoning, options);
 }
 
 /**
- * Notes that the upstream left out earlier reasoning. What it left out because of what stands before it is not sent
- * again: all that came later would go the same way.
+ * Records that the upstream left out earlier reasoning. If the content before the reasoning has changed, the reasoning
+ * is marked as refused, because the upstream would leave out all later reasoning too.
  */
 function noteDropped(
   reasons: readonly string[] = [],
@@ -143,15 +146,15 @@ function isAboutPrefix(reason: string): boolean {
   return reason.startsWith("prefix_");
 }
 
-function keepThoughts(
-  thoughts: RememberedReasoning | undefined,
+function keepReasoning(
+  reasoning: RememberedReasoning | undefined,
   { reasoningStore, callerSha256, connectionId }: AnswerWatchOptions,
 ): void {
-  if (thoughts === undefined) return;
-  reasoningStore.keep(callerSha256, issuedBy(connectionId, thoughts));
+  if (reasoning === undefined) return;
+  reasoningStore.keep(callerSha256, issuedBy(connectionId, reasoning));
 }
 
-/** The thoughts, marked for the one connection that may have them back. */
+/** Marks reasoning with the one connection that may receive it again. */
 function issuedBy(
   origin: string,
   { pieces }: RememberedReasoning,
@@ -166,7 +169,7 @@ function issuedBy(
   };
 }
 
-/** What an answer needs to get from the upstream's protocol to the caller's. */
+/** The options for translating an answer from the upstream's protocol to the caller's. */
 export interface TranslateAnswerOptions {
   readonly attempt: Attempt;
   /** The caller's protocol. */
@@ -185,7 +188,7 @@ export interface TranslateAnswerOptions {
   >;
 }
 
-/** What the caller's codec may need to write an answer, as far as it is plain data. */
+/** Returns the plain data that the caller's codec may need to write an answer. */
 export function plainContextOf(
   { attempt: { deployment, exchange }, translated, services }:
     TranslateAnswerOptions,
@@ -200,7 +203,7 @@ export function plainContextOf(
   };
 }
 
-/** All that the caller's codec may need to write an answer. */
+/** Returns all that the caller's codec may need to write an answer. */
 export function contextOf(options: TranslateAnswerOptions): AnswerContext {
   const { facts } = options.attempt.exchange.record;
   return {
@@ -215,7 +218,10 @@ export function contextOf(options: TranslateAnswerOptions): AnswerContext {
   };
 }
 
-/** Returns the headers of an answer of the content type `type`; what is known to be lost of the request is named there. */
+/**
+ * Returns the headers of an answer with the content type `type`. They name the dropped fields of the request that are
+ * known so far.
+ */
 export function headersOf(
   { attempt, translated, services }: TranslateAnswerOptions,
   type: string,
@@ -230,7 +236,7 @@ export function headersOf(
     ...Object.fromEntries(
       idHeaders(OPERATIONS[attempt.operation].protocol, record.requestId),
     ),
-    ...Object.fromEntries(standInHeader(attempt)),
+    ...Object.fromEntries(fallbackHeader(attempt)),
     ...Object.fromEntries(quotaHeaders(attempt, services.codexQuota)),
     ...(type === "text/event-stream" ? { "cache-control": "no-cache" } : {}),
     ...(dropped.size === 0
@@ -239,7 +245,7 @@ export function headersOf(
   };
 }
 
-/** A caller's own field name could hold anything. */
+/** Replaces characters that a header cannot hold. A caller's field name may contain any. */
 function headerSafe(name: string): string {
   return name.replace(/[^\x21-\x7e]|,/g, "?");
 }

@@ -8,58 +8,57 @@ import type { Sealed } from "../../protocols/canonical/content/sealed.ts";
 import {
   callIdsOf,
   type CallPiece,
+  reasoningToRemember,
   type RememberedReasoning,
-  thoughtsOf,
 } from "../../protocols/canonical/answer/remembered_reasoning.ts";
 import type { AnswerEvent } from "../../protocols/canonical/stream/event.ts";
 
-/** Whose answer is asked for. */
+/** The caller and the tool call that reasoning belongs to. */
 interface SealOwner {
-  /** SHA-256 of the caller's token: no caller is ever given another's reasoning. */
+  /** SHA-256 of the caller's token. No caller receives another's reasoning. */
   readonly callerSha256: string;
   /** The tool call that the same answer made. */
   readonly callId: string;
 }
 
 /**
- * Keeps sealed reasoning and signatures between an answer with tool calls and the requests with their results, for
+ * Keeps sealed reasoning and signatures of an answer with tool calls until the requests with their results. It serves
  * callers whose protocol or client cannot carry them.
  */
 export interface ReasoningStore {
-  /** Keeps the thoughts of one answer to a caller under each of its tool calls. */
-  keep(callerSha256: string, thoughts: RememberedReasoning): void;
-  /** Returns the tool calls of a caller for which something is kept. */
+  /** Keeps the reasoning of an answer under each of its tool calls. */
+  keep(callerSha256: string, reasoning: RememberedReasoning): void;
+  /** Returns the tool calls of a caller that have reasoning. */
   known(callerSha256: string): ReadonlySet<string>;
   /**
-   * Returns what is kept for a tool call; `undefined` when there was none or it is gone. What is recalled waits as long
-   * again, so a conversation keeps all of its reasoning or, when it rests, loses all of it.
+   * Returns the reasoning of a tool call; `undefined` when there was none or it has expired. Each recall restarts the
+   * expiry, so a conversation keeps all of its reasoning, or loses all of it after a pause.
    */
   recall(owner: SealOwner): RememberedReasoning | undefined;
-  /** Notes that a provider refused a caller's sealed reasoning, by its digests, so that it is not sent again. */
+  /** Records the digests of sealed reasoning that a provider refused, so that it is not sent again. */
   refuse(callerSha256: string, digests: readonly string[]): void;
   /** Returns the digests of a caller's reasoning that was refused. */
   refused(callerSha256: string): ReadonlySet<string>;
 }
 
-/** Bounds of a {@linkcode ReasoningStore}. */
 interface ReasoningStoreOptions {
   readonly clock: Clock;
-  /** How long reasoning waits for its tool results, in milliseconds. */
+  /** The time after which reasoning expires, in milliseconds. */
   readonly ttlMs?: number;
-  /** How much is kept in all, in characters; what is oldest goes first. */
+  /** The maximum size of the store, in characters; the oldest reasoning is dropped first. */
   readonly maxCharacters?: number;
 }
 
-/** The thoughts of an answer under the ids of its calls, or refused reasoning under its digests. */
+/** The reasoning of an answer under the ids of its calls, or refused reasoning under its digests. */
 interface Kept {
   readonly owner: Owned;
   readonly keys: readonly string[];
-  readonly thoughts?: RememberedReasoning;
+  readonly reasoning?: RememberedReasoning;
   readonly characters: number;
   expiresMs: number;
 }
 
-/** What is kept of one caller. */
+/** The reasoning of one caller. */
 interface Owned {
   readonly callerSha256: string;
   readonly calls: Map<string, Kept>;
@@ -73,7 +72,7 @@ export function createReasoningStore(
   const { clock } = options;
   const { ttlMs = 3_600_000, maxCharacters = 32 * 1024 * 1024 } = options;
   const owners = new Map<string, Owned>();
-  /** Oldest first, so both bounds drop from the front. */
+  /** Oldest first, so that expiry and size both remove from the front. */
   const inOrder = new Set<Kept>();
   let characters = 0;
 
@@ -87,14 +86,14 @@ export function createReasoningStore(
 
   function add(
     callerSha256: string,
-    { keys, thoughts }: Pick<Kept, "keys" | "thoughts">,
+    { keys, reasoning }: Pick<Kept, "keys" | "reasoning">,
   ): void {
     const owner = ownedBy(callerSha256);
     const kept: Kept = {
       owner,
       keys,
-      ...(thoughts === undefined ? {} : { thoughts }),
-      characters: lengthOf(keys, thoughts),
+      ...(reasoning === undefined ? {} : { reasoning }),
+      characters: lengthOf(keys, reasoning),
       expiresMs: clock.elapsedMs() + ttlMs,
     };
     for (const key of keys) mapOf(kept).set(key, kept);
@@ -121,8 +120,8 @@ export function createReasoningStore(
   }
 
   return {
-    keep(callerSha256, thoughts) {
-      add(callerSha256, { keys: callIdsOf(thoughts), thoughts });
+    keep(callerSha256, reasoning) {
+      add(callerSha256, { keys: callIdsOf(reasoning), reasoning });
     },
     known(callerSha256) {
       dropOld();
@@ -135,7 +134,7 @@ export function createReasoningStore(
       kept.expiresMs = clock.elapsedMs() + ttlMs;
       inOrder.delete(kept);
       inOrder.add(kept);
-      return kept.thoughts;
+      return kept.reasoning;
     },
     refuse(callerSha256, digests) {
       if (digests.length > 0) add(callerSha256, { keys: digests });
@@ -147,52 +146,52 @@ export function createReasoningStore(
   };
 }
 
-function mapOf({ owner, thoughts }: Kept): Map<string, Kept> {
-  return thoughts === undefined ? owner.refused : owner.calls;
+function mapOf({ owner, reasoning }: Kept): Map<string, Kept> {
+  return reasoning === undefined ? owner.refused : owner.calls;
 }
 
-/** Each key is kept with its caller's digest, too. */
+/** Adds the digest of the caller, which is kept with each key. */
 function lengthOf(
   keys: readonly string[],
-  thoughts: RememberedReasoning | undefined,
+  reasoning: RememberedReasoning | undefined,
 ): number {
-  return JSON.stringify(thoughts?.pieces ?? []).length +
+  return JSON.stringify(reasoning?.pieces ?? []).length +
     keys.reduce((sum, key) => sum + DIGEST_LENGTH + key.length, 0);
 }
 
-/** Of a SHA-256 in hexadecimal. */
+/** The length of a SHA-256 in hexadecimal. */
 const DIGEST_LENGTH = 64;
 
-/** A reasoning block while its events come in. */
+/** A reasoning block whose events are still arriving. */
 interface ReasoningDraft {
   readonly kind: "reasoning";
   readonly parts: { readonly form: ReasoningPart["form"]; text: string }[];
   sealed?: Sealed;
 }
 
-/** A text while its events come in. */
+/** A text whose events are still arriving. */
 interface TextDraft {
   readonly kind: "text";
   length: number;
   readonly message: MessageHead | undefined;
 }
 
-/** A call; what it is called with does not matter here. */
+/** A call without its arguments, which are not needed here. */
 type CallDraft = CallPiece & { sealed?: Sealed };
 
 type Draft = ReasoningDraft | TextDraft | CallDraft;
 
-/** Gathers what has to come back with the results of an answer's tool calls, from the answer's events. */
+/** Collects the reasoning that must come back with the results of an answer's tool calls, from the answer's events. */
 interface ReasoningWatch {
   see(event: AnswerEvent): void;
-  /** Returns what has come so far; `undefined` when there is nothing to keep. */
-  thoughts(): RememberedReasoning | undefined;
+  /** Returns the reasoning so far; `undefined` when there is nothing to keep. */
+  reasoning(): RememberedReasoning | undefined;
 }
 
 /**
  * Creates a watch for one answer.
  *
- * @param idFor How the caller will name a call, as a codec's `createAnswerIds` says.
+ * @param idFor Returns the caller's id for a call, as `createAnswerIds` of a codec does.
  */
 export function createReasoningWatch(
   idFor: (id: string) => string = (id) => id,
@@ -216,7 +215,7 @@ export function createReasoningWatch(
       const draft = drafts.get(event.index);
       if (draft !== undefined) extend(draft, event);
     },
-    thoughts: () => thoughtsOf([...drafts.values()]),
+    reasoning: () => reasoningToRemember([...drafts.values()]),
   };
 }
 

@@ -25,13 +25,13 @@ import { callerCodec, type TranslatedBody } from "./request_job.ts";
 import type { TranslatedBodyLoan } from "./translation.ts";
 
 /**
- * Serves a request through an upstream of another protocol: the request, the answer and its errors are
- * translated (docs/design.md#native-and-translated).
+ * Serves a request through an upstream of another protocol, with its request, answer and errors translated
+ * (docs/design.md#native-and-translated).
  *
- * @param protocol Of the upstream.
- * @throws {GatewayError} When the request cannot be translated, or there is no answer.
- * @throws {UpstreamFailure} When the upstream refuses or fails before anything of an answer went out.
- * @throws {CallerLeft} When the caller left before.
+ * @param protocol The upstream's protocol.
+ * @throws {GatewayError} When the request cannot be translated, or there is no response.
+ * @throws {UpstreamFailure} When the upstream sends an error or fails before any output was sent.
+ * @throws {CallerLeft} When the caller disconnected before that.
  */
 export async function relayTranslated(
   attempt: Attempt,
@@ -48,15 +48,15 @@ export async function relayTranslated(
   });
 }
 
-/** A good answer, and what it answers. */
+/** A successful response, and the request that it answers. */
 interface Exchanged {
   readonly answer: UpstreamAnswer;
   readonly translated: Omit<TranslatedBody, "body">;
 }
 
 /**
- * Sends the request, and once more without the earlier reasoning where the upstream refuses that: the caller, who may
- * not know of it, could do nothing about it.
+ * Sends the request. If the upstream rejects the earlier reasoning, sends it again without that, because the caller may
+ * not know of it and could not fix it.
  */
 async function exchange(
   attempt: Attempt,
@@ -65,27 +65,27 @@ async function exchange(
 ): Promise<Exchanged> {
   const { reasoningStore } = services;
   const { sha256 } = attempt.exchange.caller;
-  for (let isAgain = false;; isAgain = true) {
-    const { body, letGo, ...translated } = await translate(
+  for (let isResent = false;; isResent = true) {
+    const { body, release, ...translated } = await translate(
       attempt,
       protocol,
       services,
     );
     const { reasoning, stream } = translated;
-    const mayAskAgain = !isAgain && reasoning.length > 0;
-    if (!attempt.mayRepeat && !mayAskAgain) attempt.body.letGo();
+    const mayResend = !isResent && reasoning.length > 0;
+    if (!attempt.mayRepeat && !mayResend) attempt.body.release();
     let answer: UpstreamAnswer;
     try {
-      answer = await ask({ attempt, protocol, body, stream }, services);
+      answer = await sendRequest({ attempt, protocol, body, stream }, services);
     } finally {
-      letGo();
+      release();
     }
     const { connection } = attempt.deployment;
     noteAnswer(answer, attempt.exchange.record, secretsOf(connection));
     services.harvest.observe(connection, answer.headers);
     if (answer.ok) return { answer, translated };
     const failure = await failureOf(answer, { attempt, protocol }, services);
-    if (!mayAskAgain || !isReasoningRefused(failure)) throw failure;
+    if (!mayResend || !isReasoningRefused(failure)) throw failure;
     reasoningStore.refuse(sha256, reasoning);
   }
 }
@@ -124,8 +124,8 @@ async function translate(
       signal: attempt.controller.signal,
       recall: (callIds) =>
         new Map(callIds.flatMap((callId) => {
-          const thoughts = reasoningStore.recall({ callerSha256, callId });
-          return thoughts === undefined ? [] : [[callId, thoughts]];
+          const reasoning = reasoningStore.recall({ callerSha256, callId });
+          return reasoning === undefined ? [] : [[callId, reasoning]];
         })),
     },
   );
@@ -138,7 +138,7 @@ async function translate(
   return translated;
 }
 
-/** The same object for every request, by which codecs remember what they know of it. */
+/** The object is the same for all requests, because codecs use it as a key. */
 const targetOf = oncePer(({ connection, model }: Deployment): Target => ({
   service: connection.service,
   connectionId: connection.id,
@@ -151,7 +151,7 @@ const protocolPrefixesOf = oncePer(({ messagesVendor }: Config) =>
   protocolHeaderPrefixes(messagesVendor)
 );
 
-/** What is sent upstream. */
+/** The parts of a request to the upstream. */
 interface Sending {
   readonly attempt: Attempt;
   readonly protocol: Protocol;
@@ -159,7 +159,7 @@ interface Sending {
   readonly stream: boolean;
 }
 
-async function ask(
+async function sendRequest(
   sending: Sending,
   { client, deadlines }: RelayServices,
 ): Promise<UpstreamAnswer> {

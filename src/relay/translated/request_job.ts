@@ -17,8 +17,8 @@ import {
   maySend,
 } from "../../protocols/canonical/content/sealed.ts";
 import {
-  recallThoughts,
   type RememberedReasoning,
+  restoreReasoning,
 } from "../../protocols/canonical/answer/remembered_reasoning.ts";
 import type { CallerCodec, Target } from "../../protocols/canonical/codec.ts";
 import type { CanonicalRequest } from "../../protocols/canonical/request/request.ts";
@@ -34,53 +34,53 @@ import {
 } from "../../protocols/translate_request.ts";
 
 /*
- * What translating a body comes down to: plain data in, plain data out, nothing else touched. So it can be done
- * here or in another thread, and the bytes are the same.
+ * The translation of a body is a pure function of plain data. So it can run on this thread or on another, with the same
+ * bytes.
  */
 
 /** A request to translate. */
 export interface RequestJob extends CallerForm {
   readonly body: Uint8Array<ArrayBuffer>;
-  /** The model that the caller asks for, and whether for a stream, wherever the request says so. */
+  /** The model and the stream flag, from the path or the body of the caller's request. */
   readonly model: string;
   readonly stream: boolean;
-  /** The upstream's. */
+  /** The upstream's protocol. */
   readonly to: Protocol;
   readonly target: Target;
-  /** Whether every loss refuses the request. */
+  /** True when a field that must be dropped rejects the request. */
   readonly strict: boolean;
-  /** Whether the upstream is asked for a stream even if the caller wants JSON. */
+  /** True when the upstream must stream even if the caller wants JSON. */
   readonly streamOnly: boolean;
   /** Fields of the upstream's body to set. */
   readonly force: Readonly<JsonObject>;
   /** Fields of the upstream's body to remove. */
   readonly omit: readonly string[];
-  /** The calls of the caller for which there is reasoning to recall. */
+  /** The ids of the caller's calls that have reasoning to recall. */
   readonly recallable: ReadonlySet<string>;
-  /** The digests of the caller's reasoning that was refused. */
+  /** The digests of the caller's reasoning that a provider refused. */
   readonly refused: ReadonlySet<string>;
 }
 
-/** A request in the upstream's protocol, and what its answer needs. */
+/** A request in the upstream's protocol, and the data that its answer needs. */
 export interface TranslatedBody {
   readonly body: Uint8Array<ArrayBuffer>;
-  /** Whether it asks the upstream for a stream. */
+  /** True when it requests a stream from the upstream. */
   readonly stream: boolean;
-  /** What of the caller's request the encoder of the answer looks at. */
+  /** The fields of the caller's request that the encoder of the answer reads. */
   readonly request: CanonicalRequest;
-  /** For `restoreTools`. */
+  /** The aliases for `restoreTools`. */
   readonly aliases: ToolAliases;
   /** The strings at which the answer must be cut. */
   readonly cuts: readonly string[];
   /** A rough count of the request's tokens. */
   readonly estimatedInputTokens: number;
-  /** What was dropped, in the caller's spelling. */
+  /** The dropped fields, in the caller's spelling. */
   readonly dropped: ReadonlySet<string>;
-  /** The digests of the earlier reasoning that it carries, sealed. */
+  /** The digests of the sealed reasoning that it carries. */
   readonly reasoning: readonly string[];
-  /** What the answer's reasoning is bound to; absent where the upstream binds it to nothing. */
+  /** The binding of the answer's reasoning; absent if the upstream does not bind it. */
   readonly bound?: Bound | undefined;
-  /** Why earlier reasoning was left out, in a word; absent where none was. */
+  /** The reason for leaving out earlier reasoning, in a word; absent if none was left out. */
   readonly reasoningDropped?: string | undefined;
 }
 
@@ -95,8 +95,8 @@ export type Recall = (
 /**
  * Translates a request.
  *
- * @throws {GatewayError} `invalid_request`: the request is wrong, or something that changes the answer cannot be
- * carried.
+ * @throws {GatewayError} `invalid_request` when the request is invalid, or when dropping a field would change the
+ * answer.
  */
 export async function translateBody(
   job: RequestJob,
@@ -113,7 +113,7 @@ export async function translateBody(
     to: CODECS[job.to],
     prepare: reasoning && ((read) => ({
       ...read,
-      turns: recallThoughts(read.turns, {
+      turns: restoreReasoning(read.turns, {
         recall: (callId) => reasoning.get(callId),
         maySend: (sealed) =>
           maySend(sealed, {
@@ -126,13 +126,13 @@ export async function translateBody(
   return {
     ...written,
     body: encoder.encode(JSON.stringify(body)),
-    stream: isStreamAsked(body, read.request, job),
+    stream: requestsStream(body, read.request, job),
     request: keptRequest(request, from),
     estimatedInputTokens: estimateTokens(job.body.length, request),
   };
 }
 
-/** What the path of a request says cannot be read in its body. */
+/** Adds the model and the stream flag from the path, if the operation's body has none. */
 function withHead(
   read: ReadRequest,
   { operation, model, stream }: RequestJob,
@@ -142,8 +142,8 @@ function withHead(
   return { ...read, request: { ...read.request, model, stream } };
 }
 
-/** Whether an upstream is asked for a stream, of which the connection may have its say in the body. */
-function isStreamAsked(
+/** Returns true when the upstream's body requests a stream. The connection may set or remove that field. */
+function requestsStream(
   body: JsonObject,
   { stream }: CanonicalRequest,
   { to, streamOnly }: RequestJob,
@@ -160,7 +160,7 @@ const encoder = new TextEncoder();
 function noObject(): GatewayError {
   return new GatewayError(
     "invalid_request",
-    "Cannot read the body: it is not one JSON object",
+    "Cannot read the body: it is not exactly one JSON object. Send one.",
   );
 }
 
@@ -174,14 +174,14 @@ function recallableIn(
   return [...new Set(ids)].filter((id) => recallable.has(id));
 }
 
-/** What a caller asks for. */
+/** The protocol in which a caller sends its request. */
 export interface CallerForm {
   readonly operation: Operation;
-  /** The protocol of the caller's body, where that is not the operation's. */
+  /** The protocol of the caller's body, if the operation does not define it. */
   readonly bodyProtocol?: Protocol | undefined;
 }
 
-/** How the callers of an operation are read and written. */
+/** Returns the codec for the callers of an operation. */
 export function callerCodec(
   { operation, bodyProtocol }: CallerForm,
 ): CallerCodec {
@@ -193,26 +193,23 @@ export function callerCodec(
     : CODECS[OPERATIONS[operation].protocol];
 }
 
-/** A rough figure for text in English; good enough for a number that the upstream corrects later. */
+/** A rough value for English text. The upstream's usage corrects it later. */
 const BYTES_PER_TOKEN = 4;
 
 /**
- * What a picture costs at most in its usual size, in tokens
+ * The maximum for a picture of the usual size, in tokens
  * (https://platform.claude.com/docs/en/build-with-claude/vision).
  */
 const TOKENS_PER_IMAGE = 1600;
 
-/**
- * What a document of a few pages costs, in tokens (https://platform.claude.com/docs/en/build-with-claude/pdf-support).
- */
+/** The tokens of a document of a few pages (https://platform.claude.com/docs/en/build-with-claude/pdf-support). */
 const TOKENS_PER_FILE = 3000;
 
-/** What a minute of speech costs, in tokens. */
+/** The tokens of a minute of speech. */
 const TOKENS_PER_SOUND = 1000;
 
 /**
- * A rough count of a request's tokens. Pictures, files and sound count for what they show, not for the length of
- * their base64.
+ * Estimates a request's tokens. Pictures, files and sound count by their content, not by the length of their base64.
  *
  * @param bytes The length of the caller's body.
  */
@@ -226,7 +223,7 @@ export function estimateTokens(
   return Math.ceil(Math.max(0, bytes - hidden) / BYTES_PER_TOKEN) + shown;
 }
 
-/** Something that is no text: its length in the body, and what it costs instead. */
+/** A part that is not text: its length in the body, and its tokens. */
 interface Medium {
   readonly length: number;
   readonly tokens: number;

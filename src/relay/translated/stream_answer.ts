@@ -39,18 +39,18 @@ import {
   type TranslatedWatch,
 } from "./answer_watch.ts";
 
-/** A stream to translate, and who watches it. */
+/** A stream to translate, and its watch. */
 interface StreamAnswerOptions extends TranslateAnswerOptions {
   readonly watch: TranslatedWatch;
 }
 
 /**
- * Gives an upstream's answer to the caller as a stream of the caller's protocol. Status and headers go out with its
+ * Sends an upstream's answer to the caller as a stream of the caller's protocol. Status and headers are sent with its
  * first output. Finishes the record when it ends.
  *
- * @param upstream Its bytes, as `openBody` reads them.
+ * @param upstream The upstream's bytes, as `openBody` reads them.
  * @throws {UpstreamFailure} When the upstream fails before any output.
- * @throws {GatewayError} When it is silent before any output.
+ * @throws {GatewayError} When the upstream exceeds a timeout before any output.
  */
 export async function streamAnswer(
   upstream: ByteReader,
@@ -119,7 +119,7 @@ function translatorFor(options: StreamAnswerOptions): Translator {
   });
 }
 
-/** Holds the stream back until there is something for the caller, who is kept company afterwards. */
+/** Holds the stream back until its first output. Keep-alive comments are sent only after that. */
 async function awaitOutput(
   source: LookAhead,
   { attempt, services: { deadlines }, watch }: StreamAnswerOptions,
@@ -140,7 +140,7 @@ async function awaitOutput(
   }
 }
 
-/** Asks who watches the translation whether there is output, or a failure in its place. */
+/** Creates a judge that ends when the watch has seen output, or a failure in its place. */
 function createOutputJudge(
   watch: TranslatedWatch,
 ): BeginningJudge<TranslatedWatch> {
@@ -152,9 +152,9 @@ function createOutputJudge(
 }
 
 /**
- * What it means for the caller that the upstream's bytes broke off.
+ * Returns the failure that the caller receives when the upstream's bytes break off.
  *
- * @throws {CallerLeft} When they did because there is no caller any more: that is no failure of the upstream's.
+ * @throws {CallerLeft} When the caller disconnected, which is not a failure of the upstream.
  */
 function failureOfBreak(
   cause: unknown,
@@ -176,30 +176,29 @@ const SILENT: Failure = {
 };
 
 /**
- * Most bytes of a translated stream without any output, inflated: far more than an event may have. Compressed, they may
- * be a few hundred.
+ * The most bytes of a translated stream without any output, after decompression: far more than an event may have.
+ * Compressed, they may be a few hundred.
  */
 export const MAX_EMPTY_BYTES: number = 16 * 1024 * 1024;
 
-/** The failure of a stream with more of them. */
+/** The failure of a stream that exceeds {@linkcode MAX_EMPTY_BYTES}. */
 export const EMPTY_ANSWER: Failure = brokenAnswer(
   "The provider sent 16 MiB without any output",
 );
 
-/** How an upstream's bytes become the caller's. */
 interface TranslatingReaderOptions {
   readonly translator: Translator;
-  /**
-   * What it means that the upstream's bytes break off, by their error; throws where that means nothing to the caller.
-   */
+  /** Converts the error of an upstream that broke off to a failure. It throws if the caller must not receive one. */
   readonly failureOf: (cause: unknown) => Failure;
 }
 
 /**
- * Reads a stream of one protocol as one of another: a chunk for each of the upstream's, an empty one where that means
- * nothing to the caller. Whatever goes wrong with the upstream is told in the caller's protocol, which ends the stream
- * then without looking whole; it throws only what `failureOf` throws, and what nobody foresaw. The upstream is given
- * up as soon as the answer is over, however long it lingers.
+ * Reads a stream of one protocol as one of another. Each chunk of the upstream gives one chunk, which is empty if it
+ * adds nothing for the caller.
+ *
+ * An upstream's error is written in the caller's protocol and ends the stream, which then has no regular end. The
+ * reader itself throws only the errors of `failureOf`, and bugs. It cancels the upstream when the answer is over, even
+ * if the upstream's stream continues.
  */
 export function createTranslatingReader(
   upstream: ByteReader,

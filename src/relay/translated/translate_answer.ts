@@ -37,15 +37,15 @@ import {
 } from "./stream_answer.ts";
 
 /**
- * Gives an upstream's answer to the caller in the caller's protocol, as a stream or as one object, whichever
- * the caller asked for and whichever the upstream sent. Finishes the record when the answer ends.
+ * Sends an upstream's answer to the caller in the caller's protocol. The caller's request decides between a stream and
+ * one object, independently of the upstream's form. Finishes the record when the answer ends.
  *
- * A stream's status and headers go out with its first output, so that a failure before it is an error like
- * any other.
+ * A stream's status and headers are sent with its first output, so that an earlier failure gets a normal error
+ * response.
  *
- * @throws {UpstreamFailure} When the upstream fails before anything went out.
- * @throws {GatewayError} When its answer breaks off, is silent or too long before anything went out, or cannot be
- * translated now.
+ * @throws {UpstreamFailure} When the upstream fails before anything was sent.
+ * @throws {GatewayError} When its answer breaks off, exceeds a timeout or is too long before anything was sent, or when
+ * no thread can translate it now.
  */
 export async function translateAnswer(
   answer: UpstreamAnswer,
@@ -60,7 +60,7 @@ export async function translateAnswer(
     translated,
     reasoningField: options.from.fieldNames.sealedReasoning,
   };
-  const read = await readAsAsked(answer, options);
+  const read = await readForCaller(answer, options);
   if ("events" in read) {
     const watch = createTranslatedWatch({
       ...watchOptions,
@@ -73,8 +73,8 @@ export async function translateAnswer(
   return respond(written, options);
 }
 
-/** Reads an answer whole, or not at all where it is events and the caller wants some. */
-async function readAsAsked(
+/** Reads a whole answer, or opens it as events if it has them and the caller wants a stream. */
+async function readForCaller(
   answer: UpstreamAnswer,
   options: TranslateAnswerOptions,
 ): Promise<WholeAnswer | { readonly events: ByteReader }> {
@@ -95,14 +95,17 @@ function openTranslated(
   body: ByteSource,
   { attempt, services: { deadlines } }: TranslateAnswerOptions,
 ): ByteReader {
-  return openBody(body, attempt, { deadlines, mostBytes: TRANSLATED_BYTES });
+  return openBody(body, attempt, {
+    deadlines,
+    maxChunkBytes: TRANSLATED_BYTES,
+  });
 }
 
 function typeOf({ headers }: UpstreamAnswer): string {
   return headers.get("content-type") ?? "";
 }
 
-/** Reads an answer for a caller who wants one object. Some upstreams stream without saying so. */
+/** Reads an answer for a caller who wants one object. Some upstreams stream without declaring it. */
 function readWhole(
   answer: UpstreamAnswer,
   options: TranslateAnswerOptions,
@@ -115,7 +118,10 @@ function readWhole(
     : readAnswer(answer, options);
 }
 
-/** Whether a body that is labelled as JSON begins as events do; the label counts while it is silent. */
+/**
+ * Returns true when a body with a JSON content type begins with events. If no byte arrives in time, the content type
+ * decides.
+ */
 async function holdsEvents(
   source: LookAhead,
   { attempt, services: { deadlines } }: TranslateAnswerOptions,
@@ -159,7 +165,7 @@ function write(
   return options.services.translation.answer(job, length, { memory, signal });
 }
 
-/** One object, or one short stream of it for a caller who asked for events. */
+/** Creates the response: one object, or a short stream for a caller who requested one. */
 function respond(
   { bytes }: WrittenAnswer,
   options: TranslateAnswerOptions,
@@ -174,16 +180,16 @@ function respond(
   return new Response(bytes, { headers: headersOf(options, type) });
 }
 
-/** A whole answer longer than this is refused, in bytes; images in base64 fit. */
+/** The maximum length of a whole answer, in bytes; images in base64 fit. */
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 
-/** An upstream's answer, as its bytes or as what its stream told, and how many bytes it had. */
+/** An upstream's answer, as bytes or decoded from its stream, and its length in bytes. */
 interface WholeAnswer {
   readonly answer: Uint8Array<ArrayBuffer> | Answer;
   readonly length: number;
 }
 
-/** Reads an answer that streams, for a caller who wants one object. */
+/** Reads a streamed answer for a caller who wants one object. */
 async function foldAnswer(
   reader: ByteReader,
   options: TranslateAnswerOptions,
@@ -217,7 +223,7 @@ async function readAnswer(
     controller,
   });
   if (bytes === undefined) throw oversized();
-  // To join, to cover and to look at 64 MiB takes some 50 ms each.
+  // Joining, masking and scanning 64 MiB takes some 50 ms each.
   turns.count(bytes.length);
   await turns.next();
   secretsOf(deployment.connection).coverIn(bytes);
@@ -226,7 +232,7 @@ async function readAnswer(
   return await wholeOf(bytes, options);
 }
 
-/** Reads such an answer from a reader that has seen its beginning. */
+/** Reads the rest of an answer whose beginning was read ahead. */
 function readSeen(
   source: ByteReader,
   options: TranslateAnswerOptions,
@@ -238,7 +244,7 @@ function readSeen(
   });
 }
 
-/** Events that are labelled as one object are read as what they are. */
+/** Reads events as such, even if the content type is JSON. */
 async function wholeOf(
   bytes: Uint8Array<ArrayBuffer>,
   options: TranslateAnswerOptions,
@@ -246,15 +252,15 @@ async function wholeOf(
   const { length } = bytes;
   if (bodyKind(bytes) !== "events") return { answer: bytes, length };
   const events = ReadableStream.from([bytes]);
-  const mostBytes = TRANSLATED_BYTES;
-  return await foldAnswer(createByteReader(events, { mostBytes }), options);
+  const maxChunkBytes = TRANSLATED_BYTES;
+  return await foldAnswer(createByteReader(events, { maxChunkBytes }), options);
 }
 
 function foldOf({ to, services }: TranslateAnswerOptions): BodyFold {
   return createBodyFold(createBodyDecoder(to, services.ids));
 }
 
-/** Ends the exchange when the reading fails. */
+/** Aborts the attempt when the reading fails. */
 async function failing<Read>(
   { attempt: { controller } }: TranslateAnswerOptions,
   read: () => Promise<Read>,

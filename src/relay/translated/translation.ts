@@ -21,13 +21,13 @@ import {
   type ThreadReport,
 } from "./translation_thread.ts";
 
-/** Translates bodies where that holds nobody up: a short one at once, a long one in a thread of its own. */
+/** Translates bodies without blocking the event loop: a short one at once, a long one on a thread. */
 export interface Translation {
   /**
    * Translates a request.
    *
-   * @param shape Of its body.
-   * @throws What `translateBody` throws, and as {@linkcode Translation.answer} does.
+   * @param shape The shape of its body.
+   * @throws The errors of `translateBody` and of {@linkcode Translation.answer}.
    */
   request(
     job: RequestToTranslate,
@@ -37,10 +37,9 @@ export interface Translation {
   /**
    * Translates a whole answer.
    *
-   * @param length How many bytes the upstream sent.
-   * @throws What `translateWhole` throws.
-   * @throws {GatewayError} `overloaded` when there is neither memory nor a thread for it; `internal` when the thread
-   * fails.
+   * @param length The number of bytes that the upstream sent.
+   * @throws The errors of `translateWhole`.
+   * @throws {GatewayError} `overloaded` when there is no memory or no thread for it; `internal` when the thread fails.
    * @throws The reason of the signal when that aborts.
    */
   answer(
@@ -50,54 +49,58 @@ export interface Translation {
   ): Promise<WrittenAnswer>;
 }
 
-/** A request to translate, wherever its body is. */
+/** A request to translate, with its body in one array or in pieces. */
 interface RequestToTranslate extends Omit<RequestJob, "body"> {
   readonly body: HeldBody;
 }
 
-/** Who wants a translation. */
+/** The options of a translation. */
 interface TranslationOptions {
   readonly memory: MemoryShare;
-  /** Gives it up. */
+  /** Aborts the translation. */
   readonly signal: AbortSignal;
 }
 
-/** Who wants a request translated. */
+/** The options for translating a request. */
 export interface RequestOptions extends TranslationOptions {
   /** Fetches the reasoning that the request needs back. */
   readonly recall: Recall;
 }
 
-/** A translated request, which takes memory until it is let go. */
+/** A translated request, which uses memory until it is released. */
 export interface TranslatedBodyLoan extends TranslatedBody {
-  letGo(): void;
+  release(): void;
 }
 
-/** A longer body is translated in another thread: this much takes no more than some 30 ms, whatever it holds. */
+/** The longest body that is translated on this thread, in bytes. It takes at most some 30 ms, with any content. */
 export const LONG_BYTES = 256 * 1024;
 
 /**
- * What translating takes of memory, in bytes. Measured as the peak of a process with bodies of 8 and 31 MiB: one text
- * or image takes 3 to 5 times its length (as bytes, as text, parsed, written, encoded), long histories 5 to 11 times;
- * 250,000 tiny messages take 1.1 KB each beside that, 860,000 keys 0.6 KB each.
+ * The memory that a translation needs, in bytes. Measured as the peak of a process with bodies of 8 and 31 MiB:
+ *
+ * - One text or image takes 3 to 5 times its length (as bytes, as text, parsed, written, encoded), long histories 5 to
+ *   11 times.
+ * - 250,000 tiny messages take 1.1 KB each beside that, 860,000 keys 0.6 KB each.
  */
 const COST = { perByte: 5, perValue: 1100 };
 
-/** The same for an answer, whose values nobody has counted. */
+/** The same for an answer, whose values are not counted. */
 const ANSWER_COST_PER_BYTE = 8;
 
 /**
- * More objects, arrays and members than this are in no request of a client: in a history that fills a window of a
- * million tokens with messages of fifty tokens each there are about as many.
+ * The maximum number of objects, arrays and members. A history that fills a window of a million tokens with messages of
+ * fifty tokens has about as many; no client sends more.
  */
 const MAX_VALUES = 250_000;
 
-/** No client nests deeper, and few upstreams read that. */
+/** The maximum depth. No client nests deeper, and few upstreams accept that. */
 const MAX_DEPTH = 1000;
 
 /**
- * @param pool Absent where there are no threads; then everything is translated at once.
- * @param ids For what an upstream gives no id.
+ * Creates a translation.
+ *
+ * @param pool The threads; without one, everything is translated on this thread.
+ * @param ids Creates the ids that an upstream leaves out.
  */
 export function createTranslation(
   pool: TranslationPool | undefined,
@@ -112,11 +115,11 @@ export function createTranslation(
         const translated = await translateBody({ ...job, body }, recall);
         return keepIn(options.memory, translated);
       }
-      return await elsewhere(pool, {
+      return await onThread(pool, {
         ...options,
         bytes: COST.perByte * length + COST.perValue * shape.values,
         async work(place, loan) {
-          // The thread gets these bytes themselves, and the body may have to be sent again.
+          // The array is transferred to the thread, but another attempt may need the body.
           const bytes = await bodyBytes(job.body);
           const body = bytes === job.body ? bytes.slice() : bytes;
           const order = { kind: "request", job: { ...job, body } } as const;
@@ -124,7 +127,7 @@ export function createTranslation(
           if (report.kind !== "request_done") throw failureIn(report);
           const { result } = report;
           loan.keep(result.body.length);
-          return { ...result, letGo: loan.end };
+          return { ...result, release: loan.end };
         },
       });
     },
@@ -132,7 +135,7 @@ export function createTranslation(
       if (pool === undefined || length <= LONG_BYTES) {
         return translateWhole(job, ids);
       }
-      return await elsewhere(pool, {
+      return await onThread(pool, {
         ...options,
         bytes: ANSWER_COST_PER_BYTE * length,
         async work(place, loan) {
@@ -146,16 +149,16 @@ export function createTranslation(
   };
 }
 
-/** Work in another thread. */
-interface Elsewhere<Result> extends TranslationOptions {
-  /** What it takes of memory while it runs. */
+/** Work for another thread. */
+interface ThreadWork<Result> extends TranslationOptions {
+  /** The memory that it needs while it runs, in bytes. */
   readonly bytes: number;
   work(place: PoolPlace, loan: MemoryLoan): Promise<Result>;
 }
 
-async function elsewhere<Result>(
+async function onThread<Result>(
   pool: TranslationPool,
-  { memory, signal, bytes, work }: Elsewhere<Result>,
+  { memory, signal, bytes, work }: ThreadWork<Result>,
 ): Promise<Result> {
   const place = await pool.enter(signal);
   try {
@@ -171,15 +174,17 @@ async function elsewhere<Result>(
   }
 }
 
-/** What would take another thread seconds, and is in no request of a client. */
+/** Rejects a body that would keep a thread busy for seconds. No client sends one. */
 function refuseUnlikely({ values, depth }: BodyShape): void {
   if (values > MAX_VALUES) {
     throw unlikely(
-      "it holds more than 250,000 objects, arrays and members, shorten the conversation or send fewer tools",
+      "it holds more than 250,000 objects, arrays and members. Shorten the conversation or send fewer tools.",
     );
   }
   if (depth > MAX_DEPTH) {
-    throw unlikely("it is nested more than 1,000 levels deep, send less depth");
+    throw unlikely(
+      "it is nested more than 1,000 levels deep. Send fewer levels.",
+    );
   }
 }
 
@@ -205,7 +210,7 @@ function keepIn(
   let isKept = true;
   return {
     ...translated,
-    letGo() {
+    release() {
       if (isKept) memory.give(length);
       isKept = false;
     },

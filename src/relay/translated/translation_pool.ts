@@ -14,60 +14,59 @@ import {
   type TranslationThread,
 } from "./translation_thread.ts";
 
-/** Threads that translate what is too long to hold everybody else up. */
+/** The threads that translate long bodies, which would block the event loop. */
 export interface TranslationPool {
   /**
-   * Waits for a thread of one's own. Give it back with {@linkcode PoolPlace.leave}.
+   * Waits for a thread and reserves it. {@linkcode PoolPlace.leave} returns it.
    *
    * @throws {GatewayError} `overloaded`, when too many wait already.
    * @throws The reason of `signal`, when that aborts meanwhile.
    */
   enter(signal: AbortSignal): Promise<PoolPlace>;
-  /** Ends all threads and what they do. */
+  /** Ends all threads and their jobs. */
   close(): void;
 }
 
-/** A thread of one's own for a while. */
+/** A reserved thread. */
 export interface PoolPlace {
   /**
-   * Lets the thread do one job.
+   * Runs one job on the thread.
    *
    * @throws {GatewayError} `internal`, when the thread dies or takes too long; another one replaces it.
-   * @throws The reason of the signal; the thread, which cannot be stopped otherwise, is ended then.
+   * @throws The reason of the signal. The thread is then ended, because a job cannot be stopped.
    */
   run(
     order: Exclude<ThreadOrder, { kind: "recalled" }>,
     recall?: Recall,
   ): Promise<ThreadReport>;
-  /** Gives the thread to the next. */
+  /** Returns the thread to the pool. */
   leave(): void;
 }
 
-/** What a {@linkcode TranslationPool} works with. */
 interface TranslationPoolOptions {
   readonly startThread: StartTranslationThread;
-  /** How many threads there are at most; each is started when it is needed. */
+  /** The maximum number of threads; each starts when it is needed. */
   readonly maxThreads: number;
   readonly deadlines: Deadlines;
 }
 
-/** How many may wait for a thread. */
+/** The maximum number of jobs that wait for a thread. */
 const MAX_WAITING = 256;
 
-/** A thread that has nothing to do for so long is ended, in milliseconds. */
+/** The time after which an unused thread ends, in milliseconds. */
 const IDLE_MS = 60_000;
 
-/** No job takes so long, in milliseconds, unless something is wrong. */
+/** The longest time for a job, in milliseconds. A longer one means that something is wrong. */
 const JOB_MS = 120_000;
 
-/** A thread, and who listens to it now. */
+/** A thread and the current receiver of its reports. */
 interface Member {
   readonly thread: TranslationThread;
   onReport: (report: ThreadReport) => void;
   stopIdle: Cancel;
 }
 
-/** A pool without threads yet. */
+/** Creates a pool without threads. */
 export function createTranslationPool(
   { startThread, maxThreads, deadlines }: TranslationPoolOptions,
 ): TranslationPool {
@@ -90,7 +89,7 @@ export function createTranslationPool(
     return member;
   }
 
-  /** One that died while nobody used it is replaced when it is needed. */
+  /** Removes a thread. One that died while unused is replaced when it is needed. */
   function remove(member: Member): void {
     if (!members.delete(member)) return;
     member.stopIdle();
@@ -128,7 +127,7 @@ export function createTranslationPool(
     return await settled(given, signal, waiting.add(given));
   }
 
-  /** A job that is given up leaves its thread behind, busy with it, so that one is ended. */
+  /** Runs a job. Ends the thread if the job is aborted, because the thread would stay busy with it. */
   async function run(
     member: Member,
     order: ThreadOrder,

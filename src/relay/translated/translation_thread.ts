@@ -14,40 +14,40 @@ import {
   UpstreamCallError,
 } from "../../upstream/failure.ts";
 
-/** What a thread that translates is told; one job at a time. */
+/** A message to a translation thread, which has one job at a time. */
 export type ThreadOrder =
   | { readonly kind: "request"; readonly job: RequestJob }
   | { readonly kind: "answer"; readonly job: AnswerJob }
   | { readonly kind: "recalled"; readonly reasoning: RecalledReasoning };
 
-/** What it says. */
+/** A message from a translation thread. */
 export type ThreadReport =
-  /** The request needs reasoning that is kept for these calls. */
+  /** The request needs the reasoning that is kept for these calls. */
   | { readonly kind: "recall"; readonly callIds: readonly string[] }
   | { readonly kind: "request_done"; readonly result: TranslatedBody }
   | { readonly kind: "answer_done"; readonly result: WrittenAnswer }
   | { readonly kind: "failed"; readonly error: SentError }
-  /** It ended by itself, and its job with it. */
+  /** The thread ended by itself, and its job with it. */
   | { readonly kind: "died" };
 
 /** A thread that translates. */
 export interface TranslationThread {
   send(order: ThreadOrder): void;
-  /** Ends it at once, whatever it does. */
+  /** Ends the thread at once, with its job. */
   end(): void;
 }
 
-/** Starts a thread; nothing is reported before it was sent something. */
+/** Starts a thread. It reports nothing before it receives an order. */
 export type StartTranslationThread = (
   onReport: (report: ThreadReport) => void,
 ) => TranslationThread;
 
-/** An error as plain data: what threads send each other keeps no class. */
+/** An error as plain data, because a message between threads loses its class. */
 type SentError =
   | {
     readonly type: "gateway";
     readonly kind: ErrorKind;
-    /** Where it is about an upstream's answer. */
+    /** Defined for an error about an upstream's answer. */
     readonly failureKind?: CallFailureKind;
     readonly message: string;
     readonly options: {
@@ -59,10 +59,10 @@ type SentError =
     };
   }
   | { readonly type: "upstream"; readonly failure: Failure }
-  /** A mistake of ours; its message may quote a request. */
+  /** A bug. Its message may quote a request, so only its name is sent. */
   | { readonly type: "unforeseen"; readonly name: string };
 
-/** Makes plain data of an error; its cause stays behind. */
+/** Converts an error to plain data, without its cause. */
 export function sentError(error: unknown): SentError {
   if (error instanceof UpstreamFailure) {
     return { type: "upstream", failure: error.failure };
@@ -89,7 +89,7 @@ export function sentError(error: unknown): SentError {
   return { type: "unforeseen", name };
 }
 
-/** The error that {@linkcode sentError} made plain data of. */
+/** Restores the error from the data of {@linkcode sentError}. */
 export function receivedError(error: SentError): Error {
   switch (error.type) {
     case "gateway":
@@ -107,14 +107,14 @@ export function receivedError(error: SentError): Error {
   }
 }
 
-/** The error for the one request whose thread failed it. */
-export function brokenThread(what: string): GatewayError {
+/** Returns the error for the request whose thread failed. */
+export function brokenThread(reason: string): GatewayError {
   return new GatewayError(
     "internal",
-    "Cannot translate the body: the thread that does so failed, send a smaller one or try again",
+    "Cannot translate the body: the translation thread failed. Send a smaller one or try again.",
     {
       code: "translation_failed",
-      cause: new Error(`The thread that translates failed: ${what}`),
+      cause: new Error(`The translation thread failed: ${reason}`),
     },
   );
 }

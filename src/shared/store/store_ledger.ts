@@ -4,30 +4,35 @@ import type { Ledger } from "../ledger.ts";
 import { StoreError, type StoreLink, type StoreScript } from "./store_link.ts";
 import { digestOf } from "./wire.ts";
 
-/** What {@linkcode createStoreLedger} needs. */
+/** The dependencies of a store's ledger. */
 interface StoreLedgerOptions {
   readonly link: StoreLink;
-  /** Before every key. */
+  /** The prefix of every key. */
   readonly prefix: string;
   readonly clock: Pick<Clock, "now">;
 }
 
-/** A table stays in the store so much longer than its window, in milliseconds, since clocks differ. */
+/** The time for which a table stays in the store after its window, in milliseconds, because clocks differ. */
 const GRACE_MS = 3_600_000;
 
-/** The keys of so many tables are remembered, which saves digests. */
+/** The number of cached keys; a cached key needs no digest. */
 const MAX_KNOWN_KEYS = 50_000;
 
-/** A batch is known for longer than any sum lasts, in milliseconds, so that it counts once however late it is sent again. */
+/**
+ * The time for which a batch is known, in milliseconds. It exceeds the life of any sum, so that a batch counts once
+ * even when it is sent again much later.
+ */
 const BATCH_MS = 35 * 86_400_000;
 
 /**
- * Makes the changes of a batch that was not made before: all, or none when the store refuses one.
+ * Makes the changes of a batch that was not made before: all of them, or none when the store rejects one.
  *
- * Keys: the batch, since when is counted, then tables and holds. Arguments: how long the batch is known (milliseconds),
- * then the changes. Each begins with its kind and the place of its key: `add`, when the table may go (milliseconds
- * since 1970), how many fields follow, then each field and amount; `hold`, the member, how long (milliseconds);
- * `release`, the member.
+ * Keys: the batch, the start of counting, then tables and holds. Arguments: the lifetime of the batch (milliseconds),
+ * then the changes. Each begins with its kind and the index of its key:
+ *
+ * - `add`: the expiry of the table (milliseconds since 1970), the number of fields, then each field and amount
+ * - `hold`: the member and its lifetime (milliseconds)
+ * - `release`: the member
  */
 const APPLY: StoreScript = {
   lua: `
@@ -75,10 +80,11 @@ return run('SET', KEYS[2], string.format('%.0f', now), 'NX') or run('SET', KEYS[
 /**
  * Grants all claims or none; without an id it only reads.
  *
- * Keys: since when is counted, then tables and holds. Arguments: the id, how long holds last (milliseconds), then of each claim the places of its
- * table and of its holds, the member, the amount, the most, how many fields follow, and the fields.
+ * Keys: the start of counting, then tables and holds. Arguments: the id, the lifetime of holds (milliseconds), then the
+ * claims. Each claim has the indexes of its table and of its holds, the member, the amount, the maximum, the number of
+ * fields, and the fields.
  *
- * @returns Whether they are granted (1 or 0), since when is counted, then of each claim what is held, and its fields.
+ * @returns The decision (1 or 0), the start of counting, then for each claim the total of its holds, and its fields.
  */
 const RESERVE: StoreScript = {
   lua: `
@@ -125,8 +131,8 @@ return reply`,
 export const LEDGER_SCRIPTS: readonly StoreScript[] = [APPLY, RESERVE];
 
 /**
- * Keeps sums in the store, which all replicas reach: a hash for each table, a sorted set for the holds of each limit,
- * which end by the store's clock. The store alone knows what is counted: what it loses is lost.
+ * Creates a ledger in the store that all replicas share: a hash for each table, and a sorted set for the holds of each
+ * limit, which expire by the store's clock. Only the store has these sums, so sums that it loses are lost.
  */
 export function createStoreLedger(
   { link, prefix, clock }: StoreLedgerOptions,
@@ -211,16 +217,16 @@ export function createStoreLedger(
   };
 }
 
-/** What stands for a hold in the set of its limit. */
+/** Returns the member for a hold in the set of its limit. */
 function memberOf({ id, amount }: Hold): string {
   return `${amount} ${id}`;
 }
 
-/** The keys of a script, each once. */
+/** Collects the keys of a script, each once. */
 function createKeyList(...first: readonly string[]) {
   const places = new Map(first.map((key, index) => [key, index + 1]));
   return {
-    /** Where a key stands, from 1. */
+    /** Returns the index of a key, from 1. */
     placeOf(key: string): number {
       const place = places.get(key) ?? places.size + 1;
       places.set(key, place);
@@ -237,7 +243,7 @@ function listOf(reply: unknown): readonly unknown[] {
   return reply;
 }
 
-/** Milliseconds since 1970; a script answers `false` as null. */
+/** Returns milliseconds since 1970; a script returns `false` as null. */
 function sinceOf(reply: unknown): number | undefined {
   return typeof reply === "string" ? Number(reply) : undefined;
 }

@@ -3,19 +3,19 @@ import type { Deadlines } from "../../core/time/deadlines.ts";
 import type { FailureWord } from "../../observe/facts.ts";
 import type { Log } from "../../observe/log.ts";
 
-/** A script that the store runs as one, so that nothing comes between its commands. */
+/** A script that the store runs atomically. */
 export interface StoreScript {
   readonly lua: string;
-  /** Whether it must not be run again with the same arguments. */
+  /** True when it must not be run again with the same arguments. */
   readonly isOnce?: boolean;
 }
 
-/** A way to the store that nobody has to wait for when it is away. */
+/** A link to the store that fails at once while the store is away. */
 export interface StoreLink {
-  /** Whether the store cannot be used now. */
+  /** True while the store cannot be used. */
   readonly isAway: boolean;
   /**
-   * Sends a command, after all that were sent before.
+   * Sends a command, after all earlier ones.
    *
    * @throws {StoreError}
    */
@@ -30,79 +30,80 @@ export interface StoreLink {
     keys: readonly string[],
     args: readonly (string | number)[],
   ): Promise<unknown>;
-  /** Calls `listener` whenever the store goes away or is back. */
+  /** Calls `listener` each time the store goes away or comes back. */
   onChange(listener: (isAway: boolean) => void): void;
-  /** Ends it for good. */
+  /** Closes the link for good. */
   close(): void;
 }
 
-/** What a {@linkcode StoreLink} works with. */
+/** The dependencies of a {@linkcode StoreLink}. */
 interface StoreLinkOptions {
   readonly open: OpenStore;
-  /** A key that may be written to, to see whether the store takes anything. */
+  /** A key for test writes, which show whether the store accepts any. */
   readonly probeKey: string;
   readonly deadlines: Deadlines;
   readonly log: Log;
-  /** What takes longer is late, in milliseconds. */
+  /** The time after which a reply is late, in milliseconds. */
   readonly waitMs: number;
-  /** Every script that is run. */
+  /** All scripts that will be run. */
   readonly scripts: readonly StoreScript[];
 }
 
 /**
- * So many answers that come late, without one in time between, show that the store is slow; as many, that it is well.
+ * The number of late replies in a row after which the store counts as slow. As many replies in time show that it has
+ * recovered.
  */
-const LATE_TO_LEAVE = 3;
+const MAX_LATE_REPLIES = 3;
 
-/** What is late within this time is one piece of evidence, in milliseconds. */
+/** The time within which several late replies count as one, in milliseconds. */
 const LATE_PACE_MS = 100;
 
-/** This process itself may be busy for so long before it sees an answer, in milliseconds. */
+/** The time for which this process itself may be too busy to read a reply, in milliseconds. */
 const REPLY_GRACE_MS = 5;
 
-/** While the store is away it is asked so often whether it is back, in milliseconds. */
+/** The interval between two probes while the store is away, in milliseconds. */
 const PROBE_MS = 250;
 
-/** A start says that the store is away only after this time, in milliseconds. */
+/** The time after the start before the log reports that the store is away, in milliseconds. */
 const STARTUP_GRACE_MS = 2000;
 
-/** Begins to connect; until that is done the store is away. */
+/** Creates a link and starts to connect; until then the store is away. */
 export function createStoreLink(options: StoreLinkOptions): StoreLink {
   const { probeKey, deadlines, log, waitMs, scripts } = options;
   const listeners: ((isAway: boolean) => void)[] = [];
   let isAway = true;
-  let isTold = false;
+  let isReported = false;
   let isClosed = false;
   let isProbing = false;
   let late = 0;
   let lateAtMs = -Infinity;
   let fault: StoreFault = "unreachable";
-  /** The store is away until it has taken the command that it refused last. */
+  /** The last command that the store rejected; the store is away until it accepts it. */
   let refused: readonly string[] | undefined;
   let awaySinceMs = deadlines.elapsedMs();
 
-  function leave(why: StoreFault): void {
+  function markAway(why: StoreFault): void {
     fault = why;
     if (isAway) return;
     isAway = true;
     awaySinceMs = deadlines.elapsedMs();
-    tellAway();
+    reportAway();
     change();
     probeLater();
   }
 
-  function tellAway(): void {
-    if (isTold || isClosed) return;
-    isTold = true;
+  function reportAway(): void {
+    if (isReported || isClosed) return;
+    isReported = true;
     log.write("shared_store_away", { failure: FAILURE_BY_FAULT[fault] });
   }
 
-  function comeBack(): void {
+  function markConnected(): void {
     isAway = false;
     late = 0;
     const ms = Math.round(deadlines.elapsedMs() - awaySinceMs);
-    log.write("shared_store_connected", isTold ? { away_ms: ms } : {});
-    isTold = false;
+    log.write("shared_store_connected", isReported ? { away_ms: ms } : {});
+    isReported = false;
     change();
   }
 
@@ -115,7 +116,7 @@ export function createStoreLink(options: StoreLinkOptions): StoreLink {
     if (nowMs - lateAtMs < LATE_PACE_MS) return;
     lateAtMs = nowMs;
     late += 1;
-    if (late >= LATE_TO_LEAVE) leave("slow");
+    if (late >= MAX_LATE_REPLIES) markAway("slow");
   }
 
   async function send(
@@ -133,7 +134,7 @@ export function createStoreLink(options: StoreLinkOptions): StoreLink {
     } catch (error) {
       if (error instanceof StoreError) {
         if (error.code !== "" && !isOnce) refused = command;
-        leave(error.fault);
+        markAway(error.fault);
       }
       throw error;
     } finally {
@@ -141,12 +142,12 @@ export function createStoreLink(options: StoreLinkOptions): StoreLink {
     }
   }
 
-  /** Whether the store takes writes, in time, several times in a row, and the command that it refused. */
-  async function isWell(): Promise<boolean> {
+  /** Returns true when the store accepts several writes in a row in time, and then the command that it rejected. */
+  async function isHealthy(): Promise<boolean> {
     for (const { lua } of scripts) {
       await connection.send(["SCRIPT", "LOAD", lua]);
     }
-    for (let times = 0; times < LATE_TO_LEAVE; times++) {
+    for (let times = 0; times < MAX_LATE_REPLIES; times++) {
       const sentMs = deadlines.elapsedMs();
       await connection.send(["SET", probeKey, "1", "PX", "10000"]);
       if (deadlines.elapsedMs() - sentMs < waitMs) continue;
@@ -162,7 +163,7 @@ export function createStoreLink(options: StoreLinkOptions): StoreLink {
     if (!isAway || isProbing || isClosed) return;
     isProbing = true;
     try {
-      if (await isWell()) comeBack();
+      if (await isHealthy()) markConnected();
     } catch (error) {
       if (error instanceof StoreError) fault = error.fault;
     } finally {
@@ -179,10 +180,10 @@ export function createStoreLink(options: StoreLinkOptions): StoreLink {
 
   const connection = options.open({
     onReady: probe,
-    onBroken: (error) => leave(error.fault),
+    onBroken: (error) => markAway(error.fault),
   });
-  const cancelPatience = deadlines.start(STARTUP_GRACE_MS, () => {
-    if (isAway) tellAway();
+  const cancelStartup = deadlines.start(STARTUP_GRACE_MS, () => {
+    if (isAway) reportAway();
   });
   return {
     get isAway() {
@@ -200,13 +201,13 @@ export function createStoreLink(options: StoreLinkOptions): StoreLink {
       isClosed = true;
       isAway = true;
       cancelProbe();
-      cancelPatience();
+      cancelStartup();
       connection.close();
     },
   };
 }
 
-/** The log's word for each. */
+/** The log's word for each fault. */
 const FAILURE_BY_FAULT: Readonly<Record<StoreFault, FailureWord>> = {
   unreachable: "unreachable",
   refused: "misconfigured",
@@ -215,7 +216,7 @@ const FAILURE_BY_FAULT: Readonly<Record<StoreFault, FailureWord>> = {
   failing: "trouble",
 };
 
-/** By which the store knows a script. */
+/** Returns the digest by which the store knows a script. */
 function sha1(script: StoreScript): string {
   const known = digests.get(script);
   if (known !== undefined) return known;
@@ -226,47 +227,47 @@ function sha1(script: StoreScript): string {
 
 const digests = new Map<StoreScript, string>();
 
-/** A connection to Valkey or Redis, which comes back by itself when it breaks. */
+/** A connection to Valkey or Redis that reconnects by itself. */
 export interface StoreConnection {
   /**
-   * Sends a command, after all that were sent before.
+   * Sends a command, after all earlier ones.
    *
-   * @returns The reply, as RESP 2 has it: texts, whole numbers, lists of those, and null.
-   * @throws {StoreError} When the store refuses it, or the connection is away.
+   * @returns The reply in the types of RESP 2: texts, whole numbers, lists of those, and null.
+   * @throws {StoreError} When the store rejects it, or the connection is away.
    */
   send(command: readonly string[]): Promise<unknown>;
-  /** Ends it for good. */
+  /** Closes the connection for good. */
   close(): void;
 }
 
-/** Told what becomes of a connection. */
+/** The events of a connection. */
 export interface StoreEvents {
-  /** Commands can be sent, for the first time or again. */
+  /** Called when commands can be sent, for the first time or again. */
   onReady(): void;
-  /** It broke, or could not be made; told at every try. */
+  /** Called when the connection broke or could not be made, at every attempt. */
   onBroken(error: StoreError): void;
 }
 
-/** Begins to connect. */
+/** Opens a connection. */
 export type OpenStore = (events: StoreEvents) => StoreConnection;
 
-/** Why the store cannot be used. */
+/** The reason why the store cannot be used. */
 type StoreFault =
   /** There is no connection. */
   | "unreachable"
-  /** It does not take the credential, or does not allow the commands that are needed. */
+  /** The store rejects the credential or the required commands. */
   | "refused"
-  /** It has no memory left. */
+  /** The store has no memory left. */
   | "full"
-  /** It takes longer than a request may wait. */
+  /** The store takes longer than a request may wait. */
   | "slow"
-  /** Anything else that it answers instead. */
+  /** The store returns any other error. */
   | "failing";
 
-/** The store did not do what it was told. Its message is for nobody: it may quote a command. */
+/** A failed command. Its message is not for callers or logs: it may quote a command. */
 export class StoreError extends Error {
   override readonly name = "StoreError";
-  /** The first word of what the store answered, such as `OOM`; empty when it answered nothing. */
+  /** The first word of the store's error, such as `OOM`; empty when there was no reply. */
   readonly code: string;
 
   constructor(code: string, options: ErrorOptions = {}) {

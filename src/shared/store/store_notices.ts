@@ -11,43 +11,43 @@ import {
   toStored,
 } from "./wire.ts";
 
-/** Tells replicas what this process learned, and the other way round. */
+/** Notices between this process and the replicas. */
 interface StoreNotices extends Notices {
-  /** Ends the looking for news. */
+  /** Stops looking for notices. */
   close(): void;
 }
 
-/** What {@linkcode createStoreNotices} works with. */
+/** The dependencies of {@linkcode StoreNotices}. */
 interface StoreNoticesOptions {
   readonly link: StoreLink;
-  /** Before every key. */
+  /** The prefix of every key. */
   readonly prefix: string;
-  /** Of this process, to be told from all others. */
+  /** The id of this process. */
   readonly id: string;
   readonly config: () => Config;
   readonly deadlines: Deadlines;
 }
 
-/** Between two looks at the store, in milliseconds. */
-const LOOK_MS = 150;
+/** The interval between two looks at the store, in milliseconds. */
+const POLL_MS = 150;
 
-/** A provider's request to wait counts for an hour at most, in milliseconds; nothing older is of use. */
+/** The age of the oldest useful notice, in milliseconds: a provider's request to wait counts for at most an hour. */
 const MEMORY_MS = 3_600_000;
 
-/** How many of the last notices the store keeps, about. */
+/** The approximate number of notices that the store keeps. */
 const MAX_KEPT = { cool_down: 5000, quota: 500 } as const;
 
-/** How many wait to be told while the store is away; the oldest go first. */
+/** The number of notices that wait while the store is away; the oldest are dropped first. */
 const MAX_WAITING = 1000;
 
-/** What headers tell of one quota is told to replicas so often at most, in milliseconds. */
+/** The shortest interval between two notices about the same quota in headers, in milliseconds. */
 const HARVEST_PACE_MS = 5000;
 
 const MAX_READ = 200;
 
 /**
- * Notices in two streams of the store: cool-downs, and quotas. Times are told as what is left of them, and the
- * store's clock alone says how old a notice is, so that the clocks of replicas may differ.
+ * Creates notices in two streams of the store: cool-downs, and quotas. A notice holds remaining times, and only the
+ * store's clock decides about its age, so that the clocks of replicas may differ.
  */
 export function createStoreNotices(
   options: StoreNoticesOptions,
@@ -60,16 +60,16 @@ export function createStoreNotices(
   const listeners: ((notice: Notice) => void)[] = [];
   const waiting: { readonly stored: StoredNotice; readonly atMs: number }[] =
     [];
-  /** When the quota of a connection was told last, by its id. */
-  const harvestToldMs = new Map<string, number>();
+  /** The time of the last notice about a connection's quota, by connection id. */
+  const harvestSentMs = new Map<string, number>();
   let positions: readonly [string, string] | undefined;
-  /** What the store's clock is ahead of ours that never jumps, in milliseconds. */
+  /** The difference between the store's clock and our monotonic clock, in milliseconds. */
   let aheadMs = 0;
-  let isLooking = false;
+  let isPolling = false;
   let isClosed = false;
   let cancel = () => {};
 
-  function tell(notice: Notice): void {
+  function publish(notice: Notice): void {
     const stored = toStored(notice, config());
     if (stored === undefined || isTooSoon(notice)) return;
     waiting.push({ stored, atMs: deadlines.elapsedMs() });
@@ -80,9 +80,9 @@ export function createStoreNotices(
   function isTooSoon(notice: Notice): boolean {
     if (notice.kind !== "harvested") return false;
     const nowMs = deadlines.elapsedMs();
-    const toldMs = harvestToldMs.get(notice.connectionId) ?? -Infinity;
-    if (nowMs - toldMs < HARVEST_PACE_MS) return true;
-    harvestToldMs.set(notice.connectionId, nowMs);
+    const sentMs = harvestSentMs.get(notice.connectionId) ?? -Infinity;
+    if (nowMs - sentMs < HARVEST_PACE_MS) return true;
+    harvestSentMs.set(notice.connectionId, nowMs);
     return false;
   }
 
@@ -99,24 +99,24 @@ export function createStoreNotices(
     }
   }
 
-  async function look(): Promise<void> {
-    if (link.isAway || isLooking || isClosed) return;
-    isLooking = true;
+  async function poll(): Promise<void> {
+    if (link.isAway || isPolling || isClosed) return;
+    isPolling = true;
     try {
       positions ??= await findBeginning();
       sendWaiting();
-      await readNews(positions);
+      await readNotices(positions);
     } catch {
-      // The link knows, and looks again when the store is back.
+      // The link reports the failure, and looks again when the store is back.
     } finally {
-      isLooking = false;
+      isPolling = false;
     }
-    lookLater();
+    pollLater();
   }
 
-  function lookLater(): void {
+  function pollLater(): void {
     cancel();
-    if (!isClosed) cancel = deadlines.start(LOOK_MS, look);
+    if (!isClosed) cancel = deadlines.start(POLL_MS, poll);
   }
 
   async function findBeginning(): Promise<readonly [string, string]> {
@@ -128,7 +128,7 @@ export function createStoreNotices(
     return [since, since];
   }
 
-  async function readNews(
+  async function readNotices(
     [coolDowns, quotas]: readonly [string, string],
   ): Promise<void> {
     const reply = await link.send([
@@ -141,7 +141,7 @@ export function createStoreNotices(
     ]);
     for (const { stream, entryId, fields } of entriesOf(reply)) {
       next.set(stream, entryId);
-      hear(entryId, fields);
+      handle(entryId, fields);
     }
     positions = [
       next.get(streams.cool_down) ?? coolDowns,
@@ -149,13 +149,13 @@ export function createStoreNotices(
     ];
   }
 
-  function hear(entryId: string, fields: ReadonlyMap<string, string>): void {
+  function handle(entryId: string, fields: ReadonlyMap<string, string>): void {
     if (fields.get("from") === id) return;
     const text = fields.get("notice") ?? "";
     const { success, data } = storedNoticeSchema.safeParse(parseJson(text));
     if (!success) return;
-    const toldMs = Number.parseInt(entryId);
-    const ageMs = deadlines.elapsedMs() + aheadMs - toldMs;
+    const sentMs = Number.parseInt(entryId);
+    const ageMs = deadlines.elapsedMs() + aheadMs - sentMs;
     const left = leftAfter(data, Math.max(0, ageMs));
     const notice = left && fromStored(left, config());
     if (notice === undefined) return;
@@ -164,13 +164,13 @@ export function createStoreNotices(
 
   link.onChange((isAway) => {
     for (const listener of listeners) listener({ kind: "store", isAway });
-    // A store that was away may be another one, with another clock.
+    // A store that was away may have been replaced by another, with another clock.
     positions = undefined;
-    look();
+    poll();
   });
   return {
-    tell,
-    onHear: (listener) => void listeners.push(listener),
+    publish,
+    onNotice: (listener) => void listeners.push(listener),
     close() {
       isClosed = true;
       cancel();
@@ -181,12 +181,14 @@ export function createStoreNotices(
 /** An entry of a stream. */
 interface StreamEntry {
   readonly stream: string;
-  /** Milliseconds since 1970 by the store's clock, and a counter behind a hyphen. */
+  /** Milliseconds since 1970 by the store's clock, a hyphen, and a counter. */
   readonly entryId: string;
   readonly fields: ReadonlyMap<string, string>;
 }
 
-/** The entries in a reply of `XREAD`: a list of streams, each with a list of entries; null when there are none. */
+/**
+ * Yields the entries in a reply of `XREAD`: a list of streams, each with a list of entries; null when there are none.
+ */
 function* entriesOf(reply: unknown): Iterable<StreamEntry> {
   for (const one of listOf(reply)) {
     const [stream, entries] = listOf(one);

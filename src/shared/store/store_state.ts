@@ -29,37 +29,40 @@ import {
 } from "./store_link.ts";
 import { createStoreNotices } from "./store_notices.ts";
 
-/** What a process has in common with replicas, by way of a store. */
+/** The state that a process shares with replicas through a store. */
 export interface StoreState {
   readonly state: SharedState;
-  /** Sends what the store does not have yet, for a few seconds at most, and ends the connection. */
+  /** Sends pending changes to the store, for a few seconds at most, and closes the connection. */
   close(): Promise<void>;
 }
 
-/** What {@linkcode createStoreState} works with. */
+/** The dependencies of a {@linkcode StoreState}. */
 interface StoreStateOptions {
   readonly open: OpenStore;
-  /** Before every key. */
+  /** The prefix of every key. */
   readonly prefix: string;
   readonly config: () => Config;
   readonly clock: Clock;
   readonly timers: Timers;
   readonly log: Log;
   readonly ids: Ids;
-  /** How long whoever asks waits for the store, in milliseconds; default 40. */
+  /** The timeout of a call to the store, in milliseconds; default 40. */
   readonly waitMs?: number;
 }
 
-/** No request waits longer for the store, in milliseconds. With what the process itself needs it stays below 50. */
+/**
+ * The default timeout of a call to the store, in milliseconds. With the process's own work, a request is delayed by
+ * less than 50.
+ */
 const WAIT_MS = 40;
 
-/** Additions are gathered for so long before they are sent, in milliseconds. */
+/** The time for which additions are gathered before they are sent, in milliseconds. */
 const GATHER_MS = 100;
 
-/** How long an end waits for the store to take what it does not have yet, in milliseconds. */
+/** The longest wait for the store to accept pending changes at the end, in milliseconds. */
 const CLOSE_MS = 5000;
 
-/** Connects a process with the store; nothing waits for that. */
+/** Connects a process to the store, without a wait for the connection. */
 export function createStoreState(options: StoreStateOptions): StoreState {
   const { open, prefix, config, clock, log, waitMs = WAIT_MS } = options;
   const id = options.ids.next("replica");
@@ -79,7 +82,7 @@ export function createStoreState(options: StoreStateOptions): StoreState {
   const sharedReadings = createStoreReadings({
     ...{ link, prefix, id, deadlines, waitMs },
     onPublished: ({ id: connectionId }, { reading, ttlMs }) =>
-      notices.tell({
+      notices.publish({
         ...{ kind: "polled", connectionId, ttlMs },
         reading: toPlain(reading),
       }),
@@ -111,35 +114,35 @@ export function createStoreState(options: StoreStateOptions): StoreState {
   };
 }
 
-/** What {@linkcode createStoreReadings} works with. */
+/** The dependencies of the store's readings. */
 interface StoreReadingsOptions {
   readonly link: StoreLink;
-  /** Before every key. */
+  /** The prefix of every key. */
   readonly prefix: string;
-  /** Of this process, to be told from all others. */
+  /** The id of this process. */
   readonly id: string;
   readonly deadlines: Deadlines;
-  /** How long a read waits for the store, in milliseconds. */
+  /** The longest wait of a read for the store, in milliseconds. */
   readonly waitMs: number;
-  /** Told of what was left for the others. */
+  /** Called with each reading that was published for the replicas. */
   readonly onPublished: (connection: Connection, one: LastingReading) => void;
 }
 
-/** A read lasts no longer than the whole budget of GET /limits and a little. */
+/** The lifetime of a lock, in milliseconds: slightly longer than the whole time of GET /limits, which bounds a read. */
 const LOCK_MS = 13_000;
 
-/** So often one looks whether the replica that reads is done, in milliseconds. */
-const LOOK_MS = 100;
+/** The interval between two looks at another replica's reading, in milliseconds. */
+const POLL_MS = 100;
 
 /**
- * Asks for a quota that was read, or for the right to read it.
+ * Returns a published quota, or takes the lock to read it.
  *
- * Keys: the quota, the lock. Arguments: who asks, how long the lock lasts (milliseconds).
+ * Keys: the quota, the lock. Arguments: the reader's id, the lifetime of the lock (milliseconds).
  *
- * @returns `["found", quota, milliseconds that it stands]`, `["read"]` or `["wait"]`.
+ * @returns `["found", quota, remaining milliseconds]`, `["read"]` or `["wait"]`.
  */
 const FIND_QUOTA: StoreScript = {
-  // Its lock would make every reader wait.
+  // The lock of a second run would make every reader wait.
   isOnce: true,
   lua: `
 local found = redis.call('GET', KEYS[1])
@@ -149,9 +152,10 @@ return {'wait'}`,
 };
 
 /**
- * Leaves a quota for the others and gives the lock back.
+ * Publishes a quota and releases the lock.
  *
- * Keys: the quota, the lock. Arguments: who has the lock, the quota (empty: none), how long it stands (milliseconds).
+ * Keys: the quota, the lock. Arguments: the id of the lock's owner, the quota (empty: none), its lifetime
+ * (milliseconds).
  */
 const PUBLISH_QUOTA: StoreScript = {
   lua: `
@@ -166,14 +170,14 @@ const READING_SCRIPTS: readonly StoreScript[] = [
   PUBLISH_QUOTA,
 ];
 
-/** What the store said. */
-type Told = { readonly kind: "found"; readonly found: LastingReading } | {
+/** The store's reply to a reader. */
+type Found = { readonly kind: "found"; readonly found: LastingReading } | {
   readonly kind: "read" | "wait";
 };
 
-const READ: Told = { kind: "read" };
+const READ: Found = { kind: "read" };
 
-/** Whoever sets the lock of a quota reads it, and the others wait for what it leaves. */
+/** Creates shared readings: the replica that takes the lock of a quota reads it, and the others wait for the result. */
 function createStoreReadings(
   { link, prefix, id, deadlines, waitMs, onPublished }: StoreReadingsOptions,
 ): SharedReadings {
@@ -182,19 +186,19 @@ function createStoreReadings(
     return [`${prefix}quota:${digest}`, `${prefix}lock:${digest}`];
   }
 
-  async function ask(connection: Connection): Promise<Told> {
+  async function lookUp(connection: Connection): Promise<Found> {
     const keys = keysOf(connection);
     try {
-      return told(await link.run(FIND_QUOTA, keys, [id, LOCK_MS]));
+      return parseFound(await link.run(FIND_QUOTA, keys, [id, LOCK_MS]));
     } catch {
       return READ;
     }
   }
 
-  /** The store has no more than a moment. */
-  async function askBriefly(connection: Connection): Promise<Told> {
+  /** Looks up a quota within the timeout; a silent store means that this process reads it. */
+  async function lookUpInTime(connection: Connection): Promise<Found> {
     if (link.isAway) return READ;
-    return await within(ask(connection), {
+    return await within(lookUp(connection), {
       ms: waitMs,
       start: deadlines.start,
       onLate: () => READ,
@@ -204,10 +208,10 @@ function createStoreReadings(
   return {
     async find(connection, signal) {
       for (;;) {
-        const said = await askBriefly(connection);
-        if (said.kind === "found") return said.found;
-        if (said.kind === "read" || signal.aborted) return undefined;
-        await wait(LOOK_MS, { deadlines, signal }).catch(() => {});
+        const found = await lookUpInTime(connection);
+        if (found.kind === "found") return found.found;
+        if (found.kind === "read" || signal.aborted) return undefined;
+        await wait(POLL_MS, { deadlines, signal }).catch(() => {});
       }
     },
     publish(connection, lasting) {
@@ -224,12 +228,12 @@ function createStoreReadings(
   };
 }
 
-/** That a provider cannot be reached from here says nothing to the others. */
+/** Returns true for readings that concern other replicas, too. An unreachable provider may be reachable from them. */
 function isOfProvider(reading: Reading): boolean {
   return isGood(reading) || reading.failure.reason !== "unreachable";
 }
 
-function told(reply: unknown): Told {
+function parseFound(reply: unknown): Found {
   if (!Array.isArray(reply)) return READ;
   const [kind, text, ttlMs] = reply;
   if (kind === "wait") return { kind };

@@ -13,7 +13,7 @@ import type { Notice } from "../notice.ts";
 
 const milliseconds = z.number().min(0).max(86_400_000);
 
-/** A window as `quotas/window.ts` has it. */
+/** A window, as in `quotas/window.ts`. */
 const windowSchema = z.object({
   type: z.string(),
   window: z.string(),
@@ -40,7 +40,7 @@ const readingSchema = z.object({
 /** A quota that a replica has read. */
 export const quotaSchema = z.object({ reading: readingSchema });
 
-/** What replicas tell each other, with digests instead of the names of connections and tokens. */
+/** The notices between replicas, with digests instead of the names of connections and tokens. */
 export const storedNoticeSchema = z.discriminatedUnion("kind", [
   z.object({
     kind: z.literal("cool_down"),
@@ -49,7 +49,7 @@ export const storedNoticeSchema = z.discriminatedUnion("kind", [
     token: z.string().optional(),
     ms: milliseconds,
     requestedByProvider: z.boolean(),
-    // Another version may know other kinds.
+    // Replicas of another version may have other kinds.
     cause: z.object({
       kind: z.custom<LastingKind>(isLastingKind),
       status: z.number().optional(),
@@ -71,7 +71,7 @@ export const storedNoticeSchema = z.discriminatedUnion("kind", [
 /** @see storedNoticeSchema */
 export type StoredNotice = z.output<typeof storedNoticeSchema>;
 
-/** A notice as it is stored; `undefined` for what is not. */
+/** Converts a notice to its stored form; returns `undefined` when it is not for the store. */
 export function toStored(
   notice: Notice,
   config: Config,
@@ -100,7 +100,7 @@ export function toStored(
   };
 }
 
-/** The notice for the names of this configuration; `undefined` where it does not have them. */
+/** Converts a stored notice to the names of this configuration; returns `undefined` when it lacks them. */
 export function fromStored(
   stored: StoredNotice,
   config: Config,
@@ -123,7 +123,7 @@ export function fromStored(
   };
 }
 
-/** What is left of a notice after so long; `undefined`: nothing. */
+/** Returns a notice with its remaining time after some milliseconds; `undefined` when it has expired. */
 export function leftAfter(
   stored: StoredNotice,
   passedMs: number,
@@ -135,23 +135,20 @@ export function leftAfter(
   return isPolled ? { ...stored, ttlMs: leftMs } : { ...stored, ms: leftMs };
 }
 
-/** So many hexadecimal digits of a digest tell keys apart: 128 bits. */
+/** The digits of a digest that distinguish keys, in hexadecimal: 128 bits. */
 const DIGEST_DIGITS = 32;
 
-/**
- * So many tell whether a connection is read with the same credential: enough to notice another one, and by far too
- * few to guess it.
- */
+/** The digits of a digest that detect another credential, far too few to guess the credential. */
 const REVISION_DIGITS = 4;
 
-/** What stands in the store instead of a name. */
+/** Returns the digest that replaces a name in the store. */
 export function digestOf(name: string): string {
   return sha256Hex(name).slice(0, DIGEST_DIGITS);
 }
 
 /**
- * What stands in the store for a connection: another one as soon as its address, credential or quota are configured
- * otherwise, so that nothing of before is held against it.
+ * Returns the digest that replaces a connection in the store. It changes with the connection's URL, credential or quota
+ * settings, so that old notices no longer apply.
  */
 export const connectionDigest: (connection: Connection) => string = oncePer(
   (connection) => {
@@ -160,7 +157,7 @@ export const connectionDigest: (connection: Connection) => string = oncePer(
   },
 );
 
-/** The connection that a digest stands for, if the configuration has it. */
+/** Returns the connection of a digest, if the configuration has it. */
 function connectionOf(
   digest: string,
   { connections }: Pick<Config, "connections">,
@@ -168,7 +165,7 @@ function connectionOf(
   return connections.find((one) => connectionDigest(one) === digest);
 }
 
-/** The name of the token that a digest stands for, if the configuration has it. */
+/** Returns the name of the token of a digest, if the configuration has it. */
 function tokenOf(
   digest: string,
   { callers }: Pick<Config, "callers">,
@@ -176,7 +173,7 @@ function tokenOf(
   return namesByDigest(callers).get(digest);
 }
 
-/** The names of the tokens of a configuration by their digests. */
+/** Returns the names of a configuration's tokens by digest. */
 const namesByDigest = oncePer((callers: Config["callers"]) =>
   new Map([...callers.values()].map(({ name }) => [digestOf(name), name]))
 );

@@ -35,6 +35,8 @@ interface Http1ClientOptions {
   readonly deadlines: Deadlines;
   /** The most idle connections to one origin; default 1,024. */
   readonly maxIdle?: number;
+  /** Headers for requests that have none of the same name, in lower case. */
+  readonly defaultHeaders?: readonly (readonly [name: string, value: string])[];
 }
 
 /** The time for which an idle connection is kept, in milliseconds: load balancers close theirs after 60 s. */
@@ -70,7 +72,7 @@ interface PooledConnection extends Connection {
  * twice. The newest idle connection serves first, so that the others grow old and close.
  */
 export function createHttp1Client(
-  { dial, deadlines, maxIdle = 1024 }: Http1ClientOptions,
+  { dial, deadlines, maxIdle = 1024, defaultHeaders = [] }: Http1ClientOptions,
 ): UpstreamClient & Disposable {
   const idleByOrigin = new Map<string, Idle[]>();
   let isDisposed = false;
@@ -155,9 +157,11 @@ export function createHttp1Client(
       method,
       host,
       target: proxyHeaders === undefined ? path : `http://${host}${path}`,
-      headers: proxyHeaders === undefined
-        ? headers
-        : [...headers, ...proxyHeaders],
+      headers: [
+        ...headers,
+        ...defaultHeaders.filter(([name]) => !hasHeader(headers, name)),
+        ...proxyHeaders ?? [],
+      ],
       body,
       onUploaded: loan && (() => loan.end()),
       signal,
@@ -252,6 +256,13 @@ class Loan {
   #giveBack(): void {
     if (this.#isSettled && this.#readers === 0) this.#onOver();
   }
+}
+
+function hasHeader(
+  headers: UpstreamRequest["headers"],
+  name: string,
+): boolean {
+  return headers.some(([other]) => other.toLowerCase() === name);
 }
 
 /** Returns true when nothing of a request was sent over a connection that had served before. */

@@ -1,4 +1,3 @@
-import { Buffer } from "node:buffer";
 import { setImmediate } from "node:timers";
 import type { ByteRead, ByteReader } from "../../streams/byte_reader.ts";
 import type { LongBytes } from "../../streams/bytes.ts";
@@ -405,48 +404,57 @@ class BodyReader implements ByteReader {
 
 const END: Promise<ByteRead> = Promise.resolve({ done: true });
 
-/** Joins a head and a body into blocks that are worth a system call each. */
+/**
+ * Joins a head and a body into blocks that are worth a system call each. A short request is one block; a long piece of a
+ * body is a block of its own and is not copied.
+ */
 function* blocksOf(
   head: string,
   body: Uint8Array | LongBytes | undefined,
 ): Generator<Uint8Array> {
-  let waiting: Uint8Array[] = [headBytes(head)];
-  let waitingBytes = head.length;
-  for (const piece of piecesOf(body)) {
-    if (waitingBytes + piece.length > WRITE_BYTES) {
-      if (waiting.length > 0) yield joined(waiting, waitingBytes);
-      waiting = [];
-      waitingBytes = 0;
+  const pieces = piecesOf(body);
+  let next = 0;
+  let prefix = head;
+  while (prefix !== "" || next < pieces.length) {
+    let end = next;
+    let bytes = prefix.length;
+    for (let piece = pieces[end]; piece !== undefined; piece = pieces[++end]) {
+      if (bytes + piece.length > WRITE_BYTES) break;
+      bytes += piece.length;
     }
-    if (piece.length > WRITE_BYTES) {
-      yield piece;
-    } else {
-      waiting.push(piece);
-      waitingBytes += piece.length;
+    const [only] = pieces.slice(next, next + 1);
+    if (bytes === 0 && only !== undefined) {
+      yield only;
+      next++;
+      continue;
     }
+    const block = new Uint8Array(bytes);
+    writeLatin1(prefix, block);
+    let at = prefix.length;
+    for (const piece of pieces.slice(next, end)) {
+      block.set(piece, at);
+      at += piece.length;
+    }
+    yield block;
+    prefix = "";
+    next = end;
   }
-  if (waiting.length > 0) yield joined(waiting, waitingBytes);
 }
 
 function piecesOf(
   body: Uint8Array | LongBytes | undefined,
 ): readonly Uint8Array[] {
-  if (body === undefined) return [];
+  if (body === undefined) return NO_PIECES;
   return body instanceof Uint8Array ? [body] : body.pieces;
 }
 
-function headBytes(head: string): Uint8Array {
-  return Buffer.from(head, "latin1");
-}
+const NO_PIECES: readonly Uint8Array[] = [];
 
-function joined(parts: readonly Uint8Array[], bytes: number): Uint8Array {
-  const [first] = parts;
-  if (first !== undefined && parts.length === 1) return first;
-  const all = new Uint8Array(bytes);
-  let at = 0;
-  for (const part of parts) {
-    all.set(part, at);
-    at += part.length;
-  }
-  return all;
+const encoder = new TextEncoder();
+
+/** Writes a text with one byte for each character. Nearly all heads are ASCII, for which the platform is faster. */
+function writeLatin1(text: string, into: Uint8Array): void {
+  const { read, written } = encoder.encodeInto(text, into);
+  if (read === text.length && written === text.length) return;
+  for (let at = 0; at < text.length; at++) into[at] = text.charCodeAt(at);
 }

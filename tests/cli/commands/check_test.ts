@@ -62,7 +62,7 @@ Deno.test("check prints warnings beside", async () => {
   assert.equal(code, 0);
   assert.equal(
     error,
-    "warnings:\n  tokens: is empty: nobody can call the gateway\n",
+    "Warnings:\n  tokens: is empty: nobody can call the gateway.\n",
   );
 });
 
@@ -80,7 +80,9 @@ Deno.test("check finds what the platform will not listen with", async () => {
   assert.equal(code, 2);
   assert.equal(out, "");
   assert.ok(
-    error.startsWith(`${path} has 1 problem:\n  server.tls.key: holds no`),
+    error.startsWith(
+      `Cannot use ${path}: it has 1 problem.\n  server.tls.key: holds no`,
+    ),
     error,
   );
   await Deno.writeTextFile(tls.key, testCertificate.key);
@@ -96,8 +98,8 @@ Deno.test("check prints every problem of an invalid file", async () => {
   assert.equal(out, "");
   assert.equal(
     error,
-    `${path} has 2 problems:\n  server.port: must be at least 0\n` +
-      '  timeouts.idel: is not a known key; did you mean "idle"?\n',
+    `Cannot use ${path}: it has 2 problems.\n  server.port: must be at least 0.\n` +
+      '  timeouts.idel: is not a known key. Did you mean "idle"?\n',
   );
 });
 
@@ -113,26 +115,26 @@ Deno.test("check says that there is no file", async () => {
   assert.equal(code, 2);
   assert.equal(
     error,
-    "/no/such/gateway.yaml has 1 problem:\n  file: does not exist\n" +
-      "It was looked for at /no/such/gateway.yaml.\n" +
-      "`model-gateway init SERVICE...` prints a first one; `model-gateway demo` needs none.\n",
+    "Cannot use /no/such/gateway.yaml: it has 1 problem.\n  file: does not exist\n" +
+      "Create /no/such/gateway.yaml or use --config.\n" +
+      "`model-gateway init SERVICE...` prints a first file; `model-gateway demo` needs none.\n",
   );
 });
 
-Deno.test("check tells how it is used", async () => {
+Deno.test("check prints its usage after bad arguments", async () => {
   const cases = [
-    [["--lvie"], 'unknown option --lvie; did you mean "--live"?'],
-    [["--live=1"], "--live takes no value"],
-    [["extra"], "it takes no argument but its options"],
-    [["--config", ""], "--config needs a value: FILE"],
+    [["--lvie"], 'there is no option --lvie. Did you mean "--live"?'],
+    [["--live=1"], "--live takes no value."],
+    [["extra"], "it takes options only."],
+    [["--config", ""], "--config needs a value (FILE)."],
   ] as const;
   for (const [args, fault] of cases) {
     const { code, error } = await check(minimalFile(), { args });
     assert.equal(code, 2);
     assert.equal(
       error,
-      `${fault}\nusage: model-gateway check [--config FILE] [--live]\n` +
-        "model-gateway check --help tells more\n",
+      `Cannot run check: ${fault}\nusage: model-gateway check [--config FILE] [--live]\n` +
+        "Run model-gateway check --help for more.\n",
     );
   }
 });

@@ -160,7 +160,7 @@ Deno.test({
             const text = JSON.stringify(minimalFile(overrides("special")));
             await Deno.writeTextFile(file, text);
             assert.deepEqual(await load(file), [
-              `${place}: names a file that ${fault}`,
+              `${place}: names a file that ${fault}.`,
             ]);
           }
         }));

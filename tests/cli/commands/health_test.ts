@@ -37,11 +37,12 @@ Deno.test("health ends with 1 and says why when the gateway takes no requests", 
   const late = new Error("signal");
   late.name = "TimeoutError";
   const cases: Readonly<Record<string, () => Promise<Response> | Response>> = {
-    "HTTP 503": () => new Response(null, { status: 503 }),
-    "HTTP 302": () => Response.redirect("http://elsewhere.test"),
-    "nothing answers there, see whether the gateway runs and --url names it":
+    "the response is HTTP 503": () => new Response(null, { status: 503 }),
+    "the response is HTTP 302": () =>
+      Response.redirect("http://elsewhere.test"),
+    "nothing answers there. Check that the gateway runs and that --url names it":
       () => Promise.reject(new TypeError("refused")),
-    "there was no answer in 3 s": () => Promise.reject(late),
+    "no response came within 3 s": () => Promise.reject(late),
     "its certificate has expired": () =>
       Promise.reject(new TypeError("invalid peer certificate: Expired")),
   };
@@ -50,7 +51,10 @@ Deno.test("health ends with 1 and says why when the gateway takes no requests", 
       const { code, written, complained } = await health([], answer);
       assert.equal(code, 1);
       assert.equal(written, "");
-      assert.equal(complained, `http://127.0.0.1:8787/readyz: ${reason}\n`);
+      assert.equal(
+        complained,
+        `http://127.0.0.1:8787/readyz is not ready: ${reason}.\n`,
+      );
     });
   }
 });

@@ -49,18 +49,18 @@ Deno.test("a file of init says which variables it lacks, before they are set", a
   const result = await loadText(init("zai").written);
   assert.ok("problems" in result);
   assert.deepEqual(result.problems.map(({ message }) => message), [
-    "needs the environment variable ZAI_API_KEY, which is not set",
-    "needs the environment variable ALICE_SHA256, which is not set",
+    "needs the environment variable ZAI_API_KEY, which is not set.",
+    "needs the environment variable ALICE_SHA256, which is not set.",
   ]);
 });
 
 Deno.test("init refuses", async (t) => {
   const cases = [
-    [[], /^the services are zai, bigmodel, .*custom\n/s],
-    [["zia"], /^there is no service zia; did you mean "zai"\?\n/],
-    [["litellm"], /^there is no service litellm\n/],
-    [["zai", "zai"], /^zai is named twice; copy its connection in the file\n/],
-    [["--force"], /^unknown option --force\n/],
+    [[], /: no service is named\.\nThe services are zai, .*custom\.\n/s],
+    [["zia"], /: there is no service zia\. Did you mean "zai"\?\n/],
+    [["litellm"], /: there is no service litellm\.\n/],
+    [["zai", "zai"], /: zai is named twice\. Name it once and copy its conn/],
+    [["--force"], /: there is no option --force\.\n/],
   ] as const;
   for (const [services, complaint] of cases) {
     await t.step(services.join(" ") || "nothing", () => {

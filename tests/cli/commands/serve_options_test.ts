@@ -28,28 +28,28 @@ Deno.test("readServeOptions() reads what is given and leaves the rest out", () =
 });
 
 Deno.test("readServeOptions() says what is wrong", () => {
-  const port = "--port must be a number to 65535";
-  const operand = "it takes no argument but its options";
+  const port = "--port must be a number from 0 to 65535";
+  const operand = "it takes options only";
   const cases: readonly (readonly [string, string])[] = [
-    ["--port", "--port needs a value: PORT"],
-    ["--port=", "--port needs a value: PORT"],
+    ["--port", "--port needs a value (PORT)"],
+    ["--port=", "--port needs a value (PORT)"],
     ["--port 65536", port],
     ["--port x", port],
     ["--port 1e3", port],
     ["--port 0x50", port],
     ["--port 8080.5", port],
-    ["--config", "--config needs a value: FILE"],
-    ["--config --port 80", "--config needs a value: FILE"],
-    ["--host", "--host needs a value: HOST"],
+    ["--config", "--config needs a value (FILE)"],
+    ["--config --port 80", "--config needs a value (FILE)"],
+    ["--host", "--host needs a value (HOST)"],
     ["--log", "--log must be json or text"],
     ["--log xml", "--log must be json or text"],
-    ["--help", "unknown option --help"],
-    ["--Port 80", 'unknown option --Port; did you mean "--port"?'],
-    ["--confg x", 'unknown option --confg; did you mean "--config"?'],
-    ["--no-log", "unknown option --no-log"],
-    ["--port.x 1", 'unknown option --port; did you mean "--port"?'],
-    ["--__proto__ x", "unknown option --"],
-    ["-p 80", "unknown option -p"],
+    ["--help", "there is no option --help"],
+    ["--Port 80", 'there is no option --Port. Did you mean "--port"?'],
+    ["--confg x", 'there is no option --confg. Did you mean "--config"?'],
+    ["--no-log", "there is no option --no-log"],
+    ["--port.x 1", 'there is no option --port. Did you mean "--port"?'],
+    ["--__proto__ x", "there is no option --"],
+    ["-p 80", "there is no option -p"],
     ["gateway.yaml", operand],
     ["--port 80 8080", operand],
     ["-- gateway.yaml", operand],

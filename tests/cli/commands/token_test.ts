@@ -46,18 +46,18 @@ Deno.test("token refuses a name that the configuration would refuse", () => {
   assert.deepEqual(run("new", "*"), {
     code: 2,
     out: "",
-    error: "name: must not be *, which stands for every name\n",
+    error: "name: must not be *, which means every name.\n",
   });
 });
 
-Deno.test("token tells how it is used", () => {
+Deno.test("token prints its usage after bad arguments", () => {
   for (const args of [[], ["new"], ["old", "alice"], ["new", "alice", "bob"]]) {
     assert.deepEqual(run(...args), {
       code: 2,
       out: "",
-      error: "token needs the word new and one name\n" +
+      error: "Cannot run token: it needs the word new and one name.\n" +
         "usage: model-gateway token new NAME\n" +
-        "model-gateway token --help tells more\n",
+        "Run model-gateway token --help for more.\n",
     });
   }
 });

@@ -219,17 +219,17 @@ Deno.test("limits says in one line why there is nothing to draw, with exit code 
             cause: new Error("invalid peer certificate: UnknownIssuer"),
           }),
         ),
-      /: something is there, but its certificate is not trusted here: name the PEM file of its authority in DENO_CERT/,
+      /: a server is there, but its certificate is not trusted here\. Set DENO_CERT to the PEM file of its authority\.$/,
     ],
     [
       "too late",
       () => Promise.reject(new DOMException("", "TimeoutError")),
-      /: there was no answer in 30 s$/,
+      /: no response came within 30 s\.$/,
     ],
     [
       "token unknown",
       error(401, "Cannot accept this token"),
-      /: the gateway does not know the token/,
+      /: the token is unknown or has expired\./,
     ],
     [
       "504",
@@ -239,37 +239,37 @@ Deno.test("limits says in one line why there is nothing to draw, with exit code 
     [
       "503",
       error(503, "Cannot serve now:\n\x1b[31mdraining"),
-      /: HTTP 503, Cannot serve now: \[31mdraining$/,
+      /: the gateway responded with HTTP 503\. Cannot serve now: \[31mdraining\.$/,
     ],
     [
       "404 of another gateway",
       error(404, "Cannot find this path"),
-      /: HTTP 404, Cannot find this path$/,
+      /: the gateway responded with HTTP 404\. Cannot find this path\.$/,
     ],
     [
       "404 of no gateway",
       () => new Response("<h1>Not found</h1>", { status: 404 }),
-      /: what answers there is no Model Gateway \(HTTP 404\)/,
+      /: the server there is not a Model Gateway \(HTTP 404\)/,
     ],
     [
       "a web page",
       () => new Response("<h1>Hello</h1>"),
-      /: what answers there is no Model Gateway \(HTTP 200\)/,
+      /: the server there is not a Model Gateway \(HTTP 200\)/,
     ],
     [
       "a redirect",
       () => Response.redirect("http://elsewhere.test/", 302),
-      /: what answers there is no Model Gateway \(HTTP 302\)/,
+      /: the server there is not a Model Gateway \(HTTP 302\)/,
     ],
     [
       "no list",
       () => Response.json({ object: "list", data: [] }),
-      /no Model Gateway/,
+      /not a Model Gateway/,
     ],
     [
       "a broken entry",
       () => Response.json({ ...listOf(), data: [{ name: 1 }] }),
-      /no Model Gateway/,
+      /not a Model Gateway/,
     ],
     [
       "a broken window",
@@ -278,7 +278,7 @@ Deno.test("limits says in one line why there is nothing to draw, with exit code 
           ...listOf(),
           data: [{ ...entryOf("one"), limits: [{ used: "1" }] }],
         }),
-      /no Model Gateway/,
+      /not a Model Gateway/,
     ],
   ];
   for (const [name, answer, expected] of cases) {
@@ -297,31 +297,31 @@ Deno.test("limits says in one line why there is nothing to draw, with exit code 
 
 Deno.test("limits refuses bad usage with exit code 2 and repeats nothing of it", async (t) => {
   const cases: readonly [string, Run, string][] = [
-    ["unknown option", { args: ["--colour"] }, "unknown option --colour"],
+    ["unknown option", { args: ["--colour"] }, "there is no option --colour."],
     [
       "unknown option with a value",
       { args: [`--tokn=${TOKEN}`] },
-      'unknown option --tokn; did you mean "--token"?',
+      'there is no option --tokn. Did you mean "--token"?',
     ],
     [
       "stray word",
       { args: [TOKEN] },
-      "it takes no argument but its options",
+      "it takes options only.",
     ],
     [
       "no token",
       { env: { MODEL_GATEWAY_TOKEN: "" } },
-      "there is no token: set MODEL_GATEWAY_TOKEN, or use --token",
+      "there is no token. Set MODEL_GATEWAY_TOKEN or use --token.",
     ],
     [
       "empty token",
       { args: ["--token="] },
-      "--token needs a value: TOKEN",
+      "--token needs a value (TOKEN).",
     ],
     [
       "token of two words",
       { args: [`--token=${TOKEN} b`] },
-      "the token must be one word of plain letters, digits and signs",
+      "the token must consist of printable ASCII characters without spaces.",
     ],
     ...[
       "gw.test:8787",
@@ -333,7 +333,7 @@ Deno.test("limits refuses bad usage with exit code 2 and repeats nothing of it",
       .map((url): [string, Run, string] => [
         `--url=${url.replace(TOKEN, "…")}`,
         { args: [`--url=${url}`] },
-        "--url must be the address of a gateway, such as http://127.0.0.1:8787",
+        "--url must be the address of a gateway (for example http://127.0.0.1:8787).",
       ]),
   ];
   for (const [name, run, fault] of cases) {
@@ -343,7 +343,9 @@ Deno.test("limits refuses bad usage with exit code 2 and repeats nothing of it",
       assert.equal(out, "");
       assert.equal(
         error,
-        `${fault}\nusage: model-gateway limits [--url URL] [--token TOKEN] [--json] [--watch]\nmodel-gateway limits --help tells more\n`,
+        `Cannot run limits: ${fault}\n` +
+          "usage: model-gateway limits [--url URL] [--token TOKEN] [--json] [--watch]\n" +
+          "Run model-gateway limits --help for more.\n",
       );
       assert.equal(requests.length, 0);
     });

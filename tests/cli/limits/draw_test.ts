@@ -66,8 +66,8 @@ Deno.test("drawLimits() breaks lines between words where the terminal is narrow"
   const nothing = draw(listOf(), { columns: 30 });
   assert.deepEqual(nothing, [
     "No connection is assigned to",
-    "this token: ask the",
-    "administrator",
+    "this token. Ask the",
+    "administrator.",
     "",
   ]);
 });
@@ -135,8 +135,8 @@ Deno.test("drawLimits() calls unknown what is not known, and gives a stock no ba
   assert.deepEqual(draw(listOf(entryOf("one", { limits })), { columns: 90 }), [
     "one  zai, checked 12 s ago",
     `  1 week credits  ${
-      "·".repeat(21)
-    }  use unknown  left unknown  reset unknown`,
+      "·".repeat(19)
+    }  usage unknown  left unknown  reset unknown`,
     `  balance         ${" ".repeat(21)}               ¥110.50 left  no reset`,
     `  balance         ${
       " ".repeat(21)
@@ -159,7 +159,7 @@ Deno.test("drawLimits() tells why a connection has no windows, and who can help"
     "broken  zai, checked 12 s ago",
     "  unavailable: no plan (provider_limits_no_plan)",
     "  No plan is there",
-    "  The administrator must look after the plan or the credit.",
+    "  The administrator must check the plan or the credit.",
     "",
     "off  zai, checked 12 s ago, from the gateway's cache",
     "  disabled: the administrator can switch it on again",
@@ -181,17 +181,17 @@ Deno.test("drawLimits() is calm about a quota that comes with the next answer", 
   const entry = entryOf("Groq", { status: "unavailable", error });
   const options = { columns: 200, paint: inColour };
   const [, state = "", advice] = draw(listOf(entry), options);
-  assert.equal(stripVTControlCharacters(state), "  not told yet");
+  assert.equal(stripVTControlCharacters(state), "  not reported yet");
   assert.ok(!state.includes("\x1b[31m"), "red");
   assert.equal(
     advice,
-    "  The provider tells what is left with each answer of a model; the first one will show it here.",
+    "  The provider reports the quota with each answer of a model. It appears here after the first one.",
   );
 });
 
 Deno.test("drawLimits() says so when a token has no connection", () => {
   assert.deepEqual(draw(listOf()), [
-    "No connection is assigned to this token: ask the administrator",
+    "No connection is assigned to this token. Ask the administrator.",
     "",
   ]);
 });

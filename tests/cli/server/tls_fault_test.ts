@@ -15,9 +15,9 @@ const pem = (label: string) =>
   `-----BEGIN ${label}-----\nAA==\n-----END ${label}-----\n`;
 
 const NO_KEY =
-  "server.tls.key: holds no private key that can be used: it must be RSA, ECDSA or Ed25519, in PEM, without a password";
+  "server.tls.key: holds no usable private key. It must be RSA, ECDSA or Ed25519, in PEM, without a password.";
 const NO_CERTIFICATE =
-  "server.tls.cert: holds no certificate that can be read: it must be X.509 in PEM";
+  "server.tls.cert: holds no readable certificate. It must be X.509 in PEM.";
 
 const { cert, key } = testCertificate;
 
@@ -26,7 +26,7 @@ const PAIRS: Readonly<
 > = {
   "a key of another certificate": [
     { cert, key: nextTestCertificate.key },
-    "server.tls.key: is not the key of the certificate",
+    "server.tls.key: is not the key of the certificate.",
   ],
   "a certificate that is none": [
     { cert: pem("CERTIFICATE"), key },
@@ -43,7 +43,7 @@ const PAIRS: Readonly<
   ],
 };
 
-Deno.test("what the platform does not listen with is told in words of our own, by whoever tries and whoever serves", async (t) => {
+Deno.test("tryTls() and listen() report an unusable certificate or key in the gateway's words", async (t) => {
   for (const [name, [tls, problem]] of Object.entries(PAIRS)) {
     await t.step(name, () => {
       const fault = tryTls(tls);
@@ -64,11 +64,11 @@ Deno.test("a good certificate and key pass, and so does listening without", () =
   assert.equal(tryTls(undefined), undefined);
 });
 
-Deno.test("a fault of TLS that nobody foresaw is told without the platform's words", () => {
+Deno.test("tlsFault() reports an unknown error without the platform's message", () => {
   for (const error of [new Error("canary"), "canary"]) {
     assert.equal(
       formatProblem(tlsFault(error)),
-      "server.tls: is no certificate and key that can be listened with",
+      "server.tls: is not a usable pair of certificate and key.",
     );
   }
 });

@@ -81,12 +81,12 @@ function refusal(status: number, message?: string) {
 const FAULTS: Readonly<Record<string, Fault>> = {
   "nobody listens": {
     tried: 1,
-    last: /^bad {3}reachable {2}nothing answers there, see whether/,
+    last: /^bad {3}reachable {2}nothing answers there\. Check that/,
     fetch: instead(isAny, () => Promise.reject(new TypeError("refused"))),
   },
   "nobody answers in time": {
     tried: 1,
-    last: /^bad {3}reachable {2}there was no answer in 120 s$/,
+    last: /^bad {3}reachable {2}no response came within 120 s\.$/,
     fetch: instead(
       isAny,
       () => Promise.reject(new DOMException("late", "TimeoutError")),
@@ -95,44 +95,44 @@ const FAULTS: Readonly<Record<string, Fault>> = {
   "something else answers": {
     tried: 1,
     last:
-      /^bad {3}reachable {2}what answers there is no Model Gateway \(HTTP 404\)/,
+      /^bad {3}reachable {2}the server there is not a Model Gateway \(HTTP 404\)/,
     fetch: instead(isAny, refusal(404)),
   },
   "what answers never ends": {
     tried: 1,
     last:
-      /^bad {3}reachable {2}what answers there is no Model Gateway \(HTTP 200\)/,
+      /^bad {3}reachable {2}the server there is not a Model Gateway \(HTTP 200\)/,
     fetch: instead(isAny, () => new Response(endless().body)),
   },
   "a proxy has lost the gateway": {
     tried: 1,
-    last: /^bad {3}reachable {2}HTTP 502: a proxy answers there/,
+    last: /^bad {3}reachable {2}a proxy answers there \(HTTP 502\)/,
     fetch: instead(isAny, refusal(502)),
   },
   "TLS is asked of a gateway without": {
     tried: 2,
-    last: /^bad {3}TLS {8}it speaks no TLS there: write http:\/\//,
+    last: /^bad {3}TLS {8}it does not use TLS\. Write http:\/\//,
     args: ({ url }) => ["curl", "--url", url.replace("http:", "https:")],
   },
   "the token is unknown": {
     tried: 3,
-    last: /^bad {3}token .*does not know the token, or it has expired/,
+    last: /^bad {3}token .*token is unknown or has expired/,
     token: "mg_wrong",
   },
   "the model is not the token's": {
     tried: 4,
     last:
-      /^bad {3}model {6}demo-x: HTTP 404, .*: name one of your models with --model$/,
+      /^bad {3}model {6}demo-x failed with HTTP 404\. .*\. Name one of your models with --model\.$/,
     args: ({ url }) => ["curl", "--url", url, "--model", "demo-x"],
   },
   "the provider fails": {
     tried: 4,
-    last: /^bad {3}model .*HTTP 50\d, .*tell the administrator$/,
+    last: /^bad {3}model .*HTTP 50\d\. .*contact the administrator\.$/,
     args: ({ url }) => ["curl", "--url", url, "--model", "demo-error-500"],
   },
   "too much was asked": {
     tried: 4,
-    last: /HTTP 429, Enough: wait, and see .* model-gateway limits$/,
+    last: /HTTP 429\. Enough\. Wait, and see .* model-gateway limits\.$/,
     fetch: instead(asksModel, refusal(429, "Enough")),
   },
   "the stream breaks": {
@@ -149,7 +149,7 @@ const FAULTS: Readonly<Record<string, Fault>> = {
   },
   "a stream comes as a whole": {
     tried: 5,
-    last: /gave no stream but application\/json: a proxy on the way/,
+    last: /sent application\/json instead of a stream\. A proxy/,
     fetch: instead(
       (_request, body) => body.includes(`"stream":true`),
       () => Response.json({}),
@@ -157,7 +157,7 @@ const FAULTS: Readonly<Record<string, Fault>> = {
   },
   "a model calls no tool": {
     tried: 6,
-    last: /^bad {3}tools .*was told to use a tool and did not/,
+    last: /^bad {3}tools .* did not call the tool in the prompt\./,
     fetch: instead(
       (_request, body) => body.includes(`"tools"`),
       () => Response.json({ choices: [{ message: { content: "No" } }] }),
@@ -208,7 +208,7 @@ Deno.test("setup --check says that a token goes over the network without TLS", a
   });
   assert.match(
     lines[1] ?? "",
-    /^good {2}TLS .*others on the way can read the token/,
+    /^good {2}TLS .*others on the network path can read the token/,
   );
   assert.deepEqual(steps(lines), ALL_GOOD);
 });

@@ -151,7 +151,7 @@ Deno.test("setup prints settings for a model that is not listed, since some name
   assert.match(out, /"model":"everywere"/);
   assert.match(
     error,
-    /^The gateway does not list everywere for this token; did you mean "everywhere"\?\n/,
+    /^The gateway does not list everywere for this token\. Did you mean "everywhere"\?\n/,
   );
 });
 
@@ -161,16 +161,16 @@ const FAILURES: Readonly<Record<string, [Omit<Run, "env">, RegExp]>> = {
     args: ["curl"],
     answer: () =>
       Response.json({ error: { message: "Unknown" } }, { status: 401 }),
-  }, /does not know the token, or it has expired/],
+  }, /token is unknown or has expired/],
   "no gateway": [
     { args: ["curl"], answer: () => new Response("<html>") },
-    /no Model Gateway \(HTTP 200\)/,
+    /not a Model Gateway \(HTTP 200\)/,
   ],
   "a gateway that is busy": [{
     args: ["curl"],
     answer: () =>
       Response.json({ error: { message: "Full" } }, { status: 503 }),
-  }, /^Cannot read http:.*: HTTP 503, Full$/m],
+  }, /^Cannot read http:.*: the gateway responded with HTTP 503\. Full\.$/m],
   "nobody": [
     { args: ["curl"], answer: () => Promise.reject(new TypeError("refused")) },
     /nothing answers there/,
@@ -182,10 +182,10 @@ const FAILURES: Readonly<Record<string, [Omit<Run, "env">, RegExp]>> = {
   "no model of the client's": [{
     args: ["codex"],
     answer: () => Response.json({ data: [{ id: "one", protocols: ["chat"] }] }),
-  }, /Codex CLI speaks responses, and none/],
+  }, /Codex CLI uses responses, but none/],
   "a model that the client cannot ask": [
     { args: ["codex", "--model", "claude-x"] },
-    /claude-x is not served that way/,
+    /^Cannot use claude-x: Codex CLI uses responses, but/,
   ],
 };
 
@@ -202,39 +202,39 @@ for (const [name, [run, expected]] of Object.entries(FAILURES)) {
 const BAD_USAGE: Readonly<Record<string, [Omit<Run, "answer">, string]>> = {
   "a slip in the name": [
     { args: ["codx"] },
-    'there is no client codx; did you mean "codex"?',
+    'there is no client codx. Did you mean "codex"?',
   ],
   "a stranger": [
     { args: ["emacs"] },
-    `there is no client emacs; there are ${
+    `there is no client emacs. The clients are ${
       CLIENTS.map(({ id }) => id).join(", ")
-    }`,
+    }.`,
   ],
   "a token in the place of the client": [
     { args: [TOKEN] },
-    `there is no such client; there are ${
+    `there is no such client. The clients are ${
       CLIENTS.map(({ id }) => id).join(", ")
-    }`,
+    }.`,
   ],
-  "two clients": [{ args: ["curl", "codex"] }, "it takes one client"],
+  "two clients": [{ args: ["curl", "codex"] }, "it takes one client."],
   "a slip in an option": [
     { args: ["curl", "--modle", "x"] },
-    'unknown option --modle; did you mean "--model"?',
+    'there is no option --modle. Did you mean "--model"?',
   ],
   "an address that is none": [
     { args: ["curl", "--url", "gw.test"] },
-    "--url must be the address of a gateway, such as http://127.0.0.1:8787",
+    "--url must be the address of a gateway (for example http://127.0.0.1:8787).",
   ],
   "neither token nor model": [
     { args: ["curl"], env: { MODEL_GATEWAY_TOKEN: "" } },
-    "there is no token: set MODEL_GATEWAY_TOKEN, or use --token; or name a model with --model",
+    "there is no token. Set MODEL_GATEWAY_TOKEN or use --token, or name a model with --model.",
   ],
   "a check without a token": [
     {
       args: ["curl", "--check", "--model", "x"],
       env: { MODEL_GATEWAY_TOKEN: "" },
     },
-    "there is no token: set MODEL_GATEWAY_TOKEN, or use --token",
+    "there is no token. Set MODEL_GATEWAY_TOKEN or use --token.",
   ],
 };
 
@@ -243,7 +243,7 @@ for (const [name, [run, fault]] of Object.entries(BAD_USAGE)) {
     const { code, out, error, asked } = await setup(run);
     assert.equal(code, 2);
     assert.equal(out, "");
-    assert.equal(error.split("\n")[0], fault);
+    assert.equal(error.split("\n")[0], `Cannot run setup: ${fault}`);
     assert.deepEqual(asked, []);
   });
 }

@@ -98,9 +98,9 @@ Deno.test("usage reads standard input where no log or - is named", async () => {
   assert.equal(JSON.parse(both.out).total.requests, 6);
 });
 
-Deno.test("usage tells whoever starts it at a terminal that it reads what is typed", async () => {
+Deno.test("usage announces that it reads standard input from a terminal", async () => {
   const typed = await usage({ isTyped: true });
-  assert.match(typed.error, /^Reading standard input; Ctrl-D ends it/);
+  assert.match(typed.error, /^Reading standard input\. Press Ctrl-D to end it/);
   const file = await usage({ isTyped: true, args: ["a.jsonl"] });
   assert.equal(file.error, "");
 });
@@ -182,7 +182,7 @@ Deno.test("usage --json prints one line under stable names", async () => {
 Deno.test("usage --csv prints a line of names and one for each row", async () => {
   const { code, out, error } = await usage({ args: ["a.jsonl", "--csv"] });
   assert.equal(code, 0);
-  assert.equal(error, "1 lines are unreadable\n");
+  assert.equal(error, "Unreadable lines: 1.\n");
   assert.deepEqual(out.split("\r\n"), [
     "token,requests,errors,input_tokens,cached_input_tokens,cache_write_tokens,output_tokens," +
     "reasoning_tokens,cost_usd,unpriced_requests,estimated_tokens",
@@ -262,7 +262,7 @@ Deno.test("usage goes on behind a log that it cannot read, says so, and ends wit
   const [missing, cut, ...more] = error.split("\n");
   assert.equal(
     missing,
-    "Cannot read missing.jsonl to its end: there is no such file",
+    "Cannot read missing.jsonl to its end: there is no such file.",
   );
   assert.match(cut ?? "", /^Cannot read cut\.gz to its end: /);
   assert.deepEqual(more, [""]);
@@ -298,7 +298,7 @@ Deno.test("usage counts no log twice that is renamed while others are read, and 
   assert.equal(JSON.parse(out).total.requests, 6);
   assert.equal(
     error,
-    "Cannot read a.2 to its end: it was renamed meanwhile; run the command again\n",
+    "Cannot read a.2 to its end: it was renamed meanwhile. Run the command again.\n",
   );
   assert.equal(code, 1);
 });
@@ -309,7 +309,10 @@ Deno.test("usage says when a log is none of its JSON logs", async () => {
   });
   assert.equal(code, 1);
   assert.equal(out, "0 requests, 0 other lines, 1 unreadable line\n");
-  assert.match(error, /^No line is one of the gateway's JSON log/);
+  assert.match(
+    error,
+    /^Cannot add up the log: no line is one of the gateway's/,
+  );
   const empty = await usage({ input: "" });
   assert.equal(empty.code, 0);
   assert.equal(empty.error, "");
@@ -319,12 +322,15 @@ Deno.test("usage refuses bad usage", async (t) => {
   const cases: readonly [readonly string[], RegExp][] = [
     [
       ["--by", "colour"],
-      /^--by must be some of token, model, connection, day, session, each once\n/,
+      /: --by must list some of token, model, connection, day, session, each once\.\n/,
     ],
-    [["--by", "token,token"], /^--by must be some of/],
-    [["--by", "token,"], /^--by must be some of/],
-    [["--json", "--csv"], /^--json and --csv exclude each other\n/],
-    [["--bye", "token"], /^unknown option --bye; did you mean "--by"\?\n/],
+    [["--by", "token,token"], /: --by must list some of/],
+    [["--by", "token,"], /: --by must list some of/],
+    [["--json", "--csv"], /: --json and --csv exclude each other\.\n/],
+    [
+      ["--bye", "token"],
+      /: there is no option --bye\. Did you mean "--by"\?\n/,
+    ],
   ];
   for (const [args, complaint] of cases) {
     await t.step(args.join(" "), async () => {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { csvLines, jsonPieces } from "../../../src/cli/usage/export.ts";
+import { csvLines, jsonParts } from "../../../src/cli/usage/export.ts";
 import { drawTable } from "../../../src/cli/usage/table.ts";
 import {
   createTotals,
@@ -110,8 +110,8 @@ Deno.test("createTotals() tells so many rows apart and no more; the rest is one 
   const lines = noLines();
   const table = drawTable(totals, lines, { columns: 80, paint: withoutColour });
   assert.match(table, /^\(rest\) +2 /m);
-  assert.match(table, /^\(rest\): what came when/m);
-  const json = JSON.parse([...jsonPieces(totals, lines)].join(""));
+  assert.match(table, /^\(rest\): the requests of all groups/m);
+  const json = JSON.parse([...jsonParts(totals, lines)].join(""));
   assert.equal(json.rest.requests, 2);
   assert.match([...csvLines(totals)].at(-1) ?? "", /^\(rest\),2,/);
 });

@@ -175,7 +175,7 @@ Deno.test("a thread that dies before it listens ends the start", async () => {
   const { start, lines } = await createScene((thread) =>
     thread.report({ kind: "died", error: "TypeError" })
   );
-  await assert.rejects(start(), /before it listened: TypeError/);
+  await assert.rejects(start(), /before it listened \(TypeError\)/);
   assert.deepEqual(lines, []);
 });
 

@@ -61,32 +61,32 @@ Deno.test("a key without a scheme is a bearer's, where the service says nothing 
   });
 });
 
-const HOW = "give a key, or `scheme: none` for an upstream without one";
+const HOW = "Give a key, or `scheme: none` for a provider without keys.";
 const BAD_KEY =
-  "must be a key of printable ASCII characters without spaces or line breaks";
+  "must be a key of printable ASCII characters without spaces or line breaks.";
 
 const ROWS: readonly (readonly [Record<string, unknown>, string])[] = [
-  [{ auth: undefined }, `connections[0].auth: is missing; ${HOW}`],
-  [{ auth: {} }, `connections[0].auth.key: is missing; ${HOW}`],
+  [{ auth: undefined }, `connections[0].auth: is missing. ${HOW}`],
+  [{ auth: {} }, `connections[0].auth.key: is missing. ${HOW}`],
   [
     { auth: { scheme: "bearer" } },
-    `connections[0].auth.key: is missing; ${HOW}`,
+    `connections[0].auth.key: is missing. ${HOW}`,
   ],
   [
     { service: "zai", auth: undefined },
-    `connections[0].auth.key: is missing; ${HOW}`,
+    `connections[0].auth.key: is missing. ${HOW}`,
   ],
   [
     { auth: { scheme: "none", key: "k" } },
-    "connections[0].auth.key: must not stand beside `scheme: none`",
+    "connections[0].auth.key: must not be set with `scheme: none`.",
   ],
   [
     { auth: { scheme: "none", key_file: "k" } },
-    "connections[0].auth.key_file: must not stand beside `scheme: none`",
+    "connections[0].auth.key_file: must not be set with `scheme: none`.",
   ],
   [
     { auth: { scheme: "bearer", key: "k", key_file: "k" } },
-    "connections[0].auth.key_file: must not stand beside key",
+    "connections[0].auth.key_file: must not be set with key.",
   ],
   [
     { auth: { scheme: "bearer", key: "can\nary" } },
@@ -132,7 +132,7 @@ Deno.test("a key file that cannot be read says why, in words of our own", async 
       error.name = name;
       const { result } = await loadKeyFile(error);
       assert.deepEqual(problemsOf(result), [
-        `connections[0].auth.key_file: names a file that ${reason}`,
+        `connections[0].auth.key_file: names a file that ${reason}.`,
       ]);
     });
   }
@@ -154,7 +154,7 @@ Deno.test("headerNameFault() accepts names that concern the upstream alone", () 
 
 Deno.test("headerNameFault() refuses what is no header name", () => {
   for (const name of ["", "a b", "a:b", "a\n", "é", "(a)"]) {
-    assert.equal(headerNameFault(name, "none"), "is not a valid header name");
+    assert.equal(headerNameFault(name, "none"), "is not a valid header name.");
   }
 });
 
@@ -163,14 +163,14 @@ Deno.test("headerNameFault() refuses what belongs to one hop or to the gateway",
   for (const name of [...names, "content-length", "accept-encoding"]) {
     assert.equal(
       headerNameFault(name, "none"),
-      "is a header that the gateway sets itself; remove it",
+      "is a header that the gateway sets itself. Remove it.",
     );
   }
 });
 
 Deno.test("headerNameFault() refuses to replace the credential, unless there is none", () => {
   const fault =
-    "would replace the credential of auth; remove it, or use `scheme: none`";
+    "would replace the credential of auth. Remove it, or use `scheme: none`.";
   assert.equal(headerNameFault("authorization", "bearer"), fault);
   assert.equal(headerNameFault("x-api-key", "x-api-key"), fault);
   assert.equal(headerNameFault("authorization", "none"), undefined);

@@ -28,8 +28,8 @@ Deno.test("readBaseUrl() reads", async (t) => {
   }
 });
 
-const NO_URL = "must be a URL such as https://api.example.com/v1";
-const NO_BASE = "must be a base URL: no query and no fragment";
+const NO_URL = "must be a URL such as https://api.example.com/v1.";
+const NO_BASE = "must be a base URL, without a query or a fragment.";
 
 const BAD: Readonly<Record<string, string>> = {
   "": NO_URL,
@@ -46,11 +46,10 @@ const BAD: Readonly<Record<string, string>> = {
   "https://api.example.com/v1?": NO_BASE,
   "https://api.example.com/v1#x": NO_BASE,
   "https://user:canary@example.com":
-    "must not hold credentials; they belong in auth",
-  "https://canary@example.com":
-    "must not hold credentials; they belong in auth",
+    "must not hold credentials. Set them in auth.",
+  "https://canary@example.com": "must not hold credentials. Set them in auth.",
   "https://api.example.com/v1/chat/completions/":
-    "must be a base URL: leave out /chat/completions, the gateway appends it",
+    "must be a base URL. Leave out /chat/completions, which the gateway appends.",
 };
 
 Deno.test("readBaseUrl() refuses", async (t) => {

@@ -88,30 +88,30 @@ Deno.test("tokens that choose all connections share one set", async () => {
 const PROBLEMS: readonly (readonly [unknown[], string])[] = [
   [
     [tokenFile({ connections: ["GLM taem"] })],
-    'tokens[0].connections[0]: is neither the name nor the id of a connection; did you mean "GLM team"?',
+    'tokens[0].connections[0]: is neither the name nor the id of a connection. Did you mean "GLM team"?',
   ],
   [
     [tokenFile({ connections: ["spare", "elsewhere"], models: ["kimi"] })],
-    "tokens[0].connections[1]: is neither the name nor the id of a connection",
+    "tokens[0].connections[1]: is neither the name nor the id of a connection.",
   ],
   [
     [tokenFile({ connections: ["GLM team"], models: ["glm", "kimi"] })],
-    "tokens[0].models[1]: is served by no connection of this token",
+    "tokens[0].models[1]: is served by no connection of this token.",
   ],
   [
     [tokenFile({ models: ["kiim"] })],
-    'tokens[0].models[0]: is served by no connection; did you mean "kimi"?',
+    'tokens[0].models[0]: is served by no connection. Did you mean "kimi"?',
   ],
   [
     [tokenFile(), tokenFile({ sha256: "b".repeat(64) })],
-    "tokens[1].name: is also the name of tokens[0]; each token has its own",
+    "tokens[1].name: is also the name of tokens[0]. Each token needs its own.",
   ],
   [
     [
       tokenFile({ sha256: "B".repeat(64) }),
       tokenFile({ name: "bob", sha256: "b".repeat(64) }),
     ],
-    "tokens[1].sha256: is also the sha256 of tokens[0]; each token has its own",
+    "tokens[1].sha256: is also the sha256 of tokens[0]. Each token needs its own.",
   ],
 ];
 
@@ -134,13 +134,13 @@ Deno.test("a token that has expired is a warning, to the millisecond", async () 
     );
   assert.deepEqual(await warningsAt(NOW_MS - 1), []);
   assert.deepEqual(await warningsAt(NOW_MS), [
-    "tokens[0].expires_at: has passed: the token is refused",
+    "tokens[0].expires_at: has passed. The gateway rejects the token.",
   ]);
 });
 
 Deno.test("a file without tokens is a warning", async () => {
   assert.deepEqual(warningsOf(await loadFile(minimalFile({ tokens: [] }))), [
-    "tokens: is empty: nobody can call the gateway",
+    "tokens: is empty: nobody can call the gateway.",
   ]);
 });
 
@@ -165,6 +165,6 @@ Deno.test("a hash that two tokens have is a problem, wherever it stands in their
     ],
   });
   assert.deepEqual(problemsOf(await loadFile(file)), [
-    "tokens[1].sha256: is also the sha256 of tokens[0]; each token has its own",
+    "tokens[1].sha256: is also the sha256 of tokens[0]. Each token needs its own.",
   ]);
 });

@@ -39,14 +39,14 @@ Deno.test("a fallback must be a model of some connection", async () => {
   assert.deepEqual(
     await problemsWith(["glm-5", { id: "fast", fallbacks: ["glm-5", "glm5"] }]),
     [
-      'connections[0].models[1].fallbacks[1]: is served by no connection; did you mean "glm-5"?',
+      'connections[0].models[1].fallbacks[1]: is served by no connection. Did you mean "glm-5"?',
     ],
   );
 });
 
 Deno.test("fallbacks must not lead back to themselves", async () => {
   assert.deepEqual(await problemsWith([{ id: "a", fallbacks: ["a"] }]), [
-    'connections[0].models[0].fallbacks[0]: leads in a circle: "a" → "a"; remove one',
+    'connections[0].models[0].fallbacks[0]: leads in a cycle: "a" → "a". Remove one.',
   ]);
 });
 
@@ -66,7 +66,7 @@ Deno.test("fallbacks must not lead in a circle through other connections", async
     ],
   });
   assert.deepEqual(problemsOf(await loadFile(file)), [
-    'connections[1].models[1].fallbacks[0]: leads in a circle: "a" → "b" → "c" → "a"; remove one',
+    'connections[1].models[1].fallbacks[0]: leads in a cycle: "a" → "b" → "c" → "a". Remove one.',
   ]);
 });
 
@@ -185,8 +185,8 @@ Deno.test("an alias must not be the id of a model", async () => {
   assert.deepEqual(
     await problemsWith([{ id: "a", aliases: ["b", "a"] }, "b"]),
     [
-      "connections[0].models[0].aliases[0]: is the id of another model; remove it",
-      "connections[0].models[0].aliases[1]: is the id of this very model; remove it",
+      "connections[0].models[0].aliases[0]: is the id of another model. Remove it.",
+      "connections[0].models[0].aliases[1]: is the id of this model. Remove it.",
     ],
   );
 });
@@ -216,7 +216,7 @@ Deno.test("a circle of fallbacks is found through aliases", async () => {
   assert.deepEqual(
     await problemsWith([{ id: "a", aliases: ["x"], fallbacks: ["x"] }]),
     [
-      'connections[0].models[0].fallbacks[0]: leads in a circle: "a" → "a"; remove one',
+      'connections[0].models[0].fallbacks[0]: leads in a cycle: "a" → "a". Remove one.',
     ],
   );
 });

@@ -56,7 +56,7 @@ Deno.test("resolveQuota() refuses a key that is none", async (t) => {
   const cases: Readonly<Record<string, readonly [Quota, RegExp]>> = {
     "a key beside a file": [
       { key: "k", key_file: "quota.key" },
-      /quota\.key_file: must not stand beside key$/,
+      /quota\.key_file: must not be set with key\.$/,
     ],
     "a key with a space": [{ key: "a b" }, /quota\.key: must be a key/],
     "a file that is not there": [{ key_file: "none" }, /quota\.key_file: /],
@@ -126,35 +126,35 @@ Deno.test("resolveQuota() finds what is wrong with a described quota", async (t)
   const cases: Readonly<Record<string, readonly [Quota, string]>> = {
     "no address": [
       { url: undefined },
-      `${path}.url: is missing; \`kind: json\` needs it`,
+      `${path}.url: is missing. \`kind: json\` needs it.`,
     ],
     "no windows": [
       { windows: undefined },
-      `${path}.windows: is missing; \`kind: json\` needs it`,
+      `${path}.windows: is missing. \`kind: json\` needs it.`,
     ],
     "a pointer without a slash": [
       { windows: [{ ...WINDOW, used: "used" }] },
-      `${path}.windows[0].used: must be a JSON pointer, such as /data/0/used`,
+      `${path}.windows[0].used: must be a JSON pointer, such as /data/0/used.`,
     ],
     "a pointer with a bare tilde": [
       { windows: [{ ...WINDOW, used: "/a~2" }] },
-      `${path}.windows[0].used: must be a JSON pointer, such as /data/0/used`,
+      `${path}.windows[0].used: must be a JSON pointer, such as /data/0/used.`,
     ],
     "a period that is none": [
       { windows: [{ ...WINDOW, period: "5 hours" }] },
-      `${path}.windows[0].period: must be total or a length such as 5h, 7d or 1mo`,
+      `${path}.windows[0].period: must be total or a length such as 5h, 7d or 1mo.`,
     ],
     "a header that the gateway sets": [
       { headers: { Host: "a" } },
-      `${path}.headers.Host: is a header that the gateway sets itself; remove it`,
+      `${path}.headers.Host: is a header that the gateway sets itself. Remove it.`,
     ],
     "a header with a line break": [
       { headers: { "x-a": "1\n2" } },
-      `${path}.headers.x-a: must be printable ASCII without line breaks or outer spaces`,
+      `${path}.headers.x-a: must be printable ASCII without line breaks or outer spaces.`,
     ],
     "windows of another kind": [
       { kind: "litellm" },
-      `${path}.windows: belongs to \`kind: json\` alone; remove it`,
+      `${path}.windows: is only for \`kind: json\`. Remove it.`,
     ],
   };
   for (const [name, [fields, expected]] of Object.entries(cases)) {
@@ -170,11 +170,11 @@ Deno.test("resolveQuota() finds what is wrong with a described quota", async (t)
 
 Deno.test("resolveQuota() warns of what the reader will miss", async (t) => {
   const path = "connections[0].quota";
-  const team = "without it the quota of a team plan cannot be read";
+  const team = "Without it, the quota of a team plan cannot be read.";
   const cases: readonly (readonly [string, Quota, readonly string[]])[] = [
     ["a team without its ids", { kind: "bigmodel", plan: "team" }, [
-      `${path}.organization: is missing; ${team}`,
-      `${path}.project: is missing; ${team}`,
+      `${path}.organization: is missing. ${team}`,
+      `${path}.project: is missing. ${team}`,
     ]],
     ["a team with its ids", {
       kind: "zai",
@@ -183,7 +183,7 @@ Deno.test("resolveQuota() warns of what the reader will miss", async (t) => {
       project: "proj_1",
     }, []],
     ["Copilot without a token", { kind: "copilot" }, [
-      `${path}.key: is missing; Copilot tells its quota only to a GitHub OAuth token`,
+      `${path}.key: is missing. Copilot reports its quota only to a GitHub OAuth token.`,
     ]],
     ["Copilot with a token", { kind: "copilot", key: "gho_t" }, []],
   ];
@@ -209,8 +209,8 @@ Deno.test("resolveQuota() refuses a plan where the kind has none", async (t) => 
       assert.deepEqual(
         problemsOf(await load(quota)),
         fields.map((field) =>
-          `connections[0].quota.${field}: belongs to the kinds zai and bigmodel; ` +
-          `\`kind: ${kind}\` has no plans, remove it`
+          `connections[0].quota.${field}: is only for the kinds zai and bigmodel, because ` +
+          `\`kind: ${kind}\` has no plans. Remove it.`
         ),
       );
     });
@@ -235,7 +235,7 @@ Deno.test("resolveQuota() warns of an address or a key for a kind that makes no 
       assert.deepEqual(
         warningsOf(await load(quota)),
         fields.map((field) =>
-          `connections[0].quota.${field}: has no effect: \`kind: ${kind}\` makes no call`
+          `connections[0].quota.${field}: has no effect: \`kind: ${kind}\` sends no request.`
         ),
       );
     });

@@ -31,8 +31,8 @@ Deno.test("a certificate and a key that have changed places are problems", async
   const tls = { cert: "key.pem", key: "cert.pem" };
   const file = minimalFile({ server: { tls } });
   assert.deepEqual(problemsOf(await loadFile(file, { readFile })), [
-    "server.tls.cert: must name a PEM file that holds a certificate",
-    "server.tls.key: must name a PEM file that holds a private key",
+    "server.tls.cert: must name a PEM file that holds a certificate.",
+    "server.tls.key: must name a PEM file that holds a private key.",
   ]);
 });
 
@@ -51,7 +51,7 @@ Deno.test("a key that is not the certificate's is a problem, and one that is pas
   assert.ok("config" in good);
   const bad = await loadFile(withKey("other.pem"), context);
   assert.deepEqual(problemsOf(bad), [
-    "server.tls.key: is not the key of the certificate",
+    "server.tls.key: is not the key of the certificate.",
   ]);
 });
 
@@ -62,14 +62,14 @@ Deno.test("a certificate that cannot be read is a problem", async () => {
       path === "a" ? Promise.reject(new Error("canary")) : readFile(path),
   });
   assert.deepEqual(problemsOf(result), [
-    "server.tls.cert: names a file that cannot be read",
+    "server.tls.cert: names a file that cannot be read.",
   ]);
 });
 
 Deno.test("a listener that lets other machines in without TLS is a warning", async (t) => {
   const warning =
-    "server.host: lets other machines in without TLS, so that tokens can be read on the way: " +
-    "set server.tls, or let only a proxy with TLS reach it";
+    "server.host: lets other machines in without TLS, so that tokens can be read on the network. " +
+    "Set server.tls, or let only a proxy with TLS reach it.";
   for (
     const host of ["0.0.0.0", "::", "192.0.2.1", "gateway.example", "127x"]
   ) {
@@ -94,7 +94,7 @@ Deno.test("the listener for metrics has defaults and an address of its own", asy
   assert.deepEqual(config.server.admin, { host: "127.0.0.1", port: 9090 });
   const same = minimalFile({ server: { port: 9090, admin: {} } });
   assert.deepEqual(problemsOf(await loadFile(same)), [
-    "server.admin.port: must differ from server.port",
+    "server.admin.port: must differ from server.port.",
   ]);
   const free = await minimalConfig({ server: { port: 0, admin: { port: 0 } } });
   assert.equal(free.server.admin?.port, 0);

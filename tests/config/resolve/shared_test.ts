@@ -66,7 +66,7 @@ Deno.test("what is wrong with a store is said, without its password", async () =
   const cases: readonly (readonly [Record<string, unknown>, string])[] = [
     [
       { url, password: "canary" },
-      "shared.password: must not stand beside the password in url",
+      "shared.password: must not be set with the password in url.",
     ],
     [
       {
@@ -74,23 +74,23 @@ Deno.test("what is wrong with a store is said, without its password", async () =
         password: "canary",
         password_file: "password.txt",
       },
-      "shared.password_file: must not stand beside the password in password",
+      "shared.password_file: must not be set with the password in password.",
     ],
     [
       { url: "rediss://a.example", password_file: "empty.txt" },
-      "shared.password_file: must name a file that holds the password",
+      "shared.password_file: must name a file that holds the password.",
     ],
     [
       { url: "rediss://a.example", ca: "password.txt" },
-      "shared.ca: must name a PEM file that holds certificates",
+      "shared.ca: must name a PEM file that holds certificates.",
     ],
     [
       { url: "redis://127.0.0.1", ca: "ca.pem" },
-      "shared.ca: needs a url with rediss:",
+      "shared.ca: needs a url with rediss:.",
     ],
     [
       { url, prefix: "a b" },
-      "shared.prefix: must be 1 to 64 printable ASCII characters without spaces",
+      "shared.prefix: must be 1 to 64 printable ASCII characters without spaces.",
     ],
     ...[
       "http://canary@a.example",
@@ -101,7 +101,7 @@ Deno.test("what is wrong with a store is said, without its password", async () =
     ].map((bad) =>
       [
         { url: bad },
-        "shared.url: must be the URL of a Valkey or Redis server, such as rediss://gateway@valkey.example:6379/0",
+        "shared.url: must be the URL of a Valkey or Redis server, such as rediss://gateway@valkey.example:6379/0.",
       ] as const
     ),
   ];

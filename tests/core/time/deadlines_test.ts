@@ -206,8 +206,8 @@ Deno.test("Deadlines pass on the machine's own timers too", async () => {
   assert.ok(deadlines.elapsedMs() - before >= 2);
 });
 
-Deno.test("Deadlines leave their timer to ring for nobody where it may", () => {
-  const timers = Object.assign(createFakeTimers(), { mayRingForNobody: true });
+Deno.test("Deadlines leave an unused timer to fire where it may", () => {
+  const timers = Object.assign(createFakeTimers(), { mayFireUnused: true });
   const deadlines = createDeadlines(timers);
   const passed: number[] = [];
   for (let request = 0; request < 100; request++) {

@@ -26,7 +26,7 @@ const canResolveNames = await Deno.permissions.query({
   host: "nowhere.invalid",
 });
 
-/** Asks through a gateway whose upstreams are at `url`, in each protocol. */
+/** Sends a request in each protocol through a gateway whose upstreams are at `url`. */
 async function checkUnreachable(
   url: string,
   reason: RegExp,
@@ -53,7 +53,7 @@ async function checkUnreachable(
   }
 }
 
-/** The address of a port where nobody listens. */
+/** Returns the address of a port without a listener. */
 function freeAddress(): string {
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   listener.close();
@@ -84,7 +84,7 @@ Deno.test("an upstream that speaks no TLS where it should is 502", async () => {
   await checkUnreachable(url, /TLS handshake failed/);
 });
 
-/** What an upstream does instead of answering. */
+/** The faults of an upstream that does not answer. */
 const BREAKING: Readonly<Record<string, readonly [Talk, RegExp]>> = {
   "closes the connection": [() => {}, /closed the connection/],
   "closes the connection in its headers": [
@@ -175,7 +175,7 @@ Deno.test("an upstream that swallows connects is 502 at the connect deadline, na
   }
 });
 
-/** A port whose queue of connections is full: the system answers no further one. */
+/** Opens a port with a full queue of connections. The system accepts no further one. */
 async function startBlackHole(): Promise<
   Disposable & { readonly url: string }
 > {
@@ -185,7 +185,7 @@ async function startBlackHole(): Promise<
     tcpBacklog: 1,
   });
   const { hostname, port } = listener.addr;
-  // Linux lets one more wait than it is told.
+  // Linux queues one connection more than the backlog.
   const waiting = [
     await Deno.connect({ hostname, port }),
     await Deno.connect({ hostname, port }),

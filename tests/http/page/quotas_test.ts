@@ -49,12 +49,12 @@ test(
       [
         ...["Strangers", "openai", "ok"],
         ...["requests over an unknown period", "left of 500 unknown"],
-        ...["use unknown", "reset unknown"],
+        ...["usage unknown", "reset unknown"],
         "checked 3 h ago",
       ],
       [
-        ...["OpenRouter", "openrouter", "not read", "Key refused"],
-        "The administrator must renew it.",
+        ...["OpenRouter", "openrouter", "not read", "Key rejected"],
+        "The administrator must renew the provider's key.",
         "For the administrator",
         "checked 12 s ago",
       ],
@@ -64,15 +64,15 @@ test(
         "checked 12 s ago",
       ],
       [
-        ...["Local models", "custom", "not told"],
-        "The quota of this kind of service cannot be read. Its models work all the same.",
+        ...["Local models", "custom", "no quota"],
+        "The gateway cannot read the quota of this service. Its models work normally.",
         "checked 12 s ago",
       ],
     ]);
     assert.equal(
       await page.locator("#summary").innerText(),
       "Most used: GLM team (1 week credits), 100.1% used, 0 of 10,000 left. " +
-        "One connection could not be read.",
+        "The quota of one connection could not be read.",
     );
   },
   AT_NOON,
@@ -81,13 +81,13 @@ test(
 /** What is to be read of each reason for which there is no quota. */
 const REASONS = {
   configuration_required: "Setting missing",
-  unauthorized: "Key refused",
-  rate_limited: "Asked too often",
+  unauthorized: "Key rejected",
+  rate_limited: "Read too often",
   unreachable: "Not reachable",
-  invalid_response: "Answer not understood",
+  invalid_response: "Invalid response",
   no_plan: "No plan",
-  of_tomorrow: "Quota not told",
-  constructor: "Quota not told",
+  of_tomorrow: "Quota not available",
+  constructor: "Quota not available",
 };
 
 test("the page says what each reason for a missing quota means, and takes one that it does not know", async ({ page, signIn, answer }) => {
@@ -111,7 +111,7 @@ test("the page says what each reason for a missing quota means, and takes one th
   }
   assert.match(
     await page.locator("#summary").innerText(),
-    /^8 connections could not be read\.$/,
+    /^The quotas of 8 connections could not be read\.$/,
   );
 });
 
@@ -129,8 +129,8 @@ test("the page is calm about a quota that comes with the next answer", async ({ 
   assert.deepEqual(
     (await page.locator(".card").innerText()).split(/\n+/).slice(0, 5),
     [
-      ...["Groq", "zai", "not told yet", "Not told yet"],
-      "The provider tells what is left with each answer of a model; the first one will show it here.",
+      ...["Groq", "zai", "not reported yet", "Not reported yet"],
+      "The provider reports the quota with each answer of a model. It appears here after the first one.",
     ],
   );
   assert.equal(await page.locator("#summary").innerText(), "");
@@ -286,7 +286,7 @@ test("the page has no bar for money in stock and an empty one for what nobody te
   assert.equal(await page.locator(".gauge.unknown").count(), 1);
   assert.equal(await page.locator(".left").first().innerText(), "€12.50 left");
   assert.equal(await page.locator("#summary").innerText(), "");
-  await page.getByText("The provider reports no window for this connection.")
+  await page.getByText("The provider reports no quota for this connection.")
     .waitFor();
 });
 

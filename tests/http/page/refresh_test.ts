@@ -149,8 +149,8 @@ test(
     await banner.waitFor();
     assert.equal(
       await banner.innerText(),
-      "The gateway answers: Reading the quotas took longer than 12 seconds. " +
-        "The quotas here are those of Fri 20 Nov, 12:00 UTC. The page asks again by itself.",
+      "The gateway reports an error: Reading the quotas took longer than 12 seconds. " +
+        "These quotas are from Fri 20 Nov, 12:00 UTC. The page tries again automatically.",
     );
     assert.equal(await page.locator(".used").innerText(), "25% used");
     assert.equal(
@@ -254,7 +254,7 @@ test(
     );
     assert.match(
       await page.getByRole("alert").innerText(),
-      /took longer than 12 seconds\. The page asks again by itself\.$/,
+      /took longer than 12 seconds\. The page tries again automatically\.$/,
     );
     assert.ok(await page.locator(".model").count() > 0);
     await answer("/v1/limits", LIST);
@@ -273,7 +273,7 @@ test(
     assert.equal(await page.locator(".used").innerText(), "25% used");
     assert.equal(
       await page.getByRole("alert").innerText(),
-      "The gateway cannot be reached. The page asks again by itself.",
+      "Cannot reach the gateway. The page tries again automatically.",
     );
   },
   STILL,

@@ -76,7 +76,7 @@ test("each client is offered the models that it can ask, and the rest are accoun
     ], client);
     assert.match(
       await page.locator("#model-hint").innerText(),
-      new RegExp(`^${client} speaks \\w+; 2 models are not served that way`),
+      new RegExp(`^${client} uses \\w+\\. 2 models are not served with it`),
     );
   }
 });

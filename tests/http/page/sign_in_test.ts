@@ -63,7 +63,7 @@ test("the page says no longer why a token was refused once the next one is asked
     await route.continue();
   });
   await page.press("#token", "Enter");
-  await page.getByRole("button", { name: "Asking…" }).waitFor();
+  await page.getByRole("button", { name: "Loading…" }).waitFor();
   assert.equal(await error.innerText(), "");
   assert.equal(await page.getAttribute("#token", "aria-invalid"), null);
   held.resolve();
@@ -73,7 +73,7 @@ test("the page says no longer why a token was refused once the next one is asked
 test("the page sends nothing that can be no token", async ({ page, asked }) => {
   await page.fill("#token", "two words");
   await page.press("#token", "Enter");
-  await page.getByText("Put in your token").waitFor();
+  await page.getByText("Enter your token").waitFor();
   assert.equal(await focusedId(page), "token");
   assert.deepEqual(asked, ["/"]);
 });
@@ -122,7 +122,7 @@ test("the page stays at its question, and says why, when the gateway cannot be r
   await answer("/v1/models", "offline");
   await page.fill("#token", ALICE_TOKEN);
   await page.press("#token", "Enter");
-  await page.getByText("The gateway cannot be reached.").waitFor();
+  await page.getByText("Cannot reach the gateway.").waitFor();
   assert.equal(await focusedId(page), "token");
   assert.equal(await stored(page), "{}");
 });

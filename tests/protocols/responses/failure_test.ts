@@ -105,7 +105,7 @@ Deno.test("decodeFailure() reads how long to wait", () => {
     13_872_000,
   );
   assert.equal(delayOf({ message: "try again later" }), undefined);
-  // No quota can mean that.
+  // No quota resets so late.
   assert.equal(delayOf({ message: "x", resets_in_seconds: 1e30 }), undefined);
   assert.equal(delayOf({ message: "x", resets_in_seconds: -1 }), undefined);
   const never = JSON.parse('{"message":"x","resets_in_seconds":1e999}');
@@ -151,7 +151,7 @@ Deno.test("encodeFailure() writes the protocol's error", async (t) => {
       oversizedAnswer("Long"),
       502,
       {
-        message: "Long",
+        message: "Long. Ask for a shorter answer.",
         type: "upstream_error",
         param: null,
         code: "upstream_oversized",
@@ -162,7 +162,7 @@ Deno.test("encodeFailure() writes the protocol's error", async (t) => {
       502,
       {
         message:
-          "The model's provider does not accept the gateway's credential: tell the administrator",
+          "The model's provider does not accept the gateway's credential. Report it to the administrator.",
         type: "upstream_error",
         param: null,
         code: "upstream_authentication",

@@ -41,7 +41,7 @@ async function begin(options: TestAttemptOptions = {}): Promise<Scene> {
   };
 }
 
-/** An answer in the test's hand. */
+/** Opens an answer that the test writes. */
 function openAnswer(
   headers: Readonly<Record<string, string>>,
 ): {
@@ -139,7 +139,7 @@ Deno.test("passAnswer() says how a stream ended", async (t) => {
     const given = await pass(answer);
     source.enqueue(DELTA);
     source.close();
-    await assert.rejects(given.bytes(), /not whole/);
+    await assert.rejects(given.bytes(), /is incomplete/);
     assert.equal(ended(), "upstream_broken");
     assert.match(record.facts.reason ?? "", /before it was whole/);
   });

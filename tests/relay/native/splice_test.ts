@@ -33,7 +33,7 @@ Deno.test("spliceBytes() refuses a span that is not within the bytes", () => {
   for (const [start, end] of [[-1, 2], [3, 2], [2, 7], [7, 7]] as const) {
     throws(
       () => spliceBytes(encode("abcdef"), { start, end }, encode("X")),
-      new RangeError(`Cannot splice bytes ${start} to ${end} as there are 6`),
+      new RangeError(`Cannot splice bytes ${start} to ${end}: there are 6.`),
     );
   }
 });

@@ -39,7 +39,7 @@ interface Attempt {
   readonly nowMs?: number;
 }
 
-/** The caller's name, or the error that refuses it. */
+/** Returns the caller's name, or the error that rejects it. */
 async function decide(
   { group, headers, nowMs = NOW_MS }: Attempt,
 ): Promise<string | GatewayError> {
@@ -57,7 +57,7 @@ const bearer = (token: string): HeaderList => ({
 });
 const apiKey = (token: string): HeaderList => ({ "x-api-key": token });
 
-/** Who is let in: by group, headers, and the name or the error's code. */
+/** Requests by their route's group and headers, with the expected name or error code. */
 const CASES: Readonly<
   Record<string, readonly [CredentialGroup, HeaderList, string]>
 > = {
@@ -163,7 +163,7 @@ Deno.test("authenticate() lets in whom the credential names", async (t) => {
   }
 });
 
-/** Tokens that are nearly Alice's. */
+/** Returns tokens that differ slightly from Alice's. */
 function nearMisses(): string[] {
   const last = ALICE_TOKEN.length - 1;
   const changed = [...ALICE_TOKEN].map((_, at) =>
@@ -176,7 +176,7 @@ function nearMisses(): string[] {
   return [...changed, ...cut, `${ALICE_TOKEN}~`, ALICE_TOKEN.toUpperCase()];
 }
 
-Deno.test("authenticate() tells a token that is nearly right no more than any other", async () => {
+Deno.test("authenticate() gives the same error for a nearly correct token as for any other", async () => {
   const refuse = async (token: string) => {
     const error = await decide({ group: "bearer", headers: bearer(token) });
     assert.ok(error instanceof GatewayError, token);
@@ -189,16 +189,17 @@ Deno.test("authenticate() tells a token that is nearly right no more than any ot
   }
 });
 
-Deno.test("authenticate() tells which header a route takes", async () => {
+Deno.test("authenticate() names the header that a route accepts", async () => {
   const messages = new Map<CredentialGroup, string>();
   for (const group of ["bearer", "messages", "either"] as const) {
     const error = await decide({ group, headers: {} });
     assert.ok(error instanceof GatewayError);
     messages.set(group, error.message);
   }
-  const begin = "Cannot tell who is calling: send your token as";
-  const both = `${begin} x-api-key or Authorization: Bearer`;
-  assert.equal(messages.get("bearer"), `${begin} Authorization: Bearer`);
+  const begin =
+    "Cannot authenticate the request: its token is missing. Send your token as";
+  const both = `${begin} x-api-key or Authorization: Bearer.`;
+  assert.equal(messages.get("bearer"), `${begin} Authorization: Bearer.`);
   assert.equal(messages.get("messages"), both);
   assert.equal(messages.get("either"), both);
 });
@@ -232,7 +233,7 @@ Deno.test("authenticate() wants a date as the version on Messages routes alone",
   assert.ok(error instanceof GatewayError);
   assert.equal(error.kind, "invalid_request");
   assert.equal(error.param, "anthropic-version");
-  assert.match(error.message, /is missing, send anthropic-version: 2023-06-01/);
+  assert.match(error.message, /is missing. Send anthropic-version: 2023-06-01/);
 });
 
 Deno.test("authenticate() takes any day of the calendar as the version", async () => {
@@ -266,7 +267,7 @@ Deno.test("authenticate() takes any day of the calendar as the version", async (
     });
     assert.ok(error instanceof GatewayError, version);
     assert.equal(error.kind, "invalid_request");
-    assert.match(error.message, /it is no date/);
+    assert.match(error.message, /it is not a date/);
   }
 });
 

@@ -9,7 +9,7 @@ import { LongBytes } from "../../../src/streams/bytes.ts";
 
 const filled = (size: number) => new Uint8Array(size).fill(7);
 
-/** In pieces of a million bytes. */
+/** Splits the bytes into chunks of a million. */
 function inPieces(bytes: Uint8Array<ArrayBuffer>): LongBytes {
   const pieces: Uint8Array<ArrayBuffer>[] = [];
   for (let start = 0; start < bytes.length; start += 1e6) {
@@ -18,7 +18,7 @@ function inPieces(bytes: Uint8Array<ArrayBuffer>): LongBytes {
   return new LongBytes(pieces);
 }
 
-Deno.test("a body that is held can be read again and again, whoever holds it", async () => {
+Deno.test("a held body can be read repeatedly by each of its holders", async () => {
   for (const size of [0, 1, 3e6]) {
     for (const held of [filled(size), inPieces(filled(size))]) {
       for (const _ of ["once", "twice"]) {
@@ -49,10 +49,10 @@ Deno.test("a long body that is let go gives its memory back at once", () => {
   let count = 0;
   const kept = keepBody(body, () => count++);
   kept.lendTo({ isThrough: true });
-  kept.letGo();
+  kept.release();
   assert.ok(body.pieces.every(({ buffer }) => buffer.detached));
-  assert.throws(() => kept.get(), /let go/);
-  kept.letGo();
+  assert.throws(() => kept.get(), /was released/);
+  kept.release();
   assert.equal(count, 1);
 });
 
@@ -61,12 +61,12 @@ Deno.test("a long body that is let go stays there for an upload that is not thro
   const kept = keepBody(body, () => {});
   kept.lendTo({ isThrough: true });
   kept.lendTo({ isThrough: false });
-  kept.letGo();
+  kept.release();
   assert.deepEqual(body.join(), filled(3e6));
 });
 
 Deno.test("a short body that is let go stays as it is", () => {
   const body = filled(10);
-  keepBody(body, () => {}).letGo();
+  keepBody(body, () => {}).release();
   assert.deepEqual(body, filled(10));
 });

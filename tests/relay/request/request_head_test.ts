@@ -8,7 +8,7 @@ import {
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 
-/** Reads a body in one piece. */
+/** Reads a body in one chunk. */
 function read(body: Uint8Array): RequestHead {
   const reader = createRequestHeadReader({
     operation: "chat_completions",
@@ -44,7 +44,7 @@ Deno.test("A RequestHeadReader reads whether to stream", () => {
   }
 });
 
-Deno.test("A RequestHeadReader tells whether a body for Chat Completions has an input", () => {
+Deno.test("A RequestHeadReader reports whether a body for Chat Completions has an input", () => {
   const cases = [
     ['{"model":"m"}', false],
     ['{"model":"m","input":null}', false],
@@ -70,7 +70,7 @@ function refusal(text: string): GatewayError {
 }
 
 Deno.test("A RequestHeadReader refuses a model that is missing or no name", () => {
-  assert.match((refusal('{"messages":[]}')).message, /it is missing/);
+  assert.match((refusal('{"messages":[]}')).message, /is missing/);
   const wrong = [
     '""',
     "null",
@@ -84,7 +84,7 @@ Deno.test("A RequestHeadReader refuses a model that is missing or no name", () =
   for (const value of wrong) {
     const { message, param } = refusal(`{"model":${value}}`);
     assert.equal(param, "model");
-    assert.match(message, /it is not a non-empty string/);
+    assert.match(message, /is not a non-empty string/);
     assert.ok(!message.includes("xxx"));
   }
 });
@@ -98,7 +98,7 @@ Deno.test("A RequestHeadReader refuses a stream that is no truth value", () => {
   for (const value of ['"true"', "1", "0", "[]", "{}", '""']) {
     const { message, param } = refusal(`{"model":"m","stream":${value}}`);
     assert.equal(param, "stream");
-    assert.match(message, /send true or false/);
+    assert.match(message, /Send true or false/);
   }
 });
 
@@ -153,14 +153,14 @@ Deno.test("A head is read from pieces as it is from the whole, and nothing of th
   }
 });
 
-Deno.test("A fault is told when the body is whole, and it is the first one", () => {
+Deno.test("A fault is reported after the whole body, and it is the first one", () => {
   const reader = createRequestHeadReader({
     operation: "chat_completions",
   });
   reader.push(bytes('{"model":"a",'));
   reader.push(bytes("]"));
   reader.push(bytes('"model":"b"}'));
-  assert.throws(() => reader.end(), /the byte at offset 13 does not belong/);
+  assert.throws(() => reader.end(), /the byte at offset 13 is not allowed/);
 });
 
 function estimate(text: string, pieceBytes = Infinity): number {

@@ -29,7 +29,7 @@ Deno.test("a breaker keeps nothing of tokens that are well", () => {
   assert.equal(breaker.size, 0);
 });
 
-Deno.test("an attempt that ends after a bench for all leaves no probe behind", () => {
+Deno.test("an attempt that ends after a cool-down for all leaves no probe behind", () => {
   const clock = createFakeClock(0);
   const breaker = new BreakerByToken(clock);
   for (let count = 0; count < 3; count++) {
@@ -38,8 +38,8 @@ Deno.test("an attempt that ends after a bench for all leaves no probe behind", (
   clock.advance(1000);
   const probe = breaker.admit("a", false);
   assert.ok(breaker.isProbing("a"));
-  breaker.bench(breaker.admit("b", false), 1000);
-  breaker.bench(breaker.admit("c", false), 1000);
+  breaker.coolFor(breaker.admit("b", false), 1000);
+  breaker.coolFor(breaker.admit("c", false), 1000);
   breaker.succeeded(probe);
   clock.advance(1000);
   assert.equal(breaker.isProbing("a"), false);

@@ -24,7 +24,7 @@ import {
   tokenFile,
 } from "../../support/gateway/config.ts";
 
-/** A model on a connection of `family` that has `endpoints`. */
+/** Returns a model on a connection of `family` with `endpoints`. */
 async function deployment(
   family: Family,
   endpoints: readonly Endpoint[],
@@ -43,7 +43,7 @@ async function deployment(
   return { connection, model };
 }
 
-/** In short: `native`, the protocol that is translated to, or the error's status. */
+/** Returns `native`, the protocol of the translation, or the error's status. */
 async function outcome(
   operation: Operation,
   family: Family,
@@ -64,8 +64,8 @@ const GONE = "404 operation_not_supported";
 const WRONG = "400 unsupported_path";
 
 /**
- * The table of docs/design.md#paths: per operation, a family with its endpoints and what comes of it. The
- * configuration gives every connection the endpoint of its family.
+ * The table of docs/design.md#paths: per operation, a family with its endpoints and the outcome.
+ * Every connection also has the endpoint of its family.
  */
 const TABLE: Readonly<
   Record<Operation, readonly (readonly [Family, string, string])[]>
@@ -168,42 +168,42 @@ Deno.test("candidatesFor() names the path and those that serve the model instead
     [
       "responses",
       "B",
-      "/responses for this model: use /messages or /chat/completions instead",
+      "/responses for this model: its provider does not support this operation. Use /messages or /chat/completions instead.",
     ],
     [
       "compact",
       "B",
-      "/responses/compact for this model: use /messages or /chat/completions instead",
+      "/responses/compact for this model: its provider does not support this operation. Use /messages or /chat/completions instead.",
     ],
     [
       "completions",
       "B",
-      "/completions for this model: use /messages or /chat/completions instead",
+      "/completions for this model: its provider does not support this operation. Use /messages or /chat/completions instead.",
     ],
     [
       "messages",
       "C",
-      "/messages for this model: use /responses or /chat/completions instead",
+      "/messages for this model: its provider does not support this operation. Use /responses or /chat/completions instead.",
     ],
     [
       "count_tokens",
       "C",
-      "/messages/count_tokens for this model: use /responses or /chat/completions instead",
+      "/messages/count_tokens for this model: its provider does not support this operation. Use /responses or /chat/completions instead.",
     ],
     [
       "completions",
       "C",
-      "/completions for this model: use /responses or /chat/completions instead",
+      "/completions for this model: its provider does not support this operation. Use /responses or /chat/completions instead.",
     ],
     [
       "compact",
       "A",
-      "/responses/compact for this model: its provider has no such operation",
+      "/responses/compact for this model: its provider does not support this operation. Use another model.",
     ],
     [
       "count_tokens",
       "A",
-      "/messages/count_tokens for this model: its provider has no such operation",
+      "/messages/count_tokens for this model: its provider does not support this operation. Use another model.",
     ],
   ];
   for (const [operation, family, text] of cases) {
@@ -238,8 +238,8 @@ Deno.test("candidatesFor() keeps the order of the deployments that can serve", a
 Deno.test("candidatesFor() refuses as the first deployment does when none can serve", async () => {
   const a = await deployment("A", ["chat"]);
   const b = await deployment("B", ["messages"]);
-  assert.throws(() => candidatesFor("compact", [a, b]), /no such operation/);
-  assert.throws(() => candidatesFor("compact", [b, a]), /use \/messages/);
+  assert.throws(() => candidatesFor("compact", [a, b]), /Use another model/);
+  assert.throws(() => candidatesFor("compact", [b, a]), /Use \/messages/);
 });
 
 Deno.test("candidatesFor() passes no body on that speaks another protocol than its path, and prefers an endpoint for it", async () => {
@@ -259,7 +259,7 @@ Deno.test("candidatesFor() passes no body on that speaks another protocol than i
   }
 });
 
-/** Three connections; `shared` is on all of them, and the third is disabled. */
+/** Loads a configuration with three connections. All have `shared`, and the third is disabled. */
 function loadConfig(): Promise<Config> {
   return minimalConfig({
     connections: [
@@ -299,7 +299,7 @@ function callerOf(config: Config, name: string): Caller {
   return caller;
 }
 
-/** The connections that serve a model to a caller. */
+/** Returns the connections that serve a model to a caller. */
 async function connectionsFor(
   name: string,
   model: string,
@@ -341,7 +341,7 @@ Deno.test("assign() refuses every other model in one wording", async () => {
         assert.equal(error.param, "model");
         assert.equal(
           error.message,
-          `Cannot find the model "${model}": it does not exist or is not assigned to this token, see GET /models`,
+          `Cannot find the model "${model}": it does not exist or is not assigned to this token. See GET /models.`,
         );
         return true;
       },

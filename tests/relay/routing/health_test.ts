@@ -31,11 +31,11 @@ interface Scene {
   readonly alice: Caller;
   readonly bob: Caller;
   readonly carol: Caller;
-  /** What was logged, a line each. */
+  /** The logged lines. */
   readonly lines: readonly string[];
   readonly cooled: readonly string[];
-  /** What other gateways were told. */
-  readonly told: readonly CoolDown[];
+  /** The cool-downs that were sent to other gateways. */
+  readonly published: readonly CoolDown[];
   readonly config: Config;
 }
 
@@ -64,12 +64,12 @@ async function begin(): Promise<Scene> {
     cooledDown: (connection: string) => void cooled.push(connection),
     limited() {},
   };
-  const told: CoolDown[] = [];
-  const tell = (coolDown: CoolDown) => void told.push(coolDown);
-  const health = createHealth({ clock, log, metrics, tell });
+  const published: CoolDown[] = [];
+  const publish = (coolDown: CoolDown) => void published.push(coolDown);
+  const health = createHealth({ clock, log, metrics, publish });
   return {
     ...{ health, clock, one, other, alice, bob, carol },
-    ...{ lines, cooled, told, config },
+    ...{ lines, cooled, published, config },
   };
 }
 
@@ -80,7 +80,7 @@ function fault(
   return { kind, status: undefined, retryAfterMs: undefined, ...rest };
 }
 
-/** A request of alice's, or of who is named. */
+/** Makes a request of alice's, or of another caller's. */
 function ask(
   { health, alice }: Scene,
   deployment: Deployment,
@@ -101,7 +101,7 @@ function restMs(
   return health.restMs(deployment, caller);
 }
 
-/** A request that fails; it must be let in. */
+/** Makes a request that fails; it must be admitted. */
 function fail(
   scene: Scene,
   deployment: Deployment,
@@ -186,7 +186,7 @@ Deno.test("a probe that begins to answer lets others in before it ends", async (
   assert.equal(restMs(scene, scene.one), 0);
 });
 
-Deno.test("a probe whose caller left, or that tells nothing, holds nobody up", async (t) => {
+Deno.test("a probe whose caller disconnected, or that proves nothing, delays no one", async (t) => {
   const scene = await begin();
   for (let count = 0; count < 3; count++) fail(scene, scene.one);
   scene.clock.advance(1000);
@@ -423,7 +423,7 @@ Deno.test("a cool-down says whom it keeps away", async () => {
   assert.deepEqual(scene.cooled, ["main", "main"]);
 });
 
-Deno.test("a connection that cannot be made is left alone by all, whoever has seen it", async () => {
+Deno.test("an unreachable connection cools down for all tokens", async () => {
   const scene = await begin();
   for (let count = 0; count < 3; count++) {
     fail(scene, scene.one, fault("unreachable"));
@@ -515,9 +515,9 @@ Deno.test("an outage that many tokens see asks hardly more of a connection than 
   assert.ok(attempts.many <= 18, `${attempts.many} attempts`);
 });
 
-/** Lets `scene` follow everything that `other` told. */
+/** Applies all cool-downs that `other` published to `scene`. */
 function follow(scene: Scene, other: Scene): void {
-  for (const coolDown of other.told) {
+  for (const coolDown of other.published) {
     scene.health.follow(coolDown, scene.config);
   }
 }
@@ -533,7 +533,7 @@ Deno.test("follow() leaves alone for all what failed for all at another gateway,
       assert.equal(restMs(here, deployment, caller), 1000);
     }
   }
-  assert.deepEqual([here.told, here.lines, here.cooled], [[], [], []]);
+  assert.deepEqual([here.published, here.lines, here.cooled], [[], [], []]);
   here.clock.advance(1000);
   const probe = ask(here, here.one, { hasNoAlternative: false });
   assert.ok(probe?.isProbe);
@@ -598,12 +598,12 @@ Deno.test("follow() leaves one model alone, and one token's requests, where that
   assert.equal(restMs(here, here.other, here.alice), 0);
 });
 
-Deno.test("follow() benches what a provider told one token elsewhere, and for all once a second one is told here", async () => {
+Deno.test("follow() applies a provider's wait to one token, and to all once a second one receives it here", async () => {
   const [there, here] = [await begin(), await begin()];
   const limit = fault("rate_limited", { status: 429, retryAfterMs: 7000 });
   fail(there, there.one, limit);
   assert.deepEqual(
-    there.told.map(({ token, requestedByProvider, ms }) => ({
+    there.published.map(({ token, requestedByProvider, ms }) => ({
       token,
       requestedByProvider,
       ms,
@@ -617,7 +617,7 @@ Deno.test("follow() benches what a provider told one token elsewhere, and for al
   assert.equal(restMs(here, here.one, here.bob), 0);
   fail(here, here.one, limit, here.bob);
   assert.equal(restMs(here, here.one, here.carol), 7000);
-  assert.deepEqual(here.told.map(({ token }) => token), [undefined]);
+  assert.deepEqual(here.published.map(({ token }) => token), [undefined]);
   here.clock.advance(7000);
   assert.equal(restMs(here, here.one), 0);
 });
@@ -626,7 +626,7 @@ Deno.test("follow() shortens nothing, and no cool-down of a failure lasts longer
   const scene = await begin();
   const limit = fault("rate_limited", { status: 429, retryAfterMs: 9000 });
   fail(scene, scene.one, limit);
-  const { connectionId, model } = scene.told[0] ?? {};
+  const { connectionId, model } = scene.published[0] ?? {};
   assert.ok(connectionId !== undefined && model !== undefined);
   const base = { connectionId, model, token: "alice" };
   scene.health.follow(

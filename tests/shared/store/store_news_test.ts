@@ -73,7 +73,7 @@ Deno.test({
     await using server = await startStoreServer();
     const [one, two, connection] = await replicas(server);
     const told = coolDown(connection);
-    one.state.notices?.tell(told);
+    one.state.notices?.publish(told);
     await until(() => two.heard.length === 1, "the cool-down");
     const late = await connectProcess({ port: server.port });
     await until(() => late.heard.length === 1, "the cool-down");
@@ -102,8 +102,10 @@ Deno.test({
     const [one, two, connection] = await replicas(server);
     await server.kill();
     await one.until("away");
-    one.state.notices?.tell(coolDown(connection, { ms: 1, token: undefined }));
-    one.state.notices?.tell(coolDown(connection));
+    one.state.notices?.publish(
+      coolDown(connection, { ms: 1, token: undefined }),
+    );
+    one.state.notices?.publish(coolDown(connection));
     await server.restart();
     await until(() => two.heard.length > 0, "the cool-down");
     assert.deepEqual(
@@ -136,13 +138,13 @@ Deno.test({
       ...[await minimalConfig(), other],
     );
     assert.equal(other.connections[0]?.id, connection.id);
-    one.state.notices?.tell(coolDown(connection));
+    one.state.notices?.publish(coolDown(connection));
     await server.ask(
       ...["XADD", "test:cool-downs", "*", "from", "x", "notice", "{]"],
     );
     const known = other.connections[1];
     assert.ok(known);
-    two.state.notices?.tell(coolDown(known));
+    two.state.notices?.publish(coolDown(known));
     const three = await connectProcess({ port: server.port, config: other });
     await until(() => three.heard.length > 0, "the last cool-down");
     assert.equal(three.heard.length, 1);
@@ -235,13 +237,13 @@ Deno.test({
     const [one, two, connection] = await replicas(server);
     const { id: connectionId } = connection;
     for (const used of [1, 2, 3]) {
-      one.state.notices?.tell({
+      one.state.notices?.publish({
         kind: "harvested",
         connectionId,
         reading: { ...READING, checkedAtMs: used },
       });
     }
-    one.state.notices?.tell(coolDown(connection));
+    one.state.notices?.publish(coolDown(connection));
     await until(
       () => two.heard.some(({ kind }) => kind === "cool_down"),
       "all",

@@ -500,11 +500,11 @@ Deno.test({
 });
 
 Deno.test({
-  ...needing("a user needs no more rights than operations.md says", lack),
+  ...needing("a user needs no more rights than scaling.md lists", lack),
   async fn() {
     await using server = await startStoreServer();
     const page = await Deno.readTextFile(
-      new URL("../../../docs/operations.md", import.meta.url),
+      new URL("../../../docs/scaling.md", import.meta.url),
     );
     const [, rules = ""] = /ACL SETUSER gateway (.+)$/m.exec(page) ?? [];
     assert.match(rules, /~model-gateway:\*/);

@@ -1,12 +1,12 @@
 import type { Browser } from "./browser_packages.ts";
 import { within } from "../within.ts";
 
-/** A browser without a window, or why there is none. */
+/** A browser without a window, or the reason why there is none. */
 export type FoundBrowser =
   | { readonly browser: Browser; readonly axeSource: string }
   | { readonly reason: string };
 
-/** As Linux distributions and Google call it. */
+/** The names of the program on Linux. */
 const NAMES = [
   "chromium",
   "chromium-browser",
@@ -14,14 +14,14 @@ const NAMES = [
   "google-chrome-stable",
 ];
 
-/** Where it is without being on the `PATH`. */
+/** Its usual places outside the `PATH`. */
 const PLACES = [
   "/Applications/Chromium.app/Contents/MacOS/Chromium",
   "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
   "C:\\Program Files\\Google\\Chrome\\Application\\chrome.exe",
 ];
 
-/** It shall ask nobody but the gateway of a test. */
+/** The options that prevent requests to anything but the gateway of a test. */
 const ARGUMENTS = [
   "--disable-gpu",
   "--disable-quic",
@@ -31,19 +31,19 @@ const ARGUMENTS = [
   "--no-first-run",
 ];
 
-/** Longer than it takes on a busy machine, in milliseconds. */
+/** The timeout of a start, longer than it takes on a busy machine, in milliseconds. */
 const START_MS = 30_000;
 
 /**
- * Starts the Chromium or Chrome of this machine: the one that `CHROMIUM_PATH` names, or else the first on
- * the `PATH`. None is ever downloaded.
+ * Starts the Chromium or Chrome of this machine: the program that `CHROMIUM_PATH` names, else the first on the `PATH`.
+ * It downloads nothing.
  */
 export async function startBrowser(): Promise<FoundBrowser> {
   const path = await findBrowser();
   if (path === undefined) {
     return { reason: "no Chromium is installed, and CHROMIUM_PATH names none" };
   }
-  // Read at its start, it keeps Playwright from looking into /proc, which would take every permission.
+  // With this variable, Playwright does not read /proc, which would need all permissions.
   Deno.env.set("__IS_WSL_TEST__", "1");
   const { chromium, axe } = await import("./browser_packages.ts");
   try {
@@ -58,7 +58,7 @@ export async function startBrowser(): Promise<FoundBrowser> {
   }
 }
 
-/** Ends a browser; {@linkcode within} the usual patience, for a hanging one is a fault to be seen. */
+/** Ends a browser, {@linkcode within} the usual timeout: a browser that hangs fails the test. */
 export async function endBrowser(browser: Browser): Promise<void> {
   await within(browser.close(), "the browser to end");
 }

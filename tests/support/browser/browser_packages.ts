@@ -1,6 +1,6 @@
 /**
- * What drives a browser, and the judge of how well a page serves everybody. They are named here for the
- * reason that `sdks.ts` gives, and read only where there is a browser.
+ * The packages that drive a browser and check accessibility. They are imported here for the reason in `sdks.ts`, and
+ * loaded only when there is a browser.
  */
 export { chromium } from "npm:playwright-core@1.65.0";
 export type {

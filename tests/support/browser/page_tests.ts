@@ -12,34 +12,34 @@ import { type DemoGateway, startDemoGateway } from "../gateway/demo_gateway.ts";
 import { needing } from "../ignored.ts";
 import { within } from "../within.ts";
 
-/** Somebody in front of the page that a gateway serves. */
+/** A visit to the page of a gateway. */
 export interface Visit {
   readonly page: Page;
   readonly context: BrowserContext;
   readonly gateway: DemoGateway;
-  /** The paths that the browser has asked for so far, in order, less the page's own scripts and style. */
+  /** The paths that the browser has requested so far, in order, without the page's own scripts and styles. */
   readonly asked: readonly string[];
-  /** Puts in a token, waits for what it opens and gives the focus a place that is always the same. */
+  /** Signs in with a token and waits for the page that follows; the focus is then always at the same place. */
   signIn(token?: string): Promise<void>;
-  /** Lets a path answer this from now on, in the place of the gateway; `offline` breaks the connection. */
+  /** Replaces the gateway's response on a path from now on; `offline` breaks the connection. */
   answer(path: AskedPath, answer: Answer | "offline"): Promise<void>;
-  /** What axe finds that is serious or worse, a line each. */
+  /** Returns the serious and critical findings of axe, a line each. */
   axeFindings(): Promise<readonly string[]>;
 }
 
-/** What the page asks for once it is there. */
+/** A path that the page requests after it has loaded. */
 export type AskedPath = "/v1/limits" | "/v1/usage" | "/v1/models";
 
-/** What is said in the place of the gateway. */
+/** A response instead of the gateway's. */
 export interface Answer {
   /** Default: 200. */
   readonly status?: number;
   readonly json: unknown;
 }
 
-/** How the visitor sees the page. */
+/** The options of a visit. */
 export interface VisitOptions extends BrowserContextOptions {
-  /** Where the page's clock stands still, in milliseconds since 1970; default: it runs. */
+  /** The time at which the page's clock is stopped, in milliseconds since 1970; default: it runs. */
   readonly nowMs?: number;
 }
 
@@ -50,14 +50,14 @@ export type PageTest = (
   options?: VisitOptions,
 ) => void;
 
-/** How long a click or a look waits for its element, in milliseconds. */
+/** The timeout for a click or a query to find its element, in milliseconds. */
 const STARTUP_GRACE_MS = 15_000;
 
 /**
- * Starts one browser for the tests of a file. Without one they are ignored, and say why.
+ * Starts one browser for the tests of a file. Without a browser, the tests are ignored, with the reason.
  *
- * Every test has a gateway and a profile of its own. After each, the page must have asked nothing but that
- * gateway and must have run without an error.
+ * Each test has its own gateway and profile. It fails when the page sends a request to another server, or reports an
+ * error.
  */
 export async function pageTests(): Promise<PageTest> {
   const found = await startBrowser();
@@ -103,12 +103,12 @@ async function visitPage(
   }
 }
 
-/** A browser says so by itself when an answer is no success; the tests look at what the page makes of it. */
+/** The beginning of a browser's own message about an error status; the tests check the page's reaction instead. */
 const NO_SUCCESS = "Failed to load resource:";
 
-const QUESTIONS = new Set(["/", "/v1/limits", "/v1/usage", "/v1/models"]);
+const EXPECTED_PATHS = new Set(["/", "/v1/limits", "/v1/usage", "/v1/models"]);
 
-/** What the page is made of, beside its markup. */
+/** The files of the page, without its markup. */
 const PARTS = new Set(PAGE_PATHS.filter((path) => path !== "/"));
 
 function watch(context: BrowserContext, origin: string) {
@@ -120,7 +120,7 @@ function watch(context: BrowserContext, origin: string) {
     const isPart = PARTS.has(url.pathname);
     if (!isPart) asked.push(url.pathname);
     const isExpected = url.origin === origin && url.search === "" &&
-      (isPart || QUESTIONS.has(url.pathname));
+      (isPart || EXPECTED_PATHS.has(url.pathname));
     if (!isExpected) faults.push(`request to ${url}`);
   });
   context.on("console", (message) => {
@@ -158,7 +158,7 @@ interface Violation {
   readonly nodes: readonly { readonly html: string }[];
 }
 
-/** The page's policy allows no script but its own; what the debugger evaluates is not subject to it. */
+/** Runs axe through the debugger, because the page's policy allows only the page's own scripts. */
 async function axeFindings(
   page: Page,
   source: string,

@@ -1,6 +1,6 @@
 import type { Addition, Sum } from "../../../src/usage/sums.ts";
 
-/** An addition to one sum. */
+/** Creates an addition to one sum. */
 export function to({ table, field, endsAtMs }: Sum, amount: number): Addition {
   return { table, endsAtMs, amounts: [{ field, amount }] };
 }

@@ -4,21 +4,21 @@ import {
   removeOne,
 } from "../../../src/shared/thread_counts.ts";
 
-/** What a {@linkcode hammer} is to do. */
+/** The parameters of {@linkcode hammer}. */
 export interface Hammering {
   readonly table: CountTable;
   readonly thread: number;
-  /** Places there are in column 0. */
+  /** The number of places in column 0. */
   readonly most: number;
   readonly rounds: number;
-  /** How many hold a place at the moment, counted beside the table. */
+  /** The current number of taken places, counted outside the table. */
   readonly inside: Int32Array<SharedArrayBuffer>;
 }
 
-/** What came of it. */
+/** The result of {@linkcode hammer}. */
 export interface Hammered {
   readonly got: number;
-  /** The most that ever held a place at once, as this thread saw it. */
+  /** The highest number of taken places that this thread saw. */
   readonly mostInside: number;
 }
 
@@ -27,7 +27,7 @@ globalThis.addEventListener("message", (event) => {
   event.ports[0]?.postMessage(hammer(event.data));
 });
 
-/** Takes a place and gives it back, again and again. */
+/** Takes a place and releases it, again and again. */
 function hammer(
   { table, thread, most, rounds, inside }: Hammering,
 ): Hammered {

@@ -1,15 +1,15 @@
 import type { Clock } from "../../../src/core/time/timers.ts";
 
-/** A clock that stands still until it is told to go on. */
+/** A clock that only moves when a test advances it. */
 export interface FakeClock extends Clock {
-  /** Lets both of its times pass by `ms` milliseconds. */
+  /** Advances both of its times by `ms` milliseconds. */
   advance(ms: number): void;
 }
 
 /**
  * Creates a {@linkcode FakeClock}.
  *
- * @param startMs What it shows at first, in milliseconds since 1970.
+ * @param startMs The first time that it shows, in milliseconds since 1970.
  */
 export function createFakeClock(startMs: number): FakeClock {
   let passedMs = 0;

@@ -1,18 +1,18 @@
 import type { Timers } from "../../../src/core/time/timers.ts";
 
-/** Timers that ring only while time is told to pass. */
+/** Timers that only fire when a test advances their time. */
 export interface FakeTimers extends Timers {
-  /** Lets `ms` milliseconds pass; what is due meanwhile rings at its moment, in order. */
+  /** Advances the time by `ms` milliseconds, and fires each due timer at its moment, in order. */
   advance(ms: number): void;
-  /** How long until the next one rings, in milliseconds; `undefined` when none runs. */
+  /** The time until the next timer fires, in milliseconds; `undefined` when none runs. */
   readonly untilNextMs: number | undefined;
-  /** How many timers have neither rung nor been taken back. */
+  /** The number of timers that have neither fired nor been cancelled. */
   readonly running: number;
-  /** How many timers were ever set. */
+  /** The number of all timers so far. */
   readonly started: number;
 }
 
-/** Creates {@linkcode FakeTimers}; their clock begins at 0. */
+/** Creates {@linkcode FakeTimers}; their time begins at 0. */
 export function createFakeTimers(): FakeTimers {
   const timers = new Set<{ dueMs: number; onDue: () => void }>();
   let nowMs = 0;

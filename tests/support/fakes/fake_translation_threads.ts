@@ -4,22 +4,22 @@ import type {
   ThreadReport,
 } from "../../../src/relay/translated/translation_thread.ts";
 
-/** A thread that does nothing by itself. */
+/** A thread that a test controls. */
 export interface FakeThread {
-  /** What it was told, as plain data. */
+  /** The orders that it received, as plain data. */
   readonly orders: ThreadOrder[];
   report(report: ThreadReport): void;
   readonly isEnded: boolean;
 }
 
-/** Threads that say what the test says. */
+/** Threads whose reports a test sends. */
 export interface FakeThreads {
   readonly start: StartTranslationThread;
-  /** In the order in which they were started. */
+  /** The threads in the order of their start. */
   readonly threads: readonly FakeThread[];
 }
 
-/** None is started yet. */
+/** Creates {@linkcode FakeThreads}, none of them started. */
 export function createFakeThreads(): FakeThreads {
   const threads: FakeThread[] = [];
   return {

@@ -1,15 +1,19 @@
 import { within } from "../within.ts";
 
-/** Things that come one by one, and can be waited for. */
+/** A queue of items that a test can wait for. */
 export interface Inbox<Item extends object> {
-  /** All that have come. */
+  /** All items so far. */
   readonly items: readonly Item[];
   put(item: Item): void;
-  /** The first that has not been taken yet; waits for it, but not for ever. */
+  /** Takes the first remaining item; waits for it, with a timeout. */
   next(): Promise<Item>;
 }
 
-/** @param what What comes, such as `a log line`; stands in the error when nothing does. */
+/**
+ * Creates an empty {@linkcode Inbox}.
+ *
+ * @param what The name of an item for errors, such as `a log line`.
+ */
 export function createInbox<Item extends object>(what: string): Inbox<Item> {
   const items: Item[] = [];
   const untaken: Item[] = [];

@@ -1,10 +1,10 @@
 import type { CliIo } from "../../../src/cli/command.ts";
 
-/** What a command wrote, in memory. */
+/** The output of a command, in memory. */
 export interface MemoryIo extends CliIo {
-  /** To standard output. */
+  /** Returns the standard output. */
   written(): string;
-  /** To standard error. */
+  /** Returns the standard error. */
   complained(): string;
 }
 

@@ -1,15 +1,15 @@
 import type { Log } from "../../../src/observe/log.ts";
 import { levelOf, type LogLevel } from "../../../src/observe/log_events.ts";
 
-/** One line, before it is spelled. */
+/** One line of a log, before it is formatted. */
 export interface LogEntry {
   readonly level: LogLevel;
   readonly event: string;
-  /** Without what is absent. */
+  /** The fields with a value. */
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
-/** A log whose lines a test can look at. */
+/** A log whose lines a test can read. */
 export interface MemoryLog extends Log {
   readonly entries: readonly LogEntry[];
 }

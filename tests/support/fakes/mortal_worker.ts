@@ -1,13 +1,20 @@
 import "../../../src/cli/workers/worker.ts";
 
-const given = globalThis.fetch;
+const originalConnect = Deno.connect;
 
-/** A thread of the gateway that dies of an error nobody catches when an upstream named `die` is asked. */
-globalThis.fetch = (input, init) => {
-  if (!String(input).includes("/die/")) return given(input, init);
-  queueMicrotask(() => {
-    throw new TypeError("canary: what a request said");
-  });
-  // A thread takes a moment to die; no answer must come before.
-  return new Promise(() => {});
-};
+/** Makes a thread of the gateway die of an uncaught error when it sends a request to an upstream named `die`. */
+async function connect(options: Deno.ConnectOptions): Promise<Deno.TcpConn> {
+  const connection = await originalConnect(options);
+  const write = connection.write.bind(connection);
+  connection.write = (bytes) => {
+    if (!new TextDecoder().decode(bytes).includes("/die/")) return write(bytes);
+    queueMicrotask(() => {
+      throw new TypeError("canary: what a request said");
+    });
+    // The thread dies a moment later; no response may come before.
+    return new Promise(() => {});
+  };
+  return connection;
+}
+
+Object.defineProperty(Deno, "connect", { value: connect });

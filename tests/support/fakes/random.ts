@@ -1,12 +1,12 @@
-/** Random numbers that a test can repeat. */
+/** A source of random numbers that a test can repeat. */
 export interface Random {
-  /** A whole number from 0 up to but not including `bound`. */
+  /** Returns a whole number from 0 up to but not including `bound`. */
   below(bound: number): number;
-  /** One of `choices`, which must not be empty. */
+  /** Returns one of `choices`, which must not be empty. */
   pick<Choice>(choices: readonly Choice[]): Choice;
 }
 
-/** The same numbers for the same `seed` (mulberry32). */
+/** Creates a source that returns the same numbers for the same `seed` (mulberry32). */
 export function createRandom(seed: number): Random {
   let state = seed >>> 0;
   const below = (bound: number) => {
@@ -20,7 +20,7 @@ export function createRandom(seed: number): Random {
     pick(choices) {
       const choice = choices[below(choices.length)];
       if (choice === undefined) {
-        throw new RangeError("Cannot pick from nothing");
+        throw new RangeError("Cannot pick: there are no choices.");
       }
       return choice;
     },

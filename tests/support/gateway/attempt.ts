@@ -12,15 +12,15 @@ export interface TestAttempt extends OpenRecord {
   readonly attempt: Attempt;
 }
 
-/** What an attempt is like; a minimal configuration serves `model-a` otherwise. */
+/** The options of an attempt, which uses `model-a` of a minimal configuration. */
 export interface TestAttemptOptions {
   readonly operation?: Operation;
-  /** How long the upstream may be silent, in milliseconds. */
+  /** The idle timeout, in milliseconds. */
   readonly idleMs?: number;
   readonly mayRepeat?: boolean;
 }
 
-/** The first and only attempt of a request by `alice`. */
+/** Opens the first and only attempt of a request by `alice`. */
 export async function openTestAttempt(
   { operation = "chat_completions", idleMs = 100, mayRepeat = false }:
     TestAttemptOptions = {},
@@ -55,7 +55,7 @@ export async function openTestAttempt(
       startedMs: 0,
       controller: control.controller,
       mayRepeat,
-      mayMoveOn: false,
+      mayFailOver: false,
       noteFailure() {},
     },
   };

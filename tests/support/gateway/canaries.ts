@@ -1,12 +1,12 @@
-/** How long the part of a canary is that no other text has. */
+/** The length of the unique part of a canary, in characters. */
 const UNIQUE_LENGTH = 36;
 
-/** A text that must not come out somewhere; fit for a token, a key, a header or a prompt. */
+/** Creates a text that a test searches for in outputs; it is valid as a token, a key, a header and a prompt. */
 export function createCanary(name: string): string {
   return `canary-${name}-${crypto.randomUUID()}`;
 }
 
-/** The names of the canaries that stand in a text, whole or without their beginning. */
+/** Returns the names of the canaries in a text, whole or without their beginning. */
 export function findCanaries(
   text: string,
   canaries: Readonly<Record<string, string>>,

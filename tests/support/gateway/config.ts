@@ -17,10 +17,9 @@ export const UPSTREAM_KEY = "upstream-key";
 export const NOW_MS = Date.UTC(2026, 0, 1);
 
 /**
- * The smallest valid configuration, as the file says it: one connection of family A that serves
- * `model-a`, and one caller.
+ * Returns the smallest valid configuration file: one connection of family A that serves `model-a`, and one caller.
  *
- * @param overrides Outermost keys to put in, such as `connections`.
+ * @param overrides Top-level keys to set, such as `connections`.
  */
 export function minimalFile(
   overrides: Readonly<Record<string, unknown>> = {},
@@ -32,7 +31,7 @@ export function minimalFile(
   };
 }
 
-/** A valid entry of `connections`; `undefined` takes a key out. */
+/** Returns a valid entry of `connections`; an override of `undefined` removes a key. */
 export function connectionFile(
   overrides: Readonly<Record<string, unknown>> = {},
 ): Record<string, unknown> {
@@ -47,7 +46,7 @@ export function connectionFile(
   };
 }
 
-/** A valid entry of `tokens`; `undefined` takes a key out. */
+/** Returns a valid entry of `tokens`; an override of `undefined` removes a key. */
 export function tokenFile(
   overrides: Readonly<Record<string, unknown>> = {},
 ): Record<string, unknown> {
@@ -59,7 +58,7 @@ export function tokenFile(
   };
 }
 
-/** Loads what a file says, without an environment and without other files unless they are given. */
+/** Loads a configuration file; the environment and other files are empty by default. */
 export async function loadFile(
   file: unknown,
   context: Partial<LoadContext> = {},
@@ -67,7 +66,7 @@ export async function loadFile(
   return await loadText(JSON.stringify(file), context);
 }
 
-/** Loads a text, without an environment and without other files unless they are given. */
+/** Loads the text of a configuration; the environment and other files are empty by default. */
 export async function loadText(
   text: string,
   context: Partial<LoadContext> = {},
@@ -75,13 +74,15 @@ export async function loadText(
   return await loadConfig(text, {
     env: () => undefined,
     readFile: (path) =>
-      Promise.reject(new Error(`The test has no file ${path}`)),
+      Promise.reject(
+        new Error(`Cannot read ${path}: the test has no such file.`),
+      ),
     nowMs: NOW_MS,
     ...context,
   });
 }
 
-/** The configuration of a file that must be valid; see {@linkcode minimalFile}. */
+/** Returns the configuration of a file that must be valid; see {@linkcode minimalFile}. */
 export async function minimalConfig(
   overrides: Readonly<Record<string, unknown>> = {},
   context: Partial<LoadContext> = {},
@@ -89,19 +90,19 @@ export async function minimalConfig(
   return configOf(await loadFile(minimalFile(overrides), context));
 }
 
-/** The configuration of a result that must have one. */
+/** Returns the configuration of a result that must have one. */
 export function configOf(result: LoadResult): Config {
   if ("config" in result) return result.config;
   throw new Error(`The configuration has problems:\n${lines(result.problems)}`);
 }
 
-/** The problems of a result that must have some, a line each. */
+/** Returns the problems of a result that must have some, a line each. */
 export function problemsOf(result: LoadResult): readonly string[] {
   if ("problems" in result) return result.problems.map(formatProblem);
   throw new Error("The configuration has no problems");
 }
 
-/** The warnings of a result that must have a configuration, a line each. */
+/** Returns the warnings of a result that must have a configuration, a line each. */
 export function warningsOf(result: LoadResult): readonly string[] {
   if ("config" in result) return result.warnings.map(formatProblem);
   throw new Error(`The configuration has problems:\n${lines(result.problems)}`);

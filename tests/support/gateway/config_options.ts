@@ -3,17 +3,17 @@ import { configJsonSchema } from "../../../src/config/schema/json_schema.ts";
 
 /** An option of the configuration, as its schema declares it. */
 export interface ConfigOption {
-  /** Such as `server.port`, or `connections[].models[].id` below a list. */
+  /** The path, such as `server.port`, or `connections[].models[].id` below a list. */
   readonly path: string;
-  /** What the schema says of it; "" where it says nothing. */
+  /** The description in the schema; empty when there is none. */
   readonly description: string;
-  /** `undefined` where there is none, or where it is made of other options. */
+  /** The default; `undefined` when there is none, or when it depends on other options. */
   readonly preset: unknown;
-  /** Whether it holds a value, and not further options. */
+  /** True when it holds a value instead of further options. */
   readonly isLeaf: boolean;
 }
 
-/** Every option that a schema knows, in its order, the mappings and lists that hold others before them. */
+/** Returns the options of a schema in its order; mappings and lists come before the options inside them. */
 export function configOptions(
   schema: JsonSchema = configJsonSchema(),
 ): readonly ConfigOption[] {
@@ -38,7 +38,7 @@ function optionAt(schema: JsonSchema, path: string): ConfigOption[] {
   return [{ path, description, preset, isLeaf: inner.length === 0 }, ...inner];
 }
 
-/** The forms of what a list holds; none where it is no list. */
+/** Returns the schemas of a list's items; none when it is not a list. */
 function itemForms({ items }: JsonSchema): readonly JsonSchema[] {
   if (typeof items !== "object" || Array.isArray(items)) return [];
   const item = plain(items);

@@ -1,11 +1,11 @@
 import { Ajv2020 } from "npm:ajv@8.20.0/dist/2020.js";
 import { configJsonSchema } from "../../../src/config/schema/json_schema.ts";
 
-// Formats only repeat what patterns beside them say.
+// Each format has a pattern with the same meaning.
 const validate = new Ajv2020({ allErrors: true, validateFormats: false })
   .compile(configJsonSchema());
 
-/** What the JSON Schema of the configuration finds wrong with a file, a line each; none where it is good. */
+/** Returns the errors of a file against the JSON Schema of the configuration, a line each. */
 export function schemaFaults(file: unknown): readonly string[] {
   return validate(file)
     ? []

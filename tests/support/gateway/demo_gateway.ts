@@ -10,7 +10,7 @@ import { ALICE_TOKEN } from "./config.ts";
 import { type RunningGateway, startGateway } from "./gateway.ts";
 import { hurriedTimers } from "../fakes/hurried_timers.ts";
 
-/** What went from the gateway to a simulated provider. */
+/** A request from the gateway to a simulated provider. */
 export interface DemoRequest {
   readonly url: string;
   readonly body: string;
@@ -18,11 +18,11 @@ export interface DemoRequest {
 
 /** A gateway in front of the simulated providers. */
 export interface DemoGateway extends RunningGateway {
-  /** What the providers were asked, in order. */
+  /** The requests to the providers, in order. */
   readonly asked: readonly DemoRequest[];
 }
 
-/** A gateway on a socket in front of the simulated providers, who answer without waiting. */
+/** Starts a gateway on a socket in front of the simulated providers, which respond without delay. */
 export async function startDemoGateway(): Promise<DemoGateway> {
   const file = parseYaml(demoConfigText(sha256Hex(ALICE_TOKEN)));
   if (!isJsonObject(file)) throw new Error("The demo has no configuration");

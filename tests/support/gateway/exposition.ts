@@ -15,8 +15,8 @@ const SAMPLE_REGEXP =
 const LABEL_REGEXP = /([a-zA-Z_][a-zA-Z0-9_]*)="((?:[^"\\\n]|\\["\\n])*)",?/y;
 
 /**
- * Reads a scrape and holds it to the text format of Prometheus, version 0.0.4: each metric in one piece under
- * its help and type, no series twice, counters named `_total`, histograms that add up.
+ * Parses a scrape and checks it against the text format of Prometheus, version 0.0.4. Each metric must be one block
+ * under its help and type. No series may appear twice, counters end in `_total`, and histograms must add up.
  */
 export function readExposition(text: string): readonly Sample[] {
   assert.ok(text.endsWith("\n"), "The last line must end with a line feed");
@@ -31,8 +31,8 @@ export function readExposition(text: string): readonly Sample[] {
     if (help !== undefined) {
       helped = help;
     } else if (typed !== undefined) {
-      assert.equal(typed, helped, "A type stands under its help");
-      assert.ok(!types.has(typed), `${typed} stands there twice`);
+      assert.equal(typed, helped, "A type must follow its help");
+      assert.ok(!types.has(typed), `${typed} appears twice`);
       types.set(typed, type);
       current = typed;
     } else {
@@ -61,7 +61,7 @@ export function readExposition(text: string): readonly Sample[] {
   return samples;
 }
 
-/** The sum of a metric's samples that have these labels; 0 when there is none. */
+/** Returns the sum of a metric's samples with these labels; 0 when there is none. */
 export function sumOf(
   samples: readonly Sample[],
   name: string,

@@ -23,55 +23,55 @@ import { createLogLines, type LogLines } from "./log_lines.ts";
 import { readToEnd } from "../wire/read_to_end.ts";
 import { nextTurn, settle } from "../settle.ts";
 
-/** A gateway whose providers and whose time are the test's. */
+/** A gateway with scripted providers and a clock that the test controls. */
 export interface Scene {
   readonly gateway: Gateway;
   readonly providers: BadProviders;
   readonly timers: FakeTimers;
   readonly lines: LogLines;
   readonly store: ConfigStore;
-  /** Sends a request and lets time pass until it has been answered whole. */
-  ask(protocol: Protocol, overrides?: JsonObject): Promise<Told>;
+  /** Sends a request and lets time pass until the whole response has arrived. */
+  ask(protocol: Protocol, overrides?: JsonObject): Promise<CallerResponse>;
   /** Lets time pass until `work` is done. */
   pass<Value>(work: Promise<Value>): Promise<Value>;
-  /** A request, as `ask` sends it. */
+  /** Creates a request like those of `ask`. */
   request(protocol: Protocol, overrides?: JsonObject): Request;
 }
 
-/** What a caller was told. */
-export interface Told {
+/** The response to a caller, with its log line. */
+export interface CallerResponse {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
-  /** Whether the body broke off. */
+  /** True when the body broke off. */
   readonly broken: boolean;
-  /** When, in milliseconds on the test's clock. */
+  /** The time of its end on the test's clock, in milliseconds. */
   readonly atMs: number;
   readonly line: JsonObject;
 }
 
-/** How a caller's protocol reaches its upstream. */
+/** The mode in which an upstream serves a caller's protocol. */
 export type Mode = "native" | "translated";
 
 /**
- * Most requests need no time: they are over within so many turns of the event loop, which take no real time, while
- * {@linkcode settle} takes a millisecond or more.
+ * The turns of the event loop within which most requests end. They take no real time, while {@linkcode settle} takes a
+ * millisecond or more.
  */
 const QUICK_TURNS = 20;
 
-/** On a busy machine the gateway pauses so often while it reads a short answer. */
+/** The pauses of the gateway on a busy machine while it reads a short answer. */
 const LEAST_PAUSES = 3;
 
-/** Between two pieces of a long answer the gateway pauses no more often than this. */
+/** The most pauses of the gateway between two chunks of a long answer. */
 const MOST_PAUSES = 10;
 
-/** No test has to wait for more timers than this. */
+/** The most timers that a test waits for. */
 const MAX_RINGS = 1000;
 
 /**
- * A gateway in front of scripted providers.
+ * Opens a gateway in front of scripted providers.
  *
- * @param connections As the configuration file says them, see {@linkcode connectionTo}.
+ * @param connections The connections of the configuration file, see {@linkcode connectionTo}.
  */
 export async function openScene(
   connections: readonly Record<string, unknown>[],
@@ -95,7 +95,7 @@ export async function openScene(
     random: () => 0.5,
   });
 
-  /** Time stands still while the gateway reads what is there already. */
+  /** Waits until the gateway has read all available bytes; the test's clock is stopped meanwhile. */
   async function untilIdle(): Promise<void> {
     for (let pause = 0; pause < LEAST_PAUSES; pause++) {
       await settle();
@@ -119,7 +119,7 @@ export async function openScene(
       if (over) return await work;
       timers.advance(timers.untilNextMs ?? 0);
     }
-    throw new Error("Waited in vain for the gateway");
+    throw new Error("Timed out waiting for the gateway");
   }
 
   function request(protocol: Protocol, overrides: JsonObject = {}): Request {
@@ -153,7 +153,7 @@ export async function openScene(
 }
 
 /**
- * A connection to the provider `name`, which serves a caller's protocol in a mode: the host has its name.
+ * Returns a connection to the provider `name`, on a host of that name, which serves a caller's protocol in a mode.
  *
  * @param overrides Keys of the connection, such as `models`; by default it has `model-1`.
  */
@@ -172,7 +172,7 @@ export function connectionTo(
   });
 }
 
-/** Who serves a caller's protocol. */
+/** The family and the endpoint that serve a caller's protocol, in each mode. */
 const UPSTREAMS = {
   native: {
     chat: { family: "A", endpoint: "chat" },

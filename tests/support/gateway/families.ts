@@ -1,7 +1,7 @@
 import type { Endpoint, Family } from "../../../src/core/protocol.ts";
 import { connectionFile, minimalFile, UPSTREAM_KEY } from "./config.ts";
 
-/** What a connection of each family speaks natively, every endpoint that it may have. */
+/** All native endpoints of a connection of each family. */
 const ENDPOINTS: Readonly<Record<Family, readonly Endpoint[]>> = {
   A: ["chat", "messages", "responses", "completions"],
   B: ["messages"],
@@ -9,10 +9,10 @@ const ENDPOINTS: Readonly<Record<Family, readonly Endpoint[]>> = {
 };
 
 /**
- * A connection to an upstream of a family, as the configuration file says it; named after its family, with
- * the models `model-a` and `renamed-a` (upstream `upstream-a`), and so on for the others.
+ * Returns the configuration of a connection to an upstream of a family. The connection is named after its family. Its
+ * models are `model-a` and `renamed-a` (upstream `upstream-a`), and so on for the other families.
  *
- * @param url Where the upstream is; the family's letter is the path below which its endpoints are.
+ * @param url The URL of the upstream; the endpoints are below a path with the family's letter.
  */
 export function familyConnection(
   family: Family,
@@ -38,7 +38,7 @@ export function familyConnection(
   });
 }
 
-/** A configuration with a connection of each family to one upstream. */
+/** Returns a configuration with a connection of each family to one upstream. */
 export function familiesFile(
   url: string,
   overrides: Readonly<Record<string, unknown>> = {},

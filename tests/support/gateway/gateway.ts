@@ -16,9 +16,9 @@ import { createLogLines, type LogLines } from "./log_lines.ts";
 export interface RunningGateway extends AsyncDisposable {
   readonly url: string;
   readonly port: number;
-  /** A request to the gateway, over connections that end with it. */
+  /** Sends a request to the gateway; the connections are closed with the gateway. */
   call(path: string, init?: RequestInit): Promise<Response>;
-  /** The same as a `fetch`, for clients that bring their own addresses. */
+  /** The same as a `fetch`, for clients that build whole URLs. */
   readonly fetch: typeof fetch;
   readonly lines: LogLines;
   readonly store: ConfigStore;
@@ -26,12 +26,12 @@ export interface RunningGateway extends AsyncDisposable {
 }
 
 /**
- * Serves what a configuration file says, on a free port.
+ * Serves a configuration file on a free port.
  *
- * @param given How the upstreams are reached; default: over the network.
- * @param client How callers' requests are sent; default: over the network, or by the given `fetch`.
- * @param timers What the deadlines of requests go by; default: those of this machine.
- * @param clock What cool-downs and time stamps go by; default: that of this machine.
+ * @param given The `fetch` for upstreams; default: over the network.
+ * @param client The client for callers' requests; default: the network's, or the given `fetch`.
+ * @param timers The timers for the deadlines of requests; default: those of this machine.
+ * @param clock The clock for cool-downs and time stamps; default: that of this machine.
  */
 export async function startGateway(
   file: Readonly<Record<string, unknown>>,
@@ -53,7 +53,7 @@ export async function startGateway(
     fetch: given ?? network.fetch,
     client: own ?? (given === undefined ? network.client : undefined),
     log: lines.log,
-    // Where the test says how time passes, callers are followed at once.
+    // With the timers of a test, requests watch for their caller's disconnect at once.
     ...(timers === undefined
       ? { followAfterMs: followAfterMs(Deno.version.deno) }
       : { timers }),

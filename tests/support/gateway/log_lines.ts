@@ -3,20 +3,20 @@ import { createLog, type Log } from "../../../src/observe/log.ts";
 import { createInbox, type Inbox } from "../fakes/inbox.ts";
 import { until } from "../within.ts";
 
-/** What a gateway has logged. */
+/** The log of a gateway. */
 export interface LogLines {
   readonly log: Log;
-  /** Everything, as it is printed. */
+  /** Returns the whole log as text. */
   text(): string;
   /** The lines about requests. */
   readonly requests: Inbox<JsonObject>;
-  /** The line about the request that this is the answer to; waits for it, but not for ever. */
+  /** Returns the line about the request of a response; waits for it, with a timeout. */
   of(response: Pick<Response, "headers">): Promise<JsonObject>;
   /** All other lines. */
   readonly others: Inbox<JsonObject>;
 }
 
-/** A log as `serve` writes it, kept in memory. */
+/** Creates a log in the format of `serve`, in memory. */
 export function createLogLines(): LogLines {
   const requests = createInbox<JsonObject>("a log line about a request");
   const others = createInbox<JsonObject>("a log line");

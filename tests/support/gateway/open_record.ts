@@ -2,12 +2,12 @@ import { openRecord, type RequestRecord } from "../../../src/observe/record.ts";
 import { createFakeClock, type FakeClock } from "../fakes/fake_clock.ts";
 import { createMemoryLog, type MemoryLog } from "../fakes/memory_log.ts";
 
-/** A record with everything around it in the test's hand. */
+/** A record with the clock and the log of a test. */
 export interface OpenRecord {
   readonly record: RequestRecord;
   readonly clock: FakeClock;
   readonly log: MemoryLog;
-  /** How the record says that the request ended; `undefined` while it has not. */
+  /** Returns the recorded ending of the request; `undefined` until it has ended. */
   ended(): unknown;
 }
 

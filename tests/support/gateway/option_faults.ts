@@ -1,25 +1,25 @@
 import type { ConfigOption } from "./config_options.ts";
 
-/** Outermost keys of a configuration. */
+/** Top-level keys of a configuration. */
 export type Overrides = Readonly<Record<string, unknown>>;
 
-/** Two values of an option, as configurations that differ in nothing else. */
+/** Two configurations that differ only in the value of one option. */
 export type Pair = readonly [Overrides, Overrides];
 
-/** What an option has to be found in, beside the schema. */
+/** The places that must handle an option, besides the schema. */
 export interface OptionPlaces<Resolved> {
   /** Two values of each option that `check` shows. */
   readonly pairs: Readonly<Record<string, Pair>>;
-  /** What `check` does not show although it is configured, with the reason. */
+  /** The options that `check` does not show, with the reason. */
   readonly hidden: Readonly<Record<string, string>>;
-  /** The options that the reference has a row for. */
+  /** The options with a row in the reference. */
   readonly documented: ReadonlySet<string>;
   resolve(overrides: Overrides): Promise<Resolved>;
-  /** As `check` prints it. */
+  /** Returns the output of `check`. */
   show(resolved: Resolved): string;
 }
 
-/** What was forgotten of each option, each as a sentence that says where to put it; empty when nothing was. */
+/** Returns the missing parts of each option, each with the place to add it; empty when none is missing. */
 export async function optionFaults<Resolved>(
   options: readonly ConfigOption[],
   places: OptionPlaces<Resolved>,
@@ -33,7 +33,7 @@ export async function optionFaults<Resolved>(
   );
   return [
     ...faults.flat(),
-    ...[...gone].map((path) => `${path} is no option of the schema any more`),
+    ...[...gone].map((path) => `${path} is not an option of the schema`),
   ];
 }
 
@@ -54,7 +54,7 @@ async function faultsOf<Resolved>(
   const [one, other] = await Promise.all(pair.map(resolve));
   if (one === undefined || other === undefined) return faults;
   if (Deno.inspect(one, WHOLE) === Deno.inspect(other, WHOLE)) {
-    return [...faults, `${path}: config/resolve/ makes nothing of it`];
+    return [...faults, `${path}: config/resolve/ does not use it`];
   }
   return show(one) === show(other)
     ? [...faults, `${path}: config/describe.ts does not show it`]

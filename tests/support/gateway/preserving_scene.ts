@@ -21,23 +21,25 @@ import {
 } from "./config.ts";
 import { createLogLines, type LogLines } from "./log_lines.ts";
 
-/** The token of another caller than the agent's. */
+/** The token of a second caller. */
 export const BOB_TOKEN = "mg_bob";
 /** A model that checks prefixes. */
 export const MODEL = "claude-fable-5-1";
 const BROKEN_HOST = "broken.example";
 
-/** A gateway before a provider of preserved thinking; `restart` forgets all that it knew, `swap` changes replicas. */
+/** A gateway in front of a provider with preserved thinking. */
 export interface Scene {
   readonly provider: PreservingProvider;
   readonly clock: ReturnType<typeof createFakeClock>;
   readonly lines: LogLines;
   fetch(url: string | URL | Request, init?: RequestInit): Promise<Response>;
+  /** Restarts the gateway; its memory is lost. */
   restart(): void;
+  /** Sends later requests to the other replica. */
   swap(): void;
 }
 
-/** Anthropic's own endpoint says that it takes `block_binding`, a custom one does not. */
+/** The kind of endpoint: Anthropic's own announces that it takes `block_binding`, a custom one does not. */
 export type Place = "own" | "custom";
 
 const PLACES: Readonly<Record<Place, Record<string, unknown>>> = {
@@ -54,7 +56,7 @@ export async function sceneOf(
   { place = "custom", connection = {}, broken = [] }: {
     readonly place?: Place;
     readonly connection?: Record<string, unknown>;
-    /** Connections that stand before it and fail. */
+    /** The names of failing connections that come first. */
     readonly broken?: readonly string[];
   } = {},
 ): Promise<Scene> {
@@ -115,7 +117,7 @@ export async function sceneOf(
   };
 }
 
-/** A Chat agent as most are: of its answers it keeps the text and the calls, unless it is one that echoes. */
+/** A typical Chat agent: it keeps the text and the calls of answers; with `isEcho`, it keeps everything. */
 export interface Agent {
   isEcho: boolean;
   model: string;
@@ -124,13 +126,13 @@ export interface Agent {
   tools: string[];
   readonly messages: JsonObject[];
   readonly headers: Headers[];
-  /** Asks once, and answers every call. */
+  /** Sends one request, and adds a result for each call. */
   turn(): Promise<JsonObject>;
   turns(count: number): Promise<void>;
   say(text: string): void;
 }
 
-/** Starts an agent of Alice with one question. */
+/** Starts an agent of Alice with one user message. */
 export function agentOf(scene: Scene, isStream = false): Agent {
   const agent: Agent = {
     isEcho: false,
@@ -167,9 +169,9 @@ export function agentOf(scene: Scene, isStream = false): Agent {
       assert.equal(response.status, 200, text);
       agent.headers.push(response.headers);
       const message = isStream ? gathered(text) : wholeOf(text);
-      const { reasoning_content: _text, reasoning_details: _seal, ...said } =
+      const { reasoning_content: _text, reasoning_details: _seal, ...kept } =
         message;
-      agent.messages.push(agent.isEcho ? message : said);
+      agent.messages.push(agent.isEcho ? message : kept);
       for (const { id } of objects(message.tool_calls)) {
         agent.messages.push({
           role: "tool",
@@ -195,7 +197,7 @@ function wholeOf(text: string): JsonObject {
   return choice.message;
 }
 
-/** What a client makes of a stream that joins texts and lists. */
+/** Joins the texts and the lists of a stream, as a client does. */
 function gathered(text: string): JsonObject {
   assert.match(text, /data: \[DONE\]/);
   const message: JsonObject = { role: "assistant", content: null };
@@ -227,12 +229,12 @@ export function objects(value: unknown): JsonObject[] {
   return Array.isArray(value) ? value.filter(isJsonObject) : [];
 }
 
-/** Returns the statuses of all that the provider answered; a 400 that was asked again is in it. */
+/** Returns the statuses of all the provider's responses, including a 400 before a repeated request. */
 export function statuses({ judged }: PreservingProvider): readonly number[] {
   return judged.map(({ status }) => status);
 }
 
-/** Asserts that the provider refused nothing and dropped nothing. */
+/** Asserts that the provider rejected nothing and dropped nothing. */
 export function assertNeverRefused({ provider }: Scene): void {
   assert.ok(statuses(provider).every((status) => status === 200));
   assert.ok(provider.judged.every(({ dropped }) => dropped.length === 0));

@@ -4,29 +4,29 @@ import { until } from "../within.ts";
 
 const ROOT = fromFileUrl(new URL("../../../", import.meta.url));
 
-/** A gateway in a process of its own. */
+/** A gateway in its own process. */
 export interface ServedGateway extends ListeningProcess, AsyncDisposable {
-  /** Where its second listener is; empty when it has none. */
+  /** The URL of its second listener; empty when it has none. */
   readonly adminUrl: string;
-  /** Its configuration file. */
+  /** The path of its configuration file. */
   readonly path: string;
-  /** Puts another configuration into its file. */
+  /** Writes another configuration to its file. */
   rewrite(file: unknown): Promise<void>;
-  /** The lines of its log that are about `event`. */
+  /** Returns the lines of its log about `event`. */
   lines(event: string): Record<string, unknown>[];
   /** Waits for a line about `event`. */
   line(event: string): Promise<Record<string, unknown>>;
 }
 
-/** How {@linkcode serveFile} starts the process. */
+/** The options of {@linkcode serveFile}. */
 export interface ServeFileOptions {
-  /** What stands in its environment beside that of the test. */
+  /** Variables in addition to the environment of the test. */
   readonly env?: Record<string, string>;
-  /** How many descriptors it may have; default: as many as the test. Needs `sh`. */
+  /** The maximum number of descriptors; default: that of the test. Needs `sh`. */
   readonly maxDescriptors?: number;
 }
 
-/** Serves what a configuration file says with the permissions of the executable. */
+/** Serves a configuration file with the permissions of the executable. */
 export async function serveFile(
   file: unknown,
   { env = {}, maxDescriptors }: ServeFileOptions = {},
@@ -78,7 +78,7 @@ export async function serveFile(
   };
 }
 
-/** What a gateway answers, over a connection of its own, so that each may reach another thread. */
+/** Sends a request over a new connection, so that each may reach another thread. */
 export async function askOnce(
   url: string,
   init: RequestInit = {},

@@ -6,26 +6,26 @@ import { connectionTo, type Mode } from "./failover_scene.ts";
 import type { SeenRequest } from "../upstream/scripted_upstream.ts";
 import { protocolOfPath, WIRES } from "../wire/wire.ts";
 
-/** Who shares the gateway. */
+/** The callers that share the gateway. */
 const CALLERS = ["alice", "bob", "carol"] as const;
 
 export type CallerName = typeof CALLERS[number];
 
-/** How a caller's protocol reaches its upstream. */
+/** A caller's protocol, and the mode in which the upstream serves it. */
 export interface Way {
   readonly protocol: Protocol;
   readonly mode: Mode;
 }
 
-/** The token that a caller sends. */
+/** Returns the token of a caller. */
 export function tokenOf(caller: CallerName): string {
   return `token-of-${caller}`;
 }
 
 /**
- * The configuration of a gateway that three callers share.
+ * Returns the configuration of a gateway that three callers share.
  *
- * @param urls The upstreams of one pool by the names of their connections, in order; each has two models.
+ * @param urls The URLs of the upstreams of one pool by the names of their connections, in order; each has two models.
  */
 export function sharedFile(
   way: Way,
@@ -44,7 +44,7 @@ export function sharedFile(
   });
 }
 
-/** Answers a request in its protocol. */
+/** Returns a good response to a request, in its protocol. */
 export function answerWell({ path, text }: SeenRequest): Response {
   const body = JSON.parse(text());
   return good({

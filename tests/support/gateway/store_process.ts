@@ -16,32 +16,32 @@ import { createMemoryLog, type MemoryLog } from "../fakes/memory_log.ts";
 import { until } from "../within.ts";
 import { minimalConfig } from "./config.ts";
 
-/** What one process has in common with others by way of a store. */
+/** The state that one process shares with others through a store. */
 export interface StoreProcess extends AsyncDisposable {
   readonly state: StoreState["state"];
   readonly sums: Sums;
   readonly log: MemoryLog;
-  /** What it heard of others. */
+  /** The notices from other processes. */
   readonly heard: readonly Notice[];
-  /** Waits until the store is there, or away. */
+  /** Waits until the store is connected or away. */
   until(condition: "connected" | "away"): Promise<void>;
   close(): Promise<void>;
 }
 
-/** How a {@linkcode StoreProcess} is made. */
+/** The options of a {@linkcode StoreProcess}. */
 export interface StoreProcessOptions extends Partial<SharedConfig> {
   readonly port: number;
   readonly config?: Config;
   readonly clock?: Clock;
-  /** How long it waits for the store, in milliseconds; default: long enough for any machine. */
+  /** The timeout of the store, in milliseconds; default: long enough for any machine. */
   readonly waitMs?: number;
 }
 
-const PATIENT_MS = 5000;
+const LONG_WAIT_MS = 5000;
 
-/** Connects a process with the store at a port of this machine. */
+/** Connects a process to the store on a port of this machine. */
 export async function connectProcess(
-  { config, clock = systemClock, waitMs = PATIENT_MS, ...shared }:
+  { config, clock = systemClock, waitMs = LONG_WAIT_MS, ...shared }:
     StoreProcessOptions,
 ): Promise<StoreProcess> {
   const log = createMemoryLog();
@@ -66,7 +66,7 @@ export async function connectProcess(
     waitMs,
   });
   const heard: Notice[] = [];
-  state.notices?.onHear((notice) => {
+  state.notices?.onNotice((notice) => {
     if (notice.kind !== "store") heard.push(notice);
   });
   let isClosed = false;

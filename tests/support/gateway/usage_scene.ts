@@ -12,18 +12,18 @@ import { connectionTo, openScene, type Scene } from "./failover_scene.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** A gateway whose providers give every answer 3 input tokens and 2 of output. */
+/** A gateway whose providers report 3 input tokens and 2 output tokens for each answer. */
 export interface UsageScene extends Scene {
-  /** What `GET /usage` says to a token. */
+  /** Returns the report of `GET /usage` for a token. */
   usage(token?: string): Promise<UsageReport>;
-  /** Puts another configuration in place, with these outermost keys. */
+  /** Applies another configuration with these top-level keys. */
   reload(overrides: Fields): Promise<void>;
 }
 
-/** In US dollars per million tokens: an answer costs 22 millionths of a dollar. */
+/** The price of a model, in US dollars per million tokens: an answer costs 22 millionths of a dollar. */
 export const PRICE = { input: 2, output: 8 };
 
-/** The connections of a scene: `one`, which has `model-1` and `model-2`, both with a price. */
+/** Returns the connection `one` of a scene, with `model-1` and `model-2`, both with a price. */
 export function oneConnection(overrides: Fields = {}): Record<string, unknown> {
   return connectionTo("one", { protocol: "chat", mode: "native" }, {
     models: ["model-1", "model-2"].map((id) => ({ id, price: PRICE })),
@@ -32,8 +32,10 @@ export function oneConnection(overrides: Fields = {}): Record<string, unknown> {
 }
 
 /**
- * @param overrides Outermost keys of the configuration.
- * @param scripts What the providers do; by default they answer.
+ * Opens a {@linkcode UsageScene}.
+ *
+ * @param overrides Top-level keys of the configuration.
+ * @param scripts The actions of the providers; by default they send good answers.
  */
 export async function openUsageScene(
   overrides: Fields = {},
@@ -63,7 +65,7 @@ export async function openUsageScene(
   };
 }
 
-/** Outermost keys for a token with these limits. */
+/** Returns the top-level keys for a token with these limits. */
 export function limited(...limits: readonly Fields[]): Fields {
   return { tokens: [tokenFile({ limits })] };
 }

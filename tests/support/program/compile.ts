@@ -1,22 +1,22 @@
 import { fromFileUrl } from "./paths.ts";
 
-/** The executable, or why there is none. */
+/** The executable, or the reason why there is none. */
 export type Compiled =
   | {
     readonly path: string;
-    /** What the compiler says it embedded. */
+    /** The compiler's report of the embedded files. */
     readonly embedded: string;
   }
   | { readonly reason: string };
 
 const ROOT = fromFileUrl(new URL("../../../", import.meta.url));
 
-/** Prints a base binary for hosts that cannot download one, where it lies beside the repo. */
+/** The script, beside the repository, that prints a base binary for hosts that cannot download one. */
 const BASE_SCRIPT = `${ROOT}../shared/tools/denort.sh`;
 
 /**
- * Runs `deno task compile`. Where the base binary cannot be downloaded and none is at hand, says so: that is
- * the host's limit, not a fault.
+ * Runs `deno task compile`. It returns a reason when there is no base binary and none can be downloaded: this is a
+ * limit of the host, not a failure.
  */
 export async function compileGateway(): Promise<Compiled> {
   const base = await findBase();

@@ -1,6 +1,6 @@
 /**
- * Removes the files of a coverage run that were begun and never written: those of programs that a test ended by force
- * in the very moment in which they wrote. `deno coverage` reads none of the others beside one.
+ * Removes the empty files of a coverage run. A program that a test kills during the write leaves one, and `deno
+ * coverage` then reads none of the others.
  */
 const folder = new URL("../../../coverage/", import.meta.url);
 for await (const { name, isFile } of Deno.readDir(folder)) {

@@ -4,13 +4,13 @@ import { hasProgram } from "./has_program.ts";
 /** The program: `ENVOY_PATH`, else `envoy` on the path. */
 const PROGRAM = Deno.env.get("ENVOY_PATH") ?? "envoy";
 
-/** Whether this machine has an Envoy. */
+/** Returns true when this machine has Envoy. */
 export async function hasEnvoy(): Promise<boolean> {
   return await hasProgram(PROGRAM);
 }
 
 /**
- * Starts an Envoy.
+ * Starts Envoy.
  *
  * @param config Its whole configuration, with one listener at `port`.
  */

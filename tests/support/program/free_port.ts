@@ -1,4 +1,4 @@
-/** A port that was free a moment ago. */
+/** Returns a port that was free a moment ago. */
 export function freePort(): number {
   using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   return listener.addr.port;

@@ -1,28 +1,28 @@
 import { until } from "../within.ts";
 import { canConnect } from "./can_connect.ts";
 
-/** A proxy of another maker in front of something. */
+/** A third-party proxy in front of a gateway. */
 export interface RunningProxy extends AsyncDisposable {
   readonly url: string;
-  /** What it has complained about. */
+  /** Returns the errors that it has written. */
   errors(): string;
 }
 
-/** How a proxy is started. */
+/** The command that starts a proxy. */
 export interface ProxyCommand {
   readonly program: string;
-  /** @param directory Its own, in which the file of its configuration is. */
+  /** Returns the arguments; the configuration is in `directory`, which belongs to the proxy. */
   readonly args: (directory: string) => readonly string[];
-  /** The name of that file; the ending tells some proxies how to read it. */
+  /** The name of the configuration file; some proxies choose the parser by its extension. */
   readonly file: string;
-  /** With one listener at `port`. */
+  /** The configuration, with one listener at `port`. */
   readonly config: string;
   readonly port: number;
-  /** What ends it without delay. */
+  /** The signal that ends the proxy at once. */
   readonly endsBy: Deno.Signal;
 }
 
-/** Starts a proxy, with a directory of its own, and waits until it listens. */
+/** Starts a proxy with its own directory, and waits until it listens. */
 export async function startProxy(
   { program, args, file, config, port, endsBy }: ProxyCommand,
 ): Promise<RunningProxy> {

@@ -1,4 +1,4 @@
-/** Whether this machine has a program; it is asked for its version or the like. */
+/** Returns true when this machine has a program; it runs the program, by default with `--version`. */
 export async function hasProgram(
   name: string,
   args: readonly string[] = ["--version"],

@@ -1,15 +1,15 @@
 import { type RunningProxy, startProxy } from "./front_proxy.ts";
 import { hasProgram } from "./has_program.ts";
 
-/** Whether this machine has an nginx. */
+/** Returns true when this machine has nginx. */
 export async function hasNginx(): Promise<boolean> {
   return await hasProgram("nginx", ["-v"]);
 }
 
 /**
- * Starts an nginx.
+ * Starts nginx.
  *
- * @param site What stands in its `http` block, with one `server` that listens at `port`.
+ * @param site The content of its `http` block, with one `server` that listens at `port`.
  */
 export async function startNginx(
   site: string,
@@ -27,7 +27,7 @@ export async function startNginx(
   });
 }
 
-/** One process in the foreground, which needs no directory but its own. */
+/** Returns a configuration with one process in the foreground, which writes only to its own directory. */
 function wholeConfig(site: string): string {
   const directories = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
     .map((name) => `${name}_temp_path ${name};`);

@@ -1,4 +1,4 @@
-/** The pages of the documentation, by their path in the repository. */
+/** Reads the pages of the documentation, by their path in the repository. */
 export async function readPages(): Promise<ReadonlyMap<string, string>> {
   const root = new URL("../../../", import.meta.url);
   const paths = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"];

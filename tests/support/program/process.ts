@@ -1,32 +1,32 @@
 /** A running program that listens. */
 export interface ListeningProcess {
-  /** From its ready line. */
+  /** The URL from its ready line. */
   readonly url: string;
   readonly pid: number;
   readonly ended: Promise<Deno.CommandStatus>;
   kill(signal: Deno.Signal): void;
-  /** What it has written so far to standard output and to standard error. */
+  /** Returns its standard output and standard error so far. */
   output(): string;
 }
 
-/** How a program is started. */
+/** The options for starting a program. */
 export interface StartOptions {
   readonly args: readonly string[];
   readonly cwd?: string;
   readonly env?: Record<string, string>;
   readonly clearEnv?: boolean;
-  /** Whom it runs as; default: whoever runs the test. Only for root to say. */
+  /** The user that runs it; default: the user of the test. Only root may set it. */
   readonly uid?: number;
   readonly gid?: number;
 }
 
-/** Longer than any start takes, in milliseconds. */
+/** The timeout of a start, in milliseconds. */
 const START_MS = 30_000;
 
 /**
  * Starts a program and waits for its line `listening on URL`.
  *
- * @throws {Error} When it ends or is silent instead; the error holds what it wrote.
+ * @throws {Error} When the program ends or does not get ready; the error contains its output.
  */
 export async function startProcess(
   path: string,
@@ -66,7 +66,7 @@ export async function startProcess(
     try {
       child.kill("SIGKILL");
     } catch {
-      // It ended by itself.
+      // The program has ended already.
     }
     await ended;
     throw error;

@@ -2,14 +2,14 @@ import { fromFileUrl } from "./paths.ts";
 
 const ROOT = fromFileUrl(new URL("../../../", import.meta.url));
 
-/** What a program left behind. */
+/** The result of a program. */
 export interface Ran {
   readonly code: number;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-/** Runs the program with the permissions of the executable, up to its end. */
+/** Runs the program to its end, with the permissions of the executable. */
 export async function runProgram(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
@@ -23,7 +23,7 @@ export async function runProgram(
   };
 }
 
-/** The program as a command, not started yet. */
+/** Returns the command that runs the program. */
 export function programCommand(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},

@@ -1,12 +1,12 @@
 const isRoot = Deno.build.os !== "windows" && Deno.uid() === 0;
 
-/** Root may take up namespaces as it is; whoever else is root within them alone. */
+/** The command that creates namespaces; other users than root become root inside them. */
 const UNSHARE = [
   ...["unshare", "--net", "--mount"],
   ...(isRoot ? [] : ["--map-root-user"]),
 ];
 
-/** Brings up the loopback, the one interface that there is, and makes the first argument an empty directory. */
+/** Brings up the loopback, the only interface, and mounts an empty directory at the first argument. */
 const SCRIPT = [
   "ip link set lo up",
   "mount -o remount,bind,ro /",
@@ -16,9 +16,9 @@ const SCRIPT = [
 ].join(" && ");
 
 /**
- * A command that runs where there is no network beyond the loopback and no file can be written.
+ * Returns a command that runs with no network but the loopback and cannot write files.
  *
- * @param directory One that exists; the command finds it empty.
+ * @param directory An existing directory; the command finds it empty.
  */
 export function secludedCommand(
   directory: string,
@@ -33,7 +33,7 @@ export function secludedCommand(
   });
 }
 
-/** Whether this system lets whoever runs the tests seclude a command. */
+/** Returns true when the user of the tests may seclude a command on this system. */
 export async function canSeclude(): Promise<boolean> {
   const directory = await Deno.makeTempDir();
   try {

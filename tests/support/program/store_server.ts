@@ -3,32 +3,32 @@ import { canConnect } from "./can_connect.ts";
 import { freePort } from "./free_port.ts";
 import { hasProgram } from "./has_program.ts";
 
-/** A Valkey or Redis server of the test's own. */
+/** A Valkey or Redis server of a test. */
 export interface StoreServer extends AsyncDisposable {
   readonly port: number;
-  /** Without a credential. */
+  /** The URL without a credential. */
   readonly url: string;
-  /** Ends it at once; what it held is gone. */
+  /** Ends it at once; its data is lost. */
   kill(): Promise<void>;
-  /** Starts it again at the same port, without anything in it. */
+  /** Starts it again on the same port, without data. */
   restart(): Promise<void>;
-  /** What the command line client of the protocol answers to a command, as the server writes it. */
+  /** Sends a command and returns the raw reply of the server. */
   ask(...command: readonly string[]): Promise<string>;
 }
 
-/** The programs that serve, the best first. */
+/** The known server programs, the preferred one first. */
 const PROGRAMS = ["valkey-server", "redis-server"];
 
 const found = await Promise.all(PROGRAMS.map((name) => hasProgram(name)));
 
-/** What serves here; `undefined`: nothing. */
+/** The server program of this machine; `undefined` when there is none. */
 export const storeProgram = PROGRAMS.find((_, index) => found[index]);
 
 /**
- * Starts a server on a free port of this machine, which keeps nothing on disk.
+ * Starts a server on a free port of this machine; it writes nothing to disk.
  *
  * @param options Further options of the command line, such as `--requirepass`.
- * @param settings.isTls Whether it speaks TLS.
+ * @param settings.isTls True for a server with TLS.
  */
 export async function startStoreServer(
   options: readonly string[] = [],
@@ -80,7 +80,7 @@ export async function startStoreServer(
   };
 }
 
-/** Sends one command over a connection of its own, and `QUIT`. */
+/** Sends one command and `QUIT` over a new connection. */
 async function ask(
   port: number,
   command: readonly string[],

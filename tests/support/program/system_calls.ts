@@ -1,13 +1,13 @@
 import { hasProgram } from "./has_program.ts";
 
-/** Whether a program can be watched for its system calls here. */
+/** Returns true when system calls of a program can be traced on this machine. */
 export async function canTrace(): Promise<boolean> {
   return Deno.build.os === "linux" &&
     await hasProgram("strace", ["-o", "/dev/null", "true"]) &&
     await hasProgram("systemd-analyze");
 }
 
-/** The calls that a summary of strace (`-c`) counted. */
+/** Returns the system calls in a summary of strace (`-c`). */
 export function countedCalls(summary: string): ReadonlySet<string> {
   const rows = summary.split("\n").filter((line) => /^\s*\d/.test(line));
   const names = rows.map((row) => row.trim().split(/\s+/).at(-1) ?? "");
@@ -15,9 +15,9 @@ export function countedCalls(summary: string): ReadonlySet<string> {
 }
 
 /**
- * The calls that a `SystemCallFilter` lets through.
+ * Returns the system calls that a `SystemCallFilter` allows.
  *
- * @param filters Its values in order; `~` takes away.
+ * @param filters The values of the filter in order; `~` removes calls.
  */
 export async function allowedCalls(
   filters: readonly string[],
@@ -34,7 +34,7 @@ export async function allowedCalls(
   return allowed;
 }
 
-/** A call, or those of a set of systemd and of the sets within it. */
+/** Returns a single call, or the calls of a set of systemd with its nested sets. */
 async function callsOf(name: string): Promise<ReadonlySet<string>> {
   if (!name.startsWith("@")) return new Set([name]);
   const { stdout } = await new Deno.Command("systemd-analyze", {

@@ -2,45 +2,47 @@ import type { Failure } from "../failure/failure.ts";
 import type { ProviderMetadata, Raw } from "../content/extras.ts";
 import type { AnswerBlock } from "../content/block.ts";
 
-/** A whole answer. */
+/** A complete answer. */
 export interface Answer {
-  /** The upstream's id with its prefix; empty where it gave none. */
+  /** The upstream's id with its prefix; empty when it sent none. */
   readonly id: string;
-  /** The model as the upstream names it; empty where it does not. */
+  /** The model that the upstream names; empty when it names none. */
   readonly model: string;
-  /** Milliseconds since 1970, where the upstream says. */
+  /** Milliseconds since 1970, if the upstream sends the time. */
   readonly createdAtMs?: number | undefined;
-  /** In the order in which they began. */
+  /** In the order of their start. */
   readonly blocks: readonly AnswerBlock[];
   readonly stop: Stop;
   /** Absent when the upstream did not count. */
   readonly usage?: Usage | undefined;
-  /** The service tier that served it, in the upstream's word. */
+  /** The upstream's name of the service tier that served it. */
   readonly serviceTier?: Raw | undefined;
-  /** Why the upstream left out earlier reasoning of the request, in its words; absent where it left out none. */
+  /** The upstream's reasons for dropping earlier reasoning of the request; absent when it dropped none. */
   readonly reasoningDropped?: readonly string[] | undefined;
   readonly providerMetadata?: ProviderMetadata | undefined;
 }
 
-/** Why an answer ended. */
+/** The end of an answer. */
 export interface Stop {
   readonly reason: StopReason;
-  /** The upstream's own word, for the log and its own codec. */
+  /** The upstream's own stop reason, for the log and its own codec. */
   readonly raw?: Raw | undefined;
-  /** The stop string that was met, where the upstream says which. */
+  /** The stop string that ended the answer, if the upstream names it. */
   readonly sequence?: string | undefined;
-  /** The upstream's words on why it filtered the answer. */
+  /** The upstream's explanation for filtering the answer. */
   readonly explanation?: string | undefined;
 }
 
 /**
- * - `end`: the model was done (also after a refusal in words, which is a refusal block).
- * - `stop_sequence`: a string of `stop` came up.
- * - `tool_calls`: the answer holds calls that the caller must run.
- * - `max_tokens`: the token limit was met. `context_full`: the context window was.
+ * The reason for the end of an answer:
+ *
+ * - `end`: the model was done, also after a refusal block.
+ * - `stop_sequence`: the model wrote one of the stop strings.
+ * - `tool_calls`: the answer contains calls that the caller must run.
+ * - `max_tokens`: the answer reached its token limit. `context_full`: it filled the context window.
  * - `filtered`: a safety system ended or withheld the answer.
- * - `paused`: a server tool needs another round trip.
- * - `other`: a word that nobody knows. No encoder tells it as a good end.
+ * - `paused`: a server tool needs another request.
+ * - `other`: an unknown reason. No encoder reports it as a good end.
  */
 export type StopReason =
   | "end"
@@ -53,8 +55,8 @@ export type StopReason =
   | "other";
 
 /**
- * Makes the reason agree with the answer, since clients loop or stall when it does not: calls in the
- * answer win over a plain or unknown end, and `tool_calls` without a call is an end. Token limits and filters stand.
+ * Returns a stop reason that fits the answer, because clients loop or hang when it does not. With calls, `end` and
+ * `other` become `tool_calls`. Without calls, `tool_calls` becomes `end`. Other reasons do not change.
  */
 export function settleStop(
   stop: Stop,
@@ -70,51 +72,51 @@ export function settleStop(
   return stop;
 }
 
-/** Whether nothing is missing behind the end. */
+/** Returns true when the answer is complete at its end. */
 export function isGoodEnd({ reason }: Stop): boolean {
   return reason === "end" || reason === "stop_sequence" ||
     reason === "tool_calls";
 }
 
-/** What an answer is whose context was full before it held anything. */
+/** The failure for a context window that is full before any output. */
 export const CONTEXT_FULL: Failure = {
   kind: "context_too_long",
-  message: "The conversation does not fit the model's context window",
+  message: "The conversation does not fit the model's context window.",
   code: "context_length_exceeded",
 };
 
 /**
- * The tokens of one answer. Totals include their parts: `inputTokens` counts cached and written ones too
- * (as Chat and Responses report; the Messages codec converts), `outputTokens` counts reasoning.
+ * The tokens of one answer. Totals include their parts. `inputTokens` includes tokens read from and written to a cache,
+ * as Chat and Responses report them; the Messages codec converts. `outputTokens` includes reasoning.
  */
 export interface Usage {
   readonly inputTokens: number;
-  /** Of the input: read from a cache. */
+  /** The input tokens that were read from a cache. */
   readonly cachedInputTokens?: number | undefined;
-  /** Of the input: written to a cache. */
+  /** The input tokens that were written to a cache. */
   readonly cacheWriteTokens?: number | undefined;
-  /** Of those: written for an hour. */
+  /** The part of `cacheWriteTokens` that was written for an hour. */
   readonly cacheWrite1hTokens?: number | undefined;
   readonly outputTokens: number;
-  /** Of the output: thinking. */
+  /** The output tokens of reasoning. */
   readonly reasoningTokens?: number | undefined;
-  /** How fast it was served, in the provider's word, such as `fast`. */
+  /** The provider's name of the speed, such as `fast`. */
   readonly speed?: string | undefined;
-  /** The tier that served it, in the provider's word, such as `priority`. */
+  /** The provider's name of the service tier, such as `priority`. */
   readonly serviceTier?: string | undefined;
   readonly providerMetadata?: ProviderMetadata | undefined;
-  /** What the provider counted beside: other models that it asked, and work of its own. Not in the counts above. */
+  /** Usage that the counts above do not include: of other models that the provider called, or of its own work. */
   readonly others?: readonly OtherUsage[];
 }
 
-/** Tokens that one answer used beside those of its own model. */
+/** The tokens of one answer beside those of its own model. */
 export interface OtherUsage {
-  /** As the provider names it; `undefined`: the answer's own. */
+  /** The provider's name of the model; `undefined` for the answer's own. */
   readonly model: string | undefined;
   readonly usage: Usage;
 }
 
-/** Returns the counts of two together, served as the first was, without what is counted beside. */
+/** Returns the sum of two usages, with the speed and tier of the first and without `others`. */
 export function addUsage(one: Usage, other: Usage): Usage {
   const sum = (key: CountKey) =>
     one[key] === undefined && other[key] === undefined
@@ -138,10 +140,10 @@ type CountKey =
   | "cacheWrite1hTokens"
   | "reasoningTokens";
 
-/** No answer has more tokens; what a provider claims beyond that would spoil every sum. */
+/** The most tokens of one answer. A higher count is an error of the provider and would distort every sum. */
 export const MAX_TOKENS = 1_000_000_000;
 
-/** The value when it is a count of tokens: finite and not negative; to callers it is told as a whole number. */
+/** Returns the value as an integer when it is a token count: finite and not negative. */
 export function tokenCount(value: unknown): number | undefined {
   return typeof value === "number" && value >= 0 && Number.isFinite(value)
     ? Math.round(Math.min(value, MAX_TOKENS))
@@ -149,8 +151,9 @@ export function tokenCount(value: unknown): number | undefined {
 }
 
 /**
- * Returns the counts of a stream that counts several times. Each time counts the whole answer so far, so later counts
- * replace earlier ones; zero and nothing replace no count, since some providers send zeros first and others last.
+ * Merges the usage of a stream that reports it several times. Each report covers the whole answer so far, so later
+ * counts replace earlier ones. Zero and absent counts replace none, because some providers send zeros first and others
+ * last.
  */
 export function laterUsage(
   before: Usage | undefined,
@@ -181,7 +184,7 @@ export function laterUsage(
   };
 }
 
-/** The later of two counts, of which zero and nothing replace none. */
+/** Returns the later of two counts. A zero or absent count does not replace an earlier one. */
 export function laterCount(
   before: number | undefined,
   later: number | undefined,
@@ -189,20 +192,20 @@ export function laterCount(
   return later || (before ?? later);
 }
 
-/** Returns the word by which a provider names a speed or a tier; `undefined` for what is none. */
+/** Returns a provider's name of a speed or a tier; `undefined` for any other value. */
 export function servedWord(value: unknown): string | undefined {
   return typeof value === "string" && value !== "" ? value : undefined;
 }
 
-/** Characters that a token has on average. */
+/** The average length of a token, in characters. */
 const CHARACTERS_PER_TOKEN = 4;
 
 /**
- * A guess where the upstream did not count, for the protocols that demand numbers (Messages, Responses): 0 would read
- * as an empty window. Chat Completions demands none, and gets none.
+ * Estimates the usage when the upstream did not count, for the protocols that require numbers (Messages, Responses).
+ * Clients would read 0 as an empty context window. Chat Completions requires no numbers and gets none.
  *
- * @param inputTokens A rough count of the request's tokens.
- * @param outputCharacters The length of everything that the model wrote.
+ * @param inputTokens An estimate of the request's tokens.
+ * @param outputCharacters The length of the model's output.
  */
 export function estimateUsage(
   inputTokens: number,

@@ -5,23 +5,23 @@ import type { AnswerEvent } from "../stream/event.ts";
 import { type Bound, sealDigest } from "../content/sealed.ts";
 
 /*
- * Some providers take earlier reasoning back only behind what it was made behind, and behind the reasoning that came
- * before it. The gateway notes both as digests with the reasoning, and compares them before it sends that again.
+ * Some providers accept earlier reasoning only after the same prefix and after the same previous reasoning. The gateway
+ * stores both as digests with the reasoning, and compares them before it sends the reasoning again.
  */
 
-/** Returns the digest of a prefix that has one more piece. */
+/** Returns the digest of a prefix with one more piece. */
 export function longerPrefix(prefix: string, piece: string): string {
   return shortDigest(`${prefix}\n${piece}`);
 }
 
-/** A text or a call of the answer in which reasoning stands, as a piece of what is before the reasoning. */
+/** A text or a call that precedes reasoning in the same answer. */
 export type SaidBefore =
   | { readonly kind: "text"; readonly length: number }
   | { readonly kind: "call"; readonly id: string };
 
-/** Returns the digest of a prefix to which the same answer has added a text or a call. */
+/** Returns the digest of a prefix with a text or a call of the same answer. */
 export function prefixBehind(prefix: string, said: SaidBefore): string {
-  // The length tells texts apart that a caller joins or cuts, and costs a stream nothing.
+  // The length detects texts that a caller has joined or cut, and costs no time in a stream.
   return longerPrefix(
     prefix,
     said.kind === "text" ? `text ${said.length}` : `call ${said.id}`,
@@ -29,9 +29,9 @@ export function prefixBehind(prefix: string, said: SaidBefore): string {
 }
 
 /**
- * Returns a stage that notes with the sealed reasoning of an answer what it is bound to.
+ * Returns a stage that adds the binding to the sealed reasoning of an answer.
  *
- * @param request What the answer as a whole stands behind.
+ * @param request The binding at the beginning of the answer.
  */
 export function bindReasoning(request: Bound): Stage<AnswerEvent, AnswerEvent> {
   const reasoning = new Set<number>();
@@ -69,22 +69,23 @@ export function bindReasoning(request: Bound): Stage<AnswerEvent, AnswerEvent> {
   };
 }
 
-/** Reasoning that a request could carry, and where it would stand. */
+/** Earlier reasoning of a request, and the prefix before it. */
 export interface ReturningReasoning {
   /** Its `sealDigest`. */
   readonly digest: string;
-  /** What it is bound to; `undefined` where that is not known. */
+  /** Its binding; `undefined` when it is unknown. */
   readonly bound: Bound | undefined;
-  /** What stands before it now. */
+  /** The digest of the prefix before it in the request. */
   readonly prefix: string;
 }
 
 /**
- * Returns the reasoning that a provider takes back which checks what it is bound to: what stands behind the same prefix
- * as then, from the latest back as long as each is what came before the next. Reasoning may be missing at the beginning,
- * never between (https://platform.claude.com/docs/en/build-with-claude/preserved-thinking/prefix-checks).
+ * Returns the reasoning that a provider with prefix checks accepts. Each part must have its original prefix, and each
+ * must directly precede the next accepted one. The search begins with the latest, because reasoning may be missing at
+ * the beginning but not in between
+ * (https://platform.claude.com/docs/en/build-with-claude/preserved-thinking/prefix-checks).
  *
- * @param returning In the order of the request.
+ * @param returning The earlier reasoning, in the order of the request.
  */
 export function unbrokenRun<One extends ReturningReasoning>(
   returning: readonly One[],

@@ -20,23 +20,23 @@ import {
 import { MAX_HELD_CHARACTERS } from "../max_sizes.ts";
 import type { Sealed } from "../content/sealed.ts";
 
-/** Gathers the events of one answer. */
+/** Collects the events of one answer. */
 export interface Fold {
   /**
    * Takes the next event, in the grammar of {@linkcode AnswerEvent}.
    *
-   * @throws {UpstreamFailure} On a `failure` event, and when the answer grows past all bounds.
+   * @throws {UpstreamFailure} On a `failure` event, and when the answer is longer than the gateway can hold.
    */
   push(event: AnswerEvent): void;
   /**
-   * The answer.
+   * Returns the answer.
    *
-   * @throws {UpstreamFailure} When no `end` has come.
+   * @throws {UpstreamFailure} When there was no `end` event.
    */
   answer(): Answer;
 }
 
-/** A block while its events come in. */
+/** A block whose events are still arriving. */
 interface Draft {
   readonly head: BlockHead;
   text: string;
@@ -47,7 +47,7 @@ interface Draft {
 }
 
 /**
- * An empty fold.
+ * Returns an empty fold.
  *
  * @example
  * ```ts
@@ -132,9 +132,9 @@ export function createFold(): Fold {
 }
 
 /**
- * The answer that `events` tell.
+ * Returns the answer of a stream of events.
  *
- * @throws {UpstreamFailure} When they hold a failure or no end.
+ * @throws {UpstreamFailure} When the events contain a failure or no end.
  */
 export function foldAnswer(events: Iterable<AnswerEvent>): Answer {
   const fold = createFold();
@@ -142,7 +142,7 @@ export function foldAnswer(events: Iterable<AnswerEvent>): Answer {
   return fold.answer();
 }
 
-/** Tells `answer` as the shortest stream of events: one block after the other, one delta for each text. */
+/** Emits `answer` as the shortest stream of events: one block after the other, with one delta for each text. */
 export function unfoldAnswer(answer: Answer, emit: Emit<AnswerEvent>): void {
   const { id, model, createdAtMs, usage, stop, serviceTier, providerMetadata } =
     answer;
@@ -279,7 +279,7 @@ function headOf(block: AnswerBlock): BlockHead {
 
 function unfinished(): UpstreamFailure {
   return new UpstreamFailure(
-    brokenAnswer("The provider's answer ended before its end"),
+    brokenAnswer("The provider's answer is incomplete"),
   );
 }
 

@@ -5,8 +5,7 @@ import type { Turn } from "../request/request.ts";
 import type { Block, ResultContent } from "../content/block.ts";
 
 /**
- * Puts the content of blocks that only another protocol than `protocol` knows in their place, where it can be told in
- * common ones.
+ * Replaces opaque blocks of other protocols than `protocol` with their content in common blocks, if they have any.
  */
 export function openForeignBlocks(
   turns: readonly Turn[],
@@ -38,7 +37,7 @@ function contentOf(
 }
 
 /**
- * Reports the wish to have the places of documents named that back the answer, to a protocol without it.
+ * Reports requested citations of documents, for a protocol without them.
  *
  * @throws {GatewayError} When the connection is strict.
  */
@@ -54,7 +53,7 @@ export function loseCitations(
   losses.reportDropped({
     field: { extra: "citations" },
     weight: "report",
-    reason: "this model's provider names no places of documents",
+    reason: "this model's provider does not cite documents",
   });
 }
 
@@ -65,20 +64,20 @@ function isCited(block: Block): boolean {
   return isJsonObject(citations) && citations.enabled === true;
 }
 
-/** Stands between texts that a protocol shows as one though they are apart. */
+/** The separator of texts that a protocol joins into one. */
 export const PARAGRAPH = "\n\n";
 
-/** Joins texts that a protocol shows as one: those that stand apart become paragraphs of their own. */
+/** Joins texts for a protocol that has one text, with a paragraph break where a new part begins. */
 export class Paragraphs {
   #hasText = false;
   #isApart = false;
 
-  /** Told that the next text stands apart from the ones before it. */
+  /** Starts a new part: a paragraph break will precede the next text. */
   part(): void {
     this.#isApart = true;
   }
 
-  /** `text`, which must not be empty, as it continues what was joined so far. */
+  /** Returns `text`, which must not be empty, with a paragraph break before it if needed. */
   join(text: string): string {
     const joined = this.#hasText && this.#isApart ? PARAGRAPH + text : text;
     this.#hasText = true;

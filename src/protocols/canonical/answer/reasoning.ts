@@ -1,10 +1,10 @@
 import { isJsonObject, type JsonValue } from "../../../core/json.ts";
 import type { Effort } from "../request/request.ts";
 
-/** Least thinking budget that Messages upstreams take, in tokens. */
+/** The smallest thinking budget that Messages upstreams accept, in tokens. */
 export const MIN_BUDGET_TOKENS = 1024;
 
-/** Share of the output limit that an effort may spend on thinking. */
+/** The share of the output limit that an effort may spend on thinking. */
 const SHARE_BY_EFFORT: Readonly<Record<Effort, number>> = {
   minimal: 0.1,
   low: 0.1,
@@ -14,7 +14,7 @@ const SHARE_BY_EFFORT: Readonly<Record<Effort, number>> = {
   max: 0.9,
 };
 
-/** The thinking budget in tokens that comes closest to `effort` under a limit of `maxOutputTokens`. */
+/** Returns the thinking budget, in tokens, that is closest to `effort` with an output limit of `maxOutputTokens`. */
 export function budgetOfEffort(
   effort: Effort,
   maxOutputTokens: number,
@@ -23,7 +23,7 @@ export function budgetOfEffort(
   return Math.max(MIN_BUDGET_TOKENS, budget);
 }
 
-/** The effort that comes closest to a thinking budget in tokens. */
+/** Returns the effort that is closest to a thinking budget in tokens. */
 export function effortOfBudget(budgetTokens: number): Effort {
   if (budgetTokens <= 4_096) return "low";
   if (budgetTokens <= 16_384) return "medium";
@@ -32,16 +32,16 @@ export function effortOfBudget(budgetTokens: number): Effort {
 
 const EFFORTS: readonly string[] = Object.keys(SHARE_BY_EFFORT);
 
-/** Whether `word` is an effort. */
+/** Returns true when `word` is an effort. */
 export function isEffort(word: unknown): word is Effort {
   return typeof word === "string" && EFFORTS.includes(word);
 }
 
 /**
- * Reads `input_transformations`, in which upstreams list the earlier reasoning that they left out of a request:
- * `thinking_dropped` of Messages, `removed` of Responses.
+ * Reads `input_transformations`, in which upstreams list the earlier reasoning that they dropped from a request:
+ * `thinking_dropped` in Messages, `removed` in Responses.
  *
- * @returns The reasons in the upstream's words, each once; nothing to spread where none was left out.
+ * @returns The upstream's reasons, each once; an empty object when none was dropped.
  */
 export function readDroppedReasoning(
   transformations: JsonValue | undefined,
@@ -57,7 +57,7 @@ export function readDroppedReasoning(
     : { reasoningDropped: [...new Set(reasons)].slice(0, MAX_REASONS) };
 }
 
-/** More reasons than any provider has: they go into the log. */
+/** The most reasons for the log; no provider has more. */
 const MAX_REASONS = 8;
 
 const WORD_REGEXP = /^[a-z_]{1,64}$/;

@@ -10,18 +10,18 @@ import type { Turn } from "../request/request.ts";
 import type { Sealed } from "../content/sealed.ts";
 
 /**
- * The reasoning behind an answer's tool calls. Upstreams want its sealed parts back with the results, and some
- * callers' protocols cannot carry them, so the gateway remembers them by the ids of the calls.
+ * The reasoning before an answer's tool calls. Upstreams require its sealed parts with the results, but some callers'
+ * protocols have no field for them. The gateway therefore stores them by the ids of the calls.
  */
 export interface RememberedReasoning {
-  /** The answer in order, without its words; at least one call. */
+  /** The parts of the answer in order, without the text of text blocks; at least one call. */
   readonly pieces: readonly Piece[];
 }
 
-/** A block of an answer, as far as it must be remembered. */
+/** The stored form of a block of an answer. */
 export type Piece = ReasoningBlock | TextPiece | CallPiece;
 
-/** A text. */
+/** The length of a text. */
 export interface TextPiece {
   readonly kind: "text";
   /** In UTF-16 code units. */
@@ -29,7 +29,7 @@ export interface TextPiece {
   readonly message?: MessageHead | undefined;
 }
 
-/** A call, and what came sealed with it: of parallel calls often the first alone has something. */
+/** A call with its sealed part. Of parallel calls often only the first has one. */
 export interface CallPiece {
   readonly kind: "call";
   readonly id: string;
@@ -41,54 +41,55 @@ export function callIdsOf({ pieces }: RememberedReasoning): readonly string[] {
   return pieces.filter(isCall).map(({ id }) => id);
 }
 
-/** Returns what of an answer must be remembered; `undefined` without a call, or with nothing to put back. */
-export function thoughtsOf(
+/** Returns the part of an answer to remember; `undefined` without a call, or without anything to restore. */
+export function reasoningToRemember(
   pieces: readonly Piece[],
 ): RememberedReasoning | undefined {
-  const hasSomething = pieces.some((piece) =>
+  const isRestorable = pieces.some((piece) =>
     piece.kind === "text"
       ? piece.message?.phase !== undefined
       : piece.sealed !== undefined
   );
-  return hasSomething && pieces.some(isCall) ? { pieces } : undefined;
+  return isRestorable && pieces.some(isCall) ? { pieces } : undefined;
 }
 
-/** How remembered reasoning is put back. */
+/** The options of {@linkcode restoreReasoning}. */
 export interface RecallOptions {
-  /** Returns what is remembered for a call; the first call of a turn that has any reasoning counts. */
+  /** Returns the stored reasoning of a call. The first call of a turn with any reasoning counts. */
   recall(callId: string): RememberedReasoning | undefined;
-  /** Whether the upstream may have a sealed part. */
+  /** Returns true when a sealed part may go to the upstream. */
   maySend(sealed: Sealed): boolean;
 }
 
 /**
- * Puts remembered reasoning back into each assistant turn with calls: where it stood, or at the beginning of a turn
- * that is not as it was answered; and sealed parts on the calls. Tells the messages of a turn apart again, which a
- * caller gives as one text. What the caller gave with a sealed part that is not remembered stands; anything else of its
- * reasoning is replaced.
+ * Restores stored reasoning in each assistant turn with calls: at its original place, or at the beginning when the turn
+ * differs from the answer. It also restores the sealed parts of calls, and splits a text into the messages that the
+ * caller has joined.
+ *
+ * The caller's own reasoning is replaced, unless the turn has a sealed part that is not stored.
  */
-export function recallThoughts(
+export function restoreReasoning(
   turns: readonly Turn[],
   options: RecallOptions,
 ): readonly Turn[] {
   return turns.map((turn) => {
     if (turn.role !== "assistant") return turn;
-    const steps = [recallSeals, recallMessages, recallReasoning];
-    return steps.reduce((recalled, step) => step(recalled, options), turn);
+    const steps = [restoreSeals, restoreMessages, restoreBlocks];
+    return steps.reduce((restored, step) => step(restored, options), turn);
   });
 }
 
-function recallSeals(turn: Turn, { recall, maySend }: RecallOptions): Turn {
-  let hasRecalled = false;
+function restoreSeals(turn: Turn, { recall, maySend }: RecallOptions): Turn {
+  let hasRestored = false;
   const blocks = turn.blocks.map((block): Block => {
     if (!isToolCall(block) || block.sealed !== undefined) return block;
     const sealed = recall(block.id)?.pieces.filter(isCall)
       .find(({ id }) => id === block.id)?.sealed;
     if (sealed === undefined || !maySend(sealed)) return block;
-    hasRecalled = true;
+    hasRestored = true;
     return { ...block, sealed };
   });
-  return hasRecalled ? { ...turn, blocks } : turn;
+  return hasRestored ? { ...turn, blocks } : turn;
 }
 
 /** A message of an answer, which may have several texts. */
@@ -97,7 +98,7 @@ interface Message {
   readonly message: MessageHead;
 }
 
-function recallMessages(turn: Turn, { recall }: RecallOptions): Turn {
+function restoreMessages(turn: Turn, { recall }: RecallOptions): Turn {
   const [text, ...more] = turn.blocks.filter(({ kind }) => kind === "text");
   if (text?.kind !== "text" || more.length > 0) return turn;
   if (text.message !== undefined) return turn;
@@ -112,7 +113,7 @@ function recallMessages(turn: Turn, { recall }: RecallOptions): Turn {
   return { ...turn, blocks };
 }
 
-/** The messages of an answer where the upstream says of what phase they are; else none. */
+/** Returns the messages of an answer when the upstream stated a phase; else none. */
 function messagesIn(pieces: readonly Piece[]): Message[] {
   const messages: Message[] = [];
   for (const { length, message } of pieces.filter(isText)) {
@@ -131,7 +132,7 @@ function messagesIn(pieces: readonly Piece[]): Message[] {
     : [];
 }
 
-/** The messages that were joined as paragraphs; none where the text is another one. */
+/** Splits a text into the messages that were joined as paragraphs. Returns none when the text is a different one. */
 function partsOf(
   text: TextBlock,
   messages: readonly Message[],
@@ -148,7 +149,7 @@ function partsOf(
   return from === text.text.length ? parts : [];
 }
 
-function recallReasoning(
+function restoreBlocks(
   turn: Turn,
   { recall, maySend }: RecallOptions,
 ): Turn {
@@ -169,7 +170,7 @@ function recallReasoning(
   };
 }
 
-/** Whether all that the caller gave back sealed is among what is remembered: of several parts it may have one left. */
+/** Returns true when all sealed parts of the caller are stored ones. The caller may have kept only some of them. */
 function holds(pieces: readonly Piece[], blocks: readonly Block[]): boolean {
   const known = new Set(
     pieces.filter(isReasoning).map(({ sealed }) => sealed?.value),
@@ -179,7 +180,7 @@ function holds(pieces: readonly Piece[], blocks: readonly Block[]): boolean {
   );
 }
 
-/** The answer as it was, of the turn's own blocks and the reasoning; `undefined` where they do not correspond. */
+/** Returns the turn's blocks with the reasoning at its original place; `undefined` if they differ from the answer. */
 function interleaved(
   pieces: readonly Piece[],
   blocks: readonly Block[],
@@ -202,7 +203,7 @@ function interleaved(
   }).filter((block) => block !== undefined);
 }
 
-/** Whether a caller is shown a piece as a text apart from the one before it. */
+/** Returns true when the caller sees a piece as a separate text from the one before it. */
 function isNewText(piece: Piece, before: Piece | undefined): boolean {
   return piece.kind === "text" &&
     (before?.kind !== "text" || piece.message !== undefined);

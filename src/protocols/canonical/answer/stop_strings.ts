@@ -4,24 +4,23 @@ import type { AnswerEvent, EndEvent } from "../stream/event.ts";
 import { foldAnswer, unfoldAnswer } from "./fold.ts";
 import { isToolCall, type TokenLogprob } from "../content/block.ts";
 
-/** Where a text is cut. */
+/** The place at which a text is cut, and the stop string there. */
 interface Cut {
   readonly at: number;
   readonly sequence: string;
 }
 
 /**
- * Ends an answer where one of `stops` comes up in its text, for upstreams that cannot be told to: what stands before
- * goes out, the string itself and all that follows do not. The answer ends when the upstream's does, which alone
- * knows what was used.
+ * Returns a stage that cuts an answer before the first of `stops` in its text, for upstreams without stop strings. The
+ * end event still waits for the upstream's end, because only that has the usage.
  */
 export function cutAtStops(
   stops: readonly string[],
 ): Stage<AnswerEvent, AnswerEvent> {
-  /** As much of a text as may be the beginning of a stop string is held back. */
+  // The end of a text is held back as long as it may be the beginning of a stop string.
   const holdBack = Math.max(...stops.map((stop) => stop.length)) - 1;
   const open = new Set<number>();
-  /** What is held back of the open texts. */
+  /** The held text of each open block. */
   const held = new Map<number, string>();
   const tokens = createTokenQueue();
   let hasCalls = false;
@@ -82,7 +81,7 @@ export function cutAtStops(
   return {
     push(event, emit) {
       if (sequence === undefined) return pass(event, emit);
-      // Clients that get calls go on only where the end says so.
+      // Clients run the calls of an answer only with this stop reason.
       const reason = hasCalls ? "tool_calls" : "stop_sequence";
       const stop = { reason, sequence } as const;
       const end = endOf(event, stop);
@@ -92,10 +91,10 @@ export function cutAtStops(
   };
 }
 
-/** Log probabilities that wait until the text of their tokens goes out. */
+/** Holds log probabilities until the text of their tokens is emitted. */
 interface TokenQueue {
   add(index: number, tokens: readonly TokenLogprob[] | undefined): void;
-  /** Those of the tokens that end within the next `length` characters; `undefined` for none. */
+  /** Removes and returns the tokens that end within the next `length` characters; `undefined` for none. */
   take(index: number, length: number): readonly TokenLogprob[] | undefined;
 }
 
@@ -122,13 +121,13 @@ function createTokenQueue(): TokenQueue {
   };
 }
 
-/** How an answer ends that was cut: its words are whole, whatever became of the upstream after them. */
+/** Returns the end of an answer that was cut. A failure after the cut does not matter, because the text is complete. */
 function endOf(event: AnswerEvent, stop: Stop): EndEvent | undefined {
   if (event.type === "end") return { ...event, stop };
   return event.type === "failure" ? { type: "end", stop } : undefined;
 }
 
-/** The stop string that is whole first, however the text is cut into pieces; of several, the longest. */
+/** Returns the stop string that ends first, so that chunks do not matter. With the same end, the longest counts. */
 function findCut(text: string, stops: readonly string[]): Cut | undefined {
   return stops.map((sequence): Cut => ({
     at: text.indexOf(sequence),
@@ -144,7 +143,7 @@ function endOfCut({ at, sequence }: Cut): number {
   return at + sequence.length;
 }
 
-/** The same for a whole answer. */
+/** Cuts a whole answer before the first of `stops` in its text. */
 export function cutAnswer(answer: Answer, stops: readonly string[]): Answer {
   if (stops.length === 0) return answer;
   const stage = cutAtStops(stops);

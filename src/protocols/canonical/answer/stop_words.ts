@@ -1,23 +1,23 @@
 import type { Failure, FailureKind } from "../failure/failure.ts";
 import type { StopReason } from "./answer.ts";
 
-/** What a provider's word for the end of an answer means. */
+/** The meaning of a provider's stop reason. */
 type Meaning =
   | { readonly reason: StopReason }
-  /** The answer did not come to its end. */
+  /** The answer is incomplete. */
   | { readonly failure: FailureKind };
 
-/** Words with one meaning, in lower case, and whose they are. */
+/** The stop reasons with one meaning, in lower case. */
 interface Row {
   readonly means: Meaning;
   readonly words: readonly string[];
-  /** Where the words are documented or were seen, in their order. */
+  /** The providers that use the words, in the same order. */
   readonly source: string;
 }
 
 /**
- * Every word that providers are known to end an answer with, in any protocol: servers that imitate one often keep
- * another's words.
+ * The known stop reasons of all providers and protocols, because compatible servers often keep the words of another
+ * protocol.
  */
 const ROWS: readonly Row[] = [
   {
@@ -57,8 +57,8 @@ const ROWS: readonly Row[] = [
       "context_length_exceeded",
     ],
     source:
-      "Anthropic and z.ai (github.com/anomalyco/opencode/issues/18813); Mistral; servers that end with the name of " +
-      "OpenAI's error",
+      "Anthropic and z.ai (github.com/anomalyco/opencode/issues/18813); Mistral; servers that use the code of OpenAI's " +
+      "error",
   },
   {
     means: { reason: "filtered" },
@@ -78,7 +78,7 @@ const ROWS: readonly Row[] = [
       "image_recitation",
     ],
     source:
-      "OpenAI; z.ai; Anthropic; Bedrock; Cohere; Gemini, whose compatible endpoint passes its own words on " +
+      "OpenAI; z.ai; Anthropic; Bedrock; Cohere; Gemini, whose compatible endpoint keeps its own words " +
       "(github.com/HKUDS/Vibe-Trading/pull/308)",
   },
   {
@@ -97,7 +97,7 @@ const ROWS: readonly Row[] = [
       "canceled",
     ],
     source:
-      "OpenRouter, vLLM, Mistral; z.ai; vLLM, SGLang; servers that end with a word for a status of Responses",
+      "OpenRouter, vLLM, Mistral; z.ai; vLLM, SGLang; servers that use a status of Responses",
   },
   {
     means: { failure: "overloaded" },
@@ -124,7 +124,7 @@ const MEANING_BY_WORD: ReadonlyMap<string, Meaning> = new Map(
   ),
 );
 
-/** Ends at which a provider may have hidden that the answer was cut off. */
+/** The good stop reasons. A router may send one although the answer was cut off. */
 const GOOD_REASONS: readonly StopReason[] = [
   "end",
   "stop_sequence",
@@ -132,9 +132,10 @@ const GOOD_REASONS: readonly StopReason[] = [
 ];
 
 /**
- * What a word means; Gemini's compatible endpoint puts details behind a colon, and others shout.
+ * Returns the meaning of a word, without the details that Gemini's compatible endpoint adds after a colon, and without
+ * regard to case.
  *
- * @returns `undefined` for a word that nobody knows.
+ * @returns `undefined` for an unknown word.
  */
 function meaningOf(word: string): Meaning | undefined {
   return MEANING_BY_WORD.get(keyOf(word));
@@ -145,7 +146,7 @@ function keyOf(word: string): string {
   return key.trim();
 }
 
-/** The reason that a word gives; `other` for one that nobody knows, and for one that tells of a failure. */
+/** Returns the stop reason of a word; `other` for an unknown word and for one that means a failure. */
 export function reasonOfWord(word: string): StopReason {
   const meaning = meaningOf(word);
   return meaning !== undefined && "reason" in meaning
@@ -153,25 +154,27 @@ export function reasonOfWord(word: string): StopReason {
     : "other";
 }
 
-/** The failure that a word tells of, if it does. */
+/** Returns the failure that a word means, if any. */
 export function failureOfWord(word: string): Failure | undefined {
   const meaning = meaningOf(word);
   if (meaning === undefined || "reason" in meaning) return undefined;
   const { failure: kind } = meaning;
   return {
     kind,
-    message: `The provider ended the answer with \`${keyOf(word)}\`: try again`,
+    message: `The provider ended the answer with \`${
+      keyOf(word)
+    }\`. Try again.`,
   };
 }
 
-/** Whether a word is one of those that end answers, and so no stop string of the caller's. */
+/** Returns true when a word is a known stop reason, so it is not a stop string of the caller. */
 export function isStopWord(word: string): boolean {
   return meaningOf(word) !== undefined;
 }
 
 /**
- * The word to go by of two that a router gives: its own, and that of the provider behind it, which counts where it
- * knows of a worse end (OpenRouter says `tool_calls` for an answer that `length` cut off).
+ * Returns the stop reason that counts when a router sends two: its own and its provider's. The provider's counts when
+ * it is worse (OpenRouter sends `tool_calls` for an answer that `length` cut off).
  */
 export function worseWord(word: string, nativeWord: string): string {
   const native = meaningOf(nativeWord);

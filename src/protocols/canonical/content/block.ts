@@ -4,8 +4,8 @@ import type { InnerSettings, ProviderMetadata, Raw, Weight } from "./extras.ts";
 import type { Sealed } from "./sealed.ts";
 
 /**
- * One piece of a turn or an answer. The union of what the protocols have; what none but one protocol
- * understands is `opaque`.
+ * One part of a turn or an answer, of any kind that the protocols have. A kind that only one protocol knows is
+ * `opaque`.
  */
 export type Block =
   | TextBlock
@@ -19,7 +19,7 @@ export type Block =
   | RefusalBlock
   | OpaqueBlock;
 
-/** What a model answers with. */
+/** A block of an answer. */
 export type AnswerBlock =
   | TextBlock
   | ReasoningBlock
@@ -31,48 +31,47 @@ export type AnswerBlock =
 /** A call of a tool that the caller runs. */
 export type ToolCallBlock = FunctionCallBlock | CustomCallBlock;
 
-/** Whether the block is a call of a tool that the caller runs. */
+/** Returns true when the block is a call of a tool that the caller runs. */
 export function isToolCall(
   block: { readonly kind: string },
 ): block is ToolCallBlock {
   return block.kind === "function_call" || block.kind === "custom_call";
 }
 
-/** What a tool gave back. */
+/** A part of a tool's result. */
 export type ResultContent = TextBlock | ImageBlock | FileBlock | OpaqueBlock;
 
-/** Asks the upstream to keep the prompt up to and including what carries the mark in its cache. */
+/** A mark that makes the upstream cache the prompt up to and including the marked part. */
 export interface CacheMark {
-  /** How long to keep it; absent means the upstream's default. */
+  /** The time to keep it; absent means the upstream's default. */
   readonly ttlSeconds?: number | undefined;
 }
 
 /**
- * Says that a message of its own begins with a block, apart from what the model said before it; Responses models say
- * several things in one answer.
+ * Marks a block as the start of a new message. Responses models write several messages in one answer.
  */
 export interface MessageHead {
-  /** Whether it is a `commentary` on the work or the `final_answer`, where the upstream says. */
+  /** `commentary` on the work or `final_answer`, when the upstream states it. */
   readonly phase?: string | undefined;
 }
 
-/** Text; in an answer, with what backs it. May be empty: an encoder whose protocol forbids that leaves it out. */
+/** Text, in an answer with its citations. It may be empty; encoders omit it when their protocol forbids empty text. */
 export interface TextBlock {
   readonly kind: "text";
   readonly text: string;
   readonly citations?: readonly Citation[] | undefined;
   readonly message?: MessageHead | undefined;
-  /** Of an answer's text, where the caller asked for them. */
+  /** The log probabilities of an answer's text, when the caller requested them. */
   readonly logprobs?: readonly TokenLogprob[] | undefined;
   readonly cache?: CacheMark | undefined;
   readonly providerMetadata?: ProviderMetadata | undefined;
 }
 
-/** Where the bytes of an image or a file are. */
+/** The bytes of an image or a file, or their location. */
 export type MediaSource =
   | {
     readonly type: "base64";
-    /** Such as `image/png`, in lower case; `image/jpg` is already `image/jpeg`. */
+    /** Such as `image/png`, in lower case; always `image/jpeg`, never `image/jpg`. */
     readonly mediaType: string;
     /** Standard base64 without a `data:` prefix. */
     readonly data: string;
@@ -81,21 +80,21 @@ export type MediaSource =
   /** An id that only `store` understands. */
   | { readonly type: "id"; readonly store: FileStore; readonly id: string };
 
-/** Who keeps uploaded files: the one that Chat and Responses share, or the one of Messages. */
+/** The store of uploaded files: one for Chat and Responses, and one for Messages. */
 export type FileStore = "openai" | "anthropic";
 
-/** A picture. */
+/** An image. */
 export interface ImageBlock {
   readonly kind: "image";
   readonly source: MediaSource;
-  /** Wanted resolution as the chat and Responses protocols spell it: `auto`, `low`, `high`, `original`. */
+  /** The requested resolution, in the spelling of Chat and Responses: `auto`, `low`, `high`, `original`. */
   readonly detail?: string | undefined;
   readonly cache?: CacheMark | undefined;
   readonly settings?: InnerSettings | undefined;
   readonly providerMetadata?: ProviderMetadata | undefined;
 }
 
-/** A document: its bytes, or its text. */
+/** A document, as bytes or as text. */
 export interface FileBlock {
   readonly kind: "file";
   readonly source: MediaSource | {
@@ -104,15 +103,15 @@ export interface FileBlock {
   };
   /** File name or title. */
   readonly name?: string | undefined;
-  /** What the caller says about it, which is no part of it. */
+  /** The caller's notes about the document, which are not part of it. */
   readonly context?: string | undefined;
-  /** Whether the answer shall name the places in it that back its text. */
+  /** True when the answer must cite the document. */
   readonly isCited?: boolean | undefined;
   readonly cache?: CacheMark | undefined;
   readonly providerMetadata?: ProviderMetadata | undefined;
 }
 
-/** Sound that the caller sent. */
+/** Audio of the caller. */
 export interface AudioBlock {
   readonly kind: "audio";
   /** Such as `wav` or `mp3`. */
@@ -123,9 +122,9 @@ export interface AudioBlock {
 }
 
 /**
- * What the model thought. `parts` are the readable pieces in order: usually one; several when a
- * Responses model sums up in paragraphs (a protocol with one text joins them by a blank line); none when
- * nothing is shown. `sealed` is what the upstream wants back unchanged.
+ * The model's reasoning. `parts` are the readable parts in order: usually one, several when a Responses model writes a
+ * summary in paragraphs, none when the reasoning is hidden. A protocol with one text joins them with a blank line.
+ * `sealed` must go back to the upstream unchanged.
  */
 export interface ReasoningBlock {
   readonly kind: "reasoning";
@@ -134,27 +133,26 @@ export interface ReasoningBlock {
   readonly providerMetadata?: ProviderMetadata | undefined;
 }
 
-/** A readable piece of reasoning. */
+/** A readable part of reasoning. */
 export interface ReasoningPart {
-  /** Whether it retells the thinking or is the thinking itself. */
   readonly form: ReasoningForm;
   readonly text: string;
 }
 
-/** `summary`: told by the upstream about hidden thinking; `raw`: the tokens themselves. */
+/** `summary`: the upstream's summary of hidden reasoning; `raw`: the reasoning itself. */
 export type ReasoningForm = "summary" | "raw";
 
 /** A call of a function tool. */
 export interface FunctionCallBlock {
   readonly kind: "function_call";
-  /** What its result refers to; never empty, of any length and alphabet. */
+  /** The id to which its result refers; never empty, of any length and any characters. */
   readonly id: string;
   readonly name: string;
   /** The namespace tool that holds the function. */
   readonly namespace?: string | undefined;
-  /** JSON text as the model wrote it: not promised to be valid; empty means no arguments. */
+  /** The JSON text of the model, which may be invalid; empty means no arguments. */
   readonly arguments: string;
-  /** What the upstream wants back with the call, unchanged. */
+  /** The sealed part that must go back to the upstream with the call. */
   readonly sealed?: Sealed | undefined;
   readonly cache?: CacheMark | undefined;
   readonly providerMetadata?: ProviderMetadata | undefined;
@@ -163,24 +161,24 @@ export interface FunctionCallBlock {
 /** A call of a custom tool, whose input is free text. */
 export interface CustomCallBlock {
   readonly kind: "custom_call";
-  /** What its result refers to; never empty, of any length and alphabet. */
+  /** The id to which its result refers; never empty, of any length and any characters. */
   readonly id: string;
   readonly name: string;
   /** The namespace tool that holds the tool. */
   readonly namespace?: string | undefined;
   readonly input: string;
-  /** What the upstream wants back with the call, unchanged. */
+  /** The sealed part that must go back to the upstream with the call. */
   readonly sealed?: Sealed | undefined;
   readonly cache?: CacheMark | undefined;
   readonly providerMetadata?: ProviderMetadata | undefined;
 }
 
-/** What came of a call; stands only in a `tool` turn. */
+/** The result of a call; occurs only in a `tool` turn. */
 export interface ToolResultBlock {
   readonly kind: "tool_result";
   /** The `id` of the call. */
   readonly callId: string;
-  /** Which kind of call it answers; `function` where the protocol does not say and the call is not in the history. */
+  /** The kind of the call; `function` when the protocol does not state it and the call is not in the history. */
   readonly callKind: "function" | "custom";
   readonly content: readonly ResultContent[];
   readonly isError: boolean;
@@ -188,7 +186,7 @@ export interface ToolResultBlock {
   readonly providerMetadata?: ProviderMetadata | undefined;
 }
 
-/** The model's words for why it will not answer. */
+/** The model's explanation for its refusal to answer. */
 export interface RefusalBlock {
   readonly kind: "refusal";
   readonly text: string;
@@ -197,46 +195,45 @@ export interface RefusalBlock {
 }
 
 /**
- * Something only one protocol has: a server tool's call or result, an item of a kind unknown here. Its own
- * codec writes `value` again; every other encoder shows `text` where there is one, and else reports its
- * loss by `weight`.
+ * A block that only one protocol has: a server tool's call or result, or an item of an unknown kind. The protocol's own
+ * codec writes `value` again. Other encoders write `text` if there is one, and else report the loss by `weight`.
  */
 export interface OpaqueBlock {
   readonly kind: "opaque";
   readonly protocol: Protocol;
-  /** The wire's own `type`, for reports. */
+  /** The original `type`, for reports. */
   readonly type: string;
   readonly value: JsonValue;
-  /** A reading of it for models that know no such block. */
+  /** A text form for models that do not know the block. */
   readonly text?: string | undefined;
-  /** A reading of it in other blocks, where text alone does not do. */
+  /** The content as other blocks, when text alone is not enough. */
   readonly content?: readonly (TextBlock | ImageBlock)[] | undefined;
-  /** Of a reading; `value` has the mark itself. */
+  /** The cache mark of `text` or `content`; `value` contains its own. */
   readonly cache?: CacheMark | undefined;
   readonly weight: Weight;
   readonly providerMetadata?: ProviderMetadata | undefined;
 }
 
-/** What backs a piece of text. */
+/** The source of a part of a text. */
 export interface Citation {
-  /** The page, where it is one: only these cross to another protocol. */
+  /** The page, if the source is one. Only pages are translated to another protocol. */
   readonly url?: string | undefined;
   readonly title?: string | undefined;
-  /** The words of the source. */
+  /** The quoted text of the source. */
   readonly quote?: string | undefined;
-  /** Where the backed text begins in its block, in UTF-16 code units, where the protocol says so. */
+  /** The start of the cited text in its block, in UTF-16 code units, when the protocol states it. */
   readonly startIndex?: number | undefined;
-  /** One past its end. */
+  /** The end of the cited text, exclusive. */
   readonly endIndex?: number | undefined;
   /** The whole citation in its own protocol's spelling. */
   readonly raw?: Raw<JsonObject> | undefined;
 }
 
-/** How probable a token was, and which others were, as both of OpenAI's protocols spell it. */
+/** The log probability of a token and of its alternatives, in the spelling of both OpenAI protocols. */
 export interface TokenLogprob {
   readonly token: string;
   readonly logprob: number;
-  /** The token's own UTF-8 bytes, where the upstream says. */
+  /** The token's UTF-8 bytes, when the upstream sends them. */
   readonly bytes: JsonValue;
   readonly top_logprobs: readonly JsonObject[];
 }

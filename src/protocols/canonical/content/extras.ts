@@ -2,45 +2,45 @@ import type { JsonObject, JsonValue } from "../../../core/json.ts";
 import type { Protocol } from "../../../core/protocol.ts";
 
 /**
- * What it means to leave a field out:
- * - `answer`: the caller would get something else than was asked for; the request is refused with 400.
- * - `hint`: the answer may be a little worse; dropped and named in `x-gateway-dropped`.
- * - `silent`: nobody notices, because the field only repeats a default or steers what the gateway does itself.
+ * The consequence of a field that the target cannot take:
+ * - `reject`: the answer would not be the requested one, so the request is rejected with 400.
+ * - `report`: the answer may be slightly worse, so the field is dropped and named in `x-gateway-dropped`.
+ * - `ignore`: there is no difference, because the field repeats a default or controls the gateway itself.
  */
 export type Weight = "reject" | "report" | "ignore";
 
-/** A request field that only one protocol has, as it stood there. */
+/** A request field that only one protocol has, with its original value. */
 export interface Extra {
   readonly value: JsonValue;
-  /** What another protocol loses by leaving it out; the decoder knows, an encoder of another protocol cannot. */
+  /** The weight of dropping it. The decoder sets it, because encoders of other protocols do not know the field. */
   readonly weight: Weight;
 }
 
 /**
- * Request fields without a canonical place, by the protocol that understands them and their name there.
- * Only that protocol's codec looks inside; the others report them by weight (see `loseForeignExtras`).
- * Fields that the decoder does not know are kept here as hints.
+ * Request fields without a canonical equivalent, by their protocol and name. Only that protocol's codec reads them;
+ * the others report them by weight (see `loseForeignExtras`). Fields that the decoder does not know are kept here
+ * with the weight `report`.
  */
 export type Extras = Readonly<
   Partial<Record<Protocol, Readonly<Record<string, Extra>>>>
 >;
 
 /**
- * Small facts on a turn, block, tool, usage or answer that only the protocol they came from reads back,
- * such as item ids or the `phase` of a Responses message. Leaving them out is no loss: whatever another
- * protocol could be asked to carry has a canonical field instead.
+ * Details of a turn, block, tool, usage or answer that only their own protocol reads again. Examples are item ids and
+ * the `phase` of a Responses message. Dropping them is no loss: data that another protocol can use has a canonical
+ * field.
  */
 export type ProviderMetadata = Readonly<Partial<Record<Protocol, JsonObject>>>;
 
-/** A value in the spelling of the protocol it came from, kept beside its neutral meaning. */
+/** A value in its protocol's own spelling, beside its canonical meaning. */
 export interface Raw<Value = string> {
   readonly protocol: Protocol;
   readonly value: Value;
 }
 
 /**
- * Settings inside a tool or a block that only one protocol has, and without which the answer may be worse. Its own
- * codec carries them in marks.
+ * Settings inside a tool or a block that only one protocol has. Without them the answer may be worse. The protocol's
+ * codec keeps their values in `providerMetadata`.
  */
 export interface InnerSettings {
   readonly protocol: Protocol;
@@ -48,7 +48,7 @@ export interface InnerSettings {
   readonly names: readonly string[];
 }
 
-/** The settings of those names that are set; `undefined` when none is. */
+/** Returns the names that are true in `isSet` as settings; `undefined` when there are none. */
 export function innerSettings(
   protocol: Protocol,
   isSet: Readonly<Record<string, boolean>>,

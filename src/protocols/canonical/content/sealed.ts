@@ -9,57 +9,57 @@ import { shortDigest } from "../../../core/sha256.ts";
 
 /**
  * A part of reasoning that only its issuer can read: a signature, redacted thinking, encrypted content.
- * It is never made, changed or shortened here: upstreams verify it.
+ * The gateway never creates, changes or shortens it, because upstreams verify it.
  */
 export interface Sealed {
-  /** Whose codec may spell it. */
+  /** The protocol whose codec may encode it. */
   readonly protocol: Protocol;
-  /** Which of that protocol's sealed things it is, such as `signature`, `redacted` or `encrypted_content`. */
+  /** The kind of sealed part in that protocol, such as `signature`, `redacted` or `encrypted_content`. */
   readonly form: string;
   readonly value: string;
-  /** The id that the issuer gave the reasoning, where it must go back too. */
+  /** The issuer's id of the reasoning, when the issuer wants it back. */
   readonly id?: string | undefined;
-  /** The connection that issued it; absent when it came from a caller of the issuer's own protocol. */
+  /** The connection that issued it; absent when a caller of the issuer's own protocol sent it. */
   readonly origin?: string | undefined;
-  /** Of reasoning, what it is bound to; absent where its provider binds it to nothing. */
+  /** The binding of reasoning; absent when its provider binds it to nothing. */
   readonly bound?: Bound | undefined;
 }
 
-/** What a provider binds sealed reasoning to, as digests. */
+/** The binding of sealed reasoning by its provider, as digests. */
 export interface Bound {
-  /** Of everything that was sent or said before the reasoning, in the form that the provider compares. */
+  /** The digest of all input and output before the reasoning, in the form that the provider compares. */
   readonly prefix: string;
-  /** The {@linkcode sealDigest} of the sealed reasoning before it, in the request or in the answer. */
+  /** The {@linkcode sealDigest} of the previous sealed reasoning, in the request or in the answer. */
   readonly after?: string | undefined;
 }
 
-/** A digest that stands for sealed reasoning. */
+/** Returns the digest that identifies sealed reasoning. */
 export function sealDigest({ value }: Pick<Sealed, "value">): string {
   return shortDigest(value);
 }
 
-/** What a caller is shown of a block of sealed reasoning. */
+/** The part of a block of sealed reasoning that a caller sees. */
 export interface ShownReasoning {
   /** Its position among the sealed reasoning of its answer, from 0. */
   readonly position: number;
   readonly parts: readonly ShownPart[];
 }
 
-/** A readable piece of it, as in a block of reasoning. */
+/** One readable part, as in a block of reasoning. */
 export interface ShownPart {
   readonly form: "summary" | "raw";
   readonly text: string;
 }
 
-/** Begins every envelope; the number is the version of what is inside. */
+/** The prefix of every envelope; the number is the version of the content. */
 const ENVELOPE_PREFIX = "mg1.";
 
 /**
- * Puts `sealed` in an envelope that another protocol's field for such things can hold: a Messages
- * `signature`, a Responses `encrypted_content`. Without a sealed part the envelope is empty: it marks
- * reasoning that passed through here, for clients which throw away what has no signature.
+ * Wraps `sealed` in an envelope for another protocol's field: a Messages `signature`, a Responses
+ * `encrypted_content`. Without a sealed part the envelope is empty. Translated reasoning needs even an empty one,
+ * because some clients delete reasoning without a signature.
  *
- * @param shown Goes in too, for protocols whose clients give back the envelope but not always the text.
+ * @param shown The readable part, for protocols whose clients return the envelope but not always the text.
  */
 export function wrapSealed(sealed?: Sealed, shown?: ShownReasoning): string {
   if (sealed === undefined) return ENVELOPE_PREFIX;
@@ -68,12 +68,12 @@ export function wrapSealed(sealed?: Sealed, shown?: ShownReasoning): string {
   return ENVELOPE_PREFIX + encodeBase64Url(JSON.stringify(content));
 }
 
-/** Whether {@linkcode wrapSealed} made `text`. */
+/** Returns true when `text` comes from {@linkcode wrapSealed}. */
 export function isWrapped(text: string): boolean {
   return text.startsWith(ENVELOPE_PREFIX);
 }
 
-/** Returns what is in an envelope; `undefined` for an empty one, a damaged one and other text. */
+/** Returns the sealed part in an envelope; `undefined` for an empty or damaged envelope and for other text. */
 export function unwrapSealed(text: string): Sealed | undefined {
   const content = contentOf(text);
   if (content === undefined) return undefined;
@@ -91,7 +91,7 @@ export function unwrapSealed(text: string): Sealed | undefined {
   };
 }
 
-/** Returns what {@linkcode wrapSealed} was given as shown; `undefined` where that was nothing. */
+/** Returns the `shown` argument of {@linkcode wrapSealed}; `undefined` when there was none. */
 export function unwrapShown(text: string): ShownReasoning | undefined {
   const shown = contentOf(text)?.shown;
   if (!isJsonObject(shown) || !Array.isArray(shown.parts)) return undefined;
@@ -124,10 +124,9 @@ function isPart(
 }
 
 /**
- * Whether an upstream may be given `sealed` back: it speaks the protocol and, where the issuer is known,
- * is the issuer.
+ * Returns true when `sealed` may be sent to an upstream: the protocol is the same, and so is the issuer if it is known.
  *
- * @param target The protocol spoken to the upstream and the connection's id.
+ * @param target The protocol of the attempt and the connection's id.
  */
 export function maySend(
   sealed: Sealed,

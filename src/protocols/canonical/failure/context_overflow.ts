@@ -1,20 +1,20 @@
-/** What of an error says that a prompt does not fit its model. */
+/** The fields of an error that can report a prompt that is too long. */
 export interface OverflowWords {
   readonly message?: string | undefined;
   readonly type?: string | undefined;
   readonly code?: string | undefined;
 }
 
-/** How a provider says that a prompt does not fit. */
+/** One provider's message for a prompt that is too long. */
 export interface OverflowRow {
-  /** Who says it; others that run the same server say the same. */
+  /** The provider that sends it. Others that run the same server send the same. */
   readonly provider: string;
   readonly pattern: RegExp;
-  /** A page that shows the words. */
+  /** A page that quotes the message. */
   readonly source: string;
 }
 
-/** Messages, each by what no other error of its provider says. */
+/** The known messages. Each pattern matches no other error of its provider. */
 export const OVERFLOW_MESSAGES: readonly OverflowRow[] = [
   {
     provider: "Anthropic, Fireworks, vLLM",
@@ -183,7 +183,7 @@ export const OVERFLOW_MESSAGES: readonly OverflowRow[] = [
     source: "https://github.com/google-gemini/gemini-cli/issues/19727",
   },
   {
-    provider: "SiliconFlow, of newer models",
+    provider: "SiliconFlow, newer models",
     pattern: /input tokens \([\d,]+\) has exceeded max_prompt_tokens/i,
     source: "https://github.com/leookun/cursor-byok/issues/129",
   },
@@ -245,27 +245,27 @@ export const OVERFLOW_MESSAGES: readonly OverflowRow[] = [
     source: "https://cloud.ibm.com/apidocs/watsonx-ai",
   },
   {
-    provider: "Volcengine Ark, with pictures",
+    provider: "Volcengine Ark, with images",
     pattern: /tokens of image and text exceed max message tokens/i,
     source: "https://www.volcengine.com/docs/82379/1299023",
   },
   {
-    // The grammar that nearly all words above share, for servers that nobody has seen yet.
-    provider: "servers of words of their own, about the context",
+    // A pattern that most messages above have in common, for unknown servers.
+    provider: "other servers, about the context",
     pattern:
       /context (?:length|window|size) (?:has been )?exceeded|(?:exceed(?:s|ed|ing)?|overflow(?:s|ed)?|longer than|larger than|greater than) (?:(?:the|this|its|model'?s?|max(?:imum)?|allowed|available) ){0,4}context (?:length|window|size)/i,
     source:
       "https://github.com/badlogic/pi-mono/blob/main/packages/ai/src/utils/overflow.ts",
   },
   {
-    provider: "servers of words of their own, about the prompt",
+    provider: "other servers, about the prompt",
     pattern:
       /\b(?:prompt|input)(?: tokens?| text| messages?)?(?: is| are)? too (?:long|large)\b|reduce the length of (?:the |your )?(?:input )?(?:prompt|input)\b/i,
     source:
       "https://github.com/badlogic/pi-mono/blob/main/packages/ai/src/utils/overflow.ts",
   },
   {
-    provider: "servers of words of their own, with numbers",
+    provider: "other servers, with numbers",
     pattern:
       /\b(?:prompt|input)(?: tokens?| token count| length)?(?: [\d,]+| \([\d, a-z]+\))? (?:exceeds?|exceeded|cannot exceed|is (?:greater|longer|larger) than) (?:(?:the|model'?s|max(?:imum)?|allowed|number of) ){0,4}(?:limit|length|tokens?|input|max_\w+|[\d,]+)\b/i,
     source:
@@ -278,7 +278,7 @@ export const OVERFLOW_MESSAGES: readonly OverflowRow[] = [
   },
 ];
 
-/** Codes and types, whole and in small letters; for providers whose words alone could be anything. */
+/** Complete codes and types in lower case, for providers whose messages alone are ambiguous. */
 export const OVERFLOW_CODES: Readonly<Record<string, string>> = {
   // OpenAI, Azure, Groq, Cerebras, OpenRouter
   context_length_exceeded: "https://github.com/xtekky/gpt4free/issues/137",
@@ -296,19 +296,19 @@ export const OVERFLOW_CODES: Readonly<Record<string, string>> = {
   // Perplexity
   too_many_prompt_tokens:
     "https://github.com/crmne/ruby_llm/blob/fb5a49bf/spec/fixtures/vcr_cassettes/chat_real_error_scenarios_perplexity_sonar_handles_context_length_exceeded_errors.yml",
-  // Anthropic's name for an end of an answer, which compatible servers give errors
+  // Anthropic's stop reason, which compatible servers use as an error code
   model_context_window_exceeded:
     "https://docs.claude.com/en/api/handling-stop-reasons",
 };
 
-/** Other errors that use such words: of a limit on what is written, and of one on what goes by in a minute. */
+/** Other errors with similar messages: an output limit that is too high, and a rate limit. */
 const OTHER_MEANINGS: readonly RegExp[] = [
   // vLLM: "'max_tokens' or 'max_completion_tokens' is too large: 200000. This model's maximum context length is …"
   /(?<!(?:\+|and|plus) ?['"`]?)max_(?:completion_|output_|new_)?tokens['"`]?(?: \([\d,]+\))? (?:is too large|exceeds?|must be|cannot exceed)\b/i,
   /rate.?limit|too many requests|(?:tokens|requests) per (?:min|day|hour)|throttling|per-minute|\bTPM\b|\bquota\b/i,
 ];
 
-/** Whether an error says that the prompt does not fit the model, in any provider's words. */
+/** Returns true when an error of any provider reports a prompt that is too long for the model. */
 export function saysOverflow(words: OverflowWords): boolean {
   if (isOverflowCode(words.code) || isOverflowCode(words.type)) return true;
   const message = words.message ?? "";
@@ -327,15 +327,16 @@ const OUTPUT_REGEXP =
   /([\d,]+) (?:in (?:the|your) (?:completion|output)|output tokens|tokens for the completion|for the completion)/i;
 
 /**
- * Whether the output alone was asked to be as long as the window, as a client does that takes the one for the
- * other: a shorter prompt would not fit either (https://github.com/OpenHands/OpenHands/issues/9937).
+ * Returns true when the requested output alone fills the context window, so that no shorter prompt would fit. Clients
+ * cause this when they send the window's size as the output limit
+ * (https://github.com/OpenHands/OpenHands/issues/9937).
  */
 function isOutputAlone(message: string): boolean {
   const limit = numberIn(LIMIT_REGEXP.exec(message)?.[1]);
   return numberIn(OUTPUT_REGEXP.exec(message)?.[1]) >= limit;
 }
 
-/** `NaN`, which is above and below nothing, for no number. */
+/** Returns the number, or `NaN` for none, with which every comparison is false. */
 function numberIn(digits: string | undefined): number {
   return Number((digits ?? "none").replaceAll(",", ""));
 }

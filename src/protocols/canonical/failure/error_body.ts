@@ -6,8 +6,8 @@ import {
 } from "../../../core/json.ts";
 
 /**
- * The body of an HTTP error as JSON; text where it is none, and the data of the first event where it is a stream,
- * as DashScope answers who asked for one. `undefined` where it is empty.
+ * Returns the body of an HTTP error as JSON. For a stream, this is the data of the first event: DashScope streams its
+ * errors when the request has `stream`. A body without JSON stays text, and an empty one is `undefined`.
  */
 export function parseErrorBody(text: string): JsonValue | undefined {
   const json = parseLightJson(text);
@@ -18,32 +18,32 @@ export function parseErrorBody(text: string): JsonValue | undefined {
   return text.trim() === "" ? undefined : text;
 }
 
-/** Where the first event of a stream that is an error stands, in characters. */
+/** The part of a stream that is searched for its first event, in characters. */
 const MAX_SEEN = 64 * 1024;
 
 const DATA_REGEXP = /^data: ?(\{.*)$/m;
 
-/** Whether an answer or an event of one is an error, though its HTTP status says that all is well. */
+/** Returns true when an answer or an event is an error despite its successful HTTP status. */
 export function isErrorBody(body: JsonObject): boolean {
   const { error, base_resp, message, code } = body;
   if (reports(error, body)) return true;
   if (body.type === "error" || body.success === false) return true;
-  // MiniMax tells every failure there, and every success as 0.
+  // MiniMax reports each failure there, and success as 0.
   if (isJsonObject(base_resp)) return Number(base_resp.status_code) > 0;
   // vLLM, SGLang, SiliconFlow, Cerebras: an error without an envelope.
   return body.object === "error" ||
     typeof message === "string" && reports(code, body);
 }
 
-/** Whether a field reports an error; beside an answer an empty one, or a word for success, reports none. */
+/** Returns true when a field reports an error. Beside an answer, an empty field or a word for success is none. */
 function reports(value: JsonValue | undefined, body: JsonObject): boolean {
   if (value === undefined || value === null || value === false) return false;
   return !(isEmpty(value) && holdsAnswer(body));
 }
 
-/** Whether the body is a whole answer, an event or a choice of any protocol. */
+/** Returns true when the body is an answer or an event of any protocol. */
 function holdsAnswer(body: JsonObject): boolean {
-  // Events have a type, and so have errors without an envelope.
+  // Errors without an envelope have a type, too.
   const isEvent = typeof body.type === "string" && !/error/i.test(body.type);
   return isEvent ||
     ANSWER_KEYS.some((key) =>
@@ -58,14 +58,14 @@ function isEmpty(value: JsonValue | undefined): boolean {
   return SUCCESS_REGEXP.test(String(value ?? ""));
 }
 
-/** The HTTP status of success among them, and nothing at all, which is also the text of an empty list. */
+/** The values for success, including the HTTP status 200. The empty string is also the text of an empty list. */
 const SUCCESS_REGEXP = /^(?:0|200|ok|success|succeeded|false)?$/i;
 
 /**
- * Whether a body that begins so may be an error. The last patterns are of errors without an envelope, of Cloudflare,
- * and of MiniMax, which tells why only at the end.
+ * Returns true when a body may be an error, by its beginning. The last patterns match errors without an envelope, of
+ * Cloudflare, and of MiniMax, which gives the reason only at the end.
  *
- * @param start Its first few hundred characters.
+ * @param start The first few hundred characters of the body.
  */
 export function mayBeFailure(start: string): boolean {
   return FAILURE_REGEXP.test(start);

@@ -5,33 +5,33 @@ import {
   parseJson,
 } from "../../../core/json.ts";
 
-/** What an error body says, whatever its shape. */
+/** The fields of an error body of any shape. */
 export interface ErrorWords {
   /** Never empty. */
   readonly message?: string | undefined;
-  /** The error's type; Google's `status` where there is none. */
+  /** The error's type, or Google's `status` when there is none. */
   readonly type?: string | undefined;
   /** A number as digits. */
   readonly code?: string | undefined;
   readonly param?: string | undefined;
-  /** The HTTP status that the body names. */
+  /** The HTTP status in the body. */
   readonly status?: number | undefined;
-  /** Whether the code is one of MiniMax's, whose numbers mean something else elsewhere. */
+  /** True when the code is MiniMax's, whose numbers have other meanings elsewhere. */
   readonly isBaseResponse?: boolean | undefined;
 }
 
-/** How deep errors lie in one another: a router's error holds its provider's, as text. */
+/** The most levels of nested errors: a router's error contains its provider's error as text. */
 const MAX_DEPTH = 8;
 
 /**
- * Reads an error in any of the shapes that providers send:
+ * Reads an error of any shape that providers send:
  *
  * - `{"error":{message,type,param,code}}` (OpenAI), `{"type":"error","error":{type,message,details}}` (Anthropic),
  *   the same in a list (Gemini), `{"error":"…"}`, `{"message":"…"}`, `{"code":1,"msg":"…"}`;
  * - `{"detail":"…"}` and `{"detail":[{loc,msg}]}` (FastAPI), also as `message.detail` (Mistral);
  * - `{"errors":[{code,message}]}` (Cloudflare), `{"base_resp":{status_code,status_msg}}` (MiniMax);
- * - an error in an error, as JSON or as text: OpenRouter's `metadata.raw`, Google's `message` behind some proxies;
- * - bare text and pages.
+ * - an error in an error, as JSON or as text: OpenRouter's `metadata.raw`, Google's `message` through some proxies;
+ * - plain text and HTML pages.
  */
 export function readErrorWords(body: JsonValue | undefined): ErrorWords {
   const words = walkError(body);
@@ -40,14 +40,14 @@ export function readErrorWords(body: JsonValue | undefined): ErrorWords {
   return { ...words, message };
 }
 
-/** Where a walk is. */
+/** The state of a walk through nested errors. */
 interface Walk {
-  /** How many errors may still lie in this one. */
+  /** The number of levels that may follow. */
   readonly depth: number;
   visit(error: JsonObject): void;
 }
 
-/** What an error may lie in: innermost the provider's own, as text, where a router passes it on. */
+/** The fields that may contain another error. In a router's error, `raw` holds the provider's error as text. */
 const HOLDER_KEYS = [
   "error",
   "errors",
@@ -60,14 +60,14 @@ const HOLDER_KEYS = [
   "base_resp",
 ] as const;
 
-/** Longer lists are not looked through. */
+/** The most items of a list that are read. */
 const MAX_ITEMS = 8;
 
 /**
- * Goes through an error and all that lies in it, whether as JSON or as text.
+ * Visits an error and all errors nested in it, as JSON or as text.
  *
- * @param visit Gets every object on the way, the outer ones first.
- * @returns What the error says in the places where errors say it; without a message where it is bare text.
+ * @param visit Called with each object, outer objects first.
+ * @returns The error's fields; without a message when the error is plain text.
  */
 export function walkError(
   body: JsonValue | undefined,
@@ -79,7 +79,7 @@ export function walkError(
 function walkAny(body: JsonValue | undefined, walk: Walk): ErrorWords {
   if (walk.depth === 0) return {};
   const deeper = { ...walk, depth: walk.depth - 1 };
-  // Text may be JSON that was put in quotes on its way.
+  // Some proxies send JSON as a quoted string.
   if (typeof body === "string") {
     return isHolder(body) ? walkAny(parseJson(body), deeper) : {};
   }
@@ -101,10 +101,10 @@ function walkObject(body: JsonObject, deeper: Walk): ErrorWords {
     const words = walkAny(value, deeper);
     if (holder === key) inner = words;
   }
-  return over(inner, over(provider, wordsOfObject(body)));
+  return merge(inner, merge(provider, wordsOfObject(body)));
 }
 
-/** What OpenRouter passes on of the provider: https://openrouter.ai/docs/api-reference/errors */
+/** Reads the provider's error in OpenRouter's metadata: https://openrouter.ai/docs/api-reference/errors */
 function walkMetadata(metadata: JsonObject, deeper: Walk): ErrorWords {
   deeper.visit(metadata);
   let words: ErrorWords = {};
@@ -118,7 +118,7 @@ function walkMetadata(metadata: JsonObject, deeper: Walk): ErrorWords {
     : words;
 }
 
-/** The first error of a list; of FastAPI's, whose items name the field, some more. */
+/** Reads the first error of a list, or the first few of FastAPI's, whose items name the field. */
 function walkList(list: readonly JsonValue[], deeper: Walk): ErrorWords {
   const [inner = {}] = list.slice(0, MAX_ITEMS)
     .map((item) => walkAny(item, deeper));
@@ -136,10 +136,10 @@ function walkList(list: readonly JsonValue[], deeper: Walk): ErrorWords {
   };
 }
 
-/** Most faults of one request that are told. */
+/** The most faults of one request that a message lists. */
 const MAX_FAULTS = 3;
 
-/** One of FastAPI's faults: https://fastapi.tiangolo.com/tutorial/handling-errors/ */
+/** Reads one fault of FastAPI: https://fastapi.tiangolo.com/tutorial/handling-errors/ */
 function faultOf(
   item: JsonValue,
 ): { readonly place: string; readonly text: string } | undefined {
@@ -149,8 +149,8 @@ function faultOf(
   return { place: place.join("."), text: item.msg };
 }
 
-/** Words of `inner` go before those of `outer`, which is about the same error. */
-function over(inner: ErrorWords, outer: ErrorWords): ErrorWords {
+/** Merges two descriptions of the same error. Fields of `inner` take precedence, except for the status. */
+function merge(inner: ErrorWords, outer: ErrorWords): ErrorWords {
   return {
     message: inner.message ?? outer.message,
     type: inner.type ?? outer.type,
@@ -161,7 +161,7 @@ function over(inner: ErrorWords, outer: ErrorWords): ErrorWords {
   };
 }
 
-/** Where the error of the same words lies, if in something. */
+/** Returns the field that contains the actual error, if any. */
 function innerKey(body: JsonObject): typeof HOLDER_KEYS[number] | undefined {
   const { errors } = body;
   if (isJsonObject(body.base_resp)) return undefined;
@@ -171,7 +171,7 @@ function innerKey(body: JsonObject): typeof HOLDER_KEYS[number] | undefined {
   return isHolder(body.detail) ? "detail" : undefined;
 }
 
-/** Whether there may be an error in it: an object, a list, or JSON as text. */
+/** Returns true when the value may contain an error: an object, a list, or JSON as text. */
 function isHolder(value: JsonValue | undefined): boolean {
   if (typeof value === "string") return /^\s*[[{]/.test(value);
   return typeof value === "object" && value !== null;
@@ -183,7 +183,7 @@ function wordsOfObject(body: JsonObject): ErrorWords {
   return {
     message: MESSAGE_KEYS.map((key) => text(body[key]))
       .find((message) => message !== undefined),
-    // An event's own name stands there, too.
+    // The type `error` is the name of an event and not the type of the error.
     type: (body.type === "error" ? undefined : text(body.type)) ??
       googleStatus(body.status),
     code: codeIn(details.error_code) ?? codeIn(body.code) ??
@@ -193,14 +193,14 @@ function wordsOfObject(body: JsonObject): ErrorWords {
   };
 }
 
-/** Google's `INVALID_ARGUMENT`; elsewhere a status is a number, or one of an answer. */
+/** Returns Google's status, such as `INVALID_ARGUMENT`. Elsewhere `status` is a number, or the status of an answer. */
 function googleStatus(status: JsonValue | undefined): string | undefined {
   return typeof status === "string" && /^[A-Z_]+$/.test(status)
     ? status
     : undefined;
 }
 
-/** Where messages stand; the last are of AWS, z.ai, Baidu and problem documents (RFC 9457). */
+/** The fields with messages. The last ones are from AWS, z.ai, Baidu and problem documents (RFC 9457). */
 const MESSAGE_KEYS = [
   "message",
   "error",
@@ -212,7 +212,7 @@ const MESSAGE_KEYS = [
   "title",
 ];
 
-/** https://platform.minimax.io/docs/api-reference/errorcode */
+/** Reads MiniMax's `base_resp`: https://platform.minimax.io/docs/api-reference/errorcode */
 function wordsOfBaseResponse(base: JsonObject): ErrorWords {
   return {
     message: text(base.status_msg),
@@ -239,20 +239,20 @@ function nonEmpty(value: string): string | undefined {
   return value === "" ? undefined : value;
 }
 
-/** The longest text of a page or of bare words that a caller is shown, in characters. */
+/** The longest text of a page or plain error that a caller sees, in characters. */
 const MAX_SHOWN = 500;
 
-/** What of a page is looked at, in characters; its title stands at the beginning. */
+/** The part of a page that is read, in characters. The title is near the beginning. */
 const MAX_READ = 16 * 1024;
 
 const PAGE_REGEXP = /^\s*<(?:!doctype|html|head|body|\?xml|center|h1)\b/i;
 const TITLE_REGEXP = /<title[^>]{0,200}>([^<]{1,500})</i;
 
 /**
- * What an error says that is no JSON, such as a proxy's page or a line of text: a page's title, else its text,
- * on one line and at most 500 characters long.
+ * Returns the text of an error that is not JSON, such as a proxy's page or a line of text. For a page this is the
+ * title, or its text when there is no title. The result is one line of at most 500 characters.
  *
- * @returns "" where it says nothing.
+ * @returns "" when there is no text.
  */
 export function plainWords(body: string): string {
   const text = body.slice(0, MAX_READ);
@@ -261,7 +261,7 @@ export function plainWords(body: string): string {
   return title === "" ? onOneLine(withoutEntities(textOfPage(text))) : title;
 }
 
-/** The text between tags; of elements that are not shown nothing. */
+/** Returns the visible text of a page. */
 function textOfPage(page: string): string {
   let text = "";
   let hidden = "";

@@ -1,11 +1,11 @@
 import type { Raw } from "../content/extras.ts";
 
-/** What an upstream did wrong, or said that we did. Its text is the upstream's and may be shown to the caller. */
+/** A failure of an upstream, or an error that it reports. Its text is the upstream's, and the caller may see it. */
 export interface Failure {
   readonly kind: FailureKind;
-  /** The HTTP status; 200 or absent when it came inside an answer. */
+  /** The HTTP status; 200 or absent for a failure inside an answer. */
   readonly status?: number | undefined;
-  /** The upstream's own words, or ours where it had none; never empty. */
+  /** The upstream's message, or the gateway's when it sent none; never empty. */
   readonly message: string;
   /** The upstream's error type, for the log and its own codec. */
   readonly type?: Raw | undefined;
@@ -13,29 +13,28 @@ export interface Failure {
   readonly code?: string | undefined;
   /** The request field at fault, in the upstream's spelling. */
   readonly param?: string | undefined;
-  /** How long the upstream says to wait. */
+  /** The time to wait before a retry, as the upstream gave it. */
   readonly retryAfterMs?: number | undefined;
-  /** When a quota that is used up begins again, in milliseconds since 1970; to try again before is no use. */
+  /** The time at which an exhausted quota resets, in milliseconds since 1970. A retry before it would fail. */
   readonly resetsAtMs?: number | undefined;
 }
 
 /**
- * Everything that can go wrong between the gateway and an upstream, as the upstream says it or as the gateway sees it.
- * Whoever has words of their own for it makes them of these.
+ * The kinds of failure between the gateway and an upstream. Each protocol and the log derive their own codes from them.
  *
- * - `invalid_request`: refused as malformed or unsupported.
- * - `context_too_long`: the prompt does not fit. `too_large`: the body does not.
- * - `filtered`: a safety system refused the request.
+ * - `invalid_request`: the upstream rejected the request as malformed or unsupported.
+ * - `context_too_long`: the prompt is too long for the model. `too_large`: the body is too large.
+ * - `filtered`: a safety system rejected the request.
  * - `authentication`, `permission`, `not_found`: about the gateway's credential, its rights or the model.
- *   `forbidden`: a 403 that does not say what it is about.
- * - `quota`: nothing left to spend, waiting does not help soon. `rate_limited`: too fast, waiting helps.
- * - `overloaded`, `timeout`, `server`: the upstream's own trouble.
- * - `unreachable`: there was no connection, or it ended before an answer.
- * - `untrusted`: there was no connection, because its certificate is not valid.
- * - `silent`: a deadline of the gateway's own passed.
- * - `broken`: the answer is malformed, or ended before its end.
- * - `misconfigured`: the gateway's address of it is wrong.
- * - `oversized`: the answer is good as far as it came, but longer than the gateway can hold.
+ *   `forbidden`: a 403 without a known reason.
+ * - `quota`: the quota is used up, and waiting does not help soon. `rate_limited`: too many requests, waiting helps.
+ * - `overloaded`, `timeout`, `server`: an error of the upstream itself.
+ * - `unreachable`: there was no connection, or it ended before a response.
+ * - `untrusted`: there was no connection, because the certificate is not valid.
+ * - `silent`: a timeout of the gateway expired.
+ * - `broken`: the answer is malformed or incomplete.
+ * - `misconfigured`: the gateway's URL of the upstream is wrong.
+ * - `oversized`: the answer is valid so far, but longer than the gateway can hold.
  */
 export type FailureKind =
   | "invalid_request"
@@ -59,8 +58,8 @@ export type FailureKind =
   | "oversized";
 
 /**
- * What helps against each failure: to wait, another request, or only an administrator. Whether clients may repeat a
- * request follows from it, and what a connection that cools down says (docs/failover.md#retry-or-stop).
+ * The remedy for each failure: waiting, another request, or an administrator. It decides whether clients may repeat the
+ * request, and which error a connection in its cool-down returns (docs/failover.md#retry-or-stop).
  */
 const REMEDY_BY_KIND = {
   unreachable: "wait",
@@ -87,19 +86,19 @@ const REMEDY_BY_KIND = {
   "wait" | "other request" | "administrator"
 >;
 
-/** Returns whether a kind of failure may pass by itself. */
+/** Returns true when a kind of failure may pass by itself. */
 export function mayPass(kind: FailureKind): boolean {
   return REMEDY_BY_KIND[kind] === "wait";
 }
 
-/** The failures that last until an administrator mends them. */
+/** The kinds of failure that last until an administrator fixes them. */
 export type LastingKind = {
   [Kind in FailureKind]: (typeof REMEDY_BY_KIND)[Kind] extends "administrator"
     ? Kind
     : never;
 }[FailureKind];
 
-/** Returns whether a kind of failure lasts until an administrator mends it. */
+/** Returns true when a kind of failure lasts until an administrator fixes it. */
 export function isLastingKind(kind: unknown): kind is LastingKind {
   const remedies: Readonly<Record<string, string>> = REMEDY_BY_KIND;
   return typeof kind === "string" && Object.hasOwn(remedies, kind) &&
@@ -107,26 +106,26 @@ export function isLastingKind(kind: unknown): kind is LastingKind {
 }
 
 /**
- * Returns whether clients must not repeat a request that failed so, though they would.
+ * Returns true when clients must not repeat a request after this failure, although some repeat its status.
  *
- * @param status The one that the caller gets.
+ * @param status The status that the caller gets.
  */
 export function isFinal(failure: Failure, status: number): boolean {
   const { kind, retryAfterMs, resetsAtMs } = failure;
   if (resetsAtMs !== undefined) return true;
   if (mayPass(kind)) return false;
-  // A provider that says how long to wait has something left then.
+  // A provider that names a time to wait will serve again after it.
   if (isLastingKind(kind)) return retryAfterMs === undefined;
-  // Of a 409 or a 501 nobody knows whether it is due to the request.
+  // A status such as 409 or 501 does not show whether the request is at fault.
   return kind !== "invalid_request" && isRepeated(status);
 }
 
-/** Returns whether some client repeats errors of this status by itself. */
+/** Returns true when some clients automatically repeat a request after this status. */
 function isRepeated(status: number): boolean {
   return status >= 500 || status === 401 || status === 403 || status === 429;
 }
 
-/** A {@linkcode Failure} on its way up; the only thing that decoders of upstream bodies throw. */
+/** An error with a {@linkcode Failure}; decoders of upstream bodies throw no other. */
 export class UpstreamFailure extends Error {
   override readonly name = "UpstreamFailure";
   readonly failure: Failure;
@@ -138,35 +137,47 @@ export class UpstreamFailure extends Error {
 }
 
 /**
- * What a caller is told to do about an answer that broke. opencode goes on with a broken stream only where the
- * text matches a pattern of its own, and this does: `try again later`
+ * The instruction for a broken answer. opencode retries after a broken stream only when the message matches its
+ * pattern `try again later`
  * (https://github.com/anomalyco/opencode/blob/dev/packages/opencode/src/session/retry.ts).
  */
-const TRY_AGAIN = "Try again later";
+const TRY_AGAIN = "Try again later.";
 
 /**
- * The failure of an upstream that does not keep to its protocol.
+ * Returns the failure of an upstream that violates its protocol.
  *
- * @param fault What it did, as a sentence without its full stop.
+ * @param fault A sentence about the violation, with or without its period.
  */
 export function brokenAnswer(fault: string): Failure {
-  return { kind: "broken", message: `${fault}. ${TRY_AGAIN}` };
+  return { kind: "broken", message: `${asSentence(fault)} ${TRY_AGAIN}` };
 }
 
-/** The failure of an answer that passes one of the gateway's bounds. */
-export function oversizedAnswer(message: string): Failure {
-  return { kind: "oversized", message, code: "upstream_oversized" };
+/**
+ * Returns the failure of an answer that exceeds one of the gateway's size limits.
+ *
+ * @param fault A sentence about the size, with or without its period.
+ */
+export function oversizedAnswer(fault: string): Failure {
+  return {
+    kind: "oversized",
+    message: `${asSentence(fault)} Ask for a shorter answer.`,
+    code: "upstream_oversized",
+  };
 }
 
-/** All that a caller is told of a refusal of the gateway's own credential. */
+function asSentence(fault: string): string {
+  return fault.endsWith(".") ? fault : `${fault}.`;
+}
+
+/** The message that a caller gets when the provider rejects the gateway's own credential. */
 export const REFUSED_CREDENTIAL =
-  "The model's provider does not accept the gateway's credential: tell the administrator";
+  "The model's provider does not accept the gateway's credential. Report it to the administrator.";
 
-/** All that a caller is told of a refusal that does not say what it is about. */
+/** The message that a caller gets when the provider rejects a request without a reason. */
 const REFUSED_WITHOUT_REASON =
-  "The model's provider refuses to serve this and does not say why: try another request, or tell the administrator";
+  "The model's provider rejected the request without a reason. Try another request, or report it to the administrator.";
 
-/** What callers see of failures whose text is not for them: it may tell of the gateway's key or account. */
+/** The failures that callers see in place of ones whose text may reveal the gateway's key or account. */
 const SHOWN_BY_KIND: Readonly<Partial<Record<FailureKind, Failure>>> = {
   authentication: hidden(REFUSED_CREDENTIAL),
   permission: hidden(REFUSED_CREDENTIAL),
@@ -182,14 +193,14 @@ function hidden(message: string): Failure {
   };
 }
 
-/** Whether the upstream's own words stay hidden from callers. */
+/** Returns true when the upstream's message is hidden from callers. */
 export function isHidden({ kind }: Failure): boolean {
   return SHOWN_BY_KIND[kind] !== undefined;
 }
 
 /**
- * A failure as a caller may see it: a refusal of the gateway's own credential is not the caller's matter and
- * its text stays hidden (docs/design.md#errors), and what some providers put for a code is a sentence.
+ * Returns a failure as the caller may see it. The text of errors about the gateway's credential is hidden
+ * (docs/design.md#errors). A code that is a sentence, as some providers send, is removed.
  */
 export function shownFailure(failure: Failure): Failure {
   const shown = SHOWN_BY_KIND[failure.kind];
@@ -201,8 +212,9 @@ export function shownFailure(failure: Failure): Failure {
 }
 
 /**
- * A failure that is told inside a stream, where no status shows whether to try again: clients go by words such as
- * `server_error`, which the upstream may say with its code or type alone, and the caller's protocol spells otherwise.
+ * Returns a failure for use inside a stream, where clients see no status. They decide on a retry by words such as
+ * `server_error`. When only the upstream's code or type contains such a word, it is added to the message, because the
+ * caller's protocol spells codes and types differently.
  */
 export function asStreamError(failure: Failure): Failure {
   const { kind, code, type, message } = failure;
@@ -217,13 +229,13 @@ export function asStreamError(failure: Failure): Failure {
     : { ...failure, message: `${message} (${word})` };
 }
 
-/** What says that the trouble is the server's, or passes by itself. */
+/** The words for a temporary failure or a failure of the server. */
 const PASSING_REGEXP =
   /server[_ ]error|internal[_ ](?:server[_ ])?error|overloaded|unavailable|rate[_ ]limit|try again/i;
 
 const CODE_REGEXP = /^[\w.:-]{1,64}$/;
 
-/** What a bare HTTP status says; for error bodies that say no more. */
+/** Returns the kind of failure for an HTTP status, when the body gives no reason. */
 export function kindOfStatus(status: number): FailureKind {
   const kind = KIND_BY_STATUS[status];
   if (kind !== undefined) return kind;

@@ -4,21 +4,21 @@ import type { ErrorWords } from "./error_words.ts";
 import type { FailureKind } from "./failure.ts";
 
 /**
- * Statuses of errors that may be about the length of a prompt: those that blame the request, that of Together
- * (https://docs.together.ai/docs/error-codes), those of servers that fail at it, and that of a good answer. What is
- * refused for its credential or its pace is not looked into.
+ * The statuses of errors that may be about the length of a prompt. These are errors of the request, Together's 403
+ * (https://docs.together.ai/docs/error-codes), and server errors that a long prompt causes. 200 is for an error inside
+ * an answer. Errors about the credential or the rate are excluded.
  */
 const OVERFLOW_STATUSES: ReadonlySet<number> = new Set([
   ...[200, 400, 403, 413, 422],
   ...[500, 502],
 ]);
 
-/** Whether an error says that the prompt does not fit, as far as its status lets it. */
+/** Returns true when the status and the text of an error mean that the prompt is too long. */
 export function isOverflow(status: number, words: ErrorWords): boolean {
   return OVERFLOW_STATUSES.has(status) && saysOverflow(words);
 }
 
-/** What an error is that came with no status and names none: what its code says, else its type. */
+/** Returns the kind of an error without any status, by its code or else by its type. */
 export function kindOfWords(words: ErrorWords): FailureKind {
   if (saysOverflow(words)) return "context_too_long";
   const { type = "", code = "" } = words;
@@ -27,7 +27,7 @@ export function kindOfWords(words: ErrorWords): FailureKind {
     lookup(KIND_BY_WORD, type.toLowerCase()) ?? "server";
 }
 
-/** Codes and types that more than one protocol's providers use, in small letters. */
+/** Codes and types that providers of more than one protocol use, in lower case. */
 const KIND_BY_WORD: Readonly<Record<string, FailureKind>> = {
   // https://platform.openai.com/docs/guides/error-codes
   insufficient_quota: "quota",
@@ -89,7 +89,7 @@ const KIND_BY_WORD: Readonly<Record<string, FailureKind>> = {
   "1312": "overloaded",
 };
 
-/** https://platform.minimax.io/docs/api-reference/errorcode */
+/** MiniMax's codes: https://platform.minimax.io/docs/api-reference/errorcode */
 const KIND_BY_BASE_CODE: Readonly<Record<string, FailureKind>> = {
   "1001": "timeout",
   "1002": "rate_limited",

@@ -18,14 +18,14 @@ export interface RefusalEvidence {
 }
 
 /**
- * A failure that says at whom a refusal is aimed, as far as the body tells:
+ * Returns the failure with the kind of its refusal, as far as the body shows it:
  *
- * - `filtered`: at the request's content, whatever the status but 401. That is the caller's matter.
- * - `authentication`: at the gateway's key, also where a provider says so with 400.
- * - `permission`: a 403 that is about the gateway's rights or its account.
- * - `forbidden`: a 403 that says neither, such as an empty one or the page of a firewall.
+ * - `filtered`: the provider rejected the request's content, with any status except 401. The caller must change it.
+ * - `authentication`: the provider rejected the gateway's key, also with 400.
+ * - `permission`: a 403 about the gateway's rights or its account.
+ * - `forbidden`: any other 403, such as an empty one or the page of a firewall.
  *
- * @param failure As the protocol's own rules read it; given back as it is where nothing is refused so.
+ * @param failure The failure by the rules of the protocol. The same object is returned when it is no refusal.
  */
 export function readRefusal(
   failure: Failure,
@@ -36,7 +36,7 @@ export function readRefusal(
   return kind === "filtered" ? filtered(failure, status) : { ...failure, kind };
 }
 
-/** Returns whether a failure refuses earlier reasoning, without which the same request may be served. */
+/** Returns true when the provider rejected earlier reasoning. Without that reasoning the request may succeed. */
 export function refusesReasoning({ message, code }: Failure): boolean {
   return matchesAny(REASONING_ROWS, {
     codes: new Set(code === undefined ? [] : [code]),
@@ -45,7 +45,7 @@ export function refusesReasoning({ message, code }: Failure): boolean {
   });
 }
 
-/** Neither a status that nobody named nor a code that only repeats the status says anything of content. */
+/** Returns a `filtered` failure, without an assumed status and without a code that only repeats the status. */
 function filtered(failure: Failure, httpStatus: number): Failure {
   const { status, code } = failure;
   const isAssumed = httpStatus < 400 && status !== undefined && status >= 500;
@@ -73,7 +73,7 @@ function refusedKind(
     : "forbidden";
 }
 
-/** Words about keys are only believed where a key could be at fault. */
+/** Returns the kind of an error about a key; `undefined` when its status and kind exclude a bad key. */
 function keyKind({ status, kind }: Failure): FailureKind | undefined {
   if (status === 403) return "permission";
   return status === 400 || kind === "authentication"
@@ -81,7 +81,7 @@ function keyKind({ status, kind }: Failure): FailureKind | undefined {
     : undefined;
 }
 
-/** A code is plain; of words, those about a closed account go first. */
+/** Returns true when content was refused. Codes are reliable; words count only when no account was closed. */
 function refusesContent(clues: Clues): boolean {
   if (clues.isModeration) return true;
   if (CONTENT_ROWS.some((row) => hasCode(row, clues))) return true;
@@ -101,16 +101,16 @@ function hasWords({ words }: RefusalRow, clues: Clues): boolean {
   return words !== undefined && clues.texts.some((text) => words.test(text));
 }
 
-/** What an error body says of itself, wherever it stands. */
+/** The codes and texts of an error body, from all its levels. */
 interface Clues {
-  /** In small letters, up to the first dot. */
+  /** In lower case, up to the first dot. */
   readonly codes: Set<string>;
   readonly texts: string[];
-  /** Whether it has the fields of OpenRouter's moderation. */
+  /** True when the body has the fields of OpenRouter's moderation. */
   isModeration: boolean;
 }
 
-/** Where codes stand; `status` is Google's, `reason` one of its details. */
+/** The fields with codes. `status` is Google's, and `reason` is in its details. */
 const CODE_KEYS = [
   "code",
   "type",

@@ -1,15 +1,15 @@
-/** What tells a refusal of one kind: a code, compared whole, or words in the message. */
+/** The marks of one kind of refusal: complete codes, or words in the message. */
 export interface RefusalRow {
-  /** Who says so. */
+  /** The providers that send them. */
   readonly provider: string;
-  /** In small letters; what stands behind a dot is left out. */
+  /** In lower case, without any suffix after a dot. */
   readonly codes?: readonly string[];
   readonly words?: RegExp;
-  /** Where that is documented or was seen. */
+  /** The documentation, or a report that quotes the error. */
   readonly source: string;
 }
 
-/** What providers say of content that moderation, a policy or a safety system refuses, whatever the status. */
+/** Refusals of content by moderation, a policy or a safety system, with any status. */
 export const CONTENT_ROWS: readonly RefusalRow[] = [
   {
     provider: "OpenAI",
@@ -103,7 +103,7 @@ export const CONTENT_ROWS: readonly RefusalRow[] = [
       "https://github.com/deepseek-ai/awesome-deepseek-integration/issues/13",
   },
   {
-    provider: "xAI, with the code that it gives for missing rights too",
+    provider: "xAI, with the same code as for missing rights",
     words: /^Content violates usage guidelines|\bSAFETY_CHECK_TYPE_/i,
     source: "https://github.com/UKGovernmentBEIS/inspect_ai/pull/2267",
   },
@@ -149,7 +149,7 @@ export const CONTENT_ROWS: readonly RefusalRow[] = [
   },
 ];
 
-/** What tells that a whole account was closed, though it may have been for what was asked through it. */
+/** The error of a closed account. It may mention the content for which the account was closed. */
 export const CLOSED_ACCOUNT: RefusalRow = {
   provider: "OpenAI, Anthropic, Moonshot and others",
   codes: [
@@ -163,7 +163,7 @@ export const CLOSED_ACCOUNT: RefusalRow = {
   source: "https://github.com/clacky-ai/openclacky/issues/192",
 };
 
-/** What providers say of the gateway's key with another status than 401. */
+/** Errors about the gateway's key with another status than 401. */
 export const KEY_ROWS: readonly RefusalRow[] = [
   CLOSED_ACCOUNT,
   {
@@ -183,15 +183,15 @@ export const KEY_ROWS: readonly RefusalRow[] = [
     source: "https://ai.google.dev/gemini-api/docs/troubleshooting",
   },
   {
-    provider: "Anthropic and those who imitate it",
+    provider: "Anthropic and compatible servers",
     codes: ["authentication_error"],
     source: "https://docs.claude.com/en/api/errors",
   },
 ];
 
 /**
- * What providers say with 403 of the gateway's rights, its account or the place where it stands. Loose words
- * will do: with 403, and nothing of content, there is no caller's mistake to mistake them for.
+ * Errors with 403 about the gateway's rights, its account or its country. The patterns may be broad, because a 403
+ * that is not about content is never the caller's mistake.
  */
 export const RIGHTS_ROWS: readonly RefusalRow[] = [
   ...KEY_ROWS,
@@ -221,14 +221,14 @@ export const RIGHTS_ROWS: readonly RefusalRow[] = [
     source: "https://www.volcengine.com/docs/82379/1299023",
   },
   {
-    provider: "OpenRouter and others, in words",
+    provider: "OpenRouter and others, in the message",
     words:
       /\b(api[ _-]?key|key limit|credentials?|token|account|organi[sz]ation|project|workspace|team|permissions?|scopes?|not authorized|unauthorized|do(es)? not have access|subscription|plan|billing|balance|credits?|quota|region|country|territory)\b/i,
     source: "https://github.com/RooCodeInc/Roo-Code/issues/515",
   },
 ];
 
-/** What providers say of earlier reasoning that they do not take back: bound to something else, changed, or not theirs. */
+/** Refusals of earlier reasoning that is bound to another conversation, changed, or from another provider. */
 export const REASONING_ROWS: readonly RefusalRow[] = [
   {
     provider: "Anthropic",
@@ -238,7 +238,7 @@ export const REASONING_ROWS: readonly RefusalRow[] = [
       "https://platform.claude.com/docs/en/build-with-claude/preserved-thinking/fix-bound-to-a-different-conversation",
   },
   {
-    provider: "Anthropic, of the last answer",
+    provider: "Anthropic, about the last answer",
     words:
       /`?thinking`? (or `?redacted_thinking`? )?blocks .* cannot be modified/i,
     source: "https://github.com/anthropics/claude-code/issues/63357",
@@ -250,7 +250,7 @@ export const REASONING_ROWS: readonly RefusalRow[] = [
     source: "https://github.com/openai/codex/issues/17541",
   },
   {
-    provider: "OpenAI, of reasoning that it looks for by its id",
+    provider: "OpenAI, about reasoning that it stores by id",
     words:
       /Item with id '?rs_\w+'? not found|of type '?reasoning'? was provided without its required following item/i,
     source: "https://github.com/vercel/ai/issues/7543",

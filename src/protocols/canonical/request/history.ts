@@ -6,51 +6,50 @@ import {
 } from "../content/block.ts";
 import type { Turn } from "./request.ts";
 
-/** A call and what came of it. */
+/** A call and its result. */
 interface AwaitedCall {
   readonly call: ToolCallBlock;
   result: ToolResultBlock | undefined;
 }
 
-/** The calls of the nearest turn with one id, of which those from `next` on wait for their results. */
+/** The calls with one id in the latest turn that has the id. Those from `next` on have no result yet. */
 interface Queue {
   readonly calls: AwaitedCall[];
   next: number;
 }
 
-/** A turn with its calls, or with the results that no call before it waits for. */
+/** A turn with its calls, or with the results that match no earlier call. */
 interface Group {
   readonly turn: Turn;
   readonly calls: readonly AwaitedCall[];
   readonly orphans: readonly ToolResultBlock[];
 }
 
-/** Told to the model in place of a result that the history lacks. */
+/** The text that the model gets in place of a missing result. */
 const MISSING_RESULT: readonly ResultContent[] = [
   { kind: "text", text: "[no result: interrupted]" },
 ];
 
 /**
- * Brings the results of tool calls where the protocols demand them: in one `tool` turn right after the
- * assistant turn with the calls, in the order of the calls. What stood between comes after them. A call
- * without a result gets an error result that says so; a result without a call becomes words of the user,
- * so that nothing of the history is thrown away.
+ * Moves the results of tool calls directly after the assistant turn with the calls, as the protocols require. They
+ * become one `tool` turn, in the order of the calls. Turns in between follow the results. A call without a result gets
+ * an error result. A result without a call becomes text of the user, so that no history is lost.
  *
- * Ids may come up again in later turns, as some models count from 0 in every answer: a result belongs to
- * the nearest call before it.
+ * Later turns may repeat an id, because some models count from 0 in each answer. A result belongs to the nearest call
+ * before it.
  */
 export function settleHistory(turns: readonly Turn[]): readonly Turn[] {
   const queues = new Map<string, Queue>();
   return turns.map((turn) => readTurn(turn, queues)).flatMap(writeGroup);
 }
 
-/** Notes the turn's calls in `queues`, and gives its results to the calls that wait there. */
+/** Adds the turn's calls to `queues`, and assigns its results to the calls there. */
 function readTurn(turn: Turn, queues: Map<string, Queue>): Group {
   switch (turn.role) {
     case "assistant":
       return { turn, calls: awaitCalls(turn, queues), orphans: [] };
     case "tool":
-      return { turn, calls: [], orphans: giveResults(turn, queues) };
+      return { turn, calls: [], orphans: assignResults(turn, queues) };
     default:
       return { turn, calls: [], orphans: [] };
   }
@@ -68,7 +67,7 @@ function awaitCalls(turn: Turn, queues: Map<string, Queue>): AwaitedCall[] {
   return calls;
 }
 
-function giveResults(
+function assignResults(
   turn: Turn,
   queues: ReadonlyMap<string, Queue>,
 ): ToolResultBlock[] {
@@ -88,7 +87,7 @@ function giveResults(
 }
 
 function writeGroup({ turn, calls, orphans }: Group): Turn[] {
-  if (turn.role === "tool") return orphans.map(asWords);
+  if (turn.role === "tool") return orphans.map(asUserText);
   if (calls.length === 0) return [turn];
   return [turn, { role: "tool", blocks: calls.map(resultOf) }];
 }
@@ -106,8 +105,8 @@ function resultOf({ call, result }: AwaitedCall): ToolResultBlock {
     : { ...result, callKind };
 }
 
-/** A result without a call, as words of the user. */
-function asWords(result: ToolResultBlock): Turn {
+/** Returns a result without a call as text of the user. */
+function asUserText(result: ToolResultBlock): Turn {
   return {
     role: "user",
     blocks: [

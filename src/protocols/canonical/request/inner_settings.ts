@@ -6,7 +6,7 @@ import type { Loss } from "./loss.ts";
 import type { CanonicalRequest } from "./request.ts";
 
 /**
- * Reports every inner setting that belongs to another protocol than `protocol`.
+ * Reports each inner setting that belongs to another protocol than `protocol`.
  *
  * @throws {GatewayError} As `reportDropped` does.
  */

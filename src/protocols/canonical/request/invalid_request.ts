@@ -1,36 +1,39 @@
 import { GatewayError } from "../../../core/error.ts";
 
-/** A request field that is missing or wrong. */
+/**
+ * Returns the error for a missing or invalid field.
+ *
+ * @param fault The second half of a sentence about the field, with or without its period: "is missing".
+ */
 export function invalidField(param: string, fault: string): GatewayError {
+  const sentence = fault.endsWith(".") ? fault : `${fault}.`;
   return new GatewayError(
     "invalid_request",
-    `Cannot read the request: \`${param}\` ${fault}`,
-    {
-      param,
-    },
+    `Cannot read the request: \`${param}\` ${sentence}`,
+    { param },
   );
 }
 
-/** What a schema library reports of one fault. */
+/** One issue that a schema library reports. */
 interface Issue {
   readonly path: readonly PropertyKey[];
   readonly message: string;
 }
 
-/** The first of a schema's complaints as the error that the caller is told. */
+/** Returns the error for the first issue of a schema check. */
 export function invalidIssue(issues: readonly Issue[]): GatewayError {
   const issue = issues[0];
   const param = issue === undefined ? "" : paramOf(issue.path);
   if (issue === undefined || param === "") {
     return new GatewayError(
       "invalid_request",
-      "Cannot read the request: send one JSON object",
+      "Cannot read the request: it is not a JSON object. Send one JSON object.",
     );
   }
   return invalidField(param, `is wrong: ${issue.message}`);
 }
 
-/** A path as callers spell it: `messages[0].content`. */
+/** Returns a path in the notation of API errors: `messages[0].content`. */
 export function paramOf(path: readonly PropertyKey[]): string {
   return path.reduce<string>((param, key) => {
     if (typeof key === "number") return `${param}[${key}]`;
@@ -38,32 +41,33 @@ export function paramOf(path: readonly PropertyKey[]): string {
   }, "");
 }
 
-/** What a refusal of state says beside the field that asks for it. */
+/** The optional parts of {@linkcode unsupportedState}. */
 export interface UnsupportedStateOptions {
-  /** What is refused, where it is not the field itself: a kind of item. */
+  /** The rejected value when it is not the field itself, such as a kind of item. */
   readonly what?: string;
-  /** What to do, as a sentence without its full stop; default: to send the whole history. */
+  /** The instruction, as a sentence with or without its period; default: send the whole history. */
   readonly advice?: string;
   /** Further facts that an SDK acts on. */
   readonly code?: string;
   readonly details?: Readonly<Record<string, unknown>>;
 }
 
-/** State that the gateway does not keep (docs/design.md#native-and-translated). */
+/** Returns the error for a request that needs stored state (docs/design.md#native-and-translated). */
 export function unsupportedState(
   param: string,
   {
     what,
-    advice = "Send the whole history instead",
+    advice = "Send the whole history instead.",
     ...options
   }: UnsupportedStateOptions = {},
 ): GatewayError {
   const place = what === undefined
     ? `\`${param}\``
     : `\`${what}\` in \`${param}\``;
+  const instruction = advice.endsWith(".") ? advice : `${advice}.`;
   return new GatewayError(
     "invalid_request",
-    `Cannot use ${place}: the gateway keeps no state between requests. ${advice}`,
+    `Cannot use ${place}: the gateway keeps no state between requests. ${instruction}`,
     { param, ...options },
   );
 }

@@ -5,48 +5,48 @@ import { type HostedTool, isForce, type ToolChoice } from "../tools/tool.ts";
 import type { Weight } from "../content/extras.ts";
 import type { CanonicalRequest, RequestField } from "./request.ts";
 
-/** Something of a request that the target protocol or upstream cannot carry. */
+/** A part of a request that the target protocol or upstream cannot take. */
 export interface Loss {
-  /** What is lost: a canonical field, or an extra by its name. */
+  /** The dropped part: a canonical field, or the name of an extra. */
   readonly field: RequestField | { readonly extra: string };
-  /** Why, as the second half of a sentence: "the target has no such setting". */
+  /** The reason, as the second half of a sentence: "the target has no such setting". */
   readonly reason: string;
-  /** `answer` refuses the request; `hint` drops the field and says so. */
+  /** `reject` rejects the request; `report` drops the field and names it in `x-gateway-dropped`. */
   readonly weight: Exclude<Weight, "ignore">;
 }
 
-/** Takes the losses of one translated request. */
+/** Collects the losses of one translated request. */
 export interface Losses {
   /**
    * Reports a loss.
    *
-   * @throws {GatewayError} `invalid_request` naming the field, when the loss changes the answer or the
+   * @throws {GatewayError} `invalid_request` with the field's name, when the loss changes the answer or the
    * connection is strict.
    */
   reportDropped(loss: Loss): void;
-  /** Names a field as dropped, however strict the connection is. */
+  /** Records a field as dropped, even on a strict connection. */
   note(field: RequestField): void;
   /**
-   * The dropped fields in the caller's spelling, without repetition, in the order of loss. The names can be
-   * any text of the caller's, so both their number and their length are bounded.
+   * The dropped fields in the caller's spelling, each once, in the order of their reports. The caller chooses the
+   * names, so their number and length are limited.
    */
   readonly dropped: ReadonlySet<string>;
 }
 
-/** How losses are named and judged. */
+/** The settings of {@linkcode createLosses}. */
 export interface LossesOptions {
-  /** Whether every loss refuses the request. */
+  /** True to reject the request in place of dropping a field. */
   readonly strict: boolean;
-  /** The caller's spelling of a canonical field. */
+  /** Returns the caller's name for a canonical field. */
   readonly nameOf: (field: RequestField) => string;
 }
 
-/** The most fields that are named as dropped: the list goes into a header and the log. */
+/** The most fields that are reported as dropped, because the list goes into a header and the log. */
 const MAX_DROPPED = 64;
 
 const MAX_NAME_LENGTH = 64;
 
-/** An empty list of losses. */
+/** Returns an empty list of losses. */
 export function createLosses(options: LossesOptions): Losses {
   const dropped = new Set<string>();
   function drop(name: string): void {
@@ -65,7 +65,7 @@ export function createLosses(options: LossesOptions): Losses {
   };
 }
 
-/** Settings that few targets take: the encoders that write them say so, the others lose them. */
+/** Settings that few targets take. An encoder lists those that it writes in {@linkcode TakenSettings}. */
 const RARE_SETTINGS = [
   "logprobs",
   "cacheOptions",
@@ -73,14 +73,14 @@ const RARE_SETTINGS = [
   "safetyIdentifier",
 ] as const satisfies readonly RequestField[];
 
-/** Which of the settings that few targets take this one does; what is absent is lost. */
+/** The rare settings that a target takes; absent ones are dropped. */
 export type TakenSettings = Readonly<
   Partial<Record<typeof RARE_SETTINGS[number], boolean>>
 >;
 
 /**
- * Reports every extra that belongs to another protocol than `protocol`, by its weight, and the settings that few
- * targets take.
+ * Reports each extra that belongs to another protocol than `protocol`, by its weight, and each rare setting that the
+ * target does not take.
  *
  * @throws {GatewayError} As {@linkcode Losses.reportDropped} does.
  */
@@ -109,7 +109,7 @@ export function loseForeignExtras(
 
 const NO_SETTING = "this model's provider has no such setting";
 
-/** An identifier that only repeats the user is carried with the user. */
+/** Returns true when the request has the setting. A safety identifier that repeats `user` is sent as the user. */
 function isGiven(
   field: typeof RARE_SETTINGS[number],
   request: CanonicalRequest,
@@ -119,7 +119,7 @@ function isGiven(
     : request[field] !== undefined;
 }
 
-/** Returns whether the identifier for safety systems names somebody else than `user`. */
+/** Returns true when the safety identifier is not the same as `user`. */
 export function isOwnIdentifier(
   { safetyIdentifier, user }: CanonicalRequest,
 ): boolean {
@@ -127,7 +127,7 @@ export function isOwnIdentifier(
 }
 
 /**
- * Reports that the model begins an answer of its own where the caller wants its last words continued.
+ * Reports that the model starts a new answer when the caller wants the last turn continued.
  *
  * @throws {GatewayError} As {@linkcode Losses.reportDropped} does.
  */
@@ -139,19 +139,19 @@ export function loseContinuation(
   losses.reportDropped({
     field: "messages",
     weight: "report",
-    reason: "this model does not go on with an answer that it is given",
+    reason: "this model cannot continue an answer",
   });
 }
 
 function refusal(param: string, reason: string): GatewayError {
   return new GatewayError(
     "invalid_request",
-    `Cannot pass \`${param}\` on to this model: ${reason}. Remove it, or choose another model`,
+    `Cannot pass \`${param}\` on to this model: ${reason}. Remove it, or choose another model.`,
     { param },
   );
 }
 
-/** How many of a request's tools and blocks carry a cache mark. */
+/** Returns the number of a request's tools and blocks with a cache mark. */
 export function countCacheMarks({ tools, turns }: CanonicalRequest): number {
   const blocks = turns.flatMap((turn) => turn.blocks);
   const inner = blocks.flatMap((block) =>
@@ -163,7 +163,7 @@ export function countCacheMarks({ tools, turns }: CanonicalRequest): number {
 }
 
 /**
- * Reports the cache marks of a request to a provider that has none: it caches by itself or not at all.
+ * Reports the cache marks of a request for a provider that knows none, because it caches automatically or never.
  *
  * @throws {GatewayError} When the connection is strict.
  */
@@ -175,11 +175,11 @@ export function loseCacheMarks(
   losses.reportDropped({
     field: "cache",
     weight: "report",
-    reason: "this model's provider cannot be told what to cache",
+    reason: "this model's provider has no cache marks",
   });
 }
 
-/** A tool that its own upstream runs, as `protocol` spells it; `undefined` in any other, which loses it. */
+/** Returns a hosted tool in its own protocol's spelling; reports it and returns `undefined` for another protocol. */
 export function encodeHostedTool(
   tool: HostedTool,
   protocol: Protocol,
@@ -195,7 +195,7 @@ export function encodeHostedTool(
 }
 
 /**
- * Reports a choice of a tool that only the upstreams of another protocol than `protocol` run.
+ * Reports a choice of a hosted tool that belongs to another protocol than `protocol`.
  *
  * @throws {GatewayError} When the connection is strict.
  */
@@ -208,12 +208,12 @@ export function loseForeignChoice(
   losses.reportDropped({
     field: "toolChoice",
     weight: "report",
-    reason: "it demands a tool that this model's provider cannot run",
+    reason: "it requires a tool that this model's provider cannot run",
   });
 }
 
 /**
- * Reports a force to call a tool of which the target is offered none.
+ * Reports a forced tool call when the target gets no tools.
  *
  * @throws {GatewayError} When the connection is strict.
  */
@@ -225,6 +225,6 @@ export function loseForceOnNothing(
   losses.reportDropped({
     field: "toolChoice",
     weight: "report",
-    reason: "this model is offered no tool that it could call",
+    reason: "the request has no tool that this model can call",
   });
 }

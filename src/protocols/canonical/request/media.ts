@@ -3,17 +3,17 @@ import type { MediaSource } from "../content/block.ts";
 
 const DATA_URL_REGEXP = /^data:([^;,]*)((?:;[^;,]*)*),(.*)$/is;
 
-/** How base64 begins whose content says what it is. */
+/** The first base64 characters of file formats with a signature. */
 const TYPE_BY_HEAD: readonly (readonly [head: RegExp, mediaType: string])[] = [
   [/^JVBERi0/, "application/pdf"],
   [/^iVBORw0KGgo/, "image/png"],
   [/^\/9j\//, "image/jpeg"],
   [/^R0lGOD/, "image/gif"],
-  // "RIFF" is the head of sound and films too.
+  // "RIFF" is also the signature of audio and video files.
   [/^UklGR.{7}RUJQ/, "image/webp"],
 ];
 
-/** By the ending of a file's name. */
+/** The media types by file name extension. */
 const TYPE_BY_ENDING: Readonly<Record<string, string>> = {
   csv: "text/csv",
   htm: "text/html",
@@ -25,7 +25,8 @@ const TYPE_BY_ENDING: Readonly<Record<string, string>> = {
 };
 
 /**
- * Returns what a URL shows: a `data:` URL and bare base64 of a known kind as bytes, any other as an address.
+ * Returns the source of an image or file by its URL. A `data:` URL and bare base64 of a known format become base64, and
+ * other URLs stay URLs.
  *
  * @returns `undefined` for a `data:` URL without base64 content.
  */
@@ -53,8 +54,8 @@ export function sourceOfUrl(url: string): MediaSource | undefined {
 }
 
 /**
- * Returns what `file_data` holds: as {@linkcode sourceOfUrl}, and bare base64 that does not say what it is by the
- * file's name. Without either it is a PDF, the one kind that all models read.
+ * Returns the source of `file_data` as {@linkcode sourceOfUrl} does. Bare base64 of an unknown format gets its type
+ * from the extension of the file name. The default is PDF, the one type that all models read.
  */
 export function sourceOfFile(
   data: string,
@@ -76,20 +77,20 @@ function typeOfContent(data: string): string | undefined {
   return TYPE_BY_HEAD.find(([head]) => head.test(data))?.[1];
 }
 
-/** Base64 content as a `data:` URL. */
+/** Returns base64 content as a `data:` URL. */
 export function dataUrl(
   source: { readonly mediaType: string; readonly data: string },
 ): string {
   return `data:${source.mediaType};base64,${source.data}`;
 }
 
-/** Lower case, and the registered name of JPEG. */
+/** Returns a media type in lower case, with the registered name of JPEG. */
 export function normalMediaType(mediaType: string): string {
   const lower = mediaType.trim().toLowerCase();
   return lower === "image/jpg" ? "image/jpeg" : lower;
 }
 
-/** A name for a file that has none: content without one is refused. */
+/** Returns a name for a file without one, because providers reject a file without a name. */
 export function defaultFileName(mediaType: string): string {
   const [, subtype = ""] = mediaType.split("/");
   return /^[a-z0-9]{1,8}$/.test(subtype) ? `document.${subtype}` : "document";

@@ -1,27 +1,27 @@
-/** What comes after a backslash in the expressions of every language. */
+/** The escapes after a backslash that all regular expression engines know. */
 const KNOWN_ESCAPE = /^(?:[dDwWsSnrtfv]|x[\dA-Fa-f]{2}|u[\dA-Fa-f]{4}|0(?!\d))/;
 
-/** The same outside of a class. */
+/** Further escapes that all engines know, only outside of a class. */
 const KNOWN_ASSERTION = /^[bB]/;
 
-/** A backslash takes the meaning of everything that is no letter, digit or underscore. */
-const SIGN = /^[^A-Za-z0-9_]/u;
+/** A character that a backslash makes literal: any but letters, digits and the underscore. */
+const LITERAL_ESCAPE = /^[^A-Za-z0-9_]/u;
 
-/** How a group may begin that looks neither ahead nor behind; Python names groups with a `P`. */
+/** The start of a group that is not a lookaround. Python names groups with a `P`. */
 const KNOWN_GROUP = /^\((?:\?(?::|P<[A-Za-z_]\w*>))?(?!\?)/;
 
-/** A class that stands for many characters, with which no range begins or ends. */
+/** An escape for a set of characters, which can neither begin a range nor end one. */
 const SET = /^\\[dDwWsS]/;
 
-/** Longer than any pattern that people write, in characters; what takes a caller's time must have an end. */
+/** The longest pattern to check, in characters, to limit the time. Real patterns are shorter. */
 const MAX_PATTERN = 10_000;
 
-/** Longer than any token but a class, in characters; a longer name of a group is refused. */
+/** The longest token except a class, in characters. A group with a longer name is not portable. */
 const MAX_TOKEN = 80;
 
 /**
- * Whether a pattern of a JSON schema is written in what JavaScript, Python and engines without backtracking all
- * understand: no Unicode properties, no looking ahead or behind, no references to groups. It errs towards no.
+ * Returns true when JavaScript, Python and engines without backtracking all compile a JSON schema's pattern: it has no
+ * Unicode properties, lookarounds or backreferences. Returns false when in doubt.
  */
 export function isPortablePattern(pattern: string): boolean {
   if (pattern.length > MAX_PATTERN) return false;
@@ -33,7 +33,7 @@ export function isPortablePattern(pattern: string): boolean {
   return compiles(pattern);
 }
 
-/** Whether parentheses, repetitions and ranges fit. */
+/** Returns true when parentheses, repetitions and ranges are valid. */
 function compiles(pattern: string): boolean {
   try {
     new RegExp(pattern.replaceAll("(?P<", "(?<"));
@@ -43,18 +43,22 @@ function compiles(pattern: string): boolean {
   }
 }
 
-/** The length of the token at `at`, in characters; `undefined` for one that not all know. */
+/** Returns the length of the token at `at`, in characters; `undefined` when some engine does not know it. */
 function tokenLength(pattern: string, at: number): number | undefined {
   const rest = pattern.slice(at, at + MAX_TOKEN);
   switch (rest[0]) {
     case "\\":
-      return escapeLength(rest, [KNOWN_ESCAPE, KNOWN_ASSERTION, SIGN]);
+      return escapeLength(rest, [
+        KNOWN_ESCAPE,
+        KNOWN_ASSERTION,
+        LITERAL_ESCAPE,
+      ]);
     case "[":
       return classLength(pattern, at);
     case "(":
       return KNOWN_GROUP.exec(rest)?.[0].length;
     case "{":
-      // Only Python reads a repetition without a least number as one.
+      // Only Python accepts a repetition without a minimum.
       return rest[1] === "," ? undefined : 1;
     default:
       return 1;
@@ -73,11 +77,11 @@ function escapeLength(
   return undefined;
 }
 
-/** The length of the class at `start`. Python takes a bracket at its beginning for a member. */
+/** Returns the length of the class at `start`. A class that begins with `]` is rejected: in Python `]` is a member. */
 function classLength(pattern: string, start: number): number | undefined {
   let at = start + (pattern[start + 1] === "^" ? 2 : 1);
   if (pattern[at] === "]") return undefined;
-  // What the last member is: with a single one a range may begin.
+  // The kind of the last member. Only a single character may begin a range.
   let last: "none" | "single" | "set" | "range" = "none";
   while (at < pattern.length) {
     if (pattern[at] === "]") return at + 1 - start;
@@ -89,7 +93,7 @@ function classLength(pattern: string, start: number): number | undefined {
     }
     const rest = pattern.slice(at, at + MAX_TOKEN);
     const length = rest[0] === "\\"
-      ? escapeLength(rest, [KNOWN_ESCAPE, SIGN])
+      ? escapeLength(rest, [KNOWN_ESCAPE, LITERAL_ESCAPE])
       : [...rest][0]?.length;
     if (length === undefined) return undefined;
     const isSet = SET.test(rest);

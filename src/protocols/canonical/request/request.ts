@@ -4,68 +4,67 @@ import type { Extras, ProviderMetadata, Raw } from "../content/extras.ts";
 import type { Tool, ToolChoice } from "../tools/tool.ts";
 
 /**
- * A request for an answer, in no protocol's spelling. An absent field was not given: an encoder leaves it
- * out too, unless its protocol demands one.
+ * A request in the canonical form. An absent field was not in the caller's request: an encoder omits it too, unless
+ * its protocol requires it.
  */
 export interface CanonicalRequest {
-  /** The model as the caller asked for it; an encoder writes the target's model instead. */
+  /** The model that the caller requested; an encoder writes the target's model instead. */
   readonly model: string;
-  /** Whether the caller wants events. */
+  /** True when the caller wants a stream. */
   readonly stream: boolean;
   readonly turns: readonly Turn[];
-  /** Whether the caller's protocol says that the answer shall go on with the last turn; absent: no. */
+  /** True when the answer must continue the last turn; absent: false. */
   readonly continues?: boolean | undefined;
-  /** In the caller's order, which upstream caches depend on. */
+  /** In the caller's order, because upstream caches depend on it. */
   readonly tools: readonly Tool[];
   readonly toolChoice?: ToolChoice | undefined;
-  /** Asks the upstream to search the web as it answers. */
+  /** Settings of the upstream's own web search; absent: none. */
   readonly webSearch?: WebSearch | undefined;
-  /** Whether the model may call several tools at once. */
+  /** True when the model may call several tools at once. */
   readonly parallelTools?: boolean | undefined;
   /** Absent means free text. */
   readonly format?: OutputFormat | undefined;
   readonly verbosity?: "low" | "medium" | "high" | undefined;
-  /** Upper bound of the answer, reasoning included, as the caller wrote it. */
+  /** The caller's limit for the tokens of the answer, including reasoning. */
   readonly maxOutputTokens?: number | undefined;
   /** Strings that end the answer; never an empty list. */
   readonly stop?: readonly string[] | undefined;
   readonly sampling: Sampling;
   readonly reasoning?: ReasoningSettings | undefined;
   readonly serviceTier?: ServiceTier | undefined;
-  /** Who the caller says is behind the request; opaque. */
+  /** The end user that the caller names; opaque. */
   readonly user?: string | undefined;
   /** Requests with the same key share an upstream's prompt cache. */
   readonly cacheKey?: string | undefined;
   /**
-   * Names the conversation, where that can be read out of `user`: stands in for a cache key that was not given.
-   * Leaving it out is no loss.
+   * The id of the conversation, when `user` contains one. It replaces a missing cache key. Omitting it is no loss.
    */
   readonly conversation?: string | undefined;
-  /** Asks for automatic caching of the longest prefix. */
+  /** Set when the upstream must cache the longest prefix automatically. */
   readonly cache?: CacheMark | undefined;
-  /** Labels that come back with the answer or stand in the upstream's records. */
+  /** Labels that the answer repeats or that the upstream keeps in its records. */
   readonly metadata?: Readonly<Record<string, string>> | undefined;
-  /** Asks how probable the tokens of the answer are. */
+  /** Set when the answer must include log probabilities. */
   readonly logprobs?: Logprobs | undefined;
-  /** How the upstream caches the prompt, as both of OpenAI's protocols spell it. */
+  /** The upstream's prompt caching, in the spelling of both OpenAI protocols. */
   readonly cacheOptions?: Raw<JsonValue> | undefined;
-  /** How long the upstream keeps the prompt in its cache, as both of OpenAI's protocols spell it. */
+  /** The time that the upstream keeps the prompt in its cache, in the spelling of both OpenAI protocols. */
   readonly cacheRetention?: Raw<JsonValue> | undefined;
-  /** A name for who is behind the request, for the upstream's safety systems; `user` where no other was given. */
+  /** The end user's identifier for the upstream's safety systems; `user` when the caller gave no other. */
   readonly safetyIdentifier?: Raw | undefined;
   readonly extras: Extras;
 }
 
 /**
- * One speaker's blocks in a row. Decoders make them so:
- * - `system` and `developer` stand wherever the caller put them; blocks are text (images where the wire has them).
- * - `assistant` holds everything of one answer: reasoning, text, refusal and calls, in the wire's order; items that
- *   follow each other on a wire of items are one turn.
- * - `tool` holds only tool results; results that follow each other are one turn. Results that stand first in a
- *   Messages user message become a `tool` turn before the `user` turn with the rest.
- * - `user` holds the rest. Two turns of the same role in a row are legal.
+ * Consecutive blocks of one role. Decoders build turns by these rules:
+ * - `system` and `developer` turns keep their position. Their blocks are text, or images when the protocol allows them.
+ * - An `assistant` turn contains one whole answer: reasoning, text, refusal and calls, in the protocol's order. In a
+ *   protocol of items, consecutive items are one turn.
+ * - A `tool` turn contains only tool results. Consecutive results are one turn. Results at the start of a Messages user
+ *   message become a `tool` turn before the `user` turn with the other blocks.
+ * - A `user` turn contains all other blocks. Two consecutive turns may have the same role.
  *
- * A string of text is one text block.
+ * A string becomes one text block.
  */
 export interface Turn {
   readonly role: Role;
@@ -75,7 +74,7 @@ export interface Turn {
   readonly providerMetadata?: ProviderMetadata | undefined;
 }
 
-/** Who speaks. */
+/** The author of a turn. */
 export type Role = "system" | "developer" | "user" | "assistant" | "tool";
 
 /** The shape that the answer's text must have. */
@@ -87,19 +86,19 @@ export type OutputFormat =
     readonly schema: JsonObject;
     readonly name?: string | undefined;
     readonly description?: string | undefined;
-    /** Absent means that the caller did not say. */
+    /** Absent when the caller did not set it. */
     readonly strict?: boolean | undefined;
   };
 
-/** How the upstream searches the web. */
+/** The settings of an upstream's web search. */
 export interface WebSearch {
-  /** How much of what is found goes into the context: `low`, `medium`, `high`. */
+  /** The amount of search results in the context: `low`, `medium`, `high`. */
   readonly contextSize?: string | undefined;
-  /** Roughly where the user is: `city`, `country`, `region`, `timezone`. */
+  /** The user's approximate location: `city`, `country`, `region`, `timezone`. */
   readonly location?: JsonObject | undefined;
 }
 
-/** How tokens are drawn; values as the caller wrote them. */
+/** The sampling settings, with the caller's own values. */
 export interface Sampling {
   /** 0 to 2 (Messages: to 1). */
   readonly temperature?: number | undefined;
@@ -110,36 +109,36 @@ export interface Sampling {
   readonly presencePenalty?: number | undefined;
 }
 
-/** Which log probabilities an answer shall hold. */
+/** The log probabilities that an answer must include. */
 export interface Logprobs {
-  /** How many other tokens shall stand beside each; absent: the upstream's default. */
+  /** The number of alternatives for each token; absent: the upstream's default. */
   readonly top?: number | undefined;
 }
 
-/** How much the model shall think, and what of it is shown. */
+/** The amount of reasoning, and the part of it that the caller sees. */
 export interface ReasoningSettings {
   /**
-   * `off`: not at all; `budget`: up to `budgetTokens`; `adaptive`: as the model sees fit; `between_tools`:
-   * only after tool results. Absent: whatever the model does at this effort.
+   * `off`: no reasoning; `budget`: up to `budgetTokens`; `adaptive`: the model decides; `between_tools`: only after
+   * tool results. Absent: the model's default at this effort.
    */
   readonly mode?: "off" | "budget" | "adaptive" | "between_tools" | undefined;
-  /** Given with mode `budget` alone. */
+  /** Present only with mode `budget`. */
   readonly budgetTokens?: number | undefined;
   readonly effort?: Effort | undefined;
-  /** What the caller wants to read of it; absent: the upstream's default. */
+  /** The form in which the caller wants to read it; absent: the upstream's default. */
   readonly summary?: "none" | "auto" | "concise" | "detailed" | undefined;
 }
 
-/** From little to much. "No reasoning" is the mode `off`. */
+/** The reasoning efforts, from low to high. "No reasoning" is the mode `off`. */
 export type Effort = "minimal" | "low" | "medium" | "high" | "xhigh" | "max";
 
-/** How urgently the upstream works, and the wire's own word, which its own codec writes again. */
+/** The priority of a request at the upstream, with the original value for the codec of the same protocol. */
 export interface ServiceTier {
   readonly tier: "auto" | "standard" | "flex" | "priority";
   readonly raw: Raw;
 }
 
-/** The canonical names of what an encoder may be unable to carry. */
+/** The canonical names of the fields that an encoder may have to drop. */
 export const REQUEST_FIELDS = [
   "system",
   /** Blocks of the history. */
@@ -147,7 +146,7 @@ export const REQUEST_FIELDS = [
   /** A participant's name. */
   "messageName",
   "tools",
-  /** That arguments of tools match their schema. */
+  /** The guarantee that tool arguments match their schema. */
   "toolStrictness",
   "toolChoice",
   "webSearch",

@@ -4,7 +4,7 @@ import {
   type JsonValue,
 } from "../../../core/json.ts";
 
-/** The schema of a function's arguments as every upstream takes it: an object with properties, no `$schema`. */
+/** Returns a schema of function arguments that all upstreams accept: an object with properties and no `$schema`. */
 export function objectSchema(schema: JsonObject | undefined): JsonObject {
   const { $schema: _dialect, ...rest } = schema ?? {};
   if (rest.type !== undefined && rest.type !== "object") return rest;
@@ -18,8 +18,8 @@ export function objectSchema(schema: JsonObject | undefined): JsonObject {
 }
 
 /**
- * Whether `strict` may be asked of an OpenAI-style upstream: every object is closed and requires all its
- * properties. It refuses anything else with 400.
+ * Returns true when an OpenAI-style upstream accepts `strict` with the schema: each object is closed and requires all
+ * its properties. The upstream rejects other schemas with 400.
  */
 export function isClosedSchema(schema: JsonValue | undefined): boolean {
   if (Array.isArray(schema)) return schema.every(isClosedSchema);

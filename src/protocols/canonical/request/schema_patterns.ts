@@ -25,7 +25,7 @@ const SCHEMAS: readonly string[] = [
   "else",
 ];
 
-/** Keywords whose value is a schema by name. */
+/** Keywords whose value maps names to schemas. */
 const SCHEMA_MAPS: readonly string[] = [
   "properties",
   "patternProperties",
@@ -35,7 +35,7 @@ const SCHEMA_MAPS: readonly string[] = [
 ];
 
 /**
- * Returns `schema` as {@linkcode withPortablePatterns} does, and reports what moved.
+ * Returns `schema` as {@linkcode withPortablePatterns} does, and reports moved patterns.
  *
  * @throws {GatewayError} When the connection is strict.
  */
@@ -55,10 +55,10 @@ export function movePatterns(
 }
 
 /**
- * Moves patterns that not every engine compiles into the descriptions beside them, where the model reads them. Names
- * of properties and examples that look like the keyword stay.
+ * Moves patterns that some engines cannot compile into the descriptions beside them, where the model reads them.
+ * Property names and examples that look like the keyword stay.
  *
- * @returns The schema itself where it has no such pattern.
+ * @returns The same object when it has no such pattern.
  */
 export function withPortablePatterns(schema: JsonObject): JsonObject {
   const changes: [string, JsonValue | undefined][] = [];
@@ -107,10 +107,13 @@ function fitMap(map: JsonObject): JsonObject {
 function withoutPattern(schema: JsonObject): JsonObject {
   const { pattern, ...rest } = schema;
   if (typeof pattern !== "string" || isPortablePattern(pattern)) return schema;
-  return described(rest, `Must match the regular expression ${pattern}`);
+  return withDescription(rest, `Must match the regular expression ${pattern}`);
 }
 
-/** Properties whose names only other engines can match are not known any more, so that none may be forbidden. */
+/**
+ * Moves name patterns that are not portable into the description. It then removes `additionalProperties: false`, which
+ * would forbid the properties of a moved pattern.
+ */
 function withoutPatternNames(schema: JsonObject): JsonObject {
   const { patternProperties } = schema;
   if (!isJsonObject(patternProperties)) return schema;
@@ -121,7 +124,7 @@ function withoutPatternNames(schema: JsonObject): JsonObject {
   const moved = all.filter((one) => !kept.includes(one)).map((
     [pattern, value],
   ) => `${pattern}: ${JSON.stringify(value)}`);
-  return described(
+  return withDescription(
     {
       ...rest,
       ...(kept.length === 0
@@ -135,7 +138,7 @@ function withoutPatternNames(schema: JsonObject): JsonObject {
   );
 }
 
-function described(schema: JsonObject, words: string): JsonObject {
+function withDescription(schema: JsonObject, words: string): JsonObject {
   const { description } = schema;
   return {
     ...schema,

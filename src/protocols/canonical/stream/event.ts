@@ -18,10 +18,10 @@ import type { Sealed } from "../content/sealed.ts";
 import type { Stop, Usage } from "../answer/answer.ts";
 
 /**
- * One step of an answer. A stream is
- * `start (block-start (block-part | block-delta | block-citation | block-seal)* block-end)* end`, where blocks
- * may overlap, or any beginning of that followed by `failure`, even nothing. `end` and `failure` are
- * terminal; every block is closed before `end`.
+ * One event of an answer. A stream is
+ * `start (block-start (block-part | block-delta | block-citation | block-seal)* block-end)* end`, and blocks may
+ * overlap. At any point, even at the start, `failure` may end the stream. `end` and `failure` are terminal. Every block
+ * ends before `end`.
  */
 export type AnswerEvent =
   | StartEvent
@@ -34,28 +34,28 @@ export type AnswerEvent =
   | EndEvent
   | FailureEvent;
 
-/** The upstream took the request. */
+/** The upstream accepted the request. */
 export interface StartEvent {
   readonly type: "start";
-  /** As in an answer: the upstream's id, empty where it gave none. */
+  /** The upstream's id of the answer; empty when it sent none. */
   readonly id: string;
   readonly model: string;
   readonly createdAtMs?: number | undefined;
-  /** What the upstream has counted so far, where it says. */
+  /** The upstream's token counts so far, if it sent any. */
   readonly usage?: Usage | undefined;
-  /** Why the upstream left out earlier reasoning of the request, in its words; absent where it left out none. */
+  /** The upstream's reasons for dropping earlier reasoning of the request; absent when it dropped none. */
   readonly reasoningDropped?: readonly string[] | undefined;
 }
 
 /** A block begins. */
 export interface BlockStartEvent {
   readonly type: "block-start";
-  /** 0 for the first block of the answer, then one more each. */
+  /** The number of the block in the answer, from 0. */
   readonly index: number;
   readonly block: BlockHead;
 }
 
-/** What is known of a block when it begins; an opaque block is whole from the start. */
+/** The fields of a block that are known at its start. An opaque block is complete from the start. */
 export type BlockHead =
   | {
     readonly kind: "text" | "refusal";
@@ -70,7 +70,7 @@ export type BlockHead =
   | Omit<CustomCallBlock, "input" | "cache" | "sealed">
   | OpaqueBlock;
 
-/** A new part of a reasoning block begins; comes before the first delta of such a block. */
+/** A new part of a reasoning block begins. It precedes the first delta of such a block. */
 export interface BlockPartEvent {
   readonly type: "block-part";
   readonly index: number;
@@ -78,18 +78,18 @@ export interface BlockPartEvent {
 }
 
 /**
- * More of what the block consists of: text of a text, refusal or reasoning block (its last part), JSON
- * text of a function call's arguments, a custom call's input. Never empty.
+ * The next text of a block, never empty. For a reasoning block it belongs to the last part. For a function call it is
+ * JSON of the arguments, and for a custom call it is input.
  */
 export interface BlockDeltaEvent {
   readonly type: "block-delta";
   readonly index: number;
   readonly text: string;
-  /** Of the tokens of a text block, where the caller asked for them. */
+  /** The log probabilities of a text block's tokens, when the caller requested them. */
   readonly logprobs?: readonly TokenLogprob[] | undefined;
 }
 
-/** What backs the text of a text block. */
+/** A citation of a text block. */
 export interface BlockCitationEvent {
   readonly type: "block-citation";
   readonly index: number;
@@ -103,43 +103,41 @@ export interface BlockSealEvent {
   readonly sealed: Sealed;
 }
 
-/** Nothing more comes of the block. */
+/** A block ends. */
 export interface BlockEndEvent {
   readonly type: "block-end";
   readonly index: number;
 }
 
-/** The answer is whole. */
+/** The answer is complete. */
 export interface EndEvent {
   readonly type: "end";
   readonly stop: Stop;
-  /** Final counts; absent when the upstream did not count. */
+  /** The final counts; absent when the upstream did not count. */
   readonly usage?: Usage | undefined;
   readonly serviceTier?: Raw | undefined;
-  /** As in the start event, where it is known only now. */
+  /** As in the start event, when the upstream sends it only at the end. */
   readonly reasoningDropped?: readonly string[] | undefined;
   readonly providerMetadata?: ProviderMetadata | undefined;
 }
 
-/** The answer broke; nothing more comes. */
+/** The answer failed, and no event follows. */
 export interface FailureEvent {
   readonly type: "failure";
   readonly failure: Failure;
 }
 
-/**
- * The event that breaks an answer off whose upstream does not keep to its protocol, with a {@linkcode brokenAnswer}.
- */
+/** Returns the event that ends an answer whose upstream violates its protocol, with a {@linkcode brokenAnswer}. */
 export function brokenEvent(fault: string): FailureEvent {
   return { type: "failure", failure: brokenAnswer(fault) };
 }
 
-/** The event that breaks an answer off which passes one of the gateway's bounds. */
-export function oversizedEvent(message: string): FailureEvent {
-  return { type: "failure", failure: oversizedAnswer(message) };
+/** Returns the event that ends an answer above one of the gateway's limits, with an {@linkcode oversizedAnswer}. */
+export function oversizedEvent(fault: string): FailureEvent {
+  return { type: "failure", failure: oversizedAnswer(fault) };
 }
 
-/** Whether the event shows the caller something of the answer, so that no other upstream may be asked any more. */
+/** Returns true when an event shows output to the caller. After it, no other attempt is possible. */
 export function isOutput(event: AnswerEvent): boolean {
   return event.type === "block-delta" || event.type === "end" ||
     event.type === "block-start" && isOutputHead(event.block.kind);

@@ -8,8 +8,8 @@ import {
 } from "../failure/failure.ts";
 
 /**
- * Keeps two promises of a stream decoder for it: nothing comes after a terminal event, and what is nested or
- * grown beyond the runtime's own bounds is the answer's failure.
+ * Wraps a stream decoder with two guarantees. No event follows a terminal one. An answer that exceeds the runtime's
+ * limits for nesting or length ends with a failure.
  */
 export function guardDecoder(
   decoder: Stage<SseFrame, AnswerEvent>,
@@ -48,9 +48,9 @@ export function guardDecoder(
 }
 
 /**
- * Runs the decoder of a whole answer and keeps the second promise for it.
+ * Decodes a whole answer with the same limits for nesting and length.
  *
- * @throws {UpstreamFailure} What `decode` throws, or in place of the runtime's bounds.
+ * @throws {UpstreamFailure} As `decode` does, and in place of the runtime's error for an exceeded limit.
  */
 export function guardAnswer<Decoded>(decode: () => Decoded): Decoded {
   try {
@@ -63,9 +63,12 @@ export function guardAnswer<Decoded>(decode: () => Decoded): Decoded {
 }
 
 /**
- * The runtime throws a `RangeError` for a full stack and for text that is too long; anything else is a mistake here.
+ * Returns the failure for a `RangeError`, which the runtime throws for a full stack and for text that is too long. Any
+ * other error is a bug and is thrown again.
  */
 function failureOf(error: unknown): Failure {
   if (!(error instanceof RangeError)) throw error;
-  return brokenAnswer("The provider's answer is nested too deep or too long");
+  return brokenAnswer(
+    "The provider's answer is nested too deeply or too long",
+  );
 }

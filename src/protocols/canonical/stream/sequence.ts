@@ -4,22 +4,22 @@ import type { AnswerEvent, BlockStartEvent } from "./event.ts";
 import { oversizedAnswer, UpstreamFailure } from "../failure/failure.ts";
 import { MAX_HELD_CHARACTERS } from "../max_sizes.ts";
 
-/** What a held event other than a delta counts for, in characters. */
+/** The size of a held event that is not a delta, in characters. */
 const EVENT_COST = 64;
 
-/** A block that waits for the ones before it. */
+/** A block that waits for the blocks before it. */
 interface Waiting {
   readonly start: BlockStartEvent;
-  /** Its events so far; neighbouring deltas are joined. */
+  /** Its events so far; consecutive deltas are joined. */
   readonly events: AnswerEvent[];
   closed: boolean;
 }
 
 /**
- * Puts overlapping blocks in a row, for protocols that have one block open at a time: the oldest open
- * block streams, those that began after it wait until it ends. Indexes stay as they are.
+ * Returns a stage that separates overlapping blocks, for protocols with one open block at a time. The oldest open block
+ * streams, and later blocks wait for its end. Indexes do not change.
  *
- * Its `push` throws an {@linkcode UpstreamFailure} when more waits than the gateway can hold.
+ * Its `push` throws an {@linkcode UpstreamFailure} when the waiting blocks are longer than the gateway can hold.
  *
  * @example
  * ```ts
@@ -109,13 +109,13 @@ function tooLong(): UpstreamFailure {
   );
 }
 
-/** Gives an encoder one block at a time. */
+/** Returns an encoder that gets only one open block at a time. */
 export function sequenced(encoder: StreamEncoder): StreamEncoder {
   const { push, end } = pipe(createSequence(), encoder);
   return { push, end, keepAlive: (emit) => encoder.keepAlive(emit) };
 }
 
-/** Appends `event`, making one delta of two neighbours. */
+/** Appends `event`, and joins it with the last one when both are deltas without log probabilities. */
 function join(events: AnswerEvent[], event: AnswerEvent): void {
   const last = events.at(-1);
   const isText = event.type === "block-delta" && event.logprobs === undefined;

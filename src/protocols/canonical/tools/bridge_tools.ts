@@ -14,22 +14,22 @@ import type {
 import { fitId } from "./tool_call_id.ts";
 
 /**
- * Which tool of the caller stands behind one that was sent, by {@linkcode toolKey} of the sent one. Tools that
- * were sent unchanged are absent.
+ * The caller's tools by the {@linkcode toolKey} of the tools that were sent in their place. Tools that were sent
+ * unchanged are absent.
  */
 export type ToolAliases = ReadonlyMap<string, ToolReference>;
 
-/** A request that holds only tools which the target's encoder can spell, and the way back. */
+/** A request with only tools that the target's encoder can write, and the aliases to restore the caller's tools. */
 export interface BridgedRequest {
   readonly request: CanonicalRequest;
   /** For `restoreTools` and `restoreAnswer`. */
   readonly aliases: ToolAliases;
 }
 
-/** The one argument of a function that stands for a custom tool. */
+/** The one argument of a function that replaces a custom tool. */
 export const CUSTOM_INPUT_KEY = "input";
 
-/** One text for each tool of an answer; `/` stands in no sent name. */
+/** Returns the key of a tool: namespace and name. `/` separates them, because no sent name contains it. */
 export function toolKey(
   tool: { name: string; namespace?: string | undefined },
 ): string {
@@ -39,9 +39,9 @@ export function toolKey(
 }
 
 /**
- * Replaces tools, and their calls in the history, that a target cannot spell: tools in namespaces become
- * `namespace__name`, custom tools become functions with one string `input`, names that are too long or
- * illegal are cut and hashed. Hosted tools stay: their loss is the encoder's to report.
+ * Replaces tools that a target does not support, and their calls in the history. Tools in namespaces become
+ * `namespace__name`. Custom tools become functions with one string `input`. Names that are too long or contain
+ * illegal characters are cut and hashed. Hosted tools stay, because the encoder reports their loss.
  *
  * @throws {GatewayError} `invalid_request` when two tools would get the same name.
  */
@@ -65,7 +65,7 @@ export function bridgeTools(
   };
 }
 
-/** How a tool of the caller is named to the target; the same input gives the same output. */
+/** Returns the reference under which a tool of the caller is sent. The same input gives the same output. */
 function sentTool(tool: ToolReference, support: ToolSupport): ToolReference {
   const { kind, name, namespace } = tool;
   const flat = support.namespaces || namespace === undefined
@@ -82,7 +82,7 @@ function isSame(one: ToolReference, other: ToolReference): boolean {
   return one.kind === other.kind && toolKey(one) === toolKey(other);
 }
 
-/** The caller's tools by the key under which they are sent. */
+/** Returns the caller's tools by the key under which they are sent. */
 function claimNames(
   tools: readonly Tool[],
   support: ToolSupport,
@@ -132,14 +132,14 @@ function bridgeTool(tool: Tool, support: ToolSupport): Tool[] {
   }
 }
 
-/** The tools of a namespace, of which the first says what the namespace says of all. */
+/** Returns the tools of a namespace. The first one's description includes the description of the namespace. */
 function withPreface(
   { name, description = "", tools }: NamespaceTool,
 ): readonly CallableTool[] {
   const [first, ...others] = tools;
-  const saysNothing = description === "" || description === name;
-  if (first === undefined || saysNothing) return tools;
-  const preface = `Of all tools ${name}__…: ${description}`;
+  const isTrivial = description === "" || description === name;
+  if (first === undefined || isTrivial) return tools;
+  const preface = `For all tools ${name}__…: ${description}`;
   const texts = [first.description ?? "", preface].filter(Boolean);
   return [{ ...first, description: texts.join("\n\n") }, ...others];
 }
@@ -243,10 +243,8 @@ function functionCall(
 function collision(one: ToolReference, other: ToolReference): GatewayError {
   return new GatewayError(
     "invalid_request",
-    `Cannot tell the tools \`${toolKey(one)}\` and \`${
-      toolKey(other)
-    }\` apart: ` +
-      "this model's provider gets both under one name. Rename one of them",
+    `Cannot send the tools \`${toolKey(one)}\` and \`${toolKey(other)}\`: ` +
+      "both would have the same name at this model's provider. Rename one of them.",
     { param: "tools" },
   );
 }

@@ -5,7 +5,7 @@ import type { AnswerBlock } from "../content/block.ts";
 import type { AnswerEvent, BlockStartEvent } from "../stream/event.ts";
 import { CUSTOM_INPUT_KEY, type ToolAliases, toolKey } from "./bridge_tools.ts";
 
-/** Gives the calls of a bridged request's answer the caller's own tools back; undoes `bridgeTools`. */
+/** Returns a stage that restores the caller's tools in the calls of an answer: the reverse of `bridgeTools`. */
 export function restoreTools(
   aliases: ToolAliases,
 ): Stage<AnswerEvent, AnswerEvent> {
@@ -35,7 +35,11 @@ export function restoreTools(
     }
   }
 
-  function give(index: number, text: string, emit: Emit<AnswerEvent>): void {
+  function emitInput(
+    index: number,
+    text: string,
+    emit: Emit<AnswerEvent>,
+  ): void {
     if (text !== "") emit({ type: "block-delta", index, text });
   }
 
@@ -47,16 +51,18 @@ export function restoreTools(
         : undefined;
       if (input === undefined) return emit(event);
       if (event.type === "block-delta") {
-        return give(event.index, input.push(event.text), emit);
+        return emitInput(event.index, input.push(event.text), emit);
       }
-      if (event.type === "block-end") give(event.index, input.end(), emit);
+      if (event.type === "block-end") {
+        emitInput(event.index, input.end(), emit);
+      }
       emit(event);
     },
     end() {},
   };
 }
 
-/** The same for a whole answer. */
+/** Restores the caller's tools in a whole answer. */
 export function restoreAnswer(answer: Answer, aliases: ToolAliases): Answer {
   if (aliases.size === 0) return answer;
   return {
@@ -89,29 +95,28 @@ function restoreBlock(block: AnswerBlock, aliases: ToolAliases): AnswerBlock {
 const OPENING_REGEXP = new RegExp(
   String.raw`^\s*\{\s*"${CUSTOM_INPUT_KEY}"\s*:\s*"`,
 );
-/** Longest beginning that may still become an opening; past it the text is something else. */
+/** The longest text that may still become the opening, in characters. */
 const MAX_OPENING_LENGTH = 64;
-/** A run of characters, or one whole escape of a JSON string, or a backslash that can begin none. */
+/** A run of characters, one complete escape of a JSON string, or a backslash that begins no escape. */
 const STRING_PIECE_REGEXP = /[^"\\]+|\\(?:u[0-9A-Fa-f]{4}|u(?=[^]{4})|[^u])/y;
 
 /**
- * Reads the text out of `{"input":"…"}` while it comes in, so that a custom tool's input streams though a
- * function stands for it. Whatever the model wrote instead is given whole at the end: the `input` of another
- * spelling of the object, or the text as it is.
+ * Reads the text in `{"input":"…"}` as it arrives, so that a custom tool's input streams although the model called a
+ * function. If the model wrote another form, the result comes at the end: the object's `input`, or the whole text.
  */
 interface CustomInput {
-  /** The next piece of input, maybe empty. */
+  /** Returns the next part of the input, which may be empty. */
   push(fragment: string): string;
-  /** The rest, once the arguments are complete. */
+  /** Returns the rest after the arguments are complete. */
   end(): string;
 }
 
-/** A reader for one call. */
+/** Returns a reader for one call. */
 export function createCustomInput(): CustomInput {
   let state: "opening" | "string" | "closed" | "other" = "opening";
   let rest = "";
 
-  /** Reads as much of the string as is complete. */
+  /** Reads the complete characters and escapes of the string. */
   function readString(): string {
     let input = "";
     STRING_PIECE_REGEXP.lastIndex = 0;
@@ -152,7 +157,7 @@ export function createCustomInput(): CustomInput {
   };
 }
 
-/** The input in a whole call's arguments; the text itself when they are not of that form. */
+/** Returns the input in a complete call's arguments, or the text itself when it has another form. */
 export function customInputOf(text: string): string {
   const value = parseJson(text);
   const input = isJsonObject(value) ? value[CUSTOM_INPUT_KEY] : undefined;

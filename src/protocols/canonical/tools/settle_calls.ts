@@ -12,14 +12,14 @@ import { brokenAnswer, UpstreamFailure } from "../failure/failure.ts";
 import { MAX_FRAME_CHARACTERS, MAX_HELD_CHARACTERS } from "../max_sizes.ts";
 import { isNoArguments, parseArguments } from "./tool.ts";
 
-/** A function call while its arguments come in. */
+/** A function call whose arguments are still arriving. */
 interface Call {
   text: string;
-  /** What they began as: an object is passed on, of anything else no more is looked at before its end. */
+  /** The kind of value that the arguments begin with. An object is passed on; other text is held until its end. */
   form: "nothing" | "object" | "other";
 }
 
-/** Ends that may come in the middle of a call. */
+/** The stop reasons that can cut a call off. */
 const CUTTING_REASONS: readonly StopReason[] = [
   "max_tokens",
   "context_full",
@@ -28,17 +28,17 @@ const CUTTING_REASONS: readonly StopReason[] = [
 
 const TOO_LONG = "The provider's calls are longer than the gateway can hold";
 
-const NO_ARGUMENTS = "The provider sent a tool call whose arguments are no " +
-  "JSON object: try again";
+const INVALID_ARGUMENTS =
+  "The provider sent a tool call whose arguments are not a JSON object";
 
 /**
- * Lets through the calls that a caller can run: a function's arguments are a JSON object, or none. A call with
- * anything else is the answer's failure, unless the answer was cut off in the middle of it; its block stays open
- * until that is known, since some clients run a call as soon as its block ends. `null` for arguments means none.
+ * Returns a stage that passes only calls that a caller can run: a function's arguments are a JSON object or empty.
+ * `null` counts as empty. Other arguments fail the answer, unless it was cut off in the middle of the call. Until that
+ * is known, the block stays open, because some clients run a call as soon as its block ends.
  *
- * A call is looked at when it ends, so it has no more characters than an event, and no more values.
+ * A call is checked at its end, so its size has the same limits as an event.
  *
- * Stands behind `restoreTools`, since what a custom tool is given need not be JSON.
+ * This stage follows `restoreTools`, because the input of a custom tool need not be JSON.
  */
 export function settleCalls(): Stage<AnswerEvent, AnswerEvent> {
   const calls = new Map<number, Call>();
@@ -65,7 +65,7 @@ export function settleCalls(): Stage<AnswerEvent, AnswerEvent> {
 
   function end(event: EndEvent, emit: Emit<AnswerEvent>): void {
     if (broken.size > 0 && !CUTTING_REASONS.includes(event.stop.reason)) {
-      return emit(brokenEvent(NO_ARGUMENTS));
+      return emit(brokenEvent(INVALID_ARGUMENTS));
     }
     for (const [index, blockEnd] of broken) {
       const { text, form } = calls.get(index) ?? EMPTY_CALL;
@@ -111,9 +111,9 @@ export function settleCalls(): Stage<AnswerEvent, AnswerEvent> {
 const EMPTY_CALL: Readonly<Call> = { text: "", form: "object" };
 
 /**
- * The same for a whole answer.
+ * Checks the calls of a whole answer.
  *
- * @throws {UpstreamFailure} When a call cannot be run and the answer was not cut off.
+ * @throws {UpstreamFailure} When the arguments of a call are not a JSON object and the answer was not cut off.
  */
 export function settleAnswerCalls(answer: Answer): Answer {
   const isCut = CUTTING_REASONS.includes(answer.stop.reason);
@@ -123,7 +123,7 @@ export function settleAnswerCalls(answer: Answer): Answer {
       if (block.kind !== "function_call") return block;
       if (isNoArguments(block.arguments)) return { ...block, arguments: "" };
       if (!isCut && parseArguments(block.arguments) === undefined) {
-        throw new UpstreamFailure(brokenAnswer(NO_ARGUMENTS));
+        throw new UpstreamFailure(brokenAnswer(INVALID_ARGUMENTS));
       }
       return block;
     }),

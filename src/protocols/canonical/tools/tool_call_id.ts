@@ -2,11 +2,11 @@ import { createHash } from "node:crypto";
 import { isToolCall } from "../content/block.ts";
 import type { Turn } from "../request/request.ts";
 
-/** What a protocol or upstream allows as the id of a tool call. */
+/** The ids of tool calls that a protocol or upstream accepts. */
 export interface IdRule {
-  /** Longest id in characters; at least 16. */
+  /** The longest id in characters; at least 16. */
   readonly maxLength: number;
-  /** Whether any character may stand in it; else only `A-Z a-z 0-9 _ -`. */
+  /** True when it may contain any character; if false, only `A-Z a-z 0-9 _ -`. */
   readonly anyCharacter?: boolean | undefined;
 }
 
@@ -14,9 +14,8 @@ const LEGAL_REGEXP = /^[A-Za-z0-9_-]+$/;
 const HASH_LENGTH = 8;
 
 /**
- * `id` as it may stand on the wire: unchanged when it is legal, else its legal characters and a hash of the
- * whole, so that two ids never become one. The same input gives the same output: use it for calls and for
- * their results.
+ * Returns an id that fits `rule`: `id` itself when it is legal, else its legal characters and a hash of the whole id.
+ * The hash keeps different ids different. The same input gives the same output, for calls and for their results.
  */
 export function fitId(id: string, rule: IdRule): string {
   const isLegal = rule.anyCharacter === true || LEGAL_REGEXP.test(id);
@@ -29,23 +28,23 @@ export function fitId(id: string, rule: IdRule): string {
   return `${cleaned.slice(0, rule.maxLength - HASH_LENGTH - 1)}_${hash}`;
 }
 
-/** The rule by which an id was fitted for a caller whose protocol takes few characters. */
-const CALLERS_RULE = { maxLength: 128 };
+/** The rule for ids that callers of a protocol with few characters get. */
+const CALLER_RULE = { maxLength: 128 };
 
-/** The number of a call, one more where the same number came up again, and the hash of {@linkcode fitId}. */
+/** The number of a call, a second number if the first was repeated, and the hash of {@linkcode fitId}. */
 const FITTED_REGEXP = /_(\d+)(?:_(\d+))?_[0-9a-f]{8}$/;
 
 /**
- * How models count their calls: `functions.name:0`
+ * The prefixes of ids by models that count their calls: `functions.name:0`
  * (https://github.com/MoonshotAI/Kimi-K2/blob/main/docs/tool_call_guidance.md).
  */
 const PREFIXES = ["functions.", ""];
 
 /**
- * Gives calls and their results the ids back that the model made, where a caller could only be given others: a model
- * that counts its calls takes foreign ids in its history for somebody else's, and stops calling.
+ * Restores the model's own ids of calls and results when the caller's protocol required others. A model that counts
+ * its calls stops calling tools when its history has foreign ids.
  *
- * @param turns With every result right behind its call.
+ * @param turns A history in which each result directly follows its call.
  */
 export function restoreNativeIds(turns: readonly Turn[]): readonly Turn[] {
   const ids = new Map<string, string>();
@@ -64,15 +63,15 @@ export function restoreNativeIds(turns: readonly Turn[]): readonly Turn[] {
   }));
 }
 
-/** The hash in a fitted id tells whether a guess is right; an id that no guess explains stays as it is. */
+/** Returns the model's own id. The hash in the fitted id confirms a guess; without a match the id stays the same. */
 function nativeId(id: string, name: string): string {
   const [, first, second] = FITTED_REGEXP.exec(id) ?? [];
   if (first === undefined) return id;
   for (const prefix of PREFIXES) {
     const counted = `${prefix}${name}:${second ?? first}`;
-    if (fitId(counted, CALLERS_RULE) === id) return counted;
+    if (fitId(counted, CALLER_RULE) === id) return counted;
     const repeated = `${prefix}${name}:${first}`;
-    if (fitId(`${repeated}#${second}`, CALLERS_RULE) === id) return repeated;
+    if (fitId(`${repeated}#${second}`, CALLER_RULE) === id) return repeated;
   }
   return id;
 }

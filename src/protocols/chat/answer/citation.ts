@@ -5,7 +5,7 @@ import {
 } from "../../../core/json.ts";
 import type { Citation } from "../../canonical/content/block.ts";
 
-/** Reads an annotation; an address is understood, another kind is kept as it is. */
+/** Parses an annotation. A URL citation is read field by field; other kinds are kept unchanged. */
 export function decodeCitation(annotation: JsonObject): Citation {
   const raw = { protocol: "chat", value: annotation } as const;
   const page = isJsonObject(annotation.url_citation)
@@ -43,16 +43,16 @@ function listOf(value: JsonValue | undefined): readonly JsonValue[] {
   return Array.isArray(value) ? value : [];
 }
 
-/** Where a block of text stands in a message's content, in UTF-16 code units. */
+/** The place of a block of text in a message's content, in UTF-16 code units. */
 export interface TextPlace {
   readonly start: number;
-  /** One past its end. */
+  /** One past the last code unit. */
   readonly end: number;
 }
 
 /**
- * Writes an annotation; `undefined` for a source that is no page. Its places count from the beginning of the
- * message; a citation that names none backs its whole block.
+ * Returns an annotation, or `undefined` for a source that is not a page. Its offsets count from the beginning of the
+ * message. A citation without offsets covers its whole block.
  */
 export function encodeCitation(
   citation: Citation,

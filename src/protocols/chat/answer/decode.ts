@@ -12,21 +12,21 @@ import { ChunkReader } from "../stream/decode.ts";
 import { decodeFailure } from "../errors.ts";
 
 /**
- * Reads a JSON answer, by the same code as a stream: a message is one large delta.
+ * Parses a JSON answer with the stream decoder: a message is one large delta.
  *
- * @throws {UpstreamFailure} When it is no answer, or reports an error.
+ * @throws {UpstreamFailure} When the body is not an answer, or reports an error.
  */
 export function decodeAnswer(body: JsonValue, ids: Ids): Answer {
   return guardAnswer(() => readAnswer(body, ids));
 }
 
 function readAnswer(body: JsonValue, ids: Ids): Answer {
-  if (!isJsonObject(body)) throw noAnswer();
+  if (!isJsonObject(body)) throw notAnAnswer();
   if (isErrorBody(body)) {
     throw new UpstreamFailure(decodeFailure(200, body));
   }
   if (!Array.isArray(body.choices) || body.choices.length === 0) {
-    throw noAnswer();
+    throw notAnAnswer();
   }
   const reader = new ChunkReader(ids);
   const fold = createFold();
@@ -35,15 +35,15 @@ function readAnswer(body: JsonValue, ids: Ids): Answer {
   return fold.answer();
 }
 
-/** Perplexity puts an empty delta beside the message. */
+/** Removes the empty delta that Perplexity puts beside the message. */
 function ofMessage(choice: JsonValue): JsonValue {
   if (!isJsonObject(choice) || !isJsonObject(choice.message)) return choice;
   const { delta: _delta, ...whole } = choice;
   return whole;
 }
 
-function noAnswer(): UpstreamFailure {
+function notAnAnswer(): UpstreamFailure {
   return new UpstreamFailure(
-    brokenAnswer("The provider sent something that is no answer"),
+    brokenAnswer("The provider's response is not an answer"),
   );
 }

@@ -13,7 +13,7 @@ import { detailsForCaller, extraOfSealed } from "./reasoning_details.ts";
 import { isLegacyCaller, legacyCall, stopForCaller } from "../tools/decode.ts";
 import { encodeUsage } from "./usage.ts";
 
-/** Writes a JSON answer. */
+/** Returns an answer as JSON. */
 export function encodeAnswer(
   answer: Answer,
   context: AnswerContext,
@@ -34,13 +34,13 @@ export function encodeAnswer(
   };
 }
 
-/** The upstream's id behind the prefix that clients expect; a new one where it gave none. */
+/** Returns the provider's id with the prefix that clients expect, or a new id when the provider gave none. */
 export function answerId(id: string, context: AnswerContext): string {
   if (id === "") return context.ids.next("chatcmpl");
   return id.startsWith("chatcmpl-") ? id : `chatcmpl-${id}`;
 }
 
-/** Seconds since 1970. */
+/** Returns the time of creation in seconds since 1970. */
 export function createdSeconds(
   createdAtMs: number | undefined,
   context: AnswerContext,
@@ -48,7 +48,7 @@ export function createdSeconds(
   return Math.floor((createdAtMs ?? context.nowMs) / 1000);
 }
 
-/** The answer's service tier, where the upstream's word is one of this protocol. */
+/** Returns the service tier, if the provider named it in this protocol. */
 function encodeServiceTier({ serviceTier }: Answer): JsonObject {
   return serviceTier?.protocol === "chat"
     ? { service_tier: serviceTier.value }
@@ -66,12 +66,12 @@ function encodeLogprobs(
   return tokens.length === 0 ? null : logprobsOf(tokens);
 }
 
-/** Whether the caller asked for log probabilities: some upstreams tell them to everybody. */
+/** Returns true when the request asked for log probabilities. Some providers send them unasked. */
 export function wantsLogprobs({ request }: AnswerContext): boolean {
   return request.logprobs !== undefined;
 }
 
-/** `logprobs` of a choice. */
+/** Returns the `logprobs` of a choice. */
 export function logprobsOf(tokens: readonly TokenLogprob[]): JsonObject {
   const content = tokens.map(({ token, logprob, bytes, top_logprobs }) => ({
     token,
@@ -86,7 +86,7 @@ function encodeMessage(answer: Answer, context: AnswerContext): JsonObject {
   const { blocks, stop } = answer;
   const { text, places } = layOut(blocks);
   const reasoning = blocks.filter((block) => block.kind === "reasoning");
-  const thoughts = reasoning.flatMap(({ parts }) => parts).map((part) =>
+  const reasoningText = reasoning.flatMap(({ parts }) => parts).map((part) =>
     part.text
   )
     .filter((part) => part !== "").join(PARAGRAPH);
@@ -107,20 +107,20 @@ function encodeMessage(answer: Answer, context: AnswerContext): JsonObject {
       ? null
       : text,
     refusal: encodeRefusal(blocks, stop.explanation),
-    ...(thoughts === "" ? {} : { reasoning_content: thoughts }),
+    ...(reasoningText === "" ? {} : { reasoning_content: reasoningText }),
     ...(details.length === 0 ? {} : { reasoning_details: details }),
     ...encodeCalls(calls, context),
     ...(annotations.length === 0 ? {} : { annotations }),
   };
 }
 
-/** The content of a message, and where its blocks stand in it. */
+/** The content of a message, and the places of its blocks. */
 interface Layout {
   readonly text: string;
   readonly places: ReadonlyMap<AnswerBlock, TextPlace>;
 }
 
-/** Neighbouring texts are one; others stand in paragraphs of their own. */
+/** Joins consecutive texts, and separates others as paragraphs. */
 function layOut(blocks: readonly AnswerBlock[]): Layout {
   const paragraphs = new Paragraphs();
   const places = new Map<AnswerBlock, TextPlace>();
@@ -152,7 +152,7 @@ function encodeRefusal(
   return words === "" ? explanation ?? null : words;
 }
 
-/** A caller who knows functions only can be told of one. */
+/** Encodes the tool calls. A legacy caller can receive only one. */
 function encodeCalls(
   calls: readonly ToolCallBlock[],
   context: AnswerContext,

@@ -15,16 +15,16 @@ import {
 } from "../../canonical/content/sealed.ts";
 
 /**
- * OpenRouter's `reasoning_details`: a list of readable, summarised and encrypted pieces of reasoning, which
- * some models want back unchanged. The gateway offers sealed parts of other protocols in the same place, in an
- * envelope, for clients that repeat an assistant message as they got it. The text that a signature signs is in the
- * envelope too: openai-node's `.stream()` keeps the last fragment alone of `reasoning_content`.
+ * OpenRouter's `reasoning_details` is a list of readable, summarised and encrypted pieces of reasoning. Some models
+ * need it back unchanged. The gateway sends sealed parts of other protocols in this list, in an envelope, for clients
+ * that repeat an assistant message unchanged. The envelope also holds the signed text, because openai-node's
+ * `.stream()` keeps only the last fragment of `reasoning_content`.
  */
 
-/** The `form` of a sealed list; its value is the JSON text of the list. */
+/** The `form` of a sealed list. Its value is the JSON text of the list. */
 const SEALED_FORM = "reasoning_details";
 
-/** The readable text of a list. */
+/** Returns the readable text of a list. */
 export function textOfDetails(details: readonly JsonValue[]): string {
   let text = "";
   for (const entry of details) {
@@ -38,14 +38,14 @@ function readable(entry: JsonObject): string {
   return typeof entry.summary === "string" ? entry.summary : "";
 }
 
-/** Whether a list holds envelopes. */
+/** Returns true when a list holds envelopes. */
 export function hasEnvelopes(details: readonly JsonValue[]): boolean {
   return envelopesIn(details).length > 0;
 }
 
 /**
- * Returns the reasoning in a list's envelopes, as it was answered; none where the client has lost one of them: without
- * those before it none is taken back.
+ * Returns the reasoning in a list's envelopes, as it was in the answer. Returns none when the client lost one of them,
+ * because providers reject reasoning whose earlier parts are missing.
  */
 export function reasoningInEnvelopes(
   details: readonly JsonValue[],
@@ -72,7 +72,7 @@ function envelopesIn(details: readonly JsonValue[]): string[] {
   );
 }
 
-/** What of a list without envelopes must go back to its issuer; `undefined` when it is all readable. */
+/** Seals a list without envelopes that its issuer needs back. Returns `undefined` when all of it is readable. */
 export function sealedOfDetails(
   details: readonly JsonValue[],
 ): Sealed | undefined {
@@ -93,7 +93,7 @@ function hasText(value: JsonValue | undefined): boolean {
   return typeof value === "string" && value !== "";
 }
 
-/** Reads the thinking of a Claude as LiteLLM's callers give it back, in the words of Messages. */
+/** Parses Claude's thinking as LiteLLM's callers return it, in the form of Messages. */
 export function decodeThinkingBlocks(
   blocks: readonly JsonValue[],
 ): ReasoningBlock[] {
@@ -119,7 +119,7 @@ function sealedOfThinking(form: string, value: string): Sealed | undefined {
     : { protocol: "messages", form, value };
 }
 
-/** The list for an upstream that issued it; empty for another form. */
+/** Returns the list for the provider that issued it, or an empty one for another form. */
 export function detailsOfSealed(sealed: Sealed): JsonValue[] {
   const details = sealed.form === SEALED_FORM
     ? parseJson(sealed.value)
@@ -147,17 +147,17 @@ export function detailsForCaller(
   }];
 }
 
-/** Gathers the lists of a stream's chunks, whose entries come in pieces. */
+/** Assembles the lists of a stream's chunks, whose entries arrive in pieces. */
 export interface DetailsGatherer {
-  /** Takes the list of one chunk. */
+  /** Adds the list of one chunk. */
   push(details: readonly JsonValue[]): void;
-  /** What must go back to its issuer of all that came since the last call. */
+  /** Returns the sealed data since the last call, which must go back to its issuer. */
   take(): Sealed | undefined;
-  /** Characters held. */
+  /** Returns the number of characters held. */
   held(): number;
 }
 
-/** A gatherer for one stream. */
+/** Creates a gatherer for one stream. */
 export function createDetailsGatherer(): DetailsGatherer {
   let entries: JsonObject[] = [];
   let held = 0;
@@ -188,7 +188,7 @@ function isSamePiece(one: JsonObject, other: JsonObject): boolean {
     one.type !== "reasoning.encrypted";
 }
 
-/** Text grows; what else a later piece has replaces. */
+/** Merges two pieces. Text is appended; other fields of the second replace those of the first. */
 function merge(one: JsonObject, other: JsonObject): JsonObject {
   const merged: JsonObject = { ...one };
   for (const [key, value] of Object.entries(other)) {
@@ -202,16 +202,16 @@ function merge(one: JsonObject, other: JsonObject): JsonObject {
 }
 
 /**
- * Gemini's `extra_content`, on a tool call or on a message: an object for each of Google's platforms (`google`,
- * `vertex`) with the `thought_signature` that the model wants back in the same place, and `thought` on text that is
- * thinking. Without the signatures of the running turn's calls Gemini 3 refuses the request
+ * Gemini's `extra_content`, on a tool call or a message, has an object for each of Google's platforms (`google`,
+ * `vertex`). The model needs its `thought_signature` back in the same place, and `thought` marks text that is thinking.
+ * Gemini 3 rejects a request without the signatures of the current turn's calls
  * (ai.google.dev/gemini-api/docs/thought-signatures).
  */
 
-/** The `form` of a sealed `extra_content`; its value is the JSON text. */
+/** The `form` of a sealed `extra_content`. Its value is the JSON text. */
 const EXTRA_CONTENT_FORM = "extra_content";
 
-/** What of a call's `extra_content` goes back to its issuer: all of it; `undefined` where there is none. */
+/** Seals the `extra_content` of a call, which goes back to its issuer. Returns `undefined` when there is none. */
 export function sealedOfCall(
   extra: JsonValue | undefined,
 ): Sealed | undefined {
@@ -223,7 +223,7 @@ export function sealedOfCall(
   };
 }
 
-/** The same of a message's, where it holds a signature. */
+/** Seals the `extra_content` of a message when it holds a signature. */
 export function sealedOfMessage(
   extra: JsonValue | undefined,
 ): Sealed | undefined {
@@ -234,7 +234,7 @@ export function sealedOfMessage(
     : undefined;
 }
 
-/** The `extra_content` for the upstream that issued it; `undefined` for another sealed thing. */
+/** Returns the `extra_content` for the provider that issued it, or `undefined` for another form. */
 export function extraOfSealed(sealed: Sealed): JsonObject | undefined {
   const extra = sealed.protocol === "chat" && sealed.form === EXTRA_CONTENT_FORM
     ? parseJson(sealed.value)
@@ -242,7 +242,7 @@ export function extraOfSealed(sealed: Sealed): JsonObject | undefined {
   return isJsonObject(extra) ? extra : undefined;
 }
 
-/** Whether the content beside it is thinking. */
+/** Returns true when the content beside it is thinking. */
 export function isThought(extra: JsonValue | undefined): boolean {
   return platforms(extra).some(({ thought }) => thought === true);
 }

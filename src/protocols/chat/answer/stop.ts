@@ -8,7 +8,7 @@ import {
   worseWord,
 } from "../../canonical/answer/stop_words.ts";
 
-/** How the protocol names an end; one that nobody understands is not told as a good one. */
+/** The word for each reason. An unknown reason must not look like a good end. */
 const WORD_BY_REASON: Readonly<Record<StopReason, string>> = {
   end: "stop",
   stop_sequence: "stop",
@@ -20,14 +20,14 @@ const WORD_BY_REASON: Readonly<Record<StopReason, string>> = {
   other: "length",
 };
 
-/** What a choice says of its end. */
+/** The end of a choice: a stop, or a failure. */
 export type ChoiceEnd = { readonly stop: Stop } | { readonly failure: Failure };
 
 /**
- * Reads `finish_reason` and what some providers put beside it: the word of the provider behind a router
- * (`native_finish_reason`), the stop string that was met (vLLM's `stop_reason`, SGLang's `matched_stop`).
+ * Reads `finish_reason` and the fields that some providers put beside it. `native_finish_reason` is the word of the
+ * provider behind a router. vLLM's `stop_reason` and SGLang's `matched_stop` are the stop string that matched.
  *
- * @returns `undefined` where the choice goes on. DashScope writes the word `null` until the end.
+ * @returns `undefined` when the choice continues. DashScope writes the word `null` until the end.
  */
 export function decodeEnd(choice: JsonObject): ChoiceEnd | undefined {
   const { finish_reason, native_finish_reason } = choice;
@@ -45,7 +45,10 @@ export function decodeEnd(choice: JsonObject): ChoiceEnd | undefined {
     : { stop: { reason, raw } };
 }
 
-/** Numbers are tokens, and words for the end are no strings of the caller's. */
+/**
+ * Returns the matched stop string. Numbers are token ids, and the protocol's own words for the end are not stop
+ * strings.
+ */
 function stopString(
   { stop_reason, matched_stop }: JsonObject,
 ): string | undefined {
@@ -58,7 +61,7 @@ function isWord(value: unknown): value is string {
   return typeof value === "string" && value !== "";
 }
 
-/** Writes a `finish_reason`. */
+/** Returns a `finish_reason`. */
 export function encodeStop(stop: Stop): string {
   return WORD_BY_REASON[stop.reason];
 }

@@ -10,10 +10,10 @@ import {
 } from "../../canonical/answer/answer.ts";
 
 /**
- * Reads a `usage` object; `prompt_tokens` includes cached tokens. Also takes the names that some providers use
- * for the counts of another protocol, and DeepSeek's cache counters.
+ * Parses a `usage` object. `prompt_tokens` includes cached tokens. Also reads the names that some providers borrow from
+ * another protocol, and DeepSeek's cache counters.
  *
- * @returns `undefined` when it counts nothing.
+ * @returns `undefined` when the object has no counts.
  */
 function decodeUsage(
   value: JsonValue | undefined,
@@ -57,7 +57,7 @@ function decodeUsage(
   };
 }
 
-/** The `usage` of an answer or a chunk; Groq has some of them in `x_groq` alone. */
+/** Reads the `usage` of an answer or a chunk. Groq sends some of them only in `x_groq`. */
 export function usageIn(
   { usage, x_groq, service_tier }: JsonObject,
 ): Usage | undefined {
@@ -67,7 +67,7 @@ export function usageIn(
       : undefined);
 }
 
-/** Writes a `usage` object; what the upstream did not count is left out. */
+/** Returns a `usage` object, without the counts that the provider did not send. */
 export function encodeUsage(usage: Usage): JsonObject {
   const {
     inputTokens,
@@ -100,20 +100,20 @@ function encodeDetails(
   return known.length === 0 ? {} : { [name]: Object.fromEntries(known) };
 }
 
-/** The totals of a count, and the parts of it that explain them. */
+/** The totals of a count, with the parts that explain them. */
 interface Counted {
   readonly input: number | undefined;
   readonly output: number | undefined;
   readonly reasoning: number | undefined;
-  /** Of the input: sound. */
+  /** The audio tokens of the input. */
   readonly audio: number | undefined;
 }
 
 /**
- * What the total counts beyond prompt and completion goes where the provider says that it belongs: reasoning that
- * `completion_tokens` leave out (xAI), sound that `prompt_tokens` leave out, in tokens or in seconds (Mistral,
- * https://docs.mistral.ai/capabilities/audio/). Where it names neither, it is thinking that nobody sees (Gemini);
- * where what it names does not explain the rest, the rest is not counted.
+ * Assigns the tokens that only `total_tokens` counts to a part, according to the provider's details. xAI's
+ * `completion_tokens` leave out reasoning. Mistral's `prompt_tokens` leave out audio, in tokens or in seconds
+ * (https://docs.mistral.ai/capabilities/audio/). Without such details, the tokens are hidden thinking (Gemini). Tokens
+ * that the details do not explain are not counted.
  */
 function withHidden(value: JsonObject, counted: Counted): Counted {
   const { input, output, reasoning, audio } = counted;
@@ -126,11 +126,11 @@ function withHidden(value: JsonObject, counted: Counted): Counted {
   const reasoningTokens = Math.min(hidden, reasoning ?? 0);
   const audioTokens = Math.min(hidden - reasoningTokens, audio ?? 0);
   const rest = hidden - reasoningTokens - audioTokens;
-  const isSpokenInput = (tokenCount(value.prompt_audio_seconds) ?? 0) > 0;
-  const isReasoning = !isSpokenInput && reasoning === undefined && !audio;
+  const isAudioInput = (tokenCount(value.prompt_audio_seconds) ?? 0) > 0;
+  const isReasoning = !isAudioInput && reasoning === undefined && !audio;
   return {
     ...counted,
-    input: input + audioTokens + (isSpokenInput ? rest : 0),
+    input: input + audioTokens + (isAudioInput ? rest : 0),
     output: output + reasoningTokens + (isReasoning ? rest : 0),
   };
 }

@@ -27,8 +27,8 @@ import { parseRequest, type WireRequest } from "../wire.ts";
 import { decodeMessages } from "./turn_decode.ts";
 
 /**
- * Reads a Chat Completions request. Also takes what widespread providers and clients add to the protocol:
- * `top_k`, `thinking`, OpenRouter's `reasoning`, `cache_control`, `reasoning_content` in the history.
+ * Parses a Chat Completions request. Also reads common extensions of providers and clients: `top_k`, `thinking`,
+ * OpenRouter's `reasoning`, `cache_control`, and `reasoning_content` in the history.
  *
  * @throws {GatewayError} `invalid_request` with `param`.
  */
@@ -38,7 +38,7 @@ export function decodeRequest(body: JsonObject): CanonicalRequest {
     model: wire.model,
     stream: wire.stream ?? false,
     turns: decodeMessages(wire.messages),
-    ...(asksToContinue(body.messages) ? { continues: true } : {}),
+    ...(isContinuation(body.messages) ? { continues: true } : {}),
     ...decodeTooling(wire),
     webSearch: decodeWebSearch(wire.web_search_options),
     format: decodeOutputFormat(
@@ -68,16 +68,19 @@ export function decodeRequest(body: JsonObject): CanonicalRequest {
   };
 }
 
-/** By the mark of Kimi or of Mistral and DeepSeek on the last message; elsewhere the model begins a new one. */
-function asksToContinue(messages: JsonValue | undefined): boolean {
+/**
+ * Returns true when the last message has the continuation mark of Kimi (`partial`) or of Mistral and DeepSeek
+ * (`prefix`). Without a mark, the model begins a new message.
+ */
+function isContinuation(messages: JsonValue | undefined): boolean {
   const last = Array.isArray(messages) ? messages.at(-1) : undefined;
   return isJsonObject(last) && last.role === "assistant" &&
     (last.partial === true || last.prefix === true);
 }
 
 /**
- * The deprecated `functions` are tools of which the model calls one at a time. A caller that sends `tools`, too, knows
- * tools: to it the functions are further ones.
+ * Reads the tools. The deprecated `functions` become tools of which the model calls one at a time. When `tools` are
+ * present too, the functions are added to them.
  */
 function decodeTooling(
   wire: WireRequest,
@@ -110,7 +113,7 @@ function decodeVerbosity(
 ): CanonicalRequest["verbosity"] {
   if (word === null || word === undefined) return undefined;
   if (word === "low" || word === "medium" || word === "high") return word;
-  throw invalidField("verbosity", "is none of low, medium, high");
+  throw invalidField("verbosity", "must be low, medium or high");
 }
 
 function decodeStopStrings(
@@ -145,7 +148,7 @@ function decodeServiceTier(
   };
 }
 
-/** Fields that have a canonical place. */
+/** The fields that have a place in the canonical form. */
 const KNOWN_FIELDS: ReadonlySet<string> = new Set([
   "model",
   "messages",
@@ -174,7 +177,7 @@ const KNOWN_FIELDS: ReadonlySet<string> = new Set([
   ...Object.values(SHARED_NAMES),
 ]);
 
-/** Fields without a canonical place whose loss does not weigh as a hint. */
+/** The weights of other fields. A field that is missing here has the weight `report`. */
 const WEIGHT_BY_FIELD: Readonly<Record<string, (value: JsonValue) => Weight>> =
   {
     n: (value) => value === 1 ? "ignore" : "reject",
@@ -208,7 +211,7 @@ function decodeExtras(body: JsonObject): Record<string, Extra> {
   return Object.fromEntries(extras);
 }
 
-/** The wish for log probabilities; what asks for none, or in another form, stays an extra. */
+/** Reads `logprobs: true`. Every other form stays an extra. */
 function decodeLogprobs(
   { logprobs, top_logprobs: top }: JsonObject,
 ): CanonicalRequest["logprobs"] {
@@ -223,9 +226,9 @@ function isLogprobsKnown(field: string, body: JsonObject): boolean {
 }
 
 /**
- * Reads how much a caller wants the model to reason, and what to read of it: `reasoning_effort`, and what providers
- * and clients have beside it. `thinking` is DeepSeek's, Kimi's and Z.ai's, with a budget LiteLLM's; `reasoning` and
- * `include_reasoning` are OpenRouter's; LiteLLM takes an object for the effort.
+ * Reads the amount of reasoning and its summary, from `reasoning_effort` and the extensions beside it. `thinking` comes
+ * from DeepSeek, Kimi and Z.ai, and from LiteLLM with a budget. `reasoning` and `include_reasoning` come from
+ * OpenRouter. LiteLLM accepts an object as the effort.
  */
 function decodeReasoning(
   body: JsonObject,
@@ -257,7 +260,7 @@ function decodeAmount(body: JsonObject): ReasoningSettings | undefined {
   return isOn ? { mode: "adaptive", effort } : { effort };
 }
 
-/** The values of `thinking.type` that switch it on. */
+/** The values of `thinking.type` that switch thinking on. */
 const ON_WORDS: readonly unknown[] = ["enabled", "adaptive"];
 
 function effortWord({ reasoning_effort }: JsonObject): JsonValue | undefined {
@@ -266,7 +269,9 @@ function effortWord({ reasoning_effort }: JsonObject): JsonValue | undefined {
     : reasoning_effort ?? undefined;
 }
 
-/** What the caller asks to read; only what it asks for by name, since some providers show summaries to few. */
+/**
+ * Returns the summary that the request names. There is no default, since some providers give summaries to few accounts.
+ */
 function decodeSummary(body: JsonObject): ReasoningSettings["summary"] {
   const router = objectIn(body.reasoning);
   const words = [
@@ -288,7 +293,7 @@ const SUMMARIES: ReadonlyMap<unknown, ReasoningSettings["summary"]> = new Map([
   ["detailed", "detailed"],
 ]);
 
-/** Whether a field is read here, and only kept for providers that want the same spelling again. */
+/** Returns true for a field that is already read here. It is kept only for providers with the same spelling. */
 function isReasoningSwitch(field: string, value: JsonValue): boolean {
   switch (field) {
     case "reasoning_effort":

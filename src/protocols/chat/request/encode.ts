@@ -20,19 +20,19 @@ import {
   type Scope,
   takesStops,
 } from "../dialect.ts";
-import { nudged, withInstruction } from "./instruction.ts";
+import { withInstruction, withNudge } from "./instruction.ts";
 import { encodeReasoning, type Reasoning } from "./reasoning_encode.ts";
 import { encodeTooling, fitSchema, type Tooling } from "../tools/encode.ts";
 import { encodeTurns } from "./turn_encode.ts";
 import { encodeWebSearch } from "../tools/web_search.ts";
 
-/** Writes a Chat Completions request in the dialect of the target's service. */
+/** Encodes a Chat Completions request in the dialect of the target's service. */
 export function encodeRequest(
   request: CanonicalRequest,
   context: RequestContext,
 ): JsonObject {
   const scope: Scope = { dialect: dialectOf(context.target), context };
-  const taken = takenOf(request, scope);
+  const taken = takenSettings(request, scope);
   loseForeignExtras(request, "chat", context, taken);
   if (scope.dialect.cache === undefined) loseCacheMarks(request, context);
   loseCitations(request.turns, context);
@@ -46,14 +46,15 @@ export function encodeRequest(
   const format = encodeFormat(request.format, tooling, scope);
   const messages = encodeTurns(request.turns, {
     ...scope,
-    // A model that nobody asked is taken to think: its name says that it does by default.
+    // Without a setting in the request, the model is assumed to think, since its name matches models that think by
+    // default.
     isThinking: reasoning.isOn ?? true,
     continues: request.continues === true,
   });
   return {
     ...ownExtras(request),
     model: context.target.model,
-    messages: nudged(
+    messages: withNudge(
       format.instruction === undefined
         ? messages
         : withInstruction(messages, format.instruction),
@@ -75,7 +76,10 @@ export function encodeRequest(
   };
 }
 
-function takenOf(request: CanonicalRequest, { dialect }: Scope): TakenSettings {
+function takenSettings(
+  request: CanonicalRequest,
+  { dialect }: Scope,
+): TakenSettings {
   const { openaiSettings: isOpenAi, openAi } = dialect;
   return {
     logprobs: true,
@@ -97,7 +101,10 @@ function ownExtras(request: CanonicalRequest): JsonObject {
   return Object.fromEntries(extras.map(([name, { value }]) => [name, value]));
 }
 
-/** Asks for usage always: the gateway counts it even where the caller does not want it. */
+/**
+ * Returns the fields of a stream. Usage is always requested, since the gateway counts it even when the caller does not
+ * want it.
+ */
 function encodeStream(
   request: CanonicalRequest,
   { dialect }: Scope,
@@ -111,10 +118,10 @@ function encodeStream(
   };
 }
 
-/** How the form of the answer is asked for. */
+/** The fields and the instruction that request an output format. */
 interface Format {
   readonly fields: JsonObject;
-  /** What the model is asked in words, where the provider has no field for it. */
+  /** An instruction to the model, when the provider has no field for the format. */
   readonly instruction?: string | undefined;
 }
 
@@ -130,13 +137,13 @@ function encodeFormat(
   const isTaken = dialect.formatsWithTools ||
     tooling.fields.tools === undefined;
   if (!isTaken) {
-    loseFormat("this model's provider takes no format beside tools", scope);
+    dropFormat("this model's provider accepts no format beside tools", scope);
     return { fields: {}, instruction: formatInstruction(format) };
   }
   if (format.type === "json") return { fields: JSON_OBJECT };
   if (!dialect.schemas) {
-    loseFormat(
-      "this model's provider holds answers to JSON but to no schema",
+    dropFormat(
+      "this model's provider enforces JSON, but no schema",
       scope,
     );
     return { fields: JSON_OBJECT, instruction: formatInstruction(format) };
@@ -152,11 +159,11 @@ function formatInstruction(format: OutputFormat): string {
       JSON.stringify(format.schema);
 }
 
-function loseFormat(why: string, { context }: Scope): void {
+function dropFormat(why: string, { context }: Scope): void {
   context.reportDropped({
     field: "format",
     weight: "report",
-    reason: `${why}; the request asks for it in words`,
+    reason: `${why}; an instruction asks for it instead`,
   });
 }
 
@@ -179,8 +186,8 @@ function encodeSchemaFormat(
 }
 
 /**
- * Strict where the schema allows it, unless the caller says otherwise: a looser answer helps nobody. What
- * OpenAI demands of a strict schema is not demanded of others.
+ * Returns the `strict` field. It is true when the schema allows it, unless the request sets it to false. Other
+ * providers do not have OpenAI's conditions for strict schemas.
  */
 function encodeStrict(
   { schema, strict }: Extract<OutputFormat, { type: "schema" }>,
@@ -203,20 +210,20 @@ function encodeLimit(
   request: CanonicalRequest,
   { dialect, context }: Scope,
 ): JsonObject {
-  const asked = request.maxOutputTokens;
-  if (asked === undefined) return {};
-  const most = context.target.maxOutputTokens ?? asked;
-  if (asked > most) {
+  const requested = request.maxOutputTokens;
+  if (requested === undefined) return {};
+  const limit = context.target.maxOutputTokens ?? requested;
+  if (requested > limit) {
     context.reportDropped({
       field: "maxOutputTokens",
       weight: "report",
-      reason: `this model writes at most ${most} tokens`,
+      reason: `this model generates at most ${limit} tokens`,
     });
   }
-  return { [dialect.limitField]: Math.min(asked, most) };
+  return { [dialect.limitField]: Math.min(requested, limit) };
 }
 
-/** Always a list: some upstreams take nothing else. */
+/** Returns the stop strings, always as a list, since some providers accept nothing else. */
 function encodeStops(
   request: CanonicalRequest,
   { dialect, context }: Scope,
@@ -227,7 +234,7 @@ function encodeStops(
     context.reportDropped({
       field: "stop",
       weight: "report",
-      reason: "this model takes no stop strings: the gateway cuts the answer",
+      reason: "this model rejects stop strings; the gateway cuts the answer",
     });
     return {};
   }
@@ -236,7 +243,7 @@ function encodeStops(
       field: "stop",
       weight: "reject",
       reason:
-        `this model's provider takes at most ${dialect.maxStops} stop strings`,
+        `this model's provider accepts at most ${dialect.maxStops} stop strings`,
     });
   }
   return { stop: [...stop] };
@@ -270,7 +277,7 @@ function encodeSampling(
     });
   }
   for (const field of FIXED_FIELDS) {
-    // A penalty of 0 is none everywhere.
+    // A penalty of 0 is the default everywhere.
     const isGiven = field.endsWith("Penalty")
       ? (sampling[field] ?? 0) !== 0
       : sampling[field] !== undefined;
@@ -278,7 +285,7 @@ function encodeSampling(
       context.reportDropped({
         field,
         weight: "report",
-        reason: "this model refuses to be drawn otherwise than it is",
+        reason: "this model's sampling cannot be changed",
       });
     }
   }
@@ -301,10 +308,10 @@ function isSamplingFixed(
 
 const NO_SETTING = "this model's provider has no such setting";
 
-/** Longest user id that OpenAI takes. */
+/** The longest user id that OpenAI accepts. */
 const MAX_USER_LENGTH = 64;
 
-/** The settings of OpenAI itself. */
+/** Returns the settings that only OpenAI has. */
 function openaiSettings(request: CanonicalRequest): JsonObject {
   const { verbosity, serviceTier, user, conversation, metadata } = request;
   return present({
@@ -327,7 +334,7 @@ function encodeTier(
 
 const OPENAI_FIELDS = ["verbosity", "cacheKey", "metadata"] as const;
 
-/** What others understand of these settings; the rest is reported. */
+/** Returns the settings that other providers support, and reports the rest. */
 function commonSettings(
   request: CanonicalRequest,
   { dialect, context }: Scope,
@@ -355,7 +362,7 @@ function commonSettings(
   return {};
 }
 
-/** A longer id becomes its hash: the upstream needs to tell users apart, not to know them. */
+/** Returns the user id, hashed when it is too long. The provider only needs to distinguish users. */
 function shortUser(user: string): string {
   if (user.length <= MAX_USER_LENGTH) return user;
   return createHash("sha256").update(user).digest("hex");

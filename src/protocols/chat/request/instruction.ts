@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from "../../../core/json.ts";
 
-/** Adds `text` to the system message at the beginning, or begins with one. */
+/** Adds `text` to the system message at the beginning, or inserts one. */
 export function withInstruction(
   messages: readonly JsonObject[],
   text: string,
@@ -15,10 +15,10 @@ export function withInstruction(
 }
 
 /**
- * Tells the model `nudge` at the end, where it spoils no cached prefix: in the last words of the user, or after the
- * results of its calls. An answer that is to be continued is left alone.
+ * Adds the instruction `nudge` at the end, which keeps the cached prefix valid. It goes into the user's last message,
+ * or after the results of the model's calls. An answer that the model must continue stays unchanged.
  */
-export function nudged(
+export function withNudge(
   messages: readonly JsonObject[],
   nudge: string | undefined,
 ): JsonObject[] {
@@ -35,7 +35,7 @@ export function nudged(
     : [...messages.slice(0, -1), { ...last, content }];
 }
 
-/** A `content` with `text` behind it, as a paragraph or a part of its own. */
+/** Returns `content` followed by `text`, as a new paragraph or part. */
 function appended(
   content: JsonValue | undefined,
   text: string,

@@ -12,18 +12,18 @@ import { invalidField } from "../../canonical/request/invalid_request.ts";
 import { sourceOfFile, sourceOfUrl } from "../../canonical/request/media.ts";
 import { decodeCache } from "../dialect.ts";
 
-/** Where the parts stand. */
+/** The place of a list of parts in the request. */
 export interface PartsPlace {
-  /** Of the `content` field, for error messages. */
+  /** The path of the `content` field, for error messages. */
   readonly param: string;
-  /** An object around the content whose cache mark counts for the last block. */
+  /** The object around the content. Its cache mark applies to the last block. */
   readonly cacheHolder: { readonly [key: string]: unknown };
 }
 
 /**
- * Reads a `content`: a string, or a list of parts.
+ * Parses a `content`: a string, or a list of parts.
  *
- * @throws {GatewayError} `invalid_request` naming the part.
+ * @throws {GatewayError} `invalid_request`, which names the part.
  */
 export function decodeParts(
   content: string | readonly JsonObject[] | undefined,
@@ -133,7 +133,7 @@ function decodeAudio(part: JsonObject, { param }: PartPlace): Block {
   };
 }
 
-/** Mistral's thoughts inside the content: text, or parts of text. */
+/** Returns Mistral's reasoning in the content, which is text or a list of text parts. */
 export function thinkingText(value: JsonValue | undefined): string {
   if (typeof value === "string") return value;
   if (!Array.isArray(value)) return "";

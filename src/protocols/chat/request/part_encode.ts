@@ -15,7 +15,7 @@ import type { Loss } from "../../canonical/request/loss.ts";
 import { dataUrl, defaultFileName } from "../../canonical/request/media.ts";
 import { encodeCache, type Scope } from "../dialect.ts";
 
-/** Whether a block needs a part of its own, which only user messages may have. */
+/** Returns true when a block needs a separate part, which only user messages may have. */
 export function isAttachment<One extends Block>(
   block: One,
 ): block is Extract<One, { kind: "image" | "file" | "audio" }> {
@@ -23,7 +23,7 @@ export function isAttachment<One extends Block>(
     block.kind === "file" && block.source.type !== "text";
 }
 
-/** A `content`: one string where that loses nothing that the provider knows, else parts. */
+/** Returns a `content`: one string when that keeps everything that the provider supports, else a list of parts. */
 export function encodeParts(blocks: readonly Block[], scope: Scope): JsonValue {
   const [first] = blocks;
   const isText = blocks.every((block) => textOf(block) !== undefined);
@@ -35,20 +35,20 @@ export function encodeParts(blocks: readonly Block[], scope: Scope): JsonValue {
     .filter((part) => part !== undefined);
 }
 
-/** What is said about a file stands before it. */
+/** Puts the context of a file before it. */
 function withContext(block: Block): Block[] {
   if (block.kind !== "file" || block.context === undefined) return [block];
   if (block.source.type === "text") return [block];
   return [{ kind: "text", text: block.context }, block];
 }
 
-/** The text of a system message; reports what it cannot hold. */
+/** Returns the text of a system message, and reports blocks without text. */
 export function systemText(
   blocks: readonly Block[],
   scope: Scope,
 ): TextBlock[] {
   return blocks.flatMap((block): TextBlock[] => {
-    const text = textOf(block) ?? loseBlock(block, scope);
+    const text = textOf(block) ?? dropBlock(block, scope);
     if (text === "") return [];
     const cache = "cache" in block ? block.cache : undefined;
     return [{ kind: "text", text, cache }];
@@ -56,27 +56,27 @@ export function systemText(
 }
 
 /**
- * The text of blocks as one string; reports blocks that have none. Without a separator, neighbours are
- * joined as they are, since some protocols cut a sentence where a citation begins.
+ * Joins the text of blocks to one string, and reports blocks without text. Without a separator, no space is inserted,
+ * because some protocols split a sentence at each citation.
  */
 export function joinText(
   blocks: readonly Block[],
   scope: Scope,
   separator = "",
 ): string {
-  return blocks.map((block) => textOf(block) ?? loseBlock(block, scope))
+  return blocks.map((block) => textOf(block) ?? dropBlock(block, scope))
     .filter((text) => text !== "").join(separator);
 }
 
-/** What an assistant's message says beside its calls; reports what it cannot hold. */
+/** Returns the text of an assistant message, and reports the blocks without text, except the calls. */
 export function contentText(blocks: readonly Block[], scope: Scope): string {
   return blocks.map((block) =>
-    textOf(block) ?? loseBlock(block, scope, "report")
+    textOf(block) ?? dropBlock(block, scope, "report")
   )
     .filter((text) => text !== "").join("");
 }
 
-/** The text of a block, as far as it has one that Chat Completions can hold. */
+/** Returns the text of a block, as far as Chat Completions can express it. */
 export function textOf(block: Block): string | undefined {
   switch (block.kind) {
     case "text":
@@ -122,7 +122,7 @@ function encodePart(block: Block, scope: Scope): JsonObject | undefined {
     case "opaque":
       return encodeOpaque(block, scope);
     default:
-      loseBlock(block, scope);
+      dropBlock(block, scope);
       return undefined;
   }
 }
@@ -136,7 +136,7 @@ function withCache(
 
 function encodeImage(block: ImageBlock, scope: Scope): JsonObject | undefined {
   const { source } = block;
-  if (source.type === "id") return refuseSource("an image", scope);
+  if (source.type === "id") return rejectSource("an image", scope);
   const url = source.type === "url" ? source.url : dataUrl(source);
   return {
     type: "image_url",
@@ -145,14 +145,14 @@ function encodeImage(block: ImageBlock, scope: Scope): JsonObject | undefined {
 }
 
 /**
- * Every resolution that a provider of Chat Completions is sure to take.
- * Source: `ChatCompletionContentPartImage.ImageURL` of https://github.com/openai/openai-node
+ * The resolutions that every provider of Chat Completions accepts. Source: `ChatCompletionContentPartImage.ImageURL` of
+ * https://github.com/openai/openai-node
  */
 const DETAILS: readonly unknown[] = ["auto", "low", "high"];
 
 /**
- * Resolutions that others know, as the closest of these: `original` is Codex's, `xhigh` Doubao's.
- * Sources: https://github.com/openai/codex/pull/13050, https://github.com/farion1231/cc-switch/issues/6495
+ * The closest accepted resolutions for those of other protocols: `original` is Codex's, `xhigh` is Doubao's. Sources:
+ * https://github.com/openai/codex/pull/13050, https://github.com/farion1231/cc-switch/issues/6495
  */
 const CLOSEST_DETAIL: Readonly<Record<string, string>> = {
   original: "high",
@@ -167,7 +167,7 @@ function encodeDetail(
   context.reportDropped({
     field: { extra: "detail" },
     weight: "report",
-    reason: "this model's provider knows no such resolution",
+    reason: "this model's provider does not support this resolution",
   });
   return lookup(CLOSEST_DETAIL, detail);
 }
@@ -184,7 +184,7 @@ function encodeFile(block: FileBlock, scope: Scope): JsonObject | undefined {
         },
       };
     case "id":
-      if (source.store !== "openai") return refuseSource("a file", scope);
+      if (source.store !== "openai") return rejectSource("a file", scope);
       return {
         type: "file",
         file: {
@@ -193,11 +193,11 @@ function encodeFile(block: FileBlock, scope: Scope): JsonObject | undefined {
         },
       };
     default:
-      return refuseSource("a file", scope);
+      return rejectSource("a file", scope);
   }
 }
 
-function refuseSource(
+function rejectSource(
   what: "an image" | "a file",
   { context }: Scope,
 ): undefined {
@@ -205,7 +205,7 @@ function refuseSource(
     field: "messages",
     weight: "reject",
     reason:
-      `this model's provider takes the content of ${what} only inside the request`,
+      `this model's provider accepts the content of ${what} only inside the request`,
   });
 }
 
@@ -214,15 +214,15 @@ function encodeOpaque(
   scope: Scope,
 ): JsonObject | undefined {
   if (block.protocol === "chat" && isObject(block.value)) return block.value;
-  loseBlock(block, scope);
+  dropBlock(block, scope);
 }
 
 function isObject(value: JsonValue): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Reports a block that the protocol has no place for; stands as no text. */
-function loseBlock(
+/** Reports a block that Chat Completions cannot express. Returns an empty text in its place. */
+function dropBlock(
   block: Block,
   { context }: Scope,
   fallback: Loss["weight"] = "reject",
@@ -233,7 +233,8 @@ function loseBlock(
     context.reportDropped({
       field: "messages",
       weight,
-      reason: `it cannot hold \`${what}\` there`,
+      reason:
+        `in Chat Completions, a message of this role cannot hold \`${what}\``,
     });
   }
   return "";

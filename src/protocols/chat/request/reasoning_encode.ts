@@ -14,29 +14,29 @@ import type { OpenAiModelRules } from "../../dialects/openai_models.ts";
 import type { ThinkingRules } from "../../dialects/thinking_models.ts";
 import type { Scope } from "../dialect.ts";
 
-/** How a request's reasoning is written. */
+/** The encoded reasoning settings of a request. */
 export interface Reasoning {
   readonly fields: JsonObject;
-  /** Whether the model reasons in this request; `undefined` where that is not known. */
+  /** True when the model reasons in this request, or `undefined` when that is unknown. */
   readonly isOn: boolean | undefined;
 }
 
-/** What reasoning depends on beside the caller's settings. */
+/** The inputs of the reasoning settings. */
 export interface ReasoningOptions {
   readonly settings: ReasoningSettings | undefined;
-  /** Whether the model must call a tool, which some do only without thinking. */
+  /** True when the model must call a tool. Some models do so only without thinking. */
   readonly isForced: boolean;
-  /** Whether the request offers tools. */
+  /** True when the request offers tools. */
   readonly hasTools: boolean;
 }
 
-/** From little to much. */
+/** The effort words in ascending order. */
 const EFFORT_WORDS: readonly EffortWord[] = ["none", ...ALL_EFFORTS];
 
-/** Used where a caller asks for reasoning and says nothing of how much. */
+/** The effort of a request that asks for reasoning without an amount. */
 const DEFAULT_EFFORT: Effort = "medium";
 
-/** Writes whether and how much to think, in the spelling of the target's provider; the rest is reported. */
+/** Encodes the reasoning settings in the spelling of the target's provider. Unsupported settings are reported. */
 export function encodeReasoning(
   options: ReasoningOptions,
   scope: Scope,
@@ -55,7 +55,7 @@ export function encodeReasoning(
   };
 }
 
-/** `reasoning_effort`. Without an effort the model's own default is nearest to "as it sees fit". */
+/** Returns `reasoning_effort`. Without an effort, the model's default is the closest to adaptive thinking. */
 function encodeEffort(settings: ReasoningSettings, scope: Scope): JsonObject {
   if (settings.mode === "off") return encodeOff(scope);
   const effort = effortOf(settings);
@@ -64,41 +64,41 @@ function encodeEffort(settings: ReasoningSettings, scope: Scope): JsonObject {
     : { reasoning_effort: knownEffort(effort, scope) };
 }
 
-/** `reasoning_effort` in the words of a model that takes some only. */
+/** Returns `reasoning_effort` for a model that accepts only some words. */
 function encodeWord(
   settings: ReasoningSettings,
   { words }: EffortRules,
   scope: Scope,
 ): Reasoning {
-  const asked = settings.mode === "off" ? "none" : effortOf(settings);
+  const requested = settings.mode === "off" ? "none" : effortOf(settings);
   const known = EFFORT_WORDS.filter((word) => words[word] !== undefined);
-  if (asked === undefined && known.length > 0) {
+  if (requested === undefined && known.length > 0) {
     return { fields: {}, isOn: undefined };
   }
   const [least] = known;
   if (least === undefined) {
-    if (asked !== "none") {
-      reportDropped("this model's reasoning cannot be set", scope);
+    if (requested !== "none") {
+      reportDropped("this model's reasoning cannot be changed", scope);
     }
     return { fields: {}, isOn: undefined };
   }
-  const made = asked === undefined || asked === "none"
+  const chosen = requested === undefined || requested === "none"
     ? least
-    : closestEffort(asked, known) ?? least;
-  if (words[made] !== asked && asked !== "minimal") {
-    reportDropped("this model knows no such effort", scope);
+    : closestEffort(requested, known) ?? least;
+  if (words[chosen] !== requested && requested !== "minimal") {
+    reportDropped("this model does not support this effort", scope);
   }
   return {
-    fields: { reasoning_effort: words[made] },
-    isOn: made !== "none",
+    fields: { reasoning_effort: words[chosen] },
+    isOn: chosen !== "none",
   };
 }
 
-/** OpenAI has a word for it; elsewhere the word is an error or means something else. */
+/** Switches reasoning off. OpenAI has a word for it. At other providers the word is an error or has another meaning. */
 function encodeOff(scope: Scope): JsonObject {
   if (scope.dialect.openaiSettings) return { reasoning_effort: "none" };
   reportDropped(
-    "this model's provider is not known to let reasoning be switched off",
+    "this model's provider may not allow reasoning to be switched off",
     scope,
   );
   return {};
@@ -108,41 +108,48 @@ function knownEffort(effort: Effort, scope: Scope): Effort {
   if (scope.dialect.maxEffort === "max") return effort;
   if (effort === "minimal") return "low";
   if (effort !== "xhigh" && effort !== "max") return effort;
-  reportDropped("this model's provider knows no effort above high", scope);
+  reportDropped("this model's provider supports no effort above high", scope);
   return "high";
 }
 
-/** `reasoning_effort` in the words of a model of OpenAI's. */
+/** Returns `reasoning_effort` for an OpenAI model. */
 function encodeOpenAi(
   { settings, hasTools }: ReasoningOptions,
   { efforts, defaultEffort, refusesChatTools }: OpenAiModelRules,
   scope: Scope,
 ): Reasoning {
-  const asked = askedOfOpenAi(settings, defaultEffort);
+  const requested = requestedEffort(settings, defaultEffort);
   const isDefaultOn = defaultEffort !== "none";
-  if (hasTools && refusesChatTools && (asked ?? defaultEffort) !== "none") {
-    if (asked !== undefined) reportDropped(NO_REASONING_WITH_TOOLS, scope);
+  if (hasTools && refusesChatTools && (requested ?? defaultEffort) !== "none") {
+    if (requested !== undefined) reportDropped(NO_REASONING_WITH_TOOLS, scope);
     return { fields: { reasoning_effort: "none" }, isOn: false };
   }
-  if (asked === undefined) return { fields: {}, isOn: isDefaultOn };
-  if (efforts === undefined || efforts.includes(asked)) {
-    return { fields: { reasoning_effort: asked }, isOn: asked !== "none" };
+  if (requested === undefined) return { fields: {}, isOn: isDefaultOn };
+  if (efforts === undefined || efforts.includes(requested)) {
+    return {
+      fields: { reasoning_effort: requested },
+      isOn: requested !== "none",
+    };
   }
-  const made = asked === "none" ? efforts[0] : closestEffort(asked, efforts);
-  if (made === undefined) {
-    if (asked !== "none") reportDropped("this model does not reason", scope);
+  const chosen = requested === "none"
+    ? efforts[0]
+    : closestEffort(requested, efforts);
+  if (chosen === undefined) {
+    if (requested !== "none") {
+      reportDropped("this model does not reason", scope);
+    }
     return { fields: {}, isOn: false };
   }
-  if (asked !== "minimal") {
-    reportDropped("this model knows no such effort", scope);
+  if (requested !== "minimal") {
+    reportDropped("this model does not support this effort", scope);
   }
-  return { fields: { reasoning_effort: made }, isOn: true };
+  return { fields: { reasoning_effort: chosen }, isOn: true };
 }
 
 const NO_REASONING_WITH_TOOLS =
-  "this model takes no tools while it reasons, except through the Responses protocol";
+  "this model accepts no tools while it reasons, except in the Responses protocol";
 
-function askedOfOpenAi(
+function requestedEffort(
   settings: ReasoningSettings | undefined,
   defaultEffort: EffortWord,
 ): EffortWord | undefined {
@@ -153,24 +160,24 @@ function askedOfOpenAi(
   return defaultEffort === "none" ? DEFAULT_EFFORT : undefined;
 }
 
-/** The switch of a provider that has one, and the effort beside it where the model takes one. */
+/** Returns the provider's switch for thinking, with an effort when the model accepts one. */
 function encodeSwitch(
   { settings, isForced }: ReasoningOptions,
   rules: ThinkingRules,
   scope: Scope,
 ): Reasoning {
-  const asked = askedOfSwitch(settings);
-  const wanted = asked ?? rules.byDefault;
+  const requested = requestedThinking(settings);
+  const wanted = requested ?? rules.byDefault;
   if (wanted && isForced && rules.forcedTools === "without_thinking") {
-    reportDropped("this model does not think where it must call a tool", scope);
+    reportDropped("this model does not think when it must call a tool", scope);
     return encodeStop(rules, scope);
   }
-  if (asked === false) return encodeStop(rules, scope);
-  if (asked === undefined) return { fields: {}, isOn: rules.byDefault };
+  if (requested === false) return encodeStop(rules, scope);
+  if (requested === undefined) return { fields: {}, isOn: rules.byDefault };
   return encodeOn(settings, rules, scope);
 }
 
-function askedOfSwitch(
+function requestedThinking(
   settings: ReasoningSettings | undefined,
 ): boolean | undefined {
   if (settings === undefined) return undefined;
@@ -178,7 +185,7 @@ function askedOfSwitch(
   return settings.effort === undefined ? undefined : true;
 }
 
-/** No thinking, or as little as the model can. */
+/** Switches thinking off, or to the lowest effort of the model. */
 function encodeStop(rules: ThinkingRules, scope: Scope): Reasoning {
   if (!rules.byDefault && rules.onWord === undefined) {
     return { fields: {}, isOn: false };
@@ -199,17 +206,17 @@ function encodeOn(
   rules: ThinkingRules,
   scope: Scope,
 ): Reasoning {
-  const isThinker = rules.byDefault || rules.onWord !== undefined;
+  const canThink = rules.byDefault || rules.onWord !== undefined;
   const effort = settings === undefined ? undefined : effortOf(settings);
-  if (!isThinker) reportDropped("this model does not think", scope);
-  const made = effort === undefined || !isThinker
+  if (!canThink) reportDropped("this model does not think", scope);
+  const chosen = effort === undefined || !canThink
     ? undefined
     : closestEffort(effort, rules.efforts);
-  if (effort !== undefined && isThinker && made !== effort) {
+  if (effort !== undefined && canThink && chosen !== effort) {
     reportDropped(
-      made === undefined
-        ? "this model's thinking is only switched on and off"
-        : "this model knows no such effort",
+      chosen === undefined
+        ? "this model's thinking can only be switched on or off"
+        : "this model does not support this effort",
       scope,
     );
   }
@@ -218,13 +225,13 @@ function encodeOn(
       ...(rules.onWord === undefined
         ? {}
         : { thinking: { type: rules.onWord } }),
-      ...(made === undefined ? {} : { reasoning_effort: made }),
+      ...(chosen === undefined ? {} : { reasoning_effort: chosen }),
     },
-    isOn: isThinker,
+    isOn: canThink,
   };
 }
 
-/** OpenRouter's `reasoning`. */
+/** Returns OpenRouter's `reasoning`. */
 function encodeRouter(settings: ReasoningSettings): JsonObject {
   if (settings.mode === "off") return { reasoning: { enabled: false } };
   if (settings.budgetTokens !== undefined) {

@@ -22,9 +22,9 @@ import { decodeParts } from "./part_decode.ts";
 import type { WireMessage, WireToolCall } from "../wire.ts";
 
 /**
- * Reads `messages` as turns: results that follow each other are one turn, everything else a turn each.
+ * Reads `messages` as turns. Consecutive results form one turn, and each other message is one turn.
  *
- * @throws {GatewayError} `invalid_request` naming the message.
+ * @throws {GatewayError} `invalid_request`, which names the message.
  */
 export function decodeMessages(
   messages: readonly WireMessage[],
@@ -70,7 +70,7 @@ function decodeMessage(
     case undefined:
       throw invalidField(
         `${param}.role`,
-        "is none of system, developer, user, assistant, tool",
+        "must be system, developer, user, assistant or tool",
       );
     case "assistant":
       return { role, name, blocks: decodeAssistant(message, param) };
@@ -81,7 +81,7 @@ function decodeMessage(
   }
 }
 
-/** The content; the message's own cache mark counts for its last block. */
+/** Reads the content. The message's cache mark applies to its last block. */
 function decodeContent(message: WireMessage, param: string): readonly Block[] {
   return decodeParts(message.content ?? undefined, {
     param: `${param}.content`,
@@ -105,7 +105,7 @@ function decodeAssistant(
   ];
 }
 
-/** Sound that the model made before: an id that its own provider alone knows. */
+/** Reads audio that the model generated earlier. Only its provider knows the id. */
 function decodeAudio({ audio }: WireMessage): OpaqueBlock[] {
   if (!isJsonObject(audio)) return [];
   return [{
@@ -117,7 +117,7 @@ function decodeAudio({ audio }: WireMessage): OpaqueBlock[] {
   }];
 }
 
-/** What the client gives back of the thoughts: readable, sealed or both. */
+/** Reads the reasoning that the client sends back: readable, sealed or both. */
 function decodeReasoning(message: WireMessage): ReasoningBlock[] {
   const details = message.reasoning_details ?? [];
   const enveloped = reasoningInEnvelopes(details);
@@ -200,7 +200,7 @@ function isResultContent(block: Block): block is ResultContent {
     block.kind !== "refusal" && block.kind !== "audio";
 }
 
-/** The deprecated `function_call` has no id: its result names the function. */
+/** Returns an id for the deprecated `function_call`, which has none. Its result names the function. */
 function legacyId(name: string): string {
   return `function_${name}`;
 }

@@ -25,24 +25,27 @@ import {
   textOf,
 } from "./part_encode.ts";
 
-/** OpenAI limits the length; some models count on their own characters, such as `functions.name:0`. */
+/**
+ * The rule for call ids. OpenAI limits their length. Some models need the characters of their own ids, such as
+ * `functions.name:0`.
+ */
 const ID_RULE = { maxLength: 64, anyCharacter: true };
 
-/** Stands for thoughts that are not known, where a provider demands some on every message. */
+/** The placeholder for unknown reasoning, when a provider requires some on every message. */
 const UNKNOWN_REASONING = " ";
 
-/** Stands where a provider demands a message that the history does not have. */
+/** The placeholder for a message that a provider requires and the history does not have. */
 const CONTINUED = "(continued)";
 
-/** What writing turns depends on beside the target. */
+/** The scope of encoding turns. */
 export interface TurnsScope extends Scope {
-  /** Whether the model thinks in this request. */
+  /** True when the model thinks in this request. */
   readonly isThinking: boolean;
-  /** Whether the answer shall go on with the last turn. */
+  /** True when the answer must continue the last turn. */
   readonly continues: boolean;
 }
 
-/** Writes turns as `messages`. */
+/** Encodes turns as `messages`. */
 export function encodeTurns(
   turns: readonly Turn[],
   scope: TurnsScope,
@@ -56,12 +59,14 @@ export function encodeTurns(
   return fitMessages(fillReasoning(messages, scope), scope);
 }
 
-/** Adds the messages and marks without which some providers refuse a history. */
+/** Adds the messages and marks that some providers require in a history. */
 function fitMessages(
   messages: JsonObject[],
   { dialect, continues }: TurnsScope,
 ): JsonObject[] {
-  const fitted = dialect.userAfterTool ? [...messages] : answered(messages);
+  const fitted = dialect.userAfterTool
+    ? [...messages]
+    : separateUsers(messages);
   if (dialect.demandsUser && !fitted.some(({ role }) => role === "user")) {
     const start = fitted.findIndex(({ role }) => role !== "system");
     const at = start < 0 ? fitted.length : start;
@@ -74,8 +79,8 @@ function fitMessages(
     : fitted;
 }
 
-/** Puts a message of the model between the result of a tool and the next words of the user. */
-function answered(messages: readonly JsonObject[]): JsonObject[] {
+/** Inserts an assistant message between the result of a tool and the user's next message. */
+function separateUsers(messages: readonly JsonObject[]): JsonObject[] {
   return messages.flatMap((message, at) =>
     message.role === "user" && messages[at - 1]?.role === "tool"
       ? [{ role: "assistant", content: CONTINUED }, message]
@@ -83,13 +88,13 @@ function answered(messages: readonly JsonObject[]): JsonObject[] {
   );
 }
 
-/** System messages hold text alone: some providers take no list of parts there, and none an empty one. */
+/** Reduces a system message to text. Some providers reject a list of parts there, and others reject an empty one. */
 function asSystemText(turn: Turn, scope: Scope): Turn {
   return { ...turn, blocks: systemText(turn.blocks, scope) };
 }
 
 /**
- * Whether nothing of the turn goes out. A message of the model that says nothing is refused; what it held is reported.
+ * Returns true when the turn is not sent. Providers reject an empty assistant message. Its blocks are reported as dropped.
  */
 function isDropped(turn: Turn, scope: Scope): boolean {
   if (isSystem(turn)) return turn.blocks.length === 0;
@@ -105,7 +110,7 @@ function hasContent(block: Block): boolean {
     (textOf(block) ?? "").trim() !== "";
 }
 
-/** Sound that the model made, which its provider still has. */
+/** Returns true for audio that the model generated, which its provider still has. */
 function isOwnAudio(
   block: Block,
 ): block is OpaqueBlock & { readonly protocol: "chat" } {
@@ -133,11 +138,11 @@ function encodeAssistant(turn: Turn, scope: Scope): JsonObject {
   const calls = turn.blocks.filter(isToolCall).map((call) =>
     encodeCall(call, scope)
   );
-  const thoughts = turn.blocks.filter((block) => block.kind === "reasoning");
+  const reasoning = turn.blocks.filter((block) => block.kind === "reasoning");
   const audio = turn.blocks.find(isOwnAudio);
   return {
     role: "assistant",
-    ...encodeReasoning(thoughts, scope),
+    ...encodeReasoning(reasoning, scope),
     ...encodeContent(turn.blocks, scope),
     ...(audio === undefined || !scope.dialect.openaiSettings
       ? {}
@@ -146,7 +151,7 @@ function encodeAssistant(turn: Turn, scope: Scope): JsonObject {
   };
 }
 
-/** Text, and the words of a refusal: in their own field where the provider has one. */
+/** Returns the text, and the refusal in its own field when the provider has one. */
 function encodeContent(blocks: readonly Block[], scope: Scope): JsonObject {
   const refusal = blocks.filter((block) => block.kind === "refusal")
     .map(({ text }) => text).filter((text) => text !== "").join("\n\n");
@@ -160,8 +165,8 @@ function encodeContent(blocks: readonly Block[], scope: Scope): JsonObject {
 }
 
 /**
- * The blocks that are neither thoughts, refusals nor calls, cut where one of those stands between or a message begins.
- * What is shown in words, though it is no text of the model, is a run of its own.
+ * Groups the blocks of the content. Reasoning, refusals, calls and new messages separate the groups. A block that is
+ * not the model's text, but is shown as text, forms its own group.
  */
 function textRuns(blocks: readonly Block[], { dialect }: Scope): Block[][] {
   const runs: Block[][] = [[]];
@@ -178,7 +183,7 @@ function textRuns(blocks: readonly Block[], { dialect }: Scope): Block[][] {
   return runs;
 }
 
-/** Earlier thoughts, for providers that want them back; sealed ones only for their issuer. */
+/** Returns earlier reasoning for providers that accept it. Sealed reasoning goes only to its issuer. */
 function encodeReasoning(
   blocks: readonly ReasoningBlock[],
   scope: Scope,
@@ -201,7 +206,7 @@ function encodeReasoning(
   };
 }
 
-/** What is sealed, if the target issued it. */
+/** Returns the sealed data when the target issued it. */
 function sendableOf(
   sealed: Sealed | undefined,
   { context }: Scope,
@@ -217,8 +222,8 @@ function sendableOf(
 }
 
 /**
- * Gives assistant messages thoughts, for providers that refuse some without: those with calls while the model thinks,
- * and all where one has them.
+ * Adds placeholder reasoning to assistant messages for providers that require it. Some require it on messages with
+ * calls while the model thinks. Others require it on all messages when one has it.
  */
 function fillReasoning(
   messages: JsonObject[],
@@ -238,7 +243,7 @@ function fillReasoning(
   return messages;
 }
 
-/** The same for a call and its result. */
+/** Returns the id of a call and its result, in the form that the provider accepts. */
 function wireId(id: string, { dialect }: Scope): string {
   if (!dialect.shortCallIds) return fitId(id, ID_RULE);
   return SHORT_ID_REGEXP.test(id)
@@ -272,7 +277,7 @@ function encodeCall(call: ToolCallBlock, scope: Scope): JsonObject {
   };
 }
 
-/** One message each; what a tool message cannot hold follows them all in a user message. */
+/** Encodes each result as one message. Content that a tool message cannot hold follows in a user message. */
 function encodeResults(turn: Turn, scope: Scope): JsonObject[] {
   const results = turn.blocks.filter((block) => block.kind === "tool_result");
   const attachments = results.flatMap(({ content }) =>
@@ -301,28 +306,28 @@ function encodeResult(result: ToolResultBlock, scope: Scope): JsonObject {
   return {
     role: "tool",
     tool_call_id: wireId(result.callId, scope),
-    // Only a part can carry a mark.
+    // Only a part can have a cache mark.
     content: Object.keys(cache).length === 0
       ? words
       : [{ type: "text", text: words, ...cache }],
   };
 }
 
-/** The mark of the result, or of the last part inside. */
+/** Returns the cache mark of the result, or of its last part. */
 function cacheOf({ cache, content }: ToolResultBlock): CacheMark | undefined {
   const last = content.at(-1);
   return cache ??
     (last !== undefined && "cache" in last ? last.cache : undefined);
 }
 
-/** Whether the turn is a system message, by either of its names. */
+/** Returns true for the roles `system` and `developer`. */
 function isSystem({ role }: Turn): boolean {
   return role === "system" || role === "developer";
 }
 
 /**
- * For templates that know one system message, at the beginning: joins the leading ones, and makes later ones
- * words of the user, marked as clients themselves mark such reminders. Then joins neighbouring user turns.
+ * Adapts the turns to templates that accept one system message, at the beginning. Joins the leading system messages.
+ * Converts later ones to user messages with the mark that clients use for reminders. Then joins consecutive user turns.
  */
 function placeSystem(turns: readonly Turn[]): readonly Turn[] {
   const first = turns.findIndex((turn) => !isSystem(turn));

@@ -15,33 +15,30 @@ const CLOSE_BRACKET = 93;
 const OPEN_BRACE = 123;
 const CLOSE_BRACE = 125;
 
-/** What a string is skipped to. */
+/** Matches the next character that can end a run of plain text in a string. */
 const STRING_STOP_REGEXP = /["\\]/g;
 
-/**
- * Finds where a JSON object ends whose text comes in pieces. It counts brackets and checks nothing else: whether
- * the text is JSON at all is for a parser to say.
- */
+/** Finds the end of a JSON object whose text arrives in pieces. It only counts brackets. A parser checks the syntax. */
 export class ObjectExtent {
   #state: "before" | "inside" | "closed" | "other" = "before";
   #depth = 0;
   #isInString = false;
   #isEscaped = false;
 
-  /** Whether the object has come to its end. */
+  /** True when the object is complete. */
   get isClosed(): boolean {
     return this.#state === "closed";
   }
 
-  /** Whether the text is no object: it began with something else than a brace. */
+  /** True when the text is not an object, because it begins with something other than a brace. */
   get isOther(): boolean {
     return this.#state === "other";
   }
 
   /**
-   * Takes the next piece.
+   * Reads the next piece.
    *
-   * @returns How many of its UTF-16 code units belong to the object, or to what came in place of one.
+   * @returns The number of its UTF-16 code units that belong to the object, or to the value in its place.
    */
   push(piece: string): number {
     if (this.#state === "closed") return 0;
@@ -63,14 +60,14 @@ export class ObjectExtent {
         continue;
       }
       if (this.#isInString) at = skipString(piece, at);
-      this.#take(piece.charCodeAt(at));
+      this.#read(piece.charCodeAt(at));
       if (this.#state === "closed") return at + 1;
     }
     return piece.length;
   }
 
-  /** Takes a character that is not escaped. */
-  #take(code: number): void {
+  /** Reads a character that is not escaped. */
+  #read(code: number): void {
     if (this.#isInString) {
       if (code === BACKSLASH) this.#isEscaped = true;
       else if (code === QUOTE) this.#isInString = false;
@@ -91,27 +88,27 @@ export class ObjectExtent {
   }
 }
 
-/** The place of the next character of a string that means something; the text's length where there is none. */
+/** Returns the index of the next quote or backslash, or the length of the text when there is none. */
 function skipString(text: string, from: number): number {
   STRING_STOP_REGEXP.lastIndex = from;
   return STRING_STOP_REGEXP.exec(text)?.index ?? text.length;
 }
 
-/** One entry of `tool_calls`, as far as it can be read. */
+/** An entry of `tool_calls`, with the fields that the gateway can read. */
 export interface CallPiece {
   readonly index: number | undefined;
-  /** Empty where there is none. */
+  /** Empty when the entry has no id. */
   readonly id: string;
-  /** Empty where there is none. */
+  /** Empty when the entry has no name. */
   readonly name: string;
   readonly isCustom: boolean;
-  /** Arguments or input; an object in place of text is the whole of them. */
+  /** The arguments or input. An object in place of text is complete. */
   readonly input: string | JsonObject;
-  /** What the provider wants back with the call. */
+  /** The data that the provider needs back with the call. */
   readonly sealed: Sealed | undefined;
 }
 
-/** Reads an entry of `tool_calls`. */
+/** Parses an entry of `tool_calls`. */
 export function readPiece(entry: JsonObject): CallPiece {
   const shape = shapeOf(entry);
   const { id, index, extra_content } = entry;
@@ -130,37 +127,39 @@ function shapeOf(entry: JsonObject): JsonObject {
   return isJsonObject(entry.custom) ? entry.custom : {};
 }
 
-/** Arguments are text; MiniMax and others send the object (github.com/can1357/oh-my-pi/pull/1779). */
+/**
+ * Returns the arguments as text, or the object that MiniMax and others send (github.com/can1357/oh-my-pi/pull/1779).
+ */
 function inputOf(value: JsonValue | undefined): string | JsonObject {
   if (typeof value === "string" || isJsonObject(value)) return value;
   return argumentsText(value);
 }
 
-/** A placeholder for arguments that are still to come. */
+/** The placeholder for arguments that follow later. */
 const PLACEHOLDER = "{}";
 
-/** A call while its pieces come in. */
+/** A tool call while its pieces arrive. */
 export class CallDraft {
-  /** Where its first piece stood. */
+  /** The index of its first piece. */
   readonly index: number | undefined;
-  /** The id that the provider gave first; empty until there is one. */
+  /** The provider's first id for the call, or empty until it has one. */
   wireId = "";
-  /** The id that the caller gets; empty until the block begins. */
+  /** The id that the caller receives, or empty until the block begins. */
   id = "";
   name = "";
   isCustom = false;
   sealed: Sealed | undefined;
-  /** Of its block, once that has begun. */
+  /** The index of its block, after the block has begun. */
   block: number | undefined;
-  /** The chunk of its last piece. */
+  /** The number of the chunk with its last piece. */
   chunk: number;
-  /** Whether it counts only if arguments come. */
+  /** True when the draft becomes a call only if arguments arrive. */
   readonly isTentative: boolean;
   #text = "";
   #extent = new ObjectExtent();
   #hasText = false;
   #isPlaceholder = false;
-  /** What came after the arguments' end. */
+  /** The text after the end of the arguments. */
   #tail = "";
 
   constructor(
@@ -175,47 +174,47 @@ export class CallDraft {
     this.isTentative = isTentative;
   }
 
-  /** All that has come of the arguments, or of a custom tool's input. */
+  /** The arguments, or a custom tool's input, so far. */
   get text(): string {
     return this.#text;
   }
 
-  /** Whether anything but white space has come of them. */
+  /** True when the arguments contain anything but white space. */
   get hasText(): boolean {
     return this.#hasText;
   }
 
-  /** Whether all that has come is an empty object, for which more may follow. */
+  /** True when the arguments so far are only an empty object, which more arguments may replace. */
   get isPlaceholder(): boolean {
     return this.#isPlaceholder;
   }
 
-  /** Whether the arguments have come to their end. */
+  /** True when the arguments are complete. */
   get isWhole(): boolean {
     if (this.isCustom) return false;
     if (!this.#extent.isOther) return this.#extent.isClosed;
     return parseJson(this.#text) !== undefined;
   }
 
-  /** Whether what came after the arguments' end says something else than they do. */
+  /** True when the text after the end of the arguments differs from them. */
   get isMixedUp(): boolean {
     const tail = this.#tail.trim();
     return tail !== "" && tail !== PLACEHOLDER && !isSameJson(tail, this.#text);
   }
 
-  /** Characters held. */
+  /** The number of characters held. */
   get held(): number {
     return this.#text.length + this.#tail.length;
   }
 
-  /** Whether `input` repeats the arguments. */
+  /** Returns true when `input` repeats the arguments. */
   isRepeatedBy(input: string | JsonObject): boolean {
     return this.isWhole && isSameJson(textOf(input), this.#text);
   }
 
   /**
-   * Takes more of the arguments, and gives what of it is new. An empty object as the first piece stands for
-   * arguments that follow (github.com/ogx-ai/ogx/pull/5462); an empty object later says nothing.
+   * Adds a piece of the arguments and returns the new part. An empty object as the first piece is a placeholder for
+   * later arguments (github.com/ogx-ai/ogx/pull/5462). A later empty object adds nothing.
    */
   add(input: string | JsonObject): string {
     if (this.isCustom) return this.#append(textOf(input));
@@ -247,12 +246,11 @@ export class CallDraft {
   }
 }
 
-/** Pieces as text. */
 export function textOf(input: string | JsonObject): string {
   return isJsonObject(input) ? JSON.stringify(input) : input;
 }
 
-/** Whether two texts are the same JSON, however they are spaced. */
+/** Returns true when both texts are the same JSON, regardless of white space. */
 function isSameJson(one: string, other: string): boolean {
   const value = parseJson(one);
   return value !== undefined &&

@@ -33,8 +33,8 @@ import { decodeFailure } from "../errors.ts";
 import { DeltaReader } from "./delta_reader.ts";
 
 /**
- * Reads a Chat Completions stream. The end comes with `[DONE]`, since usage may follow the last chunk of the
- * answer; where a provider sends no `[DONE]`, with the end of the bytes after a `finish_reason`.
+ * Reads a Chat Completions stream. `[DONE]` ends it, since usage may follow the last chunk of the answer. Without
+ * `[DONE]`, a `finish_reason` makes the end of the body a good end.
  */
 export function createStreamDecoder(ids: Ids): Stage<SseFrame, AnswerEvent> {
   const reader = new ChunkReader(ids);
@@ -54,8 +54,8 @@ export function createStreamDecoder(ids: Ids): Stage<SseFrame, AnswerEvent> {
 }
 
 /**
- * Turns the chunks of one answer into events; what comes after an end or a failure is not to be used. A whole
- * answer is one chunk with a `message` for its `delta`.
+ * Converts the chunks of one answer to events. The caller must ignore events after an end or a failure. A whole answer
+ * counts as one chunk with a `message` instead of a `delta`.
  */
 export class ChunkReader {
   readonly #deltas: DeltaReader;
@@ -66,19 +66,18 @@ export class ChunkReader {
   #pages: readonly Citation[] = [];
   #serviceTier: string | undefined;
 
-  /** @param ids For calls that come without an id. */
+  /** @param ids Ids for calls that have none. */
   constructor(ids: Ids) {
     this.#deltas = new DeltaReader(ids);
   }
 
-  /** Whether a chunk has said why the answer ends. */
+  /** True when a chunk has given the reason for the end. */
   get hasFinishReason(): boolean {
     return this.#stop !== undefined;
   }
 
-  /** Takes the next chunk. */
   push(chunk: JsonObject, emit: Emit<AnswerEvent>): void {
-    // Some providers send checks of the prompt before the answer has an id.
+    // Some providers report checks of the prompt before the answer has an id.
     if (chunk.id) this.#start(chunk, emit);
     for (const choice of Array.isArray(chunk.choices) ? chunk.choices : []) {
       if (!isFirstChoice(choice)) continue;
@@ -93,10 +92,10 @@ export class ChunkReader {
     }
   }
 
-  /** Closes what is open and ends the answer; a failure where nothing ever came. */
+  /** Closes the open blocks and ends the answer, with a failure when no chunk arrived. */
   finish(emit: Emit<AnswerEvent>): void {
     if (!this.#hasStarted) {
-      return emit(brokenEvent("The provider's stream held no answer"));
+      return emit(brokenEvent("The provider's stream contained no answer"));
     }
     this.#deltas.finish(this.#pages, emit);
     const stop = settleStop(this.#stop ?? { reason: "end" }, this.#deltas);
@@ -128,7 +127,7 @@ export class ChunkReader {
     this.#readEnd(choice, emit);
   }
 
-  /** A good end says nothing against one before it that was not. */
+  /** Reads the finish reason. A good one does not replace an earlier bad one. */
   #readEnd(choice: JsonObject, emit: Emit<AnswerEvent>): void {
     const end = decodeEnd(choice);
     if (end === undefined) return;
@@ -138,7 +137,10 @@ export class ChunkReader {
     }
   }
 
-  /** A message behind deltas tells all of them again (github.com/abundantbeing/hermes-browser-extension/issues/11). */
+  /**
+   * Reads a delta. A message after deltas repeats all of them
+   * (github.com/abundantbeing/hermes-browser-extension/issues/11).
+   */
   #readDelta({ delta, message }: JsonObject, emit: Emit<AnswerEvent>): void {
     if (isJsonObject(delta)) {
       this.#hasDeltas = true;
@@ -162,17 +164,17 @@ function startOf(chunk: JsonObject): StartEvent {
 }
 
 /**
- * Whether it is the choice that the gateway reads: the first one asked for. Without an index it may come in
- * several pieces, as GitHub Copilot tells an answer of text and calls.
+ * Returns true for the first choice, the only one that the gateway reads. Choices without an index are parts of it:
+ * GitHub Copilot splits an answer of text and calls in this way.
  */
 function isFirstChoice(choice: JsonValue): choice is JsonObject {
   return isJsonObject(choice) && (choice.index ?? 0) === 0;
 }
 
-/** Texts of which a delta has one, as a rule. */
+/** The text fields. A delta usually has one of them. */
 const TEXT_FIELDS = ["content", "reasoning_content", "reasoning"];
 
-/** Where a chunk has text, reasoning or a piece of a call's arguments. */
+/** Returns the place of text, reasoning or arguments in a chunk. */
 function textPlace({ choices }: JsonObject): TextPlace | undefined {
   const delta = firstOf(choices)?.delta;
   if (!isJsonObject(delta)) return undefined;

@@ -26,7 +26,7 @@ import {
   type ToolCallTracker,
 } from "./tool_call_tracker.ts";
 
-/** Reads the deltas of one answer, which do not say where its blocks begin and end. */
+/** Reads the deltas of one answer, which do not mark the start and end of its blocks. */
 export class DeltaReader {
   readonly #details = createDetailsGatherer();
   readonly #blocks = createBlockEmitter({
@@ -36,7 +36,7 @@ export class DeltaReader {
   #hasSources = false;
   #signature: Sealed | undefined;
 
-  /** @param ids For calls that come without an id. */
+  /** @param ids Ids for calls that have none. */
   constructor(ids: Ids) {
     this.#calls = createToolCallTracker({
       ids,
@@ -44,20 +44,20 @@ export class DeltaReader {
     });
   }
 
-  /** Whether a tool call has become a block. */
+  /** True when a tool call has become a block. */
   get hasCalls(): boolean {
     return this.#calls.hasBegun;
   }
 
-  /** Whether anything has. */
+  /** True when any block has begun. */
   get hasBlocks(): boolean {
     return this.#blocks.hasBlocks();
   }
 
   /**
-   * Takes a `delta`, or a `message`, which has the same fields.
+   * Reads a `delta`, or a `message`, which has the same fields.
    *
-   * @param isWhole Whether it is a message, whose calls are whole.
+   * @param isWhole True for a message, whose calls are complete.
    */
   push(delta: JsonObject, isWhole: boolean, emit: Emit<AnswerEvent>): void {
     this.#readReasoning(delta, emit);
@@ -70,27 +70,27 @@ export class DeltaReader {
       }
     }
     for (const image of listOf(delta.images)) {
-      this.#blocks.give(opaque("image", image, linkTo(image)), emit);
+      this.#blocks.emitBlock(opaque("image", image, linkTo(image)), emit);
     }
     this.#readCalls(delta, isWhole, emit);
     this.#checkHeld(emit);
   }
 
   /**
-   * Gives what was held back and closes what is open, as the answer ends.
+   * Emits the held data and closes the open blocks at the end of the answer.
    *
-   * @param pages What the provider lists beside the answer: it backs all of the last text.
+   * @param pages The pages that the provider lists beside the answer. They are cited for all of the last text.
    */
   finish(pages: readonly Citation[], emit: Emit<AnswerEvent>): void {
     if (!this.#hasSources) this.#blocks.citeWhole(pages, emit);
     this.#blocks.close(emit);
     this.#calls.finish(emit);
     for (const sealed of [this.#details.take(), this.#signature]) {
-      if (sealed !== undefined) this.#blocks.giveSealed(sealed, emit);
+      if (sealed !== undefined) this.#blocks.emitSealed(sealed, emit);
     }
   }
 
-  /** The signature of a text comes with its last piece, or behind it with none. */
+  /** Reads the content. The signature of a text arrives with the last piece of the text, or after it on its own. */
   #readContent(delta: JsonObject, emit: Emit<AnswerEvent>): void {
     const { content, extra_content } = delta;
     this.#signature = sealedOfMessage(extra_content) ?? this.#signature;
@@ -134,7 +134,9 @@ export class DeltaReader {
   }
 }
 
-/** Text; parts, as Mistral sends thoughts; an object where JSON was asked for (Cloudflare). */
+/**
+ * Reads content as text, as parts (Mistral's thinking), or as an object when the request asked for JSON (Cloudflare).
+ */
 function readContent(
   content: JsonValue | undefined,
   blocks: BlockEmitter,
@@ -155,12 +157,12 @@ function readContent(
     } else if (typeof part.text === "string") {
       blocks.emitText("text", part.text, emit);
     } else if (typeof part.type === "string") {
-      blocks.give(opaque(part.type, part), emit);
+      blocks.emitBlock(opaque(part.type, part), emit);
     }
   }
 }
 
-/** What only Chat Completions can show, with words for it where there are some. */
+/** Returns a block that only Chat Completions can express, with a text for other protocols if there is one. */
 function opaque(type: string, value: JsonValue, text?: string): OpaqueBlock {
   return {
     kind: "opaque",
@@ -172,7 +174,7 @@ function opaque(type: string, value: JsonValue, text?: string): OpaqueBlock {
   };
 }
 
-/** A picture that has an address, as Markdown; one that comes as bytes cannot be shown in words. */
+/** Returns an image's URL as Markdown, or `undefined` for an image that is sent as bytes. */
 function linkTo(image: JsonValue): string | undefined {
   const holder = isJsonObject(image) ? image.image_url : undefined;
   const url = isJsonObject(holder) ? holder.url : undefined;
@@ -191,12 +193,12 @@ function listOf(value: JsonValue | undefined): readonly JsonValue[] {
   return Array.isArray(value) ? value : NOTHING;
 }
 
-/** The kinds of block of which one is open at a time: a chunk does not say which block it continues. */
+/** The kinds of block of which one is open at a time. A chunk does not name the block that it continues. */
 type FlatKind = "text" | "reasoning" | "refusal";
 
-/** Finds the borders of blocks, which the protocol does not show, and numbers the blocks. */
+/** Finds the borders of blocks, which the protocol does not mark, and numbers the blocks. */
 interface BlockEmitter {
-  /** Adds text to the open block of the kind, or begins one; ignores what is no text and empty text. */
+  /** Appends text to the open block of the kind, or begins one. Ignores empty text and values of other types. */
   emitText(
     kind: FlatKind,
     text: JsonValue | undefined,
@@ -205,32 +207,32 @@ interface BlockEmitter {
   /** Adds a citation to the open text, or begins one. */
   cite(citation: Citation, emit: Emit<AnswerEvent>): void;
   /**
-   * Begins a block of its own, after closing the open one; `undefined` when there are too many, which ends the
-   * answer with a failure.
+   * Begins a separate block, after closing the open one. With too many blocks, it ends the answer with a failure and
+   * returns `undefined`.
    */
   open(head: BlockHead, emit: Emit<AnswerEvent>): number | undefined;
-  /** Gives a block that is whole. */
-  give(head: OpaqueBlock, emit: Emit<AnswerEvent>): void;
-  /** Adds citations of all of the open text; none where no text is open. */
+  /** Emits a complete block. */
+  emitBlock(head: OpaqueBlock, emit: Emit<AnswerEvent>): void;
+  /** Adds citations for all of the open text, or none when no text is open. */
   citeWhole(citations: readonly Citation[], emit: Emit<AnswerEvent>): void;
-  /** Gives reasoning that nobody can read. */
-  giveSealed(sealed: Sealed, emit: Emit<AnswerEvent>): void;
+  /** Emits reasoning that only its provider can read. */
+  emitSealed(sealed: Sealed, emit: Emit<AnswerEvent>): void;
   /** Closes the open text, reasoning or refusal. */
   close(emit: Emit<AnswerEvent>): void;
-  /** Whether a block has begun. */
+  /** Returns true when a block has begun. */
   hasBlocks(): boolean;
 }
 
-/** What an emitter needs from the reader around it. */
+/** The function that an emitter needs from its reader. */
 interface BlockEmitterOptions {
-  /** The sealed part of the reasoning that is about to close. */
+  /** Returns the sealed part of the reasoning that is about to close. */
   takeSealed(): Sealed | undefined;
 }
 
-/** An emitter for one answer. */
+/** Creates an emitter for one answer. */
 function createBlockEmitter(options: BlockEmitterOptions): BlockEmitter {
   let nextIndex = 0;
-  /** Of all text so far, and where the open text begins in it. */
+  /** The length of all text so far, and the start of the open text in it. */
   let textLength = 0;
   let textStart = 0;
   let flat: { readonly kind: FlatKind; readonly index: number } | undefined;
@@ -292,7 +294,7 @@ function createBlockEmitter(options: BlockEmitterOptions): BlockEmitter {
       const placed = within(citation, textStart);
       emit({ type: "block-citation", index, citation: placed });
     },
-    give(head, emit) {
+    emitBlock(head, emit) {
       const index = open(head, emit);
       if (index !== undefined) emit({ type: "block-end", index });
     },
@@ -304,7 +306,7 @@ function createBlockEmitter(options: BlockEmitterOptions): BlockEmitter {
         emit({ type: "block-citation", index, citation: { ...one, ...place } });
       }
     },
-    giveSealed(sealed, emit) {
+    emitSealed(sealed, emit) {
       const index = open({ kind: "reasoning" }, emit);
       if (index === undefined) return;
       emit({ type: "block-seal", index, sealed });
@@ -313,7 +315,10 @@ function createBlockEmitter(options: BlockEmitterOptions): BlockEmitter {
   };
 }
 
-/** A citation whose places count from the beginning of the message, as they count from `start` on; none before it. */
+/**
+ * Returns a citation with offsets from `start` instead of from the beginning of the message. Offsets before `start` are
+ * removed.
+ */
 function within(citation: Citation, start: number): Citation {
   const { startIndex, endIndex } = citation;
   if (start === 0 || startIndex === undefined) return citation;

@@ -31,7 +31,7 @@ import { encodeUsage } from "../answer/usage.ts";
 import { errorObject } from "../errors.ts";
 import { isLegacyCaller, legacyCall, stopForCaller } from "../tools/decode.ts";
 
-/** Writes a Chat Completions stream: an event is a chunk with one delta, or nothing; the end is some more. */
+/** Encodes a Chat Completions stream. Each event becomes one chunk or none. The end becomes several. */
 export function createStreamEncoder(context: AnswerContext): StreamEncoder {
   const deltas = new DeltaWriter(context);
   let chunks: ChunkWriter | undefined;
@@ -54,32 +54,32 @@ export function createStreamEncoder(context: AnswerContext): StreamEncoder {
   };
 }
 
-/** Writes the chunks of one answer, whose common fields are formatted once. */
+/** Writes the chunks of one answer. Their common fields are formatted once. */
 interface ChunkWriter {
   /**
-   * The chunk of a delta.
+   * Returns the chunk of a delta.
    *
-   * @param delta As JSON text.
-   * @param logprobs Of its tokens.
+   * @param delta The delta as JSON text.
+   * @param logprobs The log probabilities of its tokens.
    */
   chunkOf(
     delta: string,
     logprobs?: readonly TokenLogprob[] | undefined,
   ): SseFrame;
-  /** The frames that say how the answer ended, and that it has. */
+  /** Returns the last frames: the finish reason, the usage and `[DONE]`. */
   end(event: EndEvent): SseFrame[];
 }
 
 /**
- * A writer for the answer that `start` begins. Usage comes in a chunk of its own, and only where the caller asked
- * for it with `stream_options.include_usage`, since some clients choke on a chunk without choices.
+ * Creates a writer for the answer that `start` begins. Usage has its own chunk, which is sent only for
+ * `stream_options.include_usage`, since some clients fail on a chunk without choices.
  */
 function createChunkWriter(
   start: StartEvent,
   context: AnswerContext,
 ): ChunkWriter {
   const wantsUsage = asksForUsage(context);
-  const isAsked = wantsLogprobs(context);
+  const hasLogprobs = wantsLogprobs(context);
   const common = JSON.stringify({
     id: answerId(start.id, context),
     object: "chat.completion.chunk",
@@ -96,7 +96,7 @@ function createChunkWriter(
 
   return {
     chunkOf(delta, logprobs) {
-      if (logprobs === undefined || !isAsked) {
+      if (logprobs === undefined || !hasLogprobs) {
         return { data: head + delta + tail };
       }
       const logprobsText = JSON.stringify(logprobsOf(logprobs));
@@ -125,22 +125,22 @@ function asksForUsage(context: AnswerContext): boolean {
   return isJsonObject(options) && options.include_usage === true;
 }
 
-/** A block while its deltas come. */
+/** A block whose deltas are still arriving. */
 interface OpenBlock {
   readonly kind: BlockHead["kind"];
-  /** Among the answer's tool calls, from 0; -1 for another block. */
+  /** The index among the answer's tool calls, or -1 for another block. */
   readonly call: number;
-  /** Whether anything of it has been written. */
+  /** True when some of its text has been written. */
   hasText: boolean;
-  /** Where its text begins in the content. */
+  /** The start of its text in the content. */
   start: number;
-  /** What backs the whole of it, wherever that ends. */
+  /** The citations of the whole block, which wait until it ends. */
   readonly citations: Citation[];
-  /** Of reasoning, what can be read. */
+  /** The readable parts of reasoning. */
   readonly parts: { readonly form: ReasoningForm; text: string }[];
 }
 
-/** Writes the events of one answer as deltas, each as JSON text. */
+/** Converts the events of one answer to deltas as JSON text. */
 class DeltaWriter {
   readonly #context: AnswerContext;
   readonly #isLegacy: boolean;
@@ -148,10 +148,10 @@ class DeltaWriter {
   readonly #content = new Paragraphs();
   readonly #reasoning = new Paragraphs();
   #nextCall = 0;
-  /** Of the content so far. */
+  /** The length of the content so far. */
   #length = 0;
   #hasRefusal = false;
-  /** How many blocks of sealed reasoning there were so far. */
+  /** The number of blocks with sealed reasoning so far. */
   #sealCount = 0;
 
   constructor(context: AnswerContext) {
@@ -159,7 +159,7 @@ class DeltaWriter {
     this.#isLegacy = isLegacyCaller(context);
   }
 
-  /** The delta that tells the event; `undefined` where no delta does. */
+  /** Returns the delta of an event, or `undefined` for an event without one. */
   write(event: AnswerEvent): string | undefined {
     switch (event.type) {
       case "block-delta":
@@ -207,7 +207,7 @@ class DeltaWriter {
       : JSON.stringify({ tool_calls: [callHead(block, call)] });
   }
 
-  /** A caller who knows functions only can be told of one call. */
+  /** Begins a call for a legacy caller, who can receive only one. */
   #beginLegacy({ name }: { name: string }, call: number): string | undefined {
     if (call === 0) return JSON.stringify(legacyCall(name, ""));
     this.#context.drop("tool_calls");
@@ -227,7 +227,7 @@ class DeltaWriter {
     block.hasText = true;
     switch (block.kind) {
       case "text": {
-        // What a block says after its first text belongs to that, whatever came between.
+        // Later text of a block continues its first text, even after other blocks.
         const content = isFirst ? this.#content.join(text) : text;
         this.#length += content.length;
         if (isFirst) block.start = this.#length - text.length;
@@ -253,7 +253,10 @@ class DeltaWriter {
     }
   }
 
-  /** What backs a whole block waits for its end, which is where it ends. */
+  /**
+   * Writes a citation. The citation of a whole block waits until the block ends, because its end offset is unknown
+   * before.
+   */
   #cite(
     block: OpenBlock | undefined,
     citation: Citation,
@@ -296,7 +299,7 @@ class DeltaWriter {
     return JSON.stringify({ reasoning_details: details });
   }
 
-  /** A call without arguments gets an empty object, since clients parse what they get. */
+  /** Ends a block. A call without arguments gets an empty object, since clients parse the arguments. */
   #finish(index: number): string | undefined {
     const block = this.#blocks[index];
     this.#blocks[index] = undefined;
@@ -306,7 +309,7 @@ class DeltaWriter {
       : undefined;
   }
 
-  /** Why the answer ended is shown where the model's own words of refusal would be. */
+  /** Returns the reason for the end as a refusal, unless the model has written its own. */
   #explain(explanation: string | undefined): string | undefined {
     return explanation === undefined || this.#hasRefusal
       ? undefined
@@ -320,7 +323,7 @@ function argumentsDelta(call: number, json: string): string {
   }}}]}`;
 }
 
-/** The first piece of a call: everything but its arguments. */
+/** Returns the first piece of a call, with everything but its arguments. */
 function callHead(
   block: Extract<BlockHead, { kind: "function_call" | "custom_call" }>,
   index: number,

@@ -9,12 +9,12 @@ import {
 } from "../../canonical/stream/event.ts";
 import { CallDraft, type CallPiece, readPiece, textOf } from "./call_draft.ts";
 
-/** Gathers the pieces of an answer's tool calls into blocks. */
+/** Assembles the pieces of an answer's tool calls into blocks. */
 export interface ToolCallTracker {
   /**
-   * Takes the entries of one chunk's `tool_calls`.
+   * Reads the entries of one chunk's `tool_calls`.
    *
-   * @param areWhole Whether every entry is a call of its own, as in an answer that is no stream.
+   * @param areWhole True when each entry is a separate, complete call, as in an answer that is not streamed.
    */
   push(
     entries: readonly JsonObject[],
@@ -22,29 +22,29 @@ export interface ToolCallTracker {
     emit: Emit<AnswerEvent>,
   ): void;
   /**
-   * Starts what has a name but no arguments, and closes every block. Calls without a name are dropped; pieces that
-   * cannot be put together are the answer's failure.
+   * Begins each call that has a name but no arguments, and closes every block. Calls without a name are dropped. Pieces
+   * that cannot be assembled fail the answer.
    */
   finish(emit: Emit<AnswerEvent>): void;
-  /** How many calls there are, begun or not; past `MAX_BLOCKS` no more are taken. */
+  /** The number of calls, begun or not. After `MAX_BLOCKS`, further calls are ignored. */
   readonly count: number;
-  /** Whether there is a call that became a block. */
+  /** True when a call has become a block. */
   readonly hasBegun: boolean;
-  /** Characters of arguments so far. */
+  /** The number of characters of arguments so far. */
   readonly held: number;
 }
 
-/** What a tracker needs from the decoder around it. */
+/** The dependencies of a tracker. */
 export interface ToolCallTrackerOptions {
-  /** For calls that come without an id, or with one that is taken. */
+  /** Ids for calls without an id, or with one that is already taken. */
   readonly ids: Ids;
-  /** Opens a block and gives its index; `undefined` when there are too many. */
+  /** Opens a block and returns its index, or `undefined` when there are too many. */
   open(head: BlockHead, emit: Emit<AnswerEvent>): number | undefined;
 }
 
 /**
- * A tracker for one answer. A block begins when the name is whole, that is with the first arguments, because names
- * come split or repeated; an empty object may be a placeholder and is held back until more or the end comes.
+ * Creates a tracker for one answer. A block begins with the first arguments, when the name is complete, because names
+ * arrive split or repeated. An empty object may be a placeholder, so it is held until more arrives or the answer ends.
  */
 export function createToolCallTracker(
   options: ToolCallTrackerOptions,
@@ -85,7 +85,7 @@ class Tracker implements ToolCallTracker {
       if (this.#drafts.length > MAX_BLOCKS) return;
       const piece = readPiece(entry);
       const known = areWhole ? undefined : findDraft(this.#soFar(), piece);
-      this.#take(known ?? this.#add(piece), piece, emit);
+      this.#addPiece(known ?? this.#add(piece), piece, emit);
     }
   }
 
@@ -95,7 +95,7 @@ class Tracker implements ToolCallTracker {
         return emit(brokenEvent("The provider mixed up its tool calls"));
       }
       if (draft.block === undefined) this.#begin(draft, emit);
-      if (draft.isPlaceholder) give(draft, draft.text, emit);
+      if (draft.isPlaceholder) emitText(draft, draft.text, emit);
       close(draft, emit);
     }
   }
@@ -117,7 +117,7 @@ class Tracker implements ToolCallTracker {
     return draft;
   }
 
-  #take(draft: CallDraft, piece: CallPiece, emit: Emit<AnswerEvent>): void {
+  #addPiece(draft: CallDraft, piece: CallPiece, emit: Emit<AnswerEvent>): void {
     this.#current = draft;
     draft.chunk = this.#chunk;
     if (draft.wireId === "") draft.wireId = piece.id;
@@ -128,13 +128,15 @@ class Tracker implements ToolCallTracker {
     const before = draft.held;
     const added = draft.add(piece.input);
     this.#held += draft.held - before;
-    if (isBegun && !draft.isPlaceholder) return give(draft, added, emit);
+    if (isBegun && !draft.isPlaceholder) return emitText(draft, added, emit);
     if (!isBegun && draft.name !== "" && draft.hasText) {
       this.#beginUpTo(draft, emit);
     }
   }
 
-  /** Begins a call after those before it, so that calls keep their order; while one of them has no name, none begins. */
+  /**
+   * Begins a call after the calls before it, so that they keep their order. None begins while one of them lacks a name.
+   */
   #beginUpTo(last: CallDraft, emit: Emit<AnswerEvent>): void {
     for (const draft of inOrder(this.#drafts)) {
       if (!isCall(draft)) return;
@@ -148,10 +150,12 @@ class Tracker implements ToolCallTracker {
     const kind = draft.isCustom ? "custom_call" : "function_call";
     const { id, name } = draft;
     draft.block = this.#options.open({ kind, id, name }, emit);
-    if (!draft.isPlaceholder) give(draft, draft.text, emit);
+    if (!draft.isPlaceholder) emitText(draft, draft.text, emit);
   }
 
-  /** Some providers give several calls the same id, such as the name of the function. */
+  /**
+   * Returns the id for the caller. Some providers use the same id for several calls, such as the name of the function.
+   */
   #idFor({ wireId }: CallDraft): string {
     const isTaken = wireId === "" ||
       this.#drafts.some(({ id }) => id === wireId);
@@ -159,12 +163,12 @@ class Tracker implements ToolCallTracker {
   }
 }
 
-/** Whether so much of a call has come that it is one. */
+/** Returns true when enough of a call has arrived to count as one. */
 function isCall({ name, hasText, isTentative }: CallDraft): boolean {
   return name !== "" && (hasText || !isTentative);
 }
 
-/** The order of the indexes, which are places in the list of calls; that of the heads where some have none. */
+/** Sorts calls by their index in the list, or keeps their order of arrival when some have no index. */
 function inOrder(drafts: readonly CallDraft[]): readonly CallDraft[] {
   const isIndexed = drafts.every(({ index }) => index !== undefined);
   return isIndexed
@@ -172,12 +176,16 @@ function inOrder(drafts: readonly CallDraft[]): readonly CallDraft[] {
     : drafts;
 }
 
-function give(draft: CallDraft, text: string, emit: Emit<AnswerEvent>): void {
+function emitText(
+  draft: CallDraft,
+  text: string,
+  emit: Emit<AnswerEvent>,
+): void {
   if (text === "" || draft.block === undefined) return;
   emit({ type: "block-delta", index: draft.block, text });
 }
 
-/** A signature may come behind the arguments, so it is given last. */
+/** Closes a block. The signature comes last, because it may follow the arguments. */
 function close({ block, sealed }: CallDraft, emit: Emit<AnswerEvent>): void {
   if (block === undefined) return;
   if (sealed !== undefined) emit({ type: "block-seal", index: block, sealed });
@@ -186,19 +194,19 @@ function close({ block, sealed }: CallDraft, emit: Emit<AnswerEvent>): void {
 
 /** The calls of an answer so far. */
 interface CallsSoFar {
-  /** In the order in which they began. */
+  /** The calls in the order in which they began. */
   readonly drafts: readonly CallDraft[];
-  /** The one that took the last piece. */
+  /** The call that received the last piece. */
   readonly current: CallDraft | undefined;
-  /** Counts the chunks; two entries of one chunk are never the same call twice. */
+  /** The number of the chunk. Two entries of one chunk never belong to the same call. */
   readonly chunk: number;
 }
 
 /**
- * The call that a piece belongs to; `undefined` when it begins a new one. Neither ids nor indexes can be trusted
- * alone: providers change the id between the chunks of a call (github.com/poolsideai/pool/issues/9), give all calls
- * index 0 (github.com/ollama/ollama/issues/15457) or none, and count the index up with every chunk
- * (github.com/dirac-run/dirac/pull/215). What decides then is whether the arguments so far are whole.
+ * Returns the call that a piece belongs to, or `undefined` when it begins another one. Ids and indexes are not
+ * reliable alone. Providers change the id between the chunks of a call (github.com/poolsideai/pool/issues/9). They give
+ * all calls index 0 (github.com/ollama/ollama/issues/15457) or none, or increase the index with every chunk
+ * (github.com/dirac-run/dirac/pull/215). In these cases, the completeness of the arguments so far decides.
  */
 function findDraft(
   calls: CallsSoFar,
@@ -212,8 +220,8 @@ function findDraft(
 }
 
 /**
- * Whether a piece that begins a new call may as well be the name of an earlier one, told again: only arguments
- * that follow can tell.
+ * Returns true when a piece may begin a new call or repeat the name of the current one. Only later arguments can
+ * decide.
  */
 function isTentative(
   { current }: CallsSoFar,
@@ -223,7 +231,7 @@ function isTentative(
     current.name === piece.name && isBlank(piece);
 }
 
-/** The call of the piece's own id, at its index if there is one. */
+/** Returns the call with the piece's id, at its index if there is one. */
 function ownDraft(
   drafts: readonly CallDraft[],
   { id, index }: CallPiece,
@@ -233,7 +241,10 @@ function ownDraft(
   return same.findLast((draft) => draft.index === index) ?? same.at(-1);
 }
 
-/** The call at the piece's index; the current one where the index is missing, or counts pieces and not calls. */
+/**
+ * Returns the call at the piece's index. Returns the current call when the index is missing, or counts pieces instead
+ * of calls.
+ */
 function placeOf(
   { drafts, current }: CallsSoFar,
   piece: CallPiece,
@@ -245,7 +256,7 @@ function placeOf(
   return current !== undefined && isStray(current, piece) ? current : undefined;
 }
 
-/** Whether a piece at an index of its own goes on with the call that came before it. */
+/** Returns true when a piece with a new index continues the current call. */
 function isStray(current: CallDraft, piece: CallPiece): boolean {
   const isUnfinished = current.name !== "" && !current.isWhole;
   if (!isUnfinished || current.isCustom) return false;
@@ -254,7 +265,7 @@ function isStray(current: CallDraft, piece: CallPiece): boolean {
     (piece.name === "" || piece.name === current.name);
 }
 
-/** Whether a piece that would belong to `draft` by its id or index begins another call. */
+/** Returns true when a piece that matches `draft` by its id or index begins another call. */
 function beginsAnother(
   draft: CallDraft,
   piece: CallPiece,
@@ -277,7 +288,7 @@ function beginsAnother(
   return beginsAfter(draft, piece, { isSameId, isRenamed, chunk });
 }
 
-/** The same for a draft whose arguments are whole. */
+/** Returns true when a piece begins another call after a draft whose arguments are complete. */
 function beginsAfter(
   draft: CallDraft,
   piece: CallPiece,
@@ -291,13 +302,13 @@ function beginsAfter(
   if (isSameId && draft.isPlaceholder) return false;
   if (isBlank(piece)) return !isSameId;
   if (!draft.isRepeatedBy(piece.input)) return true;
-  // Told again, unless something says that it is another call with the same arguments.
+  // The piece repeats the call, unless something marks it as another call with the same arguments.
   return !isSameId &&
     (isOtherId(draft, piece) || piece.index === undefined ||
       draft.chunk === chunk);
 }
 
-/** Names come in pieces at one index, and under one id. */
+/** Returns true when the piece may hold more of the name, because its index and id are those of the draft. */
 function isNamePiece(draft: CallDraft, piece: CallPiece): boolean {
   return piece.index !== undefined && !isOtherId(draft, piece);
 }
@@ -310,7 +321,7 @@ function isBlank({ input }: CallPiece): boolean {
   return textOf(input).trim() === "";
 }
 
-/** Whether arguments can begin with what the piece holds. */
+/** Returns true when the piece can be the beginning of arguments. */
 function canBegin({ input }: CallPiece): boolean {
   return textOf(input).trimStart().startsWith("{");
 }

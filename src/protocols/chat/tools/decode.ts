@@ -20,7 +20,7 @@ import type { WireFunction, WireTool } from "../wire.ts";
 /**
  * Reads `tools`.
  *
- * @throws {GatewayError} `invalid_request` for a function or custom tool without its definition.
+ * @throws {GatewayError} `invalid_request`, for a function or custom tool without its definition.
  */
 export function decodeTools(tools: readonly WireTool[]): readonly Tool[] {
   return tools.map((tool, index) => {
@@ -38,7 +38,7 @@ export function decodeTools(tools: readonly WireTool[]): readonly Tool[] {
   });
 }
 
-/** Reads `tool_choice`, whose longer forms hold their detail under the name of their type. */
+/** Reads `tool_choice`. The object forms hold their details under the name of their type. */
 export function decodeToolChoice(
   choice: string | JsonObject | undefined,
 ): ToolChoice | undefined {
@@ -55,7 +55,7 @@ function decodeChoiceWord(word: string): ToolChoice {
     return { type: word };
   }
   if (word === "any") return { type: "required" };
-  throw invalidField("tool_choice", "is none of none, auto, required");
+  throw invalidField("tool_choice", "must be none, auto or required");
 }
 
 function decodeAllowed(choice: JsonObject): ToolChoice {
@@ -72,7 +72,7 @@ function decodeAllowed(choice: JsonObject): ToolChoice {
   };
 }
 
-/** `{type, function: {name}}`, and `{type, name}` as some clients spell it. */
+/** Reads `{type, function: {name}}`, or `{type, name}` as some clients spell it. */
 function decodeReference(
   value: JsonValue | undefined,
 ): ToolReference | undefined {
@@ -121,11 +121,10 @@ function jsonOf(tool: WireTool): JsonObject {
 }
 
 /**
- * The deprecated `functions`, before there were tools: an answer holds one call at most, which has no id
- * (https://platform.openai.com/docs/api-reference/chat/create#chat-create-functions).
+ * Reads the deprecated `functions`. Their answer holds at most one call, without an id
+ * (https://platform.openai.com/docs/api-reference/chat/create#chat-create-functions). The metadata marks the tools, so
+ * that the encoder writes their calls in the deprecated form.
  */
-
-/** Reads `functions`; the mark says in which words their calls are to be told. */
 export function decodeLegacyFunctions(
   functions: readonly WireFunction[],
 ): readonly FunctionTool[] {
@@ -138,7 +137,7 @@ export function decodeLegacyFunctions(
   }));
 }
 
-/** Whether the caller knows functions only, and no tools. */
+/** Returns true when the request uses the deprecated `functions` instead of tools. */
 export function isLegacyCaller({ request }: AnswerContext): boolean {
   return request.tools.some(({ kind, ...tool }) =>
     kind === "function" && "providerMetadata" in tool &&
@@ -146,12 +145,12 @@ export function isLegacyCaller({ request }: AnswerContext): boolean {
   );
 }
 
-/** The one call of an answer, as a field of the message or a delta. */
+/** Returns the one call of an answer, as a field of the message or delta. */
 export function legacyCall(name: string, callArguments: string): JsonObject {
   return { function_call: { name, arguments: callArguments } };
 }
 
-/** Writes a `finish_reason` in the words of the caller. */
+/** Returns the `finish_reason`, in the deprecated form for a legacy caller. */
 export function stopForCaller(stop: Stop, context: AnswerContext): string {
   const word = encodeStop(stop);
   return word === "tool_calls" && isLegacyCaller(context)

@@ -23,17 +23,17 @@ import {
 import { encodeCache, type Scope } from "../dialect.ts";
 import { moonshotSchema } from "./moonshot_schema.ts";
 
-/** How a request's tools and the choice among them are written. */
+/** The encoded tools of a request, and the choice among them. */
 export interface Tooling {
-  /** `tools`, `tool_choice` and `parallel_tool_calls`; the latter two only beside tools, as upstreams demand. */
+  /** `tools`, `tool_choice` and `parallel_tool_calls`. Providers reject the latter two without tools. */
   readonly fields: JsonObject;
-  /** Whether the model must call a tool. */
+  /** True when the model must call a tool. */
   readonly isForced: boolean;
-  /** What the model is told in place of a force that it refuses. */
+  /** The instruction that replaces a forced choice which the model rejects. */
   readonly nudge?: string | undefined;
 }
 
-/** Writes the tools, and the choice as far as the model allows it. */
+/** Encodes the tools, and the choice as far as the model allows it. */
 export function encodeTooling(
   request: CanonicalRequest,
   scope: Scope,
@@ -60,7 +60,7 @@ export function encodeTooling(
   };
 }
 
-/** A choice that the model takes, and the tools that it leaves. */
+/** The choice that the model accepts, and the tools that remain. */
 interface FittedChoice {
   readonly choice: ToolChoice | undefined;
   readonly offered: readonly Tool[];
@@ -72,7 +72,7 @@ function fitChoice(
   scope: Scope,
 ): FittedChoice {
   const { fullToolset, thinking } = scope.dialect;
-  // Where the provider has no list of allowed tools, the others are left out.
+  // A provider without `allowed_tools` receives only the allowed tools.
   const offered = fullToolset ? tools : allowedTools(tools, choice);
   if (thinking === undefined) return { choice, offered };
   if (choice?.type === "none" && !thinking.forbidsTools) {
@@ -85,7 +85,7 @@ function fitChoice(
         ? { choice: { type: "required" }, offered: named(offered, choice.tool) }
         : { choice, offered };
     case "never":
-      loseForce(scope);
+      dropForce(scope);
       return {
         choice: { type: "auto" },
         offered,
@@ -96,16 +96,17 @@ function fitChoice(
   }
 }
 
-/** The one tool that is named: to have to call any of them is then to have to call it. */
+/** Returns only the named tool, so that a model that must call any tool calls this one. */
 function named(tools: readonly Tool[], { name }: ToolReference): Tool[] {
   return tools.filter((tool) => tool.kind !== "hosted" && tool.name === name);
 }
 
-function loseForce({ context }: Scope): void {
+function dropForce({ context }: Scope): void {
   context.reportDropped({
     field: "toolChoice",
     weight: "report",
-    reason: "this model cannot be forced to call a tool; it is told to instead",
+    reason:
+      "this model cannot be forced to call a tool; an instruction asks for the call instead",
   });
 }
 
@@ -119,7 +120,7 @@ function encodeTool(tool: Tool, scope: Scope): JsonObject | undefined {
       return encodeHostedTool(tool, "chat", scope.context);
     case "namespace":
       throw new TypeError(
-        "Cannot write a namespace of tools: bridgeTools must run before",
+        "Cannot write a namespace of tools: bridgeTools did not run. Run it before the encoder.",
       );
   }
 }
@@ -144,7 +145,7 @@ function encodeParameters(
   return fitSchema(objectSchema(parameters), scope);
 }
 
-/** A schema as the provider takes it. */
+/** Returns the schema in the form that the provider accepts. */
 export function fitSchema(
   schema: JsonObject,
   { dialect, context }: Scope,
@@ -153,7 +154,10 @@ export function fitSchema(
   return dialect.compilesPatterns ? movePatterns(schema, context) : schema;
 }
 
-/** Strictness that the schema does not fit would be refused; the tool works without. */
+/**
+ * Returns the `strict` field. A strict tool is rejected when its schema does not qualify, but it works without
+ * `strict`.
+ */
 function encodeStrict(
   tool: FunctionTool,
   { dialect, context }: Scope,

@@ -5,7 +5,7 @@ import {
   pickFields,
 } from "../../../core/json.ts";
 
-/** The keywords that say something of one type alone. */
+/** The keywords that apply to one type only. */
 const KEYWORDS: Readonly<Record<string, readonly string[]>> = {
   object: [
     "properties",
@@ -29,15 +29,15 @@ const KEYWORDS: Readonly<Record<string, readonly string[]>> = {
 
 const TYPED_KEYWORDS = Object.values(KEYWORDS).flat();
 
-/** What stands beside `anyOf` and `$ref`; everything else belongs into a branch. */
+/** The fields that may be beside `anyOf` or `$ref`. All others belong in a branch. */
 const BESIDE = ["description", "$defs"];
 
-/** What a value may be of which a schema says nothing. */
+/** The types that a value may have when its schema names none. */
 const ANY_TYPES = ["string", "number", "boolean", "object", "array", "null"];
 
 /**
- * Returns `schema` in Moonshot's subset of JSON Schema: every value has one `type` or an `anyOf` of such, lists have
- * one schema for all items, and references name `$defs` and have no type beside them.
+ * Returns `schema` in Moonshot's subset of JSON Schema. Each value has one `type` or an `anyOf`, and each list has one
+ * schema for all items. References name `$defs` and have no type beside them.
  */
 export function moonshotSchema(schema: JsonObject): JsonObject {
   const { $schema: _dialect, $id: _id, ...rest } = schema;
@@ -57,7 +57,7 @@ function fit(schema: JsonValue | undefined): JsonObject {
   };
 }
 
-/** Older and other names of the same keywords. */
+/** Renames older and alternative keywords. */
 function renamed(schema: JsonObject): JsonObject {
   const { const: only, definitions, nullable, $ref, ...rest } = schema;
   const named: JsonObject = rest;
@@ -75,7 +75,7 @@ function renamed(schema: JsonObject): JsonObject {
   return named;
 }
 
-/** `allOf` as one schema, as far as its parts do not contradict each other. */
+/** Merges the parts of `allOf` into one schema, as far as they do not conflict. */
 function merged({ allOf, ...rest }: JsonObject): JsonObject {
   if (!Array.isArray(allOf)) return rest;
   return allOf.filter(isJsonObject).map(renamed).map(merged).reduce(
@@ -84,7 +84,7 @@ function merged({ allOf, ...rest }: JsonObject): JsonObject {
   );
 }
 
-/** Both schemas at once; of two words for the same thing the second counts. */
+/** Combines two schemas. The second wins where both set the same keyword. */
 function join(first: JsonObject, second: JsonObject): JsonObject {
   const joined = { ...first, ...second };
   for (const field of ["properties", "$defs"]) {
@@ -96,7 +96,7 @@ function join(first: JsonObject, second: JsonObject): JsonObject {
   return joined;
 }
 
-/** The schemas of which one must match; `undefined` where there is one alone. */
+/** Returns the schemas of which one must match, or `undefined` when there is only one. */
 function branchesOf(schema: JsonObject): JsonObject[] | undefined {
   const { anyOf, oneOf, ...others } = schema;
   const given = Array.isArray(anyOf) ? anyOf : oneOf;
@@ -105,7 +105,7 @@ function branchesOf(schema: JsonObject): JsonObject[] | undefined {
   if (Array.isArray(given) && given.length > 0) {
     return given.map((branch) => {
       const own = asObject(branch);
-      // A parent's type says what every branch is, unless the branch knows better.
+      // The parent's type applies to each branch that names no type.
       return join(
         own.type === undefined ? parent : ofTypes(parent, own.type),
         own,
@@ -118,15 +118,16 @@ function branchesOf(schema: JsonObject): JsonObject[] | undefined {
     : types.map((type) => ofTypes({ ...parent, type }, type));
 }
 
-/** The schema without what is said of other types than these. */
+/** Returns the schema without the keywords of other types. */
 function ofTypes(schema: JsonObject, types: JsonValue): JsonObject {
   const known = asList(types).map(kindOf);
   const kept = known.flatMap((type) => KEYWORDS[type] ?? []);
-  const { default: usual } = schema;
-  const isUsual = usual !== undefined && known.includes(typeOf(usual));
+  const { default: defaultValue } = schema;
+  const keepsDefault = defaultValue !== undefined &&
+    known.includes(typeOf(defaultValue));
   const rest = without(schema, [
     ...TYPED_KEYWORDS.filter((word) => !kept.includes(word)),
-    ...(isUsual ? [] : ["default"]),
+    ...(keepsDefault ? [] : ["default"]),
   ]);
   if (!Array.isArray(rest.enum)) return rest;
   const values = rest.enum.filter((value) => known.includes(typeOf(value)));
@@ -135,20 +136,20 @@ function ofTypes(schema: JsonObject, types: JsonValue): JsonObject {
     : { ...rest, enum: values };
 }
 
-/** The types that a schema names or, where it names none, that its other keywords are about. */
+/** Returns the types that a schema names. Without them, returns the types that its other keywords imply. */
 function typesOf(schema: JsonObject): string[] {
   const named = asList(schema.type).filter((type) => typeof type === "string");
   if (named.length > 0) return [...new Set(named)];
   if (Array.isArray(schema.enum) && schema.enum.length > 0) {
     return [...new Set(schema.enum.map(typeOf))];
   }
-  const told = Object.keys(KEYWORDS).filter((type) =>
+  const implied = Object.keys(KEYWORDS).filter((type) =>
     KEYWORDS[type]?.some((word) => schema[word] !== undefined)
   );
-  return told.length > 0 ? told : [...ANY_TYPES];
+  return implied.length > 0 ? implied : [...ANY_TYPES];
 }
 
-/** An integer is a number to every keyword. */
+/** Returns the type whose keywords apply. Integers use the keywords of numbers. */
 function kindOf(type: JsonValue): string {
   return type === "integer" ? "number" : String(type);
 }
@@ -158,7 +159,7 @@ function typeOf(value: JsonValue): string {
   return Array.isArray(value) ? "array" : typeof value;
 }
 
-/** A schema of one type, with the schemas in it. */
+/** Returns a schema of one type, and fits the schemas inside it. */
 function fitOne(schema: JsonObject): JsonObject {
   const [type = "object"] = typesOf(schema);
   const { enum: values, ...others } = fitDefinitions(schema);
@@ -174,7 +175,7 @@ function fitOne(schema: JsonObject): JsonObject {
   return fitted;
 }
 
-/** The values that may be listed: an empty string, a null and a value of another type are refused. */
+/** Returns the enum without empty strings, nulls and values of another type, which Moonshot rejects. */
 function fitEnum(values: readonly JsonValue[], type: string): JsonObject {
   const kept = values.filter((value) =>
     value !== "" && value !== null && typeOf(value) === kindOf(type)
@@ -188,7 +189,10 @@ function fitDefinitions(schema: JsonObject): JsonObject {
     : schema;
 }
 
-/** A list whose items have a schema each, in both spellings: any item may be any of them, and words keep the order. */
+/**
+ * Converts a tuple, in both spellings, to a list whose items may match any of its schemas. The description lists the
+ * order.
+ */
 function withoutTuples(schema: JsonObject): JsonObject {
   const { prefixItems, additionalItems: more, ...rest } = schema;
   const first = Array.isArray(rest.items) ? rest.items : prefixItems;
@@ -219,7 +223,7 @@ function withoutTuples(schema: JsonObject): JsonObject {
   };
 }
 
-/** The branches of a branch, one level up. */
+/** Lifts the branches of a branch by one level. */
 function spread(schema: JsonObject): JsonValue[] {
   return Array.isArray(schema.anyOf) && Object.keys(schema).length === 1
     ? schema.anyOf

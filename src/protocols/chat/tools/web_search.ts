@@ -3,7 +3,7 @@ import type { RequestContext } from "../../canonical/codec.ts";
 import type { WebSearch } from "../../canonical/request/request.ts";
 import type { Scope } from "../dialect.ts";
 
-/** Reads `web_search_options`, which holds the place of the user one level deeper than others do. */
+/** Reads `web_search_options`, which nests the user's location one level deeper than other protocols do. */
 export function decodeWebSearch(
   options: JsonObject | null | undefined,
 ): WebSearch | undefined {
@@ -18,7 +18,7 @@ export function decodeWebSearch(
   };
 }
 
-/** Writes `web_search_options`, which only OpenAI has. */
+/** Encodes `web_search_options`, which only OpenAI supports. */
 export function encodeWebSearch(
   search: WebSearch | undefined,
   { dialect, context }: Scope,

@@ -16,7 +16,7 @@ import { EventReader } from "../stream/decode.ts";
 import { decodeFailure } from "../errors.ts";
 import { otherFields } from "../request/fields.ts";
 
-/** What of a message is told at its start, or by its blocks, or says nothing. */
+/** The fields of a message that other events express, or that carry no information. */
 const MESSAGE_FIELDS: ReadonlySet<string> = new Set([
   "id",
   "type",
@@ -26,34 +26,34 @@ const MESSAGE_FIELDS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Reads a JSON answer, by the same code as a stream: its blocks are whole from their start.
+ * Parses a JSON answer with the stream decoder: its blocks are complete from their start.
  *
- * @throws {UpstreamFailure} When it is no answer, or reports an error.
+ * @throws {UpstreamFailure} When the body is not an answer, or reports an error.
  */
 export function decodeAnswer(body: JsonValue, ids: Ids): Answer {
   return guardAnswer(() => decode(body, ids));
 }
 
 function decode(body: JsonValue, ids: Ids): Answer {
-  if (!isJsonObject(body)) throw noAnswer();
+  if (!isJsonObject(body)) throw notAnAnswer();
   if (isErrorBody(body)) {
     throw new UpstreamFailure(decodeFailure(200, body));
   }
   const content = contentOf(body);
-  if (content === undefined) throw noAnswer();
+  if (content === undefined) throw notAnAnswer();
   const reader = new EventReader(ids);
   const fold = createFold();
   for (const event of eventsOf(body, content)) reader.push(event, fold.push);
   return fold.answer();
 }
 
-/** The blocks of an answer; some servers send its text in their place. */
+/** Returns the blocks of an answer. Some servers send its text in their place. */
 function contentOf({ content }: JsonObject): readonly JsonValue[] | undefined {
   if (typeof content === "string") return [{ type: "text", text: content }];
   return Array.isArray(content) ? content : undefined;
 }
 
-/** The answer as the shortest stream of it. */
+/** Returns the answer as the shortest stream of events. */
 function* eventsOf(
   message: JsonObject,
   content: readonly JsonValue[],
@@ -69,8 +69,8 @@ function* eventsOf(
   yield { type: "message_stop" };
 }
 
-function noAnswer(): UpstreamFailure {
+function notAnAnswer(): UpstreamFailure {
   return new UpstreamFailure(
-    brokenAnswer("The provider sent something that is no answer"),
+    brokenAnswer("The provider's response is not an answer"),
   );
 }

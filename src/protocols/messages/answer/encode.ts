@@ -20,14 +20,14 @@ import { createAnswerIds } from "../tools/tool_call_ids.ts";
 import { encodeStop, refusalOf } from "./stop.ts";
 import { encodeUsage } from "./usage.ts";
 
-/** What every step of writing an answer needs to know. */
+/** The state that each step of encoding an answer needs. */
 interface AnswerScope {
   readonly context: AnswerContext;
-  /** As `createAnswerIds` makes it. */
+  /** Returns the id of a call, as `createAnswerIds` makes it. */
   readonly idFor: (id: string) => string;
 }
 
-/** Writes a JSON answer. */
+/** Returns an answer as JSON. */
 export function encodeAnswer(
   answer: Answer,
   context: AnswerContext,
@@ -47,7 +47,7 @@ export function encodeAnswer(
   };
 }
 
-/** The fields of an answer before its content. */
+/** Returns the fields of an answer before its content. */
 export function messageHead(id: string, context: AnswerContext): JsonObject {
   return {
     id: messageId(id, context),
@@ -57,15 +57,15 @@ export function messageHead(id: string, context: AnswerContext): JsonObject {
   };
 }
 
-/** The answer's service tier, where the upstream's word is one of this protocol. */
+/** Returns the service tier, if the provider named it in this protocol. */
 export function encodeServiceTier(tier: Answer["serviceTier"]): JsonObject {
   return tier?.protocol === "messages" ? { service_tier: tier.value } : {};
 }
 
 /**
- * The beginning of a `tool_use` block; every call of ours is the model's own, not that of a program.
+ * Returns the beginning of a `tool_use` block. Its caller is always the model, never a program.
  *
- * @param idFor As `createAnswerIds` makes it.
+ * @param idFor Returns the id of a call, as `createAnswerIds` makes it.
  */
 export function callHead(
   { id, name, providerMetadata }: Extract<
@@ -84,7 +84,7 @@ export function callHead(
   };
 }
 
-/** The upstream's id behind the prefix that clients expect; a new one where it gave none. */
+/** Returns the provider's id with the prefix that clients expect, or a new id when the provider gave none. */
 function messageId(id: string, context: AnswerContext): string {
   if (id === "") return context.ids.next("msg");
   return id.startsWith("msg_") ? id : `msg_${id}`;
@@ -111,7 +111,7 @@ function encodeBlock(
   }
 }
 
-/** Callers send an answer back with their next request, where an empty text would be refused. */
+/** Encodes a text. Callers send the answer back in their next request, where an empty text would be rejected. */
 function plainText(text: string): JsonObject | undefined {
   return text === "" ? undefined : { type: "text", text };
 }
@@ -142,7 +142,7 @@ function encodeReasoning(
   return { type: "thinking", thinking, signature };
 }
 
-/** A call in whose middle the answer was cut off cannot be written: its input would be another than the model's. */
+/** Encodes a call. A call whose arguments were cut off is dropped, because its input would differ from the model's. */
 function encodeCall(
   call: FunctionCallBlock,
   { context, idFor }: AnswerScope,
@@ -163,7 +163,7 @@ function encodeOpaque(
   return plainText(text ?? "");
 }
 
-/** How much a model wrote, in characters. */
+/** Returns the length of a model's answer in characters. */
 function lengthOf(blocks: readonly AnswerBlock[]): number {
   return blocks.map((block) => {
     switch (block.kind) {

@@ -8,10 +8,10 @@ import {
 } from "../../canonical/answer/stop_words.ts";
 import { optionalText } from "../request/fields.ts";
 
-/** Longest explanation of a refusal, in characters; the words stand in the answer too. */
+/** The maximum length of a refusal's explanation, in characters. The answer holds the text too. */
 const MAX_EXPLANATION_LENGTH = 4096;
 
-/** How the protocol names an end; one that nobody understands is not told as a good one. */
+/** The word for each reason. An unknown reason must not look like a good end. */
 const WORD_BY_REASON: Readonly<Record<StopReason, string>> = {
   end: "end_turn",
   stop_sequence: "stop_sequence",
@@ -23,14 +23,14 @@ const WORD_BY_REASON: Readonly<Record<StopReason, string>> = {
   other: "max_tokens",
 };
 
-/** What a message or a `message_delta` tells of an answer that did not come to its end. */
+/** Returns the failure that a message or a `message_delta` reports as its stop reason. */
 export function decodeFailedStop(holder: JsonObject): Failure | undefined {
   return failureOfWord(optionalText(holder.stop_reason) ?? "");
 }
 
 /**
- * Reads `stop_reason`, `stop_sequence` and `stop_details` of a message or a `message_delta`. An answer that ended
- * without a reason ended well, since its protocol's last event came.
+ * Reads `stop_reason`, `stop_sequence` and `stop_details` of a message or a `message_delta`. Without a reason the end
+ * is good, since the protocol's last event arrived.
  */
 export function decodeStop(holder: JsonObject): Stop {
   const word = optionalText(holder.stop_reason) ?? "";
@@ -44,10 +44,10 @@ export function decodeStop(holder: JsonObject): Stop {
 }
 
 /**
- * Writes the same fields. Words of refusal make the end a refusal: the protocol has no block for them, they
- * stand there as text.
+ * Encodes the same fields. The text of a refusal makes the end a refusal, because the protocol has only text blocks for
+ * it.
  *
- * @param refusal The words of the answer's refusal blocks; empty where it has none.
+ * @param refusal The text of the answer's refusal blocks, or empty when it has none.
  */
 export function encodeStop(stop: Stop, refusal: string): JsonObject {
   const word = refusal !== "" && stop.reason === "end"
@@ -66,7 +66,7 @@ export function encodeStop(stop: Stop, refusal: string): JsonObject {
   };
 }
 
-/** The words of the refusal blocks of an answer, as {@linkcode joinRefusal} joins them. */
+/** Returns the text of an answer's refusal blocks, as {@linkcode joinRefusal} joins them. */
 export function refusalOf(blocks: readonly AnswerBlock[]): string {
   return blocks.reduce(
     (refusal, block) =>
@@ -75,14 +75,14 @@ export function refusalOf(blocks: readonly AnswerBlock[]): string {
   );
 }
 
-/** Adds words to a refusal, up to the length that an explanation may have. */
+/** Appends text to a refusal, up to the maximum length of an explanation. */
 export function joinRefusal(refusal: string, words: string): string {
   return refusal.length >= MAX_EXPLANATION_LENGTH
     ? refusal
     : (refusal + words).slice(0, MAX_EXPLANATION_LENGTH);
 }
 
-/** The protocol's own word where the answer came in it, if only a word unknown here. */
+/** Returns the protocol's word. An unknown word of this protocol stays unchanged. */
 function wordOf({ reason, raw }: Stop): string {
   if (reason === "other" && raw?.protocol === "messages") return raw.value;
   return WORD_BY_REASON[reason];

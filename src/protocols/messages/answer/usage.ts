@@ -9,9 +9,9 @@ import {
   tokenCount,
   type Usage,
 } from "../../canonical/answer/answer.ts";
-import { marksOf } from "../request/fields.ts";
+import { metadataOf } from "../request/fields.ts";
 
-/** Most fields that are kept of an upstream's counts. */
+/** The maximum number of fields that are kept of a provider's counts. */
 const MAX_FIELDS = 64;
 
 const KNOWN_FIELDS: ReadonlySet<string> = new Set([
@@ -24,9 +24,9 @@ const KNOWN_FIELDS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Reads a `usage` object. Its `input_tokens` leave out what was read from or written to a cache.
+ * Parses a `usage` object. Its `input_tokens` exclude the tokens that were read from or written to a cache.
  *
- * @returns `undefined` when it counts nothing.
+ * @returns `undefined` when the object has no counts.
  */
 export function decodeUsage(value: JsonValue | undefined): Usage | undefined {
   if (!isJsonObject(value)) return undefined;
@@ -49,7 +49,7 @@ export function decodeUsage(value: JsonValue | undefined): Usage | undefined {
     reasoningTokens: tokenCount(details.thinking_tokens),
     speed: servedWord(value.speed),
     serviceTier: servedWord(value.service_tier),
-    providerMetadata: marksOf(value, KNOWN_FIELDS),
+    providerMetadata: metadataOf(value, KNOWN_FIELDS),
   };
 }
 
@@ -57,7 +57,7 @@ function detailsOf(value: JsonValue | undefined): JsonObject {
   return isJsonObject(value) ? value : {};
 }
 
-/** Writes a `usage` object; the cache counts are always there, as callers add them up. */
+/** Returns a `usage` object. The cache counts are always present, since callers add them up. */
 export function encodeUsage(usage: Usage): JsonObject {
   return {
     ...(usage.providerMetadata?.messages ?? {}),
@@ -71,7 +71,9 @@ export function encodeUsage(usage: Usage): JsonObject {
   };
 }
 
-/** {@linkcode mergeUsage} for counts that are decoded already; the input is merged by its parts. */
+/**
+ * Merges counts as {@linkcode mergeUsage} does, for counts that are already decoded. The input is merged by its parts.
+ */
 export function laterUsage(before: Usage | undefined, later: Usage): Usage {
   if (before === undefined) return later;
   const cached = laterCount(before.cachedInputTokens, later.cachedInputTokens);
@@ -92,17 +94,17 @@ export function laterUsage(before: Usage | undefined, later: Usage): Usage {
   };
 }
 
-/** The input that no cache has to do with. */
+/** Returns the input tokens that did not go through a cache. */
 function freshTokens(usage: Usage): number {
   const { inputTokens, cachedInputTokens, cacheWriteTokens } = usage;
   return inputTokens - (cachedInputTokens ?? 0) - (cacheWriteTokens ?? 0);
 }
 
 /**
- * The counts of a stream, which come in several events. Each event's are of the whole answer so far
- * (docs.anthropic.com, "Streaming messages": those of `message_delta` are cumulative), so later ones replace earlier
- * ones, except that nothing and zero replace no count. Some upstreams send 0 first and the truth last, others the
- * other way round.
+ * Merges the counts of a stream, which arrive in several events. Each event counts the whole answer so far
+ * (docs.anthropic.com, "Streaming messages": those of `message_delta` are cumulative). Later counts replace earlier
+ * ones, but zero and missing counts replace nothing. Some providers send 0 first and the actual count last, and others
+ * do the reverse.
  */
 export function mergeUsage(
   before: JsonObject | undefined,

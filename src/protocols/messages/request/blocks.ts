@@ -21,15 +21,13 @@ import { decodeCache } from "./cache.ts";
 import { objectsIn, optionalText } from "./fields.ts";
 
 /**
- * Thinking blocks: text with a signature, or `redacted_thinking` that nobody can read. The gateway puts
- * sealed parts of other protocols in the place of the signature, in an envelope.
+ * The `form` of a signature, and of redacted thinking. The gateway puts sealed parts of other protocols in the place of
+ * the signature, in an envelope.
  */
-
-/** The `form` of a signature, and of redacted thinking. */
 const SIGNATURE_FORM = "signature";
 const REDACTED_FORM = "redacted";
 
-/** Reads a `thinking` or `redacted_thinking` block that a caller gives back. */
+/** Parses a `thinking` or `redacted_thinking` block from a caller. */
 export function decodeThinking(block: JsonObject): ReasoningBlock {
   if (block.type === "redacted_thinking") {
     return {
@@ -49,32 +47,32 @@ export function decodeThinking(block: JsonObject): ReasoningBlock {
   };
 }
 
-/** A signature as its issuer gave it; `undefined` for an empty one or an envelope with nothing inside. */
+/** Seals a signature from its issuer. Returns `undefined` for an empty one or an empty envelope. */
 export function sealedOfSignature(signature: string): Sealed | undefined {
   if (signature === "" || signature === wrapSealed()) return undefined;
   return { protocol: "messages", form: SIGNATURE_FORM, value: signature };
 }
 
-/** The data of redacted thinking; `undefined` where there is none. */
+/** Seals the data of redacted thinking. Returns `undefined` when there is none. */
 export function sealedOfRedacted(data: string): Sealed | undefined {
   if (data === "") return undefined;
   return { protocol: "messages", form: REDACTED_FORM, value: data };
 }
 
-/** Whether a sealed part is redacted thinking, which has a block of its own. */
+/** Returns true for redacted thinking, which has its own type of block. */
 export function isRedacted(sealed: Sealed | undefined): boolean {
   return sealed?.protocol === "messages" && sealed.form === REDACTED_FORM;
 }
 
-/** The readable text of reasoning, its parts as paragraphs. */
+/** Joins the readable parts of reasoning as paragraphs. */
 export function thinkingText(parts: readonly ReasoningPart[]): string {
   return parts.map(({ text }) => text).filter((text) => text !== "")
     .join(PARAGRAPH);
 }
 
 /**
- * What a caller gets as `signature`: the issuer's own, or an envelope, so that clients which throw unsigned
- * thinking away keep it and give it back.
+ * Returns the `signature` for a caller: the issuer's own, or an envelope. Clients that discard unsigned thinking then
+ * keep it and send it back.
  *
  * @param origin The connection that issued it.
  */
@@ -88,7 +86,7 @@ export function signatureForCaller(
   return isOwn ? sealed.value : wrapSealed({ ...sealed, origin });
 }
 
-/** Thinking as its issuer gets it back. */
+/** Encodes sealed thinking for its issuer. */
 export function encodeSealedThinking(
   block: ReasoningBlock,
   sealed: Sealed,
@@ -103,7 +101,7 @@ export function encodeSealedThinking(
   };
 }
 
-/** The fields of server tools' results that a model can read; the rest is encrypted, or about the format. */
+/** The fields of server tools' results that a model can read. The others are encrypted, or concern the format. */
 const READABLE_FIELDS: ReadonlySet<string> = new Set([
   "title",
   "url",
@@ -120,29 +118,31 @@ const READABLE_FIELDS: ReadonlySet<string> = new Set([
   "lines",
 ]);
 
-/** Longest reading of one block in characters, so that a fetched file does not fill another model's window. */
-const MAX_READING_LENGTH = 50_000;
+/**
+ * The maximum length in characters of one block as text, so that a fetched file does not fill another model's context.
+ */
+const MAX_TEXT_LENGTH = 50_000;
 
-/** What stands at the beginning of a system text that only Anthropic's own API wants. */
+/** The prefix of a system text that only Anthropic's API needs. */
 const BILLING_PREFIX = "x-anthropic-billing-header:";
 
-/** A block that no other protocol has, with its weight where a reading does not make up for it. */
+/** Returns a block that no other protocol has, with the weight of its loss when it has no text. */
 export function opaqueBlock(value: JsonObject, weight: Weight): OpaqueBlock {
   const type = optionalText(value.type) ?? "";
   return { kind: "opaque", protocol: "messages", type, value, weight };
 }
 
 /**
- * A block of a server tool, or another one that is only known here, in an earlier answer: models of other
- * protocols read in words what happened.
+ * Returns a block of a server tool, or another special block, from an earlier answer. Models of other protocols receive
+ * it as text.
  */
 export function historyBlock(value: JsonObject): OpaqueBlock {
   const block = opaqueBlock(value, "report");
-  const reading = readingOf(value);
-  return reading === "" ? block : { ...block, text: reading };
+  const text = textOf(value);
+  return text === "" ? block : { ...block, text };
 }
 
-/** Retrieved text that a caller gives to the model, which others read as text. */
+/** Returns search results that a caller gives to the model. Models of other protocols receive them as text. */
 export function searchResultBlock(value: JsonObject): OpaqueBlock {
   return {
     ...opaqueBlock(value, "reject"),
@@ -151,13 +151,13 @@ export function searchResultBlock(value: JsonObject): OpaqueBlock {
   };
 }
 
-/** Names a tool whose definition is loaded. */
+/** Returns a reference to a tool whose definition is loaded. */
 export function toolReferenceBlock(value: JsonObject): OpaqueBlock {
   const name = optionalText(value.tool_name);
   return { ...opaqueBlock(value, "report"), text: name, ...cacheIn(value) };
 }
 
-/** The cache mark of a block, or of the last text in it. */
+/** Returns the cache mark of a block, or of the last text in it. */
 function cacheIn(value: JsonObject): Pick<OpaqueBlock, "cache"> {
   const cache = decodeCache(value) ??
     objectsIn(value.content).map(decodeCache).findLast((one) =>
@@ -166,24 +166,24 @@ function cacheIn(value: JsonObject): Pick<OpaqueBlock, "cache"> {
   return cache === undefined ? {} : { cache };
 }
 
-/** Whether a system block is addressed to Anthropic's API alone. */
+/** Returns true for a system block that only Anthropic's API needs. */
 export function isBillingNote(block: JsonObject): boolean {
   return optionalText(block.text)?.startsWith(BILLING_PREFIX) ?? false;
 }
 
-function readingOf(value: JsonObject): string {
+function textOf(value: JsonObject): string {
   const type = optionalText(value.type) ?? "";
   if (type.endsWith("_tool_use")) {
     return `[called ${value.name} with ${JSON.stringify(value.input ?? {})}]`;
   }
-  const text = readable(value.content).slice(0, MAX_READING_LENGTH);
+  const text = readable(value.content).slice(0, MAX_TEXT_LENGTH);
   if (text === "") return "";
   return type === "compaction"
     ? `[summary of the earlier conversation]\n${text}`
     : `[${type}]\n${text}`;
 }
 
-/** The readable texts inside, a line each. */
+/** Joins the readable texts in a value, one on each line. */
 function readable(value: JsonValue | undefined): string {
   if (typeof value === "string") return value;
   if (typeof value === "number") return String(value);
@@ -201,7 +201,7 @@ function readable(value: JsonValue | undefined): string {
 
 const PAGE_TYPE = "web_search_result_location";
 
-/** Reads a citation; a page is understood, a place in a document is kept as it is. */
+/** Parses a citation. A page is read field by field; a place in a document is kept unchanged. */
 export function decodeCitation(wire: JsonObject): Citation {
   const raw = { protocol: "messages", value: wire } as const;
   const quote = optionalText(wire.cited_text);
@@ -212,12 +212,12 @@ export function decodeCitation(wire: JsonObject): Citation {
     url: optionalText(wire.url),
     title: optionalText(wire.title),
     quote,
-    // Without its index it is one that `encodeCitation` made, which no upstream takes back.
+    // Without its index, `encodeCitation` made the citation, and no provider accepts it back.
     raw: wire.encrypted_index === "" ? undefined : raw,
   };
 }
 
-/** Writes a citation to a caller; `undefined` for a source that is no page. */
+/** Returns a citation for a caller, or `undefined` for a source that is not a page. */
 export function encodeCitation(citation: Citation): JsonObject | undefined {
   const { raw, url, title, quote } = citation;
   if (raw?.protocol === "messages") return raw.value;

@@ -3,14 +3,14 @@ import type { CacheMark } from "../../canonical/content/block.ts";
 import { countCacheMarks } from "../../canonical/request/loss.ts";
 import type { CanonicalRequest } from "../../canonical/request/request.ts";
 
-/** Lifetimes of a cached prefix; the longest that an upstream offers is an hour. */
+/** The lifetimes of a cached prefix, in seconds. An hour is the longest that a provider offers. */
 const SHORT_SECONDS = 300;
 const LONG_SECONDS = 3600;
 
-/** Most marks that upstreams take in one request, the automatic one included. */
+/** The maximum number of marks that providers accept in one request, including the automatic one. */
 const MAX_MARKS = 4;
 
-/** Reads the `cache_control` of a block, tool or request. */
+/** Parses the `cache_control` of a block, tool or request. */
 export function decodeCache(holder: JsonObject): CacheMark | undefined {
   const mark = holder.cache_control;
   if (!isJsonObject(mark)) return undefined;
@@ -24,7 +24,7 @@ export function decodeCache(holder: JsonObject): CacheMark | undefined {
   }
 }
 
-/** Writes a cache mark as a field to add to its holder; nothing where there is none. */
+/** Returns a cache mark as a field to add to its holder, or no field without a mark. */
 export function encodeCache(cache: CacheMark | undefined): JsonObject {
   if (cache === undefined) return {};
   const seconds = cache.ttlSeconds;
@@ -36,13 +36,16 @@ export function encodeCache(cache: CacheMark | undefined): JsonObject {
 
 /** Writes the marks of one request in the order of its prefix: tools, system, messages. */
 export interface CacheWriter {
-  /** How many marks are left out because upstreams refuse more than four. */
+  /** The number of marks that are left out, because providers reject more than four. */
   readonly surplus: number;
-  /** As {@linkcode encodeCache}; the first marks of a surplus are left out, as later ones cover them. */
+  /**
+   * Writes a mark as {@linkcode encodeCache} does. The first marks of a surplus are left out, since later ones cover
+   * them.
+   */
   write(cache: CacheMark | undefined): JsonObject;
 }
 
-/** A writer for the marks of `request`. */
+/** Creates a writer for the marks of `request`. */
 export function createCacheWriter(request: CanonicalRequest): CacheWriter {
   const room = MAX_MARKS - (request.cache === undefined ? 0 : 1);
   const surplus = Math.max(0, countCacheMarks(request) - room);

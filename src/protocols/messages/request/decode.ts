@@ -32,14 +32,14 @@ import { otherFields } from "./fields.ts";
 import { effortOf } from "./message_effort.ts";
 
 /**
- * Reads a Messages request of either API version: what `2026-10-21` refuses is still understood.
+ * Parses a Messages request of either API version. Fields that `2026-10-21` rejects are still read.
  *
- * @throws {GatewayError} `invalid_request` with `param`; for `thread`, with the error code on which the SDK
- * sends the whole history (docs/design.md#native-and-translated).
+ * @throws {GatewayError} `invalid_request` with `param`. For `thread`, it has the error code on which the SDK sends the
+ * whole history (docs/design.md#native-and-translated).
  */
 export function decodeRequest(body: JsonObject): CanonicalRequest {
   const wire = parseRequest(body);
-  refuseThread(wire);
+  rejectThread(wire);
   const tools = wire.tools ?? [];
   const choice = wire.tool_choice ?? undefined;
   const disablesParallel = choice?.disable_parallel_tool_use ?? undefined;
@@ -73,7 +73,7 @@ export function decodeRequest(body: JsonObject): CanonicalRequest {
   };
 }
 
-function refuseThread({ thread }: WireRequest): void {
+function rejectThread({ thread }: WireRequest): void {
   if (thread === undefined || thread === null || thread === false) return;
   throw unsupportedState("thread", {
     code: "thread_unsupported_request",
@@ -88,13 +88,15 @@ function decodeFormat(wire: WireRequest): OutputFormat | undefined {
     ? "output_config.format"
     : "output_format";
   if (format.type !== "json_schema") {
-    throw invalidField(`${param}.type`, "is not json_schema");
+    throw invalidField(`${param}.type`, "must be json_schema");
   }
   if (!format.schema) throw invalidField(`${param}.schema`, "is missing");
   return { type: "schema", schema: format.schema };
 }
 
-/** `thinking` says whether and how much, `output_config.effort` how hard. */
+/**
+ * Reads the reasoning settings. `thinking` sets the mode and the budget, and `output_config.effort` sets the effort.
+ */
 function decodeReasoning(wire: WireRequest): ReasoningSettings | undefined {
   const word = effortOf(wire);
   const effort = isEffort(word) ? word : undefined;
@@ -106,7 +108,7 @@ function decodeReasoning(wire: WireRequest): ReasoningSettings | undefined {
   if (mode === undefined) {
     throw invalidField(
       "thinking.type",
-      "is none of enabled, adaptive, between_tools, disabled",
+      "must be enabled, adaptive, between_tools or disabled",
     );
   }
   return {
@@ -150,7 +152,7 @@ function decodeServiceTier(
 
 const OLD_SESSION_REGEXP = /_session_([\w-]+)$/;
 
-/** Claude Code puts its session into the user id, as JSON or, formerly, at the end. */
+/** Returns the session of Claude Code, which is in the user id: as JSON, or in earlier versions at the end. */
 function conversationOf(user: string): string | undefined {
   const parsed = parseJson(user);
   if (isJsonObject(parsed) && typeof parsed.session_id === "string") {
@@ -164,7 +166,7 @@ type Content = string | readonly JsonObject[];
 /**
  * Reads the system text as the first turn.
  *
- * @throws {GatewayError} `invalid_request` naming the block.
+ * @throws {GatewayError} `invalid_request`, which names the block.
  */
 function decodeSystem(system: Content | null | undefined): Turn[] {
   if (system === null || system === undefined) return [];
@@ -175,9 +177,9 @@ function decodeSystem(system: Content | null | undefined): Turn[] {
 }
 
 /**
- * Reads `messages`, each as one turn; the tool results of a user message are a turn before it.
+ * Reads each of `messages` as one turn. The tool results of a user message form a separate turn before it.
  *
- * @throws {GatewayError} `invalid_request` naming the message or block.
+ * @throws {GatewayError} `invalid_request`, which names the message or block.
  */
 function decodeMessages(messages: readonly WireMessage[]): Turn[] {
   return messages.flatMap((message, index) =>
@@ -201,7 +203,7 @@ function decodeMessage({ role, content }: WireMessage, param: string): Turn[] {
         blocks: decodeBlocks(content, place, decodeSystemBlock),
       }];
     default:
-      throw invalidField(`${param}.role`, "is none of user, assistant, system");
+      throw invalidField(`${param}.role`, "must be user, assistant or system");
   }
 }
 
@@ -233,7 +235,7 @@ function decodeBlocks(
   return content.map((block, index) => decode(block, `${param}[${index}]`));
 }
 
-/** Fields that have a canonical place. */
+/** The fields that have a place in the canonical form. */
 const KNOWN_FIELDS: ReadonlySet<string> = new Set([
   "model",
   "max_tokens",
@@ -255,7 +257,7 @@ const KNOWN_FIELDS: ReadonlySet<string> = new Set([
   "thread",
 ]);
 
-/** Keeps the fields that have no canonical place, with what their loss means. */
+/** Keeps the other fields, each with the weight of its loss. */
 function decodeExtras(body: JsonObject): Record<string, Extra> {
   const others = {
     ...otherFields(body, KNOWN_FIELDS),
@@ -276,14 +278,14 @@ function decodeExtras(body: JsonObject): Record<string, Extra> {
   );
 }
 
-/** What it means to leave out a field without a canonical place. */
+/** Returns the weight of losing a field that has no place in the canonical form. */
 function weightOf(field: string, value: JsonValue): Weight {
   switch (field) {
     case "mcp_servers":
-      // Without its servers the conversation would be another one.
+      // Without its servers, the conversation would be a different one.
       return isEmptyList(value) ? "ignore" : "reject";
     case "inference_geo":
-      // Where a request is worked on may be a matter of law.
+      // The place of processing can be a legal requirement.
       return "reject";
     case "speed":
       return value === "standard" ? "ignore" : "report";
@@ -292,7 +294,7 @@ function weightOf(field: string, value: JsonValue): Weight {
   }
 }
 
-/** What of a field that is an object has no canonical place, under the same name. */
+/** Returns an object field, reduced to the inner fields that have no place in the canonical form. */
 function innerFields(
   body: JsonObject,
   field: "metadata" | "output_config",

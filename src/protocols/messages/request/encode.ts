@@ -17,10 +17,10 @@ import { createHistoryIds } from "../tools/tool_call_ids.ts";
 import { createCacheWriter, encodeCache } from "./cache.ts";
 import { DROP_MISMATCHES } from "./preserved_thinking.ts";
 import {
+  dropSettings,
   encodeServiceTier,
   encodeStops,
   encodeUser,
-  loseSettings,
 } from "./settings_encode.ts";
 import { type Draft, encodeTurns } from "./turn_encode.ts";
 import {
@@ -29,12 +29,12 @@ import {
   type Thinking,
 } from "./thinking_encode.ts";
 
-/** The limit for an answer where neither the caller nor the configuration nor the model names one. */
+/** The token limit when the request, the configuration and the model set none. */
 const DEFAULT_MAX_TOKENS = 32_000;
 
 /**
- * Writes a Messages request as the target's model takes it, for the API version `2023-06-01`, which every
- * upstream of the protocol knows.
+ * Encodes a Messages request for the target's model, in the API version `2023-06-01`, which every provider of the
+ * protocol supports.
  */
 export function encodeRequest(
   request: CanonicalRequest,
@@ -47,7 +47,7 @@ export function encodeRequest(
     ids: createHistoryIds(),
   };
   loseForeignExtras(request, "messages", context);
-  loseSettings(request, scope);
+  dropSettings(request, scope);
   if (!scope.dialect.prefill) loseContinuation(request, context);
   const extras = ownExtras(request);
   const tooling = encodeTooling(request, scope);
@@ -57,14 +57,14 @@ export function encodeRequest(
     settings: request.reasoning,
     maxTokens: encodeLimit(request, scope),
     isForced: tooling.isForced,
-    isLoopBare: isLoopBare(messages),
+    lacksLoopThinking: lacksLoopThinking(messages),
   }, scope);
   return {
     ...extras,
     model: context.target.model,
     max_tokens: thinking.maxTokens,
     ...encodeSystem([...system, ...format.instructions]),
-    messages: [...nudged(messages, tooling.nudge)].map(jsonOf),
+    messages: [...withNudge(messages, tooling.nudge)].map(jsonOf),
     ...(request.stream ? { stream: true } : {}),
     ...tooling.fields,
     ...encodeOutput(extras.output_config, format.config, {
@@ -91,35 +91,35 @@ function ownExtras(request: CanonicalRequest): JsonObject {
   return Object.fromEntries(extras.map(([name, { value }]) => [name, value]));
 }
 
-/** The protocol demands a limit. */
+/** Returns the limit of output tokens, which the protocol requires. */
 function encodeLimit(
   request: CanonicalRequest,
   { dialect, context }: Scope,
 ): number {
-  const most = Math.min(
+  const limit = Math.min(
     dialect.maxOutputTokens ?? Infinity,
     context.target.maxOutputTokens ?? Infinity,
   );
-  const asked = request.maxOutputTokens;
-  if (asked === undefined) {
-    return most === Infinity ? DEFAULT_MAX_TOKENS : most;
+  const requested = request.maxOutputTokens;
+  if (requested === undefined) {
+    return limit === Infinity ? DEFAULT_MAX_TOKENS : limit;
   }
-  if (asked > most) {
+  if (requested > limit) {
     context.reportDropped({
       field: "maxOutputTokens",
       weight: "report",
-      reason: `this model writes at most ${most} tokens`,
+      reason: `this model generates at most ${limit} tokens`,
     });
   }
-  return Math.min(asked, most);
+  return Math.min(requested, limit);
 }
 
 function encodeSystem(system: readonly JsonObject[]): JsonObject {
   return system.length === 0 ? {} : { system: [...system] };
 }
 
-/** At the end of the last words of the user, where it spoils no cached prefix. */
-function nudged(
+/** Adds the nudge to the end of the user's last message, which keeps the cached prefix valid. */
+function withNudge(
   messages: readonly Draft[],
   nudge: string | undefined,
 ): readonly Draft[] {
@@ -132,15 +132,18 @@ function nudged(
   }];
 }
 
-/** Whether the last answer called tools without a thought before, or with one that could not be sent again. */
-function isLoopBare(messages: readonly Draft[]): boolean {
+/** Returns true when the last answer called tools, and the request lacks the thinking before the calls. */
+function lacksLoopThinking(messages: readonly Draft[]): boolean {
   const answer = messages.findLast(({ role }) => role === "assistant");
   if (!answer?.content.some(({ type }) => type === "tool_use")) return false;
   const type = answer.content[0]?.type;
   return type !== "thinking" && type !== "redacted_thinking";
 }
 
-/** Only thinking that the model does as it sees fit, or up to a budget, takes the wish; saying nothing means the first. */
+/**
+ * Asks the provider to drop mismatched thinking. Only adaptive and budget thinking accept the field, and adaptive is
+ * the default.
+ */
 function withBinding(
   config: JsonObject | undefined,
   { dialect }: Scope,
@@ -168,15 +171,15 @@ function encodeOutput(
   };
 }
 
-/** How the shape of an answer is asked for. */
+/** The fields and instructions that request an output format. */
 interface Format {
-  /** Goes into `output_config.format`. */
+  /** The value of `output_config.format`. */
   readonly config?: JsonObject | undefined;
-  /** Goes to the end of the system text, where the shape can only be told in words. */
+  /** Instructions at the end of the system text, when the provider cannot enforce the format. */
   readonly instructions: readonly JsonObject[];
 }
 
-/** Writes the shape of the answer, held to by the upstream where it can. */
+/** Encodes the output format, which the provider enforces where it can. */
 function encodeFormat(
   format: OutputFormat | undefined,
   scope: Scope,
@@ -184,7 +187,7 @@ function encodeFormat(
   if (format === undefined) return { instructions: [] };
   if (format.type === "json") {
     reportDropped(
-      "it holds answers to no shape but a schema; it is told in words",
+      "this model's provider enforces no format but a schema; an instruction asks for it instead",
       scope,
     );
     return instruct("Answer with one JSON object and nothing else.");
@@ -195,9 +198,9 @@ function encodeFormat(
   if (schema !== undefined) {
     return { config: { type: "json_schema", schema }, instructions: [] };
   }
-  if (scope.dialect.schemas && format.strict === true) refuse(scope);
+  if (scope.dialect.schemas && format.strict === true) reject(scope);
   reportDropped(
-    "it cannot hold answers to this schema; it is told in words",
+    "this model's provider cannot enforce this schema; an instruction asks for it instead",
     scope,
   );
   return instruct(
@@ -214,7 +217,7 @@ function reportDropped(reason: string, { context }: Scope): void {
   context.reportDropped({ field: "format", weight: "report", reason });
 }
 
-function refuse({ context }: Scope): void {
+function reject({ context }: Scope): void {
   context.reportDropped({
     field: "format",
     weight: "reject",
@@ -223,21 +226,21 @@ function refuse({ context }: Scope): void {
   });
 }
 
-/** What sampling depends on beside the caller's settings. */
+/** The inputs of the sampling settings. */
 interface SamplingOptions {
   readonly scope: Scope;
-  /** Whether the model thinks in this request, which fixes most of it. */
+  /** True when the model thinks in this request, which fixes most sampling settings. */
   readonly isThinking: boolean;
 }
 
 const MAX_TEMPERATURE = 1;
-/** The only temperature, and the least `top_p`, that models take which do not let themselves be drawn otherwise. */
+/** The only temperature, and the lowest `top_p`, that models with fixed sampling accept. */
 const NEUTRAL_TEMPERATURE = 1;
 const NEUTRAL_TOP_P = 0.99;
-/** The least `top_p` beside thinking. */
+/** The lowest `top_p` with thinking. */
 const THINKING_TOP_P = 0.95;
 
-/** Writes `temperature`, `top_p` and `top_k` as far as the model takes them; the rest is reported. */
+/** Encodes `temperature`, `top_p` and `top_k` as far as the model accepts them. Unsupported values are reported. */
 function encodeSampling(
   { temperature, topP, topK }: Sampling,
   options: SamplingOptions,
@@ -252,7 +255,7 @@ function encodeSampling(
     field: RequestField,
   ) => {
     if (value === undefined || isTaken) return value;
-    loseSampling(field, scope);
+    dropSampling(field, scope);
     return undefined;
   };
   const keptTemperature = keep(
@@ -273,7 +276,7 @@ function encodeSampling(
   });
 }
 
-/** Other protocols go up to 2. */
+/** Limits the temperature to 1. Other protocols allow up to 2. */
 function limitTemperature(
   temperature: number | undefined,
   scope: Scope,
@@ -281,14 +284,14 @@ function limitTemperature(
   if (temperature === undefined || temperature <= MAX_TEMPERATURE) {
     return temperature;
   }
-  loseSampling("temperature", scope);
+  dropSampling("temperature", scope);
   return MAX_TEMPERATURE;
 }
 
-function loseSampling(field: RequestField, { context }: Scope): void {
+function dropSampling(field: RequestField, { context }: Scope): void {
   context.reportDropped({
     field,
     weight: "report",
-    reason: "this model takes no such value there",
+    reason: "this model does not accept this value",
   });
 }

@@ -8,42 +8,46 @@ import type { ProviderMetadata } from "../../canonical/content/extras.ts";
 import { invalidField } from "../../canonical/request/invalid_request.ts";
 
 /**
- * A text that a caller must send.
+ * Returns a required text.
  *
- * @throws {GatewayError} `invalid_request` naming `param`.
+ * @throws {GatewayError} `invalid_request`, which names `param`.
  */
-export function demandText(
+export function requireText(
   value: JsonValue | undefined,
   param: string,
 ): string {
   if (typeof value === "string") return value;
   throw invalidField(
     param,
-    value === undefined || value === null ? "is missing" : "is no text",
+    value === undefined || value === null ? "is missing" : "must be a text",
   );
 }
 
-/** The same for an identifier, which must not be empty. */
-export function demandName(
+/**
+ * Returns a required identifier, which must not be empty.
+ *
+ * @throws {GatewayError} `invalid_request`, which names `param`.
+ */
+export function requireName(
   value: JsonValue | undefined,
   param: string,
 ): string {
-  const name = demandText(value, param);
+  const name = requireText(value, param);
   if (name === "") throw invalidField(param, "is empty");
   return name;
 }
 
-/** `value` where it is a text, else `undefined`. */
+/** Returns `value` when it is a text, else `undefined`. */
 export function optionalText(value: unknown): string | undefined {
   return typeof value === "string" ? value : undefined;
 }
 
-/** The objects of a list; none where `value` is no list. */
+/** Returns the objects of a list, or none when `value` is not a list. */
 export function objectsIn(value: JsonValue | undefined): JsonObject[] {
   return Array.isArray(value) ? value.filter(isJsonObject) : [];
 }
 
-/** The fields of `object` that are set and not in `known`. */
+/** Returns the fields of `object` that are set and not in `known`. */
 export function otherFields(
   object: JsonObject,
   known: ReadonlySet<string>,
@@ -55,8 +59,8 @@ export function otherFields(
   );
 }
 
-/** The same as marks, from which this codec's encoders write the fields again. */
-export function marksOf(
+/** Returns the other fields as metadata, from which this codec's encoders write them again. */
+export function metadataOf(
   object: JsonObject,
   known: ReadonlySet<string>,
 ): ProviderMetadata | undefined {

@@ -2,9 +2,9 @@ import { isJsonObject } from "../../../core/json.ts";
 import type { WireMessage, WireRequest } from "../wire.ts";
 
 /**
- * The effort that the next answer is asked for: a system message among the others may change the one of the request.
- * It does so for the answer to the user's turn right before it, else from the next turn of the user's with new input
- * on; results of tools are none.
+ * Returns the effort for the next answer. A system message among the others may change the effort of the request. It
+ * applies to the answer to the user's turn before it, or else from the user's next turn with new input. Tool results
+ * are not new input.
  *
  * Source: https://platform.claude.com/docs/en/build-with-claude/effort-per-message
  */

@@ -16,11 +16,11 @@ import { normalMediaType } from "../../canonical/request/media.ts";
 import { argumentsText } from "../../canonical/tools/tool.ts";
 import { decodeCache } from "./cache.ts";
 import {
-  demandName,
-  demandText,
-  marksOf,
+  metadataOf,
   objectsIn,
   optionalText,
+  requireName,
+  requireText,
 } from "./fields.ts";
 import {
   decodeCitation,
@@ -54,20 +54,20 @@ const RESULT_FIELDS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Reads a block of a system text; the note to Anthropic's billing is kept for upstreams of this protocol alone.
+ * Parses a block of a system text. The note for Anthropic's billing is kept only for providers of this protocol.
  *
- * @throws {GatewayError} `invalid_request` naming the field, as all functions here do.
+ * @throws {GatewayError} `invalid_request`, which names the field. All functions here throw it.
  */
 export function decodeSystemBlock(block: JsonObject, param: string): Block {
   if (block.type !== "text") {
-    demandName(block.type, `${param}.type`);
+    requireName(block.type, `${param}.type`);
     return opaqueBlock(block, "report");
   }
   if (isBillingNote(block)) return opaqueBlock(block, "ignore");
   return decodeText(block, param);
 }
 
-/** Reads a block of a user message that is no tool result. */
+/** Parses a block of a user message other than a tool result. */
 export function decodeUserBlock(block: JsonObject, param: string): Block {
   switch (block.type) {
     case "text":
@@ -79,12 +79,12 @@ export function decodeUserBlock(block: JsonObject, param: string): Block {
     case "search_result":
       return searchResultBlock(block);
     default:
-      demandName(block.type, `${param}.type`);
+      requireName(block.type, `${param}.type`);
       return opaqueBlock(block, "reject");
   }
 }
 
-/** Reads a block of an assistant message. */
+/** Parses a block of an assistant message. */
 export function decodeAssistantBlock(block: JsonObject, param: string): Block {
   switch (block.type) {
     case "text":
@@ -95,24 +95,24 @@ export function decodeAssistantBlock(block: JsonObject, param: string): Block {
     case "tool_use":
       return decodeCall(block, param);
     default:
-      demandName(block.type, `${param}.type`);
+      requireName(block.type, `${param}.type`);
       return historyBlock(block);
   }
 }
 
-/** Reads a `tool_result` block. */
+/** Parses a `tool_result` block. */
 export function decodeResult(
   block: JsonObject,
   param: string,
 ): ToolResultBlock {
   return {
     kind: "tool_result",
-    callId: demandName(block.tool_use_id, `${param}.tool_use_id`),
+    callId: requireName(block.tool_use_id, `${param}.tool_use_id`),
     callKind: "function",
     content: decodeResultContent(block, `${param}.content`),
     isError: block.is_error === true,
     cache: decodeCache(block),
-    providerMetadata: marksOf(block, RESULT_FIELDS),
+    providerMetadata: metadataOf(block, RESULT_FIELDS),
   };
 }
 
@@ -120,21 +120,21 @@ function decodeText(block: JsonObject, param: string): TextBlock {
   const citations = objectsIn(block.citations).map(decodeCitation);
   return {
     kind: "text",
-    text: demandText(block.text, `${param}.text`),
+    text: requireText(block.text, `${param}.text`),
     citations: citations.length > 0 ? citations : undefined,
     cache: decodeCache(block),
-    providerMetadata: marksOf(block, TEXT_FIELDS),
+    providerMetadata: metadataOf(block, TEXT_FIELDS),
   };
 }
 
 function decodeCall(block: JsonObject, param: string): FunctionCallBlock {
   return {
     kind: "function_call",
-    id: demandName(block.id, `${param}.id`),
-    name: demandName(block.name, `${param}.name`),
+    id: requireName(block.id, `${param}.id`),
+    name: requireName(block.name, `${param}.name`),
     arguments: argumentsText(block.input),
     cache: decodeCache(block),
-    providerMetadata: marksOf(block, CALL_FIELDS),
+    providerMetadata: metadataOf(block, CALL_FIELDS),
   };
 }
 
@@ -162,7 +162,7 @@ function decodeResultPart(part: JsonObject, param: string): ResultContent {
     case "tool_reference":
       return toolReferenceBlock(part);
     default:
-      demandName(part.type, `${param}.type`);
+      requireName(part.type, `${param}.type`);
       return opaqueBlock(part, "report");
   }
 }
@@ -180,9 +180,9 @@ const DOCUMENT_FIELDS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Reads an `image` block.
+ * Parses an `image` block.
  *
- * @throws {GatewayError} `invalid_request` naming the field.
+ * @throws {GatewayError} `invalid_request`, which names the field.
  */
 function decodeImage(block: JsonObject, param: string): ImageBlock {
   return {
@@ -190,23 +190,23 @@ function decodeImage(block: JsonObject, param: string): ImageBlock {
     source: decodeSource(block.source, `${param}.source`),
     cache: decodeCache(block),
     settings: innerSettings("messages", {
-      "messages.image.transformations": refusesOversize(block),
+      "messages.image.transformations": rejectsOversize(block),
     }),
-    providerMetadata: marksOf(block, IMAGE_FIELDS),
+    providerMetadata: metadataOf(block, IMAGE_FIELDS),
   };
 }
 
-/** Whether a picture that is too large shall be refused rather than scaled down. */
-function refusesOversize({ transformations }: JsonObject): boolean {
+/** Returns true when the provider must reject an image that is too large, instead of scaling it down. */
+function rejectsOversize({ transformations }: JsonObject): boolean {
   return isJsonObject(transformations) &&
     transformations.oversized_image === "error";
 }
 
 /**
- * Reads a `document` block. One whose source is a list of blocks is kept as it is, since no other protocol has
- * such a thing; its text can be read.
+ * Parses a `document` block. A document whose source is a list of blocks is kept unchanged, since no other protocol has
+ * one. Its text can be read.
  *
- * @throws {GatewayError} `invalid_request` naming the field.
+ * @throws {GatewayError} `invalid_request`, which names the field.
  */
 function decodeDocument(
   block: JsonObject,
@@ -219,13 +219,13 @@ function decodeDocument(
   return {
     kind: "file",
     source: source.type === "text"
-      ? { type: "text", text: demandText(source.data, `${param}.source.data`) }
+      ? { type: "text", text: requireText(source.data, `${param}.source.data`) }
       : decodeSource(block.source, `${param}.source`),
     name: optionalText(block.title),
     context: optionalText(block.context),
     isCited: isCited(block),
     cache: decodeCache(block),
-    providerMetadata: marksOf(block, DOCUMENT_FIELDS),
+    providerMetadata: metadataOf(block, DOCUMENT_FIELDS),
   };
 }
 
@@ -245,22 +245,22 @@ function decodeSource(
       return {
         type: "base64",
         mediaType: normalMediaType(
-          demandText(source.media_type, `${param}.media_type`),
+          requireText(source.media_type, `${param}.media_type`),
         ),
-        data: demandText(source.data, `${param}.data`),
+        data: requireText(source.data, `${param}.data`),
       };
     case "url":
-      return { type: "url", url: demandText(source.url, `${param}.url`) };
+      return { type: "url", url: requireText(source.url, `${param}.url`) };
     case "file":
       return {
         type: "id",
         store: "anthropic",
-        id: demandText(source.file_id, `${param}.file_id`),
+        id: requireText(source.file_id, `${param}.file_id`),
       };
     default:
       throw invalidField(
         `${param}.type`,
-        "is none of base64, url, file, text, content",
+        "must be base64, url, file, text or content",
       );
   }
 }
@@ -301,11 +301,11 @@ function decodeContentPart(
 ): TextBlock | ImageBlock {
   switch (part.type) {
     case "text":
-      return { kind: "text", text: demandText(part.text, `${param}.text`) };
+      return { kind: "text", text: requireText(part.text, `${param}.text`) };
     case "image":
       return decodeImage(part, param);
     default:
-      throw invalidField(`${param}.type`, "is none of text, image");
+      throw invalidField(`${param}.type`, "must be text or image");
   }
 }
 

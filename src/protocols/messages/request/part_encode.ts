@@ -16,10 +16,10 @@ import { argumentsObject } from "../../canonical/tools/tool.ts";
 import type { Scope } from "../dialect.ts";
 import { encodeSealedThinking, thinkingText } from "./blocks.ts";
 
-/** Stands in an error result that says nothing, which upstreams refuse. */
+/** The content of an error result without content, which providers reject. */
 const NO_OUTPUT: JsonObject = { type: "text", text: "(no output)" };
 
-/** Writes a block of a user message; `undefined` for one that is left out. */
+/** Encodes a block of a user message, or returns `undefined` for one that is left out. */
 export function encodeUserBlock(
   block: Block,
   scope: Scope,
@@ -36,7 +36,7 @@ export function encodeUserBlock(
   }
 }
 
-/** Writes a block of an assistant message; `undefined` for one that is left out. */
+/** Encodes a block of an assistant message, or returns `undefined` for one that is left out. */
 export function encodeAssistantBlock(
   block: Block,
   scope: Scope,
@@ -50,13 +50,13 @@ export function encodeAssistantBlock(
     case "image":
     case "file":
     case "audio":
-      return loseKind(block.kind, "report", scope);
+      return dropKind(block.kind, "report", scope);
     default:
       return encodeTextualBlock(block, scope);
   }
 }
 
-/** Writes a block that may stand anywhere, in a system text too; `undefined` for one that is left out. */
+/** Encodes a block that any message or system text may hold, or returns `undefined` for one that is left out. */
 export function encodeTextualBlock(
   block: Block,
   scope: Scope,
@@ -69,11 +69,11 @@ export function encodeTextualBlock(
     case "opaque":
       return encodeOpaque(block, scope);
     default:
-      return loseKind(block.kind, "reject", scope);
+      return dropKind(block.kind, "reject", scope);
   }
 }
 
-function loseKind(
+function dropKind(
   kind: Block["kind"],
   weight: Loss["weight"],
   { context }: Scope,
@@ -81,11 +81,11 @@ function loseKind(
   context.reportDropped({
     field: "messages",
     weight,
-    reason: `it cannot hold \`${kind}\` there`,
+    reason: `in Messages, a message of this role cannot hold \`${kind}\``,
   });
 }
 
-/** Blank text would be refused. */
+/** Encodes a text. A blank one is left out, because providers reject it. */
 function encodeText(block: TextBlock, scope: Scope): JsonObject | undefined {
   const cache = scope.cache.write(block.cache);
   if (block.text.trim() === "") return undefined;
@@ -102,8 +102,8 @@ function encodeText(block: TextBlock, scope: Scope): JsonObject | undefined {
 }
 
 /**
- * Earlier thinking as its issuer gave it. Upstreams that verify signatures refuse any other, so it is left out
- * there; open models get its text.
+ * Encodes earlier thinking for its issuer. Providers that verify signatures reject other thinking, so it is left out
+ * there. Open models receive its text.
  */
 function encodeReasoning(
   block: ReasoningBlock,
@@ -143,12 +143,12 @@ function encodeCall(call: ToolCallBlock, scope: Scope): JsonObject {
 function encodeResult(result: ToolResultBlock, scope: Scope): JsonObject {
   const content = result.content.map((part) => encodeUserBlock(part, scope))
     .filter((part) => part !== undefined);
-  const isSilentError = result.isError && content.length === 0;
+  const isEmptyError = result.isError && content.length === 0;
   return {
     ...(result.providerMetadata?.messages ?? {}),
     type: "tool_result",
     tool_use_id: scope.ids.result(result.callId),
-    content: isSilentError ? [NO_OUTPUT] : content,
+    content: isEmptyError ? [NO_OUTPUT] : content,
     ...(result.isError ? { is_error: true } : {}),
     ...scope.cache.write(result.cache),
   };
@@ -165,7 +165,7 @@ function encodeOpaque(
     scope.context.reportDropped({
       field: "messages",
       weight,
-      reason: `this model's provider knows no \`${type}\``,
+      reason: `this model's provider does not support \`${type}\``,
     });
   }
   return undefined;
@@ -179,16 +179,16 @@ const IMAGE_TYPES: ReadonlySet<string> = new Set([
 ]);
 const PDF_TYPE = "application/pdf";
 
-/** Writes an image; `undefined` after reporting one that upstreams cannot see. */
+/** Encodes an image, or reports one that providers do not support and returns `undefined`. */
 function encodeImage(
   block: ImageBlock,
   scope: Scope,
 ): JsonObject | undefined {
   const { source, detail } = block;
   const cache = scope.cache.write(block.cache);
-  if (detail !== undefined && detail !== "auto") loseDetail(scope);
+  if (detail !== undefined && detail !== "auto") dropDetail(scope);
   if (source.type === "base64" && !IMAGE_TYPES.has(source.mediaType)) {
-    return refuse(`an image of the type ${source.mediaType}`, scope);
+    return reject(`an image of the type ${source.mediaType}`, scope);
   }
   const wire = encodeSource(source, "an image", scope);
   if (wire === undefined) return undefined;
@@ -200,7 +200,7 @@ function encodeImage(
   };
 }
 
-/** Writes a document: PDF, or text. `undefined` after reporting another kind of file. */
+/** Encodes a PDF or text document, or reports another kind of file and returns `undefined`. */
 function encodeFile(
   block: FileBlock,
   scope: Scope,
@@ -227,7 +227,7 @@ function encodeDocumentSource(
       ? decodeBase64Text(source.data)
       : undefined;
     return text === undefined
-      ? refuse(`a file of the type ${source.mediaType}`, scope)
+      ? reject(`a file of the type ${source.mediaType}`, scope)
       : textSource(text);
   }
   return encodeSource(source, "a file", scope);
@@ -250,7 +250,7 @@ function encodeSource(
     case "id":
       return source.store === "anthropic"
         ? { type: "file", file_id: source.id }
-        : refuse(
+        : reject(
           `the content of ${what} from another provider's store`,
           scope,
         );
@@ -274,18 +274,18 @@ function decodeBase64Text(data: string): string | undefined {
   }
 }
 
-function loseDetail({ context }: Scope): void {
+function dropDetail({ context }: Scope): void {
   context.reportDropped({
     field: { extra: "detail" },
     weight: "report",
-    reason: "this model's provider chooses the resolution itself",
+    reason: "this model's provider sets the resolution",
   });
 }
 
-function refuse(what: string, { context }: Scope): undefined {
+function reject(what: string, { context }: Scope): undefined {
   context.reportDropped({
     field: "messages",
     weight: "reject",
-    reason: `this model's provider does not take ${what}`,
+    reason: `this model's provider does not accept ${what}`,
   });
 }

@@ -18,22 +18,22 @@ import { sealDigest } from "../../canonical/content/sealed.ts";
 import { dialectOf } from "../dialect.ts";
 import { objectsIn } from "./fields.ts";
 
-/** The beta feature under which `block_binding` exists, and answers say what of a request was dropped. */
+/** The beta feature of `block_binding`. It also makes answers report the dropped parts of a request. */
 export const BINDING_BETA = "thinking-binding-controls-2026-08-01";
 
-/** Asks the provider to drop a thinking block that is bound to something else, where it would refuse the request. */
+/** The setting that makes the provider drop a mismatched thinking block instead of rejecting the request. */
 export const DROP_MISMATCHES: JsonObject = {
   block_binding: { prefix_mismatch_behavior: "drop_block" },
 };
 
 /** A thinking block of a body. */
-interface ReturningThought extends ReturningReasoning {
+interface ReturningThinking extends ReturningReasoning {
   readonly block: JsonObject;
 }
 
 /**
- * Leaves out the thinking blocks that a model with preserved thinking would refuse: it compares the system text, the
- * set of tools and all that was said before, without cache marks and without the thinking itself
+ * Removes the thinking blocks that a model with preserved thinking would reject. It compares the system text, the set
+ * of tools and the earlier conversation, without cache marks and without the thinking
  * (https://platform.claude.com/docs/en/build-with-claude/preserved-thinking/prefix-checks).
  */
 export function settleReasoning(
@@ -42,13 +42,13 @@ export function settleReasoning(
 ): SettledReasoning | undefined {
   const { thinkingBinding } = dialectOf(target);
   if (thinkingBinding === "none") return undefined;
-  const returning: ReturningThought[] = [];
+  const returning: ReturningThinking[] = [];
   let prefix = startOf(body);
   for (const message of objectsIn(body.messages)) {
     let here = prefix;
     for (const block of objectsIn(message.content)) {
       const value = sealedIn(block);
-      if (value === undefined) here = behindBlock(here, block);
+      if (value === undefined) here = afterBlock(here, block);
       else {
         returning.push({
           block,
@@ -64,20 +64,23 @@ export function settleReasoning(
     ? unbrokenRun(returning)
     : returning;
   const reasoning = kept.map(({ digest }) => digest);
-  const left = new Set(returning.map(({ block }) => block));
-  for (const { block } of kept) left.delete(block);
+  const removed = new Set(returning.map(({ block }) => block));
+  for (const { block } of kept) removed.delete(block);
   const messages = objectsIn(body.messages).map((message) =>
-    without(message, (block) => left.has(block))
+    without(message, (block) => removed.has(block))
   );
   return {
-    body: left.size === 0 ? body : { ...body, messages },
+    body: removed.size === 0 ? body : { ...body, messages },
     bound: { prefix, after: reasoning.at(-1) },
     reasoning,
-    isCut: left.size > 0,
+    isCut: removed.size > 0,
   };
 }
 
-/** Neither the order of the tools nor how the system text is written counts. */
+/**
+ * Returns the prefix of the system text and tools. The order of the tools and the spelling of the system text do not
+ * count.
+ */
 function startOf({ system, tools }: JsonObject): string {
   const set = objectsIn(tools).map((tool) => comparable([tool])).sort();
   return longerPrefix(
@@ -86,7 +89,7 @@ function startOf({ system, tools }: JsonObject): string {
   );
 }
 
-/** What a block of thinking holds sealed; `undefined` for any other block. */
+/** Returns the sealed data of a thinking block, or `undefined` for another block. */
 function sealedIn({ type, signature, data }: JsonObject): string | undefined {
   const value = type === "redacted_thinking" ? data : signature;
   return isThinking(type) && typeof value === "string" && value !== ""
@@ -98,7 +101,7 @@ function isThinking(type: JsonValue | undefined): boolean {
   return type === "thinking" || type === "redacted_thinking";
 }
 
-function behindBlock(prefix: string, { type, text, id }: JsonObject): string {
+function afterBlock(prefix: string, { type, text, id }: JsonObject): string {
   if (type === "text" && typeof text === "string") {
     return prefixBehind(prefix, { kind: "text", length: text.length });
   }
@@ -113,20 +116,22 @@ function withoutThinking(message: JsonObject): JsonObject {
 
 function without(
   message: JsonObject,
-  isLeft: (block: JsonObject) => boolean,
+  isRemoved: (block: JsonObject) => boolean,
 ): JsonObject {
   const blocks = objectsIn(message.content);
-  return blocks.some(isLeft)
-    ? { ...message, content: blocks.filter((block) => !isLeft(block)) }
+  return blocks.some(isRemoved)
+    ? { ...message, content: blocks.filter((block) => !isRemoved(block)) }
     : message;
 }
 
-/** JSON text without cache marks. The order of keys is no change to the provider, but callers do not change it either. */
+/**
+ * Returns JSON text without cache marks. The provider ignores the order of keys, but callers do not change it either.
+ */
 function comparable(value: JsonValue): string {
   return JSON.stringify(Array.isArray(value) ? value.map(unmarked) : value);
 }
 
-/** A block, and the blocks in it, without their cache marks. */
+/** Returns a block without the cache marks of it and its inner blocks. */
 function unmarked(value: JsonValue): JsonValue {
   if (!isMarked(value) || !isJsonObject(value)) return value;
   const { content } = value;

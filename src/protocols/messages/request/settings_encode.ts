@@ -6,11 +6,11 @@ import type {
 } from "../../canonical/request/request.ts";
 import type { Scope } from "../dialect.ts";
 
-/** Longest `metadata.user_id`. */
+/** The maximum length of `metadata.user_id`. */
 const MAX_USER_LENGTH = 256;
 
-/** Reports what the protocol has no place for. */
-export function loseSettings(
+/** Reports the settings that the protocol cannot express. */
+export function dropSettings(
   request: CanonicalRequest,
   { context, cache }: Scope,
 ): void {
@@ -18,7 +18,7 @@ export function loseSettings(
     context.reportDropped({
       field: "webSearch",
       weight: "reject",
-      reason: "this model's provider does not search the web by such a setting",
+      reason: "this model's provider does not search the web through a setting",
     });
   }
   const { seed, frequencyPenalty, presencePenalty } = request.sampling;
@@ -27,24 +27,24 @@ export function loseSettings(
     cacheKey: request.cacheKey !== undefined,
     metadata: request.metadata !== undefined,
     seed: seed !== undefined,
-    // 0 is what no penalty means everywhere.
+    // A penalty of 0 is the default everywhere.
     frequencyPenalty: (frequencyPenalty ?? 0) !== 0,
     presencePenalty: (presencePenalty ?? 0) !== 0,
     cache: cache.surplus > 0,
   };
-  for (const field of LOSABLE_FIELDS) {
+  for (const field of DROPPABLE_FIELDS) {
     if (lost[field] !== true) continue;
     context.reportDropped({
       field,
       weight: "report",
       reason: field === "cache"
-        ? "this model's provider takes at most four marks"
+        ? "this model's provider accepts at most four marks"
         : "this model's provider has no such setting",
     });
   }
 }
 
-const LOSABLE_FIELDS = [
+const DROPPABLE_FIELDS = [
   "verbosity",
   "cacheKey",
   "metadata",
@@ -54,7 +54,7 @@ const LOSABLE_FIELDS = [
   "cache",
 ] as const;
 
-/** Writes the strings that end the answer; blank ones would be refused. */
+/** Returns the stop strings, without blank ones, which providers reject. */
 export function encodeStops(
   { stop = [] }: CanonicalRequest,
   { context }: Scope,
@@ -64,13 +64,12 @@ export function encodeStops(
     context.reportDropped({
       field: "stop",
       weight: "report",
-      reason: "this model's provider takes no blank stop strings",
+      reason: "this model's provider accepts no blank stop strings",
     });
   }
   return strings.length === 0 ? {} : { stop_sequences: strings };
 }
 
-/** Writes how urgently the upstream works. */
 export function encodeServiceTier(
   { serviceTier }: CanonicalRequest,
   { dialect, context }: Scope,
@@ -91,8 +90,8 @@ export function encodeServiceTier(
 }
 
 /**
- * Writes who is behind the request. The provider forbids e-mail addresses there and needs to tell users apart, not to
- * know them.
+ * Returns the user id, hashed when it is too long or has an `@`. The provider forbids e-mail addresses there, and only
+ * needs to distinguish users.
  */
 export function encodeUser(
   user: string | undefined,
@@ -100,7 +99,9 @@ export function encodeUser(
 ): JsonObject {
   const others = typeof extra === "object" ? extra : {};
   if (user === undefined) return {};
-  const isFit = user.length <= MAX_USER_LENGTH && !user.includes("@");
-  const id = isFit ? user : createHash("sha256").update(user).digest("hex");
+  const isAccepted = user.length <= MAX_USER_LENGTH && !user.includes("@");
+  const id = isAccepted
+    ? user
+    : createHash("sha256").update(user).digest("hex");
   return { metadata: { ...others, user_id: id } };
 }

@@ -10,30 +10,30 @@ import type {
 import type { MessagesRules } from "../../dialects/claude_models.ts";
 import type { Scope } from "../dialect.ts";
 
-/** How a request's thinking is written. */
+/** The encoded thinking settings of a request. */
 export interface Thinking {
   readonly config?: JsonObject | undefined;
   readonly effort?: Effort | undefined;
-  /** The limit that leaves room for an answer beside the budget. */
+  /** The limit of output tokens, which leaves room for an answer beside the budget. */
   readonly maxTokens: number;
 }
 
-/** What thinking depends on beside the caller's settings. */
+/** The inputs of the thinking settings. */
 export interface ThinkingOptions {
   readonly settings: ReasoningSettings | undefined;
   readonly maxTokens: number;
-  /** Whether the model must call a tool. */
+  /** True when the model must call a tool. */
   readonly isForced: boolean;
-  /** Whether the history has a tool loop that goes on without the thinking which began it. */
-  readonly isLoopBare: boolean;
+  /** True when the history ends in a tool loop without the thinking that began it. */
+  readonly lacksLoopThinking: boolean;
 }
 
 type Mode = NonNullable<ReasoningSettings["mode"]>;
 
-/** Used where a caller asks for thinking and says nothing of how much. */
+/** The effort of a request that asks for thinking without an amount. */
 const DEFAULT_EFFORT: Effort = "medium";
 
-/** Writes whether and how much to think, as the model takes it. */
+/** Encodes the mode and amount of thinking for the model. */
 export function encodeThinking(
   options: ThinkingOptions,
   scope: Scope,
@@ -43,12 +43,12 @@ export function encodeThinking(
     ? undefined
     : modeFor(settings, scope.dialect);
   if (settings === undefined || mode === undefined) return { maxTokens };
-  const whyNot = mode === "off"
+  const obstacle = mode === "off"
     ? undefined
-    : whyNoThinking(mode, options, scope);
-  if (whyNot !== undefined) reportDropped(whyNot, scope);
-  const made = whyNot === undefined ? mode : "off";
-  switch (made) {
+    : obstacleToThinking(mode, options, scope);
+  if (obstacle !== undefined) reportDropped(obstacle, scope);
+  const chosen = obstacle === undefined ? mode : "off";
+  switch (chosen) {
     case "off":
       return { ...encodeOff(settings, scope), maxTokens };
     case "budget":
@@ -56,24 +56,24 @@ export function encodeThinking(
     default:
       if (settings.mode === "budget") {
         reportDropped(
-          "this model takes no budget: it thinks as it sees fit",
+          "this model accepts no thinking budget; it thinks adaptively",
           scope,
         );
       }
       return {
-        config: { type: made, ...display(settings, made) },
+        config: { type: chosen, ...display(settings, chosen) },
         effort: effortFor(settings, scope),
         maxTokens,
       };
   }
 }
 
-/** Whether thinking of this config leaves the model free to be forced and to be drawn otherwise. */
+/** Returns true when this config makes the model think, which limits forced tools and sampling. */
 export function isThinking(config: JsonObject | undefined): boolean {
   return config !== undefined && config.type !== "disabled";
 }
 
-/** The mode that the model knows and that comes closest; `undefined` to say nothing. */
+/** Returns the closest mode that the model supports, or `undefined` when the request sets none. */
 function modeFor(
   { mode, effort }: ReasoningSettings,
   dialect: MessagesRules,
@@ -95,23 +95,25 @@ function modeFor(
   }
 }
 
-/** Why the model cannot think in this request. */
-function whyNoThinking(
+/** Returns the reason why the model cannot think in this request, or `undefined` when it can. */
+function obstacleToThinking(
   mode: Mode,
-  { isForced, isLoopBare }: ThinkingOptions,
+  { isForced, lacksLoopThinking }: ThinkingOptions,
   { dialect }: Scope,
 ): string | undefined {
   if (dialect.thinking === "none") return "this model does not think";
   if (isForced && dialect.forcedTools === "without_thinking") {
-    return "this model does not think where it must call a tool";
+    return "this model does not think when it must call a tool";
   }
-  if (isLoopBare && mode === "budget" && dialect.thinking !== "as_given") {
-    return "this model goes on thinking in a tool loop only with its earlier thoughts";
+  if (
+    lacksLoopThinking && mode === "budget" && dialect.thinking !== "as_given"
+  ) {
+    return "this model continues thinking in a tool loop only with its earlier thinking";
   }
   return undefined;
 }
 
-/** No thinking, or as little as the model can. */
+/** Switches thinking off, or to the lowest effort of the model. */
 function encodeOff(
   settings: ReasoningSettings,
   scope: Scope,
@@ -129,7 +131,7 @@ function encodeOff(
   };
 }
 
-/** A budget, under a limit that is raised where it would leave no room for an answer. */
+/** Encodes a budget. A limit that leaves no room for an answer is raised. */
 function encodeBudget(
   { maxTokens }: ThinkingOptions,
   settings: ReasoningSettings,
@@ -145,7 +147,7 @@ function encodeBudget(
   );
   const fitting = Math.min(budget, raised - 1);
   if (fitting < MIN_BUDGET_TOKENS) {
-    reportDropped("the limit of the answer leaves no room for it", scope);
+    reportDropped("the limit of the answer leaves no room for thinking", scope);
     return { ...encodeOff({}, scope), maxTokens };
   }
   const isEffortGiven = settings.mode !== undefined;
@@ -161,17 +163,20 @@ function encodeBudget(
 }
 
 /**
- * What the caller gets to read. Thinking that nobody asked for by mode, only by effort, is shown: newer models
- * keep it to themselves otherwise.
+ * Returns the field that shows or hides thinking. Thinking is shown when the request sets only an effort, since newer
+ * models hide it by default.
  */
-function display({ mode, summary }: ReasoningSettings, made: Mode): JsonObject {
-  if (made === "between_tools") return {};
+function display(
+  { mode, summary }: ReasoningSettings,
+  chosen: Mode,
+): JsonObject {
+  if (chosen === "between_tools") return {};
   const word = summary ?? (mode === undefined ? "auto" : undefined);
   if (word === undefined) return {};
   return { display: word === "none" ? "omitted" : "summarized" };
 }
 
-/** The effort that the model knows and that comes closest; `undefined` where none was asked for. */
+/** Returns the closest effort that the model supports, or `undefined` when the request sets none. */
 function effortFor(
   { effort }: ReasoningSettings,
   scope: Scope,
@@ -180,7 +185,7 @@ function effortFor(
   if (effort === undefined || efforts.length === 0) return undefined;
   if (efforts.includes(effort)) return effort;
   if (effort === "minimal") return "low";
-  reportDropped("this model knows no such effort", scope);
+  reportDropped("this model does not support this effort", scope);
   return effort === "xhigh" ? "high" : efforts.at(-1);
 }
 

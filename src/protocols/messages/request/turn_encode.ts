@@ -16,26 +16,28 @@ export interface Conversation {
   readonly messages: readonly Draft[];
 }
 
-/** Stands for a user who said nothing, or before an answer that nobody asked for: upstreams demand words. */
+/**
+ * The placeholders for an empty user message, and for the missing one before an answer. Providers require text there.
+ */
 const NO_CONTENT: JsonObject = { type: "text", text: "(no content)" };
 const CONTINUED: JsonObject = { type: "text", text: "(continued)" };
-/** Stands after an answer that the model does not go on with by itself. */
+/** The message after an answer that the model does not continue without one. */
 const CONTINUE: JsonObject = { type: "text", text: "Continue." };
 
 /**
- * Writes turns by the rules of real upstreams: speakers alternate and the user begins; results stand first and
- * together right after their calls; nothing is blank; a system text among the messages stands only where it
- * may, or becomes a reminder in the user's words.
+ * Encodes turns by the rules of providers. Roles alternate, and the user begins. Results come first, directly after
+ * their calls. No text is blank. A system message stays where the model accepts one, or becomes a reminder in a user
+ * message.
  */
 export function encodeTurns(
   turns: readonly Turn[],
   scope: Scope,
 ): Conversation {
-  for (const { name } of turns) if (name !== undefined) loseName(scope);
+  for (const { name } of turns) if (name !== undefined) dropName(scope);
   const settled = openForeignBlocks(settleHistory(turns), "messages");
   const first = settled.findIndex((turn) => !isSystem(turn));
   const count = first < 0 ? settled.length : first;
-  // The system text comes first on the wire, which decides about surplus cache marks.
+  // The system text comes first in the request, which decides the surplus of cache marks.
   const system = settled.slice(0, count).flatMap(({ blocks }) =>
     encodeBlocks(blocks, encodeTextualBlock, scope)
   );
@@ -47,7 +49,7 @@ export function encodeTurns(
 function addTurn(drafts: Draft[], turn: Turn, scope: Scope): void {
   if (turn.role === "assistant") {
     const content = encodeBlocks(turn.blocks, encodeAssistantBlock, scope);
-    if (!content.every(isThought)) addContent(drafts, "assistant", content);
+    if (!content.every(isThinking)) addContent(drafts, "assistant", content);
     return;
   }
   if (isSystem(turn)) {
@@ -59,8 +61,8 @@ function addTurn(drafts: Draft[], turn: Turn, scope: Scope): void {
   addContent(drafts, "user", content.length > 0 ? content : [NO_CONTENT]);
 }
 
-/** An answer of nothing but thoughts, or of nothing at all, is refused. */
-function isThought({ type }: JsonObject): boolean {
+/** Returns true for thinking. Providers reject an answer that has only thinking or is empty. */
+function isThinking({ type }: JsonObject): boolean {
   return type === "thinking" || type === "redacted_thinking";
 }
 
@@ -91,7 +93,7 @@ function finish(
     : [...begun, { role: "user", content: [CONTINUE] }];
 }
 
-/** An answer to be continued must not end in white space. */
+/** Trims the end of an answer that the model must continue. Providers reject white space there. */
 function trimPrefill(drafts: readonly Draft[]): readonly Draft[] {
   const last = drafts.at(-1);
   const block = last?.content.at(-1);
@@ -105,21 +107,21 @@ function trimPrefill(drafts: readonly Draft[]): readonly Draft[] {
   return [...drafts.slice(0, -1), { ...last, content }];
 }
 
-function loseName({ context }: Scope): void {
+function dropName({ context }: Scope): void {
   context.reportDropped({
     field: "messageName",
     weight: "report",
-    reason: "this model's provider knows no names of participants",
+    reason: "this model's provider does not support names of participants",
   });
 }
 
-/** A message on its way to the wire. */
+/** A message while it is assembled. */
 export interface Draft {
   readonly role: "user" | "assistant" | "system";
   readonly content: JsonObject[];
 }
 
-/** Adds content to the last message where it is the same speaker's, else as a new message. */
+/** Adds content to the last message when it has the same role, else as a new message. */
 function addContent(
   drafts: Draft[],
   role: Draft["role"],
@@ -134,9 +136,9 @@ function addContent(
 }
 
 /**
- * Leaves system messages where the model takes them: after the user's words and before an answer or the end.
- * Elsewhere they become reminders in the user's words, marked as clients themselves mark such: to move them to
- * the front would change their meaning and spoil the prompt's cache.
+ * Keeps system messages where the model accepts them: after a user message and before an answer or the end. Others
+ * become reminders in a user message, with the mark that clients use. Moving them to the front would change their
+ * meaning and invalidate the prompt cache.
  */
 function placeSystem(
   drafts: readonly Draft[],
@@ -180,7 +182,7 @@ function asReminder(
     field: "messages",
     weight: "report",
     reason:
-      `this model takes no \`${block.type}\` in the middle of a conversation`,
+      `this model accepts no \`${block.type}\` in the middle of a conversation`,
   });
   return undefined;
 }

@@ -14,23 +14,23 @@ import {
   sealedOfRedacted,
   sealedOfSignature,
 } from "../request/blocks.ts";
-import { marksOf, objectsIn, optionalText } from "../request/fields.ts";
+import { metadataOf, objectsIn, optionalText } from "../request/fields.ts";
 
-/** Turns the events of one block into canonical ones; what is no block's business in them is ignored. */
+/** Converts the events of one block to canonical ones. Other fields of the events are ignored. */
 export interface BlockTracker {
-  /** Takes a `delta`. */
+  /** Reads a `delta`. */
   push(delta: JsonObject, emit: Emit<AnswerEvent>): void;
-  /** Told that nothing more comes. */
+  /** Ends the block. */
   stop(emit: Emit<AnswerEvent>): void;
-  /** Characters held back. */
+  /** Returns the number of characters held back. */
   held(): number;
 }
 
-/** What a tracker needs from the reader around it. */
+/** The dependencies of a tracker. */
 export interface BlockTrackerOptions {
-  /** For calls that come without an id. */
+  /** Ids for calls that have none. */
   readonly ids: Ids;
-  /** Begins a canonical block and gives its index. */
+  /** Begins a canonical block and returns its index. */
   open(block: BlockHead, emit: Emit<AnswerEvent>): number;
 }
 
@@ -41,7 +41,7 @@ const CALL_FIELDS: ReadonlySet<string> = new Set([
   "input",
 ]);
 
-/** Begins the block of a `content_block_start`, which may hold a part of it or all. */
+/** Begins the block of a `content_block_start`, which may hold none, some or all of the content. */
 export function trackBlock(
   block: JsonObject,
   options: BlockTrackerOptions,
@@ -85,7 +85,7 @@ function trackText(
   return tracker;
 }
 
-/** The signature comes whole; where several come, the last one counts, as in the SDK. */
+/** Tracks thinking. A signature is always complete. As in the SDK, the last of several counts. */
 function trackThinking(
   block: JsonObject,
   { open }: BlockTrackerOptions,
@@ -117,7 +117,7 @@ function trackThinking(
   return tracker;
 }
 
-/** Arguments come in pieces, or whole at the start, or not at all where there are none. */
+/** Tracks a call. Its arguments arrive in pieces, at the start, or never when it has none. */
 function trackCall(
   block: JsonObject,
   { ids, open }: BlockTrackerOptions,
@@ -125,27 +125,29 @@ function trackCall(
 ): BlockTracker {
   const id = optionalText(block.id) || ids.next("toolu");
   const name = optionalText(block.name) ?? "";
-  const providerMetadata = marksOf(block, CALL_FIELDS);
+  const providerMetadata = metadataOf(block, CALL_FIELDS);
   const index = open(
     { kind: "function_call", id, name, providerMetadata },
     emit,
   );
-  let early = argumentsText(block.input) || "{}";
+  let initialInput = argumentsText(block.input) || "{}";
   return {
-    held: () => early.length,
+    held: () => initialInput.length,
     push({ partial_json }, emit) {
       if (typeof partial_json !== "string" || partial_json === "") return;
-      early = "";
+      initialInput = "";
       emit({ type: "block-delta", index, text: partial_json });
     },
     stop(emit) {
-      if (early !== "") emit({ type: "block-delta", index, text: early });
+      if (initialInput !== "") {
+        emit({ type: "block-delta", index, text: initialInput });
+      }
       emit({ type: "block-end", index });
     },
   };
 }
 
-/** A block that only this protocol has is given when it is whole. */
+/** Tracks a block that only this protocol has. It is emitted when it is complete. */
 function trackOpaque(
   block: JsonObject,
   { open }: BlockTrackerOptions,
@@ -159,7 +161,7 @@ function trackOpaque(
       held += JSON.stringify(delta).length;
       for (const [field, piece] of Object.entries(delta)) {
         if (field === "partial_json") input += piece;
-        else value[field] = grown(value[field], piece);
+        else value[field] = extended(value[field], piece);
       }
     },
     stop(emit) {
@@ -170,8 +172,8 @@ function trackOpaque(
   };
 }
 
-/** Text grows, anything else is replaced. */
-function grown(
+/** Appends text, and replaces other values. */
+function extended(
   before: JsonObject[string],
   piece: JsonObject[string],
 ): JsonObject[string] {

@@ -14,20 +14,20 @@ import {
 
 /** Writes one block of a stream. */
 export interface BlockWriter {
-  /** Takes an event of the block after its start; nothing more follows a `block-end`. */
+  /** Writes an event of the block after its start. No event may follow a `block-end`. */
   push(event: AnswerEvent, emit: Emit<SseFrame>): void;
 }
 
-/** What a writer needs from the encoder around it. */
+/** The dependencies of a writer. */
 export interface BlockWriterOptions {
   readonly context: AnswerContext;
-  /** The index of the next block, which a writer takes once it has something to say. */
+  /** Returns the index of the next block. A writer calls it when it has content. */
   takeIndex(): number;
-  /** As `createAnswerIds` makes it. */
+  /** Returns the id of a call, as `createAnswerIds` makes it. */
   idFor(id: string): string;
 }
 
-/** A writer for the block that begins with `head`. */
+/** Creates a writer for the block that begins with `head`. */
 export function createBlockWriter(
   head: BlockHead,
   options: BlockWriterOptions,
@@ -79,7 +79,7 @@ function writeText(options: BlockWriterOptions): BlockWriter {
   };
 }
 
-/** The signature comes once and last; redacted thinking is a block of another kind. */
+/** Writes thinking. The signature comes once, at the end. Redacted thinking has its own type of block. */
 function writeThinking(options: BlockWriterOptions): BlockWriter {
   const wire = createContentBlock(options.takeIndex);
   let sealed: Sealed | undefined;
@@ -145,7 +145,7 @@ function writeFunctionCall(
   };
 }
 
-/** The text is the one argument of an object, as the protocol has no text for arguments. */
+/** Writes a custom call. Its text is the only argument of an object, because the protocol has no text arguments. */
 function writeCustomCall(
   head: Extract<BlockHead, { kind: "custom_call" }>,
   options: BlockWriterOptions,
@@ -200,24 +200,24 @@ function inputDelta(json: string): string {
   return `{"type":"input_json_delta","partial_json":${JSON.stringify(json)}}`;
 }
 
-/** A block on the wire; it begins with the first thing said. */
+/** A block of the stream. It begins with its first content. */
 interface ContentBlock {
   /** Begins the block, once. */
   begin(block: JsonObject, emit: Emit<SseFrame>): void;
-  /** Writes a delta, given as JSON text: deltas are what most of a stream consists of. */
+  /** Writes a delta, given as JSON text. Most events of a stream are deltas. */
   writeDelta(delta: string, emit: Emit<SseFrame>): void;
-  /** Ends the block, if it ever began. */
+  /** Ends the block, if it began. */
   end(emit: Emit<SseFrame>): void;
 }
 
 /**
- * A block that has not begun.
+ * Creates a block that has not begun.
  *
- * @param takeIndex Gives the index of the next block.
+ * @param takeIndex Returns the index of the next block.
  */
 function createContentBlock(takeIndex: () => number): ContentBlock {
   let index = -1;
-  /** What stands before each delta. */
+  /** The text before each delta. */
   let head = "";
   return {
     begin(block, emit) {

@@ -21,7 +21,7 @@ import { readFrames, textIn } from "../../canonical/stream/read_frames.ts";
 import { decodeFailedStop, decodeStop } from "../answer/stop.ts";
 import { decodeUsage, mergeUsage } from "../answer/usage.ts";
 import { decodeFailure } from "../errors.ts";
-import { marksOf, optionalText, otherFields } from "../request/fields.ts";
+import { metadataOf, optionalText, otherFields } from "../request/fields.ts";
 import {
   type BlockTracker,
   type BlockTrackerOptions,
@@ -29,38 +29,38 @@ import {
 } from "./block_tracker.ts";
 
 /**
- * The blocks of one answer while their events come: several may be open at a time. An event names its block by
- * the `index`, here called place; one without means the block that began last. Events that cannot be are the
- * answer's failure.
+ * The blocks of one answer while their events arrive. Several may be open at a time. An event names its block by the
+ * `index`, here called place. An event without an index refers to the last block that began. Invalid events fail the
+ * answer.
  */
 class OpenBlocks {
   readonly #options: BlockTrackerOptions;
   readonly #trackers = new Map<number, BlockTracker>();
   #lastPlace = -1;
-  /** Of the next canonical block. */
+  /** The index of the next canonical block. */
   #nextIndex = 0;
   #hasCalls = false;
 
-  /** @param ids For calls that come without an id. */
+  /** @param ids Ids for calls that have none. */
   constructor(ids: Ids) {
-    this.#options = { ids, open: (block, emit) => this.#give(block, emit) };
+    this.#options = { ids, open: (block, emit) => this.#open(block, emit) };
   }
 
-  /** Whether a tool call has begun. */
+  /** True when a tool call has begun. */
   get hasCalls(): boolean {
     return this.#hasCalls;
   }
 
-  /** Whether any block has. */
+  /** True when any block has begun. */
   get hasBlocks(): boolean {
     return this.#nextIndex > 0 || this.#trackers.size > 0;
   }
 
-  /** Takes a `content_block_start`. */
+  /** Reads a `content_block_start`. */
   start(event: JsonObject, emit: Emit<AnswerEvent>): void {
     const block = event.content_block;
     if (!isJsonObject(block) || typeof block.type !== "string") {
-      return emit(brokenEvent("The provider began a block of no kind"));
+      return emit(brokenEvent("The provider began a block without a type"));
     }
     if (block.type === "tool_use" && !optionalText(block.name)) {
       return emit(brokenEvent("The provider called a tool without a name"));
@@ -77,7 +77,7 @@ class OpenBlocks {
     this.#checkHeld(emit);
   }
 
-  /** Takes a `content_block_delta`. */
+  /** Reads a `content_block_delta`. */
   push(event: JsonObject, emit: Emit<AnswerEvent>): void {
     const tracker = this.#trackers.get(this.#placeOf(event));
     if (tracker === undefined) {
@@ -90,12 +90,12 @@ class OpenBlocks {
     if (tracker.held() > 0) this.#checkHeld(emit);
   }
 
-  /** Takes a `content_block_stop`. */
+  /** Reads a `content_block_stop`. */
   stop(event: JsonObject, emit: Emit<AnswerEvent>): void {
     this.#stopAt(this.#placeOf(event), emit);
   }
 
-  /** Closes what is open, as the answer ends. */
+  /** Closes the open blocks at the end of the answer. */
   stopAll(emit: Emit<AnswerEvent>): void {
     for (const place of [...this.#trackers.keys()]) this.#stopAt(place, emit);
   }
@@ -110,7 +110,7 @@ class OpenBlocks {
     tracker?.stop(emit);
   }
 
-  #give(block: BlockHead, emit: Emit<AnswerEvent>): number {
+  #open(block: BlockHead, emit: Emit<AnswerEvent>): number {
     this.#hasCalls ||= block.kind === "function_call";
     const index = this.#nextIndex++;
     emit({ type: "block-start", index, block });
@@ -132,8 +132,8 @@ class OpenBlocks {
 const TEXT_FIELDS = ["text", "thinking", "partial_json"];
 
 /**
- * Reads a Messages stream. The kind of an event stands in its data; the `event:` line, which some servers leave
- * out, counts only where the data names no kind. The end is `message_stop` and nothing else.
+ * Reads a Messages stream. The data of an event holds its type. The `event:` line, which some servers leave out, counts
+ * only when the data has none. Only `message_stop` ends the stream.
  */
 export function createStreamDecoder(ids: Ids): Stage<SseFrame, AnswerEvent> {
   const reader = new EventReader(ids);
@@ -141,7 +141,7 @@ export function createStreamDecoder(ids: Ids): Stage<SseFrame, AnswerEvent> {
     textPlace: ({ delta }) => textIn(delta, TEXT_FIELDS),
     push(event, name, emit) {
       if (name === "error") {
-        // Of an error without an envelope, `type` is its own.
+        // In an error without an envelope, `type` is the type of the error.
         emit({ type: "failure", failure: decodeFailure(200, event) });
       } else if (typeof event.type === "string") {
         reader.push(event, emit);
@@ -156,7 +156,7 @@ export function createStreamDecoder(ids: Ids): Stage<SseFrame, AnswerEvent> {
   });
 }
 
-/** What stands around a `message_delta`'s own fields, or inside its `delta`. */
+/** The fields around a `message_delta`, or in its `delta`, that are read elsewhere. */
 const DELTA_FIELDS: ReadonlySet<string> = new Set([
   "type",
   "delta",
@@ -169,21 +169,21 @@ const DELTA_FIELDS: ReadonlySet<string> = new Set([
 
 const NO_FIELDS: ReadonlySet<string> = new Set();
 
-/** Turns the events of one answer into canonical ones; what comes after an end or a failure is not to be used. */
+/** Converts the events of one answer to canonical ones. The caller must ignore events after an end or a failure. */
 export class EventReader {
   readonly #blocks: OpenBlocks;
   #hasStarted = false;
-  /** What the upstream has counted so far. */
+  /** The provider's counts so far. */
   #usage: JsonObject | undefined;
-  /** What the upstream has said of the answer's end. */
+  /** The fields about the end of the answer. */
   #ending: JsonObject = {};
 
-  /** @param ids For calls that come without an id. */
+  /** @param ids Ids for calls that have none. */
   constructor(ids: Ids) {
     this.#blocks = new OpenBlocks(ids);
   }
 
-  /** Takes the next event; one of a kind unknown here is ignored. */
+  /** Reads the next event, and ignores unknown types. */
   push(event: JsonObject, emit: Emit<AnswerEvent>): void {
     switch (event.type) {
       case "content_block_delta":
@@ -206,7 +206,7 @@ export class EventReader {
     }
   }
 
-  /** The answer begins once, with its first event if that is not the one for it. */
+  /** Begins the answer once, even when the first event is not `message_start`. */
   #start(message: JsonValue | undefined, emit: Emit<AnswerEvent>): void {
     if (this.#hasStarted) return;
     this.#hasStarted = true;
@@ -215,7 +215,10 @@ export class EventReader {
     emit(startOf(facts));
   }
 
-  /** The last event with a reason counts: some upstreams send usage in one more without. */
+  /**
+   * Reads a `message_delta`. The last one with a reason counts, because some providers send the usage in another one
+   * without a reason.
+   */
   #pushEnding(event: JsonObject): void {
     const delta = isJsonObject(event.delta) ? event.delta : {};
     const fields = otherFields({ ...event, ...delta }, NO_FIELDS);
@@ -225,7 +228,7 @@ export class EventReader {
 
   #end(emit: Emit<AnswerEvent>): void {
     if (!this.#hasStarted) {
-      return emit(brokenEvent("The provider's stream held no answer"));
+      return emit(brokenEvent("The provider's stream contained no answer"));
     }
     const failure = decodeFailedStop(this.#ending);
     if (failure !== undefined) return emit({ type: "failure", failure });
@@ -243,12 +246,12 @@ export class EventReader {
         ? undefined
         : { protocol: "messages", value: tier },
       ...readDroppedReasoning(this.#ending.input_transformations),
-      providerMetadata: marksOf(this.#ending, DELTA_FIELDS),
+      providerMetadata: metadataOf(this.#ending, DELTA_FIELDS),
     });
   }
 }
 
-/** Counts of 0 and 0 mean that the upstream counts later. */
+/** Returns the start of the answer. An input count of 0 means that the provider counts later. */
 function startOf(
   { id, model, usage, input_transformations }: JsonObject,
 ): StartEvent {

@@ -16,7 +16,7 @@ import { createAnswerIds } from "../tools/tool_call_ids.ts";
 import { encodeStop, joinRefusal } from "../answer/stop.ts";
 import { encodeUsage } from "../answer/usage.ts";
 
-/** Writes a Messages stream, which has one block open at a time. */
+/** Encodes a Messages stream, which has one block open at a time. */
 export function createStreamEncoder(context: AnswerContext): StreamEncoder {
   return sequenced(createEncoder(context));
 }
@@ -24,7 +24,7 @@ export function createStreamEncoder(context: AnswerContext): StreamEncoder {
 function createEncoder(context: AnswerContext): StreamEncoder {
   let nextIndex = 0;
   let writer: BlockWriter | undefined;
-  /** How much the model wrote, in characters, for upstreams that do not count. */
+  /** The number of characters of the answer, for providers that do not count tokens. */
   let length = 0;
   let isRefusal = false;
   let refusal = "";
@@ -38,7 +38,7 @@ function createEncoder(context: AnswerContext): StreamEncoder {
     const usage = event.usage ??
       estimateUsage(context.estimatedInputTokens, length);
     write("message_delta", {
-      ...splitMarks(event, encodeStop(event.stop, refusal)),
+      ...splitMetadata(event, encodeStop(event.stop, refusal)),
       usage: { ...encodeUsage(usage), ...encodeServiceTier(event.serviceTier) },
     }, emit);
     write("message_stop", {}, emit);
@@ -71,8 +71,8 @@ function createEncoder(context: AnswerContext): StreamEncoder {
 }
 
 /**
- * The request is named as Anthropic names it: Qwen Code goes on after an error in the middle of an answer only then
- * (https://github.com/QwenLM/qwen-code/pull/11291).
+ * Returns the error event, with the request id in Anthropic's field. Without it, Qwen Code does not continue after an
+ * error in the middle of an answer (https://github.com/QwenLM/qwen-code/pull/11291).
  */
 function errorEvent(
   failure: Failure,
@@ -81,7 +81,10 @@ function errorEvent(
   return { error: errorObject(asStreamError(failure)), request_id: requestId };
 }
 
-/** Clients show the size of the prompt from the first event, so it never says 0; the truth comes last. */
+/**
+ * Returns the first event. Clients show its prompt size, so it is estimated instead of 0. The last event has the actual
+ * one.
+ */
 function messageStart(event: StartEvent, context: AnswerContext): JsonObject {
   const usage = event.usage ?? estimateUsage(context.estimatedInputTokens, 0);
   return {
@@ -96,8 +99,8 @@ function messageStart(event: StartEvent, context: AnswerContext): JsonObject {
   };
 }
 
-/** A container belongs into the delta, everything else beside it. */
-function splitMarks(event: EndEvent, stop: JsonObject): JsonObject {
+/** Splits the metadata. A container belongs in the delta, and the other fields beside it. */
+function splitMetadata(event: EndEvent, stop: JsonObject): JsonObject {
   const { container, ...others } = event.providerMetadata?.messages ?? {};
   return {
     delta: container === undefined ? stop : { ...stop, container },

@@ -10,7 +10,7 @@ import type {
   ToolChoice,
 } from "../../canonical/tools/tool.ts";
 import { decodeCache } from "../request/cache.ts";
-import { demandName, marksOf, optionalText } from "../request/fields.ts";
+import { metadataOf, optionalText, requireName } from "../request/fields.ts";
 import type { WireToolChoice } from "../wire.ts";
 
 const FUNCTION_FIELDS: ReadonlySet<string> = new Set([
@@ -23,20 +23,20 @@ const FUNCTION_FIELDS: ReadonlySet<string> = new Set([
 const TYPED_FIELDS: ReadonlySet<string> = new Set(["name", "cache_control"]);
 
 /**
- * Reads `tools`. A tool with a type of its own that the caller runs, such as `bash_20250124`, becomes a
- * function; one that the upstream runs is hosted. Tools whose loading is deferred are tools like others.
+ * Parses `tools`. A typed tool that the caller runs, such as `bash_20250124`, becomes a function. One that the provider
+ * runs is hosted. Tools with deferred loading count as ordinary tools.
  *
- * @throws {GatewayError} `invalid_request` naming the tool.
+ * @throws {GatewayError} `invalid_request`, which names the tool.
  */
 export function decodeTools(tools: readonly JsonObject[]): readonly Tool[] {
   return tools.map((tool, index) => decodeTool(tool, `tools[${index}]`));
 }
 
 /**
- * Reads `tool_choice`.
+ * Parses `tool_choice`.
  *
- * @param tools The tools among which it chooses.
- * @throws {GatewayError} `invalid_request` for an unknown type.
+ * @param tools The tools of the request.
+ * @throws {GatewayError} `invalid_request`, for an unknown type.
  */
 export function decodeToolChoice(
   choice: WireToolChoice,
@@ -50,13 +50,13 @@ export function decodeToolChoice(
       return { type: "required" };
     case "tool":
       return decodeNamed(
-        demandName(choice.name, "tool_choice.name"),
+        requireName(choice.name, "tool_choice.name"),
         tools,
       );
     default:
       throw invalidField(
         "tool_choice.type",
-        "is none of auto, any, tool, none",
+        "must be auto, any, tool or none",
       );
   }
 }
@@ -66,7 +66,7 @@ function decodeTool(tool: JsonObject, param: string): Tool {
   if (isHosted(tool)) {
     return { kind: "hosted", protocol: "messages", type, value: tool };
   }
-  const name = demandName(tool.name, `${param}.name`);
+  const name = requireName(tool.name, `${param}.name`);
   const typed = typedToolOf(type, tool);
   if (typed !== undefined) {
     return {
@@ -75,13 +75,13 @@ function decodeTool(tool: JsonObject, param: string): Tool {
       ...typed,
       cache: decodeCache(tool),
       settings: decodeSettings(tool),
-      providerMetadata: marksOf(tool, TYPED_FIELDS),
+      providerMetadata: metadataOf(tool, TYPED_FIELDS),
     };
   }
   return decodeFunction(tool, name, param);
 }
 
-/** A type unknown here without a schema: nobody but the upstream can know what it is. */
+/** Returns true for an unknown type without a schema, which only the provider can interpret. */
 function isHosted(tool: JsonObject): boolean {
   const type = optionalText(tool.type) ?? "custom";
   return type !== "custom" && typedToolOf(type) === undefined &&
@@ -104,11 +104,14 @@ function decodeFunction(
     strict: typeof tool.strict === "boolean" ? tool.strict : undefined,
     cache: decodeCache(tool),
     settings: decodeSettings(tool),
-    providerMetadata: marksOf(tool, FUNCTION_FIELDS),
+    providerMetadata: metadataOf(tool, FUNCTION_FIELDS),
   };
 }
 
-/** When a tool is loaded and how its input is streamed changes nothing where all are loaded at once. */
+/**
+ * Reads the settings whose loss changes the answer. Deferred loading and streamed input change nothing when all tools
+ * are loaded.
+ */
 function decodeSettings(tool: JsonObject): InnerSettings | undefined {
   const { input_examples: examples, allowed_callers: callers } = tool;
   return innerSettings("messages", {
@@ -130,7 +133,7 @@ function decodeNamed(name: string, tools: readonly JsonObject[]): ToolChoice {
   return { type: "tool", tool: { kind: "function", name } };
 }
 
-/** A tool that the protocol knows by a type alone and the caller runs, as a function for models of others. */
+/** A typed tool that the caller runs, as a function for models of other protocols. */
 interface TypedTool {
   readonly description: string;
   readonly parameters: JsonObject;
@@ -173,19 +176,19 @@ const ZOOM_REGION: JsonObject = {
   description: "For zoom: x and y of two corners",
 };
 
-/** By the beginning of the type, up to its date. */
+/** The typed tools by the beginning of their type, without its date. */
 const TYPED_TOOLS: ReadonlyMap<string, TypedTool> = new Map(Object.entries({
   bash: {
     description: "Runs a command in a shell session that stays open.",
     parameters: object({
       command: { ...text, description: "The command to run" },
-      restart: { type: "boolean", description: "Starts the session anew" },
+      restart: { type: "boolean", description: "Restarts the session" },
     }),
   },
   text_editor: {
     description: "Views, creates and edits text files.",
     parameters: object({
-      command: words("view", "create", "str_replace", "insert"),
+      command: oneOf("view", "create", "str_replace", "insert"),
       path: text,
       view_range: lines,
       file_text: { ...text, description: "For create: the whole file" },
@@ -199,7 +202,7 @@ const TYPED_TOOLS: ReadonlyMap<string, TypedTool> = new Map(Object.entries({
     description:
       "Keeps notes in files under /memories for later conversations.",
     parameters: object({
-      command: words(
+      command: oneOf(
         "view",
         "create",
         "str_replace",
@@ -221,7 +224,7 @@ const TYPED_TOOLS: ReadonlyMap<string, TypedTool> = new Map(Object.entries({
 }));
 
 /**
- * The tool behind a type such as `bash_20250124`; `undefined` for one that the upstream runs or nobody knows.
+ * Returns the tool of a type such as `bash_20250124`, or `undefined` for an unknown one or one that the provider runs.
  *
  * @param tool Its declaration.
  */
@@ -234,22 +237,25 @@ export function typedToolOf(
   return kind === undefined ? undefined : TYPED_TOOLS.get(kind);
 }
 
-/** Only Claude knows by itself how large the screen is, and whether it may zoom. */
+/**
+ * Returns the computer tool. Its description names the size of the screen and the zoom, which only Claude reads from
+ * the declaration.
+ */
 function computerTool(tool: JsonObject): TypedTool {
   const { display_width_px: width, display_height_px: height } = tool;
   const size = typeof width === "number" && typeof height === "number"
     ? ` The screen has ${width} x ${height} pixels.`
     : "";
-  const zooms = tool.enable_zoom === true;
+  const canZoom = tool.enable_zoom === true;
   return {
     description: `Uses a screen, a mouse and a keyboard.${size}`,
     parameters: object({
-      action: words(...COMPUTER_ACTIONS, ...(zooms ? ["zoom"] : [])),
+      action: oneOf(...COMPUTER_ACTIONS, ...(canZoom ? ["zoom"] : [])),
       text: { ...text, description: "What to type, or the key to press" },
       coordinate: point,
       start_coordinate: point,
-      ...(zooms ? { region: ZOOM_REGION } : {}),
-      scroll_direction: words("up", "down", "left", "right"),
+      ...(canZoom ? { region: ZOOM_REGION } : {}),
+      scroll_direction: oneOf("up", "down", "left", "right"),
       scroll_amount: whole,
       duration: { type: "number", description: "Seconds to hold or wait" },
     }, ["action"]),
@@ -260,6 +266,6 @@ function object(properties: JsonObject, required: string[] = []): JsonObject {
   return { type: "object", properties, required };
 }
 
-function words(...choices: string[]): JsonObject {
+function oneOf(...choices: string[]): JsonObject {
   return { type: "string", enum: choices };
 }

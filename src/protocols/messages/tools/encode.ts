@@ -22,17 +22,17 @@ import type { Scope } from "../dialect.ts";
 import { enforceableSchema, resolve } from "./enforceable_schema.ts";
 import { typedToolOf } from "./decode.ts";
 
-/** How a request's tools and the choice among them are written. */
+/** The encoded tools of a request, and the choice among them. */
 export interface Tooling {
-  /** `tools` and `tool_choice`; the latter only beside tools, as upstreams demand. */
+  /** `tools` and `tool_choice`. Providers reject the latter without tools. */
   readonly fields: JsonObject;
-  /** Whether the model must call a tool. */
+  /** True when the model must call a tool. */
   readonly isForced: boolean;
-  /** What the model is told in place of a force that it refuses. */
+  /** The instruction that replaces a forced choice which the model rejects. */
   readonly nudge?: string | undefined;
 }
 
-/** Writes the tools, and the choice as far as the model allows it. */
+/** Encodes the tools, and the choice as far as the model allows it. */
 export function encodeTooling(
   request: CanonicalRequest,
   scope: Scope,
@@ -47,13 +47,13 @@ export function encodeTooling(
     return { fields: {}, isForced: false };
   }
   const wanted = isForce(choice);
-  const isRefused = wanted && scope.dialect.forcedTools === "never";
-  if (isRefused) loseForce(scope);
-  const made: ToolChoice | undefined = isRefused ? { type: "auto" } : choice;
+  const isRejected = wanted && scope.dialect.forcedTools === "never";
+  if (isRejected) dropForce(scope);
+  const chosen: ToolChoice | undefined = isRejected ? { type: "auto" } : choice;
   return {
-    fields: { tools, ...encodeChoice(made, request.parallelTools) },
-    isForced: wanted && !isRefused,
-    nudge: isRefused ? nudgeForTool(choice) : undefined,
+    fields: { tools, ...encodeChoice(chosen, request.parallelTools) },
+    isForced: wanted && !isRejected,
+    nudge: isRejected ? nudgeForTool(choice) : undefined,
   };
 }
 
@@ -65,7 +65,7 @@ function encodeTool(tool: Tool, scope: Scope): JsonObject | undefined {
       return encodeHostedTool(tool, "messages", scope.context);
     default:
       throw new TypeError(
-        "Cannot write custom tools and namespaces: bridgeTools must run before",
+        "Cannot write custom tools and namespaces: bridgeTools did not run. Run it before the encoder.",
       );
   }
 }
@@ -89,7 +89,10 @@ function encodeFunction(tool: FunctionTool, scope: Scope): JsonObject {
   };
 }
 
-/** Strictness that the schema or the model does not allow would be refused; the tool works without. */
+/**
+ * Returns the schema, with `strict` when it qualifies. Other strict tools would be rejected, but they work without
+ * `strict`.
+ */
 function encodeSchema(tool: FunctionTool, scope: Scope): JsonObject {
   const schema = inputSchema(tool.parameters);
   if (tool.strict !== true) return { input_schema: schema };
@@ -102,20 +105,21 @@ function encodeSchema(tool: FunctionTool, scope: Scope): JsonObject {
   scope.context.reportDropped({
     field: "toolStrictness",
     weight: "report",
-    reason: "this model's provider cannot hold arguments to such a schema",
+    reason: "this model's provider cannot enforce this schema of arguments",
   });
   return { input_schema: schema };
 }
 
-function loseForce({ context }: Scope): void {
+function dropForce({ context }: Scope): void {
   context.reportDropped({
     field: "toolChoice",
     weight: "report",
-    reason: "this model cannot be forced to call a tool; it is told to instead",
+    reason:
+      "this model cannot be forced to call a tool; an instruction asks for the call instead",
   });
 }
 
-/** The switch for parallel calls stands inside the choice, and not beside `none`. */
+/** Returns the choice, which holds the switch for parallel calls. `none` rejects the switch. */
 function encodeChoice(
   choice: ToolChoice | undefined,
   parallelTools: boolean | undefined,
@@ -148,8 +152,8 @@ function namedChoice({ name }: ToolReference): JsonObject {
 }
 
 /**
- * The schema of a tool's input. Upstreams demand an object at its root and no choice between objects there:
- * such a choice becomes one object with the properties of all, of which those are required that all require.
+ * Returns the schema of a tool's input. Providers require an object at its root, without a choice between objects. A
+ * choice becomes one object with the properties of all. A property is required when all of them require it.
  */
 export function inputSchema(parameters: JsonObject | undefined): JsonObject {
   if (parameters === undefined) return { type: "object", properties: {} };
@@ -174,7 +178,7 @@ export function inputSchema(parameters: JsonObject | undefined): JsonObject {
   };
 }
 
-/** The root itself, where it only refers to a definition inside. */
+/** Returns the definition that the root refers to, or the root. */
 function resolveRoot(schema: JsonObject): JsonObject {
   if (typeof schema.$ref !== "string") return schema;
   const { $ref: _reference, ...rest } = schema;

@@ -4,7 +4,7 @@ import {
   type JsonValue,
 } from "../../../core/json.ts";
 
-/** What an upstream understands of a schema that it holds an answer to; the rest goes into the description. */
+/** The keywords of a schema that providers can enforce. Others move to the description. */
 const KNOWN_KEYWORDS: ReadonlySet<string> = new Set([
   "$schema",
   "$id",
@@ -38,17 +38,17 @@ const KNOWN_FORMATS: ReadonlySet<unknown> = new Set([
   "ipv6",
   "uuid",
 ]);
-/** Keywords whose value is a schema by name. */
+/** Keywords with a map of schemas by name. */
 const SCHEMA_MAPS = ["properties", "$defs", "definitions"] as const;
-/** Keywords whose value is a list of schemas. */
+/** Keywords with a list of schemas. */
 const SCHEMA_LISTS = ["anyOf", "allOf"] as const;
 
 /**
- * A schema as upstreams take it where they enforce it: objects are closed, `oneOf` is `anyOf`, and what cannot
- * be enforced stands in the description. A schema that is in that form already comes back as it is.
+ * Returns a schema that providers can enforce. Objects are closed, `oneOf` becomes `anyOf`, and other keywords move to
+ * the description. A schema in this form stays unchanged.
  *
- * @returns `undefined` where closing it would change its meaning or the upstream refuses it: objects with
- * arbitrary keys, recursion, references outside.
+ * @returns `undefined` when closing would change its meaning or the provider rejects it: objects with arbitrary keys,
+ * recursion, and external references.
  */
 export function enforceableSchema(schema: JsonObject): JsonObject | undefined {
   if (isRecursive(schema)) return undefined;
@@ -60,7 +60,7 @@ export function enforceableSchema(schema: JsonObject): JsonObject | undefined {
   }
 }
 
-/** A schema that cannot be closed. */
+/** The error for a schema that cannot be closed. */
 class OpenSchemaError extends Error {
   override readonly name = "OpenSchemaError";
 }
@@ -111,7 +111,7 @@ function isObjectSchema({ type, properties }: JsonObject): boolean {
     Array.isArray(type) && type.includes("object");
 }
 
-/** Any object would become the empty one, and a map of values too. */
+/** Closes an object. A map or an object with arbitrary keys cannot be closed, because it would become empty. */
 function closeObject(schema: JsonObject): void {
   const { properties, additionalProperties } = schema;
   const isMap = isJsonObject(additionalProperties) ||
@@ -132,12 +132,12 @@ function describe(
     : `{${words}}`;
 }
 
-/** Whether following the references of a schema comes back to where it was, or leaves it. */
+/** Returns true when the references of a schema form a cycle, or leave the schema. */
 function isRecursive(schema: JsonObject): boolean {
-  return leadsBack(schema, { root: schema, open: new Set(), done: new Set() });
+  return formsCycle(schema, { root: schema, open: new Set(), done: new Set() });
 }
 
-/** The schema that a reference such as `#/$defs/city` means. */
+/** Resolves a reference such as `#/$defs/city`. */
 export function resolve(
   reference: string,
   root: JsonObject,
@@ -153,37 +153,37 @@ export function resolve(
   return isJsonObject(place) ? place : undefined;
 }
 
-/** What is known of a schema's references while they are followed. */
+/** The state of following a schema's references. */
 interface Trail {
   readonly root: JsonObject;
-  /** References that are being followed. */
+  /** The references on the current path. */
   readonly open: Set<string>;
-  /** References that were followed to their ends. */
+  /** The references without a cycle behind them. */
   readonly done: Set<string>;
 }
 
-/** Whether following references from `value` comes back to where it was, or leaves the schema. */
-function leadsBack(value: JsonValue | undefined, trail: Trail): boolean {
+/** Returns true when the references from `value` form a cycle, or leave the schema. */
+function formsCycle(value: JsonValue | undefined, trail: Trail): boolean {
   if (Array.isArray(value)) {
-    return value.some((inner) => leadsBack(inner, trail));
+    return value.some((inner) => formsCycle(inner, trail));
   }
   if (!isJsonObject(value)) return false;
   if (typeof value.$ref === "string") {
-    return referenceLeadsBack(value.$ref, trail);
+    return referenceFormsCycle(value.$ref, trail);
   }
   return Object.entries(value).some(([keyword, inner]) =>
     keyword !== "$defs" && keyword !== "definitions" &&
-    leadsBack(inner, trail)
+    formsCycle(inner, trail)
   );
 }
 
-function referenceLeadsBack(reference: string, trail: Trail): boolean {
+function referenceFormsCycle(reference: string, trail: Trail): boolean {
   if (trail.done.has(reference)) return false;
   const target = resolve(reference, trail.root);
   if (target === undefined || trail.open.has(reference)) return true;
   trail.open.add(reference);
-  const isLoop = leadsBack(target, trail);
+  const isCycle = formsCycle(target, trail);
   trail.open.delete(reference);
   trail.done.add(reference);
-  return isLoop;
+  return isCycle;
 }

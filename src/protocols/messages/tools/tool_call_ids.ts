@@ -8,42 +8,45 @@ import type {
 } from "../../canonical/request/request.ts";
 import { fitId } from "../../canonical/tools/tool_call_id.ts";
 
-/**
- * Ids of tool calls as the protocol has them: of few characters, and never twice in one conversation. Some
- * models count from 0 in every answer; upstreams refuse such a history, and clients, which pair results with
- * calls by id alone, go round in circles.
- */
-
 const ID_RULE = { maxLength: 128 };
 
-/** Gives the calls of a history ids of their own, and the results the ids of their calls. */
+/**
+ * Assigns unique ids to the calls of a history, and the same ids to their results. Some models count from 0 in every
+ * answer. Providers reject repeated ids, and clients that pair results with calls by id repeat the same steps
+ * endlessly.
+ */
 export interface HistoryIds {
-  /** The id for the next call. */
+  /** Returns the id of the next call. */
   call(id: string): string;
-  /** The id for the next result; results follow their calls in the same order, as `settleHistory` puts them. */
+  /**
+   * Returns the id of the next result. Results follow in the order of their calls, as `settleHistory` arranges them.
+   */
   result(callId: string): string;
 }
 
-/** Ids for one request to an upstream. */
+/** Creates the ids of one request. */
 export function createHistoryIds(): HistoryIds {
   const unique = createUniqueIds();
-  const calls = new Map<string, { readonly made: string[]; next: number }>();
+  const calls = new Map<
+    string,
+    { readonly assigned: string[]; next: number }
+  >();
   return {
     call(id) {
-      const made = unique(id);
+      const assigned = unique(id);
       const same = calls.get(id);
-      if (same === undefined) calls.set(id, { made: [made], next: 0 });
-      else same.made.push(made);
-      return made;
+      if (same === undefined) calls.set(id, { assigned: [assigned], next: 0 });
+      else same.assigned.push(assigned);
+      return assigned;
     },
     result(callId) {
       const same = calls.get(callId);
-      return same?.made[same.next++] ?? fitId(callId, ID_RULE);
+      return same?.assigned[same.next++] ?? fitId(callId, ID_RULE);
     },
   };
 }
 
-/** The calls of a history by their ids alone, which is what {@linkcode createAnswerIds} looks at. */
+/** Returns the calls of a history with their ids only, which {@linkcode createAnswerIds} reads. */
 export function historyForAnswer(turns: readonly Turn[]): readonly Turn[] {
   const calls = turns.flatMap(({ blocks }) => blocks).filter(isToolCall);
   if (calls.length === 0) return [];
@@ -56,7 +59,7 @@ export function historyForAnswer(turns: readonly Turn[]): readonly Turn[] {
   return [{ role: "assistant", blocks }];
 }
 
-/** Gives the calls of an answer ids that no call of the request's history has. */
+/** Returns a function that assigns ids to the calls of an answer. No call of the request's history has them. */
 export function createAnswerIds(
   { turns }: CanonicalRequest,
 ): (id: string) => string {
@@ -72,22 +75,23 @@ export function createAnswerIds(
 }
 
 /**
- * Fits ids to the wire, and changes those that are in use; the same ids in the same order become the same.
+ * Returns a function that shortens ids to the limit and changes ids that are in use. The same ids in the same order
+ * give the same results.
  *
- * @param taken The ids that are in use from the start.
+ * @param taken The ids that are in use at the start.
  */
 function createUniqueIds(
   taken: readonly string[] = [],
 ): (id: string) => string {
   const used = new Set(taken);
-  /** How often an id was tried, so that a history of many equal ones takes no longer than another. */
+  /** The number of attempts for each id, so that many equal ids cost no more time than distinct ones. */
   const tries = new Map<string, number>();
   return (id) => {
-    let made = fitId(id, ID_RULE);
+    let assigned = fitId(id, ID_RULE);
     let count = tries.get(id) ?? 1;
-    while (used.has(made)) made = fitId(`${id}#${++count}`, ID_RULE);
+    while (used.has(assigned)) assigned = fitId(`${id}#${++count}`, ID_RULE);
     tries.set(id, count);
-    used.add(made);
-    return made;
+    used.add(assigned);
+    return assigned;
   };
 }

@@ -16,15 +16,15 @@ import { decodeFailure } from "../errors.ts";
 import { ResponseReader } from "../stream/decode.ts";
 
 /**
- * Reads a JSON answer, by the same code as a stream.
+ * Parses a JSON answer with the stream decoder.
  *
- * @throws {UpstreamFailure} When it is no answer, reports an error, or is not finished.
+ * @throws {UpstreamFailure} When the body is not an answer, reports an error, or is not finished.
  */
 export function decodeAnswer(body: JsonValue, ids: Ids): Answer {
-  if (!isJsonObject(body)) throw broken("sent something that is no answer");
+  if (!isJsonObject(body)) throw notAnAnswer();
   if (isError(body)) throw new UpstreamFailure(decodeFailure(200, body));
   if (!Array.isArray(body.output)) {
-    throw broken("sent something that is no answer");
+    throw notAnAnswer();
   }
   const type = `response.${statusOf(body)}`;
   return guardAnswer(() => {
@@ -39,7 +39,7 @@ function isError(body: JsonObject): boolean {
   return body.output === undefined && body.detail !== undefined;
 }
 
-/** Some providers leave the status out, or spell it `complete`. */
+/** Returns the status. Some providers leave it out, or spell it `complete`. */
 function statusOf({ status }: JsonObject): "completed" | "incomplete" {
   switch (status) {
     case "incomplete":
@@ -47,12 +47,16 @@ function statusOf({ status }: JsonObject): "completed" | "incomplete" {
     case "queued":
     case "in_progress":
     case "cancelled":
-      throw broken(`sent an answer that is ${status}`);
+      throw new UpstreamFailure(
+        brokenAnswer(`The provider sent an answer that is ${status}`),
+      );
     default:
       return "completed";
   }
 }
 
-function broken(what: string): UpstreamFailure {
-  return new UpstreamFailure(brokenAnswer(`The provider ${what}`));
+function notAnAnswer(): UpstreamFailure {
+  return new UpstreamFailure(
+    brokenAnswer("The provider's response is not an answer"),
+  );
 }

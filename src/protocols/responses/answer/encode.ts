@@ -7,7 +7,7 @@ import type {
   Turn,
 } from "../../canonical/request/request.ts";
 import { isClosedSchema } from "../../canonical/request/schema.ts";
-import { isNoted } from "../fields.ts";
+import { hasFlag } from "../fields.ts";
 import { wantsCompaction } from "../request/opaque_item.ts";
 import {
   encodeFormat,
@@ -25,7 +25,7 @@ import {
 import { encodeStop } from "./stop.ts";
 import { encodeUsage } from "./usage.ts";
 
-/** Writes a JSON answer, by the same code as a stream. */
+/** Returns an answer as JSON, built by the stream encoder. */
 export function encodeAnswer(
   answer: Answer,
   context: AnswerContext,
@@ -40,9 +40,9 @@ export function encodeAnswer(
 }
 
 /**
- * The fields of a response object that stand only at its end.
+ * Returns the fields of a response object that only its last event has.
  *
- * @param written How much the model wrote, in characters, for upstreams that do not count.
+ * @param written The number of characters that the model wrote, for providers that do not count tokens.
  */
 export function finalFields(
   { stop, usage, serviceTier }: Pick<Answer, "stop" | "usage" | "serviceTier">,
@@ -63,17 +63,17 @@ export function finalFields(
   };
 }
 
-/** What the caller asked for is repeated as it came. */
-const AS_GIVEN: ToolFit = { reportDropped() {}, schema: (schema) => schema };
+/** Writes the tools of the request unchanged. */
+const UNCHANGED: ToolFit = { reportDropped() {}, schema: (schema) => schema };
 
-/** What tells one answer from another, the same in every object of its stream. */
+/** The identity of one answer, which is the same in every object of its stream. */
 export interface ResponseIdentity {
   readonly id: string;
-  /** Seconds since 1970. */
+  /** The time of creation in seconds since 1970. */
   readonly createdAt: number;
 }
 
-/** The upstream's id behind the prefix that clients expect; a new one where it gave none. */
+/** Returns the provider's id with the prefix that clients expect, or a new id when the provider gave none. */
 export function identityOf(
   answer: { readonly id: string; readonly createdAtMs?: number | undefined },
   context: AnswerContext,
@@ -90,9 +90,9 @@ function prefixed(id: string): string {
 }
 
 /**
- * Writes a response object. It repeats the settings of the request, which typed clients take for granted.
+ * Returns a response object. It repeats the settings of the request, which typed clients require.
  *
- * @param changes The fields that depend on how far the answer is: status, output, usage, error.
+ * @param changes The fields that depend on the progress of the answer: status, output, usage, error.
  */
 export function responseObject(
   { id, createdAt }: ResponseIdentity,
@@ -116,7 +116,10 @@ export function responseObject(
   };
 }
 
-/** What was not asked for has the protocol's own default, which typed clients take for granted as well. */
+/**
+ * Returns the settings of the request. Missing ones have the protocol's default, because typed clients require them
+ * too.
+ */
 function settingsOf(request: CanonicalRequest): JsonObject {
   const { sampling, serviceTier, tools } = request;
   return {
@@ -146,7 +149,7 @@ function settingsOf(request: CanonicalRequest): JsonObject {
     },
     tool_choice: encodeToolChoice(request.toolChoice, tools) ?? "auto",
     tools: tools.filter((tool) => !isLoaded(tool))
-      .map((tool) => encodeTool(tool, AS_GIVEN))
+      .map((tool) => encodeTool(tool, UNCHANGED))
       .filter((tool) => tool !== undefined).map(described),
     top_logprobs: 0,
     top_p: sampling.topP ?? 1,
@@ -154,7 +157,7 @@ function settingsOf(request: CanonicalRequest): JsonObject {
   };
 }
 
-/** A schema without a description has null for one, and says whether answers are held to it. */
+/** Returns the format. A schema has its description or null, and the field `strict`. */
 function formatOf({ format }: CanonicalRequest): JsonObject {
   const written = encodeFormat(format) ?? { type: "text" };
   return format?.type === "schema"
@@ -162,7 +165,7 @@ function formatOf({ format }: CanonicalRequest): JsonObject {
     : written;
 }
 
-/** A function says that it has no description. */
+/** Adds a null description to a function without one. */
 function described(tool: JsonObject): JsonObject {
   return tool.type === "function" ? { description: null, ...tool } : tool;
 }
@@ -173,10 +176,10 @@ function instructionsOf({ turns }: CanonicalRequest): string | null {
 }
 
 function isInstructions(turn: Turn): boolean {
-  return isNoted(turn, "isInstructions");
+  return hasFlag(turn, "isInstructions");
 }
 
-/** The instructions, which every response object repeats, and what asks for a compaction item. */
+/** Returns the instructions, which every response object repeats, and the block that asks for a compaction item. */
 export function historyForAnswer(turns: readonly Turn[]): readonly Turn[] {
   const instructions = turns.find(isInstructions);
   const last = turns.at(-1);

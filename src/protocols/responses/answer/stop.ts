@@ -2,7 +2,7 @@ import { isJsonObject, type JsonObject } from "../../../core/json.ts";
 import type { Stop, StopReason } from "../../canonical/answer/answer.ts";
 import { reasonOfWord } from "../../canonical/answer/stop_words.ts";
 
-/** Why an answer is `incomplete`, where it is not `completed`; an end that nobody understands is no good one. */
+/** The word for each reason of an `incomplete` answer. An unknown reason must not look like a good end. */
 const WORD_BY_REASON: Readonly<Partial<Record<StopReason, string>>> = {
   max_tokens: "max_output_tokens",
   context_full: "max_output_tokens",
@@ -11,7 +11,7 @@ const WORD_BY_REASON: Readonly<Partial<Record<StopReason, string>>> = {
 };
 
 /**
- * Reads why a response object ended.
+ * Reads the reason for the end of a response object.
  *
  * @param status `completed` or `incomplete`.
  */
@@ -30,7 +30,7 @@ export function decodeStop(
   };
 }
 
-/** The fields of a response object that say how it ended. */
+/** Returns the fields of a response object that report its end. */
 export function encodeStop(
   stop: Stop,
 ): {

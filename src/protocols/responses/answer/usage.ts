@@ -11,9 +11,9 @@ import {
 } from "../../canonical/answer/answer.ts";
 
 /**
- * Reads the `usage` of a response, and the tier that served it; `input_tokens` includes cached tokens.
+ * Reads the `usage` of a response, and the tier that served it. `input_tokens` includes cached tokens.
  *
- * @returns `undefined` when it counts nothing at all.
+ * @returns `undefined` when it has no counts.
  */
 export function usageIn(
   { usage, service_tier }: JsonObject,
@@ -36,8 +36,8 @@ export function usageIn(
 }
 
 /**
- * Writes a `usage` object with every number that clients demand, 0 for one that the upstream does not count: they
- * judge by it when to shorten the conversation, and some fail without an object.
+ * Returns a `usage` object with every number that clients require, which is 0 when the provider does not count it.
+ * Clients decide by it when to shorten the conversation, and some fail without an object.
  */
 export function encodeUsage(usage: Usage): JsonObject {
   const { inputTokens, outputTokens } = usage;

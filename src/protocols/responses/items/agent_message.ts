@@ -11,20 +11,20 @@ import type {
 import { textOf } from "../fields.ts";
 import { decodeParts } from "../request/part_decode.ts";
 
-/** What another model can read of a message between agents. */
+/** A block of an agent message that other models can read. */
 type Readable = TextBlock | ImageBlock;
 
 /**
- * Reads a message from one agent of Codex to another: the task of a sub-agent, and what agents send each other later.
+ * Parses a message from one agent of Codex to another: the task of a sub-agent, or a later message.
  *
- * Codex calls what its own model wrote `encrypted_content`, whoever served that model. OpenAI's models encrypt it; of
- * every other model it is plain text.
+ * Codex puts the text of its model into `encrypted_content`, for every provider. OpenAI's models encrypt it. The text
+ * of other models is plain.
  *
  * Sources: https://github.com/openai/codex/pull/26210, https://github.com/openai/codex/issues/33551,
  * https://github.com/ollama/ollama/issues/18286
  *
- * @param param The item's path, for error messages.
- * @throws {GatewayError} `invalid_request` naming a part that is wrong.
+ * @param param The path of the item, for error messages.
+ * @throws {GatewayError} `invalid_request`, which names a wrong part.
  */
 export function decodeAgentMessage(
   item: JsonObject,
@@ -47,7 +47,7 @@ export function decodeAgentMessage(
   };
 }
 
-/** The parts, and the types of those that only OpenAI can read. */
+/** Returns the parts, and the types of those that only OpenAI can read. */
 function readParts(
   content: JsonValue | undefined,
   param: string,
@@ -71,12 +71,12 @@ function asText(part: JsonValue): JsonValue {
 }
 
 /**
- * A token of Fernet, as OpenAI writes them: the version, a time of this century, and at least 100 characters.
+ * Matches a Fernet token as OpenAI writes it: the version, a time of this century, and at least 100 characters.
  * Sources: https://github.com/fernet/spec/blob/master/Spec.md, https://github.com/duolahypercho/codex-router/pull/109
  */
 const CIPHERTEXT = /^gAAAAA[\w-]{92,}={0,2}$/;
 
-/** Codex names the sender in the text of most messages. */
+/** Returns the sender, unless the text names it. In most messages of Codex it does. */
 function senderOf(
   { author, recipient }: JsonObject,
   parts: readonly Readable[],

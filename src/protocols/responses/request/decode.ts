@@ -16,21 +16,21 @@ import {
   decodeServiceTier,
   decodeVerbosity,
 } from "./settings.ts";
-import { markOwn } from "../fields.ts";
+import { ownMetadata } from "../fields.ts";
 import { decodeToolChoice, decodeTools } from "../tools/decode.ts";
 import { unionOfTools } from "../tools/union.ts";
 import { decodeInput } from "./turn_decode.ts";
 import { parseRequest, type WireRequest } from "../wire.ts";
 
 /**
- * Reads a Responses request.
+ * Parses a Responses request.
  *
  * @throws {GatewayError} `invalid_request` with `param`, also for state that the gateway does not keep:
- * `previous_response_id`, `conversation`, `background`, `prompt` and items that only name others.
+ * `previous_response_id`, `conversation`, `background`, `prompt` and items that only refer to others.
  */
 export function decodeRequest(body: JsonObject): CanonicalRequest {
   const wire = parseRequest(body);
-  refuseState(wire);
+  rejectState(wire);
   const { input } = wire;
   if (input === null || input === undefined || input.length === 0) {
     throw invalidField("input", "is missing or empty");
@@ -66,8 +66,8 @@ export function decodeRequest(body: JsonObject): CanonicalRequest {
 const SEND_HISTORY =
   "Send the whole history instead, which clients do with `store: false`";
 
-/** Never ignored, since the model would see a conversation cut short. */
-function refuseState(wire: WireRequest): void {
+/** Rejects references to state. Without that state, the model would receive only a part of the conversation. */
+function rejectState(wire: WireRequest): void {
   const { previous_response_id, conversation, background, prompt } = wire;
   if (isGiven(previous_response_id)) {
     throw unsupportedState("previous_response_id", { advice: SEND_HISTORY });
@@ -87,13 +87,13 @@ function isGiven(value: JsonValue | undefined): boolean {
   return value !== null && value !== undefined;
 }
 
-/** `instructions` stand before everything else, and are marked as no message. */
+/** Reads `instructions` as the first turn, with a flag that it is not a message. */
 function decodeInstructions({ instructions }: WireRequest): Turn[] {
   const text = instructions ?? "";
   if (text === "") return [];
   return [{
     role: "system",
     blocks: [{ kind: "text", text }],
-    providerMetadata: markOwn({ isInstructions: true }),
+    providerMetadata: ownMetadata({ isInstructions: true }),
   }];
 }

@@ -16,22 +16,22 @@ import type {
 } from "../../canonical/request/request.ts";
 import { encodeShared, takenShared } from "../../openai/settings.ts";
 import { dialectOf, type ResponsesDialect, type Scope } from "../dialect.ts";
-import { isNoted } from "../fields.ts";
+import { hasFlag } from "../fields.ts";
 import { encodeTooling, fitSchema } from "../tools/encode.ts";
 import { encodeReasoning, type Reasoning } from "./reasoning_encode.ts";
 import { encodeExtras, encodeFormat, encodeServiceTier } from "./settings.ts";
 import { encodeTurns } from "./turn_encode.ts";
 
-/** Writes a Responses request in the dialect of the target. The upstream is asked to keep nothing. */
+/** Encodes a Responses request in the dialect of the target. It asks the provider to store nothing. */
 export function encodeRequest(
   request: CanonicalRequest,
   context: RequestContext,
 ): JsonObject {
   const scope: Scope = { dialect: dialectOf(context.target), context };
   const reasoning = encodeReasoning(request.reasoning, scope);
-  const taken = takenOf(request, reasoning, scope);
+  const taken = takenSettings(request, reasoning, scope);
   loseForeignExtras(request, "responses", context, taken);
-  loseSettings(request, scope);
+  dropSettings(request, scope);
   if (!scope.dialect.cacheMarks) loseCacheMarks(request, context);
   loseCitations(request.turns, context);
   loseContinuation(request, context);
@@ -52,7 +52,7 @@ export function encodeRequest(
   return { ...body, ...encodeExtras(request, body) };
 }
 
-function takenOf(
+function takenSettings(
   request: CanonicalRequest,
   { isOn }: Reasoning,
   { dialect }: Scope,
@@ -68,10 +68,10 @@ function takenOf(
   };
 }
 
-/** Settings that the protocol does not have. */
-function loseSettings(request: CanonicalRequest, { context }: Scope): void {
+/** Reports the settings that the protocol does not have. */
+function dropSettings(request: CanonicalRequest, { context }: Scope): void {
   const { topK, seed, frequencyPenalty, presencePenalty } = request.sampling;
-  loseGiven(context, [
+  dropGiven(context, [
     ["topK", topK],
     ["seed", seed],
     ["frequencyPenalty", frequencyPenalty || undefined],
@@ -82,11 +82,11 @@ function loseSettings(request: CanonicalRequest, { context }: Scope): void {
     field: "stop",
     weight: "report",
     reason:
-      "this model's provider cannot be told where to stop: the gateway cuts the answer there",
+      "this model's provider does not support stop strings; the gateway cuts the answer",
   });
 }
 
-/** `instructions` where the caller gave some, and messages for every other system turn. */
+/** Encodes the input. `instructions` keep their field, and other system turns become messages. */
 function encodeInput(turns: readonly Turn[], scope: Scope): JsonObject {
   const instructions = turns.find(isInstructions);
   const text = instructions?.blocks.map((block) =>
@@ -106,7 +106,7 @@ function encodeInput(turns: readonly Turn[], scope: Scope): JsonObject {
 }
 
 function isInstructions(turn: Turn): boolean {
-  return isNoted(turn, "isInstructions");
+  return hasFlag(turn, "isInstructions");
 }
 
 function encodeText(request: CanonicalRequest, scope: Scope): JsonObject {
@@ -132,12 +132,12 @@ function encodeLogprobs(
   };
 }
 
-/** Whether the model reasons so that its tokens are drawn in one way. */
+/** Returns true when the model reasons in a way that fixes its sampling. */
 function isFixed(isOn: boolean, dialect: ResponsesDialect): boolean {
   return isOn && dialect.model !== undefined && !dialect.fitsModel;
 }
 
-/** Models of OpenAI's that reason refuse to be drawn otherwise. */
+/** Encodes the sampling settings, which OpenAI's reasoning models reject. */
 function encodeSampling(
   { sampling: { temperature, topP } }: CanonicalRequest,
   { isOn }: Reasoning,
@@ -146,36 +146,39 @@ function encodeSampling(
   if (dialect.limits && !isFixed(isOn, dialect)) {
     return present({ temperature, top_p: topP });
   }
-  loseGiven(context, [["temperature", temperature], ["topP", topP]]);
+  dropGiven(context, [["temperature", temperature], ["topP", topP]]);
   return {};
 }
 
 function encodeMaximum(
-  { maxOutputTokens: asked }: CanonicalRequest,
+  { maxOutputTokens: requested }: CanonicalRequest,
   { dialect, context }: Scope,
 ): JsonObject {
-  if (asked === undefined) return {};
+  if (requested === undefined) return {};
   if (!dialect.limits) {
-    loseGiven(context, [["maxOutputTokens", asked]]);
+    dropGiven(context, [["maxOutputTokens", requested]]);
     return {};
   }
-  const most = context.target.maxOutputTokens ?? Infinity;
-  const tokens = Math.max(dialect.minOutputTokens, Math.min(asked, most));
-  if (tokens !== asked) {
+  const limit = context.target.maxOutputTokens ?? Infinity;
+  const tokens = Math.max(dialect.minOutputTokens, Math.min(requested, limit));
+  if (tokens !== requested) {
     context.reportDropped({
       field: "maxOutputTokens",
       weight: "report",
       reason:
-        `this model takes limits from ${dialect.minOutputTokens} to ${most} tokens`,
+        `this model accepts limits from ${dialect.minOutputTokens} to ${limit} tokens`,
     });
   }
   return { max_output_tokens: tokens };
 }
 
-/** Longest id of a user and longest cache key. */
+/** The maximum length of a user id and of a cache key. */
 const MAX_ID_LENGTH = 64;
 
-/** Who asks, and what the upstream notes of it. Requests of one user share a prompt cache where no key is given. */
+/**
+ * Encodes the user, the cache key and the settings that the provider records. Without a key, the requests of one user
+ * share a prompt cache.
+ */
 function encodeRecords(
   request: CanonicalRequest,
   { dialect, context }: Scope,
@@ -184,7 +187,7 @@ function encodeRecords(
   const key = cacheKey ?? conversation ?? user;
   const prompt_cache_key = key === undefined ? undefined : shortId(key);
   if (!dialect.records) {
-    loseGiven(context, [["user", user], ["metadata", metadata]]);
+    dropGiven(context, [["user", user], ["metadata", metadata]]);
     return present({ prompt_cache_key, ...encodePriority(request, context) });
   }
   return present({
@@ -198,8 +201,8 @@ function encodeRecords(
 }
 
 /**
- * Where the caller used the protocol's own fields, they are written again. Beside a `safety_identifier` of
- * its own, the user stands under its own name.
+ * Encodes the user. Fields that the caller sent in this protocol are written elsewhere, unchanged. When the request has
+ * a different `safety_identifier`, the user goes into `user`.
  */
 function encodeUser(request: CanonicalRequest, field: string): JsonObject {
   const { user, safetyIdentifier, extras } = request;
@@ -214,21 +217,21 @@ function encodePriority(
   context: RequestContext,
 ): JsonObject {
   if (serviceTier?.tier === "priority") return { service_tier: "priority" };
-  loseGiven(context, [[
+  dropGiven(context, [[
     "serviceTier",
     serviceTier?.tier === "flex" ? serviceTier : undefined,
   ]]);
   return {};
 }
 
-/** A longer id becomes its hash: the upstream needs to tell users apart, not to know them. */
+/** Returns an id, hashed when it is too long. The provider only needs to distinguish users. */
 function shortId(id: string): string {
   if (id.length <= MAX_ID_LENGTH) return id;
   return createHash("sha256").update(id).digest("hex");
 }
 
-/** Reports the fields that have a value: the target has no such setting. */
-function loseGiven(
+/** Reports the fields that have a value, which the provider does not support. */
+function dropGiven(
   context: RequestContext,
   fields: readonly (readonly [field: RequestField, value: unknown])[],
 ): void {

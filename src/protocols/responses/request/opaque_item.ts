@@ -10,20 +10,18 @@ import type {
 import { textOf } from "../fields.ts";
 
 /**
- * Compaction for upstreams of other protocols: an input that ends in `compaction_trigger` asks for one item
- * that stands for the conversation from then on. What OpenAI encrypts there is here a summary in an envelope.
+ * The `form` of a summary in its envelope. An input that ends in `compaction_trigger` asks for one item that replaces
+ * the conversation so far. OpenAI encrypts that item. For providers of other protocols, it is a summary in an envelope.
  */
-
-/** The `form` of a summary in its envelope. */
 const SUMMARY_FORM = "summary";
 
-/** What a model is told in place of a `compaction_trigger`. */
+/** The instruction that replaces a `compaction_trigger`. */
 const COMPACTION_PROMPT =
   "The conversation is about to be cut off here. Write a summary with which another model can go on in your " +
   "place: what the user wants and has decided, what was done and found so far, what is left to do, and every " +
   "name, path and value that will be needed. Answer with the summary alone and call no tools.";
 
-/** What a model reads in place of a compaction item that was given out here; `undefined` for any other. */
+/** Returns the text that replaces a compaction item of the gateway, or `undefined` for another item. */
 function summaryIn(item: JsonObject): string | undefined {
   const sealed = unwrapSealed(textOf(item.encrypted_content) ?? "");
   return sealed?.form === SUMMARY_FORM
@@ -31,7 +29,7 @@ function summaryIn(item: JsonObject): string | undefined {
     : undefined;
 }
 
-/** The one item of an answer to a `compaction_trigger`. */
+/** Returns the only item of an answer to a `compaction_trigger`. */
 export function compactionItem(id: string, summary: string): JsonObject {
   const sealed = {
     protocol: "responses",
@@ -41,7 +39,7 @@ export function compactionItem(id: string, summary: string): JsonObject {
   return { id, type: "compaction", encrypted_content: wrapSealed(sealed) };
 }
 
-/** Whether the answer is to be a compaction item. */
+/** Returns true when the answer must be a compaction item. */
 export function wantsCompaction(
   { turns }: Pick<CanonicalRequest, "turns">,
 ): boolean {
@@ -49,7 +47,7 @@ export function wantsCompaction(
   return block?.kind === "opaque" && block.type === "compaction_trigger";
 }
 
-/** Items without which the model would not know what was said, or what is asked of it. */
+/** The weights of items whose loss hides part of the conversation, or the task, from the model. */
 const WEIGHT_BY_TYPE: Readonly<Record<string, Weight>> = {
   compaction: "reject",
   computer_call: "reject",
@@ -60,10 +58,14 @@ const WEIGHT_BY_TYPE: Readonly<Record<string, Weight>> = {
   program_output: "reject",
 };
 
-/** Types of tools that the caller runs. */
-const CALLERS_TYPES: readonly unknown[] = ["function", "custom", "namespace"];
+/** The types of tools that the caller runs. */
+const CALLER_TOOL_TYPES: readonly unknown[] = [
+  "function",
+  "custom",
+  "namespace",
+];
 
-/** How items are told to models that do not know them. */
+/** The text of items for models that do not support them. */
 const TEXT_BY_TYPE: Readonly<
   Record<string, (item: JsonObject) => string | undefined>
 > = {
@@ -72,7 +74,7 @@ const TEXT_BY_TYPE: Readonly<
   compaction_trigger: () => COMPACTION_PROMPT,
 };
 
-/** Items that speak for the caller; every other unknown one belongs to the model's turn. */
+/** The roles of items in the caller's turn. Other unknown items belong to the model's turn. */
 const ROLE_BY_TYPE: Readonly<Record<string, Role>> = {
   additional_tools: "developer",
   configuration_update: "developer",
@@ -82,7 +84,7 @@ const ROLE_BY_TYPE: Readonly<Record<string, Role>> = {
   mcp_approval_response: "user",
 };
 
-/** An item that no other protocol knows, kept whole. */
+/** Returns an item that no other protocol has, unchanged. */
 export function opaqueItem(item: JsonObject): OpaqueBlock {
   const type = textOf(item.type) ?? "";
   return {
@@ -91,26 +93,26 @@ export function opaqueItem(item: JsonObject): OpaqueBlock {
     type,
     value: item,
     text: lookup(TEXT_BY_TYPE, type)?.(item),
-    weight: bringsOwnToolsOnly(item)
+    weight: hasOnlyCallerTools(item)
       ? "ignore"
       : lookup(WEIGHT_BY_TYPE, type) ?? "report",
   };
 }
 
-/** Whether all that the item says is told by the tools of the request. */
-function bringsOwnToolsOnly({ type, tools }: JsonObject): boolean {
+/** Returns true when the item only holds tools of the caller, which the tools of the request already include. */
+function hasOnlyCallerTools({ type, tools }: JsonObject): boolean {
   return type === "additional_tools" && Array.isArray(tools) &&
     tools.every((tool) =>
-      isJsonObject(tool) && CALLERS_TYPES.includes(tool.type)
+      isJsonObject(tool) && CALLER_TOOL_TYPES.includes(tool.type)
     );
 }
 
-/** In whose turn an unknown item stands. */
+/** Returns the role of the turn to which an unknown item belongs. */
 export function roleOfItem(item: JsonObject): Role {
   return lookup(ROLE_BY_TYPE, textOf(item.type) ?? "") ?? "assistant";
 }
 
-/** A call and its result in one: the one item of an upstream's own tools whose result later turns rest on. */
+/** Returns an MCP call and its result as text. It is the only hosted tool whose result later turns need. */
 function mcpText(item: JsonObject): string | undefined {
   const { name, arguments: callArguments, output, error } = item;
   const result = textOf(output) ??

@@ -17,16 +17,16 @@ import type {
 } from "../../canonical/content/block.ts";
 import { invalidField } from "../../canonical/request/invalid_request.ts";
 import { sourceOfFile, sourceOfUrl } from "../../canonical/request/media.ts";
-import { decodeCache, markOwn, otherFields, textOf } from "../fields.ts";
+import { decodeCache, otherFields, ownMetadata, textOf } from "../fields.ts";
 
-/** What a content part becomes. */
+/** The canonical block of a content part. */
 export type PartBlock = ResultContent | AudioBlock | RefusalBlock;
 
 /**
- * Reads the `content` of a message: a string, or a list of parts.
+ * Parses the `content` of a message: a string, or a list of parts.
  *
- * @param param Of the field, for error messages.
- * @throws {GatewayError} `invalid_request` naming the part.
+ * @param param The path of the field, for error messages.
+ * @throws {GatewayError} `invalid_request`, which names the part.
  */
 export function decodeParts(
   content: JsonValue | undefined,
@@ -35,7 +35,7 @@ export function decodeParts(
   if (content === undefined || content === null) return [];
   if (typeof content === "string") return [{ kind: "text", text: content }];
   if (!Array.isArray(content)) {
-    throw invalidField(param, "is neither a string nor a list of parts");
+    throw invalidField(param, "must be a string or a list of parts");
   }
   return content.map((part, index) => decodePart(part, `${param}[${index}]`));
 }
@@ -75,7 +75,9 @@ function decodeText(part: JsonObject, param: string): TextBlock {
     text: textIn(part.text, `${param}.text`),
     citations: citations.length === 0 ? undefined : citations,
     cache: decodeCache(part),
-    providerMetadata: markOwn(rest === undefined ? undefined : { part: rest }),
+    providerMetadata: ownMetadata(
+      rest === undefined ? undefined : { part: rest },
+    ),
   };
 }
 
@@ -107,7 +109,7 @@ function fileSource(part: JsonObject, param: string): MediaSource {
     textIn(file_data, `${param}.file_data`),
     typeof filename === "string" ? filename : undefined,
   );
-  return source ?? refuseDataUrl(`${param}.file_data`);
+  return source ?? rejectDataUrl(`${param}.file_data`);
 }
 
 function fileId(id: string): MediaSource {
@@ -115,14 +117,14 @@ function fileId(id: string): MediaSource {
 }
 
 function urlIn(value: JsonValue | undefined, param: string): MediaSource {
-  return sourceOfUrl(textIn(value, param)) ?? refuseDataUrl(param);
+  return sourceOfUrl(textIn(value, param)) ?? rejectDataUrl(param);
 }
 
-function refuseDataUrl(param: string): never {
+function rejectDataUrl(param: string): never {
   throw invalidField(param, "is a data URL without base64 content");
 }
 
-/** The one shape that the protocol documents; newer ones stay as they are. */
+/** Parses audio in the only shape that the protocol documents. Newer shapes stay unchanged. */
 function decodeAudio(
   part: JsonObject,
   param: string,
@@ -136,7 +138,7 @@ function decodeAudio(
   };
 }
 
-/** A part unknown here; its mark tells the encoder that it is no item. */
+/** Returns an unknown part. Its flag distinguishes it from an item. */
 export function opaquePart(part: JsonObject): OpaqueBlock {
   return {
     kind: "opaque",
@@ -144,24 +146,24 @@ export function opaquePart(part: JsonObject): OpaqueBlock {
     type: textOf(part.type) ?? "",
     value: part,
     weight: "reject",
-    providerMetadata: markOwn({ isPart: true }),
+    providerMetadata: ownMetadata({ isPart: true }),
   };
 }
 
-/** The value as text. */
+/** Returns the value as text, or rejects the request. */
 function textIn(value: JsonValue | undefined, param: string): string {
   if (typeof value !== "string") throw invalidField(param, "is missing");
   return value;
 }
 
-/** Reads the `annotations` of a text part. */
+/** Parses the `annotations` of a text part. */
 export function decodeAnnotations(value: JsonValue | undefined): Citation[] {
   return Array.isArray(value)
     ? value.filter(isJsonObject).map(decodeAnnotation)
     : [];
 }
 
-/** Reads one annotation; of all kinds only `url_citation` means something to other protocols. */
+/** Parses one annotation. Other protocols support only `url_citation`. */
 export function decodeAnnotation(annotation: JsonObject): Citation {
   const raw = { protocol: "responses", value: annotation } as const;
   const { type, url, title, start_index, end_index } = annotation;
@@ -176,9 +178,9 @@ export function decodeAnnotation(annotation: JsonObject): Citation {
 }
 
 /**
- * Writes a citation as an annotation, with every field that clients demand.
+ * Returns a citation as an annotation, with every field that clients require.
  *
- * @param text The text so far: what is cited where the source does not say.
+ * @param text The text so far, which a citation without offsets covers.
  * @returns `undefined` when the protocol cannot show it.
  */
 export function encodeAnnotation(
@@ -198,9 +200,9 @@ export function encodeAnnotation(
 }
 
 /**
- * What a message item says of itself to other protocols.
+ * Returns the facts of a message item that other protocols support.
  *
- * @param isFirst Whether nothing came before it from which it could stand apart.
+ * @param isFirst True when no block comes before it.
  */
 export function messageHead(
   { phase }: JsonObject,

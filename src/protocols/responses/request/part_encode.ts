@@ -8,10 +8,13 @@ import type {
 } from "../../canonical/content/block.ts";
 import { dataUrl, defaultFileName } from "../../canonical/request/media.ts";
 import type { Loss } from "../../canonical/request/loss.ts";
-import { encodeCache, notedObject } from "../fields.ts";
+import { encodeCache, metadataObject } from "../fields.ts";
 import type { Scope } from "../dialect.ts";
 
-/** Writes what a caller said, or a tool gave back, as `input_…` parts; reports what the protocol has no part for. */
+/**
+ * Encodes the content of a caller's message or a tool result as `input_…` parts. Blocks without such a part are
+ * reported.
+ */
 export function encodeInputParts(
   blocks: readonly Block[],
   scope: Scope,
@@ -21,7 +24,7 @@ export function encodeInputParts(
   ).filter((part) => part !== undefined);
 }
 
-/** What is said about a file stands before it. */
+/** Puts the context of a file before it. */
 function withContext(block: Block): Block[] {
   return block.kind === "file" && block.context !== undefined
     ? [{ kind: "text", text: block.context }, block]
@@ -48,18 +51,18 @@ function bareInputPart(block: Block, scope: Scope): JsonObject | undefined {
         return block.value;
       }
       if (block.text !== undefined) return inputText(block.text);
-      return loseBlock(block, scope);
+      return dropBlock(block, scope);
     default:
-      return loseBlock(block, scope);
+      return dropBlock(block, scope);
   }
 }
 
-/** Empty text is refused by some providers, and says nothing. */
+/** Returns a text part. An empty one is left out, because some providers reject it. */
 function inputText(text: string): JsonObject | undefined {
   return text === "" ? undefined : { type: "input_text", text };
 }
 
-/** Writes what the model said as `output_text` and `refusal` parts; nothing else may stand in its messages. */
+/** Encodes the model's content as `output_text` and `refusal` parts, the only ones that its messages may hold. */
 export function encodeOutputPart(
   block: Block,
   scope: Scope,
@@ -74,12 +77,12 @@ export function encodeOutputPart(
     case "opaque":
       return encodeOpaquePart(block, scope);
     default:
-      return loseBlock(block, scope, "report");
+      return dropBlock(block, scope, "report");
   }
 }
 
 function outputText(block: TextBlock): JsonObject {
-  const part = notedObject(block, "part");
+  const part = metadataObject(block, "part");
   const annotations = (block.citations ?? []).flatMap(({ raw }) =>
     raw?.protocol === "responses" ? [raw.value] : []
   );
@@ -101,7 +104,7 @@ function encodeOpaquePart(
   if (block.text !== undefined) {
     return { type: "output_text", text: block.text };
   }
-  return loseBlock(block, scope);
+  return dropBlock(block, scope);
 }
 
 function encodeImage(block: ImageBlock, scope: Scope): JsonObject | undefined {
@@ -113,7 +116,7 @@ function encodeImage(block: ImageBlock, scope: Scope): JsonObject | undefined {
     case "url":
       return { type: "input_image", image_url: source.url, ...rest };
     case "id":
-      if (source.store !== "openai") return refuseSource("image", scope);
+      if (source.store !== "openai") return rejectSource("image", scope);
       return { type: "input_image", file_id: source.id, ...rest };
   }
 }
@@ -131,7 +134,7 @@ function encodeFile(block: FileBlock, scope: Scope): JsonObject | undefined {
     case "url":
       return { type: "input_file", file_url: source.url, ...filename };
     case "id":
-      if (source.store !== "openai") return refuseSource("file", scope);
+      if (source.store !== "openai") return rejectSource("file", scope);
       return { type: "input_file", file_id: source.id, ...filename };
     case "text":
       return inputText(
@@ -140,17 +143,17 @@ function encodeFile(block: FileBlock, scope: Scope): JsonObject | undefined {
   }
 }
 
-function refuseSource(kind: string, { context }: Scope): undefined {
+function rejectSource(kind: string, { context }: Scope): undefined {
   context.reportDropped({
     field: "messages",
     weight: "reject",
     reason:
-      `the ${kind} is kept by another provider; send its content or its address`,
+      `another provider stores the ${kind}; send its content or its address`,
   });
 }
 
-/** Reports a block that the protocol has no place for; what the model itself said before weighs less. */
-export function loseBlock(
+/** Reports a block that the protocol cannot express. The loss of the model's own content has less weight. */
+export function dropBlock(
   block: Block,
   { context }: Scope,
   fallback: Loss["weight"] = "reject",
@@ -161,6 +164,6 @@ export function loseBlock(
   context.reportDropped({
     field: "messages",
     weight,
-    reason: `it cannot hold \`${what}\` there`,
+    reason: `in Responses, a message of this role cannot hold \`${what}\``,
   });
 }

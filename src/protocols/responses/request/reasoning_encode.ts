@@ -8,18 +8,18 @@ import { closestEffort, type EffortWord } from "../../dialects/effort.ts";
 import { UNKNOWN_OPENAI_MODEL } from "../../dialects/openai_models.ts";
 import type { Scope } from "../dialect.ts";
 
-/** How a request's reasoning is written. */
+/** The encoded reasoning settings of a request. */
 export interface Reasoning {
-  /** `reasoning`, and the wish to get back what the upstream would otherwise keep. */
+  /** The `reasoning` settings, and the `include` that returns encrypted reasoning. */
   readonly fields: JsonObject;
-  /** Whether the model reasons in this request; what fixes its sampling. */
+  /** True when the model reasons in this request, which fixes its sampling. */
   readonly isOn: boolean;
 }
 
-/** Used where a caller asks for reasoning and says nothing of how much. */
+/** The effort of a request that asks for reasoning without an amount. */
 const DEFAULT_EFFORT: Effort = "medium";
 
-/** Writes whether and how much to reason, as the model takes it; the rest is reported. */
+/** Encodes the reasoning settings for the model. Unsupported settings are reported. */
 export function encodeReasoning(
   settings: ReasoningSettings | undefined,
   scope: Scope,
@@ -38,29 +38,31 @@ export function encodeReasoning(
   };
 }
 
-/** The effort that the model knows and that comes closest to what is asked; `undefined` for its own default. */
+/** Returns the closest effort that the model supports, or `undefined` for its default. */
 function effortFor(
   settings: ReasoningSettings | undefined,
   scope: Scope,
 ): EffortWord | undefined {
-  const asked = settings === undefined ? undefined : askedEffort(settings);
-  if (asked === undefined) return undefined;
+  const requested = settings === undefined
+    ? undefined
+    : requestedEffort(settings);
+  if (requested === undefined) return undefined;
   const { dialect } = scope;
   const known = dialect.fitsModel ? undefined : dialect.model?.efforts;
-  if (known === undefined || known.includes(asked)) return asked;
-  if (asked === "none") {
+  if (known === undefined || known.includes(requested)) return requested;
+  if (requested === "none") {
     if (known.length > 0) reportDropped("this model always reasons", scope);
     return known[0];
   }
-  const closest = closestEffort(asked, known);
+  const closest = closestEffort(requested, known);
   if (closest === undefined) reportDropped("this model does not reason", scope);
-  else if (asked !== "minimal") {
-    reportDropped("this model knows no such effort", scope);
+  else if (requested !== "minimal") {
+    reportDropped("this model does not support this effort", scope);
   }
   return closest;
 }
 
-function askedEffort(
+function requestedEffort(
   { mode, effort, budgetTokens }: ReasoningSettings,
 ): EffortWord | undefined {
   if (mode === "off") return "none";
@@ -69,7 +71,10 @@ function askedEffort(
   return mode === undefined ? undefined : DEFAULT_EFFORT;
 }
 
-/** Summaries show nothing unless asked for; a target where they cost nothing is always asked. */
+/**
+ * Returns the summary to request. Providers send summaries only on request. A target that always reasons is asked for
+ * one by default, because it costs nothing there.
+ */
 function summaryFor(
   settings: ReasoningSettings | undefined,
   scope: Scope,
@@ -87,7 +92,10 @@ function summaryFor(
   return dialect.alwaysReasons ? "auto" : undefined;
 }
 
-/** Whether the target hands out encrypted reasoning when asked to; models that never reason refuse the wish. */
+/**
+ * Returns true when the target sends encrypted reasoning on request. Models that never reason reject the request for
+ * it.
+ */
 function sealsReasoning(
   settings: ReasoningSettings | undefined,
   { dialect }: Scope,

@@ -14,7 +14,7 @@ import {
   unwrapSealed,
   wrapSealed,
 } from "../../canonical/content/sealed.ts";
-import { markOwn, notedObject, otherFields } from "../fields.ts";
+import { metadataObject, otherFields, ownMetadata } from "../fields.ts";
 
 /** The `form` of a sealed `encrypted_content`. */
 const SEALED_FORM = "encrypted_content";
@@ -22,8 +22,8 @@ const SEALED_FORM = "encrypted_content";
 const ITEM_FIELDS = ["type", "summary", "content", "encrypted_content"];
 
 /**
- * Reads a reasoning item of a caller's history. What an answer of another protocol had sealed comes back in
- * the envelope in which {@linkcode encodeSealed} gave it out.
+ * Parses a reasoning item of a caller's history. The sealed data of another protocol returns in the envelope that
+ * {@linkcode encodeSealed} made.
  */
 export function decodeReasoning(item: JsonObject): ReasoningBlock {
   const rest = otherFields(item, ITEM_FIELDS);
@@ -31,11 +31,13 @@ export function decodeReasoning(item: JsonObject): ReasoningBlock {
     kind: "reasoning",
     parts: decodeParts(item),
     sealed: decodeReturned(item),
-    providerMetadata: markOwn(rest === undefined ? undefined : { item: rest }),
+    providerMetadata: ownMetadata(
+      rest === undefined ? undefined : { item: rest },
+    ),
   };
 }
 
-/** Reads what an upstream sealed; an envelope without content means that nothing is. */
+/** Parses the data that a provider sealed. An envelope without content counts as none. */
 export function decodeSealed(item: JsonObject): Sealed | undefined {
   const { encrypted_content: value, id } = item;
   if (typeof value !== "string" || value === "" || value === wrapSealed()) {
@@ -56,7 +58,7 @@ function decodeReturned(item: JsonObject): Sealed | undefined {
     : decodeSealed(item);
 }
 
-/** The readable parts of a reasoning item: its summary first. */
+/** Returns the readable parts of a reasoning item, with the summary first. */
 function decodeParts(item: JsonObject): ReasoningPart[] {
   const form = summaryForm(item);
   return [
@@ -66,25 +68,25 @@ function decodeParts(item: JsonObject): ReasoningPart[] {
 }
 
 /**
- * What the summary of an item is. Clients show and repeat summaries only, so the thoughts themselves are
- * given to them as one, in an item that holds an envelope.
+ * Returns the form of an item's summary. Clients show and repeat only summaries, so the gateway sends raw reasoning as
+ * one, in an item with an envelope.
  */
 export function summaryForm(item: JsonObject): ReasoningPart["form"] {
   const { encrypted_content: value } = item;
   return typeof value === "string" && isWrapped(value) ? "raw" : "summary";
 }
 
-/** The texts of `summary_text` and `reasoning_text` parts. */
+/** Returns the texts of `summary_text` and `reasoning_text` parts. */
 export function textsOf(parts: JsonValue | undefined): string[] {
   return (Array.isArray(parts) ? parts : []).map((part) =>
     isJsonObject(part) && typeof part.text === "string" ? part.text : ""
   );
 }
 
-/** Writes a reasoning item for the upstream that issued it. */
+/** Returns a reasoning item for the provider that issued it. */
 export function reasoningItem(block: ReasoningBlock): JsonObject {
   const { sealed } = block;
-  const rest = notedObject(block, "item");
+  const rest = metadataObject(block, "item");
   const content = partsOf(block, "raw", "reasoning_text");
   return {
     type: "reasoning",
@@ -106,7 +108,7 @@ function partsOf(
 }
 
 /**
- * Writes what is sealed for a caller: the protocol's own as it is, anything else in an envelope.
+ * Returns sealed data for a caller: the protocol's own unchanged, other data in an envelope.
  *
  * @param origin The connection that issued it.
  */
@@ -120,7 +122,7 @@ export function encodeSealed(
     : wrapSealed({ ...sealed, origin });
 }
 
-/** Whether a sealed part is of the form that {@linkcode reasoningItem} writes. */
+/** Returns true for the form that {@linkcode reasoningItem} writes. */
 export function isEncryptedContent(sealed: Sealed): boolean {
   return sealed.form === SEALED_FORM;
 }

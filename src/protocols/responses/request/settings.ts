@@ -19,9 +19,9 @@ import { decodeOutputFormat, SHARED_NAMES } from "../../openai/settings.ts";
 import type { WireRequest } from "../wire.ts";
 
 /**
- * Reads `text.format`.
+ * Parses `text.format`.
  *
- * @throws {GatewayError} `invalid_request` for an unknown type.
+ * @throws {GatewayError} `invalid_request`, for an unknown type.
  */
 export function decodeFormat(
   text: WireRequest["text"],
@@ -32,7 +32,7 @@ export function decodeFormat(
   });
 }
 
-/** Writes a `text.format`; `undefined` for free text. */
+/** Returns a `text.format`, or `undefined` for free text. */
 export function encodeFormat(
   format: OutputFormat | undefined,
   fitSchema: (schema: JsonObject) => JsonObject = (schema) => schema,
@@ -49,9 +49,9 @@ export function encodeFormat(
 }
 
 /**
- * Reads `text.verbosity`.
+ * Parses `text.verbosity`.
  *
- * @throws {GatewayError} `invalid_request` for an unknown word.
+ * @throws {GatewayError} `invalid_request`, for an unknown word.
  */
 export function decodeVerbosity(
   text: WireRequest["text"],
@@ -60,10 +60,10 @@ export function decodeVerbosity(
   if (
     word === undefined || word === "low" || word === "medium" || word === "high"
   ) return word;
-  throw invalidField("text.verbosity", "is none of low, medium, high");
+  throw invalidField("text.verbosity", "must be low, medium or high");
 }
 
-/** Reads `reasoning`. Effort `none` is the mode `off`; Codex knows one above the highest. */
+/** Parses `reasoning`. The effort `none` is the mode `off`. Codex has one effort above the highest. */
 export function decodeReasoning(
   wire: WireRequest["reasoning"],
 ): ReasoningSettings | undefined {
@@ -75,7 +75,7 @@ export function decodeReasoning(
   return { effort, summary };
 }
 
-/** The effort that a word means; `undefined` for none and for an unknown one. */
+/** Returns the effort of a word, or `undefined` for none and for an unknown word. */
 function decodeEffort(
   word: string | null | undefined,
 ): Effort | undefined {
@@ -83,7 +83,7 @@ function decodeEffort(
   return isEffort(word) ? word : undefined;
 }
 
-/** The summary that a word asks for; `undefined` for none and for an unknown one. */
+/** Returns the summary of a word, or `undefined` for none and for an unknown word. */
 function decodeSummary(
   word: string | null | undefined,
 ): ReasoningSettings["summary"] {
@@ -93,7 +93,7 @@ function decodeSummary(
     : undefined;
 }
 
-/** Writes `reasoning`; `undefined` where the upstream's own defaults are wanted. */
+/** Returns `reasoning`, or `undefined` for the provider's defaults. */
 export function encodeReasoning(
   settings: ReasoningSettings | undefined,
 ): JsonObject | undefined {
@@ -123,7 +123,7 @@ const TIER_BY_WORD: Readonly<Record<string, ServiceTier["tier"]>> = {
   scale: "priority",
 };
 
-/** Reads `service_tier`. */
+/** Parses `service_tier`. */
 export function decodeServiceTier(
   word: string | null | undefined,
 ): ServiceTier | undefined {
@@ -134,13 +134,13 @@ export function decodeServiceTier(
   };
 }
 
-/** Writes `service_tier`. */
+/** Returns the `service_tier`. */
 export function encodeServiceTier({ tier, raw }: ServiceTier): string {
   if (raw.protocol === "responses") return raw.value;
   return tier === "standard" ? "default" : tier;
 }
 
-/** Fields that have a canonical place. */
+/** The fields that have a place in the canonical form. */
 const KNOWN_FIELDS: ReadonlySet<string> = new Set([
   "model",
   "input",
@@ -156,12 +156,12 @@ const KNOWN_FIELDS: ReadonlySet<string> = new Set([
   "prompt_cache_key",
   "metadata",
   ...Object.values(SHARED_NAMES),
-  // Looked at field by field.
+  // Their inner fields are read one by one.
   "text",
   "reasoning",
 ]);
 
-/** Fields without a canonical place whose loss does not weigh as a hint. */
+/** The weights of other fields. A field that is missing here has the weight `report`. */
 const WEIGHT_BY_FIELD: Readonly<Record<string, (value: JsonValue) => Weight>> =
   {
     include: (value) => isOnlyEncrypted(value) ? "ignore" : "report",
@@ -174,13 +174,16 @@ const WEIGHT_BY_FIELD: Readonly<Record<string, (value: JsonValue) => Weight>> =
     user: () => "ignore",
   };
 
-/** The gateway itself cares for encrypted reasoning. */
+/** Returns true when only encrypted reasoning is requested, which the gateway handles itself. */
 function isOnlyEncrypted(include: JsonValue): boolean {
   return Array.isArray(include) &&
     include.every((wish) => wish === "reasoning.encrypted_content");
 }
 
-/** The fields of a request that have no canonical place; those of `text` and `reasoning` under dotted names. */
+/**
+ * Returns the fields of a request that have no place in the canonical form. Those in `text` and `reasoning` have dotted
+ * names.
+ */
 export function decodeExtras(body: JsonObject): Record<string, Extra> {
   const extras: Record<string, Extra> = {};
   const add = (name: string, value: JsonValue | undefined, weight: Weight) => {
@@ -207,7 +210,7 @@ function objectIn(value: JsonValue | undefined): JsonObject {
   return isJsonObject(value) ? value : {};
 }
 
-/** A word that the canonical form cannot say stays beside it. */
+/** Returns false for a word that the canonical form cannot express. It stays an extra. */
 function isReasoningKnown(
   field: string,
   value: JsonValue | undefined,
@@ -219,7 +222,7 @@ function isReasoningKnown(
   return field === "summary" && decodeSummary(value) !== undefined;
 }
 
-/** The request's own extras as fields of a body; those with dotted names go inside what `body` has there. */
+/** Returns the request's extras as fields of a body. Those with dotted names go into the fields that `body` has. */
 export function encodeExtras(
   request: CanonicalRequest,
   body: JsonObject,

@@ -12,28 +12,31 @@ import type { Role, Turn } from "../../canonical/request/request.ts";
 import type { Tool } from "../../canonical/tools/tool.ts";
 import { decodeAgentMessage } from "../items/agent_message.ts";
 import { decodeCall, decodeResult } from "../tools/call_item.ts";
-import { markOwn, otherFields, withMarks } from "../fields.ts";
+import { otherFields, ownMetadata, withMetadata } from "../fields.ts";
 import { decodeParts, messageHead, type PartBlock } from "./part_decode.ts";
 import { opaqueItem, roleOfItem } from "./opaque_item.ts";
 import { decodeReasoning } from "./reasoning_item.ts";
 import { decodeTools } from "../tools/decode.ts";
 
-/** The AI SDK refers to items unless it is told not to store: https://ai-sdk.dev/providers/ai-sdk-providers/openai */
+/**
+ * The advice for item references. The AI SDK sends them unless `store` is false:
+ * https://ai-sdk.dev/providers/ai-sdk-providers/openai
+ */
 const SEND_ITEMS =
   "Send the items themselves, which clients do with `store: false` (AI SDK: `providerOptions.openai.store`)";
 
-/** What a list of items says. */
+/** The decoded list of items. */
 export interface DecodedInput {
   readonly turns: readonly Turn[];
-  /** Tools that items bring along. */
+  /** The tools that items contain. */
   readonly loaded: readonly Tool[];
 }
 
 /**
- * Reads `input`. Items of the model that follow each other are one turn, and so are results; every message of
- * the caller is a turn of its own.
+ * Parses `input`. Consecutive items of the model form one turn, and so do consecutive results. Each message of the
+ * caller is one turn.
  *
- * @throws {GatewayError} `invalid_request` naming the item.
+ * @throws {GatewayError} `invalid_request`, which names the item.
  */
 export function decodeInput(
   input: string | readonly JsonValue[],
@@ -47,7 +50,7 @@ export function decodeInput(
   const reader = createReader();
   input.forEach((item, index) => {
     const param = `input[${index}]`;
-    if (!isJsonObject(item)) throw invalidField(param, "is no object");
+    if (!isJsonObject(item)) throw invalidField(param, "must be an object");
     reader.push(item, param);
   });
   return reader;
@@ -66,7 +69,7 @@ function createReader(): Reader {
   const loaded: Tool[] = [];
   const calls = new Set<string>();
 
-  /** Appends to the last turn, if it is of that role, else to a new one. */
+  /** Appends to the last turn when it has that role, or else to a new turn. */
   function append(role: "assistant" | "tool", blocks: readonly Block[]): void {
     const last = turns.at(-1);
     if (last?.role === role) last.blocks.push(...blocks);
@@ -83,16 +86,19 @@ function createReader(): Reader {
         turns.push({
           role,
           blocks: [...blocks],
-          providerMetadata: markMessage(item),
+          providerMetadata: messageMetadata(item),
         });
         break;
       case "assistant":
-        append(role, markFirst(blocks, item, turns.at(-1)?.role !== role));
+        append(
+          role,
+          withMessageStart(blocks, item, turns.at(-1)?.role !== role),
+        );
         break;
       default:
         throw invalidField(
           `${param}.role`,
-          "is none of user, system, developer, assistant",
+          "must be user, system, developer or assistant",
         );
     }
   }
@@ -111,7 +117,10 @@ function createReader(): Reader {
     else turns.push({ role, blocks: [opaqueItem(item)] });
   }
 
-  /** An item that only brings tools is lost itself with those that the upstream runs. */
+  /**
+   * Adds the tools of an item. Tools that the provider runs are left out for `additional_tools`, because the item
+   * itself reports them.
+   */
   function pushLoaded({ type, tools }: JsonObject, param: string): void {
     const list = Array.isArray(tools) ? tools.filter(isJsonObject) : [];
     const decoded = decodeTools(list, `${param}.tools`);
@@ -153,7 +162,7 @@ function createReader(): Reader {
   };
 }
 
-/** Messages and references may go without their type. */
+/** Returns the type of an item. Messages and references may omit it. */
 function typeOf(item: JsonObject): JsonValue | undefined {
   if (typeof item.type === "string") return item.type;
   return typeof item.role === "string" ? "message" : "item_reference";
@@ -161,13 +170,13 @@ function typeOf(item: JsonObject): JsonValue | undefined {
 
 const MESSAGE_FIELDS = ["type", "role", "content"];
 
-function markMessage(item: JsonObject): Turn["providerMetadata"] {
+function messageMetadata(item: JsonObject): Turn["providerMetadata"] {
   const rest = otherFields(item, MESSAGE_FIELDS);
-  return markOwn(rest === undefined ? undefined : { message: rest });
+  return ownMetadata(rest === undefined ? undefined : { message: rest });
 }
 
-/** The first block of an assistant's message says that one begins there, and what else the item holds. */
-function markFirst(
+/** Adds the start of a message and its other fields to the first block of an assistant message. */
+function withMessageStart(
   blocks: readonly PartBlock[],
   item: JsonObject,
   isFirst: boolean,
@@ -181,7 +190,7 @@ function markFirst(
       ...(first.kind === "text" || first.kind === "refusal"
         ? { message: messageHead(item, isFirst) }
         : {}),
-      providerMetadata: withMarks(first, { message }),
+      providerMetadata: withMetadata(first, { message }),
     },
     ...others,
   ];

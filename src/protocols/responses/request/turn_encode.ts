@@ -12,15 +12,15 @@ import { maySend } from "../../canonical/content/sealed.ts";
 import { fitId } from "../../canonical/tools/tool_call_id.ts";
 import { callItem, ID_RULE, resultItem } from "../tools/call_item.ts";
 import type { Scope } from "../dialect.ts";
-import { isNoted, notedObject } from "../fields.ts";
+import { hasFlag, metadataObject } from "../fields.ts";
 import {
+  dropBlock,
   encodeInputParts,
   encodeOutputPart,
-  loseBlock,
 } from "./part_encode.ts";
 import { isEncryptedContent, reasoningItem } from "./reasoning_item.ts";
 
-/** Writes turns as input items. */
+/** Encodes turns as input items. */
 export function encodeTurns(
   turns: readonly Turn[],
   scope: Scope,
@@ -35,7 +35,7 @@ function encodeTurn(turn: Turn, scope: Scope): JsonObject[] {
     scope.context.reportDropped({
       field: "messageName",
       weight: "report",
-      reason: "this model's provider knows no names of participants",
+      reason: "this model's provider does not support names of participants",
     });
   }
   switch (turn.role) {
@@ -48,7 +48,7 @@ function encodeTurn(turn: Turn, scope: Scope): JsonObject[] {
   }
 }
 
-/** One message, cut where an item stands that no message can hold. */
+/** Encodes a message. An item that a message cannot hold splits it. */
 function encodeMessage(turn: Turn, scope: Scope): JsonObject[] {
   const items: JsonObject[] = [];
   let run: Block[] = [];
@@ -70,7 +70,7 @@ function encodeMessage(turn: Turn, scope: Scope): JsonObject[] {
 }
 
 function messageHead(turn: Turn, { dialect }: Scope): JsonObject {
-  const message = notedObject(turn, "message");
+  const message = metadataObject(turn, "message");
   const role = turn.role === "system" && !dialect.systemRole
     ? "developer"
     : turn.role;
@@ -81,17 +81,17 @@ function messageHead(turn: Turn, { dialect }: Scope): JsonObject {
   };
 }
 
-/** An item of this protocol that was kept whole. */
+/** Returns true for an item of this protocol that was kept unchanged. */
 function isOwnItem(
   block: Block,
 ): block is OpaqueBlock & { readonly value: JsonObject } {
   return block.kind === "opaque" && block.protocol === "responses" &&
-    isJsonObject(block.value) && !isNoted(block, "isPart");
+    isJsonObject(block.value) && !hasFlag(block, "isPart");
 }
 
 /**
- * Items in the order of the blocks; text that follows text belongs to the same message. What is shown in words, though
- * it is no text of the model, is a message of its own: some servers join the parts of one as they are.
+ * Encodes the items in the order of the blocks. Consecutive text forms one message. A block that is not the model's
+ * text, but is shown as text, is a separate message. Some servers join the parts of a message without a space.
  */
 function encodeAssistant(turn: Turn, scope: Scope): JsonObject[] {
   const items: JsonObject[] = [];
@@ -104,7 +104,7 @@ function encodeAssistant(turn: Turn, scope: Scope): JsonObject[] {
       continue;
     }
     if (block.kind === "reasoning") continue;
-    const message = notedObject(block, "message");
+    const message = metadataObject(block, "message");
     const part = encodeOutputPart(block, scope);
     if (part === undefined) continue;
     const head = "message" in block ? block.message : undefined;
@@ -129,7 +129,7 @@ function assistantMessage(
   return { type: "message", ...message, role: "assistant", content };
 }
 
-/** A block that is an item of its own; `undefined` for one that is part of a message, and for lost reasoning. */
+/** Returns a block as an item, or `undefined` for a part of a message and for lost reasoning. */
 function encodeItem(block: Block, scope: Scope): JsonObject | undefined {
   switch (block.kind) {
     case "reasoning":
@@ -143,8 +143,8 @@ function encodeItem(block: Block, scope: Scope): JsonObject | undefined {
 }
 
 /**
- * Reasoning goes back to the upstream that sealed it, or that knows it by its id. Thoughts of others are left
- * out: as text they would be taken for something that was said.
+ * Encodes reasoning for the provider that sealed it or knows its id. Other reasoning is left out, because a text would
+ * look like a part of the answer.
  */
 function encodeReasoning(
   block: ReasoningBlock,
@@ -153,7 +153,7 @@ function encodeReasoning(
   const { sealed } = block;
   const { connectionId } = context.target;
   if (sealed === undefined) {
-    return notedObject(block, "item") === undefined
+    return metadataObject(block, "item") === undefined
       ? undefined
       : reasoningItem(block);
   }
@@ -170,7 +170,7 @@ function encodeReasoning(
 
 function encodeCall(call: ToolCallBlock): JsonObject {
   const callId = fitId(call.id, ID_RULE);
-  const typed = notedObject(call, "typed");
+  const typed = metadataObject(call, "typed");
   return typed !== undefined
     ? { ...typed, ...(typed.call_id === undefined ? {} : { call_id: callId }) }
     : callItem(call, { callId });
@@ -180,6 +180,6 @@ function encodeResults(turn: Turn, scope: Scope): JsonObject[] {
   return turn.blocks.map((block) =>
     block.kind === "tool_result"
       ? resultItem(block, scope)
-      : loseBlock(block, scope)
+      : dropBlock(block, scope)
   ).filter((item) => item !== undefined);
 }

@@ -15,11 +15,11 @@ import {
   oversizedEvent,
 } from "../../canonical/stream/event.ts";
 
-/** Numbers the blocks of one answer and keeps their grammar. */
+/** Numbers the blocks of one answer and keeps their events in order. */
 export interface BlockEmitter {
-  /** Begins a block; -1 when there are too many, which ends the answer with a failure. */
+  /** Begins a block and returns its index. With too many blocks, it ends the answer with a failure and returns -1. */
   open(head: BlockHead): number;
-  /** Adds text, unless it is empty. */
+  /** Appends text, unless it is empty. */
   emitText(
     index: number,
     text: string,
@@ -30,15 +30,15 @@ export interface BlockEmitter {
   cite(index: number, citation: Citation): void;
   seal(index: number, sealed: Sealed): void;
   close(index: number): void;
-  /** Gives a block that is whole. */
-  giveOpaque(block: OpaqueBlock): void;
-  /** Whether a call of one of the caller's tools has begun. */
+  /** Emits a complete block. */
+  emitOpaque(block: OpaqueBlock): void;
+  /** Returns true when a call of one of the caller's tools has begun. */
   hasCalls(): boolean;
-  /** Whether anything has. */
+  /** Returns true when any block has begun. */
   hasBlocks(): boolean;
 }
 
-/** An emitter for one answer. */
+/** Creates an emitter for one answer. */
 export function createBlockEmitter(emit: Emit<AnswerEvent>): BlockEmitter {
   let nextIndex = 0;
   let parts = 0;
@@ -81,7 +81,7 @@ export function createBlockEmitter(emit: Emit<AnswerEvent>): BlockEmitter {
     cite: (index, citation) =>
       emit({ type: "block-citation", index, citation }),
     seal: (index, sealed) => emit({ type: "block-seal", index, sealed }),
-    giveOpaque(block) {
+    emitOpaque(block) {
       close(open(block));
     },
     hasBlocks: () => nextIndex > 0,
@@ -89,21 +89,21 @@ export function createBlockEmitter(emit: Emit<AnswerEvent>): BlockEmitter {
   };
 }
 
-/** Reads one output item, from the events about it or from the finished item alone. */
+/** Reads one output item, from its events or from the finished item only. */
 export interface ItemReader {
-  /** Takes an event about the item. Ignores what it does not know. */
-  take(type: string, event: JsonObject): void;
+  /** Reads an event of the item, and ignores unknown types. */
+  push(type: string, event: JsonObject): void;
   /**
-   * Gives what the events left out, and closes the item's blocks.
+   * Emits the content that no event had, and closes the item's blocks.
    *
-   * @param item The finished item; absent when the answer ends without it.
+   * @param item The finished item, which is absent when the answer ends without it.
    */
   finish(item?: JsonObject): void;
 }
 
-/** What every reader of an item needs. */
+/** The state that each reader of an item needs. */
 export interface ReaderScope {
   readonly blocks: BlockEmitter;
-  /** For calls that come without an id. */
+  /** Ids for calls that have none. */
   readonly ids: Ids;
 }

@@ -10,7 +10,7 @@ import {
   placeText,
   type WriterScope,
 } from "./item_writer.ts";
-import { notedObject, textOf } from "../fields.ts";
+import { metadataObject, textOf } from "../fields.ts";
 import {
   encodeTypedTool,
   type TypedTool,
@@ -22,7 +22,7 @@ export type CallHead =
   | Omit<Extract<ToolCallBlock, { kind: "function_call" }>, "arguments">
   | Omit<Extract<ToolCallBlock, { kind: "custom_call" }>, "input">;
 
-/** Writes a call in the shape of the caller's own tool. */
+/** Creates a writer for a call, in the shape of the caller's tool. */
 export function createCallWriter(
   head: CallHead,
   scope: WriterScope,
@@ -33,7 +33,7 @@ export function createCallWriter(
     : createTypedWriter(head, tool, scope);
 }
 
-/** The typed tool of the caller for which the called function stands. */
+/** Returns the typed tool of the caller that the called function replaces. */
 function typedToolOf(
   { kind, name, namespace }: CallHead,
   { tools }: CanonicalRequest,
@@ -52,14 +52,14 @@ function createPlainWriter(
   { events, context, outputIndex }: WriterScope,
 ): ItemWriter {
   const isCustom = head.kind === "custom_call";
-  const id = textOf(notedObject(head, "item")?.id) ??
+  const id = textOf(metadataObject(head, "item")?.id) ??
     context.ids.next(isCustom ? "ctc" : "fc");
   const place = { item_id: id, output_index: outputIndex };
   const deltaPlace = placeText(place);
   const event = isCustom
     ? "response.custom_tool_call_input"
     : "response.function_call_arguments";
-  const plain = plainMark(head, context.request);
+  const plain = unencryptedMark(head, context.request);
   let input = "";
 
   events.write("response.output_item.added", {
@@ -86,7 +86,7 @@ function createPlainWriter(
     ...idleWriter,
     delta: writeInput,
     endBlock() {
-      // Clients parse the arguments of a call without any.
+      // A call without arguments gets an empty object, since clients parse the arguments.
       if (!isCustom && input === "") writeInput("{}");
       events.write(`${event}.done`, {
         ...place,
@@ -105,12 +105,12 @@ function createPlainWriter(
 }
 
 /**
- * Says of a call that none of its arguments is encrypted, where the caller's tool declares some as such. Codex would
- * take a task in plain words for ciphertext, which OpenAI's models could not read later on.
+ * Returns the field that declares a call's arguments unencrypted, when the caller's tool has encrypted parameters.
+ * Without it, Codex takes a plain task for ciphertext, which OpenAI's models cannot read later.
  *
  * Source: `ToolCall::direct_source`, quoted in https://github.com/openai/codex/issues/37858
  */
-function plainMark(
+function unencryptedMark(
   { kind, name, namespace }: CallHead,
   { tools }: CanonicalRequest,
 ): JsonObject {
@@ -122,12 +122,15 @@ function plainMark(
     );
   const isDeclared = siblings.some((tool) =>
     tool.kind === "function" && tool.name === name &&
-    notedObject(tool, "parameters") !== undefined
+    metadataObject(tool, "parameters") !== undefined
   );
   return isDeclared ? { encrypted_function_args: [] } : {};
 }
 
-/** A typed call has no events for its arguments that would fit: it is told once it is whole. */
+/**
+ * Creates a writer for a typed call. The call is written when it is complete, because the protocol has no events for
+ * its arguments.
+ */
 function createTypedWriter(
   head: CallHead,
   tool: TypedTool,
@@ -141,7 +144,7 @@ function createTypedWriter(
       input += text;
     },
     close(status) {
-      // Cut off in the middle it would be another call than the model's.
+      // A call that was cut off would differ from the model's.
       if (parseArguments(input) === undefined) {
         context.drop(tool.callType);
         return undefined;

@@ -19,7 +19,7 @@ import { decodeFailure } from "../errors.ts";
 import { textOf } from "../fields.ts";
 import { OutputReader } from "./output_reader.ts";
 
-/** Reads a Responses stream. Events name their type themselves; `event:` lines may be missing. */
+/** Reads a Responses stream. Events name their own type, because `event:` lines may be missing. */
 export function createStreamDecoder(ids: Ids): Stage<SseFrame, AnswerEvent> {
   const reader = new ResponseReader(ids);
   return readFrames({
@@ -31,7 +31,7 @@ export function createStreamDecoder(ids: Ids): Stage<SseFrame, AnswerEvent> {
   });
 }
 
-/** An error without the type of one is one all the same. */
+/** Returns the type of an event. An error body counts as an error without that type. */
 function typeOf(event: JsonObject, name: string | undefined): string {
   if (name === "error" || isErrorBody(event)) return "error";
   const type = textOf(event.type) || name;
@@ -40,21 +40,21 @@ function typeOf(event: JsonObject, name: string | undefined): string {
 }
 
 /**
- * Turns the events of one answer into canonical ones; what comes after an end or a failure is not to be used. A
- * whole answer is a terminal event without any before it: the terminal event tells again, or for the first time,
- * what the items hold.
+ * Converts the events of one answer to canonical ones. The caller must ignore events after an end or a failure. A whole
+ * answer is a terminal event without others before it. A terminal event repeats the items, or is the first to contain
+ * them.
  */
 export class ResponseReader {
   readonly #output: OutputReader;
   #sink: Emit<AnswerEvent> = () => {};
   #hasStarted = false;
 
-  /** @param ids For calls that come without an id. */
+  /** @param ids Ids for calls that have none. */
   constructor(ids: Ids) {
     this.#output = new OutputReader(ids, (event) => this.#sink(event));
   }
 
-  /** Takes the next event by its type; ignores what it does not know. */
+  /** Reads the next event by its type, and ignores unknown types. */
   push(type: string, event: JsonObject, emit: Emit<AnswerEvent>): void {
     this.#sink = emit;
     const response = isJsonObject(event.response) ? event.response : {};
@@ -66,10 +66,10 @@ export class ResponseReader {
     }
     this.#start(response);
     if (ending !== undefined) return this.#end(ending, response);
-    if (!LIFE_EVENTS.includes(type)) this.#output.push(type, event);
+    if (!PROGRESS_EVENTS.includes(type)) this.#output.push(type, event);
   }
 
-  /** The answer begins once, with its first event if that is not the one for it. */
+  /** Begins the answer once, even when the first event is not `response.created`. */
   #start(response: JsonObject): void {
     if (this.#hasStarted) return;
     this.#hasStarted = true;
@@ -86,14 +86,14 @@ export class ResponseReader {
   }
 }
 
-/** Events that only say how far the answer is. */
-const LIFE_EVENTS = [
+/** The events that only report the progress of the answer. */
+const PROGRESS_EVENTS = [
   "response.created",
   "response.queued",
   "response.in_progress",
 ];
 
-/** How an answer ends, from good to bad. */
+/** The endings of an answer, from good to bad. */
 const ENDINGS = ["completed", "incomplete", "failed"] as const;
 
 type Ending = typeof ENDINGS[number];
@@ -112,18 +112,18 @@ const ENDING_BY_STATUS: Readonly<Record<string, Ending>> = {
   cancelled: "failed",
 };
 
-/** Returns the worst ending that an event and its response name; `undefined` for an event that is not the last. */
+/** Returns the worst ending that an event and its response name, or `undefined` for an event that is not the last. */
 function endingOf(
   type: string,
   { status, incomplete_details }: JsonObject,
 ): Ending | undefined {
   const named = lookup(ENDING_BY_EVENT, type);
   if (named === undefined) return undefined;
-  const told = lookup(ENDING_BY_STATUS, textOf(status) ?? "");
+  const reported = lookup(ENDING_BY_STATUS, textOf(status) ?? "");
   const isCut = isJsonObject(incomplete_details) &&
     typeof incomplete_details.reason === "string";
   return ENDINGS.findLast((ending) =>
-    ending === named || ending === told || isCut && ending === "incomplete"
+    ending === named || ending === reported || isCut && ending === "incomplete"
   );
 }
 
@@ -155,7 +155,7 @@ function endOf(response: JsonObject, stop: Stop): EndEvent {
   };
 }
 
-/** @param error What an error body would hold. */
+/** @param error The content of an error body. */
 function fail(error: JsonObject, emit: Emit<AnswerEvent>): void {
   emit({ type: "failure", failure: decodeFailure(200, error) });
 }

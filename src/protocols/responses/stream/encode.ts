@@ -20,12 +20,12 @@ import { failedError } from "../errors.ts";
 import type { EventWriter } from "./item_writer.ts";
 import { createOutputWriter } from "./output_writer.ts";
 
-/** Writes a Responses stream: items one after the other, every event named and numbered from 0. */
+/** Encodes a Responses stream. Items follow one another, and each event has a name and a number from 0. */
 export function createStreamEncoder(context: AnswerContext): StreamEncoder {
   return sequenced(createItemEncoder(context));
 }
 
-/** Writes blocks of which one is open at a time. */
+/** Creates an encoder that keeps one block open at a time. */
 function createItemEncoder(context: AnswerContext): StreamEncoder {
   let sink: Emit<SseFrame> = () => {};
   let identity: ResponseIdentity | undefined;
@@ -55,7 +55,7 @@ function createItemEncoder(context: AnswerContext): StreamEncoder {
     writeResponse(String(fields.status), { ...fields, output: output.items });
   }
 
-  /** Clients fail on a stream that does not begin with `response.created`. */
+  /** Fails the answer. Clients fail on a stream that does not begin with `response.created`. */
   function fail(failure: Failure): void {
     isOver = true;
     start({ id: "" });
@@ -90,7 +90,7 @@ function createItemEncoder(context: AnswerContext): StreamEncoder {
   };
 }
 
-/** Tells every step as a frame, numbered. */
+/** Creates a writer that numbers the events. */
 function createEventWriter(emit: Emit<SseFrame>): EventWriter {
   let sequence = 0;
   return {

@@ -7,51 +7,50 @@ import type {
 import type { AnswerContext } from "../../canonical/codec.ts";
 import type { Sealed } from "../../canonical/content/sealed.ts";
 
-/** Tells the steps of an answer as stream events. */
+/** Writes the steps of an answer as stream events. */
 export interface EventWriter {
-  /** One event. */
   write(type: string, fields: JsonObject): void;
   /**
-   * One event that adds text, the kind that a stream mostly consists of.
+   * Writes one event that adds text, the most frequent kind in a stream.
    *
-   * @param place Its other fields as JSON text, from {@linkcode placeText}.
+   * @param place The other fields as JSON text, from {@linkcode placeText}.
    */
   writeDelta(type: string, place: string, text: string): void;
 }
 
-/** Tells nobody: for an answer that is written whole. */
+/** Discards the events of an answer that is not streamed. */
 export const discardingWriter: EventWriter = { write() {}, writeDelta() {} };
 
-/** Fields as the inside of an object's JSON text. */
+/** Returns fields as JSON text without the braces. */
 export function placeText(fields: JsonObject): string {
   return JSON.stringify(fields).slice(1, -1);
 }
 
-/** How an item ended. */
+/** The status of a finished item. */
 export type ItemStatus = "completed" | "incomplete";
 
-/** Writes one output item, and keeps it to tell it whole. */
+/** Writes one output item, and keeps it to write it complete at the end. */
 export interface ItemWriter {
-  /** Begins another block of the item; false when the block needs an item of its own. */
+  /** Begins another block of the item. Returns false when the block needs a separate item. */
   join(kind: string, isMessageStart: boolean): boolean;
   part(form: ReasoningForm): void;
   delta(text: string, logprobs?: readonly TokenLogprob[]): void;
   cite(citation: Citation): void;
   seal(sealed: Sealed): void;
   endBlock(): void;
-  /** Tells the item whole. Gives nothing for an item that never came to be. */
+  /** Writes the complete item and returns it, or returns `undefined` for an item that never began. */
   close(status: ItemStatus): JsonObject | undefined;
 }
 
-/** What every writer of an item needs. */
+/** The state that each writer of an item needs. */
 export interface WriterScope {
   readonly events: EventWriter;
   readonly context: AnswerContext;
-  /** Of the item: its place in `output`. */
+  /** The index of the item in `output`. */
   readonly outputIndex: number;
 }
 
-/** A writer that takes nothing, for others to build on. */
+/** A writer without effects, as a base for others. */
 export const idleWriter: Omit<ItemWriter, "close"> = {
   join: () => false,
   part() {},

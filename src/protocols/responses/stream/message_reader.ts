@@ -9,7 +9,7 @@ import type {
   TokenLogprob,
 } from "../../canonical/content/block.ts";
 import type { ProviderMetadata } from "../../canonical/content/extras.ts";
-import { markOwn, otherFields, textOf } from "../fields.ts";
+import { otherFields, ownMetadata, textOf } from "../fields.ts";
 import {
   decodeAnnotation,
   decodeAnnotations,
@@ -18,25 +18,25 @@ import {
 } from "../request/part_decode.ts";
 import type { BlockEmitter, ItemReader } from "./block_emitter.ts";
 
-/** So much of what was said last is held against the whole text, in UTF-16 code units. */
+/** The length of the end of the text that is compared with the complete text, in UTF-16 code units. */
 const TAIL_LENGTH = 64;
 
-/** Knows how much of a text has come in pieces, and keeps no more of it than its last words. */
+/** Counts the text that arrived in pieces, and keeps only its end. */
 export class EmittedText {
   #length = 0;
   #tail = "";
 
-  /** Takes a piece that was passed on. */
+  /** Adds a piece that was emitted. */
   add(piece: string): void {
     this.#length += piece.length;
     this.#tail = (this.#tail + piece).slice(-TAIL_LENGTH);
   }
 
   /**
-   * What of the whole text has not come in pieces.
+   * Returns the part of the complete text that did not arrive in pieces.
    *
-   * @returns Nothing where the whole is another text than that of the pieces: what was said stays said, and two
-   * halves of different texts would be a third.
+   * @returns An empty text when the complete text differs from the pieces. Emitted text cannot be withdrawn, and two
+   * halves of different texts must not be joined.
    */
   missingFrom(whole: string): string {
     const tailStart = this.#length - this.#tail.length;
@@ -47,9 +47,9 @@ export class EmittedText {
 }
 
 /**
- * Reads a message: each of its parts is a block.
+ * Creates a reader for a message. Each of its parts is a block.
  *
- * @param item As far as it is known when it begins.
+ * @param item The fields of the item that are known at its start.
  */
 export function createMessageReader(
   item: JsonObject,
@@ -62,7 +62,7 @@ export function createMessageReader(
     const message = isFirst
       ? messageHead(item, !blocks.hasBlocks())
       : undefined;
-    const providerMetadata = isFirst ? markMessage(item) : undefined;
+    const providerMetadata = isFirst ? messageMetadata(item) : undefined;
     const part = new PartReader(
       { kind, key, message, providerMetadata },
       blocks,
@@ -76,17 +76,17 @@ export function createMessageReader(
     if (kind !== undefined) begin(kind, content_index);
   }
 
-  /** The part that an event is about, if its beginning was told. */
+  /** Returns the part of an event, if the part has begun. */
   function known({ content_index }: JsonObject): PartReader | undefined {
     return parts.findLast(({ key }) => key === content_index);
   }
 
-  /** The part that an event is about; begun now where its beginning was not told. */
+  /** Returns the part of an event. A part that was not announced begins here. */
   function partOf(kind: PartKind, event: JsonObject): PartReader {
     return known(event) ?? begin(kind, event.content_index);
   }
 
-  /** The part that an event adds to, which another kind of part or a closed one is not. */
+  /** Returns the part to which an event adds. A closed part, or one of another kind, is replaced by a new part. */
   function openPart(kind: PartKind, event: JsonObject): PartReader {
     const part = known(event);
     return part?.kind === kind && part.isOpen
@@ -95,7 +95,7 @@ export function createMessageReader(
   }
 
   return {
-    take(type, event) {
+    push(type, event) {
       switch (type) {
         case "response.output_text.delta":
           return openPart("text", event).emit(event.delta, event.logprobs);
@@ -122,7 +122,7 @@ export function createMessageReader(
       for (const one of contentOf(whole)) {
         const kind = partKind(one);
         if (kind === undefined) {
-          blocks.giveOpaque(opaquePart(one));
+          blocks.emitOpaque(opaquePart(one));
           continue;
         }
         const part = parts[position] ?? begin(kind, position);
@@ -134,7 +134,7 @@ export function createMessageReader(
   };
 }
 
-/** The parts of a finished message; some servers send its text in their place. */
+/** Returns the parts of a finished message. Some servers send its text in their place. */
 function contentOf(whole: JsonObject | undefined): JsonObject[] {
   const content = whole?.content;
   if (typeof content === "string") {
@@ -143,13 +143,13 @@ function contentOf(whole: JsonObject | undefined): JsonObject[] {
   return Array.isArray(content) ? content.filter(isJsonObject) : [];
 }
 
-function markMessage(item: JsonObject): ReturnType<typeof markOwn> {
-  return markOwn({
+function messageMetadata(item: JsonObject): ReturnType<typeof ownMetadata> {
+  return ownMetadata({
     message: otherFields(item, ["type", "role", "content", "status"]) ?? {},
   });
 }
 
-/** The kinds of a message's content part that other protocols know. */
+/** The kinds of content part that other protocols support. */
 type PartKind = "text" | "refusal";
 
 const KIND_BY_TYPE: Readonly<Record<string, PartKind>> = {
@@ -158,29 +158,29 @@ const KIND_BY_TYPE: Readonly<Record<string, PartKind>> = {
   refusal: "refusal",
 };
 
-/** `undefined` for a part of a kind unknown here. */
+/** Returns the kind of a part, or `undefined` for an unknown type. */
 function partKind({ type }: JsonObject): PartKind | undefined {
   return lookup(KIND_BY_TYPE, textOf(type) ?? "");
 }
 
-/** What is known of a part when it begins. */
+/** The facts of a part at its start. */
 interface PartHead {
   readonly kind: PartKind;
-  /** Its `content_index`. */
+  /** The `content_index` of the part. */
   readonly key: JsonValue | undefined;
-  /** Where a message begins with it. */
+  /** Set when a message begins with the part. */
   readonly message: MessageHead | undefined;
   readonly providerMetadata: ProviderMetadata | undefined;
 }
 
-/** Reads one content part of a message as a block, from the events about it, the finished part, or both. */
+/** Reads one content part of a message as a block, from its events, the finished part, or both. */
 class PartReader {
   readonly kind: PartKind;
   readonly key: JsonValue | undefined;
   readonly #blocks: BlockEmitter;
   readonly #block: number;
   readonly #emitted = new EmittedText();
-  /** Citations given so far. */
+  /** The number of citations so far. */
   #cited = 0;
   #isOpen = true;
   #hasEmitted = false;
@@ -195,12 +195,12 @@ class PartReader {
     this.#block = blocks.open({ kind, message, providerMetadata });
   }
 
-  /** Whether it takes more; a part that is closed has all. */
+  /** True when the part accepts more content. */
   get isOpen(): boolean {
     return this.#isOpen;
   }
 
-  /** Takes a piece of the text, with the log probabilities of its tokens where there are any. */
+  /** Adds a piece of the text, with the log probabilities of its tokens if there are any. */
   emit(delta: JsonValue | undefined, logprobs?: JsonValue | undefined): void {
     if (typeof delta !== "string") return;
     this.#hasEmitted ||= delta !== "";
@@ -208,13 +208,12 @@ class PartReader {
     this.#blocks.emitText(this.#block, delta, decodeLogprobs(logprobs));
   }
 
-  /** Takes an annotation. */
   cite(annotation: JsonObject): void {
     this.#cited++;
     this.#blocks.cite(this.#block, decodeAnnotation(annotation));
   }
 
-  /** Gives what of the whole text has not come in pieces. */
+  /** Emits the part of the complete text that did not arrive in pieces. */
   complete(
     text: JsonValue | undefined,
     logprobs?: JsonValue | undefined,
@@ -226,7 +225,7 @@ class PartReader {
     );
   }
 
-  /** Gives what of the whole part has not come in pieces, and closes it. */
+  /** Emits the content of the complete part that did not arrive in pieces, and closes the part. */
   finish(whole: JsonObject): void {
     if (!this.#isOpen) return;
     if (this.kind === "refusal") this.complete(whole.refusal);
@@ -244,7 +243,7 @@ class PartReader {
   }
 }
 
-/** Reads a list of log probabilities; `undefined` where there is none. */
+/** Parses a list of log probabilities, or returns `undefined` when there are none. */
 function decodeLogprobs(
   value: JsonValue | undefined,
 ): readonly TokenLogprob[] | undefined {

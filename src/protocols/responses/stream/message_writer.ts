@@ -1,7 +1,7 @@
 import { type JsonObject, present } from "../../../core/json.ts";
 import type { Citation, TokenLogprob } from "../../canonical/content/block.ts";
 import type { BlockHead } from "../../canonical/stream/event.ts";
-import { notedObject, textOf } from "../fields.ts";
+import { metadataObject, textOf } from "../fields.ts";
 import { encodeAnnotation } from "../request/part_decode.ts";
 import {
   idleWriter,
@@ -10,13 +10,13 @@ import {
   type WriterScope,
 } from "./item_writer.ts";
 
-/** Whether a block says that a message of its own begins with it. */
+/** Returns true when a new message begins with the block. */
 export function isMessageStart(head: BlockHead): boolean {
-  return notedObject(head, "message") !== undefined ||
+  return metadataObject(head, "message") !== undefined ||
     "message" in head && head.message !== undefined;
 }
 
-/** Writes a message; text and refusals that follow each other are its parts. */
+/** Creates a writer for a message. Consecutive text and refusals are its parts. */
 export function createMessageWriter(
   head: BlockHead,
   scope: WriterScope,
@@ -61,9 +61,9 @@ export function createMessageWriter(
   };
 }
 
-/** What of the item is known when it begins. */
+/** Returns the fields of the item that are known at its start. */
 function startOf(head: BlockHead, { context }: WriterScope): JsonObject {
-  const facts = notedObject(head, "message");
+  const facts = metadataObject(head, "message");
   const phase = "message" in head ? head.message?.phase : undefined;
   return {
     ...present({ phase }),
@@ -74,18 +74,18 @@ function startOf(head: BlockHead, { context }: WriterScope): JsonObject {
   };
 }
 
-/** Writes one content part of a message, and keeps it to tell it whole. */
+/** Writes one content part of a message, and keeps it to write it complete at the end. */
 interface PartWriter {
   delta(text: string, logprobs?: readonly TokenLogprob[]): void;
   cite(citation: Citation): void;
-  /** Tells the part whole and gives it. */
+  /** Writes the complete part and returns it. */
   finish(): JsonObject;
 }
 
 /**
- * A writer for a part that begins now.
+ * Creates a writer for a part that begins now.
  *
- * @param place The fields by which events name it.
+ * @param place The fields by which events identify the part.
  */
 function createPartWriter(
   kind: "text" | "refusal",
@@ -101,7 +101,7 @@ function createPartWriter(
   });
   const logprobs: JsonObject[] = [];
   const annotations: JsonObject[] = [];
-  /** What backs the whole part, wherever that ends. */
+  /** The citations of the whole part, which wait until it ends. */
   const openEnded: Citation[] = [];
   let text = "";
 

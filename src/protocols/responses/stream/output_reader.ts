@@ -32,7 +32,7 @@ interface Item {
   isDone: boolean;
 }
 
-/** What kind of item an event is about, where the item's own beginning was not told. */
+/** The type of an item by its events, for an item that was not announced. */
 const TYPE_BY_EVENT: Readonly<Record<string, string>> = {
   "response.output_text.delta": "message",
   "response.refusal.delta": "message",
@@ -40,27 +40,27 @@ const TYPE_BY_EVENT: Readonly<Record<string, string>> = {
   "response.reasoning_text.delta": "reasoning",
 };
 
-/** Reads the output items of one answer: every event goes to the reader of its item. */
+/** Reads the output items of one answer. Each event goes to the reader of its item. */
 export class OutputReader {
   readonly #emit: Emit<AnswerEvent>;
   readonly #scope: ReaderScope;
-  /** By `output_index`, since some proxies give every event another id. */
+  /** The items by `output_index`, since some proxies give each event a different id. */
   readonly #items = new Map<JsonValue, Item>();
-  /** Of the item that began last. */
+  /** The key of the item that began last. */
   #lastKey: JsonValue = 0;
 
-  /** @param ids For calls that come without an id. */
+  /** @param ids Ids for calls that have none. */
   constructor(ids: Ids, emit: Emit<AnswerEvent>) {
     this.#emit = emit;
     this.#scope = { ids, blocks: createBlockEmitter(emit) };
   }
 
-  /** Whether a call of one of the caller's tools has begun. */
+  /** True when a call of one of the caller's tools has begun. */
   get hasCalls(): boolean {
     return this.#scope.blocks.hasCalls();
   }
 
-  /** Takes the next event by its type; ignores what it does not know. */
+  /** Reads the next event by its type, and ignores unknown types. */
   push(type: string, event: JsonObject): void {
     switch (type) {
       case "response.output_item.added":
@@ -69,15 +69,15 @@ export class OutputReader {
         return this.#done(event);
       default: {
         const item = this.#itemOf(type, event);
-        if (item?.isDone === false) item.reader.take(type, event);
+        if (item?.isDone === false) item.reader.push(type, event);
       }
     }
   }
 
   /**
-   * Closes what is open, and gives the items that were never told of.
+   * Closes the open items, and emits the items that no event announced.
    *
-   * @param output The finished items, as the answer's last event tells them.
+   * @param output The finished items in the last event of the answer.
    */
   finish(output: readonly JsonObject[]): void {
     const begun = [...this.#items.values()];
@@ -85,11 +85,11 @@ export class OutputReader {
       finishItem(item, counterpart(item, position, output))
     );
     const ownIds = new Set(begun.map(({ id }) => id));
-    const untold = output.filter(({ id }) =>
+    const unannounced = output.filter(({ id }) =>
       id === undefined || !ownIds.has(id)
     );
-    for (const item of untold.slice(0, output.length - begun.length)) {
-      finishItem(this.#begin(item, `untold ${this.#items.size}`), item);
+    for (const item of unannounced.slice(0, output.length - begun.length)) {
+      finishItem(this.#begin(item, `unannounced ${this.#items.size}`), item);
     }
   }
 
@@ -104,7 +104,7 @@ export class OutputReader {
     finishItem(this.#items.get(key) ?? this.#begin(item, key), item);
   }
 
-  /** The item that an event is about; begun now where its beginning was not told. */
+  /** Returns the item of an event. An item that was not announced begins here. */
   #itemOf(type: string, event: JsonObject): Item | undefined {
     const key = event.output_index ?? this.#lastKey;
     const known = this.#items.get(key);
@@ -134,7 +134,7 @@ function finishItem(item: Item, whole: JsonObject | undefined): void {
   item.reader.finish(whole);
 }
 
-/** The finished form of an item that began: by its id, else by its place. */
+/** Returns the finished form of an item: by its id, or else by its place. */
 function counterpart(
   { id, type }: Item,
   position: number,
@@ -148,9 +148,9 @@ function counterpart(
 }
 
 /**
- * A reader for an item.
+ * Creates a reader for an item.
  *
- * @param item As far as it is known when it begins.
+ * @param item The fields of the item that are known at its start.
  */
 function createItemReader(
   item: JsonObject,
@@ -165,24 +165,24 @@ function createItemReader(
     : createOpaqueReader(scope.blocks);
 }
 
-/** An item of a kind unknown to other protocols counts once it is whole. */
+/** Creates a reader for an item that other protocols do not have. It is emitted when it is complete. */
 function createOpaqueReader(blocks: BlockEmitter): ItemReader {
   return {
-    take() {},
+    push() {},
     finish(item) {
-      if (item !== undefined) blocks.giveOpaque(opaqueItem(item));
+      if (item !== undefined) blocks.emitOpaque(opaqueItem(item));
     },
   };
 }
 
-/** Whether the item calls a tool that the caller runs. */
+/** Returns true when the item calls a tool that the caller runs. */
 function isCallItem(item: JsonObject): boolean {
   return decodeCall(item) !== undefined;
 }
 
 /**
- * Reads a call. It begins once its id and name are known: with the first event as a rule, else with the
- * finished item. A call that never gets a name is left out.
+ * Creates a reader for a call. The call begins when its id and name are known: usually with the first event, or else
+ * with the finished item. A call without a name is left out.
  */
 function createCallReader(
   item: JsonObject,
@@ -210,7 +210,7 @@ function createCallReader(
   }
 
   return {
-    take(type, event) {
+    push(type, event) {
       switch (type) {
         case "response.function_call_arguments.delta":
         case "response.custom_tool_call_input.delta":

@@ -19,32 +19,32 @@ import type {
   WriterScope,
 } from "./item_writer.ts";
 import { createMessageWriter, isMessageStart } from "./message_writer.ts";
-import { isNoted, textOf } from "../fields.ts";
+import { hasFlag, textOf } from "../fields.ts";
 import { createReasoningWriter } from "./reasoning_writer.ts";
 import { encodeStop } from "../answer/stop.ts";
 
-/** Builds the output items of an answer from its events, one item after the other, and tells every step. */
+/** Builds the output items of an answer from its events, one after another, and writes each step. */
 export interface OutputWriter {
-  /** Takes the next event; of blocks only one may be open at a time. */
+  /** Writes the next event. Only one block may be open at a time. */
   push(event: AnswerEvent): void;
   /**
-   * Closes the item that is open.
+   * Closes the open item.
    *
-   * @throws {UpstreamFailure} When there is nothing where something must be.
+   * @throws {UpstreamFailure} When a required item has no content.
    */
   finish(stop: Stop): void;
-  /** The items that are whole. */
+  /** The complete items. */
   readonly items: JsonObject[];
-  /** Characters held so far. */
+  /** The number of characters held so far. */
   readonly held: number;
-  /** Characters that the model wrote. */
+  /** The number of characters that the model wrote. */
   readonly written: number;
 }
 
-/** The head of a block that is written as an item or a part of one. */
+/** The head of a block that becomes an item or a part of one. */
 type ItemHead = Exclude<BlockHead, OpaqueBlock>;
 
-/** A writer for one answer. */
+/** Creates a writer for one answer. */
 export function createOutputWriter(
   context: AnswerContext,
   events: EventWriter,
@@ -54,7 +54,7 @@ export function createOutputWriter(
     : new ItemsWriter(context, events);
 }
 
-/** All that the model says is the summary; clients fail on more or fewer items than one. */
+/** Creates a writer that collects the model's text as the summary. Clients fail unless there is exactly one item. */
 function createCompactionWriter(
   { ids }: AnswerContext,
   events: EventWriter,
@@ -69,7 +69,7 @@ function createCompactionWriter(
       if (event.type === "block-delta" && isText) summary += event.text;
     },
     finish() {
-      // A client would go on with it in place of the conversation.
+      // The client would replace the conversation with an empty summary.
       if (summary.trim() === "") throw noSummary();
       const item = compactionItem(ids.next("cmp"), summary);
       writeWhole(events, 0, item);
@@ -86,7 +86,7 @@ function createCompactionWriter(
 
 function noSummary(): UpstreamFailure {
   return new UpstreamFailure(
-    brokenAnswer("The model wrote no summary of the conversation: try again"),
+    brokenAnswer("The model wrote no summary of the conversation"),
   );
 }
 
@@ -96,10 +96,10 @@ class ItemsWriter implements OutputWriter {
   readonly #context: AnswerContext;
   readonly #events: EventWriter;
   #open: ItemWriter | undefined;
-  /** Whether the open item is being written to; a block that nobody sees is not its. */
+  /** True when a block of the open item is being written. A block that is not shown does not count. */
   #hasBlock = false;
-  /** Whether what comes next stands apart from the open item: something else came between. */
-  #isApart = false;
+  /** True when the next block must not join the open item, because another block came between. */
+  #isSeparate = false;
   #held = 0;
   #written = 0;
 
@@ -123,7 +123,7 @@ class ItemsWriter implements OutputWriter {
         return this.#writeText(event.text, event.logprobs);
       case "block-start":
         return event.block.kind === "opaque"
-          ? this.#giveOpaque(event.block)
+          ? this.#writeOpaque(event.block)
           : this.#begin(event.block);
       case "block-part":
         return this.#open?.part(event.form);
@@ -144,9 +144,9 @@ class ItemsWriter implements OutputWriter {
 
   #begin(head: ItemHead): void {
     this.#hasBlock = true;
-    const isApart = this.#isApart || isMessageStart(head);
-    this.#isApart = false;
-    if (this.#open?.join(head.kind, isApart)) return;
+    const isSeparate = this.#isSeparate || isMessageStart(head);
+    this.#isSeparate = false;
+    if (this.#open?.join(head.kind, isSeparate)) return;
     this.#close("completed");
     this.#open = createItemWriter(head, {
       events: this.#events,
@@ -160,27 +160,30 @@ class ItemsWriter implements OutputWriter {
     this.#open?.delta(text, logprobs);
   }
 
-  /** An item is told whole only when the next one begins or the answer ends, which says how it ended. */
+  /**
+   * Closes the open item. It is written only when the next item begins or the answer ends, because the end decides its
+   * status.
+   */
   #close(status: ItemStatus): void {
     const item = this.#open?.close(status);
     this.#open = undefined;
     if (item !== undefined) this.items.push(item);
   }
 
-  /** The protocol's own item as it was; what another protocol knows shows its text. */
-  #giveOpaque(block: OpaqueBlock): void {
-    this.#isApart = true;
+  /** Writes an item of this protocol unchanged, or the text of another protocol's block. */
+  #writeOpaque(block: OpaqueBlock): void {
+    this.#isSeparate = true;
     const { protocol, value, text } = block;
     if (protocol === "responses" && isJsonObject(value) && isItem(block)) {
-      return this.#giveItem(value);
+      return this.#writeItem(value);
     }
     if (text === undefined) return this.#context.drop(block.type);
     this.#begin({ kind: "text" });
     this.#writeText(text);
-    this.#isApart = true;
+    this.#isSeparate = true;
   }
 
-  #giveItem(value: JsonObject): void {
+  #writeItem(value: JsonObject): void {
     this.#close("completed");
     const id = textOf(value.id) || this.#context.ids.next("item");
     const item = { ...value, id };
@@ -203,7 +206,7 @@ function createItemWriter(head: ItemHead, scope: WriterScope): ItemWriter {
   }
 }
 
-/** Tells an item that is whole from its beginning. */
+/** Writes an item that is complete from the start. */
 function writeWhole(
   events: EventWriter,
   output_index: number,
@@ -214,5 +217,5 @@ function writeWhole(
 }
 
 function isItem(block: OpaqueBlock): boolean {
-  return !isNoted(block, "isPart");
+  return !hasFlag(block, "isPart");
 }

@@ -5,7 +5,7 @@ import {
 } from "../../../core/json.ts";
 import type { ReasoningForm } from "../../canonical/content/block.ts";
 import type { BlockEmitter, ItemReader } from "./block_emitter.ts";
-import { markOwn } from "../fields.ts";
+import { ownMetadata } from "../fields.ts";
 import {
   decodeSealed,
   summaryForm,
@@ -13,18 +13,21 @@ import {
 } from "../request/reasoning_item.ts";
 import { EmittedText } from "./message_reader.ts";
 
-/** The two lists of a reasoning item. */
+/** The lists of a reasoning item. */
 type List = "summary" | "content";
 
-/** A part while its events come in. */
+/** A part whose events are still arriving. */
 interface Part {
   readonly list: List;
-  /** Its `summary_index` or `content_index`. */
+  /** The `summary_index` or `content_index` of the part. */
   readonly key: JsonValue | undefined;
   readonly emitted: EmittedText;
 }
 
-/** Reads a reasoning item: one block, begun with its first part or sealed content; an empty item is none. */
+/**
+ * Creates a reader for a reasoning item. It is one block, which begins with the first part or the sealed content. An
+ * empty item has no block.
+ */
 export function createReasoningReader(
   item: JsonObject,
   blocks: BlockEmitter,
@@ -35,7 +38,7 @@ export function createReasoningReader(
   function open(): number {
     block ??= blocks.open({
       kind: "reasoning",
-      providerMetadata: markId(item),
+      providerMetadata: idMetadata(item),
     });
     return block;
   }
@@ -51,7 +54,7 @@ export function createReasoningReader(
     return list === "content" ? "raw" : summaryForm(item);
   }
 
-  /** Only the last part can grow: text for another one begins a new part. */
+  /** Returns the part to extend. Only the last part can grow, so text for another one begins a new part. */
   function partOf(list: List, key: JsonValue | undefined): Part {
     const last = parts.at(-1);
     return last?.list === list && last.key === key ? last : start(list, key);
@@ -63,7 +66,7 @@ export function createReasoningReader(
     blocks.emitText(open(), text);
   }
 
-  /** Gives what of a finished list has not come in pieces. */
+  /** Emits the content of a finished list that did not arrive in pieces. */
   function complete(list: List, whole: JsonValue | undefined): void {
     const known = parts.filter((part) => part.list === list);
     textsOf(whole).forEach((text, position) => {
@@ -73,7 +76,7 @@ export function createReasoningReader(
   }
 
   return {
-    take(type, event) {
+    push(type, event) {
       switch (type) {
         case "response.reasoning_summary_text.delta":
           return emit(partOf("summary", event.summary_index), event.delta);
@@ -102,6 +105,6 @@ export function createReasoningReader(
   };
 }
 
-function markId({ id }: JsonObject): ReturnType<typeof markOwn> {
-  return markOwn(typeof id === "string" ? { id } : undefined);
+function idMetadata({ id }: JsonObject): ReturnType<typeof ownMetadata> {
+  return ownMetadata(typeof id === "string" ? { id } : undefined);
 }

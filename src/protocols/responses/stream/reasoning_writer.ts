@@ -8,19 +8,19 @@ import {
   placeText,
   type WriterScope,
 } from "./item_writer.ts";
-import { notedId } from "../fields.ts";
+import { metadataId } from "../fields.ts";
 import { encodeSealed } from "../request/reasoning_item.ts";
 
 /**
- * Writes a reasoning item. Its parts are told as a summary even where they are the thoughts themselves, since
- * clients show and give back nothing else; an envelope in `encrypted_content` notes the difference. An item
- * begins with its first part or sealed content, so that nothing is told of reasoning that holds nothing.
+ * Creates a writer for a reasoning item. Even raw reasoning is written as a summary, since clients show and repeat only
+ * summaries. An envelope in `encrypted_content` records the difference. An item begins with its first part or sealed
+ * content, so empty reasoning writes nothing.
  */
 export function createReasoningWriter(
   head: BlockHead,
   { events, context, outputIndex }: WriterScope,
 ): ItemWriter {
-  const id = notedId(head) ?? context.ids.next("rs");
+  const id = metadataId(head) ?? context.ids.next("rs");
   const summary: JsonObject[] = [];
   let text = "";
   let place: JsonObject | undefined;

@@ -8,7 +8,7 @@ import { invalidField } from "../../canonical/request/invalid_request.ts";
 import { argumentsObject, givenArguments } from "../../canonical/tools/tool.ts";
 import { fitId } from "../../canonical/tools/tool_call_id.ts";
 import type { Scope } from "../dialect.ts";
-import { markOwn, notedObject, otherFields, textOf } from "../fields.ts";
+import { metadataObject, otherFields, ownMetadata, textOf } from "../fields.ts";
 import {
   decodeParts,
   opaquePart,
@@ -17,13 +17,16 @@ import {
 import { encodeInputParts } from "../request/part_encode.ts";
 import { toolOfCall, toolOfResult, type TypedTool } from "./typed_tools.ts";
 
-/** OpenAI limits the length; some models count on their own characters, such as `functions.name:0`. */
+/**
+ * The rule for call ids. OpenAI limits their length. Some models need the characters of their own ids, such as
+ * `functions.name:0`.
+ */
 export const ID_RULE = { maxLength: 64, anyCharacter: true };
 
 /**
- * Reads an item as the call of a tool that the caller runs.
+ * Parses an item as the call of a tool that the caller runs.
  *
- * @returns The call, its id and name empty where the item has none; `undefined` for every other item.
+ * @returns The call, or `undefined` for another item. A missing id or name is empty.
  */
 export function decodeCall(item: JsonObject): ToolCallBlock | undefined {
   switch (item.type) {
@@ -32,14 +35,14 @@ export function decodeCall(item: JsonObject): ToolCallBlock | undefined {
         kind: "function_call",
         ...identityOf(item),
         arguments: givenArguments(item.arguments),
-        providerMetadata: markRest(item, "arguments"),
+        providerMetadata: otherMetadata(item, "arguments"),
       };
     case "custom_tool_call":
       return {
         kind: "custom_call",
         ...identityOf(item),
         input: textOf(item.input) ?? "",
-        providerMetadata: markRest(item, "input"),
+        providerMetadata: otherMetadata(item, "input"),
       };
     default:
       return decodeTypedCall(item);
@@ -54,7 +57,7 @@ function decodeTypedCall(item: JsonObject): ToolCallBlock | undefined {
     id: textOf(item.call_id) ?? textOf(item.id) ?? "",
     name: tool.type,
     arguments: givenArguments(tool.argumentsOf(item)),
-    providerMetadata: markOwn({ typed: item }),
+    providerMetadata: ownMetadata({ typed: item }),
   };
 }
 
@@ -68,26 +71,29 @@ function identityOf(
   };
 }
 
-function markRest(
+function otherMetadata(
   item: JsonObject,
   own: string,
 ): ToolCallBlock["providerMetadata"] {
   const rest = otherFields(item, ["type", "call_id", "name", "namespace", own]);
-  return markOwn(rest === undefined ? undefined : { item: rest });
+  return ownMetadata(rest === undefined ? undefined : { item: rest });
 }
 
-/** Which facts of a call's item its block does not know. */
+/** The facts of a call's item that its block does not hold. */
 export interface CallFacts {
-  /** Of the item, not of the call; absent in requests, where providers refuse ids that they did not issue. */
+  /**
+   * The id of the item, which is not the id of the call. Requests have none, since providers reject ids that they did
+   * not issue.
+   */
   readonly id?: string;
   readonly callId: string;
   readonly status?: "in_progress" | "completed" | "incomplete";
 }
 
-/** Writes a call of a function or custom tool. Empty arguments become an empty object, as clients parse them. */
+/** Returns the call of a function or custom tool. Empty arguments become an empty object, since clients parse them. */
 export function callItem(call: ToolCallBlock, facts: CallFacts): JsonObject {
   const { name, namespace } = call;
-  const rest = notedObject(call, "item");
+  const rest = metadataObject(call, "item");
   const head = { ...rest, ...placed(facts), name, ...present({ namespace }) };
   return call.kind === "custom_call"
     ? { type: "custom_tool_call", ...head, input: call.input }
@@ -98,7 +104,7 @@ export function callItem(call: ToolCallBlock, facts: CallFacts): JsonObject {
     };
 }
 
-/** Writes a function call as the call of the typed tool for which the function stands. */
+/** Returns a function call as the call of the typed tool that the function replaces. */
 export function typedCallItem(
   tool: TypedTool,
   callArguments: string,
@@ -118,11 +124,11 @@ function placed({ id, callId, status }: CallFacts): JsonObject {
 const RESULT_FIELDS = ["type", "call_id", "output"];
 
 /**
- * Reads an item as the result of a call that the caller ran.
+ * Parses an item as the result of a call that the caller ran.
  *
- * @param place The item's path, for error messages, and the ids of the calls before it.
- * @returns `undefined` for every other item.
- * @throws {GatewayError} `invalid_request` when it does not say which call it answers.
+ * @param place The path of the item, for error messages, and the ids of the calls before it.
+ * @returns `undefined` for another item.
+ * @throws {GatewayError} `invalid_request`, when the result names no call.
  */
 export function decodeResult(
   item: JsonObject,
@@ -143,11 +149,16 @@ export function decodeResult(
     callKind: isCustom ? "custom" : "function",
     content: decodeParts(item.output, `${place.param}.output`).map(asContent),
     isError: false,
-    providerMetadata: markOwn(rest === undefined ? undefined : { item: rest }),
+    providerMetadata: ownMetadata(
+      rest === undefined ? undefined : { item: rest },
+    ),
   };
 }
 
-/** What only messages hold elsewhere: words stay words, sound is nothing that another protocol takes here. */
+/**
+ * Returns a part as the content of a result. A refusal becomes text. Audio becomes opaque, because no other protocol
+ * accepts it here.
+ */
 function asContent(block: PartBlock): ResultContent {
   switch (block.kind) {
     case "refusal":
@@ -176,25 +187,25 @@ function decodeTypedResult(
     callKind: "function",
     content: [{ kind: "text", text: tool.textOf(item) }],
     isError: item.status === "failed",
-    providerMetadata: markOwn({ typed: item }),
+    providerMetadata: ownMetadata({ typed: item }),
   };
 }
 
-/** Writes the result of a call. */
+/** Encodes the result of a call. */
 export function resultItem(result: ToolResultBlock, scope: Scope): JsonObject {
-  const typed = notedObject(result, "typed");
+  const typed = metadataObject(result, "typed");
   if (typed !== undefined) return typed;
   return {
     type: result.callKind === "custom"
       ? "custom_tool_call_output"
       : "function_call_output",
-    ...notedObject(result, "item"),
+    ...metadataObject(result, "item"),
     call_id: fitId(result.callId, ID_RULE),
     output: encodeOutput(result, scope),
   };
 }
 
-/** One text as a string, which every provider takes; anything more as parts. */
+/** Returns one text as a string, which every provider accepts, and other content as parts. */
 function encodeOutput(
   { content, isError, cache }: ToolResultBlock,
   scope: Scope,
@@ -212,7 +223,7 @@ function encodeOutput(
   return isPlain && typeof first.text === "string" ? first.text : parts;
 }
 
-/** The protocol has no flag for it, so that only words can tell the model. */
+/** Marks an error in the text, because the protocol has no flag for it. */
 function markError(parts: JsonObject[], isError: boolean): JsonObject[] {
   if (!isError) return parts;
   const [first, ...others] = parts;

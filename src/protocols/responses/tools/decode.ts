@@ -14,7 +14,7 @@ import type {
   ToolChoice,
   ToolReference,
 } from "../../canonical/tools/tool.ts";
-import { markOwn, otherFields, textOf, withMarks } from "../fields.ts";
+import { otherFields, ownMetadata, textOf, withMetadata } from "../fields.ts";
 import { plainParameters } from "./encrypted_parameters.ts";
 import {
   decodeToolSettings,
@@ -23,10 +23,10 @@ import {
 } from "./typed_tools.ts";
 
 /**
- * Reads a list of tools.
+ * Parses a list of tools.
  *
- * @param param Of the list, for error messages.
- * @throws {GatewayError} `invalid_request` for a tool without its type or name.
+ * @param param The path of the list, for error messages.
+ * @throws {GatewayError} `invalid_request`, for a tool without its type or name.
  */
 export function decodeTools(
   tools: readonly JsonObject[],
@@ -49,7 +49,7 @@ function hostedTool(type: string, value: JsonObject): HostedTool {
   return { kind: "hosted", protocol: "responses", type, value };
 }
 
-/** A function or custom tool; `undefined` for every other. */
+/** Parses a function or custom tool. Returns `undefined` for other tools. */
 function decodeCallable(
   tool: JsonObject,
   param: string,
@@ -77,11 +77,11 @@ function decodeFunction(tool: JsonObject, param: string): FunctionTool {
     parameters,
     strict: typeof strict === "boolean" ? strict : undefined,
     settings: decodeToolSettings(tool),
-    providerMetadata: markRest(tool, FUNCTION_FIELDS),
+    providerMetadata: otherMetadata(tool, FUNCTION_FIELDS),
   };
   return given === undefined || given === parameters ? decoded : {
     ...decoded,
-    providerMetadata: withMarks(decoded, { parameters: given }),
+    providerMetadata: withMetadata(decoded, { parameters: given }),
   };
 }
 
@@ -101,7 +101,7 @@ function decodeCustom(tool: JsonObject, param: string): CustomTool {
       }
       : undefined,
     settings: decodeToolSettings(tool),
-    providerMetadata: markRest(tool, CUSTOM_FIELDS),
+    providerMetadata: otherMetadata(tool, CUSTOM_FIELDS),
   };
 }
 
@@ -130,18 +130,18 @@ function nameIn({ name }: JsonObject, param: string): string {
   return name;
 }
 
-function markRest(
+function otherMetadata(
   tool: JsonObject,
   known: readonly string[],
 ): CallableTool["providerMetadata"] {
   const rest = otherFields(tool, known);
-  return markOwn(rest === undefined ? undefined : { tool: rest });
+  return ownMetadata(rest === undefined ? undefined : { tool: rest });
 }
 
 /**
- * Reads `tool_choice`.
+ * Parses `tool_choice`.
  *
- * @throws {GatewayError} `invalid_request` for an unknown word.
+ * @throws {GatewayError} `invalid_request`, for an unknown word.
  */
 export function decodeToolChoice(
   choice: string | JsonObject | undefined,
@@ -158,10 +158,10 @@ function decodeChoiceWord(word: string): ToolChoice {
   if (word === "auto" || word === "none" || word === "required") {
     return { type: word };
   }
-  throw invalidField("tool_choice", "is none of none, auto, required");
+  throw invalidField("tool_choice", "must be none, auto or required");
 }
 
-/** A list that names a tool of the upstream's own has no neutral meaning. */
+/** Parses a list of allowed tools. A list with a hosted tool cannot be expressed in other protocols. */
 function decodeAllowed(choice: JsonObject): ToolChoice {
   const listed = Array.isArray(choice.tools) ? choice.tools : [];
   const tools = listed.map(decodeReference).filter((tool) =>

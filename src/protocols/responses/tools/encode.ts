@@ -25,18 +25,17 @@ import {
 } from "../../canonical/tools/tool.ts";
 import { movePatterns } from "../../canonical/request/schema_patterns.ts";
 import type { Scope } from "../dialect.ts";
-import { isNoted, notedObject } from "../fields.ts";
+import { hasFlag, metadataObject } from "../fields.ts";
 import { encodeTypedTool } from "./typed_tools.ts";
 
-/** How a tool is fitted to the upstream. */
+/** The functions that fit a tool to the provider. */
 export interface ToolFit {
-  /** Takes what cannot be carried. */
   reportDropped(loss: Loss): void;
-  /** The schema of arguments as the upstream takes it. */
+  /** Returns a schema of arguments that the provider accepts. */
   schema(schema: JsonObject): JsonObject;
 }
 
-/** `tools`, `tool_choice` and `parallel_tool_calls`; the latter two only beside tools, as upstreams demand. */
+/** Encodes `tools`, `tool_choice` and `parallel_tool_calls`. Providers reject the latter two without tools. */
 export function encodeTooling(
   request: CanonicalRequest,
   { dialect, context }: Scope,
@@ -64,7 +63,7 @@ export function encodeTooling(
   });
 }
 
-/** A schema as the provider takes it. */
+/** Returns the schema in the form that the provider accepts. */
 export function fitSchema(
   schema: JsonObject,
   { dialect, context }: Scope,
@@ -72,7 +71,7 @@ export function fitSchema(
   return dialect.compilesPatterns ? movePatterns(schema, context) : schema;
 }
 
-/** The search that Chat Completions has as a setting is a tool here. */
+/** Returns the web search tool for the setting of Chat Completions. */
 function encodeWebSearch(
   search: WebSearch | undefined,
   { dialect, context }: Scope,
@@ -96,7 +95,7 @@ function encodeWebSearch(
   };
 }
 
-/** Where the provider has no list of allowed tools, the others are left out. */
+/** Removes the tools that are not allowed, for a provider without a list of allowed tools. */
 function withoutList(
   { tools, toolChoice: choice }: CanonicalRequest,
 ): {
@@ -110,12 +109,12 @@ function withoutList(
   };
 }
 
-/** Whether an item of the input brings the tool. */
+/** Returns true when an item of the input contains the tool. */
 export function isLoaded(tool: Tool): boolean {
-  return isNoted(tool, "isLoaded");
+  return hasFlag(tool, "isLoaded");
 }
 
-/** Writes one tool; `undefined` for one of another protocol's upstreams. */
+/** Returns one tool, or `undefined` for a hosted tool of another protocol. */
 export function encodeTool(tool: Tool, fit: ToolFit): JsonObject | undefined {
   switch (tool.kind) {
     case "function":
@@ -134,10 +133,10 @@ function encodeCallable(tool: CallableTool, fit: ToolFit): JsonObject {
     : encodeCustom(tool);
 }
 
-/** A tool whose strictness is not written counts as strict, so that it is written always. */
+/** Encodes a function. `strict` is always written, because it is true by default. */
 function encodeFunction(tool: FunctionTool, fit: ToolFit): JsonObject {
   const { name, description } = tool;
-  const parameters = notedObject(tool, "parameters") ?? tool.parameters;
+  const parameters = metadataObject(tool, "parameters") ?? tool.parameters;
   return {
     type: "function",
     name,
@@ -148,7 +147,10 @@ function encodeFunction(tool: FunctionTool, fit: ToolFit): JsonObject {
   };
 }
 
-/** Strictness that the schema does not fit would be refused; the tool works without. */
+/**
+ * Returns the `strict` field. A strict tool is rejected when its schema does not qualify, but it works without
+ * `strict`.
+ */
 function strictness(
   { strict, parameters }: FunctionTool,
   fit: ToolFit,
@@ -192,10 +194,10 @@ function encodeNamespace(tool: NamespaceTool, fit: ToolFit): JsonObject {
 }
 
 function restOfTool(tool: CallableTool): JsonObject {
-  return notedObject(tool, "tool") ?? {};
+  return metadataObject(tool, "tool") ?? {};
 }
 
-/** Writes `tool_choice`; `undefined` for none, and for a choice that only another protocol can spell. */
+/** Returns the `tool_choice`, or `undefined` without one and for a choice of another protocol. */
 export function encodeToolChoice(
   choice: ToolChoice | undefined,
   tools: readonly Tool[],
@@ -218,7 +220,7 @@ export function encodeToolChoice(
   }
 }
 
-/** The names of the functions that are tools of a type of their own here. */
+/** Returns the names of the functions that are typed tools here. */
 function typedNames(tools: readonly Tool[]): ReadonlySet<string> {
   const typed = tools.filter((tool) => tool.kind === "function")
     .filter((tool) => encodeTypedTool(tool) !== undefined);

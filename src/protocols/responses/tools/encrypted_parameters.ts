@@ -1,12 +1,12 @@
 import { isJsonObject, type JsonObject } from "../../../core/json.ts";
 
 /**
- * Leaves out of a schema which arguments OpenAI's models shall encrypt. No other protocol has such a keyword, and
- * models that cannot encrypt refuse it: "declares encrypted parameters, but the selected model is not configured".
+ * Removes the `encrypted` keyword of arguments that OpenAI's models must encrypt. No other protocol has it. Models that
+ * cannot encrypt reject it: "declares encrypted parameters, but the selected model is not configured".
  *
  * Sources: https://github.com/openai/codex/pull/26210, https://github.com/decolua/9router/issues/1758
  *
- * @returns The schema itself where nothing shall be encrypted.
+ * @returns The schema itself when it has no such keyword.
  */
 export function plainParameters(schema: JsonObject): JsonObject {
   const { properties } = schema;

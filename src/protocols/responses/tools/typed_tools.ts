@@ -8,29 +8,29 @@ import {
   innerSettings,
 } from "../../canonical/content/extras.ts";
 import type { FunctionTool } from "../../canonical/tools/tool.ts";
-import { markOwn, notedObject, textOf } from "../fields.ts";
+import { metadataObject, ownMetadata, textOf } from "../fields.ts";
 
 /**
- * Tools with a type of their own which the caller runs. Other protocols see a function in their place; this
- * codec writes the tool, its calls and their results in their own shapes again.
+ * A tool with its own type that the caller runs. Other protocols receive a function instead. This codec writes the
+ * tool, its calls and its results in their own shapes again.
  */
 export interface TypedTool {
-  /** Of the tool; its calls and results have types of their own. */
+  /** The type of the tool. Its calls and results have different types. */
   readonly type: string;
   readonly callType: string;
   readonly resultType: string;
-  /** Of the ids of its calls' items. */
+  /** The prefix of the ids of its call items. */
   readonly idPrefix: string;
-  /** For models that do not know the type. */
+  /** The description for models that do not support the type. */
   readonly description: string;
   readonly parameters: JsonObject;
-  /** Whether the caller runs it, told by a tool or a call; else the upstream does. */
-  isCallers(item: JsonObject): boolean;
-  /** The arguments in a call. */
+  /** Returns true when the caller runs the tool of this declaration or call, and false when the provider does. */
+  isRunByCaller(item: JsonObject): boolean;
+  /** Returns the arguments of a call. */
   argumentsOf(call: JsonObject): JsonValue | undefined;
-  /** The fields of a call that hold its arguments. */
+  /** Returns the fields of a call that hold its arguments. */
   fieldsOf(callArguments: JsonObject): JsonObject;
-  /** What a model reads of a result. */
+  /** Returns the text of a result for the model. */
   textOf(result: JsonObject): string;
 }
 
@@ -49,7 +49,7 @@ const TOOL_SEARCH: TypedTool = {
     properties: { query: STRING },
     required: ["query"],
   },
-  isCallers: ({ execution }) => execution === "client",
+  isRunByCaller: ({ execution }) => execution === "client",
   argumentsOf: (call) => call.arguments,
   fieldsOf: (callArguments) => ({
     arguments: callArguments,
@@ -73,7 +73,7 @@ const LOCAL_SHELL: TypedTool = {
     },
     required: ["command"],
   },
-  isCallers: () => true,
+  isRunByCaller: () => true,
   argumentsOf: ({ action }) => withoutType(action),
   fieldsOf: (callArguments) => ({
     action: { type: "exec", env: {}, ...callArguments },
@@ -96,7 +96,7 @@ const SHELL: TypedTool = {
     },
     required: ["commands"],
   },
-  isCallers: ({ environment }) =>
+  isRunByCaller: ({ environment }) =>
     !isJsonObject(environment) || environment.type === "local",
   argumentsOf: ({ action }) => action,
   fieldsOf: (callArguments) => ({
@@ -125,7 +125,7 @@ const APPLY_PATCH: TypedTool = {
     },
     required: ["type", "path"],
   },
-  isCallers: () => true,
+  isRunByCaller: () => true,
   argumentsOf: ({ operation }) => operation,
   fieldsOf: (callArguments) => ({ operation: callArguments }),
   textOf: ({ output, status }) => textOf(output) ?? textOf(status) ?? "",
@@ -138,10 +138,10 @@ const TYPED_TOOLS: readonly TypedTool[] = [
   APPLY_PATCH,
 ];
 
-/** The typed tool that `item` declares; `undefined` for one that the upstream runs. */
+/** Returns the typed tool that `item` declares, or `undefined` for one that the provider runs. */
 export function decodeTypedTool(item: JsonObject): FunctionTool | undefined {
   const tool = TYPED_TOOLS.find(({ type }) => type === item.type);
-  if (tool === undefined || !tool.isCallers(item)) return undefined;
+  if (tool === undefined || !tool.isRunByCaller(item)) return undefined;
   const { description, parameters } = item;
   return {
     kind: "function",
@@ -149,11 +149,11 @@ export function decodeTypedTool(item: JsonObject): FunctionTool | undefined {
     description: textOf(description) ?? tool.description,
     parameters: isJsonObject(parameters) ? parameters : tool.parameters,
     settings: decodeToolSettings(item),
-    providerMetadata: markOwn({ typed: item }),
+    providerMetadata: ownMetadata({ typed: item }),
   };
 }
 
-/** What a tool says beside its schema that changes how the model uses it. */
+/** Returns the settings beside a tool's schema that change how the model uses it. */
 export function decodeToolSettings(
   tool: JsonObject,
 ): InnerSettings | undefined {
@@ -168,28 +168,28 @@ export function decodeToolSettings(
   });
 }
 
-/** The wire's own shape of a function that stands for a typed tool. */
+/** Returns the original declaration of a typed tool. */
 export function encodeTypedTool(tool: FunctionTool): JsonObject | undefined {
-  return notedObject(tool, "typed");
+  return metadataObject(tool, "typed");
 }
 
-/** The typed tool by its `type`. */
+/** Returns the typed tool with this `type`. */
 export function typedTool(type: string): TypedTool | undefined {
   return TYPED_TOOLS.find((tool) => tool.type === type);
 }
 
-/** The typed tool that `item` calls; `undefined` for a call that the upstream runs. */
+/** Returns the typed tool that `item` calls, or `undefined` for a call that the provider runs. */
 export function toolOfCall(item: JsonObject): TypedTool | undefined {
   const tool = TYPED_TOOLS.find(({ callType }) => callType === item.type);
-  return tool?.isCallers(item) ? tool : undefined;
+  return tool?.isRunByCaller(item) ? tool : undefined;
 }
 
-/** The typed tool whose result `item` may be: only the call before it tells who ran it. */
+/** Returns the typed tool whose result `item` may be. Only the call before it shows where the tool ran. */
 export function toolOfResult(item: JsonObject): TypedTool | undefined {
   return TYPED_TOOLS.find(({ resultType }) => resultType === item.type);
 }
 
-/** The names by which a model that knows no namespaces calls the tools. */
+/** Returns the names of the tools for a model that does not support namespaces. */
 function namesOf(tools: JsonValue | undefined): string[] {
   return (Array.isArray(tools) ? tools : []).filter(isJsonObject)
     .flatMap(({ name, tools: inner }) => {
@@ -206,7 +206,7 @@ function withoutType(action: JsonValue | undefined): JsonValue | undefined {
   return rest;
 }
 
-/** What one command printed, and how it ended where it did not end well. */
+/** Returns the output of one command, with its outcome unless it succeeded. */
 function shellText(output: JsonValue): string {
   if (!isJsonObject(output)) return "";
   const { stdout, stderr, outcome } = output;

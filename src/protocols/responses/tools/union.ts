@@ -4,21 +4,21 @@ import type {
   NamespaceTool,
   Tool,
 } from "../../canonical/tools/tool.ts";
-import { markOwn, withMarks } from "../fields.ts";
+import { ownMetadata, withMetadata } from "../fields.ts";
 
 /**
- * Returns each tool once, at the place of its first declaration and as its newest one says. The list of the request
- * is newer than the items of its history, and of these a later one is newer than an earlier one: Codex makes the list
- * for each request and repeats items as they were. Parts of a namespace are one namespace, described as the first part
- * that says anything describes it: Codex does the same within one list.
+ * Returns each tool once, at the place of its first declaration and in its newest form. The list of the request is
+ * newer than the items of its history, and later items are newer than earlier ones. Codex makes the list for each
+ * request and repeats items unchanged. Parts of a namespace become one namespace, with the first description that is
+ * not empty. Codex does the same within one list.
  *
  * Sources: `merge_into_namespaces` (codex-rs/core/src/tools/spec_plan.rs) and `coalesce_loadable_tool_specs`
- * (codex-rs/tools/src/responses_api.rs) of https://github.com/openai/codex; parts that come in several items:
+ * (codex-rs/tools/src/responses_api.rs) of https://github.com/openai/codex; parts in several items:
  * https://github.com/openai/codex/issues/44378
  *
  * @param tools The list of the request.
- * @param loaded What items of the input bring. The items themselves declare it to this codec's own upstreams, so it is
- * marked.
+ * @param loaded The tools in items of the input. They are flagged, because the items already declare them to this
+ * codec's providers.
  */
 export function unionOfTools(
   tools: readonly Tool[],
@@ -26,13 +26,16 @@ export function unionOfTools(
 ): readonly Tool[] {
   const own = merge(tools);
   const ownKeys = new Set(own.flatMap(keysOf));
-  const found = merge(loaded.map(markLoaded)).flatMap((tool) =>
+  const found = merge(loaded.map(flagLoaded)).flatMap((tool) =>
     withoutKnown(tool, ownKeys)
   );
   return merge([...own, ...found]);
 }
 
-/** Tools of one name that differ in kind stay apart within a list; nobody could say which of them is meant. */
+/**
+ * Merges tools of the same kind and name. Tools of one name and different kinds stay separate, because a name alone
+ * does not identify them.
+ */
 function merge(tools: readonly Tool[]): readonly Tool[] {
   const merged = new Map<string, Tool>();
   for (const [index, tool] of tools.entries()) {
@@ -40,8 +43,9 @@ function merge(tools: readonly Tool[]): readonly Tool[] {
       ? `hosted ${index}`
       : `${tool.kind} ${tool.name}`;
     const before = merged.get(key);
-    const isMore = before?.kind === "namespace" && tool.kind === "namespace";
-    merged.set(key, isMore ? mergeParts(before, tool) : tool);
+    const areNamespaces = before?.kind === "namespace" &&
+      tool.kind === "namespace";
+    merged.set(key, areNamespaces ? mergeParts(before, tool) : tool);
   }
   return [...merged.values()];
 }
@@ -76,7 +80,7 @@ function keysOf(tool: Tool): string[] {
   }
 }
 
-/** What is left of a tool from an item beside those that the request itself lists. */
+/** Returns the parts of a tool from an item that the list of the request does not have. */
 function withoutKnown(tool: Tool, known: ReadonlySet<string>): Tool[] {
   if (tool.kind !== "namespace") {
     return keysOf(tool).some((key) => known.has(key)) ? [] : [tool];
@@ -89,25 +93,25 @@ function withoutKnown(tool: Tool, known: ReadonlySet<string>): Tool[] {
     : [{ ...tool, tools }];
 }
 
-function markLoaded(tool: Tool): Tool {
+function flagLoaded(tool: Tool): Tool {
   switch (tool.kind) {
     case "hosted":
-      return { ...tool, providerMetadata: markOwn({ isLoaded: true }) };
+      return { ...tool, providerMetadata: ownMetadata({ isLoaded: true }) };
     case "namespace":
       return {
         ...tool,
-        tools: tool.tools.map(markCallable),
+        tools: tool.tools.map(flagCallable),
         hosted: tool.hosted?.map((one) => ({
           ...one,
-          providerMetadata: markOwn({ isLoaded: true }),
+          providerMetadata: ownMetadata({ isLoaded: true }),
         })),
-        providerMetadata: withMarks(tool, { isLoaded: true }),
+        providerMetadata: withMetadata(tool, { isLoaded: true }),
       };
     default:
-      return markCallable(tool);
+      return flagCallable(tool);
   }
 }
 
-function markCallable(tool: CallableTool): CallableTool {
-  return { ...tool, providerMetadata: withMarks(tool, { isLoaded: true }) };
+function flagCallable(tool: CallableTool): CallableTool {
+  return { ...tool, providerMetadata: withMetadata(tool, { isLoaded: true }) };
 }

@@ -59,7 +59,7 @@ Deno.test("a loss that changes the answer refuses the request and says what to d
       error instanceof GatewayError && error.status === 400 &&
       error.param === "n" &&
       error.message ===
-        "Cannot pass `n` on to this model: it gives one answer. Remove it, or choose another model",
+        "Cannot pass `n` on to this model: it gives one answer. Remove it, or choose another model.",
   );
   assert.equal(losses.dropped.size, 0);
 });
@@ -132,7 +132,7 @@ const QUESTION = { model: "m", max_tokens: 1 };
 
 const TEXT = { type: "text", text: "Hello" };
 
-/** The places of a Messages request that can carry a mark. */
+/** The places of a Messages request that can have a cache marker. */
 const MARKED = {
   "the request": { messages: [{ role: "user", content: "Hello" }], ...MARK },
   "a system text": {

@@ -119,7 +119,7 @@ Deno.test("createStreamDecoder() reads calls that come late or badly", async (t)
         [["call_1", "f", "{"]],
       ],
       [
-        "told twice",
+        "sent twice",
         [
           event("output_item.done", { output_index: 0, item: CALL }),
           event("output_item.done", { output_index: 0, item: CALL }),
@@ -161,12 +161,12 @@ Deno.test("createStreamDecoder() ends with one failure", async (t) => {
     [
       "no JSON",
       [frame(started), { data: "{oops" }],
-      broken("The provider sent an event that is no JSON object"),
+      broken("The provider sent an event that is not a JSON object"),
     ],
     [
       "a list",
       [{ data: "[]" }],
-      broken("The provider sent an event that is no JSON object"),
+      broken("The provider sent an event that is not a JSON object"),
     ],
     [
       "a failed response",
@@ -195,7 +195,7 @@ Deno.test("createStreamDecoder() ends with one failure", async (t) => {
       [frame(event("failed", { response: {} }))],
       failure(
         "server",
-        "The provider gave up on the answer and does not say why",
+        "The provider ended the answer without a reason",
       ),
     ],
     [
@@ -287,7 +287,7 @@ Deno.test("createStreamDecoder() ends with one failure", async (t) => {
   }
 });
 
-Deno.test("createStreamDecoder() closes a part when it is done, and does not tell it twice", () => {
+Deno.test("createStreamDecoder() closes a part when it is done, and does not repeat it", () => {
   const place = { output_index: 0, content_index: 0 };
   const part = { type: "output_text", text: "Hello" };
   const events = decodeFrames(
@@ -366,7 +366,7 @@ Deno.test("createStreamDecoder() says nothing after its end", () => {
   assert.deepEqual(events.map(({ type }) => type), ["start", "end"]);
 });
 
-Deno.test("createStreamDecoder() adds what only the last event tells", () => {
+Deno.test("createStreamDecoder() adds the fields that only the last event has", () => {
   const reasoning = {
     id: "rs_1",
     type: "reasoning",
@@ -401,9 +401,9 @@ Deno.test("createStreamDecoder() adds what only the last event tells", () => {
 
 Deno.test("decodeAnswer() refuses what is no finished answer", async (t) => {
   const cases: readonly (readonly [string, unknown, RegExp])[] = [
-    ["a string", "hi", /no answer/],
-    ["no output", {}, /no answer/],
-    ["a token count", { object: "response.input_tokens" }, /no answer/],
+    ["a string", "hi", /not an answer/],
+    ["no output", {}, /not an answer/],
+    ["a token count", { object: "response.input_tokens" }, /not an answer/],
     ["a queued answer", { status: "queued", output: [] }, /queued/],
     ["a cancelled answer", { status: "cancelled", output: [] }, /cancelled/],
     [
@@ -465,10 +465,10 @@ function failure(kind: Failure["kind"], message: string): Failure {
 }
 
 function broken(fault: string): Failure {
-  return { kind: "broken", message: `${fault}. Try again later` };
+  return { kind: "broken", message: `${fault}. Try again later.` };
 }
 
-Deno.test("what the provider took out of earlier reasoning is told, streamed and whole", () => {
+Deno.test("earlier reasoning that the provider dropped is reported, streamed and whole", () => {
   const removed = (reason: string) => ({
     type: "reasoning",
     action: "removed",

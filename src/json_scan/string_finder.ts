@@ -1,41 +1,41 @@
-import { KeptBytes, likeness } from "./key.ts";
+import { KeptBytes, matchKey } from "./key.ts";
 import { skipText, type TextBytes, textOf } from "./text.ts";
 
-/** What is sought at one place of a JSON value. A list stands for each of its elements. */
+/** The strings to find at one place of a JSON value. For a list, the place applies to each element. */
 export interface Place {
-  /** Whether a string here is sought; `in_list`: only where it stands in a list. */
-  readonly seeks?: true | "in_list";
-  /** Whether each object here is a unit of its own, with all that stands in it. */
+  /** True to find a string here; `in_list` to find it only in a list. */
+  readonly wantsString?: true | "in_list";
+  /** True when each object here, with its content, is a unit. */
   readonly isUnit?: true;
-  /** Where to go on in the members of an object here; names come in lower case, since some parsers take any case. */
+  /** Returns the place of a member of an object here. `name` is in lower case, because some parsers ignore case. */
   readonly member?: (name: string) => Place | undefined;
-  /** The same for one name, in lower case, which is looked up much faster; with it there is no `member`. */
+  /** The same for a single name in lower case, which is found much faster. It replaces `member`. */
   readonly only?: { readonly name: string; readonly place: Place };
 }
 
-/** A string that was sought. */
-export interface SoughtString {
+/** A string that was found. */
+export interface FoundString {
   readonly place: Place;
-  /** `undefined` for one that is too long, or stands in too many lists. */
+  /** The string; `undefined` when it is too long or nested in too many lists. */
   readonly text: string | undefined;
   /** The innermost unit around it, counted from 1; 0 outside of units. */
   readonly unit: number;
 }
 
-/** Of a longer string nothing is kept. */
+/** The longest string that is kept, in bytes. */
 const MAX_STRING_BYTES = 1024;
 
-/** What is nested more deeply is not looked into. */
+/** The deepest level that is searched. */
 const MAX_DEPTH = 16;
 
-/** A container around the current place that is looked into. */
+/** An open container that is searched. */
 interface Open {
-  /** What its elements or members are. */
+  /** True for an object, false for a list. */
   readonly isObject: boolean;
   readonly place: Place;
   /** The unit around it. */
   readonly unit: number;
-  /** Whether a string comes next that is the name of a member. */
+  /** True when the next string is the name of a member. */
   expectsName: boolean;
 }
 
@@ -46,36 +46,36 @@ const OPEN_BRACKET = 0x5b;
 const BACKSLASH = 0x5c;
 const CLOSE_BRACKET = 0x5d;
 const OPEN_BRACE = 0x7b;
-/** Braces are brackets but for this bit, and nothing else in JSON outside of strings is. */
+/** Braces and brackets differ in this bit only, and no other byte of JSON outside of strings matches. */
 const BRACKET_MASK = 0xff & ~0x20;
 
 /**
- * Finds the strings at some places within a JSON value that comes in pieces. It sees every member, of those that
- * stand twice as well, however their names are escaped. What it is given must be valid JSON already.
+ * Finds the strings at some places of a JSON value that arrives in chunks. It reads each member, even a duplicate, with
+ * any escapes in its name. The value must be valid JSON.
  */
-export class SoughtStrings {
-  readonly #onString: (found: SoughtString) => void;
+export class StringFinder {
+  readonly #onString: (found: FoundString) => void;
   readonly #onUnitEnd: (unit: number) => void;
   #units = 0;
   readonly #open: Open[] = [];
-  /** How many containers are open within the innermost that is looked into. */
+  /** The number of open containers inside the innermost searched one. */
   #skipped = 0;
-  /** Where the next value stands; `undefined` where nothing is sought. */
+  /** The place of the next value; `undefined` where nothing is searched. */
   #place: Place | undefined;
   #unit = 0;
   #isInText = false;
-  /** Whether the piece before ended with a backslash. */
+  /** True when the last chunk ended with a backslash. */
   #isEscaped = false;
   readonly #text = new KeptBytes(MAX_STRING_BYTES);
 
   /**
-   * @param place What is sought in the value.
-   * @param onString Called for every string that was found, in their order.
-   * @param onUnitEnd Called at the end of every unit.
+   * @param place The place of the value.
+   * @param onString Called for each string that is found, in order.
+   * @param onUnitEnd Called at the end of each unit.
    */
   constructor(
     place: Place,
-    onString: (found: SoughtString) => void,
+    onString: (found: FoundString) => void,
     onUnitEnd: (unit: number) => void = () => {},
   ) {
     this.#place = place;
@@ -83,7 +83,7 @@ export class SoughtStrings {
     this.#onUnitEnd = onUnitEnd;
   }
 
-  /** Looks through the next piece of the value. */
+  /** Searches the next chunk of the value. */
   push(piece: Uint8Array): void {
     const text = textOf(piece);
     let position = 0;
@@ -95,7 +95,7 @@ export class SoughtStrings {
     this.#text.leave(piece);
   }
 
-  /** Goes on to the end of a string, or of the piece. */
+  /** Skips to the end of a string, or of the chunk. */
   #passText(text: TextBytes, start: number): number {
     const { bytes } = text;
     if (this.#isEscaped) {
@@ -109,24 +109,24 @@ export class SoughtStrings {
     return position + 1;
   }
 
-  /** Goes on to the beginning of a string, or to the end of the piece. */
+  /** Skips to the beginning of a string, or to the end of the chunk. */
   #passBytes(piece: Uint8Array, start: number): number {
     for (let position = start; position < piece.length; position++) {
       const byte = piece[position] ?? 0;
       if (byte === QUOTE) {
         const only = this.#onlyName();
-        const isSought = only === undefined && this.#isSought();
-        const end = isSought ? position : endOfShortText(piece, position);
+        const isWanted = only === undefined && this.#isWanted();
+        const end = isWanted ? position : endOfShortText(piece, position);
         if (end > position) {
           if (only !== undefined) {
             const inside = { bytes: piece, start: position + 1, end };
-            this.#place = likeness(inside, only.name) && only.place;
+            this.#place = matchKey(inside, only.name) && only.place;
           }
           position = end;
           continue;
         }
         this.#isInText = true;
-        if (isSought || only !== undefined) this.#text.begin(position + 1);
+        if (isWanted || only !== undefined) this.#text.begin(position + 1);
         return position + 1;
       }
       if ((byte & BRACKET_MASK) === OPEN_BRACKET) {
@@ -145,19 +145,20 @@ export class SoughtStrings {
     return this.#open[this.#open.length - 1];
   }
 
-  #isSought(): boolean {
+  #isWanted(): boolean {
     if (this.#skipped > 0) return false;
-    return this.#innermost?.expectsName === true || this.#seeks() !== undefined;
+    return this.#innermost?.expectsName === true ||
+      this.#wantedPlace() !== undefined;
   }
 
-  /** The place of the current value, where a string there is sought. */
-  #seeks(): Place | undefined {
+  /** Returns the current place if a string there is wanted. */
+  #wantedPlace(): Place | undefined {
     const place = this.#place;
-    if (place?.seeks !== "in_list") return place?.seeks && place;
+    if (place?.wantsString !== "in_list") return place?.wantsString && place;
     return this.#innermost?.isObject === false ? place : undefined;
   }
 
-  /** The one name that is looked for, if a name comes next. */
+  /** Returns the single wanted name, if a name is next. */
   #onlyName(): Place["only"] {
     if (this.#skipped > 0) return undefined;
     const innermost = this.#innermost;
@@ -166,7 +167,7 @@ export class SoughtStrings {
 
   #endText(piece: Uint8Array, end: number): void {
     this.#isInText = false;
-    if (!this.#isSought()) return;
+    if (!this.#isWanted()) return;
     const run = this.#text.end(piece, end);
     const text = run && unescape(run.bytes.subarray(run.start, run.end));
     const innermost = this.#innermost;
@@ -176,7 +177,7 @@ export class SoughtStrings {
         : memberAt(innermost.place, fold(text));
       return;
     }
-    const place = this.#seeks();
+    const place = this.#wantedPlace();
     if (place) this.#onString({ place, text, unit: this.#unit });
   }
 
@@ -228,18 +229,18 @@ function memberAt({ member, only }: Place, name: string): Place | undefined {
   return only?.name === name ? only.place : member?.(name);
 }
 
-/** In lower case, and with S and K for the two other characters that have them as their upper case. */
+/** Folds a name to lower case, including the two characters beyond ASCII whose upper case is S or K. */
 function fold(name: string): string {
   return name.toUpperCase().toLowerCase();
 }
 
-/** Most names and many values are no longer than this, in bytes. */
+/** The length that most names and many values do not exceed, in bytes. */
 const SHORT_TEXT_BYTES = 32;
 
 /**
- * The closing quote of a short string without escapes.
+ * Returns the position of the closing quote of a short string without escapes.
  *
- * @param start Of its opening quote, which is given back where the string is not such a one.
+ * @param start The position of the opening quote. It is returned for any other string.
  */
 function endOfShortText(piece: Uint8Array, start: number): number {
   const last = Math.min(piece.length - 1, start + SHORT_TEXT_BYTES);

@@ -1,23 +1,20 @@
 import assert from "node:assert/strict";
-import {
-  type Place,
-  SoughtStrings,
-} from "../../src/json_scan/sought_strings.ts";
+import { type Place, StringFinder } from "../../src/json_scan/string_finder.ts";
 
-const HERE: Place = { seeks: true };
+const HERE: Place = { wantsString: true };
 const MODELS: Place = {
-  seeks: true,
+  wantsString: true,
   member: (name) => name === "model" ? HERE : undefined,
 };
 const ONLY: Place = { only: { name: "models", place: HERE } };
-const LISTS: Place = { member: () => ({ seeks: "in_list" }) };
+const LISTS: Place = { member: () => ({ wantsString: "in_list" }) };
 
 type Found = readonly [text: string | undefined, unit: number];
 
 /** What is found in a value that comes in pieces of so many bytes. */
 function find(text: string, place: Place, pieceBytes = Infinity): Found[] {
   const found: Found[] = [];
-  const strings = new SoughtStrings(
+  const strings = new StringFinder(
     place,
     (one) => found.push([one.text, one.unit]),
   );
@@ -65,7 +62,7 @@ const CASES: readonly (readonly [string, Place, readonly Found[]])[] = [
   ]],
 ];
 
-Deno.test("SoughtStrings finds the strings at its places, in pieces of any length", () => {
+Deno.test("StringFinder finds the strings at its places, in pieces of any length", () => {
   for (const [text, place, expected] of CASES) {
     const { length } = new TextEncoder().encode(text);
     for (let pieceBytes = 1; pieceBytes <= length; pieceBytes++) {
@@ -81,12 +78,12 @@ const UNITS: Place = {
     name === "name" ? HERE : name === "inside" ? UNITS : undefined,
 };
 
-Deno.test("SoughtStrings gives each string the innermost unit around it, and each unit its end", () => {
+Deno.test("StringFinder gives each string the innermost unit around it, and each unit its end", () => {
   const text =
     '[{"name":"a","inside":[{"name":"b"},[{"x":{}}]],"name":"c"},{"name":"d"}]';
   for (let pieceBytes = 1; pieceBytes <= text.length; pieceBytes++) {
     const told: string[] = [];
-    const strings = new SoughtStrings(
+    const strings = new StringFinder(
       UNITS,
       ({ text, unit }) => told.push(`${text}${unit}`),
       (unit) => told.push(`end${unit}`),
@@ -99,7 +96,7 @@ Deno.test("SoughtStrings gives each string the innermost unit around it, and eac
   }
 });
 
-Deno.test("SoughtStrings takes a name in any case, of the characters too that only two letters have", () => {
+Deno.test("StringFinder takes a name in any case, of the characters too that only two letters have", () => {
   const place: Place = {
     member: (name) => name === "fallbacks" ? HERE : undefined,
   };
@@ -108,7 +105,7 @@ Deno.test("SoughtStrings takes a name in any case, of the characters too that on
   }
 });
 
-Deno.test("SoughtStrings keeps nothing of a long string, and goes on behind it", () => {
+Deno.test("StringFinder keeps nothing of a long string, and goes on behind it", () => {
   for (const pieceBytes of [100, 100_000]) {
     const found = find(`["${"x".repeat(2000)}","a"]`, MODELS, pieceBytes);
     assert.deepEqual(found, [[undefined, 0], ["a", 0]]);
@@ -121,7 +118,7 @@ Deno.test("SoughtStrings keeps nothing of a long string, and goes on behind it",
   }
 });
 
-Deno.test("SoughtStrings tells of lists in lists without end that it did not look into them", () => {
+Deno.test("StringFinder tells of lists in lists without end that it did not look into them", () => {
   const depth = 100_000;
   const text = `${"[".repeat(depth)}"a"${"]".repeat(depth)}`;
   assert.deepEqual(find(text, MODELS), [[undefined, 0]]);

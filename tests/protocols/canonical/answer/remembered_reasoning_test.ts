@@ -6,9 +6,9 @@ import type {
 import {
   callIdsOf,
   type Piece,
-  recallThoughts,
+  reasoningToRemember,
   type RememberedReasoning,
-  thoughtsOf,
+  restoreReasoning,
 } from "../../../../src/protocols/canonical/answer/remembered_reasoning.ts";
 import type { Turn } from "../../../../src/protocols/canonical/request/request.ts";
 
@@ -34,28 +34,28 @@ const kept = (...pieces: readonly Piece[]): RememberedReasoning => ({ pieces });
 const assistant = (...blocks: Block[]) =>
   ({ role: "assistant", blocks }) as const;
 
-/** Puts back what is remembered of each call. */
+/** Restores the remembered reasoning of each call. */
 function recalled(
   turns: readonly Turn[],
   known: Readonly<Record<string, RememberedReasoning>>,
   maySend = () => true,
 ): readonly Turn[] {
-  return recallThoughts(turns, { recall: (id) => known[id], maySend });
+  return restoreReasoning(turns, { recall: (id) => known[id], maySend });
 }
 
-Deno.test("thoughtsOf() keeps an answer that calls tools and holds something sealed, in its order", () => {
+Deno.test("reasoningToRemember() keeps an answer that calls tools and holds something sealed, in its order", () => {
   const pieces = [THOUGHT, SEALED, SAID, made("1"), made("2")];
-  const thoughts = thoughtsOf(pieces);
+  const thoughts = reasoningToRemember(pieces);
   assert.deepEqual(thoughts, { pieces });
   assert.deepEqual(thoughts && callIdsOf(thoughts), ["1", "2"]);
 });
 
-Deno.test("thoughtsOf() keeps nothing without a call or a sealed part", () => {
-  assert.equal(thoughtsOf([SEALED, SAID]), undefined);
-  assert.equal(thoughtsOf([THOUGHT, SAID, made("1")]), undefined);
+Deno.test("reasoningToRemember() keeps nothing without a call or a sealed part", () => {
+  assert.equal(reasoningToRemember([SEALED, SAID]), undefined);
+  assert.equal(reasoningToRemember([THOUGHT, SAID, made("1")]), undefined);
 });
 
-Deno.test("recallThoughts() puts remembered reasoning back in place of its readable text", () => {
+Deno.test("restoreReasoning() puts remembered reasoning back in place of its readable text", () => {
   const known = { "2": kept(SEALED, SAID, made("1"), made("2")) };
   assert.deepEqual(
     recalled([assistant(THOUGHT, TEXT, call("1"), call("2"))], known),
@@ -63,7 +63,7 @@ Deno.test("recallThoughts() puts remembered reasoning back in place of its reada
   );
 });
 
-Deno.test("recallThoughts() puts each block where it stood, where the turn is as it was answered", () => {
+Deno.test("restoreReasoning() puts each block where it stood, where the turn is as it was answered", () => {
   const known = {
     "1": kept(SEALED, SAID, OTHER, made("1"), THOUGHT, made("2")),
   };
@@ -83,14 +83,14 @@ Deno.test("recallThoughts() puts each block where it stood, where the turn is as
   }
 });
 
-Deno.test("recallThoughts() makes whole what a caller gave back of several sealed parts", () => {
+Deno.test("restoreReasoning() makes whole what a caller gave back of several sealed parts", () => {
   const known = { "1": kept(SEALED, OTHER, made("1")) };
   assert.deepEqual(recalled([assistant(OTHER, call("1"))], known), [
     assistant(SEALED, OTHER, call("1")),
   ]);
 });
 
-Deno.test("recallThoughts() leaves alone what is sealed otherwise, unknown, or no answer", () => {
+Deno.test("restoreReasoning() leaves alone what is sealed otherwise, unknown, or no answer", () => {
   const turns = [
     assistant(SEALED, call("1")),
     assistant(THOUGHT, call("unknown")),
@@ -99,7 +99,7 @@ Deno.test("recallThoughts() leaves alone what is sealed otherwise, unknown, or n
   assert.deepEqual(recalled(turns, { "1": kept(OTHER, made("1")) }), turns);
 });
 
-Deno.test("recallThoughts() gives an upstream that may have no sealed part what can be read of it", () => {
+Deno.test("restoreReasoning() gives an upstream that may have no sealed part what can be read of it", () => {
   const known = { "1": kept(SEALED, { ...made("1"), sealed: SIGNATURE }) };
   assert.deepEqual(recalled([assistant(call("1"))], known, () => false), [
     assistant({ ...THOUGHT, sealed: undefined }, call("1")),
@@ -112,12 +112,12 @@ const SIGNATURE = {
   value: '{"google":{"thought_signature":"s"}}',
 } as const;
 
-Deno.test("thoughtsOf() keeps what is sealed with a call, for that call alone", () => {
+Deno.test("reasoningToRemember() keeps what is sealed with a call, for that call alone", () => {
   const pieces = [THOUGHT, { ...made("1"), sealed: SIGNATURE }, made("2")];
-  assert.deepEqual(thoughtsOf(pieces), { pieces });
+  assert.deepEqual(reasoningToRemember(pieces), { pieces });
 });
 
-Deno.test("recallThoughts() gives every call back what was sealed with it", () => {
+Deno.test("restoreReasoning() gives every call back what was sealed with it", () => {
   const thoughts = kept({ ...made("1"), sealed: SIGNATURE }, made("2"));
   assert.deepEqual(
     recalled([assistant(SEALED, call("1"), call("2"))], {
@@ -144,13 +144,13 @@ const said = ({ text, message }: typeof COMMENTARY | typeof FINAL): Piece => ({
   message,
 });
 
-Deno.test("thoughtsOf() keeps of what phase the messages of an answer with calls are", () => {
+Deno.test("reasoningToRemember() keeps of what phase the messages of an answer with calls are", () => {
   const pieces = [said(COMMENTARY), made("1"), said(FINAL)];
-  assert.deepEqual(thoughtsOf(pieces), { pieces });
-  assert.equal(thoughtsOf([said(COMMENTARY), said(FINAL)]), undefined);
+  assert.deepEqual(reasoningToRemember(pieces), { pieces });
+  assert.equal(reasoningToRemember([said(COMMENTARY), said(FINAL)]), undefined);
 });
 
-Deno.test("recallThoughts() tells the messages apart that a caller gives as one text, and no other text", () => {
+Deno.test("restoreReasoning() separates messages that a caller sends as one text, and no other text", () => {
   const known = { "1": kept(said(COMMENTARY), made("1"), said(FINAL)) };
   const given = (text: string) => assistant({ kind: "text", text }, call("1"));
   assert.deepEqual(recalled([given("I look\n\nIt rains")], known), [
@@ -162,7 +162,7 @@ Deno.test("recallThoughts() tells the messages apart that a caller gives as one 
   }
 });
 
-Deno.test("recallThoughts() puts reasoning between the messages that a caller gives as one text", () => {
+Deno.test("restoreReasoning() puts reasoning between the messages that a caller gives as one text", () => {
   const known = {
     "1": kept(SEALED, said(COMMENTARY), OTHER, said(FINAL), made("1")),
   };
