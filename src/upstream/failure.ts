@@ -61,7 +61,10 @@ const REASONS: readonly (readonly [pattern: RegExp, reason: string])[] = [
   [/certificate|UnknownIssuer|NotValidForName|expired/i, UNTRUSTED_REASON],
   [/dns|lookup|resolve|name or service|nodename/i, "its host name is unknown"],
   [/refused/i, "it refused the connection"],
-  [/tls|ssl|handshake|corrupt message/i, "the TLS handshake failed"],
+  [
+    /tls|ssl|handshake|corrupt message|fatal alert/i,
+    "the TLS handshake failed",
+  ],
   [/invalid HTTP|message head/i, "its response is not HTTP"],
   [/timed out|timeout/i, "the connection timed out"],
   [/unreachable|no route/i, "its network is unreachable"],

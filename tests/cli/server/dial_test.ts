@@ -15,10 +15,13 @@ import {
   say,
   startRawUpstream,
 } from "../../support/upstream/raw_upstream.ts";
+import { startSecureUpstream } from "../../support/upstream/secure_upstream.ts";
+import { startTcpRelay } from "../../support/upstream/tcp_relay.ts";
 import { startScriptedProxy } from "../../support/upstream/scripted_proxy.ts";
 import { testCertificate } from "../../support/upstream/test_certificate.ts";
 import { bodyOf } from "../../upstream/http1/examine.ts";
 import { startKeepAliveUpstream } from "../../support/upstream/keep_alive_upstream.ts";
+import { fromFileUrl } from "../../support/program/paths.ts";
 import { within } from "../../support/within.ts";
 
 const ANSWER = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
@@ -91,6 +94,97 @@ Deno.test("a certificate that nobody vouches for, or that is another's, is refus
   using client = open();
   const failure = await failureOf(send(client, `https${plain.url.slice(4)}`));
   assert.equal(reasonOf(failure), "the TLS handshake failed");
+});
+
+Deno.test("HTTP/1.1 is spoken with a server that offers HTTP/2, too, and not with one that offers nothing else", async () => {
+  await using upstream = await startSecureUpstream((_, response) =>
+    response.end("ok")
+  );
+  using client = open();
+  assert.equal(await bodyOf(await send(client, upstream.url)), "ok");
+  assert.deepEqual(upstream.versions, ["1.1"]);
+  await using newer = startRawUpstream(() => assert.fail("A request came"), {
+    ...testCertificate,
+    alpnProtocols: ["h2"],
+  });
+  const failure = await failureOf(send(client, newer.url));
+  assert.equal(reasonOf(failure), "the TLS handshake failed");
+});
+
+Deno.test("a body without a length that ends without TLS saying so is cut off", async () => {
+  const sent = Promise.withResolvers<void>();
+  await using upstream = startRawUpstream(async (connection) => {
+    await say(connection, "HTTP/1.1 200 OK\r\n\r\nhello");
+    sent.resolve();
+    await listenToEnd(connection);
+  }, testCertificate);
+  await using relay = startTcpRelay(portOf(upstream.url));
+  using client = open();
+  const { body } = await send(client, `https://127.0.0.1:${relay.port}`);
+  assert.ok(body !== null && !(body instanceof ReadableStream));
+  assert.equal((await within(body.read(), "the bytes")).value?.length, 5);
+  relay.reroute(relay.port);
+  await assert.rejects(within(body.read(), "the end"), {
+    name: "Http1Failure",
+    message: "its answer broke off",
+  });
+});
+
+/** Sends a request in a process of its own, and prints the status or why there is none. */
+const SENDER = `
+const [{ openNetworkClient }, { reasonOf }, url] = [
+  await import(Deno.args[0]),
+  await import(Deno.args[1]),
+  Deno.args[2],
+];
+using network = openNetworkClient((name) => Deno.env.get(name));
+const { signal } = new AbortController();
+try {
+  const request = { url, headers: [], connectMs: 0, signal };
+  const { status, body } = await network.client.send(request);
+  await body?.cancel();
+  console.log(status);
+} catch (cause) {
+  console.log(reasonOf(cause));
+}
+`;
+
+async function sendWith(
+  env: Readonly<Record<string, string>>,
+  url: string,
+): Promise<string> {
+  const modules = [
+    "../../../src/cli/server/network_client.ts",
+    "../../../src/upstream/failure.ts",
+  ].map((path) => new URL(path, import.meta.url).href);
+  const { stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: ["eval", "--quiet", "--no-check", SENDER, ...modules, url],
+    cwd: fromFileUrl(new URL("../../../", import.meta.url)),
+    env,
+    signal: AbortSignal.timeout(60_000),
+  }).output();
+  const decoder = new TextDecoder();
+  return decoder.decode(stdout).trim() || decoder.decode(stderr);
+}
+
+Deno.test("DENO_CERT and the variables of proxies count in the program", async () => {
+  await using upstream = startRawUpstream(
+    (connection) => say(connection, ANSWER),
+    testCertificate,
+  );
+  const cert = new URL("../../fixtures/tls/cert.pem", import.meta.url);
+  const trusting = { DENO_CERT: fromFileUrl(cert) };
+  await using proxy = startScriptedProxy(ESTABLISHED, portOf(upstream.url));
+  const proxied = { HTTPS_PROXY: `http://127.0.0.1:${proxy.port}` };
+  const outcomes = await Promise.all([
+    sendWith(trusting, upstream.url),
+    sendWith({}, upstream.url),
+    sendWith({ ...trusting, ...proxied }, "https://localhost:1/"),
+    sendWith({ ...trusting, ...proxied, NO_PROXY: "*" }, upstream.url),
+  ]);
+  const refused = "its TLS certificate is not valid";
+  assert.deepEqual(outcomes, ["200", refused, "200", "200"]);
+  assert.equal(proxy.heads.length, 1);
 });
 
 Deno.test("a proxy is asked for a tunnel to an origin with TLS, with credentials, and learns nothing else", async () => {

@@ -74,6 +74,19 @@ Deno.test("a request is written as it is given, its body in as few writes as are
   }
 });
 
+Deno.test("each character of a header is one byte, and moves no byte of the body", async () => {
+  for (const value of ["a", "\xe9", "\xe9".repeat(5000)]) {
+    const { duplex, send } = open();
+    duplex.give(OK);
+    await send({ headers: [["a", value]], body: new Uint8Array(3).fill(120) });
+    await nextTurn();
+    assert.equal(
+      duplex.written,
+      `POST /v1 HTTP/1.1\r\nhost: a\r\na: ${value}\r\ncontent-length: 3\r\n\r\nxxx`,
+    );
+  }
+});
+
 Deno.test("a connection is given back after a whole response, and serves again", async () => {
   const { duplex, connection, send, idle } = open(
     createScriptedDuplex({ answers: [OK, OK] }),
