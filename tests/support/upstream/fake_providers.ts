@@ -78,7 +78,17 @@ function namelessResults({ body }: FakeRequest): string | undefined {
     : undefined;
 }
 
-/** Refuses a field that messages of Gemini do not have. */
+/** Refuses ids of calls that the model's template does not take. */
+function longCallIds({ body }: FakeRequest): string | undefined {
+  const ids = objectsIn(body.messages).flatMap(({ tool_call_id }) =>
+    tool_call_id === undefined ? [] : [String(tool_call_id)]
+  );
+  return ids.every((id) => /^[a-zA-Z0-9]{9}$/.test(id))
+    ? undefined
+    : "must be a-z, A-Z, 0-9, with a length of 9";
+}
+
+/** Refuses a field that only some providers' messages have. */
 function foreignParts({ body }: FakeRequest): string | undefined {
   return objectsIn(body.messages).some(({ reasoning_content }) =>
       reasoning_content !== undefined
@@ -126,7 +136,7 @@ const inHouse = (port: number): FakeProvider => ({
   },
 });
 
-/** The fakes of the services whose presets came with issue 27. */
+/** The fakes of the services that issue 27 lists. */
 export const FAKE_PROVIDERS = {
   "openai-chat": {
     urls: {
@@ -225,6 +235,34 @@ export const FAKE_PROVIDERS = {
       // https://github.com/miaoxworld/NativeTavern/issues/83, https://github.com/langchain-ai/langchain/pull/38335
       fields("frequency_penalty", "presence_penalty", "stop"),
       efforts("low", "medium", "high", "xhigh"),
+    ),
+  },
+  mistral: {
+    urls: {
+      chat_completions: "https://api.mistral.ai/v1/chat/completions",
+    },
+    credential: BEARER,
+    // "extra_forbidden": https://github.com/BerriAI/litellm/issues/30835
+    refuse: firstOf(
+      fields("user", "stream_options", "seed", "max_completion_tokens"),
+      foreignParts,
+      longCallIds,
+      efforts("none", "high"),
+    ),
+  },
+  cerebras: {
+    urls: {
+      chat_completions: "https://api.cerebras.ai/v1/chat/completions",
+    },
+    credential: BEARER,
+    // https://github.com/anomalyco/opencode/pull/26763
+    refuse: firstOf(
+      ({ body }) =>
+        body.tools !== undefined && body.response_format !== undefined
+          ? '"tools" is incompatible with "response_format"'
+          : undefined,
+      foreignParts,
+      efforts("low", "medium", "high"),
     ),
   },
   cohere: {
