@@ -188,9 +188,14 @@ function authLine(variable: string | undefined): string {
     : `    auth: { key: "\${${variable}}" }\n`;
 }
 
-/** Returns a comment with the preset's endpoints, which the file does not repeat. */
+/** Returns a comment with the preset's endpoints, by address, which the file does not repeat. */
 function presetComment(service: ServiceName): string {
-  const endpoints = Object.entries(SERVICES[service].endpoints)
-    .map(([endpoint, url]) => `${endpoint} at ${url}`);
-  return endpoints.length === 0 ? "" : ` # ${endpoints.join(", ")}`;
+  const { endpoints } = SERVICES[service];
+  const byUrl = Map.groupBy(Object.entries(endpoints), ([, url]) => url);
+  const parts = [...byUrl].map(([url, ofUrl]) =>
+    `${ofUrl.map(([endpoint]) => endpoint).join(", ")} at ${
+      url.replace("-}", "}-")
+    }`
+  );
+  return parts.length === 0 ? "" : ` # ${parts.join("; ")}`;
 }

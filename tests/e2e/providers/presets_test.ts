@@ -24,8 +24,8 @@ import {
   configOf,
   loadText,
 } from "../../support/gateway/config.ts";
+import { answerAt } from "../../support/upstream/fake_answers.ts";
 import {
-  answerAt,
   FAKE_KEY,
   FAKE_PROVIDERS,
   type FakeOperation,
