@@ -38,13 +38,14 @@ export const dialectOf: (
   const provider = CHAT_PROVIDERS.find(({ services }) =>
     services.includes(service)
   );
-  const rules = provider?.rules ?? COMPATIBLE_CHAT;
+  const isOpenAi = openAiModelRules(model) !== undefined;
+  const rules = (isOpenAi ? undefined : provider?.otherModels) ??
+    provider?.rules ?? COMPATIBLE_CHAT;
   const thinking = rulesFor(rules.models, model);
   return {
     ...rules,
     ...(service === "gateway" ? {} : rulesFor(TEMPLATE_MODELS, model)),
-    compilesPatterns: rules.compilesPatterns ||
-      openAiModelRules(model) !== undefined,
+    compilesPatterns: rules.compilesPatterns || isOpenAi,
     thinking,
     openAi: rules.fitsModel ? undefined : openAiModelRules(model),
     effort: rulesFor(rules.effortModels, model),

@@ -28,6 +28,8 @@ export interface ChatProvider {
   readonly services: readonly string[];
   readonly sources: readonly string[];
   readonly rules: ChatRules;
+  /** The rules of models that are not OpenAI's, where they differ. */
+  readonly otherModels?: ChatRules;
 }
 
 /** The kinds of service with their own rules. */
@@ -188,13 +190,18 @@ export const CHAT_PROVIDERS: readonly ChatProvider[] = [
     rules: COMPATIBLE_CHAT,
   },
   {
-    // The v1 API of Azure knows no cache breakpoints yet.
+    // The v1 API of Azure documents no cache breakpoints. Each model has its own settings.
     services: ["azure", "azure-chat"],
     sources: [
       "https://learn.microsoft.com/en-us/azure/ai-foundry/openai/latest",
+      // "Unrecognized request argument supplied: prompt_cache_key", for DeepSeek
+      "https://github.com/vectorize-io/hindsight/issues/3518",
+      // Its efforts, and `reasoning_content`
+      "https://github.com/earendil-works/pi/issues/9645",
       ...PATTERN_SOURCES,
     ],
     rules: { ...OPENAI_CHAT, cache: undefined },
+    otherModels: COMPATIBLE_CHAT,
   },
   {
     services: ["bedrock"],

@@ -75,7 +75,10 @@ Deno.test("each entry on the page of providers is valid as pasted, without a war
     assert.ok(Array.isArray(connections) && connections.length === 1);
     const file = minimalFile({ connections });
     await t.step(String(connections[0]?.name), async () => {
-      const result = await loadFile(file, { env: () => "key" });
+      const result = await loadFile(file, {
+        env: () => "key",
+        readFile: () => Promise.resolve("key"),
+      });
       const [connection] = configOf(result).connections;
       assert.deepEqual(warningsOf(result), []);
       assert.deepEqual(schemaFaults(file), []);

@@ -340,3 +340,30 @@ Deno.test("others get no message that nobody wrote", () => {
   );
   assert.deepEqual(messagesOf(made).map(({ role }) => role), ["system"]);
 });
+
+// "Unrecognized request argument supplied: prompt_cache_key": https://github.com/vectorize-io/hindsight/issues/3518
+Deno.test("a model of Azure's that is not OpenAI's gets no setting of OpenAI's, and one of OpenAI's does", () => {
+  const fields = {
+    prompt_cache_key: "k",
+    max_output_tokens: 100,
+    reasoning: { effort: "max" },
+  };
+  const other = sent("responses", fields, {
+    service: "azure-chat",
+    model: "DeepSeek-V4-Pro",
+  });
+  assert.deepEqual(
+    [other.body.prompt_cache_key, other.body.max_tokens],
+    [undefined, 100],
+  );
+  assert.equal(other.body.reasoning_effort, "high");
+  assert.deepEqual(other.dropped, ["reasoning", "prompt_cache_key"]);
+  const own = sent("responses", fields, {
+    service: "azure-chat",
+    model: "gpt-5-mini",
+  });
+  assert.deepEqual(
+    [own.body.prompt_cache_key, own.body.max_completion_tokens],
+    ["k", 100],
+  );
+});
