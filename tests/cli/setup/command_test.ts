@@ -55,7 +55,7 @@ Deno.test("setup lists every client that it knows, and asks nobody", async () =>
 });
 
 Deno.test("setup prints for every client the text alone that the page shows, and says beside it where it belongs", async (t) => {
-  for (const { id, settings, protocol, readsEnvironment } of CLIENTS) {
+  for (const { id, settings, protocols, readsEnvironment } of CLIENTS) {
     await t.step(id, async () => {
       const url = "https://gw.test/api/v1";
       const { code, out, error } = await setup({ args: [id, "--url", url] });
@@ -68,7 +68,7 @@ Deno.test("setup prints for every client the text alone that the page shows, and
       assert.equal(error.includes("YOUR_TOKEN"), !readsEnvironment, error);
       assert.equal(
         out.includes("chat only"),
-        protocol === "chat" && listsAll(id),
+        protocols.includes("chat") && listsAll(id),
       );
     });
   }
@@ -91,20 +91,168 @@ Deno.test("what setup prints for a file in JSON or YAML can be piped into it", a
   }
 });
 
+/** A model of each family, as the gateway lists them, and one of a gateway that names no native protocols. */
+const FAMILIES = {
+  data: [
+    {
+      id: "claude",
+      protocols: ["chat", "messages"],
+      native_protocols: ["messages"],
+      architecture: { input_modalities: ["text", "image"] },
+    },
+    {
+      id: "gpt",
+      protocols: ["chat", "responses"],
+      native_protocols: ["responses"],
+      architecture: { input_modalities: ["text"] },
+    },
+    {
+      id: "glm",
+      protocols: ["chat", "messages", "responses"],
+      native_protocols: ["chat", "messages"],
+      architecture: "odd",
+    },
+    { id: "older", protocols: ["messages", "chat"] },
+  ],
+};
+
+async function setupFamilies(args: readonly string[]): Promise<string> {
+  const { out } = await setup({ args, answer: () => Response.json(FAMILIES) });
+  return out;
+}
+
+Deno.test("setup gives opencode the package of each model's native protocol", async () => {
+  const { provider } = JSON.parse(await setupFamilies(["opencode"]));
+  const { npm, models } = provider.gateway;
+  assert.deepEqual(
+    Object.keys(models).map((id) => [id, models[id].provider?.npm ?? npm]),
+    [
+      ["claude", "@ai-sdk/anthropic"],
+      ["gpt", "@ai-sdk/openai"],
+      ["glm", "@ai-sdk/openai-compatible"],
+      ["older", "@ai-sdk/openai-compatible"],
+    ],
+  );
+});
+
+Deno.test("setup gives VS Code the native protocol of each model, and whether it sees", async () => {
+  const [{ models }] = JSON.parse(await setupFamilies(["vscode"]));
+  const base = "http://127.0.0.1:8787/v1";
+  assert.deepEqual(
+    models.map((one: Record<string, unknown>) => [
+      one.id,
+      one.apiType,
+      one.url,
+      one.vision,
+    ]),
+    [
+      ["claude", "messages", `${base}/messages`, true],
+      ["gpt", "responses", `${base}/responses`, false],
+      ["glm", "chat-completions", `${base}/chat/completions`, false],
+      ["older", "chat-completions", `${base}/chat/completions`, false],
+    ],
+  );
+});
+
+Deno.test("setup gives Zed a provider for Messages beside the one for Chat and Responses, and whether a model sees", async () => {
+  const { language_models: providers, agent } = JSON.parse(
+    await setupFamilies(["zed"]),
+  );
+  const { "Model Gateway": openai } = providers.openai_compatible;
+  const { "Model Gateway Messages": messages } = providers.anthropic_compatible;
+  assert.equal(openai.api_url, "http://127.0.0.1:8787/v1");
+  assert.equal(messages.api_url, "http://127.0.0.1:8787");
+  assert.deepEqual(
+    openai.available_models.map((
+      { name, capabilities }: Record<string, Record<string, unknown>>,
+    ) => [name, capabilities?.chat_completions, capabilities?.images]),
+    [["gpt", false, false], ["glm", true, false], ["older", true, false]],
+  );
+  const [{ name, capabilities }, ...others] = messages.available_models;
+  assert.deepEqual([name, capabilities.images, others], ["claude", true, []]);
+  assert.deepEqual(agent.default_model, {
+    provider: "Model Gateway Messages",
+    model: "claude",
+  });
+});
+
+Deno.test("setup names in Zed's settings no provider without models", async () => {
+  const { language_models: providers, agent } = JSON.parse(
+    (await setup({ args: ["zed", "--model", "everywhere"] })).out,
+  );
+  assert.deepEqual(Object.keys(providers), [
+    "openai_compatible",
+    "anthropic_compatible",
+  ]);
+  assert.equal(agent.default_model.provider, "Model Gateway");
+  const { out } = await setup({
+    args: ["zed", "--model", "x"],
+    env: { MODEL_GATEWAY_TOKEN: "" },
+  });
+  assert.deepEqual(Object.keys(JSON.parse(out).language_models), [
+    "openai_compatible",
+  ]);
+});
+
+Deno.test("setup tells Continue which models see", async () => {
+  const { out } = await setup({
+    args: ["continue"],
+    answer: () => Response.json(FAMILIES),
+  });
+  assert.deepEqual(out.match(/capabilities: .*/g), [
+    "capabilities: [tool_use, image_input]",
+    "capabilities: [tool_use]",
+    "capabilities: [tool_use]",
+    "capabilities: [tool_use]",
+  ]);
+});
+
 Deno.test("setup begins with the model that is named, and offers the others behind it", async () => {
   const { out } = await setup({ args: ["claude", "--model", "claude-x"] });
   const settings = JSON.parse(out);
   assert.equal(settings.model, "claude-x");
   assert.equal(settings.env.ANTHROPIC_DEFAULT_HAIKU_MODEL, "claude-x");
   assert.deepEqual(settings.modelPicker.options, [
-    { model: "claude-x" },
+    { model: "claude-x", behavesAs: "claude-sonnet-4-6" },
     {
       model: "everywhere",
       label: "Every Where",
-      behavesAs: "claude-sonnet-4-5",
+      behavesAs: "claude-sonnet-4-6",
     },
   ]);
 });
+
+/** What Claude Code takes a model for, by its id and its known window. */
+const BEHAVES: readonly (readonly [
+  id: string,
+  window: number | undefined,
+  behavesAs: string | undefined,
+])[] = [
+  ["glm", undefined, "claude-sonnet-4-6"],
+  ["glm", 131_072, "claude-sonnet-4-6"],
+  ["claude-glm", 131_072, "claude-sonnet-4-6"],
+  ["claude-opus", undefined, "claude-sonnet-4-6"],
+  ["glm", 1_000_000, undefined],
+  ["claude-glm", 1_048_576, undefined],
+  ["claude-opus-5-5", undefined, undefined],
+  ["claude-haiku-4-5-20251001", undefined, undefined],
+  ["claude-fable-5-1", undefined, undefined],
+  ["claude-opus-4-8[1m]", undefined, undefined],
+];
+
+for (const [id, window, behavesAs] of BEHAVES) {
+  Deno.test(`setup lets Claude Code take ${id} with a window of ${window ?? "unknown size"} for ${behavesAs ?? "what it knows"}`, async () => {
+    const { out } = await setup({
+      args: ["claude"],
+      answer: () =>
+        Response.json({
+          data: [{ id, protocols: ["messages"], context_length: window }],
+        }),
+    });
+    const [option] = JSON.parse(out).modelPicker.options;
+    assert.equal(option.behavesAs, behavesAs);
+  });
+}
 
 Deno.test("setup tells editors the sizes that are known of a model, and cautious ones where none are", async () => {
   const { out } = await setup({ args: ["vscode"] });
@@ -113,7 +261,7 @@ Deno.test("setup tells editors the sizes that are known of a model, and cautious
     models.map((
       { maxInputTokens, maxOutputTokens }: Record<string, number>,
     ) => [maxInputTokens, maxOutputTokens]),
-    [[168_000, 32_000], [112_000, 16_000]],
+    [[168_000, 32_000], ...Array(3).fill([112_000, 16_000])],
   );
 });
 
