@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { CODEX_INSTRUCTIONS } from "../../src/http/models.ts";
+import packed from "../../src/http/codex_models.json" with { type: "json" };
+import { bundledCatalog } from "./codex_models.ts";
 import { ALICE_TOKEN } from "../support/gateway/config.ts";
 import type { RunningGateway } from "../support/gateway/gateway.ts";
 import { readPicker } from "./claude_picker.ts";
@@ -134,6 +136,43 @@ await testWith(CODEX, {
     const [first = ""] = bodies;
     const instructions = JSON.stringify(CODEX_INSTRUCTIONS.trim()).slice(1, -1);
     assert.ok(first.includes(instructions), first.slice(0, 2000));
+  },
+});
+
+await testWith(CODEX, {
+  name: "comes with the catalog that the gateway has of it",
+  async fn(command) {
+    const { version } = CODEX.source;
+    assert.deepEqual(await bundledCatalog(command, version), packed);
+  },
+});
+
+await testWith(CODEX, {
+  name: "knows its own models and others of one token, and warns about none",
+  async fn(command) {
+    const bodies: string[] = [];
+    const aliases = ["gpt-5.5", "gpt-6.1-sol"];
+    for (const model of [MODEL, ...aliases]) {
+      await using gateway = await startTranslating(chatUpstream(), {
+        model: MODEL,
+        fields: { ...FIELDS, aliases },
+        asked: [],
+        spoil: (answer, { body }) => {
+          bodies.push(body);
+          return Promise.resolve(answer);
+        },
+      });
+      const run = await runClient(command, {
+        program: CODEX,
+        prompt: "Say hello",
+        address: { url: gateway.url, token: ALICE_TOKEN, model },
+      });
+      assert.equal(run.code, 0, told(run, gateway));
+      assert.doesNotMatch(run.stderr, /metadata|failed to refresh/);
+    }
+    const [other = "", ...own] = bodies;
+    assert.ok(!other.includes("You are Codex, "));
+    for (const body of own) assert.match(body, /You are Codex, /);
   },
 });
 

@@ -131,10 +131,7 @@ function claude({ base, model, models }) {
  *
  * @param {Place} place @returns {Snippet}
  */
-function codex({ base, model, models }) {
-  const catalog = models.some(isKnownToCodex)
-    ? ""
-    : `\nmodel_catalog_url = ${quote(`${base}/v1/models`)}`;
+function codex({ base, model }) {
   return {
     title: "~/.codex/config.toml",
     text: `model = ${quote(model)}
@@ -144,19 +141,9 @@ model_provider = "${PROVIDER_ID}"
 name = "Model Gateway"
 base_url = ${quote(`${base}/v1`)}
 env_key = "${TOKEN_VARIABLE}"
-wire_api = "responses"${catalog}`,
+wire_api = "responses"
+model_catalog_url = ${quote(`${base}/v1/models`)}`,
   };
-}
-
-/**
- * Returns true when Codex may have a model in its built-in catalog, which a catalog of the gateway would replace. Codex
- * looks models up by their ids alone, whatever the provider, so this does not guess the model. Under such an id, it has
- * OpenAI's instructions, tools and efforts, which no list of OpenAI's includes.
- *
- * @param {Model} model @returns {boolean}
- */
-function isKnownToCodex({ id }) {
-  return id.startsWith("gpt-");
 }
 
 /** The packages of the Vercel AI SDK in opencode, by protocol. */

@@ -207,6 +207,16 @@ Deno.test("setup tells Continue which models see", async () => {
   ]);
 });
 
+Deno.test("setup gives Codex the catalog, whatever the models are called", async () => {
+  for (const model of ["gpt-x", "everywhere"]) {
+    const { out } = await setup({ args: ["codex", "--model", model] });
+    assert.match(
+      out,
+      /^model_catalog_url = "http:\/\/127\.0\.0\.1:8787\/v1\/models"$/m,
+    );
+  }
+});
+
 Deno.test("setup begins with the model that is named, and offers the others behind it", async () => {
   const { out } = await setup({ args: ["claude", "--model", "claude-x"] });
   const settings = JSON.parse(out);
