@@ -191,6 +191,43 @@ const CLAUDE = launched(
   }),
 );
 
+/** Claude Code with the printed settings, in auto mode with a check of its own. */
+const AUTO_CLAUDE = launched(named("Claude Code"), (launch) => ({
+  ...launch,
+  args: [
+    "-p",
+    "Say hello",
+    "--permission-mode",
+    "auto",
+    "--output-format",
+    "stream-json",
+    "--verbose",
+  ],
+  env: { ...launch.env, CLAUDE_CODE_AUTO_MODE_SERVER: "0" },
+}));
+
+for (const model of [MODEL, ALIAS]) {
+  await testWith(AUTO_CLAUDE, {
+    name: `takes ${model} for a model with a window of 200,000, in auto mode`,
+    async fn(command) {
+      await using gateway = await startTranslating(chatUpstream(), {
+        model: MODEL,
+        fields: FIELDS,
+        asked: [],
+      });
+      const run = await runClient(command, {
+        program: AUTO_CLAUDE,
+        prompt: "Say hello",
+        address: { url: gateway.url, token: ALICE_TOKEN, model },
+      });
+      assert.equal(run.code, 0, told(run, gateway));
+      assert.match(run.stdout, /"permissionMode":"auto"/);
+      assert.match(run.stdout, /"contextWindow":200000\b/);
+      assert.doesNotMatch(run.stderr, /unrecognized_model/);
+    },
+  });
+}
+
 /** Waits for orders, and asks no model. */
 const waiting = launched(CLAUDE, (launch) => ({
   ...launch,
