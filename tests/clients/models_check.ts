@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { CODEX_INSTRUCTIONS } from "../../src/http/models.ts";
+import { CLIENTS as CLIENT_SETTINGS } from "../../src/http/wording/settings.js";
 import packed from "../../src/http/codex_models.json" with { type: "json" };
 import { bundledCatalog } from "./codex_models.ts";
 import { ALICE_TOKEN } from "../support/gateway/config.ts";
@@ -227,6 +228,32 @@ for (const model of [MODEL, ALIAS]) {
     },
   });
 }
+
+await testWith(named("Claude Code"), {
+  name: "keeps to the window of a model with a smaller one",
+  async fn(command) {
+    await using gateway = await startTranslating(chatUpstream(), {
+      model: MODEL,
+      asked: [],
+    });
+    const settings = CLIENT_SETTINGS.find(({ id }) => id === "claude");
+    assert.ok(settings);
+    const { text } = settings.settings({
+      base: gateway.url,
+      model: MODEL,
+      models: [{ id: MODEL, protocols: ["messages"], context_length: 131_072 }],
+    });
+    const run = await runClient(command, {
+      program: launched(named("Claude Code"), (launch) => ({
+        ...launch,
+        files: { ".claude/settings.json": text },
+      })),
+      prompt: "/context",
+      address: { url: gateway.url, token: ALICE_TOKEN, model: MODEL },
+    });
+    assert.match(run.stdout, / \/ 131\.1k /, told(run, gateway));
+  },
+});
 
 /** Waits for orders, and asks no model. */
 const waiting = launched(CLAUDE, (launch) => ({

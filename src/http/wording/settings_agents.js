@@ -79,6 +79,9 @@ export const AGENTS = [
  */
 const CAUTIOUS_CLAUDE = "claude-sonnet-4-6";
 
+/** The window of {@linkcode CAUTIOUS_CLAUDE}, in tokens. */
+const CAUTIOUS_WINDOW = 200_000;
+
 /** The window that Claude Code assumes for an unknown model, in tokens. */
 const ASSUMED_WINDOW = 1_000_000;
 
@@ -104,6 +107,8 @@ function behavesAs({ id, context_length: window = 0 }) {
  * @param {Place} place @returns {Snippet}
  */
 function claude({ base, model, models }) {
+  const { context_length: window = CAUTIOUS_WINDOW } =
+    models.find(({ id }) => id === model) ?? {};
   const settings = {
     apiKeyHelper: `printf %s "$${TOKEN_VARIABLE}"`,
     model,
@@ -121,6 +126,8 @@ function claude({ base, model, models }) {
       ANTHROPIC_DEFAULT_SONNET_MODEL: model,
       ANTHROPIC_DEFAULT_HAIKU_MODEL: model,
       ANTHROPIC_DEFAULT_FABLE_MODEL: model,
+      ...window < CAUTIOUS_WINDOW &&
+        { CLAUDE_CODE_AUTO_COMPACT_WINDOW: String(window) },
     },
   };
   return { title: "~/.claude/settings.json", text: json(settings) };

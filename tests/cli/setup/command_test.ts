@@ -259,8 +259,12 @@ for (const [id, window, behavesAs] of BEHAVES) {
           data: [{ id, protocols: ["messages"], context_length: window }],
         }),
     });
-    const [option] = JSON.parse(out).modelPicker.options;
-    assert.equal(option.behavesAs, behavesAs);
+    const { modelPicker, env } = JSON.parse(out);
+    assert.equal(modelPicker.options[0].behavesAs, behavesAs);
+    assert.equal(
+      env.CLAUDE_CODE_AUTO_COMPACT_WINDOW,
+      window === 131_072 ? "131072" : undefined,
+    );
   });
 }
 
