@@ -194,7 +194,7 @@ Deno.test("setup names in Zed's settings no provider without models", async () =
   ]);
 });
 
-Deno.test("setup tells Continue which models see", async () => {
+Deno.test("setup gives Continue the models that take images", async () => {
   const { out } = await setup({
     args: ["continue"],
     answer: () => Response.json(FAMILIES),
