@@ -12,7 +12,13 @@ const test = await pageTests();
 const MODELS = {
   json: {
     data: [
-      { id: "everywhere", protocols: ["chat", "messages", "responses"] },
+      {
+        id: "everywhere",
+        protocols: ["chat", "messages", "responses"],
+        native_protocols: ["messages"],
+        context_length: 131_072,
+        architecture: { input_modalities: ["text", "image"] },
+      },
       { id: "it's/chat only", protocols: ["chat"] },
       { id: "claude", protocols: ["messages"] },
       { id: "gpt", protocols: ["responses"] },
