@@ -3,6 +3,27 @@ import { V8_FLAGS } from "./v8_flags.ts";
 
 const ROOT = new URL("../", import.meta.url);
 
+/** The oldest Deno that a release is made with, as major and minor version. */
+const OLDEST_RELEASE_DENO = [2, 9] as const;
+
+/**
+ * Checks the Deno that a release is made with. Under 2.7.11, native streams cost two to three times as much.
+ *
+ * @param version Such as `2.9.6`.
+ * @returns The error; `undefined` when the version is recent enough.
+ */
+export function releaseDenoError(version: string): string | undefined {
+  const [major = NaN, minor = NaN] = version.split(".").map(Number);
+  const [oldestMajor, oldestMinor] = OLDEST_RELEASE_DENO;
+  const isRecent = major > oldestMajor ||
+    major === oldestMajor && minor >= oldestMinor;
+  return isRecent
+    ? undefined
+    : `Cannot make a release with Deno ${version}: streams cost two to three times as much there. Use Deno ${
+      OLDEST_RELEASE_DENO.join(".")
+    } or newer.`;
+}
+
 /** The names of a target, in a file's name and for the compiler. */
 export interface Target {
   readonly name: string;

@@ -7,7 +7,12 @@
 import { pathToFileURL } from "node:url";
 import { VERSION } from "../src/core/version.ts";
 import { releaseDocuments } from "./documents.ts";
-import { compileExecutable, type Target, TARGETS } from "./executable.ts";
+import {
+  compileExecutable,
+  releaseDenoError,
+  type Target,
+  TARGETS,
+} from "./executable.ts";
 import { KEY_VARIABLE, sealRelease } from "./seal.ts";
 
 const FOLDER = "dist/release";
@@ -39,6 +44,12 @@ async function writeExecutables(): Promise<boolean> {
 function executableName({ name }: Target): string {
   const ending = name.startsWith("windows") ? ".exe" : "";
   return `model-gateway-${VERSION}-${name}${ending}`;
+}
+
+const denoError = releaseDenoError(Deno.version.deno);
+if (denoError !== undefined) {
+  console.error(denoError);
+  Deno.exit(1);
 }
 
 const folder = new URL(`${FOLDER}/`, ROOT);

@@ -6,6 +6,8 @@ export interface Comparison {
   readonly title: string;
   /** The first is the floor for the others. */
   readonly entries: readonly Entry[];
+  /** The program without anything before it: then each row has the time that is added to a direct call, too. */
+  readonly direct?: Program;
   readonly load: Load;
 }
 
@@ -40,7 +42,7 @@ interface Measured {
  * the processor time of each, each with its ratio to the floor: the median of the rounds' ratios.
  */
 export async function compare(
-  { title, entries, load }: Comparison,
+  { title, entries, direct, load }: Comparison,
   { warmUp, measured }: Rounds,
 ): Promise<void> {
   const measureAll = async () => {
@@ -54,6 +56,9 @@ export async function compare(
     rounds.push(await measureAll());
   }
   console.log(`\n${title}, ${load.concurrency} at a time`);
+  const directAt = entries.findIndex(({ program }) => program === direct);
+  const addedMs = (row: readonly Measured[], position: number) =>
+    (row[position]?.medianMs ?? NaN) - (row[directAt]?.medianMs ?? NaN);
   entries.forEach(({ name, program }, position) => {
     const of = (field: keyof Measured) => {
       const value = median(rounds.map((row) => row[position]?.[field] ?? NaN));
@@ -70,7 +75,18 @@ export async function compare(
     console.log(
       `  ${(name ?? program.name).padEnd(26)} ${cell(rate, "/s", 1)} ${
         cell(half, " ms", 2)
-      } ${cell(cpu, " µs CPU", 0)}`,
+      } ${cell(cpu, " µs CPU", 0)}${
+        directAt < 0 ? "" : cell(
+          {
+            value: median(rounds.map((row) => addedMs(row, position))),
+            ratio: median(
+              rounds.map((row) => addedMs(row, position) / addedMs(row, 0)),
+            ),
+          },
+          " ms added",
+          2,
+        )
+      }`,
     );
   });
 }

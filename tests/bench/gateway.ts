@@ -65,7 +65,7 @@ function configText(
   { upstreamUrl, workers = 1, hasLimits = false, storeUrl }: GatewayOptions,
 ): string {
   const price = hasLimits ? { price: { input: 1, output: 5 } } : {};
-  const connections = ["small", "large"].flatMap((pieces) => {
+  const connections = ["small", "large", "paced"].flatMap((pieces) => {
     const base = `${upstreamUrl}/${pieces}/v1`;
     const auth = { scheme: "bearer", key: "bench-key" };
     return [{

@@ -8,10 +8,12 @@
  * well. It must serve the models that `gateway.ts` names, from the upstream whose address is
  * printed.
  */
+import { V8_FLAGS } from "../../release/v8_flags.ts";
 import { compare, type Comparison, type Entry } from "./compare.ts";
 import { startGateway, TOKEN } from "./gateway.ts";
 import { reportMemory } from "./memory.ts";
 import { readOptions } from "./options.ts";
+import { type PacedEntry, reportPaced } from "./paced.ts";
 import { type Program, startProgram } from "./processes.ts";
 import { type Asked, shotFor } from "./shots.ts";
 import {
@@ -36,7 +38,12 @@ async function started(program: Promise<Program>): Promise<Program> {
 
 const floor = (mode: string, upstream: Program) =>
   started(
-    startProgram(`${mode} floor`, [`${here}floor.ts`, mode, upstream.url]),
+    startProgram(`${mode} floor`, [
+      V8_FLAGS,
+      `${here}floor.ts`,
+      mode,
+      upstream.url,
+    ]),
   );
 
 const upstream = await started(
@@ -201,6 +208,22 @@ const comparisons: readonly Comparison[] = [
     entries: all([gateway, limited], { ...chat, stream: "small" }),
     load: { requests: 80, concurrency: 16 },
   },
+  ...[10_000, 100_000, 400_000, 1_000_000].map((promptBytes) => ({
+    title: `a request of ${promptBytes / 1000} KB`,
+    entries: [
+      ...all([bare, upstream, gateway], { ...chat, promptBytes }),
+      {
+        ...entry(gateway, {
+          path: "/v1/messages",
+          model: "chat-only-small",
+          promptBytes,
+        }),
+        name: "gateway, translated",
+      },
+    ],
+    direct: upstream,
+    load: { requests: promptBytes > 500_000 ? 40 : 150, concurrency: 1 },
+  })),
   {
     title: "30 MiB body",
     entries: all([honest, bare, gateway], {
@@ -224,6 +247,7 @@ async function overTls(): Promise<void> {
   const upstreamUrl = secure.url.replace("127.0.0.1", "localhost");
   const floor = await started(
     startProgram("bare floor, TLS", [
+      V8_FLAGS,
       `${here}floor.ts`,
       "bare",
       upstreamUrl,
@@ -241,19 +265,41 @@ async function overTls(): Promise<void> {
   }
 }
 
+function pacedEntries(): readonly PacedEntry[] {
+  const asked = { ...chat, model: "chat-paced", stream: "paced" } as const;
+  const direct = entry(upstream, asked);
+  const entries: readonly Entry[] = [
+    {
+      ...direct,
+      shot: { ...direct.shot, path: `/paced${direct.shot.path}` },
+    },
+    ...all([bare, hop, gateway], asked),
+    {
+      ...entry(gateway, {
+        path: "/v1/messages",
+        model: "chat-only-paced",
+        stream: "paced",
+      }),
+      name: "gateway, Messages to Chat",
+    },
+  ];
+  return entries.map((one) => ({ name: one.program.name, ...one }));
+}
+
 function isWanted(title: string): boolean {
   return title.includes(only);
 }
 
 try {
   console.log(
-    `Deno ${Deno.version.deno}, medians of ${rounds.measured} rounds; in brackets: times the first row`,
+    `Deno ${Deno.version.deno}, medians of ${rounds.measured} rounds; in brackets: times the first row. The floors run with the gateway's V8 flags.`,
   );
   if (other !== undefined) console.log(`the upstream is ${upstream.url}`);
   for (const comparison of comparisons) {
     if (isWanted(comparison.title)) await compare(comparison, rounds);
   }
   if (isWanted("small JSON from an upstream behind TLS")) await overTls();
+  if (isWanted("paced streams")) await reportPaced(pacedEntries(), 3);
   if (Deno.build.os === "linux" && isWanted("memory")) {
     await reportMemory({
       upstream,

@@ -14,7 +14,7 @@ export interface Asked {
   readonly model: string;
   readonly token: string;
   /** The chunks of a stream; absent for a whole answer. */
-  readonly stream?: "small" | "large" | undefined;
+  readonly stream?: "small" | "large" | "paced" | undefined;
   /** The length of the prompt in bytes. Default: 200. */
   readonly promptBytes?: number;
 }

@@ -7,6 +7,7 @@
  * Arguments: a certificate and its key, to serve over TLS.
  */
 import { answers, type SpokenProtocol, streamEvents } from "./answers.ts";
+import { PACE_MS, PACED_EVENTS, sentNow } from "./paced.ts";
 
 const [certFile, keyFile] = Deno.args;
 
@@ -51,6 +52,52 @@ function stream(pieces: readonly Uint8Array[]): Response {
   });
 }
 
+/** Sends one event after another, each marked with the moment at which it is sent. */
+function pacedStream(protocol: SpokenProtocol): Response {
+  const [begin, text, end] = pacedEvents(protocol);
+  const encoder = new TextEncoder();
+  let sent = 0;
+  let timer: ReturnType<typeof setInterval> | undefined;
+  const body = new ReadableStream<Uint8Array>({
+    start(controller) {
+      controller.enqueue(encoder.encode(begin));
+      timer = setInterval(() => {
+        controller.enqueue(encoder.encode(text.replace("TEXT", sentNow())));
+        if (++sent < PACED_EVENTS) return;
+        clearInterval(timer);
+        controller.enqueue(encoder.encode(end));
+        controller.close();
+      }, PACE_MS);
+    },
+    cancel: () => clearInterval(timer),
+  });
+  return new Response(body, {
+    headers: { "content-type": "text/event-stream" },
+  });
+}
+
+/** The events of a stream with a single event of text. */
+const FEW_EVENTS: Readonly<Record<SpokenProtocol, number>> = {
+  chat: 4,
+  messages: 6,
+  responses: 7,
+};
+
+const ONLY_WORD = " word0";
+
+/** The beginning of a stream, the event of a text, and the end. */
+function pacedEvents(
+  protocol: SpokenProtocol,
+): readonly [string, string, string] {
+  const events = streamEvents(protocol, FEW_EVENTS[protocol]);
+  const at = events.findIndex((event) => event.includes(ONLY_WORD));
+  return [
+    events.slice(0, at).join(""),
+    events[at]?.replace(ONLY_WORD, "TEXT") ?? "",
+    events.slice(at + 1).join("").replaceAll(ONLY_WORD, "all"),
+  ];
+}
+
 /** The upstream discards longer bodies while it reads them. */
 const MAX_KEPT_BYTES = 1e6;
 
@@ -81,6 +128,7 @@ Deno.serve({
   const { pathname } = new URL(request.url);
   const protocol = protocolOf(pathname);
   if (await wantsStream(request)) {
+    if (pathname.startsWith("/paced")) return pacedStream(protocol);
     const size = pathname.startsWith("/large") ? "large" : "small";
     return stream(PIECES[protocol][size]);
   }

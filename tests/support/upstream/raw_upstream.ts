@@ -16,7 +16,11 @@ export type Talk = (connection: Deno.Conn) => void | Promise<void>;
  */
 export function startRawUpstream(
   talk: Talk,
-  tls?: { readonly cert: string; readonly key: string },
+  tls?: {
+    readonly cert: string;
+    readonly key: string;
+    readonly alpnProtocols?: string[];
+  },
 ): RawUpstream {
   const address = { hostname: "127.0.0.1", port: 0 };
   const listener = tls === undefined
