@@ -24,12 +24,14 @@ export interface ServeFileOptions {
   readonly env?: Record<string, string>;
   /** The maximum number of descriptors; default: that of the test. Needs `sh`. */
   readonly maxDescriptors?: number;
+  /** Further options of the command line. */
+  readonly options?: readonly string[];
 }
 
 /** Serves a configuration file with the permissions of the executable. */
 export async function serveFile(
   file: unknown,
-  { env = {}, maxDescriptors }: ServeFileOptions = {},
+  { env = {}, maxDescriptors, options = [] }: ServeFileOptions = {},
 ): Promise<ServedGateway> {
   const directory = await Deno.makeTempDir();
   const path = `${directory}/gateway.yaml`;
@@ -40,7 +42,7 @@ export async function serveFile(
   const command = [
     ...[Deno.execPath(), "run", "--no-prompt"],
     ...["--allow-net", "--allow-read", "--allow-env"],
-    ...["src/main.ts", "serve", "--config", path],
+    ...["src/main.ts", "serve", "--config", path, ...options],
   ];
   const [program = "", ...args] = maxDescriptors === undefined
     ? command
