@@ -1,5 +1,5 @@
 import type { AdminPlace } from "../../config/config.ts";
-import { adminPort } from "../../config/resolve/server.ts";
+import { adminPort, MAX_PORT } from "../../config/resolve/server.ts";
 import { systemTimers } from "../../core/time/timers.ts";
 import { VERSION } from "../../core/version.ts";
 import { createAdminHandler } from "../../http/admin.ts";
@@ -89,8 +89,14 @@ async function openAdmin(
         ...await serving.snapshots(),
       ]),
   });
+  const own = adminPort(place, portOf(serving.url));
+  if (own > MAX_PORT) {
+    throw new ListenError(
+      `Cannot listen on port ${own}: the largest port is ${MAX_PORT}. Choose a smaller server.admin.port_offset.`,
+    );
+  }
   return keepListening({
-    open: (port = adminPort(place, portOf(serving.url))) =>
+    open: (port = own) =>
       listen({ host: place.host, port, settings: SETTINGS }, handler),
     log,
     timers: systemTimers,

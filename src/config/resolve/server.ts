@@ -38,7 +38,7 @@ export async function resolveServer(
 type AdminFields = NonNullable<GeneralFields["server"]["admin"]>;
 
 /** The largest port. */
-const MAX_PORT = 65_535;
+export const MAX_PORT = 65_535;
 
 function checkAdmin(
   admin: AdminFields,

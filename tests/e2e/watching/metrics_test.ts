@@ -202,6 +202,17 @@ Deno.test("two replicas run from one file, each with metrics at an offset to its
   }
 });
 
+Deno.test("serve does not start when the offset leaves no port for its second listener", async () => {
+  const port_offset = 40_000;
+  const file = familiesFile("http://127.0.0.1:9", {
+    server: { port: 8787, admin: { port_offset } },
+  });
+  await assert.rejects(
+    serveFile(file, { options: ["--port", "0"] }),
+    /Cannot listen on port \d+: the largest port is 65535\. Choose a smaller server\.admin\.port_offset\./,
+  );
+});
+
 Deno.test("a scrape shows what is left of a limit", async () => {
   await using upstream = startUpstream(() => Response.json(CHAT_ANSWER));
   await using gateway = await serveFile(
