@@ -156,6 +156,7 @@ export const LOG_FIELDS = {
   worker: number("the number of the thread, from 1"),
   workers: number("the number of threads that serve"),
   wanted: number("the number of threads that the configuration asks for"),
+  issuer: text("the `issuer` of an identity provider"),
   path: text("a file, or a pattern for files"),
   files: number("the number of files that were read"),
   unknown_token: number("requests of tokens that are not in the configuration"),
@@ -221,6 +222,13 @@ export const LOG_EVENTS = {
     meaning: "80 percent of a limit are used; once per window",
     fields: ["token", "limit", "used_percent", "resets_at"],
     optional: ["group"],
+  },
+  identity_keys_unread: {
+    level: "warn",
+    meaning:
+      "the keys of an identity provider cannot be read, so that its callers get a 503",
+    fields: ["issuer", "reason", "retry_ms"],
+    optional: [],
   },
   quota_read_failed: {
     level: "warn",
