@@ -200,6 +200,7 @@ Deno.test("the command that reads the metrics fits the configuration beside it",
 Deno.test("the documentation lists every metric, and no other", async () => {
   const metrics = createGatewayMetrics({
     isModel: () => true,
+    isToken: () => true,
     fields: new Set(),
   });
   const process = createProcessMetrics({

@@ -253,5 +253,9 @@ function identify(
     record.facts.client = readClientIds(headers);
     return caller;
   };
-  return found instanceof Promise ? found.then(note) : note(found);
+  if (!(found instanceof Promise)) return note(found);
+  return found.then((caller) => {
+    record.facts.callerGroup = caller.group?.name;
+    return note(caller);
+  });
 }

@@ -67,7 +67,10 @@ export const LOG_FIELDS = {
   request_id: text(
     "the id of the request, which the response has as `x-request-id`",
   ),
-  token: text("the name of the caller's token"),
+  token: text(
+    "the name of the caller's token; of an identity provider's caller, the name with the issuer",
+  ),
+  token_group: text("the group of an identity provider's caller"),
   group: text("the group of tokens that the limit belongs to"),
   method: text("the HTTP method, cut to 16 characters"),
   route: text(
@@ -194,7 +197,8 @@ export const LOG_EVENTS = {
       ...["total_ms", "ended"] as const,
     ],
     optional: [
-      ...["token", "route", "body_protocol", "model", "alias"] as const,
+      ...["token", "token_group", "route", "body_protocol"] as const,
+      ...["model", "alias"] as const,
       ...["served_model", "upstream_model", "connection", "mode"] as const,
       ...["attempts", "status", "first_byte_ms", "first_output_ms"] as const,
       ...["usage", "cost_usd", "by_model"] as const,

@@ -70,6 +70,7 @@ tokens:
     max_concurrent: 256
     group: none
     limits: none
+identity: none
 `,
   );
 });

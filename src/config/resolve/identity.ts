@@ -4,9 +4,10 @@ import type {
   IdentityRule,
 } from "../config.ts";
 import { type ReadFile, readNamedFile } from "../environment.ts";
-import { isIdentityCaller, parseKeySet } from "../identity.ts";
+import { isIdentityCaller } from "../identity.ts";
 import { type Findings, formatPath, type Path } from "../problems.ts";
 import type { IdentityFields } from "../schema/identity.ts";
+import { parseKeySet } from "../schema/key_set.ts";
 import { selectFor, type SelectionIndex } from "../selection.ts";
 import type { TokenFields } from "../schema/token.ts";
 import { defaultConcurrency, type TokenLimits } from "./caller.ts";

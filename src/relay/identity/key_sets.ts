@@ -1,12 +1,10 @@
 import { createLocalJWKSet } from "jose";
-import { z } from "zod";
 import type {
   IdentityKeys,
   IdentityProvider,
   PublicKey,
 } from "../../config/config.ts";
-import { parseKeySet } from "../../config/identity.ts";
-import { parseLightJson } from "../../core/json.ts";
+import { parseDiscovery, parseKeySet } from "../../config/schema/key_set.ts";
 import { oncePer } from "../../core/memo.ts";
 import { type Deadlines, within } from "../../core/time/deadlines.ts";
 import type { Clock } from "../../core/time/timers.ts";
@@ -191,12 +189,6 @@ interface ReadOptions {
   readonly signal: AbortSignal;
 }
 
-/** The document of OpenID Connect Discovery 1.0, section 3. */
-const discoverySchema = z.looseObject({
-  issuer: z.string(),
-  jwks_uri: z.string(),
-});
-
 /** Reads the keys of a provider that is no file. */
 async function readKeys(
   { issuer, keys }: IdentityProvider,
@@ -219,7 +211,7 @@ function keysUrl(
   text: string,
   { issuer, from }: { readonly issuer: string; readonly from: string },
 ): string {
-  const found = discoverySchema.safeParse(parseLightJson(text)).data;
+  const found = parseDiscovery(text);
   if (found === undefined) {
     throw new Unread("its openid-configuration has no issuer and jwks_uri");
   }

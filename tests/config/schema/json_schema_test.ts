@@ -118,6 +118,20 @@ const WHOLE = {
       },
     }],
   }],
+  identity: [{
+    issuer: "https://login.example.com/",
+    audience: ["one", "other"],
+    jwks_url: "https://login.example.com/keys",
+    name: "email",
+    rules: [{
+      when: { groups: "staff", "realm_access.level": 3, verified: true },
+      connections: ["*"],
+      models: ["*"],
+      max_concurrent: 3,
+      group: "staff",
+      limits: LIMITS,
+    }],
+  }],
   tokens: [{
     name: "alice",
     sha256: ["a".repeat(64), "B".repeat(64)],
@@ -132,6 +146,7 @@ const WHOLE = {
 
 /** What stands beside others that exclude it. */
 const ELSEWHERE = new Set([
+  "identity.jwks_file",
   "auth.key_file",
   "shared.password_file",
   "quota.key_file",
