@@ -25,6 +25,7 @@ export const AGENTS = [
     settings: claude,
     token: tokenInShell,
     readsEnvironment: true,
+    runsTokenCommand: true,
     start: () => inShell("claude"),
   },
   {
@@ -34,6 +35,7 @@ export const AGENTS = [
     settings: codex,
     token: tokenInShell,
     readsEnvironment: true,
+    runsTokenCommand: true,
     start: () => inShell("codex"),
   },
   {
@@ -77,14 +79,14 @@ export const AGENTS = [
 const CAUTIOUS_CLAUDE = "claude-sonnet-4-5";
 
 /**
- * https://code.claude.com/docs/en/settings: the helper prints the token, so that the file holds none. The model names
- * of Claude Code itself select the chosen model.
+ * https://code.claude.com/docs/en/settings: the helper prints the token, so that the file holds none. It runs again
+ * after five minutes and after a 401. The model names of Claude Code itself select the chosen model.
  *
  * @param {Place} place @returns {Snippet}
  */
-function claude({ base, model, models }) {
+function claude({ base, model, models, tokenCommand }) {
   const settings = {
-    apiKeyHelper: `printf %s "$${TOKEN_VARIABLE}"`,
+    apiKeyHelper: tokenCommand ?? `printf %s "$${TOKEN_VARIABLE}"`,
     model,
     modelPicker: {
       options: models.map((one) => ({
@@ -107,13 +109,17 @@ function claude({ base, model, models }) {
 
 /**
  * https://developers.openai.com/codex/config-reference. The catalog gives Codex the token's models and their sizes.
+ * Codex runs a command for the token again after five minutes and after a 401.
  *
  * @param {Place} place @returns {Snippet}
  */
-function codex({ base, model, models }) {
+function codex({ base, model, models, tokenCommand }) {
   const catalog = models.some(isKnownToCodex)
     ? ""
     : `\nmodel_catalog_url = ${quote(`${base}/v1/models`)}`;
+  const credential = tokenCommand === undefined
+    ? `\nenv_key = "${TOKEN_VARIABLE}"`
+    : "";
   return {
     title: "~/.codex/config.toml",
     text: `model = ${quote(model)}
@@ -121,10 +127,29 @@ model_provider = "${PROVIDER_ID}"
 
 [model_providers.${PROVIDER_ID}]
 name = "Model Gateway"
-base_url = ${quote(`${base}/v1`)}
-env_key = "${TOKEN_VARIABLE}"
-wire_api = "responses"${catalog}`,
+base_url = ${quote(`${base}/v1`)}${credential}
+wire_api = "responses"${catalog}${codexAuth(tokenCommand)}`,
   };
+}
+
+/** A command without anything that only a shell understands. */
+const PLAIN_COMMAND_REGEXP = /^[\w./:@%+=,-]+(?: [\w./:@%+=,-]+)*$/;
+
+/**
+ * Returns the table `auth`, which excludes `env_key`. Codex runs no shell, so that one is named where it is needed.
+ *
+ * @param {string | undefined} command @returns {string}
+ */
+function codexAuth(command) {
+  if (command === undefined) return "";
+  const [program = "", ...args] = PLAIN_COMMAND_REGEXP.test(command)
+    ? command.split(" ")
+    : ["sh", "-c", command];
+  return `
+
+[model_providers.${PROVIDER_ID}.auth]
+command = ${quote(program)}
+args = [${args.map(quote).join(", ")}]`;
 }
 
 /**
