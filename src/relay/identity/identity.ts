@@ -4,7 +4,7 @@ import { GatewayError } from "../../core/error.ts";
 import { oncePer } from "../../core/memo.ts";
 import { retryAfterText } from "../../core/retry_after.ts";
 import { sha256Hex } from "../../core/sha256.ts";
-import { BadJwt, type Claims, verifyJwt } from "./jwt.ts";
+import { BadJwt, type Claims, ExpiredJwt, verifyJwt } from "./jwt.ts";
 import { createKeySets, type KeySetsOptions, NoKeys } from "./key_sets.ts";
 import { callerOf, nameIn, ruleFor } from "./rules.ts";
 
@@ -107,15 +107,20 @@ class NoAccess extends Error {
 /** Returns an error as the caller receives it. Only the log has the reason. */
 function shownError(error: unknown): unknown {
   if (error instanceof BadJwt) {
-    return new GatewayError(
-      "unauthenticated",
-      "Cannot accept this token: it is expired, or not one that this gateway trusts. Get a new one, or ask the administrator.",
-      {
-        code: "invalid_api_key",
-        headers: { "www-authenticate": 'Bearer error="invalid_token"' },
-        reason: error.reason,
-      },
-    );
+    const { reason } = error;
+    const headers = { "www-authenticate": 'Bearer error="invalid_token"' };
+    // Clients that get their token from a command run it again, unless the error is final.
+    return error instanceof ExpiredJwt
+      ? new GatewayError(
+        "unauthenticated",
+        "Cannot accept this token: it has expired. Get a new one.",
+        { code: "token_expired", headers, reason, isFinal: false },
+      )
+      : new GatewayError(
+        "unauthenticated",
+        "Cannot accept this token: it is not one that this gateway trusts. Get another one, or ask the administrator.",
+        { code: "invalid_api_key", headers, reason },
+      );
   }
   if (error instanceof NoAccess) {
     return new GatewayError(

@@ -18,6 +18,13 @@ export class BadJwt extends Error {
   }
 }
 
+/** A JWT that was good until it expired, so that a new one helps. */
+export class ExpiredJwt extends BadJwt {
+  constructor() {
+    super("it has expired");
+  }
+}
+
 /** The longest JWT, in characters. One with 200 groups of Entra ID has about 10,000. */
 const MAX_LENGTH = 16_384;
 
@@ -136,7 +143,7 @@ function endOf({ iat, exp = 0 }: Claims, nowMs: number): number {
 
 /** Returns the reason of an error of `jose` in words, and other errors unchanged. A key that is unusable throws others. */
 function reasonOf(error: unknown): unknown {
-  if (error instanceof errors.JWTExpired) return new BadJwt("it has expired");
+  if (error instanceof errors.JWTExpired) return new ExpiredJwt();
   if (error instanceof errors.JWTClaimValidationFailed) {
     return new BadJwt(REASON_BY_CLAIM[error.claim] ?? "its claims are invalid");
   }

@@ -63,7 +63,6 @@ const BAD_CLAIMS: Readonly<Record<string, readonly [object, string]>> = {
   ],
   "for another audience": [{ aud: "other" }, "it is for another audience"],
   "without an audience": [{ aud: undefined }, "it is for another audience"],
-  "that has expired": [{ exp: NOW_SECONDS - 60 }, "it has expired"],
   "without an expiry": [{ exp: undefined }, "it has no valid expiry"],
   "with an expiry that is text": [{ exp: "later" }, "it has no valid expiry"],
   "that is not valid yet": [
@@ -91,6 +90,21 @@ Deno.test("a JWT with wrong claims is a 401, and only the log has the reason", a
       assert.match(error.headers["www-authenticate"] ?? "", /^Bearer/);
     });
   }
+});
+
+Deno.test("an expired JWT is a 401 that is not final, so that clients get a new one", async () => {
+  const expired = await signer.sign({ ...GOOD_CLAIMS, exp: NOW_SECONDS - 60 });
+  const error = await refusalOf(expired);
+  assert.deepEqual([error.status, error.code], [401, "token_expired"]);
+  assert.equal(error.isFinal, false);
+  const other = await signer.sign({ ...GOOD_CLAIMS, aud: "other" });
+  assert.equal((await refusalOf(other)).isFinal, true);
+});
+
+Deno.test("only the signature of its issuer makes a JWT an expired one", async () => {
+  const expired = { ...GOOD_CLAIMS, exp: NOW_SECONDS - 60 };
+  const forged = await (await createSigner()).sign(expired);
+  assert.equal((await refusalOf(forged)).code, "invalid_api_key");
 });
 
 Deno.test("clocks may differ by 60 seconds", async () => {
