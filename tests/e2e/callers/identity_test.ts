@@ -20,7 +20,6 @@ import {
 import { startUpstream } from "../../support/upstream/scripted_upstream.ts";
 import { ask, credentials, PATHS, PROTOCOLS } from "../../support/wire/ask.ts";
 import { readError } from "../../support/wire/error_answer.ts";
-import { openAnswer } from "../../support/wire/answers.ts";
 import { askOnce, serveFile } from "../../support/gateway/serve.ts";
 import { needing } from "../../support/ignored.ts";
 
@@ -235,8 +234,8 @@ Deno.test({
     Deno.build.os !== "linux" && "only Linux deals connections out to threads",
   ),
   async fn() {
-    const answer = openAnswer();
-    await using upstream = startUpstream(() => answer.response);
+    const held = Promise.withResolvers<Response>();
+    await using upstream = startUpstream(() => held.promise);
     await using issuer = startUpstream(keys);
     await using gateway = await serveFile(
       familiesFile(upstream.url, {
@@ -260,7 +259,9 @@ Deno.test({
     for (let count = 0; count < 20; count++) {
       assert.equal((await askOnce(url, init)).status, 429);
     }
-    answer.close();
-    await (await running).text();
+    held.resolve(Response.json({}));
+    const answer = await running;
+    assert.equal(answer.status, 200);
+    await answer.body?.cancel();
   },
 });

@@ -3,6 +3,7 @@ import { base64url, exportSPKI, generateKeyPair, SignJWT } from "jose";
 import {
   createSigner,
   GOOD_CLAIMS,
+  type IdentityScene,
   identityScene,
   ISSUER,
   keySetOf,
@@ -15,7 +16,7 @@ const signer = await createSigner();
 /** Returns the error that a token gets; by default with the keys of the signer. */
 async function refusalOf(
   token: string,
-  scene?: Awaited<ReturnType<typeof identityScene>>,
+  scene?: IdentityScene,
 ) {
   const { refusalOf } = scene ?? await identityScene(keySetOf(signer));
   return await refusalOf(token);

@@ -5,13 +5,19 @@ import {
   type JWTPayload,
   SignJWT,
 } from "jose";
-import { createConfigStore } from "../../../src/config/store.ts";
+import {
+  type ConfigStore,
+  createConfigStore,
+} from "../../../src/config/store.ts";
 import { GatewayError } from "../../../src/core/error.ts";
 import { createDeadlines } from "../../../src/core/time/deadlines.ts";
-import { createIdentity } from "../../../src/relay/identity/identity.ts";
-import { createFakeClock } from "../fakes/fake_clock.ts";
+import {
+  createIdentity,
+  type Identity,
+} from "../../../src/relay/identity/identity.ts";
+import { createFakeClock, type FakeClock } from "../fakes/fake_clock.ts";
 import { createFakeTimers } from "../fakes/fake_timers.ts";
-import { createMemoryLog } from "../fakes/memory_log.ts";
+import { createMemoryLog, type MemoryLog } from "../fakes/memory_log.ts";
 import { minimalConfig, NOW_MS } from "./config.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -92,18 +98,38 @@ export function keySetOf(...signers: readonly Signer[]): Serve {
     Promise.resolve(Response.json({ keys: signers.map(({ jwk }) => jwk) }));
 }
 
+/** An identity with one provider, and the parts of its surroundings. */
+export interface IdentityScene {
+  readonly identity: Identity;
+  readonly store: ConfigStore;
+  readonly clock: FakeClock;
+  readonly log: MemoryLog;
+  /** The URLs of all requests, in order. */
+  readonly requested: readonly string[];
+  /** Replaces the answers to later requests. */
+  serve(next: Serve): void;
+  /** Advances the clock and the timers, in milliseconds. */
+  advance(ms: number): void;
+  /** Returns the name of a token's caller. */
+  nameOf(token: string): Promise<string>;
+  /** Returns the error that a token gets, with the reason for the log. */
+  refusalOf(token: string): Promise<GatewayError>;
+}
+
 /**
  * Creates an identity with one provider, whose documents `serve` answers, and a clock that stands still.
  *
  * @param entry Overrides of the entry of `identity`.
  */
-export async function identityScene(serve: Serve, entry: Fields = {}) {
+export async function identityScene(
+  serve: Serve,
+  entry: Fields = {},
+): Promise<IdentityScene> {
   const config = await minimalConfig({ identity: [identityFile(entry)] });
   const store = createConfigStore(config);
   const clock = createFakeClock(NOW_MS);
   const timers = createFakeTimers();
   const log = createMemoryLog();
-  /** The URLs of all requests, in order. */
   const requested: string[] = [];
   const state = { serve };
   const identity = createIdentity({
@@ -119,18 +145,14 @@ export async function identityScene(serve: Serve, entry: Fields = {}) {
   const nameOf = async (token: string) =>
     (await identity.callerOf(token, store.current())).name;
   return {
-    ...{ identity, store, clock, timers, log, requested },
-    /** Replaces the answers to later requests. */
+    ...{ identity, store, clock, log, requested },
     serve: (next: Serve) => void (state.serve = next),
-    /** Advances the clock and the timers. */
     advance(ms: number) {
       clock.advance(ms);
       timers.advance(ms);
     },
-    /** Returns the name of a token's caller. */
     nameOf,
-    /** Returns the error that a token gets, with the reason for the log. */
-    async refusalOf(token: string): Promise<GatewayError> {
+    async refusalOf(token) {
       try {
         await nameOf(token);
       } catch (error) {
