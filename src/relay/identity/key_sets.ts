@@ -177,7 +177,7 @@ const findInFile = oncePer(
 );
 
 /** The reason why keys cannot be read, without any text of the provider. */
-class Unread extends Error {
+export class Unread extends Error {
   override readonly name = "Unread";
 }
 
@@ -189,8 +189,12 @@ interface ReadOptions {
   readonly signal: AbortSignal;
 }
 
-/** Reads the keys of a provider that is no file. */
-async function readKeys(
+/**
+ * Reads the keys of a provider now.
+ *
+ * @throws {Unread} When the answer holds no usable key; also the errors of `fetch`.
+ */
+export async function readKeys(
   { issuer, keys }: IdentityProvider,
   options: ReadOptions,
 ): Promise<readonly PublicKey[]> {
