@@ -265,3 +265,48 @@ Deno.test({
     await answer.body?.cancel();
   },
 });
+
+Deno.test({
+  ...needing(
+    "a file of keys is watched: a rotation needs no restart",
+    Deno.build.os === "windows" && "Windows has no such links and signals",
+  ),
+  async fn() {
+    const next = await createSigner("k2");
+    const file = await Deno.makeTempFile();
+    const write = (jwk: unknown) =>
+      Deno.writeTextFile(file, JSON.stringify({ keys: [jwk] }));
+    await write(signer.jwk);
+    try {
+      await using upstream = startUpstream();
+      await using gateway = await serveFile(
+        familiesFile(upstream.url, {
+          server: { port: 0 },
+          identity: [identityFile({ jwks_url: undefined, jwks_file: file })],
+        }),
+      );
+      const iat = Math.floor(Date.now() / 1000);
+      const claims = { ...GOOD_CLAIMS, iat, exp: iat + 600 };
+      const statusWith = async (token: string) => {
+        const init = ask("chat", undefined, credentials("chat", token));
+        return (await askOnce(gateway.url + PATHS.chat, init)).status;
+      };
+      const [old, renewed] = [
+        await signer.sign(claims),
+        await next.sign(claims),
+      ];
+      assert.deepEqual([await statusWith(old), await statusWith(renewed)], [
+        200,
+        401,
+      ]);
+      await write(next.jwk);
+      await gateway.line("config_applied");
+      assert.deepEqual([await statusWith(old), await statusWith(renewed)], [
+        401,
+        200,
+      ]);
+    } finally {
+      await Deno.remove(file);
+    }
+  },
+});
