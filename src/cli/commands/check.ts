@@ -33,7 +33,7 @@ export const CHECK: CommandSpec = {
   options: [CONFIG_OPTION, {
     name: "live",
     summary:
-      "send each provider a request to test its address and key, and read the keys of identity",
+      "send each provider a request to test it, and read each issuer's keys",
   }],
 };
 

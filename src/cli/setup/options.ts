@@ -28,7 +28,7 @@ export const SETUP: CommandSpec = {
     {
       name: "token-command",
       value: "CMD",
-      summary: "a shell command that prints the token, which the client runs",
+      summary: "a command that prints the token, for the client to run",
     },
     {
       name: "check",
