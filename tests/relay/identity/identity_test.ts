@@ -59,6 +59,31 @@ Deno.test("two issuers with the same name have two callers", async () => {
   assert.notEqual(one.sha256, other.sha256);
 });
 
+Deno.test("the key of one issuer signs no token of another, even under the same name", async () => {
+  const second = "https://other.example.com";
+  const others = await createSigner("k1");
+  const scene = await identityScene((url, signal) =>
+    keySetOf(url === KEYS_URL ? signer : others)(url, signal)
+  );
+  scene.store.swap(
+    await configWith(
+      identityFile(),
+      identityFile({ issuer: second, jwks_url: `${second}/keys` }),
+    ),
+  );
+  const claims = { ...GOOD_CLAIMS, iss: second };
+  assert.equal(
+    await scene.nameOf(await others.sign(claims)),
+    `u-1 (${second})`,
+  );
+  for (
+    const token of [await signer.sign(claims), await others.sign()]
+  ) {
+    const error = await scene.refusalOf(token);
+    assert.equal(error.reason, "its signature is wrong");
+  }
+});
+
 Deno.test("two tokens of a person are one caller", async () => {
   const scene = await identityScene(keySetOf(signer));
   const config = scene.store.current();
