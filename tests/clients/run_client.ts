@@ -9,9 +9,12 @@ export interface ClientRun {
   file(name: string): string | undefined;
 }
 
+/** A client that can be started. */
+export type Startable = Pick<ClientProgram, "launch">;
+
 /** What a client is started for. */
 export interface RunOptions {
-  readonly program: ClientProgram;
+  readonly program: Startable;
   /** In it `{work}` stands for the folder that the client works in. */
   readonly prompt: string;
   readonly address: GatewayAddress;

@@ -25,7 +25,9 @@ const UPSTREAMS: readonly Upstream[] = [
 ];
 
 /** Those to which the gateway translates what a client speaks (docs/design.md#native-and-translated). */
-export function upstreamsFor({ protocol }: ClientProgram): readonly Upstream[] {
+export function upstreamsFor(
+  { protocol }: Pick<ClientProgram, "protocol">,
+): readonly Upstream[] {
   return UPSTREAMS.filter(({ endpoint }) =>
     protocol === "chat" ? endpoint !== "chat" : endpoint === "chat"
   );
