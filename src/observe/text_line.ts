@@ -98,15 +98,17 @@ function tokensText({ usage }: EventFields<"request">): string {
 /** Returns what was unusual about a request, and its cost. */
 function notes(fields: EventFields<"request">): readonly string[] {
   const { cost_usd: cost, attempts = [], ended, dropped = [] } = fields;
-  const problems = [fields.failure, fields.error, fields.limit, fields.reason];
+  const problems = [fields.failure, fields.error, fields.limit, fields.reason]
+    .filter((word) => word !== undefined);
+  const isNamed = ended === "error" && problems.length > 0;
   return [
     ...(cost === undefined ? [] : [`$${cost.toPrecision(3)}`]),
     ...(attempts.length > 1 ? [`${attempts.length} attempts`] : []),
     ...(dropped.length === 0
       ? []
       : [`dropped ${dropped.map(plain).join(" ")}`]),
-    ...(ended === "complete" ? [] : [ended]),
-    ...problems.filter((word) => word !== undefined).map(plain),
+    ...(ended === "complete" || isNamed ? [] : [ended]),
+    ...problems.map(plain),
   ];
 }
 

@@ -93,18 +93,26 @@ Deno.test("what was unusual stands before the id: cost, attempts, drops, ending,
     cost_usd: 0.012345,
     attempts: [{ status: 500 }, { status: 502 }],
     dropped: ["top_k", "a b"],
-    ended: "error",
-    failure: "auth",
+    ended: "upstream_broken",
+    failure: "forbidden",
     error: "upstream_authentication",
     limit: "2 requests per month",
     reason: "a word\nand more",
   });
   assert.ok(
     line.endsWith(
-      "  $0.0123  2 attempts  dropped top_k a b  error  auth  upstream_authentication  " +
+      "  $0.0123  2 attempts  dropped top_k a b  upstream_broken  forbidden  upstream_authentication  " +
         '2 requests per month  "a word\\nand more"  req_1\n',
     ),
     line,
+  );
+});
+
+Deno.test("that a request ended with an error is noted only where nothing names the error", () => {
+  assert.match(lineOf({ ended: "error" }), / out {6}error {2}req_1$/m);
+  assert.match(
+    lineOf({ ended: "error", error: "model_not_found" }),
+    / out {6}model_not_found {2}req_1$/m,
   );
 });
 
@@ -118,9 +126,9 @@ Deno.test("the colour of the status is green, yellow for the caller's errors and
 Deno.test("time and id are dim, and a level other than info colours itself and the reason", () => {
   assert.match(lineOf({}, marked), /^<dim:2026-01-02 03:04:05Z> {2}info {3}</);
   assert.match(lineOf({}, marked), / {2}<dim:req_1>\n$/);
-  const line = lineOf({ failure: "auth", status: 502 }, marked);
+  const line = lineOf({ failure: "forbidden", status: 502 }, marked);
   assert.match(line, /Z> {2}<yellow:warn > {2}<red:502> /);
-  assert.match(line, / {2}<yellow:auth> {2}<dim:req_1>\n$/);
+  assert.match(line, / {2}<yellow:forbidden> {2}<dim:req_1>\n$/);
   const head = { time: TIME, level: "error", event: "cut" } as const;
   assert.match(textLine(head, {}, marked), / {2}<red:error> {2}cut\n$/);
 });
@@ -132,13 +140,13 @@ Deno.test("other events are their name and their fields", () => {
       head,
       {
         connection: "GLM team",
-        failure: "auth",
+        failure: "forbidden",
         retry_ms: 30_000,
         model: undefined,
       },
       unpainted,
     ),
-    '2026-01-02 03:04:05Z  warn   cooling_down  connection="GLM team"  failure=auth  retry_ms=30000\n',
+    '2026-01-02 03:04:05Z  warn   cooling_down  connection="GLM team"  failure=forbidden  retry_ms=30000\n',
   );
 });
 
@@ -156,10 +164,10 @@ Deno.test("a value cannot imitate a column, a line or a command to the terminal"
   ];
   for (const model of models) {
     const line = lineOf({ model });
-    const quoted = JSON.parse(/ {2}(".*")  /.exec(line)?.[1] ?? "null");
+    const quoted = JSON.parse(/ {2}(".*") {2}/.exec(line)?.[1] ?? "null");
     assert.equal(quoted, model, line);
     assert.equal(line.indexOf("\n"), line.length - 1);
-    assert.doesNotMatch(line, /[\u001b\u2028]/);
+    assert.ok(!line.includes("\u001b") && !line.includes("\u2028"));
   }
   assert.match(lineOf({ model: "Modèle é🌻" }), / {2}Modèle é🌻 {2}/);
 });

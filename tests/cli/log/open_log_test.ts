@@ -39,13 +39,13 @@ Deno.test("openLog() tells of dropped lines as of everything else: with the time
   });
   assert.match(
     await afterDrop("text"),
-    /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ  warn   log_lines_dropped  count=1\n$/,
+    /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ {2}warn {3}log_lines_dropped {2}count=1\n$/,
   );
 });
 
 Deno.test("openLog() colours every line for people, that of dropped lines too, where it is asked to", async () => {
   const line = await afterDrop("coloured_text");
-  assert.match(line, /\x1b\[33mwarn/);
+  assert.ok(line.includes("\x1b[33mwarn"), line);
   assert.equal(
     stripVTControlCharacters(line).slice(21),
     (await afterDrop("text")).slice(21),
