@@ -20,19 +20,6 @@ const ENDINGS: readonly Ending[] = ["in seconds", "in minutes", "never"];
  * Reads the tables of what people see, from the text of docs/clients.md.
  *
  * @throws Error at a row without a text in code marks, or with another ending.
- *
- * @example
- * ```ts
- * import assert from "node:assert/strict";
- *
- * const page = "## What you will see\n### It is off\n| Codex | `a … b`, then `c` | never: stop it |\n";
- * assert.deepEqual(readSeenRows(page), [{
- *   failure: "It is off",
- *   client: "Codex",
- *   printed: ["a … b", "c"],
- *   ends: "never",
- * }]);
- * ```
  */
 export function readSeenRows(page: string): readonly SeenRow[] {
   const [, section = ""] = page.split("## What you will see\n");
@@ -57,15 +44,6 @@ const ROW_REGEXP =
 
 /**
  * Returns true if a client has printed a text, in which `…` stands for anything within a line.
- *
- * @example
- * ```ts
- * import assert from "node:assert/strict";
- *
- * const output = "\x1b[31mError:\x1b[0m used 2 of 2. It resets.\nOver.";
- * assert.ok(hasPrinted(output, "Error: used … of …. It"));
- * assert.ok(!hasPrinted(output, "Error: … Over"));
- * ```
  */
 export function hasPrinted(output: string, text: string): boolean {
   const pattern = text.split(/\s*…\s*/).map((part) => RegExp.escape(part));
