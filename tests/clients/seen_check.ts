@@ -56,6 +56,25 @@ for (const program of PROGRAMS) {
   }
 }
 
+for (const program of PYTHON_SDKS) {
+  const installed = await installPythonSdks();
+  Deno.test({
+    name: `${program.name} prints the answer where nothing is wrong`,
+    ignore: "reason" in installed,
+    async fn() {
+      const { run, report } = await meet({
+        program,
+        command: "command" in installed ? installed.command : [],
+        failure: {},
+        retries: RETRIES,
+        runMs: RUN_MS,
+      });
+      assert.equal(run.code, 0, report);
+      assert.match(run.stdout, /You said: /, report);
+    },
+  });
+}
+
 async function check(
   { failure: heading, printed, ends }: SeenRow,
   program: Program,
@@ -65,25 +84,25 @@ async function check(
   assert.ok(failure !== undefined, heading);
   const runMs = ends === "never" ? NEVER_MS : RUN_MS;
   const startMs = Date.now();
-  const { run, told, tookMs } = await meet({
+  const { run, report, tookMs } = await meet({
     program,
     command,
     failure,
     retries: program.name === "Claude Code" ? CLAUDE_RETRIES : RETRIES,
     runMs,
   });
-  assert.notEqual(run.code, 0, told);
+  assert.notEqual(run.code, 0, report);
   const output = `${run.stdout}\n${run.stderr}`;
   for (const text of printed) {
-    assert.ok(hasPrinted(output, text), `${text}\n${told}`);
+    assert.ok(hasPrinted(output, text), `${text}\n${report}`);
   }
   const isStopped = Date.now() - startMs >= runMs;
-  assert.equal(isStopped, ends === "never", `${tookMs} ms\n${told}`);
+  assert.equal(isStopped, ends === "never", `${tookMs} ms\n${report}`);
   if (ends !== "never") {
     assert.equal(
       tookMs > SECONDS_MS,
       ends === "in minutes",
-      `${tookMs} ms\n${told}`,
+      `${tookMs} ms\n${report}`,
     );
   }
 }

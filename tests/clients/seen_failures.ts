@@ -55,7 +55,7 @@ export interface Meeting {
   readonly program: Startable & { readonly protocol: Protocol };
   readonly command: readonly string[];
   readonly failure: SeenFailure;
-  /** How often the client may ask again, where it can be told. */
+  /** How often the client may ask again, where the test can set that. */
   readonly retries: number;
   /** How long it may take, in milliseconds. */
   readonly runMs: number;
@@ -65,7 +65,7 @@ export interface Meeting {
 export interface Met {
   readonly run: ClientRun;
   /** The client's output and the gateway's log, for the message of a failed test. */
-  readonly told: string;
+  readonly report: string;
   /** The time from the first of them to the end, in milliseconds. */
   readonly tookMs: number;
 }
@@ -108,7 +108,7 @@ export async function meet(
   const first = items[before];
   return {
     run,
-    told: `${run.stdout}\n${run.stderr}\n${gateway.lines.text()}`,
+    report: `${run.stdout}\n${run.stderr}\n${gateway.lines.text()}`,
     tookMs: Date.now() -
       (first === undefined ? startMs : Date.parse(String(first.time))),
   };
