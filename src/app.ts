@@ -18,6 +18,7 @@ import type {
   UsageState,
 } from "./observe/metrics.ts";
 import type { Tracing } from "./observe/tracing.ts";
+import { createIdentity } from "./relay/identity/identity.ts";
 import { type Admission, createAdmission } from "./relay/request/admission.ts";
 import { createBodyMemory } from "./relay/request/body_memory.ts";
 import { createHealth } from "./relay/routing/health.ts";
@@ -90,8 +91,10 @@ export function createGateway(surroundings: GatewaySurroundings): Gateway {
   const poller = shared.poller ??
     createPoller({ ...surroundings, ...shared, clock });
   const quotas = createQuotaService({ clock, poller, harvest });
+  const identity = createIdentity({ ...surroundings, clock, deadlines });
   const usage = createUsageService({
     ...surroundings,
+    currentIdentity: identity.current,
     sums: shared.sums ?? createMemorySums(clock),
     quotas,
     clock,
@@ -121,6 +124,7 @@ export function createGateway(surroundings: GatewaySurroundings): Gateway {
 
   const handler = createHandler({
     ...surroundings,
+    identity,
     admission,
     memory,
     harvest,

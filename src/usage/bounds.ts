@@ -45,6 +45,8 @@ export interface BoundUse extends Counted {
 export interface Bounds {
   /** Returns a token's own limits, then its group's. The objects are the same until the configuration changes. */
   of(caller: Caller): readonly Bound[];
+  /** Returns the limits of a group, the same objects. */
+  ofGroup(group: Group): readonly Bound[];
   /** Returns the usage that a limit counts in the window of a moment, in milliseconds since 1970. */
   useAt(bound: AmountBound, atMs: number): BoundUse;
 }
@@ -80,11 +82,14 @@ export function createBounds(store: ConfigStore): Bounds {
       boundTo({ kind: "token", name: caller.name }),
     );
     const { group } = caller;
-    if (group === undefined) return own;
+    return group === undefined ? own : [...own, ...boundsOfGroup(group)];
+  }
+
+  function boundsOfGroup(group: Group): readonly Bound[] {
     const shared = byGroup.get(group) ??
       group.limits.map(boundTo({ kind: "group", name: group.name }));
     byGroup.set(group, shared);
-    return [...own, ...shared];
+    return shared;
   }
 
   return {
@@ -95,6 +100,7 @@ export function createBounds(store: ConfigStore): Bounds {
       byCaller.set(caller, bounds);
       return bounds;
     },
+    ofGroup: boundsOfGroup,
     useAt(bound, atMs) {
       const known = latest.get(bound);
       if (known !== undefined && isIn(known.window, atMs)) return known;

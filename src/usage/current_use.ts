@@ -1,4 +1,5 @@
-import type { Config } from "../config/config.ts";
+import type { Access, Config } from "../config/config.ts";
+import type { Group } from "../config/usage_limits.ts";
 import { NANOS_PER_DOLLAR } from "../core/nano_dollars.ts";
 import type { Clock } from "../core/time/timers.ts";
 import type {
@@ -31,26 +32,40 @@ interface CurrentUseOptions {
 const SHARE_MAX_AGE_MS = 10_000;
 
 /**
- * Returns the current use of every limit in a configuration, and each group's part of the known quota windows. It sends
- * no request to a provider.
+ * Returns the current use of every limit in a configuration, and each group's part of the known quota windows. Callers
+ * of identity providers have no limit of their own here: their names are not in the configuration. It sends no request
+ * to a provider.
  */
 export async function readCurrentUse(
   config: Config,
   options: CurrentUseOptions,
 ): Promise<UsageState> {
-  const callers = new Set(config.callers.values());
-  const bounds = new Set([...callers].flatMap(options.bounds.of));
-  const groups = new Set(
-    [...callers].flatMap(({ group }) => group === undefined ? [] : group.name),
-  );
+  const callers = [...new Set(config.callers.values())];
+  const groups = new Set([...callers, ...rulesOf(config)].flatMap(groupsOf));
+  const bounds = new Set([
+    ...callers.flatMap(options.bounds.of),
+    ...[...groups].flatMap(options.bounds.ofGroup),
+  ]);
   const limits = [
     ...await amountUses([...bounds].filter(isAmount), options),
     ...await shareUses([...bounds].filter(isShare), config, options),
   ];
   return {
     limits: fullest(limits),
-    groupQuotas: await groupQuotas([...groups], config, options),
+    groupQuotas: await groupQuotas(
+      [...groups].map(({ name }) => name),
+      config,
+      options,
+    ),
   };
+}
+
+function rulesOf({ identity }: Config): readonly Access[] {
+  return identity.flatMap(({ rules }) => rules);
+}
+
+function groupsOf({ group }: Access): readonly Group[] {
+  return group === undefined ? [] : [group];
 }
 
 function isAmount(bound: Bound): bound is AmountBound {

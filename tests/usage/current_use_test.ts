@@ -12,6 +12,7 @@ import {
   NOW_MS,
   tokenFile,
 } from "../support/gateway/config.ts";
+import { identityFile } from "../support/gateway/identity_scene.ts";
 import { createLogLines } from "../support/gateway/log_lines.ts";
 
 const HOUR_MS = 3_600_000;
@@ -183,4 +184,21 @@ Deno.test("each group has its part of each quota window, whether it has limits o
     { group: "team", ...window, used: 0.375 },
     { group: "others", ...window, used: 0.125 },
   ]);
+});
+
+Deno.test("a group of an identity provider's rule is shown, though no token names it", async () => {
+  const { limits, groupQuotas } = await currentUse({
+    groups: { team: { limits: [{ window: "day", tokens: 100 }] } },
+    identity: [
+      identityFile({ rules: [{ connections: ["*"], group: "team" }] }),
+    ],
+  }, [WINDOW]);
+  assert.deepEqual(
+    limits.map(({ scope, name, remaining }) => [scope, name, remaining]),
+    [["group", "team", 100]],
+  );
+  assert.deepEqual(
+    groupQuotas.map(({ group, used }) => [group, used]),
+    [["team", 0]],
+  );
 });

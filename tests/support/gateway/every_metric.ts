@@ -16,6 +16,7 @@ const WINDOW = {
 export async function everyMetric(): Promise<string> {
   const metrics = createGatewayMetrics({
     isModel: () => true,
+    isToken: () => true,
     fields: new Set(),
   });
   const chunkGaps = createChunkGaps();
