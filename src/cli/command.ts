@@ -40,11 +40,30 @@ export interface Command {
 }
 
 /** Returns the usage line of a command. */
-export function usageLine({ name, operands, options }: CommandSpec): string {
+export function usageLine(spec: CommandSpec): string {
+  return usageParts(spec).join(" ");
+}
+
+function usageParts(
+  { name, operands, options }: CommandSpec,
+): readonly string[] {
   const parts = options.map((option) => `[${optionWords(option)}]`);
   return ["model-gateway", name, operands, ...parts]
-    .filter((part) => part !== undefined)
-    .join(" ");
+    .filter((part) => part !== undefined);
+}
+
+/** The longest line of a help, in characters. */
+const HELP_COLUMNS = 88;
+
+/** Returns the usage line of a help, wrapped between its parts. */
+function wrappedUsage(spec: CommandSpec): string {
+  const lines = ["usage:"];
+  for (const part of usageParts(spec)) {
+    const longer = `${lines.at(-1)} ${part}`;
+    if (longer.length > HELP_COLUMNS) lines.push(`      ${part}`);
+    else lines[lines.length - 1] = longer;
+  }
+  return lines.join("\n");
 }
 
 /** Returns the help of one command: its usage line, its effect and its options. */
@@ -56,7 +75,7 @@ export function commandHelp(spec: CommandSpec): string {
   const width = Math.max(0, ...rows.map(([words]) => words.length)) + 2;
   const list = rows.map(([words, meaning]) => words.padEnd(width) + meaning);
   return [
-    `usage: ${usageLine(spec)}`,
+    wrappedUsage(spec),
     `${summary[0]?.toUpperCase()}${summary.slice(1)}.`,
     ...(list.length === 0 ? [] : [list.join("\n")]),
     ...details,
