@@ -58,6 +58,7 @@ function signInWith(token) {
 /** @param {string} reason The reason to sign in again, for the reader. */
 function signOut(reason) {
   session = undefined;
+  shownModels = "";
   forgetSession(sessionStorage);
   signedIn.hidden = true;
   controls.hidden = true;

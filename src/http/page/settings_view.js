@@ -1,5 +1,6 @@
 import { copyText } from "./clipboard.js";
 import { byId, element } from "./element.js";
+import { createTryView } from "./try_view.js";
 import { PROTOCOL_NAMES } from "../wording/protocols.js";
 import { CLIENTS, modelsFor } from "../wording/settings.js";
 import { TOKEN_PLACEHOLDER } from "../wording/settings_text.js";
@@ -30,6 +31,7 @@ export function createSettingsView(options) {
   const select = byId("model", HTMLSelectElement);
   const hint = byId("model-hint", HTMLElement);
   const place = byId("snippets", HTMLElement);
+  const tryView = createTryView(options);
   /** @type {readonly Model[]} */
   let models = [];
   let client = /** @type {Client} */ (CLIENTS[0]);
@@ -58,6 +60,7 @@ export function createSettingsView(options) {
   function showSnippets() {
     const model = select.value;
     select.disabled = model === "";
+    tryView.show({ model, protocol: client.protocol });
     place.replaceChildren(
       ...(model === "" ? [noModelFits(client)] : snippetViews(model)),
     );
@@ -68,13 +71,16 @@ export function createSettingsView(options) {
     const { base, token, announce } = options;
     const place = { base, model, models: modelsFor(models, client) };
     const { settings, token: tokenPlace, start, note } = client;
-    return [
-      ...(note === undefined ? [] : [element("p", { class: "note" }, note)]),
+    const snippets = [
       snippetView(settings(place), { announce }),
       snippetView(tokenPlace(TOKEN_PLACEHOLDER), {
         announce,
         withToken: () => tokenPlace(token()).text,
       }),
+    ];
+    return [
+      ...(note === undefined ? [] : [element("p", { class: "note" }, note)]),
+      ...(client.isCommand ? snippets.toReversed() : snippets),
       ...(start === undefined ? [] : [snippetView(start(place), { announce })]),
     ];
   }

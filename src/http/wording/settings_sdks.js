@@ -55,6 +55,7 @@ export const SDKS = [
     name: "curl",
     protocol: "chat",
     settings: curl,
+    isCommand: true,
     ...IN_SHELL,
   },
 ];

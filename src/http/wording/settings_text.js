@@ -21,6 +21,7 @@
  * @property {(token: string) => Snippet} token The place of the token.
  * @property {boolean} readsEnvironment True when the client reads the token from {@linkcode TOKEN_VARIABLE}.
  * @property {((place: Place) => Snippet) | undefined} [start] The command that starts the client.
+ * @property {boolean | undefined} [isCommand] True when the settings are a command, which needs the token before it.
  * @property {string | undefined} [note] A further instruction for the user: a sentence.
  */
 
