@@ -53,6 +53,17 @@ export async function readGateway(base, token, { isListDue }) {
 }
 
 /**
+ * Reads the limits of a token and its group alone.
+ *
+ * @param {string} base The gateway's address without a trailing slash.
+ * @param {string} token
+ * @returns {Promise<readonly OwnLimits[] | undefined>} Undefined when they cannot be read.
+ */
+export async function readOwnLimits(base, token) {
+  return ownLimits(await readUsage(base, token));
+}
+
+/**
  * @param {string} base
  * @param {string} token
  * @returns {Promise<unknown>} Undefined when it cannot be read: the quotas are shown without it.

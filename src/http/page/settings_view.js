@@ -18,6 +18,7 @@ import { TOKEN_PLACEHOLDER } from "../wording/settings_text.js";
  * @property {string} base The gateway's address without a trailing slash.
  * @property {() => string} token The caller's token. It is only copied, never shown on the page.
  * @property {(text: string) => void} announce Announces an event to screen readers.
+ * @property {() => void} onTried Called after the trial of a model.
  */
 
 /**

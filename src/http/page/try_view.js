@@ -18,6 +18,7 @@ import { asSentence } from "../wording/words.js";
  * @property {string} base The gateway's address without a trailing slash.
  * @property {() => string} token The caller's token.
  * @property {(text: string) => void} announce Announces an event to screen readers.
+ * @property {() => void} onTried Called after a trial.
  *
  * @typedef {(prompt: string, more?: Readonly<Record<string, unknown>>) => Promise<Answer>} Ask Sends a prompt to the
  * model and reads its whole answer.
@@ -48,7 +49,7 @@ const STEPS = [
  * @param {TryOptions} options
  * @returns {TryView}
  */
-export function createTryView({ base, token, announce }) {
+export function createTryView({ base, token, announce, onTried }) {
   const button = byId("try", HTMLButtonElement);
   const list = byId("try-steps", HTMLElement);
   /** @type {Trial} */
@@ -78,6 +79,7 @@ export function createTryView({ base, token, announce }) {
       if (!result.isGood) break;
     }
     setRunning(undefined);
+    onTried();
   }
 
   button.addEventListener("click", runSteps);

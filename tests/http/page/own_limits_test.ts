@@ -141,6 +141,8 @@ test(
       asked.filter((path) => path === "/v1/messages").length,
       2,
     );
+    await card.getByText("0 of 1 left").waitFor();
+    assert.equal(asked.filter((path) => path === "/v1/limits").length, 1);
   },
   { limits: [{ window: "day", requests: 1 }], timezoneId: "Asia/Shanghai" },
 );

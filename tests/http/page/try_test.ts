@@ -40,7 +40,8 @@ test("a model is tried from the page in the protocol of each client, with the to
       "good stream it arrives and ends correctly.",
       "good tools demo-a calls them.",
     ]);
-    assert.deepEqual(asked.slice(before), [path, path, path]);
+    const sent = asked.slice(before).filter((one) => one !== "/v1/usage");
+    assert.deepEqual(sent, [path, path, path]);
   }
 });
 
