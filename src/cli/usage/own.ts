@@ -1,6 +1,8 @@
-import { z } from "zod";
+import { isJsonObject } from "../../core/json.ts";
 import { ownLimits } from "../../http/wording/own_limits.js";
 import { localTime, resetText } from "../../http/wording/times.js";
+import type { UsageReport } from "../../usage/report.ts";
+import type { UsedAmounts, WindowUsage } from "../../usage/window_usage.ts";
 import { type CliIo, EXIT } from "../command.ts";
 import {
   type GatewayAddress,
@@ -60,29 +62,41 @@ export async function printOwnUsage(
   }
 }
 
-/** The parts of the report that are drawn. The gateway may be newer than this program. */
-const reportSchema = z.object({
-  object: z.literal("usage"),
-  token: z.string(),
-  since: z.string(),
-  windows: z.array(z.object({
-    window: z.string(),
-    resets_at: z.string(),
-    total: z.object({
-      requests: z.number(),
-      input_tokens: z.number(),
-      cached_input_tokens: z.number(),
-      output_tokens: z.number(),
-      cost_usd: z.number().nullable(),
-    }),
-  })),
-  limits: z.array(z.unknown()),
-});
+/** The parts of the report that are drawn. */
+type Report = Pick<UsageReport, "token" | "since" | "limits"> & {
+  readonly windows: readonly ReportedWindow[];
+};
 
-type Report = z.infer<typeof reportSchema>;
+type ReportedWindow = Pick<WindowUsage, "resets_at"> & {
+  readonly window: string;
+  readonly total: Pick<UsedAmounts, typeof COUNTS[number] | "cost_usd">;
+};
 
-function isReport(body: unknown): body is Report {
-  return reportSchema.safeParse(body).success;
+const COUNTS = [
+  "requests",
+  "input_tokens",
+  "cached_input_tokens",
+  "output_tokens",
+] as const;
+
+/**
+ * Returns true when a body is a report (docs/usage.md#get-usage). It accepts unknown fields, because the gateway may be
+ * newer than this program. The limits are checked where they are drawn.
+ */
+function isReport(value: unknown): value is Report {
+  return isJsonObject(value) && value.object === "usage" &&
+    typeof value.token === "string" && typeof value.since === "string" &&
+    Array.isArray(value.limits) &&
+    Array.isArray(value.windows) && value.windows.every(isWindow);
+}
+
+function isWindow(value: unknown): value is ReportedWindow {
+  if (!isJsonObject(value) || !isJsonObject(value.total)) return false;
+  const { total } = value;
+  return typeof value.window === "string" &&
+    typeof value.resets_at === "string" &&
+    COUNTS.every((name) => typeof total[name] === "number") &&
+    (total.cost_usd === null || typeof total.cost_usd === "number");
 }
 
 function drawReport(report: Report, tools: OwnUsageTools): string {

@@ -101,18 +101,16 @@ function namesText(names) {
 
 /** @param {unknown} value @returns {value is Limit} */
 function isLimit(value) {
-  const are = (
-    /** @type {string} */ kind,
-    /** @type {readonly string[]} */ ...names
-  ) => names.every((name) => typeof fieldOf(value, name) === kind);
-  const orNull = (
-    /** @type {string} */ kind,
-    /** @type {readonly string[]} */ ...names
-  ) => names.every((name) => fieldOf(value, name) === null || are(kind, name));
-  return are("string", "unit", "window") && are("number", "limit") &&
-    orNull("number", "used", "remaining", "used_percent") &&
-    orNull("string", "group", "resets_at") &&
-    ["models", "connections"].every((name) => isNames(fieldOf(value, name)));
+  const at = (/** @type {string} */ name) => fieldOf(value, name);
+  return ["unit", "window"].every((name) => typeof at(name) === "string") &&
+    typeof at("limit") === "number" &&
+    ["used", "remaining", "used_percent"].every((name) =>
+      at(name) === null || typeof at(name) === "number"
+    ) &&
+    ["group", "resets_at"].every((name) =>
+      at(name) === null || typeof at(name) === "string"
+    ) &&
+    ["models", "connections"].every((name) => isNames(at(name)));
 }
 
 /** @param {unknown} value @returns {boolean} */

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { runUsage } from "../../../src/cli/usage/command.ts";
+import { inColour } from "../../../src/cli/text.ts";
 import { localTime } from "../../../src/http/wording/times.js";
 import { createMemoryIo } from "../../support/fakes/memory_io.ts";
 import { NOON_MS } from "../../support/wire/limits_list.ts";
@@ -89,7 +90,7 @@ Deno.test("usage fits a narrow terminal, with colours where it has them", async 
   const { out } = await ownUsage({ columns: 60, env: { NO_COLOR: "1" } });
   for (const line of out.split("\n")) assert.ok(line.length <= 60, line);
   const coloured = await ownUsage({ columns: 130, env: { TERM: "xterm" } });
-  assert.match(coloured.out, /\x1b\[31mused up/);
+  assert.ok(coloured.out.includes(inColour("red", "used up")));
 });
 
 Deno.test("usage --json prints the gateway's response as one line, whole", async () => {
@@ -124,6 +125,13 @@ Deno.test("usage says in one line why the gateway's usage cannot be read, with e
     "no gateway": [
       () => Promise.reject(new TypeError("refused")),
       /: nothing answers there/,
+    ],
+    "a window without its usage": [
+      () =>
+        Promise.resolve(
+          Response.json({ ...REPORT, windows: [{ window: "day" }] }),
+        ),
+      /: the server there is not a Model Gateway/,
     ],
     "another body": [
       () => Promise.resolve(Response.json({ object: "list", data: [] })),
