@@ -1,5 +1,8 @@
 import assert from "node:assert/strict";
 import { CODEX_INSTRUCTIONS } from "../../src/http/models.ts";
+import { CLIENTS as CLIENT_SETTINGS } from "../../src/http/wording/settings.js";
+import packed from "../../src/http/codex_models.json" with { type: "json" };
+import { bundledCatalog } from "./codex_models.ts";
 import { ALICE_TOKEN } from "../support/gateway/config.ts";
 import type { RunningGateway } from "../support/gateway/gateway.ts";
 import { readPicker } from "./claude_picker.ts";
@@ -13,13 +16,13 @@ import {
 import { type ClientRun, runClient } from "./run_client.ts";
 import { chatUpstream, startTranslating } from "./upstreams.ts";
 
-// Real clients, from npm, that ask the gateway for its models and use one of them. The provider speaks Chat
-// Completions alone. `deno task test:clients` runs this; `deno task test` does not.
+// Real clients from npm that request the gateway's models and use one of them. The provider speaks
+// Chat Completions only. `deno task test:clients` runs this; `deno task test` does not.
 
 const MODEL = "glm-model";
 const ALIAS = "claude-glm";
 
-/** What Claude Code asks for where it is told `haiku`. */
+/** The model that Claude Code requests for the alias `haiku`. */
 const HAIKU = "claude-haiku-5-5";
 
 const FIELDS = {
@@ -36,7 +39,7 @@ function named(name: string): ClientProgram {
   return program;
 }
 
-/** A client that is started in another way. */
+/** Returns a client with another launch. */
 function launched(
   program: ClientProgram,
   change: (launch: Launch, options: LaunchOptions) => Launch,
@@ -48,7 +51,10 @@ function launched(
   };
 }
 
-/** A test of a client that is installed; ignored, and said to be, where it is not. */
+/**
+ * Registers a test of a client, which is ignored with a warning when the client cannot be
+ * installed.
+ */
 async function testWith(
   program: ClientProgram,
   { name, fn }: {
@@ -67,8 +73,8 @@ async function testWith(
   });
 }
 
-/** What a run and the gateway have said, for the message of a check that fails. */
-function told(run: ClientRun, { lines }: RunningGateway): string {
+/** Returns the output of a run and of the gateway, for the message of a failed check. */
+function outputOf(run: ClientRun, { lines }: RunningGateway): string {
   return `${run.stdout}\n${run.stderr}\n${lines.text()}`;
 }
 
@@ -90,7 +96,7 @@ await testWith(CODEX, {
       prompt: "",
       address: { url: gateway.url, token: ALICE_TOKEN, model: MODEL },
     });
-    assert.equal(run.code, 0, told(run, gateway));
+    assert.equal(run.code, 0, outputOf(run, gateway));
     const { models } = JSON.parse(run.stdout);
     assert.deepEqual(
       models.map((model: Record<string, unknown>) => [
@@ -129,7 +135,7 @@ await testWith(CODEX, {
       prompt: "Say hello",
       address: { url: gateway.url, token: ALICE_TOKEN, model: MODEL },
     });
-    assert.equal(run.code, 0, told(run, gateway));
+    assert.equal(run.code, 0, outputOf(run, gateway));
     assert.match(run.stdout, /You said: ".*Say hello/s);
     const [first = ""] = bodies;
     const instructions = JSON.stringify(CODEX_INSTRUCTIONS.trim()).slice(1, -1);
@@ -137,7 +143,44 @@ await testWith(CODEX, {
   },
 });
 
-/** Claude Code without settings, so that its models have the names that it gives them itself. */
+await testWith(CODEX, {
+  name: "comes with the catalog that the gateway has of it",
+  async fn(command) {
+    const { version } = CODEX.source;
+    assert.deepEqual(await bundledCatalog(command, version), packed);
+  },
+});
+
+await testWith(CODEX, {
+  name: "knows its own models and others of one token, and warns about none",
+  async fn(command) {
+    const bodies: string[] = [];
+    const aliases = ["gpt-5.5", "gpt-6.1-sol"];
+    for (const model of [MODEL, ...aliases]) {
+      await using gateway = await startTranslating(chatUpstream(), {
+        model: MODEL,
+        fields: { ...FIELDS, aliases },
+        asked: [],
+        spoil: (answer, { body }) => {
+          bodies.push(body);
+          return Promise.resolve(answer);
+        },
+      });
+      const run = await runClient(command, {
+        program: CODEX,
+        prompt: "Say hello",
+        address: { url: gateway.url, token: ALICE_TOKEN, model },
+      });
+      assert.equal(run.code, 0, outputOf(run, gateway));
+      assert.doesNotMatch(run.stderr, /metadata|failed to refresh/);
+    }
+    const [other = "", ...own] = bodies;
+    assert.ok(!other.includes("You are Codex, "));
+    for (const body of own) assert.match(body, /You are Codex, /);
+  },
+});
+
+/** Claude Code without settings, so that its models have its own names. */
 const CLAUDE = launched(
   named("Claude Code"),
   (launch, { url, token, model }) => ({
@@ -152,7 +195,70 @@ const CLAUDE = launched(
   }),
 );
 
-/** Waits for orders, and asks no model. */
+/** Claude Code with the printed settings, in auto mode with a check of its own. */
+const AUTO_CLAUDE = launched(named("Claude Code"), (launch) => ({
+  ...launch,
+  args: [
+    "-p",
+    "Say hello",
+    "--permission-mode",
+    "auto",
+    "--output-format",
+    "stream-json",
+    "--verbose",
+  ],
+  env: { ...launch.env, CLAUDE_CODE_AUTO_MODE_SERVER: "0" },
+}));
+
+for (const model of [MODEL, ALIAS]) {
+  await testWith(AUTO_CLAUDE, {
+    name: `takes ${model} for a model with a window of 200,000, in auto mode`,
+    async fn(command) {
+      await using gateway = await startTranslating(chatUpstream(), {
+        model: MODEL,
+        fields: FIELDS,
+        asked: [],
+      });
+      const run = await runClient(command, {
+        program: AUTO_CLAUDE,
+        prompt: "Say hello",
+        address: { url: gateway.url, token: ALICE_TOKEN, model },
+      });
+      assert.equal(run.code, 0, outputOf(run, gateway));
+      assert.match(run.stdout, /"permissionMode":"auto"/);
+      assert.match(run.stdout, /"contextWindow":200000\b/);
+      assert.doesNotMatch(run.stderr, /unrecognized_model/);
+    },
+  });
+}
+
+await testWith(named("Claude Code"), {
+  name: "keeps to the window of a model with a smaller one",
+  async fn(command) {
+    await using gateway = await startTranslating(chatUpstream(), {
+      model: MODEL,
+      asked: [],
+    });
+    const settings = CLIENT_SETTINGS.find(({ id }) => id === "claude");
+    assert.ok(settings);
+    const { text } = settings.settings({
+      base: gateway.url,
+      model: MODEL,
+      models: [{ id: MODEL, protocols: ["messages"], context_length: 131_072 }],
+    });
+    const run = await runClient(command, {
+      program: launched(named("Claude Code"), (launch) => ({
+        ...launch,
+        files: { ".claude/settings.json": text },
+      })),
+      prompt: "/context",
+      address: { url: gateway.url, token: ALICE_TOKEN, model: MODEL },
+    });
+    assert.match(run.stdout, / \/ 131\.1k /, outputOf(run, gateway));
+  },
+});
+
+/** Waits for commands, and makes no model request. */
 const waiting = launched(CLAUDE, (launch) => ({
   ...launch,
   args: [
@@ -202,13 +308,13 @@ await testWith(CLAUDE, {
   fn: (command) => checkAlias(command, { model: "haiku", alias: HAIKU }),
 });
 
-/** One prompt, for which the client asks for the model by an alias. */
+/** Sends one prompt, for which the client requests the model by an alias. */
 async function checkAlias(
   command: readonly string[],
   { model, alias }: {
-    /** As the client is told. */
+    /** The model in the client's settings. */
     readonly model: string;
-    /** As it asks. */
+    /** The model in the client's request. */
     readonly alias: string;
   },
 ): Promise<void> {
@@ -222,12 +328,12 @@ async function checkAlias(
     prompt: "Say hello",
     address: { url: gateway.url, token: ALICE_TOKEN, model },
   });
-  assert.equal(run.code, 0, told(run, gateway));
+  assert.equal(run.code, 0, outputOf(run, gateway));
   assert.match(run.stdout, /You said: ".*Say hello/s);
   const relayed = gateway.lines.requests.items.filter(({ mode }) =>
     mode !== undefined
   );
-  assert.ok(relayed.length > 0, told(run, gateway));
+  assert.ok(relayed.length > 0, outputOf(run, gateway));
   for (const line of relayed) {
     assert.deepEqual([line.alias, line.model, line.status], [
       alias,

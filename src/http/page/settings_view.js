@@ -3,7 +3,7 @@ import { byId, element } from "./element.js";
 import { createTryView } from "./try_view.js";
 import { PROTOCOL_NAMES } from "../wording/protocols.js";
 import { CLIENTS, modelsFor } from "../wording/settings.js";
-import { TOKEN_PLACEHOLDER } from "../wording/settings_text.js";
+import { protocolFor, TOKEN_PLACEHOLDER } from "../wording/settings_text.js";
 
 /**
  * @typedef {import("../wording/models.js").Model} Model
@@ -61,7 +61,9 @@ export function createSettingsView(options) {
   function showSnippets() {
     const model = select.value;
     select.disabled = model === "";
-    tryView.show({ model, protocol: client.protocol });
+    const chosen = models.find(({ id }) => id === model);
+    const protocol = chosen && protocolFor(chosen, client);
+    tryView.show(protocol && { model, protocol });
     place.replaceChildren(
       ...(model === "" ? [noModelFits(client)] : snippetViews(model)),
     );
@@ -124,23 +126,26 @@ function clientChoice({ id, name }, onPick) {
   );
 }
 
+/** @param {Client} client @returns {string} */
+function usesText({ name, protocols }) {
+  return `${name} uses ${
+    protocols.map((one) => PROTOCOL_NAMES[one]).join(" or ")
+  }`;
+}
+
 /** @param {Client} client @param {number} hidden @returns {string} */
-function hintText({ name, protocol }, hidden) {
+function hintText(client, hidden) {
   if (hidden === 0) return "";
   const others = hidden === 1 ? "1 model is" : `${hidden} models are`;
-  return `${name} uses ${
-    PROTOCOL_NAMES[protocol]
-  }. ${others} not served with it and left out here.`;
+  return `${usesText(client)}. ${others} not served with it and left out here.`;
 }
 
 /** @param {Client} client @returns {HTMLElement} */
-function noModelFits({ name, protocol }) {
+function noModelFits(client) {
   return element(
     "p",
     { class: "state" },
-    `${name} uses ${
-      PROTOCOL_NAMES[protocol]
-    }, and none of your models is served with it.`,
+    `${usesText(client)}, and none of your models is served with it.`,
   );
 }
 

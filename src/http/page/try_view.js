@@ -8,11 +8,12 @@ import { asSentence } from "../wording/words.js";
  * @typedef {import("../wording/protocols.js").Protocol} Protocol
  *
  * @typedef {object} Trial A model, in the protocol of the chosen client.
- * @property {string} model Empty when the client supports none.
+ * @property {string} model
  * @property {Protocol} protocol
  *
  * @typedef {object} TryView
- * @property {(trial: Trial) => void} show Offers to try this model, and removes the result of the last one.
+ * @property {(trial: Trial | undefined) => void} show Offers to try this model if there is one, and removes the result
+ * of the last one.
  *
  * @typedef {object} TryOptions
  * @property {string} base The gateway's address without a trailing slash.
@@ -52,8 +53,8 @@ const STEPS = [
 export function createTryView({ base, token, announce, onTried }) {
   const button = byId("try", HTMLButtonElement);
   const list = byId("try-steps", HTMLElement);
-  /** @type {Trial} */
-  let trial = { model: "", protocol: "chat" };
+  /** @type {Trial | undefined} */
+  let trial;
   /** @type {Trial | undefined} */
   let running;
 
@@ -65,8 +66,8 @@ export function createTryView({ base, token, announce, onTried }) {
   }
 
   async function runSteps() {
-    if (running !== undefined) return;
     const tried = trial;
+    if (tried === undefined || running !== undefined) return;
     setRunning(tried);
     list.replaceChildren();
     const ask = askOf(tried, { base, token: token() });
@@ -86,7 +87,7 @@ export function createTryView({ base, token, announce, onTried }) {
   return {
     show(chosen) {
       trial = chosen;
-      button.disabled = chosen.model === "";
+      button.disabled = chosen === undefined;
       list.replaceChildren();
       setRunning(undefined);
     },

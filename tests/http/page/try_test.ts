@@ -45,6 +45,28 @@ test("a model is tried from the page in the protocol of each client, with the to
   }
 });
 
+test("a trial takes the model's native protocol where the client speaks it, and none without a model", async ({ page, signIn, answer, asked }) => {
+  const protocols = ["chat", "messages", "responses"];
+  const models = [
+    { id: "demo-b", protocols, native_protocols: ["messages"] },
+    { id: "demo-a", protocols: ["chat"] },
+  ];
+  await answer("/v1/models", { json: { data: models } });
+  await signIn();
+  await page.locator("#clients").getByText("opencode", { exact: true }).click();
+  assert.equal(
+    (await tryIt(page))[0],
+    "good model demo-b answers on /v1/messages.",
+  );
+  await page.selectOption("#model", "demo-a");
+  await tryIt(page);
+  assert.ok(asked.includes("/v1/chat/completions"));
+  await page.getByRole("button", { name: "Forget token" }).click();
+  await answer("/v1/models", { json: { data: [] } });
+  await signIn();
+  assert.equal(await page.locator("#try").isDisabled(), true);
+});
+
 test("a trial ends at the first step that fails, with the reason and what to do", async ({ page, signIn }) => {
   await signIn();
   await page.locator("#clients").getByText("curl", { exact: true }).click();
