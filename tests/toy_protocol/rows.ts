@@ -86,6 +86,16 @@ export const ASKED_ROWS: readonly Row[] = [
       'toy: { path: "/toy", body: (_, text) => ({ said: [{ by: "you", text }] }), tool: {}, streamEnd: /"why"/, callsTool: () => false },',
   },
   {
+    file: "http/wording/settings_agents.js",
+    behind: "const AI_SDK = {",
+    text: 'toy: "toy",',
+  },
+  {
+    file: "http/wording/settings_editors.js",
+    behind: "const VSCODE_APIS = {",
+    text: 'toy: { apiType: "toy", path: "/toy" },',
+  },
+  {
     file: "http/wording/protocols.js",
     behind: "export const PROTOCOL_NAMES = {",
     text: 'toy: "Toy",',

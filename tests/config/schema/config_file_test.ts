@@ -205,7 +205,7 @@ const ROWS: readonly Row[] = [
   ],
   [
     connection({ auth: { scheme: "basic", key: "k" } }),
-    "connections[0].auth.scheme: must be one of bearer, x-api-key, none.",
+    "connections[0].auth.scheme: must be one of bearer, x-api-key, api-key, none.",
   ],
   [
     connection({ auth: { scheme: "bearer", kye: "k" } }),
