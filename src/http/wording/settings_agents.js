@@ -153,7 +153,11 @@ model_catalog_url = ${quote(`${base}/v1/models`)}`,
   };
 }
 
-/** The packages of the Vercel AI SDK in opencode, by protocol. */
+/**
+ * The packages of the Vercel AI SDK in opencode.
+ *
+ * @type {Readonly<Record<import("./protocols.js").Protocol, string>>}
+ */
 const AI_SDK = {
   chat: "@ai-sdk/openai-compatible",
   responses: "@ai-sdk/openai",
