@@ -40,30 +40,11 @@ export interface Command {
 }
 
 /** Returns the usage line of a command. */
-export function usageLine(spec: CommandSpec): string {
-  return usageParts(spec).join(" ");
-}
-
-function usageParts(
-  { name, operands, options }: CommandSpec,
-): readonly string[] {
+export function usageLine({ name, operands, options }: CommandSpec): string {
   const parts = options.map((option) => `[${optionWords(option)}]`);
   return ["model-gateway", name, operands, ...parts]
-    .filter((part) => part !== undefined);
-}
-
-/** The longest line of a help, in characters. */
-const HELP_COLUMNS = 88;
-
-/** Returns the usage line of a help, wrapped between its parts. */
-function wrappedUsage(spec: CommandSpec): string {
-  const lines = ["usage:"];
-  for (const part of usageParts(spec)) {
-    const longer = `${lines.at(-1)} ${part}`;
-    if (longer.length > HELP_COLUMNS) lines.push(`      ${part}`);
-    else lines[lines.length - 1] = longer;
-  }
-  return lines.join("\n");
+    .filter((part) => part !== undefined)
+    .join(" ");
 }
 
 /** Returns the help of one command: its usage line, its effect and its options. */
@@ -75,11 +56,29 @@ export function commandHelp(spec: CommandSpec): string {
   const width = Math.max(0, ...rows.map(([words]) => words.length)) + 2;
   const list = rows.map(([words, meaning]) => words.padEnd(width) + meaning);
   return [
-    wrappedUsage(spec),
+    usageText(spec),
     `${summary[0]?.toUpperCase()}${summary.slice(1)}.`,
     ...(list.length === 0 ? [] : [list.join("\n")]),
     ...details,
   ].join("\n\n") + "\n";
+}
+
+/** The longest line of a help, in characters. */
+const MAX_LINE = 88;
+
+/** Returns the usage in lines that fit a terminal. It breaks between options. */
+function usageText(spec: CommandSpec): string {
+  const words = `usage: ${usageLine(spec)}`.split(/ (?=\[)/);
+  let line = "";
+  const lines: string[] = [];
+  for (const word of words) {
+    if (line !== "" && line.length + 1 + word.length > MAX_LINE) {
+      lines.push(line);
+      line = " ".repeat(6);
+    }
+    line = line === "" ? word : `${line} ${word}`;
+  }
+  return [...lines, line].join("\n");
 }
 
 function optionWords({ name, value, choices }: OptionSpec): string {
@@ -100,7 +99,7 @@ export function badUsage(
 ): number {
   writeError(
     `Cannot run ${spec.name}: ${endSentence(fault)}\n` +
-      `usage: ${usageLine(spec)}\n` +
+      `${usageText(spec)}\n` +
       `Run model-gateway ${spec.name} --help for more.\n`,
   );
   return EXIT.badUsage;

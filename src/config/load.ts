@@ -15,6 +15,7 @@ import {
   type Problem,
 } from "./problems.ts";
 import { resolve } from "./resolve/resolve_config.ts";
+import { configJsonSchema } from "./schema/json_schema.ts";
 
 /** The inputs of a configuration other than its text. */
 export interface LoadContext {
@@ -175,7 +176,7 @@ type YamlResult = { readonly value: unknown } | {
   readonly problem: Problem;
 };
 
-const POSITION_REGEXP = / at line (\d+), column (\d+)/;
+const POSITION_REGEXP = / at line (\d+), column (-?\d+)/;
 const TAB_INDENT_REGEXP = /^ *\t[\t ]*(?=[^\s#])/m;
 const QUOTED_REGEXP = /\s*(?:"[^"]*"|!<[^>]*>)/g;
 
@@ -193,7 +194,7 @@ export function readYaml(text: string): YamlResult {
   try {
     return { value: parseYaml(text, { schema: "core" }) };
   } catch (error) {
-    return { problem: yamlProblem(error) };
+    return { problem: yamlProblem(error, text) };
   }
 }
 
@@ -208,25 +209,67 @@ function tabIndentedLine(text: string): number | undefined {
   return text.slice(0, match.index).split("\n").length;
 }
 
-function yamlProblem(error: unknown): Problem {
+function yamlProblem(error: unknown, text: string): Problem {
   if (error instanceof RangeError) {
     return { path: "", message: "is nested too deeply for a configuration." };
   }
   if (!(error instanceof SyntaxError)) throw error;
   const [firstLine = ""] = error.message.split("\n");
   const position = POSITION_REGEXP.exec(firstLine);
+  const [, line = "", column = ""] = position ?? [];
+  const reason = firstLine.slice(0, position?.index);
+  if (reason.includes("duplicated key")) {
+    const at = { line: Number(line), column: Number(column) };
+    return { path: `line ${line}`, message: repeatedKeyMessage(text, at) };
+  }
+  const plain = reason.replaceAll(QUOTED_REGEXP, "");
   return {
-    path: position === null ? "" : `line ${position[1]}, column ${position[2]}`,
-    message: yamlMessage(firstLine.slice(0, position?.index)),
+    path: position === null ? "" : `line ${line}, column ${column}`,
+    message: `is not valid YAML: ${plain.charAt(0).toLowerCase()}${
+      plain.slice(1)
+    }.`,
   };
 }
 
-function yamlMessage(reason: string): string {
-  if (reason.includes("duplicated key")) {
-    return "this key appears twice in one mapping. Keep one of them.";
-  }
-  const plain = reason.replaceAll(QUOTED_REGEXP, "");
-  return `is not valid YAML: ${plain.charAt(0).toLowerCase()}${
-    plain.slice(1)
-  }.`;
+/** A key that begins a line, after its indentation and the dashes of a list. */
+const FIRST_KEY_REGEXP = /^([ -]*)(["']?)(\w+)\2\s*:/;
+
+/** The last key of a line, without braces after it. */
+const LAST_KEY_REGEXP = /(\w+)["']?\s*:[^{}:]*$/;
+
+/**
+ * Returns the message for a key that appears twice.
+ *
+ * @param at The position of the parser. For a mapping without braces it is the line of the second key, and its column
+ * or less; for one in braces it is the end of the second value.
+ */
+function repeatedKeyMessage(
+  text: string,
+  { line, column }: { readonly line: number; readonly column: number },
+): string {
+  const lines = text.split(/\r\n|\n|\r/);
+  const second = lines[line - 1] ?? "";
+  const own = FIRST_KEY_REGEXP.exec(second);
+  const isBlock = own !== null && column <= (own[1] ?? "").length + 1;
+  const key = isBlock
+    ? own[3]
+    : LAST_KEY_REGEXP.exec(second.slice(0, Math.max(0, column - 1)).slice(-100))
+      ?.[1];
+  // In this column, the nearest line with the key is of the same mapping: a mapping ends where the indentation shrinks.
+  const first = isBlock
+    ? lines.slice(0, line - 1).findLastIndex((one) => {
+      const other = FIRST_KEY_REGEXP.exec(one);
+      return other?.[1]?.length === own[1]?.length && other?.[3] === key;
+    })
+    : -1;
+  const name = key !== undefined && isOptionName(key)
+    ? `\`${key}\``
+    : "this key";
+  const place = first < 0 ? "" : `, first in line ${first + 1}`;
+  return `${name} appears twice in one mapping${place}. Keep one of them.`;
+}
+
+/** Returns true for a word of the JSON Schema. Any other key may be a secret in the wrong place. */
+function isOptionName(key: string): boolean {
+  return JSON.stringify(configJsonSchema()).includes(`"${key}":`);
 }

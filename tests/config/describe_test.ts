@@ -71,6 +71,7 @@ tokens:
     max_concurrent: 256
     group: none
     limits: none
+identity: none
 `,
   );
 });

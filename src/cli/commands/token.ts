@@ -45,7 +45,8 @@ export function runToken(args: readonly string[], io: CliIo): number {
   }
   io.write(
     `The token, shown only once:\n\n  ${token}\n\n` +
-      `Add this to gateway.yaml:\n\n${stringifyYaml({ tokens: [entry] })}`,
+      "Put this below `tokens:` in gateway.yaml, in place of an entry with the same name:\n\n" +
+      stringifyYaml([entry]).replaceAll(/^(?=.)/gm, "  "),
   );
   return EXIT.good;
 }

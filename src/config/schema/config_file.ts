@@ -2,6 +2,7 @@ import { z } from "zod";
 import { type Findings, listAt } from "../problems.ts";
 import { type ConnectionFields, connectionSchema } from "./connection.ts";
 import { text } from "./fields.ts";
+import { type IdentityFields, identitySchema } from "./identity.ts";
 import { validate } from "./problems.ts";
 import { limitsSchema, serverSchema, timeoutsSchema } from "./server.ts";
 import {
@@ -88,6 +89,7 @@ const fileSchema = z.strictObject({
     error: "must list at least one connection.",
   }),
   tokens: z.array(z.unknown()),
+  identity: z.array(z.unknown()).default([]),
 });
 
 /** The file with all of its contents. */
@@ -98,6 +100,9 @@ export const wholeFileSchema = fileSchema.extend({
   tokens: z.array(tokenSchema).describe(
     "The callers, and the connections and models that each may use.",
   ),
+  identity: z.array(identitySchema).default([]).describe(
+    "Identity providers, whose tokens (JWT) identify callers.",
+  ),
 });
 
 /**
@@ -105,12 +110,13 @@ export const wholeFileSchema = fileSchema.extend({
  * problems.
  */
 export interface FileFields {
-  /** Everything except connections and tokens. */
+  /** Everything except connections, tokens and identity providers. */
   readonly general:
-    | Omit<z.output<typeof fileSchema>, "connections" | "tokens">
+    | Omit<z.output<typeof fileSchema>, "connections" | "tokens" | "identity">
     | undefined;
   readonly connections: readonly (ConnectionFields | undefined)[];
   readonly tokens: readonly (TokenFields | undefined)[];
+  readonly identity: readonly (IdentityFields | undefined)[];
 }
 
 /** Validates the tree of a file. Problems go to the findings. */
@@ -119,7 +125,7 @@ export function validateFile(tree: unknown, findings: Findings): FileFields {
     value: tree,
     path: [],
     findings,
-    placeholders: { connections: [null], tokens: [] },
+    placeholders: { connections: [null], tokens: [], identity: [] },
   });
   return {
     general,
@@ -138,6 +144,9 @@ export function validateFile(tree: unknown, findings: Findings): FileFields {
         findings,
         placeholders: { name: "?", sha256: "0".repeat(64), connections: [] },
       })
+    ),
+    identity: listAt(tree, "identity").map((value, index) =>
+      validate(identitySchema, { value, path: ["identity", index], findings })
     ),
   };
 }

@@ -1,8 +1,13 @@
 import assert from "node:assert/strict";
 import { createToken, runToken } from "../../../src/cli/commands/token.ts";
+import { starterFile } from "../../../src/config/starter.ts";
 import { parseYaml } from "../../../src/core/std.ts";
 import { sha256Hex } from "../../../src/core/sha256.ts";
-import { loadFile, minimalFile } from "../../support/gateway/config.ts";
+import {
+  loadFile,
+  loadText,
+  minimalFile,
+} from "../../support/gateway/config.ts";
 
 function run(...args: string[]) {
   const written = { out: "", error: "" };
@@ -20,7 +25,7 @@ Deno.test("token new prints the token once and an entry that lets it in", async 
   assert.equal(error, "");
   const tokens = out.match(/mg_[\w-]+/g) ?? [];
   assert.equal(tokens.length, 1);
-  const yaml = parseYaml(out.slice(out.indexOf("tokens:")));
+  const yaml = parseYaml(`tokens:\n${out.slice(out.indexOf("  - "))}`);
   assert.deepEqual(yaml, {
     tokens: [{
       name: "alice: the 1st",
@@ -29,6 +34,26 @@ Deno.test("token new prints the token once and an entry that lets it in", async 
     }],
   });
   assert.ok("config" in await loadFile({ ...minimalFile(), ...Object(yaml) }));
+});
+
+Deno.test("what token new prints fits below the tokens of the file that init prints", async () => {
+  const { out } = run("new", "bob");
+  const entry = out.slice(out.indexOf("  - "));
+  const env = (name: string) =>
+    name === "ALICE_SHA256" ? sha256Hex("mg_alice") : "key";
+  const loaded = await loadText(`${starterFile(["anthropic"])}${entry}`, {
+    env,
+  });
+  assert.ok("config" in loaded, JSON.stringify(loaded));
+  assert.deepEqual(
+    [...loaded.config.callers.values()].map(({ name }) => name),
+    [
+      "alice",
+      "bob",
+    ],
+  );
+  assert.match(out, /below `tokens:` in gateway\.yaml/);
+  assert.doesNotMatch(out, /^tokens:/m);
 });
 
 Deno.test("token new never makes the same token twice", () => {
