@@ -12,11 +12,15 @@ import session from "./page/session.js" with { type: "text" };
 import settingsView from "./page/settings_view.js" with { type: "text" };
 import signInView from "./page/sign_in_view.js" with { type: "text" };
 import summary from "./page/summary.js" with { type: "text" };
+import tryView from "./page/try_view.js" with { type: "text" };
 import failures from "./wording/failures.js" with { type: "text" };
 import level from "./wording/level.js" with { type: "text" };
 import models from "./wording/models.js" with { type: "text" };
+import ownLimits from "./wording/own_limits.js" with { type: "text" };
 import ownUse from "./wording/own_use.js" with { type: "text" };
+import probes from "./wording/probes.js" with { type: "text" };
 import protocols from "./wording/protocols.js" with { type: "text" };
+import services from "./wording/services.js" with { type: "text" };
 import settings from "./wording/settings.js" with { type: "text" };
 import settingsAgents from "./wording/settings_agents.js" with { type: "text" };
 import settingsEditors from "./wording/settings_editors.js" with {
@@ -51,11 +55,15 @@ const FILES: Readonly<Record<string, string>> = {
   "/page/settings_view.js": settingsView,
   "/page/sign_in_view.js": signInView,
   "/page/summary.js": summary,
+  "/page/try_view.js": tryView,
   "/wording/failures.js": failures,
   "/wording/level.js": level,
   "/wording/models.js": models,
+  "/wording/own_limits.js": ownLimits,
   "/wording/own_use.js": ownUse,
+  "/wording/probes.js": probes,
   "/wording/protocols.js": protocols,
+  "/wording/services.js": services,
   "/wording/settings.js": settings,
   "/wording/settings_agents.js": settingsAgents,
   "/wording/settings_editors.js": settingsEditors,

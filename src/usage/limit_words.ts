@@ -28,7 +28,7 @@ export function limitExceeded(
       limitWords(limit, row)
     } and has used ${usedWords(refusal)}. ${
       isFinal ? FINAL_WORDS : "The limit resets at"
-    } ${instant(resetsAtMs)}.`,
+    } ${instant(resetsAtMs)}. ${WHERE_TO_SEE}`,
     {
       code: "token_limit_exceeded",
       details: { error_code: "token_limit_exceeded" },
@@ -46,6 +46,10 @@ export function limitExceeded(
  * (https://github.com/QwenLM/qwen-code/blob/main/packages/core/src/utils/quotaErrorDetection.ts).
  */
 const FINAL_WORDS = "The quota is exceeded and will reset at";
+
+/** The way from a refusal in a client to the numbers. */
+const WHERE_TO_SEE =
+  "See your limits on the gateway's page, or with model-gateway usage.";
 
 /** Returns true when the request would not fit into an empty window either. */
 function isTooLarge({ bound, needed = 0 }: LimitRefusal): boolean {

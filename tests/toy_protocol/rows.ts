@@ -80,10 +80,20 @@ export const ASKED_ROWS: readonly Row[] = [
       'toy_ask: { credential: "bearer", maxBodyBytes: MAX_BODY_BYTES.small, legacyPaths: [] },',
   },
   {
-    file: "cli/setup/check.ts",
-    behind: "const PROBES: Readonly<Record<Protocol, Probe>> = {",
+    file: "http/wording/probes.js",
+    behind: "export const PROBES = {",
     text:
-      'toy: { body: (_, text) => ({ said: [{ by: "you", text }] }), tool: {}, streamEnd: /"why"/, callsTool: () => false },',
+      'toy: { path: "/toy", body: (_, text) => ({ said: [{ by: "you", text }] }), tool: {}, streamEnd: /"why"/, callsTool: () => false },',
+  },
+  {
+    file: "http/wording/settings_agents.js",
+    behind: "const AI_SDK = {",
+    text: 'toy: "toy",',
+  },
+  {
+    file: "http/wording/settings_editors.js",
+    behind: "const VSCODE_APIS = {",
+    text: 'toy: { apiType: "toy", path: "/toy" },',
   },
   {
     file: "http/wording/protocols.js",

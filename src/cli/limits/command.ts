@@ -1,3 +1,4 @@
+import { type OwnLimits, ownLimits } from "../../http/wording/own_limits.js";
 import { withOwnUse } from "../../http/wording/own_use.js";
 import type { QuotaList } from "../../quotas/list.ts";
 import { readArguments } from "../arguments.ts";
@@ -24,7 +25,7 @@ interface LimitsTools extends CliIo, RequestTools {
 }
 
 /**
- * `limits`: reads the remaining quotas of a token from a running gateway and draws them. With `--json`, it prints the
+ * `limits`: reads the limits of a token and the quotas of its connections from a running gateway and draws what is left. With `--json`, it prints the
  * list as one line; with `--watch`, it repeats until it is interrupted.
  *
  * @returns The exit code.
@@ -46,9 +47,9 @@ async function printLimits(
   options: LimitsOptions,
   tools: LimitsTools,
 ): Promise<number> {
-  const list = await tryRead(options, tools);
-  if (list instanceof GatewayUnread) return EXIT.failed;
-  tools.write(render(list, options, tools));
+  const reading = await tryRead(options, tools);
+  if (reading instanceof GatewayUnread) return EXIT.failed;
+  tools.write(render(reading, options, tools));
   return EXIT.good;
 }
 
@@ -64,11 +65,11 @@ async function watchLimits(
 ): Promise<number> {
   let seconds = DEFAULT_REFRESH_SECONDS;
   while (true) {
-    const list = await tryRead(options, tools);
-    if (!(list instanceof GatewayUnread)) {
-      seconds = refreshSeconds(list);
-      tools.write(watched(render(list, options, tools), options, tools));
-    } else if (!list.isPassing) return EXIT.failed;
+    const reading = await tryRead(options, tools);
+    if (!(reading instanceof GatewayUnread)) {
+      seconds = refreshSeconds(reading.list);
+      tools.write(watched(render(reading, options, tools), options, tools));
+    } else if (!reading.isPassing) return EXIT.failed;
     await tools.wait(seconds * 1000);
   }
 }
@@ -79,15 +80,22 @@ function refreshSeconds(
   return Math.min(MAX_REFRESH_SECONDS, Math.max(1, seconds));
 }
 
+/** The quotas of the connections, and the limits of the token where the gateway reports them. */
+interface LimitsReading {
+  readonly list: QuotaList;
+  readonly own?: readonly OwnLimits[] | undefined;
+}
+
 async function tryRead(
   options: LimitsOptions,
   tools: LimitsTools,
-): Promise<QuotaList | GatewayUnread> {
+): Promise<LimitsReading | GatewayUnread> {
   try {
     const list = await readLimits(options, tools);
-    if (options.json) return list;
+    if (options.json) return { list };
     const { usageUrl: url, token } = options;
-    return withOwnUse(list, await readUsage({ url, token }, tools));
+    const usage = await readUsage({ url, token }, tools);
+    return { list: withOwnUse(list, usage), own: ownLimits(usage) };
   } catch (error) {
     if (!(error instanceof GatewayUnread)) throw error;
     tools.writeError(`${error.message}\n`);
@@ -99,13 +107,14 @@ async function tryRead(
 const COLUMNS_OF_A_FILE = 120;
 
 function render(
-  list: QuotaList,
+  { list, own }: LimitsReading,
   { json }: LimitsOptions,
   { columns, env, now }: LimitsTools,
 ): string {
   if (json) return `${JSON.stringify(list)}\n`;
   const width = columns();
   return drawLimits(list, {
+    own,
     columns: width ?? COLUMNS_OF_A_FILE,
     paint: hasColours(width !== undefined, env) ? inColour : withoutColour,
     nowMs: now(),
@@ -141,7 +150,8 @@ interface LimitsOptions {
 /** The arguments and the help of `limits`. */
 export const LIMITS: CommandSpec = {
   name: "limits",
-  summary: "draw the remaining quotas of a token, from a running gateway",
+  summary:
+    "draw what is left of a token's limits and quotas, from a running gateway",
   options: [
     ...ADDRESS_OPTIONS,
     { name: "json", summary: "print the list as one line" },

@@ -1,7 +1,14 @@
 import { failureMeaning } from "../../http/wording/failures.js";
 import { type Level, LEVEL_TEXTS, levelOf } from "../../http/wording/level.js";
+import type { OwnLimits } from "../../http/wording/own_limits.js";
+import { serviceText } from "../../http/wording/services.js";
 import { checkedText, resetText } from "../../http/wording/times.js";
-import { leftText, nameParts, usedText } from "../../http/wording/words.js";
+import {
+  leftPercent,
+  leftText,
+  nameParts,
+  usedText,
+} from "../../http/wording/words.js";
 import type { ConnectionEntry, QuotaList } from "../../quotas/list.ts";
 import type { QuotaWindow } from "../../quotas/window.ts";
 import { type Paint, plainText, type Style, wrapWords } from "../text.ts";
@@ -15,26 +22,62 @@ interface DrawOptions {
   readonly nowMs: number;
 }
 
-/** Draws each connection with its windows, as lines of a terminal. */
-export function drawLimits(list: QuotaList, options: DrawOptions): string {
+/** Draws the token's own limits, then each connection with its windows, as lines of a terminal. */
+export function drawLimits(
+  list: QuotaList,
+  options: DrawOptions & { readonly own?: readonly OwnLimits[] | undefined },
+): string {
+  const { own = [] } = options;
+  const widths = sharedWidths([...own, ...list.data], options);
+  const drawn = [
+    ...own.map((one) => drawOwn(one, { ...options, widths })),
+    ...list.data.map((entry) => drawConnection(entry, { ...options, widths })),
+  ];
   if (list.data.length === 0) {
     const text =
       "No connection is assigned to this token. Ask the administrator.";
-    return `${wrapWords(text, options.columns).join("\n")}\n`;
+    drawn.push(`${wrapWords(text, options.columns).join("\n")}\n`);
   }
-  const widths = widthsOf(
-    list.data.flatMap(({ limits }) =>
-      limits.map((window) => rowOf(window, options.nowMs))
+  return drawn.join("\n");
+}
+
+/** Draws the limits of a token and its group alone. */
+export function drawOwnLimits(
+  own: readonly OwnLimits[],
+  options: DrawOptions,
+): string {
+  const widths = sharedWidths(own, options);
+  return own.map((one) => drawOwn(one, { ...options, widths })).join("\n");
+}
+
+/** Returns the widths of the columns of all windows, so that they align. */
+function sharedWidths(
+  holders: readonly { readonly limits: readonly QuotaWindow[] }[],
+  { nowMs }: DrawOptions,
+): Widths {
+  return widthsOf(
+    holders.flatMap(({ limits }) =>
+      limits.map((window) => rowOf(window, nowMs))
     ),
   );
-  return list.data
-    .map((entry) => drawConnection(entry, { ...options, widths }))
-    .join("\n");
 }
 
 interface ConnectionOptions extends DrawOptions {
   /** Shared by all connections, so that their columns align. */
   readonly widths: Widths;
+}
+
+function drawOwn(
+  { name, note, limits }: OwnLimits,
+  options: ConnectionOptions,
+): string {
+  const { paint, columns, nowMs } = options;
+  const head = `${paint("bold", plainText(name))}  ${paint("dim", note)}`;
+  const rows = limits.flatMap((window) =>
+    drawRow(rowOf(window, nowMs), options)
+  );
+  return [head, ...rows, ""].flatMap((line) => wrapWords(line, columns))
+    .join("\n");
 }
 
 function drawConnection(
@@ -53,7 +96,7 @@ function headLine(
   { paint, nowMs }: DrawOptions,
 ): string {
   const facts = [
-    plainText(service),
+    plainText(serviceText(service)),
     checkedText(checked_at, nowMs),
     ...(cached ? ["from the gateway's cache"] : []),
   ];
@@ -98,8 +141,8 @@ const STATES = new Map([
 interface Row {
   readonly window: QuotaWindow;
   readonly name: string;
-  readonly used: string;
   readonly left: string;
+  readonly used: string;
   readonly reset: string;
   /** The warning of a window that needs attention; empty for others. */
   readonly notice: string;
@@ -123,8 +166,8 @@ function rowOf(window: QuotaWindow, nowMs: number): Row {
   return {
     window,
     name: plainText(nameParts(window).join(" ")),
-    used: plainText(usedText(window)),
     left: plainText(leftText(window)),
+    used: plainText(usedText(window)),
     reset: resetText(window, nowMs),
     notice: isNotable ? LEVEL_TEXTS[level] : "",
   };
@@ -136,8 +179,8 @@ function widthsOf(rows: readonly Row[]): Widths {
     Math.max(0, ...rows.map((row) => row[column].length));
   return {
     name: widest("name"),
-    used: widest("used"),
     left: widest("left"),
+    used: widest("used"),
     reset: widest("reset"),
     notice: widest("notice"),
   };
@@ -151,8 +194,8 @@ const MAX_BAR = 30;
 
 /** Draws a row in one line when its columns fit, else in three. */
 function drawRow(row: Row, options: RowOptions): readonly string[] {
-  const { name, used, left, reset, notice } = options.widths;
-  const texts = [name, used, left, reset, notice].filter((width) => width > 0);
+  const { name, left, used, reset, notice } = options.widths;
+  const texts = [name, left, used, reset, notice].filter((width) => width > 0);
   const taken = texts.reduce((sum, width) => sum + GAP.length + width, 0);
   const room = options.columns - taken - GAP.length;
   return room >= MIN_BAR
@@ -161,15 +204,15 @@ function drawRow(row: Row, options: RowOptions): readonly string[] {
 }
 
 function wideLine(
-  { window, name, used, left, reset, notice }: Row,
+  { window, name, left, used, reset, notice }: Row,
   { widths, paint, bar }: RowOptions & { readonly bar: number },
 ): string {
   const cells = [
     "",
     name.padEnd(widths.name),
     drawBar(window, { width: bar, paint }),
-    used.padStart(widths.used),
     left.padStart(widths.left),
+    used.padStart(widths.used),
     paint("dim", reset.padEnd(notice === "" ? 0 : widths.reset)),
     paint(STYLES[levelOf(window)], notice),
   ];
@@ -177,20 +220,20 @@ function wideLine(
 }
 
 function narrowLines(
-  { window, name, used, left, reset, notice }: Row,
+  { window, name, left, used, reset, notice }: Row,
   { columns, paint }: RowOptions,
 ): readonly string[] {
   const width = Math.max(1, Math.min(MAX_BAR, columns - GAP.length));
   const bar = drawBar(window, { width, paint });
-  const texts = [used, left, reset].filter((text) => text !== "").join(", ");
+  const texts = [left, used, reset].filter((text) => text !== "").join(", ");
   const heading = [name, paint(STYLES[levelOf(window)], notice)];
   return [heading.join(GAP).trimEnd(), bar, texts]
     .filter((line) => line.trim() !== "")
     .map((line) => GAP + line);
 }
 
-const USED = "█";
-const UNUSED = "░";
+const LEFT = "█";
+const GONE = "░";
 const UNKNOWN = "·";
 
 /** The colour of each level; the words beside the bar carry the same information. */
@@ -204,7 +247,7 @@ const STYLES: Readonly<Record<Level, Style>> = {
 };
 
 /**
- * Draws the bar of a window, filled from the left by its use. A stock has no size, so it has no bar.
+ * Draws the bar of a window, filled from the left by what is left. A stock has no size, so it has no bar.
  *
  * @param width In characters.
  */
@@ -212,18 +255,18 @@ function drawBar(
   window: QuotaWindow,
   { width, paint }: { readonly width: number; readonly paint: Paint },
 ): string {
-  const percent = window.used_percent;
+  const percent = leftPercent(window);
   if (percent === null) {
     const isStock = window.remaining !== null && window.limit === null;
     return isStock ? " ".repeat(width) : paint("dim", UNKNOWN.repeat(width));
   }
-  const used = usedCells(percent, width);
-  return paint(STYLES[levelOf(window)], USED.repeat(used)) +
-    paint("dim", UNUSED.repeat(width - used));
+  const left = leftCells(percent, width);
+  return paint(STYLES[levelOf(window)], LEFT.repeat(left)) +
+    paint("dim", GONE.repeat(width - left));
 }
 
-/** Returns the filled cells: at least one for any use, and at least one left free for any remainder. */
-function usedCells(percent: number, width: number): number {
+/** Returns the filled cells: at least one for any remainder, and at least one empty for any use. */
+function leftCells(percent: number, width: number): number {
   if (percent <= 0) return 0;
   if (percent >= 100) return width;
   return Math.min(width - 1, Math.max(1, Math.round(percent / 100 * width)));

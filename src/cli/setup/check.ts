@@ -1,15 +1,16 @@
 import {
-  isJsonObject,
-  type JsonObject,
-  type JsonValue,
-} from "../../core/json.ts";
-import {
   MAIN_OPERATIONS,
   operationPath,
   OPERATIONS,
   type OperationShape,
   type Protocol,
 } from "../../core/protocol.ts";
+import {
+  type Probe,
+  PROBES,
+  PROMPT,
+  TOOL_PROMPT,
+} from "../../http/wording/probes.js";
 import { type CliIo, EXIT } from "../command.ts";
 import type { Model } from "../../http/wording/models.js";
 import { protocolFor } from "../../http/wording/settings_text.js";
@@ -30,97 +31,6 @@ import {
   SetupFailed,
   unlistedHint,
 } from "./read_models.ts";
-
-/** The test of a model in one protocol. */
-interface Probe {
-  /** Returns the body of a request with the prompt `text`, without a stream. */
-  body(model: string, text: string): JsonObject;
-  /** The tool {@linkcode TOOL} in the protocol's shape. */
-  readonly tool: JsonObject;
-  /** Matches the end of a complete stream. */
-  readonly streamEnd: RegExp;
-  /** Returns true when an answer calls {@linkcode TOOL}. */
-  callsTool(answer: JsonObject): boolean;
-}
-
-/** A tool that any model can call without further knowledge. */
-const TOOL = {
-  name: "note_number",
-  description: "Notes a number.",
-  schema: {
-    type: "object",
-    properties: { number: { type: "integer" } },
-    required: ["number"],
-  },
-};
-
-/** The prompt that makes a model call {@linkcode TOOL}. */
-const TOOL_PROMPT = `Use ${TOOL.name} with {"number":7}`;
-
-/** The token limit of an answer, enough for a model that reasons first. */
-const MAX_TOKENS = 2048;
-
-/** The test of each protocol. */
-const PROBES: Readonly<Record<Protocol, Probe>> = {
-  chat: {
-    body: (model, content) => ({
-      model,
-      messages: [{ role: "user", content }],
-    }),
-    tool: {
-      type: "function",
-      function: {
-        name: TOOL.name,
-        description: TOOL.description,
-        parameters: TOOL.schema,
-      },
-    },
-    streamEnd: /^data: *\[DONE\]/m,
-    callsTool: ({ choices }) =>
-      objectsIn(choices).some(({ message }) =>
-        isJsonObject(message) &&
-        objectsIn(message.tool_calls).some(({ function: called }) =>
-          isJsonObject(called) && called.name === TOOL.name
-        )
-      ),
-  },
-  messages: {
-    body: (model, content) => ({
-      model,
-      max_tokens: MAX_TOKENS,
-      messages: [{ role: "user", content }],
-    }),
-    tool: {
-      name: TOOL.name,
-      description: TOOL.description,
-      input_schema: TOOL.schema,
-    },
-    streamEnd: /^event: *message_stop/m,
-    callsTool: ({ content }) =>
-      objectsIn(content).some(({ type, name }) =>
-        type === "tool_use" && name === TOOL.name
-      ),
-  },
-  responses: {
-    body: (model, input) => ({ model, input, store: false }),
-    tool: {
-      type: "function",
-      name: TOOL.name,
-      description: TOOL.description,
-      parameters: TOOL.schema,
-      strict: false,
-    },
-    streamEnd: /^event: *response\.completed/m,
-    callsTool: ({ output }) =>
-      objectsIn(output).some(({ type, name }) =>
-        type === "function_call" && name === TOOL.name
-      ),
-  },
-};
-
-function objectsIn(value: JsonValue | undefined): readonly JsonObject[] {
-  return Array.isArray(value) ? value.filter(isJsonObject) : [];
-}
 
 /** The state of a check. */
 interface Trial extends RequestTools, SetupOptions {
@@ -234,12 +144,12 @@ async function tryModel(trial: Trial): Promise<string> {
   const [first] = chooseModels(models, client, model);
   trial.chosen = first.id;
   trial.protocol = protocolFor(first, client) ?? trial.protocol;
-  await sendPrompt(trial, "Say OK.", {});
+  await sendPrompt(trial, PROMPT, {});
   return `${trial.chosen} answers on ${pathFor(trial, { stream: false })}`;
 }
 
 async function tryStream(trial: Trial): Promise<string> {
-  const { type, text } = await sendPrompt(trial, "Say OK.", { stream: true });
+  const { type, text } = await sendPrompt(trial, PROMPT, { stream: true });
   if (!type.startsWith("text/event-stream")) {
     throw new SetupFailed(
       `${trial.chosen} sent ${
@@ -258,7 +168,7 @@ async function tryStream(trial: Trial): Promise<string> {
 async function tryTools(trial: Trial): Promise<string> {
   const { tool, callsTool } = probeOf(trial);
   const { body } = await sendPrompt(trial, TOOL_PROMPT, { tools: [tool] });
-  if (!isJsonObject(body) || !callsTool(body)) {
+  if (!callsTool(body)) {
     throw new SetupFailed(
       `${trial.chosen} did not call the tool in the prompt. For an agent, choose another model with --model`,
     );
@@ -286,7 +196,7 @@ function pathFor(trial: Trial, asked: { readonly stream: boolean }): string {
 async function sendPrompt(
   trial: Trial,
   prompt: string,
-  more: { readonly stream?: boolean; readonly tools?: readonly JsonObject[] },
+  more: { readonly stream?: boolean; readonly tools?: readonly unknown[] },
 ): Promise<GatewayResponse> {
   const { stream = false, ...fields } = more;
   const { streamField } = operationOf(trial);

@@ -1,9 +1,16 @@
 import { noLines, readLog } from "../../observe/read_log.ts";
 import { readArguments } from "../arguments.ts";
 import { badUsage, type CliIo, type CommandSpec, EXIT } from "../command.ts";
+import {
+  ADDRESS_OPTIONS,
+  type GatewayAddress,
+  NO_TOKEN,
+  readGatewayAddress,
+} from "../gateway_client.ts";
 import { hasColours, inColour, withoutColour } from "../text.ts";
 import { endSentence } from "../text.ts";
 import { csvLines, jsonParts } from "./export.ts";
+import { type OwnUsageTools, printOwnUsage } from "./own.ts";
 import { drawTable } from "./table.ts";
 import {
   createTotals,
@@ -13,7 +20,7 @@ import {
 } from "./totals.ts";
 
 /** The dependencies of {@linkcode runUsage}. */
-interface UsageTools extends CliIo {
+interface UsageTools extends OwnUsageTools {
   /** Returns the identity of a file, which is the same under each of its names; `undefined` without a file. */
   readonly identify: (path: string) => Promise<string | undefined>;
   /**
@@ -30,13 +37,11 @@ interface UsageTools extends CliIo {
   ) => Promise<AsyncIterable<Uint8Array> | undefined>;
   /** Returns true when standard input is a terminal. */
   readonly isTyped: () => boolean;
-  /** Returns the width of the terminal in characters; undefined when the output is not a terminal. */
-  readonly columns: () => number | undefined;
 }
 
 /**
- * `usage`: adds up the usage of the requests in a log. A log that cannot be read to its end is reported, and counts as
- * far as it was read.
+ * `usage`: reads the usage and the limits of the caller's token from a running gateway. With logs, it adds up the usage
+ * of the requests in them. A log that cannot be read to its end is reported, and counts as far as it was read.
  *
  * @returns The exit code.
  */
@@ -44,8 +49,9 @@ export async function runUsage(
   args: readonly string[],
   tools: UsageTools,
 ): Promise<number> {
-  const options = readUsageOptions(args);
+  const options = readUsageOptions(args, tools.env);
   if ("fault" in options) return badUsage(options.fault, USAGE, tools);
+  if ("base" in options) return await printOwnUsage(options, tools);
   const totals = createTotals(options.by);
   const lines = noLines();
   const isWhole = await addLogs(options.paths, { totals, lines, tools });
@@ -145,7 +151,7 @@ function print(
   builder: TotalsBuilder,
   { lines, options, tools }: {
     readonly lines: Lines;
-    readonly options: UsageOptions;
+    readonly options: LogOptions;
     readonly tools: UsageTools;
   },
 ): void {
@@ -185,8 +191,8 @@ function writeTogether(parts: Iterable<string>, { write }: CliIo): void {
 /** The format of the printed totals. */
 type UsageFormat = "table" | "json" | "csv";
 
-/** The options of `usage`. */
-interface UsageOptions {
+/** The options of `usage` with logs. */
+interface LogOptions {
   /** The paths of the logs, each once and in order; `-` is standard input. */
   readonly paths: readonly string[];
   /** The groupings of the rows; at least one. */
@@ -202,25 +208,35 @@ export const USAGE: CommandSpec = {
   name: "usage",
   operands: "[LOG...]",
   takesFiles: true,
-  summary: "add up the usage of the requests in a log",
+  summary: "show your usage and your limits, or add up the requests in a log",
   options: [
+    ...ADDRESS_OPTIONS,
     {
       name: "by",
       value: "LIST",
-      summary: `${GROUPINGS.join(", ")}; several with commas; default token`,
+      summary: `${GROUPINGS.join(", ")}, or several with commas`,
     },
-    { name: "json", summary: "print the totals as one line" },
+    { name: "json", summary: "print the usage or the totals as one line" },
     { name: "csv", summary: "print the totals for a spreadsheet" },
   ],
   details: [
-    "LOG is a file with the gateway's JSON log, plain or compressed with gzip or zstd.\nWithout LOG, or with -, the command reads standard input. A file counts once, even when\nit is given under several names.",
+    "Without LOG, the command asks the gateway for the usage of your token, and shows what\nits limits have left.",
+    "LOG is a file with the gateway's JSON log, plain or compressed with gzip or zstd, or -\nfor standard input. --by and --csv are for logs; the default is --by token. A file\ncounts once, even when it is given under several names.",
   ],
 };
 
-/** Reads the options of `usage`; returns their first fault if there is one. */
+/**
+ * Reads the options of `usage`; returns their first fault if there is one.
+ *
+ * @param env Reads `MODEL_GATEWAY_URL` and `MODEL_GATEWAY_TOKEN` from the environment.
+ */
 export function readUsageOptions(
   args: readonly string[],
-): UsageOptions | { readonly fault: string } {
+  env: (name: string) => string | undefined,
+):
+  | LogOptions
+  | GatewayAddress & { readonly json: boolean }
+  | { readonly fault: string } {
   const read = readArguments(USAGE, args);
   if ("fault" in read) return read;
   const { values, flags, operands } = read;
@@ -229,12 +245,26 @@ export function readUsageOptions(
   if (flags.has("json") && flags.has("csv")) {
     return { fault: "--json and --csv exclude each other" };
   }
+  if (operands.length === 0) {
+    if (values.has("by") || flags.has("csv")) return { fault: NO_LOG };
+    const address = readGatewayAddress(values, env);
+    if ("fault" in address) return address;
+    if (address.token === "") return { fault: `${NO_TOKEN}. ${NO_LOG_EITHER}` };
+    return { ...address, json: flags.has("json") };
+  }
+  if (values.has("url") || values.has("token")) {
+    return { fault: "--url and --token ask a gateway, without a LOG" };
+  }
   return {
-    paths: operands.length === 0 ? [STANDARD_INPUT] : [...new Set(operands)],
+    paths: [...new Set(operands)],
     by: by.groupings,
     format: flags.has("json") ? "json" : flags.has("csv") ? "csv" : "table",
   };
 }
+
+const NO_LOG_EITHER = "To add up a log, name its file, or - for standard input";
+
+const NO_LOG = `--by and --csv need a LOG. ${NO_LOG_EITHER}`;
 
 function readGroupings(
   list: string,

@@ -12,7 +12,7 @@ const SHORT = new Intl.NumberFormat("en", {
 const LARGE = 100_000;
 
 /** Formats a count for a column: `99,999`, `100K`, `1.23B`. */
-function countText(count: number): string {
+export function countText(count: number): string {
   return (count < LARGE ? EXACT : SHORT).format(count);
 }
 
@@ -26,13 +26,18 @@ const PARTS_OF_A_CENT = new Intl.NumberFormat("en", {
   maximumSignificantDigits: 2,
 });
 
+/** Formats an amount of dollars: `$1,234.50`, `$0.0012`. */
+export function dollarsText(dollars: number): string {
+  const format = dollars > 0 && dollars < 0.01 ? PARTS_OF_A_CENT : DOLLARS;
+  return format.format(dollars);
+}
+
 /** Formats a cost: `$1,234.50`, `$0.0012`; with `+` when some requests had no price, `–` when all had none. */
 function costText(
   { costUsd, pricedUses, unpricedRequests }: Sums,
 ): string {
   if (pricedUses === 0) return "–";
-  const format = costUsd > 0 && costUsd < 0.01 ? PARTS_OF_A_CENT : DOLLARS;
-  return format.format(costUsd) + (unpricedRequests > 0 ? "+" : "");
+  return dollarsText(costUsd) + (unpricedRequests > 0 ? "+" : "");
 }
 
 /** Formats the share of estimated tokens: `2%`; empty when there are none. */

@@ -7,7 +7,8 @@ import {
   worstLevel,
 } from "../wording/level.js";
 import { elapsedShare } from "./pace.js";
-import { checkedText, localTime, resetText } from "../wording/times.js";
+import { serviceText } from "../wording/services.js";
+import { checkedText, localResetText, localTime } from "../wording/times.js";
 import {
   asSentence,
   leftPercent,
@@ -20,6 +21,7 @@ import {
 /**
  * @typedef {import("../../quotas/list.ts").ConnectionEntry} ConnectionEntry
  * @typedef {import("../../quotas/window.ts").QuotaWindow} QuotaWindow
+ * @typedef {import("../wording/own_limits.js").OwnLimits} OwnLimits
  * @typedef {import("./element.js").Ticker} Ticker
  * @typedef {import("../wording/level.js").Level} Level
  */
@@ -39,23 +41,50 @@ export function connectionCard(entry, ticker) {
   return element(
     "li",
     { class: "card", "data-status": entry.status },
-    element(
-      "div",
-      { class: "card-head" },
-      element(
-        "h2",
-        {},
-        element("span", { class: "card-name" }, entry.name),
-        element("span", { class: "service" }, entry.service),
-      ),
-      badge,
-    ),
+    cardHead({ name: entry.name, note: serviceText(entry.service), badge }),
     isOk ? windowList(entry.limits, ticker) : stateText(entry),
     checkedLine(entry, ticker),
   );
 }
 
 /**
+ * Creates the card of the limits of a token or its group.
+ *
+ * @param {OwnLimits} own
+ * @param {Ticker} ticker
+ * @returns {HTMLElement}
+ */
+export function limitsCard({ name, note, limits }, ticker) {
+  const badge = levelBadge(worstLevel(limits.map(levelOf)));
+  return element(
+    "li",
+    { class: "card" },
+    cardHead({ name, note, badge }),
+    windowList(limits, ticker),
+  );
+}
+
+/**
+ * @param {{ readonly name: string, readonly note: string, readonly badge: HTMLElement }} parts
+ * @returns {HTMLElement}
+ */
+function cardHead({ name, note, badge }) {
+  return element(
+    "div",
+    { class: "card-head" },
+    element(
+      "h3",
+      {},
+      element("span", { class: "card-name" }, name),
+      element("span", { class: "service" }, note),
+    ),
+    badge,
+  );
+}
+
+/**
+ * Returns the one warning of a card. The bars and the numbers show the window that it is about.
+ *
  * @param {Level} level
  * @returns {HTMLElement}
  */
@@ -94,7 +123,7 @@ function windowRow(window, ticker) {
     datetime: window.resets_at ?? undefined,
     title: localTimeOf(window.resets_at),
   });
-  ticker.follow(reset, (nowMs) => resetText(window, nowMs));
+  ticker.follow(reset, (nowMs) => localResetText(window, nowMs));
   return element(
     "li",
     { class: `window level-${level}` },
@@ -113,12 +142,7 @@ function windowRow(window, ticker) {
     element(
       "div",
       { class: "window-foot" },
-      element(
-        "span",
-        { class: "used" },
-        usedText(window),
-        ...(isNotable(level) ? [notice(level)] : []),
-      ),
+      element("span", { class: "used" }, usedText(window)),
       reset,
     ),
   );
@@ -141,22 +165,6 @@ function leftAmount(window) {
     element("strong", {}, number),
     text.slice(number.length),
   );
-}
-
-/**
- * @param {Level} level
- * @returns {boolean}
- */
-function isNotable(level) {
-  return level !== "plenty" && level !== "unknown";
-}
-
-/**
- * @param {Level} level
- * @returns {HTMLElement}
- */
-function notice(level) {
-  return element("span", { class: "notice" }, LEVEL_TEXTS[level]);
 }
 
 /**

@@ -1,3 +1,4 @@
+import { ownLimits } from "../wording/own_limits.js";
 import { withOwnUse } from "../wording/own_use.js";
 import { asSentence } from "../wording/words.js";
 
@@ -6,9 +7,11 @@ import { asSentence } from "../wording/words.js";
  *
  * @typedef {import("../../quotas/list.ts").QuotaList} QuotaList
  * @typedef {import("../wording/models.js").Model} Model
+ * @typedef {import("../wording/own_limits.js").OwnLimits} OwnLimits
  *
  * @typedef {object} Answers The data that could be read, and the failure when some could not.
  * @property {QuotaList | undefined} list
+ * @property {readonly OwnLimits[] | undefined} own The limits of the token and its group.
  * @property {readonly Model[] | undefined} models
  * @property {string | undefined} failure A sentence for the reader.
  */
@@ -20,7 +23,7 @@ const DEADLINE_MS = 30_000;
 export class TokenRejected extends Error {}
 
 /**
- * Reads the quotas and the models of a token. Either may fail alone.
+ * Reads the limits, the quotas and the models of a token. Each may fail alone.
  *
  * @param {string} base The gateway's address without a trailing slash.
  * @param {string} token
@@ -30,7 +33,7 @@ export class TokenRejected extends Error {}
  */
 export async function readGateway(base, token, { isListDue }) {
   const [list, models] = await Promise.allSettled([
-    isListDue ? readLimits(base, token) : undefined,
+    isListDue ? readList(`${base}/v1/limits`, token) : undefined,
     readList(`${base}/v1/models`, token),
   ]);
   const reasons = [list, models].flatMap((one) =>
@@ -38,27 +41,38 @@ export async function readGateway(base, token, { isListDue }) {
   );
   const refusal = reasons.find((reason) => reason instanceof TokenRejected);
   if (refusal !== undefined) throw refusal;
+  // The gateway has the quotas by now, so that it can compute the token's part of them.
+  const usage = isListDue ? await readUsage(base, token) : undefined;
+  const quotas = list.status === "fulfilled" ? list.value : undefined;
   return {
-    list: list.status === "fulfilled" ? list.value : undefined,
+    list: quotas && withOwnUse(quotas, usage),
+    own: ownLimits(usage),
     models: models.status === "fulfilled" ? models.value.data : undefined,
     failure: reasons[0]?.message,
   };
 }
 
 /**
- * Reads the quotas, with the token's own usage of them when the gateway reports it.
+ * Reads the limits of a token and its group alone.
  *
+ * @param {string} base The gateway's address without a trailing slash.
+ * @param {string} token
+ * @returns {Promise<readonly OwnLimits[] | undefined>} Undefined when they cannot be read.
+ */
+export async function readOwnLimits(base, token) {
+  return ownLimits(await readUsage(base, token));
+}
+
+/**
  * @param {string} base
  * @param {string} token
- * @returns {Promise<QuotaList>}
+ * @returns {Promise<unknown>} Undefined when it cannot be read: the quotas are shown without it.
  */
-async function readLimits(base, token) {
-  const list = await readList(`${base}/v1/limits`, token);
+async function readUsage(base, token) {
   try {
-    const answer = await send(`${base}/v1/usage`, token);
-    return withOwnUse(list, await answer.json());
+    return await (await send(`${base}/v1/usage`, token)).json();
   } catch {
-    return list;
+    return undefined;
   }
 }
 
@@ -82,21 +96,40 @@ async function readList(url, token) {
 }
 
 /**
+ * Sends a request to the gateway. It follows no redirect, so that the token reaches this address only.
+ *
  * @param {string} url
  * @param {string} token
+ * @param {unknown} [body] The body of a POST; absent for a GET.
  * @returns {Promise<Response>}
+ * @throws {Error} When no response comes, with a sentence for the reader.
  */
-async function send(url, token) {
+export async function send(url, token, body) {
+  const isPost = body !== undefined;
   try {
     return await fetch(url, {
-      headers: { authorization: `Bearer ${token}` },
+      method: isPost ? "POST" : "GET",
+      headers: {
+        authorization: `Bearer ${token}`,
+        ...(isPost ? POST_HEADERS : {}),
+      },
+      body: isPost ? JSON.stringify(body) : null,
       cache: "no-store",
       credentials: "omit",
       redirect: "error",
       referrerPolicy: "no-referrer",
-      signal: AbortSignal.timeout(DEADLINE_MS),
+      signal: AbortSignal.timeout(isPost ? MODEL_DEADLINE_MS : DEADLINE_MS),
     });
   } catch {
     throw new Error("Cannot reach the gateway.");
   }
 }
+
+/** Messages routes require the version; other routes ignore it. */
+const POST_HEADERS = {
+  "content-type": "application/json",
+  "anthropic-version": "2023-06-01",
+};
+
+/** Leaves a model time to reason about one sentence. */
+const MODEL_DEADLINE_MS = 120_000;

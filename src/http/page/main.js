@@ -1,5 +1,5 @@
 import { byId, createTicker, setText } from "./element.js";
-import { readGateway, TokenRejected } from "./gateway.js";
+import { readGateway, readOwnLimits, TokenRejected } from "./gateway.js";
 import { createModelsView } from "./models_view.js";
 import { hideFailure, showQuotas } from "./quotas_view.js";
 import {
@@ -34,6 +34,7 @@ const settings = createSettingsView({
   base,
   token: () => session?.token ?? "",
   announce,
+  onTried: refreshOwnLimits,
 });
 const models = createModelsView({ onChoose: settings.choose });
 
@@ -58,6 +59,7 @@ function signInWith(token) {
 /** @param {string} reason The reason to sign in again, for the reader. */
 function signOut(reason) {
   session = undefined;
+  shownModels = "";
   forgetSession(sessionStorage);
   signedIn.hidden = true;
   controls.hidden = true;
@@ -96,6 +98,17 @@ async function refresh() {
   } finally {
     setReading(false);
   }
+}
+
+/** Shows the limits after a trial, which counts. The quotas keep their pace. */
+async function refreshOwnLimits() {
+  const asked = session;
+  if (asked?.reading === undefined || isReading) return;
+  const own = await readOwnLimits(base, asked.token);
+  if (session !== asked || isReading || own === undefined) return;
+  session = { ...asked, reading: { ...asked.reading, own } };
+  saveSession(sessionStorage, session);
+  showReading();
 }
 
 /** @param {import("./gateway.js").Answers} answers */

@@ -1,5 +1,5 @@
 import { byId } from "./element.js";
-import { connectionCard } from "./card_view.js";
+import { connectionCard, limitsCard } from "./card_view.js";
 import { summaryText } from "./summary.js";
 import { localTime } from "../wording/times.js";
 
@@ -9,17 +9,18 @@ import { localTime } from "../wording/times.js";
  */
 
 /**
- * Shows the quotas of a reading, or the reason why there are none.
+ * Shows the limits and the quotas of a reading, or the reason why there are none.
  *
  * @param {Reading} reading
  * @param {Ticker} ticker Updates its countdowns.
  */
 export function showQuotas(reading, ticker) {
-  const { list } = reading;
-  const summary = byId("summary", HTMLElement);
-  summary.textContent = list === undefined
-    ? "The quotas are not known yet."
-    : summaryText(list.data);
+  const { list, own = [] } = reading;
+  byId("summary", HTMLElement).textContent = summaryText(own, list?.data);
+  byId("own", HTMLElement).hidden = own.length === 0;
+  byId("own-cards", HTMLElement).replaceChildren(
+    ...own.map((limits) => limitsCard(limits, ticker)),
+  );
   byId("cards", HTMLElement).replaceChildren(
     ...(list?.data ?? []).map((entry) => connectionCard(entry, ticker)),
   );

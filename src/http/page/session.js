@@ -4,10 +4,12 @@
  *
  * @typedef {import("../../quotas/list.ts").QuotaList} QuotaList
  * @typedef {import("../wording/models.js").Model} Model
+ * @typedef {import("../wording/own_limits.js").OwnLimits} OwnLimits
  *
  * @typedef {object} Reading
  * @property {QuotaList | undefined} [list]
  * @property {number | undefined} [listAtMs] The time of the list, in milliseconds since 1970.
+ * @property {readonly OwnLimits[] | undefined} [own] The limits of the token and its group.
  * @property {readonly Model[] | undefined} [models]
  * @property {string | undefined} [failure] The reason why the last reading is incomplete.
  * @property {number | undefined} [failures] The number of incomplete readings in a row.
@@ -103,6 +105,7 @@ export function withAnswer({ token, reading }, answer) {
       listAtMs: answer.list === undefined
         ? reading?.listAtMs
         : answer.askedAtMs,
+      own: answer.own ?? reading?.own,
       models: answer.models ?? reading?.models,
       failures: answer.failure === undefined ? 0 : (reading?.failures ?? 0) + 1,
     },

@@ -1,8 +1,9 @@
 import { copyText } from "./clipboard.js";
 import { byId, element } from "./element.js";
+import { createTryView } from "./try_view.js";
 import { PROTOCOL_NAMES } from "../wording/protocols.js";
 import { CLIENTS, modelsFor } from "../wording/settings.js";
-import { TOKEN_PLACEHOLDER } from "../wording/settings_text.js";
+import { protocolFor, TOKEN_PLACEHOLDER } from "../wording/settings_text.js";
 
 /**
  * @typedef {import("../wording/models.js").Model} Model
@@ -17,6 +18,7 @@ import { TOKEN_PLACEHOLDER } from "../wording/settings_text.js";
  * @property {string} base The gateway's address without a trailing slash.
  * @property {() => string} token The caller's token. It is only copied, never shown on the page.
  * @property {(text: string) => void} announce Announces an event to screen readers.
+ * @property {() => void} onTried Called after the trial of a model.
  */
 
 /**
@@ -30,6 +32,7 @@ export function createSettingsView(options) {
   const select = byId("model", HTMLSelectElement);
   const hint = byId("model-hint", HTMLElement);
   const place = byId("snippets", HTMLElement);
+  const tryView = createTryView(options);
   /** @type {readonly Model[]} */
   let models = [];
   let client = /** @type {Client} */ (CLIENTS[0]);
@@ -58,6 +61,9 @@ export function createSettingsView(options) {
   function showSnippets() {
     const model = select.value;
     select.disabled = model === "";
+    const chosen = models.find(({ id }) => id === model);
+    const protocol = chosen && protocolFor(chosen, client);
+    tryView.show(protocol && { model, protocol });
     place.replaceChildren(
       ...(model === "" ? [noModelFits(client)] : snippetViews(model)),
     );
@@ -68,13 +74,16 @@ export function createSettingsView(options) {
     const { base, token, announce } = options;
     const place = { base, model, models: modelsFor(models, client) };
     const { settings, token: tokenPlace, start, note } = client;
-    return [
-      ...(note === undefined ? [] : [element("p", { class: "note" }, note)]),
+    const snippets = [
       snippetView(settings(place), { announce }),
       snippetView(tokenPlace(TOKEN_PLACEHOLDER), {
         announce,
         withToken: () => tokenPlace(token()).text,
       }),
+    ];
+    return [
+      ...(note === undefined ? [] : [element("p", { class: "note" }, note)]),
+      ...(client.isCommand ? snippets.toReversed() : snippets),
       ...(start === undefined ? [] : [snippetView(start(place), { announce })]),
     ];
   }

@@ -46,7 +46,7 @@ export function createSignInView({ onToken }) {
         error.textContent = "";
         input.toggleAttribute("aria-invalid", false);
       }
-      button.textContent = isBusy ? "Loading…" : "Show my quotas";
+      button.textContent = isBusy ? "Loading…" : "Show what is left";
       section.toggleAttribute("data-busy", isBusy);
     },
   };

@@ -1,41 +1,82 @@
 import { failureMeaning } from "../wording/failures.js";
 import { informativeWindows, levelOf, LEVELS } from "../wording/level.js";
-import { leftText, nameParts, usedText } from "../wording/words.js";
+import { leftText, nameParts } from "../wording/words.js";
 
 /**
  * @typedef {import("../../quotas/list.ts").ConnectionEntry} ConnectionEntry
  * @typedef {import("../../quotas/window.ts").QuotaWindow} QuotaWindow
+ * @typedef {import("../wording/own_limits.js").OwnLimits} OwnLimits
+ *
+ * @typedef {object} Holder A token, a group or a connection.
+ * @property {string} name
+ * @property {readonly QuotaWindow[]} limits
  */
 
 /**
- * Returns the most important facts: the window with the least left, and the number of unread connections.
+ * Returns the most important facts: the limit and the quota with the least left, and the number of unread connections.
  *
- * @param {readonly ConnectionEntry[]} entries
+ * @param {readonly OwnLimits[]} own
+ * @param {readonly ConnectionEntry[] | undefined} entries Undefined while they are unknown.
  * @returns {string}
  */
-export function summaryText(entries) {
-  if (entries.length === 0) {
-    return "No connection is assigned to this token. Ask the administrator.";
-  }
-  const parts = [tightestText(entries), unreadText(entries)];
+export function summaryText(own, entries) {
+  const parts = [
+    ownText(own),
+    ...(entries === undefined
+      ? ["The quotas are not known yet."]
+      : quotaTexts(entries)),
+  ];
   return parts.filter((part) => part !== "").join(" ");
 }
 
-/** @param {readonly ConnectionEntry[]} entries @returns {string} */
-function tightestText(entries) {
-  const [tightest] = entries
+/** @param {readonly OwnLimits[]} own @returns {string} */
+function ownText(own) {
+  const least = leastLeft(own);
+  if (least === undefined) return "";
+  return `Least left of your limits: ${least.text}. ${
+    CONSEQUENCES[levelOf(least.window)]
+  }`.trim();
+}
+
+/** The effect of a limit on requests. */
+const CONSEQUENCES = {
+  unknown: "",
+  plenty: "",
+  low: "",
+  scarce: "A request that needs more is refused.",
+  gone: "Requests are refused until it resets.",
+  over: "Requests are refused until it resets.",
+};
+
+/** @param {readonly ConnectionEntry[]} entries @returns {readonly string[]} */
+function quotaTexts(entries) {
+  if (entries.length === 0) {
+    return ["No connection is assigned to this token. Ask the administrator."];
+  }
+  const least = leastLeft(entries);
+  return [
+    least === undefined ? "" : `Least left of the quotas: ${least.text}.`,
+    unreadText(entries),
+  ];
+}
+
+/**
+ * Returns the window with the least left, and its text.
+ *
+ * @param {readonly Holder[]} holders
+ * @returns {{ readonly window: QuotaWindow, readonly text: string } | undefined}
+ */
+function leastLeft(holders) {
+  const [least] = holders
     .flatMap(({ name, limits }) =>
       informativeWindows(limits).map((window) => ({ name, window }))
     )
     .filter(({ window }) => isMeasured(window))
     .sort((one, other) => urgency(other.window) - urgency(one.window));
-  if (tightest === undefined) return "";
-  const { name, window } = tightest;
-  const amounts = [usedText(window), leftText(window)]
-    .filter((text) => text !== "").join(", ");
-  return `Most used: ${name} (${
-    nameParts(window).join(" ").trim()
-  }), ${amounts}.`;
+  if (least === undefined) return undefined;
+  const { name, window } = least;
+  const of = nameParts(window).join(" ").trim();
+  return { window, text: `${name} (${of}), ${leftText(window)}` };
 }
 
 /**

@@ -178,7 +178,11 @@ command = ${quote(program)}
 args = [${args.map(quote).join(", ")}]`;
 }
 
-/** The packages of the Vercel AI SDK in opencode, by protocol. */
+/**
+ * The packages of the Vercel AI SDK in opencode.
+ *
+ * @type {Readonly<Record<import("./protocols.js").Protocol, string>>}
+ */
 const AI_SDK = {
   chat: "@ai-sdk/openai-compatible",
   responses: "@ai-sdk/openai",

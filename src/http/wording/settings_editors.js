@@ -77,7 +77,11 @@ function protocolOf(model) {
   return protocolFor(model, { protocols: ALL_PROTOCOLS }) ?? "chat";
 }
 
-/** The API types of VS Code, with their paths. */
+/**
+ * The API types of VS Code, with their paths.
+ *
+ * @type {Readonly<Record<import("./protocols.js").Protocol, { readonly apiType: string, readonly path: string }>>}
+ */
 const VSCODE_APIS = {
   chat: { apiType: "chat-completions", path: "/chat/completions" },
   messages: { apiType: "messages", path: "/messages" },

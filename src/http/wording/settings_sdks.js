@@ -55,6 +55,7 @@ export const SDKS = [
     name: "curl",
     protocols: ["chat"],
     settings: curl,
+    isCommand: true,
     ...IN_SHELL,
   },
 ];

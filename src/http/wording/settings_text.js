@@ -25,6 +25,7 @@
  * @property {boolean | undefined} [runsTokenCommand] True when the settings run `tokenCommand`, also after its token
  * has expired.
  * @property {((place: Place) => Snippet) | undefined} [start] The command that starts the client.
+ * @property {boolean | undefined} [isCommand] True when the settings are a command, which needs the token before it.
  * @property {string | undefined} [note] A further instruction for the user: a sentence.
  */
 

@@ -57,6 +57,45 @@ export function resetText({ resets_at: resetsAt, window }, nowMs) {
 }
 
 /**
+ * Formats the time until a window resets, with the reader's own time: `resets in 2 h 41 min, at 15:41`.
+ *
+ * @param {Pick<QuotaWindow, "resets_at" | "window">} window
+ * @param {number} nowMs Milliseconds since 1970.
+ * @returns {string}
+ */
+export function localResetText(window, nowMs) {
+  const text = resetText(window, nowMs);
+  const atMs = Date.parse(window.resets_at ?? "");
+  return atMs > nowMs ? `${text}, ${shortTime(atMs, nowMs)}` : text;
+}
+
+/** @param {number} atMs @param {number} nowMs @returns {string} */
+function shortTime(atMs, nowMs) {
+  const at = new Date(atMs);
+  const time = at.toLocaleTimeString("en-GB", {
+    hour: "2-digit",
+    minute: "2-digit",
+  });
+  if (atMs - nowMs < DAY_MS) return `at ${time}`;
+  return atMs - nowMs < 6 * DAY_MS
+    ? `${at.toLocaleDateString("en-GB", { weekday: "short" })} ${time}`
+    : at.toLocaleDateString("en-GB", { day: "numeric", month: "short" });
+}
+
+/**
+ * Replaces the instants in a text, such as an error message, by the reader's own times.
+ *
+ * @param {string} text
+ * @returns {string}
+ */
+export function withLocalTimes(text) {
+  return text.replaceAll(
+    /\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g,
+    (instant) => localTime(Date.parse(instant)) ?? instant,
+  );
+}
+
+/**
  * Formats the age of a reading in one unit: `checked 12 s ago`.
  *
  * @param {string} checkedAt ISO 8601.

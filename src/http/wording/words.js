@@ -119,25 +119,32 @@ const SINGLE_WINDOWS = new Map([
 function periodText({ window, period_count: count }) {
   const single = SINGLE_WINDOWS.get(window);
   if (single !== undefined) return single;
-  const unit = window.match(/_(minute|hour|day|week|month|year)$/)?.[1];
-  return unit === undefined || count === null
-    ? window.replaceAll("_", " ")
-    : `${numberText(count)} ${unit}s`;
+  const [, first = "", unit] =
+    window.match(/^(.+)_(minute|hour|day|week|month|year)$/) ?? [];
+  if (unit === undefined) return window.replaceAll("_", " ");
+  const index = COUNT_WORDS.indexOf(first);
+  const known = count ?? (index < 0 ? undefined : index + FIRST_COUNT);
+  return `${known === undefined ? first : numberText(known)} ${unit}s`;
 }
 
-/** The name of each of the gateway's own types. */
+/** The counts in names of windows, such as `five_hour`. */
+const COUNT_WORDS = "two three four five six seven eight nine ten eleven twelve"
+  .split(" ");
+const FIRST_COUNT = 2;
+
+/** The name of each of the gateway's own types: what a window has left, so none is a word for what was used. */
 const LIMIT_NAMES = new Map([
   ["BALANCE", "balance"],
   ["CREDIT_LIMIT", "credits"],
   ["REQUESTS_LIMIT", "requests"],
-  ["SPEND_LIMIT", "spending"],
+  ["SPEND_LIMIT", "money"],
   ["TIME_LIMIT", "tool calls"],
   ["TOKENS_LIMIT", "tokens"],
-  ["USAGE_LIMIT", "usage"],
+  ["USAGE_LIMIT", "quota"],
 ]);
 
 /**
- * Returns the name of a limit: `credits`, `usage, opus`.
+ * Returns the name of a limit: `credits`, `quota, opus`.
  *
  * @param {string} type The `type` of a window.
  * @returns {string}
@@ -154,11 +161,12 @@ function limitText(type) {
 /**
  * Returns the name of a window: `5 hours`, with the detail `credits`. Without a period, the limit is the name.
  *
- * @param {QuotaWindow} window
+ * @param {QuotaWindow & { readonly counts?: string | undefined }} window `counts` names the part that a limit counts.
  * @returns {readonly [name: string, detail: string]}
  */
 export function nameParts(window) {
-  const limit = limitText(window.type);
+  const { type, counts } = window;
+  const limit = limitText(type) + (counts ? `, ${counts}` : "");
   if (window.window === "unknown") return [limit, "over an unknown period"];
   if (window.window === "total") {
     return [limit, window.limit === null ? "" : "in total"];

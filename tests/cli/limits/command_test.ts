@@ -6,6 +6,11 @@ import {
   listOf,
   NOON_MS,
 } from "../../support/wire/limits_list.ts";
+import {
+  groupLimit,
+  ownLimit,
+  usageReport,
+} from "../../support/wire/own_usage.ts";
 
 const TOKEN = "mg_secret-of-alice";
 
@@ -108,6 +113,19 @@ Deno.test("limits tells how much of a window the token used itself, where the ga
   assert.equal(requests[0]?.redirect, "manual");
 });
 
+Deno.test("limits draws the limits of the token and of its group above the quotas", async () => {
+  const { code, out } = await limits({
+    usage: () => Response.json(usageReport(ownLimit(), groupLimit(50))),
+    columns: 140,
+    env: { NO_COLOR: "1" },
+  });
+  assert.equal(code, 0);
+  assert.match(
+    out,
+    /^Your token .*\n +1 day tokens .*\n\nGroup interns .*\n +1 month money +░+ +\$0\.00 of \$50\.00 left +100% used .* used up\n\nGLM team/,
+  );
+});
+
 Deno.test("limits draws the quotas all the same when the token's own use cannot be read", async () => {
   const plain = await limits();
   const answers: readonly Answer[] = [
@@ -131,8 +149,8 @@ Deno.test("limits draws what the gateway on this machine tells", async () => {
   const { code, out, error, requests } = await limits();
   assert.equal(code, 0);
   assert.equal(error, "");
-  assert.match(out, /^GLM team {2}zai, checked 12 s ago/);
-  assert.match(out, /1 week credits +█+ +100\.1% used +0 of 10,000 left/);
+  assert.match(out, /^GLM team {2}Z\.ai, checked 12 s ago/);
+  assert.match(out, /1 week credits +░+ +0 of 10,000 left +100\.1% used/);
   assert.equal(requests[0]?.url, "http://127.0.0.1:8787/v1/limits");
   assert.equal(requests[0]?.headers.get("authorization"), `Bearer ${TOKEN}`);
   assert.equal(requests[0]?.redirect, "manual");

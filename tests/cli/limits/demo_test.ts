@@ -22,10 +22,14 @@ Deno.test("limits draws the demo's quotas, from a program of its own", async () 
     }).output();
     const drawn = new TextDecoder().decode(stdout);
     assert.equal(code, 0, new TextDecoder().decode(stderr));
-    assert.match(drawn, /^Demo A {2}custom, checked /);
     assert.match(
       drawn,
-      /1 week credits +█+░+ +[\d.]+% used +[\d,]+ of 10,000 left/,
+      /^Your token .*\n +1 day tokens +█+ +5,000,000 of 5,000,000 left/,
+    );
+    assert.match(drawn, /^Demo A {2}other provider, checked /m);
+    assert.match(
+      drawn,
+      /1 week credits +█+░+ +[\d,]+ of 10,000 left +[\d.]+% used/,
     );
     assert.match(drawn, /^Demo C {2}/m);
   } finally {

@@ -1,6 +1,12 @@
 import assert from "node:assert/strict";
 import { stripVTControlCharacters } from "node:util";
 import { inColour, withoutColour } from "../../../src/cli/text.ts";
+import { ownLimits } from "../../../src/http/wording/own_limits.js";
+import {
+  groupLimit,
+  ownLimit,
+  usageReport,
+} from "../../support/wire/own_usage.ts";
 import { drawLimits } from "../../../src/cli/limits/draw.ts";
 import type { QuotaList } from "../../../src/quotas/list.ts";
 import {
@@ -22,12 +28,12 @@ function draw(
   return drawLimits(list, { columns, paint, nowMs: NOON_MS }).split("\n");
 }
 
-Deno.test("drawLimits() draws a connection's windows as bars with used, left and time to reset", () => {
+Deno.test("drawLimits() draws a connection's windows as bars with left, used and time to reset", () => {
   assert.deepEqual(
     draw(listOf(entryOf("GLM team", { limits: [weekOf()] }))),
     [
-      "GLM team  zai, checked 12 s ago",
-      "  1 week credits  ████████░░░░░░░░░░░░░░░░░░░░░░  25% used  7,500 of 10,000 left  resets in 1 d 0 h",
+      "GLM team  Z.ai, checked 12 s ago",
+      "  1 week credits  ███████████████████████░░░░░░░  7,500 of 10,000 left  25% used  resets in 1 d 0 h",
       "",
     ],
   );
@@ -39,13 +45,37 @@ Deno.test("drawLimits() sets the windows of all connections into the same column
     entryOf("two", { limits: [shareOf(5, { type: "USAGE_LIMIT:opus" })] }),
   ));
   assert.deepEqual(lines, [
-    "one  zai, checked 12 s ago",
-    "  1 week credits      ███████░░░░░░░░░░░░░░░░░░░░  25% used  7,500 of 10,000 left  resets in 1 d 0 h",
+    "one  Z.ai, checked 12 s ago",
+    "  1 week credits      ████████████████████░░░░░░░  7,500 of 10,000 left  25% used  resets in 1 d 0 h",
     "",
-    "two  zai, checked 12 s ago",
-    "  1 week usage, opus  █░░░░░░░░░░░░░░░░░░░░░░░░░░   5% used              95% left  resets in 1 d 0 h",
+    "two  Z.ai, checked 12 s ago",
+    "  1 week quota, opus  ██████████████████████████░              95% left   5% used  resets in 1 d 0 h",
     "",
   ]);
+});
+
+Deno.test("drawLimits() draws the token's and its group's own limits first, in the columns of the rest", () => {
+  const own = ownLimits(usageReport(ownLimit(), groupLimit(48.8)));
+  const list = listOf(entryOf("GLM team", { limits: [weekOf()] }));
+  assert.deepEqual(
+    drawLimits(list, {
+      columns: 117,
+      paint: withoutColour,
+      nowMs: NOON_MS,
+      own,
+    }).split("\n"),
+    [
+      "Your token  its own limits",
+      "  1 day tokens    ███████████████░░░░░  3,750,000 of 5,000,000 left    25% used  resets in 12 h 0 min",
+      "",
+      "Group interns  limits that its members share",
+      "  1 month money   █░░░░░░░░░░░░░░░░░░░         $1.20 of $50.00 left  97.6% used  resets in 10 d 12 h   nearly used up",
+      "",
+      "GLM team  Z.ai, checked 12 s ago",
+      "  1 week credits  ███████████████░░░░░         7,500 of 10,000 left    25% used  resets in 1 d 0 h",
+      "",
+    ],
+  );
 });
 
 Deno.test("drawLimits() breaks lines between words where the terminal is narrow", async (t) => {
@@ -86,10 +116,10 @@ Deno.test("drawLimits() draws no bar beyond the columns of the terminal", async 
 Deno.test("drawLimits() gives a window three lines where one does not hold it", () => {
   const limits = [weekOf({ used_percent: 93 })];
   assert.deepEqual(draw(listOf(entryOf("one", { limits })), { columns: 40 }), [
-    "one  zai, checked 12 s ago",
+    "one  Z.ai, checked 12 s ago",
     "  1 week credits  nearly used up",
-    "  ████████████████████████████░░",
-    "  93% used, 7,500 of 10,000 left, resets",
+    "  ██░░░░░░░░░░░░░░░░░░░░░░░░░░░░",
+    "  7,500 of 10,000 left, 93% used, resets",
     "  in 1 d 0 h",
     "",
   ]);
@@ -114,15 +144,17 @@ Deno.test("drawLimits() says in words what a colour says", () => {
   ]);
 });
 
-Deno.test("drawLimits() shows the true share over 100 %, and never a full bar before", () => {
+Deno.test("drawLimits() draws what is left: nothing only when all is used, and a full bar only before any use", () => {
   const limits = [shareOf(112), shareOf(99.9), shareOf(0.01), shareOf(0)];
   const bars = draw(listOf(entryOf("one", { limits })), { columns: 120 })
-    .slice(1, -1).map((line) => /[█░]+ +(under )?[\d.]+%/.exec(line)?.[0]);
+    .slice(1, -1).map((line) =>
+      /[█░]+ +[\d.]+% left +(under )?[\d.]+%/.exec(line)?.[0]
+    );
   assert.deepEqual(bars, [
-    `${"█".repeat(30)}        112%`,
-    `${"█".repeat(29)}░       99.9%`,
-    `█${"░".repeat(29)}  under 0.1%`,
-    `${"░".repeat(30)}          0%`,
+    `${"░".repeat(30)}     0% left        112%`,
+    `█${"░".repeat(29)}   0.1% left       99.9%`,
+    `${"█".repeat(29)}░  99.9% left  under 0.1%`,
+    `${"█".repeat(30)}   100% left          0%`,
   ]);
 });
 
@@ -133,14 +165,16 @@ Deno.test("drawLimits() calls unknown what is not known, and gives a stock no ba
     balanceOf(0, "USD"),
   ];
   assert.deepEqual(draw(listOf(entryOf("one", { limits })), { columns: 90 }), [
-    "one  zai, checked 12 s ago",
+    "one  Z.ai, checked 12 s ago",
     `  1 week credits  ${
       "·".repeat(19)
-    }  usage unknown  left unknown  reset unknown`,
-    `  balance         ${" ".repeat(21)}               ¥110.50 left  no reset`,
+    }  left unknown  usage unknown  reset unknown`,
     `  balance         ${
-      " ".repeat(21)
-    }                 $0.00 left  no reset       used up`,
+      " ".repeat(19)
+    }  ¥110.50 left                 no reset`,
+    `  balance         ${
+      " ".repeat(19)
+    }    $0.00 left                 no reset       used up`,
     "",
   ]);
 });
@@ -156,18 +190,18 @@ Deno.test("drawLimits() tells why a connection has no windows, and who can help"
     entryOf("empty"),
   ));
   assert.deepEqual(lines, [
-    "broken  zai, checked 12 s ago",
+    "broken  Z.ai, checked 12 s ago",
     "  unavailable: no plan (provider_limits_no_plan)",
     "  No plan is there",
     "  The administrator must check the plan or the credit.",
     "",
-    "off  zai, checked 12 s ago, from the gateway's cache",
+    "off  Z.ai, checked 12 s ago, from the gateway's cache",
     "  disabled: the administrator can switch it on again",
     "",
-    "strange  zai, checked 12 s ago",
+    "strange  Z.ai, checked 12 s ago",
     "  unsupported: the quota of this service cannot be read",
     "",
-    "empty  zai, checked 12 s ago",
+    "empty  Z.ai, checked 12 s ago",
     "  the provider reports no window",
     "",
   ]);
@@ -205,15 +239,20 @@ Deno.test("drawLimits() gives each level its colour", () => {
   const codes = lines.slice(1, -1).map((line) =>
     line.slice(0, line.indexOf("m█")).split("[").at(-1)
   );
-  assert.deepEqual(codes, ["32", "33", "31", "35"]);
+  // Nothing of the last one is left to be coloured, so its words are.
+  assert.deepEqual(codes.slice(0, 3), ["32", "33", "31"]);
+  assert.ok(lines[4]?.endsWith(inColour("magenta", "over the limit")));
   assert.equal(
     lines[0],
-    "\x1b[1mone\x1b[0m  \x1b[2mzai, checked 12 s ago\x1b[0m",
+    "\x1b[1mone\x1b[0m  \x1b[2mZ.ai, checked 12 s ago\x1b[0m",
   );
 });
 
 Deno.test("drawLimits() lets nobody write control characters to the terminal", () => {
   const evil = "\x1b[2Jevil\x07\u202e\n";
+  const own = ownLimits(
+    usageReport(groupLimit(1, { group: evil, models: [evil], window: evil })),
+  );
   const drawn = drawLimits(
     listOf(
       entryOf(evil, {
@@ -228,7 +267,7 @@ Deno.test("drawLimits() lets nobody write control characters to the terminal", (
         JSON.stringify(entryOf(evil, {})).replace('"ok"', JSON.stringify(evil)),
       ),
     ),
-    { columns: 100, paint: withoutColour, nowMs: NOON_MS },
+    { columns: 100, paint: withoutColour, nowMs: NOON_MS, own },
   );
   assert.doesNotMatch(drawn, /[^\P{C}\n]/u);
   assert.match(drawn, /evil/);

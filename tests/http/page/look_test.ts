@@ -7,6 +7,11 @@ import {
   NOON_MS,
 } from "../../support/wire/limits_list.ts";
 import {
+  groupLimit,
+  ownLimit,
+  usageReport,
+} from "../../support/wire/own_usage.ts";
+import {
   pageTests,
   type Visit,
   type VisitOptions,
@@ -43,13 +48,13 @@ test("everything can be reached and used with the keyboard alone, and the focus 
   await page.keyboard.press("Enter");
   await page.waitForSelector("#signed-in");
   const reached: string[] = [];
-  for (let count = 0; count < 10; count++) {
+  for (let count = 0; count < 11; count++) {
     await page.keyboard.press("Tab");
     reached.push(await focused(page));
   }
   assert.deepEqual(reached, [
     "client-opencode",
-    "model",
+    ...["model", "try"],
     ...["Copy", "~/.config/opencode/opencode.json"],
     ...["Copy", "Copy with my token"],
     "The token, in the shell or in its profile",
@@ -82,6 +87,16 @@ const SCENES: Readonly<Record<string, (visit: Visit) => Promise<void>>> = {
   "every state": async ({ signIn, answer }) => {
     await answer("/v1/limits", { json: everyState() });
     await signIn();
+  },
+  "used-up limits and a failed trial": async ({ page, signIn, answer }) => {
+    await answer("/v1/limits", { json: everyState() });
+    await answer("/v1/usage", {
+      json: usageReport(ownLimit(), groupLimit(48.8), groupLimit(50)),
+    });
+    await signIn();
+    await page.selectOption("#model", "demo-error-429");
+    await page.click("#try");
+    await page.locator(".step.bad").waitFor();
   },
   "quotas that cannot be read": async ({ signIn, answer }) => {
     await answer("/v1/limits", {
@@ -117,14 +132,26 @@ for (const [view, options] of Object.entries(VIEWS)) {
 }
 
 test(
-  "a card is as high as what it holds",
+  "the cards of a row have one height, and their last lines are level",
   async ({ page, signIn, answer }) => {
     await answer("/v1/limits", { json: everyState() });
     await signIn();
-    const [tall = NaN, , , low = NaN] = await page.evaluate<number[]>(
-      `[...document.querySelectorAll(".card")].map((one) => one.offsetHeight)`,
-    );
-    assert.ok(low < tall, `${low} < ${tall}`);
+    const cards: { top: number; height: number; last: number }[] = await page
+      .evaluate(`
+        [...document.querySelectorAll(".card")].map((one) => ({
+          top: one.offsetTop,
+          height: one.offsetHeight,
+          last: one.querySelector(".checked").offsetTop - one.offsetTop,
+        }))
+      `);
+    assert.equal(cards.length, 7);
+    for (const { top, height, last } of cards) {
+      const [first] = cards.filter((one) => one.top === top);
+      assert.deepEqual({ height, last }, {
+        height: first?.height,
+        last: first?.last,
+      });
+    }
   },
   { viewport: WIDE, nowMs: NOON_MS },
 );

@@ -13,7 +13,7 @@ import { pageTests } from "../../support/browser/page_tests.ts";
 
 const test = await pageTests();
 
-const AT_NOON = { nowMs: NOON_MS };
+const AT_NOON = { nowMs: NOON_MS, timezoneId: "UTC" };
 
 test(
   "the page says every state and every level of a window in words",
@@ -23,55 +23,55 @@ test(
     const cards = await page.locator(".card").allInnerTexts();
     assert.deepEqual(cards.map((text) => text.split(/\n+/)), [
       [
-        ...["GLM team", "zai", "over the limit"],
+        ...["GLM team", "Z.ai", "over the limit"],
         ...["5 hours credits", "677 of 2,000 left"],
-        ...["66.1% used", "resets in 2 h 41 min"],
+        ...["66.1% used", "resets in 2 h 41 min, at 14:41"],
         ...["1 week credits", "0 of 10,000 left"],
-        ...["100.1% used", "over the limit", "resets in 1 d 0 h"],
+        ...["100.1% used", "resets in 1 d 0 h, Sat 12:00"],
         "checked 12 s ago, from the gateway's cache",
       ],
       [
-        ...["Claude Max", "anthropic", "used up"],
-        ...["1 week usage", "18.6% left"],
-        ...["81.4% used", "getting low", "resets in 1 d 0 h"],
-        ...["1 week usage", "7% left"],
-        ...["93% used", "nearly used up", "resets in 1 d 0 h"],
-        ...["1 week usage, opus", "0% left"],
-        ...["100% used", "used up", "resets in 1 d 0 h"],
+        ...["Claude Max", "Anthropic", "used up"],
+        ...["1 week quota", "18.6% left"],
+        ...["81.4% used", "resets in 1 d 0 h, Sat 12:00"],
+        ...["1 week quota", "7% left"],
+        ...["93% used", "resets in 1 d 0 h, Sat 12:00"],
+        ...["1 week quota, opus", "0% left"],
+        ...["100% used", "resets in 1 d 0 h, Sat 12:00"],
         "checked 12 s ago",
       ],
       [
-        ...["DeepSeek", "deepseek", "plenty left"],
+        ...["DeepSeek", "DeepSeek", "plenty left"],
         ...["balance", "¥110.50 left", "no reset"],
-        ...["balance", "$0.00 left", "used up", "no reset"],
+        ...["balance", "$0.00 left", "no reset"],
         "checked 12 s ago",
       ],
       [
-        ...["Strangers", "openai", "ok"],
+        ...["Strangers", "OpenAI", "ok"],
         ...["requests over an unknown period", "left of 500 unknown"],
         ...["usage unknown", "reset unknown"],
         "checked 3 h ago",
       ],
       [
-        ...["OpenRouter", "openrouter", "not read", "Key rejected"],
+        ...["OpenRouter", "OpenRouter", "not read", "Key rejected"],
         "The administrator must renew the provider's key.",
         "For the administrator",
         "checked 12 s ago",
       ],
       [
-        ...["Old account", "kimi", "switched off"],
+        ...["Old account", "Kimi plan", "switched off"],
         "This connection is switched off. The administrator can switch it on again.",
         "checked 12 s ago",
       ],
       [
-        ...["Local models", "custom", "no quota"],
+        ...["Local models", "other provider", "no quota"],
         "The gateway cannot read the quota of this service. Its models work normally.",
         "checked 12 s ago",
       ],
     ]);
     assert.equal(
       await page.locator("#summary").innerText(),
-      "Most used: GLM team (1 week credits), 100.1% used, 0 of 10,000 left. " +
+      "Least left of the quotas: GLM team (1 week credits), 0 of 10,000 left. " +
         "The quota of one connection could not be read.",
     );
   },
@@ -129,7 +129,7 @@ test("the page is calm about a quota that comes with the next answer", async ({ 
   assert.deepEqual(
     (await page.locator(".card").innerText()).split(/\n+/).slice(0, 5),
     [
-      ...["Groq", "zai", "not reported yet", "Not reported yet"],
+      ...["Groq", "Z.ai", "not reported yet", "Not reported yet"],
       "The provider reports the quota with each answer of a model. It appears here after the first one.",
     ],
   );
@@ -268,7 +268,7 @@ test("the summary names no empty balance where money is left in another currency
   await signIn();
   assert.equal(
     await page.locator("#summary").innerText(),
-    "Most used: Mine (1 week usage), 25% used, 75% left.",
+    "Least left of the quotas: Mine (1 week quota), 75% left.",
   );
 });
 
@@ -337,8 +337,10 @@ test(
       json: listOf(entryOf("Mine", { limits: [weekOf()] })),
     });
     await signIn();
+    const reset = page.locator(".reset");
+    assert.equal(await reset.innerText(), "resets in 1 d 0 h, Sat 20:00");
     assert.equal(
-      await page.locator(".reset").getAttribute("title"),
+      await reset.getAttribute("title"),
       "Sat 21 Nov, 20:00 GMT+8",
     );
     assert.equal(

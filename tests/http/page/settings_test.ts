@@ -164,7 +164,7 @@ test(
         deadline: AbortSignal.timeout,
       });
       assert.equal(
-        `${await page.locator("pre").nth(0).innerText()}\n`,
+        `${await page.locator("pre").nth(id === "curl" ? 1 : 0).innerText()}\n`,
         io.written(),
       );
     }
@@ -179,7 +179,7 @@ test("a text is copied where a browser has no clipboard for pages, and the focus
   await signIn();
   await pickClient(page, "curl");
   const button = page.getByRole("button", { name: "Copy", exact: true });
-  await button.first().press("Enter");
+  await button.nth(1).press("Enter");
   await page.getByRole("button", { name: "Copied" }).waitFor();
   assert.equal(
     await page.evaluate("document.activeElement.firstChild.textContent"),
@@ -197,6 +197,19 @@ test("a press on a model sets a client up for it, if need be another client", as
   assert.equal(await page.inputValue("#model"), "gpt");
   assert.equal(await page.isChecked("#client-codex"), true);
   assert.equal(await page.evaluate("document.activeElement.id"), "model");
+});
+
+test("a command stands below the export that it needs, and a file above it", async ({ page, signIn }) => {
+  await signIn();
+  const texts = async (client: string) => {
+    await pickClient(page, client);
+    return await page.locator("pre").allInnerTexts();
+  };
+  const [first = "", second = ""] = await texts("curl");
+  assert.match(first, /^export MODEL_GATEWAY_TOKEN=/);
+  assert.match(second, /^curl .*\$MODEL_GATEWAY_TOKEN/s);
+  const [file = ""] = await texts("OpenAI SDK, Python");
+  assert.match(file, /^import os/);
 });
 
 test("the list of models can be searched, and shows all of them when it is told to", async ({ page, signIn }) => {

@@ -16,7 +16,7 @@ async function stored(page: Page): Promise<string> {
 
 test("the page shows whoever has a token the windows of each connection, with what is used, what is left and when it resets", async ({ page, signIn }) => {
   await signIn();
-  assert.deepEqual(await page.locator(".card h2 .card-name").allInnerTexts(), [
+  assert.deepEqual(await page.locator(".card h3 .card-name").allInnerTexts(), [
     "Demo A",
     "Demo B",
     "Demo C",
@@ -24,7 +24,7 @@ test("the page shows whoever has a token the windows of each connection, with wh
   const week = page.locator(".card").first().locator(".window").nth(1);
   assert.match(
     await week.innerText(),
-    /^1 week credits\s+7,119 of 10,000 left\s+28\.8% used\s+resets in 2 d 2\d h$/,
+    /^1 week credits\s+7,119 of 10,000 left\s+28\.8% used\s+resets in 2 d 2\d h, \w{3} \d\d:\d\d$/,
   );
   const bar = week.getByRole("meter", { name: "1 week credits" });
   assert.equal(await bar.getAttribute("aria-valuenow"), "71.2");

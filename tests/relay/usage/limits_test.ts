@@ -66,7 +66,7 @@ Deno.test("a token at its limit of requests is refused until the window resets",
   assert.equal(refused.status, 429);
   assert.deepEqual(errorOf(refused), {
     message:
-      "Cannot take the request: this token may use 2 requests per minute and has used 2. The limit resets at 2026-01-01T00:01:00Z.",
+      "Cannot take the request: this token may use 2 requests per minute and has used 2. The limit resets at 2026-01-01T00:01:00Z. See your limits on the gateway's page, or with model-gateway usage.",
     type: "rate_limit_error",
     param: null,
     code: "token_limit_exceeded",

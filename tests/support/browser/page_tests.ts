@@ -7,6 +7,8 @@ import type {
   BrowserContextOptions,
   Page,
 } from "./browser_packages.ts";
+import type { JsonObject } from "../../../src/core/json.ts";
+import { sha256Hex } from "../../../src/core/sha256.ts";
 import { ALICE_TOKEN } from "../gateway/config.ts";
 import { type DemoGateway, startDemoGateway } from "../gateway/demo_gateway.ts";
 import { needing } from "../ignored.ts";
@@ -28,7 +30,16 @@ export interface Visit {
 }
 
 /** A path that the page requests after it has loaded. */
-export type AskedPath = "/v1/limits" | "/v1/usage" | "/v1/models";
+export type AskedPath = typeof ASKED_PATHS[number];
+
+const ASKED_PATHS = [
+  "/v1/limits",
+  "/v1/usage",
+  "/v1/models",
+  "/v1/chat/completions",
+  "/v1/messages",
+  "/v1/responses",
+] as const;
 
 /** A response instead of the gateway's. */
 export interface Answer {
@@ -41,6 +52,8 @@ export interface Answer {
 export interface VisitOptions extends BrowserContextOptions {
   /** The time at which the page's clock is stopped, in milliseconds since 1970; default: it runs. */
   readonly nowMs?: number;
+  /** The limits of the token, as in a configuration; default: none. */
+  readonly limits?: readonly JsonObject[];
 }
 
 /** Registers a test of the page in a browser. */
@@ -75,9 +88,15 @@ export async function pageTests(): Promise<PageTest> {
 async function visitPage(
   found: { readonly browser: Browser; readonly axeSource: string },
   body: (visit: Visit) => Promise<void>,
-  { nowMs, ...options }: VisitOptions,
+  { nowMs, limits = [], ...options }: VisitOptions,
 ): Promise<void> {
-  await using gateway = await startDemoGateway();
+  const tokens = [{
+    name: "alice",
+    sha256: sha256Hex(ALICE_TOKEN),
+    connections: ["*"],
+    limits: [...limits],
+  }];
+  await using gateway = await startDemoGateway({ tokens });
   const context = await found.browser.newContext(options);
   context.setDefaultTimeout(STARTUP_GRACE_MS);
   try {
@@ -106,7 +125,7 @@ async function visitPage(
 /** The beginning of a browser's own message about an error status; the tests check the page's reaction instead. */
 const NO_SUCCESS = "Failed to load resource:";
 
-const EXPECTED_PATHS = new Set(["/", "/v1/limits", "/v1/usage", "/v1/models"]);
+const EXPECTED_PATHS = new Set<string>(["/", ...ASKED_PATHS]);
 
 /** The files of the page, without its markup. */
 const PARTS = new Set(PAGE_PATHS.filter((path) => path !== "/"));

@@ -1,4 +1,4 @@
-import { isJsonObject } from "../../../src/core/json.ts";
+import { isJsonObject, type JsonObject } from "../../../src/core/json.ts";
 import { systemClock } from "../../../src/core/time/timers.ts";
 import { randomIds } from "../../../src/core/ids.ts";
 import { sha256Hex } from "../../../src/core/sha256.ts";
@@ -22,10 +22,17 @@ export interface DemoGateway extends RunningGateway {
   readonly asked: readonly DemoRequest[];
 }
 
-/** Starts a gateway on a socket in front of the simulated providers, which respond without delay. */
-export async function startDemoGateway(): Promise<DemoGateway> {
-  const file = parseYaml(demoConfigText(sha256Hex(ALICE_TOKEN)));
-  if (!isJsonObject(file)) throw new Error("The demo has no configuration");
+/**
+ * Starts a gateway on a socket in front of the simulated providers, which respond without delay.
+ *
+ * @param more Options of the configuration that replace the demo's.
+ */
+export async function startDemoGateway(
+  more: JsonObject = {},
+): Promise<DemoGateway> {
+  const demoFile = parseYaml(demoConfigText(sha256Hex(ALICE_TOKEN)));
+  if (!isJsonObject(demoFile)) throw new Error("The demo has no configuration");
+  const file = { ...demoFile, ...more };
   const demo = createStrictProvider({
     clock: systemClock,
     ids: randomIds,

@@ -6,13 +6,16 @@ import { inPieces } from "./pieces.ts";
 /** Runs `model-gateway usage` on a log, and returns the total. */
 export async function totalOfLog(log: string): Promise<JsonObject> {
   let out = "";
-  const code = await runUsage(["--json"], {
+  const code = await runUsage(["--json", "-"], {
     write: (text) => out += text,
     writeError: (text) => assert.fail(text),
     env: () => undefined,
     identify: () => Promise.resolve(undefined),
     open: () => Promise.resolve(inPieces(log, 4096)),
     isTyped: () => false,
+    fetch: () => assert.fail("A log needs no gateway"),
+    deadline: AbortSignal.timeout,
+    now: Date.now,
     columns: () => undefined,
   });
   assert.equal(code, 0);

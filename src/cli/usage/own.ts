@@ -1,0 +1,170 @@
+import { isJsonObject } from "../../core/json.ts";
+import { ownLimits } from "../../http/wording/own_limits.js";
+import { localTime, resetText } from "../../http/wording/times.js";
+import type { UsageReport } from "../../usage/report.ts";
+import type { UsedAmounts, WindowUsage } from "../../usage/window_usage.ts";
+import { type CliIo, EXIT } from "../command.ts";
+import {
+  type GatewayAddress,
+  GatewayUnread,
+  readGateway,
+  type RequestTools,
+} from "../gateway_client.ts";
+import { drawOwnLimits } from "../limits/draw.ts";
+import {
+  hasColours,
+  inColour,
+  type Paint,
+  plainText,
+  withoutColour,
+  wrapWords,
+} from "../text.ts";
+import { countText, dollarsText } from "./table.ts";
+
+/** The dependencies of {@linkcode printOwnUsage}. */
+export interface OwnUsageTools extends CliIo, RequestTools {
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  /** Returns the width of the terminal in characters; undefined when the output is not a terminal. */
+  readonly columns: () => number | undefined;
+}
+
+/** The gateway waits a second for quotas. The rest is for a slow network. */
+const DEADLINE_MS = 15_000;
+
+/** The width of lines in a file. */
+const COLUMNS_OF_A_FILE = 120;
+
+/**
+ * Reads the usage of a token from a running gateway. Draws its limits with what is used, what is left and the reset,
+ * then its usage in the current windows. With `json`, it prints the response as one line.
+ *
+ * @returns The exit code.
+ */
+export async function printOwnUsage(
+  { base, token, json }: GatewayAddress & { readonly json: boolean },
+  tools: OwnUsageTools,
+): Promise<number> {
+  try {
+    const report = await readGateway(
+      { url: `${base}/v1/usage`, token, deadlineMs: DEADLINE_MS },
+      tools,
+      isReport,
+    );
+    tools.write(
+      json ? `${JSON.stringify(report)}\n` : drawReport(report, tools),
+    );
+    return EXIT.good;
+  } catch (error) {
+    if (!(error instanceof GatewayUnread)) throw error;
+    tools.writeError(`${error.message}\n`);
+    return EXIT.failed;
+  }
+}
+
+/** The parts of the report that are drawn. */
+type Report = Pick<UsageReport, "token" | "since" | "limits"> & {
+  readonly windows: readonly ReportedWindow[];
+};
+
+type ReportedWindow = Pick<WindowUsage, "resets_at"> & {
+  readonly window: string;
+  readonly total: Pick<UsedAmounts, typeof COUNTS[number] | "cost_usd">;
+};
+
+const COUNTS = [
+  "requests",
+  "input_tokens",
+  "cached_input_tokens",
+  "output_tokens",
+] as const;
+
+/**
+ * Returns true when a body is a report (docs/usage.md#get-usage). It accepts unknown fields, because the gateway may be
+ * newer than this program. The limits are checked where they are drawn.
+ */
+function isReport(value: unknown): value is Report {
+  return isJsonObject(value) && value.object === "usage" &&
+    typeof value.token === "string" && typeof value.since === "string" &&
+    Array.isArray(value.limits) &&
+    Array.isArray(value.windows) && value.windows.every(isWindow);
+}
+
+function isWindow(value: unknown): value is ReportedWindow {
+  if (!isJsonObject(value) || !isJsonObject(value.total)) return false;
+  const { total } = value;
+  return typeof value.window === "string" &&
+    typeof value.resets_at === "string" &&
+    COUNTS.every((name) => typeof total[name] === "number") &&
+    (total.cost_usd === null || typeof total.cost_usd === "number");
+}
+
+function drawReport(report: Report, tools: OwnUsageTools): string {
+  const { columns, env, now } = tools;
+  const width = columns();
+  const options = {
+    columns: width ?? COLUMNS_OF_A_FILE,
+    paint: hasColours(width !== undefined, env) ? inColour : withoutColour,
+    nowMs: now(),
+  };
+  const own = ownLimits(report) ?? [];
+  const limits = own.length === 0
+    ? "No limit of the gateway applies to this token.\n"
+    : drawOwnLimits(own, options);
+  const sections = [limits, drawUsed(report, options), `${QUOTAS_HINT}\n`];
+  return sections.join("\n");
+}
+
+const QUOTAS_HINT =
+  "model-gateway limits shows what the connections have left.";
+
+/** Draws the usage in the current windows. */
+function drawUsed(
+  { token, since, windows }: Report,
+  { columns, paint, nowMs }: {
+    readonly columns: number;
+    readonly paint: Paint;
+    readonly nowMs: number;
+  },
+): string {
+  const from = localTime(Date.parse(since)) ?? plainText(since);
+  const head = `${paint("bold", `Used by ${plainText(token)}`)}  ${
+    paint("dim", `counted since ${from}`)
+  }`;
+  const rows = windows.map(({ window, resets_at, total }) => [
+    `1 ${plainText(window)}`,
+    countText(total.requests),
+    countText(total.input_tokens),
+    countText(total.cached_input_tokens),
+    countText(total.output_tokens),
+    total.cost_usd === null ? "–" : dollarsText(total.cost_usd),
+    resetText({ resets_at, window }, nowMs),
+  ]);
+  const table = [HEADINGS, ...rows];
+  const widths = HEADINGS.map((_, index) =>
+    Math.max(...table.map((row) => row[index]?.length ?? 0))
+  );
+  const lines = table.map((row, number) => {
+    const cells = row.map((cell, index) =>
+      LEFT_ALIGNED.includes(HEADINGS[index] ?? "")
+        ? cell.padEnd(widths[index] ?? 0)
+        : cell.padStart(widths[index] ?? 0)
+    );
+    const line = `  ${cells.join("  ").trimEnd()}`;
+    return number === 0 ? paint("dim", line) : line;
+  });
+  return [head, ...lines, ""].flatMap((line) => wrapWords(line, columns))
+    .join("\n");
+}
+
+const HEADINGS = [
+  "window",
+  "requests",
+  "input",
+  "cached",
+  "output",
+  "cost",
+  "reset",
+];
+
+const LEFT_ALIGNED = ["window", "reset"];

@@ -1,0 +1,190 @@
+import assert from "node:assert/strict";
+import { runUsage } from "../../../src/cli/usage/command.ts";
+import { inColour } from "../../../src/cli/text.ts";
+import { localTime } from "../../../src/http/wording/times.js";
+import { createMemoryIo } from "../../support/fakes/memory_io.ts";
+import { NOON_MS } from "../../support/wire/limits_list.ts";
+import {
+  groupLimit,
+  ownLimit,
+  usageReport,
+} from "../../support/wire/own_usage.ts";
+
+const TOKEN = "mg_secret-of-alice";
+
+interface Run {
+  readonly args?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  /** The response of the gateway. */
+  readonly answer?: () => Response | Promise<Response>;
+  readonly columns?: number;
+}
+
+/** Runs `usage` without a log against a gateway with this response. */
+async function ownUsage({ args = [], env = {}, answer, columns }: Run = {}) {
+  const io = createMemoryIo({ MODEL_GATEWAY_TOKEN: TOKEN, ...env });
+  const requests: Request[] = [];
+  const code = await runUsage(args, {
+    ...io,
+    fetch: async (input, init) => {
+      requests.push(new Request(input, init));
+      return await (answer?.() ?? Response.json(REPORT));
+    },
+    deadline: () => new AbortController().signal,
+    now: () => NOON_MS,
+    columns: () => columns,
+    identify: () => assert.fail("no log is named"),
+    open: () => assert.fail("no log is named"),
+    isTyped: () => assert.fail("no log is named"),
+  });
+  const [out, error] = [io.written(), io.complained()];
+  assert.ok(!(out + error).includes(TOKEN));
+  return { code, out, error, requests };
+}
+
+const REPORT = usageReport(ownLimit(), groupLimit(50));
+
+Deno.test("usage without a log asks the gateway for the token's own usage", async () => {
+  const { code, out, error, requests } = await ownUsage({
+    columns: 101,
+    env: { NO_COLOR: "1" },
+  });
+  assert.equal(error, "");
+  assert.equal(code, 0);
+  const [request, ...more] = requests;
+  assert.equal(more.length, 0);
+  assert.equal(request?.url, "http://127.0.0.1:8787/v1/usage");
+  assert.equal(request.headers.get("authorization"), `Bearer ${TOKEN}`);
+  const since = localTime(Date.parse(REPORT.since));
+  assert.deepEqual(out.split("\n"), [
+    "Your token  its own limits",
+    "  1 day tokens   ██████████░░░  3,750,000 of 5,000,000 left   25% used  resets in 12 h 0 min",
+    "",
+    "Group interns  limits that its members share",
+    "  1 month money  ░░░░░░░░░░░░░         $0.00 of $50.00 left  100% used  resets in 10 d 12 h   used up",
+    "",
+    `Used by alice  counted since ${since}`,
+    "  window   requests  input  cached  output   cost  reset",
+    "  1 hour          3  4,210   3,000     512  $0.01  resets in 1 h 0 min",
+    "  1 month     1,204  18.6M   3,000     512  $0.01  resets in 10 d 12 h",
+    "",
+    "model-gateway limits shows what the connections have left.",
+    "",
+  ]);
+});
+
+Deno.test("usage says so where no limit applies, and shows no cost where no model has a price", async () => {
+  const report = usageReport();
+  const windows = report.windows.map((one) => ({
+    ...one,
+    total: { ...one.total, cost_usd: null },
+  }));
+  const { out } = await ownUsage({
+    answer: () => Response.json({ ...report, windows }),
+  });
+  assert.match(out, /^No limit of the gateway applies to this token\.\n\nUsed/);
+  assert.match(out, /1 hour .* 512 +– +resets in/);
+});
+
+Deno.test("usage fits a narrow terminal, with colours where it has them", async () => {
+  const { out } = await ownUsage({ columns: 60, env: { NO_COLOR: "1" } });
+  for (const line of out.split("\n")) assert.ok(line.length <= 60, line);
+  const coloured = await ownUsage({ columns: 130, env: { TERM: "xterm" } });
+  assert.ok(coloured.out.includes(inColour("red", "used up")));
+});
+
+Deno.test("usage --json prints the gateway's response as one line, whole", async () => {
+  const report = { ...REPORT, of_a_newer_gateway: true };
+  const { code, out } = await ownUsage({
+    args: ["--json"],
+    answer: () => Response.json(report),
+  });
+  assert.equal(code, 0);
+  assert.equal(out, `${JSON.stringify(report)}\n`);
+});
+
+Deno.test("usage asks the gateway that the options or the environment name", async () => {
+  const env = { MODEL_GATEWAY_URL: "http://env.test/v1" };
+  const [first] = (await ownUsage({ env })).requests;
+  assert.equal(first?.url, "http://env.test/v1/usage");
+  const args = ["--url", "http://option.test", "--token", "other"];
+  const [second] = (await ownUsage({ env, args })).requests;
+  assert.equal(second?.url, "http://option.test/v1/usage");
+  assert.equal(second.headers.get("authorization"), "Bearer other");
+});
+
+Deno.test("usage says in one line why the gateway's usage cannot be read, with exit code 1", async (t) => {
+  const cases: Readonly<Record<string, [() => Promise<Response>, RegExp]>> = {
+    "a token that is unknown": [
+      () =>
+        Promise.resolve(
+          Response.json({ error: { message: "No" } }, { status: 401 }),
+        ),
+      /: the token is unknown or has expired\. Ask the administrator for a new one\.\n$/,
+    ],
+    "no gateway": [
+      () => Promise.reject(new TypeError("refused")),
+      /: nothing answers there/,
+    ],
+    "a window without its usage": [
+      () =>
+        Promise.resolve(
+          Response.json({ ...REPORT, windows: [{ window: "day" }] }),
+        ),
+      /: the server there is not a Model Gateway/,
+    ],
+    "another body": [
+      () => Promise.resolve(Response.json({ object: "list", data: [] })),
+      /: the server there is not a Model Gateway/,
+    ],
+  };
+  for (const [name, [answer, expected]] of Object.entries(cases)) {
+    await t.step(name, async () => {
+      const { code, out, error } = await ownUsage({ answer });
+      assert.equal(code, 1);
+      assert.equal(out, "");
+      assert.match(error, /^Cannot read http:\/\/127\.0\.0\.1:8787\/v1\/usage/);
+      assert.match(error, expected);
+    });
+  }
+});
+
+Deno.test("usage refuses what is for logs alone without one, and a gateway beside one", async (t) => {
+  const cases: readonly [Run, RegExp][] = [
+    [{ args: ["--by", "model"] }, /: --by and --csv need a LOG\. To add up/],
+    [{ args: ["--csv"] }, /need a LOG\. .*, or - for standard input\.\n/],
+    [
+      { env: { MODEL_GATEWAY_TOKEN: "" } },
+      /: there is no token\. Set MODEL_GATEWAY_TOKEN or use --token\. To add up a log, name its file, or - for standard input\.\n/,
+    ],
+    [{ args: ["--url", "nowhere"] }, /: --url must be the address/],
+    [
+      { args: ["a.jsonl", "--token", "x"] },
+      /: --url and --token ask a gateway, without a LOG\.\n/,
+    ],
+  ];
+  for (const [run, complaint] of cases) {
+    await t.step(String(complaint), async () => {
+      const { code, error, requests } = await ownUsage(run);
+      assert.equal(code, 2);
+      assert.match(error, complaint);
+      assert.equal(requests.length, 0);
+    });
+  }
+});
+
+Deno.test("usage lets the gateway write no control characters to the terminal", async () => {
+  const evil = "\x1b[2Jevil\u202e";
+  const report = usageReport(groupLimit(1, { group: evil, window: evil }));
+  const { out } = await ownUsage({
+    answer: () =>
+      Response.json({
+        ...report,
+        token: evil,
+        since: evil,
+        windows: report.windows.map((one) => ({ ...one, window: evil })),
+      }),
+  });
+  assert.doesNotMatch(out, /[^\P{C}\n]/u);
+  assert.match(out, /evil/);
+});

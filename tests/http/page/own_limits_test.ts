@@ -1,0 +1,148 @@
+import assert from "node:assert/strict";
+import {
+  entryOf,
+  listOf,
+  NOON_MS,
+  weekOf,
+} from "../../support/wire/limits_list.ts";
+import {
+  groupLimit,
+  ownLimit,
+  usageReport,
+} from "../../support/wire/own_usage.ts";
+import { pageTests } from "../../support/browser/page_tests.ts";
+
+const test = await pageTests();
+
+const AT_NOON = { nowMs: NOON_MS, timezoneId: "Europe/Berlin" };
+
+const LIST = { json: listOf(entryOf("GLM team", { limits: [weekOf()] })) };
+
+test(
+  "the limits of the token and its group come first, with what is left, what is used and when they reset",
+  async ({ page, signIn, answer }) => {
+    await answer("/v1/limits", LIST);
+    await answer("/v1/usage", {
+      json: usageReport(groupLimit(50), ownLimit({ models: ["glm-5.1"] })),
+    });
+    await signIn();
+    const cards = await page.locator(".card").allInnerTexts();
+    assert.deepEqual(cards.map((text) => text.split(/\n+/)), [
+      [
+        ...["Your token", "its own limits", "plenty left"],
+        ...["1 day tokens, for glm-5.1", "3,750,000 of 5,000,000 left"],
+        ...["25% used", "resets in 12 h 0 min, at 01:00"],
+      ],
+      [
+        ...["Group interns", "limits that its members share", "used up"],
+        ...["1 month money", "$0.00 of $50.00 left"],
+        ...["100% used", "resets in 10 d 12 h, 1 Dec"],
+      ],
+      [
+        ...["GLM team", "Z.ai", "plenty left"],
+        ...["1 week credits", "7,500 of 10,000 left"],
+        ...["25% used", "resets in 1 d 0 h, Sat 13:00"],
+        "checked 12 s ago",
+      ],
+    ]);
+    assert.equal(
+      await page.locator("#summary").innerText(),
+      "Least left of your limits: Group interns (1 month money), $0.00 of $50.00 left. " +
+        "Requests are refused until it resets. " +
+        "Least left of the quotas: GLM team (1 week credits), 7,500 of 10,000 left.",
+    );
+    const bar = page.getByRole("meter", { name: "1 month money" });
+    assert.equal(await bar.getAttribute("aria-valuenow"), "0");
+  },
+  AT_NOON,
+);
+
+test(
+  "the summary says that a limit refuses requests before nothing is left",
+  async ({ page, signIn, answer }) => {
+    await answer("/v1/limits", LIST);
+    await answer("/v1/usage", { json: usageReport(groupLimit(48.8)) });
+    await signIn();
+    assert.match(
+      await page.locator("#summary").innerText(),
+      /^Least left of your limits: Group interns \(1 month money\), \$1\.20 of \$50\.00 left\. A request that needs more is refused\. /,
+    );
+  },
+  AT_NOON,
+);
+
+test(
+  "a card warns once, in the line of its name, and no word for use stands beside what is left",
+  async ({ page, signIn, answer }) => {
+    await answer("/v1/limits", LIST);
+    await answer("/v1/usage", { json: usageReport(groupLimit(50)) });
+    await signIn();
+    const card = page.locator("#own-cards .card");
+    const text = await card.innerText();
+    assert.equal(text.match(/used up/g)?.length, 1);
+    assert.doesNotMatch(text, /usage|spen[dt]/i);
+    const [name, badge]: number[] = await page.evaluate(`
+      [".card-name", ".badge"].map((one) =>
+        document.querySelector("#own-cards " + one).getBoundingClientRect().top)
+    `);
+    assert.ok(Math.abs((name ?? NaN) - (badge ?? NaN)) < 8, `${name} ${badge}`);
+  },
+  { ...AT_NOON, viewport: { width: 390, height: 800 } },
+);
+
+test(
+  "the limits are there when the quotas cannot be read, and stay when the usage cannot",
+  async ({ page, signIn, answer }) => {
+    const usage = { json: usageReport(groupLimit(50)) };
+    await answer("/v1/limits", {
+      status: 504,
+      json: { error: { message: "Reading the quotas took too long" } },
+    });
+    await answer("/v1/usage", usage);
+    await signIn();
+    assert.match(
+      await page.locator("#summary").innerText(),
+      /until it resets\. The quotas are not known yet\.$/,
+    );
+    await answer("/v1/limits", LIST);
+    await answer("/v1/usage", { status: 500, json: {} });
+    await page.clock.runFor(6_000);
+    await page.locator("#cards .card").waitFor();
+    assert.equal(await page.locator("#own-cards .card").count(), 1);
+  },
+  AT_NOON,
+);
+
+test("a token without limits, or a gateway that does not report them, leaves their part out", async ({ page, signIn, answer }) => {
+  await answer("/v1/limits", LIST);
+  for (const json of [usageReport(), { error: { message: "No such path" } }]) {
+    await answer("/v1/usage", { json });
+    await signIn();
+    assert.equal(await page.locator("#own").isVisible(), false);
+    await page.getByRole("button", { name: "Forget token" }).click();
+  }
+});
+
+test(
+  "the page shows the limits of a real gateway, which a request that they refuse leads to",
+  async ({ page, signIn, asked }) => {
+    await signIn();
+    const card = page.locator("#own-cards .card");
+    assert.match(await card.innerText(), /1 day requests\s+1 of 1 left/);
+    await page.selectOption("#model", "demo-a");
+    await page.click("#try");
+    const step = page.locator(".step.bad");
+    await step.waitFor();
+    assert.match(
+      await step.innerText(),
+      /this token may use 1 requests per day and has used 1\. .* will reset at \w{3} \d+ \w{3}, \d\d:\d\d GMT\+8\. See your limits on the gateway's page/,
+    );
+    assert.equal(
+      asked.filter((path) => path === "/v1/messages").length,
+      2,
+    );
+    await card.getByText("0 of 1 left").waitFor();
+    assert.equal(asked.filter((path) => path === "/v1/limits").length, 1);
+  },
+  { limits: [{ window: "day", requests: 1 }], timezoneId: "Asia/Shanghai" },
+);

@@ -1,0 +1,80 @@
+import type { LimitUsage, UsageReport } from "../../../src/usage/report.ts";
+
+/** A token's limit of 5,000,000 tokens a day, a quarter used at noon of 2026-11-20; `parts` say otherwise. */
+export function ownLimit(parts: Partial<LimitUsage> = {}): LimitUsage {
+  return {
+    scope: "token",
+    group: null,
+    unit: "tokens",
+    window: "day",
+    models: null,
+    connections: null,
+    limit: 5_000_000,
+    used: 1_250_000,
+    remaining: 3_750_000,
+    used_percent: 25,
+    starts_at: "2026-11-20T00:00:00.000Z",
+    resets_at: "2026-11-21T00:00:00.000Z",
+    ...parts,
+  };
+}
+
+/** A group's limit of 50 dollars a month; `used` is in dollars. */
+export function groupLimit(
+  used: number,
+  parts: Partial<LimitUsage> = {},
+): LimitUsage {
+  return ownLimit({
+    scope: "group",
+    group: "interns",
+    unit: "USD",
+    window: "month",
+    limit: 50,
+    used,
+    remaining: Math.max(0, 50 - used),
+    used_percent: used * 2,
+    starts_at: "2026-11-01T00:00:00.000Z",
+    resets_at: "2026-12-01T00:00:00.000Z",
+    ...parts,
+  });
+}
+
+const AMOUNTS = {
+  requests: 3,
+  input_tokens: 4210,
+  cached_input_tokens: 3000,
+  cache_write_tokens: 0,
+  output_tokens: 512,
+  reasoning_tokens: 128,
+  cost_usd: 0.0123,
+  estimated_requests: 0,
+};
+
+/** The response to `GET /usage` with these limits. */
+export function usageReport(...limits: readonly LimitUsage[]): UsageReport {
+  return {
+    object: "usage",
+    token: "alice",
+    since: "2026-11-01T06:00:00.000Z",
+    windows: [
+      {
+        window: "hour",
+        starts_at: "2026-11-20T12:00:00.000Z",
+        resets_at: "2026-11-20T13:00:00.000Z",
+        complete: true,
+        total: AMOUNTS,
+        data: [{ connection: "GLM team", model: "glm-5.1", ...AMOUNTS }],
+      },
+      {
+        window: "month",
+        starts_at: "2026-11-01T00:00:00.000Z",
+        resets_at: "2026-12-01T00:00:00.000Z",
+        complete: false,
+        total: { ...AMOUNTS, requests: 1204, input_tokens: 18_600_000 },
+        data: [],
+      },
+    ],
+    limits,
+    connections: [],
+  };
+}
