@@ -39,6 +39,7 @@ export function describeConfig(config: Config): string {
       max_concurrent_requests: server.maxConcurrentRequests,
       max_body_memory: describeBytes(server.maxBodyMemoryBytes),
       drain: `${server.drainMs} ms`,
+      removed_tokens: server.removedTokens,
       admin: server.admin === undefined
         ? "none"
         : `${server.admin.host}, port ${server.admin.port}`,
@@ -53,6 +54,7 @@ export function describeConfig(config: Config): string {
       cache: `${limits.cacheMs} ms`,
     },
     usage: { replay: describeNames(config.usage.replay) },
+    include: describeNames(config.include),
     shared: describeShared(config.shared),
     connections: config.connections.map(describeConnection),
     tokens: [...new Set(config.callers.values())].map((caller) =>
@@ -186,7 +188,7 @@ function describeCaller(
     connections: describeNames(assigned.map(({ name }) => name)),
     models: describeNames([...assignedModels(caller, config).keys()]),
     max_concurrent: caller.maxConcurrent,
-    group: caller.group?.name ?? "none",
+    groups: describeNames(caller.groups.map(({ name }) => name)),
     limits: describeLimits(caller),
   };
 }
@@ -215,14 +217,16 @@ function describeDeadline(ms: number): string {
   return ms === 0 ? "none" : `${ms} ms`;
 }
 
-/** Returns a line for each limit of a token and of its group. */
+/** Returns a line for each limit of a token and of its groups. */
 function describeLimits(
-  { limits, group }: Pick<Caller, "limits" | "group">,
+  { limits, groups }: Pick<Caller, "limits" | "groups">,
 ): readonly string[] | string {
   const lines = [
     ...limits.map((limit) => limitWords(limit)),
-    ...(group?.limits ?? []).map((limit) =>
-      `${limitWords(limit)}, together with the group ${group?.name}`
+    ...groups.flatMap(({ name, limits }) =>
+      limits.map((limit) =>
+        `${limitWords(limit)}, together with the group ${name}`
+      )
     ),
   ];
   return lines.length === 0 ? "none" : lines;

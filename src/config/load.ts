@@ -1,25 +1,36 @@
-import { parseYaml } from "../core/std.ts";
 import type { Config } from "./config.ts";
 import {
   type Environment,
   expandVariables,
+  type ListFiles,
+  readFault,
   type ReadFile,
 } from "./environment.ts";
-import { deepFreeze } from "./store.ts";
+import { createPlaces, INCLUDE, type Source } from "./places.ts";
 import {
   createFindings,
   type Findings,
   formatPath,
+  listAt,
   oncePerPlace,
   type Path,
   type Problem,
+  quote,
 } from "./problems.ts";
 import { resolve } from "./resolve/resolve_config.ts";
+import { type IncludedTree, isIncludePattern } from "./schema/config_file.ts";
+import { deepFreeze } from "./store.ts";
+import {
+  DuplicateKeyError,
+  type LinedYaml,
+  parseLinedYaml,
+} from "./yaml_lines.ts";
 
 /** The inputs of a configuration other than its text. */
 export interface LoadContext {
   readonly env: Environment;
   readonly readFile: ReadFile;
+  readonly listFiles: ListFiles;
   /** Milliseconds since 1970, to warn of tokens that have expired. */
   readonly nowMs: number;
 }
@@ -32,7 +43,8 @@ export type LoadResult =
 const MAX_CHARACTERS = 16 * 1024 * 1024;
 
 /**
- * Parses the text of a `gateway.yaml` (docs/configuration.md) into a deeply frozen configuration.
+ * Parses the text of a `gateway.yaml` (docs/configuration.md), and the files that it includes, into a deeply frozen
+ * configuration.
  *
  * Never rejects because of the text. It returns all problems at once.
  */
@@ -40,45 +52,134 @@ export async function loadConfig(
   text: string,
   context: LoadContext,
 ): Promise<LoadResult> {
-  if (text.length > MAX_CHARACTERS) {
-    const message = `is longer than ${MAX_CHARACTERS} characters.`;
-    return { problems: [{ path: "", message }] };
-  }
-  const yaml = readYaml(text);
-  if ("problem" in yaml) return { problems: [yaml.problem] };
-  const rootMessage = rootProblem(yaml.value);
-  if (rootMessage !== undefined) {
-    return { problems: [{ path: "", message: rootMessage }] };
-  }
-  const findings = createFindings();
-  const copied = copyTree(
-    yaml.value,
-    (written, path) => {
-      reportBareVariable(written, { path, findings });
-      return expandVariables(written, {
-        env: context.env,
-        report: (message) => findings.problem(path, message),
-      });
-    },
-  );
+  const main = readMapping(text, "`connections` and `tokens`");
+  if ("problem" in main) return { problems: [main.problem] };
+  const sources = new Map<string, Source>();
+  const findings = createFindings(createPlaces(main, sources));
+  const options = { ...context, sources, findings };
+  const copied = expandTree(main.tree, [], options);
   if ("problem" in copied) return { problems: [copied.problem] };
+  const files = await readIncluded(copied.value, options);
+  const unread = files.flatMap((one) => "problem" in one ? [one.problem] : []);
   const config = await resolve(copied.value, {
+    included: files.flatMap((one) => "problem" in one ? [] : [one]),
     readFile: context.readFile,
     nowMs: context.nowMs,
     findings: oncePerPlace(findings),
   });
-  const { problems, warnings } = findings;
+  const { warnings } = findings;
+  const problems = [...unread, ...findings.problems];
   if (problems.length > 0 || config === undefined) return { problems };
   return { config: deepFreeze(config), warnings };
 }
 
-function rootProblem(value: unknown): string | undefined {
+/** A file that `include` names, with its variables expanded; or the problem that hides its content. */
+type IncludedFile = IncludedTree | { readonly problem: Problem };
+
+/** The options of {@linkcode readIncluded}. */
+interface IncludeOptions extends LoadContext {
+  /** Receives the included files. */
+  readonly sources: Map<string, Source>;
+  readonly findings: Findings;
+}
+
+/** More files than people have tokens. */
+const MAX_FILES = 10_000;
+
+/** Reads the files of `include`, each once. Reports patterns without a file. */
+async function readIncluded(
+  tree: unknown,
+  options: IncludeOptions,
+): Promise<readonly IncludedFile[]> {
+  const { listFiles, findings, sources } = options;
+  const files: IncludedFile[] = [];
+  for (const [index, pattern] of listAt(tree, INCLUDE).entries()) {
+    if (typeof pattern !== "string" || !isIncludePattern(pattern)) continue;
+    const place = [INCLUDE, index];
+    const names = await listFiles(pattern).catch((error: unknown) => {
+      findings.problem(place, `names a folder that ${readFault(error)}.`);
+    });
+    if (names?.length === 0) findings.warn(place, "matches no file.");
+    for (const name of names ?? []) {
+      if (sources.has(name)) continue;
+      if (sources.size >= MAX_FILES) {
+        findings.problem(place, `matches more than ${MAX_FILES} files.`);
+        return files;
+      }
+      files.push(await readIncludedFile(name, options));
+    }
+  }
+  return files;
+}
+
+async function readIncludedFile(
+  name: string,
+  options: IncludeOptions,
+): Promise<IncludedFile> {
+  const inFile = ({ path, message }: Problem) => ({
+    problem: { path, place: path === "" ? name : `${name}: ${path}`, message },
+  });
+  options.sources.set(name, { tree: undefined, lineOf: () => undefined });
+  let text: string;
+  try {
+    text = await options.readFile(name);
+  } catch (error) {
+    return inFile({ path: "", message: `${readFault(error)}.` });
+  }
+  const read = readMapping(text, "`tokens` or `groups`");
+  if ("problem" in read) return inFile(read.problem);
+  options.sources.set(name, read);
+  const path = [INCLUDE, name];
+  const copied = expandTree(read.tree, path, options);
+  if ("problem" in copied) return inFile(copied.problem);
+  return { path, tree: copied.value };
+}
+
+/**
+ * Parses the text of a file, which must be a mapping.
+ *
+ * @param needs The keys that it needs, in words.
+ */
+function readMapping(
+  text: string,
+  needs: string,
+): Source | { readonly problem: Problem } {
+  if (text.length > MAX_CHARACTERS) {
+    const message = `is longer than ${MAX_CHARACTERS} characters.`;
+    return { problem: { path: "", message } };
+  }
+  const yaml = readYaml(text);
+  if ("problem" in yaml) return yaml;
+  const { value: tree, lineOf } = yaml;
+  const message = rootProblem(tree, needs);
+  if (message !== undefined) return { problem: { path: "", message } };
+  const hasLines = text.trim().includes("\n");
+  return { tree, lineOf: (path) => hasLines ? lineOf(path) : undefined };
+}
+
+function rootProblem(value: unknown, needs: string): string | undefined {
   if (value === null || value === undefined) {
-    return "is empty. It needs at least `connections` and `tokens`.";
+    return `is empty. It needs at least ${needs}.`;
   }
   if (typeof value === "object" && !Array.isArray(value)) return undefined;
   const word = Array.isArray(value) ? "a list" : "a single value";
-  return `must be a mapping with \`connections\` and \`tokens\`, not ${word}.`;
+  return `must be a mapping with ${needs}, not ${word}.`;
+}
+
+/** Copies the tree of a file and expands the variables in its texts. */
+function expandTree(
+  tree: unknown,
+  root: Path,
+  { env, findings }: Pick<IncludeOptions, "env" | "findings">,
+): TreeResult {
+  return copyTree(tree, (written, inner) => {
+    const path = [...root, ...inner];
+    reportBareVariable(written, { path, findings });
+    return expandVariables(written, {
+      env,
+      report: (message) => findings.problem(path, message),
+    });
+  });
 }
 
 /** A whole text such as `$NAME` or `$(NAME)`. */
@@ -171,9 +272,7 @@ class TreeError extends Error {
 }
 
 /** A parsed YAML value, or the problem of the text. */
-type YamlResult = { readonly value: unknown } | {
-  readonly problem: Problem;
-};
+type YamlResult = LinedYaml | { readonly problem: Problem };
 
 const POSITION_REGEXP = / at line (\d+), column (\d+)/;
 const TAB_INDENT_REGEXP = /^ *\t[\t ]*(?=[^\s#])/m;
@@ -191,7 +290,7 @@ export function readYaml(text: string): YamlResult {
     return { problem: { path: `line ${tabLine}`, message } };
   }
   try {
-    return { value: parseYaml(text, { schema: "core" }) };
+    return parseLinedYaml(text);
   } catch (error) {
     return { problem: yamlProblem(error) };
   }
@@ -217,14 +316,20 @@ function yamlProblem(error: unknown): Problem {
   const position = POSITION_REGEXP.exec(firstLine);
   return {
     path: position === null ? "" : `line ${position[1]}, column ${position[2]}`,
-    message: yamlMessage(firstLine.slice(0, position?.index)),
+    message: error instanceof DuplicateKeyError
+      ? duplicateMessage(error)
+      : yamlMessage(firstLine.slice(0, position?.index)),
   };
 }
 
+function duplicateMessage({ duplicate }: DuplicateKeyError): string {
+  const { key, firstLine } = duplicate;
+  return `the key ${
+    quote(key)
+  } appears twice in one mapping, first in line ${firstLine}. Keep one of them.`;
+}
+
 function yamlMessage(reason: string): string {
-  if (reason.includes("duplicated key")) {
-    return "this key appears twice in one mapping. Keep one of them.";
-  }
   const plain = reason.replaceAll(QUOTED_REGEXP, "");
   return `is not valid YAML: ${plain.charAt(0).toLowerCase()}${
     plain.slice(1)

@@ -43,6 +43,14 @@ export interface Group {
   readonly limits: readonly UsageLimit[];
 }
 
+/** Returns every limit on a token: its own, then its groups'. */
+export function limitsOn({ limits, groups }: {
+  readonly limits: readonly UsageLimit[];
+  readonly groups: readonly Group[];
+}): readonly UsageLimit[] {
+  return [...limits, ...groups.flatMap((group) => group.limits)];
+}
+
 /** The price of a model, in US dollars per million tokens. */
 export interface Price extends Prices {
   /** Other prices for some answers. The first rate whose `when` holds applies. */

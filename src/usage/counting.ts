@@ -155,14 +155,16 @@ function createNames() {
       fields.set(row.connection, byModel.set(row.model, made));
       return made;
     },
-    /** Returns the token and its group, if there is one, with their tables at a moment. */
+    /** Returns the token and its groups, with their tables at a moment. */
     holders(
-      { name, group }: Caller,
+      { name, groups }: Caller,
       atMs: number,
     ): readonly HolderNames[] {
       moveTo(atMs);
-      const own = namesOf("token", name);
-      return group === undefined ? [own] : [own, namesOf("group", group.name)];
+      return [
+        namesOf("token", name),
+        ...groups.map((group) => namesOf("group", group.name)),
+      ];
     },
   };
 }

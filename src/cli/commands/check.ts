@@ -28,12 +28,15 @@ export const CHECK: CommandSpec = {
   options: [CONFIG_OPTION, {
     name: "live",
     summary: "send each provider a request to test its address and key",
+  }, {
+    name: "quiet",
+    summary: "print problems and warnings alone",
   }],
 };
 
 /**
- * `check [--config F] [--live]`: prints the resolved configuration, or all of its problems. With `--live`, it sends
- * each provider a request to test its address and key.
+ * `check [--config F] [--live] [--quiet]`: prints the resolved configuration, or all of its problems. With `--live`, it
+ * sends each provider a request to test its address and key. With `--quiet`, it prints only what needs attention.
  *
  * @returns The exit code.
  */
@@ -56,12 +59,14 @@ export async function runCheck(
   if (tlsProblem !== undefined) {
     return reportProblems([tlsProblem], { path, io });
   }
-  io.write(describeConfig(result.config));
+  if (!options.quiet) io.write(describeConfig(result.config));
   if (result.warnings.length > 0) {
     io.writeError(`Warnings:\n${problemLines(result.warnings)}`);
   }
-  io.write(`# ${path} is valid: ${extent(result.config)}\n`);
-  return options.live ? await checkLive(result.config, io) : EXIT.good;
+  if (!options.quiet) {
+    io.write(`# ${path} is valid: ${extent(result.config)}\n`);
+  }
+  return options.live ? await checkLive(result.config, options, io) : EXIT.good;
 }
 
 /** Prints the problems of a configuration and returns the exit code. */
@@ -82,11 +87,12 @@ function reportProblems(
 
 async function checkLive(
   config: Config,
+  { quiet }: CheckOptions,
   io: CliIo & RequestTools,
 ): Promise<number> {
   const probes = await probeConnections(config, io);
-  for (const { connection, finding } of probes) {
-    io.write(`${connection.name}: ${finding}\n`);
+  for (const { connection, finding, good } of probes) {
+    if (!good || !quiet) io.write(`${connection.name}: ${finding}\n`);
   }
   return probes.every(({ good }) => good) ? EXIT.good : EXIT.failed;
 }
@@ -95,6 +101,7 @@ async function checkLive(
 interface CheckOptions {
   readonly config: string | undefined;
   readonly live: boolean;
+  readonly quiet: boolean;
 }
 
 function readOptions(
@@ -102,7 +109,11 @@ function readOptions(
 ): CheckOptions | { readonly fault: string } {
   const read = readArguments(CHECK, args);
   if ("fault" in read) return read;
-  return { config: read.values.get("config"), live: read.flags.has("live") };
+  return {
+    config: read.values.get("config"),
+    live: read.flags.has("live"),
+    quiet: read.flags.has("quiet"),
+  };
 }
 
 /** Returns the counts of connections, models and tokens. */

@@ -6,8 +6,12 @@ import {
   reportAmbiguousNames,
 } from "../directory.ts";
 import { type ReadFile, readNamedFile } from "../environment.ts";
-import { type Findings, formatPath, type Path, quote } from "../problems.ts";
-import { type FileFields, validateFile } from "../schema/config_file.ts";
+import { type Findings, type Path, quote } from "../problems.ts";
+import {
+  type FileFields,
+  type IncludedTree,
+  validateFile,
+} from "../schema/config_file.ts";
 import type { ConnectionFields } from "../schema/connection.ts";
 import { indexSelection } from "../selection.ts";
 import { createTokenLimits, resolveCallers } from "./caller.ts";
@@ -22,6 +26,8 @@ import { isLoopback, resolveServer, resolveTimeouts } from "./server.ts";
 
 /** The options of {@linkcode resolve}. */
 interface ResolveOptions {
+  /** The files with further tokens and groups. */
+  readonly included: readonly IncludedTree[];
   readonly readFile: ReadFile;
   /** Milliseconds since 1970. */
   readonly nowMs: number;
@@ -29,7 +35,7 @@ interface ResolveOptions {
 }
 
 /**
- * Resolves the tree of a file to a configuration: validates it, resolves every reference and reads the keys.
+ * Resolves the trees of the files to a configuration: validates them, resolves every reference and reads the keys.
  *
  * @returns `undefined` when there is a problem. The findings list all of them.
  */
@@ -38,7 +44,11 @@ export async function resolve(
   options: ResolveOptions,
 ): Promise<Config | undefined> {
   const { findings } = options;
-  const { general, connections: fields, tokens } = validateFile(tree, findings);
+  const { general, connections: fields, groups, tokens } = validateFile(
+    tree,
+    options.included,
+    findings,
+  );
   if (general === undefined) return undefined;
   const directory = await readDirectory(tree);
   reportAmbiguousNames(directory, findings);
@@ -57,7 +67,13 @@ export async function resolve(
   const callers = resolveCallers(tokens, {
     ...options,
     index,
-    tokenLimits: createTokenLimits({ general, index, connections, findings }),
+    tokenLimits: createTokenLimits({
+      defaults: general.defaults,
+      groups,
+      index,
+      connections,
+      findings,
+    }),
     maxConcurrentRequests: server.maxConcurrentRequests,
   });
   if (tokens.length === 0) {
@@ -73,6 +89,7 @@ export async function resolve(
       cacheMs: general.limits.cache_seconds * 1000,
     },
     usage: general.usage,
+    include: general.include,
     shared,
     connections,
     pools: resolvePools(connections),
@@ -129,7 +146,7 @@ function reportAliasProblems(
       findings.problem(
         path,
         `also names the model ${quote(first.of)}, at ${
-          formatPath(first.path)
+          findings.placeOf(first.path)
         }; an alias names one model`,
       );
     }

@@ -47,6 +47,12 @@ function bearerIn(headers: HeaderFields): string | undefined {
   return BEARER_REGEXP.exec(value)?.[1];
 }
 
+/** Returns the SHA-256 of each credential that a request may have sent as its token. */
+export function digestsIn(headers: HeaderFields): readonly string[] {
+  const sent = [bearerIn(headers), headers.get("x-api-key")];
+  return sent.flatMap((one) => one ? [sha256Hex(one)] : []);
+}
+
 function callerOf(
   credential: string | null | undefined,
   { config, nowMs }: AuthenticateOptions,
