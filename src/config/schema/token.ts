@@ -150,7 +150,7 @@ export const tokenSchema = z.strictObject({
     z.array(name()).refine(isDistinct, {
       error: "must not name a group twice.",
     }),
-  ]).default([]).describe(
+  ], { error: "must be a name or a list of names." }).default([]).describe(
     "An entry of `groups`, whose limits it shares with the other members. A list: the limits of all of them apply.",
   ),
   limits: usageLimitsSchema.optional().describe(
