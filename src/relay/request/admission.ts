@@ -111,12 +111,19 @@ function shuttingDown(): GatewayError {
   });
 }
 
+const TOKEN_REMOVED = "token_removed";
+
 function tokenRemoved(): GatewayError {
   return new GatewayError(
     "unauthenticated",
     "Cannot finish the request: the administrator has removed its token. Ask for a new one.",
-    { code: "token_removed" },
+    { code: TOKEN_REMOVED },
   );
+}
+
+/** Returns true for the reason with which {@linkcode Admission.endTokens} aborts a request. */
+export function isTokenRemoved(reason: unknown): boolean {
+  return reason instanceof GatewayError && reason.code === TOKEN_REMOVED;
 }
 
 function tooMany(maxConcurrent: number): GatewayError {

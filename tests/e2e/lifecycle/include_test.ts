@@ -100,60 +100,153 @@ Deno.test("an included file takes effect when it comes, changes, is renamed and 
   await untilLines(gateway, "config_unchanged", 1);
 });
 
-/** Returns what arrives of a response that breaks off. */
-async function beginningOf({ body }: Response): Promise<string> {
-  let text = "";
-  const chunks = body?.pipeThrough(new TextDecoderStream());
-  try {
-    for await (const chunk of chunks ?? []) text += chunk;
-  } catch {
-    return text;
+/** The beginning and the end of a provider's stream of each family. */
+const STREAMS = {
+  "model-a": ["data: {}\n\n", "data: [DONE]\n\n"],
+  "model-b": [
+    [
+      { type: "message_start", message: { id: "m", role: "assistant" } },
+      {
+        type: "content_block_start",
+        index: 0,
+        content_block: { type: "text" },
+      },
+      {
+        type: "content_block_delta",
+        index: 0,
+        delta: { type: "text_delta", text: "Hi" },
+      },
+    ],
+    [
+      { type: "content_block_stop", index: 0 },
+      { type: "message_delta", delta: { stop_reason: "end_turn" } },
+      { type: "message_stop" },
+    ],
+  ].map((events) =>
+    events.map((event) =>
+      `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`
+    ).join("")
+  ),
+};
+
+/** Two streams each of alice and bob, native and translated; bob's token has just been removed. */
+async function removeBob(
+  server: Readonly<Record<string, unknown>>,
+  check: (scene: {
+    readonly gateway: ServedGateway;
+    /** The text of each stream, and whether it broke off. */
+    readonly read: (user: string) => Promise<readonly Rest[]>;
+    /** Ends the provider's answers to the first `count` streams; alice's come first. */
+    readonly finish: (count: number) => void;
+  }) => Promise<void>,
+): Promise<void> {
+  await using folder = await openFolder();
+  const answers: (readonly [ReturnType<typeof openAnswer>, string])[] = [];
+  await using upstream = startUpstream(({ text }) => {
+    const model = JSON.parse(text()).model === "model-a"
+      ? "model-a"
+      : "model-b";
+    const [beginning = "", end = ""] = STREAMS[model];
+    const answer = openAnswer();
+    answers.push([answer, end]);
+    answer.write(beginning);
+    return answer.response;
+  });
+  await folder.put("a.yaml", "alice");
+  await folder.put("b.yaml", "bob");
+  await using gateway = await serveFile(
+    including(folder.path, upstream.url, server),
+  );
+  const begin = async (user: string, model: string) => {
+    const response = await within(
+      fetch(gateway.url + PATHS.chat, askAs(user, { model, stream: true })),
+      `the stream of ${user}`,
+    );
+    assert.equal(response.status, 200);
+    return { user, rest: restOf(response) };
+  };
+  const streams = [];
+  for (const user of ["alice", "bob"]) {
+    for (const model of Object.keys(STREAMS)) {
+      streams.push(await begin(user, model));
+    }
   }
-  throw new Error("The response did not break off");
+  await Deno.remove(`${folder.path}/b.yaml`);
+  await untilLines(gateway, "config_applied", 1);
+  assert.equal(await statusOf("bob", gateway), 401);
+  await check({
+    gateway,
+    read: (user) =>
+      Promise.all(
+        streams.filter((stream) => stream.user === user)
+          .map(({ rest }) => within(rest, `the end of a stream of ${user}`)),
+      ),
+    finish(count) {
+      for (const [answer, end] of answers.slice(0, count)) {
+        answer.write(end);
+        answer.close();
+      }
+    },
+  });
 }
 
-for (const removed_tokens of ["finish", "end"] as const) {
-  for (const workers of [1, 2]) {
-    Deno.test(`with removed_tokens: ${removed_tokens} and ${workers} threads, a stream of a token that leaves does so, and the others go on`, async () => {
-      await using folder = await openFolder();
-      const answers = new Map<string, ReturnType<typeof openAnswer>>();
-      await using upstream = startUpstream(({ text }) => {
-        const answer = openAnswer();
-        answers.set(JSON.parse(text()).user, answer);
-        answer.write("data: {}\n\n");
-        return answer.response;
-      });
-      await folder.put("a.yaml", "alice");
-      await folder.put("b.yaml", "bob");
-      const server = { removed_tokens, workers };
-      await using gateway = await serveFile(
-        including(folder.path, upstream.url, server),
-      );
-      const begin = (user: string) =>
-        fetch(gateway.url + PATHS.chat, askAs(user, { stream: true, user }));
-      const alice = await within(begin("alice"), "alice's stream");
-      const bob = await within(begin("bob"), "bob's stream");
-      await Deno.remove(`${folder.path}/b.yaml`);
-      await untilLines(gateway, "config_applied", 1);
-      if (removed_tokens === "end") {
-        const text = await within(beginningOf(bob), "the end of bob's stream");
-        assert.match(text, /the administrator has removed its token/);
-        assert.doesNotMatch(text, /\[DONE\]/);
-        await within(
-          Promise.resolve(answers.get("bob")?.cancelled),
-          "the provider to be let go",
-        );
-      }
-      for (const [user, stream] of [["alice", alice], ["bob", bob]] as const) {
-        if (stream.bodyUsed) continue;
-        answers.get(user)?.write("data: [DONE]\n\n");
-        answers.get(user)?.close();
-        assert.equal(
-          await within(stream.text(), `the end of ${user}'s stream`),
-          "data: {}\n\ndata: [DONE]\n\n",
-        );
-      }
-      assert.equal(await statusOf("bob", gateway), 401);
-    });
+/** What arrived of a response. */
+interface Rest {
+  readonly text: string;
+  readonly isBroken: boolean;
+}
+
+async function restOf({ body }: Response): Promise<Rest> {
+  let text = "";
+  try {
+    for await (
+      const chunk of body?.pipeThrough(new TextDecoderStream()) ?? []
+    ) {
+      text += chunk;
+    }
+    return { text, isBroken: false };
+  } catch {
+    return { text, isBroken: true };
   }
+}
+
+Deno.test("a token that leaves lets its running streams finish, by default", async () => {
+  await removeBob({}, async ({ read, finish }) => {
+    finish(4);
+    for (
+      const { text, isBroken } of [...await read("bob"), ...await read("alice")]
+    ) {
+      assert.match(text, /\[DONE\]/);
+      assert.equal(isBroken, false);
+    }
+  });
+});
+
+for (const workers of [1, 2]) {
+  Deno.test(`with removed_tokens: end and ${workers} threads, its running streams end at once, and nobody else's`, async () => {
+    const server = { removed_tokens: "end", workers };
+    await removeBob(server, async ({ gateway, read, finish }) => {
+      const [native, translated] = await read("bob");
+      assert.deepEqual(native, { text: "data: {}\n\n", isBroken: true });
+      assert.match(
+        String(translated?.text),
+        /"error":.*the administrator has removed its token/,
+      );
+      assert.doesNotMatch(String(translated?.text), /\[DONE\]/);
+      await untilLines(gateway, "request", 3);
+      const ended = gateway.lines("request").filter(({ status }) =>
+        status === 200
+      );
+      for (const { token, ended: ending, reason } of ended) {
+        assert.deepEqual([token, ending, reason], [
+          ...["bob", "error", "its token was removed"],
+        ]);
+      }
+      assert.equal(ended.length, 2);
+      finish(2);
+      for (const { text } of await read("alice")) {
+        assert.match(text, /\[DONE\]/);
+      }
+    });
+  });
 }
