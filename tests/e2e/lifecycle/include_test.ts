@@ -165,7 +165,7 @@ async function removeBob(
     assert.equal(response.status, 200);
     return { user, rest: restOf(response) };
   };
-  const streams = [];
+  const streams: { readonly user: string; readonly rest: Promise<Rest> }[] = [];
   for (const user of ["alice", "bob"]) {
     for (const model of Object.keys(STREAMS)) {
       streams.push(await begin(user, model));
