@@ -1,4 +1,7 @@
-/** The SHA-256 of every file of a folder, a line each, sorted, as `sha256sum --check` reads them. */
+/**
+ * Returns the SHA-256 of every file of a folder, one line each, sorted, in the format of
+ * `sha256sum --check`.
+ */
 export async function checksums(folder: URL): Promise<string> {
   const names = (await Array.fromAsync(Deno.readDir(folder)))
     .map(({ name }) => name).sort();

@@ -1,9 +1,10 @@
 const ROOT = new URL("../", import.meta.url);
 
 /**
- * The commit of the source: 40 hexadecimal digits, followed by `-dirty` where files differ from it.
+ * Returns the commit of the source: 40 hexadecimal digits, followed by `-dirty` when files differ
+ * from it.
  *
- * @returns `undefined` where the source is no clone, or there is no git.
+ * @returns `undefined` when the source is not a clone, or without git.
  */
 export async function sourceCommit(): Promise<string | undefined> {
   return await git(
@@ -15,7 +16,9 @@ export async function sourceCommit(): Promise<string | undefined> {
   );
 }
 
-/** When the source was committed; 1970 where that cannot be told, since a build must not tell when it was made. */
+/**
+ * Returns the time of the commit; 1970 when it is unknown. A build must not depend on its own time.
+ */
 export async function commitTime(): Promise<Date> {
   const seconds = await git("log", "-1", "--format=%ct");
   return new Date(Number(seconds ?? 0) * 1000);

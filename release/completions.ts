@@ -2,7 +2,7 @@ import type { CommandSpec, OptionSpec } from "../src/cli/command.ts";
 
 const PROGRAM = "model-gateway";
 
-/** What every command takes. */
+/** The option of every command. */
 const HELP = "help";
 
 /** Completion for bash: for `/etc/bash_completion.d` or `source`. */
@@ -62,7 +62,7 @@ export function zshCompletion(commands: readonly CommandSpec[]): string {
   const cases = commands.map((spec) => {
     const parts = [
       ...spec.options.map((option) => quote(zshOption(option))),
-      quote(`--${HELP}[tell how it is used]`),
+      quote(`--${HELP}[show the usage]`),
       ...(spec.words === undefined
         ? []
         : [quote(`*: :(${spec.words.join(" ")})`)]),
@@ -91,8 +91,8 @@ _model_gateway "$@"
 }
 
 function zshOption({ name, value, choices, summary }: OptionSpec): string {
-  const told = summary.replace(/[[\]:]/g, " ");
-  const flag = `--${name}[${told}]`;
+  const escaped = summary.replace(/[[\]:]/g, " ");
+  const flag = `--${name}[${escaped}]`;
   if (choices !== undefined) return `${flag}:${name}:(${choices.join(" ")})`;
   if (value === undefined) return flag;
   return `${flag}:${value}:${value === "FILE" ? "_files" : ""}`;
@@ -111,7 +111,7 @@ export function fishCompletion(commands: readonly CommandSpec[]): string {
       ...(spec.takesFiles === true ? [`${within} -F`] : []),
     ];
   });
-  const all = ["-f", "-l help -d 'tell how it is used'", ...lines];
+  const all = ["-f", "-l help -d 'show the usage'", ...lines];
   return [
     `# Completion of ${PROGRAM} for fish.`,
     ...all.map((line) => `complete -c ${PROGRAM} ${line}`),

@@ -15,8 +15,8 @@ import { sbom } from "./sbom.ts";
 const ROOT = new URL("../", import.meta.url);
 
 /**
- * Every file of a release that is no executable: its text by its name. They follow from the source, the
- * packages that it locks and the version of Deno.
+ * Returns every file of a release except the executables: its text by its name. The files depend on
+ * the source, the locked packages and the version of Deno only.
  */
 export async function releaseDocuments(): Promise<ReadonlyMap<string, string>> {
   const commands = COMMANDS.map(({ spec }) => spec);
@@ -49,7 +49,7 @@ async function billOfMaterials(committedAt: Date): Promise<object> {
 
 const manifestSchema = z.object({ imports: z.record(z.string(), z.string()) });
 
-/** The package URLs of what `deno.json` imports, sorted. */
+/** Returns the package URLs of the imports in `deno.json`, sorted. */
 async function importedPackages(): Promise<readonly string[]> {
   const text = await Deno.readTextFile(new URL("deno.json", ROOT));
   const { imports } = manifestSchema.parse(JSON.parse(text));
@@ -63,7 +63,7 @@ async function importedPackages(): Promise<readonly string[]> {
 
 const infoSchema = z.object({ npmCache: z.string() });
 
-/** Where Deno keeps the packages of the registry. */
+/** Returns the folder in which Deno caches the packages of the registry. */
 async function npmCache(): Promise<string> {
   const { stdout } = await new Deno.Command(Deno.execPath(), {
     args: ["info", "--json"],

@@ -1,18 +1,23 @@
 /**
- * `deno task release`: writes a release to `dist/release/`: an executable for each system whose base the
- * compiler can get, the JSON Schema of the configuration, a manual, completions for shells, a bill of
- * materials, and the checksums of all that.
+ * `deno task release`: writes a release to `dist/release/`. It has an executable for each system
+ * whose base the compiler can download. It also has the JSON Schema of the configuration, a manual,
+ * shell completions, a bill of materials, and the checksums of all files.
  */
 import { VERSION } from "../src/core/version.ts";
 import { checksums } from "./checksums.ts";
 import { releaseDocuments } from "./documents.ts";
-import { compileExecutable, type Target, TARGETS } from "./executable.ts";
+import {
+  compileExecutable,
+  releaseDenoError,
+  type Target,
+  TARGETS,
+} from "./executable.ts";
 
 const FOLDER = "dist/release";
 
 const ROOT = new URL("../", import.meta.url);
 
-/** Compiles for each target, and tells of each what became of it. */
+/** Compiles for each target, and prints each result. */
 async function writeExecutables(): Promise<boolean> {
   const outcomes: string[] = [];
   for (const target of TARGETS) {
@@ -22,11 +27,12 @@ async function writeExecutables(): Promise<boolean> {
       output,
     });
     outcomes.push(outcome);
-    if (outcome === "made") console.error(`made ${output}`);
-    else if (outcome === "failed") console.error(`${output}: ${report}`);
-    else {
+    if (outcome === "made") console.error(`Compiled ${output}`);
+    else if (outcome === "failed") {
+      console.error(`Cannot compile ${output}: ${report}`);
+    } else {
       console.error(
-        `left out ${output}: its base cannot be had from dl.deno.land`,
+        `Cannot compile ${output}: its base cannot be downloaded from dl.deno.land.`,
       );
     }
   }
@@ -36,6 +42,12 @@ async function writeExecutables(): Promise<boolean> {
 function executableName({ name }: Target): string {
   const ending = name.startsWith("windows") ? ".exe" : "";
   return `model-gateway-${VERSION}-${name}${ending}`;
+}
+
+const denoError = releaseDenoError(Deno.version.deno);
+if (denoError !== undefined) {
+  console.error(denoError);
+  Deno.exit(1);
 }
 
 const folder = new URL(`${FOLDER}/`, ROOT);
@@ -49,5 +61,5 @@ await Deno.writeTextFile(
   new URL("SHA256SUMS", folder),
   await checksums(folder),
 );
-console.error(`The release is in ${FOLDER}/`);
+console.error(`The release is in ${FOLDER}/.`);
 if (!isWhole) Deno.exit(1);

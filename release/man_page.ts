@@ -1,13 +1,13 @@
 import type { CommandSpec, OptionSpec } from "../src/cli/command.ts";
 
-/** What the manual says besides the commands. */
+/** The source of the manual. */
 export interface ManPageSource {
   readonly commands: readonly CommandSpec[];
   readonly version: string;
   readonly date: Date;
 }
 
-/** The manual of the program, for `man`. */
+/** Returns the manual of the program, for `man`. */
 export function manPage({ commands, version, date }: ManPageSource): string {
   const day = date.toISOString().slice(0, 10);
   return [
@@ -22,7 +22,7 @@ export function manPage({ commands, version, date }: ManPageSource): string {
     ".TP",
     ".I gateway.yaml",
     plain(
-      "The configuration, in the working directory where neither --config nor MODEL_GATEWAY_CONFIG names another.",
+      "The configuration in the working directory. --config or MODEL_GATEWAY_CONFIG names another file.",
     ),
     ".SH ENVIRONMENT",
     ...VARIABLES.flatMap(([name, meaning]) => [
@@ -32,16 +32,19 @@ export function manPage({ commands, version, date }: ManPageSource): string {
     ]),
     ".SH EXIT STATUS",
     plain(
-      "0 when all went well, 1 for a failure at run time, 2 for bad usage or a bad configuration.",
+      "0 on success, 1 for a failure at run time, 2 for invalid usage or an invalid configuration.",
     ),
     "",
   ].join("\n");
 }
 
 const VARIABLES: readonly (readonly [name: string, meaning: string])[] = [
-  ["MODEL_GATEWAY_CONFIG", "The configuration, where --config is not given."],
-  ["MODEL_GATEWAY_URL", "The gateway that limits and setup ask."],
-  ["MODEL_GATEWAY_TOKEN", "The token that limits and setup ask with."],
+  [
+    "MODEL_GATEWAY_CONFIG",
+    "The configuration file, unless --config names one.",
+  ],
+  ["MODEL_GATEWAY_URL", "The URL of the gateway, for limits and setup."],
+  ["MODEL_GATEWAY_TOKEN", "The token for limits and setup."],
 ];
 
 function synopsis({ name, operands, options }: CommandSpec): string[] {
@@ -73,7 +76,7 @@ function optionWords({ name, value, choices }: OptionSpec): string {
   return shown === undefined ? `--${name}` : `--${name} ${shown}`;
 }
 
-/** A text as roff reads it: no control line, no escape, and hyphens that can be searched for. */
+/** Escapes a text for roff: no control line, no escape, and hyphens that a search finds. */
 function plain(text: string): string {
   const escaped = text.replaceAll("\\", "\\e").replaceAll("-", "\\-")
     .replaceAll(
@@ -83,7 +86,7 @@ function plain(text: string): string {
   return /^[.']/.test(escaped) ? `\\&${escaped}` : escaped;
 }
 
-/** At least four digits, as roff wants them. */
+/** At least four digits, as roff demands. */
 function hexDigits(codePoint: number): string {
   return codePoint.toString(16).toUpperCase().padStart(4, "0");
 }

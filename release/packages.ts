@@ -1,14 +1,14 @@
 import { z } from "zod";
 
-/** A package of npm that the program embeds. */
+/** An npm package that the program embeds. */
 export interface Package {
   readonly name: string;
   readonly version: string;
   /** An SPDX expression. */
   readonly license: string;
-  /** SHA-512 of its archive, in hexadecimal digits. */
+  /** The SHA-512 of its archive, in hexadecimal digits. */
   readonly sha512: string;
-  /** The package URLs of what it depends on, sorted. */
+  /** The package URLs of its dependencies, sorted. */
   readonly dependsOn: readonly string[];
 }
 
@@ -25,11 +25,12 @@ const lockSchema = z.object({
 const manifestSchema = z.object({ license: z.string().min(1) });
 
 /**
- * Lists what a lock pins, sorted by name and version.
+ * Lists the packages of a lock file, sorted by name and version.
  *
  * @param options.lock The text of a `deno.lock` of version 5.
- * @param options.readManifest Gives the `package.json` of a package.
- * @throws {Error} Where a package has no licence, or the lock no checksum: nothing is released unlicensed.
+ * @param options.readManifest Reads the `package.json` of a package.
+ * @throws {Error} When a package has no licence, or the lock has no checksum: every released
+ *   package needs both.
  */
 export async function readPackages(
   { lock, readManifest }: {
@@ -57,23 +58,23 @@ export async function readPackages(
   }));
 }
 
-/** A package URL (github.com/package-url/purl-spec). */
+/** Returns a package URL (github.com/package-url/purl-spec). */
 export function packageUrl(
   { name, version }: { readonly name: string; readonly version: string },
 ): string {
   return `pkg:npm/${name.replace("@", "%40")}@${version}`;
 }
 
-/** `@scope/name@1.0.0`, with what its peers are behind an underscore. */
+/** Splits `@scope/name@1.0.0`, and removes the peers after an underscore. */
 function splitKey(key: string): { name: string; version: string } {
   const [, name, version] = /^(@?[^@]+)@([^_]+)/.exec(key) ?? [];
   if (name === undefined || version === undefined) {
-    return fault(key, "is no name and version");
+    return fault(key, "is not a name and version");
   }
   return { name, version };
 }
 
-/** A dependency is named without its version where the lock has only one. */
+/** Finds the key of a dependency. The lock omits the version when it has only one. */
 function lockedKey(wanted: string, keys: readonly string[]): string {
   return keys.find((key) =>
     key === wanted || key.startsWith(`${wanted}@`) ||

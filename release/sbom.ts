@@ -1,16 +1,16 @@
 import { uuidV5 } from "../src/core/std.ts";
 import { type Package, packageUrl } from "./packages.ts";
 
-/** What a bill of materials is made of. */
+/** The source of a bill of materials. */
 export interface SbomSource {
   readonly version: string;
-  /** `undefined` where the source has no history. */
+  /** `undefined` when the source has no history. */
   readonly commit: string | undefined;
   readonly committedAt: Date;
   readonly packages: readonly Package[];
-  /** What the program imports itself: package URLs. */
+  /** The package URLs of the program's own imports. */
   readonly imported: readonly string[];
-  /** The versions of the runtime that is embedded. */
+  /** The versions of the embedded runtime. */
   readonly runtime: { readonly deno: string; readonly v8: string };
 }
 
@@ -18,8 +18,8 @@ export interface SbomSource {
 const URL_NAMESPACE = "6ba7b811-9dad-11d1-80b4-00c04fd430c8";
 
 /**
- * The bill of materials of a release, by CycloneDX 1.6 (cyclonedx.org/docs/1.6/json): the program, each
- * package that it embeds, and the runtime. It follows from its source alone.
+ * Returns the bill of materials of a release, by CycloneDX 1.6 (cyclonedx.org/docs/1.6/json): the
+ * program, each embedded package, and the runtime. It depends on its source only.
  */
 export async function sbom(source: SbomSource): Promise<object> {
   const { version, commit, committedAt, packages, imported } = source;
@@ -73,7 +73,7 @@ function packageComponent(one: Package): object {
   };
 }
 
-/** A single licence is known by its id, several are an expression. */
+/** Describes a licence: a single one by its id, several by an expression. */
 function licence(expression: string): object {
   return /^[\w.+-]+$/.test(expression)
     ? { license: { id: expression } }

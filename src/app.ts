@@ -25,18 +25,16 @@ import { followNotice } from "./shared/notice.ts";
 import type { SharedState } from "./shared/shared_state.ts";
 import { createMemorySums } from "./usage/memory_sums.ts";
 import { createUsageService } from "./usage/service.ts";
-import type { Fetch } from "./upstream/call.ts";
-import { createConnectWatch, type Reach } from "./upstream/connect_watch.ts";
+import type { Fetch, UpstreamClient } from "./upstream/call.ts";
+import { createFetchClient } from "./upstream/fetch_client.ts";
 
 /** The dependencies of a gateway on its platform. */
 export interface GatewaySurroundings {
   readonly store: ConfigStore;
   /** Sends requests to the upstreams: the network's `fetch`, or the demo provider. */
   readonly fetch: Fetch;
-  /**
-   * Tests connections; absent where that proves nothing, as with the demo provider. Then connections have no timeout.
-   */
-  readonly reach?: Reach | undefined;
+  /** Sends callers' requests to providers; default: through `fetch`. */
+  readonly client?: UpstreamClient | undefined;
   readonly log: Log;
   /** Threads for long translations; without them, a translation runs at once and blocks other requests. */
   readonly translationPool?: TranslationPool | undefined;
@@ -127,7 +125,7 @@ export function createGateway(surroundings: GatewaySurroundings): Gateway {
     budget: createRetryBudget(clock),
     deadlines,
     followAfterMs: surroundings.followAfterMs ?? 0,
-    connects: createConnectWatch({ reach: surroundings.reach, deadlines }),
+    client: surroundings.client ?? createFetchClient(surroundings.fetch),
     reasoningStore: createReasoningStore({ clock }),
     translation: createTranslation(surroundings.translationPool, randomIds),
     quotas,

@@ -377,3 +377,13 @@ const ANSWERS: Readonly<Record<string, RegExp>> = {
   "/api/v1/usage": /"object":"usage","token":"demo".*"used":\d/,
   "/api/v1/limits": /"scope":"provider".*"status":"ok"/,
 };
+
+Deno.test("no page uses a word that CONTRIBUTING rejects", () => {
+  for (const [name, text] of pages) {
+    const checked = text.replace(/^## The words$[\s\S]*?^## /m, "## ");
+    const found = checked.match(
+      /\b(tell|tells|telling|told|whoever|whichever|anew)\b/i,
+    );
+    assert.equal(found, null, `${name}: ${found?.[0]}`);
+  }
+});

@@ -156,3 +156,29 @@ Deno.test("every file of src stands in a layer", () => {
     assert.deepEqual(messages(file, itself), [], file);
   }
 });
+
+Deno.test("the lint plugin rejects the words of CONTRIBUTING in comments, texts and names", () => {
+  const sources = [
+    "// It tells the caller.",
+    "/** Whoever asks. */",
+    'const message = "It was told so.";',
+    "const text = `asked anew`;",
+    "const told = 1;",
+  ];
+  for (const source of sources) {
+    const [message = ""] = messages("core/a.ts", source);
+    assert.match(message, /is not used here: see "The words"/, source);
+  }
+  for (
+    const source of ["// The storyteller retold it.", "const tellers = 1;"]
+  ) {
+    assert.deepEqual(messages("core/a.ts", source), []);
+  }
+});
+
+Deno.test("the lint plugin holds the tests' support to the words, and leaves tests alone", () => {
+  const found = (file: string) =>
+    Deno.lint.runPlugin(plugin, `/repo/tests/${file}`, "// told").length;
+  assert.equal(found("support/fakes/clock.ts"), 1);
+  assert.equal(found("relay/a_test.ts"), 0);
+});

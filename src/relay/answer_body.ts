@@ -4,6 +4,7 @@ import type { RequestRecord } from "../observe/record.ts";
 import type { Failure } from "../protocols/canonical/failure/failure.ts";
 import {
   type ByteReader,
+  type ByteSource,
   createByteReader,
   type LookAhead,
 } from "../streams/byte_reader.ts";
@@ -36,7 +37,7 @@ export const TRANSLATED_BYTES: number = 16 * 1024;
  * It throws `IdleError` after that timeout, and the reason of the attempt's signal when that aborts.
  */
 export function openBody(
-  body: ReadableStream<Uint8Array>,
+  body: ByteSource,
   { deployment: { connection }, controller: { signal } }: Attempt,
   { deadlines, maxChunkBytes }: OpenBodyOptions,
 ): ByteReader {

@@ -5,8 +5,7 @@ import type { CodexQuota } from "../quotas/codex_quota.ts";
 import type { QuotaService } from "../quotas/service.ts";
 import type { Harvest } from "../quotas/harvest.ts";
 import type { UsageService } from "../usage/service.ts";
-import type { Fetch } from "../upstream/call.ts";
-import type { ConnectWatch } from "../upstream/connect_watch.ts";
+import type { UpstreamClient } from "../upstream/call.ts";
 import type { Admission } from "./request/admission.ts";
 import type { BodyMemory } from "./request/body_memory.ts";
 import type { Health } from "./routing/health.ts";
@@ -26,10 +25,8 @@ export interface RelayServices {
   readonly routing: QuotaRouting;
   /** Limits the retries of a connection. */
   readonly budget: RetryBudget;
-  /** Sends requests to the upstreams. */
-  readonly fetch: Fetch;
-  /** Detects upstreams that cannot be reached. */
-  readonly connects: ConnectWatch;
+  /** Sends requests to the providers. */
+  readonly client: UpstreamClient;
   /** Reads quotas from relayed responses. */
   readonly harvest: Harvest;
   /** The quotas that were read last. */

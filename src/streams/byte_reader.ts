@@ -33,9 +33,12 @@ const SMALL_SHARE = 1 / 4;
  * loop with many bytes at once.
  */
 export function createByteReader(
-  body: ReadableStream<Uint8Array>,
+  body: ByteSource,
   options: ByteReaderOptions = {},
 ): ByteReader {
+  if (!(body instanceof ReadableStream)) {
+    return createChunkReader(body, options);
+  }
   const reader = byobReader(body);
   return reader === undefined
     ? createChunkReader(body.getReader(), options)
@@ -47,7 +50,7 @@ export function createByteReader(
  * than the frame of a chunk: its size, extensions and trailers. Deno 2.7 accepts 16 KiB of these.
  */
 export function createUploadReader(
-  body: ReadableStream<Uint8Array>,
+  body: ByteSource,
 ): ByteReader {
   const { steady } = BUFFER_BYTES;
   return createByteReader(body, { firstBytes: steady, minBufferBytes: steady });
@@ -55,7 +58,7 @@ export function createUploadReader(
 
 /** Reads chunks as the body provides them. */
 function createChunkReader(
-  reader: ReadableStreamDefaultReader<Uint8Array>,
+  reader: ReadableStreamDefaultReader<Uint8Array> | ByteReader,
   { maxChunkBytes = Infinity }: ByteReaderOptions,
 ): ByteReader {
   const turns = new Turns();
@@ -179,6 +182,9 @@ export interface ByteReader
   read(): Promise<ByteRead>;
 }
 
+/** Bytes that arrive: a platform's stream, or a reader that gives chunks of its own. */
+export type ByteSource = ReadableStream<Uint8Array> | ByteReader;
+
 /** One step of a {@linkcode ByteReader}. */
 export type ByteRead = ReadableStreamReadResult<Uint8Array> & {
   /** The chunk as a text of `byteText`, if that exists already. */
@@ -212,7 +218,7 @@ export function createLookAhead(reader: ByteReader): LookAhead {
 
 /** Cancels an unread response, and ignores its errors. */
 export function discard(
-  answer: { readonly body: ReadableStream | null },
+  answer: { readonly body: Pick<ByteReader, "cancel"> | null },
 ): void {
   answer.body?.cancel().catch(() => {
     // The body broke off already.

@@ -4,7 +4,12 @@ import {
   createInflate,
   createZstdDecompress,
 } from "node:zlib";
-import { abandon, type ByteReader, createUploadReader } from "./byte_reader.ts";
+import {
+  abandon,
+  type ByteReader,
+  type ByteSource,
+  createUploadReader,
+} from "./byte_reader.ts";
 
 /** Parses a `content-encoding` header: `identity` if it is empty, `undefined` for an unknown encoding or several. */
 export function readContentEncoding(
@@ -30,7 +35,7 @@ interface DecompressOptions {
  * read.
  */
 export function decompress(
-  body: ReadableStream<Uint8Array>,
+  body: ByteSource,
   compression: Compression,
   options: DecompressOptions,
 ): ReadableStream<Uint8Array> {

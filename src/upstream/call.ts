@@ -1,101 +1,154 @@
-import { type HeaderFields, readHeaders } from "../core/header_fields.ts";
+import type { HeaderFields } from "../core/header_fields.ts";
 import type { Deadlines } from "../core/time/deadlines.ts";
-import { discard } from "../streams/byte_reader.ts";
+import { type ByteSource, discard } from "../streams/byte_reader.ts";
+import type { LongBytes } from "../streams/bytes.ts";
 import { decompress, readContentEncoding } from "../streams/decompress.ts";
-import type { ConnectWatch } from "./connect_watch.ts";
 import {
   brokenUpstream,
   callErrorOf,
   silentUpstream,
-  unconnected,
   unreachable,
 } from "./failure.ts";
 
-/** The web's `fetch` or a function of the same shape: the network, the demo provider or a test's script. */
+/** The web's `fetch`, or anything of its shape: the network, the demo provider or a test's script. */
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
-/** The error of a request whose caller has disconnected, so that no response is needed. */
+/** A request to a provider. */
+export interface UpstreamRequest {
+  readonly url: string;
+  /** Default: `POST`. */
+  readonly method?: "GET" | "POST";
+  readonly headers: readonly (readonly [name: string, value: string])[];
+  readonly body?: Uint8Array<ArrayBuffer> | LongBytes | undefined;
+  /** Called once when the body is not read any more. */
+  readonly onUploaded?: (() => void) | undefined;
+  /** The longest time until there is a connection, in milliseconds; 0 means no limit. */
+  readonly connectMs: number;
+  /** Ends the exchange when it aborts, the body of the response included. */
+  readonly signal: AbortSignal;
+}
+
+/** A provider's response, its head read. */
+export interface UpstreamResponse {
+  readonly status: number;
+  readonly headers: HeaderFields;
+  /** `null` where the response has no body. */
+  readonly body: ByteSource | null;
+}
+
+/** Sends requests to providers. Never sends one twice, and follows no redirects. */
+export interface UpstreamClient {
+  /**
+   * Sends a request and waits for the head of its response.
+   *
+   * @throws {Http1Failure} When the client is `http1/` and the exchange fails.
+   * @throws The platform's error when the client is `fetch`; the signal's reason when it aborts.
+   */
+  send(request: UpstreamRequest): Promise<UpstreamResponse>;
+}
+
+/** The caller disconnected; no response is needed. */
 export class CallerLeft extends Error {
   override readonly name = "CallerLeft";
 }
 
-/** One HTTP exchange with an upstream. */
+/** One HTTP exchange with a provider. */
 export interface UpstreamCall {
   readonly url: string;
   readonly headers: [string, string][];
-  readonly body: BodyInit;
+  readonly body: Uint8Array<ArrayBuffer> | Upload;
   readonly deadlines: Deadlines;
-  readonly connects: ConnectWatch;
-  /** The timeout of the connection, in milliseconds; 0 means none. */
+  /** The longest time until there is a connection, in milliseconds; 0 means no limit. */
   readonly connectMs: number;
-  /** The timeout of the response headers, in milliseconds; 0 means none. It does not bound the body. */
+  /** The longest time until the head of the response, in milliseconds; 0 means no limit. Does not bound the body. */
   readonly firstByteMs: number;
-  /** Aborts the exchange, including its body. The call then throws the reason of the abort. */
+  /** Ends the exchange, its body included; the reason of its signal is thrown then. */
   readonly controller: AbortController;
 }
 
-/** The lowest status of a final response (RFC 9110, section 15.2). The gateway never asks for a 101. */
+/** A long body that is lent to a client while it is sent. */
+export class Upload {
+  readonly body: LongBytes;
+  #isThrough = false;
+
+  constructor(body: LongBytes) {
+    this.body = body;
+  }
+
+  /** True when the client has stopped reading the body. */
+  get isThrough(): boolean {
+    return this.#isThrough;
+  }
+
+  /** Notes that the client has stopped reading the body. */
+  end(): void {
+    this.#isThrough = true;
+  }
+}
+
+/** A lower status is no final answer (RFC 9110, section 15.2). */
 const MIN_STATUS = 200;
 
-/** The highest status of a `Response`; some servers send higher ones. */
+/** Some servers send higher statuses, but no `Response` can have one. */
 export const MAX_STATUS = 599;
 
 /**
- * Sends a request and waits for the response headers. It follows no redirect, and it decodes a content encoding that
- * was not requested.
+ * Sends a request and waits for the head of the response. Redirects are not followed. A content encoding is undone.
  *
- * @throws {GatewayError} `upstream` when no readable response comes or its status is not from 200 to 599; `timeout`
- * when it does not come in time.
- * @throws {CallerLeft} When the caller has disconnected meanwhile.
+ * @throws {GatewayError} `upstream` when there is no valid response or its status is not from 200 to 599, `timeout` when
+ * it is late.
+ * @throws {CallerLeft} When the caller disconnected.
  */
 export async function callUpstream(
-  fetch: Fetch,
+  client: UpstreamClient,
   call: UpstreamCall,
 ): Promise<UpstreamAnswer> {
-  const { url, controller, connects, deadlines } = call;
-  const sinceMs = deadlines.elapsedMs();
-  // The shorter deadline starts first, so that the shared timer is set once for both.
-  const stopWatching = connects.start({
-    url,
-    withinMs: call.connectMs,
-    sinceMs,
-    onUnreachable: () => controller.abort(unconnected()),
-  });
+  const { url, headers, body, connectMs, controller, deadlines } = call;
+  const { signal } = controller;
   const cancel = deadlines.start(
     call.firstByteMs,
     () => controller.abort(silentUpstream()),
-    sinceMs,
   );
-  let answer: Response;
+  const upload = body instanceof Upload ? body : undefined;
+  let response: UpstreamResponse;
   try {
-    answer = await fetch(url, {
-      method: "POST",
-      headers: call.headers,
-      body: call.body,
-      redirect: "manual",
-      signal: controller.signal,
+    response = await client.send({
+      url,
+      headers,
+      body: body instanceof Upload ? body.body : body,
+      onUploaded: upload && (() => upload.end()),
+      connectMs,
+      signal,
     });
-    connects.noteReached(url);
   } catch (cause) {
-    throw callErrorOf(cause, controller.signal, unreachable);
+    throw callErrorOf(cause, signal, unreachable);
   } finally {
     cancel();
-    stopWatching();
   }
-  const { status } = answer;
+  const { status } = response;
   if (status >= MIN_STATUS && status <= MAX_STATUS) {
-    return undoEncoding(withReadHeaders(answer));
+    return undoEncoding(withStatus(response));
   }
-  discard(answer);
+  discard(response);
   throw brokenUpstream(`it has the status ${status}`);
 }
 
+function withStatus(response: UpstreamResponse): UpstreamAnswer {
+  const { status, headers, body } = response;
+  const ok = status < 300;
+  if (!NULL_BODY_STATUSES.has(status)) return { status, ok, headers, body };
+  discard(response);
+  return { status, ok, headers, body: null };
+}
+
+/** Statuses with which no `Response` may have a body (Fetch Standard, "null body status"). */
+const NULL_BODY_STATUSES: ReadonlySet<number> = new Set([204, 205, 304]);
+
 /**
- * Decodes the content encoding of an upstream's response. Some providers compress although asked not to, and the
- * caller's client may not know their encoding. Where `fetch` has already decoded it, as Deno 2.7 does unasked, the
- * header is absent, too.
+ * Undoes the content encoding of a response. Some providers compress although they are asked not to, and the caller may
+ * not know the encoding. Where `fetch` has undone it already, as in Deno 2.7, the header is gone, too.
  *
- * @throws {GatewayError} `upstream` when the encoding is unknown, or while reading, when the body does not match it.
+ * @throws {GatewayError} `upstream` when the encoding is unknown; while reading, when the body does not match it.
  */
 function undoEncoding(answer: UpstreamAnswer): UpstreamAnswer {
   const { body, headers } = answer;
@@ -124,17 +177,8 @@ function withoutEncoding(headers: HeaderFields): HeaderFields {
 const UNREADABLE =
   "it is compressed in an encoding that the gateway cannot decode";
 
-/** The parts of an upstream's response that the gateway reads; a `Response` has all of them. */
-export interface UpstreamAnswer {
-  readonly status: number;
-  /** True when the status is from 200 to 299. */
+/** A provider's response as the relay reads it. */
+export interface UpstreamAnswer extends UpstreamResponse {
+  /** True for statuses from 200 to 299. */
   readonly ok: boolean;
-  readonly headers: HeaderFields;
-  readonly body: ReadableStream<Uint8Array> | null;
-}
-
-/** Returns a response whose headers have been read once for all look-ups. */
-function withReadHeaders(answer: Response): UpstreamAnswer {
-  const { status, ok, body } = answer;
-  return { status, ok, headers: readHeaders(answer.headers), body };
 }

@@ -9,6 +9,7 @@ import {
   UpstreamFailure,
 } from "../protocols/canonical/failure/failure.ts";
 import { IdleError } from "../streams/watched_reader.ts";
+import { Http1Failure } from "./http1/failure.ts";
 
 /** The failures that the gateway itself detects in a call without a response. */
 export type CallFailureKind = Extract<
@@ -52,10 +53,18 @@ const UNTRUSTED_REASON = "its TLS certificate is not valid";
 
 /** The reasons for failures of a connection, by the text of the platform's error. The first match wins. */
 const REASONS: readonly (readonly [pattern: RegExp, reason: string])[] = [
+  // The messages of `cli/server/dial.ts`.
+  [/proxy refused .* 407/, "the proxy did not accept the credentials"],
+  [/proxy refused/, "the proxy did not connect to it"],
+  [/proxy closed/, "the proxy closed the connection"],
+  [/proxy does not speak/, "the proxy does not speak HTTP"],
   [/certificate|UnknownIssuer|NotValidForName|expired/i, UNTRUSTED_REASON],
   [/dns|lookup|resolve|name or service|nodename/i, "its host name is unknown"],
   [/refused/i, "it refused the connection"],
-  [/tls|ssl|handshake|corrupt message/i, "the TLS handshake failed"],
+  [
+    /tls|ssl|handshake|corrupt message|fatal alert/i,
+    "the TLS handshake failed",
+  ],
   [/invalid HTTP|message head/i, "its response is not HTTP"],
   [/timed out|timeout/i, "the connection timed out"],
   [/unreachable|no route/i, "its network is unreachable"],
@@ -75,6 +84,9 @@ const CONNECTED_REASONS: ReadonlySet<string> = new Set([
 
 /** Returns the reason in a platform's error, without the address that the error contains. */
 export function reasonOf(cause: unknown): string {
+  if (cause instanceof Http1Failure && cause.kind !== "connect") {
+    return cause.message;
+  }
   const text = describe(cause);
   const found = REASONS.find(([pattern]) => pattern.test(text));
   return found?.[1] ?? "the connection failed";
@@ -85,22 +97,17 @@ export function reasonOf(cause: unknown): string {
  * HTTP. Deno names the stage in its message: `client error (Connect)` or `client error (SendRequest)`.
  */
 export function hadConnection(cause: unknown): boolean {
+  if (cause instanceof Http1Failure) return cause.kind !== "connect";
   const text = describe(cause);
   if (/\(Connect\)/.test(text)) return false;
   return CONNECTED_REASONS.has(reasonOf(cause));
 }
 
-/**
- * Returns true when the platform could not write all of a request, so that the provider cannot have received all of it
- * either. Of all operations on a connection, only a write to a closed one breaks a pipe
- * (https://man7.org/linux/man-pages/man2/write.2.html, EPIPE).
- */
-export function failedToWrite(cause: unknown): boolean {
-  return /broken pipe/i.test(describe(cause));
-}
-
 /** Returns the error for a caller whose upstream did not answer; it names no host (docs/design.md#errors). */
 export function unreachable(cause: unknown): UpstreamCallError {
+  if (cause instanceof Http1Failure && cause.kind === "malformed") {
+    return brokenUpstream(cause.message, cause);
+  }
   const reason = reasonOf(cause);
   if (reason === UNTRUSTED_REASON) return untrusted(cause);
   return new UpstreamCallError(
@@ -117,11 +124,6 @@ export function untrusted(cause?: unknown): UpstreamCallError {
     `Cannot reach the model's provider: ${UNTRUSTED_REASON}. Report it to the administrator.`,
     { code: "upstream_unreachable", cause },
   );
-}
-
-/** Returns the error for a caller whose upstream did not accept a connection in time. */
-export function unconnected(): UpstreamCallError {
-  return unreachable(new Error("The connection timed out"));
 }
 
 /** Returns the error for a caller whose upstream sent a response that cannot be forwarded. */

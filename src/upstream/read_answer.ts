@@ -3,6 +3,7 @@ import type { HeaderFields } from "../core/header_fields.ts";
 import {
   abandon,
   byobReader,
+  type ByteSource,
   createByteReader,
   readAll,
 } from "../streams/byte_reader.ts";
@@ -52,7 +53,7 @@ export function readAnswerBytes(
  * @param declared The body's declared length in bytes; `undefined` when it declares none.
  */
 export async function readBodyBytes(
-  body: ReadableStream<Uint8Array>,
+  body: ByteSource,
   declared: number | undefined,
   { maxBytes, deadlines, idleMs, controller }: ReadAnswerOptions,
 ): Promise<Uint8Array<ArrayBuffer> | undefined> {
@@ -65,7 +66,9 @@ export async function readBodyBytes(
       length !== undefined &&
       length <= Math.min(maxBytes, MAX_SINGLE_READ_BYTES)
     ) {
-      const reader = byobReader(body);
+      const reader = body instanceof ReadableStream
+        ? byobReader(body)
+        : undefined;
       if (reader !== undefined) return await readShort(reader, length, watched);
     }
     const firstBytes = length && Math.min(length, MAX_SINGLE_READ_BYTES);

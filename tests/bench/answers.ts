@@ -1,4 +1,4 @@
-/** A protocol that the benchmark's upstream answers in. */
+/** A protocol of the benchmark's upstream. */
 export type SpokenProtocol = "chat" | "messages" | "responses";
 
 const TEXT = "An answer of a few words.";
@@ -43,7 +43,7 @@ export const answers: Readonly<Record<SpokenProtocol, string>> = {
   }),
 };
 
-/** The events of a stream with `count` of them, each as it stands on the wire. */
+/** Returns the `count` events of a stream, each as the text of one server-sent event. */
 export function streamEvents(
   protocol: SpokenProtocol,
   count: number,

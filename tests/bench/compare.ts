@@ -1,27 +1,29 @@
 import { type Load, median, run, type Shot } from "./load.ts";
 import { type Program, threadsMs } from "./processes.ts";
 
-/** What is measured, and with whom it is compared. */
+/** A load and the programs to compare under it. */
 export interface Comparison {
   readonly title: string;
-  /** The first is the floor that the others are compared with. */
+  /** The first is the floor for the others. */
   readonly entries: readonly Entry[];
+  /** The program without anything before it: then each row has the time that is added to a direct call, too. */
+  readonly direct?: Program;
   readonly load: Load;
 }
 
-/** A program with what it is asked. */
+/** A program with its request. */
 export interface Entry {
   readonly program: Program;
   readonly shot: Shot;
-  /** What stands in the table; default: the program's name. */
+  /** The name in the table; default: the program's name. */
   readonly name?: string;
 }
 
-/** How often each load runs. */
+/** The number of runs of each load. */
 export interface Rounds {
   /**
-   * Before it is measured, at least: a gateway runs for days, its code is compiled by then. It goes on while the programs
-   * become faster.
+   * The minimum number of rounds before the measurement: a gateway runs for days with compiled
+   * code. More rounds follow while the programs become faster.
    */
   readonly warmUp: number;
   readonly measured: number;
@@ -31,16 +33,16 @@ export interface Rounds {
 interface Measured {
   readonly perSecond: number;
   readonly medianMs: number;
-  /** Processor time for one request; `NaN` where it cannot be read. */
+  /** Processor time of one request; `NaN` when it is unknown. */
   readonly processorMicros: number;
 }
 
 /**
- * Measures some programs under one load, in turn in every round, and prints for each its rate, its half-way time and
- * its processor time, each with its ratio to the floor: the median of the rounds' ratios.
+ * Measures programs under one load, in turn in every round. Prints the rate, the median time and
+ * the processor time of each, each with its ratio to the floor: the median of the rounds' ratios.
  */
 export async function compare(
-  { title, entries, load }: Comparison,
+  { title, entries, direct, load }: Comparison,
   { warmUp, measured }: Rounds,
 ): Promise<void> {
   const measureAll = async () => {
@@ -54,6 +56,9 @@ export async function compare(
     rounds.push(await measureAll());
   }
   console.log(`\n${title}, ${load.concurrency} at a time`);
+  const directAt = entries.findIndex(({ program }) => program === direct);
+  const addedMs = (row: readonly Measured[], position: number) =>
+    (row[position]?.medianMs ?? NaN) - (row[directAt]?.medianMs ?? NaN);
   entries.forEach(({ name, program }, position) => {
     const of = (field: keyof Measured) => {
       const value = median(rounds.map((row) => row[position]?.[field] ?? NaN));
@@ -70,24 +75,35 @@ export async function compare(
     console.log(
       `  ${(name ?? program.name).padEnd(26)} ${cell(rate, "/s", 1)} ${
         cell(half, " ms", 2)
-      } ${cell(cpu, " µs CPU", 0)}`,
+      } ${cell(cpu, " µs CPU", 0)}${
+        directAt < 0 ? "" : cell(
+          {
+            value: median(rounds.map((row) => addedMs(row, position))),
+            ratio: median(
+              rounds.map((row) => addedMs(row, position) / addedMs(row, 0)),
+            ),
+          },
+          " ms added",
+          2,
+        )
+      }`,
     );
   });
 }
 
-/** So many times as many rounds as asked for are enough, however much faster the programs become still. */
-const MOST_WARM_UPS = 4;
+/** The most warm-ups, as a multiple of `warmUp`, even if the programs still become faster. */
+const MAX_WARM_UPS = 4;
 
-/** A program that needs so much of what it needed before goes on becoming faster. */
+/** A program that needs less than this share of its earlier processor time still becomes faster. */
 const FASTER_SHARE = 0.95;
 
-/** Runs rounds until none of the programs needs clearly less processor time than some rounds before. */
+/** Runs rounds until no program needs clearly less processor time than some rounds before. */
 async function warm(
   measureAll: () => Promise<readonly Measured[]>,
   warmUp: number,
 ): Promise<void> {
   let before: readonly number[] = [];
-  for (let part = 0; part < MOST_WARM_UPS; part++) {
+  for (let part = 0; part < MAX_WARM_UPS; part++) {
     const rounds: (readonly Measured[])[] = [];
     for (let round = 0; round < warmUp; round++) {
       rounds.push(await measureAll());
@@ -123,7 +139,7 @@ async function measure(
   return { ...figures, processorMicros: usedMs * 1000 / load.requests };
 }
 
-/** Only Linux tells it of a process that is not this one. */
+/** Only Linux reports the processor time of another process. */
 async function processorOf({ pid }: Program): Promise<number> {
   if (Deno.build.os !== "linux" || Number.isNaN(pid)) return NaN;
   return await threadsMs(pid);

@@ -1,6 +1,6 @@
 /**
- * Measures what counting and limits cost: microseconds a request, bytes a number that is kept, and how long a
- * configuration of many tokens takes to load. Run it with `deno task bench:counting`.
+ * Measures the cost of counting and limits: microseconds per request, bytes per stored number, and
+ * the time to load a configuration with many tokens. Run it with `deno task bench:counting`.
  */
 import process from "node:process";
 import { loadConfig } from "../../src/config/load.ts";
@@ -38,7 +38,7 @@ function fileOf(hasLimits: boolean): string {
   });
 }
 
-/** In MB, after what nobody refers to is gone. */
+/** Collects garbage, and returns the size of the heap in MB. */
 function heapMb(): number {
   const collect: unknown = Reflect.get(globalThis, "gc");
   if (typeof collect === "function") collect();
@@ -66,7 +66,7 @@ async function load(hasLimits: boolean): Promise<Config> {
   return result.config;
 }
 
-/** Serves one request of each caller as far as counting sees it. */
+/** Serves one request of each caller, as far as counting is concerned. */
 function createRequests(config: Config) {
   const sums = createMemorySums(systemClock);
   const log = { write() {} };
@@ -102,7 +102,7 @@ function createRequests(config: Config) {
 const ROUNDS = 20;
 const REQUESTS = 20_000;
 
-/** The median of some rounds, in microseconds of processor time a request. */
+/** Returns the median of some rounds, in microseconds of processor time per request. */
 function timeOf(config: Config, isCounted: boolean): number {
   const [caller] = config.callers.values();
   if (caller === undefined) throw new Error("There is no caller");

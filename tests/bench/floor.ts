@@ -1,13 +1,14 @@
 /**
- * The floors of the benchmark: proxies made of nothing but `Deno.serve` and `fetch`.
+ * The floors of the benchmark: proxies made of `Deno.serve` and `fetch` only.
  *
- * - `bare` hands the bodies on untouched, which the platform does without JavaScript.
- * - `honest` makes the platform calls that no gateway can do without: it reads the body, rebuilds the headers both
- *   ways, passes an abort signal, reads a short answer whole, and writes one line.
- * - `hop` sends the answer through one empty `TransformStream`, which is what looking at its bytes costs.
- * - `translate` knows nothing but text: Chat to Messages and Messages to Chat.
+ * - `bare` forwards the bodies unchanged, which the platform does without JavaScript.
+ * - `honest` makes the platform calls that every gateway needs. It reads the body, rebuilds the
+ *   headers both ways, passes an abort signal, reads a short answer whole, and writes one log line.
+ * - `hop` sends the answer through one empty `TransformStream`: the cost of reading its bytes.
+ * - `translate` knows text only: Chat Completions to Messages and back.
  *
- * Arguments: one of these, and the upstream's address. A request's `x-bench` is put before its path.
+ * Arguments: one of these, and the upstream's address. The proxy puts a request's `x-bench` before
+ * its path.
  */
 import { minimalTranslation } from "./minimal_translator.ts";
 
@@ -57,9 +58,9 @@ async function honest(request: Request, url: string): Promise<Response> {
   const headers = [...answer.headers];
   const { status } = answer;
   const isShort = answer.headers.has("content-length");
-  const told = isShort
+  const forwarded = isShort
     ? await answer.bytes()
     : answer.body?.pipeThrough(new TransformStream()) ?? null;
   console.log(JSON.stringify({ time: new Date(), status, url }));
-  return new Response(told, { status, headers });
+  return new Response(forwarded, { status, headers });
 }

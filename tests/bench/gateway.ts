@@ -2,26 +2,29 @@ import { V8_FLAGS } from "../../release/v8_flags.ts";
 import { sha256Hex } from "../../src/core/sha256.ts";
 import { type Program, startProgram } from "./processes.ts";
 
-/** What the gateway of the benchmark knows its caller by. */
+/** The caller's token at the gateway of the benchmark. */
 export const TOKEN = "bench-token";
 
-/** How a gateway is set up. */
+/** The setup of a gateway. */
 export interface GatewayOptions {
   readonly name: string;
   readonly upstreamUrl: string;
   readonly workers?: number;
-  /** Whether models have prices and the caller and its group have limits, all far away. */
+  /**
+   * True when models have prices, and the caller and its group have limits that no benchmark
+   * reaches.
+   */
   readonly hasLimits?: boolean;
-  /** Of a Valkey or Redis server that counts are shared by. */
+  /** The URL of a Valkey or Redis server that shares the counts. */
   readonly storeUrl?: string;
-  /** A PEM file that the upstream's certificate is vouched for by. */
+  /** A PEM file with the authority of the upstream's certificate. */
   readonly caFile?: string;
 }
 
 /**
- * Starts this program before the benchmark's upstream. Model `chat-small` is of a connection that speaks Chat
- * Completions and Responses and streams its events one by one, `messages-large` of one that speaks Messages and streams
- * them in large pieces, and so on.
+ * Starts this program before the benchmark's upstream. The model `chat-small` belongs to a
+ * connection with Chat Completions and Responses that streams its events one by one.
+ * `messages-large` belongs to one with Messages that streams several events per chunk, and so on.
  */
 export async function startGateway(
   options: GatewayOptions,
@@ -51,7 +54,7 @@ export async function startGateway(
   };
 }
 
-/** No benchmark uses so much. */
+/** Limits that no benchmark reaches. */
 const LIMITS = [
   { window: "minute", requests: 1_000_000_000 },
   { window: "day", tokens: 1_000_000_000_000 },
@@ -62,7 +65,7 @@ function configText(
   { upstreamUrl, workers = 1, hasLimits = false, storeUrl }: GatewayOptions,
 ): string {
   const price = hasLimits ? { price: { input: 1, output: 5 } } : {};
-  const connections = ["small", "large"].flatMap((pieces) => {
+  const connections = ["small", "large", "paced"].flatMap((pieces) => {
     const base = `${upstreamUrl}/${pieces}/v1`;
     const auth = { scheme: "bearer", key: "bench-key" };
     return [{

@@ -1,20 +1,20 @@
-/** What is sent again and again. */
+/** A request to send repeatedly. */
 export interface Shot {
   readonly path: string;
   readonly body: string | Blob;
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** How often, and how many at a time. */
+/** The number of requests, and how many run at a time. */
 export interface Load {
   readonly requests: number;
   readonly concurrency: number;
 }
 
-/** How a program bore a load. */
+/** A program's results under a load. */
 export interface Figures {
   readonly perSecond: number;
-  /** Half of the requests took less, in milliseconds. */
+  /** The median time of a request, in milliseconds. */
   readonly medianMs: number;
 }
 
@@ -27,7 +27,7 @@ export async function shoot(url: string, shot: Shot): Promise<number> {
   return length;
 }
 
-/** How many requests a second a program serves under a load, and how long each takes. */
+/** Measures the requests per second of a program under a load, and the time of each. */
 export async function run(
   url: string,
   shot: Shot,
@@ -47,7 +47,7 @@ export async function run(
   return { perSecond, medianMs: median(times) };
 }
 
-/** The middle of some numbers. */
+/** Returns the median of some numbers. */
 export function median(values: readonly number[]): number {
   const sorted = [...values].sort((one, other) => one - other);
   const middle = sorted.length >> 1;

@@ -1,15 +1,19 @@
 /**
- * Measures the gateway against bare proxies, side by side in one run: each round measures all of them in turn, and
- * what counts is the median of the rounds' ratios to the first row. Run it with `deno task bench`.
+ * Measures the gateway against bare proxies, side by side in one run. Each round measures all of
+ * them in turn, and the result is the median of the rounds' ratios to the first row. Run it with
+ * `deno task bench`.
  *
- * `--only NAME` runs the parts whose names hold that text, `--rounds N` and `--warm-up N` set how often each load runs,
- * and `--against URL` with `--token TOKEN` measures another gateway beside: it must serve the models that
- * `gateway.ts` names, from the upstream whose address is printed.
+ * `--only NAME` runs the parts whose names contain that text. `--rounds N` and `--warm-up N` set
+ * the number of runs of each load. `--against URL` with `--token TOKEN` measures another gateway as
+ * well. It must serve the models that `gateway.ts` names, from the upstream whose address is
+ * printed.
  */
+import { V8_FLAGS } from "../../release/v8_flags.ts";
 import { compare, type Comparison, type Entry } from "./compare.ts";
 import { startGateway, TOKEN } from "./gateway.ts";
 import { reportMemory } from "./memory.ts";
 import { readOptions } from "./options.ts";
+import { type PacedEntry, reportPaced } from "./paced.ts";
 import { type Program, startProgram } from "./processes.ts";
 import { type Asked, shotFor } from "./shots.ts";
 import {
@@ -34,7 +38,12 @@ async function started(program: Promise<Program>): Promise<Program> {
 
 const floor = (mode: string, upstream: Program) =>
   started(
-    startProgram(`${mode} floor`, [`${here}floor.ts`, mode, upstream.url]),
+    startProgram(`${mode} floor`, [
+      V8_FLAGS,
+      `${here}floor.ts`,
+      mode,
+      upstream.url,
+    ]),
   );
 
 const upstream = await started(
@@ -69,7 +78,7 @@ const limitedThreads = await started(
     hasLimits: true,
   }),
 );
-/** Only where a Valkey or Redis server is installed. */
+/** Only with an installed Valkey or Redis server. */
 const store = storeProgram === undefined ? undefined : await startStoreServer();
 const stored = await Promise.all(
   (store === undefined ? [] : [false, true]).map((hasLimits) =>
@@ -84,7 +93,7 @@ const stored = await Promise.all(
   ),
 );
 
-/** Another gateway, if one was named. */
+/** Another gateway, if the command line names one. */
 const other: Program | undefined = against === undefined ? undefined : {
   name: "the other gateway",
   url: against.replace(/\/$/, ""),
@@ -97,7 +106,7 @@ function entry(program: Program, asked: Omit<Asked, "token">): Entry {
   return { program, shot: shotFor({ ...asked, token }) };
 }
 
-/** The same request to several programs, and to the other gateway. */
+/** Returns entries with the same request for several programs, and for the other gateway. */
 function all(
   some: readonly Program[],
   asked: Omit<Asked, "token">,
@@ -115,7 +124,7 @@ const comparisons: readonly Comparison[] = [
     load: { requests: concurrency === 1 ? 300 : 800, concurrency },
   })),
   ...(["small", "large"] as const).map((stream) => ({
-    title: `SSE of 300 events in ${stream} pieces`,
+    title: `SSE of 300 events in ${stream} chunks`,
     entries: all([hop, bare, honest, gateway], {
       ...chat,
       model: `chat-${stream}`,
@@ -144,7 +153,7 @@ const comparisons: readonly Comparison[] = [
   },
   ...(["small", "large"] as const).flatMap((stream) => [
     {
-      title: `Messages to Chat, SSE in ${stream} pieces`,
+      title: `Messages to Chat, SSE in ${stream} chunks`,
       entries: [
         ...all([translator, gateway], {
           path: "/v1/messages",
@@ -159,7 +168,7 @@ const comparisons: readonly Comparison[] = [
       load: { requests: 80, concurrency: 16 },
     },
     {
-      title: `Chat to Messages, SSE in ${stream} pieces`,
+      title: `Chat to Messages, SSE in ${stream} chunks`,
       entries: [
         ...all([translator, gateway], {
           ...chat,
@@ -195,10 +204,26 @@ const comparisons: readonly Comparison[] = [
     load: { requests: concurrency === 1 ? 300 : 800, concurrency },
   })),
   {
-    title: "token limits, SSE of 300 events in small pieces",
+    title: "token limits, SSE of 300 events in small chunks",
     entries: all([gateway, limited], { ...chat, stream: "small" }),
     load: { requests: 80, concurrency: 16 },
   },
+  ...[10_000, 100_000, 400_000, 1_000_000].map((promptBytes) => ({
+    title: `a request of ${promptBytes / 1000} KB`,
+    entries: [
+      ...all([bare, upstream, gateway], { ...chat, promptBytes }),
+      {
+        ...entry(gateway, {
+          path: "/v1/messages",
+          model: "chat-only-small",
+          promptBytes,
+        }),
+        name: "gateway, translated",
+      },
+    ],
+    direct: upstream,
+    load: { requests: promptBytes > 500_000 ? 40 : 150, concurrency: 1 },
+  })),
   {
     title: "30 MiB body",
     entries: all([honest, bare, gateway], {
@@ -222,6 +247,7 @@ async function overTls(): Promise<void> {
   const upstreamUrl = secure.url.replace("127.0.0.1", "localhost");
   const floor = await started(
     startProgram("bare floor, TLS", [
+      V8_FLAGS,
       `${here}floor.ts`,
       "bare",
       upstreamUrl,
@@ -239,19 +265,41 @@ async function overTls(): Promise<void> {
   }
 }
 
+function pacedEntries(): readonly PacedEntry[] {
+  const asked = { ...chat, model: "chat-paced", stream: "paced" } as const;
+  const direct = entry(upstream, asked);
+  const entries: readonly Entry[] = [
+    {
+      ...direct,
+      shot: { ...direct.shot, path: `/paced${direct.shot.path}` },
+    },
+    ...all([bare, hop, gateway], asked),
+    {
+      ...entry(gateway, {
+        path: "/v1/messages",
+        model: "chat-only-paced",
+        stream: "paced",
+      }),
+      name: "gateway, Messages to Chat",
+    },
+  ];
+  return entries.map((one) => ({ name: one.program.name, ...one }));
+}
+
 function isWanted(title: string): boolean {
   return title.includes(only);
 }
 
 try {
   console.log(
-    `Deno ${Deno.version.deno}, medians of ${rounds.measured} rounds; in brackets: times the first row`,
+    `Deno ${Deno.version.deno}, medians of ${rounds.measured} rounds; in brackets: times the first row. The floors run with the gateway's V8 flags.`,
   );
   if (other !== undefined) console.log(`the upstream is ${upstream.url}`);
   for (const comparison of comparisons) {
     if (isWanted(comparison.title)) await compare(comparison, rounds);
   }
   if (isWanted("small JSON from an upstream behind TLS")) await overTls();
+  if (isWanted("paced streams")) await reportPaced(pacedEntries(), 3);
   if (Deno.build.os === "linux" && isWanted("memory")) {
     await reportMemory({
       upstream,

@@ -2,18 +2,18 @@ import { startGateway } from "./gateway.ts";
 import { median, shoot, type Shot } from "./load.ts";
 import { memory, type Program, resetPeak, startProgram } from "./processes.ts";
 
-/** What is sent, to whom. */
+/** The program and the body to send. */
 export interface MemoryOptions {
   readonly upstream: Program;
   readonly shot: Shot;
-  /** How long its body is. */
+  /** The length of the body. */
   readonly bytes: number;
   readonly rounds: number;
 }
 
 /**
- * Prints by how much big bodies raise a fresh program's resident memory, at its peak: the first, and the later ones,
- * which find room that the first has left; one at a time, and two at once.
+ * Prints how far big bodies raise the peak of a fresh program's resident memory, one at a time and
+ * two at once. It separates the first body from the later ones, which reuse its memory.
  */
 export async function reportMemory(
   { upstream, shot, bytes, rounds }: MemoryOptions,

@@ -1,6 +1,6 @@
 /**
- * The floors of the translation benchmarks: Messages to Chat and Chat to Messages in one `TransformStream` that
- * knows nothing but text. No checks, no canonical form, no tools, no errors.
+ * The floors of the translation benchmarks: Messages to Chat Completions and back in one
+ * `TransformStream`, for text only. It has no checks, canonical form, tools or errors.
  */
 import { createParser } from "eventsource-parser";
 
@@ -22,9 +22,9 @@ export async function minimalTranslation(
     },
   );
   if (!asked.stream) {
-    const told = JSON.parse(await answer.text());
+    const received = JSON.parse(await answer.text());
     return Response.json(
-      isChatCaller ? chatAnswer(told) : messagesAnswer(told),
+      isChatCaller ? chatAnswer(received) : messagesAnswer(received),
     );
   }
   const translator = isChatCaller ? minimalTranslator() : chatToMessages();
@@ -77,7 +77,7 @@ function messagesAnswer(completion: {
   };
 }
 
-/** A Messages stream as one of Chat. */
+/** Translates a Messages stream to Chat Completions. */
 export function minimalTranslator(): TransformStream<Uint8Array, Uint8Array> {
   let id = "";
   let model = "";
@@ -115,7 +115,7 @@ export function minimalTranslator(): TransformStream<Uint8Array, Uint8Array> {
   });
 }
 
-/** A Chat stream as one of Messages. */
+/** Translates a Chat Completions stream to Messages. */
 function chatToMessages(): TransformStream<Uint8Array, Uint8Array> {
   let isBegun = false;
   const frame = (type: string, fields: object) =>
@@ -158,7 +158,7 @@ function chatToMessages(): TransformStream<Uint8Array, Uint8Array> {
   });
 }
 
-/** One hop that writes what each event's data means. */
+/** Returns a transform that writes the translation of each event's data. */
 function throughParser(
   write: (data: string) => string,
 ): TransformStream<Uint8Array, Uint8Array> {

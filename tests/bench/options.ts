@@ -1,24 +1,24 @@
 import { parseArgs } from "node:util";
 import type { Rounds } from "./compare.ts";
 
-/** What the command line of the benchmark says. */
+/** The options of the benchmark's command line. */
 export interface Options {
-  /** A part of the names of what is to be measured. */
+  /** A text in the names of the parts to run. */
   readonly only: string;
   readonly rounds: Rounds;
   /** The address of another gateway. */
   readonly against: string | undefined;
-  /** What the other gateway knows its caller by. */
+  /** The caller's token at the other gateway. */
   readonly token: string | undefined;
 }
 
-/** V8 goes on compiling for some 20,000 requests. */
+/** V8 continues to compile for some 20,000 requests. */
 const WARM_UP_ROUNDS = "25";
 
 /**
- * Reads the command line of the benchmark.
+ * Parses the command line of the benchmark.
  *
- * @throws {TypeError} For an option that it does not know.
+ * @throws {TypeError} For an unknown option.
  */
 export function readOptions(args: readonly string[]): Options {
   const { values } = parseArgs({

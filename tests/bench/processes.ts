@@ -2,12 +2,12 @@
 export interface Program {
   readonly name: string;
   readonly url: string;
-  /** `NaN` for one that was not started here. */
+  /** `NaN` when the benchmark did not start it. */
   readonly pid: number;
   stop(): Promise<void>;
 }
 
-/** How a program is started. */
+/** The options of a program. */
 export interface StartOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Default: http. */
@@ -53,12 +53,15 @@ async function readPort(
   throw new Error(`A program of the benchmark did not start:\n${text}`);
 }
 
-/** Resets the peak of a process's resident memory to what it has now (Linux). */
+/** Resets the peak of a process's resident memory to its current value (Linux). */
 export async function resetPeak(pid: number): Promise<void> {
   await Deno.writeTextFile(`/proc/${pid}/clear_refs`, "5");
 }
 
-/** Resident memory of a process in bytes: now, and its peak since the last reset (Linux). */
+/**
+ * Returns the resident memory of a process in bytes: now, and its peak since the last reset
+ * (Linux).
+ */
 export async function memory(
   pid: number,
 ): Promise<{ readonly now: number; readonly peak: number }> {
@@ -68,13 +71,16 @@ export async function memory(
   return { now: read("VmRSS"), peak: read("VmHWM") };
 }
 
-/** Linux counts a process's time in hundredths of a second, whatever its clock. */
+/** Linux counts a process's time in hundredths of a second, independent of its clock. */
 const MS_PER_TICK = 10;
 
-/** The processor time that a process has used so far, in its code and in the system for it, in milliseconds (Linux). */
+/**
+ * Returns the processor time of a process so far, in its code and in the system for it, in
+ * milliseconds (Linux).
+ */
 export async function processorMs(pid: number): Promise<number> {
   const stat = await Deno.readTextFile(`/proc/${pid}/stat`);
-  // The name, in brackets, may hold spaces.
+  // The name in brackets may contain spaces.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   return (Number(fields[11]) + Number(fields[12])) * MS_PER_TICK;
 }
@@ -82,10 +88,10 @@ export async function processorMs(pid: number): Promise<number> {
 const NANOS_PER_MS = 1e6;
 
 /**
- * The processor time that the threads which a process has now have used so far, in milliseconds (Linux): to the
- * nanosecond, which tells what a short load took. Threads that have ended are not in it.
+ * Returns the processor time of a process's live threads so far, in milliseconds (Linux). It is
+ * exact to the nanosecond, enough for a short load. Ended threads are not included.
  *
- * @throws {Deno.errors.NotFound} Where the kernel does not count it.
+ * @throws {Deno.errors.NotFound} When the kernel does not count it.
  */
 export async function threadsMs(pid: number): Promise<number> {
   let nanos = 0;

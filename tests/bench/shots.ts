@@ -8,18 +8,18 @@ export type Path =
   | "/v1/messages"
   | "/v1/responses";
 
-/** What is asked for. */
+/** The parameters of a request. */
 export interface Asked {
   readonly path: Path;
   readonly model: string;
   readonly token: string;
-  /** How a stream's events are to come; absent for a whole answer. */
-  readonly stream?: "small" | "large" | undefined;
-  /** How long the prompt is, in bytes. Default: 200. */
+  /** The chunks of a stream; absent for a whole answer. */
+  readonly stream?: "small" | "large" | "paced" | undefined;
+  /** The length of the prompt in bytes. Default: 200. */
   readonly promptBytes?: number;
 }
 
-/** The request for a model, in the path's protocol. */
+/** Returns the request for a model, in the path's protocol. */
 export function shotFor(
   { path, model, token, stream, promptBytes = 200 }: Asked,
 ): Shot {

@@ -1,8 +1,8 @@
 /**
- * Measures a 300-event Messages stream translated to Chat, one event a chunk, against a stream that is only
- * passed on and against a minimal translator, side by side in one run; what counts is the median of the rounds'
- * ratios. Then watches the memory over many streams. Run it with
- * `deno task bench:translate`.
+ * Measures the translation of a 300-event Messages stream to Chat Completions, with one event per
+ * chunk. It compares it with an unchanged stream and with a minimal translator, side by side in one
+ * run. The result is the median of the rounds' ratios. Then it watches the memory over many
+ * streams. Run it with `deno task bench:translate`.
  */
 import { randomIds } from "../../src/core/ids.ts";
 import { settleCalls } from "../../src/protocols/canonical/tools/settle_calls.ts";
@@ -83,7 +83,7 @@ function translation(): TransformStream<Uint8Array, Uint8Array> {
   });
 }
 
-/** The chunks of a Messages stream with `count` events, one each. */
+/** Returns the chunks of a Messages stream with `count` events, one event each. */
 function messagesStream(count: number): Uint8Array[] {
   const usage = { input_tokens: 10, output_tokens: 1 };
   const message = {

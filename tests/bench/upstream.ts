@@ -1,20 +1,22 @@
 /**
- * The upstream of the benchmark: answers at once, so that what is measured is what stands before it. It speaks
- * Chat Completions, Messages and Responses; below `/large` the events of a stream come in large pieces, as from a
- * provider or a proxy that batches, else each comes as a piece of its own.
+ * The upstream of the benchmark. It responds at once, so that the measurement shows the program
+ * before it. It speaks Chat Completions, Messages and Responses. Below `/large`, a chunk of a
+ * stream holds many events, as from a provider or proxy that batches. Elsewhere each event is a
+ * chunk of its own.
  *
  * Arguments: a certificate and its key, to serve over TLS.
  */
 import { answers, type SpokenProtocol, streamEvents } from "./answers.ts";
+import { PACE_MS, PACED_EVENTS, sentNow } from "./paced.ts";
 
 const [certFile, keyFile] = Deno.args;
 
-/** How many events a large piece holds. */
-const EVENTS_A_PIECE = 50;
+/** The number of events in a large chunk. */
+const EVENTS_PER_CHUNK = 50;
 
 const EVENTS = 300;
 
-/** What is sent for a stream, by protocol. */
+/** The chunks of a stream, by protocol. */
 const PIECES: Readonly<
   Record<SpokenProtocol, Record<"small" | "large", readonly Uint8Array[]>>
 > = {
@@ -27,8 +29,8 @@ function piecesOf(protocol: SpokenProtocol) {
   const encoder = new TextEncoder();
   const small = streamEvents(protocol, EVENTS);
   const large: string[] = [];
-  for (let at = 0; at < small.length; at += EVENTS_A_PIECE) {
-    large.push(small.slice(at, at + EVENTS_A_PIECE).join(""));
+  for (let at = 0; at < small.length; at += EVENTS_PER_CHUNK) {
+    large.push(small.slice(at, at + EVENTS_PER_CHUNK).join(""));
   }
   return {
     small: small.map((text) => encoder.encode(text)),
@@ -50,7 +52,53 @@ function stream(pieces: readonly Uint8Array[]): Response {
   });
 }
 
-/** Longer bodies are not kept: only their arrival counts. */
+/** Sends one event after another, each marked with the moment at which it is sent. */
+function pacedStream(protocol: SpokenProtocol): Response {
+  const [begin, text, end] = pacedEvents(protocol);
+  const encoder = new TextEncoder();
+  let sent = 0;
+  let timer: ReturnType<typeof setInterval> | undefined;
+  const body = new ReadableStream<Uint8Array>({
+    start(controller) {
+      controller.enqueue(encoder.encode(begin));
+      timer = setInterval(() => {
+        controller.enqueue(encoder.encode(text.replace("TEXT", sentNow())));
+        if (++sent < PACED_EVENTS) return;
+        clearInterval(timer);
+        controller.enqueue(encoder.encode(end));
+        controller.close();
+      }, PACE_MS);
+    },
+    cancel: () => clearInterval(timer),
+  });
+  return new Response(body, {
+    headers: { "content-type": "text/event-stream" },
+  });
+}
+
+/** The events of a stream with a single event of text. */
+const FEW_EVENTS: Readonly<Record<SpokenProtocol, number>> = {
+  chat: 4,
+  messages: 6,
+  responses: 7,
+};
+
+const ONLY_WORD = " word0";
+
+/** The beginning of a stream, the event of a text, and the end. */
+function pacedEvents(
+  protocol: SpokenProtocol,
+): readonly [string, string, string] {
+  const events = streamEvents(protocol, FEW_EVENTS[protocol]);
+  const at = events.findIndex((event) => event.includes(ONLY_WORD));
+  return [
+    events.slice(0, at).join(""),
+    events[at]?.replace(ONLY_WORD, "TEXT") ?? "",
+    events.slice(at + 1).join("").replaceAll(ONLY_WORD, "all"),
+  ];
+}
+
+/** The upstream discards longer bodies while it reads them. */
 const MAX_KEPT_BYTES = 1e6;
 
 async function wantsStream(request: Request): Promise<boolean> {
@@ -58,7 +106,7 @@ async function wantsStream(request: Request): Promise<boolean> {
     return (await request.text()).includes('"stream":true');
   }
   for await (const _ of request.body ?? []) {
-    // Read, and not kept.
+    // Reads the rest without keeping it.
   }
   return false;
 }
@@ -80,6 +128,7 @@ Deno.serve({
   const { pathname } = new URL(request.url);
   const protocol = protocolOf(pathname);
   if (await wantsStream(request)) {
+    if (pathname.startsWith("/paced")) return pacedStream(protocol);
     const size = pathname.startsWith("/large") ? "large" : "small";
     return stream(PIECES[protocol][size]);
   }

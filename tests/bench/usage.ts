@@ -4,12 +4,14 @@ import { memory, processorMs } from "./processes.ts";
 
 const LINES = 1_000_000;
 
-/** How many lines are written at once. */
+/** The number of lines in one write. */
 const BATCH = 1000;
 
 const MIB = 1024 * 1024;
 
-/** Prints what it takes to add up a log of a million requests, by two groupings (Linux). */
+/**
+ * Prints the time and memory of `usage` for a log of a million requests, by two groupings (Linux).
+ */
 export async function reportUsage(): Promise<void> {
   const log = await Deno.makeTempFile({ suffix: ".jsonl" });
   try {
@@ -31,7 +33,7 @@ export async function reportUsage(): Promise<void> {
   }
 }
 
-/** A month of 200 callers, 12 models, 5 connections and 50,000 sessions. */
+/** Writes a month of 200 callers, 12 models, 5 connections and 50,000 sessions. */
 async function writeLog(path: string): Promise<void> {
   using file = await Deno.open(path, { write: true, truncate: true });
   const encoder = new TextEncoder();
@@ -78,8 +80,8 @@ function lineOf(number: number): string {
   });
 }
 
-/** Between two looks at the program's memory, whose peak does not fall. */
-const LOOK_MS = 20;
+/** The time between two readings of the program's peak memory, which never falls. */
+const POLL_MS = 20;
 
 async function measure(log: string, by: string): Promise<{
   readonly seconds: number;
@@ -100,19 +102,23 @@ async function measure(log: string, by: string): Promise<{
   }).spawn();
   let peakBytes = 0;
   let processorSeconds = 0;
-  const look = async () => {
+  const poll = async () => {
     try {
       const { peak } = await memory(process.pid);
       if (peak > 0) peakBytes = peak;
       processorSeconds = await processorMs(process.pid) / 1000;
     } catch {
-      // It has ended.
+      // The program has ended.
     }
   };
-  const looking = setInterval(look, LOOK_MS);
+  const polling = setInterval(poll, POLL_MS);
   const { success } = await process.status;
-  clearInterval(looking);
-  if (!success) throw new Error("usage did not read its log");
+  clearInterval(polling);
+  if (!success) {
+    throw new Error(
+      "Cannot measure usage: the program failed to read its log.",
+    );
+  }
   const seconds = (performance.now() - startedMs) / 1000;
   return { seconds, processorSeconds, peakBytes };
 }

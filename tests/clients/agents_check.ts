@@ -11,32 +11,32 @@ import {
   upstreamsFor,
 } from "./upstreams.ts";
 
-// What agents do beside a tool loop: they give sub-agents their tasks, search for tools, and look at pictures. Each
-// must reach a model whose provider speaks another protocol. `deno task test:clients` runs this; `deno task test` does
-// not.
+// Further actions of agents: they give tasks to sub-agents, search for tools, and look at pictures.
+// Each must reach a model whose provider speaks another protocol. `deno task test:clients` runs
+// this; `deno task test` does not.
 
 /** The task of a sub-agent. */
 const TASK = "Say hello from the worker";
 
-/** Lies in the folder where a client works. */
+/** A file in the working folder of a client. */
 const PICTURE = "picture.png";
 
-/** One thing that an agent does, in the client's own words. */
-interface Deed {
+/** An action of an agent, with the client's own tool. */
+interface Action {
   readonly name: "sub-agent" | "tool search" | "picture";
-  /** The clients that do it so. */
+  /** The clients with this tool. */
   readonly clients: RegExp;
   readonly tool: string;
   readonly input: Readonly<Record<string, unknown>>;
-  /** A model by whose name the client knows more; default: one that no client knows. */
+  /** A model whose name the client knows; default: a name that no client knows. */
   readonly model?: string;
   /** Replaces a part of a settings file, by its path. */
   readonly settings?: readonly [file: string, from: string, to: string];
-  /** What one request to the provider holds then. */
+  /** Returns true for the request to the provider that proves the action. */
   readonly proof: (body: string, endpoint: Protocol) => boolean;
 }
 
-const DEEDS: readonly Deed[] = [
+const ACTIONS: readonly Action[] = [
   {
     name: "sub-agent",
     clients: /^Claude Code/,
@@ -117,7 +117,7 @@ const DEEDS: readonly Deed[] = [
     proof: holdsPicture,
   },
   {
-    // Over Chat it leaves the picture out of what a tool returned.
+    // In Chat Completions, it drops the picture of a tool result.
     name: "picture",
     clients: /^opencode over (?:messages|responses)/,
     tool: "read",
@@ -129,7 +129,7 @@ const DEEDS: readonly Deed[] = [
     clients: /^Qwen Code/,
     tool: "read_file",
     input: { file_path: `{work}/${PICTURE}` },
-    // It decides by the name whether a model sees.
+    // It decides by the model's name whether the model accepts images.
     model: "gpt-4o",
     proof: holdsPicture,
   },
@@ -151,45 +151,45 @@ for (const program of CLIENTS) {
   }
   const command = "command" in installed ? installed.command : [];
   for (
-    const deed of DEEDS.filter(({ clients }) => clients.test(program.name))
+    const action of ACTIONS.filter(({ clients }) => clients.test(program.name))
   ) {
     for (const upstream of upstreamsFor(program)) {
       Deno.test({
         name:
-          `${program.name}: a ${deed.name} (${deed.tool}) works on a model whose provider speaks ${upstream.endpoint} alone`,
+          `${program.name}: a ${action.name} (${action.tool}) works on a model whose provider speaks ${upstream.endpoint} alone`,
         ignore: "reason" in installed,
-        fn: () => check(upstream, { program, command, deed }),
+        fn: () => check(upstream, { program, command, action }),
       });
     }
   }
 }
 
-/** The demo quotes the tool's result, or the note that Codex adds once a sub-agent is done. */
+/** The demo quotes the tool's result, or the note that Codex adds when a sub-agent is done. */
 const ANSWERED = /The tool \w+ returned: |You said: "<subagent_notification>/;
 
-/** How long an answer is held back until the provider has seen the proof, in milliseconds. */
+/** The longest delay of an answer until the provider has received the proof, in milliseconds. */
 const STARTUP_GRACE_MS = 20_000;
 
 async function check(
   upstream: Upstream,
-  { program, command, deed }: {
+  { program, command, action }: {
     readonly program: ClientProgram;
     readonly command: readonly string[];
-    readonly deed: Deed;
+    readonly action: Action;
   },
 ): Promise<void> {
-  const { tool, input, settings, model = "unknown-model" } = deed;
+  const { tool, input, settings, model = "unknown-model" } = action;
   const proven = Promise.withResolvers<void>();
   let isProven = false;
   const bodies: string[] = [];
-  // A client may end its run before a sub-agent that works beside it has asked anything.
+  // A client may end its run before the request of a parallel sub-agent.
   const hold: Spoil = async (answer, { body }) => {
-    if (deed.proof(body, upstream.endpoint)) {
+    if (action.proof(body, upstream.endpoint)) {
       isProven = true;
       proven.resolve();
     }
     bodies.push(body);
-    const isAside = deed.name === "sub-agent" && isFollowUp(body);
+    const isAside = action.name === "sub-agent" && isFollowUp(body);
     if (!isProven && isAside) await within(proven.promise);
     return answer;
   };
@@ -206,19 +206,19 @@ async function check(
     work: { [PICTURE]: PIXELS },
   });
   proven.resolve();
-  const told = `${run.stdout}\n${run.stderr}\n${gateway.lines.text()}`;
-  assert.equal(run.code, 0, told);
-  assert.match(run.stdout, ANSWERED, told);
-  assert.ok(isProven, `${told}\n${bodies.map(ends).join("\n")}`);
+  const output = `${run.stdout}\n${run.stderr}\n${gateway.lines.text()}`;
+  assert.equal(run.code, 0, output);
+  assert.match(run.stdout, ANSWERED, output);
+  assert.ok(isProven, `${output}\n${bodies.map(ends).join("\n")}`);
   for (const line of gateway.lines.requests.items) {
     assert.ok(Number(line.status) < 400, JSON.stringify(line));
   }
 }
 
-/** The same client with other settings. */
+/** Returns the same client with other settings. */
 function changed(
   program: ClientProgram,
-  [file, from, to]: NonNullable<Deed["settings"]>,
+  [file, from, to]: NonNullable<Action["settings"]>,
 ): ClientProgram {
   return {
     ...program,
@@ -234,7 +234,7 @@ function changed(
   };
 }
 
-/** Whether the request brings the result of a tool. */
+/** Returns true when the request contains the result of a tool. */
 function isFollowUp(body: string): boolean {
   return /"role":"tool"|"tool_result"|"function_call_output"/.test(body);
 }
@@ -246,17 +246,17 @@ async function within(promise: Promise<void>): Promise<void> {
   clearTimeout(timer);
 }
 
-/** Whether the task stands in the request by itself, and not within the prompt that asks for the tool. */
+/** Returns true when the task is a text of its own, outside the prompt that requests the tool. */
 function asksTask(body: string): boolean {
   return new RegExp(`(?:"|\\\\n)${TASK}(?:"|\\\\n)`).test(body);
 }
 
-/** Whether the request offers the tool. */
+/** Returns true when the request offers the tool. */
 function offers(body: string, tool: string): boolean {
   return body.includes(`"name":"${tool}"`);
 }
 
-/** Whether the request holds a picture as its protocol spells one. */
+/** Returns true when the request contains a picture in the form of its protocol. */
 function holdsPicture(body: string, endpoint: Protocol): boolean {
   switch (endpoint) {
     case "chat":
@@ -271,7 +271,7 @@ function holdsPicture(body: string, endpoint: Protocol): boolean {
   }
 }
 
-/** What is worth seeing of a request that proves nothing. */
+/** Shortens a request that proves nothing, for the error. */
 function ends(body: string): string {
   return body.slice(-1000);
 }

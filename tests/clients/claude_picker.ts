@@ -2,18 +2,24 @@ import { type RunOptions, startClient } from "./run_client.ts";
 
 /** A row of Claude Code's picker of models. */
 export interface PickerRow {
-  /** What it asks for. */
+  /** The model id that it requests. */
   readonly value: string;
   readonly displayName: string;
 }
 
-/** It asks the gateway for models while it starts, and its picker has them a moment later. */
+/** It requests the models while it starts, and the picker has them a moment later. */
 const BETWEEN_MS = 100;
 
-/** So often the picker is looked at: for several times as long as the client waits for the list. */
-const MAX_LOOKS = 150;
+/**
+ * The maximum number of readings. Together they take several times as long as the client waits for
+ * the list.
+ */
+const MAX_READS = 150;
 
-/** Asks Claude Code what its picker has, again and again until it has a model, but not for ever. No model is asked. */
+/**
+ * Reads Claude Code's picker until it has a model, at most {@linkcode MAX_READS} times. Makes no
+ * model request.
+ */
 export async function readPicker(
   command: readonly string[],
   { until, ...options }: RunOptions & {
@@ -26,15 +32,15 @@ export async function readPicker(
   const input = child.stdin.getWriter();
   const errors = new Response(child.stderr).text();
   let rows: readonly PickerRow[] = [];
-  let looks = 0;
+  let reads = 0;
   try {
     await input.write(QUESTION);
     for await (const line of linesOf(child.stdout)) {
       const models = JSON.parse(line).response?.response?.models;
       if (!Array.isArray(models)) continue;
       rows = models;
-      looks += 1;
-      if (looks === MAX_LOOKS) break;
+      reads += 1;
+      if (reads === MAX_READS) break;
       if (rows.some(({ value }) => value === until)) break;
       await new Promise((resolve) => setTimeout(resolve, BETWEEN_MS));
       await input.write(QUESTION);
@@ -58,7 +64,7 @@ const QUESTION = new TextEncoder().encode(
   }\n`,
 );
 
-/** The lines of a text that comes piece by piece; the rest is not read when nobody wants it. */
+/** Splits a stream of text into lines, and stops reading with its consumer. */
 async function* linesOf(
   bytes: ReadableStream<Uint8Array<ArrayBuffer>>,
 ): AsyncGenerator<string> {

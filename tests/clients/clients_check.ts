@@ -11,8 +11,8 @@ import {
   upstreamsFor,
 } from "./upstreams.ts";
 
-// Real clients, from npm, whose model lives behind another protocol than theirs: one prompt and one tool loop each.
-// `deno task test:clients` runs this; `deno task test` does not.
+// Real clients from npm, with a model behind another protocol than theirs: one prompt and one tool
+// loop each. `deno task test:clients` runs this; `deno task test` does not.
 
 for (const program of CLIENTS) {
   const installed = await installClient(program);
@@ -109,23 +109,23 @@ Deno.test({
       prompt: "Say hello",
       address: { url: gateway.url, token: ALICE_TOKEN, model },
     });
-    const told = `${run.stdout}\n${run.stderr}\n${gateway.lines.text()}`;
-    assert.equal(run.code, 0, told);
-    assert.match(run.stdout, /You said: ".*Say hello/s, told);
+    const output = `${run.stdout}\n${run.stderr}\n${gateway.lines.text()}`;
+    assert.equal(run.code, 0, output);
+    assert.match(run.stdout, /You said: ".*Say hello/s, output);
     assert.ok(asked.length > 0);
   },
 });
 
-/** One run of a client, and what must come of it. */
+/** A run of a client, with its expected result. */
 interface Check {
   readonly program: ClientProgram;
   readonly command: readonly string[];
   readonly prompt: string;
   /** The client's final text. */
   readonly text: RegExp;
-  /** What the tool wrote. */
+  /** The text that the tool wrote. */
   readonly proof?: string;
-  /** A model by whose name the client knows more; default: one that no client knows. */
+  /** A model whose name the client knows; default: a name that no client knows. */
   readonly model?: string;
 }
 
@@ -140,10 +140,10 @@ async function check(
     prompt,
     address: { url: gateway.url, token: ALICE_TOKEN, model },
   });
-  const told = `${run.stdout}\n${run.stderr}\n${gateway.lines.text()}`;
-  assert.equal(run.code, 0, told);
-  assert.match(run.stdout, text, told);
-  assert.equal(run.file("proof.txt"), proof, told);
+  const output = `${run.stdout}\n${run.stderr}\n${gateway.lines.text()}`;
+  assert.equal(run.code, 0, output);
+  assert.match(run.stdout, text, output);
+  assert.equal(run.file("proof.txt"), proof, output);
   assert.ok(asked.length > 0);
   for (const one of asked) assert.equal(one, upstream.path);
   checkLog(gateway);
@@ -151,18 +151,18 @@ async function check(
     gateway.lines.requests.items.filter(({ model }) => model !== undefined)
       .map(({ session }) => session),
   );
-  assert.equal(sessions.size, 1, told);
+  assert.equal(sessions.size, 1, output);
   assert.equal(
     sessions.has(undefined),
     !NAMES_SESSION.test(program.name),
-    told,
+    output,
   );
 }
 
-/** The clients that say which session a request belongs to. */
+/** The clients that name the session of a request. */
 const NAMES_SESSION = /^(Claude Code|Codex CLI|opencode)/;
 
-/** Every request was translated and ended well. */
+/** Checks that every request was translated and ended well. */
 function checkLog({ lines }: RunningGateway): void {
   assert.deepEqual(lines.others.items, []);
   const relayed = lines.requests.items.filter(({ model }) =>

@@ -20,8 +20,9 @@ import { installClient } from "./install.ts";
 import { type ClientProgram, CLIENTS } from "./programs.ts";
 import { runClient } from "./run_client.ts";
 
-// What a long session of the real Claude Code costs, by hand, by the gateway and, as far as tokens go, by Claude Code
-// itself. `deno task test:clients` runs this; `deno task test` does not.
+// The cost of a long session of the real Claude Code, computed by hand and by the gateway. For
+// tokens, Claude Code's own count is compared as well. `deno task test:clients` runs this;
+// `deno task test` does not.
 
 const TURNS = 40;
 
@@ -30,7 +31,10 @@ if (found === undefined) throw new Error("There is no Claude Code");
 const claude: ClientProgram = found;
 const installed = await installClient(claude);
 
-/** What the provider counts in its answer `turn`: a prefix that grows, written now for minutes and now for an hour. */
+/**
+ * Returns the provider's counts in answer `turn`: a prefix that grows, written to the cache for
+ * minutes or for an hour.
+ */
 function countsAt(turn: number, read: number): Counts {
   const written = 900 + 37 * turn;
   const written1h = turn % 3 === 0 ? written : turn % 3 === 1 ? 0 : 300;
@@ -45,13 +49,13 @@ function countsAt(turn: number, read: number): Counts {
   };
 }
 
-/** The same where Chat Completions cannot say it: it knows no speed, and no cache of an hour. */
+/** Returns the counts that Chat Completions can express: it has no speed and no one-hour cache. */
 function inChat({ written5m, written1h, ...counts }: Counts): Counts {
   const written = written5m + written1h;
   return { ...counts, written5m: written, written1h: 0, speed: undefined };
 }
 
-/** How a provider writes a stream that runs a command, or ends. */
+/** Writes a stream that calls a tool, or ends the session. */
 type Write = (turn: number, counts: Counts, isCall: boolean) => string;
 
 const writeMessages: Write = (turn, counts, isCall) => {
@@ -171,7 +175,10 @@ const ROUTES = [
   },
 ] as const;
 
-/** Whether Claude Code has added up the same tokens; of caches it learns what its own protocol can say. */
+/**
+ * Asserts that Claude Code has counted the same tokens. It knows only the cache counts of its own
+ * protocol.
+ */
 function assertOwnCount(stdout: string, sent: readonly Counts[]): void {
   const { usage } = JSON.parse(stdout);
   const sum = (of: (counts: Counts) => number) =>

@@ -7,12 +7,13 @@ import { runClient } from "./run_client.ts";
 import { FAULTS, type OneFault, spoilOnce } from "./spoiled_answer.ts";
 import { startTranslating, type Upstream, upstreamsFor } from "./upstreams.ts";
 
-// Real clients, from npm, whose model lives behind another protocol than theirs, and whose provider fails once: each
-// gets over it as it does natively. `deno task test:clients` runs this; `deno task test` does not.
+// Real clients from npm, with a model behind another protocol than theirs and a provider that fails
+// once. Each must recover as it does natively. `deno task test:clients` runs this; `deno task test`
+// does not.
 
 const MODEL = "unknown-model";
 
-/** How often a client may ask again. */
+/** The most retries of a client. */
 const RETRIES = 3;
 
 for (const program of CLIENTS) {
@@ -25,7 +26,7 @@ for (const program of CLIENTS) {
     for (const fault of FAULTS) {
       Deno.test({
         name: `${program.name} ${
-          program.endsAtFailure && fault.told ? "tells it" : "goes on"
+          program.endsAtFailure && fault.printed ? "reports it" : "continues"
         } when a provider of ${upstream.endpoint} ${fault.name}`,
         ignore: "reason" in installed,
         fn: () => check(upstream, { program, command, fault }),
@@ -54,43 +55,43 @@ async function check(
     address: { url: gateway.url, token: ALICE_TOKEN, model: MODEL },
     retries: RETRIES,
   });
-  const told = `${run.stdout}\n${run.stderr}\n${gateway.lines.text()}`;
-  if (program.endsAtFailure && fault.told) {
-    assert.notEqual(run.code, 0, told);
-    assert.match(run.stderr, fault.told, told);
+  const output = `${run.stdout}\n${run.stderr}\n${gateway.lines.text()}`;
+  if (program.endsAtFailure && fault.printed) {
+    assert.notEqual(run.code, 0, output);
+    assert.match(run.stderr, fault.printed, output);
     return;
   }
-  assert.equal(run.code, 0, told);
-  assert.match(run.stdout, WHOLE_ANSWER, told);
+  assert.equal(run.code, 0, output);
+  assert.match(run.stdout, WHOLE_ANSWER, output);
   assert.match(
     run.file("proof.txt") ?? "",
     fault.isCall ? TOOL_RAN : /^$/,
-    told,
+    output,
   );
-  checkLog(gateway, told);
+  checkLog(gateway, output);
 }
 
 /**
- * The tool wrote its line. opencode runs a tool once its arguments can be read and does not wait for the call's end,
- * so that it runs it again with the next answer, natively as well.
+ * The tool wrote its line. opencode runs a tool as soon as its arguments are complete, without
+ * waiting for the end of the call. It then runs the tool again with the next answer, also natively.
  */
 const TOOL_RAN = /^(made by the tool\n)+$/;
 
-/** The end of what the demo says; of a prompt, or of a tool's result. */
+/** The end of the demo's answer to a prompt or to a tool's result. */
 const WHOLE_ANSWER = /no real model was asked\.\s*$/;
 
 /**
- * One request failed, where the client could see it, and a later one did not. What a client asks beside it, as opencode
- * does for a title, may meet the rest that a 429 asks for.
+ * Asserts that one request failed visibly for the client, and a later one succeeded. A side
+ * request, such as opencode's for a title, may meet the cool-down after a 429.
  */
-function checkLog({ lines }: RunningGateway, told: string): void {
+function checkLog({ lines }: RunningGateway, output: string): void {
   const items = lines.requests.items;
   const failed = items.findIndex(({ ended }) => ended !== "complete");
-  assert.ok(failed >= 0, told);
-  assert.ok(items.slice(failed + 1).length > 0, told);
+  assert.ok(failed >= 0, output);
+  assert.ok(items.slice(failed + 1).length > 0, output);
   for (const [index, { ended, error }] of items.entries()) {
     if (index === failed || error === "connection_cooling_down") continue;
-    assert.equal(ended, "complete", told);
+    assert.equal(ended, "complete", output);
   }
-  assert.equal(items.at(-1)?.ended, "complete", told);
+  assert.equal(items.at(-1)?.ended, "complete", output);
 }

@@ -1,24 +1,24 @@
-/** A client as the npm registry has it. */
+/** A client in the npm registry. */
 export interface ClientPackage {
-  /** Name of the package. */
+  /** The name of the package. */
   readonly name: string;
-  /** Tested version, never a range. */
+  /** The tested version, never a range. */
   readonly version: string;
-  /** The program for this machine, below `node_modules`; `undefined` where there is none. */
+  /** The program for this machine, below `node_modules`; `undefined` when there is none. */
   readonly executable: string | undefined;
 }
 
-/** A client that can be started, or why it cannot. */
+/** A client that can start, or the reason why it cannot. */
 export type InstalledClient =
   | { readonly command: readonly string[] }
   | { readonly reason: string };
 
-/** A package's program, or why there is none. */
+/** A package's program, or the reason why there is none. */
 type InstalledPackage =
   | { readonly path: string }
   | { readonly reason: string };
 
-/** Installs a client, and what it runs on where it is no program by itself. */
+/** Installs a client, and its runtime when it needs one. */
 export async function installClient(
   { source, runtime }: {
     readonly source: ClientPackage;
@@ -34,12 +34,12 @@ export async function installClient(
   return { command };
 }
 
-/** Longer than a download takes, in milliseconds. */
+/** More time than a download takes, in milliseconds. */
 const INSTALL_MS = 300_000;
 
 /**
- * Installs a package from npm, once for each version: it stays in the folder for temporary files. Install
- * scripts do not run; all bring their program in a package for each platform.
+ * Installs a package from npm, once for each version; it stays in the folder for temporary files.
+ * Install scripts do not run: all clients have their program in a package per platform.
  */
 async function installPackage(
   { name, version, executable }: ClientPackage,
@@ -67,7 +67,7 @@ async function exists(path: string): Promise<boolean> {
   return await Deno.stat(path).then(() => true, () => false);
 }
 
-/** @returns What went wrong, if anything did. */
+/** @returns The error, if there was one. */
 async function runNpm(
   folder: string,
   spec: string,

@@ -13,13 +13,13 @@ import {
 import { type ClientRun, runClient } from "./run_client.ts";
 import { chatUpstream, startTranslating } from "./upstreams.ts";
 
-// Real clients, from npm, that ask the gateway for its models and use one of them. The provider speaks Chat
-// Completions alone. `deno task test:clients` runs this; `deno task test` does not.
+// Real clients from npm that request the gateway's models and use one of them. The provider speaks
+// Chat Completions only. `deno task test:clients` runs this; `deno task test` does not.
 
 const MODEL = "glm-model";
 const ALIAS = "claude-glm";
 
-/** What Claude Code asks for where it is told `haiku`. */
+/** The model that Claude Code requests for the alias `haiku`. */
 const HAIKU = "claude-haiku-5-5";
 
 const FIELDS = {
@@ -36,7 +36,7 @@ function named(name: string): ClientProgram {
   return program;
 }
 
-/** A client that is started in another way. */
+/** Returns a client with another launch. */
 function launched(
   program: ClientProgram,
   change: (launch: Launch, options: LaunchOptions) => Launch,
@@ -48,7 +48,10 @@ function launched(
   };
 }
 
-/** A test of a client that is installed; ignored, and said to be, where it is not. */
+/**
+ * Registers a test of a client, which is ignored with a warning when the client cannot be
+ * installed.
+ */
 async function testWith(
   program: ClientProgram,
   { name, fn }: {
@@ -67,8 +70,8 @@ async function testWith(
   });
 }
 
-/** What a run and the gateway have said, for the message of a check that fails. */
-function told(run: ClientRun, { lines }: RunningGateway): string {
+/** Returns the output of a run and of the gateway, for the message of a failed check. */
+function outputOf(run: ClientRun, { lines }: RunningGateway): string {
   return `${run.stdout}\n${run.stderr}\n${lines.text()}`;
 }
 
@@ -90,7 +93,7 @@ await testWith(CODEX, {
       prompt: "",
       address: { url: gateway.url, token: ALICE_TOKEN, model: MODEL },
     });
-    assert.equal(run.code, 0, told(run, gateway));
+    assert.equal(run.code, 0, outputOf(run, gateway));
     const { models } = JSON.parse(run.stdout);
     assert.deepEqual(
       models.map((model: Record<string, unknown>) => [
@@ -129,7 +132,7 @@ await testWith(CODEX, {
       prompt: "Say hello",
       address: { url: gateway.url, token: ALICE_TOKEN, model: MODEL },
     });
-    assert.equal(run.code, 0, told(run, gateway));
+    assert.equal(run.code, 0, outputOf(run, gateway));
     assert.match(run.stdout, /You said: ".*Say hello/s);
     const [first = ""] = bodies;
     const instructions = JSON.stringify(CODEX_INSTRUCTIONS.trim()).slice(1, -1);
@@ -137,7 +140,7 @@ await testWith(CODEX, {
   },
 });
 
-/** Claude Code without settings, so that its models have the names that it gives them itself. */
+/** Claude Code without settings, so that its models have its own names. */
 const CLAUDE = launched(
   named("Claude Code"),
   (launch, { url, token, model }) => ({
@@ -152,7 +155,7 @@ const CLAUDE = launched(
   }),
 );
 
-/** Waits for orders, and asks no model. */
+/** Waits for commands, and makes no model request. */
 const waiting = launched(CLAUDE, (launch) => ({
   ...launch,
   args: [
@@ -202,13 +205,13 @@ await testWith(CLAUDE, {
   fn: (command) => checkAlias(command, { model: "haiku", alias: HAIKU }),
 });
 
-/** One prompt, for which the client asks for the model by an alias. */
+/** Sends one prompt, for which the client requests the model by an alias. */
 async function checkAlias(
   command: readonly string[],
   { model, alias }: {
-    /** As the client is told. */
+    /** The model in the client's settings. */
     readonly model: string;
-    /** As it asks. */
+    /** The model in the client's request. */
     readonly alias: string;
   },
 ): Promise<void> {
@@ -222,12 +225,12 @@ async function checkAlias(
     prompt: "Say hello",
     address: { url: gateway.url, token: ALICE_TOKEN, model },
   });
-  assert.equal(run.code, 0, told(run, gateway));
+  assert.equal(run.code, 0, outputOf(run, gateway));
   assert.match(run.stdout, /You said: ".*Say hello/s);
   const relayed = gateway.lines.requests.items.filter(({ mode }) =>
     mode !== undefined
   );
-  assert.ok(relayed.length > 0, told(run, gateway));
+  assert.ok(relayed.length > 0, outputOf(run, gateway));
   for (const line of relayed) {
     assert.deepEqual([line.alias, line.model, line.status], [
       alias,

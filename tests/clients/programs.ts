@@ -2,7 +2,7 @@ import type { Protocol } from "../../src/core/protocol.ts";
 import { CLIENTS as SETTINGS } from "../../src/http/wording/settings.js";
 import type { ClientPackage } from "./install.ts";
 
-/** Where a client finds the gateway. */
+/** The gateway's address for a client. */
 export interface GatewayAddress {
   /** Origin, such as `http://127.0.0.1:8787`. */
   readonly url: string;
@@ -10,21 +10,21 @@ export interface GatewayAddress {
   readonly model: string;
 }
 
-/** What a client is told about its work. */
+/** The parameters of a client's run. */
 export interface LaunchOptions extends GatewayAddress {
-  /** How often it may ask again, where it can be told. */
+  /** The most retries, for clients with such a setting. */
   readonly retries: number;
 }
 
-/** How a client is started without a screen. */
+/** A command that starts a client without a screen. */
 export interface Launch {
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
-  /** Text on its standard input; absent: nothing. */
+  /** The text on its standard input; default: none. */
   readonly stdin?: string;
-  /** What it is started with first, in the same home folder. */
+  /** A first command in the same home folder. */
   readonly before?: Pick<Launch, "args" | "env">;
-  /** Files to lie in its home folder, by their path there. */
+  /** The files in its home folder, by their paths there. */
   readonly files: Readonly<Record<string, string>>;
 }
 
@@ -33,15 +33,16 @@ export interface ClientProgram {
   readonly name: string;
   readonly source: ClientPackage;
   /**
-   * Whether it ends its turn when a protocol's own event reports a failure after some text, natively as well: Qwen
-   * Code takes the code of a failed response for a status (https://github.com/QwenLM/qwen-code/pull/11291).
+   * True when it ends its turn after a failure event that follows some text, also natively. Qwen
+   * Code takes the code of a failed response for a status
+   * (https://github.com/QwenLM/qwen-code/pull/11291).
    */
   readonly endsAtFailure?: boolean;
-  /** What it runs on, where it is no program by itself. */
+  /** The runtime of a client that is not a program by itself. */
   readonly runtime?: ClientPackage;
-  /** What it speaks to the gateway. */
+  /** The protocol of its requests to the gateway. */
   readonly protocol: Protocol;
-  /** The tool that runs a command, the argument that takes it, and others that it must have. */
+  /** The tool that runs a command, its argument for the command, and further required arguments. */
   readonly shell: {
     readonly tool: string;
     readonly argument: string;
@@ -50,7 +51,7 @@ export interface ClientProgram {
   launch(prompt: string, options: LaunchOptions): Launch;
 }
 
-/** The demo calls the tool that it is told to use, with the object in the prompt. */
+/** Returns a prompt that makes the demo call the client's shell tool with an object. */
 export function toolPrompt({ shell }: ClientProgram): string {
   const input = {
     [shell.argument]: "echo made by the tool >> proof.txt; cat proof.txt",
@@ -60,7 +61,10 @@ export function toolPrompt({ shell }: ClientProgram): string {
   return `Use ${shell.tool} with ${JSON.stringify(input)}`;
 }
 
-/** The settings that `model-gateway setup` and the page give for a client, and the file they belong into. */
+/**
+ * Returns the settings that `model-gateway setup` and the page print for a client, and the path of
+ * their file.
+ */
 function printedSettings(
   id: string,
   { url, model }: Pick<GatewayAddress, "url" | "model">,
@@ -73,7 +77,7 @@ function printedSettings(
   return { file: title.replace(/^~\//, ""), text };
 }
 
-/** Printed settings in JSON, with what a test needs beside them. */
+/** Adds the test's own fields to printed JSON settings. */
 function withMore(
   { file, text }: ReturnType<typeof printedSettings>,
   more: object,
@@ -81,12 +85,12 @@ function withMore(
   return { [file]: JSON.stringify({ ...JSON.parse(text), ...more }) };
 }
 
-/** How npm names this machine; `undefined` for those that the clients do not support. */
+/** npm's name of this machine; `undefined` when the clients do not support it. */
 const PLATFORM = platformName();
 
 const ARCH = Deno.build.arch === "x86_64" ? "x64" : "arm64";
 
-/** What Rust names this machine. */
+/** Rust's name of this machine. */
 const CODEX_TARGET = Deno.build.os === "linux"
   ? `${Deno.build.arch}-unknown-linux-musl`
   : `${Deno.build.arch}-apple-darwin`;
@@ -120,7 +124,7 @@ const CLAUDE_CODE: ClientProgram = {
       DISABLE_AUTOUPDATER: "1",
       DISABLE_TELEMETRY: "1",
       DISABLE_ERROR_REPORTING: "1",
-      // Without it the client refuses to skip permissions for the administrator of a container.
+      // Without it, the client refuses to skip permissions for root in a container.
       IS_SANDBOX: "1",
     },
     files: withMore(printedSettings("claude", place, "messages"), {}),
@@ -150,7 +154,7 @@ const CODEX: ClientProgram = {
   }),
 };
 
-/** The printed settings end with the table of the provider, which takes the retries. */
+/** Adds the retries to the printed settings, which end with the provider's table. */
 function codexConfig(
   { retries, ...place }: Omit<LaunchOptions, "token">,
 ): string {
@@ -191,7 +195,7 @@ function opencode(protocol: Protocol): ClientProgram {
         OPENCODE_DISABLE_DEFAULT_PLUGINS: "1",
         OPENCODE_DISABLE_SHARE: "1",
       },
-      // A model that is not served in Chat is asked in what it is served in.
+      // The client requests a model in one of the protocols that serve it.
       files: withMore(printedSettings("opencode", place, protocol), {
         permission: { "*": "allow" },
       }),
@@ -199,16 +203,19 @@ function opencode(protocol: Protocol): ClientProgram {
   };
 }
 
-/** The build that needs no AVX2 runs everywhere. */
+/** The build without AVX2 runs on every machine. */
 const BASELINE = Deno.build.arch === "x86_64" ? "-baseline" : "";
 
-/** The `--auth-type` by which Qwen Code speaks other protocols than the printed settings, and what it then reads. */
+/**
+ * The `--auth-type` that makes Qwen Code speak other protocols than the printed settings, and its
+ * variables.
+ */
 const QWEN_AUTH = {
   messages: { type: "anthropic", prefix: "ANTHROPIC", base: "" },
   responses: { type: "openai-responses", prefix: "OPENAI", base: "/v1" },
 } as const;
 
-/** So that it asks nobody but the gateway. */
+/** Prevents requests to other servers than the gateway. */
 const QUIET_QWEN = {
   privacy: { usageStatisticsEnabled: false },
   general: { disableAutoUpdate: true, disableUpdateNag: true },
@@ -224,7 +231,7 @@ function qwen(protocol: Protocol): ClientProgram {
       version: "0.24.4",
       executable: "@qwen-code/qwen-code/cli-entry.js",
     },
-    // It needs a newer Node than machines have that run Deno.
+    // It needs a newer Node than many machines with Deno have.
     runtime: {
       name: `node-linux-${ARCH}`,
       version: "22.23.3",

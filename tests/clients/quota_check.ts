@@ -12,12 +12,12 @@ import { type ClientProgram, CLIENTS } from "./programs.ts";
 import { runClient } from "./run_client.ts";
 import { chatUpstream, startTranslating } from "./upstreams.ts";
 
-// What real clients, from npm, make of a quota: Codex shows what is left, and both stop where nothing is.
-// `deno task test:clients` runs this; `deno task test` does not.
+// Quotas in real clients from npm: Codex shows the remaining quota, and both clients stop when it
+// is exhausted. `deno task test:clients` runs this; `deno task test` does not.
 
 const MODEL = "unknown-model";
 
-/** How a client tells that it has stopped. */
+/** A client's message when it stops. */
 const STOPS: Readonly<Record<string, RegExp>> = {
   "Codex CLI": /hit your usage limit\. Try again at/,
   "Claude Code":
@@ -28,7 +28,7 @@ for (const [name, stops] of Object.entries(STOPS)) {
   const { program, installed } = await clientNamed(name);
   Deno.test({
     name:
-      `${name} asks once when a provider has nothing left for hours, and says until when`,
+      `${name} sends one request when a provider's quota is exhausted for hours, and prints the reset time`,
     ignore: "reason" in installed,
     async fn() {
       const asked: string[] = [];
@@ -43,13 +43,13 @@ for (const [name, stops] of Object.entries(STOPS)) {
         address: { url: gateway.url, token: ALICE_TOKEN, model: MODEL },
         retries: 5,
       });
-      const told = `${run.stdout}\n${run.stderr}\n${gateway.lines.text()}`;
-      assert.notEqual(run.code, 0, told);
-      assert.match(told, stops);
+      const output = `${run.stdout}\n${run.stderr}\n${gateway.lines.text()}`;
+      assert.notEqual(run.code, 0, output);
+      assert.match(output, stops);
       const requests = gateway.lines.requests.items
         .filter(({ model }) => model !== undefined);
-      assert.equal(requests.length, 1, told);
-      assert.equal(asked.length, 1, told);
+      assert.equal(requests.length, 1, output);
+      assert.equal(asked.length, 1, output);
     },
   });
 }
@@ -57,8 +57,7 @@ for (const [name, stops] of Object.entries(STOPS)) {
 const codex = await clientNamed("Codex CLI");
 
 Deno.test({
-  name:
-    "Codex CLI learns the windows of a provider that knows nothing of Codex",
+  name: "Codex CLI shows the windows of a provider that is not made for Codex",
   ignore: "reason" in codex.installed,
   async fn() {
     await using gateway = await startDemoGateway();
@@ -66,27 +65,27 @@ Deno.test({
       headers: ask("chat").headers ?? {},
     });
     assert.equal(limits.status, 200, await limits.text());
-    const learnt: JsonObject[] = [];
+    const windows: JsonObject[] = [];
     const run = await runClient(commandOf(codex.installed), {
       program: codex.program,
       prompt: "Say hello",
       address: { url: gateway.url, token: ALICE_TOKEN, model: "demo-a" },
       inspect: async (home) => {
-        learnt.push(...await rateLimitsIn(`${home}/.codex/sessions`));
+        windows.push(...await rateLimitsIn(`${home}/.codex/sessions`));
       },
     });
     assert.equal(run.code, 0, run.stderr);
-    const told = JSON.stringify(learnt);
-    const { primary, secondary } = learnt.at(-1) ?? {};
-    assert.ok(isJsonObject(primary) && isJsonObject(secondary), told);
-    assert.equal(primary.window_minutes, 300, told);
-    assert.ok(Number(primary.used_percent) >= 0, told);
-    assert.ok(Number(secondary.resets_at) * 1000 > Date.now(), told);
-    assert.ok(Number(secondary.window_minutes) > 300, told);
+    const output = JSON.stringify(windows);
+    const { primary, secondary } = windows.at(-1) ?? {};
+    assert.ok(isJsonObject(primary) && isJsonObject(secondary), output);
+    assert.equal(primary.window_minutes, 300, output);
+    assert.ok(Number(primary.used_percent) >= 0, output);
+    assert.ok(Number(secondary.resets_at) * 1000 > Date.now(), output);
+    assert.ok(Number(secondary.window_minutes) > 300, output);
   },
 });
 
-/** A Chat provider's answer when a plan's window is exhausted. */
+/** Returns a Chat Completions provider's response when a plan's window is exhausted. */
 function exhausted(): Response {
   return Response.json(
     { error: { message: "No more today.", type: "rate_limit_error" } },
@@ -111,7 +110,7 @@ function commandOf(installed: InstalledClient): readonly string[] {
   return "command" in installed ? installed.command : [];
 }
 
-/** What Codex wrote into its sessions of what is left, the last one last. */
+/** Returns the remaining quotas in Codex's session files, in order. */
 async function rateLimitsIn(folder: string): Promise<JsonObject[]> {
   const found: JsonObject[] = [];
   for await (const { name, isDirectory } of Deno.readDir(folder)) {

@@ -1,37 +1,38 @@
 import type { ClientProgram, GatewayAddress, Launch } from "./programs.ts";
 
-/** How a client's run ended. */
+/** The result of a client's run. */
 export interface ClientRun {
   readonly code: number;
   readonly stdout: string;
   readonly stderr: string;
-  /** Reads a file of the folder that it worked in; `undefined` when there is none. */
+  /** Reads a file of its working folder; `undefined` when there is none. */
   file(name: string): string | undefined;
 }
 
-/** What a client is started for. */
+/** The parameters of a run. */
 export interface RunOptions {
   readonly program: ClientProgram;
-  /** In it `{work}` stands for the folder that the client works in. */
+  /** `{work}` in it is replaced by the working folder. */
   readonly prompt: string;
   readonly address: GatewayAddress;
-  /** Files to lie in the folder that the client works in, by their name; default: none. */
+  /** The files in the working folder, by name; default: none. */
   readonly work?: Readonly<Record<string, Uint8Array>>;
-  /** How often the client may ask again, where it can be told; default 0. */
+  /** The most retries, for clients with such a setting; default: 0. */
   readonly retries?: number;
-  /** How long the client may take, in milliseconds; default two minutes. */
+  /** The timeout of the client in milliseconds; default: two minutes. */
   readonly runMs?: number;
-  /** Looks at the client's home before that is removed. */
+  /** Reads the client's home before it is removed. */
   readonly inspect?: (home: string) => Promise<void>;
 }
 
-/** Longer than any run of a client takes, unless the test says otherwise, in milliseconds. */
+/** More time than a run takes, unless the test sets another, in milliseconds. */
 const RUN_MS = 120_000;
 
 /**
- * Starts a client in an empty home and an empty working folder, and waits for its end, but not for ever.
+ * Starts a client in an empty home and an empty working folder, and waits for its end, at most
+ * `runMs`.
  *
- * @param command The client's program, after what it runs on, if it runs on something.
+ * @param command The client's program, after its runtime if it has one.
  */
 export async function runClient(
   command: readonly string[],
@@ -42,7 +43,7 @@ export async function runClient(
     const { child, launch, work } = await startClient(command, home, options);
     const output = child.output();
     const input = child.stdin.getWriter();
-    // A client that does not read may be gone before it is told anything.
+    // A client that does not read its input may have ended already.
     await input.write(new TextEncoder().encode(launch.stdin ?? ""))
       .then(() => input.close()).catch(() => {});
     const { code, stdout, stderr } = await output;
@@ -59,15 +60,15 @@ export async function runClient(
   }
 }
 
-/** A client that is running, and is ended when it takes too long. */
+/** A running client, which is killed after a timeout. */
 export interface StartedClient {
   readonly child: Deno.ChildProcess;
   readonly launch: Launch;
-  /** The folder that it works in. */
+  /** Its working folder. */
   readonly work: string;
 }
 
-/** Starts a client in an empty working folder below its home, with nothing on its standard input yet. */
+/** Starts a client in an empty working folder below its home, with an empty standard input. */
 export async function startClient(
   [path = "", ...before]: readonly string[],
   home: string,

@@ -4,47 +4,47 @@ import type { Spoil } from "./upstreams.ts";
 
 /** A fault that a provider has once. */
 export interface OneFault {
-  /** What the provider does. */
+  /** The fault, as the end of a sentence whose subject is the provider. */
   readonly name: string;
-  /** Whether it does so with an answer that calls a tool. */
+  /** True when it affects an answer that calls a tool. */
   readonly isCall: boolean;
-  /** What the caller is told of it, where it comes after some text. */
-  readonly told?: RegExp;
-  /** @param answer All of a good stream's text. */
+  /** The caller's error message, when the fault follows some text. */
+  readonly printed?: RegExp;
+  /** @param answer The whole text of a good stream. */
   readonly spoil: (answer: string, protocol: Protocol) => Response;
 }
 
-/** The faults that every client has to get over. */
+/** The faults from which every client must recover. */
 export const FAULTS: readonly OneFault[] = [
   { name: "refuses with 429 and Retry-After", isCall: false, spoil: limited },
   {
     name: "cuts the connection in the middle",
     isCall: false,
-    told: /provider broke off/,
+    printed: /provider broke off/,
     spoil: (answer) => cut(firstHalf(answer)),
   },
   {
     name: "ends the stream in the middle",
     isCall: false,
-    told: /stream ended before/,
+    printed: /stream ended before/,
     spoil: (answer) => stream(firstHalf(answer)),
   },
   {
     name: "ends the stream in the middle of an event",
     isCall: false,
-    told: /stream ended before/,
+    printed: /stream ended before/,
     spoil: (answer) => stream(`${firstHalf(answer)}data: {"id":"c`),
   },
   {
-    name: "sends an event that is no JSON",
+    name: "sends an event that is not JSON",
     isCall: false,
-    told: /not a JSON object/,
+    printed: /not a JSON object/,
     spoil: (answer) => stream(`${firstHalf(answer)}data: {"id":oops}\n\n`),
   },
   {
     name: "reports an error in the stream",
     isCall: false,
-    told: /engine gave up|Overloaded/,
+    printed: /engine gave up|Overloaded/,
     spoil: (answer, protocol) => stream(firstHalf(answer) + ERRORS[protocol]),
   },
   {
@@ -54,7 +54,10 @@ export const FAULTS: readonly OneFault[] = [
   },
 ];
 
-/** Does to the first request of a conversation what the fault says; other requests, such as one for a title, have no tools. */
+/**
+ * Applies the fault to the first request of a conversation. Other requests, such as one for a
+ * title, have no tools.
+ */
 export function spoilOnce(
   { spoil }: OneFault,
   protocol: Protocol,
@@ -81,7 +84,7 @@ function limited(_answer: string, protocol: Protocol): Response {
   });
 }
 
-/** What real providers report in the middle of a stream. */
+/** Errors of real providers in the middle of a stream. */
 const ERRORS: Readonly<Record<Protocol, string>> = {
   chat:
     'data: {"error":{"message":"The engine gave up","type":"server_error","code":null}}\n\n',
@@ -116,7 +119,7 @@ function stream(text: string): Response {
   return new Response(text, STREAM);
 }
 
-/** A stream whose connection breaks after `text`. */
+/** Returns a stream whose connection breaks after `text`. */
 function cut(text: string): Response {
   const pieces = [text];
   const body = new ReadableStream<Uint8Array>({

@@ -8,36 +8,40 @@ import { type ClientProgram, CLIENTS } from "./programs.ts";
 import { runClient } from "./run_client.ts";
 import { startTranslating, type Upstream, upstreamsFor } from "./upstreams.ts";
 
-// Real clients, from npm, at failures that no repetition helps against: each ends soon and prints why, though it may
-// ask again as often as by default. And at failures that pass: each goes on. What no client can be made to do stands
-// in docs/clients.md. `deno task test:clients` runs this; `deno task test` does not.
+// Real clients from npm, at failures that no retry can solve. Each must end soon and print the
+// reason, even with its default number of retries. At temporary failures, each must continue.
+// docs/clients.md lists the exceptions. `deno task test:clients` runs this; `deno task test` does
+// not.
 
 const MODEL = "unknown-model";
 
-/** From its first request until its end a client may take no longer, in milliseconds: nobody waits without a word. */
+/**
+ * The longest time from a client's first request to its end, in milliseconds. A user must not wait
+ * without a message.
+ */
 const STARTUP_GRACE_MS = 30_000;
 
-/** Some take half a minute to start on a busy machine, in milliseconds. */
+/** Some clients take half a minute to start on a busy machine, in milliseconds. */
 const RUN_MS = 90_000;
 
-/** A failure that no repetition helps against. */
+/** A failure that no retry can solve. */
 interface LastingFailure {
   readonly name: string;
-  /** What the provider answers; default: it is well. */
+  /** The provider's response; default: a good answer. */
   readonly answer?: () => Response;
-  /** Whether the connection cools down before the client asks, for as long as it runs. */
+  /** True when the connection cools down during the whole run. */
   readonly isCooling?: boolean;
-  /** What the client takes for its token; default: a good one. */
+  /** The client's token; default: a valid one. */
   readonly token?: string;
-  /** What the token may use; default: everything. */
+  /** The limits of the token; default: none. */
   readonly limits?: readonly object[];
-  /** What the client prints. */
+  /** The message that the client prints. */
   readonly printed: RegExp;
-  /** The clients that can not be made to stop at it. */
+  /** The clients that cannot be made to stop at it. */
   readonly except?: RegExp;
 }
 
-/** While time stands still, a connection cools down for ever. */
+/** A stopped clock, with which a cool-down never ends. */
 const STOPPED: Clock = { ...systemClock, elapsedMs: () => 0 };
 
 const refused = () =>
@@ -50,7 +54,10 @@ const unpaid = () =>
     status: 402,
   });
 
-/** Qwen Code repeats a 502 seven times within a minute and a half, whatever it says, except over Responses. */
+/**
+ * Qwen Code retries a 502 seven times within a minute and a half, with any message, except over
+ * Responses.
+ */
 const STUBBORN = /^Qwen Code over (chat|messages)$/;
 
 const FAILURES: readonly LastingFailure[] = [
@@ -61,20 +68,20 @@ const FAILURES: readonly LastingFailure[] = [
     except: STUBBORN,
   },
   {
-    name: "a connection that cools down since its key was refused",
+    name: "a connection that cools down after its key was refused",
     answer: refused,
     isCooling: true,
     printed: /does not accept the gateway's credential/,
     except: STUBBORN,
   },
   {
-    name: "a provider that wants to be paid",
+    name: "a provider that demands a payment",
     answer: unpaid,
-    // Codex prints the last of several answers.
+    // Codex prints the last of several responses.
     printed: /Insufficient credits|quota of the gateway's account/,
   },
   {
-    name: "a connection that cools down since its provider wants to be paid",
+    name: "a connection that cools down after its provider demanded a payment",
     answer: unpaid,
     isCooling: true,
     printed: /quota of the gateway's account .* is exhausted/,
@@ -85,14 +92,14 @@ const FAILURES: readonly LastingFailure[] = [
     printed: /unknown or expired/,
   },
   {
-    name: "a limit of its own that is used up for days",
+    name: "a limit of its token that is exhausted for days",
     limits: [{ window: "month", requests: 1 }],
-    // Codex has words of its own.
+    // Codex has its own message.
     printed: /may use 1 requests per month|hit your usage limit\. Try again at/,
   },
 ];
 
-/** As often as the clients ask by default, where they can be told. */
+/** The default retries of the clients, for those with such a setting. */
 const RETRIES = 5;
 
 for (const program of CLIENTS) {
@@ -105,13 +112,13 @@ for (const program of CLIENTS) {
   for (const failure of FAILURES) {
     if (upstream === undefined || failure.except?.test(program.name)) continue;
     Deno.test({
-      name: `${program.name} stops at ${failure.name}, and prints why`,
+      name: `${program.name} stops at ${failure.name}, and prints the reason`,
       ignore: "reason" in installed,
       fn: () => checkStop(upstream, { program, command, failure }),
     });
   }
   Deno.test({
-    name: `${program.name} waits for a gateway that is full, and goes on`,
+    name: `${program.name} waits for a gateway that is full, and continues`,
     ignore: "reason" in installed || upstream === undefined,
     async fn() {
       assert.ok(upstream !== undefined);
@@ -120,7 +127,7 @@ for (const program of CLIENTS) {
   });
 }
 
-/** A client, and how it is started. */
+/** A client and the command that starts it. */
 interface Installed {
   readonly program: ClientProgram;
   readonly command: readonly string[];
@@ -151,12 +158,12 @@ async function checkStop(
     retries: RETRIES,
     runMs: RUN_MS,
   });
-  const told = `${run.stdout}\n${run.stderr}\n${gateway.lines.text()}`;
+  const output = `${run.stdout}\n${run.stderr}\n${gateway.lines.text()}`;
   const first = gateway.lines.requests.items[before];
   const tookMs = Date.now() - Date.parse(String(first?.time));
-  assert.ok(tookMs < STARTUP_GRACE_MS, `${tookMs} ms\n${told}`);
-  assert.notEqual(run.code, 0, told);
-  assert.match(`${run.stdout}\n${run.stderr}`, printed, told);
+  assert.ok(tookMs < STARTUP_GRACE_MS, `${tookMs} ms\n${output}`);
+  assert.notEqual(run.code, 0, output);
+  assert.match(`${run.stdout}\n${run.stderr}`, printed, output);
 }
 
 async function askOnce(gateway: RunningGateway): Promise<void> {
@@ -165,7 +172,7 @@ async function askOnce(gateway: RunningGateway): Promise<void> {
   await response.body?.cancel();
 }
 
-/** The first request takes the only place for some seconds. */
+/** Asserts that a client waits while another request occupies the only place for some seconds. */
 async function checkFull(
   upstream: Upstream,
   { program, command }: Installed,
@@ -203,8 +210,8 @@ async function checkFull(
   });
   isOver = true;
   await Promise.all([holding, release]);
-  const told = `${run.stdout}\n${run.stderr}\n${gateway.lines.text()}`;
-  assert.equal(run.code, 0, told);
-  assert.match(run.stdout, /You said: /, told);
-  assert.ok(isTurnedAway(), told);
+  const output = `${run.stdout}\n${run.stderr}\n${gateway.lines.text()}`;
+  assert.equal(run.code, 0, output);
+  assert.match(run.stdout, /You said: /, output);
+  assert.ok(isTurnedAway(), output);
 }

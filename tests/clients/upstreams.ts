@@ -10,7 +10,7 @@ import {
 } from "../support/gateway/gateway.ts";
 import type { ClientProgram } from "./programs.ts";
 
-/** An upstream that speaks one protocol alone. */
+/** An upstream with one protocol. */
 export interface Upstream {
   readonly family: Family;
   /** The only path that it serves. */
@@ -24,42 +24,45 @@ const UPSTREAMS: readonly Upstream[] = [
   { family: "C", endpoint: "responses", path: "/v1/responses" },
 ];
 
-/** Those to which the gateway translates what a client speaks (docs/design.md#native-and-translated). */
+/**
+ * Returns the upstreams to which the gateway translates a client's protocol
+ * (docs/design.md#native-and-translated).
+ */
 export function upstreamsFor({ protocol }: ClientProgram): readonly Upstream[] {
   return UPSTREAMS.filter(({ endpoint }) =>
     protocol === "chat" ? endpoint !== "chat" : endpoint === "chat"
   );
 }
 
-/** The upstream for clients whose tools the other protocols spell otherwise. */
+/** Returns the upstream for clients whose tools have another form in other protocols. */
 export function chatUpstream(): Upstream {
   const [chat] = UPSTREAMS;
   if (chat === undefined) throw new Error("There is no upstream");
   return chat;
 }
 
-/** A request as it reaches the upstream, and the demo's good answer to it. */
+/** Replaces the demo's good answer to a request that reached the upstream. */
 export type Spoil = (
   answer: Response,
   request: { readonly body: string },
 ) => Promise<Response>;
 
-/** How an upstream is put behind a gateway. */
+/** The options of an upstream behind a gateway. */
 export interface TranslatingOptions {
   readonly model: string;
-  /** What the configuration says of the model besides; default: nothing. */
+  /** Further fields of the model in the configuration; default: none. */
   readonly fields?: Readonly<Record<string, unknown>>;
-  /** Gets the path of every request to a model. */
+  /** Collects the path of every model request. */
   readonly asked: string[];
-  /** Outermost keys of the configuration besides the connections, such as `tokens`; default: none. */
+  /** Further top-level keys of the configuration, such as `tokens`; default: none. */
   readonly file?: Readonly<Record<string, unknown>>;
-  /** What cool-downs go by; default: that of this machine. */
+  /** The clock of cool-downs; default: that of this machine. */
   readonly clock?: Clock;
-  /** Puts another answer in the place of the demo's; default: never. */
+  /** Replaces the demo's answers; default: never. */
   readonly spoil?: Spoil;
 }
 
-/** A gateway in front of the demo's provider of a family, with nothing but its one endpoint. */
+/** Starts a gateway in front of the demo's provider of a family, with one endpoint. */
 export function startTranslating(
   { family, endpoint }: Upstream,
   { model, fields, file, clock = systemClock, asked, spoil }:
@@ -72,7 +75,7 @@ export function startTranslating(
     wordMs: 0,
   });
   const fetch: Fetch = async (url, init) => {
-    // For a client's catalog the gateway asks for the provider's.
+    // The gateway fetches the provider's models for a client's catalog.
     if (init.method !== "POST") return await demo(url, init);
     asked.push(new URL(url).pathname);
     const body = await new Response(init.body).text();

@@ -29,23 +29,23 @@ import type { RecordedCall } from "../support/recorded/recorded_words.ts";
 import { inputOf, squeeze } from "../support/sdk/sdk_answers.ts";
 import { needing } from "../support/ignored.ts";
 
-// Every recorded answer, as the gateway tells it to each provider of Vercel's AI SDK that speaks another
-// protocol. What the SDK makes of it is held against the recording, which is read without our codecs.
+// Every recorded answer, as the gateway sends it to each provider of Vercel's AI SDK with another protocol. The test
+// compares the SDK's result with the recording, which it reads without our codecs.
 
-/** What is compared. White space is left out, since protocols join texts differently. */
+/** The compared facts. White space is left out, since protocols join texts differently. */
 type Facts = Omit<AiSdkFacts, "usage"> & {
-  /** `undefined` where the recording counts nothing: what the SDK then has is an estimate. */
+  /** `undefined` when the recording has no usage: the SDK's value is then an estimate. */
   readonly usage: Readonly<Record<string, unknown>> | undefined;
 };
 
-/** A recording that a client understands in another way than it stands there, or not at all. */
+/** A recording that a client reads differently, or cannot read. */
 interface Exception {
-  /** Its folder. */
+  /** The folder of the recording. */
   readonly recording: string;
-  /** By name; default: every client. */
+  /** The name of the client; default: every client. */
   readonly client?: string;
   readonly reason: string;
-  /** What is understood instead, or the error that the client tells of. */
+  /** The facts that the client reads instead, or the error that it reports. */
   readonly instead: RegExp | ((meant: Facts) => Partial<Facts>);
 }
 
@@ -69,7 +69,7 @@ const EXCEPTIONS: readonly Exception[] = [
   {
     recording: "responses/xai-grok-4-fast-reasoning-x-search-streaming",
     reason:
-      "xAI tells its own search as a call of a custom tool, which the SDK's Chat providers do not know",
+      "xAI sends its own search as a call of a custom tool, which the SDK's Chat providers do not know",
     instead: /Type validation failed/,
   },
   {
@@ -87,7 +87,7 @@ const EXCEPTIONS: readonly Exception[] = [
   },
 ];
 
-/** What the SDK calls the reasons of each protocol; what is not here is `stop`. */
+/** The SDK's names of each protocol's stop reasons. The other reasons are `stop`. */
 const FINISHES: Readonly<Record<Protocol, Readonly<Record<string, string>>>> = {
   chat: {
     tool_calls: "tool-calls",
@@ -150,7 +150,7 @@ function isOf(answer: RecordedExchange, protocol: Protocol): boolean {
 
 interface Asking {
   readonly client: AiSdkClient;
-  /** As the caller names it. */
+  /** The model that the caller requests. */
   readonly model: string;
 }
 
@@ -174,7 +174,7 @@ async function judge(answer: RecordedExchange, asking: Asking): Promise<void> {
   assert.deepEqual(await understood(), { ...meant, ...instead });
 }
 
-/** What the client makes of an answer that the gateway gets from its upstream. */
+/** Returns the client's reading of an answer that the gateway receives from its upstream. */
 async function understand(
   answer: RecordedExchange,
   recorded: RecordedAnswer | undefined,
@@ -186,7 +186,7 @@ async function understand(
     prompt: "Hi",
     tools: Object.fromEntries(names.map((name) => [name, ANY_TOOL])),
   };
-  // The SDK tells the model of a call that it cannot read, and gets the same answer once more.
+  // The SDK reports an unreadable call to the model, and gets the same answer again.
   const [facts] = answer.streamed
     ? await askStreamed(question)
     : await askWhole(question);
@@ -206,12 +206,14 @@ async function understand(
   };
 }
 
-/** What the caller runs itself. */
+/** A tool that the caller runs itself. */
 const ANY_TOOL = {
   inputSchema: jsonSchema<never>({ type: "object" }),
 };
 
-/** A gateway whose upstreams answer with a recording, each in the one protocol of its family. */
+/**
+ * Creates a gateway whose upstreams answer with a recording, each in the protocol of its family.
+ */
 async function handlerOf(
   { answer, contentType }: RecordedExchange,
 ): Promise<Handler> {
@@ -225,14 +227,14 @@ async function handlerOf(
   }).handler;
 }
 
-/** What a client must understand. */
+/** Returns the expected facts. */
 function meantFacts(
   { text, refusal, reasoning, calls, finish, usage }: RecordedAnswer,
   protocol: Protocol,
   client: AiSdkClient,
 ): Facts {
   return {
-    // The SDK has no refusals: their words are text.
+    // The SDK has no refusals: their message is text.
     text: squeeze(text + refusal),
     reasoning: client.showsReasoning ? squeeze(reasoning) : "",
     calls: calls.map((call) => ({
@@ -253,13 +255,13 @@ function meantFacts(
   };
 }
 
-/** A client would loop or stall if the reason did not fit the calls. */
+/** A client would loop or stall if the stop reason did not match the calls. */
 function meantFinish(finish: string, hasCalls: boolean): string {
   if (finish === "stop" && hasCalls) return "tool-calls";
   return finish === "tool-calls" && !hasCalls ? "stop" : finish;
 }
 
-/** Free text is the one field of an object where the caller's protocol knows objects alone. */
+/** Free text becomes the one field of an object when the caller's protocol knows only objects. */
 function meantInput({ input, isCustom }: RecordedCall, client: AiSdkClient) {
   if (!isCustom) return inputOf(input);
   return client.name === "OpenAI Responses" ? input : { input };

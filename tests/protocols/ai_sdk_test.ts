@@ -28,7 +28,7 @@ import {
 import { connectionFile, minimalConfig } from "../support/gateway/config.ts";
 import { PROTOCOL_BY_FAMILY } from "../support/dialects/pairs.ts";
 
-/** A gateway in front of the demo, whose providers speak one protocol each. */
+/** Creates a gateway in front of the demo, whose providers have one protocol each. */
 async function demoHandler(): Promise<Handler> {
   const config = await minimalConfig({
     connections: PROVIDERS.map(connectionOf),
@@ -57,7 +57,7 @@ function connectionOf({ family, name, host, key }: Provider): object {
 
 const TOOLS = {
   get_weather: tool({
-    description: "Tells the weather",
+    description: "Reports the weather",
     inputSchema: jsonSchema<{ city: string; days: number }>({
       type: "object",
       properties: { city: { type: "string" }, days: { type: "integer" } },
@@ -67,7 +67,7 @@ const TOOLS = {
   }),
 };
 
-/** A client in front of a model that is not of its protocol. */
+/** A client in front of a model with another protocol. */
 interface Route {
   readonly client: AiSdkClient;
   readonly family: Family;
@@ -87,14 +87,16 @@ const PROTOCOL_NAMES = {
   C: "Responses",
 } as const;
 
-/** What the demo ends each text with. */
+/** Returns the end of each text of the demo. */
 function signature({ family, id }: Route): string {
   return `This is ${id} of the simulated family ${family}, answering over ${
     PROTOCOL_NAMES[family]
   }; no real model was asked.`;
 }
 
-/** The facts of an answer of the demo, which thinks `thought` where its model thinks at all. */
+/**
+ * Returns the facts of an answer of the demo, with the reasoning `thought` for models that reason.
+ */
 function expectedFacts(
   { client, family, id }: Route,
   said: {
@@ -116,13 +118,13 @@ function expectedFacts(
     usage: {
       input: said.input,
       cached: said.cached ?? 0,
-      // The demo counts them in Messages alone; a Messages caller always reads a number.
+      // Only the demo's Messages protocol counts them; a Messages caller always reads a number.
       written: client.showsCacheWrites &&
           (family === "B" || client.name === "Anthropic Messages")
         ? 0
         : undefined,
       output: estimateTokens(spoken) + estimateTokens(thought),
-      // The Messages protocol of the demo counts reasoning as output and does not tell it apart.
+      // The Messages protocol of the demo counts reasoning as output, without a count of its own.
       reasoning: family === "B" ? 0 : estimateTokens(thought),
     },
     warnings: [],

@@ -25,7 +25,7 @@ import { STREAMED } from "../support/dialects/pairs.ts";
 import { factsBySdk, squeeze } from "../support/sdk/sdk_answers.ts";
 import { STOP_WORDS } from "../support/dialects/stop_words.ts";
 
-// What providers are known to answer, translated to every protocol and read by its official SDK.
+// Known answers of providers, translated to every protocol and read by its official SDK.
 
 for (const behaviour of BEHAVIOURS) {
   const { provider, does } = behaviour;
@@ -50,16 +50,16 @@ async function judge(behaviour: Behaviour, to: Protocol): Promise<void> {
   assert.deepEqual({ ...facts, tokens }, factsOf(means, to));
 }
 
-/** What the upstream's answer is, as the program reads it. */
-function eventsOf({ speaks, tells }: Behaviour): AnswerEvent[] {
+/** Returns the events of the upstream's answer, as the program reads it. */
+function eventsOf({ speaks, sends }: Behaviour): AnswerEvent[] {
   const codec = CODECS[speaks];
-  if (typeof tells === "string") {
-    const bytes = new TextEncoder().encode(tells);
+  if (typeof sends === "string") {
+    const bytes = new TextEncoder().encode(sends);
     return runStage(settleCalls(), decodeBytes(codec, bytes));
   }
   const events: AnswerEvent[] = [];
   try {
-    const answer = codec.decodeAnswer(tells, counterIds());
+    const answer = codec.decodeAnswer(sends, counterIds());
     unfoldAnswer(settleAnswerCalls(answer), (event) => {
       events.push(event);
     });
@@ -76,7 +76,9 @@ function framesOf(events: readonly AnswerEvent[], to: Protocol): SseFrame[] {
   return runStage(codec.createStreamEncoder(context), events);
 }
 
-/** The SDKs throw an error of a stream, but for Responses, where it is an answer that failed. */
+/**
+ * The SDKs throw an error in a stream. Only in Responses it is an answer with the status `failed`.
+ */
 async function readsFailure(
   to: Protocol,
   frames: readonly SseFrame[],

@@ -18,14 +18,15 @@ import { createRandom, type Random } from "../support/fakes/random.ts";
 import { STREAMED } from "../support/dialects/pairs.ts";
 import { factsBySdk } from "../support/sdk/sdk_answers.ts";
 
-// What a model calls is cut into chunks by every scheme that a provider is known to use; the calls come out whole.
+// Every known scheme of a provider splits the calls of a model into chunks, and the decoder
+// restores the complete calls.
 
-/** Answers for each scheme. */
+/** The number of answers for each scheme. */
 const ROUNDS = 60;
 
 const NAMES = ["get_weather", "get_time", "write_file", "list_open_issues"];
 
-/** Values that look like what a cutter or a matcher could trip over. */
+/** Values that are difficult to split or to match. */
 const VALUES: readonly unknown[] = [
   "Köln, 12 °C 🙂",
   'he said "{}" and left',
@@ -59,8 +60,8 @@ function someCalls(random: Random): ModelCall[] {
   });
 }
 
-/** The events of an answer that makes the calls by the scheme. */
-function tell(
+/** Returns the events of an answer that sends the calls by the scheme. */
+function eventsOf(
   scheme: CallScheme,
   calls: readonly ModelCall[],
   random: Random,
@@ -89,19 +90,19 @@ function tell(
   );
 }
 
-/** What a scheme makes of random calls, with what the calls were. */
-function* told(scheme: CallScheme, rounds: number) {
+/** Random calls, each with its events by a scheme. */
+function* samples(scheme: CallScheme, rounds: number) {
   const random = createRandom(7);
   for (let round = 0; round < rounds; round++) {
     const calls = someCalls(random);
     if (scheme.suits?.(calls) === false) continue;
-    yield { calls, events: tell(scheme, calls, random) };
+    yield { calls, events: eventsOf(scheme, calls, random) };
   }
 }
 
 for (const scheme of CALL_SCHEMES) {
   Deno.test(`streamed calls come out whole: ${scheme.name}`, () => {
-    for (const { calls, events } of told(scheme, ROUNDS)) {
+    for (const { calls, events } of samples(scheme, ROUNDS)) {
       const answer = foldAnswer(events);
       const read = answer.blocks.filter(isToolCall);
       assert.deepEqual(
@@ -135,7 +136,7 @@ for (const protocol of ["chat", "messages", "responses"] as const) {
 async function judge(scheme: CallScheme, protocol: Protocol): Promise<void> {
   const codec = CODECS[protocol];
   const context = answerContext(codec.decodeRequest(STREAMED[protocol]));
-  for (const { calls, events } of told(scheme, 5)) {
+  for (const { calls, events } of samples(scheme, 5)) {
     const frames = runStage(codec.createStreamEncoder(context), events);
     const facts = await factsBySdk(protocol, frames);
     assert.deepEqual(

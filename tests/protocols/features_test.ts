@@ -11,7 +11,8 @@ import { hello } from "../support/wire/ask.ts";
 import { type Feature, FEATURES } from "../support/dialects/features.ts";
 import { type Pair, PAIRS, sampleAnswer } from "../support/dialects/pairs.ts";
 
-// What becomes of everything that a request may hold, in every pair; the table of docs/translation.md must say the same.
+// Every feature of a request, in every pair of protocols. The table of docs/translation.md must
+// agree.
 
 const NAMES: Readonly<Record<Protocol, string>> = {
   chat: "Chat",
@@ -19,7 +20,7 @@ const NAMES: Readonly<Record<Protocol, string>> = {
   responses: "Responses",
 };
 
-/** A provider of each protocol that the table speaks of. */
+/** A provider of each protocol in the table. */
 const TARGETS: Readonly<
   Record<Protocol, { readonly service: string; readonly model: string }>
 > = {
@@ -57,10 +58,10 @@ Deno.test("no feature of a request that changes an answer is lost in silence", (
 
 const TABLE_REGEXP = /^(\| feature [^]*?Chat → Messages[^]*?)\n\n/m;
 
-/** Not there, and nobody was told. */
+/** Absent, and not named in `x-gateway-dropped`. */
 const LEFT_OUT = "left out";
 
-/** The lines of a table of Markdown, without the rule below the headings. */
+/** Returns the cells of a Markdown table, without the rule below its headings. */
 function cells(table: string): string[][] {
   return table.split("\n").filter((line) => !/^\| -/.test(line)).map((line) =>
     line.split("|").slice(1, -1).map((cell) => cell.trim())
@@ -89,11 +90,11 @@ function rows(): string[][] {
   ];
 }
 
-/** What a caller gets to know of answers. */
+/** The features of answers. */
 const ANSWER_ROWS: readonly {
   readonly name: string;
   readonly sample: string;
-  /** What must be the same behind both protocols. */
+  /** Returns the part of an answer that must be equal after both protocols. */
   readonly of: (answer: Answer) => unknown;
 }[] = [
   {
@@ -127,12 +128,12 @@ const ANSWER_ROWS: readonly {
   },
 ];
 
-/** The answer as the caller reads it, over the wires of both protocols. */
+/** Returns the answer as the caller reads it, encoded and decoded in both protocols. */
 function throughPair(answer: Answer, { from, to }: Pair): Answer {
-  return [to, from].reduce((told, protocol) => {
+  return [to, from].reduce((received, protocol) => {
     const codec = CODECS[protocol];
     const request = codec.decodeRequest(JSON.parse(hello(protocol)));
-    const body = codec.encodeAnswer(told, answerContext(request));
+    const body = codec.encodeAnswer(received, answerContext(request));
     return codec.decodeAnswer(body, counterIds());
   }, answer);
 }

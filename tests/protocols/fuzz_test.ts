@@ -36,8 +36,8 @@ import { CHAT_CASES } from "./chat/cases.ts";
 import { MESSAGES_CASES } from "./messages/cases.ts";
 import { RESPONSES_CASES } from "./responses/cases.ts";
 
-// Damaged and invented input through every codec and every pair: typed failures alone, always an end, never more
-// than the input accounts for.
+// Damaged and invented input through every codec and every pair. It may cause typed failures only,
+// must always end, and must not produce more than the input contains.
 
 const PROTOCOLS: readonly Protocol[] = ["chat", "messages", "responses"];
 
@@ -47,13 +47,13 @@ const CASES: Readonly<Record<Protocol, readonly ContractCase[]>> = {
   responses: RESPONSES_CASES,
 };
 
-/** Streams of each pair of protocols. */
+/** The number of streams for each pair of protocols. */
 const STREAM_ROUNDS = 400;
 
-/** Requests of each pair of protocols. */
+/** The number of requests for each pair of protocols. */
 const REQUEST_ROUNDS = 300;
 
-/** Recorded streams are long; the fuzzed ones need not be, in bytes. */
+/** The longest recorded stream that is fuzzed, in bytes. */
 const MAX_SAMPLE_BYTES = 20_000;
 
 for (const from of PROTOCOLS) {
@@ -119,7 +119,7 @@ Deno.test("damaged legacy completions are translated or refused", () => {
   }
 });
 
-/** What went wrong, with what it went wrong at. */
+/** Runs `run`, and adds the input to its error. */
 function explained(what: unknown, run: () => void): void {
   try {
     run();
@@ -173,8 +173,10 @@ function checkStream(
     text.length < 50_000 + 400 * bytes.length,
     `${bytes.length} bytes became ${text.length} characters`,
   );
-  const told = decodeBytes(CODECS[to], new TextEncoder().encode(text)).at(-1);
-  assert.equal(told?.type, endings[0], `the caller reads in ${text}`);
+  const received = decodeBytes(CODECS[to], new TextEncoder().encode(text)).at(
+    -1,
+  );
+  assert.equal(received?.type, endings[0], `the caller reads in ${text}`);
 }
 
 function checkFold(bytes: Uint8Array, from: Protocol): void {
@@ -188,7 +190,7 @@ function checkFold(bytes: Uint8Array, from: Protocol): void {
   }
 }
 
-/** @returns Whether it was translated. */
+/** @returns True when it was translated. */
 function checkRequest(
   damaged: JsonObject,
   from: Protocol,
@@ -196,12 +198,12 @@ function checkRequest(
 ): boolean {
   return refusedOr(() => {
     const body = translate(damaged, CODECS[from], to);
-    // What is written must be a request that the upstream can read.
+    // The output must be a request that the upstream can read.
     CODECS[to].decodeRequest(JSON.parse(JSON.stringify(body)));
   });
 }
 
-/** @returns Whether `run` went well; only the typed refusal may come of it else. */
+/** @returns True when `run` succeeded. Throws every error except the typed refusal. */
 function refusedOr(run: () => void): boolean {
   try {
     run();
@@ -234,12 +236,12 @@ function translate(
   }).body;
 }
 
-/** Whole streams of a protocol: the samples as it tells them, the cases of its tests, recordings. */
+/** Whole streams of a protocol: the samples in it, the cases of its tests, recordings. */
 function streamSamples(protocol: Protocol): Uint8Array[] {
   const codec = CODECS[protocol];
   const request = codec.decodeRequest(STREAMED[protocol]);
   const encoder = new TextEncoder();
-  const told = ANSWERS.map(({ answer }) =>
+  const samples = ANSWERS.map(({ answer }) =>
     encoder.encode(
       encodeStream(codec, answer, request).map(formatFrame).join(""),
     )
@@ -249,7 +251,7 @@ function streamSamples(protocol: Protocol): Uint8Array[] {
   ) =>
     stream === undefined || stream.length > MAX_SAMPLE_BYTES ? [] : [stream]
   );
-  return [...told, ...known];
+  return [...samples, ...known];
 }
 
 function requestSamples(protocol: Protocol): JsonObject[] {
@@ -262,7 +264,7 @@ function requestSamples(protocol: Protocol): JsonObject[] {
   );
 }
 
-/** Wrong bytes, wrong frames, or wrong values in frames. */
+/** Returns a stream with wrong bytes, wrong frames, or wrong values in frames. */
 function damageStream(stream: Uint8Array, random: Random): Uint8Array {
   if (random.below(3) === 0) return damageBytes(stream, random);
   const frames = parseFrames(stream);
@@ -297,7 +299,7 @@ function formatLines({ event, data }: SseFrame): string {
   return formatFrame({ event, data: data.replaceAll("\n", "\ndata: ") });
 }
 
-/** Frames that fit nowhere, built from a protocol's own words. */
+/** Returns frames in a random order, built from a protocol's own names. */
 function inventStream(protocol: Protocol, random: Random): Uint8Array {
   const count = 1 + random.below(12);
   const frames = Array.from({ length: count }, () => {
@@ -334,7 +336,7 @@ const EVENT_TYPES: Readonly<Record<Protocol, readonly string[]>> = {
   ],
 };
 
-/** Every field of the three protocols' events that a decoder looks at. */
+/** Every field of the three protocols' events that a decoder reads. */
 const FIELDS: JsonObject = {
   index: 0,
   output_index: 0,

@@ -80,7 +80,7 @@ Deno.test("encodeError() shows type and details in the Messages shape, and nothi
   );
 });
 
-Deno.test("encodeError() tells callers of Responses what is used up until when, and others nothing more", () => {
+Deno.test("encodeError() gives callers of Responses the reset time of an exhausted window, and other callers nothing more", () => {
   const error = new GatewayError("rate_limited", "Cannot do it", {
     resetsAtMs: 1_800_000_000_001,
   });

@@ -1,9 +1,13 @@
 import assert from "node:assert/strict";
 import type { JsonObject } from "../../src/core/json.ts";
 import type { Protocol } from "../../src/core/protocol.ts";
-import { asking, told } from "../support/dialects/told.ts";
+import {
+  upstreamRequest,
+  userRequest,
+} from "../support/dialects/upstream_request.ts";
 
-// Settings inside a tool, a block or a format that another protocol has no field for: carried in other words, or named.
+// Settings inside a tool, a block or a format for which another protocol has no field. They are
+// sent in another form, or named as dropped.
 
 const OPENAI = { service: "openai", model: "gpt-5.6-sol" };
 const CLAUDE = { service: "anthropic", model: "claude-opus-5-5" };
@@ -12,7 +16,7 @@ const SCHEMA = { type: "object", properties: {} };
 
 function ask(from: Protocol, to: Protocol, fields: JsonObject) {
   const target = to === "messages" ? CLAUDE : OPENAI;
-  return told(asking(from, fields), { from, to, ...target });
+  return upstreamRequest(userRequest(from, fields), { from, to, ...target });
 }
 
 function withTool(tool: JsonObject): JsonObject {
@@ -238,12 +242,15 @@ Deno.test("the cache mark of a tool's result reaches providers of Chat Completio
     { content: [{ type: "text", text: "Sunny", cache_control }] },
   ];
   for (const result of marked) {
-    const { body } = told(asking("messages", conversation(result)), {
-      from: "messages",
-      to: "chat",
-      service: "openrouter",
-      model: "anthropic/claude-opus-5-5",
-    });
+    const { body } = upstreamRequest(
+      userRequest("messages", conversation(result)),
+      {
+        from: "messages",
+        to: "chat",
+        service: "openrouter",
+        model: "anthropic/claude-opus-5-5",
+      },
+    );
     assert.match(
       JSON.stringify(body.messages),
       /"role":"tool".*"text":"Sunny","cache_control":/,
@@ -286,14 +293,14 @@ Deno.test("the cache mark of a search result is carried or named like any other"
       { ...found, content: [{ ...text, cache_control }] },
     ]
   ) {
-    const marked = told(asking("messages", saying(result)), {
+    const marked = upstreamRequest(userRequest("messages", saying(result)), {
       from: "messages",
       to: "chat",
       service: "openrouter",
       model: "anthropic/claude-opus-5-5",
     });
     assert.match(JSON.stringify(marked.body.messages), /"cache_control"/);
-    const lost = told(asking("messages", saying(result)), {
+    const lost = upstreamRequest(userRequest("messages", saying(result)), {
       from: "messages",
       to: "chat",
       service: "custom",

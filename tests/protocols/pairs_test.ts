@@ -28,12 +28,12 @@ import {
 } from "../support/sdk/sdk_answers.ts";
 import { needing } from "../support/ignored.ts";
 
-// Every answer at hand, translated to each protocol and gathered by that protocol's official SDK: the same text,
-// calls, reason to stop and usage must come out.
+// Every available answer, translated to each protocol and read by that protocol's official SDK. The
+// text, calls, stop reason and usage must be equal.
 
 const PROTOCOLS: readonly Protocol[] = ["chat", "messages", "responses"];
 
-/** A request in each protocol, for the encoders to answer. */
+/** A request in each protocol, for the encoders. */
 const REQUESTS: Readonly<Record<Protocol, JsonObject>> = {
   chat: {
     model: "m",
@@ -70,18 +70,18 @@ for (const to of PROTOCOLS) {
   }
 }
 
-/** Translates the answer and compares what the SDK makes of it. */
+/** Translates the answer and compares it with the SDK's reading. */
 async function judge(answer: Answer, to: Protocol): Promise<void> {
   const codec = CODECS[to];
   const frames = encodeStream(codec, answer, codec.decodeRequest(REQUESTS[to]));
   const facts = await factsBySdk(to, frames);
   const expected = factsOf(answer, to);
-  // Where nothing was counted, protocols that demand counts estimate them.
+  // Protocols that demand usage estimate it when there is none.
   const tokens = expected.tokens === undefined ? undefined : facts.tokens;
   assert.deepEqual({ ...facts, tokens }, expected);
 }
 
-/** What the answer must look like to a caller of the protocol. */
+/** Returns the expected facts for a caller of the protocol. */
 function factsOf(answer: Answer, to: Protocol): AnswerFacts {
   const { blocks, stop, usage } = answer;
   const words = blocks.map((block) =>
@@ -108,7 +108,7 @@ function factsOf(answer: Answer, to: Protocol): AnswerFacts {
   };
 }
 
-/** Messages has no blocks for refusals and for other protocols' server tools: their words are text there. */
+/** Messages has no blocks for refusals and for other protocols' server tools: they become text. */
 function shownText(block: AnswerBlock, to: Protocol): string {
   if (block.kind === "text") return block.text;
   if (to !== "messages") return "";
@@ -116,7 +116,7 @@ function shownText(block: AnswerBlock, to: Protocol): string {
   return block.kind === "opaque" ? block.text ?? "" : "";
 }
 
-/** Of arguments that broke off, the Messages SDK keeps an empty object. */
+/** The Messages SDK keeps an empty object of arguments that broke off. */
 function shownInput(text: string, to: Protocol): unknown {
   const input = inputOf(text);
   return to === "messages" && typeof input === "string" ? {} : input;
@@ -127,7 +127,7 @@ interface RecordedAnswer {
   readonly answer: Answer;
 }
 
-/** The answers of a protocol that were recorded whole, as JSON or as a stream. */
+/** Returns the recorded complete answers of a protocol, as JSON or as a stream. */
 function recordedAnswers(from: Protocol): RecordedAnswer[] {
   return loadRecordings(from).flatMap((recording) => {
     const answer = answerOf(recording, from);

@@ -20,9 +20,9 @@ import {
 import { needing } from "../support/ignored.ts";
 import { loadRecordings } from "../support/recorded/recordings.ts";
 
-// A Chat caller who gives an assistant message back as it came gives back the provider's reasoning as it came: each
-// block with the text that was signed with it. Whatever became of that text or of the list meanwhile, no other text
-// ever goes with a signature: Anthropic refuses it, on every model
+// A Chat caller that sends an assistant message back unchanged returns the provider's reasoning
+// unchanged: each block with its signed text. If the caller has changed the text or the list, no
+// other text may go with a signature. Anthropic rejects it, on every model
 // (https://platform.claude.com/docs/en/build-with-claude/extended-thinking#preserving-thinking-blocks).
 
 type Issuer = "messages" | "responses";
@@ -37,7 +37,7 @@ const CALLER = CODECS.chat.decodeRequest({
   messages: [{ role: "user", content: "Hi" }],
 });
 
-/** The assistant message of an answer, as a caller gets it whole. */
+/** Returns the assistant message of an answer, as a caller receives it whole. */
 function messageOf(answer: Answer): JsonObject {
   const body = CODECS.chat.encodeAnswer(answer, answerContext(CALLER));
   const [choice] = Array.isArray(body.choices) ? body.choices : [];
@@ -45,7 +45,10 @@ function messageOf(answer: Answer): JsonObject {
   return choice.message;
 }
 
-/** What a client gathers that joins texts and lists, and one that keeps the last of what it does not know. */
+/**
+ * Returns the message of a client that joins texts and lists, and of one that keeps the last value
+ * of an unknown field.
+ */
 function gathered(answer: Answer): { joined: JsonObject; last: JsonObject } {
   const message = messageOf(answer);
   const joined = { ...message };
@@ -70,7 +73,7 @@ function gathered(answer: Answer): { joined: JsonObject; last: JsonObject } {
   return { joined, last };
 }
 
-/** The reasoning that the provider gets back with a message. */
+/** Returns the reasoning that the provider receives with a message. */
 function returned(message: JsonObject, issuer: Issuer): readonly JsonObject[] {
   const target: Target = {
     service: "custom",
@@ -106,7 +109,7 @@ function contentOf({ content }: JsonObject): JsonObject[] {
   return Array.isArray(content) ? content.filter(isJsonObject) : [];
 }
 
-/** What an answer's reasoning must come back as. */
+/** Returns the expected reasoning of an answer in the next request. */
 function issued({ blocks }: Answer): readonly JsonObject[] {
   return blocks.filter((block) => block.kind === "reasoning")
     .filter(({ sealed }) => sealed !== undefined).map(itemOf);

@@ -25,8 +25,8 @@ import {
 import { squeeze } from "../support/sdk/sdk_answers.ts";
 import { needing } from "../support/ignored.ts";
 
-// Every request at hand, translated to each other protocol: the upstream must be told every text, call, result,
-// picture and tool of the caller, or the caller must be told what is lost.
+// Every available request, translated to each other protocol. The upstream must receive every text, call, result,
+// picture and tool of the caller, or `x-gateway-dropped` must name the lost ones.
 
 const PROTOCOLS: readonly Protocol[] = ["chat", "messages", "responses"];
 
@@ -47,14 +47,14 @@ const CLIENTS = [
   "qwen-code",
 ];
 
-/** What the path of a client's request ends in. */
+/** The end of each protocol's request path. */
 const PATHS: Readonly<Record<Protocol, RegExp>> = {
   chat: /\/chat\/completions$/,
   messages: /\/messages(\?beta=true)?$/,
   responses: /\/responses$/,
 };
 
-/** What is refused, and why that is right. */
+/** The expected refusals, with the reason. */
 const REFUSALS: readonly (readonly [message: RegExp, reason: string])[] = [
   [
     /`model` is wrong|`max_tokens` is wrong|`messages` is wrong|`input` is wrong/,
@@ -101,13 +101,13 @@ function targetOf(service: string, model: string): Target {
   };
 }
 
-/** A request and where it came from. */
+/** A request and its origin. */
 interface NamedRequest {
   readonly name: string;
   readonly request: JsonObject;
 }
 
-/** What providers' recordings and real clients hold of a protocol. */
+/** Returns the requests of a protocol from providers' recordings and real clients. */
 function requestsOf(protocol: Protocol): NamedRequest[] {
   const recorded = loadRecordings(protocol).flatMap(({ name, request }) =>
     request === undefined ? [] : [{ name, request }]
@@ -146,7 +146,7 @@ function compare(request: JsonObject, from: Protocol, to: Protocol): void {
     CODECS[from].decodeRequest(request),
     CODECS[to].toolSupport(target),
   ).request;
-  const told = CODECS[to].decodeRequest(body);
+  const received = CODECS[to].decodeRequest(body);
   const words = squeeze(textsIn(body).join(""));
   for (const text of textsOf(asked)) {
     assert.ok(
@@ -154,37 +154,37 @@ function compare(request: JsonObject, from: Protocol, to: Protocol): void {
       `the text ${JSON.stringify(text.slice(0, 80))} is missing`,
     );
   }
-  assert.deepEqual(callsOf(told), callsOf(asked));
+  assert.deepEqual(callsOf(received), callsOf(asked));
   assert.equal(
-    blocksOf(told, "image").length,
+    blocksOf(received, "image").length,
     blocksOf(asked, "image").length,
     "pictures",
   );
   const offered = toolNames(asked);
-  // Where no list of allowed tools exists, the others are left out.
+  // Without a list of allowed tools, the other tools are dropped.
   if (asked.toolChoice?.type === "allowed") {
-    for (const tool of toolNames(told)) assert.ok(offered.includes(tool));
+    for (const tool of toolNames(received)) assert.ok(offered.includes(tool));
   } else if (!dropped.has("tools")) {
-    assert.deepEqual(toolNames(told), offered);
+    assert.deepEqual(toolNames(received), offered);
   }
-  assert.equal(told.stream, asked.stream);
+  assert.equal(received.stream, asked.stream);
 }
 
-/** Every string anywhere in `value`. */
+/** Returns every string in `value`, at any depth. */
 function textsIn(value: JsonValue | undefined): string[] {
   if (typeof value === "string") return [value];
   if (Array.isArray(value)) return value.flatMap(textsIn);
   return isJsonObject(value) ? Object.values(value).flatMap(textsIn) : [];
 }
 
-/** The texts that the model must read. */
+/** Returns the texts that the model must read. */
 function textsOf({ turns }: CanonicalRequest): string[] {
   return allBlocks(turns).flatMap((block) =>
     block.kind === "text" ? [block.text] : []
   );
 }
 
-/** The calls of the history with what came of them, in order. */
+/** Returns the calls of the history with their results, in order. */
 function callsOf({ turns }: CanonicalRequest): unknown[] {
   const blocks = allBlocks(settleHistory(turns));
   const results = blocks.filter((block) => block.kind === "tool_result");
@@ -197,7 +197,7 @@ function callsOf({ turns }: CanonicalRequest): unknown[] {
   }));
 }
 
-/** The text of a result, without what a target adds where it cannot hold everything. */
+/** Returns the text of a result, without a target's note about dropped content. */
 function resultText(result: ToolResultBlock | undefined): string {
   const texts = (result?.content ?? []).map((block) =>
     "text" in block ? block.text ?? "" : ""
@@ -210,7 +210,7 @@ function blocksOf({ turns }: CanonicalRequest, kind: Block["kind"]): Block[] {
   return allBlocks(turns).filter((block) => block.kind === kind);
 }
 
-/** All blocks, those inside results included. */
+/** Returns all blocks, including those inside results. */
 function allBlocks(turns: CanonicalRequest["turns"]): Block[] {
   return turns.flatMap(({ blocks }) => blocks).flatMap((block): Block[] =>
     block.kind === "tool_result" ? [block, ...block.content] : [block]

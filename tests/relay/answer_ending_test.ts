@@ -15,7 +15,7 @@ const ENDS: readonly PassThroughEnd[] = [
   { kind: "stalled" },
 ];
 
-/** What the record says at the end of an answer. */
+/** Returns the ending in the record of an answer. */
 function noted(
   end: PassThroughEnd,
   { answerEnd = "cut", failure, abortedWith }: {
@@ -47,7 +47,7 @@ Deno.test("endingOf() calls an answer complete that is whole, however its connec
   }
 });
 
-Deno.test("endingOf() blames the upstream for an answer that ends with an error, whoever leaves then", () => {
+Deno.test("endingOf() blames the upstream for an answer that ends with an error, even if the caller then disconnects", () => {
   for (const end of ENDS) {
     assert.deepEqual(noted(end, { answerEnd: "failed" }), {
       ending: "upstream_broken",
@@ -57,7 +57,7 @@ Deno.test("endingOf() blames the upstream for an answer that ends with an error,
   }
 });
 
-Deno.test("endingOf() names the failure that an answer tells, and what the gateway gave up as its own", () => {
+Deno.test("endingOf() names the failure in an answer, and takes the blame for what the gateway cancelled", () => {
   const end = { kind: "complete" } as const;
   const failed = (kind: Failure["kind"]) =>
     noted(end, { answerEnd: "failed", failure: { kind, message: "no" } });
@@ -73,7 +73,7 @@ Deno.test("endingOf() names the failure that an answer tells, and what the gatew
   });
 });
 
-Deno.test("endingOf() tells who ended an answer that is not whole, and what was wrong", () => {
+Deno.test("endingOf() names the side that ended an incomplete answer, and the reason", () => {
   const cut = "its answer ended before it was whole";
   const cases: readonly (readonly [
     PassThroughEnd,
@@ -108,7 +108,7 @@ Deno.test("endingOf() tells who ended an answer that is not whole, and what was 
   }
 });
 
-Deno.test("endingOf() tells whether the caller or the gateway cut an answer, also where a translation ends it with an error", () => {
+Deno.test("endingOf() names whether the caller or the gateway cut an answer, also when a translation ends it with an error", () => {
   const broken = { kind: "broken", cause: new Error("aborted") } as const;
   const left = noted(broken, { abortedWith: new CallerLeft() });
   assert.equal(left.ending, "client_abort");

@@ -21,7 +21,7 @@ Deno.test("silence is what the gateway waited for in vain, not what an upstream 
   }
 });
 
-Deno.test("a stream that fell silent is told like any answer that does not come in time", () => {
+Deno.test("a silent stream fails like any answer that is late", () => {
   const message = "The model's provider fell silent";
   for (const protocol of ["chat", "messages", "responses"] as const) {
     const { status, body } = CODECS[protocol].encodeFailure({

@@ -18,7 +18,7 @@ import {
 
 const MODES = ["native", "translated"] as const;
 
-/** The candidates in which a provider tells an error, each as text of the whole answer. */
+/** The forms in which a provider reports an error, each as the text of the whole answer. */
 const WAYS = {
   "with its status": {
     stream: false,
@@ -50,7 +50,7 @@ const WAYS = {
   },
 } as const satisfies Record<string, {
   readonly stream: boolean;
-  /** Whether the status says that all is well. */
+  /** True when the status is a success. */
   readonly isInside: boolean;
   readonly act: (error: ProviderError) => Act;
 }>;
@@ -63,8 +63,8 @@ for (const error of OVERFLOWS) {
           twoConnections({ protocol, mode }),
           { one: [act], two: [good] },
         );
-        const told = await scene.ask(protocol, { stream });
-        assert.equal(told.status, 200, told.text);
+        const received = await scene.ask(protocol, { stream });
+        assert.equal(received.status, 200, received.text);
         assert.deepEqual(scene.providers.hosts(), ["one", "two"]);
       });
     }
@@ -78,9 +78,9 @@ for (const error of OVERFLOWS) {
           [connectionTo("one", { protocol, mode })],
           { one: [act] },
         );
-        const told = await scene.ask(protocol, { stream });
+        const received = await scene.ask(protocol, { stream });
         assert.deepEqual(scene.providers.hosts(), ["one"]);
-        checkOverflow(told, protocol);
+        checkOverflow(received, protocol);
       });
     }
   });
@@ -95,9 +95,9 @@ Deno.test("a native caller gets the provider's own error of the length, byte for
           [connectionTo("one", { protocol, mode: "native" })],
           { one: [() => new Response(text, { status })] },
         );
-        const told = await scene.ask(protocol);
-        assert.equal(told.status, status);
-        assert.equal(told.text, text);
+        const received = await scene.ask(protocol);
+        assert.equal(received.status, status);
+        assert.equal(received.text, text);
         assert.deepEqual(scene.providers.hosts(), ["one"]);
       });
     }
@@ -114,10 +114,10 @@ Deno.test("no fallback is asked what the provider refuses in the like words", as
             twoConnections({ protocol, mode }),
             { one: [() => Response.json(body, { status })], two: [good] },
           );
-          const told = await scene.ask(protocol);
-          assert.equal(told.status, status);
-          assert.doesNotMatch(told.text, /prompt is too long/);
-          assert.doesNotMatch(told.text, /context_length_exceeded/);
+          const received = await scene.ask(protocol);
+          assert.equal(received.status, status);
+          assert.doesNotMatch(received.text, /prompt is too long/);
+          assert.doesNotMatch(received.text, /context_length_exceeded/);
           assert.deepEqual(scene.providers.hosts(), ["one"]);
         });
       }
@@ -151,7 +151,7 @@ Deno.test("callers learn in their own words that the window is full in the middl
   }
 });
 
-/** The operations beside those that each protocol has, and what they are asked. */
+/** Further operations, with their requests. */
 const OTHERS = [
   {
     path: "/v1/completions",
@@ -173,7 +173,7 @@ const OTHERS = [
   },
 ] as const;
 
-Deno.test("legacy completions, counts of tokens and compaction go to the fallback, and tell of the length, as well", async (t) => {
+Deno.test("legacy completions, token counts and compaction use the fallback, and report the length, as well", async (t) => {
   for (const { path, protocol, mode, body } of OTHERS) {
     for (const { provider, status, body: error } of OVERFLOWS) {
       await t.step(`${path}, ${provider}`, async () => {
@@ -194,13 +194,13 @@ Deno.test("legacy completions, counts of tokens and compaction go to the fallbac
           }),
         ));
         assert.deepEqual(scene.providers.hosts(), ["one", "two"]);
-        const told = await response.text();
+        const received = await response.text();
         if (mode === "native") {
           assert.equal(response.status, status);
-          assert.equal(told, text);
+          assert.equal(received, text);
         } else {
           assert.equal(response.status, 400);
-          assert.match(told, /"code":"context_length_exceeded"/);
+          assert.match(received, /"code":"context_length_exceeded"/);
         }
       });
     }
@@ -236,7 +236,7 @@ function twoConnections(
   ];
 }
 
-/** An error of a list stands in an object where an answer is one. */
+/** Converts an error in a list to an object, as in an answer. */
 function inObject(body: ProviderError["body"]): object {
   return isJsonObject(body) ? body : { error: body };
 }
@@ -245,7 +245,7 @@ function eventOf(body: ProviderError["body"]): string {
   return `event: error\ndata: ${JSON.stringify(inObject(body))}\n\n`;
 }
 
-/** What makes Claude Code compact, and Codex shorten its history. */
+/** Checks the error on which Claude Code compacts and Codex shortens its history. */
 function checkOverflow(
   { status, text }: CallerResponse,
   protocol: Protocol,

@@ -28,7 +28,7 @@ interface Scene {
   readonly source: ReadableStreamDefaultController<Uint8Array>;
   readonly ahead: LookAhead;
   readonly held: Promise<Beginning | undefined>;
-  /** What was found out by now; "open" while that is nothing. */
+  /** Returns the result so far; "open" while there is none. */
   found(): Promise<Beginning | undefined | "open">;
 }
 
@@ -121,7 +121,7 @@ for (const protocol of PROTOCOLS) {
   });
 }
 
-Deno.test("holdBack() tells a stream that ends with nothing in it", async () => {
+Deno.test("holdBack() recognises an empty stream", async () => {
   const scene = begin("chat");
   scene.source.enqueue(bytes(WIRES.chat.start));
   scene.source.close();
@@ -174,7 +174,7 @@ Deno.test("holdBack() waits for output as long as a deadline for it says", async
   await assert.rejects(scene.held, { kind: "timeout" });
 });
 
-Deno.test("holdBack() tells silence between two chunks", async () => {
+Deno.test("holdBack() recognises silence between two chunks", async () => {
   const scene = begin("chat", { idleMs: 5000 });
   scene.source.enqueue(bytes(WIRES.chat.start));
   await scene.found();

@@ -14,24 +14,24 @@ import { settle } from "../support/settle.ts";
 
 const MODES: readonly Mode[] = ["native", "translated"];
 
-/** How long the provider may be silent, and how often it says something, in milliseconds. */
+/** The provider's idle timeout, and the time between two of its chunks, in milliseconds. */
 const IDLE_MS = 1000;
 const DRIP_MS = 300;
 
-/** More than the deadline in all, many times. */
+/** The chunks take many times the deadline in total. */
 const DRIPS = 20;
 
-/** How an answer is written that drips. */
+/** A slow answer. */
 interface Drip {
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** What comes every {@linkcode DRIP_MS}. */
+  /** The chunk that is sent every {@linkcode DRIP_MS}. */
   readonly drop: Uint8Array | (() => Uint8Array);
-  /** What comes then; absent where it falls silent. */
+  /** The rest after the chunks; absent when the provider then stays silent. */
   readonly rest?: Uint8Array | (() => Uint8Array);
 }
 
-/** What drips, and lets the time pass until it is through. */
+/** A slow answer and its caller's protocol. Time passes until the answer is complete. */
 interface Dripping {
   readonly act: Act;
   run(scene: Scene): Promise<void>;
@@ -72,7 +72,10 @@ async function askDripping(
     readonly protocol: Protocol;
     readonly mode: Mode;
     readonly stream?: boolean;
-    /** How many other connections could serve: with one the beginning is held back. */
+    /**
+     * The number of other connections that could serve. With one, the gateway holds the beginning
+     * back.
+     */
     readonly spares?: number;
   },
 ) {
@@ -87,17 +90,20 @@ async function askDripping(
       text: await response.text(),
     }));
   asking.catch(() => {
-    // It is waited for once the answer is through.
+    // The test waits for it after the answer.
   });
   await run(scene);
-  const told = await scene.pass(asking);
-  return { ...told, asked: scene.providers.asked.length };
+  const received = await scene.pass(asking);
+  return { ...received, asked: scene.providers.asked.length };
 }
 
 const encoder = new TextEncoder();
 const SPACE = encoder.encode(" ");
 
-/** Upstreams of the test's connections: messages and responses are translated to chat, chat to messages. */
+/**
+ * Returns an answer in the upstream's protocol: Messages and Responses are translated to Chat
+ * Completions, Chat Completions to Messages.
+ */
 function wireAnswer(protocol: Protocol, mode: Mode): unknown {
   const spoken = mode === "native"
     ? protocol
@@ -151,13 +157,13 @@ Deno.test("white space every 300 ms is no silence where idle is a second", async
       for (const [name, headers] of Object.entries(cases)) {
         for (const spares of [0, 1]) {
           await t.step(`${protocol} ${mode}: ${name}, ${spares}`, async () => {
-            const told = await askDripping(
+            const received = await askDripping(
               { headers, drop: SPACE, rest: whole },
               { protocol, mode, spares },
             );
-            assert.equal(told.status, 200);
-            assert.match(told.text, /^\s*\{.*\}$/);
-            assert.equal(told.asked, 1);
+            assert.equal(received.status, 200);
+            assert.match(received.text, /^\s*\{.*\}$/);
+            assert.equal(received.asked, 1);
           });
         }
       }
@@ -170,16 +176,16 @@ Deno.test("a stream's comments and an unfinished line of it are no silence", asy
   for (const [name, drop] of Object.entries(drops)) {
     for (const spares of [0, 1]) {
       await t.step(`${name}, ${spares}`, async () => {
-        const told = await askDripping({
+        const received = await askDripping({
           headers: SSE_HEADERS,
           drop: encoder.encode(drop),
           rest: encoder.encode(
             '\n\ndata: {"choices":[{"delta":{"content":"a"},"finish_reason":"stop"}]}\n\n',
           ),
         }, { protocol: "chat", mode: "native", stream: true, spares });
-        assert.equal(told.status, 200);
-        assert.match(told.text, /"content":"a"/);
-        assert.equal(told.asked, 1);
+        assert.equal(received.status, 200);
+        assert.match(received.text, /"content":"a"/);
+        assert.equal(received.asked, 1);
       });
     }
   }
@@ -192,13 +198,13 @@ Deno.test("compressed bytes that hold nothing yet are no silence", async (t) => 
     for (const spares of [0, 1]) {
       await t.step(`${mode}, ${spares}`, async () => {
         let given = 0;
-        const told = await askDripping({
+        const received = await askDripping({
           headers: { ...JSON_HEADERS, "content-encoding": "gzip" },
           drop: () => whole.slice(given, ++given),
           rest: () => whole.slice(given),
         }, { protocol, mode, spares });
-        assert.equal(told.status, 200);
-        assert.match(told.text, /Hello/);
+        assert.equal(received.status, 200);
+        assert.match(received.text, /Hello/);
       });
     }
   }
@@ -208,12 +214,12 @@ Deno.test("an answer that falls silent within is given up, however long it spoke
   for (const mode of MODES) {
     for (const spares of [0, 1]) {
       await t.step(`${mode}, ${spares}`, async () => {
-        const told = await askDripping({
+        const received = await askDripping({
           headers: { ...JSON_HEADERS, "content-length": "1000" },
           drop: SPACE,
         }, { protocol: "chat", mode, spares });
-        assert.equal(told.status, 504);
-        assert.equal(told.asked, 1 + spares);
+        assert.equal(received.status, 504);
+        assert.equal(received.asked, 1 + spares);
       });
     }
   }
@@ -223,14 +229,14 @@ Deno.test("an error's body may drip, too", async (t) => {
   const text = '{"error":{"message":"No such thing","type":"invalid_request"}}';
   for (const mode of MODES) {
     await t.step(mode, async () => {
-      const told = await askDripping({
+      const received = await askDripping({
         status: 400,
         headers: JSON_HEADERS,
         drop: SPACE,
         rest: encoder.encode(text),
       }, { protocol: "chat", mode });
-      assert.equal(told.status, 400);
-      assert.match(told.text, /No such thing/);
+      assert.equal(received.status, 400);
+      assert.match(received.text, /No such thing/);
     });
   }
 });

@@ -15,9 +15,9 @@ import { piecewise } from "../support/wire/answers.ts";
 import { PROTOCOLS } from "../support/wire/ask.ts";
 import { type Wire, WIRES, WORDS } from "../support/wire/wire.ts";
 
-// The first bytes of an answer say what it is, whatever its content type says.
+// The first bytes of an answer decide about its format, whatever its content type is.
 
-/** What a body can be, and the content type that says so. */
+/** The formats of a body, each with its content type. */
 const TYPES = {
   events: "text/event-stream",
   json: "application/json; charset=utf-8",
@@ -29,7 +29,7 @@ function bodyOf({ start, output, end, answer }: Wire, kind: Kind): string {
   return kind === "events" ? start + output + end : JSON.stringify(answer);
 }
 
-/** An answer with a wrong content type, as a body of each length that its headers can tell. */
+/** An answer with a wrong content type: in chunks, after a line break, and with `content-length`. */
 function labelled(bodyOf: (wire: Wire) => string, type: string): Act[] {
   return [
     ({ wire }) => piecewise([...bodyOf(wire)], { "content-type": type }),
@@ -44,7 +44,7 @@ function labelled(bodyOf: (wire: Wire) => string, type: string): Act[] {
   ];
 }
 
-/** Who asks for what. */
+/** A caller's protocol, mode and format. */
 interface Way {
   readonly protocol: Protocol;
   readonly mode: Mode;
@@ -61,8 +61,8 @@ function nameOf({ protocol, mode, stream }: Way): string {
   return `${protocol} ${mode} ${stream ? "stream" : "JSON"}`;
 }
 
-/** What a caller gets of a provider that acts so, with and without another to go to. */
-async function* told(way: Way, acts: readonly Act[]) {
+/** Sends a request to a provider with each act, with and without another connection. */
+async function* answers(way: Way, acts: readonly Act[]) {
   for (const act of acts) {
     for (const names of [["one"], ["one", "two"]]) {
       const scene = await openScene(
@@ -82,7 +82,7 @@ for (const kind of ["events", "json"] as const) {
     for (const way of WAYS) {
       await t.step(nameOf(way), async () => {
         const acts = labelled((wire) => bodyOf(wire, kind), type);
-        for await (const { answer, hosts } of told(way, acts)) {
+        for await (const { answer, hosts } of answers(way, acts)) {
           assert.deepEqual(hosts, ["one"], answer.text);
           assert.equal(answer.status, 200, answer.text);
           assert.ok(!answer.broken);
@@ -103,7 +103,7 @@ Deno.test("events that are labelled as JSON and cut off are no whole answer", as
   for (const way of WAYS) {
     await t.step(nameOf(way), async () => {
       const acts = labelled(({ start, output }) => start + output, TYPES.json);
-      for await (const { answer, hasOther } of told(way, acts)) {
+      for await (const { answer, hasOther } of answers(way, acts)) {
         if (hasOther) continue;
         assert.notEqual(answer.line.ended, "complete", answer.text);
       }
@@ -118,7 +118,7 @@ Deno.test("JSON that is labelled as events and cut off is no whole answer", asyn
         ({ answer }) => JSON.stringify(answer).slice(0, -2),
         TYPES.events,
       );
-      for await (const { answer, hasOther } of told(way, acts)) {
+      for await (const { answer, hasOther } of answers(way, acts)) {
         if (hasOther) continue;
         assert.notEqual(answer.line.ended, "complete", answer.text);
       }
@@ -127,7 +127,7 @@ Deno.test("JSON that is labelled as events and cut off is no whole answer", asyn
 });
 
 Deno.test("a failure under the other label goes to the next connection", async (t) => {
-  // White space goes out at once: the caller of a slow model sees that it is at work.
+  // White space is forwarded at once, so that the caller of a slow model sees progress.
   const failures: readonly Act[] = [
     ...labelled(({ start, failure }) => start + failure, TYPES.json)
       .filter((_, index) => index !== 1),
@@ -138,7 +138,7 @@ Deno.test("a failure under the other label goes to the next connection", async (
   ];
   for (const way of WAYS) {
     await t.step(nameOf(way), async () => {
-      for await (const { answer, hosts, hasOther } of told(way, failures)) {
+      for await (const { answer, hosts, hasOther } of answers(way, failures)) {
         if (!hasOther) continue;
         assert.equal(hosts.at(-1), "two");
         assert.ok(answer.text.includes(WORDS), answer.text);
@@ -178,7 +178,7 @@ Deno.test("events that are labelled as JSON reach a caller as they come", async 
   }
 });
 
-/** Tokens in and out, as the log counts them. */
+/** Input and output tokens with the log's field names. */
 function countsIn({ usage }: JsonObject): unknown[] {
   const counts: JsonObject = JSON.parse(JSON.stringify(usage ?? {}));
   return [counts.input_tokens, counts.output_tokens];

@@ -14,7 +14,7 @@ import {
 } from "../../src/relay/routing/candidate.ts";
 import { connectionFile, minimalConfig } from "../support/gateway/config.ts";
 
-/** A pool of `one` and `two`, and a fallback at `three`. */
+/** Returns the candidates of a pool of `one` and `two`, with a fallback at `three`. */
 async function candidatesOf(fallbacks: readonly string[]): Promise<Candidates> {
   const models = [{ id: "model-1", fallbacks }];
   const config = await minimalConfig({
@@ -40,7 +40,7 @@ function failed(
   return { candidate, failure, wasProbe: false, thrown: undefined };
 }
 
-/** The names of the connections, `again` and the pause where there is one. */
+/** Returns the names of the connections, with `again` and the pause where there is one. */
 function attemptsOf(
   candidates: Candidates,
   attempts: readonly FailedAttempt[],

@@ -12,7 +12,7 @@ import { settle } from "../support/settle.ts";
 
 const MODES: readonly Mode[] = ["native", "translated"];
 
-/** How many pieces of output the provider has. */
+/** The number of output chunks that the provider has. */
 const OUTPUTS = 20;
 
 const provider = streamOf(
@@ -20,7 +20,7 @@ const provider = streamOf(
   "end",
 );
 
-/** Asks for a stream and takes the first of it. */
+/** Requests a stream and reads its first chunk. */
 async function begin(protocol: (typeof PROTOCOLS)[number], mode: Mode) {
   const scene = await openScene([
     connectionTo("one", { protocol, mode }, { max_concurrent: 1 }),
@@ -33,7 +33,7 @@ async function begin(protocol: (typeof PROTOCOLS)[number], mode: Mode) {
   return { scene, reader };
 }
 
-/** What comes next, as text; "" for the end. */
+/** Reads the next chunk as text; "" at the end. */
 async function take(
   reader: ReadableStreamDefaultReader<Uint8Array>,
 ): Promise<string> {
@@ -42,7 +42,7 @@ async function take(
   return new TextDecoder().decode(value);
 }
 
-/** Fails when anything of the request is still there. */
+/** Asserts that nothing of the request remains. */
 function assertLetGo({ gateway, providers, timers }: Scene): void {
   assert.equal(gateway.admission.active, 0);
   assert.equal(timers.running, 0);

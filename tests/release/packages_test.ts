@@ -53,7 +53,7 @@ Deno.test("readPackages() releases nothing without a licence, a checksum or a kn
   await assert.rejects(read({ npm: { "a@1.0.0": { integrity: "sha1-x" } } }));
   await assert.rejects(
     read({ npm: { a: entry } }),
-    /: a is no name and version$/,
+    /: a is not a name and version$/,
   );
   await assert.rejects(
     read({ npm: { "a@1.0.0": { ...entry, dependencies: ["b"] } } }),

@@ -5,7 +5,7 @@ import type { AnswerContext } from "../../src/protocols/canonical/codec.ts";
 import { UpstreamFailure } from "../../src/protocols/canonical/failure/failure.ts";
 import type { AnswerEvent } from "../../src/protocols/canonical/stream/event.ts";
 import { CODECS } from "../../src/protocols/mod.ts";
-import { asking } from "../support/dialects/told.ts";
+import { userRequest } from "../support/dialects/upstream_request.ts";
 import type { Probe, TypedField } from "./read_types.ts";
 import {
   isNamed,
@@ -185,7 +185,7 @@ function context(to: Protocol, dropped: string[]): AnswerContext {
     model: "a model",
     request: CODECS[to].decodeRequest({
       model: "asked",
-      ...asking(to, WISHES[to]),
+      ...userRequest(to, WISHES[to]),
     }),
     estimatedInputTokens: 1,
     requestId: "req_1",

@@ -1,7 +1,7 @@
 import { GatewayError } from "../../src/core/error.ts";
 import type { JsonObject } from "../../src/core/json.ts";
 import { type Protocol, PROTOCOLS } from "../../src/core/protocol.ts";
-import { told } from "../support/dialects/told.ts";
+import { upstreamRequest } from "../support/dialects/upstream_request.ts";
 import type { Probe, TypedField } from "./read_types.ts";
 import { ANY_TURNS } from "./sample.ts";
 import {
@@ -67,7 +67,10 @@ function ask(
   route: Route,
 ): Seen | undefined {
   try {
-    const { body, dropped } = told(complete(fields, route.from), route);
+    const { body, dropped } = upstreamRequest(
+      complete(fields, route.from),
+      route,
+    );
     return { text: JSON.stringify(body), dropped };
   } catch (error) {
     if (error instanceof GatewayError) return undefined;

@@ -2,22 +2,22 @@ import { hello, PATHS } from "../support/wire/ask.ts";
 import { promptOf, type Question } from "./question.ts";
 import type { Scene, Way } from "./scene.ts";
 
-/** A question on its way. */
+/** The parameters of a request. */
 export interface Asking {
   readonly way: Way;
   readonly question: Question;
   readonly isStream: boolean;
 }
 
-/** The body of a request. */
+/** Returns the body of a request. */
 export function bodyOf({ way, question, isStream }: Asking): string {
   const { protocol } = way;
-  const breaks = question.manner === "cut" ? "-breaking" : "";
+  const breaks = question.behaviour === "cut" ? "-breaking" : "";
   return hello(protocol, { model: way.model + breaks, stream: isStream })
     .replace("Hello", promptOf(question));
 }
 
-/** The text of a whole request, as it goes over a socket. */
+/** Returns the text of a whole HTTP request. */
 export function requestText(
   asking: Asking,
   { headers }: Pick<Scene, "headers">,
@@ -35,7 +35,7 @@ export function connect({ port }: Pick<Scene, "port">): Promise<Deno.TcpConn> {
   return Deno.connect({ hostname: "127.0.0.1", port });
 }
 
-/** Writes a text of ASCII characters to a connection. */
+/** Writes an ASCII text to a connection. */
 export async function write(
   connection: Deno.Conn,
   text: string,
@@ -44,7 +44,7 @@ export async function write(
   while (rest.length > 0) rest = rest.subarray(await connection.write(rest));
 }
 
-/** Waits so many milliseconds. */
+/** Waits `ms` milliseconds. */
 export function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }

@@ -10,9 +10,9 @@ import {
 } from "./speech.ts";
 
 /**
- * Asks a question and reads the answer.
+ * Sends a request and reads the answer.
  *
- * @returns What was wrong with it.
+ * @returns The fault of the answer, if it has one.
  */
 export async function askAndCheck(
   asking: Asking,
@@ -27,7 +27,8 @@ export async function askAndCheck(
   const body = await answer.text().catch(() => undefined);
   const fault = faultOf(asking, status, body);
   const { way, question } = asking;
-  return fault && `${question.manner} from ${way.model} over ${way.protocol}` +
+  return fault &&
+    `${question.behaviour} from ${way.model} over ${way.protocol}` +
       `, stream ${asking.isStream}: ${fault}: ${status} ${body?.slice(0, 500)}`;
 }
 
@@ -37,14 +38,14 @@ function faultOf(
   status: number,
   body: string | undefined,
 ): string | undefined {
-  switch (asking.question.manner) {
+  switch (asking.question.behaviour) {
     case "refuse":
       return status === 400 && body?.includes(`no ${asking.question.tag}`)
         ? undefined
-        : "a refusal was not passed on";
+        : "a refusal did not reach the caller";
     case "cut":
       return looksWhole(asking, status, body)
-        ? "an answer that broke off looks whole"
+        ? "an answer that broke off looks complete"
         : undefined;
     default:
       return isExpected(asking, status, body)

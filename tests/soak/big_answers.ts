@@ -2,31 +2,40 @@ import { memory, resetPeak } from "../bench/processes.ts";
 import { PATHS } from "../support/wire/ask.ts";
 import { bodyOf } from "./ask.ts";
 import { sizeText } from "./findings.ts";
-import type { Manner } from "./question.ts";
+import type { Behaviour } from "./question.ts";
 import { hasProc, type Scene, type Way } from "./scene.ts";
 import type { SceneOptions } from "./soak_options.ts";
 import { jsonAnswer } from "./speech.ts";
 
 const MIB = 1024 * 1024;
 
-/** An answer that passes natively, in MiB; the least is more than what is held of one that is translated. */
+/**
+ * The size of a native answer, in MiB. The least is more than the gateway holds of a translated
+ * one.
+ */
 const PASSED_MIB = 1_024;
 const MIN_PASSED_MIB = 128;
 
-/** How long an endless stream is read, in milliseconds. */
+/** The time to read an endless stream, in milliseconds. */
 const ENDLESS_MS = 5_000;
 
-/** By how much an answer that passes may raise the peak, whatever its size: most is what waits for the collector. */
+/**
+ * The most that a native answer of any size may raise the peak of memory. Most of it is uncollected
+ * garbage.
+ */
 const MAX_PASSING_BYTES = 192 * MIB;
 
-/** The same where the gateway holds one up to its own bound, as bytes, as text and as values. */
+/**
+ * The most for an answer that the gateway holds up to its limit: as bytes, as text and as parsed
+ * values.
+ */
 const MAX_HELD_BYTES = 512 * MIB;
 
 const NATIVE: Way = { protocol: "chat", upstream: "chat", model: "all" };
 
 const TRANSLATED: Way = { protocol: "chat", upstream: "messages", model: "b" };
 
-/** Answers that are very long or never end. */
+/** Sends answers that are very long or endless. */
 export async function soakBigAnswers(options: SceneOptions): Promise<void> {
   const { findings, effort } = options;
   const mib = Math.max(MIN_PASSED_MIB, Math.ceil(PASSED_MIB * effort));
@@ -40,7 +49,7 @@ export async function soakBigAnswers(options: SceneOptions): Promise<void> {
       const bytes = await readFor(answer, Infinity);
       const [frame = 0] = [jsonAnswer("chat", [""]).length];
       if (bytes !== mib * MIB + frame) {
-        findings.fail(`Of ${mib} MiB came ${sizeText(bytes)}`);
+        findings.fail(`The answer of ${mib} MiB has ${sizeText(bytes)}`);
       }
       return `${sizeText(bytes)} passed`;
     },
@@ -71,9 +80,11 @@ export async function soakBigAnswers(options: SceneOptions): Promise<void> {
       const answer = await ask(TRANSLATED, "huge", mib, options.scene);
       const text = await answer.text();
       if (answer.status !== 502 || !text.includes("too long")) {
-        findings.fail(`JSON that is too long gave ${answer.status}: ${text}`);
+        findings.fail(
+          `JSON that is too long returned ${answer.status}: ${text}`,
+        );
       }
-      return `refused with ${answer.status}`;
+      return `rejected with ${answer.status}`;
     },
   );
   await measure(
@@ -84,14 +95,14 @@ export async function soakBigAnswers(options: SceneOptions): Promise<void> {
       const answer = await ask(TRANSLATED, "one-event", mib, options.scene);
       const text = await answer.text();
       if (!text.includes("error") || text.includes("[DONE]")) {
-        findings.fail(`An endless event gave ${answer.status}: ${text}`);
+        findings.fail(`An endless event returned ${answer.status}: ${text}`);
       }
       return `ended with ${answer.status} and an error`;
     },
   );
 }
 
-/** Notes what `work` says, with its time and by how much it raised the peak of memory. */
+/** Notes the result of `work`, its time, and the rise of the peak of memory. */
 async function measure(
   what: string,
   maxBytes: number,
@@ -106,7 +117,7 @@ async function measure(
   const rise = hasProc ? (await memory(gateway.pid)).peak - before : 0;
   findings.note(
     what,
-    `${said} in ${seconds.toFixed(1)} s, peak of memory ${sizeText(rise)} up`,
+    `${said} in ${seconds.toFixed(1)} s, peak memory up by ${sizeText(rise)}`,
   );
   if (rise > maxBytes) {
     findings.exceed(`${what} takes ${sizeText(rise)} of memory`);
@@ -115,12 +126,12 @@ async function measure(
 
 function ask(
   way: Way,
-  manner: Manner,
+  behaviour: Behaviour,
   mib: number,
   scene: Scene,
 ): Promise<Response> {
-  const question = { tag: "big", manner, words: mib };
-  const isStream = manner !== "huge";
+  const question = { tag: "big", behaviour, words: mib };
+  const isStream = behaviour !== "huge";
   return fetch(scene.gateway.url + PATHS[way.protocol], {
     method: "POST",
     headers: scene.headers,
@@ -128,7 +139,11 @@ function ask(
   });
 }
 
-/** Reads for so long, then leaves; gives the number of bytes. */
+/**
+ * Reads for `ms` milliseconds, then disconnects.
+ *
+ * @returns The number of bytes.
+ */
 async function readFor(answer: Response, ms: number): Promise<number> {
   const untilMs = performance.now() + ms;
   let bytes = 0;

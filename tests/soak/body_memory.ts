@@ -1,22 +1,22 @@
 import { memory, resetPeak } from "../bench/processes.ts";
 import { sizeText } from "./findings.ts";
-import { askOthers, judgeNoticed, noticedText } from "./others.ts";
+import { askOthers, impactText, judgeImpact } from "./others.ts";
 import { hasProc } from "./scene.ts";
 import { sendLong, statusText } from "./send_long.ts";
 import type { SceneOptions } from "./soak_options.ts";
 
 const MIB = 1024 * 1024;
 
-/** How many long bodies come at once, and how long each is. */
+/** The number of simultaneous long bodies, and the length of each. */
 const BODIES = { count: 100, bytes: 30 * MIB };
 
-/** The default of `max_body_memory`, and what the program and its garbage take beside it. */
+/** The default of `max_body_memory`, plus the memory of the program and its garbage. */
 const MAX_BYTES = 1024 * MIB + 768 * MIB;
 
-/** How many others ask something small meanwhile. */
+/** The number of other callers with small requests. */
 const OTHERS = 1_000;
 
-/** A hundred long bodies to translate at once, beside a thousand other callers. */
+/** Sends a hundred long bodies to translate at once, beside a thousand other callers. */
 export async function soakBodyMemory(
   { scene, findings, effort }: SceneOptions,
 ): Promise<void> {
@@ -41,13 +41,13 @@ export async function soakBodyMemory(
     findings.note(
       what,
       `peak of memory ${sizeText(rise)} up; ${statusText(sent)}; ${
-        noticedText(others)
+        impactText(others)
       }`,
     );
     if (rise > MAX_BYTES) {
       findings.exceed(`${what} take ${sizeText(rise)} of memory`);
     }
-    judgeNoticed(what, others, findings);
+    judgeImpact(what, others, findings);
     if (sent.statuses[200] === undefined) {
       findings.fail(`${what}: none got through (${statusText(sent)})`);
     }

@@ -1,74 +1,92 @@
 import { type Program, startProgram } from "../bench/processes.ts";
 import { fromFileUrl } from "../support/program/paths.ts";
 import { connect, pause, requestText, write } from "./ask.ts";
-import { askOthers, judgeNoticed, noticedText } from "./others.ts";
+import { askOthers, impactText, judgeImpact } from "./others.ts";
 import type { Way } from "./scene.ts";
 import { type SharedGateway, startSharedGateway } from "./shared_gateway.ts";
 import type { SoakOptions } from "./soak_options.ts";
 
 const OTHERS = 1_000;
 
-/** How long the upstream takes for each of them, in milliseconds: so that some sixty are there at a time. */
+/** The upstream's response time, in milliseconds. About sixty requests are then in flight. */
 const UPSTREAM_MS = 300;
 
-/** How many callers stop reading; three froze everybody who shared an HTTP/2 connection with them. */
+/**
+ * The number of callers that stop reading. Three were once enough to block everyone on the same
+ * HTTP/2 connection.
+ */
 const STALLED = 20;
 
-/** How long their streams go on before the others come, in milliseconds: until every buffer on the way is full. */
+/**
+ * The time that their streams run before the other requests, in milliseconds, until every buffer on
+ * the way is full.
+ */
 const FILLING_MS = 2_000;
 
-/** How long the gateway waits for an upstream that says nothing, in milliseconds. */
+/** The gateway's timeout for a silent upstream, in milliseconds. */
 const FIRST_BYTE_MS = 2_000;
 
-/** How many connections are lost, each with the request that is sent over it first. */
+/** The number of connections to break, each with the first request on it. */
 const LOST = 1;
 
 const WAY: Way = { protocol: "chat", upstream: "chat", model: "all" };
 
-/** The upstream by its two ways in, each with a gateway before it. */
+/** The two addresses of the upstream, each with a gateway before it. */
 interface Net {
   readonly gateway: SharedGateway;
-  /** Tells what the upstream knows; by a POST the hop before it loses all connections there are. */
+  /**
+   * Reports the state of the upstream. A POST silently breaks its connections, at the hop in front
+   * of it.
+   */
   readonly controlUrl: string;
 }
 
-/** An upstream that speaks TLS and offers HTTP/2, whose connections must not tie callers to each other. */
+/**
+ * Tests an upstream with TLS and HTTP/2, whose connections must not make callers wait for each
+ * other.
+ */
 export async function soakConnections(options: SoakOptions): Promise<void> {
   const upstream = await startProgram("secure upstream", [
     fromFileUrl(new URL("./secure_upstream.ts", import.meta.url)),
     String(UPSTREAM_MS),
   ]);
   try {
-    const { url, hopUrl } = await tellOf(upstream.url);
+    const { url, hopUrl } = await readState(upstream.url);
     await measure("few streams on a connection", url, upstream, options);
     await measure(
-      `${STALLED} callers who stop reading`,
+      `${STALLED} callers that stop reading`,
       url,
       upstream,
       options,
       stall,
     );
     await measure(
-      "a connection that is silently lost",
+      "a connection that breaks silently",
       hopUrl,
       upstream,
       options,
       lose,
     );
-    const { versions } = await tellOf(upstream.url);
-    options.findings.note("  the upstream was asked over", versions.join(", "));
+    const { versions } = await readState(upstream.url);
+    options.findings.note(
+      "  HTTP versions of the upstream's requests",
+      versions.join(", "),
+    );
   } finally {
     await upstream.stop();
   }
 }
 
-/** What a burden leaves behind until the others have their answers. */
+/** A burden that holds its resources until the other requests end. */
 interface Burden extends Disposable {
-  /** How many of the others may get no good answer. */
+  /** The number of other requests that may fail. */
   readonly allowed: number;
 }
 
-/** Notes what others notice of a burden, which comes before them and goes after them. */
+/**
+ * Notes the effect of a burden on other requests. The burden begins before them and ends after
+ * them.
+ */
 async function measure(
   what: string,
   url: string,
@@ -82,27 +100,31 @@ async function measure(
     timeouts: { first_byte: FIRST_BYTE_MS },
     env: { DENO_CERT: CERTIFICATE },
   });
-  using borne = await burden?.({ gateway, controlUrl: upstream.url });
-  const noticed = await askOthers({
+  using active = await burden?.({ gateway, controlUrl: upstream.url });
+  const impact = await askOthers({
     url: gateway.program.url,
     headers: () => gateway.headersOf("other"),
     count: Math.ceil(OTHERS * effort),
     upstreamMs: UPSTREAM_MS,
   });
-  const allowed = borne?.allowed ?? 0;
-  findings.note(what, noticedText(noticed));
-  judgeNoticed(what, noticed, findings, allowed);
+  const allowed = active?.allowed ?? 0;
+  findings.note(what, impactText(impact));
+  judgeImpact(what, impact, findings, allowed);
 }
 
 const CERTIFICATE = fromFileUrl(
   new URL("../fixtures/tls/cert.pem", import.meta.url),
 );
 
-/** Asks for streams that never end, reads the beginning of each, and then nothing more. */
+/** Requests endless streams, reads the beginning of each, and stops reading. */
 async function stall({ gateway }: Net): Promise<Burden> {
   const stalled = await Promise.all(
     Array.from({ length: STALLED }, async (_, index) => {
-      const question = { tag: `s${index}`, manner: "flood", words: 2 } as const;
+      const question = {
+        tag: `s${index}`,
+        behaviour: "flood",
+        words: 2,
+      } as const;
       const headers = gateway.headersOf("burden");
       const connection = await connect(gateway);
       const asking = { way: WAY, question, isStream: true };
@@ -110,7 +132,9 @@ async function stall({ gateway }: Net): Promise<Burden> {
       const head = new Uint8Array(12);
       await connection.read(head);
       const text = new TextDecoder().decode(head);
-      if (text !== "HTTP/1.1 200") throw new Error(`A stream began ${text}`);
+      if (text !== "HTTP/1.1 200") {
+        throw new Error(`A stream began with ${text}`);
+      }
       return connection;
     }),
   );
@@ -121,25 +145,30 @@ async function stall({ gateway }: Net): Promise<Burden> {
   };
 }
 
-/** Lets the gateway keep a connection, and loses it. */
+/** Lets the gateway open a connection, and breaks it. */
 async function lose({ gateway, controlUrl }: Net): Promise<Burden> {
   const { refused } = await askOthers({
     url: gateway.program.url,
     headers: () => gateway.headersOf("other"),
     count: LOST,
   });
-  if (refused.length > 0) throw new Error(`It began with ${refused[0]}`);
-  await tellOf(controlUrl, "POST");
+  if (refused.length > 0) {
+    throw new Error(`The first request failed: ${refused[0]}`);
+  }
+  await readState(controlUrl, "POST");
   return { allowed: LOST, [Symbol.dispose]() {} };
 }
 
-interface Told {
+interface UpstreamState {
   readonly url: string;
   readonly hopUrl: string;
   /** The HTTP versions of all requests so far. */
   readonly versions: readonly string[];
 }
 
-async function tellOf(controlUrl: string, method = "GET"): Promise<Told> {
+async function readState(
+  controlUrl: string,
+  method = "GET",
+): Promise<UpstreamState> {
   return await (await fetch(controlUrl, { method })).json();
 }

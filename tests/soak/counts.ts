@@ -25,18 +25,18 @@ import type { Protocol } from "../../src/core/protocol.ts";
 import type { Random } from "../support/fakes/random.ts";
 import type { SoakOptions } from "./soak_options.ts";
 
-/** How many requests each scene serves at least. */
+/** The minimum number of requests in each scene. */
 const REQUESTS = 4000;
 
-/** How often something happens to it meanwhile. */
+/** The number of disturbances in each scene. */
 const TURNS = 6;
 
-/** How many clients ask at once. */
+/** The number of simultaneous clients. */
 const CLIENTS = 16;
 
 /**
- * How often agreement is waited for, half a second each time: an older snapshot brings back what requests held that
- * have ended, for two minutes.
+ * The most checks for agreement, with half a second between two. An older snapshot restores the
+ * reservations of ended requests, which expire after two minutes.
  */
 const MAX_TRIES = 260;
 
@@ -47,16 +47,16 @@ const TOKEN = { kind: "token", name: "alice" } as const;
 /** In US dollars per million tokens. */
 const PRICE = { input: 2, output: 8 };
 
-/** So high that no request is refused: what the limits count is looked at, not what they refuse. */
+/** Limits so high that they reject no request. The soak checks their counts only. */
 const LIMITS = [
   { window: "month", requests: 1_000_000 },
   { window: "month", tokens: 1_000_000_000, models: ["model-a"] },
 ];
 
-/** What is counted of the token in this month, by the field of its table. */
+/** The token's sums of this month, by the field of the table. */
 type Sums = ReadonlyMap<string, number>;
 
-/** Gateways that count together. */
+/** Gateways that share their counts. */
 interface Scene {
   readonly name: string;
   readonly replicas: number;
@@ -72,14 +72,18 @@ const SCENES: readonly Scene[] = [
 ];
 
 /**
- * Counts under fire: native and translated requests with callers that hang up, providers that fail, reloads and
- * restarts, and a store that is paused, killed, emptied, restored from an older snapshot, and replaced by a replica
- * that lags. In the end `/usage`, its limits and the log agree, but for what the store lost.
+ * Tests the counts under disturbance: native and translated requests with callers that hang up,
+ * providers that fail, reloads and restarts. The store is paused, killed, emptied, restored from an
+ * older snapshot, and replaced by a replica that lags. In the end, `/usage`, its limits and the log
+ * must agree, except for the losses of the store.
  */
 export async function soakCounts(options: SoakOptions): Promise<void> {
   for (const scene of SCENES) {
     if (scene.hasStore && storeProgram === undefined) {
-      options.findings.note(scene.name, "left out: no Valkey or Redis here");
+      options.findings.note(
+        scene.name,
+        "skipped: this machine has no Valkey or Redis",
+      );
       continue;
     }
     await soakScene(scene, options);
@@ -152,7 +156,7 @@ async function soakScene(
   }
 }
 
-/** Another process takes the place of one, which ends what it runs. */
+/** Replaces one process by another. The old one ends its requests first. */
 async function restartOne(
   gateways: ServedGateway[],
   ended: ServedGateway[],
@@ -160,7 +164,7 @@ async function restartOne(
 ): Promise<void> {
   if (gateways.length < 2) return;
   const next = await serveFile(file);
-  // What has not reached the store when a replica ends is lost with it.
+  // Counts that have not reached the store when a replica ends are lost.
   for (const { url } of gateways) await untilConnected(url);
   const [old] = gateways.splice(0, 1, next);
   if (old === undefined) return;
@@ -186,7 +190,7 @@ const WAYS: readonly { readonly path: Protocol; readonly model: string }[] = [
   { path: "chat", model: "model-c" },
 ];
 
-/** Asks, and often leaves before the answer is whole. */
+/** Sends a request, and often disconnects before the answer is complete. */
 async function askAndLeave(url: string, random: Random): Promise<void> {
   const { path, model } = random.pick(WAYS);
   const stream = random.below(2) === 0;
@@ -203,13 +207,13 @@ async function askAndLeave(url: string, random: Random): Promise<void> {
     if (isRead) await response.arrayBuffer();
     else await response.body?.cancel();
   } catch {
-    // The caller left, or the provider broke off.
+    // The caller disconnected, or the provider broke off.
   } finally {
     clearTimeout(timer);
   }
 }
 
-/** What the provider does: mostly it answers. */
+/** Returns the provider's response, which is an answer in most cases. */
 async function answer(
   { path, text, signal }: SeenRequest,
   random: Random,
@@ -244,7 +248,7 @@ function pause(ms: number, signal?: AbortSignal): Promise<void> {
   });
 }
 
-/** A store that troubles come over, which notes what it loses. */
+/** A store with disturbances, which notes its losses. */
 interface TroubledStore extends AsyncDisposable {
   readonly url: string;
   readonly lost: Sums;
@@ -265,7 +269,7 @@ async function openStore(): Promise<TroubledStore> {
     }
   }
 
-  /** Reads what is counted while nothing is written, and every reply has arrived. */
+  /** Pauses writes, waits for pending replies, and reads the counts. */
   async function still(server: StoreServer): Promise<Sums> {
     await server.ask("CLIENT", "PAUSE", "20000", "WRITE");
     await pause(1000);
@@ -306,10 +310,10 @@ async function openStore(): Promise<TroubledStore> {
         await standby.ask("REPLICAOF", "127.0.0.1", String(current.port));
         await until(
           async () => /master_link_status:up/.test(await standby.ask("INFO")),
-          "the standby to have everything",
+          "the standby to catch up",
         );
         await still(current);
-        // What it has been sent it applies at once.
+        // The standby applies its replication stream at once.
         const kept = await sumsIn(standby);
         await standby.ask("REPLICAOF", "NO", "ONE");
         await current.ask("CLIENT", "UNPAUSE");
@@ -340,7 +344,7 @@ async function sumsIn(server: StoreServer): Promise<Sums> {
   return sumsOfReply(await server.ask("HGETALL", sumsKey()));
 }
 
-/** The fields and values of a reply as the protocol writes it. */
+/** Returns the fields and values of a reply in the wire format. */
 function sumsOfReply(reply: string): Sums {
   const texts = reply.split("\r\n").filter((line) =>
     line !== "" && !/^[*$]\d+$/.test(line)
@@ -352,7 +356,7 @@ function sumsOfReply(reply: string): Sums {
   return sums;
 }
 
-/** What the logs say that the token used in this month. */
+/** Returns the token's sums of this month, according to the logs. */
 async function sumsOfLog(
   gateways: readonly ServedGateway[],
   file: unknown,
@@ -371,7 +375,7 @@ async function sumsOfLog(
   return sums.table(monthTable());
 }
 
-/** Compares what each gateway reports with the log; waits for what still runs. */
+/** Compares the reports of all gateways with the log, and repeats that while requests still run. */
 async function judge({ gateways, logged, lost }: {
   readonly gateways: readonly ServedGateway[];
   readonly logged: () => Promise<Sums>;
@@ -392,7 +396,7 @@ async function judge({ gateways, logged, lost }: {
   return faults;
 }
 
-/** What `/usage` reports, as far as it is compared. */
+/** The compared fields of `/usage`. */
 interface Usage {
   readonly windows: readonly {
     readonly window: string;
@@ -427,11 +431,11 @@ function faultsOf(
   return cases.flatMap(([what, reported, expected]) =>
     reported === expected
       ? []
-      : [`${what} is ${reported}, the log and what was lost give ${expected}`]
+      : [`${what} is ${reported}, but the log minus the losses is ${expected}`]
   );
 }
 
-/** The total of a measure over all connections, of one model or of all. */
+/** Returns the total of a measure over all connections, of one model or of all. */
 function totalOf(sums: Sums, measure: string, model?: string): number {
   let total = 0;
   for (const [field, amount] of sums) {

@@ -6,22 +6,24 @@ import { wordsOf } from "./question.ts";
 import type { Scene, Way } from "./scene.ts";
 import type { SceneOptions } from "./soak_options.ts";
 
-/** Connections that ask nothing, and such whose request comes a few bytes at a time. */
+/**
+ * The numbers of idle connections, and of connections that send a request a few bytes at a time.
+ */
 const IDLE = 4_000;
 const DRIBBLING = 1_000;
 
-/** Between two pieces of a slow request, in milliseconds. */
-const PIECE_MS = 1_000;
+/** The time between two chunks of a slow request, in milliseconds. */
+const CHUNK_MS = 1_000;
 
-/** How many requests are timed. */
+/** The number of timed requests. */
 const TIMED = 1_000;
 
-/** More than this is starving, in milliseconds. */
+/** A longer time means that requests starve, in milliseconds. */
 const MAX_MS = 250;
 
 const WAY: Way = { protocol: "chat", upstream: "chat", model: "all" };
 
-/** Thousands of idle and slow connections beside usual requests. */
+/** Holds thousands of idle and slow connections beside usual requests. */
 export async function soakCrowd(
   { scene, findings, effort }: SceneOptions,
 ): Promise<void> {
@@ -39,7 +41,7 @@ export async function soakCrowd(
     { length: slowCount },
     (_, index) => dribble(`d${index}`, scene, over.signal),
   );
-  await pause(2 * PIECE_MS);
+  await pause(2 * CHUNK_MS);
   const beside = await timeRequests("b", timed, scene);
   over.abort();
   await Promise.all(dribbling);
@@ -50,7 +52,9 @@ export async function soakCrowd(
   );
   const most = quantile(beside, 0.99);
   if (!(most < MAX_MS)) {
-    findings.exceed(`Idle and slow connections starve the rest: ${most} ms`);
+    findings.exceed(
+      `Idle and slow connections delay other requests: ${most} ms`,
+    );
   }
 }
 
@@ -68,7 +72,7 @@ async function timeRequests(
   for (let count = 0; count < timed; count++) {
     const question = {
       tag: `${tag}${count}`,
-      manner: "whole",
+      behaviour: "whole",
       words: 8,
     } as const;
     const began = performance.now();
@@ -86,19 +90,19 @@ async function timeRequests(
   return times;
 }
 
-/** Sends a request piece by piece, without ever coming to its end. */
+/** Sends a request chunk by chunk, without its end. */
 async function dribble(
   tag: string,
   scene: Scene,
   signal: AbortSignal,
 ): Promise<void> {
-  const question = { tag, manner: "whole", words: 8 } as const;
+  const question = { tag, behaviour: "whole", words: 8 } as const;
   const text = requestText({ way: WAY, question, isStream: false }, scene);
   const connection = await connect(scene);
   try {
     for (let sent = 0; sent < text.length - 8 && !signal.aborted; sent += 4) {
       await write(connection, text.slice(sent, sent + 4));
-      await pause(PIECE_MS);
+      await pause(CHUNK_MS);
     }
   } finally {
     connection.close();

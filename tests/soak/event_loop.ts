@@ -8,27 +8,27 @@ import type { SceneOptions } from "./soak_options.ts";
 
 const MIB = 1024 * 1024;
 
-/** The most that the path takes, but for what the shape adds, in MiB. */
+/** The most that the path accepts, without the bytes that the shape adds, in MiB. */
 const BODY_MIB = 31;
 
-/** Of a whole answer, nearly as long as one may be. */
+/** The length of a whole answer, just below the limit. */
 const ANSWER_MIB = 60;
 
-/** Between two pings, in milliseconds. */
+/** The time between two pings, in milliseconds. */
 const PING_MS = 20;
 
-/** One request may hold the gateway for 100 ms; the rest is the way there and back on a busy machine. */
+/** One request may block the gateway for 100 ms. The rest is the round trip on a busy machine. */
 const MAX_GAP_MS = 150;
 
-/** A model that Messages reach natively, and one that they reach translated. */
+/** A model that serves Messages natively, and one that serves them translated. */
 const MODELS = { native: "b", translated: "chat-only" } as const;
 
-/** The worst bodies, one after the other, beside somebody who asks something small every 20 ms. */
+/** Sends the worst bodies, one after the other, beside a small request every 20 ms. */
 export async function soakEventLoop(options: SceneOptions): Promise<void> {
   const { scene, effort } = options;
   const bodyMib = Math.ceil(BODY_MIB * effort);
   const answerMib = Math.ceil(ANSWER_MIB * effort);
-  // What is run for the first time is compiled first, the thread's modules too.
+  // The first run of all code compiles it, including the modules of the thread.
   for (const model of Object.values(MODELS)) {
     await sendLong({
       shape: "a long history",
@@ -55,7 +55,7 @@ export async function soakEventLoop(options: SceneOptions): Promise<void> {
   });
 }
 
-/** Notes what `work` says, and how long others waited meanwhile. */
+/** Notes the result of `work`, and the longest wait of the other requests. */
 async function measure(
   what: string,
   { scene, findings }: SceneOptions,
@@ -68,10 +68,10 @@ async function measure(
   const gapMs = await pinging;
   findings.note(
     what,
-    `longest answer to others ${gapMs.toFixed(0)} ms; ${said}`,
+    `longest wait of other requests ${gapMs.toFixed(0)} ms; ${said}`,
   );
   if (gapMs > MAX_GAP_MS) {
-    findings.exceed(`${what} holds up the others for ${gapMs.toFixed(0)} ms`);
+    findings.exceed(`${what} delays other requests by ${gapMs.toFixed(0)} ms`);
   }
 }
 
@@ -80,7 +80,7 @@ async function askForLong(
   { gateway, headers }: Scene,
 ): Promise<string> {
   const way = { protocol: "chat", upstream: "messages", model: "b" } as const;
-  const question = { tag: "long", manner: "huge", words: mib } as const;
+  const question = { tag: "long", behaviour: "huge", words: mib } as const;
   const began = performance.now();
   const answer = await fetch(gateway.url + PATHS.chat, {
     method: "POST",

@@ -1,28 +1,29 @@
-/** What the soak has found. */
+/** The results of the soak. */
 export interface Findings {
-  /** A row of the table at the end. */
+  /** Adds a row to the table at the end. */
   note(what: string, figure: string): void;
-  /** Something is wrong, which no other load of the machine can explain; says what, in one sentence. */
+  /** Reports a fault that the load of the machine cannot explain, in one sentence. */
   fail(sentence: string): void;
   /**
-   * A time or a size is beyond its bound, of which a machine that is too busy may be the cause.
+   * Reports a time or a size over its bound. A busy machine may be the cause.
    *
-   * @param excuse Why it says nothing on a quiet machine either; absent where it does.
+   * @param excuse A reason why it is inconclusive even on a quiet machine.
    */
   exceed(sentence: string, excuse?: string): void;
   /**
-   * Decides what was beyond a bound since this was last called.
+   * Decides about the sentences of {@linkcode exceed} since the last call.
    *
-   * @param excuse Why it says nothing; absent where the machine was quiet, and it is wrong.
+   * @param excuse A reason why they are inconclusive; absent on a quiet machine, where they are
+   *   faults.
    */
   judge(excuse: string | undefined): void;
   readonly rows: readonly (readonly [what: string, figure: string])[];
   readonly faults: readonly string[];
-  /** What can neither be called wrong nor right, each with its reason. */
+  /** The sentences without a verdict, each with its reason. */
   readonly inconclusive: readonly string[];
 }
 
-/** Nothing yet. What is noted is printed at once, too. */
+/** Creates empty findings, which also print each note at once. */
 export function createFindings(): Findings {
   const rows: [string, string][] = [];
   const faults: string[] = [];
@@ -55,7 +56,7 @@ export function createFindings(): Findings {
   };
 }
 
-/** Bytes as KiB or MiB. */
+/** Formats bytes as KiB or MiB. */
 export function sizeText(bytes: number): string {
   const kib = bytes / 1024;
   return Math.abs(kib) < 10_000
@@ -63,7 +64,7 @@ export function sizeText(bytes: number): string {
     : `${(kib / 1024).toFixed(1)} MiB`;
 }
 
-/** One of sorted numbers, such as 0.99 of the way from the least to the greatest. */
+/** Returns a quantile of sorted numbers, such as 0.99. */
 export function quantile(values: readonly number[], share: number): number {
   const sorted = [...values].sort((one, other) => one - other);
   return sorted[
@@ -72,7 +73,7 @@ export function quantile(values: readonly number[], share: number): number {
     NaN;
 }
 
-/** How much `y` grows with each `x`, by least squares. */
+/** Returns the growth of `y` per `x`, by least squares. */
 export function slope(
   points: readonly (readonly [x: number, y: number])[],
 ): number {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createFindings } from "./findings.ts";
 import { excuseOf } from "./machine.ts";
 
-Deno.test("what is over a bound is wrong on a quiet machine and inconclusive on a busy one", () => {
+Deno.test("a figure over its bound is a fault on a quiet machine and inconclusive on a busy one", () => {
   const findings = createFindings();
   findings.exceed("It took 300 ms");
   findings.judge(undefined);
@@ -15,7 +15,7 @@ Deno.test("what is over a bound is wrong on a quiet machine and inconclusive on 
   ]);
 });
 
-Deno.test("a wrong answer is wrong however busy the machine is", () => {
+Deno.test("a wrong answer is a fault on a busy machine, too", () => {
   const findings = createFindings();
   findings.fail("An answer is wrong");
   findings.judge("others were busy");
@@ -23,7 +23,7 @@ Deno.test("a wrong answer is wrong however busy the machine is", () => {
   assert.deepEqual(findings.inconclusive, []);
 });
 
-Deno.test("what a short run cannot tell is inconclusive on a quiet machine too", () => {
+Deno.test("a figure that a short run cannot judge is inconclusive on a quiet machine, too", () => {
   const findings = createFindings();
   findings.exceed("It grows", "too short");
   findings.judge(undefined);
@@ -31,7 +31,7 @@ Deno.test("what a short run cannot tell is inconclusive on a quiet machine too",
   assert.deepEqual(findings.inconclusive, ["It grows (too short)"]);
 });
 
-Deno.test("a machine is too busy by what others use or by how late a thread wakes", () => {
+Deno.test("a machine is too busy when other programs use the processors or a thread wakes late", () => {
   assert.equal(excuseOf({ othersShare: 0.1, lateMs: 20 }), undefined);
   assert.equal(excuseOf({ othersShare: NaN, lateMs: 20 }), undefined);
   assert.match(excuseOf({ othersShare: 0.6, lateMs: 20 }) ?? "", /60%/);

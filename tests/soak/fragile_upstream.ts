@@ -1,16 +1,19 @@
 /**
- * The upstream of the part about poison, a program of its own: one that refuses flagged prompts, answers long
- * bodies with 413, closes the connection without reading them, and falls over some requests.
+ * The upstream of the part about poison, in its own process. It refuses flagged prompts, answers
+ * long bodies with 413 and closes the connection without reading them, and fails on some requests.
  */
 import { createServer, type ServerResponse } from "node:http";
 import { MODERATED } from "../support/dialects/refusals.ts";
 import { findQuestion, wordsOf } from "./question.ts";
 import { jsonAnswer } from "./speech.ts";
 
-/** What it takes, in bytes. */
+/** The longest accepted body, in bytes. */
 const MAX_BYTES = 1024 * 1024;
 
-/** How long after the answer it closes, in milliseconds: at once would throw away what has not been read. */
+/**
+ * The time from the answer to the close, in milliseconds. An immediate close would discard unread
+ * bytes.
+ */
 const CLOSE_MS = 100;
 
 const server = createServer((request, response) => {
@@ -28,7 +31,7 @@ const server = createServer((request, response) => {
 
 function reply(body: string, response: ServerResponse): void {
   const question = findQuestion(body);
-  switch (question?.manner) {
+  switch (question?.behaviour) {
     case "flag":
       return answer(response, MODERATED.status, MODERATED.body);
     case "fail":

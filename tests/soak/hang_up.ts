@@ -1,9 +1,9 @@
 import type { Random } from "../support/fakes/random.ts";
 import { connect, pause, requestText, write } from "./ask.ts";
-import type { Manner } from "./question.ts";
+import type { Behaviour } from "./question.ts";
 import type { Scene, Way } from "./scene.ts";
 
-/** Where a request may be when its caller hangs up. */
+/** The states of a request in which its caller hangs up. */
 export const STAGES = [
   "in the head",
   "in the body",
@@ -16,19 +16,19 @@ export const STAGES = [
 /** One of {@linkcode STAGES}. */
 export type Stage = (typeof STAGES)[number];
 
-/** What a hang-up works with. */
+/** The parameters of a hang-up. */
 export interface HangUpOptions {
   readonly scene: Scene;
   readonly way: Way;
   readonly random: Random;
-  /** Of the question. */
+  /** The tag of the question. */
   readonly tag: string;
   /** Default: any. */
   readonly stage?: Stage;
 }
 
-/** What the upstream does for it, where it is asked. */
-const MANNERS: Readonly<Record<Stage, Manner>> = {
+/** The upstream's behaviour at each stage. */
+const BEHAVIOURS: Readonly<Record<Stage, Behaviour>> = {
   "in the head": "whole",
   "in the body": "whole",
   "before the upstream's headers": "wait",
@@ -37,18 +37,18 @@ const MANNERS: Readonly<Record<Stage, Manner>> = {
   "in a JSON answer": "begin",
 };
 
-/** Longer than the gateway takes to ask the upstream, in milliseconds. */
+/** More time than the gateway needs to reach the upstream, in milliseconds. */
 const ASKED_MS = 30;
 
 /**
- * Asks a question and hangs up at a stage.
+ * Sends a request and hangs up at a stage.
  *
- * @returns When, in milliseconds since 1970.
+ * @returns The time of the hang-up, in milliseconds since 1970.
  */
 export async function hangUpOnce(options: HangUpOptions): Promise<number> {
   const { scene, way, random, tag } = options;
   const stage = options.stage ?? random.pick(STAGES);
-  const question = { tag, manner: MANNERS[stage], words: 8 };
+  const question = { tag, behaviour: BEHAVIOURS[stage], words: 8 };
   const isStream = stage !== "in a JSON answer";
   const text = requestText({ way, question, isStream }, scene);
   const connection = await connect(scene);

@@ -6,31 +6,39 @@ import { shortnessOf } from "./plan.ts";
 import { hasProc, WAYS } from "./scene.ts";
 import type { SceneOptions } from "./soak_options.ts";
 
-/** How many there are in each round, and how many rounds; memory is looked at between them. */
+/** The number of hang-ups in each round, and of rounds. The soak measures memory between rounds. */
 const HANG_UPS = 2_500;
 const ROUNDS = 8;
 
 const WARM_UP = 5_000;
 
-/** How many at a time: while memory is looked at, and while time is taken. */
+/** The number of simultaneous hang-ups while memory is measured, and while times are measured. */
 const CROWD = 32;
 const FEW = 4;
 
-/** How many of them are timed. */
+/** The number of timed hang-ups. */
 const TIMED = 1_000;
 
-/** Within which the upstream hears of it, in milliseconds (docs/design.md#streams). */
+/**
+ * The upstream must notice a hang-up within this time, in milliseconds (docs/design.md#streams).
+ */
 const MAX_MS = 100;
 
-/** How long what was given up may take to end, in milliseconds. */
+/** The time in which cancelled requests must end, in milliseconds. */
 const SETTLE_MS = 10_000;
 
 const MAX_MORE_DESCRIPTORS = 40;
 
-/** More than this for each of them is a leak; the collector's moods are less, over all of them. */
+/**
+ * A larger growth per hang-up is a leak. Garbage collection varies by less, averaged over all of
+ * them.
+ */
 const MAX_GROWTH_BYTES = 1.5 * 1024;
 
-/** Hangs up at every stage, natively and translated, and looks at what stays behind. */
+/**
+ * Hangs up at every stage, natively and translated, and measures the remaining memory and
+ * descriptors.
+ */
 export async function soakHangUps(options: SceneOptions): Promise<void> {
   const { scene, findings, effort } = options;
   const each = Math.ceil(HANG_UPS * effort);
@@ -51,7 +59,7 @@ export async function soakHangUps(options: SceneOptions): Promise<void> {
   await timeHangUps(options);
 }
 
-/** What each round has left behind. */
+/** Reports the remains of each round. */
 function report(
   uses: readonly Use[],
   { findings, effort }: SceneOptions,
@@ -63,13 +71,13 @@ function report(
   const sizes = uses.map(({ residentBytes }) => sizeText(residentBytes));
   const descriptors = uses.map((use) => use.descriptors);
   findings.note(
-    "  left behind",
-    `${sizeText(1000 * perHangUp)} by 1000 of them (${sizes.join(", ")}); ` +
+    "  remaining memory",
+    `${sizeText(1000 * perHangUp)} per 1000 hang-ups (${sizes.join(", ")}); ` +
       `${descriptors.join(", ")} descriptors`,
   );
   if (perHangUp > MAX_GROWTH_BYTES) {
     findings.exceed(
-      `1000 hang-ups leave ${sizeText(1000 * perHangUp)} behind`,
+      `1000 hang-ups leak ${sizeText(1000 * perHangUp)}`,
       shortnessOf({ effort }),
     );
   }
@@ -79,7 +87,7 @@ function report(
   }
 }
 
-/** @returns When each was hung up, by tag. */
+/** @returns The time of each hang-up, by tag. */
 async function hangUpOften(
   count: number,
   atATime: number,
@@ -99,7 +107,7 @@ async function hangUpOften(
   return hungUpMs;
 }
 
-/** Waits until nothing runs any more. */
+/** Waits until no request runs. */
 async function settle(scene: Scene, findings: Findings): Promise<void> {
   const lastMs = performance.now() + SETTLE_MS;
   for (;;) {
@@ -109,7 +117,7 @@ async function settle(scene: Scene, findings: Findings): Promise<void> {
     if (performance.now() > lastMs) {
       return findings.exceed(
         `${running} requests still run and ${open} answers are still open ` +
-          `${SETTLE_MS / 1000} s after their callers left`,
+          `${SETTLE_MS / 1000} s after their callers hung up`,
       );
     }
     await pause(50);
@@ -129,11 +137,11 @@ async function timeHangUps(options: SceneOptions): Promise<void> {
     quantile(tookMs, share)
   );
   findings.note(
-    "  until the upstream knows",
+    "  until the upstream notices",
     `${middle?.toFixed(1)} ms (half), ${most?.toFixed(1)} ms (99 of 100), ` +
       `${worst?.toFixed(1)} ms (all ${tookMs.length})`,
   );
   if (!(most !== undefined && most < MAX_MS)) {
-    findings.exceed(`A hang-up takes ${most} ms to the upstream`);
+    findings.exceed(`A hang-up reaches the upstream after ${most} ms`);
   }
 }

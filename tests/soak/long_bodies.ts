@@ -1,29 +1,29 @@
 import { promptOf } from "./question.ts";
 
-/** Bodies of one shape, from small parts that are there once however often they come. */
+/** Bodies of one shape, built from a small part that repeats without copies in memory. */
 export interface Shape {
   readonly name: string;
-  /** Before the parts. */
+  /** The text before the parts. */
   readonly head: string;
-  /** What comes again and again, with a comma between. */
+  /** The repeated part; commas separate the parts. */
   readonly part: (index: number) => string;
-  /** Behind the parts. */
+  /** The text after the parts. */
   readonly tail: string;
 }
 
-const PROMPT = promptOf({ tag: "long", manner: "whole", words: 2 });
+const PROMPT = promptOf({ tag: "long", behaviour: "whole", words: 2 });
 
 const HELLO = `{"role":"user","content":"${PROMPT}"}`;
 
-/** The question stands at the beginning, where the upstream looks for it. */
+/** The question is at the beginning, where the upstream reads it. */
 const HEAD = `"max_tokens":100,"messages":[${HELLO}`;
 
 const WORDS = "the quick brown fox ".repeat(50);
 
-/** A result of a tool, as long as some tens of lines. */
+/** A tool result of some tens of lines. */
 const PAGE = WORDS.repeat(4);
 
-/** What takes the longest to look through or to translate, each in its way: requests of Messages. */
+/** The Messages requests that take the longest to scan or translate, each for its own reason. */
 export const SHAPES: readonly Shape[] = [
   shape("one text", `${HEAD},{"role":"user","content":"`, () => WORDS, '"}]}'),
   shape(
@@ -55,7 +55,7 @@ function shape(
   return { name, head, part, tail };
 }
 
-/** A body of about so many bytes, for a model. */
+/** Returns a body of about `bytes` bytes for a model. */
 export function longBody(
   { name, head, part, tail }: Shape,
   model: string,

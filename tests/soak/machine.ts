@@ -2,32 +2,34 @@ import { processorMs } from "../bench/processes.ts";
 import { pause } from "./ask.ts";
 import { hasProc } from "./scene.ts";
 
-/** Of all processors, what others may use while something is judged. */
+/** The most that other programs may use during a measurement, as a share of all processors. */
 const MAX_OTHERS_SHARE = 0.25;
 
-/** By how much a thread that does nothing else may wake too late, in milliseconds. */
+/** The longest acceptable delay of a sleeping thread, in milliseconds. */
 const MAX_LATE_MS = 100;
 
-/** Between two pings of that thread, in milliseconds. */
+/** The time between two pings of that thread, in milliseconds. */
 const PING_MS = 20;
 
-/** Linux counts the time of processors in hundredths of a second. */
+/** Linux counts processor time in hundredths of a second. */
 const MS_PER_TICK = 10;
 
-/** How busy the machine was with something else. */
+/** The load of the machine by other programs. */
 export interface Busyness {
-  /** The share of all processors that other programs used; `NaN` where the system does not tell. */
+  /**
+   * The share of all processors that other programs used; `NaN` when the system does not report it.
+   */
   readonly othersShare: number;
-  /** The longest that a thread which only sleeps was late, in milliseconds. */
+  /** The longest delay of a thread that only sleeps, in milliseconds. */
   readonly lateMs: number;
 }
 
-/** Watches the machine until it is told to stop. */
+/** Watches the machine until it is stopped. */
 export interface MachineWatch {
   end(): Promise<Busyness>;
 }
 
-/** Begins to watch, from a thread of its own. */
+/** Begins to watch, from a separate thread. */
 export function watchMachine(): MachineWatch {
   const pinger = new Worker(new URL("./pinger.ts", import.meta.url), {
     type: "module",
@@ -53,9 +55,9 @@ export function watchMachine(): MachineWatch {
 }
 
 /**
- * Why nothing that was measured meanwhile can be judged.
+ * Returns the reason why measurements of that time are inconclusive.
  *
- * @returns `undefined` where the machine was quiet enough.
+ * @returns `undefined` when the machine was quiet enough.
  */
 export function excuseOf(
   { othersShare, lateMs }: Busyness,
@@ -68,7 +70,7 @@ export function excuseOf(
   }
 }
 
-/** Tells in a few words how busy it was. */
+/** Formats the load as a short text. */
 export function busynessText({ othersShare, lateMs }: Busyness): string {
   const [load = NaN] = Deno.loadavg();
   const others = Number.isNaN(othersShare)
@@ -80,8 +82,8 @@ export function busynessText({ othersShare, lateMs }: Busyness): string {
     `load ${load.toFixed(1)} on ${navigator.hardwareConcurrency} processors`;
 }
 
-/** Looks at the machine for a second while nothing of ours runs. */
-export async function lookAtMachine(): Promise<Busyness> {
+/** Watches the machine for a second, before the soak begins. */
+export async function probeMachine(): Promise<Busyness> {
   const watch = watchMachine();
   await pause(1_000);
   return await watch.end();
@@ -95,7 +97,7 @@ function percent(share: number): string {
 interface Times {
   readonly totalMs: number;
   readonly busyMs: number;
-  /** Of this process and of all that it has started. */
+  /** The time of this process and of all that it has started. */
   readonly oursMs: number;
 }
 
@@ -103,7 +105,7 @@ async function readTimes(): Promise<Times> {
   if (!hasProc) return { totalMs: NaN, busyMs: NaN, oursMs: NaN };
   const stat = await Deno.readTextFile("/proc/stat");
   const [first = ""] = stat.split("\n");
-  // The time of guests, behind these, is part of the first two already.
+  // The later columns, the time of guests, are included in the first two.
   const ticks = first.trim().split(/\s+/).slice(1, 9).map(Number);
   const total = ticks.reduce((sum, one) => sum + one, 0);
   const [, , , idle = 0, waiting = 0] = ticks;
@@ -117,20 +119,20 @@ async function readTimes(): Promise<Times> {
 async function oursMs(): Promise<number> {
   let sum = await processorMs(Deno.pid) + await endedMs();
   for (const pid of await childrenOf(Deno.pid)) {
-    // One that ends at this moment is among the ended ones the next time.
+    // A process that ends at this moment counts as ended the next time.
     sum += await processorMs(pid).catch(() => 0);
   }
   return sum;
 }
 
-/** What the programs that this process has started and seen end have used. */
+/** Returns the processor time of this process's ended children. */
 async function endedMs(): Promise<number> {
   const stat = await Deno.readTextFile("/proc/self/stat");
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   return (Number(fields[13]) + Number(fields[14])) * MS_PER_TICK;
 }
 
-/** The programs that a process has started and that still run, whichever of its threads did. */
+/** Returns the running children of a process, of all its threads. */
 async function childrenOf(pid: number): Promise<number[]> {
   const pids: number[] = [];
   for await (const { name } of Deno.readDir(`/proc/${pid}/task`)) {

@@ -1,7 +1,7 @@
 /**
- * Proves endurance: the real program before a scripted upstream, each in a process of its own, for some
- * minutes. Exits with 1 when anything was wrong, and with 3 when nothing was, but the machine was too busy
- * with something else to judge what was measured. Run it with `deno task soak`, or for example
+ * Tests endurance. The real program and a scripted upstream run for some minutes, each in its own
+ * process. The exit code is 1 for any fault. It is 3 without a fault, when the machine was too busy
+ * to judge the measurements. Run it with `deno task soak`, or for example
  * `deno task soak --minutes 10 --seed 7 --only traffic,hang-ups`.
  */
 import { parseArgs } from "node:util";
@@ -10,7 +10,7 @@ import { createFindings } from "./findings.ts";
 import {
   busynessText,
   excuseOf,
-  lookAtMachine,
+  probeMachine,
   watchMachine,
 } from "./machine.ts";
 import { isPartName, type PartName, PARTS } from "./parts.ts";
@@ -66,13 +66,15 @@ console.log(
       .join(", ")
   }`,
 );
-const before = await lookAtMachine();
+const before = await probeMachine();
 console.log(`Before it begins: ${busynessText(before)}`);
 if (excuseOf(before) !== undefined) {
-  console.log("What is over a bound on so busy a machine is inconclusive");
+  console.log(
+    "The machine is busy: figures over their bounds are inconclusive.",
+  );
 }
 if (!hasProc) {
-  console.log("Memory and descriptors are not measured: this is not Linux");
+  console.log("Memory and descriptors are not measured: this is not Linux.");
 }
 
 for (const name of chosen) {
@@ -82,7 +84,7 @@ for (const name of chosen) {
   try {
     await PARTS[name].run({ findings, random, ...budget });
   } catch (error) {
-    findings.fail(`${name} could not be finished: ${error}`);
+    findings.fail(`Cannot finish ${name}: ${error}`);
   }
   const busyness = await watch.end();
   findings.judge(excuseOf(busyness));
@@ -103,9 +105,9 @@ if (inconclusive.length > 0) {
   for (const sentence of inconclusive) console.error(`- ${sentence}`);
 }
 if (faults.length > 0) {
-  console.error(`\n${faults.length} wrong:`);
+  console.error(`\n${faults.length} faults:`);
   for (const fault of faults) console.error(`- ${fault}`);
   Deno.exit(1);
 }
 if (inconclusive.length > 0) Deno.exit(3);
-console.log("\nNothing was wrong.");
+console.log("\nThere were no faults.");

@@ -5,90 +5,92 @@ import { type Findings, quantile } from "./findings.ts";
 import { wordsOf } from "./question.ts";
 import type { Way } from "./scene.ts";
 
-/** Who has waited longer than this, beyond what the upstream takes, has noticed something, in milliseconds. */
-const NOTICED_MS = 250;
+/** The longest acceptable delay beyond the upstream's time, in milliseconds. */
+const MAX_DELAY_MS = 250;
 
-/** Between two of them, in milliseconds. */
+/** The time between two requests, in milliseconds. */
 const PACE_MS = 5;
 
 const NATIVE: Way = { protocol: "chat", upstream: "chat", model: "all" };
 
-/** Callers who ask something small while somebody else is a burden. */
+/** Callers with small requests, while another caller is a burden. */
 export interface Others {
-  /** Of the gateway. */
+  /** The URL of the gateway. */
   readonly url: string;
-  /** The headers that show who asks, by the number of the caller. */
+  /** The headers with the credentials of a caller, by its number. */
   readonly headers: (index: number) => Readonly<Record<string, string>>;
   readonly count: number;
-  /** How long the upstream takes for each, in milliseconds. */
+  /** The upstream's time for each request, in milliseconds. */
   readonly upstreamMs?: number;
 }
 
-/** What they have noticed. */
-export interface Noticed {
+/** The effect of a burden on the other requests. */
+export interface Impact {
   readonly count: number;
-  /** What those were told who got no good answer. */
+  /** The response of each failed request. */
   readonly refused: readonly string[];
-  /** How many of those who got one have waited for it longer than `lateMs`. */
+  /** The number of answers that took longer than `lateMs`. */
   readonly late: number;
   readonly lateMs: number;
-  /** The longest wait for a good answer, in milliseconds. */
+  /** The longest time of a correct answer, in milliseconds. */
   readonly longestMs: number;
 }
 
-/** Lets others ask, one after the other begins, whether or not those before have their answers. */
-export async function askOthers(others: Others): Promise<Noticed> {
+/** Sends requests at a steady pace, without waiting for earlier answers. */
+export async function askOthers(others: Others): Promise<Impact> {
   const asking: Promise<number | string>[] = [];
   for (let index = 0; index < others.count; index++) {
     asking.push(askOne(index, others));
     await pause(PACE_MS);
   }
-  const told = await Promise.all(asking);
-  const times = told.filter((one) => typeof one === "number");
-  const lateMs = NOTICED_MS + (others.upstreamMs ?? 0);
+  const results = await Promise.all(asking);
+  const times = results.filter((one) => typeof one === "number");
+  const lateMs = MAX_DELAY_MS + (others.upstreamMs ?? 0);
   return {
     count: others.count,
-    refused: told.filter((one) => typeof one === "string"),
+    refused: results.filter((one) => typeof one === "string"),
     late: times.filter((ms) => ms > lateMs).length,
     lateMs,
     longestMs: quantile(times, 1),
   };
 }
 
-/** Tells in a few words who has noticed what. */
-export function noticedText(
-  { count, refused, late, lateMs, longestMs }: Noticed,
+/** Formats the effect as a short text. */
+export function impactText(
+  { count, refused, late, lateMs, longestMs }: Impact,
 ): string {
-  return `of ${count} others ${refused.length + late} noticed it ` +
-    `(${refused.length} got no good answer, ${late} waited for more than ${lateMs} ms); ` +
-    `at most ${longestMs.toFixed(0)} ms`;
+  return `${refused.length + late} of ${count} other requests were affected ` +
+    `(${refused.length} failed, ${late} took more than ${lateMs} ms); ` +
+    `the longest took ${longestMs.toFixed(0)} ms`;
 }
 
 /**
- * Nobody should have noticed anything.
+ * Reports failed and late requests as faults.
  *
- * @param allowed How many may have got no good answer.
+ * @param allowed The number of requests that may fail.
  */
-export function judgeNoticed(
+export function judgeImpact(
   what: string,
-  { refused, late }: Noticed,
+  { refused, late }: Impact,
   findings: Findings,
   allowed = 0,
 ): void {
   if (refused.length > allowed) {
     findings.fail(
-      `${what} fail ${refused.length} others, one with ${refused[0]}`,
+      `${what} make ${refused.length} other requests fail, one with ${
+        refused[0]
+      }`,
     );
   }
-  if (late > 0) findings.exceed(`${what} hold up ${late} others`);
+  if (late > 0) findings.exceed(`${what} delay ${late} other requests`);
 }
 
-/** @returns How long it took in milliseconds, or what came instead of a good answer. */
+/** @returns The time in milliseconds, or the incorrect response. */
 async function askOne(
   index: number,
   { url, headers }: Others,
 ): Promise<number | string> {
-  const question = { tag: `o${index}`, manner: "whole", words: 8 } as const;
+  const question = { tag: `o${index}`, behaviour: "whole", words: 8 } as const;
   const began = performance.now();
   try {
     const answer = await fetch(url + PATHS.chat, {

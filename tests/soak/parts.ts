@@ -18,7 +18,7 @@ export interface Part {
   readonly duration: Duration;
 }
 
-/** One that works with the usual gateway and upstream. */
+/** Builds a part that uses the usual gateway and upstream. */
 function inScene(run: (options: SceneOptions) => Promise<void>): Part["run"] {
   return async (options) => {
     await using scene = await startScene();
@@ -26,7 +26,7 @@ function inScene(run: (options: SceneOptions) => Promise<void>): Part["run"] {
   };
 }
 
-/** All parts by their names, in the order in which they run; mixed traffic takes the time that is left. */
+/** All parts by their names, in the order of execution. Mixed traffic takes the remaining time. */
 export const PARTS = {
   "traffic": { run: inScene(soakTraffic), duration: { fixed: 0, scaled: 0 } },
   "hang-ups": {
@@ -55,7 +55,7 @@ export const PARTS = {
 /** The name of a part. */
 export type PartName = keyof typeof PARTS;
 
-/** Whether a word of the command line names a part. */
+/** Returns true when an argument names a part. */
 export function isPartName(name: string): name is PartName {
   return Object.hasOwn(PARTS, name);
 }

@@ -1,6 +1,6 @@
 import { pause } from "./ask.ts";
 
-/** Sleeps again and again in a thread of its own, and tells at the end by how much it woke too late. */
+/** Sleeps repeatedly in a separate thread, and reports its longest delay at the end. */
 globalThis.addEventListener("message", async (event) => {
   if (!(event instanceof MessageEvent)) return;
   const [port] = event.ports;

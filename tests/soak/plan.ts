@@ -1,24 +1,26 @@
-/** How long a part takes with nothing else on two processors, in seconds. */
+/** The duration of a part on two processors without other load, in seconds. */
 export interface Duration {
-  /** Whatever the effort is. */
+  /** The part that is independent of the effort. */
   readonly fixed: number;
-  /** What the full counts and times take beside. */
+  /** The additional time of the full counts and times. */
   readonly scaled: number;
 }
 
-/** What share of the full counts a run can take on, and what that leaves for mixed traffic. */
+/**
+ * The share of the full counts that fits into a run, and the time that is left for mixed traffic.
+ */
 export interface Budget {
   readonly effort: number;
   readonly trafficSeconds: number;
 }
 
-/** Less than this of the full counts shows nothing. */
+/** A smaller share of the full counts is inconclusive. */
 const MIN_EFFORT = 0.1;
 
-/** Less than this of them does not tell a leak from a heap that still takes its size. */
+/** A smaller share cannot distinguish a leak from a heap that still grows to its size. */
 const MIN_MEMORY_EFFORT = 0.5;
 
-/** The share of the time that mixed traffic has where everything else must be cut short. */
+/** The share of the time for mixed traffic when the other parts must be shortened. */
 const TRAFFIC_SHARE = 0.25;
 
 const MIN_TRAFFIC_SECONDS = 10;
@@ -26,8 +28,8 @@ const MIN_TRAFFIC_SECONDS = 10;
 /**
  * Divides the time of a run among its parts.
  *
- * @param seconds How long the whole run may take.
- * @param durations Of the parts but mixed traffic.
+ * @param seconds The time of the whole run.
+ * @param durations The durations of all parts but mixed traffic.
  */
 export function divide(
   seconds: number,
@@ -43,16 +45,18 @@ export function divide(
   return { effort, trafficSeconds: Math.max(MIN_TRAFFIC_SECONDS, rest) };
 }
 
-/** Why growth and the cost of each of few say nothing at an effort; `undefined` where they do. */
+/**
+ * Returns the reason why a short run cannot judge growth and small counts; `undefined` when it can.
+ */
 export function shortnessOf(
   { effort }: Pick<Budget, "effort">,
 ): string | undefined {
   return effort < MIN_MEMORY_EFFORT
-    ? "too short to tell it from a heap that takes its size"
+    ? "too short to distinguish a leak from a heap that grows to its size"
     : undefined;
 }
 
-/** How long a part takes at some effort, in seconds. */
+/** Returns the duration of a part at an effort, in seconds. */
 export function secondsOf(
   { fixed, scaled }: Duration,
   { effort }: Budget,

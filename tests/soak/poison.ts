@@ -2,53 +2,59 @@ import { startProgram } from "../bench/processes.ts";
 import { PATHS } from "../support/wire/ask.ts";
 import { fromFileUrl } from "../support/program/paths.ts";
 import { bodyOf } from "./ask.ts";
-import { askOthers, judgeNoticed, noticedText } from "./others.ts";
-import { type Manner, promptOf } from "./question.ts";
+import { askOthers, impactText, judgeImpact } from "./others.ts";
+import { type Behaviour, promptOf } from "./question.ts";
 import type { Way } from "./scene.ts";
 import { type SharedGateway, startSharedGateway } from "./shared_gateway.ts";
 import type { SoakOptions } from "./soak_options.ts";
 
 const OTHERS = 1_000;
 
-/** Who they are. */
+/** The tokens of the other callers. */
 const OTHER_TOKENS = Array.from({ length: 10 }, (_, index) => `other-${index}`);
 
-/** How many requests of the one token are on their way at a time. */
-const AT_A_TIME = 4;
+/** The number of simultaneous requests of the first token. */
+const CONCURRENCY = 4;
 
-/** Far longer than what the upstream takes, and than what sockets take in at once. */
+/** Far longer than the upstream's limit, and than the buffers of sockets. */
 const LONG_BYTES = 6 * 1024 * 1024;
 
-/** The same upstream, natively and by a translation. */
+/** The same upstream, native and translated. */
 const WAYS: readonly Way[] = [
   { protocol: "chat", upstream: "chat", model: "all" },
   { protocol: "messages", upstream: "chat", model: "all" },
 ];
 
-/** What the one token sends. */
+/** The requests of the first token. */
 interface Poison {
   readonly name: string;
-  readonly manner: Manner;
-  /** How much is put behind the prompt, in bytes. */
+  readonly behaviour: Behaviour;
+  /** The length of the text after the prompt, in bytes. */
   readonly bytes: number;
-  /** What every such request must be told; absent where it is any trouble of the upstream. */
+  /** The expected status of each request; absent when any error of the upstream is expected. */
   readonly status?: number;
 }
 
-/** Each before a gateway of its own, since what makes an upstream fail keeps its token away for a while. */
+/** Each has its own gateway, because the connection cools down for a token that makes it fail. */
 const POISONS: readonly Poison[] = [
-  { name: "flagged prompts", manner: "flag", bytes: 0, status: 403 },
+  { name: "flagged prompts", behaviour: "flag", bytes: 0, status: 403 },
   {
     name: "bodies that are too long",
-    manner: "whole",
+    behaviour: "whole",
     bytes: LONG_BYTES,
     status: 413,
   },
-  { name: "requests that fail with 500", manner: "fail", bytes: 0 },
-  { name: "requests that are hung up on", manner: "hang-up", bytes: 0 },
+  { name: "requests that fail with 500", behaviour: "fail", bytes: 0 },
+  {
+    name: "requests whose connection is closed",
+    behaviour: "hang-up",
+    bytes: 0,
+  },
 ];
 
-/** One token whose requests an upstream refuses or falls over, beside the requests of others. */
+/**
+ * Lets one token send requests that an upstream refuses or fails on, beside the requests of others.
+ */
 export async function soakPoison(
   { findings, effort }: SoakOptions,
 ): Promise<void> {
@@ -63,67 +69,67 @@ export async function soakPoison(
       });
       const over = new AbortController();
       const sending = sendUntil(over.signal, poison, gateway);
-      const noticed = await askOthers({
+      const impact = await askOthers({
         url: gateway.program.url,
         headers: (index) =>
           gateway.headersOf(`other-${index % OTHER_TOKENS.length}`),
         count: Math.ceil(OTHERS * effort),
       });
       over.abort();
-      const told = await sending;
-      const statuses = [...told]
+      const received = await sending;
+      const statuses = [...received]
         .map(([status, count]) => `${status}: ${count}`).join(", ");
       findings.note(
         `${poison.name} of one token`,
-        `${noticedText(noticed)}; it was told ${statuses}`,
+        `${impactText(impact)}; it received ${statuses}`,
       );
-      judgeNoticed(poison.name, noticed, findings);
-      judgeTold(poison, told, findings);
+      judgeImpact(poison.name, impact, findings);
+      judgeStatuses(poison, received, findings);
     }
   } finally {
     await upstream.stop();
   }
 }
 
-function judgeTold(
+function judgeStatuses(
   { name, status }: Poison,
-  told: ReadonlyMap<number, number>,
+  received: ReadonlyMap<number, number>,
   findings: SoakOptions["findings"],
 ): void {
-  const wrong = [...told.keys()].filter((one) =>
+  const wrong = [...received.keys()].filter((one) =>
     status === undefined ? one < 500 : one !== status
   );
   if (wrong.length > 0) {
-    findings.fail(`${name} are told ${wrong.join(", ")}`);
+    findings.fail(`${name} received ${wrong.join(", ")}`);
   }
-  if (told.size === 0) findings.fail(`No ${name} were sent`);
+  if (received.size === 0) findings.fail(`No ${name} were sent`);
 }
 
-/** @returns How often each status came; 0 for no answer. */
+/** @returns The count of each status; 0 stands for no response. */
 async function sendUntil(
   signal: AbortSignal,
   poison: Poison,
   gateway: SharedGateway,
 ): Promise<Map<number, number>> {
-  const told = new Map<number, number>();
+  const received = new Map<number, number>();
   let next = 0;
-  await Promise.all(Array.from({ length: AT_A_TIME }, async () => {
+  await Promise.all(Array.from({ length: CONCURRENCY }, async () => {
     while (!signal.aborted) {
       const status = await send(next++, poison, gateway);
-      told.set(status, (told.get(status) ?? 0) + 1);
+      received.set(status, (received.get(status) ?? 0) + 1);
     }
   }));
-  return told;
+  return received;
 }
 
 async function send(
   index: number,
-  { manner, bytes }: Poison,
+  { behaviour, bytes }: Poison,
   { program, headersOf }: SharedGateway,
 ): Promise<number> {
   const way = WAYS[index % WAYS.length] ?? WAYS[0];
   if (way === undefined) return 0;
-  const question = { tag: `p${index}`, manner, words: 2 };
+  const question = { tag: `p${index}`, behaviour, words: 2 };
   const prompt = promptOf(question);
   const body = bodyOf({ way, question, isStream: false });
   try {

@@ -1,6 +1,6 @@
-/** What the upstream of the soak does with a question. */
-export type Manner =
-  /** Answers whole. */
+/** The upstream's behaviour for a question. */
+export type Behaviour =
+  /** Sends the complete answer. */
   | "whole"
   /** Breaks off in the middle of the answer. */
   | "cut"
@@ -10,47 +10,47 @@ export type Manner =
   | "flag"
   /** Fails with 500. */
   | "fail"
-  /** Closes the connection instead of answering. */
+  /** Closes the connection without an answer. */
   | "hang-up"
-  /** Answers nothing, not even headers. */
+  /** Sends nothing, not even headers. */
   | "wait"
-  /** Begins an answer and falls silent. */
+  /** Begins an answer and stays silent. */
   | "begin"
-  /** Streams a word every few milliseconds, for ever. */
+  /** Streams a word every few milliseconds, without end. */
   | "trickle"
-  /** Streams as fast as a model speaks, for ever. */
+  /** Streams at a model's pace, without end. */
   | "speak"
-  /** Streams as fast as it is taken, for ever. */
+  /** Streams as fast as the reader reads, without end. */
   | "flood"
   /** Streams one event that never ends. */
   | "one-event"
-  /** Answers with JSON of as many MiB as there should be words. */
+  /** Sends JSON of `words` MiB. */
   | "huge";
 
-/** What is asked; it stands in the prompt, which every protocol carries. */
+/** An instruction to the upstream, inside the prompt, which every protocol carries. */
 export interface Question {
-  /** Letters and digits that no other question has. */
+  /** Letters and digits, unique to the question. */
   readonly tag: string;
-  readonly manner: Manner;
-  /** How many words the answer has. */
+  readonly behaviour: Behaviour;
+  /** The number of words in the answer. */
   readonly words: number;
 }
 
 const QUESTION_REGEXP = /soak:(\w+):([\w-]+):(\d+)/;
 
-/** The prompt that holds a question. */
-export function promptOf({ tag, manner, words }: Question): string {
-  return `soak:${tag}:${manner}:${words}`;
+/** Returns the prompt that holds a question. */
+export function promptOf({ tag, behaviour, words }: Question): string {
+  return `soak:${tag}:${behaviour}:${words}`;
 }
 
 /** Finds the question in the body of a request of any protocol. */
 export function findQuestion(body: string): Question | undefined {
-  const [, tag, manner, words] = body.match(QUESTION_REGEXP) ?? [];
-  if (tag === undefined || !isManner(manner)) return undefined;
-  return { tag, manner, words: Number(words) };
+  const [, tag, behaviour, words] = body.match(QUESTION_REGEXP) ?? [];
+  if (tag === undefined || !isBehaviour(behaviour)) return undefined;
+  return { tag, behaviour, words: Number(words) };
 }
 
-const MANNERS: ReadonlySet<string | undefined> = new Set<Manner>([
+const BEHAVIOURS: ReadonlySet<string | undefined> = new Set<Behaviour>([
   "whole",
   "cut",
   "refuse",
@@ -66,11 +66,13 @@ const MANNERS: ReadonlySet<string | undefined> = new Set<Manner>([
   "huge",
 ]);
 
-function isManner(name: string | undefined): name is Manner {
-  return MANNERS.has(name);
+function isBehaviour(name: string | undefined): name is Behaviour {
+  return BEHAVIOURS.has(name);
 }
 
-/** The words that answer a question: no other question has the same, and JSON must escape some of them. */
+/**
+ * Returns the words of an answer. They are unique to the question, and some need escapes in JSON.
+ */
 export function wordsOf({ tag, words }: Question): string[] {
   return Array.from(
     { length: words },

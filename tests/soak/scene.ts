@@ -11,18 +11,18 @@ const TOKEN = "soak-token";
 
 const ROOT = fromFileUrl(new URL("../../", import.meta.url));
 
-/** Whether the system tells what a process uses. */
+/** True when the system reports the resources of a process. */
 export const hasProc = Deno.build.os === "linux";
 
 /** A path of the gateway and a model behind it. */
 export interface Way {
   readonly protocol: Protocol;
-  /** What the upstream speaks. */
+  /** The upstream's protocol. */
   readonly upstream: Protocol;
   readonly model: string;
 }
 
-/** Every pair of protocols that the gateway serves; each model has a connection of its own. */
+/** Every pair of protocols that the gateway serves. Each model has its own connection. */
 export const WAYS: readonly Way[] = [
   { protocol: "chat", upstream: "chat", model: "all" },
   { protocol: "messages", upstream: "messages", model: "all" },
@@ -35,7 +35,7 @@ export const WAYS: readonly Way[] = [
   { protocol: "responses", upstream: "chat", model: "chat-only" },
 ];
 
-/** What the gateway uses at a moment. */
+/** The gateway's resources at a moment. */
 export interface Use {
   /** Milliseconds since the soak began. */
   readonly atMs: number;
@@ -43,29 +43,29 @@ export interface Use {
   readonly descriptors: number;
 }
 
-/** The gateway and its upstream, each in a process of its own. */
+/** The gateway and its upstream, each in its own process. */
 export interface Scene extends AsyncDisposable {
   readonly gateway: Program;
   readonly upstreamUrl: string;
   readonly port: number;
-  /** The headers that show who asks, for every protocol. */
+  /** The headers with the caller's token, for every protocol. */
   readonly headers: Readonly<Record<string, string>>;
-  /** What the gateway uses now; zeros where the system does not tell. */
+  /** The gateway's current resources; zeros when the system does not report them. */
   use(): Promise<Use>;
   /** The number of requests that the gateway counts as running. */
   inFlight(): Promise<number>;
-  /** The number of requests that ended in a way. */
+  /** The number of requests with this ending. */
   ended(how: Ending): Promise<number>;
-  /** What the upstream has open, and when questions were given up since this was last asked. */
+  /** The upstream's open answers, and the cancellations since the last call. */
   account(): Promise<Account>;
-  /** Puts another configuration of the same meaning into the file, and sends SIGHUP. */
+  /** Replaces the configuration by an equivalent one, and sends SIGHUP. */
   reload(): Promise<void>;
 }
 
-/** What the upstream knows. */
+/** The upstream's state. */
 export interface Account {
   readonly open: number;
-  /** By tag, in milliseconds since 1970. */
+  /** The time of each cancellation by tag, in milliseconds since 1970. */
   readonly leftMs: Readonly<Record<string, number>>;
 }
 
@@ -113,10 +113,10 @@ export async function startScene(): Promise<Scene> {
 }
 
 /**
- * Starts a gateway in a process of its own, as the `start` task does.
+ * Starts a gateway in its own process, as the `start` task does.
  *
  * @param file The path of its configuration.
- * @param env What stands in its environment beside that of the soak.
+ * @param env Its environment in addition to that of the soak.
  */
 export function startGateway(
   file: string,
@@ -142,12 +142,12 @@ async function useOf(pid: number): Promise<Use> {
   return { atMs, residentBytes, descriptors };
 }
 
-/** What a process has of the machine's memory; 0 where the system does not tell. */
+/** Returns the resident memory of a process in bytes; 0 when the system does not report it. */
 export async function residentBytesOf(pid: number): Promise<number> {
   return hasProc ? (await memory(pid)).now : 0;
 }
 
-/** The sum of a metric's samples that have these labels. */
+/** Returns the sum of a metric's samples with these labels. */
 async function counted(
   name: string,
   labels: Readonly<Record<string, string>>,
@@ -187,7 +187,7 @@ function configText(
       }],
     },
   });
-  // What breaks off stands apart: the gateway leaves such a connection alone for a while.
+  // Answers that break off have their own connection, because the gateway lets it cool down.
   const connections = ["", "-breaking"].flatMap((suffix) => [
     connection("all", "A", ["chat", "messages", "responses"], suffix),
     connection("b", "B", ["messages"], suffix),

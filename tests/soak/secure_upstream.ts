@@ -1,7 +1,7 @@
 /**
- * The upstream of the part about connections, a program of its own: speaks TLS, offers HTTP/2 as large
- * providers do, with few streams on a connection, and may be reached through a hop that loses what it
- * carries. Its ready line names a port without TLS where it tells of itself.
+ * The upstream of the part about connections, in its own process. It speaks TLS and offers HTTP/2
+ * with few streams per connection, as large providers do. A hop before it can lose its bytes. Its
+ * ready line names a port without TLS that reports its state.
  */
 import type { Http2ServerResponse } from "node:http2";
 import { startSecureUpstream } from "../support/upstream/secure_upstream.ts";
@@ -10,13 +10,13 @@ import { pause } from "./ask.ts";
 import { findQuestion, wordsOf } from "./question.ts";
 import { jsonAnswer } from "./speech.ts";
 
-/** How many requests it takes at a time on one HTTP/2 connection. */
+/** The most streams on one HTTP/2 connection. */
 const MAX_STREAMS = 4;
 
-/** How long it takes for a short answer, in milliseconds. */
+/** The time before a short answer, in milliseconds. */
 const ANSWER_MS = Number(Deno.args[0] ?? 0);
 
-/** An event of a Chat stream, as long as what one socket takes at once. */
+/** An event of a Chat Completions stream, as long as the buffer of one socket. */
 const LONG_EVENT = `data: ${
   JSON.stringify({
     choices: [{ index: 0, delta: { content: "x".repeat(64 * 1024) } }],
@@ -25,7 +25,7 @@ const LONG_EVENT = `data: ${
 
 const upstream = await startSecureUpstream(async (_, response, body) => {
   const question = findQuestion(body);
-  if (question?.manner === "flood") return flood(response);
+  if (question?.behaviour === "flood") return flood(response);
   await pause(ANSWER_MS);
   const isKnown = question !== undefined;
   response.writeHead(isKnown ? 200 : 404, {
@@ -49,11 +49,11 @@ Deno.serve({
   });
 });
 
-/** Sends as much as is taken, for ever. */
+/** Sends as fast as the reader reads, without end. */
 function flood(response: Http2ServerResponse): void {
   const pour = () => {
     while (response.write(LONG_EVENT)) {
-      // The socket takes more.
+      // The socket accepts more.
     }
   };
   response.writeHead(200, { "content-type": "text/event-stream" });

@@ -2,7 +2,7 @@ import { PATHS } from "../support/wire/ask.ts";
 import type { Scene } from "./scene.ts";
 import type { Sending, Sent } from "./sender.ts";
 
-/** Sends bodies of a shape to the Messages path, from a thread of its own. */
+/** Sends bodies of a shape to the Messages path, from a separate thread. */
 export async function sendLong(
   sending: Omit<Sending, "url" | "headers">,
   { gateway, headers }: Scene,
@@ -24,7 +24,7 @@ export async function sendLong(
   }
 }
 
-/** Statuses with their numbers, such as `200: 34, 503: 66`. */
+/** Formats statuses with their counts, such as `200: 34, 503: 66`. */
 export function statusText({ statuses }: Sent): string {
   return Object.entries(statuses)
     .map(([status, count]) => `${status}: ${count}`).join(", ");

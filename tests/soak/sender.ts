@@ -1,6 +1,6 @@
 import { longBody, SHAPES } from "./long_bodies.ts";
 
-/** What a sender is told to send. */
+/** The requests to send. */
 export interface Sending {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -8,18 +8,18 @@ export interface Sending {
   readonly shape: string;
   readonly model: string;
   readonly bytes: number;
-  /** How often at once. */
+  /** The number of simultaneous requests. */
   readonly count: number;
 }
 
-/** What came of it. */
+/** The results. */
 export interface Sent {
-  /** How many got which status; 0 for none at all. */
+  /** The number of responses by status; 0 stands for no response. */
   readonly statuses: Readonly<Record<number, number>>;
   readonly seconds: number;
 }
 
-/** Sends long bodies from a thread of its own, so that who measures beside it is not held up by that. */
+/** Sends long bodies from a separate thread, so that the measuring thread stays free. */
 globalThis.addEventListener("message", async (event) => {
   if (!(event instanceof MessageEvent)) return;
   const [port] = event.ports;
@@ -41,7 +41,10 @@ async function send(
   return { statuses, seconds: (performance.now() - began) / 1000 };
 }
 
-/** A server that refuses early may close before the body is through. */
+/**
+ * Returns the status of a response. A server that rejects a request early may close the connection
+ * before it has read the body.
+ */
 async function statusOf(url: string, init: RequestInit): Promise<number> {
   try {
     const response = await fetch(url, init);

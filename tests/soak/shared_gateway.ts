@@ -2,25 +2,25 @@ import { sha256Hex } from "../../src/core/sha256.ts";
 import type { Program } from "../bench/processes.ts";
 import { startGateway } from "./scene.ts";
 
-/** A gateway that several tokens share, before one upstream. */
+/** A gateway that several tokens share, with one upstream. */
 export interface SharedGateway extends AsyncDisposable {
   readonly program: Program;
   readonly port: number;
-  /** The headers that show who asks. */
+  /** The headers with a token. */
   headersOf(token: string): Record<string, string>;
 }
 
-/** What it is before. */
+/** The upstream and the tokens. */
 export interface SharedGatewayOptions {
-  /** Of the upstream, which speaks Chat Completions. */
+  /** The URL of the upstream, which speaks Chat Completions. */
   readonly url: string;
-  /** The names of the tokens; each is its own text. */
+  /** The names of the tokens; each token's text is its name. */
   readonly tokens: readonly string[];
   readonly timeouts?: Readonly<Record<string, number>>;
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** Starts a gateway with the model `all` alone. */
+/** Starts a gateway whose only model is `all`. */
 export async function startSharedGateway(
   { url, tokens, timeouts = {}, env = {} }: SharedGatewayOptions,
 ): Promise<SharedGateway> {

@@ -13,26 +13,27 @@ import {
 } from "./slow_streams.ts";
 import type { SoakOptions } from "./soak_options.ts";
 
-/** How many clients are slow at a time, twice. */
+/** The number of slow clients at a time, in two batches. */
 const CLIENTS = 1_000;
 
-/** How many take nothing of a stream that comes as fast as it can. */
+/** The number of clients that read nothing of an unthrottled stream. */
 const FLOODED = 400;
 
-/** How many requests go at a time before it is measured. */
-const AT_A_TIME = 50;
+/** The number of simultaneous requests before the measurement. */
+const CONCURRENCY = 50;
 
-/** How long they read nothing, in milliseconds. */
+/** The time in which the clients read nothing, in milliseconds. */
 const SILENT_MS = 6_000;
 const MIN_SILENT_MS = 2_000;
 
 /**
- * What a stream may cost, as a share of what it costs a proxy with one empty transform: most of it is the platform's.
- * The proxy's own figure for flooded streams varies by half from run to run.
+ * The most memory of a stream, as a multiple of a proxy's with one empty transform. Most of it
+ * belongs to the platform. The proxy's own value for unthrottled streams varies by half from run to
+ * run.
  */
 const FLOOR_SHARES = { slow: 0.75, flooded: 1.5 };
 
-/** Requests before it is measured, so that V8 has compiled what they need. */
+/** The requests before the measurement, so that V8 has compiled the code. */
 const WARM_UP = 4_000;
 
 const NATIVE: Way = { protocol: "chat", upstream: "chat", model: "all" };
@@ -42,7 +43,7 @@ const SLOW_WAYS: Readonly<Record<string, Way>> = {
   translated: { protocol: "chat", upstream: "messages", model: "b" },
 };
 
-/** How many of everything there are, and for how long. */
+/** The sizes of the test, with the number of warm-up requests. */
 interface Sizes extends StreamSizes {
   readonly warmUp: number;
 }
@@ -56,14 +57,14 @@ function sizesOf(effort: number): Sizes {
   };
 }
 
-/** What a stream costs, in bytes, that goes through one program. */
+/** The memory of a stream through one program, in bytes. */
 interface Costs {
-  /** Of a slow one, by thousands. */
+  /** Per slow stream, for each of the two batches. */
   readonly slow: readonly [first: number, second: number];
   readonly flooded: number;
 }
 
-/** Streams to clients that take nothing of them. */
+/** Streams to clients that read nothing. */
 export async function soakSlowClients(
   { findings, effort }: SoakOptions,
 ): Promise<void> {
@@ -82,7 +83,7 @@ export async function soakSlowClients(
         shortnessOf({ effort }),
       );
     }
-    // Where the upstream sends as fast as it can, the platform holds much for each stream.
+    // The platform buffers much of each stream when the upstream sends without throttle.
     if (costs.flooded > FLOOR_SHARES.flooded * floor.flooded) {
       findings.exceed(
         `A flooded ${name} stream costs ${sizeText(costs.flooded)}`,
@@ -92,7 +93,7 @@ export async function soakSlowClients(
   }
   if (!hasProc) return;
   findings.note(
-    "  of a proxy with one empty transform",
+    "  a stream of a proxy with one empty transform",
     costsText(floor, sizes),
   );
 }
@@ -121,7 +122,7 @@ async function costsOfGateway(
   };
 }
 
-/** A gateway that has served requests already. */
+/** Measures a gateway that has served requests before. */
 async function costOfSlowInGateway(
   way: Way,
   sizes: Sizes,
@@ -140,9 +141,13 @@ async function costOfSlowInGateway(
 
 async function warm(way: Way, count: number, scene: Scene): Promise<void> {
   let left = count;
-  await Promise.all(Array.from({ length: AT_A_TIME }, async () => {
+  await Promise.all(Array.from({ length: CONCURRENCY }, async () => {
     while (left-- > 0) {
-      const question = { tag: `w${left}`, manner: "whole", words: 40 } as const;
+      const question = {
+        tag: `w${left}`,
+        behaviour: "whole",
+        words: 40,
+      } as const;
       const fault = await askAndCheck({ way, question, isStream: true }, scene);
       if (fault !== undefined) throw new Error(fault);
     }
@@ -154,7 +159,7 @@ async function costOfFloodedInGateway(way: Way, sizes: Sizes): Promise<number> {
   return await costOfFlooded(way, sizes, { scene, pid: scene.gateway.pid });
 }
 
-/** The same for a proxy that knows nothing. */
+/** Measures the proxy. */
 async function costsOfFloor(sizes: Sizes): Promise<Costs> {
   return {
     slow: await throughFloor(async (floor) => {

@@ -1,27 +1,27 @@
 import { connect, pause, requestText, write } from "./ask.ts";
-import type { Manner } from "./question.ts";
+import type { Behaviour } from "./question.ts";
 import { residentBytesOf, type Scene, type Way } from "./scene.ts";
 
-/** How many streams begin at a time. */
-const AT_A_TIME = 50;
+/** The number of streams that begin at a time. */
+const CONCURRENCY = 50;
 
-/** What streams come through, and the scene in which it is asked. */
+/** A program under test, and its scene. */
 export interface Subject {
   readonly scene: Scene;
   readonly pid: number;
 }
 
-/** How many streams there are, and for how long. */
+/** The number of streams, and the time. */
 export interface StreamSizes {
-  /** Of slow ones, twice. */
+  /** The number of slow streams in each of two batches. */
   readonly clients: number;
   readonly flooded: number;
   readonly silentMs: number;
 }
 
 /**
- * What one of the first streams costs that come as fast as a model speaks to clients that take nothing of them, and one
- * of the next, in bytes.
+ * Opens two batches of streams at a model's pace, to clients that read nothing. Returns the memory
+ * per stream of each batch, in bytes.
  *
  * @param whileAllRun Called with the number of streams.
  */
@@ -44,7 +44,7 @@ export async function costOfSlow(
   return costs;
 }
 
-/** What a stream costs that comes as fast as it can to a client that takes nothing of it, in bytes. */
+/** Measures the memory of an unthrottled stream to a client that reads nothing, in bytes. */
 export async function costOfFlooded(
   way: Way,
   { flooded, silentMs }: StreamSizes,
@@ -60,23 +60,23 @@ export async function costOfFlooded(
   return (after - before) / flooded;
 }
 
-/** Lets a program stream for the first time. */
+/** Streams through a program for the first time. */
 export async function begin(way: Way, { scene }: Subject): Promise<void> {
-  closeAll(await openStreams(way, "flood", { scene, clients: AT_A_TIME }));
+  closeAll(await openStreams(way, "flood", { scene, clients: CONCURRENCY }));
   await pause(1_000);
 }
 
-/** Opens streams and reads no more than their beginning. */
+/** Opens streams and reads only the beginning of each. */
 async function openStreams(
   way: Way,
-  manner: Manner,
+  behaviour: Behaviour,
   { scene, clients }: { readonly scene: Scene; readonly clients: number },
 ): Promise<Deno.TcpConn[]> {
   const slow: Deno.TcpConn[] = [];
   let next = 0;
-  await Promise.all(Array.from({ length: AT_A_TIME }, async () => {
+  await Promise.all(Array.from({ length: CONCURRENCY }, async () => {
     while (next < clients) {
-      const question = { tag: `s${next++}`, manner, words: 2 };
+      const question = { tag: `s${next++}`, behaviour, words: 2 };
       const connection = await connect(scene);
       slow.push(connection);
       const asking = { way, question, isStream: true };

@@ -6,7 +6,7 @@ import {
 import type { Protocol } from "../../src/core/protocol.ts";
 import { WIRES, WORDS } from "../support/wire/wire.ts";
 
-/** An answer as one JSON text. */
+/** Returns an answer as JSON text. */
 export function jsonAnswer(
   protocol: Protocol,
   words: readonly string[],
@@ -14,7 +14,7 @@ export function jsonAnswer(
   return put(JSON.stringify(WIRES[protocol].answer), words.join(""));
 }
 
-/** The pieces of an answer as a stream: the start, one piece a word, the end. */
+/** Returns the chunks of a streamed answer: the start, one chunk per word, the end. */
 export function streamPieces(
   protocol: Protocol,
   words: readonly string[],
@@ -31,7 +31,7 @@ function put(text: string, words: string): string {
   return text.replaceAll(WORDS, () => JSON.stringify(words).slice(1, -1));
 }
 
-/** The text in a JSON answer; `undefined` where there is none. */
+/** Returns the text in a JSON answer; `undefined` when there is none. */
 export function textOfJson(
   protocol: Protocol,
   body: string,
@@ -46,7 +46,7 @@ const JSON_PLACES: Readonly<Record<Protocol, readonly (string | number)[]>> = {
   responses: ["output", 0, "content", 0, "text"],
 };
 
-/** What a stream said, and whether it came to the end of its protocol. */
+/** Returns the text of a stream, and whether the stream reached the end of its protocol. */
 export function textOfStream(
   protocol: Protocol,
   body: string,

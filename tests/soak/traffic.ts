@@ -6,33 +6,34 @@ import type { Question } from "./question.ts";
 import { hasProc, type Scene, type Use, WAYS } from "./scene.ts";
 import type { SceneOptions } from "./soak_options.ts";
 
-/** How many requests run at a time. */
+/** The number of simultaneous requests. */
 const CALLERS = 24;
 
-/** Between two looks at what the gateway uses, in milliseconds. */
-const LOOK_MS = 1_000;
+/** The time between two measurements of the gateway's resources, in milliseconds. */
+const POLL_MS = 1_000;
 
-/** Between two reloads, in milliseconds. */
+/** The time between two reloads, in milliseconds. */
 const RELOAD_MS = 5_000;
 
-/** The share of the time that the gateway has to warm up. */
+/** The share of the time in which the gateway warms up. */
 const WARM_UP = 0.4;
 
-/** More than this is a leak, in bytes a request. */
+/** A larger growth is a leak, in bytes per request. */
 const MAX_SLOPE_BYTES = 200;
 
-/** How many requests there were, and of what kind. */
+/** The number of requests of each kind. */
 interface Counts {
   requests: number;
   readonly byKind: Map<string, number>;
 }
 
-/** A moment's use with the requests until then. */
+/** The resources at a moment, with the number of requests until then. */
 type Sample = Use & { readonly requests: number };
 
 /**
- * Asks everything in all protocols, natively and translated, whole and as streams; checks each answer; leaves
- * in the middle, lets the upstream break off, reloads the configuration and reads the quotas meanwhile.
+ * Sends every kind of request in all protocols, natively and translated, with JSON and streamed
+ * answers, and checks each answer. Meanwhile callers disconnect, the upstream breaks off, the
+ * configuration is reloaded and the quotas are read.
  */
 export async function soakTraffic(options: SceneOptions): Promise<void> {
   const { scene, findings, trafficSeconds } = options;
@@ -46,7 +47,7 @@ export async function soakTraffic(options: SceneOptions): Promise<void> {
     }
   });
   const beside = [
-    every(LOOK_MS, over.signal, async () => {
+    every(POLL_MS, over.signal, async () => {
       samples.push({ ...await scene.use(), requests: counts.requests });
     }),
     every(RELOAD_MS, over.signal, scene.reload),
@@ -92,11 +93,11 @@ async function callOnce(
     const fault = await call(kind, options);
     if (fault !== undefined) findings.fail(fault);
   } catch (error) {
-    findings.fail(`A request of the kind ${kind} failed: ${error}`);
+    findings.fail(`A request (${kind}) failed: ${error}`);
   }
 }
 
-/** @returns What was wrong. */
+/** @returns The fault, if any. */
 async function call(
   kind: (typeof KINDS)[number],
   { scene, random }: SceneOptions,
@@ -111,7 +112,7 @@ async function call(
   }
   const question: Question = {
     tag: `t${nextTag++}`,
-    manner: kind,
+    behaviour: kind,
     words: 4 + random.below(40),
   };
   return await askAndCheck({ way, question, isStream }, scene);
@@ -127,7 +128,7 @@ async function readList(
   });
   const text = await answer.text();
   const isGood = answer.status === 200 && text.includes('"data":[{');
-  return isGood ? undefined : `GET /${name} gave ${answer.status}: ${text}`;
+  return isGood ? undefined : `GET /${name} returned ${answer.status}: ${text}`;
 }
 
 function report(
@@ -161,7 +162,7 @@ function report(
     } per minute`,
   );
   findings.note(
-    "  from begin to end",
+    "  from the first to the last",
     `${
       eighths(samples).map(({ residentBytes }) =>
         Math.round(residentBytes / MIB)
@@ -179,7 +180,7 @@ function report(
     findings.exceed(
       `Memory grows by ${sizeText(1000 * perRequest)} per 1000 requests`,
       trafficSeconds < MIN_JUDGED_SECONDS
-        ? "too short to tell it from a heap that takes its size"
+        ? "too short to distinguish a leak from a heap that grows to its size"
         : undefined,
     );
   }
@@ -193,17 +194,17 @@ function report(
 
 const MIB = 1024 * 1024;
 
-/** Nine samples, equally far apart. */
+/** Returns nine samples at equal distances. */
 function eighths(samples: readonly Sample[]): Sample[] {
   return samples.filter((_, index) =>
     index % Math.max(1, Math.floor(samples.length / 8)) === 0
   );
 }
 
-/** Less than this says nothing, the collector has its moods. */
+/** A smaller growth proves nothing, because garbage collection varies. */
 const MIN_GROWTH_BYTES = 24 * 1024 * 1024;
 
-/** After less than this the heap still takes its size, in seconds. */
+/** In a shorter run the heap still grows to its size, in seconds. */
 const MIN_JUDGED_SECONDS = 120;
 
 const MAX_MORE_DESCRIPTORS = 100;

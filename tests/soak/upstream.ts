@@ -1,6 +1,6 @@
 /**
- * The upstream of the soak, a program of its own: does with each question what the question says, and keeps
- * account of what is open and when it was given up.
+ * The upstream of the soak, in its own process. It follows the question in each prompt, and counts
+ * open answers and cancellations.
  */
 import type { Protocol } from "../../src/core/protocol.ts";
 import { protocolOfPath } from "../support/wire/wire.ts";
@@ -11,15 +11,15 @@ const encoder = new TextEncoder();
 
 const MIB = 1024 * 1024;
 
-/** Between two words, in milliseconds. */
-const PAUSES_MS: Partial<Record<Question["manner"], number>> = {
+/** The pause between two words, in milliseconds. */
+const PAUSES_MS: Partial<Record<Question["behaviour"], number>> = {
   trickle: 5,
   speak: 200,
 };
 
 let open = 0;
 
-/** When questions were given up, by tag, in milliseconds since 1970. */
+/** The time at which each question was cancelled, by tag, in milliseconds since 1970. */
 let leftMs: Record<string, number> = {};
 
 Deno.serve({
@@ -41,10 +41,10 @@ Deno.serve({
   });
 });
 
-/** At one of its ends a body says what is wanted. */
+/** The question is within this distance from one end of the body. */
 const EDGE_BYTES = 64 * 1024;
 
-/** The beginning and the end of a body: of many long ones at once there is no room for more. */
+/** Reads the beginning and the end of a body: there is no memory for many long bodies at once. */
 async function edgesOf({ body }: Request): Promise<string> {
   let [head, tail] = ["", ""];
   const decoder = new TextDecoder();
@@ -69,19 +69,19 @@ interface Asked {
 }
 
 async function answer(question: Question, asked: Asked): Promise<Response> {
-  const { manner, words } = question;
+  const { behaviour, words } = question;
   const { protocol, isStream } = asked;
-  if (manner === "refuse") return refusal(question);
-  if (manner === "wait") return await silence(question, asked);
-  if (manner === "huge") return huge(words, protocol);
+  if (behaviour === "refuse") return refusal(question);
+  if (behaviour === "wait") return await silence(question, asked);
+  if (behaviour === "huge") return huge(words, protocol);
   const pieces = isStream
     ? streamPieces(protocol, wordsOf(question))
     : halves(jsonAnswer(protocol, wordsOf(question)));
-  if (manner === "whole" && !isStream) {
+  if (behaviour === "whole" && !isStream) {
     return new Response(pieces.join(""), headersOf(isStream));
   }
   return new Response(
-    bodyOf(script(manner, pieces), question),
+    bodyOf(script(behaviour, pieces), question),
     headersOf(isStream),
   );
 }
@@ -96,25 +96,25 @@ function headersOf(isStream: boolean): ResponseInit {
   return { headers: { "content-type": type } };
 }
 
-/** JSON in two pieces, so that there is a middle. */
+/** Splits JSON into two chunks, so that there is a middle. */
 function halves(text: string): string[] {
   const middle = text.length >> 1;
   return [text.slice(0, middle), text.slice(middle)];
 }
 
-/** What comes next: a piece, the end, a break, or nothing more. */
+/** The next step: a chunk, the end, a break, or silence. */
 type Step = string | "end" | "break" | "silence";
 
-/** The pieces of an answer in some manner; where it pauses, after how many milliseconds each. */
+/** Returns the chunks of an answer for a behaviour, and the pause between two in milliseconds. */
 function script(
-  manner: Question["manner"],
+  behaviour: Question["behaviour"],
   pieces: readonly string[],
 ): { next(): Step; pauseMs: number } {
   const [first = "", second = ""] = pieces;
   let sent = 0;
   const next = (): Step => {
     const index = sent++;
-    switch (manner) {
+    switch (behaviour) {
       case "cut":
         return index < pieces.length >> 1 ? pieces[index] ?? "" : "break";
       case "begin":
@@ -130,15 +130,15 @@ function script(
         return pieces[index] ?? "end";
     }
   };
-  return { next, pauseMs: PAUSES_MS[manner] ?? 0 };
+  return { next, pauseMs: PAUSES_MS[behaviour] ?? 0 };
 }
 
 function bodyOf(
   { next, pauseMs }: ReturnType<typeof script>,
-  { tag, manner }: Question,
+  { tag, behaviour }: Question,
 ): ReadableStream<Uint8Array> {
   open++;
-  const halfBegun = manner === "begin";
+  const halfBegun = behaviour === "begin";
   return new ReadableStream({
     async pull(controller) {
       if (pauseMs > 0) {
@@ -175,7 +175,7 @@ function leave(tag: string): void {
   leftMs[tag] = performance.timeOrigin + performance.now();
 }
 
-/** A JSON answer of so many MiB. */
+/** Returns a JSON answer of `mib` MiB. */
 function huge(mib: number, protocol: Protocol): Response {
   const [before = "", after = ""] = jsonAnswer(protocol, ["@@"]).split("@@");
   const piece = encoder.encode("x".repeat(MIB));

@@ -1,6 +1,6 @@
 /**
- * Holds the direction of imports in `src/`: a file imports its own folder or a lower layer, never a
- * neighbour on the same layer; itty-router, zod and `Deno.*` stay where they belong.
+ * The rules of this repository. A file of `src/` imports its own folder or a lower layer, never a neighbour on the same
+ * layer. itty-router, zod and `Deno.*` stay in their places. Rejected words (CONTRIBUTING.md, "The words") stay out.
  */
 
 /** The first match wins. */
@@ -46,6 +46,12 @@ const PLACES_BY_PACKAGE: Readonly<Record<string, RegExp>> = {
 
 const DENO_PLACES_REGEXP = /^(main\.ts|cli\/.*)$/;
 
+/** The files whose words are held to CONTRIBUTING.md; this one names the rejected words. */
+const PLAIN_REGEXP = /\/(src|tests\/support)\/(?!lint_plugin\.ts$)/;
+
+/** In comments, texts and names alike. */
+const REJECTED = /\b(?:tell|tells|telling|told|whoever|whichever|anew)\b/gi;
+
 const plugin: Deno.lint.Plugin = {
   name: "gateway",
   rules: {
@@ -87,8 +93,27 @@ const plugin: Deno.lint.Plugin = {
           "MemberExpression[object.name='console']"(node) {
             context.report({
               node,
-              message: "What the program says goes through the log or CliIo",
+              message: "Output goes through the log or CliIo",
             });
+          },
+        };
+      },
+    },
+    "plain-words": {
+      create(context) {
+        if (!PLAIN_REGEXP.test(context.filename.replaceAll("\\", "/"))) {
+          return {};
+        }
+        return {
+          Program() {
+            for (const found of context.sourceCode.text.matchAll(REJECTED)) {
+              const { index, 0: word } = found;
+              context.report({
+                range: [index, index + word.length],
+                message:
+                  `"${word}" is not used here: see "The words" in CONTRIBUTING.md`,
+              });
+            }
           },
         };
       },
@@ -145,7 +170,7 @@ function relativeFault(file: string, target: string): string | undefined {
   return `src/${file} (layer ${own}) imports src/${target} (layer ${other}): import only from the own folder or a lower layer`;
 }
 
-/** Whichever part of a package it is, and from wherever. */
+/** The name of a package in a specifier, without its registry, version and path. */
 const PACKAGE_REGEXP = /^(?:npm:|jsr:)?\/?((?:@[^/]+\/)?[^/@]+)/;
 
 function packageFault(file: string, specifier: string): string | undefined {

@@ -345,5 +345,5 @@ Deno.test("what a family cannot be asked names the paths that it can", async () 
   });
   const { error } = await response.json();
   assert.equal(response.status, 400);
-  assert.match(error.message, /use \/toy\/:model\/ask or \/chat\/completions/);
+  assert.match(error.message, /Use \/toy\/:model\/ask or \/chat\/completions/);
 });

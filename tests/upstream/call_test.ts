@@ -7,7 +7,7 @@ import {
   type Fetch,
   type UpstreamCall,
 } from "../../src/upstream/call.ts";
-import { createConnectWatch } from "../../src/upstream/connect_watch.ts";
+import { createFetchClient } from "../../src/upstream/fetch_client.ts";
 import { createFakeTimers } from "../support/fakes/fake_timers.ts";
 import { settle } from "../support/settle.ts";
 import { say, startRawUpstream } from "../support/upstream/raw_upstream.ts";
@@ -19,9 +19,8 @@ function scene(firstByteMs = 100) {
   const call: UpstreamCall = {
     url: "http://upstream/v1/x",
     headers: [["x-a", "1"]],
-    body: "{}",
+    body: new TextEncoder().encode("{}"),
     deadlines,
-    connects: createConnectWatch({ reach: undefined, deadlines }),
     connectMs: 50,
     firstByteMs,
     controller,
@@ -44,17 +43,18 @@ Deno.test("callUpstream() sends the request and gives the answer", async () => {
     headers: { "Retry-After": "3" },
   });
   const asked: [string, RequestInit][] = [];
-  const given = await callUpstream((url, init) => {
+  const client = createFetchClient((url, init) => {
     asked.push([url, init]);
     return Promise.resolve(answer);
-  }, call);
+  });
+  const given = await callUpstream(client, call);
   const { status, body, headers } = given;
   assert.deepEqual([status, body], [429, answer.body]);
   assert.equal(headers.get("retry-after"), "3");
   assert.deepEqual(asked, [["http://upstream/v1/x", {
     method: "POST",
     headers: [["x-a", "1"]],
-    body: "{}",
+    body: call.body,
     redirect: "manual",
     signal: call.controller.signal,
   }]]);
@@ -63,14 +63,17 @@ Deno.test("callUpstream() sends the request and gives the answer", async () => {
 
 Deno.test("callUpstream() leaves the answer's body all the time that it takes", async () => {
   const { call, timers, controller } = scene(100);
-  await callUpstream(() => Promise.resolve(new Response("{}")), call);
+  await callUpstream(
+    createFetchClient(() => Promise.resolve(new Response("{}"))),
+    call,
+  );
   timers.advance(1e6);
   assert.equal(controller.signal.aborted, false);
 });
 
 Deno.test("callUpstream() gives an upstream up that is silent for too long", async () => {
   const { call, timers, controller } = scene(100);
-  const calling = callUpstream(silent, call);
+  const calling = callUpstream(createFetchClient(silent), call);
   timers.advance(99);
   await settle();
   assert.equal(controller.signal.aborted, false);
@@ -86,7 +89,7 @@ Deno.test("callUpstream() gives an upstream up that is silent for too long", asy
 
 Deno.test("callUpstream() waits for ever where the time is 0", async () => {
   const { call, timers, controller } = scene(0);
-  const calling = callUpstream(silent, call);
+  const calling = callUpstream(createFetchClient(silent), call);
   timers.advance(1e9);
   await settle();
   assert.equal(timers.started, 0);
@@ -97,7 +100,7 @@ Deno.test("callUpstream() waits for ever where the time is 0", async () => {
 Deno.test("callUpstream() throws why it was aborted", async (t) => {
   await t.step("while it waits", async () => {
     const { call, controller, timers } = scene();
-    const calling = callUpstream(silent, call);
+    const calling = callUpstream(createFetchClient(silent), call);
     controller.abort(new CallerLeft());
     await assert.rejects(calling, CallerLeft);
     assert.equal(timers.running, 0);
@@ -105,7 +108,10 @@ Deno.test("callUpstream() throws why it was aborted", async (t) => {
   await t.step("before it began", async () => {
     const { call, controller } = scene();
     controller.abort(new CallerLeft());
-    await assert.rejects(callUpstream(silent, call), CallerLeft);
+    await assert.rejects(
+      callUpstream(createFetchClient(silent), call),
+      CallerLeft,
+    );
   });
   await t.step("though fetch throws something else then", async () => {
     const { call, controller } = scene();
@@ -113,7 +119,10 @@ Deno.test("callUpstream() throws why it was aborted", async (t) => {
       controller.abort(new CallerLeft());
       return Promise.reject(new TypeError("connection closed"));
     };
-    await assert.rejects(callUpstream(fetch, call), CallerLeft);
+    await assert.rejects(
+      callUpstream(createFetchClient(fetch), call),
+      CallerLeft,
+    );
   });
 });
 
@@ -129,14 +138,17 @@ Deno.test("callUpstream() says why there is no answer, and names no address", as
   ];
   for (const fetch of fetches) {
     const { call, timers } = scene();
-    await assert.rejects(callUpstream(fetch, call), (error) => {
-      assert.ok(error instanceof GatewayError);
-      assert.equal(error.kind, "upstream");
-      assert.equal(error.cause, cause);
-      assert.match(error.message, /it refused the connection/);
-      assert.ok(!error.message.includes("upstream/v1"));
-      return true;
-    });
+    await assert.rejects(
+      callUpstream(createFetchClient(fetch), call),
+      (error) => {
+        assert.ok(error instanceof GatewayError);
+        assert.equal(error.kind, "upstream");
+        assert.equal(error.cause, cause);
+        assert.match(error.message, /it refused the connection/);
+        assert.ok(!error.message.includes("upstream/v1"));
+        return true;
+      },
+    );
     assert.equal(timers.running, 0);
   }
 });
@@ -155,7 +167,10 @@ Deno.test("callUpstream() refuses an answer whose status is not from 200 to 599"
       );
       const { call } = scene();
       await assert.rejects(
-        callUpstream((_url, init) => fetch(upstream.url, init), call),
+        callUpstream(
+          createFetchClient((_url, init) => fetch(upstream.url, init)),
+          call,
+        ),
         (error) => {
           assert.ok(error instanceof GatewayError);
           assert.equal(error.code, "upstream_broken");

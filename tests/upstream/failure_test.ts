@@ -5,13 +5,13 @@ import { IdleError } from "../../src/streams/watched_reader.ts";
 import {
   brokenUpstream,
   failedReading,
-  failedToWrite,
   hadConnection,
   oversized,
   reasonOf,
   silentUpstream,
   unreachable,
 } from "../../src/upstream/failure.ts";
+import { Http1Failure } from "../../src/upstream/http1/failure.ts";
 
 /** As Deno says them; some versions say them of the cause of `fetch failed`. */
 const MESSAGES: readonly (readonly [reason: string, message: string])[] = [
@@ -231,17 +231,25 @@ Deno.test("hadConnection() tells what ended a connection from what prevented it"
   }
 });
 
-Deno.test("failedToWrite() tells a request that could not be sent whole from one that may have been", () => {
-  const cause = new Error("Broken pipe (os error 32)");
-  assert.ok(failedToWrite(new TypeError("fetch failed", { cause })));
-  const unclear = [
-    "client error (SendRequest): connection closed before message completed",
-    "client error (SendRequest): connection error: Connection reset by peer (os error 104)",
-    "error sending request for url (https://broken.pipe/broken pipe)",
-  ];
-  for (const message of unclear) {
-    assert.ok(!failedToWrite(new TypeError(message)), message);
+Deno.test("a failure of the gateway's own client keeps its reason and its stage", () => {
+  const progress = { sent: "all", hasAnswer: true, isReused: false } as const;
+  const cases = [
+    ["closed", "its answer broke off", true, "unreachable"],
+    ["malformed", "it does not speak HTTP/1.1", true, "broken"],
+  ] as const;
+  for (const [kind, message, wasConnected, failureKind] of cases) {
+    const cause = new Http1Failure(kind, message, { progress });
+    assert.equal(reasonOf(cause), message);
+    assert.equal(hadConnection(cause), wasConnected);
+    assert.equal(unreachable(cause).failureKind, failureKind);
   }
+  const refused = new Http1Failure("connect", "no connection", {
+    progress,
+    cause: new Error("Connection refused (os error 111)"),
+  });
+  assert.equal(reasonOf(refused), "it refused the connection");
+  assert.equal(hadConnection(refused), false);
+  assert.equal(unreachable(refused).failureKind, "unreachable");
 });
 
 Deno.test("failedReading() says why an answer could not be read", async (t) => {

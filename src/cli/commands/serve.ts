@@ -7,7 +7,7 @@ import type { StoreState } from "../../shared/store/store_state.ts";
 import type { Sums } from "../../usage/sums.ts";
 import { badUsage, type CliIo, type CommandSpec, EXIT } from "../command.ts";
 import { openLog } from "../log/open_log.ts";
-import { networkReach, openNetworkClient } from "../server/network_client.ts";
+import { openNetworkClient } from "../server/network_client.ts";
 import { runServer } from "../server/run_server.ts";
 import { type ServingOptions, startServing } from "../server/serving.ts";
 import { onHangup } from "../server/signals.ts";
@@ -90,12 +90,13 @@ export async function runServe(
       timers: systemTimers,
     });
   const storeState = await connectStore(store, log);
+  const network = openNetworkClient(io.env);
   const code = await runServer({
     store,
     server,
     shared: storeState?.state ?? (replay && { sums: replay }),
-    fetch: openNetworkClient().fetch,
-    reach: networkReach(io.env),
+    fetch: network.fetch,
+    client: network.client,
     log,
     io,
     start,

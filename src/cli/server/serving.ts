@@ -12,8 +12,7 @@ import type { Tracing } from "../../observe/tracing.ts";
 import { CODECS } from "../../protocols/mod.ts";
 import { createTranslationPool } from "../../relay/translated/translation_pool.ts";
 import type { SharedState } from "../../shared/shared_state.ts";
-import type { Fetch } from "../../upstream/call.ts";
-import type { Reach } from "../../upstream/connect_watch.ts";
+import type { Fetch, UpstreamClient } from "../../upstream/call.ts";
 import { startTranslationThread } from "../workers/translation_thread.ts";
 import {
   keepListening,
@@ -28,8 +27,8 @@ export interface ServingOptions {
   /** The settings of the listener, overridden by the command line. */
   readonly server: ServerConfig;
   readonly fetch: Fetch;
-  /** Absent behind a proxy, where a successful connection proves nothing. */
-  readonly reach?: Reach | undefined;
+  /** Sends callers' requests to providers; default: through `fetch`. */
+  readonly client?: UpstreamClient | undefined;
   readonly log: Log;
   /** True when other threads listen on the same port. */
   readonly isShared?: boolean;
@@ -88,6 +87,8 @@ export async function startServing(options: ServingOptions): Promise<Serving> {
     timers: lastingTimers,
     followAfterMs: followAfterMs(Deno.version.deno),
     fetch: telemetry?.propagate(options.fetch) ?? options.fetch,
+    client: options.client &&
+      (telemetry?.trace(options.client) ?? options.client),
   });
   let { tls } = server;
   let listener: LastingListener;
@@ -207,6 +208,8 @@ interface Telemetry {
   readonly tracing: Tracing;
   /** Removes the headers that the platform itself adds to each request. */
   propagate(fetch: Fetch): Fetch;
+  /** Traces the requests of a client that is not the platform's. */
+  trace(client: UpstreamClient): UpstreamClient;
 }
 
 /** The providers whose names in the conventions differ from those in the configuration. */
@@ -229,6 +232,7 @@ async function startTelemetry(
   if (!(REGISTRY in globalThis)) return undefined;
   const { propagation } = await import("@opentelemetry/api");
   const { createTracing } = await import("../../observe/open_telemetry.ts");
+  const { traceClient } = await import("./traced_client.ts");
   // A span of the platform has no `tracestate`: it never sends one, and the caller's belongs to the same trace.
   const added = propagation.fields().filter((name) => name !== "tracestate");
   return {
@@ -245,5 +249,6 @@ async function startTelemetry(
       for (const name of added) headers.delete(name);
       return fetch(url, { ...init, headers });
     },
+    trace: (client) => traceClient(client, added),
   };
 }

@@ -16,7 +16,7 @@ import {
 } from "../../shared/thread_counts.ts";
 import { openLog } from "../log/open_log.ts";
 import { ListenError } from "../server/listen.ts";
-import { networkReach, openNetworkClient } from "../server/network_client.ts";
+import { openNetworkClient } from "../server/network_client.ts";
 import { type Serving, startServing } from "../server/serving.ts";
 import { reportUncaught } from "../server/signals.ts";
 import type { Order, Report, StartOrder } from "./messages.ts";
@@ -84,13 +84,14 @@ async function startGateway(
     },
   }, format);
   const store = createConfigStore(config);
+  const network = openNetworkClient((name) => Deno.env.get(name));
   const shared = createSharedThread(order, report);
   try {
     const serving = await startServing({
       store,
       server,
-      fetch: openNetworkClient().fetch,
-      reach: networkReach((name) => Deno.env.get(name)),
+      fetch: network.fetch,
+      client: network.client,
       log,
       isShared: true,
       shared: shared.state,

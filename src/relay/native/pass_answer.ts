@@ -16,6 +16,7 @@ import { createDataLines } from "../../streams/data_lines.ts";
 import {
   abandon,
   type ByteReader,
+  type ByteSource,
   createLookAhead,
   type LookAhead,
 } from "../../streams/byte_reader.ts";
@@ -85,7 +86,7 @@ interface PassAnswerOptions {
 
 /** The options of an answer that is forwarded chunk by chunk. */
 interface PiecesOptions extends PassAnswerOptions, AnswerLabel {
-  readonly body: ReadableStream<Uint8Array>;
+  readonly body: ByteSource;
 }
 
 /**
@@ -189,7 +190,7 @@ const ONE_PIECE_BYTES: number = 64 * 1024;
 
 /** The options of an answer that is read whole before it is sent. */
 interface OnePieceOptions extends PassAnswerOptions {
-  readonly body: ReadableStream<Uint8Array>;
+  readonly body: ByteSource;
   /** The length in its header, in bytes. */
   readonly length: number;
   /** True when its headers name JSON or no type. */

@@ -6,11 +6,14 @@ import {
 } from "../../protocols/canonical/failure/failure.ts";
 import { discard } from "../../streams/byte_reader.ts";
 import { LongBytes } from "../../streams/bytes.ts";
-import { callUpstream, type UpstreamAnswer } from "../../upstream/call.ts";
+import {
+  callUpstream,
+  Upload,
+  type UpstreamAnswer,
+} from "../../upstream/call.ts";
 import { answerHeaders, upstreamHeaders } from "../../upstream/headers.ts";
 import { redirected } from "../../upstream/failure.ts";
 import { secretsOf } from "../../upstream/secrets.ts";
-import { Upload } from "../../upstream/upload.ts";
 import { noteAnswer } from "../answer_failure.ts";
 import {
   type Attempt,
@@ -79,12 +82,12 @@ export async function relayNative(
 
 function sendRequest(
   attempt: Attempt,
-  { fetch, deadlines, connects }: RelayServices,
+  { client, deadlines }: RelayServices,
 ): Promise<UpstreamAnswer> {
   const { exchange, head, controller, deployment } = attempt;
   const { connection, model } = deployment;
   const operation = OPERATIONS[attempt.operation];
-  return callUpstream(fetch, {
+  return callUpstream(client, {
     url: `${connection.endpoints[operation.endpoint]}${
       operationPath(operation, model.upstream, head)
     }`,
@@ -95,7 +98,6 @@ function sendRequest(
       renamedTo: model.upstream === head.model ? undefined : model.upstream,
     }),
     deadlines,
-    connects,
     connectMs: connection.timeouts.connectMs,
     firstByteMs: firstAnswerMs(attempt),
     controller,

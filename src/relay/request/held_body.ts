@@ -1,7 +1,7 @@
 import { Turns } from "../../core/time/turns.ts";
 import type { ByteSpan } from "../../json_scan/key.ts";
 import { LongBytes } from "../../streams/bytes.ts";
-import type { Upload } from "../../upstream/upload.ts";
+import type { Upload } from "../../upstream/call.ts";
 
 /** A caller's body, which is kept while it may be sent again. A long body is a list of pieces. */
 export type HeldBody = Uint8Array<ArrayBuffer> | LongBytes;

@@ -161,14 +161,14 @@ interface Sending {
 
 async function sendRequest(
   sending: Sending,
-  { fetch, deadlines, connects }: RelayServices,
+  { client, deadlines }: RelayServices,
 ): Promise<UpstreamAnswer> {
   const { attempt, protocol, body, stream } = sending;
   const { exchange, deployment, controller } = attempt;
   const { connection, model } = deployment;
   const { messagesVendor } = exchange.config;
   const operation = OPERATIONS[MAIN_OPERATIONS[protocol]];
-  return await callUpstream(fetch, {
+  return await callUpstream(client, {
     url: `${connection.endpoints[operation.endpoint]}${
       operationPath(operation, model.upstream, sending)
     }`,
@@ -182,7 +182,6 @@ async function sendRequest(
     }),
     body,
     deadlines,
-    connects,
     connectMs: connection.timeouts.connectMs,
     firstByteMs: firstAnswerMs(attempt),
     controller,

@@ -171,7 +171,8 @@ function failureOfBreak(
 const SILENT: Failure = {
   kind: "silent",
   status: 504,
-  message: "The model's provider fell silent: try again later",
+  message:
+    "Cannot finish the answer: the model's provider sent nothing in time. Try again later.",
   code: "upstream_timeout",
 };
 

@@ -9,6 +9,7 @@ import {
 import {
   abandon,
   type ByteReader,
+  type ByteSource,
   createByteReader,
   createLookAhead,
   type LookAhead,
@@ -91,7 +92,7 @@ async function readForCaller(
 }
 
 function openTranslated(
-  body: ReadableStream<Uint8Array>,
+  body: ByteSource,
   { attempt, services: { deadlines } }: TranslateAnswerOptions,
 ): ByteReader {
   return openBody(body, attempt, {

@@ -1,11 +1,14 @@
 import assert from "node:assert/strict";
 import {
   type NetworkClient,
-  networkReach,
   openNetworkClient,
 } from "../../../src/cli/server/network_client.ts";
+import { createByteReader, readAll } from "../../../src/streams/byte_reader.ts";
 import { LongBytes } from "../../../src/streams/bytes.ts";
-import { Upload } from "../../../src/upstream/upload.ts";
+import type {
+  UpstreamRequest,
+  UpstreamResponse,
+} from "../../../src/upstream/call.ts";
 import {
   listenToEnd,
   say,
@@ -16,76 +19,85 @@ import { within } from "../../support/within.ts";
 
 const MIB = 1024 * 1024;
 
-interface PostOptions {
-  readonly client: NetworkClient;
-  readonly body: BodyInit;
-  readonly signal?: AbortSignal;
+function open(): NetworkClient {
+  return openNetworkClient(() => undefined);
 }
+
+type PostOptions =
+  & Partial<Pick<UpstreamRequest, "signal">>
+  & Pick<UpstreamRequest, "body">;
 
 function post(
+  { client }: NetworkClient,
   url: string,
-  { client, ...init }: PostOptions,
-): Promise<Response> {
-  return within(client.fetch(url, { method: "POST", ...init }), "the answer");
+  { body, signal = new AbortController().signal }: PostOptions,
+): Promise<UpstreamResponse> {
+  const sent = client.send({ url, headers: [], body, connectMs: 0, signal });
+  return within(sent, "the response");
 }
 
-Deno.test("the network's client sends every kind of body with its length", async () => {
-  using client = openNetworkClient();
+async function textOf({ body }: UpstreamResponse): Promise<string> {
+  if (body === null) return "";
+  const bytes = await readAll(createByteReader(body), MIB);
+  return new TextDecoder().decode(bytes);
+}
+
+Deno.test("the network client sends every kind of body with its length", async () => {
+  using network = open();
   await using upstream = startUpstream();
   const bodies = {
-    "a text": "{}",
-    "bytes": new Uint8Array(1000),
-    "a blob": new Blob(["{}"]),
-    "a long text": "x".repeat(2 * MIB),
-    "long bytes": new Uint8Array(3 * MIB),
-    "a long blob": new Blob([new Uint8Array(3 * MIB)]),
-    "an upload": new Upload(
-      new LongBytes([new Uint8Array(MIB), new Uint8Array(2 * MIB).fill(1)]),
+    "no bytes": new Uint8Array(),
+    "bytes": new Uint8Array(1000).fill(1),
+    "many bytes": new Uint8Array(3 * MIB).fill(2),
+    "short pieces": new LongBytes(
+      Array.from({ length: 100 }, (_, at) => new Uint8Array(9000).fill(at)),
     ),
+    "long pieces": new LongBytes([
+      new Uint8Array(MIB),
+      new Uint8Array(2 * MIB).fill(1),
+      new Uint8Array(7).fill(3),
+    ]),
   };
   for (const [name, body] of Object.entries(bodies)) {
-    assert.ok(await (await post(upstream.url, { client, body })).json());
+    const response = await post(network, upstream.url, { body });
+    assert.ok(JSON.parse(await textOf(response)));
     const { headers, body: sent } = await upstream.requests.next();
-    const expected = await new Response(body).bytes();
+    const expected = body instanceof LongBytes ? body.join() : body;
     assert.deepEqual(sent, expected, name);
     assert.equal(headers.get("content-length"), String(expected.length));
     assert.equal(headers.get("transfer-encoding"), null);
   }
 });
 
-Deno.test("the network's client asks once more where a provider lets no body through, and no more than that", async () => {
-  using client = openNetworkClient();
-  let connections = 0;
-  await using upstream = startRawUpstream(() => {
-    connections++;
-  });
-  await assert.rejects(
-    post(upstream.url, { client, body: "x".repeat(8 * MIB) }),
-  );
-  assert.equal(connections, 2);
-});
-
-Deno.test("the network's client never asks again where the provider has taken the whole body", async () => {
-  using client = openNetworkClient();
-  for (const bytes of [10, MIB]) {
-    let connections = 0;
-    await using upstream = startRawUpstream(async (connection) => {
-      connections++;
-      const buffer = new Uint8Array(65_536);
-      // What came with the headers is not counted; far less than that is left.
-      for (let left = bytes - 65_536; left > 0;) {
-        left -= await connection.read(buffer) ?? Infinity;
-      }
+Deno.test("the network client sends no request twice, however much of it a provider took", async (t) => {
+  const takes: Readonly<Record<string, number>> = {
+    "nothing of the body": 0,
+    "a part of the body": MIB,
+    "the whole body": 8 * MIB,
+  };
+  for (const [name, most] of Object.entries(takes)) {
+    await t.step(name, async () => {
+      using network = open();
+      let connections = 0;
+      await using upstream = startRawUpstream(async (connection) => {
+        connections++;
+        const buffer = new Uint8Array(65_536);
+        // The bytes beside the headers are not counted.
+        for (let left = most - 65_536; left > 0;) {
+          left -= await connection.read(buffer) ?? Infinity;
+        }
+      });
+      await assert.rejects(
+        post(network, upstream.url, { body: new Uint8Array(8 * MIB) }),
+        { name: "Http1Failure", kind: "closed" },
+      );
+      assert.equal(connections, 1);
     });
-    await assert.rejects(
-      post(upstream.url, { client, body: new Uint8Array(bytes) }),
-    );
-    assert.equal(connections, 1);
   }
 });
 
-Deno.test("the network's client does not ask again for a caller who has left", async () => {
-  using client = openNetworkClient();
+Deno.test("the network client closes the connection of a request that is aborted", async () => {
+  using network = open();
   let connections = 0;
   const leaving = new AbortController();
   await using upstream = startRawUpstream(async (connection) => {
@@ -93,43 +105,37 @@ Deno.test("the network's client does not ask again for a caller who has left", a
     leaving.abort(new Error("gone"));
     await listenToEnd(connection);
   });
+  const { signal } = leaving;
   await assert.rejects(
-    post(upstream.url, {
-      client,
-      body: "x".repeat(8 * MIB),
-      signal: leaving.signal,
-    }),
-    /gone/,
+    post(network, upstream.url, { body: new Uint8Array(8 * MIB), signal }),
   );
   assert.equal(connections, 1);
 });
 
-Deno.test("the network's client passes on an answer that needs no body", async () => {
-  using client = openNetworkClient();
+Deno.test("the network client passes on a response that comes before the body is sent", async () => {
+  using network = open();
   const answer =
     "HTTP/1.1 401 Unauthorized\r\nconnection: close\r\ncontent-length: 2\r\n\r\n{}";
   await using upstream = startRawUpstream((connection) =>
     say(connection, answer)
   );
-  for (let count = 0; count < 20; count++) {
-    const response = await post(upstream.url, {
-      client,
-      body: "x".repeat(3 * MIB),
-    });
+  for (let count = 0; count < 50; count++) {
+    const body = new Uint8Array(3 * MIB);
+    const response = await post(network, upstream.url, { body });
     assert.equal(response.status, 401);
-    assert.equal(await response.text(), "{}");
+    assert.equal(await textOf(response), "{}");
   }
 });
 
-Deno.test("the network's client sends no more of a body once its answer is over, and closes the connection", async (t) => {
-  using client = openNetworkClient();
+Deno.test("the network client stops sending a body when the response is complete, and closes the connection", async (t) => {
+  using network = open();
   const answer =
     "HTTP/1.1 413 Content Too Large\r\ncontent-length: 2\r\n\r\n{}";
   const endings: Readonly<
-    Record<string, (response: Response) => Promise<unknown>>
+    Record<string, (response: UpstreamResponse) => Promise<unknown>>
   > = {
-    "it is read": (response) => response.text(),
-    "it is not wanted": async (response) => await response.body?.cancel(),
+    "it is read": textOf,
+    "it is cancelled": async ({ body }) => await body?.cancel(),
   };
   for (const [name, end] of Object.entries(endings)) {
     await t.step(name, async () => {
@@ -142,7 +148,7 @@ Deno.test("the network's client sends no more of a body once its answer is over,
         await within(end, "the end").then(closed.resolve, closed.reject);
       });
       const body = new Uint8Array(30 * MIB);
-      const response = await post(upstream.url, { client, body });
+      const response = await post(network, upstream.url, { body });
       assert.equal(response.status, 413);
       await end(response);
       over.resolve();
@@ -150,8 +156,6 @@ Deno.test("the network's client sends no more of a body once its answer is over,
     });
   }
 });
-
-const reach = networkReach(() => undefined);
 
 function listen(): {
   readonly port: number;
@@ -161,43 +165,30 @@ function listen(): {
   return { listener, port: listener.addr.port };
 }
 
-Deno.test("networkReach() reaches a host that accepts connections", async () => {
-  assert.ok(reach);
-  const { listener, port } = listen();
-  const accepted = listener.accept();
-  await reach(`http://127.0.0.1:${port}/v1`, AbortSignal.timeout(10_000));
-  (await accepted).close();
-  listener.close();
-});
-
-Deno.test("networkReach() rejects where nobody listens", async () => {
-  assert.ok(reach);
+Deno.test("the network client rejects where no server listens", async () => {
+  using network = open();
   const { listener, port } = listen();
   listener.close();
   await assert.rejects(
-    reach(`http://127.0.0.1:${port}/v1`, AbortSignal.timeout(10_000)),
-    Deno.errors.ConnectionRefused,
+    post(network, `http://127.0.0.1:${port}/v1`, { body: undefined }),
+    { name: "Http1Failure", kind: "connect" },
   );
 });
 
-Deno.test("networkReach() gives a TLS handshake up that stalls, and leaves nothing open", async () => {
-  assert.ok(reach);
+Deno.test("the network client ends a TLS handshake that stalls when the request is aborted, and leaves nothing open", async () => {
+  using network = open();
   const { listener, port } = listen();
   const accepted = listener.accept();
   const late = new AbortController();
-  const work = reach(`https://127.0.0.1:${port}/v1`, late.signal);
+  const work = post(network, `https://127.0.0.1:${port}/v1`, {
+    body: undefined,
+    signal: late.signal,
+  });
   const failed = assert.rejects(work);
   const peer = await accepted;
   await peer.read(new Uint8Array(1));
   late.abort();
-  await within(failed, "the handshake to be given up");
+  await within(failed, "the handshake to be ended");
   peer.close();
   listener.close();
-});
-
-Deno.test("networkReach() proves nothing behind a proxy", () => {
-  for (const name of ["HTTPS_PROXY", "https_proxy", "ALL_PROXY"]) {
-    const env = (asked: string) => asked === name ? "http://proxy" : undefined;
-    assert.equal(networkReach(env), undefined);
-  }
 });

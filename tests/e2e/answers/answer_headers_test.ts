@@ -5,7 +5,7 @@ import { startGateway } from "../../support/gateway/gateway.ts";
 import { say, startRawUpstream } from "../../support/upstream/raw_upstream.ts";
 import { startUpstream } from "../../support/upstream/scripted_upstream.ts";
 
-/** Headers that are the caller's to see. */
+/** Headers that the caller receives. */
 const PASSED = {
   "content-type": "application/json; charset=utf-8",
   "cache-control": "no-cache",
@@ -151,7 +151,7 @@ Deno.test("answers without a body pass", async (t) => {
       await using gateway = await startGateway(familiesFile(upstream.url));
       const response = await gateway.call(PATHS.chat, ask("chat"));
       if (status === 304) {
-        // A redirection of a kind: nothing that a POST could be answered with.
+        // A redirection, which is no answer to a POST.
         assert.equal(response.status, 502);
         await response.body?.cancel();
       } else {

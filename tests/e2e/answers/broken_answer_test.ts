@@ -17,7 +17,7 @@ import {
 import { startUpstream } from "../../support/upstream/scripted_upstream.ts";
 import { until, within } from "../../support/within.ts";
 
-/** Answers whose headers come, and whose bodies do not come to their end. */
+/** Responses with headers and an incomplete body. */
 const CUT: Readonly<Record<string, string>> = {
   "a stream of events": "content-type: text/event-stream\r\n" +
     "transfer-encoding: chunked\r\n\r\n9\r\ndata: {}\n\r\n",

@@ -14,7 +14,7 @@ import { hurriedTimers } from "../../support/fakes/hurried_timers.ts";
 import { startUpstream } from "../../support/upstream/scripted_upstream.ts";
 import { within } from "../../support/within.ts";
 
-/** What upstreams may choose although they are asked for plain bytes. */
+/** Encodings that upstreams may choose, although the gateway requests none. */
 const ENCODINGS: Readonly<Record<string, (text: string) => Uint8Array>> = {
   gzip: gzipSync,
   deflate: deflateSync,

@@ -17,21 +17,21 @@ import { SSE_HEADERS } from "../../support/wire/answers.ts";
 import { ask, hello, PATHS } from "../../support/wire/ask.ts";
 import { until, within } from "../../support/within.ts";
 
-/** Heartbeats without a blank line are slow to read, and say nothing. */
+/** Heartbeats without a blank line are slow to read and have no meaning. */
 const HEARTBEATS = new TextEncoder().encode(
   ": keep-alive\n\ndata: ping\n\n".repeat(32 * 1024),
 );
 
-/** A piece of an answer that says nothing, as it is sent. */
+/** A chunk without meaning, in each format of an answer. */
 const PIECES: Readonly<Record<string, Uint8Array<ArrayBuffer>>> = {
   identity: HEARTBEATS,
   gzip: Uint8Array.from(gzipSync(HEARTBEATS)),
 };
 
-/** Pieces of gzip that come at once, which inflate to tens of MiB. */
+/** The number of gzip chunks at once, which inflate to tens of MiB. */
 const AT_ONCE = 64;
 
-/** Who is served how by it. */
+/** The model and the format of each mode. */
 const MODES = {
   "a native stream": { model: "model-a", stream: true },
   "a translated stream": { model: "model-b", stream: true },
@@ -47,7 +47,9 @@ function repeated(
   return all;
 }
 
-/** Answers that go on for ever, or end their first piece and say nothing more. */
+/**
+ * Starts an upstream with endless answers, or with answers that are silent after their first chunk.
+ */
 function startUpstreamOf(
   encoding: string,
   { isSilent = false }: { readonly isSilent?: boolean } = {},
@@ -95,13 +97,13 @@ function serve(
 }
 
 interface Asked {
-  /** What the caller got, when the answer has ended, or whom it was not for. */
+  /** The status and text that the caller received, after the end. */
   readonly ended: Promise<{ readonly status: number; readonly text: string }>;
   readonly caller: AbortController;
   isOver(): boolean;
 }
 
-/** Asks, and reads the answer as fast as it comes. */
+/** Sends a request, and reads the answer as fast as possible. */
 function begin(
   { url }: ServedGateway,
   { model, stream }: (typeof MODES)[keyof typeof MODES],
@@ -120,12 +122,12 @@ function begin(
     return { status: answer.status, text };
   })().finally(() => isOver = true);
   ended.catch(() => {
-    // It is waited for where it matters.
+    // The test waits for it later.
   });
   return { ended, caller, isOver: () => isOver };
 }
 
-/** By the last answer, the gateway is in the middle of what it does. */
+/** Checks that the gateway responds. After three responses, it has resumed its other work. */
 async function checkLive({ url }: ServedGateway): Promise<void> {
   for (let count = 0; count < 3; count++) {
     const { status } = await within(askOnce(`${url}/livez`), "/livez");

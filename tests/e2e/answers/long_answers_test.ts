@@ -12,10 +12,10 @@ const MIB = 1024 * 1024;
 
 const WHOLE_MIB = 64;
 
-/** What waits in the memory of the gateway, of this test and of both sockets, with room to spare. */
+/** The most that is buffered in the gateway, in this test and in both sockets. */
 const MAX_AHEAD_MIB = 48;
 
-/** A body that begins with a text and goes on with so many MiB of it; how much was taken. */
+/** Returns a body of a text and `mib` MiB more, and counts the MiB that were read. */
 function longBody(start: string, piece: string, mib: number, end = "") {
   const encoder = new TextEncoder();
   const bytes = encoder.encode(piece.repeat(MIB / piece.length));

@@ -10,8 +10,8 @@ import { startGateway } from "../../support/gateway/gateway.ts";
 import { pairsFile } from "../../support/dialects/pairs.ts";
 import { startUpstream } from "../../support/upstream/scripted_upstream.ts";
 
-// Responses models say several messages in one answer: commentary on the work, then the answer, and want to be told
-// again which was which (https://github.com/openai/codex, `phase`).
+// Responses models send several messages in one answer: commentary on the work, then the answer. The next request must
+// name the phase of each (https://github.com/openai/codex, `phase`).
 
 const OUTPUT: JsonObject[] = [
   message("m_1", "commentary", "I look."),
@@ -136,7 +136,7 @@ for (const isStream of [true, false]) {
   });
 }
 
-/** What a chat caller reads. */
+/** Returns the text that a Chat caller reads. */
 function contentOf(text: string): string {
   const bodies = text.includes("data: ")
     ? text.split("\n\n").map((frame) => parseJson(frame.slice(6)))
@@ -151,7 +151,7 @@ function contentOf(text: string): string {
   }).join("");
 }
 
-/** An answer that says nothing. */
+/** Returns an empty answer. */
 function emptyChat(isStream: boolean): Response {
   const head = { id: "c-1", created: 1_700_000_000, model: "m" };
   const said = { role: "assistant", content: " " };

@@ -30,15 +30,14 @@ if (ignore) {
   console.warn("recordings ignored: ../shared/recordings is not there");
 }
 
-/** Which families speak each protocol natively. */
+/** The families that speak each protocol natively. */
 const NATIVE_FAMILIES = {
   chat: ["A"],
   messages: ["B", "A"],
   responses: ["C", "A"],
 } as const;
 
-/** Of a refusal of the gateway's own key the caller sees nothing. */
-/** Refusals of the gateway's own key, which no caller is shown; xAI's comes with a 400. */
+/** Refusals of the gateway's own key, which no caller sees; xAI's has status 400. */
 const refusals = recordings.filter(({ status, answer }) =>
   status === 401 ||
   status === 400 &&
@@ -156,7 +155,7 @@ Deno.test({
         })
       );
       await t.step(recording.name, async () => {
-        // One of its own: a connection that refuses again and again is left alone.
+        // Each has its own gateway, because a connection with repeated refusals cools down.
         await using gateway = await startGateway(fileFor(upstream.url));
         const response = await gateway.call(
           `/v1${OPERATIONS[operation].path}`,

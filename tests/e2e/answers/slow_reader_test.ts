@@ -15,17 +15,17 @@ const WHOLE_MIB = 128;
 
 const CHAT_EVENT = WIRES.chat.output;
 
-/** What the system's buffers of two sockets hold at most, with room to spare. */
+/** The most that the system buffers for two sockets. */
 const BUFFERED_MIB = 48;
 
 const END = "data: [DONE]\n\n";
 
-/** So many looks at what has stopped, one after another, see no change. */
+/** The number of consecutive checks without a change, after which the stream has stopped. */
 const SETTLED_LOOKS = 60;
 
 /**
- * Resolves when a number has not changed for a while. What counts are turns of the event loop, in which all that is
- * here works: while the machine has no processor for it, time passes and nothing else.
+ * Resolves when a number has not changed for a while, counted in turns of the event loop. On a busy
+ * machine, time may pass without any turn.
  */
 async function untilSettled(count: () => number): Promise<void> {
   let last = -1;
@@ -37,7 +37,7 @@ async function untilSettled(count: () => number): Promise<void> {
   }, "the upstream to pause");
 }
 
-/** An endless stream of one event, as far as it is wanted, and how much of it was. */
+/** Starts an upstream with an endless stream of one event, and counts the MiB that were read. */
 function startFastUpstream(
   event: string,
   wholeMib: number,
@@ -67,7 +67,7 @@ function startFastUpstream(
   return { upstream, sent };
 }
 
-/** A MiB of one event and a comment. */
+/** Returns a MiB of one event and a comment. */
 function padded(event: string): Uint8Array<ArrayBuffer> {
   const events = event.repeat(Math.floor((MIB - 4) / event.length));
   return new TextEncoder().encode(`${events.padEnd(MIB - 3, ":")}:\n\n`);

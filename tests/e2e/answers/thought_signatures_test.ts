@@ -22,20 +22,21 @@ import {
 } from "../../support/upstream/scripted_upstream.ts";
 import { Anthropic, OpenAI } from "../../support/sdk/sdks.ts";
 
-// Gemini 3 refuses a tool loop's next request unless every step's first call brings its signature back
-// (ai.google.dev/gemini-api/docs/thought-signatures); Messages and Responses have no place for it.
+// Gemini 3 rejects the next request of a tool loop unless the first call of every step has its
+// signature (ai.google.dev/gemini-api/docs/thought-signatures). Messages and Responses have no
+// field for it.
 
-/** A call of the model, and the signature with it. */
+/** A call of the model, with its signature. */
 interface SignedCall {
-  /** Absent where the provider gives none. */
+  /** Absent when the provider sends none. */
   readonly id?: string;
   readonly city: string;
   readonly signature?: string;
-  /** Whether the signature comes in a chunk of its own, behind the call. */
+  /** True when the signature is in its own chunk, after the call. */
   readonly isLate?: boolean;
 }
 
-/** The calls of each step; behind the last one the model answers in words. */
+/** The calls of each step. After the last step, the model answers with text. */
 const STEPS: readonly (readonly SignedCall[])[] = [
   [{ id: "call_a", city: "Köln", signature: "sig-1" }, {
     id: "call_b",
@@ -51,7 +52,7 @@ function extraOf(signature: string): JsonObject {
   return { google: { thought_signature: signature } };
 }
 
-/** What Gemini makes of a request: its next step, or a refusal where a signature is missing or strange. */
+/** Returns Gemini's next step, or a refusal when a signature is missing or unknown. */
 function gemini(seen: SeenRequest): Response {
   const body = parseJson(seen.text());
   assert.ok(isJsonObject(body) && Array.isArray(body.messages));
@@ -64,7 +65,7 @@ function gemini(seen: SeenRequest): Response {
   const isStream = body.stream === true;
   const isOver = answers.length > STEPS.length;
   if (isOver && answers.at(-1)?.extra_content === undefined) return refusal();
-  return tell(isOver ? [] : STEPS[steps.length] ?? [], isStream);
+  return answerWith(isOver ? [] : STEPS[steps.length] ?? [], isStream);
 }
 
 function isSigned(answer: JsonObject, step: readonly SignedCall[]): boolean {
@@ -89,7 +90,7 @@ function refusal(): Response {
   }], { status: 400 });
 }
 
-function tell(step: readonly SignedCall[], isStream: boolean): Response {
+function answerWith(step: readonly SignedCall[], isStream: boolean): Response {
   const calls = step.map(({ id, city, signature, isLate }) => ({
     ...(id === undefined ? {} : { id }),
     type: "function",
@@ -136,7 +137,10 @@ function tell(step: readonly SignedCall[], isStream: boolean): Response {
   return new Response(text, { headers: SSE_HEADERS });
 }
 
-/** A gateway in front of two Geminis, the second for failing over to; both refuse what is not theirs. */
+/**
+ * Starts a gateway in front of two Geminis, the second for failover. Each refuses the other's
+ * signatures.
+ */
 async function startScene() {
   const upstream = startUpstream(gemini);
   const connectionTo = (name: string, model: string) =>
@@ -170,12 +174,15 @@ const SCHEMA = {
   properties: { city: { type: "string" } },
 };
 
-/** One conversation of a client; each `step` sends what there is and gives the cities that are asked for. */
+/**
+ * A conversation of a client. Each `step` sends the history and returns the cities of the next
+ * calls.
+ */
 interface Loop {
   step(): Promise<string[]>;
-  /** The client's own next words. */
+  /** Adds a message of the user. */
   say(text: string): void;
-  /** The same conversation, gone on with by someone else or with another model. */
+  /** Continues the same conversation with another caller or model. */
   goOnAs(options: LoopOptions): Loop;
 }
 
@@ -256,7 +263,7 @@ function responsesLoop(
         isStream
           ? await sdk.responses.stream(body).finalResponse()
           : await sdk.responses.create(body);
-      // Codex gives back what it knows of each item.
+      // Codex sends back the fields of each item that it knows.
       const items = JSON.parse(JSON.stringify(output));
       input.push(...items);
       const calls = output.filter((item) => item.type === "function_call");
@@ -268,7 +275,7 @@ function responsesLoop(
   };
 }
 
-/** Chat callers carry the signatures themselves, where they give a message back as they got it. */
+/** Chat callers send the signatures themselves, when they return a message unchanged. */
 function chatLoop(gateway: RunningGateway): () => Promise<string[]> {
   const sdk = openai(gateway, ALICE_TOKEN);
   const messages: OpenAI.ChatCompletionMessageParam[] = [
@@ -321,7 +328,7 @@ for (const [name, startLoop] of Object.entries(LOOPS)) {
       assert.deepEqual(await loop.step(), ["Aachen"]);
       assert.deepEqual(await loop.step(), ["Trier"]);
       assert.deepEqual(await loop.step(), []);
-      // The signature of the words comes back, too.
+      // The signature of the text is sent back, too.
       loop.say("And tomorrow?");
       assert.deepEqual(await loop.step(), []);
     });
@@ -339,7 +346,7 @@ for (const [name, startLoop] of Object.entries(LOOPS)) {
       const asked: string[] = [];
       scene.upstream.play((seen) => {
         asked.push(seen.text());
-        return tell([], true);
+        return answerWith([], true);
       });
       await loop.goOnAs(options).step();
       await loop.step();

@@ -38,14 +38,14 @@ const SAMPLES = [
   "cut by the token limit",
 ];
 
-/** Streams of Chat carry counts only for those who ask. */
+/** Chat Completions streams have usage only on request. */
 const STREAM: Readonly<Record<Protocol, JsonObject>> = {
   chat: { stream: true, stream_options: { include_usage: true } },
   messages: { stream: true },
   responses: { stream: true },
 };
 
-/** The sample as the log line counts it. */
+/** The sample's usage in the log line. */
 const USAGE = {
   input_tokens: 100,
   cached_input_tokens: 40,
@@ -81,9 +81,9 @@ for (const pair of PAIRS) {
           ask(from, hello(from, { model })),
         );
         const body = await response.json();
-        const told = CODECS[from].decodeAnswer(body, counterIds());
+        const received = CODECS[from].decodeAnswer(body, counterIds());
         assert.equal(body.model, model);
-        assert.deepEqual(essence(told), essence(throughBoth(pair, name)));
+        assert.deepEqual(essence(received), essence(throughBoth(pair, name)));
         const line = await gateway.lines.of(response);
         assert.equal(line.mode, "translated");
         assert.equal(line.ended, "complete");
@@ -141,8 +141,8 @@ for (const pair of PAIRS) {
     const seen = await upstream.requests.next();
     assert.equal(seen.path, UPSTREAM_PATHS[to]);
     assert.doesNotMatch(JSON.stringify([...seen.headers]), /mg_alice/);
-    const told = CODECS[to].decodeRequest(JSON.parse(seen.text()));
-    const blocks = told.turns.flatMap(({ blocks }) => blocks);
+    const received = CODECS[to].decodeRequest(JSON.parse(seen.text()));
+    const blocks = received.turns.flatMap(({ blocks }) => blocks);
     const kinds = blocks.map(({ kind }) => kind);
     assert.deepEqual(kinds.toSorted(), [
       "function_call",
@@ -152,9 +152,12 @@ for (const pair of PAIRS) {
     ]);
     assert.match(seen.text(), /iVBORw0KGgo=/);
     assert.match(seen.text(), /Rain, 12 °C/);
-    assert.deepEqual(told.tools.map((tool) => "name" in tool && tool.name), [
-      "get_weather",
-    ]);
+    assert.deepEqual(
+      received.tools.map((tool) => "name" in tool && tool.name),
+      [
+        "get_weather",
+      ],
+    );
   });
 }
 
@@ -171,7 +174,10 @@ async function callForStream(
   return { response, frames };
 }
 
-/** The sample as it is after the upstream's wire and the caller's, which the codecs' own tests judge. */
+/**
+ * Returns the sample after both codecs, the upstream's and the caller's. Their own tests judge
+ * them.
+ */
 function throughBoth({ from, to, model }: Pair, name: string) {
   let answer = sampleAnswer(name);
   for (const protocol of [to, from]) {
@@ -194,7 +200,7 @@ function reasoningOf(name: string): string {
   ).join("");
 }
 
-/** The reasoning in a stream's deltas, wherever each protocol has it. */
+/** Returns the reasoning in a stream's deltas, in each protocol's field. */
 function shownReasoning(data: readonly string[]): string {
   return data.map((text) => {
     const event = parseJson(text);
@@ -215,7 +221,7 @@ const PICTURE = "iVBORw0KGgo=";
 
 const PARAMETERS = { type: "object", properties: { city: { type: "string" } } };
 
-/** A question with a picture, a call and its result. */
+/** A conversation with a picture, a call and its result. */
 const CONVERSATION: Readonly<Record<Protocol, JsonObject>> = {
   chat: {
     tools: [{

@@ -19,7 +19,7 @@ import {
 import { readToEnd } from "../../support/wire/read_to_end.ts";
 import { startUpstream } from "../../support/upstream/scripted_upstream.ts";
 
-/** Fields that a pair's upstream cannot carry and that do not change what the caller gets. */
+/** Fields that the upstream of a pair lacks, and that do not change the answer. */
 const HINTS: readonly (readonly [
   from: Protocol,
   to: Protocol,
@@ -67,7 +67,7 @@ for (const [from, to, field] of HINTS) {
   });
 }
 
-/** What would change the answer. */
+/** Fields whose loss would change the answer. */
 const REFUSED: readonly (readonly [
   from: Protocol,
   to: Protocol,

@@ -20,21 +20,21 @@ import {
 import { startUpstream } from "../../support/upstream/scripted_upstream.ts";
 import { until, within } from "../../support/within.ts";
 
-/** How each protocol ends a stream that is not whole (docs/design.md#streams). */
+/** The end of an incomplete stream in each protocol (docs/design.md#streams). */
 const BROKEN: Readonly<Record<Protocol, RegExp>> = {
   chat: /\n\nevent: error\ndata: \{"error":\{[^\n]*\}\}\n\n$/,
   messages: /\n\nevent: error\ndata: \{"type":"error",[^\n]*\}\n\n$/,
   responses: /\n\nevent: response\.failed\ndata: \{[^\n]*\}\n\n$/,
 };
 
-/** What only a whole stream may have. */
+/** The mark that only a complete stream may have. */
 const WHOLE: Readonly<Record<Protocol, RegExp>> = {
   chat: /\[DONE\]|"finish_reason":"/,
   messages: /message_stop|"stop_reason":"/,
   responses: /response\.(completed|incomplete)/,
 };
 
-/** What tells an upstream's own error in its stream. */
+/** The marks of an upstream's own error in its stream. */
 const ERROR_FRAMES: Readonly<Record<Protocol, string>> = {
   chat: 'data: {"error":{"message":"It melted","code":"server_error"}}\n\n',
   messages:
@@ -43,7 +43,7 @@ const ERROR_FRAMES: Readonly<Record<Protocol, string>> = {
     'event: response.failed\ndata: {"type":"response.failed","sequence_number":90,"response":{"id":"r","status":"failed","error":{"code":"server_error","message":"It melted"}}}\n\n',
 };
 
-/** Everything of a stream up to its first words. */
+/** Returns the beginning of a stream, up to its first text. */
 function beginning(protocol: Protocol): string {
   const frames = streamFrames(protocol, sampleAnswer("one text"));
   const at = frames.findIndex((frame) => /Hello/.test(frame));
@@ -51,7 +51,7 @@ function beginning(protocol: Protocol): string {
   return frames.slice(0, at + 1).join("");
 }
 
-/** What happens to the upstream's stream behind its first words. */
+/** Faults of the upstream's stream after its first text. */
 const BREAKS = {
   "is cut": (open: Open) => open.cut(),
   "ends before its end": (open: Open) => open.close(),
@@ -72,7 +72,7 @@ for (const { from, to, model } of PAIRS) {
     await using upstream = startUpstream();
     for (const [what, happen] of Object.entries(BREAKS)) {
       await t.step(what, async () => {
-        // A new one each: a connection that has just failed is left alone for a while.
+        // Each has a new gateway, because a failed connection cools down.
         await using gateway = await startGateway(pairsFile(upstream.url));
         const open = openAnswer();
         upstream.play(() => open.response);
@@ -269,7 +269,7 @@ const KEEP_ALIVES: Readonly<Record<Protocol, RegExp>> = {
   responses: /^event: keepalive\n/gm,
 };
 
-/** An error as each protocol's providers write it. */
+/** Returns an error as each protocol's providers write it. */
 function errorBody(protocol: Protocol, status: number): JsonObject {
   const message = `Words of the provider about ${status}`;
   return protocol === "messages"

@@ -5,7 +5,10 @@ import { familiesFile } from "../../support/gateway/families.ts";
 import { startGateway } from "../../support/gateway/gateway.ts";
 import { startUpstream } from "../../support/upstream/scripted_upstream.ts";
 
-/** Bodies that are not exactly one JSON object, or say `model` or `stream` wrongly, and the field at fault. */
+/**
+ * Bodies that are not exactly one JSON object, or have an invalid `model` or `stream`, and the
+ * invalid field.
+ */
 const REFUSED: Readonly<
   Record<
     string,
@@ -78,7 +81,7 @@ Deno.test("a body that could mean two things, or nothing, is 400 in the path's p
   assert.equal(upstream.requests.items.length, 0);
 });
 
-/** Bodies that look dangerous and are the upstream's matter. */
+/** Bodies that look dangerous, but which the upstream must judge. */
 const PASSED: Readonly<Record<string, string>> = {
   "depth 100,000": `{"x":${"[".repeat(1e5)}${
     "]".repeat(1e5)

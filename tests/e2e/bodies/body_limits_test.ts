@@ -12,7 +12,7 @@ import { startUpstream } from "../../support/upstream/scripted_upstream.ts";
 
 const MIB = 1024 * 1024;
 
-/** The limit of every route that takes a body (docs/design.md#paths). */
+/** The limit of every route with a body (docs/design.md#paths). */
 const ROUTES: readonly (readonly [
   path: string,
   protocol: Protocol,
@@ -30,7 +30,10 @@ const ROUTES: readonly (readonly [
   ["/api/v1/responses/compact", "responses", "model-c", 32],
 ];
 
-/** One route of each limit, for bodies whose length takes long to find out, the same for every route. */
+/**
+ * One route for each limit, for bodies whose length is slow to find; the code is the same for every
+ * route.
+ */
 const ROUTE_BY_LIMIT = [
   ...new Map(ROUTES.map((row) => [row[3], row])).values(),
 ];

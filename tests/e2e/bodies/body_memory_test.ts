@@ -29,7 +29,10 @@ import { createLogLines } from "../../support/gateway/log_lines.ts";
 import { settle } from "../../support/settle.ts";
 import { sseBytes } from "../../support/wire/sse_bytes.ts";
 
-/** A gateway with so little memory for bodies that a test can fill it; its provider does what the test says. */
+/**
+ * Opens a gateway with so little memory for bodies that a test can fill it. The test controls its
+ * provider.
+ */
 async function openGateway(
   {
     protocol,
@@ -75,7 +78,7 @@ function bodyOf(protocol: Protocol, length = 0): string {
   return hello(protocol, { model: "model-1", stream: true }).padEnd(length);
 }
 
-/** Never answers, and remembers what it was sent. */
+/** A provider that never answers, and notes the length of each body. */
 function silentProvider() {
   const bodies: Promise<number>[] = [];
   const fetch: Fetch = (_url, init) => {
@@ -132,7 +135,7 @@ Deno.test("a body of unknown length that finds no memory is 503 when it has come
   assert.equal(gateway.state().bodyMemoryBytes, 0);
 });
 
-/** Streams of both protocols that the cases need: a beginning, and the end behind it. */
+/** Streams of both protocols: a beginning and an end. */
 const STREAMS = {
   chat: {
     output: sseBytes({
@@ -159,7 +162,7 @@ const STREAMS = {
   },
 } as const;
 
-/** How a chat caller is served, and what the provider speaks then. */
+/** The modes of a Chat caller, each with the provider's protocol. */
 const CASES = [
   { mode: "native", upstream: "chat" },
   { mode: "translated", upstream: "messages" },
@@ -182,7 +185,7 @@ for (const { mode, upstream } of CASES) {
     const body = bodyOf("chat", 10_000);
     const responding = gateway.handler(request("chat", body));
     await asked.promise;
-    // There is another connection's try left, so the caller's own body stays.
+    // Another connection may still serve, so the caller's own body stays.
     const translated = mode === "translated" ? sentBytes : 0;
     assert.equal(
       gateway.state().bodyMemoryBytes,
@@ -224,7 +227,7 @@ for (const { mode, upstream } of CASES) {
     assert.equal(response.status, 500);
     const [first = 0] = sent;
     assert.deepEqual(sent, [first, first, first]);
-    // No attempt follows the third, which sends what was written for it.
+    // No attempt follows the third, which sends the body written for it.
     assert.deepEqual(
       held,
       mode === "native"
@@ -294,13 +297,13 @@ async function openThreaded(protocol: Protocol) {
   return { ...fake, bodies, gateway, translationPool };
 }
 
-/** Waits until a thread was told to do something, but not for ever. */
-async function told(threads: readonly FakeThread[], index: number) {
+/** Waits until a thread has an order, for a limited time. */
+async function ordered(threads: readonly FakeThread[], index: number) {
   for (let turn = 0; turn < 1000; turn++) {
     if ((threads[index]?.orders.length ?? 0) > 0) return;
     await settle();
   }
-  throw new Error(`Waited in vain for thread ${index} to be told`);
+  throw new Error(`Waited in vain for an order to thread ${index}`);
 }
 
 Deno.test("a caller who leaves while its long body is translated ends that thread, and the next body gets another", async () => {
@@ -313,12 +316,12 @@ Deno.test("a caller who leaves while its long body is translated ends that threa
     new Request(request("chat", body), { signal: leaver.signal }),
   );
   const next = gateway.handler(request("chat", body));
-  await told(threads, 0);
+  await ordered(threads, 0);
   assert.ok(gateway.state().bodyMemoryBytes > 7 * LONG_BYTES);
   leaver.abort();
   assert.equal((await leaving).status, 499);
   assert.equal(threads[0]?.isEnded, true);
-  await told(threads, 1);
+  await ordered(threads, 1);
   threads[1]?.report({ kind: "died" });
   assert.equal((await next).status, 500);
   assert.equal(bodies.length, 0);
@@ -336,7 +339,7 @@ Deno.test("a thread that dies is an error 500 in each protocol", async (t) => {
       const responding = gateway.handler(
         request(protocol, bodyOf(protocol, LONG_BODY_BYTES)),
       );
-      await told(threads, 0);
+      await ordered(threads, 0);
       threads[0]?.report({ kind: "died" });
       const error = await readError(await responding, protocol);
       assert.equal(error.status, 500);

@@ -148,7 +148,7 @@ Deno.test("a body that does not keep to its encoding is 400", async (t) => {
   }
 });
 
-Deno.test("other encodings are 415 and told which ones are taken", async (t) => {
+Deno.test("other encodings are 415 and learn the accepted ones", async (t) => {
   await using gateway = await startGateway(familiesFile("http://127.0.0.1:9"));
   for (const protocol of PROTOCOLS) {
     for (const encoding of ["compress", "gzip, br", "utf-8", "constructor"]) {

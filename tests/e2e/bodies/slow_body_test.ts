@@ -35,7 +35,7 @@ function head(protocol: Protocol, ...lines: readonly string[]): string {
   ].join("\r\n");
 }
 
-/** Bodies that begin and then do not go on. */
+/** Bodies that begin and then stop. */
 const STALLED: Readonly<Record<string, readonly string[]>> = {
   "with its length": ["content-length: 100"],
   "with a large length": ["content-length: 4000000"],
@@ -56,7 +56,7 @@ Deno.test("a body that does not arrive in time is 408, and the slot is free agai
         const error = errorAnswer(answer, protocol);
         assert.equal(error.status, 408);
         assert.equal(answer.isWhole, true);
-        // Deno adds another one where it was to read all of the body at once.
+        // Deno adds another one when it was to read the whole body at once.
         assert.match(answer.headers.get("connection") ?? "", /^close\b/);
         assert.equal(error.type, "timeout_error");
         const line = await gateway.lines.requests.next();
@@ -86,7 +86,7 @@ Deno.test("a body that comes drop by drop is 408 too: the deadline is for the wh
   assert.equal(errorAnswer(await answer, "chat").status, 408);
 });
 
-/** Bodies whose sender leaves before their end. */
+/** Bodies whose sender disconnects before their end. */
 const BROKEN_OFF: Readonly<Record<string, readonly [string, string]>> = {
   "shorter than its length": ["content-length: 100", `{"model":`],
   "far shorter than its length": ["content-length: 4000000", `{"model":`],
@@ -124,7 +124,7 @@ const MIB = 1024 * 1024;
 
 const BOB_TOKEN = "mg_bob";
 
-/** Little memory for bodies, and two callers. */
+/** Returns a configuration with little memory for bodies, and two callers. */
 function crowdedFile(url: string): Record<string, unknown> {
   return familiesFile(url, {
     server: { max_body_memory: 64 * MIB },
@@ -135,7 +135,7 @@ function crowdedFile(url: string): Record<string, unknown> {
   });
 }
 
-/** Begins so many uploads of alice's; the gateway has each then, or has refused it. */
+/** Begins uploads of alice's. The gateway then has each, or has rejected it. */
 function beginUploads(
   gateway: RunningGateway,
   count: number,
@@ -152,7 +152,7 @@ function refusals({ lines }: RunningGateway): number {
   return lines.requests.items.filter(({ token }) => token === "alice").length;
 }
 
-/** A short and a long request of bob's. */
+/** Sends a short and a long request of bob's. */
 async function askAsBob(gateway: RunningGateway): Promise<readonly number[]> {
   const bodies = [hello("messages"), paddedBody("model-b", 8 * MIB)];
   const statuses: number[] = [];
@@ -167,7 +167,7 @@ async function askAsBob(gateway: RunningGateway): Promise<readonly number[]> {
   return statuses;
 }
 
-/** Uploads of which one byte comes, or next to nothing. */
+/** Uploads of one byte or next to nothing. */
 const SILENT: Readonly<Record<string, string>> = {
   "of a declared length": head("messages", `content-length: ${32 * MIB}`) + "{",
   "in chunks": head("messages", "transfer-encoding: chunked") + "1\r\n{\r\n",

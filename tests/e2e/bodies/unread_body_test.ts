@@ -8,10 +8,10 @@ import { within } from "../../support/within.ts";
 const MIB = 1024 * 1024;
 const PIECE = new Uint8Array(MIB).fill(32);
 
-/** What would go on for hours. */
+/** The header of a body that would take hours. */
 const ENDLESS = "content-length: 1000000000000";
 
-/** What nobody may send, and how it is answered. */
+/** Invalid requests, and their responses. */
 const REFUSED: Readonly<
   Record<string, readonly [start: string, status: number]>
 > = {

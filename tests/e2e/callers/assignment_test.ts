@@ -118,7 +118,7 @@ Deno.test("/models shows a caller no model of others and none that is disabled",
   );
 });
 
-/** What the table of paths and families does not offer (docs/design.md#paths). */
+/** Requests that the table of paths and families lacks (docs/design.md#paths). */
 const REFUSED = [
   {
     path: "/v1/messages",

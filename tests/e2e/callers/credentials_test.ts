@@ -19,7 +19,7 @@ const BOB_TOKEN = "mg_bob";
 
 const EXPIRED_TOKEN = "mg_expired";
 
-/** Two tokens that begin alike. */
+/** Two tokens with the same beginning. */
 const LONG_TOKEN = `mg_${"x".repeat(100)}`;
 
 function fileFor({ url }: ScriptedUpstream): Record<string, unknown> {
@@ -37,7 +37,7 @@ function fileFor({ url }: ScriptedUpstream): Record<string, unknown> {
   });
 }
 
-/** One route of each group, as it is asked without any credential. */
+/** One route of each group, requested without a credential. */
 const ROUTES: Readonly<
   Record<string, { path: string; protocol: Protocol; init: RequestInit }>
 > = {
@@ -66,7 +66,7 @@ function route(protocol: Protocol) {
   };
 }
 
-/** Sends a route's request with these headers on top. */
+/** Sends a route's request with these additional headers. */
 function send(
   name: string,
   headers: Readonly<Record<string, string>>,
@@ -82,7 +82,7 @@ function bearer(token: string): Record<string, string> {
   return { authorization: `Bearer ${token}` };
 }
 
-/** Credentials that let nobody in anywhere. */
+/** Credentials that are invalid for every route. */
 const REFUSED: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   "no credential": {},
   "an empty Authorization": { authorization: "" },
@@ -109,7 +109,7 @@ const REFUSED: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   },
 };
 
-Deno.test("whoever shows no valid credential gets 401, and no upstream hears of it", async (t) => {
+Deno.test("a request without a valid credential gets 401, and reaches no upstream", async (t) => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(fileFor(upstream));
   for (const [routeName, { protocol }] of Object.entries(ROUTES)) {
@@ -133,7 +133,7 @@ Deno.test("whoever shows no valid credential gets 401, and no upstream hears of 
   assert.equal(upstream.requests.items.length, 0);
 });
 
-Deno.test("what is wrong with a credential is not told", async () => {
+Deno.test("the response does not name the fault of a credential", async () => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(fileFor(upstream));
   const messages = new Set<string>();
@@ -145,7 +145,7 @@ Deno.test("what is wrong with a credential is not told", async () => {
   assert.equal(messages.size, 1);
 });
 
-/** Credentials that let alice in where both headers are read. */
+/** Alice's credentials, for routes that read both headers. */
 const ACCEPTED: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   "a bearer token": bearer(ALICE_TOKEN),
   "a scheme in small letters": { authorization: `bearer ${ALICE_TOKEN}` },
@@ -227,7 +227,7 @@ Deno.test("credentials that no client would send are refused, and the gateway se
         gateway.port,
         `GET /v1/models HTTP/1.1\r\nhost: a\r\nconnection: close\r\n${lines}\r\n`,
       );
-      // What is no header at all is refused by the server before it becomes a request.
+      // The server itself rejects invalid headers, before they become a request.
       if (answer.headers.has("x-request-id")) {
         assert.equal(errorAnswer(answer, "chat").status, 401);
       } else {

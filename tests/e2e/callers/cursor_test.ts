@@ -27,7 +27,7 @@ import { ask, PATHS } from "../../support/wire/ask.ts";
 import { cursorBody, cursorTurn, PATCH } from "../../support/wire/cursor.ts";
 import { ALICE_TOKEN } from "../../support/gateway/config.ts";
 
-/** A connection that speaks one protocol, and how a call of the custom tool comes from there. */
+/** A connection with one protocol, and its form of a call of the custom tool. */
 const CONNECTIONS: readonly {
   readonly protocol: Protocol;
   readonly model: string;
@@ -76,7 +76,7 @@ function fileOf(url: string): Record<string, unknown> {
     connections: CONNECTIONS.map(({ protocol }) =>
       familyConnection(FILE[protocol], url, {
         endpoints: { [protocol]: `${url}/v1` },
-        // OpenAI's own takes custom tools as they are.
+        // OpenAI itself takes custom tools unchanged.
         ...(protocol === "responses" && { service: "openai" }),
       })
     ),
@@ -95,7 +95,7 @@ function bodyOf(seen: SeenRequest): JsonObject {
   return body;
 }
 
-/** Reads a stream of Chat Completions as clients do. */
+/** Reads a Chat Completions stream as clients do. */
 async function readChat(response: Response): Promise<
   Pick<OpenAI.ChatCompletion, "choices" | "usage">
 > {
@@ -157,16 +157,16 @@ for (const { protocol, model, call } of CONNECTIONS) {
         : await response.json() as OpenAI.ChatCompletion;
       const [choice] = answer.choices;
       assert.equal(choice?.finish_reason, "tool_calls");
-      const [told] = choice?.message.tool_calls ?? [];
-      assert.ok(told?.type === "function");
-      assert.equal(told.function.name, "ApplyPatch");
-      assert.equal(told.function.arguments, PATCH);
+      const [called] = choice?.message.tool_calls ?? [];
+      assert.ok(called?.type === "function");
+      assert.equal(called.function.name, "ApplyPatch");
+      assert.equal(called.function.arguments, PATCH);
       await upstream.requests.next();
       const first = cursorBody(model);
       assert.ok(Array.isArray(first.input));
       const next = {
         ...first,
-        input: [...first.input, ...cursorTurn(told.id)],
+        input: [...first.input, ...cursorTurn(called.id)],
       };
       const followed = await gateway.call(
         PATHS.chat,

@@ -25,7 +25,7 @@ function fileFor(url: string): Record<string, unknown> {
   });
 }
 
-/** Native and translated ways of each protocol. */
+/** The native and the translated models of each protocol. */
 const MODELS = {
   chat: ["model-a", "model-b", "model-c"],
   messages: ["model-b", "model-a"],
@@ -36,7 +36,7 @@ const escaped = [...KEY].map((one) =>
   `\\u${one.charCodeAt(0).toString(16).padStart(4, "0")}`
 ).join("");
 
-/** What an upstream's error may say of the key. */
+/** Mentions of the key in an upstream's error. */
 const WORDS = {
   plain: `Cannot use ${KEY} here`,
   "its beginning": `Cannot use ${KEY.slice(0, 20)}*** here`,
@@ -68,7 +68,7 @@ async function everyWay(
 }
 
 for (const status of [400, 403, 404, 429, 500]) {
-  Deno.test(`a provider's error of status ${status} that holds the key is told without it`, async (t) => {
+  Deno.test(`a provider's error of status ${status} that holds the key arrives without it`, async (t) => {
     for (const [how, words] of Object.entries(WORDS)) {
       await t.step(how, async () => {
         await using upstream = startUpstream(() =>
@@ -117,7 +117,7 @@ Deno.test("an error without the key passes byte for byte", async () => {
   assert.equal(await response.text(), body);
 });
 
-/** An error event within a stream of each protocol, behind a first piece of text. */
+/** An error event in a stream of each protocol, after a first chunk of text. */
 const BROKEN_STREAMS = {
   chat:
     `data: {"id":"c","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"role":"assistant","content":"Hi"}}]}\n\n` +
@@ -138,7 +138,7 @@ const PROTOCOL_BY_LETTER = {
   c: "responses",
 } as const;
 
-Deno.test("an error event within a stream is told without the key", async (t) => {
+Deno.test("an error event in a stream arrives without the key", async (t) => {
   for (const pieceBytes of [1000, 37]) {
     await t.step(`in pieces of ${pieceBytes} bytes`, async () => {
       await using upstream = startUpstream(({ path }) => {
@@ -172,7 +172,7 @@ Deno.test("an error event within a stream is told without the key", async (t) =>
   }
 });
 
-Deno.test("a whole answer that holds the key is told without it", async () => {
+Deno.test("a whole answer that holds the key arrives without it", async () => {
   await using upstream = startUpstream(() =>
     Response.json({ object: "chat.completion", debug: `Bearer ${KEY}` })
   );

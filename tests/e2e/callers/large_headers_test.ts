@@ -4,7 +4,7 @@ import { familiesFile } from "../../support/gateway/families.ts";
 import { startGateway } from "../../support/gateway/gateway.ts";
 import { sendRaw } from "../../support/wire/raw_socket.ts";
 
-/** A request for the models with more headers. */
+/** Returns a request for the models with more headers. */
 function requestWith(headers: string): string {
   return `GET /v1/models HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${ALICE_TOKEN}\r\n` +
     `${headers}connection: close\r\n\r\n`;
@@ -18,7 +18,7 @@ function long(kib: number): string {
   return `x: ${"a".repeat(kib * 1024)}\r\n`;
 }
 
-/** What the platform's server makes of more headers, before the gateway sees anything of them. */
+/** The responses of the platform's server to large headers, before the gateway sees them. */
 const CASES: Readonly<Record<string, readonly [string, number]>> = {
   "90 headers": [many(90), 200],
   "200 headers": [many(200), 400],

@@ -7,7 +7,7 @@ import {
   startUpstream,
 } from "../../support/upstream/scripted_upstream.ts";
 
-/** Names that JSON must escape, and one that is longer than the other. */
+/** Names that JSON must escape, of different lengths. */
 const MODELS = [
   { id: "short", upstream: "a much longer name" },
   { id: 'quo"te', upstream: "back\\slash" },
@@ -22,7 +22,7 @@ function fileFor({ url }: ScriptedUpstream): Record<string, unknown> {
   });
 }
 
-/** Bodies as a caller may write them, each with the model's name written as it stands there. */
+/** Bodies of callers, each with the spelling of its model's name. */
 const BODIES:
   readonly (readonly [body: string, written: string, name: string])[] = [
     [`{"model":"short"}`, `"short"`, "a much longer name"],

@@ -14,7 +14,10 @@ import { startUpstream } from "../../support/upstream/scripted_upstream.ts";
 
 const FREE_TOKEN = "mg_free";
 
-/** Alice may use `model-a` and `renamed-a` alone, another token everything. */
+/**
+ * Returns a configuration in which alice may use `model-a` and `renamed-a` only, and another token
+ * everything.
+ */
 function fileFor(url: string): Record<string, unknown> {
   return minimalFile({
     connections: [
@@ -56,7 +59,7 @@ Deno.test("a token lets the provider choose among its own models on the connecti
     ["models", ["upstream-secret"]],
     ["models", ["model-a", "upstream-secret"]],
     ["models", ["secret-a"]],
-    // The gateway's own name is another model's, or none, to the provider.
+    // To the provider, the gateway's name means another model, or none.
     ["models", ["renamed-a"]],
     ["models", ["model-b"]],
     ["models", ["no-such-model"]],
@@ -67,7 +70,7 @@ Deno.test("a token lets the provider choose among its own models on the connecti
     ["tools", [{ type: "advisor_20260301", model: "upstream-secret" }]],
     ["extra_body", { models: ["upstream-secret"] }],
     ["compound_custom", { models: { answering_model: "upstream-secret" } }],
-    // What only draws may be unknown, but not another token's.
+    // A model that only makes images may be unknown, but must not be another token's.
     ["tools", [{ type: "image_generation", model: "upstream-secret" }]],
     ["tools", [{ type: "openrouter:fusion" }]],
   ];
@@ -121,7 +124,7 @@ Deno.test("a translation that keeps the body's protocol lets no other model thro
         { input: [{ type: "additional_tools", tools: [tool] }] },
         "input",
       ],
-      // Nothing is read out of a member with the name of the type.
+      // A member named like the type is not read.
       [PATHS.chat, { ...cursor, tools: [{ type: "x", x: tool }] }],
       ["/v1/completions", { prompt: "Hello", models: ["secret"] }, "models"],
     ];

@@ -8,7 +8,7 @@ import { protocolOfPath, WIRES } from "../../support/wire/wire.ts";
 
 const MIB = 1024 * 1024;
 
-/** What would do harm in a path, in a header or in a log line. */
+/** Names that would be harmful in a path, in a header or in a log line. */
 const ODD: Readonly<Record<string, string>> = {
   "a way up": "../../admin?x=1#y",
   "an encoded way up": "%2e%2e%2fadmin",
@@ -17,7 +17,7 @@ const ODD: Readonly<Record<string, string>> = {
   "1 MiB": "x".repeat(MIB),
 };
 
-/** A log line holds a name's beginning at most. */
+/** A log line holds at most the beginning of a name. */
 const MAX_LINE_BYTES = 4096;
 
 Deno.test("a model's name is data: refused by name, on one log line, and in no path or header", async (t) => {
@@ -42,7 +42,7 @@ Deno.test("a model's name is data: refused by name, on one log line, and in no p
   assert.equal(upstream.requests.items.length, 0);
 });
 
-/** A history whose call has these arguments. */
+/** Returns a history whose call has these arguments. */
 function called(text: string): string {
   return hello("chat", {
     messages: [

@@ -13,7 +13,7 @@ function get(target: string, host = "gateway"): string {
     `authorization: Bearer ${ALICE_TOKEN}\r\nconnection: close\r\n\r\n`;
 }
 
-/** Where a URL parser would see a path of ours. */
+/** Targets in which a URL parser would find a path of ours. */
 const DETOURS = [
   "/x/%2e%2e/v1/models",
   "/x/../v1/models",
@@ -32,7 +32,7 @@ Deno.test("a path is taken as it is written: nothing is decoded and no dots are 
   for (const path of DETOURS) {
     await t.step(path, async () => {
       const answer = await sendRaw(gateway.port, get(path));
-      // What is no target at all is refused by the server before it becomes a request.
+      // The server itself rejects invalid targets, before they become a request.
       if (answer.headers.has("x-request-id")) {
         assert.equal(errorAnswer(answer, "chat").status, 404);
       } else {
@@ -56,7 +56,7 @@ Deno.test("the host that a caller names changes nothing, even when no URL could 
       assert.equal(errorAnswer(query, "chat").status, 400);
     });
   }
-  // Nothing but that providers which are not there tell no models.
+  // Only the missing model lists of providers that do not exist.
   const others = gateway.lines.others.items.filter(({ event }) =>
     event !== "model_list_unread"
   );
@@ -80,7 +80,7 @@ Deno.test("targets that are no path are unknown", async (t) => {
   }
 });
 
-/** Hosts in which a path of ours stands, before a target that has none, and the other way round. */
+/** Hosts that contain a path of ours, before a target without one, and the reverse. */
 const HOSTS_WITH_PATHS: readonly (readonly [
   target: string,
   host: string,
@@ -97,7 +97,7 @@ const HOSTS_WITH_PATHS: readonly (readonly [
   ["/v1/models", "x/nope?", 200],
   ["/v1/models", "x#", 200],
   ["/v1/models", "x\\nope", 200],
-  // The platform puts something else in the place of such a host, so nothing can be told of the target.
+  // The platform replaces such a host, so the response cannot name the target.
   ["/v1/models", "\xfc/nope?", 404],
   ["/v1/limits", "x?query=1", 200],
   ["/v1/limits?x=1", "x#", 400],
@@ -129,7 +129,7 @@ Deno.test("a host without a path of ours lets nobody ask a model", async () => {
   assert.equal(upstream.requests.items.length, 0);
 });
 
-Deno.test("a method of any length is neither told back nor logged whole", async () => {
+Deno.test("a long method is neither returned nor logged whole", async () => {
   await using gateway = await startGateway(familiesFile("http://127.0.0.1:9"));
   const method = "M".repeat(10_000);
   const request = get("/v1/models").replace("GET", method);

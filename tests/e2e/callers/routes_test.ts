@@ -56,7 +56,7 @@ const ANSWERED = [
   "/healthz",
 ];
 
-/** Paths that agents look at before they begin. */
+/** Paths that agents request at their start. */
 const PROBES = [
   "/",
   "/api/hello",
@@ -81,7 +81,7 @@ const ALL_METHODS = [
   "OPTIONS",
 ];
 
-/** The `Allow` of a path, by what it does. */
+/** Returns the `Allow` header of a path. */
 function allowOf(path: string): string {
   if (path === "/") return "GET, HEAD";
   if (PROBES.includes(path)) return "HEAD";
@@ -139,7 +139,7 @@ Deno.test("agents' probes with HEAD are answered without a credential", async (t
   }
 });
 
-Deno.test("a wrong method is 405 and told which one is right, in the path's protocol", async (t) => {
+Deno.test("a wrong method is 405 and names the right one, in the path's protocol", async (t) => {
   await using gateway = await startGateway(familiesFile("http://127.0.0.1:9"));
   const paths = RELAYED.flatMap(([, , paths]) => paths);
   for (const path of new Set([...paths, ...ANSWERED, ...PROBES])) {
@@ -154,7 +154,7 @@ Deno.test("a wrong method is 405 and told which one is right, in the path's prot
         const error = await readError(response, protocolOf(path));
         assert.equal(error.type, "invalid_request_error");
         assert.ok(
-          error.message.endsWith(`use ${allow.replace(", ", " or ")}`),
+          error.message.endsWith(`Use ${allow.replace(", ", " or ")}.`),
           error.message,
         );
       }
@@ -162,7 +162,7 @@ Deno.test("a wrong method is 405 and told which one is right, in the path's prot
   }
 });
 
-/** Paths that look like ours. */
+/** Paths that resemble ours. */
 const UNKNOWN = [
   "/v1",
   "/v2/models",

@@ -30,7 +30,7 @@ import {
 } from "../../support/gateway/serve.ts";
 import { until, within } from "../../support/within.ts";
 
-/** What must never be printed. */
+/** Secrets that must never be printed. */
 const CANARIES = {
   callerToken: createCanary("caller-token"),
   wrongToken: createCanary("wrong-token"),
@@ -45,7 +45,7 @@ const CANARIES = {
   configMistake: createCanary("config-mistake"),
 };
 
-/** What must never come back to a caller. */
+/** Secrets that must never reach a caller. */
 const { upstreamKey, quotaKey, fixedHeader } = CANARIES;
 const UPSTREAM_SECRETS = { upstreamKey, quotaKey, fixedHeader };
 
@@ -89,7 +89,7 @@ const CHAT_DELTA = `data: ${
 
 const SSE_HEADERS = { "content-type": "text/event-stream" };
 
-/** What an upstream may do; its answers and errors hold canaries. */
+/** Scripts of an upstream whose answers and errors contain canaries. */
 const SCRIPTS: Readonly<Record<string, Script>> = {
   "JSON": () => Response.json(CHAT_ANSWER),
   "a stream": () =>
@@ -143,7 +143,7 @@ function failing(status: number): Script {
 
 const STATUSES = [400, 401, 402, 403, 404, 413, 422, 429, 500, 503, 529];
 
-/** Sends a request and checks that no secret of the gateway comes back. */
+/** Sends a request and checks that the response has no secret of the gateway. */
 async function askSecretly(
   url: string,
   path: string,
@@ -151,7 +151,7 @@ async function askSecretly(
 ): Promise<void> {
   const address = `${url}${path}?key=${CANARIES.query}`;
   const answer = await askOnce(address, init).catch(() => undefined);
-  // A stream that breaks is no answer; what is printed of it is looked at in the end.
+  // A broken stream is no answer. The test checks its printed lines at the end.
   const text = answer?.text ?? "";
   assert.deepEqual(findCanaries(text, UPSTREAM_SECRETS), []);
 }
@@ -162,10 +162,13 @@ const MODELS_BY_PROTOCOL = {
   responses: ["model-c", "model-a"],
 } as const;
 
-/** How many questions {@linkcode askEverything} asks. */
+/** The number of requests of {@linkcode askEverything}. */
 const QUESTIONS = 14;
 
-/** A question full of canaries, as a stream and not, in every protocol, for native and translated models. */
+/**
+ * Sends a request full of canaries, streamed and not, in every protocol, for native and translated
+ * models.
+ */
 async function askEverything(url: string): Promise<void> {
   const calls = PROTOCOLS.flatMap((protocol) => {
     const headers = {
@@ -187,7 +190,10 @@ async function askEverything(url: string): Promise<void> {
 
 type RefusedRequest = readonly [path: string, init: RequestInit];
 
-/** Requests that the gateway refuses by itself, each with canaries where its error could quote them. */
+/**
+ * Returns requests that the gateway itself rejects, each with canaries where its error could quote
+ * them.
+ */
 function refusedRequests(): readonly RefusedRequest[] {
   const { prompt, callerToken, wrongToken } = CANARIES;
   return PROTOCOLS.flatMap((protocol): readonly RefusedRequest[] => {
@@ -203,7 +209,7 @@ function refusedRequests(): readonly RefusedRequest[] {
       `{"model":"model-a","stream":"${prompt}"}`,
       `["${prompt}"]`,
       hello(protocol, { model: "unreachable", user: prompt }),
-      // Translated, and nothing that a translation understands.
+      // A translated request whose fields no translation knows.
       hello(protocol, {
         model: protocol === "chat" ? "model-b" : "model-a",
         [conversation]: { [prompt]: prompt },
@@ -244,7 +250,8 @@ Deno.test("no secret, no prompt and no answer is ever logged, whatever the upstr
   };
   for (const [name, script] of Object.entries(scripts)) {
     await t.step(name, async () => {
-      // An upstream does not always see that the gateway has left before it was asked whole.
+      // An upstream does not always notice that the gateway disconnected before it had sent the
+      // whole request.
       const over = Promise.withResolvers<Response>();
       await using upstream = startUpstream((seen) =>
         Promise.race([script(seen), over.promise])
@@ -255,7 +262,7 @@ Deno.test("no secret, no prompt and no answer is ever logged, whatever the upstr
       });
       await askEverything(gateway.url);
       await until(() => gateway.admission.active === 0, "all to end");
-      // The platform's fetch asks again where a connection broke before an answer.
+      // The platform's fetch retries when a connection breaks before a response.
       assert.ok(gateway.lines.requests.items.length >= QUESTIONS);
       assert.deepEqual(findCanaries(gateway.lines.text(), CANARIES), []);
     });
@@ -282,7 +289,7 @@ Deno.test("no secret, no prompt and no answer is ever printed by the program, wh
   assert.deepEqual(findCanaries(gateway.output(), CANARIES), []);
 });
 
-/** A caller who leaves in the middle of a request. */
+/** Disconnects in the middle of a request. */
 async function leaveEarly(gateway: ServedGateway): Promise<void> {
   using socket = await connectRaw(Number(new URL(gateway.url).port));
   await socket.write(
@@ -291,7 +298,7 @@ async function leaveEarly(gateway: ServedGateway): Promise<void> {
   );
 }
 
-/** Configurations that are wrong at a secret. */
+/** Writes configurations with an error at a secret. */
 async function makeMistakes(gateway: ServedGateway): Promise<void> {
   const mistake = CANARIES.configMistake;
   const address = `http://user:${mistake}@example.com`;

@@ -32,7 +32,7 @@ Deno.test("a request that could be read in two ways is refused, and nothing behi
   assert.equal(upstream.requests.items.length, 0);
 });
 
-/** The server finds the end of these, but leaves the coding below the chunks alone. */
+/** The server finds the end of these bodies, but does not decode the coding below the chunks. */
 const CODED: Readonly<Record<string, string>> = {
   "an unknown coding": head("transfer-encoding: x", CHUNKED) + CHUNKS,
   "a compression": head("transfer-encoding: gzip, chunked") + CHUNKS,
@@ -64,7 +64,7 @@ Deno.test("a body in broken chunks is served to nobody, nor is what stands behin
   assert.equal(upstream.requests.items.length, 0);
 });
 
-/** What has come of a body when its next chunk is malformed. */
+/** The part of a body that arrives before a malformed chunk. */
 const BEGUN_CHUNKS: Readonly<Record<string, string>> = {
   "its first chunk": "",
   "its second chunk": "1\r\n{\r\n",
@@ -96,7 +96,7 @@ Deno.test("a chunk that breaks while its body is read is 400 in the caller's pro
   assert.equal(upstream.requests.items.length, 0);
 });
 
-/** Unusual requests that can be read in one way. */
+/** Unusual requests with only one reading. */
 const SERVED: Readonly<Record<string, string>> = {
   "the same length twice": head(LENGTH, LENGTH) + BODY,
   "a length with zeros before it": head(`content-length: 000${BODY.length}`) +
@@ -133,7 +133,7 @@ Deno.test("a body that looks like a request is none, though the request around i
     .replace(PATHS.chat, "/v1/nothing");
   const last = "GET /healthz HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n";
   await socket.write(outer + SECOND + last);
-  const told = statuses(await socket.readAll());
-  assert.equal(told[0], 404);
+  const received = statuses(await socket.readAll());
+  assert.equal(received[0], 404);
   assert.equal(upstream.requests.items.length, 0);
 });

@@ -12,7 +12,7 @@ import { until } from "../../support/within.ts";
 /** Enough for the program and some connections. */
 const MAX_DESCRIPTORS = 64;
 
-/** Opens connections that ask for nothing, until there are no descriptors left for more. */
+/** Opens idle connections until no descriptors remain. */
 async function exhaust(gateway: ServedGateway): Promise<Deno.Conn[]> {
   const port = Number(new URL(gateway.url).port);
   const idle: Deno.Conn[] = [];

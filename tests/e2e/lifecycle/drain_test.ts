@@ -17,7 +17,7 @@ import { until, within } from "../../support/within.ts";
 import { protocolOfPath, WIRES } from "../../support/wire/wire.ts";
 import { needing } from "../../support/ignored.ts";
 
-/** Sends the beginning of a stream, and its end once the gate is open. */
+/** Sends the beginning of a stream, and its end after the gate opens. */
 function gatedStream(gate: Promise<void>): Script {
   return ({ path }) => {
     const { start, output, end } = WIRES[protocolOfPath(path)];
@@ -41,11 +41,11 @@ function gatedStream(gate: Promise<void>): Script {
 /** A stream that has begun, natively or translated. */
 interface Begun {
   readonly model: string;
-  /** Everything that comes, and whether it came to an end of the body. */
+  /** The received text, and true when the body broke off. */
   readonly rest: Promise<{ readonly text: string; readonly broken: boolean }>;
 }
 
-/** Begins a stream and resolves when its first bytes are there. */
+/** Begins a stream and resolves after its first bytes. */
 async function begin(url: string, model: string): Promise<Begun> {
   const body = hello("chat", { model, stream: true });
   const answer = await fetch(url + PATHS.chat, ask("chat", body));
@@ -87,7 +87,7 @@ async function serveUpstream(
   );
 }
 
-/** While it drains: alive, not ready, and closed to what is new. */
+/** Checks the draining gateway: live, not ready, and without new connections. */
 async function checkDraining(gateway: ServedGateway): Promise<void> {
   const { url } = gateway;
   assert.equal((await askOnce(`${url}/readyz`)).status, 503);
@@ -101,7 +101,7 @@ async function checkDraining(gateway: ServedGateway): Promise<void> {
   }
 }
 
-/** How many streams run when the gateway is told to stop. */
+/** The number of streams when the gateway gets the signal to stop. */
 const MANY = 200;
 
 for (const signal of ["SIGTERM", "SIGINT"] as const) {
@@ -133,7 +133,7 @@ for (const signal of ["SIGTERM", "SIGINT"] as const) {
   });
 }
 
-/** What a caller has of a stream that the gateway has cut. */
+/** Checks the caller's part of a stream that the gateway has cut. */
 async function checkCut({ model, rest }: Begun): Promise<void> {
   const { text, broken } = await within(rest, "a stream to be cut");
   assert.doesNotMatch(text, /\[DONE\]/, model);
@@ -155,7 +155,7 @@ Deno.test({
     for (const stream of streams) await checkCut(stream);
     assert.equal((await within(gateway.ended, "the exit")).code, 0);
     assert.equal(gateway.lines("cut")[0]?.requests, 10);
-    // Natively and translated: it was not the provider that broke them off.
+    // Natively and translated, the provider did not break them off.
     for (const { level, ended, failure, reason } of gateway.lines("request")) {
       assert.deepEqual([level, ended, failure, reason], [
         ...["warn", "error", undefined, "the gateway shuts down"],

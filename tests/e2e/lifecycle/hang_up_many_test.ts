@@ -14,13 +14,13 @@ import {
 import { until } from "../../support/within.ts";
 import { protocolOfPath, WIRES } from "../../support/wire/wire.ts";
 
-/** At each stage of each way. */
+/** The number of hang-ups at each stage of each way. */
 const HANG_UPS = 25;
 
-/** Chat to an upstream that speaks it, and to one that speaks Messages. */
+/** From Chat Completions to an upstream with the same protocol, and to one with Messages. */
 const WAYS = { native: "model-a", translated: "model-b" } as const;
 
-/** How much of a request is sent, and how much of the answer awaited, before the caller hangs up. */
+/** The sent part of a request, and the received part of the answer, before the caller hangs up. */
 const STAGES = {
   "in the head": { sends: "half the head", reads: false },
   "in the body": { sends: "half the body", reads: false },
@@ -43,7 +43,7 @@ function partOf(
   }
 }
 
-/** An upstream's side of all hang-ups: what is open there, and how it is kept waiting. */
+/** Counts the open requests at an upstream, and keeps them waiting. */
 function createAccount() {
   const account = { asked: 0, open: 0 };
   const wait: Script = ({ signal }: SeenRequest) => {
@@ -115,7 +115,7 @@ Deno.test("hundreds of callers who hang up leave nothing running, wherever they 
           () => gateway.admission.active === 0 && account.open === 0,
           "every request to end",
         );
-        // Of half a head nobody knows that it would be a request.
+        // Half a head is not recognised as a request.
         if (sends !== "half the head") logged += HANG_UPS;
         const { items } = gateway.lines.requests;
         await until(() => items.length === logged, "a line about each");

@@ -20,7 +20,10 @@ import {
 import { startUpstream } from "../../support/upstream/scripted_upstream.ts";
 import { until, within } from "../../support/within.ts";
 
-/** The one log line about a request whose caller has left; the slot must be free by then. */
+/**
+ * Returns the only log line about a request whose caller has disconnected. The slot must be free by
+ * then.
+ */
 async function lineAboutLeaving(
   gateway: RunningGateway,
 ): Promise<Record<string, unknown>> {
@@ -63,7 +66,7 @@ Deno.test("a caller who leaves before the upstream answers takes the upstream's 
   assert.equal(gateway.lines.requests.items.length, 6);
 });
 
-/** How far an answer has come when its caller leaves. */
+/** The progress of an answer when its caller disconnects. */
 const MOMENTS: Readonly<Record<string, string>> = {
   "before the first byte": "",
   "in the middle": `data: {"half":1}\n\ndata: {"ha`,
@@ -95,7 +98,10 @@ Deno.test("a caller who leaves a stream takes the upstream's along", async (t) =
   assert.equal(gateway.lines.requests.items.length, 6);
 });
 
-/** JSON answers that have begun: one short enough to be waited for whole, one that goes on as it comes. */
+/**
+ * JSON answers that have begun: one that is short enough to be read whole, and one that is
+ * forwarded in chunks.
+ */
 const BEGUN = {
   short: 'content-length: 99\r\n\r\n{"id":',
   long: 'transfer-encoding: chunked\r\n\r\n6\r\n{"id":\r\n',
@@ -144,7 +150,7 @@ Deno.test("a caller who leaves in the middle of JSON takes the upstream's reques
   }
 });
 
-/** The regular end of each protocol's streams, behind which nothing comes that a client waits for. */
+/** The regular end of each protocol's streams. Clients wait for nothing after it. */
 const ENDS = {
   chat: "data: [DONE]\n\n",
   messages: `event: message_stop\ndata: {"type":"message_stop"}\n\n`,
@@ -217,7 +223,7 @@ Deno.test("a caller who leaves a compressed stream takes the upstream's along, t
   }
 });
 
-/** All of a text, compressed, without the end of the compression. */
+/** Returns a compressed text without the end of the compression. */
 function flushed(text: string): Uint8Array {
   const TRAILER_BYTES = 8;
   return Uint8Array.from(gzipSync(text)).slice(0, -TRAILER_BYTES);

@@ -29,7 +29,7 @@ Deno.test(`${CONNECTIONS} idle connections starve nobody, may ask at any time, a
     const good = answers.filter(({ status }) => status === 200);
     assert.equal(good.length, asking.length);
   };
-  // One half has asked before and keeps its connection, the other has said nothing yet.
+  // One half has sent a request before and keeps its connection, the other has sent nothing.
   await askAll(sockets.slice(CONNECTIONS / 2));
   const url = gateway.url + PATHS.chat;
   assert.equal((await askOnce(url, ask("chat"))).status, 200);

@@ -17,16 +17,16 @@ import { until } from "../../support/within.ts";
 import { ask, PATHS } from "../../support/wire/ask.ts";
 import { WIRES } from "../../support/wire/wire.ts";
 
-/** So many connections reach all of four threads but for one time in ten thousand. */
+/** So many connections reach all of four threads, except once in ten thousand times. */
 const CONNECTIONS = 40;
 
-/** Gateways that count together. */
+/** Gateways that share their counts. */
 interface Scene {
   readonly name: string;
   readonly replicas: number;
   readonly workers: number;
   readonly hasStore: boolean;
-  /** Whether they start again for another configuration, instead of loading it. */
+  /** True when they restart for another configuration instead of loading it. */
   readonly isRestarted?: boolean;
 }
 
@@ -121,7 +121,7 @@ function open(
   return {
     start,
     configure: isRestarted ? restart : reload,
-    /** Every thread reports so much at once; with a store, as soon as the machine is not too busy to ask it. */
+    /** Waits until every thread reports so much. With a store, a busy machine may delay it. */
     async expectUsed(wanted: number): Promise<void> {
       const read = async () =>
         (await usages()).map(({ limits: [limit] }) => limit?.used);
@@ -130,7 +130,7 @@ function open(
         await until(async () => (await read()).every(isRight), "the sum");
       } else assert.deepEqual(new Set(await read()), new Set([wanted]));
     },
-    /** The statuses of so many requests over connections of their own. */
+    /** Sends requests over new connections and returns their statuses. */
     async ask(count: number): Promise<readonly number[]> {
       const statuses: number[] = [];
       for (const url of urls().slice(0, count)) {

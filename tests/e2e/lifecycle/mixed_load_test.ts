@@ -5,17 +5,20 @@ import { type Scene, startScene, WAYS } from "../../soak/scene.ts";
 import { createRandom } from "../../support/fakes/random.ts";
 import { until } from "../../support/within.ts";
 
-// The soak's mixed traffic, as much of it as needs no minutes.
+// The soak's mixed traffic, as far as it runs within seconds.
 
 const REQUESTS = 300;
 
-/** Every so many-th caller leaves. */
+/** One caller in so many disconnects. */
 const LEAVING = 5;
 
-/** How many ask at a time; each may leave a connection behind on either side of the gateway, for the next. */
+/**
+ * The number of simultaneous requests. Each may leave one idle connection on either side of the
+ * gateway.
+ */
 const CALLERS = 16;
 
-/** Where they leave. */
+/** The stages at which they disconnect. */
 const STAGES: readonly Stage[] = [
   "in the head",
   "in the body",
@@ -23,12 +26,12 @@ const STAGES: readonly Stage[] = [
   "in mid-stream",
 ];
 
-/** Of half a head nobody knows that it would have been a request. */
+/** Half a head is not recognised as a request. */
 const UNHEARD: Stage = "in the head";
 
 const random = createRandom(32);
 
-/** Sends all requests and gives how many of them left in a way that the gateway can know. */
+/** Sends all requests, and returns the number of hang-ups that the gateway can notice. */
 async function sendAll(round: string, scene: Scene): Promise<number> {
   let next = 0;
   let left = 0;
@@ -44,7 +47,7 @@ async function sendAll(round: string, scene: Scene): Promise<number> {
         continue;
       }
       const words = 1 + random.below(40);
-      const question = { tag, manner: "whole", words } as const;
+      const question = { tag, behaviour: "whole", words } as const;
       const isStream = random.below(2) === 0;
       assert.equal(
         await askAndCheck({ way, question, isStream }, scene),
@@ -55,7 +58,7 @@ async function sendAll(round: string, scene: Scene): Promise<number> {
   return left;
 }
 
-/** How many descriptors a process has; none where the system does not tell. */
+/** The number of a process's descriptors; 0 when the system does not report it. */
 async function descriptorsOf(pid: number): Promise<number> {
   if (Deno.build.os !== "linux") return 0;
   const list = new Deno.Command("ls", { args: [`/proc/${pid}/fd`] });
@@ -78,7 +81,7 @@ Deno.test(`of ${REQUESTS} requests over every pair of protocols a fifth leave, t
   const second = await sendAll("b", scene);
   await settle(first + second);
   const more = await descriptorsOf(scene.gateway.pid) - before;
-  // A leak would leave one for each who left.
+  // A leak would leave one per disconnected caller.
   assert.ok(more < REQUESTS / LEAVING, `${more} descriptors stay behind`);
   const served = 2 * (REQUESTS - REQUESTS / LEAVING);
   assert.equal(await scene.ended("complete"), served);

@@ -16,7 +16,7 @@ const page = await Deno.readTextFile(
   new URL("../../../docs/running.md", import.meta.url),
 );
 
-/** The documentation's site, at other ports, with deadlines that a test can wait for. */
+/** Returns the documentation's site with other ports and short timeouts. */
 function siteOf(gatewayPort: number, port: number): string {
   const [, site = ""] = page.match(/^```nginx\n([^]*?)^```$/m) ?? [];
   return site.replace(/\b8787\b/g, `${gatewayPort}`)
@@ -36,7 +36,7 @@ const named = (name: string) =>
 const HEAD = "POST /v1/chat/completions HTTP/1.1\r\nhost: a\r\n" +
   "content-type: application/json\r\n";
 
-/** What a caller sends who then says nothing more. */
+/** Requests of a caller that then stays silent. */
 const SILENT: Readonly<Record<string, string>> = {
   "a socket that says nothing": "",
   "half a header": "POST /v1/chat/compl",

@@ -17,7 +17,7 @@ import { needing } from "../../support/ignored.ts";
 
 const ignore = Deno.build.os === "windows";
 
-/** A configuration whose connection shows `key` to its upstream. */
+/** Returns a configuration whose connection sends `key` to its upstream. */
 function fileWith(
   key: string,
   url: string,
@@ -30,7 +30,7 @@ function fileWith(
   });
 }
 
-/** Waits for the `count`-th line about `event` and gives it. */
+/** Waits for the `count`-th line about `event` and returns it. */
 async function lineNumber(
   gateway: ServedGateway,
   event: string,
@@ -63,7 +63,7 @@ Deno.test({
     assert.equal(await keyOf(), "Bearer key-1");
 
     await t.step("SIGHUP", async () => {
-      // The same directory is watched: whichever comes first takes it over.
+      // The gateway also watches the directory: the first of the two signals loads the file.
       await gateway.rewrite(fileWith("key-2", upstream.url));
       gateway.kill("SIGHUP");
       await lineNumber(gateway, "config_applied", 1);
@@ -122,9 +122,9 @@ Deno.test({
     gateway.kill("SIGHUP");
     const { warnings } = await gateway.line("config_applied");
     for (const setting of ["host", "port", "tls", "workers", "admin"]) {
-      const told =
+      const warning =
         `server.${setting}: has changed. It takes effect at the next start.`;
-      assert.ok(String(warnings).includes(told), `${setting}: ${warnings}`);
+      assert.ok(String(warnings).includes(warning), `${setting}: ${warnings}`);
     }
     assert.equal((await askOnce(`${gateway.url}/readyz`)).status, 200);
   },
@@ -183,7 +183,7 @@ Deno.test({
   },
 });
 
-Deno.test("a bad edit is told once, and the way back to the good file too", async () => {
+Deno.test("an invalid edit is reported once, and so is the return to the valid file", async () => {
   await using upstream = startUpstream(() => Response.json({}));
   const good = fileWith("key-1", upstream.url);
   await using gateway = await serveFile(good);

@@ -13,7 +13,7 @@ const page = await Deno.readTextFile(
   new URL("../../../docs/running.md", import.meta.url),
 );
 
-/** The documentation's site, at other ports. */
+/** Returns the documentation's site with other ports. */
 function siteOf(ports: Readonly<Record<string, number>>): string {
   const [, site = ""] = page.match(/^```nginx\n([^]*?)^```$/m) ?? [];
   return site.replace(/\b(8787|8788|8080)\b/g, (port) => `${ports[port]}`);
@@ -21,7 +21,7 @@ function siteOf(ports: Readonly<Record<string, number>>): string {
 
 const { start, output, end } = WIRES.chat;
 
-/** A stream that takes a while, so that restarts meet it in the middle. */
+/** Returns a slow stream, which is still running when a gateway restarts. */
 function slowStream(): Response {
   const pieces = [start, ...Array<string>(8).fill(output), end];
   const body = ReadableStream.from((async function* () {
@@ -35,7 +35,7 @@ function slowStream(): Response {
 
 const WHOLE_STREAM = start + output.repeat(8) + end;
 
-/** Asks again and again until it is told to stop; every answer must be whole. */
+/** Sends requests until it is stopped; every answer must be complete. */
 async function keepAsking(
   url: string,
   { stream, signal }: {
@@ -56,7 +56,7 @@ async function keepAsking(
   return asked;
 }
 
-/** How many requests run at a time. */
+/** The number of simultaneous requests. */
 const LOOPS = 12;
 
 const ignore = !await hasNginx();
@@ -106,7 +106,7 @@ Deno.test({
   },
 });
 
-/** Replaces each gateway by a new one at the same place, one after the other, twice. */
+/** Replaces each gateway by a new one on the same port, one after the other, twice. */
 async function restartInTurn(
   gateways: ServedGateway[],
   serve: (port: number) => Promise<ServedGateway>,
@@ -119,7 +119,7 @@ async function restartInTurn(
     await old[Symbol.asyncDispose]();
     const young = await serve(Number(new URL(old.url).port));
     gateways[index] = young;
-    // A request that it refused just before it listened must have found the other one.
+    // A request that it refused just before it listened must have reached the other one.
     await until(
       () => young.lines("request").length > LOOPS,
       "the new one to be asked",

@@ -20,10 +20,10 @@ import {
 import { until } from "../../support/within.ts";
 import { needing } from "../../support/ignored.ts";
 
-/** Links and renaming are those of Unix. */
+/** Links and renaming exist on Unix only. */
 const ignore = Deno.build.os === "windows";
 
-/** A directory of the test's, gone with it. */
+/** Creates a directory for the test, which removes it. */
 async function tempDirectory(): Promise<AsyncDisposable & { path: string }> {
   const path = await Deno.makeTempDir();
   return {
@@ -32,13 +32,13 @@ async function tempDirectory(): Promise<AsyncDisposable & { path: string }> {
   };
 }
 
-/** Puts a whole file in the place of another. */
+/** Replaces a file by a complete one. */
 async function replace(path: string, text: string): Promise<void> {
   await Deno.writeTextFile(`${path}.new`, text);
   await Deno.rename(`${path}.new`, path);
 }
 
-/** Whether a new connection is shown a certificate. */
+/** Returns true when a new connection receives a certificate. */
 async function shows(url: string, certificate: string): Promise<boolean> {
   try {
     const connection = await Deno.connectTls({
@@ -91,7 +91,7 @@ for (const workers of [1, 2]) {
       answer.write("data: {}\n\n");
       assert.equal((await reader?.read())?.value, "data: {}\n\n");
 
-      // A bad pair for as long as the key has not followed.
+      // The pair is invalid until the key follows.
       await replace(`${directory.path}/cert.pem`, nextTestCertificate.cert);
       const { problems } = await gateway.line("config_rejected");
       assert.deepEqual(problems, [
@@ -102,9 +102,9 @@ for (const workers of [1, 2]) {
       await gateway.line("config_applied");
       await until(
         () => gateway.lines("listener_renewed").length === workers,
-        "every thread to listen anew",
+        "every thread to renew its listener",
       );
-      // The listener before may have a connection left to accept.
+      // The old listener may have a connection left to accept.
       await until(
         () => shows(gateway.url, nextTestCertificate.cert),
         "the next certificate",
@@ -182,7 +182,7 @@ Deno.test({
   },
 });
 
-/** A gateway whose key is in a file, and what its upstream was shown last. */
+/** Starts a gateway whose key is in a file. */
 async function serveKeyFile(url: string, keyFile: string) {
   return await serveFile(minimalFile({
     server: { port: 0 },
@@ -200,7 +200,7 @@ const CHANGES: Readonly<
 > = {
   "written in place": (path, key) => Deno.writeTextFile(path, key),
   "replaced by renaming": replace,
-  async "deleted and made anew"(path, key) {
+  async "deleted and created again"(path, key) {
     await Deno.remove(path);
     await new Promise((resolve) => setTimeout(resolve, 300));
     await Deno.writeTextFile(path, key);
@@ -268,7 +268,7 @@ Deno.test({
 
 Deno.test({
   ...needing(
-    "a key file that is gone or bad keeps the key in use, and is told once",
+    "a key file that is missing or invalid keeps the key in use, and is reported once",
     ignore && "Windows has no such links and signals",
   ),
   async fn() {
@@ -293,7 +293,7 @@ Deno.test({
     gateway.kill("SIGHUP");
     await until(
       () => gateway.lines("config_rejected").length === 2,
-      "the problem to be told to who asks",
+      "the problem to be logged after SIGHUP",
     );
   },
 });

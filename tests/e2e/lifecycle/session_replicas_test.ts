@@ -17,14 +17,15 @@ import { readToEnd } from "../../support/wire/read_to_end.ts";
 import { WIRES } from "../../support/wire/wire.ts";
 import { until } from "../../support/within.ts";
 
-// Three replicas behind a proxy that sends each session to one of them, under load; one replica dies, and comes back.
+// Three replicas under load, behind a proxy that sends each session to one of them. One replica
+// dies, and returns.
 
 const ROOT = new URL("../../../", import.meta.url);
 
-/** The ports of the files that are handed out: the replicas', and the proxy's own. */
+/** The ports in the distributed files: the replicas' ports, and the proxy's own. */
 const PORTS_OF_THE_FILE = [8787, 8788, 8789, 8080] as const;
 
-/** A proxy, by the file that is handed out for it. */
+/** A proxy, with the file that is distributed for it. */
 interface Proxy {
   readonly name: string;
   readonly file: string;
@@ -50,10 +51,10 @@ const PROXIES: readonly Proxy[] = [
   },
 ];
 
-/** How many sessions each kind of client has. */
+/** The number of sessions of each kind of client. */
 const SESSIONS_OF_A_KIND = 8;
 
-/** What a client sends that tells its sessions apart; all else is the same in all of its requests. */
+/** The fields by which a client's sessions differ; its requests are equal otherwise. */
 interface Kind {
   readonly name: string;
   readonly protocol: Protocol;
@@ -90,13 +91,13 @@ const SESSION_NUMBERS = Array.from(
   (_, at) => at,
 );
 
-/** Whoever is let in. */
+/** The accepted tokens. */
 const TOKENS = [
   "shared-token",
   ...SESSION_NUMBERS.map((number) => `token-${number}`),
 ].map((token) => tokenFile({ name: token, sha256: sha256Hex(token) }));
 
-/** A stream that takes a while and begins with the port of the replica that asked for it. */
+/** Returns a slow stream that begins with the port of the replica that requested it. */
 function slowStream(seen: SeenRequest): Response {
   const [, replica = "", ...path] = seen.path.split("/");
   const protocol = path.includes("messages") ? "messages" : "chat";
@@ -118,16 +119,16 @@ function slowStream(seen: SeenRequest): Response {
   return new Response(body, { headers: SSE_HEADERS });
 }
 
-/** What came of one request. */
+/** The outcome of one request. */
 interface Outcome {
-  /** The port of the replica that relayed it; undefined where none is known. */
+  /** The port of the replica that relayed it; `undefined` when it is unknown. */
   readonly replica: number | undefined;
   readonly kind: "whole" | "cut" | "refused";
-  /** What came, where it was not whole. */
-  readonly told: string;
+  /** The response, when it is incomplete. */
+  readonly fault: string;
 }
 
-/** One session, which asks again and again. */
+/** A session that sends requests repeatedly. */
 interface Session {
   readonly name: string;
   readonly outcomes: Outcome[];
@@ -157,11 +158,11 @@ async function outcomeOf(
   return {
     replica: replica === undefined ? undefined : Number(replica),
     kind: response.status !== 200 ? "refused" : isWhole ? "whole" : "cut",
-    told: isWhole ? "" : `${response.status} ${text}`,
+    fault: isWhole ? "" : `${response.status} ${text}`,
   };
 }
 
-/** Lets every session ask, one request after another, until it is told to stop. */
+/** Sends one request after another in every session, until it is stopped. */
 function startSessions(
   url: string,
   signal: AbortSignal,
@@ -186,7 +187,7 @@ function startSessions(
   };
 }
 
-/** Waits until every session has had so many more answers; gives how many each had before. */
+/** Waits until every session has `count` more answers, and returns the earlier numbers. */
 async function more(
   sessions: readonly Session[],
   count: number,
@@ -204,7 +205,7 @@ async function more(
   return before;
 }
 
-/** The replicas that these outcomes came over. */
+/** Returns the replicas of these outcomes. */
 function replicasOf(outcomes: readonly Outcome[]): readonly unknown[] {
   return [...new Set(outcomes.map(({ replica }) => replica))];
 }
@@ -282,9 +283,9 @@ for (const { name, file, isHere, start } of PROXIES) {
             assert.deepEqual(replicasOf(outcomes), [homes.get(session)], name);
             continue;
           }
-          // One stream at a time runs in a session.
+          // A session runs one stream at a time.
           assert.ok(lost.length <= 1, `${name}: ${JSON.stringify(lost)}`);
-          for (const { kind, told } of lost) assert.equal(kind, "cut", told);
+          for (const { kind, fault } of lost) assert.equal(kind, "cut", fault);
           const [home, other, back, ...more] = journey(outcomes);
           assert.deepEqual([home, back, more], [dying, dying, []], name);
           assert.notEqual(other, dying, name);
@@ -301,7 +302,7 @@ for (const { name, file, isHere, start } of PROXIES) {
   });
 }
 
-/** The replicas in the order in which they relayed, each change once. */
+/** Returns the replicas in the order in which they relayed, with each change once. */
 function journey(outcomes: readonly Outcome[]): readonly unknown[] {
   return outcomes.map(({ replica }) => replica)
     .filter((replica, index, all) => replica !== all[index - 1]);

@@ -20,7 +20,7 @@ import manifest from "../../../deno.json" with { type: "json" };
 
 const ROOT = fromFileUrl(new URL("../../../", import.meta.url));
 
-/** A directory with one file, which goes with it. */
+/** Creates a directory with one file; the test removes it. */
 async function fileOf(text: string): Promise<
   AsyncDisposable & {
     readonly path: string;
@@ -79,7 +79,10 @@ Deno.test("start-up asks the network for its listeners and nothing else, so it w
   }
 });
 
-/** The addresses and names that a process wanted to reach or listen on, by the platform's own account. */
+/**
+ * Returns the addresses and names that a process wanted to reach or to listen on, from the
+ * platform's audit log.
+ */
 async function askedOfNetwork(audit: string): Promise<Set<string>> {
   const lines = (await Deno.readTextFile(audit)).trim().split("\n");
   return new Set(
@@ -128,7 +131,7 @@ Deno.test("serve on a port that is taken says so and ends with 1", async () => {
   );
 });
 
-Deno.test("serve and check tell every problem of a file without a stack, and end with 2", async (t) => {
+Deno.test("serve and check print every problem of a file without a stack, and exit with 2", async (t) => {
   await using file = await fileOf(
     JSON.stringify(
       minimalFile({
@@ -144,9 +147,9 @@ Deno.test("serve and check tell every problem of a file without a stack, and end
       assert.equal(ran.code, 2);
       assert.equal(ran.stdout, "");
       for (
-        const told of [/prot.*port/, /UNSET_IN_THE_TEST/, /timeouts\.idle/]
+        const problem of [/prot.*port/, /UNSET_IN_THE_TEST/, /timeouts\.idle/]
       ) {
-        assert.match(ran.stderr, told);
+        assert.match(ran.stderr, problem);
       }
       assert.doesNotMatch(ran.stderr, /\n\s+at /);
     });

@@ -23,7 +23,7 @@ import { WIRES } from "../../support/wire/wire.ts";
 
 const PASSWORD = "canary-password";
 
-/** A replica as a process of its own. */
+/** Starts a replica in its own process. */
 async function serveReplica(
   { port }: StoreServer,
   upstreamUrl: string,
@@ -43,7 +43,7 @@ async function serveReplica(
   }));
 }
 
-/** Waits until `/readyz` says this of the store, on both listeners. */
+/** Waits until `/readyz` reports this state of the store, on both listeners. */
 async function untilStore(
   { url, adminUrl }: ServedGateway,
   condition: string,
@@ -59,7 +59,10 @@ async function untilStore(
   }, `the store to be ${condition}`);
 }
 
-/** How many requests of the token `/usage` counts in this month, and since when. */
+/**
+ * Returns the number of the token's requests in this month from `/usage`, and the start of the
+ * count.
+ */
 async function usageOf({ url }: ServedGateway) {
   const { headers = {} } = ask("chat");
   const { text } = await askOnce(`${url}/v1/usage`, { headers });
@@ -89,7 +92,7 @@ Deno.test({
     const all = [one, two, three];
     for (const replica of all) await untilStore(replica, "connected");
     const statuses: number[] = [];
-    // One after another: on a machine that is too busy for an answer of the store in time memory decides.
+    // One after another: when a busy machine delays the store's reply, the memory decides.
     for (let count = 0; count < 36; count++) {
       const { url } = all[count % all.length] ?? one;
       statuses.push((await askOnce(url + PATHS.chat, ask("chat"))).status);
@@ -143,7 +146,7 @@ Deno.test({
         (await askOnce(two.url + PATHS.chat, ask("chat"))).status === 503,
       "the other replica to know",
     );
-    // Another thread may be asked before it knows.
+    // Another thread may receive a request before it knows.
     assert.ok(asked(/chat/) <= 3);
 
     const headers = ask("chat").headers ?? {};

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import type { Fetch } from "../../../src/upstream/call.ts";
+import type { HeaderFields } from "../../../src/core/header_fields.ts";
+import type { UpstreamClient } from "../../../src/upstream/call.ts";
 import { ask, PATHS, PROTOCOLS } from "../../support/wire/ask.ts";
 import { readError } from "../../support/wire/error_answer.ts";
 import { familiesFile } from "../../support/gateway/families.ts";
@@ -12,18 +13,18 @@ class OddError extends Error {
   readonly secret = CANARY;
 }
 
-/** An answer that fails in a way nobody expects of one. */
-class OddResponse extends Response {
-  readonly #thrown: unknown;
-
-  constructor(thrown: unknown) {
-    super("{}");
-    this.#thrown = thrown;
-  }
-
-  override get headers(): Headers {
-    throw this.#thrown;
-  }
+/** A client whose responses fail in a way that the gateway does not expect. */
+function failingClient(thrown: () => unknown): UpstreamClient {
+  return {
+    send: () =>
+      Promise.resolve({
+        status: 200,
+        get headers(): HeaderFields {
+          throw thrown();
+        },
+        body: null,
+      }),
+  };
 }
 
 const THROWN: Readonly<Record<string, unknown>> = {
@@ -44,9 +45,9 @@ function changedError(): Error {
 
 Deno.test("an exception that nobody foresaw is 500 in the caller's protocol, without a word of it", async (t) => {
   let thrown: unknown;
-  const fetch: Fetch = () => Promise.resolve(new OddResponse(thrown));
+  const client = failingClient(() => thrown);
   const file = familiesFile("http://127.0.0.1:9");
-  await using gateway = await startGateway(file, { fetch });
+  await using gateway = await startGateway(file, { client });
   for (const protocol of PROTOCOLS) {
     for (const [name, value] of Object.entries(THROWN)) {
       await t.step(`${protocol}: ${name}`, async () => {
@@ -72,10 +73,9 @@ Deno.test("an exception that nobody foresaw is 500 in the caller's protocol, wit
 });
 
 Deno.test("an exception that nobody foresaw is logged with its class, its stack and the request's id", async () => {
-  const fetch: Fetch = () =>
-    Promise.resolve(new OddResponse(new OddError(CANARY)));
+  const client = failingClient(() => new OddError(CANARY));
   const file = familiesFile("http://127.0.0.1:9");
-  await using gateway = await startGateway(file, { fetch });
+  await using gateway = await startGateway(file, { client });
   const response = await gateway.call(PATHS.chat, ask("chat"));
   await response.body?.cancel();
   const line = await gateway.lines.others.next();

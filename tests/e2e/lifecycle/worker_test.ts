@@ -28,7 +28,7 @@ import { needing } from "../../support/ignored.ts";
 const MORTAL = new URL("../../support/fakes/mortal_worker.ts", import.meta.url);
 
 /**
- * Two threads; asking for the model `deadly` kills the one that does.
+ * Starts two threads. A request for the model `deadly` kills the thread that serves it.
  *
  * @param onListening Called when a thread listens.
  */
@@ -41,7 +41,7 @@ async function startMortals(
 ): Promise<Serving> {
   const file = familiesFile(upstreamUrl, {
     server: { port: 0 },
-    // The one place that a request has that dies with its thread.
+    // A request that dies with its thread occupies the only place.
     tokens: [tokenFile({ max_concurrent: 1 })],
     connections: [
       familyConnection("A", upstreamUrl),
@@ -92,7 +92,7 @@ Deno.test({
       assert.ok(pool.isReady());
       await until(() => listened === 3, "the replacement to listen");
       assert.equal(pool.replacements(), 1);
-      // What the system had dealt to the dead thread's socket is reset with it.
+      // The system resets the connections that waited at the dead thread's socket.
       await until(() => isServed(url), "every connection to be served");
     } finally {
       await pool.stop(Promise.resolve());
@@ -100,7 +100,7 @@ Deno.test({
   },
 });
 
-/** What comes back to the caller; a `fetch` would ask again, and kill the other thread. */
+/** Returns the caller's response without `fetch`, which would retry and kill the other thread. */
 async function askToDie(url: string): Promise<string> {
   const { port, pathname } = new URL(url);
   const body = hello("chat", { model: "deadly" });
@@ -112,7 +112,7 @@ async function askToDie(url: string): Promise<string> {
   return await socket.readAll();
 }
 
-/** So many connections reach both threads but for one time in 2 to the power of 19. */
+/** So many connections reach both threads, except once in 2 to the power of 19 times. */
 const REQUESTS = 20;
 
 async function isServed(url: string): Promise<boolean> {

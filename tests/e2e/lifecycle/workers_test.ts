@@ -17,10 +17,10 @@ import { WIRES } from "../../support/wire/wire.ts";
 
 const SERVER = { port: 0, workers: 2, admin: { port: 0 } };
 
-/** So many connections reach both threads but for one time in 2 to the power of 39. */
+/** So many connections reach both threads, except once in 2 to the power of 39 times. */
 const REQUESTS = 40;
 
-/** Only Linux deals connections out to threads. */
+/** Only Linux distributes connections to threads. */
 const ignore = Deno.build.os !== "linux";
 
 Deno.test({
@@ -173,7 +173,7 @@ Deno.test({
 
 const MIB = 1024 * 1024;
 
-/** The beginning of a long body of alice's, with so many bytes of it. */
+/** Returns the beginning of a long body of alice's, with `bytes` bytes of it. */
 function beginning(bytes: number): readonly (string | Uint8Array)[] {
   const lines = [
     `POST ${PATHS.messages} HTTP/1.1`,
@@ -186,7 +186,7 @@ function beginning(bytes: number): readonly (string | Uint8Array)[] {
   return [`${lines.join("\r\n")}\r\n\r\n`, new Uint8Array(bytes).fill(0x20)];
 }
 
-/** How many uploads a token begins, and how far. */
+/** The uploads that a token begins: their number, and the part that is sent. */
 const BEGUN: Readonly<Record<string, readonly [count: number, bytes: number]>> =
   { "silent": [200, 1], "that fill the memory": [24, 6 * MIB] };
 
@@ -236,12 +236,15 @@ Deno.test({
   },
 });
 
-/** Of so many threads that each know for themselves nearly always more than two are asked. */
+/**
+ * The number of threads. If they shared no cool-downs, nearly always more than two would send a
+ * request.
+ */
 const THREADS = 4;
 
 Deno.test({
   ...needing(
-    "workers tell each other what a provider asked them to leave alone, and read its quota once for all",
+    "workers share the cool-downs that a provider requested, and read its quota once for all",
     ignore && "only Linux deals connections out to threads",
   ),
   async fn(t) {
@@ -265,7 +268,7 @@ Deno.test({
         const { status } = await askOnce(gateway.url + PATHS.chat, ask("chat"));
         assert.ok(status === 429 || status === 503, String(status));
       }
-      // A request may come before the news of the first one.
+      // A request may arrive before the news of the first one.
       assert.ok(asked(/chat/) <= 2, `asked ${asked(/chat/)} times`);
     });
     await t.step("quotas", async () => {
@@ -281,7 +284,7 @@ Deno.test({
 
 Deno.test({
   ...needing(
-    "workers hold a token's limits together, exactly, and tell its usage as one",
+    "workers enforce a token's limits together, exactly, and report its usage as one",
     ignore && "only Linux deals connections out to threads",
   ),
   async fn() {

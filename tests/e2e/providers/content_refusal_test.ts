@@ -50,7 +50,7 @@ function refuse(refusal: Refusal): Response {
   });
 }
 
-/** Two upstreams, the first of which refuses what is flagged, and a gateway before them. */
+/** Opens a gateway with two upstreams, the first of which refuses flagged prompts. */
 async function open(way: Way, refusal: Refusal) {
   const first = startUpstream((seen) =>
     seen.text().includes("flagged words") ? refuse(refusal) : answerWell(seen)
@@ -88,7 +88,7 @@ function say(
   return gateway.call(PATHS[protocol], ask(protocol, body, headers));
 }
 
-/** What the callers and the log learn of a refusal of the content. */
+/** Checks the responses and log lines of a content refusal. */
 async function checkTold(
   gateway: RunningGateway,
   way: Way,
@@ -107,7 +107,7 @@ async function checkTold(
     assert.ok(error.message.length > 0);
     assert.doesNotMatch(text, /credential/);
   }
-  // SDKs repeat every status from 500 on, and Claude Code every 403, unless a header stops them.
+  // SDKs retry every status from 500 on, and Claude Code every 403, unless a header forbids it.
   const isFinal = response.headers.get("x-should-retry") === "false";
   assert.equal(isFinal, refusal.status >= 500 || refusal.status === 403);
   const line = await gateway.lines.of(response);
@@ -115,7 +115,7 @@ async function checkTold(
   assert.equal(line.connection, "first");
 }
 
-Deno.test("three flagged prompts are told their caller, once each, and close nothing to anybody", async (t) => {
+Deno.test("three flagged prompts get one error each, and cause no cool-down", async (t) => {
   for (const way of WAYS) {
     await t.step(`${way.protocol} ${way.mode}`, async () => {
       await using scene = await open(way, MODERATED);
@@ -136,7 +136,7 @@ Deno.test("three flagged prompts are told their caller, once each, and close not
   }
 });
 
-Deno.test("what every provider says of content it refuses is told its caller, once", async (t) => {
+Deno.test("every provider's refusal of content reaches its caller, once", async (t) => {
   for (const refusal of CONTENT_REFUSALS) {
     await t.step(refusal.name, async () => {
       for (const way of WAYS) {
@@ -188,7 +188,7 @@ Deno.test("a refusal that is not about the content is a 502 where there is nowhe
   }
 });
 
-/** How a stream of each protocol says that its content is refused. */
+/** The event of each protocol's stream for refused content. */
 const REFUSING_EVENTS: Readonly<Record<Protocol, JsonObject>> = {
   chat: { error: { code: "content_filter", message: "Filtered" } },
   messages: {
@@ -211,7 +211,7 @@ const REFUSING_EVENTS: Readonly<Record<Protocol, JsonObject>> = {
   },
 };
 
-/** A stream that is refused before or after its first output. */
+/** Returns a stream that is refused before or after its first output. */
 function refuseStream(path: string, { hasOutput }: {
   readonly hasOutput: boolean;
 }): Response {

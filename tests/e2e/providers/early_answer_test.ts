@@ -16,17 +16,17 @@ const REFUSAL = JSON.stringify({
   error: { message: "Too long for this one", type: "invalid_request_error" },
 });
 
-/** An answer after which the connection is closed at once, with the rest of the request unread. */
+/** A response after which the connection is closed at once, with the rest of the request unread. */
 const ANSWER =
   `HTTP/1.1 413 Content Too Large\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: ${REFUSAL.length}\r\n\r\n${REFUSAL}`;
 
-/** Far longer than what sockets take in at once. */
+/** Far longer than the buffers of sockets. */
 const LONG = "x".repeat(6 * MIB);
 
-/** Whether it is seen depends on who is quicker. */
+/** The outcome depends on the faster side, so several requests are sent. */
 const REQUESTS = 12;
 
-/** How much of a request the provider reads before it answers, in bytes. */
+/** The part of a request that the provider reads before it responds, in bytes. */
 const READ_BYTES: Readonly<Record<string, number>> = {
   "its headers": 0,
   "the beginning of its body": MIB,
@@ -59,7 +59,8 @@ for (const [what, bytes] of Object.entries(READ_BYTES)) {
         }
       });
     }
-    // The system may reset the connection between the answer's head and its body; then the gateway asks again.
+    // The system may reset the connection between the response's head and its body. The gateway
+    // then retries.
     const again = gateway.lines("request")
       .filter(({ attempts }) => attempts !== undefined);
     assert.ok(again.length <= REQUESTS / 4, `${again.length} asked again`);
@@ -89,7 +90,10 @@ for (const [what, bytes] of Object.entries(READ_BYTES)) {
   });
 }
 
-/** Each is so short that the platform takes the rest of it at once, and so long that it may not write that at once. */
+/**
+ * Each is so short that the platform accepts the rest at once, and so long that it may not send it
+ * at once.
+ */
 const LAST_OF_BODY: readonly {
   readonly scheme: string;
   readonly kib: number;

@@ -32,7 +32,7 @@ async function models(
   );
 }
 
-Deno.test("GET /models tells what the providers of the demo say of their models", async () => {
+Deno.test("GET /models lists the facts of the demo's providers about their models", async () => {
   const file = parseYaml(demoConfigText(sha256Hex(ALICE_TOKEN)));
   assert.ok(isJsonObject(file));
   const fetch = createDemoUpstream({ clock: systemClock, ids: randomIds });
@@ -52,7 +52,7 @@ Deno.test("GET /models tells what the providers of the demo say of their models"
     "tools",
     "tool_choice",
   ]);
-  // Anthropic's list says nothing of tools.
+  // Anthropic's list has no field for tools.
   assert.equal(listed["demo-b-think"]?.supported_parameters, undefined);
 });
 
@@ -88,7 +88,7 @@ Deno.test("a list is asked for with the connection's key, once for all who ask, 
   assert.equal(seen?.headers.get("authorization"), `Bearer ${UPSTREAM_KEY}`);
 });
 
-Deno.test("a provider that repeats the connection's key in its list tells callers nothing", async () => {
+Deno.test("a provider that repeats the connection's key in its list does not reveal it to callers", async () => {
   await using upstream = startUpstream(() =>
     Response.json({ data: [{ id: "model-a", display_name: UPSTREAM_KEY }] })
   );

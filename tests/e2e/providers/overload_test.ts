@@ -26,12 +26,12 @@ const BOB_TOKEN = "mg_bob";
 
 const BOB = tokenFile({ name: "bob", sha256: sha256Hex(BOB_TOKEN) });
 
-/** An upstream whose answers stay open until the test ends them. */
+/** Starts an upstream whose answers stay open until the test ends them. */
 function startOpenUpstream() {
   const answers: OpenAnswer[] = [];
   const upstream = startUpstream(() => {
     const answer = openAnswer();
-    // Where another connection could serve, a stream is held back until its first output.
+    // While another connection could serve, a stream is held back until its first output.
     answer.write(`data: {"choices":[{"delta":{"content":"Hi"}}]}\n\n`);
     answers.push(answer);
     return answer.response;

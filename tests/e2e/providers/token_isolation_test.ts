@@ -29,7 +29,7 @@ import {
 } from "../../support/gateway/shared_gateway.ts";
 import { protocolOfPath, WIRES } from "../../support/wire/wire.ts";
 
-/** An upstream that falls over some words. */
+/** An upstream that fails on some texts. */
 function fallOver(seen: SeenRequest): Response {
   if (!seen.text().includes("poison")) return answerWell(seen);
   const wire = WIRES[protocolOfPath(seen.path)];
@@ -38,11 +38,11 @@ function fallOver(seen: SeenRequest): Response {
   });
 }
 
-/** Time stands still: what is left alone once stays so. */
+/** Starts a gateway with a stopped clock: a cool-down never ends. */
 const startFrozen = (file: Readonly<Record<string, unknown>>) =>
   startGateway(file, { clock: createFakeClock(NOW_MS) });
 
-/** Sends a request, which is always answered well, and tells by which connection. */
+/** Sends a request, which always succeeds, and returns its connection. */
 async function servedBy(
   gateway: RunningGateway,
   protocol: Protocol,
@@ -122,7 +122,7 @@ Deno.test("a connection that one token's request ends is closed to that token al
   assert.equal(await asks("bob", "Hello"), "both");
 });
 
-Deno.test("a connection that cannot be made is closed to all, whoever has seen it", async () => {
+Deno.test("an unreachable connection cools down for all tokens", async () => {
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   listener.close();
   await using healthy = startUpstream(answerWell);

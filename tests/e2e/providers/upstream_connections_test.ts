@@ -23,7 +23,7 @@ const CERTIFICATE = fromFileUrl(
   new URL("../../fixtures/tls/cert.pem", import.meta.url),
 );
 
-/** A gateway in a process of its own, which trusts the certificate of the tests. */
+/** Starts a gateway in its own process that trusts the tests' certificate. */
 function serve(
   url: string,
   timeouts: Readonly<Record<string, number>> = {},
@@ -47,7 +47,7 @@ function assertUncoupled({ versions }: SecureUpstream): void {
   assert.deepEqual([...new Set(versions)], ["1.1"]);
 }
 
-/** An event of a Chat stream, as long as what one socket takes at once. */
+/** An event of a Chat Completions stream, as long as the buffer of one socket. */
 const LONG_EVENT = `data: ${
   JSON.stringify({
     choices: [{ index: 0, delta: { content: "x".repeat(64 * 1024) } }],
@@ -125,7 +125,7 @@ Deno.test("a pooled connection that is silently lost fails one request and no la
 Deno.test("a provider that sends its connections away serves every request once", async () => {
   const REQUESTS = 10;
   await using upstream = await startSecureUpstream((request, response) => {
-    // Over HTTP/1.1 there is no stream and nothing to say.
+    // Only HTTP/2 has GOAWAY.
     if (request.httpVersion === "2.0") request.stream.session?.goaway();
     sayGood(response);
   });
@@ -140,7 +140,7 @@ Deno.test("a provider that sends its connections away serves every request once"
   assertUncoupled(upstream);
 });
 
-/** How often the log says that the provider was asked, for all requests together. */
+/** Returns the number of requests to the provider in the log, for all requests together. */
 function loggedAttempts(gateway: ServedGateway): number {
   return gateway.lines("request").reduce(
     (sum, { attempts }) =>

@@ -50,7 +50,7 @@ Deno.test("a refusal of the gateway's own key is 502, without a word of the upst
   }
 });
 
-Deno.test("an upstream's redirect is not followed and its target is not told", async (t) => {
+Deno.test("an upstream's redirect is not followed, and its target is not revealed", async (t) => {
   await using elsewhere = startUpstream();
   await using upstream = startUpstream();
   for (const status of [301, 302, 303, 307, 308]) {
@@ -69,7 +69,7 @@ Deno.test("an upstream's redirect is not followed and its target is not told", a
   assert.equal(elsewhere.requests.items.length, 0);
 });
 
-/** Statuses that no answer to a request can have, as a provider's socket writes them. */
+/** Statuses that no answer to a request can have, written by a provider's socket. */
 const NO_ANSWERS = [
   "000 Odd",
   "099 Odd",
@@ -129,7 +129,7 @@ Deno.test("an interim answer before the final one passes unseen", async () => {
   assert.equal(await response.text(), "{}");
 });
 
-/** What upstreams answer with, and the headers that clients and agents wait by. */
+/** Responses of upstreams, with the headers by which clients and agents wait. */
 const ERROR_HEADERS = {
   "content-type": "application/json; charset=utf-8",
   "retry-after": "17",
@@ -151,7 +151,7 @@ Deno.test("all other errors of an upstream pass with status, body and the header
   await using upstream = startUpstream();
   for (const status of STATUSES) {
     await t.step(String(status), async () => {
-      // A gateway of its own: the next status must not meet a connection that is left alone.
+      // Each has its own gateway, because the next status must not meet a cool-down.
       await using gateway = await startGateway(familiesFile(upstream.url));
       const body = `{"error": {"message":"Nö.","status":${status}}}\n`;
       upstream.play(() =>
@@ -175,8 +175,8 @@ Deno.test("all other errors of an upstream pass with status, body and the header
   }
 });
 
-/** What upstreams put for a wait, and what callers get of it. */
-const WAITS: readonly (readonly [told: string, shown: string | null])[] = [
+/** The wait in an upstream's header, and the wait that callers receive. */
+const WAITS: readonly (readonly [sent: string, shown: string | null])[] = [
   ["17", "17"],
   ["2592000", "2147483"],
   ["3024001", null],
@@ -195,14 +195,14 @@ Deno.test("a wait that no quota can mean, or that is none, is left out, natively
     for (const protocol of PROTOCOLS) {
       await t.step(`${protocol} ${mode}`, async () => {
         await using upstream = startUpstream();
-        for (const [told, shown] of WAITS) {
+        for (const [sent, shown] of WAITS) {
           await using gateway = await startGateway(
             sharedFile({ protocol, mode }, { one: upstream.url }),
           );
           upstream.play(() =>
             Response.json({ error: { message: "Refused" } }, {
               status: 400,
-              headers: { "retry-after": told },
+              headers: { "retry-after": sent },
             })
           );
           const headers = credentials(protocol, tokenOf("alice"));
@@ -213,7 +213,7 @@ Deno.test("a wait that no quota can mean, or that is none, is left out, natively
           );
           await response.body?.cancel();
           assert.equal(response.status, 400);
-          assert.equal(response.headers.get("retry-after"), shown, told);
+          assert.equal(response.headers.get("retry-after"), shown, sent);
         }
       });
     }

@@ -18,7 +18,7 @@ import { Anthropic, Anthropic0 } from "../../support/sdk/sdks.ts";
 import { within } from "../../support/within.ts";
 
 interface SdkOptions {
-  /** Above `/v1`, as the SDK adds that itself. */
+  /** Without `/v1`, which the SDK adds itself. */
   readonly base?: string;
   readonly apiKey?: string;
 }
@@ -48,14 +48,14 @@ const GENERATIONS = [
   },
 ] as const;
 
-/** Where the routes are: the main ones under both prefixes, and the legacy ones. */
+/** The places of the routes: the main ones under both prefixes, and the legacy ones. */
 const PLACES: readonly (readonly [base: string, model: string])[] = [
   ["", "demo-b-think"],
   ["/api", "demo-b-think"],
   ["/api/anthropic", "demo-a-think"],
 ];
 
-/** How a stream may go wrong once words have come. */
+/** The faults of a stream after its first text. */
 const BREAKS: Readonly<Record<string, (answer: OpenAnswer) => void>> = {
   "the connection is cut": (answer) => answer.cut(),
   "an error is reported": (answer) => {
@@ -140,7 +140,7 @@ for (const { generation, createSdk, errors } of GENERATIONS) {
     }
   });
 
-  Deno.test(`the Anthropic SDK ${generation}, tells errors by their class and shows the request's id`, async (t) => {
+  Deno.test(`the Anthropic SDK ${generation}, has a class for each error and shows the request id`, async (t) => {
     await using gateway = await startDemoGateway();
     const cases = [
       ["a wrong token", "demo-b", errors.AuthenticationError, "wrong"],
@@ -163,7 +163,7 @@ for (const { generation, createSdk, errors } of GENERATIONS) {
     }
   });
 
-  Deno.test(`the Anthropic SDK ${generation}, is told of a token's own limit, and its leaving ends the stream`, async () => {
+  Deno.test(`the Anthropic SDK ${generation}, reports a token's own limit, and ends the stream when it disconnects`, async () => {
     const answer = openAnswer();
     await using upstream = startUpstream(() => answer.response);
     await using gateway = await startGateway(

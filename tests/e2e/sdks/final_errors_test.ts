@@ -14,10 +14,10 @@ import {
 import { startUpstream } from "../../support/upstream/scripted_upstream.ts";
 import { MODELS } from "../../support/wire/ask.ts";
 
-/** As often as the official SDKs ask again by default. */
+/** The default retries of the official SDKs. */
 const maxRetries = 2;
 
-/** One call of an SDK, which fails. */
+/** A request of an SDK, which fails. */
 type Call = (gateway: RunningGateway, apiKey: string) => Promise<unknown>;
 
 function openAi({ url, fetch }: RunningGateway, apiKey: string): OpenAI {

@@ -15,10 +15,10 @@ import {
 } from "../../support/sdk/open_responses.ts";
 import { ask, PATHS } from "../../support/wire/ask.ts";
 
-// The compliance cases of Open Responses, asked and judged in our own words:
+// The compliance cases of Open Responses, in our own code:
 // https://github.com/openresponses/openresponses/blob/main/src/lib/compliance-tests.ts
 
-/** A connection of one of the demo's providers with one endpoint alone. */
+/** A connection to one of the demo's providers, with one endpoint. */
 const BACKENDS = {
   "a native model": { family: "C", endpoint: "responses", model: "demo-c" },
   "a model behind Chat Completions": {
@@ -75,7 +75,7 @@ const message = (role: string, content: unknown): JsonObject => ({
 const WEATHER: JsonObject = {
   type: "function",
   name: "get_weather",
-  description: "Tells the weather at a place",
+  description: "Reports the weather at a place",
   parameters: {
     type: "object",
     properties: { location: { type: "string" } },
@@ -92,7 +92,7 @@ const ASKED_FOR_WEATHER: JsonObject = {
 const IMAGE =
   "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
-/** What is asked, and what the answer must be beside being one of the protocol. */
+/** The requests, with the requirements on each answer beyond the protocol. */
 const CASES: Readonly<
   Record<string, {
     readonly body: JsonObject;
@@ -127,7 +127,7 @@ const CASES: Readonly<
     body: { ...ASKED_FOR_WEATHER, stream: true },
     check(answer) {
       callsWeather(answer);
-      const told = answer.events.map(({ type, item }) =>
+      const steps = answer.events.map(({ type, item }) =>
         item === undefined ? type : `${type} ${Object(item).type}`
       );
       for (
@@ -137,7 +137,7 @@ const CASES: Readonly<
           "response.function_call_arguments.done",
           "response.output_item.done function_call",
         ]
-      ) assert.ok(told.includes(needed), `${needed} in ${told.join()}`);
+      ) assert.ok(steps.includes(needed), `${needed} in ${steps.join()}`);
     },
   },
   "an image": {
@@ -220,7 +220,7 @@ Deno.test("readOpenResponse() refuses what is no answer of Open Responses", asyn
   );
   const good: JsonObject = await whole.json();
   for (const field of Object.keys(good)) {
-    // Null and absence are one to a form that takes whatever there is.
+    // These fields are nullable in a form that treats null as absent.
     if (field === "metadata" || field === "moderation") continue;
     await t.step(`without ${field}`, async () => {
       const { [field]: _, ...rest } = good;

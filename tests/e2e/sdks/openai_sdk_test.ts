@@ -15,7 +15,7 @@ import { startUpstream } from "../../support/upstream/scripted_upstream.ts";
 import { OpenAI } from "../../support/sdk/sdks.ts";
 import { within } from "../../support/within.ts";
 
-/** The official SDK as a caller; `prefix` is one of the two under which the main paths are. */
+/** Creates the official SDK; `prefix` is one of the two prefixes of the main paths. */
 function createSdk(
   gateway: RunningGateway,
   { apiKey = ALICE_TOKEN, prefix = "/v1" } = {},
@@ -34,7 +34,7 @@ const USE_TOOL = [{ role: "user" as const, content: "Use get_weather." }];
 
 const WEATHER = {
   name: "get_weather",
-  description: "Tells the weather",
+  description: "Reports the weather",
   parameters: {
     type: "object",
     properties: { city: { type: "string" } },
@@ -42,7 +42,7 @@ const WEATHER = {
   },
 };
 
-/** The last request that reached a provider, as the SDK must have sent it. */
+/** Returns the last request that reached a provider, in the SDK's form. */
 function lastAsked({ asked }: DemoGateway): JsonObject {
   return JSON.parse(asked.at(-1)?.body ?? "null");
 }
@@ -176,7 +176,7 @@ Deno.test("the OpenAI SDK lists the models and retrieves one", async () => {
   assert.equal((await models.retrieve("demo-b")).id, "demo-b");
 });
 
-/** What goes wrong, and the class of the SDK that tells it apart. */
+/** An error, and the SDK's class for it. */
 const ERRORS = [
   {
     name: "a wrong token",
@@ -211,7 +211,7 @@ const ERRORS = [
   },
 ] as const;
 
-Deno.test("the OpenAI SDK tells errors by their class and shows the request's id", async (t) => {
+Deno.test("the OpenAI SDK has a class for each error and shows the request id", async (t) => {
   await using gateway = await startDemoGateway();
   for (const { name, model, error, code, ...rest } of ERRORS) {
     await t.step(name, async () => {
@@ -232,7 +232,7 @@ Deno.test("the OpenAI SDK tells errors by their class and shows the request's id
   });
 });
 
-Deno.test("the OpenAI SDK tells a token's own limit by its class", async () => {
+Deno.test("the OpenAI SDK has a class for a token's own limit", async () => {
   const answer = openAnswer();
   await using upstream = startUpstream(() => answer.response);
   await using gateway = await startGateway(
@@ -249,7 +249,7 @@ Deno.test("the OpenAI SDK tells a token's own limit by its class", async () => {
   await within(answer.cancelled, "the stream to be cancelled");
 });
 
-/** How a stream may go wrong once words have come. */
+/** The faults of a stream after its first text. */
 const BREAKS: Readonly<Record<string, (answer: OpenAnswer) => void>> = {
   "the connection is cut": (answer) => answer.cut(),
   "an error is reported": (answer) => {

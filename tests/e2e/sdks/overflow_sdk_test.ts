@@ -14,13 +14,13 @@ const MODEL = "model-1";
 
 const USER = [{ role: "user" as const, content: "Hello" }];
 
-/** Where a client finds the gateway, and how it gets there. */
+/** The gateway's address, and a `fetch` that reaches it. */
 interface Reach {
   readonly url: string;
   readonly fetch: typeof fetch;
 }
 
-/** What each official SDK asks, and what it calls the error. */
+/** The request of each official SDK, and its name for the error. */
 const SDKS: readonly {
   readonly name: string;
   readonly protocol: Protocol;
@@ -87,10 +87,10 @@ function isOpenAiOverflow(thrown: unknown): boolean {
 
 for (const { name, protocol, ask, isOverflow } of SDKS) {
   Deno.test(`the ${name}, knows a prompt that does not fit, whatever provider says it in its words`, async (t) => {
-    let told: ProviderError | undefined;
+    let sent: ProviderError | undefined;
     const upstream: Fetch = () =>
       Promise.resolve(
-        Response.json(told?.body, { status: told?.status ?? 500 }),
+        Response.json(sent?.body, { status: sent?.status ?? 500 }),
       );
     await using gateway = await startGateway(
       minimalFile({
@@ -100,7 +100,7 @@ for (const { name, protocol, ask, isOverflow } of SDKS) {
     );
     for (const one of OVERFLOWS) {
       await t.step(one.provider, async () => {
-        told = one;
+        sent = one;
         await assert.rejects(async () => {
           await ask(gateway);
         }, isOverflow);

@@ -18,7 +18,7 @@ const STREAM = [
   "data: [DONE]\n\n",
 ];
 
-/** The times of a line, which no test can know; they must be there, and in order. */
+/** Removes the times of a line, which a test cannot predict. They must be present, and in order. */
 function takeTimes(
   { time, first_byte_ms, first_output_ms, total_ms, ...rest }: JsonObject,
 ): JsonObject {
@@ -30,7 +30,7 @@ function takeTimes(
   return rest;
 }
 
-Deno.test("the line about a stream tells all that is known of it", async () => {
+Deno.test("the line about a stream has all known fields", async () => {
   await using upstream = startUpstream(() => {
     const answer = piecewise(STREAM);
     answer.headers.set("x-request-id", "upstream-1");
@@ -82,19 +82,19 @@ Deno.test("the first output is the first that a caller could show, not the first
   const reader = response.body?.getReader();
   answer.write(start);
   await reader?.read();
-  // What is measured is that this time passes between the two.
+  // The test measures this time.
   await new Promise((resolve) => setTimeout(resolve, 20));
   answer.write(rest.join(""));
   answer.close();
   while (!(await reader?.read())?.done) {
-    // To the end.
+    // Reads to the end.
   }
   const line = await gateway.lines.of(response);
   const waited = Number(line.first_output_ms) - Number(line.first_byte_ms);
   assert.ok(waited >= 15, String(waited));
 });
 
-/** What a caller does, and what the line about it says; `undefined` where it must say nothing. */
+/** A caller's action, and the fields of its line; `undefined` for a field that must be absent. */
 const LINES: Readonly<
   Record<string, {
     readonly path: string;
@@ -249,7 +249,7 @@ const MESSAGE = JSON.stringify({
   usage: { input_tokens: 1, output_tokens: 2 },
 });
 
-Deno.test("every request has exactly one line, which tells where it came and how it ended", async (t) => {
+Deno.test("every request has exactly one line, with its path and its ending", async (t) => {
   await using upstream = startUpstream(() =>
     new Response(MESSAGE, { headers: JSON_HEADERS })
   );
@@ -259,8 +259,8 @@ Deno.test("every request has exactly one line, which tells where it came and how
       const response = await gateway.call(path, init);
       await response.bytes();
       const line = takeTimes(await gateway.lines.of(response));
-      const told = Object.keys(expected).map((key) => [key, line[key]]);
-      assert.deepEqual(Object.fromEntries(told), expected);
+      const logged = Object.keys(expected).map((key) => [key, line[key]]);
+      assert.deepEqual(Object.fromEntries(logged), expected);
     });
   }
   assert.equal(

@@ -167,7 +167,7 @@ Deno.test("the gaps between the chunks of streamed answers are counted, natively
       await writer.write(CHUNKS[index]);
       reader ??= (await asked).body?.pipeThrough(new TextDecoderStream())
         .getReader();
-      // Chunks that come together would be one.
+      // Chunks that arrive together would count as one.
       while (!said.includes(word)) said += (await reader?.read())?.value;
     }
     await writer.write(sseBytes("[DONE]"));

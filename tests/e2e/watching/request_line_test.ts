@@ -18,11 +18,13 @@ import { JSON_HEADERS, piecewise } from "../../support/wire/answers.ts";
 import { ask, credentials, hello, PATHS } from "../../support/wire/ask.ts";
 import { until } from "../../support/within.ts";
 
-type Told = Readonly<Record<string, JsonValue | undefined>>;
+type Logged = Readonly<Record<string, JsonValue | undefined>>;
 
 const NOWHERE = "http://127.0.0.1:9";
 
-/** Asks, reads all of the answer, broken or not, and returns its length and the line about it. */
+/**
+ * Sends a request and reads the whole answer, even a broken one. Returns its length and its line.
+ */
 async function asked(
   gateway: RunningGateway,
   path: string,
@@ -38,17 +40,17 @@ async function asked(
   return { length, line: await gateway.lines.of(response) };
 }
 
-/** Checks those fields of a line that the test names. */
-function check(line: JsonObject, expected: Told): void {
-  const told = Object.keys(expected).map((name) => [name, line[name]]);
-  assert.deepEqual(Object.fromEntries(told), expected);
+/** Checks the fields of a line that the test names. */
+function check(line: JsonObject, expected: Logged): void {
+  const logged = Object.keys(expected).map((name) => [name, line[name]]);
+  assert.deepEqual(Object.fromEntries(logged), expected);
 }
 
 const BEARER = { headers: credentials("chat") };
 
-/** What the gateway answers itself, in every way. */
+/** Every kind of response that the gateway sends itself. */
 const OWN_ANSWERS: Readonly<
-  Record<string, readonly [path: string, init: RequestInit, Told]>
+  Record<string, readonly [path: string, init: RequestInit, Logged]>
 > = {
   "the models": ["/v1/models", BEARER, { status: 200, token: "alice" }],
   "a model": ["/v1/models/model-a", BEARER, { status: 200 }],
@@ -99,7 +101,7 @@ const OWN_ANSWERS: Readonly<
 
 Deno.test("the line counts the bytes of what the gateway answers itself, and calls nothing a provider's", async (t) => {
   await using gateway = await startGateway(familiesFile(NOWHERE));
-  for (const [name, [path, init, told]] of Object.entries(OWN_ANSWERS)) {
+  for (const [name, [path, init, logged]] of Object.entries(OWN_ANSWERS)) {
     await t.step(name, async () => {
       const { length, line } = await asked(gateway, path, init);
       check(line, {
@@ -109,7 +111,7 @@ Deno.test("the line counts the bytes of what the gateway answers itself, and cal
         connection: undefined,
         mode: undefined,
         failure: undefined,
-        ...told,
+        ...logged,
       });
     });
   }
@@ -147,9 +149,9 @@ function errors(status: number, headers: HeadersInit = {}): Script {
   return () => Response.json(PROVIDER_ERROR, { status, headers });
 }
 
-/** What a provider does, how it is asked, and what the line says. */
+/** A provider's action, the request, and the expected line. */
 const PROVIDER_ENDINGS: Readonly<
-  Record<string, readonly [Script | undefined, RequestInit, Told]>
+  Record<string, readonly [Script | undefined, RequestInit, Logged]>
 > = {
   "nobody there": [undefined, ask("chat"), {
     level: "warn",
@@ -212,7 +214,9 @@ const PROVIDER_ENDINGS: Readonly<
 };
 
 Deno.test("the line has the failure of a provider wherever it reached the caller, and a level by whose matter it is", async (t) => {
-  for (const [name, [script, init, told]] of Object.entries(PROVIDER_ENDINGS)) {
+  for (
+    const [name, [script, init, logged]] of Object.entries(PROVIDER_ENDINGS)
+  ) {
     await t.step(name, async () => {
       await using upstream = startUpstream(script);
       const url = script === undefined ? NOWHERE : upstream.url;
@@ -220,7 +224,7 @@ Deno.test("the line has the failure of a provider wherever it reached the caller
         timers: hurriedTimers,
       });
       const { length, line } = await asked(gateway, PATHS.chat, init);
-      check(line, { bytes_out: length, limit: undefined, ...told });
+      check(line, { bytes_out: length, limit: undefined, ...logged });
     });
   }
 });
@@ -247,8 +251,8 @@ const HELLO = JSON.stringify({
   choices: [{ message: { content: "Hello" }, finish_reason: "stop" }],
 });
 
-/** What a limit is set to, and how the request that it refuses is told. */
-const REFUSALS: Readonly<Record<string, readonly [file: object, Told]>> = {
+/** A limit, and the log line of the request that it rejects. */
+const REFUSALS: Readonly<Record<string, readonly [file: object, Logged]>> = {
   "of the token at once": [{ tokens: [tokenFile({ max_concurrent: 1 })] }, {
     level: "info",
     status: 429,
@@ -296,7 +300,7 @@ const REFUSALS: Readonly<Record<string, readonly [file: object, Told]>> = {
 };
 
 Deno.test("the line of a request that a limit refused names the limit", async (t) => {
-  for (const [name, [overrides, told]] of Object.entries(REFUSALS)) {
+  for (const [name, [overrides, logged]] of Object.entries(REFUSALS)) {
     await t.step(name, async () => {
       const first = Promise.withResolvers<Response>();
       const file = familiesFile(NOWHERE, { ...overrides });
@@ -312,7 +316,7 @@ Deno.test("the line of a request that a limit refused names the limit", async (t
         bytes_out: length,
         token: "alice",
         ended: "error",
-        ...told,
+        ...logged,
       });
     });
   }

@@ -21,7 +21,7 @@ type Protocol = typeof PROTOCOLS[number];
 
 const LETTERS = { chat: "a", messages: "b", responses: "c" } as const;
 
-/** A provider that answers by its dear model, whichever it is asked for. */
+/** A provider that answers with its expensive model, for every requested model. */
 function answerDear({ path, text }: SeenRequest): Response {
   const { start, output, end, answer } = WIRES[protocolOfPath(path)];
   const isStream = /"stream":\s*true/.test(text());
@@ -31,7 +31,10 @@ function answerDear({ path, text }: SeenRequest): Response {
   });
 }
 
-/** One connection a protocol, each with a cheap model and a dear one, and a limit in another unit on each dear one. */
+/**
+ * Returns a configuration with one connection per protocol. Each has a cheap model and an expensive
+ * one, with a limit in another unit.
+ */
 function fileFor(url: string, folder: string): Record<string, unknown> {
   const families = ["A", "B", "C"] as const;
   return minimalFile({
@@ -63,7 +66,7 @@ function fileFor(url: string, folder: string): Record<string, unknown> {
   });
 }
 
-/** What `GET /usage` says of each model in this month. */
+/** Returns the usage of each model in this month from `GET /usage`. */
 async function monthOf(url: string): Promise<readonly unknown[]> {
   const { text } = await askOnce(`${url}/v1/usage`, {
     headers: { authorization: `Bearer ${ALICE_TOKEN}` },
@@ -111,21 +114,21 @@ Deno.test("what a provider serves by another model than asked counts for that mo
       await using gateway = await serveFile(file);
       for (const protocol of PROTOCOLS) {
         for (const stream of [false, true]) {
-          const told = await send(gateway.url, protocol, { stream });
-          assert.equal(told.status, 200, told.text);
+          const received = await send(gateway.url, protocol, { stream });
+          assert.equal(received.status, 200, received.text);
         }
         const refused = await send(gateway.url, protocol, longer[protocol]);
         assert.equal(refused.status, 429, refused.text);
-        const dear = new RegExp(` for dear-${LETTERS[protocol]},`);
+        const dear = new RegExp(` for dear-${LETTERS[protocol]} and has`);
         assert.match(messageOf(refused.text), dear);
       }
       for (const stream of [false, true]) {
         const translated = { model: "cheap-b", stream };
-        const told = await askOnce(
+        const received = await askOnce(
           gateway.url + PATHS.chat,
           ask("chat", hello("chat", translated)),
         );
-        assert.equal(told.status, 200, told.text);
+        assert.equal(received.status, 200, received.text);
       }
       assert.equal(upstream.requests.items.length, 8);
       await until(

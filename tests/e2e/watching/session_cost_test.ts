@@ -21,10 +21,10 @@ import { ask, hello, PATHS } from "../../support/wire/ask.ts";
 import { totalOfLog } from "../../support/wire/total_of_log.ts";
 import { until } from "../../support/within.ts";
 
-// What a long session of Claude Code costs: added up by hand from the usage that was recorded, and as the log, /usage,
-// `model-gateway usage` and a gateway that starts again say it.
+// The cost of a long session of Claude Code, computed by hand from the recorded usage. The log,
+// /usage, `model-gateway usage` and a restarted gateway must report the same.
 
-/** The total of this month that `GET /usage` reports. */
+/** Returns the total of this month from `GET /usage`. */
 async function monthOf(url: string): Promise<JsonObject> {
   const { text } = await askOnce(`${url}/v1/usage`, {
     headers: { authorization: `Bearer ${ALICE_TOKEN}` },

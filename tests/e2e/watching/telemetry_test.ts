@@ -22,14 +22,14 @@ const ANSWER = "canary-of-the-answer";
 const TRACE_ID = "0af7651916cd43dd8448eb211c80319c";
 const CALLER_SPAN = "b7ad6b7169203331";
 
-/** What a caller sends who traces. */
+/** The headers of a caller that traces. */
 const TRACED = {
   traceparent: `00-${TRACE_ID}-${CALLER_SPAN}-01`,
   tracestate: "vendor=1",
   baggage: "team=blue",
 };
 
-/** What a client says of its work. */
+/** The headers in which a client names its work. */
 const NAMED = {
   "session-id": "session-of-alice",
   "thread-id": "agent-of-alice",
@@ -38,7 +38,7 @@ const NAMED = {
 
 const USAGE = { prompt_tokens: 7, completion_tokens: 3, total_tokens: 10 };
 
-/** Answers every protocol as a Chat provider does that streams. */
+/** Answers every protocol with a Chat Completions stream. */
 const stream: Script = () =>
   new Response(
     new Blob([
@@ -74,7 +74,10 @@ const messagesBody = hello("messages", {
   messages: [{ role: "user", content: PROMPT }],
 });
 
-/** A file whose family A speaks Chat alone, so that Messages are translated. */
+/**
+ * Returns a configuration whose family A has Chat Completions only, so that Messages are
+ * translated.
+ */
 function chatOnly(url: string, server: object): Record<string, unknown> {
   const file = familiesFile(url, { server });
   const [first, ...rest] = Array.isArray(file.connections)
@@ -101,7 +104,7 @@ Deno.test("without OTEL_DENO a caller's trace goes upstream as it came, natively
   }
 });
 
-Deno.test("with OTEL_DENO a trace goes on from the caller through the gateway to the provider, told in the GenAI conventions, without any secret or text", async (t) => {
+Deno.test("with OTEL_DENO a trace continues from the caller through the gateway to the provider, by the GenAI conventions, without any secret or text", async (t) => {
   await using upstream = startUpstream(stream);
   await using collector = startCollector();
   await using gateway = await serveFile(
@@ -214,7 +217,7 @@ Deno.test("with OTEL_DENO a trace goes on from the caller through the gateway to
       headers: { authorization: "Bearer canary-of-a-token" },
     });
     const before = collector.exports();
-    // What the last request left behind is among these.
+    // These exports include the remains of the last request.
     await until(() => collector.exports() > before + 3, "later exports");
     for (const secret of [ALICE_TOKEN, UPSTREAM_KEY, "canary"]) {
       assert.ok(!collector.text().includes(secret), secret);
@@ -227,7 +230,7 @@ const ADVISED_SECONDS = [
   ...[1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92],
 ];
 
-/** The buckets that the GenAI conventions advise for each metric. */
+/** The buckets that the GenAI conventions recommend for each metric. */
 const ADVISED_BOUNDS = {
   "gen_ai.client.operation.duration": ADVISED_SECONDS,
   "gen_ai.server.request.duration": ADVISED_SECONDS,
@@ -241,7 +244,7 @@ const ADVISED_BOUNDS = {
   ],
 };
 
-/** Two answers, a failure and a model that nobody knows. */
+/** Checks the metrics of two answers, a failure and an unknown model. */
 async function assertMetrics(collector: Collector): Promise<void> {
   const total = (name: string) =>
     collector.histograms(name).reduce((sum, { count }) => sum + count, 0);

@@ -8,7 +8,7 @@ import { until } from "../../support/within.ts";
 import { loggedLine } from "../../support/wire/logged_line.ts";
 import { WIRES } from "../../support/wire/wire.ts";
 
-/** What `GET /usage` tells of this month. */
+/** The month in `GET /usage`. */
 async function monthOf(url: string): Promise<Record<string, unknown>> {
   const { status, text } = await askOnce(`${url}/v1/usage`, {
     headers: { authorization: `Bearer ${ALICE_TOKEN}` },
@@ -46,9 +46,9 @@ Deno.test("a gateway that starts again counts on from what its log says, once, w
     let log = "";
     {
       await using gateway = await serveFile(file([]));
-      const told = await gateway.line("usage_replayed");
-      assert.equal(told.requests, 1);
-      assert.equal(told.complete_since, time);
+      const replayed = await gateway.line("usage_replayed");
+      assert.equal(replayed.requests, 1);
+      assert.equal(replayed.complete_since, time);
       const before = await monthOf(gateway.url);
       assert.equal(before.input_tokens, 1000);
       assert.equal(before.since, time);
@@ -72,7 +72,7 @@ Deno.test("a gateway that starts again counts on from what its log says, once, w
       { requests, input_tokens, output_tokens },
       { requests: 2, input_tokens: 1003, output_tokens: 102 },
     );
-    // What was used before the start binds now.
+    // Usage before the start counts now.
     const refused = await askOnce(gateway.url + PATHS.chat, ask("chat"));
     assert.equal(refused.status, 429, refused.text);
     assert.match(refused.text, /token_limit_exceeded/);

@@ -5,7 +5,7 @@ import { needing } from "../../support/ignored.ts";
 
 const ROOT = fromFileUrl(new URL("../../../", import.meta.url));
 
-/** Runs `usage` with the permissions of the executable, from a shell. */
+/** Runs `usage` from a shell, with the permissions of the executable. */
 async function usage(words: string, directory: string) {
   const program = [
     ...[Deno.execPath(), "run", "--no-prompt"],
@@ -75,7 +75,7 @@ Deno.test({
             directory,
           );
           assert.equal(code, 1);
-          assert.match(error, /none to its end: there is no such file\n/);
+          assert.match(error, /none to its end: there is no such file\.\n/);
           assert.equal(error.match(/^Cannot read /gm)?.length, 2);
         },
       );

@@ -58,7 +58,7 @@ function encode(answer: Answer): Encoded {
   return { body, message: choice.message, dropped };
 }
 
-/** The data of a stream's frames, parsed but for `[DONE]`. */
+/** Returns the data of a stream's events, parsed except for `[DONE]`. */
 function chunksOf(answer: Answer, request = requestOf()): JsonObject[] {
   return encodeStream(chatCodec, answer, request).map(({ data }) => data)
     .filter((data) => data !== "[DONE]").map((data) => JSON.parse(data));
@@ -126,7 +126,7 @@ Deno.test("a Chat answer has no content beside calls, and an empty one without",
   assert.equal(encode(answerOf([])).message.content, "");
 });
 
-Deno.test("a Chat answer tells every reason to stop in its own words", () => {
+Deno.test("a Chat answer has its own word for every stop reason", () => {
   const words: Record<StopReason, string> = {
     end: "stop",
     stop_sequence: "stop",
@@ -149,7 +149,7 @@ Deno.test("a Chat answer tells every reason to stop in its own words", () => {
   }
 });
 
-Deno.test("a Chat answer tells why it was filtered as a refusal, in JSON and as a stream", () => {
+Deno.test("a Chat answer gives the reason of a filter as a refusal, in JSON and as a stream", () => {
   const filtered = answerOf([], {
     stop: { reason: "filtered", explanation: "not safe" },
   });

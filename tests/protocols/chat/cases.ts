@@ -1,7 +1,7 @@
 import type { ContractCase } from "../../contract/codec_contract.ts";
 import { sseBytes } from "../../support/wire/sse_bytes.ts";
 
-/** A chunk of a stream. */
+/** Returns a chunk of a stream. */
 function chunk(delta: unknown, finish: string | null = null): unknown {
   return {
     id: "chatcmpl-1",
@@ -20,7 +20,7 @@ const USAGE = {
   completion_tokens_details: { reasoning_tokens: 4 },
 };
 
-/** Exchanges of the protocol as its document has them. */
+/** Exchanges from the protocol's documentation. */
 export const CHAT_CASES: readonly ContractCase[] = [
   {
     name: "every setting",

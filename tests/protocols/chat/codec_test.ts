@@ -3,7 +3,7 @@ import { codecContract } from "../../contract/codec_contract.ts";
 import { loadRecordings } from "../../support/recorded/recordings.ts";
 import { CHAT_CASES } from "./cases.ts";
 
-/** Services with a dialect of their own. */
+/** Services with their own dialect. */
 const SERVICES = ["openai", "openrouter", "zai", "deepseek", "moonshot"];
 
 codecContract({

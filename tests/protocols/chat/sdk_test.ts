@@ -23,7 +23,7 @@ const REQUEST = requestOf({
   },
 });
 
-/** An SDK whose every call is answered with `body`. */
+/** Returns an SDK whose every request is answered with `body`. */
 function sdkOf(body: string, contentType: string): OpenAI {
   return new OpenAI({
     apiKey: "none",
@@ -41,7 +41,7 @@ const QUESTION = {
   messages: [{ role: "user", content: "Hi" }],
 } as const;
 
-/** What the SDK makes of the answer told as a stream. */
+/** The SDK's reading of the streamed answer. */
 async function streamed(answer: Answer) {
   const text = encodeStream(chatCodec, answer, REQUEST).map(formatFrame).join(
     "",
@@ -54,7 +54,7 @@ async function streamed(answer: Answer) {
   return await stream.finalChatCompletion();
 }
 
-/** What the SDK makes of the answer in one piece. */
+/** The SDK's reading of the JSON answer. */
 async function whole(answer: Answer) {
   const body = JSON.stringify(
     chatCodec.encodeAnswer(answer, answerContext(REQUEST)),
@@ -65,7 +65,7 @@ async function whole(answer: Answer) {
   });
 }
 
-/** The facts of a completion that must be the same either way. */
+/** Returns the facts of a completion that must be equal in both forms. */
 function factsOf(completion: OpenAI.ChatCompletion) {
   const [choice] = completion.choices;
   const calls = choice?.message.tool_calls ?? [];

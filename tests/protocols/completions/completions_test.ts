@@ -16,7 +16,7 @@ import {
 } from "../../support/gateway/config.ts";
 import { OpenAI } from "../../support/sdk/sdks.ts";
 
-/** An SDK in front of a gateway whose one upstream speaks Chat alone. */
+/** Returns an SDK in front of a gateway whose one upstream has Chat Completions only. */
 async function chatOnlyClient(): Promise<OpenAI> {
   const provider = PROVIDERS.find(({ family }) => family === "A");
   assert.ok(provider);
@@ -92,7 +92,7 @@ Deno.test("a legacy completion that breaks off is an error to the SDK, not a sho
   });
   await assert.rejects(async () => {
     for await (const _ of stream) {
-      // Only its end counts.
+      // Reads to the end of the stream.
     }
   }, /broke off/);
 });

@@ -1,9 +1,13 @@
 import assert from "node:assert/strict";
 import { isJsonObject, type JsonObject } from "../../../src/core/json.ts";
 import type { Protocol } from "../../../src/core/protocol.ts";
-import { asking, told, type ToldOptions } from "../../support/dialects/told.ts";
+import {
+  upstreamRequest,
+  type UpstreamRequestOptions,
+  userRequest,
+} from "../../support/dialects/upstream_request.ts";
 
-// What the providers of models with a switch for thinking refuse, in their own words, and what they are told instead.
+// The fields that providers of models with a switch for thinking reject, and the fields that they receive instead.
 
 /** The callers of other protocols that reach a provider of Chat Completions. */
 const CALLERS = ["messages", "responses"] as const;
@@ -13,9 +17,9 @@ type Caller = typeof CALLERS[number];
 function toChat(
   from: Protocol,
   body: JsonObject,
-  target: Pick<ToldOptions, "service" | "model" | "strict">,
+  target: Pick<UpstreamRequestOptions, "service" | "model" | "strict">,
 ) {
-  return told(body, { from, to: "chat", ...target });
+  return upstreamRequest(body, { from, to: "chat", ...target });
 }
 
 function messagesIn(body: JsonObject): JsonObject[] {
@@ -23,9 +27,9 @@ function messagesIn(body: JsonObject): JsonObject[] {
   return body.messages.filter(isJsonObject);
 }
 
-/** A tool loop in which nothing was thought aloud, as each protocol spells it. */
+/** A tool loop without visible reasoning, in each protocol. */
 const LOOPS: Readonly<Record<Caller, JsonObject>> = {
-  messages: asking("messages", {
+  messages: userRequest("messages", {
     messages: [
       { role: "user", content: "Hello" },
       {
@@ -44,7 +48,7 @@ const LOOPS: Readonly<Record<Caller, JsonObject>> = {
       { role: "user", content: "Thanks" },
     ],
   }),
-  responses: asking("responses", {
+  responses: userRequest("responses", {
     input: [
       { role: "user", content: "Hello" },
       { type: "function_call", call_id: "call_1", name: "f", arguments: "{}" },
@@ -55,7 +59,7 @@ const LOOPS: Readonly<Record<Caller, JsonObject>> = {
   }),
 };
 
-/** `off` and an effort in the words of each protocol. */
+/** No reasoning, and an effort, in each protocol. */
 const OFF: Readonly<Record<Caller, JsonObject>> = {
   messages: { thinking: { type: "disabled" } },
   responses: { reasoning: { effort: "none" } },
@@ -135,7 +139,7 @@ Deno.test("a model whose thinking is switched off gets no reasoning with its cal
   }
 });
 
-Deno.test("a router is told of reasoning in its own word", () => {
+Deno.test("a router receives reasoning in its own field", () => {
   const { body } = toChat("messages", LOOPS.messages, {
     service: "openrouter",
     model: "moonshotai/kimi-k2.5",
@@ -144,14 +148,14 @@ Deno.test("a router is told of reasoning in its own word", () => {
 });
 
 const FORCED: Readonly<Record<Caller, JsonObject>> = {
-  messages: asking("messages", {
+  messages: userRequest("messages", {
     tools: [
       { name: "f", input_schema: { type: "object", properties: {} } },
       { name: "g", input_schema: { type: "object", properties: {} } },
     ],
     tool_choice: { type: "tool", name: "f" },
   }),
-  responses: asking("responses", {
+  responses: userRequest("responses", {
     tools: [
       { type: "function", name: "f", strict: false },
       { type: "function", name: "g", strict: false },
@@ -227,7 +231,7 @@ for (const from of CALLERS) {
   });
 
   // "Tool choice must be auto": https://github.com/vectorize-io/hindsight/issues/4246
-  Deno.test(`a model that cannot be forced is told in words to call the tool, ${from}`, () => {
+  Deno.test(`a model that cannot be forced gets an instruction to call the tool, ${from}`, () => {
     for (
       const [service, model] of [
         ["zai", "glm-5.3"],
@@ -254,7 +258,7 @@ Deno.test("the words for a tool follow the results of others", () => {
     { type: "function_call", call_id: "1", name: "f", arguments: "{}" },
     { type: "function_call_output", call_id: "1", output: "1" },
   ];
-  const asked = asking("responses", {
+  const asked = userRequest("responses", {
     input,
     ...(tools === undefined ? {} : { tools }),
     ...(tool_choice === undefined ? {} : { tool_choice }),
@@ -309,7 +313,7 @@ Deno.test("an effort reaches the providers that take one, and is named where the
     for (const from of CALLERS) {
       const { body, dropped } = toChat(
         from,
-        asking(from, effort(from, asked)),
+        userRequest(from, effort(from, asked)),
         { service, model },
       );
       const { thinking, reasoning_effort } = body;
@@ -328,7 +332,7 @@ Deno.test("an effort reaches the providers that take one, and is named where the
 
 Deno.test("a budget becomes an effort where there is one, and is named where there is not", () => {
   const thinking = { type: "enabled", budget_tokens: 10_000 };
-  const asked = asking("messages", { max_tokens: 20_000, thinking });
+  const asked = userRequest("messages", { max_tokens: 20_000, thinking });
   const kept = toChat("messages", asked, {
     service: "deepseek",
     model: "deepseek-v4-pro",
@@ -343,7 +347,7 @@ Deno.test("a budget becomes an effort where there is one, and is named where the
   assert.deepEqual(lost.dropped, ["thinking"]);
 });
 
-Deno.test("a model that always thinks is told to think least, and the caller that it thinks", () => {
+Deno.test("a model that always reasons gets the least effort, and the dropped field is named", () => {
   for (
     const [service, model, made] of [
       ["zai", "glm-5.3", { reasoning_effort: "low" }],
@@ -353,7 +357,7 @@ Deno.test("a model that always thinks is told to think least, and the caller tha
     ] as const
   ) {
     for (const from of CALLERS) {
-      const { body, dropped } = toChat(from, asking(from, OFF[from]), {
+      const { body, dropped } = toChat(from, userRequest(from, OFF[from]), {
         service,
         model,
       });
@@ -380,24 +384,28 @@ Deno.test("Kimi is not asked for sampling that it refuses, and other models of i
   for (const model of ["kimi-for-coding", "kimi-k2.5", "kimi-k3", "kimi-k9"]) {
     const { body, dropped } = toChat(
       "messages",
-      asking("messages", sampling),
+      userRequest("messages", sampling),
       { service: "moonshot", model },
     );
     assert.equal(body.temperature, undefined, model);
     assert.equal(body.top_p, undefined, model);
     assert.deepEqual(dropped, ["temperature", "top_p"], model);
   }
-  const { body, dropped } = toChat("messages", asking("messages", sampling), {
-    service: "moonshot",
-    model: "moonshot-v1-32k",
-  });
+  const { body, dropped } = toChat(
+    "messages",
+    userRequest("messages", sampling),
+    {
+      service: "moonshot",
+      model: "moonshot-v1-32k",
+    },
+  );
   assert.equal(body.temperature, 0.2);
   assert.deepEqual(dropped, []);
 });
 
 Deno.test("a model of OpenAI's gets no sampling behind Chat Completions either", () => {
   for (const service of ["openai", "custom"]) {
-    const asked = asking("messages", { temperature: 0.2 });
+    const asked = userRequest("messages", { temperature: 0.2 });
     const { body, dropped } = toChat("messages", asked, {
       service,
       model: "gpt-5.5",

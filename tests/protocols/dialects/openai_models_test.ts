@@ -2,7 +2,10 @@ import assert from "node:assert/strict";
 import { isJsonObject, type JsonObject } from "../../../src/core/json.ts";
 import { CODECS } from "../../../src/protocols/mod.ts";
 import { translateRequest } from "../../../src/protocols/translate_request.ts";
-import { asking, told } from "../../support/dialects/told.ts";
+import {
+  upstreamRequest,
+  userRequest,
+} from "../../support/dialects/upstream_request.ts";
 
 // "When reasoning effort is not none, remove temperature, top_p, and top_logprobs":
 // https://developers.openai.com/api/docs/guides/deployment-checklist
@@ -10,7 +13,7 @@ import { asking, told } from "../../support/dialects/told.ts";
 const SAMPLING = { temperature: 0.2, top_p: 0.9 };
 
 function toOpenAi(fields: JsonObject, model: string, service = "openai") {
-  return told(asking("chat", fields), {
+  return upstreamRequest(userRequest("chat", fields), {
     from: "chat",
     to: "responses",
     service,
@@ -18,7 +21,7 @@ function toOpenAi(fields: JsonObject, model: string, service = "openai") {
   });
 }
 
-/** Those that reason unless told not to, and names that nobody has heard of yet. */
+/** Models that reason by default, and unknown names. */
 const REASONING_MODELS = [
   "o3",
   "o4-mini",
@@ -49,7 +52,7 @@ const REASONING_MODELS = [
 ];
 
 for (const model of REASONING_MODELS) {
-  Deno.test(`${model} gets no sampling, whoever serves it, and the caller is told`, () => {
+  Deno.test(`${model} gets no sampling from any service, and the dropped fields are named`, () => {
     for (const service of ["openai", "custom"]) {
       const { body, dropped } = toOpenAi(SAMPLING, model, service);
       assert.equal(body.temperature, undefined);
@@ -59,7 +62,7 @@ for (const model of REASONING_MODELS) {
   });
 }
 
-/** Those whose effort is `none` by default, or that never reason. */
+/** Models whose effort is `none` by default, or that never reason. */
 const PLAIN_MODELS = [
   "gpt-4.1",
   "gpt-4o-2024-11-20",
@@ -103,7 +106,7 @@ Deno.test("an effort takes the sampling of a model that does not reason by itsel
   assert.deepEqual(dropped, ["temperature", "top_p"]);
 });
 
-Deno.test("a model that always reasons gets its least effort for none, and the caller is told", () => {
+Deno.test("a model that always reasons gets its least effort for none, and the dropped field is named", () => {
   const least: Record<string, string> = {
     "o3": "low",
     "gpt-5": "minimal",
@@ -122,7 +125,7 @@ Deno.test("a model that always reasons gets its least effort for none, and the c
   }
 });
 
-Deno.test("an effort that a model does not know becomes the closest, and the caller is told", () => {
+Deno.test("an effort that a model lacks becomes the closest, and the dropped field is named", () => {
   const cases: [model: string, asked: string, made: string, lost: boolean][] = [
     ["gpt-5", "xhigh", "high", true],
     ["gpt-5.1", "minimal", "low", false],
@@ -140,7 +143,7 @@ Deno.test("an effort that a model does not know becomes the closest, and the cal
   }
 });
 
-Deno.test("a model that never reasons is not asked to, and the caller is told", () => {
+Deno.test("a model that never reasons gets no effort, and the dropped field is named", () => {
   const { body, dropped } = toOpenAi({ reasoning_effort: "high" }, "gpt-4.1");
   assert.equal(body.reasoning, undefined);
   assert.equal(body.include, undefined);
@@ -190,7 +193,7 @@ Deno.test("models of others keep their sampling beside an effort", () => {
 Deno.test("a strict connection refuses what would be dropped", () => {
   assert.throws(
     () =>
-      told(asking("chat", { temperature: 0.2 }), {
+      upstreamRequest(userRequest("chat", { temperature: 0.2 }), {
         from: "chat",
         to: "responses",
         service: "openai",
@@ -204,7 +207,7 @@ Deno.test("a strict connection refuses what would be dropped", () => {
 const TOOL = { name: "f", input_schema: { type: "object" } };
 
 function toChat(fields: JsonObject, model: string, service = "custom") {
-  return told(asking("messages", fields), {
+  return upstreamRequest(userRequest("messages", fields), {
     from: "messages",
     to: "chat",
     service,
@@ -234,8 +237,8 @@ for (
       assert.equal(plain.body.reasoning_effort, "high");
       assert.deepEqual(plain.dropped, []);
     }
-    const { body, dropped } = told(
-      asking("chat", {
+    const { body, dropped } = upstreamRequest(
+      userRequest("chat", {
         tools: [{ type: "function", function: { name: "f" } }],
         reasoning_effort: "high",
       }),
@@ -280,7 +283,7 @@ for (const model of ["o3", "o4-mini", "gpt-5", "gpt-5.1", "gpt-5.5", "gpt-9"]) {
       force: {},
       omit: [],
     };
-    const fields = asking("messages", { model, stop_sequences: ["END"] });
+    const fields = userRequest("messages", { model, stop_sequences: ["END"] });
     const asked = translateRequest(fields, options);
     assert.equal(asked.body.stop, undefined);
     assert.deepEqual(asked.cuts, ["END"]);

@@ -1,11 +1,16 @@
 import assert from "node:assert/strict";
 import { isJsonObject, type JsonObject } from "../../../src/core/json.ts";
 import type { Protocol } from "../../../src/core/protocol.ts";
-import { asking, told, type ToldOptions } from "../../support/dialects/told.ts";
+import {
+  upstreamRequest,
+  type UpstreamRequestOptions,
+  userRequest,
+} from "../../support/dialects/upstream_request.ts";
 
-// What single providers of Chat Completions refuse, and what the gateway sends them instead.
+// Fields that single providers of Chat Completions reject, and the fields that the gateway sends
+// them instead.
 
-type Provider = Pick<ToldOptions, "service" | "model" | "strict">;
+type Provider = Pick<UpstreamRequestOptions, "service" | "model" | "strict">;
 
 const GROQ: Provider = { service: "groq", model: "openai/gpt-oss-120b" };
 const CEREBRAS: Provider = { service: "cerebras", model: "gpt-oss-120b" };
@@ -14,7 +19,11 @@ const GLM: Provider = { service: "zai", model: "glm-4.7" };
 const KIMI: Provider = { service: "kimi", model: "kimi-for-coding" };
 
 function sent(from: Protocol, fields: JsonObject, provider: Provider) {
-  return told(asking(from, fields), { from, to: "chat", ...provider });
+  return upstreamRequest(userRequest(from, fields), {
+    from,
+    to: "chat",
+    ...provider,
+  });
 }
 
 function messagesOf({ body }: { readonly body: JsonObject }): JsonObject[] {
@@ -22,7 +31,7 @@ function messagesOf({ body }: { readonly body: JsonObject }): JsonObject[] {
   return body.messages.filter(isJsonObject);
 }
 
-/** A tool loop with thoughts, which goes on with words of the user. */
+/** A tool loop with reasoning, followed by a user message. */
 const LOOP: JsonObject = {
   messages: [
     { role: "user", content: "Hello" },
@@ -103,7 +112,7 @@ Deno.test("a format of plain JSON beside tools is asked for in words too", () =>
   assert.equal(first?.content, "Answer with one JSON object and nothing else.");
 });
 
-/** What becomes of an effort: the word that is sent, and whether the change is named. */
+/** The effort that is sent for each requested one, and true when the change is named. */
 const EFFORTS: readonly (readonly [
   provider: Provider,
   asked: string,
@@ -188,7 +197,7 @@ Deno.test("a model of Mistral's gets both from every provider, since its own tem
 });
 
 Deno.test("Mistral gets no field that it does not know", () => {
-  const { body, dropped } = told(
+  const { body, dropped } = upstreamRequest(
     {
       model: "m",
       stream: true,
@@ -204,15 +213,15 @@ Deno.test("Mistral gets no field that it does not know", () => {
 });
 
 Deno.test("Mistral's seed has its own name", () => {
-  const { body } = told(
-    { ...asking("chat"), seed: 7 },
+  const { body } = upstreamRequest(
+    { ...userRequest("chat"), seed: 7 },
     { from: "chat", to: "chat", ...MISTRAL },
   );
   assert.equal(body.random_seed, 7);
   assert.equal(body.seed, undefined);
 });
 
-/** An answer of the model that is to go on. */
+/** An answer that the model must continue. */
 const PREFILLED: JsonObject = {
   messages: [
     { role: "user", content: "Hello" },
@@ -244,7 +253,7 @@ Deno.test("the mark of a Chat caller on the model's last words is kept where the
       ],
     };
     const at = (to: Protocol, service: string, model: string) => {
-      const { body: wire, dropped } = told(body, {
+      const { body: wire, dropped } = upstreamRequest(body, {
         from: "chat",
         to,
         service,
@@ -287,13 +296,17 @@ const USERLESS: readonly (readonly [string, JsonObject, string[]])[] = [
 
 for (const [what, fields, roles] of USERLESS) {
   Deno.test(`GLM gets a message of the user with ${what}`, () => {
-    const made = told(fields, { from: "responses", to: "chat", ...GLM });
+    const made = upstreamRequest(fields, {
+      from: "responses",
+      to: "chat",
+      ...GLM,
+    });
     assert.deepEqual(messagesOf(made).map(({ role }) => role), roles);
   });
 }
 
 Deno.test("others get no message that nobody wrote", () => {
-  const made = told(
+  const made = upstreamRequest(
     { input: [{ role: "developer", content: "Say hi." }] },
     { from: "responses", to: "chat", ...GROQ },
   );

@@ -26,7 +26,8 @@ import {
 } from "../../../src/protocols/dialects/thinking_models.ts";
 import { RESPONSES_PROVIDERS } from "../../../src/protocols/dialects/responses_providers.ts";
 
-// Every row of the tables of dialects answers for the models that it names, and says where its rules come from.
+// Every row of the dialect tables must apply to the models that it names, and give the source of
+// its rules.
 
 const MODEL_TABLES: Readonly<Record<string, readonly ModelRow<unknown>[]>> = {
   OPENAI_MODELS,
@@ -83,10 +84,10 @@ Deno.test("each provider stands once in its table and names its sources", () => 
   }
 });
 
-/** Endpoints of services that need no row, and why. */
+/** Endpoints of services without a row, with the reason. */
 const WITHOUT_ROW: Readonly<Record<string, string>> = {
   "anthropic messages":
-    "every model is a Claude: CLAUDE_MODELS has their rows, whoever serves them",
+    "every model is a Claude: CLAUDE_MODELS has their rows for every service",
   ...Object.fromEntries(
     [
       "zai",

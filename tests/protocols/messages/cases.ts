@@ -13,7 +13,7 @@ const USAGE = {
   service_tier: "standard",
 };
 
-/** The beginning of a stream. */
+/** Returns the beginning of a stream. */
 function start(usage: unknown = USAGE): unknown {
   return {
     type: "message_start",
@@ -30,7 +30,7 @@ function start(usage: unknown = USAGE): unknown {
   };
 }
 
-/** A block with its deltas. */
+/** Returns a block with its deltas. */
 function block(
   index: number,
   content_block: unknown,
@@ -43,7 +43,7 @@ function block(
   ];
 }
 
-/** The end of a stream. */
+/** Returns the end of a stream. */
 function end(
   stop_reason: string,
   usage: unknown = { output_tokens: 30 },
@@ -61,7 +61,7 @@ function end(
 const CALL = { type: "tool_use", id: "toolu_1", name: "weather", input: {} };
 const TEXT = { type: "text", text: "" };
 
-/** Exchanges of the protocol as its document has them. */
+/** Exchanges from the protocol's documentation. */
 export const MESSAGES_CASES: readonly ContractCase[] = [
   {
     name: "every setting",

@@ -10,13 +10,13 @@ import { needing } from "../../support/ignored.ts";
 
 const REQUESTS = loadClientRequests("/messages");
 
-/** What a Chat-only upstream cannot be told of what clients send. */
+/** The fields of clients that a Chat-only upstream cannot receive. */
 const DROPPED: readonly string[] = [
   // Most providers cache by themselves.
   "cache_control",
-  // Where the caller's history is cleared is the upstream's matter.
+  // The upstream decides when to clear the caller's history.
   "context_management",
-  // Signatures of the client's own making.
+  // Signatures that the client made itself.
   "signature",
   // A search that the upstream runs.
   "tools",

@@ -98,7 +98,7 @@ codecContract({
   ],
 });
 
-/** Bedrock and Vertex have the model in the path; the recordings are named for it. */
+/** Adds the model, which Bedrock and Vertex have in the path; the recordings are named after it. */
 function withModel(recording: Recording): ContractCase {
   const { request, ...rest } = recording;
   if (request === undefined) return rest;

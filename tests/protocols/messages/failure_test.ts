@@ -156,7 +156,7 @@ Deno.test("encodeFailure() hides the refusal of the gateway's own credential", (
   assert.match(JSON.stringify(body), /"type":"api_error"/);
 });
 
-Deno.test("Messages failure: a prompt that does not fit is told in the words on which clients compact", () => {
+Deno.test("Messages failure: a prompt that does not fit has the message on which clients compact", () => {
   const message = (given: string) => {
     const { body } = encodeFailure(
       { kind: "context_too_long", status: 400, message: given },

@@ -8,7 +8,7 @@ import { assertSendable } from "../../support/sdk/messages_rules.ts";
 import { loadRecordings } from "../../support/recorded/recordings.ts";
 import { CHAT_CASES } from "../chat/cases.ts";
 
-/** One of each generation with rules of its own, and a model of a compatible server. */
+/** One model of each generation with its own rules, and a model of a compatible server. */
 const MODELS = [
   "claude-3-5-haiku-20241022",
   "claude-haiku-4-5",
@@ -18,7 +18,7 @@ const MODELS = [
   "glm-5",
 ];
 
-/** Chat requests that no Messages upstream can answer, by what they ask for. */
+/** Chat requests that no Messages upstream can answer, by the requested feature. */
 const REFUSED: ReadonlyMap<string, string> = new Map([
   ["every setting", "logprobs"],
   ["content of every kind", "messages"],

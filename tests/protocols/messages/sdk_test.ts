@@ -32,14 +32,14 @@ const REQUEST = {
 };
 const DECODED = messagesCodec.decodeRequest(REQUEST);
 
-/** A `fetch` that answers everything with `body`. */
+/** Returns a `fetch` that answers every request with `body`. */
 function answering(body: string, init: ResponseInit = {}): typeof fetch {
   return () => Promise.resolve(new Response(body, init));
 }
 
 const SSE = { headers: { "content-type": "text/event-stream" } };
 
-/** What each SDK makes of a stream. */
+/** Each SDK's reading of a stream. */
 const ACCUMULATORS = {
   "1.x": (text: string): Promise<unknown> =>
     new Anthropic({ apiKey: "k", fetch: answering(text, SSE), maxRetries: 0 })
@@ -53,23 +53,32 @@ const ACCUMULATORS = {
 };
 
 /** A stream of an upstream, as its codec reads it. */
-interface Told {
+interface UpstreamStream {
   readonly name: string;
   readonly events: readonly AnswerEvent[];
 }
 
-/** Of arguments that the token limit cut off, the SDK keeps what it can read and the JSON answer the text. */
+/**
+ * The SDK keeps the readable part of arguments that the token limit cut off, and the JSON answer
+ * keeps their text.
+ */
 const CUT_ARGUMENTS =
   "messages anthropic-claude-3-7-sonnet-incomplete-partial-json-response";
 
-/** Every answer that the codec can tell. */
-const TOLD: readonly Told[] = [
+/** Every answer that the codec can write. */
+const STREAMS: readonly UpstreamStream[] = [
   ...ANSWERS.map(({ name, answer }) => ({ name, events: eventsOf(answer) })),
-  ...toldBy(messagesCodec, [...MESSAGES_CASES, ...loadRecordings("messages")]),
-  ...toldBy(chatCodec, [...CHAT_CASES, ...loadRecordings("chat")]),
+  ...streamsOf(messagesCodec, [
+    ...MESSAGES_CASES,
+    ...loadRecordings("messages"),
+  ]),
+  ...streamsOf(chatCodec, [...CHAT_CASES, ...loadRecordings("chat")]),
 ].filter(({ name }) => name !== CUT_ARGUMENTS);
 
-function toldBy(codec: Codec, cases: readonly ContractCase[]): Told[] {
+function streamsOf(
+  codec: Codec,
+  cases: readonly ContractCase[],
+): UpstreamStream[] {
   return cases.flatMap(({ name, stream }) =>
     stream === undefined ? [] : [{
       name: `${codec.protocol} ${name}`,
@@ -80,7 +89,7 @@ function toldBy(codec: Codec, cases: readonly ContractCase[]): Told[] {
 
 for (const [version, accumulate] of Object.entries(ACCUMULATORS)) {
   Deno.test(`Anthropic SDK ${version} gathers from a stream what the JSON answer holds`, async (t) => {
-    for (const { name, events } of TOLD) {
+    for (const { name, events } of STREAMS) {
       await t.step(name, async () => {
         const message = await accumulate(streamOf(events));
         const answer = messagesCodec.encodeAnswer(
@@ -93,13 +102,15 @@ for (const [version, accumulate] of Object.entries(ACCUMULATORS)) {
   });
 }
 
-/** The events as the codec writes them. */
+/** Returns the events in the codec's format. */
 function streamOf(events: readonly AnswerEvent[]): string {
   const encoder = messagesCodec.createStreamEncoder(answerContext(DECODED));
   return runStage(encoder, events).map(formatFrame).join("");
 }
 
-/** The fields that both ways have; the SDK merges no other counts from the end of a stream. */
+/**
+ * Returns the fields that both forms have. The SDK merges no other counts from the end of a stream.
+ */
 function comparable(message: unknown): unknown {
   const { id, model, role, content, stop_reason, stop_sequence, usage } =
     objectOf(plain(message));
@@ -119,7 +130,7 @@ function objectOf(value: unknown): JsonObject {
   return value;
 }
 
-/** The events of a stream, with their terminal failure. */
+/** Returns the events of a stream with a final failure. */
 function failing(...events: AnswerEvent[]): string {
   const failure = { kind: "overloaded", message: "Busy" } as const;
   return streamOf([...events, { type: "failure", failure }]);
@@ -165,7 +176,7 @@ Deno.test("Anthropic SDKs skip what keeps a stream alive", async () => {
   }
 });
 
-Deno.test("Anthropic SDK tells the code of a thread that the gateway does not keep", async () => {
+Deno.test("Anthropic SDK reports the code of a thread that the gateway does not keep", async () => {
   const error = errorOf(() =>
     messagesCodec.decodeRequest({ ...REQUEST, thread: { type: "create" } })
   );
@@ -209,7 +220,7 @@ Deno.test("Anthropic SDKs read an encoded failure by its status and type", async
   }
 });
 
-/** The events that tell an answer. */
+/** Returns the events of an answer. */
 function eventsOf(answer: Answer): AnswerEvent[] {
   const events: AnswerEvent[] = [];
   unfoldAnswer(answer, (event) => {

@@ -39,7 +39,7 @@ function message(id: string, ...content: JsonObject[]): JsonObject {
   };
 }
 
-/** A response object. */
+/** Returns a response object. */
 function response(fields: JsonObject): JsonObject {
   return {
     id: "resp_1",
@@ -55,7 +55,7 @@ function response(fields: JsonObject): JsonObject {
   };
 }
 
-/** Makes the fields of an event. */
+/** Returns the fields of an event. */
 function event(type: string, fields: JsonObject): JsonObject {
   return { type: `response.${type}`, ...fields };
 }
@@ -128,7 +128,7 @@ const CITED = {
   ],
 };
 
-/** Exchanges of the protocol as its document has them. */
+/** Exchanges from the protocol's documentation. */
 export const RESPONSES_CASES: readonly ContractCase[] = [
   {
     name: "every setting",
@@ -591,7 +591,7 @@ export const RESPONSES_CASES: readonly ContractCase[] = [
     ),
   },
   {
-    name: "items told only when they are done, and not at the end (Codex)",
+    name: "items sent only when they are done, and not at the end (Codex)",
     stream: sseBytes(
       CREATED,
       event("metadata", { anything: 1 }),
@@ -604,14 +604,14 @@ export const RESPONSES_CASES: readonly ContractCase[] = [
     ),
   },
   {
-    name: "items told only at the end",
+    name: "items sent only at the end",
     stream: sseBytes(
       CREATED,
       completed([REASONING, message("m", CITED), CALL]),
     ),
   },
   {
-    name: "arguments told only when they are done",
+    name: "arguments sent only when they are done",
     stream: sseBytes(
       CREATED,
       added(0, { ...CALL, arguments: "" }),

@@ -13,7 +13,7 @@ import {
 } from "../../support/recorded/recordings.ts";
 import { RESPONSES_CASES } from "./cases.ts";
 
-/** Services with a dialect of their own. */
+/** Services with their own dialect. */
 const SERVICES: readonly (readonly [prefix: string, service: string])[] = [
   ["chatgpt-codex", "codex"],
   ["openai", "openai"],
@@ -59,7 +59,7 @@ codecContract({
     ...clientRequests.filter(({ request }) => heldState(request).length === 0)
       .map(({ name, request }) => ({
         name,
-        // Clients are recorded with models that nobody has, which only another gateway takes as they are.
+        // The recorded models of clients do not exist. Only another gateway accepts them unchanged.
         service: "gateway",
         request: explicit(request),
       })),
@@ -149,7 +149,7 @@ function serviceOf(name: string): string {
   return SERVICES.find(([prefix]) => name.startsWith(prefix))?.[1] ?? "custom";
 }
 
-/** Where a request names something that only a provider with a memory knows. */
+/** Returns the fields and items of a request that refer to the provider's state. */
 function heldState(request: JsonObject): string[] {
   const items = Array.isArray(request.input) ? request.input : [];
   const references = items.flatMap((item, index) =>
@@ -163,13 +163,16 @@ function heldState(request: JsonObject): string[] {
   ];
 }
 
-/** Answers of the background, which the gateway never asks for. */
+/** Returns true for answers in the background, which the gateway never requests. */
 function isUnfinished(answer: JsonValue): boolean {
   return isJsonObject(answer) &&
     (answer.status === "queued" || answer.status === "in_progress");
 }
 
-/** The same request in the protocol's longer spelling: items for text, typed messages, parts for their text. */
+/**
+ * Returns the request in the protocol's longer spelling: items for text, typed messages, parts for
+ * their text.
+ */
 function explicit(request: JsonObject): JsonObject {
   const { input } = request;
   const items = typeof input === "string"

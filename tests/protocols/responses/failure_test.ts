@@ -105,7 +105,7 @@ Deno.test("decodeFailure() reads how long to wait", () => {
     13_872_000,
   );
   assert.equal(delayOf({ message: "try again later" }), undefined);
-  // No quota can mean that.
+  // No quota resets so late.
   assert.equal(delayOf({ message: "x", resets_in_seconds: 1e30 }), undefined);
   assert.equal(delayOf({ message: "x", resets_in_seconds: -1 }), undefined);
   const never = JSON.parse('{"message":"x","resets_in_seconds":1e999}');

@@ -20,8 +20,8 @@ import {
 import { loadRecordings } from "../../support/recorded/recordings.ts";
 import { OpenAI } from "../../support/sdk/sdks.ts";
 
-// The official SDK checks the grammar of a stream while it gathers the answer: the same words must come out
-// of it that went in, streamed and whole.
+// The official SDK checks the grammar of a stream while it joins the answer. The joined answer must
+// equal the encoded one, streamed and whole.
 
 const context = answerContext(
   responsesCodec.decodeRequest({ model: "m", input: "hi" }),
@@ -61,7 +61,7 @@ function judge(name: string, events: readonly AnswerEvent[]): void {
   });
 }
 
-/** What the SDK holds must decode to what was encoded. */
+/** Asserts that the SDK's answer decodes to the encoded one. */
 function assertSame(gathered: OpenAI.Responses.Response, answer: Answer): void {
   const body = JSON.parse(JSON.stringify(gathered));
   const decoded = responsesCodec.decodeAnswer(body, counterIds());
@@ -69,7 +69,10 @@ function assertSame(gathered: OpenAI.Responses.Response, answer: Answer): void {
   assert.equal(gathered.output_text, textOf(answer));
 }
 
-/** What a client can see of an answer: all but what is sealed, and what only another protocol has. */
+/**
+ * Returns the visible part of an answer: without sealed content, and without content that only
+ * another protocol has.
+ */
 function shownOf(answer: Answer): unknown {
   const { blocks, stop, usage } = answer;
   const shown = blocks.filter((block) =>
@@ -104,14 +107,14 @@ function shownOf(answer: Answer): unknown {
       input: usage?.inputTokens ?? context.estimatedInputTokens,
       cached: usage?.cachedInputTokens ?? 0,
       written: usage?.cacheWriteTokens ?? 0,
-      // What was not counted is estimated, as for Messages callers.
+      // Missing usage is estimated, as for Messages callers.
       output: usage?.outputTokens ?? Math.ceil(writtenIn(answer) / 4),
       reasoning: usage?.reasoningTokens ?? 0,
     },
   });
 }
 
-/** Characters that the model wrote. */
+/** Returns the number of characters that the model wrote. */
 function writtenIn({ blocks }: Answer): number {
   return blocks.flatMap((block) => {
     switch (block.kind) {

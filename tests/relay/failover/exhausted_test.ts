@@ -8,7 +8,7 @@ import {
 } from "../../support/gateway/failover_scene.ts";
 import { good, reset, status } from "../../support/upstream/bad_provider.ts";
 
-/** A 429 of a window that begins anew in ten minutes. */
+/** A 429 of a window that resets in ten minutes. */
 const WAIT_SECONDS = 600;
 
 const exhausted = status(429, {
@@ -23,37 +23,37 @@ function exhaustedScene(protocol: Protocol, mode: Mode) {
   });
 }
 
-Deno.test("a quota that is exhausted is told to callers of Responses as Codex knows it, asked and unasked", async () => {
+Deno.test("an exhausted quota reaches callers of Responses in the form that Codex knows, from a response and from the cache", async () => {
   const scene = await exhaustedScene("responses", "translated");
   for (let count = 0; count < 3; count++) {
-    const told = await scene.ask("responses");
-    assert.equal(told.status, 429, told.text);
-    assert.equal(told.headers.get("x-should-retry"), "false");
-    assert.equal(told.headers.get("retry-after"), `${WAIT_SECONDS}`);
-    const { error } = JSON.parse(told.text);
+    const received = await scene.ask("responses");
+    assert.equal(received.status, 429, received.text);
+    assert.equal(received.headers.get("x-should-retry"), "false");
+    assert.equal(received.headers.get("retry-after"), `${WAIT_SECONDS}`);
+    const { error } = JSON.parse(received.text);
     assert.equal(error.type, "usage_limit_reached");
     assert.equal(error.resets_at, UNTIL);
   }
   assert.equal(scene.providers.asked.length, 1);
 });
 
-Deno.test("a quota that is exhausted is told to callers of Messages and Chat with its end, and not to be asked for again", async (t) => {
+Deno.test("an exhausted quota reaches callers of Messages and Chat with its reset time, and forbids a retry", async (t) => {
   for (const protocol of ["messages", "chat"] as const) {
     await t.step(protocol, async () => {
       const scene = await exhaustedScene(protocol, "translated");
       for (let count = 0; count < 2; count++) {
-        const told = await scene.ask(protocol);
-        assert.equal(told.status, 429, told.text);
-        assert.equal(told.headers.get("x-should-retry"), "false");
-        assert.equal(told.headers.get("retry-after"), `${WAIT_SECONDS}`);
-        const { error } = JSON.parse(told.text);
+        const received = await scene.ask(protocol);
+        assert.equal(received.status, 429, received.text);
+        assert.equal(received.headers.get("x-should-retry"), "false");
+        assert.equal(received.headers.get("retry-after"), `${WAIT_SECONDS}`);
+        const { error } = JSON.parse(received.text);
         assert.equal(error.type, "rate_limit_error");
         const end = new Date(UNTIL * 1000).toISOString();
         assert.ok(error.message.includes(end.slice(11, 16)), error.message);
         assert.equal(error.resets_at, undefined);
-        // Qwen Code stops by these words, opencode by this header.
+        // Qwen Code stops at this message, opencode at this header.
         assert.match(error.message, /exhausted quota will reset/);
-        assert.equal(told.headers.get("retry-after-ms"), "1000");
+        assert.equal(received.headers.get("retry-after-ms"), "1000");
       }
       assert.equal(scene.providers.asked.length, 1);
     });
@@ -66,13 +66,13 @@ Deno.test("a native 429 of a quota that is exhausted passes as it came, with the
     [connectionTo("one", { protocol: "messages", mode: "native" })],
     { one: [status(429)] },
   );
-  const told = await scene.ask("messages");
+  const received = await scene.ask("messages");
   const burst = await plain.ask("messages");
-  assert.equal(told.status, 429);
-  assert.equal(told.text, burst.text);
-  assert.equal(told.headers.get("x-should-retry"), "false");
-  assert.equal(told.headers.get("retry-after"), `${WAIT_SECONDS}`);
-  assert.equal(told.headers.get("retry-after-ms"), "1000");
+  assert.equal(received.status, 429);
+  assert.equal(received.text, burst.text);
+  assert.equal(received.headers.get("x-should-retry"), "false");
+  assert.equal(received.headers.get("retry-after"), `${WAIT_SECONDS}`);
+  assert.equal(received.headers.get("retry-after-ms"), "1000");
   assert.equal(burst.headers.get("x-should-retry"), null);
   assert.equal(burst.headers.get("retry-after-ms"), null);
 });
@@ -86,8 +86,8 @@ Deno.test("a native 429 keeps what the provider says of repetitions", async () =
       })],
     },
   );
-  const told = await scene.ask("messages");
-  assert.equal(told.headers.get("x-should-retry"), "true");
+  const received = await scene.ask("messages");
+  assert.equal(received.headers.get("x-should-retry"), "true");
 });
 
 Deno.test("a wait of less than a minute is no exhausted quota", async () => {
@@ -122,34 +122,34 @@ Deno.test("an exhausted quota is over when its provider says so, not at the rese
     }),
   ], { one: [farOff] });
   for (let count = 0; count < 2; count++) {
-    const told = await scene.ask("responses");
-    assert.equal(told.headers.get("retry-after"), `${WAIT_SECONDS}`);
-    assert.equal(JSON.parse(told.text).error.resets_at, UNTIL);
+    const received = await scene.ask("responses");
+    assert.equal(received.headers.get("retry-after"), `${WAIT_SECONDS}`);
+    assert.equal(JSON.parse(received.text).error.resets_at, UNTIL);
   }
 });
 
-Deno.test("while another connection may be asked again soon, nobody is told to stop", async () => {
+Deno.test("while another connection is soon available, no response forbids a retry", async () => {
   const RESPONSES = { protocol: "responses", mode: "translated" } as const;
   const scene = await openScene(
     [connectionTo("one", RESPONSES), connectionTo("two", RESPONSES)],
     { one: [exhausted], two: [reset] },
   );
   for (let count = 0; count < 8; count++) {
-    const told = await scene.ask("responses");
-    assert.notEqual(told.headers.get("x-should-retry"), "false");
-    assert.ok(!told.text.includes("usage_limit_reached"), told.text);
+    const received = await scene.ask("responses");
+    assert.notEqual(received.headers.get("x-should-retry"), "false");
+    assert.ok(!received.text.includes("usage_limit_reached"), received.text);
   }
 });
 
-Deno.test("of several exhausted connections the one counts that begins anew first, and then it is asked", async () => {
+Deno.test("of several exhausted connections, the first reset counts, and that connection gets the next request", async () => {
   const RESPONSES = { protocol: "responses", mode: "translated" } as const;
   const later = status(429, { headers: { "retry-after": "3000" } });
   const scene = await openScene(
     [connectionTo("one", RESPONSES), connectionTo("two", RESPONSES)],
     { one: [later], two: [exhausted, good] },
   );
-  const told = await scene.ask("responses");
-  assert.equal(JSON.parse(told.text).error.resets_at, UNTIL);
+  const received = await scene.ask("responses");
+  assert.equal(JSON.parse(received.text).error.resets_at, UNTIL);
   scene.timers.advance(WAIT_SECONDS * 1000);
   assert.equal((await scene.ask("responses")).status, 200);
 });

@@ -52,15 +52,15 @@ Deno.test("a primary that is down for a minute is left alone, and used again wit
   let backAtMs: number | undefined;
   for (let count = 0; count < 160; count++) {
     scene.timers.advance(Math.max(0, count * 500 - scene.timers.elapsedMs()));
-    const told = await scene.ask("chat");
-    assert.equal(told.status, 200);
-    const isPrimary = told.headers.get("x-gateway-model") === null;
-    if (isPrimary) backAtMs ??= told.atMs;
+    const received = await scene.ask("chat");
+    assert.equal(received.status, 200);
+    const isPrimary = received.headers.get("x-gateway-model") === null;
+    if (isPrimary) backAtMs ??= received.atMs;
   }
   const asked = scene.providers.asked.filter(({ host, atMs }) =>
     host === "one" && atMs < 60_000
   );
-  // Cool-downs that double up to 30 s would make it eleven.
+  // Cool-downs that double up to 30 s make it eleven.
   assert.ok(asked.length <= 12, `${asked.length} requests while it was down`);
   assert.ok(backAtMs !== undefined && backAtMs >= 60_000 && backAtMs <= 75_000);
 });
@@ -99,13 +99,13 @@ Deno.test("an upstream whose answers take 12 s serves all again within two secon
           : slow(() => scene, 12_000)(asked),
     ],
   });
-  const told: { readonly atMs: number; readonly status: number }[] = [];
+  const received: { readonly atMs: number; readonly status: number }[] = [];
   const running: Promise<void>[] = [];
   for (let count = 0; count < 400; count++) {
     const atMs = scene.timers.elapsedMs();
     running.push(
       scene.gateway.handler(scene.request("chat")).then((answer) => {
-        told.push({ atMs, status: answer.status });
+        received.push({ atMs, status: answer.status });
         return answer.body?.cancel();
       }),
     );
@@ -116,7 +116,7 @@ Deno.test("an upstream whose answers take 12 s serves all again within two secon
   const recovered = scene.providers.asked.filter(({ atMs }) => atMs >= 2000);
   const probeAtMs = recovered[0]?.atMs ?? Infinity;
   assert.ok(probeAtMs < 6000, `probed at ${probeAtMs}`);
-  const turnedAway = told.filter(({ status }) => status === 503);
+  const turnedAway = received.filter(({ status }) => status === 503);
   assert.ok(turnedAway.length > 0);
   assert.ok(turnedAway.every(({ atMs }) => atMs < probeAtMs + 2000));
   const early = recovered.filter(({ atMs }) => atMs < probeAtMs + 250);
@@ -161,15 +161,15 @@ Deno.test("a model whose every connection cools down is 503, with the time to wa
   const scene = await openScene([connectionTo("one", CHAT)], {
     one: [status(500)],
   });
-  // Three fail and one probe does.
+  // Three requests fail, and one probe.
   for (let count = 0; count < 4; count++) {
     assert.equal((await scene.ask("chat")).status, 500);
   }
   const before = scene.providers.asked.length;
-  const told = await scene.ask("chat");
-  assert.equal(told.status, 503);
-  assert.equal(told.headers.get("retry-after"), "2");
-  const { error } = JSON.parse(told.text);
+  const received = await scene.ask("chat");
+  assert.equal(received.status, 503);
+  assert.equal(received.headers.get("retry-after"), "2");
+  const { error } = JSON.parse(received.text);
   assert.equal(error.type, "overloaded_error");
   assert.equal(error.code, "connection_cooling_down");
   assert.equal(scene.providers.asked.length, before);
@@ -262,10 +262,10 @@ Deno.test("a burst 429 while the window is 30 % used is tried again on the same 
 
 Deno.test("a pool is asked in the file's order, a failing connection left for the next at once", async () => {
   const scene = await openScene(pool(), { one: [status(500)], two: [good] });
-  const told = await scene.ask("chat");
+  const received = await scene.ask("chat");
   assert.deepEqual(scene.providers.hosts(), ["one", "two"]);
-  assert.equal(told.atMs, 0);
-  assert.equal(told.headers.get("x-gateway-model"), null);
+  assert.equal(received.atMs, 0);
+  assert.equal(received.headers.get("x-gateway-model"), null);
 });
 
 Deno.test("an answer that is too long to be translated never counts against a connection", async (t) => {
@@ -281,8 +281,8 @@ Deno.test("an answer that is too long to be translated never counts against a co
         connectionTo("two", way),
       ], { one: [act], two: [good] });
       for (let count = 0; count < 4; count++) {
-        const told = await scene.ask("chat", { stream });
-        assert.equal(told.line.ended, "error");
+        const received = await scene.ask("chat", { stream });
+        assert.equal(received.line.ended, "error");
       }
       assert.deepEqual(scene.providers.hosts(), ["one", "one", "one", "one"]);
     });
@@ -299,13 +299,13 @@ Deno.test("the answer names the model that served, and the log every attempt", a
       models: [{ id: "model-2", upstream: "upstream-2" }],
     }),
   ], { one: [status(401)], two: [good] });
-  const told = await scene.ask("messages");
-  assert.equal(JSON.parse(told.text).model, "model-2");
-  assert.equal(told.headers.get("x-gateway-model"), "model-2");
+  const received = await scene.ask("messages");
+  assert.equal(JSON.parse(received.text).model, "model-2");
+  assert.equal(received.headers.get("x-gateway-model"), "model-2");
   assert.equal(scene.providers.asked[1]?.model, "upstream-2");
-  assert.equal(told.line.model, "model-1");
-  assert.equal(told.line.upstream_model, "upstream-2");
-  assert.deepEqual(told.line.attempts, [
+  assert.equal(received.line.model, "model-1");
+  assert.equal(received.line.upstream_model, "upstream-2");
+  assert.deepEqual(received.line.attempts, [
     {
       connection: "one",
       model: "model-1",
@@ -315,7 +315,7 @@ Deno.test("the answer names the model that served, and the log every attempt", a
     },
     { connection: "two", model: "model-2", status: 200, ms: 0 },
   ]);
-  assert.ok(isJsonObject(told.line.usage));
+  assert.ok(isJsonObject(received.line.usage));
 });
 
 Deno.test("a fallback that is not assigned to the caller is not used", async () => {
@@ -323,8 +323,8 @@ Deno.test("a fallback that is not assigned to the caller is not used", async () 
     one: [status(401)],
     two: [good],
   }, { tokens: [tokenFile({ models: ["model-1"] })] });
-  const told = await scene.ask("chat");
-  assert.equal(told.status, 502);
+  const received = await scene.ask("chat");
+  assert.equal(received.status, 502);
   assert.deepEqual(scene.providers.hosts(), ["one"]);
 });
 
@@ -336,10 +336,10 @@ Deno.test("fallbacks are taken in their order", async () => {
     connectionTo("two", CHAT, { models: ["model-3"] }),
     connectionTo("three", CHAT, { models: ["model-2"] }),
   ], { one: [status(401)], two: [good], three: [status(500)] });
-  const told = await scene.ask("chat");
+  const received = await scene.ask("chat");
   assert.deepEqual(scene.providers.hosts(), ["one", "three", "two"]);
-  assert.equal(told.headers.get("x-gateway-model"), "model-3");
-  assert.ok(told.text.includes(WORDS));
+  assert.equal(received.headers.get("x-gateway-model"), "model-3");
+  assert.ok(received.text.includes(WORDS));
 });
 
 Deno.test("a connection that is full is passed over, and its place is free once its attempt has failed", async () => {

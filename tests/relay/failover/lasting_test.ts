@@ -22,7 +22,7 @@ import {
   PROTOCOLS,
 } from "../../support/wire/ask.ts";
 
-/** What a provider says of the gateway's account, which no other caller may read. */
+/** The provider's message about the gateway's account, which no other caller may read. */
 const CANARY = "canary-7c1d";
 
 const WAYS: readonly { readonly protocol: Protocol; readonly mode: Mode }[] =
@@ -30,7 +30,7 @@ const WAYS: readonly { readonly protocol: Protocol; readonly mode: Mode }[] =
     (["native", "translated"] as const).map((mode) => ({ protocol, mode }))
   );
 
-/** Failures that only an administrator can mend. */
+/** Failures that only an administrator can solve. */
 const LASTING: Readonly<Record<string, Act>> = {
   "a refused key": status(401, { message: CANARY }),
   "a key without rights": status(403, {
@@ -52,11 +52,11 @@ const LASTING: Readonly<Record<string, Act>> = {
   },
 };
 
-/** As Codex and opencode read it: they repeat the error, but come to their end at once. */
-function assertStops(told: CallerResponse, context: string): void {
-  assert.equal(told.headers.get("x-should-retry"), "false", context);
-  assert.equal(told.headers.get("retry-after"), "0", context);
-  assert.equal(told.headers.get("retry-after-ms"), "1000", context);
+/** Asserts the headers for Codex and opencode, which show the error again but stop at once. */
+function assertStops(received: CallerResponse, context: string): void {
+  assert.equal(received.headers.get("x-should-retry"), "false", context);
+  assert.equal(received.headers.get("retry-after"), "0", context);
+  assert.equal(received.headers.get("retry-after-ms"), "1000", context);
 }
 
 for (const [name, act] of Object.entries(LASTING)) {
@@ -115,11 +115,11 @@ Deno.test("a caller who was never refused reads the same while the connection co
     );
   for (const name of ["alice", "bob", "alice"]) await send(name);
   const asked = scene.providers.asked.length;
-  const told = await send("carol");
+  const received = await send("carol");
   assert.equal(scene.providers.asked.length, asked);
-  assert.equal(told.status, 502);
-  assert.equal((await told.json()).error.code, "upstream_authentication");
-  assert.equal(told.headers.get("x-should-retry"), "false");
+  assert.equal(received.status, 502);
+  assert.equal((await received.json()).error.code, "upstream_authentication");
+  assert.equal(received.headers.get("x-should-retry"), "false");
 });
 
 Deno.test("clients go on while another connection may serve soon, in whatever order they failed", async (t) => {
@@ -145,11 +145,11 @@ Deno.test("clients go on while another connection may serve soon, in whatever or
       await t.step(`${protocol}: ${name}`, async () => {
         const scene = await openScene(connections, { one: [one], two: [two] });
         for (let count = 0; count < 10; count++) {
-          const told = await scene.ask(protocol);
-          assert.equal(told.status, 503, told.text);
-          assert.equal(told.headers.get("x-should-retry"), null);
-          assert.ok(Number(told.headers.get("retry-after") ?? 1) <= 15);
-          assert.notEqual(told.line.error, "connection_overloaded");
+          const received = await scene.ask(protocol);
+          assert.equal(received.status, 503, received.text);
+          assert.equal(received.headers.get("x-should-retry"), null);
+          assert.ok(Number(received.headers.get("retry-after") ?? 1) <= 15);
+          assert.notEqual(received.line.error, "connection_overloaded");
         }
       });
     }
@@ -166,9 +166,9 @@ Deno.test("clients stop where one connection refuses the key and the other has e
     },
   );
   for (let count = 0; count < 5; count++) {
-    const told = await scene.ask("responses");
-    assert.equal(told.status, 429, told.text);
-    assert.equal(told.headers.get("x-should-retry"), "false");
+    const received = await scene.ask("responses");
+    assert.equal(received.status, 429, received.text);
+    assert.equal(received.headers.get("x-should-retry"), "false");
   }
 });
 
@@ -183,9 +183,9 @@ Deno.test("a connection whose last failure may pass by itself is left alone as o
   const probe = await scene.ask("chat");
   assert.match(probe.text, /closed the connection/);
   assert.equal(probe.headers.get("x-should-retry"), null);
-  const told = await scene.ask("chat");
-  assert.equal(told.status, 503);
-  assert.equal(told.headers.get("x-should-retry"), null);
+  const received = await scene.ask("chat");
+  assert.equal(received.status, 503);
+  assert.equal(received.headers.get("x-should-retry"), null);
 });
 
 Deno.test("a 403 that does not say what it is about stops its own request and no later one", async () => {
@@ -196,9 +196,9 @@ Deno.test("a 403 that does not say what it is about stops its own request and no
   for (let count = 0; count < 3; count++) {
     assertStops(await scene.ask("chat"), `${count}`);
   }
-  const told = await scene.ask("chat");
-  assert.equal(told.status, 503, told.text);
-  assert.equal(told.headers.get("x-should-retry"), null);
+  const received = await scene.ask("chat");
+  assert.equal(received.status, 503, received.text);
+  assert.equal(received.headers.get("x-should-retry"), null);
   scene.timers.advance(1000);
   assert.equal((await scene.ask("chat")).status, 200);
 });
@@ -213,9 +213,9 @@ Deno.test("a quota whose provider says when to come back is no lasting one", asy
       }),
     ],
   });
-  const told = await scene.ask("chat");
-  assert.equal(told.status, 429);
-  assert.equal(told.headers.get("x-should-retry"), null);
+  const received = await scene.ask("chat");
+  assert.equal(received.status, 429);
+  assert.equal(received.headers.get("x-should-retry"), null);
   assert.equal((await scene.ask("chat")).status, 503);
 });
 
@@ -230,10 +230,10 @@ Deno.test("an outage whose provider says to come back in an hour is no exhausted
           }),
         ],
       });
-      const told = await scene.ask(way.protocol);
-      assert.equal(told.status, 503, told.text);
-      assert.equal(told.headers.get("retry-after"), "3600");
-      assert.equal(told.headers.get("x-should-retry"), null);
+      const received = await scene.ask(way.protocol);
+      assert.equal(received.status, 503, received.text);
+      assert.equal(received.headers.get("retry-after"), "3600");
+      assert.equal(received.headers.get("x-should-retry"), null);
     });
   }
 });
@@ -249,9 +249,9 @@ Deno.test("a quota whose provider says to come back in half an hour names the ti
     ],
   });
   for (let count = 0; count < 2; count++) {
-    const told = await scene.ask("messages");
-    assert.equal(told.headers.get("x-should-retry"), "false");
-    assert.equal(told.headers.get("retry-after"), "1800");
-    assert.match(told.text, /available again at 2026-01-01 00:30 UTC/);
+    const received = await scene.ask("messages");
+    assert.equal(received.headers.get("x-should-retry"), "false");
+    assert.equal(received.headers.get("retry-after"), "1800");
+    assert.match(received.text, /available again at 2026-01-01 00:30 UTC/);
   }
 });

@@ -14,15 +14,15 @@ import {
 } from "../../support/gateway/failover_scene.ts";
 import { settle } from "../../support/settle.ts";
 
-/** When a caller leaves, and what is going on then. */
+/** A stage of a request at which its caller disconnects. */
 interface Stage {
   readonly acts: readonly Act[];
   readonly stream: boolean;
-  /** Whether the caller has the headers by then. */
+  /** True when the caller has the headers by then. */
   readonly answered: boolean;
-  /** Whether the request is told of it before the answer's body is; default: the body first. */
+  /** True when the request is aborted before the answer's body is cancelled; default: the body first. */
   readonly signalFirst?: boolean;
-  /** How many times a provider has been asked by then. */
+  /** The number of requests to providers by then. */
   readonly asked: number;
 }
 
@@ -103,7 +103,7 @@ for (const [name, stage] of Object.entries(STAGES)) {
   });
 }
 
-/** Leaves once the stage is reached, without letting the test's clock go on. */
+/** Disconnects at the stage, without time passing on the test's clock. */
 async function leave(
   scene: Scene,
   { stream, answered, signalFirst = false, asked }: Stage,
@@ -140,6 +140,6 @@ async function readToEnd(
   try {
     while ((await reader?.read())?.done === false);
   } catch {
-    // What the caller has not read is cut.
+    // The unread rest is cut.
   }
 }

@@ -65,9 +65,9 @@ for (const protocol of PROTOCOLS) {
       }),
       connectionTo("two", way, { models: ["model-2"] }),
     ], { one: [() => new Response(null, { status: 401 })], two: [act] });
-    const told = await scene.ask(protocol);
-    assert.equal(told.text, text);
-    assert.equal(told.headers.get("x-gateway-model"), "model-2");
+    const received = await scene.ask(protocol);
+    assert.equal(received.text, text);
+    assert.equal(received.headers.get("x-gateway-model"), "model-2");
     assert.equal(scene.providers.asked[1]?.model, "model-2");
   });
 }
@@ -92,24 +92,24 @@ Deno.test("a stream that is whole but for [DONE] ends at once, with its usage", 
       const scene = await openScene([connectionTo("one", way)], {
         one: [unmarked],
       });
-      const told = await scene.ask(protocol, { stream: true });
-      assert.equal(told.status, 200);
-      assert.ok(!told.broken);
-      assert.ok(told.text.includes(WORDS));
-      assert.equal(told.line.ended, "complete");
-      const { usage } = told.line;
+      const received = await scene.ask(protocol, { stream: true });
+      assert.equal(received.status, 200);
+      assert.ok(!received.broken);
+      assert.ok(received.text.includes(WORDS));
+      assert.equal(received.line.ended, "complete");
+      const { usage } = received.line;
       assert.ok(isJsonObject(usage));
       assert.equal(usage.output_tokens, 2);
-      assert.ok(told.atMs < 100, `took ${told.atMs} ms`);
+      assert.ok(received.atMs < 100, `took ${received.atMs} ms`);
       assert.deepEqual(scene.providers.hosts(), ["one"]);
     });
   }
 });
 
-/** How many bytes of its output a trickling stream sends one by one. */
+/** The number of output bytes that a slow stream sends one by one. */
 const SINGLE_BYTES = 40;
 
-/** A stream that waits before each piece, and sends many pieces of one byte. */
+/** A stream that waits before each chunk, and sends many chunks of one byte. */
 function trickle(wait: () => Promise<void>): Act {
   return ({ wire }) => {
     const encoder = new TextEncoder();
@@ -148,11 +148,11 @@ Deno.test("a stream that comes a byte a second passes whole, natively and transl
         const scene = await openScene([connection], {
           one: [trickle(second)],
         });
-        const told = await scene.ask(protocol, { stream: true });
-        assert.equal(told.status, 200);
-        assert.ok(!told.broken);
-        assert.ok(told.text.includes(WORDS));
-        assert.equal(told.line.ended, "complete");
+        const received = await scene.ask(protocol, { stream: true });
+        assert.equal(received.status, 200);
+        assert.ok(!received.broken);
+        assert.ok(received.text.includes(WORDS));
+        assert.equal(received.line.ended, "complete");
         assert.equal(scene.timers.running, 0);
       });
     }

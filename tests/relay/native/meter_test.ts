@@ -382,7 +382,7 @@ Deno.test("createBodyMeter() looks into bodies of up to 4 MiB, and counts the by
   }
 });
 
-/** What is counted of the answer itself. */
+/** Returns the counts of the answer itself. */
 function countsOf(
   usage: Usage | undefined,
 ): Omit<Usage, "providerMetadata" | "others"> | undefined {

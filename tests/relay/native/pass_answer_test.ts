@@ -41,7 +41,7 @@ async function begin(options: TestAttemptOptions = {}): Promise<Scene> {
   };
 }
 
-/** An answer in the test's hand. */
+/** Opens an answer that the test writes. */
 function openAnswer(
   headers: Readonly<Record<string, string>>,
 ): {

@@ -12,7 +12,7 @@ import { minimalConfig, tokenFile } from "../../support/gateway/config.ts";
 import { openTestRecord } from "../../support/gateway/open_record.ts";
 import { createRandom } from "../../support/fakes/random.ts";
 
-/** Who asks, under which limits. */
+/** The caller of a request, and its limits. */
 interface Scene {
   readonly admission: Admission;
   readonly config: Config;
@@ -59,7 +59,7 @@ function enter({ admission, config }: Scene, caller: Caller): Admitted {
   return admitted;
 }
 
-/** Whether an error turns a request away so. */
+/** Returns true for an error that rejects a request with this kind and code. */
 function refuses(kind: string, code: string, text: RegExp) {
   return (error: unknown) => {
     assert.ok(error instanceof GatewayError);

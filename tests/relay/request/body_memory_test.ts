@@ -11,14 +11,14 @@ import { settle } from "../../support/settle.ts";
 
 const { signal: NEVER } = new AbortController();
 
-/** The error for what finds no memory, in the words of every caller's protocol. */
+/** Returns true for the error when memory is full, in the message of every caller's protocol. */
 function isFull(error: unknown): boolean {
   return error instanceof GatewayError && error.kind === "overloaded" &&
     error.headers["retry-after"] === "1" && /no room/.test(error.message) &&
     /^\d+ bytes of memory for bodies$/.test(error.limit ?? "");
 }
 
-/** What became of a promise so far. */
+/** Follows the state of a promise. */
 function follow(promise: Promise<unknown>): { state: string } {
   const followed = { state: "waits" };
   promise.then(
@@ -162,7 +162,7 @@ Deno.test("createBodyMemory() lends nothing to whom has left before", async () =
   assert.equal(memory.usedBytes, 0);
 });
 
-/** An upload of so many bytes that have come, and whether it gave way. */
+/** Opens an upload of which `bytes` bytes have arrived, and notes its eviction. */
 function upload(share: MemoryShare, bytes: number, declaredBytes = 0) {
   const one = {
     state: "goes on",
@@ -336,32 +336,32 @@ Deno.test("createBodyMemory() has silent uploads of one caller, however many, ke
   assert.ok(uploads.every(({ state }) => state === "goes on"));
 });
 
-/** Another thread that holds what the test says, and what it was told of this one. */
+/** Another thread with a scripted usage, and the usage that this one has published to it. */
 function another(usedBytes: number, running = 0) {
-  const other = { usedBytes, running, told: [0, 0] };
+  const other = { usedBytes, running, published: [0, 0] };
   const others: MemoryOfOthers = {
     usedBytes: () => other.usedBytes,
     running: () => other.running,
-    publish: (...own) => void (other.told = own),
+    publish: (...own) => void (other.published = own),
   };
   const timers = createFakeTimers();
   const memory = createBodyMemory(others, createDeadlines(timers));
   return { other, timers, memory, share: () => memory.open(100, "alice") };
 }
 
-Deno.test("createBodyMemory() leaves others what they hold, and tells them what it holds itself", async () => {
+Deno.test("createBodyMemory() counts the memory of other threads, and publishes its own", async () => {
   const { other, memory, share } = another(60);
   const one = share();
   one.take(40);
-  assert.deepEqual(other.told, [40, 0]);
+  assert.deepEqual(other.published, [40, 0]);
   assert.throws(() => one.take(1), isFull);
   assert.equal(memory.usedBytes, 40);
-  assert.deepEqual(other.told, [40, 0]);
+  assert.deepEqual(other.published, [40, 0]);
   one.give(30);
   const loan = await share().borrow(20, NEVER);
-  assert.deepEqual(other.told, [30, 1]);
+  assert.deepEqual(other.published, [30, 1]);
   loan.end();
-  assert.deepEqual(other.told, [10, 0]);
+  assert.deepEqual(other.published, [10, 0]);
 });
 
 Deno.test("createBodyMemory() has its own uploads give way where others hold the rest", () => {
@@ -369,7 +369,7 @@ Deno.test("createBodyMemory() has its own uploads give way where others hold the
   const mallory = upload(memory.open(100, "mallory"), 35);
   memory.open(100, "bob").take(10);
   assert.equal(mallory.state, "full");
-  assert.deepEqual(other.told, [10, 0]);
+  assert.deepEqual(other.published, [10, 0]);
 });
 
 Deno.test("createBodyMemory() lets work wait for work of others, who do not say when they are done", async () => {

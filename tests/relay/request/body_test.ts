@@ -25,7 +25,10 @@ const MAX_BYTES = 2 * 1024 * 1024;
 
 type Body = ReadableStream<Uint8Array> | Uint8Array<ArrayBuffer> | string;
 
-/** A request as it reaches a handler; a stream is no byte stream here, as in any handler but the platform's. */
+/**
+ * Returns a request as a handler receives it. A stream is no byte stream here, unlike the
+ * platform's.
+ */
 function requestOf(
   body: Body | undefined,
   headers: Readonly<Record<string, string>> = {},
@@ -77,7 +80,7 @@ function bytesOf(length: number): Uint8Array<ArrayBuffer> {
   return Uint8Array.from({ length }, (_, index) => index % 251);
 }
 
-/** The bytes in chunks of 64 KiB. */
+/** Returns the bytes as a stream of 64 KiB chunks. */
 function streamOf(bytes: Uint8Array): ReadableStream<Uint8Array> {
   let start = 0;
   return new ReadableStream({
@@ -93,7 +96,7 @@ function isGatewayError(kind: ErrorKind): (error: unknown) => boolean {
   return (error) => error instanceof GatewayError && error.kind === kind;
 }
 
-/** The longest body that stays an array. */
+/** The length of the longest body that stays one array. */
 const SHORT_BYTES = 256 * 1024;
 
 const PIECE_BYTES = 1024 * 1024;
@@ -127,7 +130,7 @@ Deno.test("readBody() reads a body whose length is not declared", async () => {
   }
 });
 
-/** Every way of saying how long a body is, for bodies of every way of coming. */
+/** Returns every way to declare a length, for each way to send a body. */
 function waysOfSending(size: number): readonly Request[] {
   const headers = { "content-length": String(size) };
   const gzip = { "content-encoding": "gzip" };
@@ -177,7 +180,7 @@ Deno.test("readBody() leaves a long body in pieces of no more than 1 MiB, a shor
   }
 });
 
-/** The bytes as the platform gives them, and how many it was asked for at once. */
+/** Returns the bytes as the platform sends them, and the sizes of the reads. */
 function askedStreamOf(bytes: Uint8Array) {
   const asked: number[] = [];
   let start = 0;
@@ -344,7 +347,7 @@ Deno.test("readBody() refuses every other type before it reads", async () => {
   }
 });
 
-/** The headers of a body that does not come whole, one for each way of reading. */
+/** The headers of an incomplete body, one for each way to read it. */
 const UNFINISHED: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   "of a small declared length": { "content-length": "1000" },
   "of a large declared length": { "content-length": "300000" },
@@ -411,7 +414,10 @@ Deno.test("readBody() leaves no deadline behind, however it ends", async () => {
   assert.equal(timers.running, 0);
 });
 
-/** What Deno's server throws while it reads a body, and whether a malformed chunk may be meant. */
+/**
+ * The errors of Deno's server while it reads a body, and true when a malformed chunk may be the
+ * cause.
+ */
 const PLATFORM_ERRORS: readonly (readonly [Error, boolean])[] = [
   // 2.9.6
   [new Error("invalid HTTP/1 request: Invalid"), true],
@@ -421,11 +427,11 @@ const PLATFORM_ERRORS: readonly (readonly [Error, boolean])[] = [
     ),
     false,
   ],
-  // 2.7.11, whichever it is
+  // 2.7.11, for both causes
   [new Deno.errors.Http("error reading a body from connection"), true],
 ];
 
-Deno.test("readBody() refuses chunks that are malformed, as far as the platform tells them from a caller who left", async () => {
+Deno.test("readBody() rejects malformed chunks, as far as the platform distinguishes them from a disconnected caller", async () => {
   for (const [cause, isMalformed] of PLATFORM_ERRORS) {
     for (const encoding of ["identity", "gzip"]) {
       const ways = [
@@ -506,7 +512,7 @@ Deno.test("readBody() takes memory for a body of unknown or compressed length as
   }
 });
 
-/** Headers of a long body of which nothing comes, one for each way of reading. */
+/** The headers of a long body that never arrives, one for each way to read it. */
 const SILENT: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   "of a declared length": { "content-length": String(MAX_BYTES) },
   "in chunks": {},

@@ -39,7 +39,7 @@ interface Attempt {
   readonly nowMs?: number;
 }
 
-/** The caller's name, or the error that refuses it. */
+/** Returns the caller's name, or the error that rejects it. */
 async function decide(
   { group, headers, nowMs = NOW_MS }: Attempt,
 ): Promise<string | GatewayError> {
@@ -57,7 +57,7 @@ const bearer = (token: string): HeaderList => ({
 });
 const apiKey = (token: string): HeaderList => ({ "x-api-key": token });
 
-/** Who is let in: by group, headers, and the name or the error's code. */
+/** Requests by their route's group and headers, with the expected name or error code. */
 const CASES: Readonly<
   Record<string, readonly [CredentialGroup, HeaderList, string]>
 > = {
@@ -163,7 +163,7 @@ Deno.test("authenticate() lets in whom the credential names", async (t) => {
   }
 });
 
-/** Tokens that are nearly Alice's. */
+/** Returns tokens that differ slightly from Alice's. */
 function nearMisses(): string[] {
   const last = ALICE_TOKEN.length - 1;
   const changed = [...ALICE_TOKEN].map((_, at) =>
@@ -176,7 +176,7 @@ function nearMisses(): string[] {
   return [...changed, ...cut, `${ALICE_TOKEN}~`, ALICE_TOKEN.toUpperCase()];
 }
 
-Deno.test("authenticate() tells a token that is nearly right no more than any other", async () => {
+Deno.test("authenticate() gives the same error for a nearly correct token as for any other", async () => {
   const refuse = async (token: string) => {
     const error = await decide({ group: "bearer", headers: bearer(token) });
     assert.ok(error instanceof GatewayError, token);
@@ -189,7 +189,7 @@ Deno.test("authenticate() tells a token that is nearly right no more than any ot
   }
 });
 
-Deno.test("authenticate() tells which header a route takes", async () => {
+Deno.test("authenticate() names the header that a route accepts", async () => {
   const messages = new Map<CredentialGroup, string>();
   for (const group of ["bearer", "messages", "either"] as const) {
     const error = await decide({ group, headers: {} });

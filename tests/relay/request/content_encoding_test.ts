@@ -9,11 +9,11 @@ import {
 import { GatewayError } from "../../../src/core/error.ts";
 import { decompress, isIdentity } from "../../../src/relay/request/body.ts";
 
-/** Compressible and not, and longer than one chunk of any decompressor. */
+/** Bytes that are partly compressible, longer than one chunk of any decompressor. */
 const PLAIN = new Uint8Array(300_000);
 crypto.getRandomValues(PLAIN.subarray(0, 60_000));
 
-/** Fast compression: what comes out matters, not how small it is. */
+/** Fast compression: the size of the output is irrelevant. */
 const QUICK = { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } };
 
 const COMPRESSORS: Readonly<Record<string, (bytes: Uint8Array) => Uint8Array>> =
@@ -29,7 +29,7 @@ const COMPRESSED = Object.entries(COMPRESSORS).map(([encoding, compress]) =>
   [encoding, Uint8Array.from(compress(PLAIN))] as const
 );
 
-/** The bytes as a stream of chunks of `size`. */
+/** Returns the bytes as a stream of chunks of `size`. */
 function streamOf(
   bytes: Uint8Array,
   size = 10_000,
@@ -136,7 +136,10 @@ Deno.test("decompress() refuses bodies with more behind their end", async (t) =>
   }
 });
 
-/** The other two may end early in silence; what they give is shorter then, and no JSON. */
+/**
+ * The other two encodings may end early without an error. Their output is then shorter, and not
+ * JSON.
+ */
 const KNOWS_ITS_END = ["gzip", "x-gzip", "deflate"];
 
 Deno.test("decompress() never takes a body that was cut off or damaged for whole", async (t) => {
@@ -179,7 +182,7 @@ Deno.test("decompress() fails as its body fails, not as if it were badly encoded
   }
 });
 
-/** A bomb: what it inflates to is a thousand times what it is. */
+/** A bomb: it inflates to a thousand times its size. */
 const BOMB = new Uint8Array(64 * 1024 * 1024);
 
 Deno.test("decompress() inflates no more of a bomb than is read", async (t) => {

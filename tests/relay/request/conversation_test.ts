@@ -51,7 +51,7 @@ Deno.test("conversationOf() is the same for every turn of a conversation", async
   }
 });
 
-Deno.test("conversationOf() tells conversations apart", async () => {
+Deno.test("conversationOf() distinguishes conversations", async () => {
   const other = { role: "user", content: "Hi there" };
   assert.notEqual(
     await nameOf({ messages: [SYSTEM, HI] }),
@@ -63,7 +63,7 @@ Deno.test("conversationOf() tells conversations apart", async () => {
   );
 });
 
-Deno.test("conversationOf() tells callers apart, whatever ids they send", async () => {
+Deno.test("conversationOf() distinguishes callers with equal ids", async () => {
   const headers = { "session-id": "1" };
   assert.notEqual(
     await nameOf({ messages: [HI] }),
@@ -162,7 +162,7 @@ Deno.test("conversationOf() takes a long body and a short one for the same when 
 const ONE = "19ac82bf-3376-449b-824d-92c51abdb30c";
 const OTHER = "01a1f972-3c2b-71e0-a18f-64f184259895";
 
-/** What each client sends, and what the gateway takes of it. */
+/** The ids of each client's requests, and the id that the gateway uses. */
 const CLIENTS: Readonly<
   Record<string, {
     readonly headers: Readonly<Record<string, string>>;
@@ -256,7 +256,7 @@ Deno.test("readClientIds() keeps 128 characters, none of them a control characte
   });
 });
 
-Deno.test("readClientIds() passes over a header that holds nothing that can be told", () => {
+Deno.test("readClientIds() ignores a header without a usable id", () => {
   const headers = new Headers({
     "session-id": "",
     "x-session-id": "ses_1",

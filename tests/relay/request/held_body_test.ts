@@ -9,7 +9,7 @@ import { LongBytes } from "../../../src/streams/bytes.ts";
 
 const filled = (size: number) => new Uint8Array(size).fill(7);
 
-/** In pieces of a million bytes. */
+/** Splits the bytes into chunks of a million. */
 function inPieces(bytes: Uint8Array<ArrayBuffer>): LongBytes {
   const pieces: Uint8Array<ArrayBuffer>[] = [];
   for (let start = 0; start < bytes.length; start += 1e6) {
@@ -18,7 +18,7 @@ function inPieces(bytes: Uint8Array<ArrayBuffer>): LongBytes {
   return new LongBytes(pieces);
 }
 
-Deno.test("a body that is held can be read again and again, whoever holds it", async () => {
+Deno.test("a held body can be read repeatedly by each of its holders", async () => {
   for (const size of [0, 1, 3e6]) {
     for (const held of [filled(size), inPieces(filled(size))]) {
       for (const _ of ["once", "twice"]) {

@@ -3,7 +3,7 @@ import type { Operation } from "../../../src/core/protocol.ts";
 import { GatewayError } from "../../../src/core/error.ts";
 import { createRequestHeadReader } from "../../../src/relay/request/request_head.ts";
 
-/** What a body names, as `field: model`; it comes in pieces of so many bytes. */
+/** Returns the models in a body as `field: model`, read in chunks of `size` bytes. */
 function named(
   fields: string,
   pieceBytes = Infinity,
@@ -69,7 +69,7 @@ const NAMING: Readonly<Record<string, readonly string[]>> = {
   '"tools":[{"type":"image_generation","svg":{"model":"a"}}]': ["tools: a"],
   '"tools":[{"type":"openrouter:subagent","parameters":{"tools":[{"type":"openrouter:image_generation","parameters":{"model":"a"}}],"model":"b"}}]':
     ["tools: drawing a", "tools: b"],
-  // These choose a model themselves.
+  // These tools choose a model themselves.
   '"tools":[{"type":"openrouter:advisor"}]': ["tools: undefined"],
   '"tools":[{"type":"openrouter:advisor","parameters":{"model":"a"}}]': [
     "tools: a",
@@ -89,7 +89,7 @@ const NAMING: Readonly<Record<string, readonly string[]>> = {
     ["input: drawing a", "input: b"],
 };
 
-/** Fields that name no model that could answer. */
+/** Fields that name no model for the answer. */
 const NAMELESS = [
   '"models":null',
   '"models":[]',
@@ -105,7 +105,7 @@ const NAMELESS = [
   `"tools":[{"type":"function","name":"f","parameters":{"type":"object","properties":{"model":{"type":"string"}},"required":["model"]}}]`,
 ];
 
-Deno.test("A RequestHeadReader tells every model that a body names beside its own, in pieces of any length", () => {
+Deno.test("A RequestHeadReader lists every further model that a body names, in chunks of any length", () => {
   for (const [fields, expected] of Object.entries(NAMING)) {
     for (const pieceBytes of [1, 2, 7, 64, Infinity]) {
       assert.deepEqual(named(fields, pieceBytes), expected, fields);

@@ -8,7 +8,7 @@ import {
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 
-/** Reads a body in one piece. */
+/** Reads a body in one chunk. */
 function read(body: Uint8Array): RequestHead {
   const reader = createRequestHeadReader({
     operation: "chat_completions",
@@ -44,7 +44,7 @@ Deno.test("A RequestHeadReader reads whether to stream", () => {
   }
 });
 
-Deno.test("A RequestHeadReader tells whether a body for Chat Completions has an input", () => {
+Deno.test("A RequestHeadReader reports whether a body for Chat Completions has an input", () => {
   const cases = [
     ['{"model":"m"}', false],
     ['{"model":"m","input":null}', false],
@@ -153,7 +153,7 @@ Deno.test("A head is read from pieces as it is from the whole, and nothing of th
   }
 });
 
-Deno.test("A fault is told when the body is whole, and it is the first one", () => {
+Deno.test("A fault is reported after the whole body, and it is the first one", () => {
   const reader = createRequestHeadReader({
     operation: "chat_completions",
   });

@@ -24,7 +24,7 @@ import {
   tokenFile,
 } from "../../support/gateway/config.ts";
 
-/** A model on a connection of `family` that has `endpoints`. */
+/** Returns a model on a connection of `family` with `endpoints`. */
 async function deployment(
   family: Family,
   endpoints: readonly Endpoint[],
@@ -43,7 +43,7 @@ async function deployment(
   return { connection, model };
 }
 
-/** In short: `native`, the protocol that is translated to, or the error's status. */
+/** Returns `native`, the protocol of the translation, or the error's status. */
 async function outcome(
   operation: Operation,
   family: Family,
@@ -64,8 +64,8 @@ const GONE = "404 operation_not_supported";
 const WRONG = "400 unsupported_path";
 
 /**
- * The table of docs/design.md#paths: per operation, a family with its endpoints and what comes of it. The
- * configuration gives every connection the endpoint of its family.
+ * The table of docs/design.md#paths: per operation, a family with its endpoints and the outcome.
+ * Every connection also has the endpoint of its family.
  */
 const TABLE: Readonly<
   Record<Operation, readonly (readonly [Family, string, string])[]>
@@ -259,7 +259,7 @@ Deno.test("candidatesFor() passes no body on that speaks another protocol than i
   }
 });
 
-/** Three connections; `shared` is on all of them, and the third is disabled. */
+/** Loads a configuration with three connections. All have `shared`, and the third is disabled. */
 function loadConfig(): Promise<Config> {
   return minimalConfig({
     connections: [
@@ -299,7 +299,7 @@ function callerOf(config: Config, name: string): Caller {
   return caller;
 }
 
-/** The connections that serve a model to a caller. */
+/** Returns the connections that serve a model to a caller. */
 async function connectionsFor(
   name: string,
   model: string,

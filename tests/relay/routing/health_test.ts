@@ -31,7 +31,7 @@ interface Scene {
   readonly alice: Caller;
   readonly bob: Caller;
   readonly carol: Caller;
-  /** What was logged, a line each. */
+  /** The logged lines. */
   readonly lines: readonly string[];
   readonly cooled: readonly string[];
   /** The cool-downs that were sent to other gateways. */
@@ -80,7 +80,7 @@ function fault(
   return { kind, status: undefined, retryAfterMs: undefined, ...rest };
 }
 
-/** A request of alice's, or of who is named. */
+/** Makes a request of alice's, or of another caller's. */
 function ask(
   { health, alice }: Scene,
   deployment: Deployment,
@@ -101,7 +101,7 @@ function restMs(
   return health.restMs(deployment, caller);
 }
 
-/** A request that fails; it must be let in. */
+/** Makes a request that fails; it must be admitted. */
 function fail(
   scene: Scene,
   deployment: Deployment,
@@ -186,7 +186,7 @@ Deno.test("a probe that begins to answer lets others in before it ends", async (
   assert.equal(restMs(scene, scene.one), 0);
 });
 
-Deno.test("a probe whose caller left, or that tells nothing, holds nobody up", async (t) => {
+Deno.test("a probe whose caller disconnected, or that proves nothing, delays no one", async (t) => {
   const scene = await begin();
   for (let count = 0; count < 3; count++) fail(scene, scene.one);
   scene.clock.advance(1000);
@@ -423,7 +423,7 @@ Deno.test("a cool-down says whom it keeps away", async () => {
   assert.deepEqual(scene.cooled, ["main", "main"]);
 });
 
-Deno.test("a connection that cannot be made is left alone by all, whoever has seen it", async () => {
+Deno.test("an unreachable connection cools down for all tokens", async () => {
   const scene = await begin();
   for (let count = 0; count < 3; count++) {
     fail(scene, scene.one, fault("unreachable"));

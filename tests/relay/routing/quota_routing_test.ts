@@ -21,10 +21,10 @@ import {
 
 interface Scene {
   readonly clock: FakeClock;
-  /** How much of each connection's windows is used, in percent. */
+  /** The used share of each connection's windows, in percent. */
   readonly used: Record<string, readonly (number | null)[]>;
   route(session?: string): Promise<RoutedCandidates>;
-  /** The connections in the order in which a request would try them. */
+  /** Returns the connections in the order of a request's attempts. */
   order(session?: string): Promise<readonly string[]>;
 }
 

@@ -8,7 +8,7 @@ function begin() {
   return { clock, budget: createRetryBudget(clock) };
 }
 
-/** How many repetitions are granted in a row. */
+/** Returns the number of consecutive retries that are granted. */
 function granted(spend: () => boolean): number {
   let count = 0;
   while (count < 1000 && spend()) count++;
@@ -26,7 +26,7 @@ Deno.test("spend() grants one repetition for five requests", () => {
   assert.equal(granted(() => budget.spend("one")), 200);
 });
 
-Deno.test("spend() begins anew after ten seconds", () => {
+Deno.test("spend() begins a new count after ten seconds", () => {
   const { budget, clock } = begin();
   granted(() => budget.spend("one"));
   clock.advance(9999);

@@ -13,7 +13,7 @@ import { openTestAttempt } from "../../support/gateway/attempt.ts";
 import { createFakeTimers } from "../../support/fakes/fake_timers.ts";
 import { sseBytes } from "../../support/wire/sse_bytes.ts";
 
-// Responses has no stop strings: the gateway ends the answer where a Chat caller's come up.
+// Responses has no stop strings: the gateway ends the answer at a Chat caller's.
 
 const MESSAGE = {
   type: "message",
@@ -50,7 +50,10 @@ const STREAM = [
   { type: "response.completed", response: RESPONSE },
 ];
 
-/** What a caller with a stop string gets of the same answer, streamed or whole by the upstream. */
+/**
+ * Returns the answer for a caller with a stop string, from an upstream that streams it or sends it
+ * whole.
+ */
 async function given(
   fields: JsonObject,
   upstream: "streamed" | "whole",

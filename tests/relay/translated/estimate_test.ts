@@ -5,7 +5,7 @@ import { CODECS } from "../../../src/protocols/mod.ts";
 
 const BASE64 = "A".repeat(4_000_000);
 
-/** The estimate for a body as its caller sends it. */
+/** Returns the estimate for a caller's body. */
 function estimate(
   protocol: "chat" | "messages" | "responses",
   body: JsonObject,

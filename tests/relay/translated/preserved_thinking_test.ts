@@ -11,10 +11,10 @@ import {
 } from "../../support/gateway/preserving_scene.ts";
 import type { Said } from "../../support/upstream/preserving_provider.ts";
 
-// Since Claude Fable 5.1 a thinking block is only good behind the system text, the tools and the messages that it was
-// made behind, and behind the thinking block that came before it; else the request is a 400
-// (https://platform.claude.com/docs/en/build-with-claude/preserved-thinking). A Chat agent knows nothing of that, so
-// whatever it does to its history, it must never see that 400.
+// Since Claude Fable 5.1, a thinking block is valid only after the same system text, tools and
+// messages, and after the same preceding thinking block. Otherwise the request is a 400
+// (https://platform.claude.com/docs/en/build-with-claude/preserved-thinking). A Chat agent does not
+// know that rule. It must never see that 400, however it changes its history.
 
 const HOUR_MS = 3_600_000;
 
@@ -179,7 +179,7 @@ Deno.test("two replicas in turn each give back what they know, in a run without 
     await agent.turns(turns);
     scene.swap();
   }
-  // The other one knows the first answer and the fourth.
+  // The other replica knows the first answer and the fourth.
   await agent.turn();
   assert.deepEqual(scene.provider.thoughts(), ["t1", "t4"]);
   scene.swap();
@@ -221,7 +221,7 @@ Deno.test("whatever a Chat agent does to its history, it is never refused and no
         if (message.role !== "assistant") message.content = `edit ${below(9)}`;
       },
       () => {
-        // Whole turns: a call without its result is another matter.
+        // Only whole turns: a call without its result is another case.
         const starts = agent.messages.flatMap(({ role }, index) =>
           role === "tool" ? [] : [index]
         );
@@ -252,7 +252,7 @@ Deno.test("another token with the same history gets none of the thinking", async
   assert.deepEqual(scene.provider.thoughts(), []);
   agent.token = ALICE_TOKEN;
   await agent.turn();
-  // Bob's answer stands between, and his thinking is not Alice's.
+  // Bob's answer comes in between, and his reasoning is not Alice's.
   assert.deepEqual(scene.provider.thoughts(), ["t1", "t2"]);
   assertNeverRefused(scene);
 });

@@ -39,7 +39,7 @@ Deno.test("only Anthropic's own endpoint and a model that checks prefixes is ask
   assert.deepEqual(await asked("own", "claude-sonnet-4-5"), none);
   assert.deepEqual(await asked("own", "claude-opus-5"), none);
   assert.deepEqual(await asked("custom", MODEL), none);
-  // The preset's name says nothing of where a request goes.
+  // The preset's name does not show the target of a request.
   const elsewhere = { endpoints: { messages: "https://proxy.example/v1" } };
   assert.deepEqual(await asked("own", MODEL, elsewhere), none);
   const headers = { "anthropic-beta": "context-1m-2025-08-07" };
@@ -131,7 +131,7 @@ Deno.test("a 400 about something else is asked once, whether there is thinking i
   assert.deepEqual(statuses(scene.provider), [400, 200, 400]);
 });
 
-/** What the official SDK gathers of a stream, given back as a whole. */
+/** Sends back the whole answer that the official SDK gathered from a stream. */
 async function echoTurn(
   sdk: OpenAI,
   messages: OpenAI.ChatCompletionMessageParam[],
@@ -181,7 +181,7 @@ for (const isStream of [false, true]) {
       ];
       const first = await echoTurn(sdk, messages, isStream);
       const { reasoning_content } = JSON.parse(JSON.stringify(first));
-      // The SDK keeps the last fragment alone of what it does not know.
+      // The SDK keeps only the last fragment of an unknown field.
       assert.equal(
         reasoning_content === "A thought in several pieces.",
         !isStream,

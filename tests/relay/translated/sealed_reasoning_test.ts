@@ -21,7 +21,7 @@ import { OpenAI } from "../../support/sdk/sdks.ts";
 
 const TOKEN = "demo";
 
-/** An SDK in front of the demo, and the bodies that its upstreams got. */
+/** Returns an SDK in front of the demo, and the bodies that its upstreams received. */
 async function demoClient() {
   const config = configOf(await loadText(demoConfigText(sha256Hex(TOKEN))));
   const upstream = createStrictProvider({
@@ -59,7 +59,7 @@ const TOOLS = [{
   },
 }];
 
-/** What each family's wire calls the sealed part that must come back. */
+/** The name of the sealed part in each family's protocol, which must be sent back. */
 const CASES = [
   { model: "demo-b-think", sealed: /"type":"thinking".*"signature":"[^"]+"/ },
   { model: "demo-c-think", sealed: /"encrypted_content":"[^"]+"/ },
@@ -99,9 +99,10 @@ for (const { model, sealed } of CASES) {
   }
 }
 
-// OpenAI leaves out by itself what it does not take of earlier reasoning and says so in `input_transformations`
-// (https://developers.openai.com/api/docs/guides/keep-prefix-unchanged); what another account or deployment encrypted
-// is a 400 (https://github.com/openai/codex/issues/17541).
+// OpenAI drops the earlier reasoning that it does not accept, and says so in
+// `input_transformations` (https://developers.openai.com/api/docs/guides/keep-prefix-unchanged).
+// Reasoning that another account or deployment encrypted is a 400
+// (https://github.com/openai/codex/issues/17541).
 
 const reasoning = (id: string): JsonObject => ({
   type: "reasoning",
@@ -110,7 +111,10 @@ const reasoning = (id: string): JsonObject => ({
   encrypted_content: `seal of ${id}`,
 });
 
-/** A Responses model that thinks, says something, thinks and calls; `judge` may refuse the request or add to the answer. */
+/**
+ * Opens a scene with a Responses model that reasons, writes text, reasons and calls. `judge` may
+ * reject the request or add to the answer.
+ */
 async function openAiScene(judge: (input: JsonObject[]) => JsonObject) {
   const config = configOf(
     await loadFile(minimalFile({

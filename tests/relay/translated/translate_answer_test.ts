@@ -16,7 +16,9 @@ import { settle } from "../../support/settle.ts";
 import { turnsDuring } from "../../support/turns_during.ts";
 import { sseBytes } from "../../support/wire/sse_bytes.ts";
 
-/** A Chat caller who asks for JSON, of a Messages upstream that only streams. */
+/**
+ * Opens an answer for a Chat caller that requests JSON, from a Messages upstream that only streams.
+ */
 async function begin({ stream = false } = {}) {
   const opened = await openTestAttempt({ idleMs: 100 });
   const timers = createFakeTimers();

@@ -26,30 +26,30 @@ import { settle } from "../../support/settle.ts";
 import { sseBytes } from "../../support/wire/sse_bytes.ts";
 import { within } from "../../support/within.ts";
 
-/** A Messages stream that a Chat caller reads, its source in the test's hand. */
+/** A Messages stream for a Chat caller, with a source that the test controls. */
 interface Scene {
-  /** What comes before it is given away. */
+  /** The reader before the body is handed over. */
   readonly ahead: ByteReader;
-  /** Sees its beginning, until there is output. */
+  /** Reads the beginning, until the first output. */
   hold(outputMs?: number): Promise<unknown>;
-  /** What the caller is given. */
+  /** The caller's body. */
   readonly body: ReadableStream<Uint8Array>;
   readonly timers: FakeTimers;
   readonly source: ReadableStreamDefaultController<Uint8Array>;
-  /** How often the source was asked for a chunk. */
+  /** The number of chunks requested from the source. */
   pulls(): number;
-  /** How often the source was cancelled. */
+  /** The number of cancellations of the source. */
   cancels(): number;
-  /** How it ended, each time that it did. */
+  /** Each ending of the stream. */
   readonly ends: readonly string[];
   readonly seen: readonly AnswerEvent[];
-  /** What the caller was given so far. */
+  /** The text that the caller has received so far. */
   written(): string;
 }
 
 interface SceneOptions {
   readonly idleMs?: number;
-  /** Sees every event before it is written. */
+  /** Called with every event before it is written. */
   readonly observe?: (event: AnswerEvent) => void;
   readonly signal?: AbortSignal;
 }
@@ -148,7 +148,7 @@ const STOP = sseBytes(
 
 const decoder = new TextDecoder();
 
-/** The next that the caller reads; "" for the end. */
+/** Reads the caller's next chunk; "" at the end. */
 async function next(
   reader: ReadableStreamDefaultReader<Uint8Array>,
 ): Promise<string> {
@@ -332,7 +332,7 @@ Deno.test("a translated stream gives a caller up who takes nothing for ten minut
   const reading = next(reader);
   scene.source.enqueue(MORE);
   await reading;
-  // The next is asked for once; what it gets beyond that, nobody takes.
+  // The next chunk is requested once, and nobody reads its surplus.
   const last = next(reader);
   await settle();
   scene.timers.advance(15_000);
@@ -418,7 +418,7 @@ Deno.test("holding leaves no deadline behind when something fails that nobody fo
   assert.equal(scene.timers.running, 0);
 });
 
-Deno.test("a translated stream that is cut tells its caller, though its source does not notice", async () => {
+Deno.test("a translated stream that is cut ends with an error for its caller, though its source does not notice", async () => {
   const controller = new AbortController();
   const scene = begin({ signal: controller.signal });
   scene.source.enqueue(START);
@@ -428,7 +428,7 @@ Deno.test("a translated stream that is cut tells its caller, though its source d
   const rest = reader.read();
   await settle();
   controller.abort(new Error("shutting down"));
-  const { value } = await within(rest, "the caller to be told");
+  const { value } = await within(rest, "the caller to receive the error");
   assert.match(new TextDecoder().decode(value), /event: error\n.*shutting/);
   assert.equal((await reader.read()).done, true);
   assert.deepEqual(scene.ends, ["complete"]);

@@ -170,7 +170,7 @@ Deno.test("createTranslationPool() makes an error 500 of a thread that dies, for
   assert.equal(threads.length, 3);
   third.leave();
   fourth.leave();
-  // One that dies while nobody uses it is forgotten.
+  // A thread that dies while idle is removed.
   threads[2]?.report({ kind: "died" });
   await pool.enter(NEVER);
   await pool.enter(NEVER);

@@ -53,7 +53,7 @@ const PROTOCOL_OF = {
   compact: "responses",
 } as const;
 
-/** Long enough for a thread, and the same JSON. */
+/** Returns a body that is long enough for a thread, with the same JSON. */
 function longBody(value: string | JsonValue): Uint8Array<ArrayBuffer> {
   const text = typeof value === "string" ? value : JSON.stringify(value);
   return new TextEncoder().encode(text + " ".repeat(LONG_BYTES));
@@ -96,7 +96,7 @@ function wanted(parts: Partial<RequestOptions> = {}): RequestOptions {
   };
 }
 
-/** Real threads, for as long as `use` takes. */
+/** Runs real threads while `use` runs. */
 async function withThreads(
   use: (elsewhere: Translation, pool: TranslationPool) => Promise<void>,
 ): Promise<void> {
@@ -114,7 +114,7 @@ async function withThreads(
 
 const here = createTranslation(undefined, randomIds);
 
-/** What came of a job, or the error of it, in a form that can be compared. */
+/** Returns the result of a job, or its error, in a comparable form. */
 async function outcome(work: Promise<object>): Promise<unknown> {
   try {
     return plainOf(await work);
@@ -135,7 +135,7 @@ function plainOf(result: object): unknown {
   return Object.fromEntries(entries);
 }
 
-/** Ids that nobody gave are drawn. */
+/** Returns the text, with `ID` in place of each random id. */
 function textOf(bytes: Uint8Array): string {
   return new TextDecoder().decode(bytes).replaceAll(/[0-9a-f]{32}/g, "ID");
 }
@@ -224,8 +224,8 @@ Deno.test("a body is translated in a thread wherever it is, and is there to be t
     const parts = [body.subarray(0, 1000), body.subarray(1000)];
     for (const one of [body, new LongBytes(parts), body]) {
       const job = { ...jobOf(body), body: one };
-      const told = await elsewhere.request(job, SHAPE, wanted());
-      assert.match(textOf(told.body), /"model":"upstream-model"/);
+      const received = await elsewhere.request(job, SHAPE, wanted());
+      assert.match(textOf(received.body), /"model":"upstream-model"/);
     }
   });
   assert.ok(body.length > LONG_BYTES);
@@ -262,9 +262,9 @@ Deno.test("sealed reasoning reaches a thread, and no more of it than the request
   });
   const job = jobOf(body, { recallable: new Set(["call_0", "call_1"]) });
   await withThreads(async (elsewhere) => {
-    const told = await elsewhere.request(job, SHAPE, options);
+    const received = await elsewhere.request(job, SHAPE, options);
     assert.match(
-      textOf(told.body),
+      textOf(received.body),
       /"signature":"seal-1"/,
     );
     assert.deepEqual(
@@ -283,11 +283,11 @@ Deno.test("a thread says the same of the reasoning that may go, and of what the 
   const target = { ...jobOf(body).target, model: "claude-fable-5-1" };
   const job = jobOf(body, { target, refused: new Set(["a"]) });
   await withThreads(async (elsewhere) => {
-    const told = await elsewhere.request(job, SHAPE, wanted());
+    const received = await elsewhere.request(job, SHAPE, wanted());
     const { bound } = await here.request(job, SHAPE, wanted());
     assert.match(bound?.prefix ?? "", /^[\w-]{22}$/);
-    assert.deepEqual(told.bound, bound);
-    assert.deepEqual(told.reasoning, []);
+    assert.deepEqual(received.bound, bound);
+    assert.deepEqual(received.reasoning, []);
   });
 });
 
@@ -313,7 +313,7 @@ Deno.test("a thread that translates may do nothing else", async () => {
   assert.deepEqual(reports, [[]]);
 });
 
-Deno.test("a thread that dies is told, and does not end the program", async () => {
+Deno.test("a thread that dies is reported, and does not end the program", async () => {
   const reported = Promise.withResolvers<unknown>();
   const thread = startTranslationThread(
     reported.resolve,
@@ -332,7 +332,7 @@ Deno.test("a thread that dies is told, and does not end the program", async () =
   thread.end();
 });
 
-/** A translation whose threads say what the test says. */
+/** Returns a translation whose threads the test controls. */
 function withFakeThreads() {
   const fake = createFakeThreads();
   const pool = createTranslationPool({
@@ -406,10 +406,10 @@ Deno.test("a short translated body takes its length until it is let go", async (
   const { pool, memory, share, translation } = withFakeThreads();
   const body = new TextEncoder().encode(hello("chat"));
   const options = wanted({ memory: share });
-  const told = await translation.request(jobOf(body), SHAPE, options);
-  assert.equal(memory.usedBytes, told.body.length);
-  told.release();
-  told.release();
+  const received = await translation.request(jobOf(body), SHAPE, options);
+  assert.equal(memory.usedBytes, received.body.length);
+  received.release();
+  received.release();
   assert.equal(memory.usedBytes, 0);
   pool.close();
 });
@@ -519,7 +519,7 @@ Deno.test("an answer is written the same with what is kept of its request as wit
   }
 });
 
-/** `undefined` for a request that is refused by itself. */
+/** Returns `undefined` for a request that is invalid by itself. */
 function accepted<Value>(decode: () => Value): Value | undefined {
   try {
     return decode();
@@ -543,9 +543,9 @@ Deno.test("an answer's calls get other ids than those of a history that is not k
   assert.ok(JSON.stringify(kept).length < 500);
   const encode = (context: ReturnType<typeof answerContext>) =>
     CODECS.messages.encodeAnswer(call, context);
-  const told = encode(answerContext(kept));
-  assert.deepEqual(told, encode(answerContext(request)));
-  assert.notDeepEqual(told, encode(answerContext(requestOf())));
+  const received = encode(answerContext(kept));
+  assert.deepEqual(received, encode(answerContext(request)));
+  assert.notDeepEqual(received, encode(answerContext(requestOf())));
 });
 
 Deno.test("a request is 400 whose tools and settings are more than any client sends", () => {

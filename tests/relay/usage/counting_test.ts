@@ -20,7 +20,7 @@ import {
 import { PROTOCOLS } from "../../support/wire/ask.ts";
 import { WORDS } from "../../support/wire/wire.ts";
 
-/** What one answer of the scripted providers uses. */
+/** The usage of one answer of the scripted providers. */
 const ONE: UsedAmounts = {
   requests: 1,
   input_tokens: 3,
@@ -81,7 +81,7 @@ Deno.test("a request is counted in every window of the calendar that it ended in
   }
 });
 
-Deno.test("counts begin anew with each window, and stay in the longer ones", async () => {
+Deno.test("counts restart with each window, and remain in the longer ones", async () => {
   const scene = await openUsageScene();
   await scene.ask("chat");
   scene.timers.advance(3_600_000);
@@ -204,7 +204,7 @@ Deno.test("an answer without a usage counts its text, and says that it is estima
   assert.equal(total.estimated_requests, 1);
 });
 
-Deno.test("a Messages stream that is cut counts the input that the provider told at its start", async () => {
+Deno.test("a Messages stream that is cut counts the input tokens of its first event", async () => {
   const cut = streamOf(({ start, output }) => [start, output], "break");
   const scene = await openUsageScene({
     connections: [
@@ -254,7 +254,7 @@ Deno.test("counting tokens counts nothing", async () => {
   assert.deepEqual(await totalOfHour(scene), NONE);
 });
 
-Deno.test("a reload keeps the counts of a token, and a new name begins anew", async () => {
+Deno.test("a reload keeps the counts of a token, and a new name starts at zero", async () => {
   const scene = await openUsageScene();
   await scene.ask("chat");
   await scene.reload({ tokens: [tokenFile({ max_concurrent: 3 })] });
@@ -279,7 +279,7 @@ Deno.test("GET /usage takes no query, and is cached by nobody", async () => {
   }
 });
 
-/** What one answer with this usage is counted as. */
+/** Returns the counts of one answer with this usage. */
 async function countedFrom(usage: JsonObject): Promise<UsedAmounts> {
   const scene = await openUsageScene({}, {
     one: [({ wire }) => Response.json({ ...wire.answer, usage })],
@@ -322,7 +322,7 @@ Deno.test("a provider's counts that cannot be are counted as what they can be at
   }
 });
 
-Deno.test("callers are told of tokens in whole numbers, which their clients insist on", async () => {
+Deno.test("callers receive tokens as integers, as their clients demand", async () => {
   const scene = await openUsageScene({
     connections: [
       connectionTo("one", { protocol: "messages", mode: "translated" }),

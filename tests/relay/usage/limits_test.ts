@@ -22,7 +22,7 @@ import { openAnswer } from "../../support/wire/answers.ts";
 
 const MINUTE_MS = 60_000;
 
-/** What the one limit of a token says. */
+/** Returns the one limit of a token from `GET /usage`. */
 async function limitOf(
   scene: UsageScene,
   token = ALICE_TOKEN,
@@ -39,7 +39,8 @@ function errorOf({ text }: CallerResponse): Record<string, unknown> {
 }
 
 /**
- * Whether Qwen Code takes words for a quota that is used up, which it does not ask for again
+ * Returns true when Qwen Code takes the message for an exhausted quota, after which it does not
+ * retry
  * (https://github.com/QwenLM/qwen-code/blob/main/packages/core/src/utils/quotaErrorDetection.ts).
  */
 function stopsQwenCode(text: string): boolean {
@@ -47,7 +48,7 @@ function stopsQwenCode(text: string): boolean {
     /will reset|reset at/i.test(text);
 }
 
-/** Seconds since 1970 until which the caller is told to wait. */
+/** The reset time that the caller receives, in seconds since 1970. */
 function resetOf({ headers, atMs }: CallerResponse): number {
   return Math.ceil((NOW_MS + atMs) / 1000) +
     Number(headers.get("retry-after"));
@@ -80,14 +81,14 @@ Deno.test("a token at its limit of requests is refused until the window resets",
   assert.equal(scene.providers.asked.length, 3);
 });
 
-Deno.test("who would have to wait for more than a minute is told not to repeat the request", async () => {
+Deno.test("a wait of more than a minute forbids a retry", async () => {
   const scene = await openUsageScene(limited({ window: "day", requests: 1 }));
   await scene.ask("chat");
   scene.timers.advance(MINUTE_MS);
   const refused = await scene.ask("chat");
   assert.equal(refused.headers.get("retry-after"), String(86_400 - 60));
   assert.equal(refused.headers.get("x-should-retry"), "false");
-  // opencode waits for what this says, and for retry-after only where it is absent.
+  // opencode waits for this time, and uses retry-after only without it.
   assert.equal(refused.headers.get("retry-after-ms"), "1000");
   assert.ok(stopsQwenCode(refused.text), refused.text);
 });
@@ -102,7 +103,7 @@ for (const protocol of PROTOCOLS) {
     const refused = await scene.ask(protocol);
     assert.equal(refused.status, 429);
     const error = errorOf(refused);
-    // Codex repeats every other 429.
+    // Codex retries every other 429.
     assert.equal(
       error.type,
       protocol === "responses" ? "usage_limit_reached" : "rate_limit_error",
@@ -130,11 +131,11 @@ Deno.test("tokens and cost count what the provider said in the end, and not what
     const scene = await openUsageScene(limited({ window: "day", ...limit }));
     await scene.ask("chat");
     await scene.ask("chat", { stream: true });
-    const told = await limitOf(scene);
-    assert.equal(told.used, used);
-    assert.equal(told.unit, unit);
-    assert.equal(told.remaining, told.limit - used);
-    assert.equal(told.resets_at, "2026-01-02T00:00:00.000Z");
+    const reported = await limitOf(scene);
+    assert.equal(reported.used, used);
+    assert.equal(reported.unit, unit);
+    assert.equal(reported.remaining, reported.limit - used);
+    assert.equal(reported.resets_at, "2026-01-02T00:00:00.000Z");
   }
 });
 
@@ -158,9 +159,9 @@ Deno.test("an answer that is fetched later, whose use nobody counts, is refused 
         connections,
         ...limited(...limits),
       });
-      const told = await scene.ask(protocol, { [field]: true });
-      assert.equal(told.status, expected, told.text);
-      if (expected === 400) assert.equal(errorOf(told).param, field);
+      const received = await scene.ask(protocol, { [field]: true });
+      assert.equal(received.status, expected, received.text);
+      if (expected === 400) assert.equal(errorOf(received).param, field);
       const awaited = await scene.ask(protocol, { [field]: false });
       assert.equal(awaited.status, 200);
     }
@@ -183,10 +184,10 @@ Deno.test("a request that is larger than what is left is refused, and a smaller 
 
 Deno.test("two requests at once never both get the last that is left", async () => {
   const scene = await openUsageScene(limited({ window: "hour", requests: 3 }));
-  const told = await Promise.all(
+  const received = await Promise.all(
     Array.from({ length: 8 }, () => scene.ask("chat")),
   );
-  const served = told.filter(({ status }) => status === 200);
+  const served = received.filter(({ status }) => status === 200);
   assert.equal(served.length, 3);
   assert.equal(scene.providers.asked.length, 3);
 });
@@ -212,7 +213,7 @@ Deno.test("what runs is reserved, and when the caller leaves it counts what went
   await scene.pass(reader.cancel());
   await scene.lines.of(response);
   const settled = (await limitOf(scene)).used;
-  // The input as it was estimated, and two tokens for five characters.
+  // The estimated input, and two tokens for five characters.
   assert.equal(settled, reserved + 2);
 });
 
@@ -250,7 +251,7 @@ Deno.test("a limit for models counts those alone, whatever else the token uses",
   assert.equal((await limitOf(scene)).used, 1);
 });
 
-Deno.test("a connection over its limit is left out, and when all are over theirs the first reset is told", async () => {
+Deno.test("a connection over its limit is skipped, and when all are over theirs the error names the first reset", async () => {
   const scene = await openUsageScene({
     connections: [
       oneConnection(),
@@ -271,7 +272,7 @@ Deno.test("a connection over its limit is left out, and when all are over theirs
   assert.match(String(errorOf(refused).message), /through two/);
 });
 
-Deno.test("when some connections are over a limit and the others cool down, the caller is told of those", async () => {
+Deno.test("when some connections are over a limit and the others cool down, the error names the cool-down", async () => {
   const scene = await openUsageScene({
     connections: [
       oneConnection(),
@@ -286,7 +287,7 @@ Deno.test("when some connections are over a limit and the others cool down, the 
   assert.match(refused.text, /cooling|failed recently/);
 });
 
-Deno.test("the longest of several exceeded limits is told", async () => {
+Deno.test("the error names the longest of several exceeded limits", async () => {
   const scene = await openUsageScene(
     limited({ window: "minute", requests: 1 }, {
       window: "hour",
@@ -322,8 +323,12 @@ Deno.test("a group binds its members together, and a member outside of it is fre
   assert.equal(await askAs("bob"), 429);
   assert.equal(await askAs("alice"), 429);
   assert.equal(await askAs("carol"), 200);
-  const told = await limitOf(scene, "mg_alice");
-  assert.deepEqual([told.scope, told.group, told.used], ["group", "team", 2]);
+  const limit = await limitOf(scene, "mg_alice");
+  assert.deepEqual([limit.scope, limit.group, limit.used], [
+    "group",
+    "team",
+    2,
+  ]);
   const refused = await scene.ask("chat");
   assert.match(
     String(errorOf(refused).message),
@@ -470,7 +475,7 @@ Deno.test("a token without limits is asked nothing", async () => {
   assert.deepEqual((await scene.usage()).limits, []);
 });
 
-Deno.test("nobody is told of connections and models that a group's limit counts and that are not the token's own", async () => {
+Deno.test("no error names connections and models of a group's limit that the token may not use", async () => {
   const bob = { name: "bob", sha256: sha256Hex("mg_bob") };
   const scene = await openUsageScene({
     connections: [
@@ -502,14 +507,14 @@ Deno.test("nobody is told of connections and models that a group's limit counts 
   const refused = await scene.ask("chat");
   const usage = await scene.usage();
   assert.equal(refused.status, 429);
-  const told = [
+  const received = [
     near.headers.get("x-gateway-limit-warning"),
     String(errorOf(refused).message),
     JSON.stringify(usage),
   ];
-  for (const text of told) assert.doesNotMatch(text ?? "", /hidden|secret/);
+  for (const text of received) assert.doesNotMatch(text ?? "", /hidden|secret/);
   assert.match(
-    told[0] ?? "",
+    received[0] ?? "",
     /1 requests per hour for model-1 and 1 more through one and 1 more of the group team/,
   );
   const [limit, ...more] = usage.limits;
@@ -531,7 +536,7 @@ Deno.test("a warning stays short however many models a limit counts", async () =
   );
 });
 
-Deno.test("who asks for more than a whole window has is told so, and not to repeat the request", async () => {
+Deno.test("a request larger than a whole window gets an error that says so and forbids a retry", async () => {
   const scene = await openUsageScene(limited({ window: "minute", tokens: 10 }));
   const refused = await scene.ask("chat");
   assert.equal(refused.status, 429);
@@ -555,7 +560,7 @@ Deno.test("Codex stops at a request that no window has room for, though the wind
   assert.equal(errorOf(refused).type, "usage_limit_reached");
 });
 
-Deno.test("nobody is told to wait for longer than a client's timer holds", async () => {
+Deno.test("no response asks for a wait longer than a client's timer allows", async () => {
   const scene = await openUsageScene(limited({ window: "month", requests: 1 }));
   await scene.ask("chat");
   const refused = await scene.ask("chat");

@@ -26,13 +26,19 @@ import { PROTOCOLS } from "../../support/wire/ask.ts";
 type Fields = Readonly<Record<string, unknown>>;
 type Protocol = typeof PROTOCOLS[number];
 
-/** An answer of 3 input and 2 output tokens costs 5 millionths of a dollar, or a thousand times that. */
+/**
+ * An answer of 3 input and 2 output tokens costs 5 millionths of a dollar, or a thousand times
+ * that.
+ */
 const MODELS: readonly Fields[] = [
   { id: "cheap", upstream: "cheap-1", price: { input: 1, output: 1 } },
   { id: "dear", upstream: "dear-1", price: { input: 1000, output: 1000 } },
 ];
 
-/** One connection with a cheap model and a dear one, and a token with limits. */
+/**
+ * Opens a scene with one connection, which has a cheap model and an expensive one, and a token with
+ * limits.
+ */
 function openPair(
   limits: readonly Fields[],
   acts: readonly Act[],
@@ -49,7 +55,7 @@ function openPair(
   }, { one: acts });
 }
 
-/** A good answer that names a model. */
+/** Returns a good answer that names a model. */
 function answering(model: string, act: Act = good): Act {
   return async (asked) => {
     const response = await act(asked);
@@ -60,7 +66,7 @@ function answering(model: string, act: Act = good): Act {
   };
 }
 
-/** Asks for the cheap model and lets the provider take the dear one. */
+/** Requests the cheap model and lets the provider use the expensive one. */
 function askBoth(
   scene: UsageScene,
   protocol: Protocol = "chat",
@@ -79,7 +85,7 @@ function errorOf({ text }: CallerResponse): JsonObject {
   return body.error;
 }
 
-/** Requests and cost by model, as of the hour. */
+/** Returns the requests and the cost by model in this hour. */
 async function used(scene: UsageScene, token = ALICE_TOKEN) {
   const { windows: [hour] } = await scene.usage(token);
   assert.ok(hour !== undefined);
@@ -94,14 +100,14 @@ async function used(scene: UsageScene, token = ALICE_TOKEN) {
 const CHEAP = ["cheap", 1, 3, 0.000005];
 const DEAR = ["dear", 1, 3, 0.005];
 
-/** About what the body of one request needs before its answer is known, in tokens, and a little more. */
+/** The estimated tokens of one request's body before its answer, and a little more. */
 const ONE_BODY: Readonly<Record<Protocol, number>> = {
   chat: 28,
   messages: 32,
   responses: 20,
 };
 
-/** Limits on the dear model that have room for one request. */
+/** Returns limits on the expensive model with room for one request. */
 function limitsOfOne(protocol: Protocol): Readonly<Record<string, Fields>> {
   const dear = { window: "day", models: ["dear"] };
   return {
@@ -126,7 +132,7 @@ for (const protocol of PROTOCOLS) {
         assert.equal(first.line.cost_usd, 0.005);
         const refused = await askBoth(scene, protocol, { stream });
         assert.equal(refused.status, 429);
-        assert.match(String(errorOf(refused).message), / for dear,/);
+        assert.match(String(errorOf(refused).message), / for dear and has/);
         assert.equal(scene.providers.asked.length, 1);
         const other = await scene.ask(protocol, { model: "cheap" });
         assert.equal(other.status, 200);
@@ -143,9 +149,9 @@ for (const protocol of PROTOCOLS) {
         protocol,
         mode: "translated",
       });
-      const told = await scene.ask(protocol, { model: "cheap", stream });
-      assert.equal(told.status, 200, told.text);
-      assert.equal(told.line.served_model, "dear");
+      const received = await scene.ask(protocol, { model: "cheap", stream });
+      assert.equal(received.status, 200, received.text);
+      assert.equal(received.line.served_model, "dear");
       assert.deepEqual(await used(scene), [DEAR]);
       assert.equal((await scene.ask(protocol, { model: "dear" })).status, 429);
     });
@@ -172,7 +178,8 @@ Deno.test("an answer counts for the model of the connection that its name stands
     ["cheap", "lab/cheap-1:free", "cheap"],
     ["cheap", "lab/cheap-1", "cheap"],
     ["cheap", "cheap-1", "cheap"],
-    // A date is the provider's version of the model that was asked for, unless the body itself names that version.
+    // A date names the provider's version of the requested model, unless the body itself names that
+    // version.
     ["cheap", "lab/cheap-1-2025-05-05", "cheap"],
     ["cheap", "lab/cheap-1-2025-05-05", "dated", ["lab/cheap-1-2025-05-05"]],
     ["cheap", "nobody-knows-it", "cheap"],
@@ -183,7 +190,7 @@ Deno.test("an answer counts for the model of the connection that its name stands
     ["dear", "dear-1", "dear"],
     ["other", "other-100", "other"],
     ["cheap", "other-200", "other"],
-    // Callers' names are nothing to a provider.
+    // The provider does not know the callers' names of models.
     ["cheap", "dear", "cheap"],
   ];
   for (const [model, answered, counted, named] of cases) {
@@ -215,7 +222,7 @@ Deno.test("of models with one upstream name the first that a token may use stand
   }
 });
 
-Deno.test("a limit on a model keeps every body away that lets the provider use it, in whichever field", async () => {
+Deno.test("a limit on a model rejects every body that lets the provider use it, in any field", async () => {
   const scene = await openPair(
     [
       { window: "day", requests: 1, models: ["dear"] },
@@ -264,7 +271,7 @@ Deno.test("a limit that counts several models of a body counts the request once,
   while (scene.providers.asked.length === 0) await nextTurn();
   const { limits: [requests, cost] } = await scene.usage();
   assert.equal(requests?.used, 1);
-  // About as many tokens as the body has characters, by four, at the price of the dear one.
+  // About a quarter of the body's characters as tokens, at the price of the expensive model.
   assert.ok((cost?.used ?? 0) > 0.01, `${cost?.used}`);
   leaving.abort();
   await scene.pass(answer);
@@ -284,7 +291,10 @@ Deno.test("a refusal names the model that is used up, and no other that its limi
   );
   assert.equal((await askBoth(scene)).status, 200);
   const { message } = errorOf(await askBoth(scene));
-  assert.match(String(message), /1 requests per day for dear and 2 more,/);
+  assert.match(
+    String(message),
+    /1 requests per day for dear and 2 more and has/,
+  );
 });
 
 Deno.test("a warning names the model whose limit is nearly used up", async () => {
@@ -300,7 +310,7 @@ Deno.test("a warning names the model whose limit is nearly used up", async () =>
   assert.equal((await askBoth(scene)).status, 200);
 });
 
-Deno.test("the limits of a group count a model that served for another one, whichever token asked", async () => {
+Deno.test("the limits of a group count a model that served for another one, for every token", async () => {
   const bob = { name: "bob", sha256: sha256Hex("mg_bob"), group: "team" };
   const scene = await openUsageScene({
     connections: [
@@ -397,7 +407,7 @@ Deno.test("a caller who leaves pays for the model that the answer has named so f
   }
 });
 
-/** Counts of an answer beside its own: an advisor's, and those of a compaction. */
+/** Counts beside those of the answer: an advisor's, and those of a compaction. */
 const ITERATIONS: JsonObject = {
   iterations: [
     { type: "message", input_tokens: 3, output_tokens: 2 },
@@ -424,7 +434,7 @@ const ITERATIONS: JsonObject = {
   ],
 };
 
-/** A good answer with these further fields in each count of tokens. */
+/** Returns a good answer with these further fields in each count of tokens. */
 function counting(fields: JsonObject): Act {
   const more = JSON.stringify(fields).slice(1, -1);
   return async (asked) => {
@@ -446,8 +456,12 @@ for (const stream of [false, true]) {
       { protocol: "messages" },
     );
     const tools = [{ type: "advisor_20260301", model: "dear-1" }];
-    const told = await scene.ask("messages", { model: "cheap", tools, stream });
-    assert.equal(told.status, 200, told.text);
+    const received = await scene.ask("messages", {
+      model: "cheap",
+      tools,
+      stream,
+    });
+    assert.equal(received.status, 200, received.text);
     const { windows: [hour], limits: [limit] } = await scene.usage();
     const [cheap, dear] = hour?.data ?? [];
     assert.deepEqual(
@@ -467,9 +481,9 @@ for (const stream of [false, true]) {
     assert.equal(dear?.cost_usd, 0.021);
     assert.equal(hour?.total.requests, 1);
     assert.equal(limit?.used, 21);
-    assert.equal(told.line.served_model, undefined);
-    assert.equal(told.line.cost_usd, 0.021132);
-    const read = readLogLine(JSON.stringify(told.line));
+    assert.equal(received.line.served_model, undefined);
+    assert.equal(received.line.cost_usd, 0.021132);
+    const read = readLogLine(JSON.stringify(received.line));
     assert.ok(typeof read === "object");
     assert.deepEqual(
       [read, ...read.others].map((use) => [
@@ -526,7 +540,7 @@ Deno.test("messages stream: a caller who leaves behind a fallback pays for the m
   assert.equal((await scene.lines.of(answer)).served_model, "dear");
 });
 
-Deno.test("a log is read back as it was counted live, whichever model served", async () => {
+Deno.test("a log reads back as it was counted live, for every served model", async () => {
   const scene = await openPair([], [answering("dear-1")]);
   const { line } = await askBoth(scene);
   const read = readLogLine(JSON.stringify(line));

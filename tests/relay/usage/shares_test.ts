@@ -17,7 +17,9 @@ import { until } from "../../support/within.ts";
 
 const HOUR_MS = 3_600_000;
 
-/** A provider of one window of five hours, that answers every request with tokens of the test's choice. */
+/**
+ * Opens a provider with one window of five hours, whose answers have the tokens that the test sets.
+ */
 async function openShares(
   tokens: readonly Readonly<Record<string, unknown>>[],
   more: Readonly<Record<string, unknown>> = {},
@@ -70,7 +72,7 @@ async function openShares(
     quota,
     usage,
     reads: () => reads,
-    /** A request of a token, of so many input tokens. */
+    /** Sends a request of a token with `count` input tokens. */
     async use(name: string, count: number): Promise<Response> {
       usage.tokens = count;
       const response = await gateway.handler(
@@ -219,7 +221,7 @@ Deno.test("a share whose window nobody knows yet holds nobody, and has the quota
   await until(() => scene.reads() > 0, "the quota to be read");
 });
 
-Deno.test("a share of a window that the provider does not tell is shown as unknown", async () => {
+Deno.test("a share of a window that the provider does not report is unknown", async () => {
   const limits = [{ connection: "main", window: "weekly", share: 0.5 }];
   const scene = await openShares([person("alice", { limits })]);
   const [limit] = (await scene.report("alice")).limits;

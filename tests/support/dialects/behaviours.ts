@@ -4,42 +4,43 @@ import type { FailureKind } from "../../../src/protocols/canonical/failure/failu
 import type { StopReason } from "../../../src/protocols/canonical/answer/answer.ts";
 
 /**
- * How a provider answers where it deviates from its protocol, in our own words: the shape is the provider's, what it
- * says is not. A new deviation is a new row, and runs through every pair of protocols with the official SDKs as judges.
+ * A departure of a provider from its protocol. The answers copy the provider's format, but not its
+ * text. A new departure is a new row; a test runs each row through every pair of protocols, and
+ * reads the results with the official SDKs.
  */
 export interface Behaviour {
   readonly provider: string;
-  /** What it does, as the end of a sentence about the provider. */
+  /** The departure, as the end of a sentence whose subject is the provider. */
   readonly does: string;
-  /** A page that shows it, or `recordings` for the ones of this project. */
+  /** The URL of a page that shows it, or `recordings` for a recording of this project. */
   readonly source: string;
   readonly speaks: Protocol;
-  /** A stream's bytes as text, or an answer in one piece. */
-  readonly tells: string | JsonObject;
+  /** A stream as text, or a whole JSON answer. */
+  readonly sends: string | JsonObject;
   readonly means: AnswerMeaning | FailureMeaning;
 }
 
-/** What every caller must read. */
+/** The answer that every caller must read. */
 export interface AnswerMeaning {
-  /** White space does not count. */
+  /** The test ignores white space. */
   readonly text?: string;
   readonly calls?: readonly {
     readonly name: string;
     readonly input: unknown;
   }[];
   readonly stop: StopReason;
-  /** Left out where nothing is counted. */
+  /** Absent when the provider counts nothing. */
   readonly tokens?: { readonly input: number; readonly output: number };
 }
 
-/** What every caller must read as an error. */
+/** The error that every caller must read. */
 export interface FailureMeaning {
   readonly failure: FailureKind;
 }
 
 const HEAD = { id: "c-1", created: 1_700_000_000, model: "m" };
 
-/** A Chat stream of these deltas, and how its last choice ends. */
+/** Returns a Chat Completions stream of these deltas, whose last choice has the fields `last`. */
 function chatStream(
   deltas: readonly JsonObject[],
   end: JsonObject,
@@ -62,7 +63,7 @@ function chatStream(
     .map((data) => `data: ${data}\n\n`).join("");
 }
 
-/** A Chat answer in one piece. */
+/** Returns a whole Chat Completions answer. */
 function chatAnswer(
   message: JsonObject,
   end: JsonObject,
@@ -76,7 +77,7 @@ function chatAnswer(
   };
 }
 
-/** A Messages stream of one text. */
+/** Returns a Messages stream with one text block. */
 function messagesStream(text: string, stop_reason: string): string {
   const events: JsonObject[] = [
     {
@@ -115,7 +116,7 @@ function messagesStream(text: string, stop_reason: string): string {
   ).join("");
 }
 
-/** A Responses stream of one text, whose last event is of this type and holds these fields. */
+/** Returns a Responses stream with one text, whose last event has this type and these fields. */
 function responsesStream(type: string, response: JsonObject): string {
   const events: JsonObject[] = [
     {
@@ -159,14 +160,16 @@ function call(text: unknown): JsonObject {
   }));
 }
 
-/** The table. How streamed calls are cut has a table of its own, `call_schemes.ts`. */
+/**
+ * Every known departure, except the ways to split streamed calls, which `call_schemes.ts` lists.
+ */
 export const BEHAVIOURS: readonly Behaviour[] = [
   {
     provider: "OpenRouter",
-    does: "says `tool_calls` for an answer that the token limit cut off",
+    does: "names `tool_calls` in an answer that the token limit cut off",
     source: "https://openrouter.ai/docs/api-reference/overview",
     speaks: "chat",
-    tells: chatStream([{ tool_calls: [call('{"a":1}')] }], {
+    sends: chatStream([{ tool_calls: [call('{"a":1}')] }], {
       ...CALLS,
       native_finish_reason: "length",
     }),
@@ -174,10 +177,10 @@ export const BEHAVIOURS: readonly Behaviour[] = [
   },
   {
     provider: "OpenRouter",
-    does: "sends comments, and words in place of an event",
+    does: "sends comments, and text in place of an event",
     source: "https://openrouter.ai/docs/api-reference/streaming",
     speaks: "chat",
-    tells: `: OPENROUTER PROCESSING\n\ndata:\n\n${
+    sends: `: OPENROUTER PROCESSING\n\ndata:\n\n${
       chatStream([{ content: "so" }], STOP)
     }`,
     means: SO,
@@ -187,15 +190,15 @@ export const BEHAVIOURS: readonly Behaviour[] = [
     does: "ends with `network_error`",
     source: "https://docs.z.ai/api-reference/llm/chat-completion",
     speaks: "chat",
-    tells: chatStream([{ content: "so" }], { finish_reason: "network_error" }),
+    sends: chatStream([{ content: "so" }], { finish_reason: "network_error" }),
     means: { failure: "server" },
   },
   {
     provider: "z.ai",
-    does: "ends with a full context before it says anything",
+    does: "ends with a full context before any output",
     source: "https://github.com/anomalyco/opencode/issues/18813",
     speaks: "chat",
-    tells: chatStream([{ role: "assistant", content: "" }], {
+    sends: chatStream([{ role: "assistant", content: "" }], {
       finish_reason: "model_context_window_exceeded",
     }),
     means: { failure: "context_too_long" },
@@ -205,25 +208,25 @@ export const BEHAVIOURS: readonly Behaviour[] = [
     does: "ends with a full context in the middle",
     source: "https://github.com/anomalyco/opencode/issues/18813",
     speaks: "chat",
-    tells: chatStream([{ content: "so" }], {
+    sends: chatStream([{ content: "so" }], {
       finish_reason: "model_context_window_exceeded",
     }),
     means: { text: "so", stop: "context_full" },
   },
   {
     provider: "z.ai, Messages",
-    does: "ends with `network_error` there, too",
+    does: "ends with `network_error` in Messages",
     source: "https://docs.z.ai/api-reference/llm/chat-completion",
     speaks: "messages",
-    tells: messagesStream("so", "network_error"),
+    sends: messagesStream("so", "network_error"),
     means: { failure: "server" },
   },
   {
     provider: "a Messages server",
-    does: "ends with a word that nobody knows",
+    does: "ends with an unknown stop reason",
     source: "the next version of any provider",
     speaks: "messages",
-    tells: messagesStream("so", "unheard_of"),
+    sends: messagesStream("so", "unheard_of"),
     means: { text: "so", stop: "other", tokens: { input: 3, output: 2 } },
   },
   {
@@ -231,27 +234,27 @@ export const BEHAVIOURS: readonly Behaviour[] = [
     does: "ends with `insufficient_system_resource`",
     source: "https://api-docs.deepseek.com/api/create-chat-completion",
     speaks: "chat",
-    tells: chatAnswer({ content: "so" }, {
+    sends: chatAnswer({ content: "so" }, {
       finish_reason: "insufficient_system_resource",
     }),
     means: { failure: "overloaded" },
   },
   {
     provider: "Gemini",
-    does: "ends with details behind a colon",
+    does: "ends with details after a colon",
     source: "https://github.com/googleapis/python-genai/issues/1836",
     speaks: "chat",
-    tells: chatAnswer({ content: null }, {
+    sends: chatAnswer({ content: null }, {
       finish_reason: "function_call_filter: MALFORMED_FUNCTION_CALL",
     }),
     means: { failure: "broken" },
   },
   {
     provider: "Gemini",
-    does: "signs the text in a chunk without any",
+    does: "signs the text in a chunk without text",
     source: "https://github.com/mozilla-ai/any-llm/pull/1320",
     speaks: "chat",
-    tells: chatStream([{ content: "so" }, {
+    sends: chatStream([{ content: "so" }, {
       content: "",
       extra_content: { google: { thought_signature: "s" } },
     }], STOP),
@@ -259,10 +262,10 @@ export const BEHAVIOURS: readonly Behaviour[] = [
   },
   {
     provider: "Gemini",
-    does: "marks thoughts beside the text",
+    does: "marks reasoning beside the text",
     source: "https://github.com/maximhq/bifrost/pull/4569",
     speaks: "chat",
-    tells: chatStream([
+    sends: chatStream([
       { content: "hm", extra_content: { google: { thought: true } } },
       { content: "so" },
     ], STOP),
@@ -270,18 +273,18 @@ export const BEHAVIOURS: readonly Behaviour[] = [
   },
   {
     provider: "vLLM",
-    does: "tells a truncated call as a call",
+    does: "sends a truncated call as a complete one",
     source: "https://github.com/vllm-project/vllm/pull/46303",
     speaks: "chat",
-    tells: chatStream([{ tool_calls: [call('{"a":')] }], CALLS),
+    sends: chatStream([{ tool_calls: [call('{"a":')] }], CALLS),
     means: { failure: "broken" },
   },
   {
     provider: "vLLM",
-    does: "writes arguments that are no JSON",
+    does: "writes arguments that are not JSON",
     source: "https://github.com/NousResearch/hermes-agent/pull/7693",
     speaks: "chat",
-    tells: chatAnswer({ content: null, tool_calls: [call("a = 1")] }, CALLS),
+    sends: chatAnswer({ content: null, tool_calls: [call("a = 1")] }, CALLS),
     means: { failure: "broken" },
   },
   {
@@ -289,7 +292,7 @@ export const BEHAVIOURS: readonly Behaviour[] = [
     does: "names the stop string that was met",
     source: "https://docs.vllm.ai/en/latest/serving/openai_compatible_server",
     speaks: "chat",
-    tells: chatStream([{ content: "so" }], { ...STOP, stop_reason: "END" }),
+    sends: chatStream([{ content: "so" }], { ...STOP, stop_reason: "END" }),
     means: { text: "so", stop: "stop_sequence" },
   },
   {
@@ -297,15 +300,15 @@ export const BEHAVIOURS: readonly Behaviour[] = [
     does: "writes `null` for no arguments",
     source: "a corpus of recordings larger than that of this project",
     speaks: "chat",
-    tells: chatStream([{ tool_calls: [call("null")] }], CALLS),
+    sends: chatStream([{ tool_calls: [call("null")] }], CALLS),
     means: { calls: [{ name: "f", input: {} }], stop: "tool_calls" },
   },
   {
     provider: "DashScope",
-    does: "says `null` as a word until the end",
+    does: "writes `null` as text until the end",
     source: "https://help.aliyun.com/zh/model-studio/use-qwen-by-calling-api",
     speaks: "chat",
-    tells: chatStream([{ content: "so" }], { finish_reason: "null" }).replace(
+    sends: chatStream([{ content: "so" }], { finish_reason: "null" }).replace(
       "data: [DONE]",
       `data: ${
         JSON.stringify({
@@ -318,11 +321,11 @@ export const BEHAVIOURS: readonly Behaviour[] = [
   },
   {
     provider: "an OpenAI-style server",
-    does: "tells the whole message again at the end",
+    does: "repeats the whole message at the end",
     source:
       "https://github.com/abundantbeing/hermes-browser-extension/issues/11",
     speaks: "chat",
-    tells: chatStream([{ content: "so" }], STOP).replace(
+    sends: chatStream([{ content: "so" }], STOP).replace(
       "data: [DONE]",
       `data: ${
         JSON.stringify(chatAnswer({ content: "so" }, STOP))
@@ -332,10 +335,10 @@ export const BEHAVIOURS: readonly Behaviour[] = [
   },
   {
     provider: "Groq",
-    does: "counts in `x_groq` alone",
+    does: "sends usage in `x_groq` only",
     source: "recordings",
     speaks: "chat",
-    tells: chatStream([{ content: "so" }], STOP, {
+    sends: chatStream([{ content: "so" }], STOP, {
       x_groq: {
         usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 },
       },
@@ -344,10 +347,10 @@ export const BEHAVIOURS: readonly Behaviour[] = [
   },
   {
     provider: "Mistral",
-    does: "counts sound in seconds, and its tokens in the total",
+    does: "counts audio in seconds, and its tokens in the total",
     source: "https://docs.mistral.ai/capabilities/audio/",
     speaks: "chat",
-    tells: chatAnswer({ content: "so" }, STOP, {
+    sends: chatAnswer({ content: "so" }, STOP, {
       usage: {
         prompt_audio_seconds: 8,
         prompt_tokens: 4,
@@ -359,10 +362,10 @@ export const BEHAVIOURS: readonly Behaviour[] = [
   },
   {
     provider: "xAI",
-    does: "leaves reasoning out of the completion",
+    does: "leaves reasoning out of the completion tokens",
     source: "recordings",
     speaks: "chat",
-    tells: chatAnswer({ content: "so" }, STOP, {
+    sends: chatAnswer({ content: "so" }, STOP, {
       usage: {
         prompt_tokens: 3,
         completion_tokens: 2,
@@ -374,11 +377,11 @@ export const BEHAVIOURS: readonly Behaviour[] = [
   },
   {
     provider: "iFlytek Spark",
-    does: "says success beside an answer, and never why it ends",
+    does: "reports success beside an answer, and no stop reason",
     source:
       "https://www.xfyun.cn/doc/spark/HTTP%E8%B0%83%E7%94%A8%E6%96%87%E6%A1%A3.html",
     speaks: "chat",
-    tells: {
+    sends: {
       code: 0,
       message: "Success",
       sid: "cha000b5de1@dx19e50e7c710b8f3812",
@@ -392,17 +395,17 @@ export const BEHAVIOURS: readonly Behaviour[] = [
     does: "has an empty error in every chunk",
     source: "https://github.com/BerriAI/litellm/issues/40578",
     speaks: "chat",
-    tells: chatStream([{ content: "so" }], { ...STOP, error: "" }, {
+    sends: chatStream([{ content: "so" }], { ...STOP, error: "" }, {
       error: { code: 0, message: "" },
     }),
     means: SO,
   },
   {
     provider: "an OpenAI-style server",
-    does: "counts zeros behind its counts",
+    does: "sends zero counts after its counts",
     source: "https://github.com/router-for-me/CLIProxyAPI/pull/3077",
     speaks: "chat",
-    tells: chatStream([{ content: "so" }], STOP, {
+    sends: chatStream([{ content: "so" }], STOP, {
       usage: {
         prompt_tokens: 3,
         completion_tokens: 2,
@@ -425,7 +428,7 @@ export const BEHAVIOURS: readonly Behaviour[] = [
     does: "ends with `response.done`",
     source: "https://github.com/decolua/9router/pull/2142",
     speaks: "responses",
-    tells: responsesStream("response.done", {
+    sends: responsesStream("response.done", {
       status: "completed",
       usage: { input_tokens: 3, output_tokens: 2 },
     }),
@@ -436,33 +439,33 @@ export const BEHAVIOURS: readonly Behaviour[] = [
     does: "ends an answer that was cut off with `response.done`",
     source: "https://github.com/can1357/oh-my-pi/pull/4692",
     speaks: "responses",
-    tells: responsesStream("response.done", CUT_OFF),
+    sends: responsesStream("response.done", CUT_OFF),
     means: { text: "so", stop: "max_tokens" },
   },
   {
     provider: "a Responses server",
-    does: "says `response.completed` of an answer that was cut off",
+    does: "sends `response.completed` for an answer that was cut off",
     source: "https://github.com/Intrect-io/OpenSwarm/pull/557",
     speaks: "responses",
-    tells: responsesStream("response.completed", CUT_OFF),
+    sends: responsesStream("response.completed", CUT_OFF),
     means: { text: "so", stop: "max_tokens" },
   },
   {
     provider: "a Responses server",
-    does: "says why an answer is incomplete, and no status",
+    does: "sends the reason of an incomplete answer, and no status",
     source: "https://github.com/Intrect-io/OpenSwarm/pull/557",
     speaks: "responses",
-    tells: responsesStream("response.completed", {
+    sends: responsesStream("response.completed", {
       incomplete_details: { reason: "content_filter" },
     }),
     means: { text: "so", stop: "filtered" },
   },
   {
     provider: "a Responses server",
-    does: "says `response.completed` of an answer that failed",
+    does: "sends `response.completed` for an answer that failed",
     source: "https://github.com/openai/openai-agents-python/issues/3106",
     speaks: "responses",
-    tells: responsesStream("response.completed", {
+    sends: responsesStream("response.completed", {
       status: "failed",
       error: { code: "rate_limit_exceeded", message: "Too fast" },
     }),
@@ -470,18 +473,18 @@ export const BEHAVIOURS: readonly Behaviour[] = [
   },
   {
     provider: "a Responses server",
-    does: "says `response.completed` of an answer that it gave up",
+    does: "sends `response.completed` for an answer that it cancelled",
     source: "https://github.com/Intrect-io/OpenSwarm/pull/557",
     speaks: "responses",
-    tells: responsesStream("response.completed", { status: "cancelled" }),
+    sends: responsesStream("response.completed", { status: "cancelled" }),
     means: { failure: "server" },
   },
   {
     provider: "a Responses server",
-    does: "has the content of a message as text, as its input may",
+    does: "sends the content of a message as text, as in input",
     source: "https://developers.openai.com/api/reference/resources/responses",
     speaks: "responses",
-    tells: {
+    sends: {
       id: "resp_1",
       object: "response",
       model: "m",
@@ -492,10 +495,10 @@ export const BEHAVIOURS: readonly Behaviour[] = [
   },
   {
     provider: "a Messages server",
-    does: "has the content of an answer as text, as its input may",
+    does: "sends the content of an answer as text, as in input",
     source: "https://platform.claude.com/docs/en/api/messages",
     speaks: "messages",
-    tells: {
+    sends: {
       id: "msg_1",
       type: "message",
       role: "assistant",

@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../../src/core/json.ts";
 import type { Random } from "../fakes/random.ts";
 
-/** A tool call as a model makes it. */
+/** A complete tool call. */
 export interface ModelCall {
   readonly id: string;
   readonly name: string;
@@ -9,23 +9,27 @@ export interface ModelCall {
   readonly arguments: string;
 }
 
-/** A way in which a provider cuts the tool calls of one answer into chunks. */
+/** A way in which a provider splits the tool calls of one answer into chunks. */
 export interface CallScheme {
   readonly name: string;
-  /** Where it was seen. */
+  /** The provider or page that shows it. */
   readonly source: string;
-  /** The `tool_calls` of each chunk; an entry without a piece of arguments has none. */
+  /**
+   * Returns the `tool_calls` of each chunk. An entry without arguments has no `arguments` field.
+   */
   cut(calls: readonly ModelCall[], random: Random): readonly JsonObject[][];
-  /** Why the callers may read other ids than the model's. */
+  /** The reason why callers may read ids other than the model's. */
   readonly losesIds?: string;
-  /** What the scheme cannot tell apart, where there is such a thing. */
+  /**
+   * Returns false for calls that the scheme cannot keep apart. Absent when it can keep all apart.
+   */
   readonly suits?: (calls: readonly ModelCall[]) => boolean;
 }
 
-/** Every scheme that a provider of Chat Completions is known to use. */
+/** Every scheme of a Chat Completions provider that we know. */
 export const CALL_SCHEMES: readonly CallScheme[] = [
   {
-    name: "head first, then pieces at the index",
+    name: "head first, then chunks with its index",
     source: "OpenAI: platform.openai.com/docs/api-reference/chat-streaming",
     cut: inRow((call, index, random) => [
       { index, id: call.id, type: "function", function: head(call, "") },
@@ -36,7 +40,7 @@ export const CALL_SCHEMES: readonly CallScheme[] = [
     ]),
   },
   {
-    name: "head with the first piece, empty ids behind it",
+    name: "head with the first chunk, then empty ids",
     source:
       "DashScope: github.com/ThinkInAIXYZ/deepchat/issues/355; llama.cpp: github.com/agentjido/req_llm/pull/801",
     cut: inRow((call, index, random) =>
@@ -53,7 +57,7 @@ export const CALL_SCHEMES: readonly CallScheme[] = [
     ),
   },
   {
-    name: "heads first, then pieces of all calls mixed",
+    name: "heads first, then chunks of all calls mixed",
     source:
       "aggregators: github.com/bigduu/Bamboo-agent/pull/377; OpenAI allows it",
     cut(calls, random) {
@@ -67,7 +71,8 @@ export const CALL_SCHEMES: readonly CallScheme[] = [
     },
   },
   {
-    name: "a head a chunk, from the last call to the first, then pieces mixed",
+    name:
+      "one head per chunk, from the last call to the first, then chunks mixed",
     source: "the same, where the calls fill in another order",
     cut: (calls, random) => [
       ...calls.map((call, index) => [
@@ -87,7 +92,7 @@ export const CALL_SCHEMES: readonly CallScheme[] = [
     ],
   },
   {
-    name: "ids first, then each name with its first piece, all calls mixed",
+    name: "ids first, then each name with its first arguments, all calls mixed",
     source: "the same, where the calls fill in another order",
     cut(calls, random) {
       const rows = calls.map((call, index) =>
@@ -101,7 +106,7 @@ export const CALL_SCHEMES: readonly CallScheme[] = [
     },
   },
   {
-    name: "heads first without an index, then pieces by their ids, mixed",
+    name: "heads first without an index, then chunks with their ids, mixed",
     source: "the same, where the calls fill in another order",
     cut: (calls, random) => [
       ...calls.map((call) => [{ id: call.id, function: head(call, "") }]),
@@ -117,7 +122,7 @@ export const CALL_SCHEMES: readonly CallScheme[] = [
     ],
   },
   {
-    name: "every call whole, all in one chunk",
+    name: "every call complete, all in one chunk",
     source: "xAI, Groq, Mistral: recordings of this project",
     cut: (calls) => [
       calls.map((call, index) => ({
@@ -129,7 +134,7 @@ export const CALL_SCHEMES: readonly CallScheme[] = [
     ],
   },
   {
-    name: "every call whole, no index",
+    name: "every call complete, no index",
     source: "Gemini: github.com/noho/dayu-agent/issues/45",
     cut: inRow((call) => [{
       id: call.id,
@@ -138,13 +143,13 @@ export const CALL_SCHEMES: readonly CallScheme[] = [
     }]),
   },
   {
-    name: "every call whole, no index, no id",
+    name: "every call complete, no index, no id",
     source: "Ollama before 0.5: github.com/ollama/ollama/issues/7881",
-    losesIds: "there are none",
+    losesIds: "the provider sends none",
     cut: inRow((call) => [{ function: head(call, call.arguments) }]),
   },
   {
-    name: "every call whole at index 0, each with its id",
+    name: "every call complete at index 0, each with its id",
     source: "Ollama: github.com/ollama/ollama/issues/15457",
     cut: inRow((call) => [{
       index: 0,
@@ -154,7 +159,7 @@ export const CALL_SCHEMES: readonly CallScheme[] = [
     }]),
   },
   {
-    name: "every call in pieces at index 0, each with its id",
+    name: "every call in chunks at index 0, each with its id",
     source:
       "Dynamo: github.com/ai-dynamo/dynamo/issues/4723; Ollama behind proxies: github.com/LibreChat-AI/agents/pull/260",
     cut: inRow((call, _index, random) => [
@@ -166,9 +171,9 @@ export const CALL_SCHEMES: readonly CallScheme[] = [
     ]),
   },
   {
-    name: "every call whole at index 0, no ids",
+    name: "every call complete at index 0, no ids",
     source: "github.com/vercel/ai/issues/18333; unslothai/unsloth/pull/9983",
-    losesIds: "there are none",
+    losesIds: "the provider sends none",
     suits: areDifferent,
     cut: inRow((call) => [{
       index: 0,
@@ -176,9 +181,9 @@ export const CALL_SCHEMES: readonly CallScheme[] = [
     }]),
   },
   {
-    name: "every call in pieces at index 0, no ids",
+    name: "every call in chunks at index 0, no ids",
     source: "github.com/vercel/ai/issues/18333; unslothai/unsloth/pull/9983",
-    losesIds: "there are none",
+    losesIds: "the provider sends none",
     suits: areDifferent,
     cut: inRow((call, _index, random) => [
       { index: 0, type: "function", function: head(call, "") },
@@ -189,7 +194,7 @@ export const CALL_SCHEMES: readonly CallScheme[] = [
     ]),
   },
   {
-    name: "id and name on every piece",
+    name: "id and name in every chunk",
     source:
       "vLLM: github.com/spring-projects/spring-ai/pull/5973; mlx: cubist38/mlx-openai-server/pull/216",
     cut: inRow((call, index, random) =>
@@ -202,7 +207,7 @@ export const CALL_SCHEMES: readonly CallScheme[] = [
     ),
   },
   {
-    name: "the name again on the last piece, without an id",
+    name: "the name again in the last chunk, without an id",
     source: "github.com/agentscope-ai/agentscope-java/pull/1223",
     cut: inRow((call, index, random) => {
       const pieces = piecesOf(call, random);
@@ -225,7 +230,7 @@ export const CALL_SCHEMES: readonly CallScheme[] = [
     }),
   },
   {
-    name: "the head again behind the arguments, with none",
+    name: "the head again after the arguments, without arguments",
     source: "vLLM with GLM: github.com/vllm-project/vllm/issues/44098",
     cut: inRow((call, index, random) => [
       { index, id: call.id, type: "function", function: head(call, "") },
@@ -237,7 +242,7 @@ export const CALL_SCHEMES: readonly CallScheme[] = [
     ]),
   },
   {
-    name: "another id behind the first piece",
+    name: "another id after the first chunk",
     source: "Poolside: github.com/poolsideai/pool/issues/9",
     cut: inRow((call, index, random) => [
       { index, id: call.id, type: "function", function: head(call, "") },
@@ -249,7 +254,7 @@ export const CALL_SCHEMES: readonly CallScheme[] = [
     ]),
   },
   {
-    name: "another id and the name on every piece",
+    name: "another id and the name in every chunk",
     source: "vLLM with gpt-oss: github.com/vllm-project/vllm/pull/23522",
     cut: inRow((call, index, random) =>
       piecesOf(call, random).map((piece, position) => ({
@@ -314,7 +319,7 @@ export const CALL_SCHEMES: readonly CallScheme[] = [
     }]),
   },
   {
-    name: "the whole call again at the end",
+    name: "the complete call again at the end",
     source: "bridges: github.com/mudler/cogito/pull/66",
     cut(calls, random) {
       const [standard] = CALL_SCHEMES;
@@ -363,7 +368,7 @@ export const CALL_SCHEMES: readonly CallScheme[] = [
   {
     name: "one id for all calls",
     source: "proxies that take the function's name for an id",
-    losesIds: "callers could not tell the results apart",
+    losesIds: "callers could not match the results to the calls",
     cut: inRow((call, index, random) => [
       { index, id: "call_0", type: "function", function: head(call, "") },
       ...piecesOf(call, random).map((piece) => ({
@@ -371,12 +376,12 @@ export const CALL_SCHEMES: readonly CallScheme[] = [
         function: { arguments: piece },
       })),
     ]),
-    // Two heads of one function under one id say nothing of whether they are one call.
+    // Two chunks with the same function and id may begin two calls or one.
     suits: (calls) =>
       new Set(calls.map(({ name }) => name)).size === calls.length,
   },
   {
-    name: "the id behind the name",
+    name: "the id after the name",
     source:
       "Mistral, Azure behind LiteLLM: github.com/pipecat-ai/pipecat/pull/5023",
     cut: inRow((call, index, random) => [
@@ -389,7 +394,7 @@ export const CALL_SCHEMES: readonly CallScheme[] = [
     ]),
   },
   {
-    name: "the name in pieces",
+    name: "the name in two chunks",
     source: "servers that stream the model's own text, such as vLLM's parsers",
     cut: inRow((call, index, random) => [
       {
@@ -423,7 +428,9 @@ export const CALL_SCHEMES: readonly CallScheme[] = [
   },
 ];
 
-/** A scheme that finishes one call before the next, an entry a chunk. */
+/**
+ * Builds a scheme that finishes each call before it begins the next, with one entry in each chunk.
+ */
 function inRow(
   entriesOf: (call: ModelCall, index: number, random: Random) => JsonObject[],
 ): CallScheme["cut"] {
@@ -437,7 +444,7 @@ function head(call: ModelCall, given: string | JsonObject): JsonObject {
   return { name: call.name, arguments: given };
 }
 
-/** The arguments in pieces of 1 to 12 characters. */
+/** Splits the arguments into strings of 1 to 12 characters. */
 function piecesOf(call: ModelCall, random: Random): string[] {
   const pieces: string[] = [];
   for (let from = 0; from < call.arguments.length;) {
@@ -448,7 +455,7 @@ function piecesOf(call: ModelCall, random: Random): string[] {
   return pieces;
 }
 
-/** The pieces of each call, with its index alone. */
+/** Returns the argument chunks of each call, which name the call by its index only. */
 function piecesAtIndex(
   calls: readonly ModelCall[],
   random: Random,
@@ -461,7 +468,7 @@ function piecesAtIndex(
   );
 }
 
-/** One entry of any row after another, each row in its order. */
+/** Merges the rows in random order, and keeps the order within each row. */
 function mixed(rows: JsonObject[][], random: Random): JsonObject[][] {
   const chunks: JsonObject[][] = [];
   for (;;) {
@@ -472,7 +479,10 @@ function mixed(rows: JsonObject[][], random: Random): JsonObject[][] {
   }
 }
 
-/** Without ids, the same call at the same index is the first one told again. */
+/**
+ * Returns true when no two calls are equal: without ids, an equal call at the same index reads as a repeat
+ * of the first.
+ */
 function areDifferent(calls: readonly ModelCall[]): boolean {
   const said = calls.map((call) => `${call.name} ${call.arguments}`);
   return new Set(said).size === calls.length;

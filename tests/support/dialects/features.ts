@@ -6,14 +6,20 @@ import type {
 } from "../../../src/protocols/canonical/content/block.ts";
 import type { CanonicalRequest } from "../../../src/protocols/canonical/request/request.ts";
 
-/** Something that a request may hold. */
+/** A feature that a request may use. */
 export interface Feature {
-  /** As docs/translation.md calls it. */
+  /** The name in docs/translation.md. */
   readonly name: string;
-  /** What asks for it in each protocol, beside the smallest request; absent where the protocol cannot. */
+  /**
+   * The fields that use the feature in each protocol, added to the smallest request. Absent where
+   * the protocol lacks the feature.
+   */
   readonly asked: Readonly<Partial<Record<Protocol, JsonObject>>>;
-  /** What became of it in the request that the upstream got; `undefined` when it is not there. */
-  found(told: CanonicalRequest): string | undefined;
+  /**
+   * Returns the form of the feature in the request that the upstream received; `undefined` when it
+   * is absent.
+   */
+  found(request: CanonicalRequest): string | undefined;
 }
 
 const KEPT = "kept";
@@ -44,14 +50,14 @@ const RESPONSES_TOOL = {
 
 const GRAMMAR = { syntax: "lark", definition: "start: /.+/" };
 
-/** Every feature of requests that docs/translation.md tells of, in its order. */
+/** Every request feature of docs/translation.md, in the same order. */
 export const FEATURES: readonly Feature[] = [
   {
     name: "text",
     asked: { chat: {}, messages: {}, responses: {} },
-    found: (told) =>
+    found: (request) =>
       keptIf(
-        blocksOf(told).some((block) =>
+        blocksOf(request).some((block) =>
           block.kind === "text" && block.text === "Hello"
         ),
       ),
@@ -63,7 +69,8 @@ export const FEATURES: readonly Feature[] = [
       messages: { system: "Be brief" },
       responses: { instructions: "Be brief" },
     },
-    found: (told) => keptIf(JSON.stringify(told.turns).includes("Be brief")),
+    found: (request) =>
+      keptIf(JSON.stringify(request.turns).includes("Be brief")),
   },
   media("images, as bytes", "image", {
     chat: imageUrl(`data:image/png;base64,${PICTURE}`),
@@ -214,9 +221,11 @@ export const FEATURES: readonly Feature[] = [
       chat: { response_format: { type: "json_object" } },
       responses: { text: { format: { type: "json_object" } } },
     },
-    found(told) {
-      if (told.format?.type === "json") return KEPT;
-      return /JSON/.test(JSON.stringify(told.turns)) ? "in words" : undefined;
+    found(request) {
+      if (request.format?.type === "json") return KEPT;
+      return /JSON/.test(JSON.stringify(request.turns))
+        ? "in words"
+        : undefined;
     },
   },
   setting("stop strings", {
@@ -304,8 +313,8 @@ export const FEATURES: readonly Feature[] = [
         cache_control: { type: "ephemeral" },
       }),
     },
-    found: (told) =>
-      keptIf(blocksOf(told).some((block) => cacheOf(block) !== undefined)),
+    found: (request) =>
+      keptIf(blocksOf(request).some((block) => cacheOf(block) !== undefined)),
   },
   setting("several answers (`n`)", { chat: { n: 2 } }, () => false),
   setting(
@@ -333,22 +342,22 @@ function keptIf(isThere: boolean): string | undefined {
 function setting(
   name: string,
   asked: Feature["asked"],
-  isThere: (told: CanonicalRequest) => boolean,
+  isThere: (request: CanonicalRequest) => boolean,
 ): Feature {
-  return { name, asked, found: (told) => keptIf(isThere(told)) };
+  return { name, asked, found: (request) => keptIf(isThere(request)) };
 }
 
-/** A setting that all protocols spell alike. */
+/** Returns a setting with the same name in all protocols. */
 function same(
   name: string,
   field: JsonObject,
-  isThere: (told: CanonicalRequest) => boolean,
+  isThere: (request: CanonicalRequest) => boolean,
 ): Feature {
   const asked = { chat: field, messages: field, responses: field };
   return setting(name, asked, isThere);
 }
 
-/** Something in the user's message, beside a text. */
+/** Returns a part of the user's message, next to a text. */
 function media(
   name: string,
   kind: Block["kind"],
@@ -362,7 +371,8 @@ function media(
       ...(messages && { messages: content("messages", messages) }),
       ...(responses && { responses: content("responses", responses) }),
     },
-    found: (told) => keptIf(blocksOf(told).some((one) => one.kind === kind)),
+    found: (request) =>
+      keptIf(blocksOf(request).some((one) => one.kind === kind)),
   };
 }
 
@@ -374,13 +384,13 @@ function inputImage(url: string): JsonObject {
   return { type: "input_image", image_url: url };
 }
 
-/** A user's message that holds `part`. */
+/** Returns a user's message that holds `part`. */
 function content(protocol: Protocol, part: JsonObject): JsonObject {
   const field = protocol === "responses" ? "input" : "messages";
   return { [field]: [{ role: "user", content: [part] }] };
 }
 
-/** A message before the user's. */
+/** Returns a message before the user's. */
 function turns(field: string, turn: JsonValue): JsonObject {
   return { [field]: [turn, { role: "user", content: "Hello" }] };
 }

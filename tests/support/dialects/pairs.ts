@@ -11,11 +11,11 @@ import { familyConnection } from "../gateway/families.ts";
 
 /** A route that the gateway translates (docs/design.md#paths). */
 export interface Pair {
-  /** What the caller speaks. */
+  /** The caller's protocol. */
   readonly from: Protocol;
-  /** What the upstream speaks. */
+  /** The upstream's protocol. */
   readonly to: Protocol;
-  /** A model behind the upstream, in {@linkcode pairsFile}. */
+  /** A model of the upstream in {@linkcode pairsFile}. */
   readonly model: string;
 }
 
@@ -27,14 +27,16 @@ export const PAIRS: readonly Pair[] = [
   { from: "responses", to: "chat", model: "model-a" },
 ];
 
-/** The one protocol of each family's upstream. */
+/** The protocol of each family's upstream. */
 export const PROTOCOL_BY_FAMILY = {
   A: "chat",
   B: "messages",
   C: "responses",
 } as const satisfies Record<Family, Protocol>;
 
-/** A configuration with one connection a family, whose upstream speaks one protocol alone. */
+/**
+ * Returns a configuration with one connection per family, each to an upstream with one protocol.
+ */
 export function pairsFile(
   url: string,
   overrides: Readonly<Record<string, unknown>> = {},
@@ -50,28 +52,28 @@ export function pairsFile(
   });
 }
 
-/** Where an upstream of each protocol is asked. */
+/** The path of each protocol's endpoint at the upstream. */
 export const UPSTREAM_PATHS: Readonly<Record<Protocol, string>> = {
   chat: "/v1/chat/completions",
   messages: "/v1/messages",
   responses: "/v1/responses",
 };
 
-/** The sample answer named `name`. */
+/** Returns the sample answer with this name. */
 export function sampleAnswer(name: string): Answer {
   const found = ANSWERS.find((sample) => sample.name === name);
   if (found === undefined) throw new Error(`There is no sample "${name}"`);
   return found.answer;
 }
 
-/** The frames of an answer as an upstream streams them, each as text. */
+/** Returns the events of an answer as an upstream streams them, each as text. */
 export function streamFrames(protocol: Protocol, answer: Answer): string[] {
   const codec = CODECS[protocol];
   const request = codec.decodeRequest(STREAMED[protocol]);
   return encodeStream(codec, answer, request).map(formatFrame);
 }
 
-/** An answer of an upstream, as a stream or as one object. */
+/** Returns an upstream's response with an answer, as a stream or as one JSON object. */
 export function upstreamAnswer(
   protocol: Protocol,
   answer: Answer,
@@ -87,7 +89,7 @@ export function upstreamAnswer(
   return new Response(JSON.stringify(body), { headers: JSON_HEADERS });
 }
 
-/** A request for a stream with counts, in each protocol. */
+/** A request for a stream with usage, in each protocol. */
 export const STREAMED: Readonly<Record<Protocol, JsonObject>> = {
   chat: {
     model: "m",

@@ -1,21 +1,21 @@
 import type { JsonValue } from "../../../src/core/json.ts";
 import type { FailureKind } from "../../../src/protocols/canonical/failure/failure.ts";
 
-/** An error as a provider sends it. */
+/** A provider's error. */
 export interface ProviderError {
-  /** Who sends it. */
+  /** The provider's name. */
   readonly provider: string;
-  /** The HTTP status; 200 for one that comes inside a good answer. */
+  /** The HTTP status; 200 for an error inside a successful response. */
   readonly status: number;
-  /** JSON, or the text of a body that is none. */
+  /** A JSON body, or the text of another body. */
   readonly body: JsonValue;
-  /** A page that shows it, or the folder of a recording. */
+  /** The URL of a page that shows it, or the folder of a recording. */
   readonly source: string;
-  /** Whether it never comes inside a good answer. */
+  /** True when it never arrives inside a successful response. */
   readonly isOutside?: boolean;
 }
 
-/** Every protocol's usual error, around a provider's words. */
+/** Returns the usual error of each protocol, with a provider's message. */
 function envelope(
   message: string,
   fields: { readonly type?: string; readonly code?: JsonValue } = {},
@@ -28,7 +28,7 @@ function envelope(
 const pi =
   "https://github.com/badlogic/pi-mono/blob/main/packages/ai/src/utils/overflow.ts";
 
-/** A prompt that does not fit, in every provider's words. */
+/** Every known error for a prompt that exceeds the context window. */
 export const OVERFLOWS: readonly ProviderError[] = [
   {
     provider: "Anthropic",
@@ -696,7 +696,7 @@ export const OVERFLOWS: readonly ProviderError[] = [
   })),
 ];
 
-/** Errors with the like words that say something else, and what. */
+/** Errors with similar messages and another meaning, and that meaning. */
 export const NO_OVERFLOWS:
   readonly (ProviderError & { readonly kind: FailureKind })[] = [
     {

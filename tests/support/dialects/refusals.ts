@@ -1,11 +1,11 @@
 import type { JsonValue } from "../../../src/core/json.ts";
 
-/** A refusal as a provider sends it. */
+/** A provider's refusal. */
 export interface Refusal {
-  /** Whose. */
+  /** The provider, and the case. */
   readonly name: string;
   readonly status: number;
-  /** JSON, or text where the body is none. */
+  /** A JSON body, or the text of another body. */
   readonly body: JsonValue;
 }
 
@@ -19,7 +19,7 @@ const anthropicError = (type: string, message: string) => ({
   request_id: "req_1",
 });
 
-/** A flagged prompt at OpenRouter. */
+/** OpenRouter's refusal of a flagged prompt. */
 export const MODERATED: Refusal = {
   name: "OpenRouter, moderation",
   status: 403,
@@ -36,7 +36,7 @@ export const MODERATED: Refusal = {
   }),
 };
 
-/** Refusals of what was asked. */
+/** Refusals because of the prompt. */
 export const CONTENT_REFUSALS: readonly Refusal[] = [
   MODERATED,
   {
@@ -290,7 +290,7 @@ export const CONTENT_REFUSALS: readonly Refusal[] = [
   },
 ];
 
-/** Refusals of the gateway's key, its rights or its account. */
+/** Refusals because of the gateway's key, its permissions or its account. */
 export const GATEWAY_REFUSALS: readonly Refusal[] = [
   {
     name: "Anthropic, rights",
@@ -398,7 +398,7 @@ export const GATEWAY_REFUSALS: readonly Refusal[] = [
   },
 ];
 
-/** Refusals that do not say what they are about. */
+/** Refusals without a reason. */
 export const UNEXPLAINED_REFUSALS: readonly Refusal[] = [
   { name: "an empty body", status: 403, body: "" },
   {
@@ -421,7 +421,7 @@ export const UNEXPLAINED_REFUSALS: readonly Refusal[] = [
   { name: "an odd object", status: 403, body: { ok: false } },
 ];
 
-/** Errors that only look like refusals of that kind. */
+/** Errors that resemble a refusal of the prompt. */
 export const PLAIN_ERRORS: readonly Refusal[] = [
   {
     name: "a wrong field",

@@ -1,7 +1,7 @@
 import type { Protocol } from "../../../src/core/protocol.ts";
 import type { StopReason } from "../../../src/protocols/canonical/answer/answer.ts";
 
-/** How each protocol tells why an answer ended; words of refusal are a `refusal` in Messages. */
+/** The stop reasons of each protocol. Refusals have the reason `refusal` in Messages. */
 export const STOP_WORDS: Readonly<
   Record<Protocol, Readonly<Record<StopReason, string>>>
 > = {

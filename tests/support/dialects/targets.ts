@@ -4,14 +4,14 @@ import type {
 } from "../../../src/protocols/canonical/codec.ts";
 import type { Loss } from "../../../src/protocols/canonical/request/loss.ts";
 
-/** A context that notes losses instead of judging them. */
+/** A context that records dropped fields instead of rejecting the request. */
 export interface NotedContext {
   readonly context: RequestContext;
-  /** Every loss as `field weight`, in order. */
+  /** Every dropped field as `field weight`, in order. */
   readonly lost: string[];
 }
 
-/** A context for an upstream of the kind `service`. */
+/** Returns a context for an upstream whose service is `service`. */
 export function contextFor(
   service: string,
   target: Partial<Target> = {},

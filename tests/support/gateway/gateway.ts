@@ -8,8 +8,7 @@ import {
 } from "../../../src/config/store.ts";
 import type { Clock, Timers } from "../../../src/core/time/timers.ts";
 import type { Admission } from "../../../src/relay/request/admission.ts";
-import type { Fetch } from "../../../src/upstream/call.ts";
-import type { Reach } from "../../../src/upstream/connect_watch.ts";
+import type { Fetch, UpstreamClient } from "../../../src/upstream/call.ts";
 import { configOf, loadFile } from "./config.ts";
 import { createLogLines, type LogLines } from "./log_lines.ts";
 
@@ -30,15 +29,15 @@ export interface RunningGateway extends AsyncDisposable {
  * Serves a configuration file on a free port.
  *
  * @param given The `fetch` for upstreams; default: over the network.
- * @param reach The test of a connection to an upstream; default: none.
+ * @param client The client for callers' requests; default: the network's, or the given `fetch`.
  * @param timers The timers for the deadlines of requests; default: those of this machine.
  * @param clock The clock for cool-downs and time stamps; default: that of this machine.
  */
 export async function startGateway(
   file: Readonly<Record<string, unknown>>,
-  { fetch: given, reach, timers, clock }: {
+  { fetch: given, client: own, timers, clock }: {
     readonly fetch?: Fetch;
-    readonly reach?: Reach;
+    readonly client?: UpstreamClient;
     readonly timers?: Timers;
     readonly clock?: Clock;
   } = {},
@@ -48,12 +47,12 @@ export async function startGateway(
   const lines = createLogLines();
   const client = Deno.createHttpClient({ poolMaxIdlePerHost: 100 });
   const viaClient: Fetch = (url, init) => fetch(url, { ...init, client });
-  const network = openNetworkClient();
+  const network = openNetworkClient(Deno.env.get, timers);
   const { handler, admission } = createGateway({
     store,
     fetch: given ?? network.fetch,
+    client: own ?? (given === undefined ? network.client : undefined),
     log: lines.log,
-    reach,
     // With the timers of a test, requests watch for their caller's disconnect at once.
     ...(timers === undefined
       ? { followAfterMs: followAfterMs(Deno.version.deno) }

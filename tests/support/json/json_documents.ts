@@ -1,12 +1,15 @@
 import type { Random } from "../fakes/random.ts";
 
-/** What {@linkcode randomJsonObject} puts into a document. */
+/** Options of {@linkcode randomJsonObject}. */
 export interface JsonObjectOptions {
-  /** Names that are to stand at the top level and deeper, often escaped and now and then twice. */
+  /** Names to use at the top level and deeper, often with escapes and sometimes twice. */
   readonly keys: readonly string[];
 }
 
-/** The text of a JSON object, with all that JSON allows: odd white space, escapes, numbers, nesting. */
+/**
+ * Writes a random JSON object that uses all that JSON allows: odd white space, escapes, numbers,
+ * nesting.
+ */
 export function randomJsonObject(
   random: Random,
   options: JsonObjectOptions,
@@ -15,7 +18,7 @@ export function randomJsonObject(
   return randomSpace(random) + text + randomSpace(random);
 }
 
-/** `bytes` with one to three faults of the kinds that a hostile or a broken sender makes. */
+/** Returns `bytes` with one to three faults of a hostile or broken sender. */
 export function mutateBytes(bytes: Uint8Array, random: Random): Uint8Array {
   let mutated = bytes;
   for (let count = random.pick([1, 1, 1, 2, 3]); count > 0; count--) {
@@ -78,7 +81,7 @@ function randomNumber(random: Random): string {
     (chance(random, 30) ? exponent + digits() : "");
 }
 
-/** Pieces of text whose bytes or escapes are a trap for somebody. */
+/** Texts whose bytes or escapes have broken parsers. */
 const PIECES = [
   "",
   "a",
@@ -107,7 +110,7 @@ function randomText(random: Random): string {
     .join("");
 }
 
-/** `text` between quotes, with the escapes that JSON demands and others that it allows. */
+/** Quotes `text` with the escapes that JSON demands, and some that it allows. */
 function quote(text: string, random: Random): string {
   const escapedPercent = random.pick([0, 0, 10, 100]);
   let quoted = "";
@@ -137,7 +140,7 @@ function randomSpace(random: Random): string {
   return random.pick([" ", "\t", "\r\n", "\n", "\n    ", "         "]);
 }
 
-/** Byte sequences that a parser must not take for something else. */
+/** Byte sequences that a parser can mistake for others. */
 const INSERTIONS: readonly (readonly number[])[] = [
   [],
   [0x00],
@@ -187,7 +190,7 @@ function randomInsertion(bytes: Uint8Array, random: Random): Iterable<number> {
   return bytes.subarray(start, start + random.below(30));
 }
 
-/** Whether something that happens `percent` times in a hundred happens now. */
+/** Returns true in `percent` of 100 calls. */
 function chance(random: Random, percent: number): boolean {
   return random.below(100) < percent;
 }

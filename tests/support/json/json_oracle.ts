@@ -1,15 +1,15 @@
 import { isJsonObject, parseJson } from "../../../src/core/json.ts";
 import type { ByteSpan } from "../../../src/json_scan/key.ts";
 
-/** What a scan of some bytes must find out. */
+/** The expected result of a scan. */
 export type Verdict =
   | { readonly kind: "refused" }
   | { readonly kind: "duplicate"; readonly key: string }
   | { readonly kind: "found"; readonly spans: ReadonlyMap<string, ByteSpan> };
 
 /**
- * Judges `bytes` with the platform's own decoder and parser; only where the members of a valid object lie
- * is found by cutting its text into tokens.
+ * Judges `bytes` with the platform's own decoder and parser. Only the positions of members come
+ * from our own split of the text into tokens.
  */
 export function judgeJsonObject(
   bytes: Uint8Array,
@@ -33,7 +33,7 @@ export function judgeJsonObject(
   return { kind: "found", spans };
 }
 
-/** Letters of ASCII alone: that is what lenient parsers and the scanner agree on. */
+/** Compares ASCII letters only, as lenient parsers and the scanner do. */
 function isSameButForCase(name: string, key: string): boolean {
   const fold = (text: string) =>
     text.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
@@ -57,12 +57,12 @@ const TOKEN_REGEXP = /"(?:[^"\\]|\\.)*"|[{}\[\]:,]|[^\s"{}\[\]:,]+/g;
 
 interface Member {
   readonly name: string;
-  /** Where the value starts, in UTF-16 code units. */
+  /** The position of the value, in UTF-16 code units. */
   readonly start: number;
   end: number;
 }
 
-/** The members of the valid JSON object `text`, in its order. */
+/** Returns the members of the valid JSON object `text`, in its order. */
 function topLevelMembers(text: string): Member[] {
   const members: Member[] = [];
   const tokens = [...text.matchAll(TOKEN_REGEXP)].map((match) => ({

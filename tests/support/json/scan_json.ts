@@ -2,7 +2,7 @@ import type { ByteSpan } from "../../../src/json_scan/key.ts";
 import { JsonObjectScan } from "../../../src/json_scan/scan.ts";
 
 /**
- * Scans a document that is all there.
+ * Scans a complete document.
  *
  * @returns The span of each watched value.
  */

@@ -6,9 +6,9 @@ import {
 import { type Counts, countsOf } from "./hand_price.ts";
 import { loadRecordings, parseFrames, type Recording } from "./recordings.ts";
 
-// A long session of Claude Code: what Anthropic was recorded to answer to it and to others.
+// A long session of Claude Code, made of Anthropic's recorded answers to it and to other clients.
 
-/** What is recorded last of each count; 0 stands where an event counts nothing. */
+/** Returns the last recorded value of each count; a 0 means that the event does not count it. */
 function lastOf(usages: readonly JsonObject[]): JsonObject {
   const last: JsonObject = {};
   for (const usage of usages) {
@@ -27,11 +27,11 @@ export interface Turn {
   readonly body: string | Uint8Array<ArrayBuffer>;
   readonly isStream: boolean;
   readonly counts: Counts;
-  /** By which the provider is chosen: one of Messages, or one of Chat Completions. */
+  /** The model chooses the provider: `model-b` speaks Messages, `model-a` Chat Completions. */
   readonly model: "model-b" | "model-a";
 }
 
-/** The usage that a recording has, in each place. */
+/** Returns every `usage` of a recording. */
 function usagesIn({ answer, stream }: Recording): JsonObject[] {
   const objects = stream === undefined
     ? [answer]
@@ -42,7 +42,7 @@ function usagesIn({ answer, stream }: Recording): JsonObject[] {
   });
 }
 
-/** Whether all that the answer counts is the model's own: an advisor has a price of its own. */
+/** Returns true when all counts are the model's own: an advisor has its own price. */
 function isOwn(usages: readonly JsonObject[]): boolean {
   const parts = usages.flatMap(({ iterations }) =>
     Array.isArray(iterations) ? iterations.filter(isJsonObject) : []
@@ -50,14 +50,14 @@ function isOwn(usages: readonly JsonObject[]): boolean {
   return parts.every(({ type }) => type === "message");
 }
 
-/** Whether two streams of one cassette were joined. */
+/** Returns true when one recording joins two streams. */
 function isTwo({ stream }: Recording): boolean {
   const text = new TextDecoder().decode(stream);
   return text.split('"type":"message_start"').length > 2 ||
     text.split('"type": "message_start"').length > 2;
 }
 
-/** How Claude Code's answers could have been served, too. */
+/** Further ways in which Anthropic could have served Claude Code's answers. */
 const CHANGES: readonly ((usage: JsonObject) => JsonObject)[] = [
   (usage) => ({
     ...usage,
@@ -83,7 +83,9 @@ const CHANGES: readonly ((usage: JsonObject) => JsonObject)[] = [
   (usage) => ({ ...usage, cache_read_input_tokens: 150_001 }),
 ];
 
-/** The recorded answers, those of Claude Code as they could have been served, too, and as JSON. */
+/**
+ * Returns the recorded answers, and Claude Code's answers with each change, as streams and as JSON.
+ */
 export function longSession(): Turn[] {
   return loadRecordings("messages").flatMap((recording): Turn[] => {
     const usages = usagesIn(recording);
@@ -116,7 +118,7 @@ export function longSession(): Turn[] {
   });
 }
 
-/** An answer with this usage. */
+/** Returns a Messages answer with this usage. */
 function writtenAs(usage: JsonObject, isStream: boolean): Omit<Turn, "name"> {
   const counts = countsOf(usage);
   const message = {
@@ -165,12 +167,15 @@ function writtenAs(usage: JsonObject, isStream: boolean): Omit<Turn, "name"> {
   return { body: text, ...rest };
 }
 
-/** Whether Chat Completions can say it: it knows no speed, and no cache of an hour. */
+/** Returns true when Chat Completions can express the counts: it has no speed and no one-hour cache. */
 function isOfChat({ speed, written1h }: Counts): boolean {
   return speed !== "fast" && written1h === 0;
 }
 
-/** The same of a provider of Chat Completions, whose counts of the prompt include all others. */
+/**
+ * Returns a Chat Completions answer with the same usage, whose prompt count includes all cached
+ * tokens.
+ */
 function writtenAsChat(counts: Counts, isStream: boolean): Omit<Turn, "name"> {
   const { fresh, read, written5m, output, tier } = counts;
   const prompt = fresh + read + written5m;

@@ -4,7 +4,7 @@ import {
   parseJson,
 } from "../../../src/core/json.ts";
 
-/** A request that a real client sent; long texts in it are cut. */
+/** A request of a real client, with long texts shortened. */
 export interface ClientRequest {
   /** Such as `claude-code.jsonl toolsearch 2`. */
   readonly name: string;
@@ -15,7 +15,10 @@ export interface ClientRequest {
 
 const ROOT = new URL("../../../../shared/recordings/clients/", import.meta.url);
 
-/** The recorded requests whose path ends in `path`; none where they are not at hand. */
+/**
+ * Returns the recorded requests whose path ends in `path`; none when this machine has no
+ * recordings.
+ */
 export function loadClientRequests(path: string): ClientRequest[] {
   return fileNames().flatMap((file) =>
     Deno.readTextFileSync(new URL(file, ROOT)).split("\n").flatMap((line) => {

@@ -1,9 +1,9 @@
 import type { JsonObject } from "../../../src/core/json.ts";
 import type { Operation, Protocol } from "../../../src/core/protocol.ts";
 
-/** An exchange with a real provider. */
+/** A recorded exchange with a real provider. */
 export interface RecordedExchange {
-  /** Its folder, such as `chat/zai-glm-4.6-text`. */
+  /** The folder, such as `chat/zai-glm-4.6-text`. */
   readonly name: string;
   readonly protocol: Protocol;
   readonly operation: Operation;
@@ -15,10 +15,13 @@ export interface RecordedExchange {
   readonly answer: Uint8Array<ArrayBuffer>;
 }
 
-/** They lie beside the repository, where there are any. */
+/** The folder of the recordings, beside the repository. */
 const ROOT = new URL("../../../../shared/recordings/", import.meta.url);
 
-/** The operation of each kind of exchange; the gateway has no route for those that are not here. */
+/**
+ * The operation of each kind of exchange. The gateway has no route for the kinds that are missing
+ * here.
+ */
 const OPERATIONS: Readonly<Record<string, Operation>> = {
   "chat create": "chat_completions",
   "messages create": "messages",
@@ -27,7 +30,10 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
   "responses compact": "compact",
 };
 
-/** Every recorded exchange of an operation that the gateway serves; none where the recordings are absent. */
+/**
+ * Returns every recorded exchange of an operation that the gateway serves; none when this machine
+ * has no recordings.
+ */
 export async function loadExchanges(): Promise<readonly RecordedExchange[]> {
   const exchanges: RecordedExchange[] = [];
   for (const folder of ["chat", "messages", "responses", "errors"]) {
@@ -73,7 +79,10 @@ async function load(name: string): Promise<RecordedExchange | undefined> {
   };
 }
 
-/** A request that was not recorded, or names no model because its address did, gets one. */
+/**
+ * Loads a request, and adds a model when the recording has no request, or names the model in the
+ * URL only.
+ */
 async function loadRequest(
   name: string,
 ): Promise<Pick<RecordedExchange, "model" | "request">> {

@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject } from "../../../src/core/json.ts";
 
-// A price list, and what answers cost by it: added up without a line of the gateway's own.
+// A price list, and the cost of answers by it, computed without the gateway's code.
 
 /** In US dollars per million tokens. */
 export const PRICE = {
@@ -24,7 +24,7 @@ export const PRICE = {
   ],
 };
 
-/** What an answer costs in billionths of a dollar, by the words of the price list. */
+/** Returns the cost of an answer by this price list, in billionths of a dollar. */
 export function costByHand(counts: Counts): bigint {
   const { fresh, read, written5m, written1h, output, speed, tier } = counts;
   const prompt = fresh + read + written5m + written1h;
@@ -45,7 +45,7 @@ export function costByHand(counts: Counts): bigint {
   return cost(5_000, 500, 6_250, 10_000, 25_000);
 }
 
-/** The counts of one answer, none of them in another. */
+/** The counts of one answer. No token is in two of them. */
 export interface Counts {
   readonly fresh: number;
   readonly read: number;
@@ -56,7 +56,7 @@ export interface Counts {
   readonly tier: unknown;
 }
 
-/** The counts in the `usage` of Messages. */
+/** Returns the counts in the `usage` of Messages. */
 export function countsOf(usage: JsonObject): Counts {
   const creation = isJsonObject(usage.cache_creation)
     ? usage.cache_creation
@@ -73,7 +73,7 @@ export function countsOf(usage: JsonObject): Counts {
   };
 }
 
-/** What answers with these counts come to, as the gateway spells it. */
+/** Returns the sum of these counts, with the gateway's field names. */
 export function sumByHand(counts: readonly Counts[]): JsonObject {
   const sum = (of: (counts: Counts) => number) =>
     counts.reduce((total, one) => total + of(one), 0);
@@ -90,7 +90,7 @@ export function sumByHand(counts: readonly Counts[]): JsonObject {
   };
 }
 
-/** The fields of sums that a person can add up. */
+/** Returns the fields of a total that {@linkcode sumByHand} computes. */
 export function sumsIn(total: JsonObject): JsonObject {
   const { requests, input_tokens, cached_input_tokens } = total;
   const { cache_write_tokens, output_tokens, cost_usd } = total;

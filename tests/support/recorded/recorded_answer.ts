@@ -13,22 +13,23 @@ import { recordedUsage } from "./recorded_usage.ts";
 import type { RecordedWords } from "./recorded_words.ts";
 import { framesOf } from "../wire/sse_frames.ts";
 
-/** What a recorded answer tells its caller. */
+/** A recorded answer, with its usage. */
 export interface RecordedAnswer extends RecordedWords {
-  /** As the log spells it; `undefined` where nothing is counted. */
+  /** With the log's field names; `undefined` when the answer counts nothing. */
   readonly usage: JsonObject | undefined;
 }
 
-/** A body as it was recorded. */
+/** A recorded body. */
 interface Recorded {
   readonly text: string;
   readonly streamed: boolean;
 }
 
 /**
- * Reads a whole answer by nothing but the shape of its protocol, so that it can judge the codecs; `undefined`
- * where the recording holds no answer that has come to its end. Of several streams in one recording it
- * reads the first.
+ * Reads a whole answer by the shape of its protocol alone, so that it can judge the codecs. Reads
+ * the first of several streams in one recording.
+ *
+ * @returns `undefined` when the recording holds no complete answer.
  */
 export function recordedAnswer(
   recorded: Recorded,
@@ -44,7 +45,10 @@ export function recordedAnswer(
   return words && { ...words, usage };
 }
 
-/** The types of the events that end a stream; of Chat's there is one in each recording. */
+/**
+ * The types of the last event of a stream. Empty for Chat Completions, whose recordings hold one
+ * stream each.
+ */
 const LAST_TYPES: Readonly<Record<Protocol, readonly string[]>> = {
   chat: [],
   messages: ["message_stop"],

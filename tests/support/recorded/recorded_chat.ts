@@ -10,7 +10,10 @@ import {
   type RecordedWords,
 } from "./recorded_words.ts";
 
-/** The first choice, whole or in the deltas that make it up; Copilot splits it over several without an index. */
+/**
+ * Reads the first choice, whole or in deltas. Copilot splits it over several choices without an
+ * index.
+ */
 export function readChat(
   objects: readonly JsonObject[],
   streamed: boolean,
@@ -27,7 +30,7 @@ export function readChat(
     reasoning: messages.map(chatReasoning).join(""),
     calls: joinCalls(messages.flatMap(({ tool_calls, function_call }) => [
       ...objectsOf(tool_calls),
-      // The way of before the tools; some tell it empty beside them.
+      // The older field for calls. Some providers add an empty one beside `tool_calls`.
       ...(textOf(objectOf(function_call).name) === ""
         ? []
         : [{ function: objectOf(function_call) }]),
@@ -36,14 +39,17 @@ export function readChat(
   };
 }
 
-/** A list of parts, of which those of text are shown; or the object that was asked for (Cloudflare). */
+/**
+ * Joins the text parts of a list; or writes the object that the request asked for (Cloudflare) as
+ * JSON.
+ */
 function contentText(content: JsonValue | undefined): string {
   if (isJsonObject(content)) return JSON.stringify(content);
   return textOf(content) +
     objectsOf(content).map(({ text }) => textOf(text)).join("");
 }
 
-/** Several fields may tell the same. */
+/** Several fields may hold the same reasoning. */
 function chatReasoning(message: JsonObject): string {
   const details = objectsOf(message.reasoning_details)
     .map(({ text, summary }) => textOf(text ?? summary));
@@ -54,7 +60,7 @@ function chatReasoning(message: JsonObject): string {
     textOf(message.reasoning_text) || details.join("") || parts.join("");
 }
 
-/** A call of which not all has come. */
+/** A call that is still incomplete. */
 interface OpenCall {
   readonly index: JsonValue | undefined;
   readonly id: string;
@@ -63,7 +69,7 @@ interface OpenCall {
   isCustom: boolean;
 }
 
-/** Puts calls together from their pieces: one begins with a new index, or with a new id. */
+/** Joins the chunks of each call. A new index or a new id begins a call. */
 function joinCalls(pieces: readonly JsonObject[]): RecordedCall[] {
   const calls: OpenCall[] = [];
   for (const { index, id: given, function: ours, custom } of pieces) {

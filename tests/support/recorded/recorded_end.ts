@@ -7,8 +7,8 @@ import type { Protocol } from "../../../src/core/protocol.ts";
 import { framesOf } from "../wire/sse_frames.ts";
 
 /**
- * Whether a whole stream came to its protocol's regular end; in Chat a reason to finish is one too, behind
- * which the tokens may be counted.
+ * Returns true when a stream ends as its protocol demands. In Chat Completions, a finish reason is such an
+ * end, and a chunk with usage may follow it.
  */
 export function endsWell(text: string, protocol: Protocol): boolean {
   const events = framesOf(text + "\n\n");

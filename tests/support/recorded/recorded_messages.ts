@@ -2,7 +2,7 @@ import { type JsonObject } from "../../../src/core/json.ts";
 import { objectOf, objectsOf, textOf } from "../../../src/demo/ask/ask.ts";
 import { jsonText, lastText, type RecordedWords } from "./recorded_words.ts";
 
-/** The blocks of a message, or of the events that make it up. */
+/** Reads the blocks of a message, or of its events. */
 export function readMessages(
   objects: readonly JsonObject[],
   streamed: boolean,
@@ -30,7 +30,7 @@ export function readMessages(
   };
 }
 
-/** Each block as its deltas make it grow. */
+/** Joins the deltas of each block. */
 function streamedBlocks(events: readonly JsonObject[]): JsonObject[] {
   const starts = events.filter(({ type }) => type === "content_block_start");
   return starts.map(({ index, content_block }) => {

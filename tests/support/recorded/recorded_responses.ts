@@ -6,7 +6,7 @@ import {
   type RecordedWords,
 } from "./recorded_words.ts";
 
-/** The items of an answer; some streams tell them only as they are done. */
+/** Reads the items of an answer. Some streams list them only in their `done` events. */
 export function readResponses(
   objects: readonly JsonObject[],
   streamed: boolean,
@@ -17,11 +17,11 @@ export function readResponses(
   if (/^(queued|in_progress|cancelled)$/.test(textOf(answer.status))) {
     return undefined;
   }
-  const told = objectsOf(answer.output);
+  const listed = objectsOf(answer.output);
   const done = objects.filter(({ type }) =>
     type === "response.output_item.done"
   ).map(({ item }) => objectOf(item));
-  const items = told.length > 0 ? told : done;
+  const items = listed.length > 0 ? listed : done;
   const parts = items.filter(({ type }) => type === "message")
     .flatMap(({ content }) => objectsOf(content));
   const thoughts = items.filter(({ type }) => type === "reasoning");
@@ -38,7 +38,10 @@ export function readResponses(
   };
 }
 
-/** A call that the caller is to run; a shell of the provider's has its output beside it. */
+/**
+ * Returns a call that the client must run. The output of a provider's own shell is already in the
+ * answer.
+ */
 function responsesCall(
   item: JsonObject,
   items: readonly JsonObject[],

@@ -8,10 +8,11 @@ import type { Protocol } from "../../../src/core/protocol.ts";
 import { framesOf } from "../wire/sse_frames.ts";
 
 /**
- * Returns the tokens that an answer counts, as the log spells them, read from the whole answer; `undefined` when it
- * counts none.
+ * Returns the tokens of an answer with the log's field names, read from the whole answer;
+ * `undefined` when it counts none.
  *
- * @param options.isTotal Whether what an answer lists beside its own counts, such as an advisor's, belongs to it.
+ * @param options.isTotal True to include the counts that an answer lists beside its own, such as an
+ *   advisor's.
  */
 export function recordedUsage(
   answer: { readonly text: string; readonly streamed: boolean },
@@ -26,7 +27,7 @@ export function recordedUsage(
   return counts && dense({ ...counts, ...servedIn(objects) });
 }
 
-/** How an answer was served, and what it wrote to a cache for an hour: what is named last. */
+/** Returns the speed and the one-hour cache writes of an answer: the last values count. */
 function servedIn(objects: readonly JsonObject[]) {
   const holders = objects.flatMap((one) => [
     one,
@@ -68,7 +69,10 @@ function countsIn(
   }
 }
 
-/** Each event counts the whole answer so far, so the last holds; 0 stands where nothing was counted yet. */
+/**
+ * Returns the last counts: each event counts the whole answer so far. A 0 means that nothing was
+ * counted yet.
+ */
 function lastCounts(
   usages: readonly (JsonValue | undefined)[],
 ): Record<string, number> {
@@ -89,8 +93,8 @@ function lastCounts(
 }
 
 /**
- * Some leave reasoning out of the output and count it in the total alone; some use names of other protocols or
- * of their own.
+ * Converts the counts of Chat Completions and Responses. Some providers leave reasoning out of the
+ * output and count it in the total only. Some use field names of other protocols or their own.
  */
 function openaiUsage(
   usages: readonly (JsonValue | undefined)[],
@@ -127,14 +131,17 @@ function openaiUsage(
   });
 }
 
-/** The start counts the input, the last delta the output, and some providers both in the delta. */
+/**
+ * Converts the counts of Messages. The first event counts the input, and the last delta the output.
+ * Some providers count both in the delta.
+ */
 function messagesUsage(
   objects: readonly JsonObject[],
   isTotal: boolean,
 ): JsonObject | undefined {
   const counts = lastCounts([
     ...objects.flatMap(({ usage, message }) => [usage, at(message, "usage")]),
-    // What counts tokens alone says so at the top.
+    // A response that only counts tokens has them at the top level.
     ...objects.slice(0, 1),
   ]);
   const { input_tokens: input, output_tokens: output } = counts;
@@ -142,7 +149,7 @@ function messagesUsage(
   const beside = (isTotal ? objects : []).flatMap(({ usage }) =>
     objectsIn(at(usage, "iterations"))
   ).filter(({ type }) => type === "advisor_message" || type === "compaction");
-  /** With what the counts leave out, which only the last event lists. */
+  /** Adds the tokens that the counts leave out, which only the last event lists. */
   const all = (name: string) =>
     beside.reduce(
       (sum, { [name]: count }) => sum + Number(count ?? 0),
@@ -171,7 +178,7 @@ function at(
   return isJsonObject(value) ? value[key] : undefined;
 }
 
-/** Without what is absent. */
+/** Removes absent fields. */
 function dense(fields: JsonObject): JsonObject {
   return Object.fromEntries(
     Object.entries(fields).filter(([, value]) => value !== undefined),

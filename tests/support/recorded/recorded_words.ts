@@ -1,20 +1,20 @@
 import type { JsonValue } from "../../../src/core/json.ts";
 import { textOf } from "../../../src/demo/ask/ask.ts";
 
-/** What the words of a recorded answer tell its caller. */
+/** The texts and calls of a recorded answer. */
 export interface RecordedWords {
   readonly text: string;
-  /** The words of a refusal; empty where there is none. */
+  /** The text of a refusal; empty when there is none. */
   readonly refusal: string;
-  /** What the model thought, as far as it is told. */
+  /** The model's reasoning, as far as the provider shows it. */
   readonly reasoning: string;
-  /** Calls of tools that the caller runs. */
+  /** Calls of the tools that the client runs. */
   readonly calls: readonly RecordedCall[];
-  /** Why it ended, in the protocol's own word; empty where it does not say. */
+  /** The stop reason in the protocol's own word; empty when there is none. */
   readonly finish: string;
 }
 
-/** A call as the recording holds it. */
+/** A call with the recording's values. */
 export interface RecordedCall {
   readonly name: string;
   /** JSON, or the free text of a custom tool. */
@@ -22,12 +22,12 @@ export interface RecordedCall {
   readonly isCustom: boolean;
 }
 
-/** JSON that is text already, or a value. */
+/** Writes a value as JSON text, and keeps a text. */
 export function jsonText(value: JsonValue | undefined): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 
-/** The last that is text and not empty; empty where there is none. */
+/** Returns the last text that is not empty; "" when there is none. */
 export function lastText(values: readonly (JsonValue | undefined)[]): string {
   return textOf(values.findLast((value) => textOf(value) !== ""));
 }

@@ -8,21 +8,23 @@ import {
 import { runStage } from "../../../src/core/stage.ts";
 import { createSseParser } from "../../../src/streams/sse.ts";
 
-/** A recorded exchange with a provider; what was not recorded is absent. */
+/** A recorded exchange with a provider. Parts that were not recorded are absent. */
 export interface Recording {
-  /** Its folder's name, such as `openai-gpt-4o-text`. */
+  /** The folder's name, such as `openai-gpt-4o-text`. */
   readonly name: string;
   readonly request?: JsonObject;
   readonly answer?: JsonValue;
-  /** The stream's bytes as recorded. */
+  /** The bytes of the stream. */
   readonly stream?: Uint8Array;
   readonly tags: ReadonlySet<string>;
 }
 
 const ROOT = new URL("../../../../shared/recordings/", import.meta.url);
 
-/** The recordings of a folder such as `chat` or `errors`, by name; none where they are not at hand, which
- * {@linkcode hasRecordings} tells. */
+/**
+ * Returns the recordings of a folder such as `chat` or `errors`, by name; none when this machine
+ * has none, see {@linkcode hasRecordings}.
+ */
 export function loadRecordings(folder: string): Recording[] {
   const tags = readTags();
   if (tags === undefined) return [];
@@ -32,18 +34,20 @@ export function loadRecordings(folder: string): Recording[] {
   return names.map((name) => loadRecording(`${folder}/${name}`, name, tags));
 }
 
-/** A request that a real client sent. */
+/** A request of a real client. */
 export interface ClientRequest {
   /** Client, run and number, such as `codex text 1`. */
   readonly name: string;
-  /** Path and query that it went to. */
+  /** Path and query. */
   readonly url: string;
-  /** Names in small letters; what was secret is `<TOKEN>`. */
+  /** The names are lower-case. `<TOKEN>` replaces each secret. */
   readonly headers: Readonly<Record<string, string>>;
   readonly request: JsonObject;
 }
 
-/** The requests with a JSON body that a client such as `codex` sent; none where they are not at hand. */
+/**
+ * Returns the JSON requests of a client such as `codex`; none when this machine has no recordings.
+ */
 export function loadClientRequests(client: string): ClientRequest[] {
   const bytes = read(`clients/${client}.jsonl`);
   if (bytes === undefined) return [];
@@ -60,12 +64,12 @@ export function loadClientRequests(client: string): ClientRequest[] {
   );
 }
 
-/** Whether the recordings lie beside the repository. */
+/** Returns true when the recordings are beside the repository. */
 export function hasRecordings(): boolean {
   return read("index.tsv") !== undefined;
 }
 
-/** The frames of a recorded stream. */
+/** Returns the events of a recorded stream. */
 export function parseFrames(stream: Uint8Array): SseFrame[] {
   return runStage(createSseParser({ maxFrameCharacters: 1 << 24 }), [stream]);
 }

@@ -1,6 +1,6 @@
 /**
- * Vercel's AI SDK, a second judge of the tests beside the official SDKs. Its packages are named here with
- * their versions and not in `deno.json`, for the reason that `sdks.ts` gives; `tests/deno.lock` pins them.
+ * Vercel's AI SDK, a second judge beside the official SDKs. This file names its packages, and not
+ * `deno.json`, for the reason in `sdks.ts`; `tests/deno.lock` pins them.
  */
 export {
   generateText,

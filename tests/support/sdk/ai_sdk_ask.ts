@@ -8,22 +8,22 @@ import {
   type ToolSet,
 } from "./ai_sdk.ts";
 
-/** What the AI SDK is to ask. */
+/** A request through the AI SDK. */
 export interface AiSdkQuestion {
   readonly model: LanguageModel;
   readonly prompt: string;
-  /** Those that it can run itself are run once, and the model is asked once more. */
+  /** The SDK runs the tools that it can once, and sends their results in a second request. */
   readonly tools: ToolSet;
 }
 
-/** What the caller learns from one answer. */
+/** The facts that the caller reads in one answer. */
 export interface AiSdkFacts {
   readonly text: string;
   readonly reasoning: string | undefined;
-  /** Without ids, which are new in every answer. */
+  /** Without ids, which differ in every answer. */
   readonly calls: readonly { readonly name: string; readonly input: unknown }[];
   readonly finish: string;
-  /** Tokens. */
+  /** In tokens. */
   readonly usage: {
     readonly input: number | undefined;
     readonly cached: number | undefined;
@@ -31,20 +31,20 @@ export interface AiSdkFacts {
     readonly output: number | undefined;
     readonly reasoning: number | undefined;
   };
-  /** What the SDK had to leave out or did not understand. */
+  /** The SDK's warnings about fields that it dropped or did not understand. */
   readonly warnings: readonly unknown[];
 }
 
-/** Asks for answers in one piece. */
+/** Requests answers without streaming. */
 export async function askWhole(question: AiSdkQuestion): Promise<AiSdkFacts[]> {
   const { steps } = await generateText(optionsOf(question));
   return steps.map(factsOf);
 }
 
 /**
- * Asks for streams.
+ * Requests streams.
  *
- * @throws The error that the SDK tells of, if any.
+ * @throws The error that the SDK reports, if any.
  */
 export async function askStreamed(
   question: AiSdkQuestion,
@@ -70,7 +70,7 @@ function optionsOf(question: AiSdkQuestion) {
     stopWhen: isStepCount(2),
     maxOutputTokens: 1000,
     maxRetries: 0,
-    // The gateway keeps no answers, so the SDK must send the conversation itself.
+    // The gateway stores no answers, so the SDK must send the conversation itself.
     providerOptions: { openai: { store: false } },
   };
 }

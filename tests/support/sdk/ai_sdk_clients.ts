@@ -8,21 +8,21 @@ import {
 } from "./ai_sdk.ts";
 import { ALICE_TOKEN } from "../gateway/config.ts";
 
-/** What serves the requests of a client. */
+/** The request handler of the gateway. */
 export type Handler = ReturnType<typeof createGateway>["handler"];
 
 /** A provider of the AI SDK, and the families that the gateway translates for it. */
 export interface AiSdkClient {
   readonly name: string;
   readonly families: readonly Family[];
-  /** Whether it hands on the reasoning that the gateway tells it. */
+  /** True when it shows the reasoning of the gateway's answer. */
   readonly showsReasoning: boolean;
-  /** Whether it hands on how many tokens were written to a cache. */
+  /** True when it shows the number of tokens written to a cache. */
   readonly showsCacheWrites: boolean;
   readonly modelOf: (handler: Handler, id: string) => LanguageModel;
 }
 
-/** Every provider that speaks a protocol of the gateway. */
+/** Every provider of the SDK with a protocol of the gateway. */
 export const AI_SDK_CLIENTS: readonly AiSdkClient[] = [
   {
     name: "OpenAI-compatible chat",
@@ -59,7 +59,7 @@ export const AI_SDK_CLIENTS: readonly AiSdkClient[] = [
   },
 ];
 
-/** What every provider of the SDK is told of the gateway. */
+/** Returns the settings of every provider of the SDK. */
 function settings(handler: Handler) {
   return {
     baseURL: "http://gateway.test/v1",

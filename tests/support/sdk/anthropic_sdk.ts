@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { Anthropic, Anthropic0 } from "./sdks.ts";
 
-/** What both generations of the SDK are told of a server. */
+/** The settings of both generations of the SDK for a server. */
 export interface ClientOptions {
   readonly baseURL: string;
   readonly apiKey: string;
@@ -9,7 +9,7 @@ export interface ClientOptions {
   readonly maxRetries: number;
 }
 
-/** A block of a conversation, as both generations of the SDK take it. */
+/** A block of a conversation, in the form that both generations of the SDK accept. */
 export type Block =
   | { type: "text"; text: string }
   | { type: "thinking"; thinking: string; signature: string }
@@ -32,11 +32,11 @@ export interface Answer {
   stop_reason: string | null;
 }
 
-/** What the tests ask of an SDK; the types of the two generations do not mix. */
+/** The functions of an SDK that the tests use; the types of the two generations do not mix. */
 export interface Sdk {
   create(body: Body): Promise<Answer>;
   /**
-   * @param onText Called with every piece of text.
+   * @param onText Called with every chunk of text.
    * @param signal Ends the stream.
    */
   stream(
@@ -87,7 +87,7 @@ async function idsOf(
   return ids;
 }
 
-/** A tool that the demo calls when it is mentioned. */
+/** A tool that the demo calls when the prompt mentions it. */
 export const TOOL = {
   name: "get_weather",
   input_schema: {
@@ -97,7 +97,7 @@ export const TOOL = {
   },
 };
 
-/** The smallest question to a model. */
+/** Returns the smallest request for a model. */
 export function helloTo(model: string): Body {
   return {
     model,
@@ -106,7 +106,10 @@ export function helloTo(model: string): Body {
   };
 }
 
-/** Lets the demo think and call the tool, hands back all that it said with a result, and gives its answer. */
+/**
+ * Lets the demo reason and call the tool, sends its whole answer back with a result, and returns
+ * the next answer.
+ */
 export async function handBackToolResult(sdk: Sdk): Promise<string> {
   const question = {
     role: "user" as const,

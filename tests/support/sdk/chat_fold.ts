@@ -13,9 +13,10 @@ import {
 import { framesOf } from "../wire/sse_frames.ts";
 
 /**
- * Folds the body of a Chat Completions stream into the answer that it carries, and fails where it breaks
- * the grammar: unnamed frames of one answer, the role once and first, tool calls announced once with id, type
- * and name and numbered from 0, one finish reason after all else, usage alone at the end, `[DONE]` last.
+ * Joins a Chat Completions stream into its answer, and fails where the stream breaks the grammar:
+ * unnamed events of one answer; the role once and first; each tool call announced once with id,
+ * type and name, and numbered from 0; one finish reason after all else; usage alone at the end;
+ * `[DONE]` last.
  */
 export function foldChat(text: string): JsonObject {
   const frames = framesOf(text);

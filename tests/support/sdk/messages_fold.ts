@@ -8,9 +8,10 @@ import { objectOf, textOf } from "../../../src/demo/ask/ask.ts";
 import { framesOf } from "../wire/sse_frames.ts";
 
 /**
- * Folds the body of a Messages stream into the answer that it carries, and fails where it breaks the
- * grammar: every frame is named for its type, `message_start` first, blocks one after the other numbered
- * from 0, deltas of the block's own kind, a signature once and last, one `message_delta`, `message_stop` last.
+ * Joins a Messages stream into its answer, and fails where the stream breaks the grammar: each
+ * event named for its type; `message_start` first; one block after the other, numbered from 0;
+ * deltas of the block's own kind; a signature once and last; one `message_delta`; `message_stop`
+ * last.
  */
 export function foldMessages(text: string): JsonObject {
   const events = framesOf(text).map(({ event, data }) => {

@@ -6,9 +6,9 @@ const ROLES: readonly unknown[] = ["user", "assistant", "system"];
 const TOP_LEVEL_CHOICES = ["anyOf", "oneOf", "allOf", "$ref"];
 
 /**
- * Fails where an upstream of the Messages protocol would refuse a request, by the rules that its errors and
- * documents tell: the order of speakers, calls and their results, blank text, ids, names, schemas, budgets,
- * cache marks.
+ * Fails where a Messages provider would refuse a request, by the rules in its errors and documents:
+ * the order of roles, calls and their results, blank text, ids, names, schemas, reasoning budgets,
+ * cache markers.
  */
 export function assertSendable(body: JsonObject): void {
   const messages = objects(body.messages);
@@ -61,7 +61,10 @@ function checkIds(messages: readonly JsonObject[]): void {
   assert.equal(new Set(ids).size, ids.length, "ids are unique");
 }
 
-/** Calls are answered, all and at once, at the beginning of the next message, and nothing else is. */
+/**
+ * Checks that the next message begins with the results of all calls of this one, and has no other
+ * result.
+ */
 function checkResults(messages: readonly JsonObject[], index: number): void {
   const calls = objects(messages[index]?.content)
     .filter(({ type }) => type === "tool_use").map(({ id }) => id);

@@ -7,9 +7,9 @@ import {
 import { framesOf } from "../wire/sse_frames.ts";
 
 /*
- * What an answer of Open Responses must have, in forms of our own: fields that are required there and their types, as
- * `schema/responses.tsp`, `items.tsp`, `content.tsp`, `tools.tsp` and `events.tsp` of
- * https://github.com/openresponses/openresponses define them (May 2026). Fields beyond that are allowed.
+ * The required fields of an Open Responses answer and their types, in schemas of our own. They
+ * follow `schema/responses.tsp`, `items.tsp`, `content.tsp`, `tools.tsp` and `events.tsp` of
+ * https://github.com/openresponses/openresponses (May 2026). Further fields are allowed.
  */
 
 const STATUS = z.enum(["in_progress", "completed", "incomplete"]);
@@ -135,7 +135,7 @@ const RESPONSE = z.looseObject({
   prompt_cache_key: z.string().nullable(),
 });
 
-/** An answer as Open Responses has it. */
+/** An answer of Open Responses. */
 export type OpenResponse = z.infer<typeof RESPONSE>;
 
 const RESPONSE_EVENT = { response: RESPONSE };
@@ -144,7 +144,7 @@ const IN_ITEM = { item_id: z.string(), output_index: z.int() };
 const IN_CONTENT = { ...IN_ITEM, content_index: z.int() };
 const IN_SUMMARY = { ...IN_ITEM, summary_index: z.int() };
 
-/** What every event must have beside its type and its number. */
+/** The required fields of every event, beside its type and number. */
 const FIELDS_BY_EVENT: Readonly<Record<string, z.ZodRawShape>> = {
   "response.created": RESPONSE_EVENT,
   "response.queued": RESPONSE_EVENT,
@@ -190,16 +190,16 @@ const FIELDS_BY_EVENT: Readonly<Record<string, z.ZodRawShape>> = {
   "error": { error: z.looseObject({ type: z.string(), message: z.string() }) },
 };
 
-/** An answer, and the events that told it; none where it was no stream. */
+/** An answer and its events; no events when it was not a stream. */
 export interface OpenAnswer {
   readonly response: OpenResponse;
   readonly events: readonly JsonObject[];
 }
 
 /**
- * Reads an answer and holds it to Open Responses.
+ * Reads an answer and checks it against Open Responses.
  *
- * @throws {Error} Every field that is missing or wrong, with its path.
+ * @throws {Error} Names every field that is missing or wrong, with its path.
  */
 export async function readOpenResponse(answer: Response): Promise<OpenAnswer> {
   const type = answer.headers.get("content-type") ?? "";

@@ -13,10 +13,10 @@ import {
 import { framesOf } from "../wire/sse_frames.ts";
 
 /**
- * Folds the body of a Responses stream into the answer that it carries, and fails where it breaks the
- * grammar: frames named for their type and numbered from 0, `created` and `in_progress` first, items one after
- * the other numbered from 0, every part announced before it grows and told whole when it is done, one
- * terminal event last, whose output is what the items said.
+ * Joins a Responses stream into its answer, and fails where the stream breaks the grammar: events
+ * named for their type and numbered from 0; `created` and `in_progress` first; one item after the
+ * other, numbered from 0; each part announced before its deltas, and repeated whole when it is
+ * done; one terminal event last, whose output equals the items.
  */
 export function foldResponses(text: string): JsonObject {
   const events = framesOf(text).map(({ event, data }, index) => {
@@ -65,14 +65,14 @@ function foldItems(events: readonly JsonObject[]): JsonObject[] {
     }
     const item = objectOf(event.item);
     items.push(foldItem(items.pop() ?? {}, { ...item }, own));
-    assert.deepEqual(items.at(-1), item, "the item is what its events said");
+    assert.deepEqual(items.at(-1), item, "an item equals its events");
     own = undefined;
   }
   assert.equal(own, undefined, "every item is done");
   return items;
 }
 
-/** What only the end tells of an item: its status and its sealed content. */
+/** Checks the last event of an item, and adds the status and sealed content that only it has. */
 function foldItem(
   opening: JsonObject,
   done: JsonObject,
@@ -149,7 +149,7 @@ interface PartFold {
   finish(done: JsonObject): JsonObject;
 }
 
-/** A part of text, or of a refusal, whose words have another name. */
+/** Joins a part of text, or of a refusal, which has other field names. */
 function createPartFold(opening: JsonObject, textEvent: string): PartFold {
   const isRefusal = opening.type === "refusal";
   const field = isRefusal ? "refusal" : "text";
@@ -192,7 +192,7 @@ function foldInput(
   return input;
 }
 
-/** The texts of an answer's message items, joined. */
+/** Joins the texts of an answer's message items. */
 export function outputTextOf(answer: JsonObject): string {
   return listOf(answer.output).flatMap((item) =>
     objectsOf(objectOf(item).content).map((part) => textOf(part.text))

@@ -4,21 +4,21 @@ import { parseJson } from "../../../src/core/json.ts";
 import { formatFrame } from "../../../src/streams/sse.ts";
 import { Anthropic, OpenAI } from "./sdks.ts";
 
-/** What a caller learns of an answer, whatever the protocol. */
+/** The facts that a caller reads in an answer of any protocol. */
 export interface AnswerFacts {
-  /** All text; white space is left out, since protocols join texts differently. */
+  /** All text without white space, since protocols join texts differently. */
   readonly text: string;
   readonly refusal: boolean;
-  /** Calls of functions and custom tools; the input of the latter is `{"input": text}`. */
+  /** Calls of functions and custom tools; the input of a custom tool is `{"input": text}`. */
   readonly calls: readonly { readonly name: string; readonly input: unknown }[];
   readonly stop: string;
-  /** `undefined` where nothing was counted. */
+  /** `undefined` when the answer counts nothing. */
   readonly tokens:
     | { readonly input: number; readonly output: number }
     | undefined;
 }
 
-/** What the official SDK of the protocol makes of a stream. */
+/** Reads a stream with the official SDK of the protocol. */
 export function factsBySdk(
   protocol: Protocol,
   frames: readonly SseFrame[],
@@ -26,12 +26,15 @@ export function factsBySdk(
   return READERS[protocol](frames.map(formatFrame).join(""));
 }
 
-/** `text` without white space. */
+/** Removes white space. */
 export function squeeze(text: string): string {
   return text.replaceAll(/\s+/g, "");
 }
 
-/** Arguments of a call as JSON; none are an empty object, and what is no JSON stays text. */
+/**
+ * Parses the arguments of a call. Empty arguments become an empty object, and invalid JSON stays
+ * text.
+ */
 export function inputOf(text: string): unknown {
   return text === "" ? {} : parseJson(text) ?? text;
 }
@@ -44,7 +47,7 @@ const READERS: Readonly<
   responses: readResponses,
 };
 
-/** A `fetch` that answers everything with the stream `text`. */
+/** Returns a `fetch` that answers every request with the stream `text`. */
 function answering(text: string): typeof fetch {
   const headers = { "content-type": "text/event-stream" };
   return () => Promise.resolve(new Response(text, { headers }));
@@ -135,7 +138,10 @@ async function readResponses(text: string): Promise<AnswerFacts> {
 
 type Call = AnswerFacts["calls"][number];
 
-/** The SDK's stream types know function calls alone, and its accumulator keeps the others. */
+/**
+ * Converts a call. The SDK's stream types have function calls only, but its accumulator keeps the
+ * other calls.
+ */
 function chatCall(call: OpenAI.ChatCompletionMessageToolCall): Call {
   return call.type === "function"
     ? { name: call.function.name, input: inputOf(call.function.arguments) }

@@ -1,6 +1,6 @@
 /**
- * The official SDKs, judges of the tests. They are named here with their versions and not in `deno.json`,
- * because `deno compile` embeds every package that `deno.json` names; `tests/deno.lock` pins them.
+ * The official SDKs, which judge the answers in tests. This file names their versions, because
+ * `deno compile` embeds every package that `deno.json` names; `tests/deno.lock` pins them.
  */
 export { APIError, default as OpenAI } from "npm:openai@7.55.0";
 /** Sends `Authorization: Bearer` and version 2026-10-21. */

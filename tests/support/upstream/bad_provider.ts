@@ -8,37 +8,38 @@ import {
 } from "../wire/answers.ts";
 import { protocolOfPath, type Wire, WIRES, WORDS } from "../wire/wire.ts";
 
-/** A request as a provider sees it. */
+/** A request that a provider received. */
 export interface Asked {
-  /** The host's name, which is the provider's. */
+  /** The host name, which is the provider's name. */
   readonly host: string;
   readonly model: string;
   readonly stream: boolean;
-  /** When, in milliseconds on the test's clock. */
+  /** The time of the request, in milliseconds on the test's clock. */
   readonly atMs: number;
   readonly body: JsonObject;
   readonly wire: Wire;
   readonly signal: AbortSignal;
-  /** Called for each piece of an answer that is too long. */
+  /** Called for each chunk of a body that is too long. */
   readonly onPiece: () => void;
 }
 
-/** What a provider does with a request. */
+/** A provider's action on a request. */
 export type Act = (asked: Asked) => Response | Promise<Response>;
 
-/** Providers that do what the test says, in place of the network. */
+/** Scripted providers, in place of the network. */
 export interface BadProviders {
   readonly fetch: Fetch;
   /** Every request, in order. */
   readonly asked: readonly Asked[];
-  /** Which providers were asked, in order. */
+  /** The host of each request, in order. */
   hosts(): readonly string[];
-  /** How many pieces of answers that are too long were given. */
+  /** The number of chunks sent of bodies that are too long. */
   pieces(): number;
 }
 
 /**
- * Providers by their host's name; each goes through its acts, one a request, and repeats the last.
+ * Creates providers by host name. Each performs its acts in order, one per request, and repeats the
+ * last.
  *
  * @param elapsedMs The test's clock.
  */
@@ -78,14 +79,14 @@ export function badProviders(
   };
 }
 
-/** A whole answer, as it is asked for. */
+/** Returns a complete answer, streamed or as JSON as the request asks. */
 export function good({ stream, wire }: Asked): Response {
   const { start, output, end, answer } = wire;
   if (!stream) return Response.json(answer);
   return new Response(start + output + end, { headers: SSE_HEADERS });
 }
 
-/** An error with a status. */
+/** Returns an error with a status. */
 export function status(
   code: number,
   { type = "api_error", message = "It is broken", errorCode, headers = {} }: {
@@ -102,19 +103,19 @@ export function status(
     });
 }
 
-/** The connection is reset before the response headers. */
+/** Resets the connection before the response headers. */
 export function reset(): never {
   throw new TypeError("error sending request", {
     cause: new Error("connection closed before message completed"),
   });
 }
 
-/** Nothing ever comes. */
+/** Never responds. */
 export function silent({ signal }: Asked): Promise<never> {
   return noAnswer({ signal });
 }
 
-/** A stream of these pieces, which then ends, breaks, or goes on for ever saying nothing. */
+/** Returns a stream of these chunks, which then ends, breaks, or stays silent. */
 export function streamOf(
   pieces: (wire: Wire) => readonly string[],
   then: "end" | "break" | "stall",
@@ -127,7 +128,7 @@ export function streamOf(
           try {
             controller.error(signal.reason);
           } catch {
-            // The gateway has let go of it already.
+            // The gateway has cancelled the body already.
           }
         }, { once: true });
       },
@@ -150,7 +151,10 @@ const MIB = 1024 * 1024;
 /** More than the gateway ever holds of one answer, in MiB. */
 const TOO_LONG_MIB = 128;
 
-/** An answer that goes on with a piece of about a MiB until nobody wants more of it, but not for ever. */
+/**
+ * Returns an answer with chunks of about a MiB. It ends when the reader cancels, or after
+ * `TOO_LONG_MIB`.
+ */
 export function tooLong(
   piecesOf: (wire: Wire) => { readonly begin: string; readonly piece: string },
   headers: Readonly<Record<string, string>>,
@@ -172,13 +176,13 @@ export function tooLong(
   };
 }
 
-/** JSON that is too long to be translated. */
+/** JSON that is too long to translate. */
 export const longJson = tooLong(
   () => ({ begin: `{"text":"`, piece: "x".repeat(MIB) }),
   JSON_HEADERS,
 );
 
-/** A stream whose events together are too long to make one answer of. */
+/** A stream whose events together are too long for one JSON answer. */
 export const longStream = tooLong(
   ({ start, output }) => ({
     begin: start,
@@ -193,7 +197,7 @@ export const longEvent = tooLong(
   SSE_HEADERS,
 );
 
-/** A stream that has one after its first output. */
+/** A stream with an event that is too long after its first output. */
 export const longEventAfterOutput = tooLong(
   ({ start, output }) => ({
     begin: `${start}${output}data: `,
@@ -202,7 +206,7 @@ export const longEventAfterOutput = tooLong(
   SSE_HEADERS,
 );
 
-/** A JSON answer with status 200 that is an error. */
+/** Returns a JSON response with status 200 and an error as its body. */
 export function failureInBody({ wire }: Asked): Response {
   const text = JSON.stringify(wire.error("overloaded_error", "Overloaded"));
   const length = String(text.length);
@@ -211,13 +215,13 @@ export function failureInBody({ wire }: Asked): Response {
   });
 }
 
-/** The same in small pieces, its length untold. */
+/** Sends the body of {@linkcode failureInBody} in two chunks, without `content-length`. */
 export function failureInPieces({ wire }: Asked): Response {
   const text = JSON.stringify(wire.error("overloaded_error", "Overloaded"));
   return piecewise([text.slice(0, 30), text.slice(30)], JSON_HEADERS);
 }
 
-/** A good answer that says beside what it holds that there was no error. */
+/** Returns a successful answer with additional fields that report success. */
 export function successInWords({ stream, wire }: Asked): Response {
   const { start, output, end, answer } = wire;
   if (!stream) {

@@ -1,10 +1,10 @@
 import { isJsonObject, type JsonObject } from "../../../src/core/json.ts";
 import { until } from "../within.ts";
 
-/** A span as it was exported. */
+/** An exported span. */
 export interface ExportedSpan {
   readonly name: string;
-  /** Of whoever made it: the platform's or our own. */
+  /** The instrumentation scope: the platform's or the gateway's. */
   readonly scope: string;
   /** 2 server, 3 client. */
   readonly kind: number;
@@ -15,7 +15,7 @@ export interface ExportedSpan {
   readonly attributes: Readonly<Record<string, unknown>>;
 }
 
-/** One series of a histogram as it was exported last. */
+/** The last export of one series of a histogram. */
 export interface ExportedHistogram {
   readonly name: string;
   readonly count: number;
@@ -24,16 +24,16 @@ export interface ExportedHistogram {
   readonly attributes: Readonly<Record<string, unknown>>;
 }
 
-/** A collector of OpenTelemetry that keeps everything. */
+/** An OpenTelemetry collector that keeps everything in memory. */
 export interface Collector extends AsyncDisposable {
-  /** What makes a process export to it, soon. */
+  /** The environment that makes a process export to it, with short intervals. */
   readonly env: Record<string, string>;
-  /** Everything that came, as it came. */
+  /** All received bodies as text. */
   text(): string;
-  /** How many exports came. */
+  /** The number of exports. */
   exports(): number;
   readonly spans: readonly ExportedSpan[];
-  /** What is known of a histogram now, one entry for each set of attributes. */
+  /** The latest state of a histogram, with one entry per set of attributes. */
   histograms(name: string): readonly ExportedHistogram[];
   /** Waits for a span. */
   span(is: (span: ExportedSpan) => boolean): Promise<ExportedSpan>;
@@ -113,7 +113,7 @@ function histogramsOf(body: unknown): ExportedHistogram[] {
   );
 }
 
-/** The scopes of an export. */
+/** Returns the scopes of an export. */
 function below(body: unknown, outer: string, inner: string): JsonObject[] {
   return objects(isJsonObject(body) && body[outer]).flatMap((one) =>
     objects(one[inner])
@@ -139,7 +139,7 @@ function attributesOf(
   );
 }
 
-/** A value without the name of its type. */
+/** Returns a value without the name of its type. */
 function plain({ arrayValue, ...value }: JsonObject): unknown {
   return isJsonObject(arrayValue)
     ? objects(arrayValue.values).map(plain)

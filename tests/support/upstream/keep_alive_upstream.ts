@@ -1,35 +1,35 @@
 import { say } from "./raw_upstream.ts";
 
-/** A request as it came over a kept-alive connection. */
+/** A request on a kept-alive connection. */
 export interface HeardRequest {
-  /** Which connection it came over, from 0. */
+  /** The number of its connection, from 0. */
   readonly connection: number;
-  /** Which request of that connection it is, from 0. */
+  /** The number of the request on its connection, from 0. */
   readonly turn: number;
   readonly head: string;
 }
 
-/** What the upstream does next with a connection. */
+/** The upstream's next step on a connection. */
 export type Next =
   /** Answers, and waits for the next request. */
   | "answer"
-  /** Answers, and closes the connection before there is a next request. */
+  /** Answers, and closes the connection before the next request. */
   | "answer and close"
-  /** Closes the connection without an answer, though it has heard the whole request. */
+  /** Closes the connection without an answer, after it has read the whole request. */
   | "close";
 
-/** An upstream that closes kept-alive connections when the test says. */
+/** An upstream that closes kept-alive connections when the test decides. */
 export interface KeepAliveUpstream extends AsyncDisposable {
   readonly url: string;
   readonly heard: readonly HeardRequest[];
-  /** How many connections the other side has given up after they were closed here. */
+  /** The number of connections that the gateway closed after the upstream had closed its side. */
   readonly givenUp: number;
 }
 
 const ANSWER =
   "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}";
 
-/** Starts an upstream on HTTP/1.1 connections that it keeps open for as long as `decide` says. */
+/** Starts an HTTP/1.1 upstream that keeps each connection open until `decide` returns a close. */
 export function startKeepAliveUpstream(
   decide: (request: HeardRequest) => Next,
 ): KeepAliveUpstream {
@@ -55,7 +55,7 @@ export function startKeepAliveUpstream(
       await readRequest(connection);
       givenUp++;
     } catch {
-      // The gateway may leave at any time.
+      // The gateway may disconnect at any time.
     } finally {
       open.delete(connection);
       connection.close();
@@ -83,7 +83,10 @@ export function startKeepAliveUpstream(
   };
 }
 
-/** The head of one request whose body has come too; `undefined` when the connection ends instead. */
+/**
+ * Reads one request with its body, and returns its head; `undefined` when the connection ends
+ * first.
+ */
 async function readRequest(connection: Deno.Conn): Promise<string | undefined> {
   const decoder = new TextDecoder("latin1");
   const buffer = new Uint8Array(65_536);

@@ -9,41 +9,49 @@ import { assertSendable } from "../sdk/messages_rules.ts";
 import { JSON_HEADERS, SSE_HEADERS } from "../wire/answers.ts";
 
 /*
- * A provider of Messages with preserved thinking, by the rules of
+ * A Messages provider with preserved thinking, by the rules of
  * https://platform.claude.com/docs/en/build-with-claude/preserved-thinking (prefix-checks,
- * fix-bound-to-a-different-conversation) and the types of `@anthropic-ai/sdk`. It compares whole prefixes, not digests,
- * and what stands before a block in its own message too.
+ * fix-bound-to-a-different-conversation) and the types of `@anthropic-ai/sdk`. It compares whole
+ * prefixes, not digests, and includes the earlier blocks of the same message.
  */
 
-/** One block of a scripted answer. A thought without text is shown as `display: "omitted"` shows it. */
+/** One block of a scripted answer. Reasoning without text has the form of `display: "omitted"`. */
 export type Said =
   | { readonly thinking: string }
   | { readonly redacted: true }
   | { readonly text: string }
   | { readonly call: string };
 
-/** How the provider behaves. */
+/** The provider's behaviour. */
 export interface PreservingOptions {
-  /** What it answers; default: one thought and one call. */
+  /** The scripted answer; default: one reasoning block and one call. */
   readonly answer?: (asked: JsonObject) => readonly Said[];
-  /** Whether its account was made since 2026-08-31, so that the check refuses; default: yes. */
+  /**
+   * True when the account is newer than 2026-08-31, so that a failed check is an error; default:
+   * true.
+   */
   readonly isNewAccount?: boolean;
-  /** Whether it knows `block_binding`, as Anthropic's own endpoint does; default: no. */
+  /** True when it accepts `block_binding`, as Anthropic's own endpoint does; default: false. */
   readonly takesBinding?: boolean;
-  /** Whether a model checks prefixes; default: all do. */
+  /** True when a model checks prefixes; default: all do. */
   readonly checks?: (model: string) => boolean;
-  /** Whether a model reads what another one thought; default: all do. */
+  /** True when a model reads another model's reasoning; default: all do. */
   readonly reads?: (reader: string, author: string) => boolean;
-  /** What no request shows but the provider compares, such as the bytes behind an image's URL; default: nothing. */
+  /**
+   * State that the provider compares but no request contains, such as the bytes of an image URL;
+   * default: none.
+   */
   readonly hidden?: () => string;
 }
 
-/** A request, and what the provider made of it. */
+/** A request and the provider's judgement. */
 export interface Judged {
   readonly body: JsonObject;
   readonly headers: Headers;
   readonly status: number;
-  /** The thoughts that came back in it, by their names in the order in which they were made: `t1`, `t2` … */
+  /**
+   * The names of the reasoning blocks in the request, `t1`, `t2` … in the order of their creation.
+   */
   readonly thoughts: readonly string[];
   readonly dropped: readonly {
     readonly path: string;
@@ -51,36 +59,36 @@ export interface Judged {
   }[];
 }
 
-/** A provider, and what it was asked. */
+/** A provider and its requests. */
 export interface PreservingProvider {
   readonly fetch: Fetch;
   readonly judged: readonly Judged[];
-  /** The names of the thoughts in the last request. */
+  /** The names of the reasoning blocks in the last request. */
   thoughts(): readonly string[];
 }
 
-/** A thought that the provider signed. */
+/** A reasoning block that the provider signed. */
 interface Thought {
   readonly name: string;
   readonly model: string;
-  /** What came back with it must be the same. */
+  /** The block as sent; a returned copy must be equal. */
   readonly block: JsonObject;
   readonly prefix: string;
-  /** The thought that stood before it, whoever may read that. */
+  /** The name of the preceding reasoning block, including blocks that this model cannot read. */
   readonly after: string | undefined;
 }
 
-/** A thought that came back, and where. */
+/** A reasoning block in a request, with its position. */
 interface Returned {
   readonly thought: Thought;
   readonly path: string;
-  /** What stands before it now. */
+  /** The current content before it. */
   readonly prefix: string;
 }
 
 const BETA = "thinking-binding-controls-2026-08-01";
 
-/** Starts without a thought. */
+/** Creates a provider that has signed no block. */
 export function createPreservingProvider(
   options: PreservingOptions = {},
 ): PreservingProvider {
@@ -112,7 +120,7 @@ export function createPreservingProvider(
     }
   }
 
-  /** What is dropped. Throws the refusal. */
+  /** Returns the dropped blocks, or throws the refusal. */
   function check(
     returned: readonly Returned[],
     { model }: JsonObject,
@@ -187,7 +195,10 @@ export function createPreservingProvider(
   };
 }
 
-/** What the request asks to be done with a block that fails the check. Throws where it may not ask. */
+/**
+ * Returns the requested behaviour for a block that fails the check. Throws when the request may not
+ * set it.
+ */
 function behaviorIn(
   { thinking }: JsonObject,
   mayAsk: boolean,
@@ -236,7 +247,7 @@ function bound(path: string): Error {
   );
 }
 
-/** Everything before a message that the check compares. */
+/** Returns all earlier content that the check compares. */
 function prefixOf(
   { system, tools, messages }: JsonObject,
   end: number | undefined,
@@ -254,7 +265,7 @@ function isSaid({ type }: JsonObject): boolean {
   return type !== "thinking" && type !== "redacted_thinking";
 }
 
-/** JSON text in which neither the order of keys nor cache marks count. */
+/** Returns JSON text without cache markers, with sorted keys. */
 function stable(value: unknown): string {
   return JSON.stringify(value, (key, inner) => {
     if (key === "cache_control") return undefined;
@@ -303,7 +314,7 @@ function write(
   return new Response(text, { headers: SSE_HEADERS });
 }
 
-/** A text and a thought come in two pieces, the signature in one of its own. */
+/** Splits a text or reasoning into two deltas, and adds the signature in its own. */
 function eventsOf(block: JsonObject, index: number): JsonObject[] {
   const delta = (delta: JsonObject): JsonObject => ({
     type: "content_block_delta",

@@ -1,19 +1,26 @@
-/** An upstream that speaks below HTTP. */
+/** An upstream on raw sockets. */
 export interface RawUpstream extends AsyncDisposable {
   readonly url: string;
 }
 
-/** What it does with a connection whose request's headers have come; the connection is closed afterwards. */
+/**
+ * Handles a connection after the request headers have arrived. The upstream closes the connection
+ * afterwards.
+ */
 export type Talk = (connection: Deno.Conn) => void | Promise<void>;
 
 /**
- * Starts an upstream that breaks the rules of HTTP as the test says.
+ * Starts an upstream that may break the rules of HTTP.
  *
- * @param tls Its certificate, where it speaks TLS.
+ * @param tls Its certificate, for TLS.
  */
 export function startRawUpstream(
   talk: Talk,
-  tls?: { readonly cert: string; readonly key: string },
+  tls?: {
+    readonly cert: string;
+    readonly key: string;
+    readonly alpnProtocols?: string[];
+  },
 ): RawUpstream {
   const address = { hostname: "127.0.0.1", port: 0 };
   const listener = tls === undefined
@@ -42,7 +49,7 @@ export async function say(connection: Deno.Conn, text: string): Promise<void> {
   while (rest.length > 0) rest = rest.subarray(await connection.write(rest));
 }
 
-/** Reads at least so many bytes, unless the other side closes the connection before. */
+/** Reads at least `count` bytes, or until the other side closes the connection. */
 export async function readSome(
   connection: Deno.Conn,
   bytes: number,
@@ -57,7 +64,7 @@ export async function readSome(
 export async function listenToEnd(connection: Deno.Conn): Promise<void> {
   const buffer = new Uint8Array(65_536);
   while (await connection.read(buffer) !== null) {
-    // Only the end counts.
+    // An error ends the connection, too.
   }
 }
 
@@ -66,7 +73,7 @@ async function serve(connection: Deno.Conn, talk: Talk): Promise<void> {
     await connection.read(new Uint8Array(65_536));
     await talk(connection);
   } catch {
-    // The gateway may leave in the middle; what it makes of that is the test's matter.
+    // The gateway may disconnect at any time. The test checks the result.
   } finally {
     connection.close();
   }

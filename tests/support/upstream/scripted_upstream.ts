@@ -1,6 +1,6 @@
 import { createInbox, type Inbox } from "../fakes/inbox.ts";
 
-/** A request as it reached the upstream. */
+/** A request that the upstream received. */
 export interface SeenRequest {
   readonly method: string;
   /** Path and query. */
@@ -9,20 +9,20 @@ export interface SeenRequest {
   readonly body: Uint8Array<ArrayBuffer>;
   /** The body as text. */
   text(): string;
-  /** Aborts when the gateway gives the exchange up before its answer has begun. */
+  /** Aborts when the gateway disconnects before the response begins. */
   readonly signal: AbortSignal;
 }
 
-/** What the upstream does with a request. */
+/** The upstream's action on a request. */
 export type Script = (
   seen: SeenRequest,
 ) => Response | Promise<Response>;
 
-/** An upstream on a socket that does what the test says. */
+/** An upstream on a socket, with a script of the test. */
 export interface ScriptedUpstream extends AsyncDisposable {
   readonly url: string;
   readonly requests: Inbox<SeenRequest>;
-  /** Puts another script in the place of the first one. */
+  /** Replaces the script. */
   play(script: Script): void;
 }
 
@@ -38,7 +38,7 @@ export function startUpstream(
     port: 0,
     ...tls,
     onListen() {},
-    // A script that waits for its caller rejects when that one leaves.
+    // A script that waits for the gateway rejects when the gateway disconnects.
     onError: () => new Response(null, { status: 500 }),
   }, async (request) => {
     const seen = await see(request);

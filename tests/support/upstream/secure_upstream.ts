@@ -10,11 +10,11 @@ import { testCertificate } from "./test_certificate.ts";
 export interface SecureUpstream extends AsyncDisposable {
   readonly port: number;
   readonly url: string;
-  /** The HTTP version of each request that has come. */
+  /** The HTTP version of each request, in order. */
   readonly versions: readonly string[];
 }
 
-/** What it does with a request whose body has come. */
+/** Handles a request after its body has arrived. */
 export type Serve = (
   request: Http2ServerRequest,
   response: Http2ServerResponse,
@@ -22,9 +22,9 @@ export type Serve = (
 ) => void;
 
 /**
- * Starts an upstream whose certificate is the tests' own.
+ * Starts an upstream with the tests' own certificate.
  *
- * @param maxConcurrentStreams How many requests one HTTP/2 connection may have in flight.
+ * @param maxConcurrentStreams The most requests that one HTTP/2 connection may have in flight.
  */
 export async function startSecureUpstream(
   serve: Serve,

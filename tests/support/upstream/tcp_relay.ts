@@ -1,24 +1,27 @@
-/** A hop below HTTP between a gateway and its upstream. */
+/** A TCP hop between a gateway and its upstream. */
 export interface TcpRelay extends AsyncDisposable {
   readonly port: number;
-  /** How many connections have come. */
+  /** The number of accepted connections. */
   readonly connections: number;
-  /** What the connections carry from now on is lost, and neither side hears of it; later ones are not affected. */
+  /**
+   * Discards all further bytes of the open connections, without a sign to either side. Later
+   * connections work.
+   */
   swallow(): void;
-  /** How long what is carried is on its way, in milliseconds; 0 at first. */
+  /** The delay of each chunk, in milliseconds; initially 0. */
   delayMs: number;
-  /** Closes every connection; later ones go to another port of this machine. */
+  /** Closes every connection. Later connections lead to another port of this machine. */
   reroute(port: number): void;
 }
 
-/** Starts a hop that passes on to a port of this machine. */
+/** Starts a hop to a port of this machine. */
 export function startTcpRelay(firstPort: number): TcpRelay {
   let port = firstPort;
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const open = new Set<Deno.Conn>();
   const passing: Promise<void>[] = [];
   let connections = 0;
-  /** Connections with an older number are dead. */
+  /** Connections with a lower number are dead. */
   let firstAlive = 0;
 
   async function pass(from: Deno.Conn, to: Deno.Conn, number: number) {
@@ -34,7 +37,7 @@ export function startTcpRelay(firstPort: number): TcpRelay {
         while (rest.length > 0) rest = rest.subarray(await to.write(rest));
       }
     } catch {
-      // One side is gone.
+      // One side has disconnected.
     }
   }
 

@@ -1,15 +1,15 @@
 const FOLDER = new URL("../../fixtures/tls/", import.meta.url);
 
 /**
- * A certificate for `localhost` and 127.0.0.1 that nobody vouches for, and its key, which protects nothing:
- * made for the tests alone.
+ * A self-signed certificate for `localhost` and 127.0.0.1, and its key. Both exist for the tests
+ * alone, and protect nothing.
  */
 export const testCertificate = {
   cert: await Deno.readTextFile(new URL("cert.pem", FOLDER)),
   key: await Deno.readTextFile(new URL("key.pem", FOLDER)),
 };
 
-/** Another one of the same kind, to take its place. */
+/** A second one, to replace the first. */
 export const nextTestCertificate = {
   cert: await Deno.readTextFile(new URL("next_cert.pem", FOLDER)),
   key: await Deno.readTextFile(new URL("next_key.pem", FOLDER)),

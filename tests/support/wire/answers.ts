@@ -1,10 +1,13 @@
-/** Headers of a JSON answer. */
+/** Headers of a JSON response. */
 export const JSON_HEADERS = { "content-type": "application/json" };
 
-/** Headers of a stream of events. */
+/** Headers of a stream. */
 export const SSE_HEADERS = { "content-type": "text/event-stream" };
 
-/** Gives no answer until the gateway gives up, which it may have done before it asks, on a busy machine. */
+/**
+ * Never answers. Rejects when the gateway cancels, which can happen before the request on a busy
+ * machine.
+ */
 export function noAnswer(
   { signal }: { readonly signal?: AbortSignal | null | undefined },
 ): Promise<never> {
@@ -15,7 +18,7 @@ export function noAnswer(
   });
 }
 
-/** An answer whose body comes in these pieces. */
+/** Returns a response whose body arrives in these chunks. */
 export function piecewise(
   pieces: readonly (string | Uint8Array<ArrayBuffer>)[],
   headers: HeadersInit = SSE_HEADERS,
@@ -31,7 +34,7 @@ export function piecewise(
   return new Response(body, { headers });
 }
 
-/** A body that goes on for ever, and whether it is still wanted. */
+/** Returns an endless body. `cancelled` resolves when the gateway cancels it. */
 export function endless(): {
   readonly body: ReadableStream<Uint8Array>;
   readonly cancelled: Promise<void>;
@@ -45,18 +48,18 @@ export function endless(): {
   return { body, cancelled: cancelled.promise };
 }
 
-/** An answer that the test goes on writing. */
+/** A response whose body the test writes. */
 export interface OpenAnswer {
   readonly response: Response;
   write(piece: string | Uint8Array): void;
   close(): void;
-  /** Cuts the connection in the middle of the body. */
+  /** Breaks the connection in the middle of the body. */
   cut(): void;
-  /** Resolves when the gateway does not want the rest. */
+  /** Resolves when the gateway cancels the body. */
   readonly cancelled: Promise<void>;
 }
 
-/** An answer with its headers out and its body still to come. */
+/** Returns a response with headers and an unfinished body. */
 export function openAnswer(headers: HeadersInit = SSE_HEADERS): OpenAnswer {
   const cancelled = Promise.withResolvers<void>();
   let body: ReadableStreamDefaultController<Uint8Array> | undefined;

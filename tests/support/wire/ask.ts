@@ -2,7 +2,7 @@ import type { JsonObject } from "../../../src/core/json.ts";
 import type { Protocol } from "../../../src/core/protocol.ts";
 import { ALICE_TOKEN } from "../gateway/config.ts";
 
-/** Where each protocol is served. */
+/** The path of each protocol. */
 export const PATHS: Readonly<Record<Protocol, string>> = {
   chat: "/v1/chat/completions",
   messages: "/v1/messages",
@@ -28,7 +28,7 @@ const SAY_HELLO: Readonly<Record<Protocol, JsonObject>> = {
   responses: { input: "Hello" },
 };
 
-/** The smallest body of a request; `overrides` add to it. */
+/** Returns the smallest request body; `overrides` add to it. */
 export function hello(protocol: Protocol, overrides: JsonObject = {}): string {
   const body = {
     model: MODELS[protocol],
@@ -38,7 +38,7 @@ export function hello(protocol: Protocol, overrides: JsonObject = {}): string {
   return JSON.stringify(body);
 }
 
-/** How clients of each protocol show who they are. */
+/** Returns the header in which clients of each protocol send their token. */
 export function credentials(
   protocol: Protocol,
   token = ALICE_TOKEN,
@@ -48,7 +48,7 @@ export function credentials(
     : { authorization: `Bearer ${token}` };
 }
 
-/** A request of a protocol, ready for `fetch`. */
+/** Returns a request of a protocol, ready for `fetch`. */
 export function ask(
   protocol: Protocol,
   body: BodyInit = hello(protocol),

@@ -1,15 +1,15 @@
 /**
- * A program for a place that the test cannot reach into: starts the demo of an executable in a directory,
- * asks it one question, ends it, and prints what it saw as JSON, a {@linkcode SeenDemo}.
+ * A program for an environment that the test cannot enter. It starts the demo of an executable in a
+ * directory, sends one request and ends the demo. It prints a {@linkcode SeenDemo} as JSON.
  *
- * Arguments: the executable, the directory, and the number of the user whom it runs as, if any.
+ * Arguments: the executable, the directory and, if any, the number of the user who runs it.
  */
 import { startProcess } from "../program/process.ts";
 
-/** What was seen of the demo and of where it ran. */
+/** The results, and facts about the environment. */
 export interface SeenDemo {
   readonly interfaces: readonly string[];
-  /** Why nothing could be written into the directory; absent where it could. */
+  /** The error of an attempt to write into the directory; absent when it succeeded. */
   readonly refusal?: string | undefined;
   readonly status: number;
   readonly text: string;

@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from "../../../src/core/json.ts";
 
-/** What the tool of {@linkcode cursorBody} is given. */
+/** The input of the tool of {@linkcode cursorBody}. */
 export const PATCH = "*** Begin Patch\n*** Add File: a.txt\n+Hi\n*** End Patch";
 
 const GRAMMAR = {
@@ -10,8 +10,9 @@ const GRAMMAR = {
 };
 
 /**
- * What Cursor's agent sends to `/chat/completions` of a base URL of the user's: a Responses request with
- * `stream_options` of Chat. Fields and values as reported in forum.cursor.com/t/153019, forum.cursor.com/t/159298 and
+ * Returns a request of Cursor's agent to `/chat/completions` of a custom base URL: a Responses
+ * request with `stream_options` of Chat Completions. Fields and values as reported in
+ * forum.cursor.com/t/153019, forum.cursor.com/t/159298 and
  * github.com/icebear0828/codex-proxy/issues/707.
  */
 export function cursorBody(
@@ -59,7 +60,10 @@ export function cursorBody(
   };
 }
 
-/** The items that follow in the next request, when the tool has run: Cursor knows the call as Chat has told it. */
+/**
+ * Returns the additional items of the next request, after the tool has run. Cursor uses the call's
+ * id from the Chat Completions answer.
+ */
 export function cursorTurn(callId: string): JsonValue[] {
   return [
     {

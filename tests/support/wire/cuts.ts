@@ -3,8 +3,8 @@ const CARRIAGE_RETURN = 13;
 const LINE_FEED = 10;
 
 /**
- * Cuts bytes where a reader could stumble: inside every UTF-8 character of several bytes, and on both sides
- * of every line end's bytes.
+ * Cuts bytes at difficult positions: inside every multi-byte UTF-8 character, and on both sides of
+ * each byte of a line end.
  */
 export function cutAwkwardly(
   bytes: Uint8Array<ArrayBuffer>,

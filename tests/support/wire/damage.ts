@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonValue } from "../../../src/core/json.ts";
 import type { Random } from "../fakes/random.ts";
 
-/** What a wrong value may be. */
+/** Values to put in wrong places. */
 const WRONG_VALUES: readonly JsonValue[] = [
   null,
   true,
@@ -20,7 +20,10 @@ const WRONG_VALUES: readonly JsonValue[] = [
   { error: "x" },
 ];
 
-/** `bytes` with one to four random faults: flipped, cut out, repeated, cut off or replaced by others. */
+/**
+ * Returns `bytes` with one to four random faults: flipped, removed, repeated, truncated or replaced
+ * bytes.
+ */
 export function damageBytes(bytes: Uint8Array, random: Random): Uint8Array {
   let damaged: Uint8Array = bytes;
   const faults = 1 + random.below(4);
@@ -62,7 +65,7 @@ function join(...parts: readonly Uint8Array[]): Uint8Array {
   return joined;
 }
 
-/** A copy of `value` in which about one place in `rarity` holds something else. */
+/** Returns a copy of `value` with about one wrong value in `rarity` places. */
 export function damageJson(
   value: JsonValue,
   random: Random,

@@ -1,4 +1,4 @@
-/** The SHA-256 of some bytes, to compare bodies too long to show. */
+/** Returns the SHA-256 of a body, to compare bodies that are too long to print. */
 export async function digest(
   bytes: Uint8Array<ArrayBuffer>,
 ): Promise<string> {

@@ -6,21 +6,22 @@ import {
 } from "../../../src/core/json.ts";
 import type { Protocol } from "../../../src/core/protocol.ts";
 
-/** An error as a caller reads it. */
+/** An error as its caller reads it. */
 export interface ErrorAnswer {
   readonly status: number;
   readonly type: unknown;
   readonly message: string;
-  /** `undefined` in Messages, which has none. */
+  /** `undefined` in Messages, which lacks it. */
   readonly param: unknown;
-  /** `undefined` in Messages, which has none. */
+  /** `undefined` in Messages, which lacks it. */
   readonly code: unknown;
   readonly headers: Headers;
 }
 
 /**
- * Reads an error of the gateway and checks that it has exactly the shape of the caller's protocol, and the
- * request's id wherever that protocol's clients look for it (docs/design.md#errors).
+ * Reads an error of the gateway and checks its format, which is that of the caller's protocol
+ * (docs/design.md#errors). The request id must be in each place where clients of that protocol look
+ * for it.
  */
 export async function readError(
   response: Response,
@@ -33,7 +34,7 @@ export async function readError(
   }, protocol);
 }
 
-/** The same for an answer that has been read already. */
+/** {@linkcode readError} for a body that is read already. */
 export function errorAnswer(
   { status, headers, body }: {
     readonly status: number;
@@ -50,7 +51,7 @@ export function errorAnswer(
   const { message, type, param, code, details } = whole.error;
   assert.ok(typeof message === "string");
   if (protocol === "messages") {
-    // What a provider of another protocol calls its error stands where SDKs look for codes.
+    // The error code of a provider with another protocol is in the field where SDKs look for codes.
     if (details !== undefined) assert.ok(isErrorCode(details), body);
     const error = {
       type,

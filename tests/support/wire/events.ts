@@ -1,6 +1,6 @@
 import type { AnswerEvent } from "../../../src/protocols/canonical/stream/event.ts";
 
-/** Events of a sample answer, short to write in tests. */
+/** Events of a sample answer, in short forms for tests. */
 export const START: AnswerEvent = {
   type: "start",
   id: "id-1",
@@ -9,7 +9,7 @@ export const START: AnswerEvent = {
 
 export const END: AnswerEvent = { type: "end", stop: { reason: "end" } };
 
-/** The start of a block that is nothing but its kind. */
+/** Returns the start of a block with nothing but its kind. */
 export function startOf(
   index: number,
   kind: "text" | "reasoning" | "refusal" = "text",
@@ -17,7 +17,7 @@ export function startOf(
   return { type: "block-start", index, block: { kind } };
 }
 
-/** The start of a function call named `name`. */
+/** Returns the start of a function call named `name`. */
 export function callOf(
   index: number,
   name: string,
@@ -38,7 +38,7 @@ export function endOf(index: number): AnswerEvent {
   return { type: "block-end", index };
 }
 
-/** A failure that a test can tell from others by its message. */
+/** Returns a failure that a test recognises by its message. */
 export function failureOf(message: string): AnswerEvent {
   return { type: "failure", failure: { kind: "broken", message } };
 }

@@ -1,7 +1,7 @@
 import { ALICE_TOKEN } from "../gateway/config.ts";
 import { hello, PATHS } from "./ask.ts";
 
-/** The head of a chat request with these lines behind its own. */
+/** Returns the head of a Chat Completions request with these additional lines. */
 export function head(...lines: readonly string[]): string {
   return [
     `POST ${PATHS.chat} HTTP/1.1`,
@@ -13,23 +13,23 @@ export function head(...lines: readonly string[]): string {
   ].join("\r\n");
 }
 
-/** Of every request here. */
+/** The body of every request here. */
 export const BODY = hello("chat");
-/** Of the body, as a chunk says it. */
+/** The body's length as a chunk size. */
 export const SIZE = BODY.length.toString(16);
-/** Of the body, as a header. */
+/** The body's length as a header. */
 export const LENGTH = `content-length: ${BODY.length}`;
-/** The header of a body in chunks. */
+/** The header of a chunked body. */
 export const CHUNKED = "transfer-encoding: chunked";
 /** The body in one chunk. */
 export const CHUNKS = `${SIZE}\r\n${BODY}\r\n0\r\n\r\n`;
 
-/** What another reading of the first request's length would take for a request. */
+/** A second request, which a wrong reading of the first request's length would find. */
 export const SECOND = head(LENGTH, "connection: close") + BODY;
 
 const WRAPPED = 2n ** 64n + BigInt(BODY.length);
 
-/** Requests that two servers could read in two ways, by their fault. */
+/** Requests that two servers could read differently, by their fault. */
 export const REFUSED: Readonly<Record<string, string>> = {
   "a length and chunks": head("content-length: 5", CHUNKED) + "0\r\n\r\n",
   "chunks and a length": head(CHUNKED, "content-length: 4") + CHUNKS,
@@ -72,7 +72,10 @@ export const REFUSED: Readonly<Record<string, string>> = {
   "chunks in HTTP/1.0": head(CHUNKED).replace("1.1", "1.0") + CHUNKS,
 };
 
-/** Chunks that break the rules; the connection is closed, as nobody knows where a next request would begin. */
+/**
+ * Invalid chunks. The gateway closes the connection, because the start of a next request is
+ * unknown.
+ */
 export const BROKEN_CHUNKS: Readonly<Record<string, string>> = {
   "a bare LF behind a size": `${SIZE}\n${BODY}\n0\n\n`,
   "a bare LF behind an extension": `${SIZE};a\n${BODY}\r\n0\r\n\r\n`,
@@ -88,7 +91,7 @@ export const BROKEN_CHUNKS: Readonly<Record<string, string>> = {
   }\r\n${BODY}\r\n0\r\n\r\n`,
 };
 
-/** The status of each answer in what came over a socket. */
+/** Returns the status of each response in the received text. */
 export function statuses(text: string): number[] {
   return [...text.matchAll(/HTTP\/1\.1 (\d{3}) /g)]
     .map(([, status]) => Number(status));

@@ -4,7 +4,10 @@ import type { QuotaWindow } from "../../../src/quotas/window.ts";
 /** 2026-11-20T12:00:00Z, the time of these lists. */
 export const NOON_MS = Date.UTC(2026, 10, 20, 12);
 
-/** A window of 10,000 credits a week, a quarter used, that resets in a day; `parts` say otherwise. */
+/**
+ * Returns a window of 10,000 credits a week, a quarter used, that resets in a day; `parts` override
+ * it.
+ */
 export function weekOf(parts: Partial<QuotaWindow> = {}): QuotaWindow {
   return {
     type: "CREDIT_LIMIT",
@@ -21,7 +24,7 @@ export function weekOf(parts: Partial<QuotaWindow> = {}): QuotaWindow {
   };
 }
 
-/** A window of which only a share is told, in percent. */
+/** Returns a window with a known share only, in percent. */
 export function shareOf(
   usedPercent: number,
   parts: Partial<QuotaWindow> = {},
@@ -37,7 +40,7 @@ export function shareOf(
   });
 }
 
-/** A window of which nothing but its kind is known. */
+/** Returns a window with a known kind only. */
 export function unknownWindow(parts: Partial<QuotaWindow> = {}): QuotaWindow {
   return weekOf({
     limit: null,
@@ -49,7 +52,7 @@ export function unknownWindow(parts: Partial<QuotaWindow> = {}): QuotaWindow {
   });
 }
 
-/** Money in stock. */
+/** Returns a balance of money. */
 export function balanceOf(remaining: number, unit: string): QuotaWindow {
   return unknownWindow({
     type: "BALANCE",
@@ -61,7 +64,7 @@ export function balanceOf(remaining: number, unit: string): QuotaWindow {
   });
 }
 
-/** A connection called `name` that was checked 12 s before noon; `parts` say otherwise. */
+/** Returns a connection called `name`, checked 12 s before noon; `parts` override it. */
 export function entryOf(
   name: string,
   parts: Partial<ConnectionEntry> = {},
@@ -78,12 +81,12 @@ export function entryOf(
   };
 }
 
-/** A list that may be read again after a minute. */
+/** Returns a list that clients may read again after a minute. */
 export function listOf(...data: readonly ConnectionEntry[]): QuotaList {
   return { object: "list", scope: "provider", refresh_after_seconds: 60, data };
 }
 
-/** One connection of every state, with windows of every level. */
+/** Returns a list with one connection of every state, and with windows of every level. */
 export function everyState(): QuotaList {
   return listOf(
     entryOf("GLM team", {

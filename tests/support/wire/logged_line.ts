@@ -1,9 +1,12 @@
-/** One request of a log: what a test says of it, with a model, a connection and a caller around. */
+/**
+ * One request of a log. The test sets some fields, and defaults fill the model, connection and
+ * caller.
+ */
 export interface LoggedLine {
   readonly [field: string]: unknown;
 }
 
-/** A line of the gateway's JSON log about a request, with its line feed. */
+/** Returns a request line of the gateway's JSON log, with its line feed. */
 export function loggedLine(fields: LoggedLine = {}): string {
   const line = {
     time: "2026-11-21T12:00:00.000Z",

@@ -1,6 +1,6 @@
 const encoder = new TextEncoder();
 
-/** A valid body for a model, of exactly so many bytes, with the model's name at its end. */
+/** Returns a valid body of exactly `size` bytes, with the model's name at its end. */
 export function paddedBody(
   model: string,
   size: number,
@@ -13,7 +13,7 @@ export function paddedBody(
   return body;
 }
 
-/** The same bytes as a stream, so that nobody knows their number before they have come. */
+/** Returns the bytes as a stream, whose length is unknown until it ends. */
 export function streamOf(
   bytes: Uint8Array<ArrayBuffer>,
 ): ReadableStream<Uint8Array> {

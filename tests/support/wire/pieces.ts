@@ -1,4 +1,4 @@
-/** Bytes as they come from a file or a socket: in pieces of `size`, the last one shorter. */
+/** Splits bytes into chunks of `size`, the last one shorter, as a file or socket delivers them. */
 export async function* inPieces(
   bytes: Uint8Array | string,
   size: number,

@@ -1,4 +1,6 @@
-/** The text of a request, with exactly these headers in this order and the body's length. */
+/**
+ * Returns the text of a request, with exactly these headers in this order and the body's length.
+ */
 export function rawRequest(
   path: string,
   headers: Iterable<readonly [name: string, value: string]>,

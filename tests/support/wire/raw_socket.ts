@@ -1,24 +1,27 @@
 import { until, within } from "../within.ts";
 
-/** What came back over a socket. */
+/** A response on a raw socket. */
 export interface RawAnswer {
   readonly status: number;
   readonly headers: Headers;
-  /** As it came, chunk sizes included. */
+  /** The received bytes, with chunk sizes. */
   readonly body: string;
-  /** Whether as much came as the server said; never so when it did not say. */
+  /** True when the body has its declared length; false without a declared length. */
   readonly isWhole: boolean;
 }
 
-/** A socket to a server on this machine, for requests that no client would send. */
+/** A socket to a server on this machine, for requests that no HTTP client would send. */
 export interface RawSocket extends Disposable {
-  /** The characters of a text are bytes, so that any byte can be written. */
+  /** Each character of a text is one byte, so that a text can hold any byte. */
   write(piece: string | Uint8Array): Promise<void>;
-  /** What comes next, however much that is. */
+  /** Reads the next bytes, however few. */
   readSome(): Promise<void>;
-  /** Everything until the server closes or breaks the connection. */
+  /** Reads until the server closes or breaks the connection. */
   readAll(): Promise<string>;
-  /** One answer: up to its declared length, or until the server closes or breaks the connection. */
+  /**
+   * Reads one response: up to its declared length, or until the server closes or breaks the
+   * connection.
+   */
   answer(): Promise<RawAnswer>;
 }
 
@@ -65,7 +68,7 @@ export async function connectRaw(port: number): Promise<RawSocket> {
   };
 }
 
-/** Sends one request as it is and gives the answer. */
+/** Sends one request unchanged and returns the response. */
 export async function sendRaw(port: number, text: string): Promise<RawAnswer> {
   using socket = await connectRaw(port);
   await socket.write(text);
@@ -75,13 +78,16 @@ export async function sendRaw(port: number, text: string): Promise<RawAnswer> {
 /** Uploads that begin and do not end. */
 export interface OpenUploads {
   readonly count: number;
-  /** What is sent of each. */
+  /** The part that is sent of each. */
   readonly begun: readonly (string | Uint8Array)[];
-  /** Whether the server has all of them. */
+  /** True when the server has received all of them. */
   areThere(): boolean | Promise<boolean>;
 }
 
-/** Opens uploads that fall silent, each over its own socket, and waits until the server has them. */
+/**
+ * Opens uploads that stop in the middle, each on its own socket, and waits until the server has
+ * them.
+ */
 export async function openUploads(
   port: number,
   { count, begun, areThere }: OpenUploads,
@@ -97,7 +103,7 @@ export async function openUploads(
       const socket = await connectRaw(port);
       sockets.push(socket);
       for (const piece of begun) {
-        // The server may have refused the upload and take no more of it.
+        // The server may have rejected the upload and closed its side.
         await within(socket.write(piece).catch(() => {}), "the upload");
       }
     }
@@ -109,7 +115,7 @@ export async function openUploads(
   }
 }
 
-/** @returns `undefined` while the headers are not there. */
+/** @returns `undefined` while the headers are incomplete. */
 function parseAnswer(text: string): RawAnswer | undefined {
   const end = text.indexOf("\r\n\r\n");
   if (end === -1) return undefined;

@@ -1,11 +1,11 @@
-/** What came of a body, up to its end or its break. */
+/** A body up to its end or break. */
 export interface ReadBody {
   readonly text: string;
-  /** Whether it broke off. */
+  /** True when it broke off. */
   readonly isCut: boolean;
 }
 
-/** Reads a body that may break off; bounded by the test's own patience. */
+/** Reads a body that may break off, within the time limit of a test. */
 export async function readToEnd(
   body: ReadableStream<Uint8Array> | null,
 ): Promise<ReadBody> {

@@ -1,6 +1,6 @@
 import type { CanonicalRequest } from "../../../src/protocols/canonical/request/request.ts";
 
-/** A canonical request that says nothing but what is given. */
+/** Returns a canonical request with these fields and no others. */
 export function requestOf(
   fields: Partial<CanonicalRequest> = {},
 ): CanonicalRequest {

@@ -1,4 +1,7 @@
-/** The bytes of a stream whose events have these JSON values as data; a string stands as it is. */
+/**
+ * Returns the bytes of a stream whose events have these JSON values as data; a string is used
+ * unchanged.
+ */
 export function sseBytes(
   ...events: readonly unknown[]
 ): Uint8Array<ArrayBuffer> {

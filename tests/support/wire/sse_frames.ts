@@ -1,12 +1,12 @@
 import { createParser } from "eventsource-parser";
 
-/** One SSE frame: its name, `undefined` when it has none, and its data. */
+/** One server-sent event: its name, `undefined` when it has none, and its data. */
 export interface Frame {
   readonly event: string | undefined;
   readonly data: string;
 }
 
-/** The frames of a whole SSE body. */
+/** Returns the events of a whole stream. */
 export function framesOf(text: string): Frame[] {
   const frames: Frame[] = [];
   const parser = createParser({

@@ -3,7 +3,7 @@ import { runUsage } from "../../../src/cli/usage/command.ts";
 import type { JsonObject } from "../../../src/core/json.ts";
 import { inPieces } from "./pieces.ts";
 
-/** What `model-gateway usage` says of a log. */
+/** Runs `model-gateway usage` on a log, and returns the total. */
 export async function totalOfLog(log: string): Promise<JsonObject> {
   let out = "";
   const code = await runUsage(["--json"], {

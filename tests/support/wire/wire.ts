@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject } from "../../../src/core/json.ts";
 import type { Protocol } from "../../../src/core/protocol.ts";
 
-/** The pieces of one short answer in a protocol, as a provider writes them. */
+/** The parts of one short answer in a protocol, as a provider sends them. */
 export interface Wire {
   /** A JSON answer. */
   readonly answer: JsonObject;
@@ -9,15 +9,15 @@ export interface Wire {
   readonly start: string;
   /** The first output. */
   readonly output: string;
-  /** The rest of a whole stream. */
+  /** The rest of a complete stream. */
   readonly end: string;
-  /** A failure in the middle of a stream, of the kind that is worth another attempt. */
+  /** A failure in the middle of a stream, of a kind that another attempt may avoid. */
   readonly failure: string;
   /** The body of an error. */
   error(type: string, message: string, code?: string): JsonObject;
 }
 
-/** What the answers say. */
+/** The text of the answers. */
 export const WORDS = "Hello back";
 
 function event(body: JsonObject): string {
@@ -191,20 +191,20 @@ const RESPONSES: Wire = {
   error: CHAT.error,
 };
 
-/** How each protocol is written. */
+/** The answer of each protocol. */
 export const WIRES: Readonly<Record<Protocol, Wire>> = {
   chat: CHAT,
   messages: MESSAGES,
   responses: RESPONSES,
 };
 
-/** The protocol that a path of an upstream speaks. */
+/** Returns the protocol of an upstream path. */
 export function protocolOfPath(path: string): Protocol {
   if (path.endsWith("/chat/completions")) return "chat";
   return path.endsWith("/messages") ? "messages" : "responses";
 }
 
-/** Whether a body asks for a stream. */
+/** Returns true when a body asks for a stream. */
 export function wantsStream(body: unknown): boolean {
   return isJsonObject(body) && body.stream === true;
 }

@@ -33,7 +33,7 @@ const call = (id: string): AnswerBlock => ({
   sealed: seal(`of ${id}`),
 });
 
-/** What the sealed reasoning of an answer is bound to, behind a request with the prefix `p`. */
+/** Returns the binding of an answer's sealed reasoning, after a request with the prefix `p`. */
 function boundsOf(blocks: readonly AnswerBlock[]): (Bound | undefined)[] {
   const events: AnswerEvent[] = [];
   const stop = { reason: "end" } as const;
@@ -81,7 +81,7 @@ Deno.test("bindReasoning() binds a thought behind a block that no caller gives b
   assert.notEqual(bound?.prefix, "p");
 });
 
-Deno.test("longerPrefix() tells every order and every piece apart", () => {
+Deno.test("longerPrefix() distinguishes every order and every part", () => {
   const prefixes = [
     ["a", "b"],
     ["b", "a"],
@@ -92,7 +92,7 @@ Deno.test("longerPrefix() tells every order and every piece apart", () => {
   assert.equal(new Set(prefixes).size, prefixes.length);
 });
 
-Deno.test("prefixBehind() tells texts of other lengths apart, and other calls", () => {
+Deno.test("prefixBehind() distinguishes texts of other lengths, and other calls", () => {
   const prefixes = [
     prefixBehind("p", { kind: "text", length: 1 }),
     prefixBehind("p", { kind: "text", length: 2 }),
@@ -103,7 +103,10 @@ Deno.test("prefixBehind() tells texts of other lengths apart, and other calls", 
   assert.equal(new Set(prefixes).size, prefixes.length);
 });
 
-/** Reasoning in a request: its digest, what came before it, and whether its prefix is the same as then. */
+/**
+ * Returns the reasoning in a request: its digest, the content before it, and true when its prefix
+ * is unchanged.
+ */
 function returning(
   digest: string,
   after?: string,

@@ -34,7 +34,7 @@ const kept = (...pieces: readonly Piece[]): RememberedReasoning => ({ pieces });
 const assistant = (...blocks: Block[]) =>
   ({ role: "assistant", blocks }) as const;
 
-/** Puts back what is remembered of each call. */
+/** Restores the remembered reasoning of each call. */
 function recalled(
   turns: readonly Turn[],
   known: Readonly<Record<string, RememberedReasoning>>,
@@ -150,7 +150,7 @@ Deno.test("reasoningToRemember() keeps of what phase the messages of an answer w
   assert.equal(reasoningToRemember([said(COMMENTARY), said(FINAL)]), undefined);
 });
 
-Deno.test("restoreReasoning() tells the messages apart that a caller gives as one text, and no other text", () => {
+Deno.test("restoreReasoning() separates messages that a caller sends as one text, and no other text", () => {
   const known = { "1": kept(said(COMMENTARY), made("1"), said(FINAL)) };
   const given = (text: string) => assistant({ kind: "text", text }, call("1"));
   assert.deepEqual(recalled([given("I look\n\nIt rains")], known), [

@@ -10,7 +10,7 @@ import {
 
 const USAGE = { inputTokens: 5, outputTokens: 9 };
 
-/** The events of an answer of one text in these pieces. */
+/** Returns the events of an answer with one text in these chunks. */
 function textEvents(pieces: readonly string[]): AnswerEvent[] {
   return [
     { type: "start", id: "1", model: "m" },
@@ -33,7 +33,7 @@ function textOf({ blocks }: Answer): string {
   return blocks.map((block) => block.kind === "text" ? block.text : "").join();
 }
 
-/** Every way to cut a text into three pieces. */
+/** Yields every way to split a text into three chunks. */
 function* pieces(text: string): Generator<string[]> {
   for (let one = 0; one <= text.length; one++) {
     for (let two = one; two <= text.length; two++) {

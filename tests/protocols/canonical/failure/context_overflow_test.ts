@@ -75,7 +75,7 @@ Deno.test("a code is known whole, not by a part of it", () => {
   assert.ok(!saysOverflow({ code: "constructor" }));
 });
 
-/** An error that is no object of its own, such as a list, stands in the protocol's `error`. */
+/** Puts an error that is not an object, such as a list, into the protocol's `error`. */
 function asEvent(body: JsonValue): string {
   return JSON.stringify(
     isJsonObject(body) ? body : { error: body },

@@ -10,7 +10,7 @@ import { loadRecordings } from "../../../support/recorded/recordings.ts";
 Deno.test("parseErrorBody() takes JSON, the data of an event, and text", () => {
   assert.deepEqual(parseErrorBody('{"a":1}'), { a: 1 });
   assert.deepEqual(
-    // https://help.aliyun.com/zh/model-studio/ answers so who asked for a stream.
+    // https://help.aliyun.com/zh/model-studio/ sends this for a streamed request.
     parseErrorBody(
       'id:1\nevent:error\n:HTTP_STATUS/400\ndata:{"code":"InvalidParameter","message":"m"}\n\n',
     ),
@@ -48,7 +48,7 @@ Deno.test("isErrorBody() knows an error in a good answer from an answer", () => 
   }
 });
 
-/** Fields that say that all is well, as servers write them beside an answer. */
+/** Fields that report success, which servers add to an answer. */
 const NO_ERRORS: readonly JsonValue[] = [
   // iFlytek Spark: https://www.xfyun.cn/doc/spark/HTTP%E8%B0%83%E7%94%A8%E6%96%87%E6%A1%A3.html
   { code: 0, message: "Success" },

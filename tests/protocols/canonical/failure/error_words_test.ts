@@ -9,7 +9,7 @@ import {
 import { CODECS } from "../../../../src/protocols/mod.ts";
 import { PROTOCOLS } from "../../../support/wire/ask.ts";
 
-/** Shapes of errors, and what they say; each with its source where it is not a protocol's own. */
+/** Shapes of errors with their messages, and the source of each that is not a protocol's own. */
 const SHAPES: readonly (readonly [
   name: string,
   body: JsonValue | undefined,
@@ -52,7 +52,7 @@ const SHAPES: readonly (readonly [
       { loc: ["body", "messages", 0, "role"], msg: "Field required" },
       { loc: ["body", "model"], msg: "Field required" },
       { loc: ["body"], msg: "Bad" },
-      { loc: ["query", "x"], msg: "The fourth is not told" },
+      { loc: ["query", "x"], msg: "The fourth is left out" },
     ],
   }, {
     message: "messages.0.role: Field required; model: Field required; Bad",
@@ -183,7 +183,7 @@ Deno.test("readErrorWords() finds the words in every shape that providers send",
   }
 });
 
-Deno.test("every protocol's reader tells the words of every shape", () => {
+Deno.test("every protocol's reader finds the message in every shape", () => {
   for (const [name, body, { message }] of SHAPES) {
     for (const protocol of PROTOCOLS) {
       const failure = CODECS[protocol].decodeFailure(400, body);
@@ -221,8 +221,8 @@ Deno.test("plainWords() puts text on one line and bounds it", () => {
   assert.equal(plainWords("é".repeat(600)), `${"é".repeat(500)}…`);
 });
 
-Deno.test("plainWords() tells a page by its title, without one by its text", () => {
-  // Cloudflare's page for an origin in trouble, and nginx's.
+Deno.test("plainWords() shows a page by its title, without one by its text", () => {
+  // The pages of Cloudflare, for a failing origin, and of nginx.
   assert.equal(
     plainWords(
       "<!DOCTYPE html>\n<html>\n<head>\n<title>api.example.com | 522: Connection timed out</title><style>p{}</style>",

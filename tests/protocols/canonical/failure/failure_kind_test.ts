@@ -7,7 +7,7 @@ import { PROTOCOLS } from "../../../support/wire/ask.ts";
 import { attemptFailureOf } from "../../../../src/relay/attempt_failure.ts";
 import { UpstreamFailure } from "../../../../src/protocols/canonical/failure/failure.ts";
 
-/** Errors inside a good answer, and what they are. */
+/** Errors inside a successful response, and their kinds. */
 const INSIDE: readonly (readonly [body: JsonValue, kind: FailureKind])[] = [
   [openAi("invalid_request_error", "unsupported_parameter"), "invalid_request"],
   [openAi("invalid_request_error", null), "invalid_request"],

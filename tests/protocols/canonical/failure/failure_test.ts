@@ -73,7 +73,7 @@ Deno.test("shownFailure() shows a code that is one, and no sentence in its place
 });
 
 /**
- * What opencode 1.18.33 takes for a passing fault in the text of a stream's error:
+ * The texts of a stream's error after which opencode 1.18.33 retries:
  * https://github.com/anomalyco/opencode/blob/dev/packages/opencode/src/session/retry.ts
  */
 const OPENCODE_RETRIES =
@@ -94,27 +94,27 @@ Deno.test("opencode goes on after an answer that broke, and not after one that i
 
 Deno.test("asStreamError() keeps the word by which clients know a fault that passes", () => {
   const type = (value: string) => ({ protocol: "chat", value }) as const;
-  const told = (kind: FailureKind, message: string, word?: string) =>
+  const messageOf = (kind: FailureKind, message: string, word?: string) =>
     asStreamError({
       kind,
       message,
       type: word === undefined ? undefined : type(word),
     }).message;
   assert.equal(
-    told("server", "Something broke", "server_error"),
+    messageOf("server", "Something broke", "server_error"),
     "Something broke (server_error)",
   );
   assert.equal(
-    told("overloaded", "Busy", "overloaded_error"),
+    messageOf("overloaded", "Busy", "overloaded_error"),
     "Busy (overloaded_error)",
   );
   assert.equal(
-    told("overloaded", "Overloaded", "overloaded_error"),
+    messageOf("overloaded", "Overloaded", "overloaded_error"),
     "Overloaded",
   );
-  assert.equal(told("server", "It failed", "EngineCore"), "It failed");
-  assert.equal(told("server", "It failed"), "It failed");
-  assert.equal(told("invalid_request", "No", "server_error"), "No");
+  assert.equal(messageOf("server", "It failed", "EngineCore"), "It failed");
+  assert.equal(messageOf("server", "It failed"), "It failed");
+  assert.equal(messageOf("invalid_request", "No", "server_error"), "No");
   assert.equal(
     asStreamError({ kind: "server", message: "m", code: "server_error" })
       .message,

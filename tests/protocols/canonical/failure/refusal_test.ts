@@ -16,7 +16,7 @@ import {
   UNEXPLAINED_REFUSALS,
 } from "../../../support/dialects/refusals.ts";
 
-/** A provider's error may come on the path of any protocol. */
+/** A provider's error may arrive on the path of any protocol. */
 function testKinds(
   name: string,
   refusals: readonly Refusal[],
@@ -109,7 +109,7 @@ Deno.test("every row of the tables has a source and something to go by", () => {
   }
 });
 
-/** Refusals of earlier reasoning in the words of those who wrote them down; see the sources of the rows. */
+/** Refusals of earlier reasoning, quoted from their reports; see the sources of the rows. */
 const REASONING_REFUSALS: Readonly<Record<string, string>> = {
   "bound to another conversation":
     'messages.1.content.0: Invalid `signature` in `thinking` block. The block is bound to a different conversation. Remove the block, or set `thinking.block_binding.prefix_mismatch_behavior` to "drop_block".',

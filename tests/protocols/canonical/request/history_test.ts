@@ -102,7 +102,7 @@ Deno.test("settleHistory() gives ids that come again the nearest result", () => 
   );
 });
 
-Deno.test("settleHistory() tells a result the kind of its call", () => {
+Deno.test("settleHistory() gives a result the kind of its call", () => {
   const custom: Turn = {
     role: "assistant",
     blocks: [{ kind: "custom_call", id: "1", name: "p", input: "x" }],

@@ -21,7 +21,7 @@ Deno.test("invalidField() names the field", () => {
   assert.equal(error.message, "Cannot read the request: `model` is missing.");
 });
 
-Deno.test("invalidIssue() tells the first fault, and a body that is no object at all", () => {
+Deno.test("invalidIssue() names the first fault, and a body that is not an object", () => {
   const error = invalidIssue([{ path: ["a", 1], message: "expected string" }, {
     path: ["b"],
     message: "x",

@@ -132,7 +132,7 @@ const QUESTION = { model: "m", max_tokens: 1 };
 
 const TEXT = { type: "text", text: "Hello" };
 
-/** The places of a Messages request that can carry a mark. */
+/** The places of a Messages request that can have a cache marker. */
 const MARKED = {
   "the request": { messages: [{ role: "user", content: "Hello" }], ...MARK },
   "a system text": {

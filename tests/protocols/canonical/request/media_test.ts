@@ -71,7 +71,7 @@ Deno.test("sourceOfFile() goes by the file's name where the content does not say
     ["page.html", "text/html"],
     ["a.json", "application/json"],
     ["a.pdf", "application/pdf"],
-    // Documents are the one kind that all models read.
+    // Documents are the only kind that all models read.
     ["a.what", "application/pdf"],
     [undefined, "application/pdf"],
   ] as const;

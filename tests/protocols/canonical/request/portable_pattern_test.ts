@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { isPortablePattern } from "../../../../src/protocols/canonical/request/portable_pattern.ts";
 
-// What OpenAI compiles of a schema's patterns, and what it answers with 400 ("is not a 'regex'", "regex lookaround is
-// not supported").
+// The patterns of schemas that OpenAI compiles, and those that it rejects with 400 ("is not a
+// 'regex'", "regex lookaround is not supported").
 
 const TAKEN = [
   "^[0-9a-f]{32}$",

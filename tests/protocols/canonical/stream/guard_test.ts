@@ -9,7 +9,7 @@ import {
 } from "../../../../src/protocols/canonical/stream/guard.ts";
 import { END, failureOf, START } from "../../../support/wire/events.ts";
 
-/** Gives what `byData` says for the data of a frame; throws it when it is an error. */
+/** Returns the value of `byData` for the data of an event, or throws it when it is an error. */
 function decoderOf(
   byData: Record<string, AnswerEvent[] | Error>,
 ): Stage<SseFrame, AnswerEvent> {

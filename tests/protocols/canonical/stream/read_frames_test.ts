@@ -12,8 +12,8 @@ import {
 } from "../../../../src/protocols/canonical/stream/read_frames.ts";
 import { createSseParser } from "../../../../src/streams/sse.ts";
 
-/** What a decoder is told of a stream's bytes; a failure ends the list. */
-function told(text: string): unknown[] {
+/** The events that a decoder receives for a stream's bytes; a failure ends the list. */
+function eventsOf(text: string): unknown[] {
   const heard: unknown[] = [];
   const stage = readFrames({
     push(event, name) {
@@ -32,7 +32,7 @@ function told(text: string): unknown[] {
 const FIRST: JsonObject = { a: 1 };
 const SECOND: JsonObject = { b: 2 };
 
-/** What providers and proxies send between events, which says nothing. */
+/** Frames without meaning, which providers and proxies send between events. */
 const SILENT = {
   "an empty data line": "data:\n\n",
   "a data line with a space": "data: \n\n",
@@ -51,7 +51,9 @@ const SILENT = {
 for (const [name, text] of Object.entries(SILENT)) {
   Deno.test(`readFrames() passes over ${name}`, () => {
     assert.deepEqual(
-      told(`data: {"a":1}\n\n${text}data: {"b":2}\n\n${text}data: [DONE]\n\n`),
+      eventsOf(
+        `data: {"a":1}\n\n${text}data: {"b":2}\n\n${text}data: [DONE]\n\n`,
+      ),
       [FIRST, SECOND, "done"],
     );
   });
@@ -69,25 +71,28 @@ Deno.test("readFrames() knows the end, however it is spelled", () => {
     "event: done\ndata: [DONE]\n\n",
   ];
   for (const end of ends) {
-    assert.deepEqual(told(`\ufeffdata: {"a":1}\n\n${end}`), [FIRST, "done"]);
+    assert.deepEqual(eventsOf(`\ufeffdata: {"a":1}\n\n${end}`), [
+      FIRST,
+      "done",
+    ]);
   }
 });
 
 Deno.test("readFrames() reads events that no blank line parts, and lists of events", () => {
-  assert.deepEqual(told('data: {"a":1}\ndata: {"b":2}\ndata: [DONE]\n\n'), [
+  assert.deepEqual(eventsOf('data: {"a":1}\ndata: {"b":2}\ndata: [DONE]\n\n'), [
     FIRST,
     SECOND,
     "done",
   ]);
-  assert.deepEqual(told('data: [{"a":1},{"b":2}]\n\n'), [FIRST, SECOND]);
+  assert.deepEqual(eventsOf('data: [{"a":1},{"b":2}]\n\n'), [FIRST, SECOND]);
 });
 
 Deno.test("readFrames() reads an object over several lines as the one that it is", () => {
-  assert.deepEqual(told('data: {"a":\ndata: 1}\n\n'), [FIRST]);
+  assert.deepEqual(eventsOf('data: {"a":\ndata: 1}\n\n'), [FIRST]);
 });
 
 Deno.test("readFrames() reads an error in words", () => {
-  assert.deepEqual(told("event: error\ndata: Bad Gateway\n\n"), [
+  assert.deepEqual(eventsOf("event: error\ndata: Bad Gateway\n\n"), [
     { name: "error", error: { message: "Bad Gateway" } },
   ]);
 });
@@ -103,7 +108,7 @@ Deno.test("readFrames() fails at what may be a piece of the answer", () => {
     '<p class="x">',
   ];
   for (const text of texts) {
-    assert.deepEqual(told(`data: ${text}\n\n`), ["failure"], text);
+    assert.deepEqual(eventsOf(`data: ${text}\n\n`), ["failure"], text);
   }
 });
 
@@ -140,7 +145,7 @@ Deno.test("EventParser parses events that differ in their text into one object",
   assert.deepEqual(third, parseJson(chunkOf(' "third"\n')));
 });
 
-/** What may come between two events of the same form, each as likely to be taken for one as can be thought of. */
+/** Frames that may come between two events and resemble an event. */
 const ODD: Readonly<Record<string, string>> = {
   "a number in place of the text": '{"id":"a","delta":{"text":1},"end":null}',
   "null in place of the text": '{"id":"a","delta":{"text":null},"end":null}',
@@ -183,7 +188,7 @@ for (const [name, data] of Object.entries(ODD)) {
   });
 }
 
-/** Events in which the text stands more than once, or in another spelling than elsewhere. */
+/** Events in which a text appears twice, or in an unusual spelling. */
 const MISLEADING: Readonly<Record<string, string>> = {
   "behind it": '{"delta":{"text":"x"},"end":"x"}',
   "before it": '{"id":"x","delta":{"text":"x"}}',

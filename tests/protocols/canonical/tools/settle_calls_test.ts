@@ -24,7 +24,7 @@ function ending(reason: StopReason): AnswerEvent {
   return { type: "end", stop: { reason } };
 }
 
-/** An answer with one call whose arguments come in these pieces. */
+/** Returns an answer with one call whose arguments arrive in these chunks. */
 function withArguments(
   pieces: readonly string[],
   reason: StopReason = "tool_calls",
@@ -137,7 +137,7 @@ Deno.test("settleAnswerCalls() does the same with a whole answer", () => {
   assert.throws(() => whole(['{"a":']), UpstreamFailure);
 });
 
-/** How many characters are looked through for white space while something runs. */
+/** Counts the characters that are checked for white space while `run` runs. */
 function trimmedDuring(run: () => void): number {
   const { trimStart } = String.prototype;
   let characters = 0;

@@ -1,5 +1,8 @@
 import assert from "node:assert/strict";
-import { asking, told } from "../../../support/dialects/told.ts";
+import {
+  upstreamRequest,
+  userRequest,
+} from "../../../support/dialects/upstream_request.ts";
 import { GatewayError } from "../../../../src/core/error.ts";
 import type { JsonObject } from "../../../../src/core/json.ts";
 import { decodeRequest } from "../../../../src/protocols/chat/request/decode.ts";
@@ -11,7 +14,7 @@ function decode(fields: JsonObject) {
   return decodeRequest({ model: "m", messages: MESSAGES, ...fields });
 }
 
-/** The turns of a request with these messages. */
+/** Returns the turns of a request with these messages. */
 function turns(...messages: JsonObject[]): unknown {
   return plain(decode({ messages }).turns);
 }
@@ -502,8 +505,8 @@ Deno.test("a Chat request reads a file of bare base64 as what it is", () => {
 });
 
 Deno.test("a Chat request gives the thinking blocks of LiteLLM's callers back to Claude as they were", () => {
-  const { body, dropped } = told(
-    asking("chat", {
+  const { body, dropped } = upstreamRequest(
+    userRequest("chat", {
       messages: [
         { role: "user", content: "Hello" },
         {

@@ -536,7 +536,7 @@ Deno.test("a Chat request asks OpenAI for strict arguments only with a schema th
   );
 });
 
-Deno.test("a Chat request holds answers to a schema, or tells it in words where the service cannot", () => {
+Deno.test("a Chat request sends a schema for answers, or describes it in the prompt when the service lacks schemas", () => {
   const closed = {
     type: "object",
     properties: { a: {} },
@@ -567,11 +567,11 @@ Deno.test("a Chat request holds answers to a schema, or tells it in words where 
     ),
     /"strict":true/,
   );
-  const told = encode("deepseek", { format });
-  assert.deepEqual(told.body.response_format, { type: "json_object" });
-  assert.deepEqual(told.lost, ["format report"]);
+  const sent = encode("deepseek", { format });
+  assert.deepEqual(sent.body.response_format, { type: "json_object" });
+  assert.deepEqual(sent.lost, ["format report"]);
   assert.match(
-    JSON.stringify(told.body.messages),
+    JSON.stringify(sent.body.messages),
     /must match this JSON schema/,
   );
   const beside = encode("deepseek", {

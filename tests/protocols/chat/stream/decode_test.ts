@@ -12,7 +12,7 @@ import {
   decodeBytes,
   plain,
 } from "../../../contract/codec_contract.ts";
-import { asking } from "../../../support/dialects/told.ts";
+import { userRequest } from "../../../support/dialects/upstream_request.ts";
 import { sseBytes } from "../../../support/wire/sse_bytes.ts";
 
 type Json = Record<string, unknown>;
@@ -27,12 +27,12 @@ function events(...data: readonly unknown[]): AnswerEvent[] {
   return decodeBytes(chatCodec, sseBytes(...data));
 }
 
-/** The answer of a stream that ends as it should. */
+/** Returns the answer of a stream with a regular end. */
 function answerOf(...data: readonly unknown[]) {
   return foldAnswer(events(...data, "[DONE]"));
 }
 
-/** The blocks of a stream of these chunks. */
+/** Returns the blocks of a stream of these chunks. */
 function blocksOf(...data: readonly unknown[]): unknown {
   return plain(answerOf(...data).blocks);
 }
@@ -41,7 +41,7 @@ function calls(...entries: Json[]): Json {
   return chunk({ tool_calls: entries });
 }
 
-/** The failure that ends a stream. */
+/** Returns the failure that ends a stream. */
 function failureOf(...data: readonly unknown[]) {
   return lastFailure(events(...data));
 }
@@ -378,7 +378,7 @@ Deno.test("a Chat stream's tool calls are put together", async (t) => {
       chunk({ content: "so" }),
       calls(entry(0, "c1", "f", '{"a":1}')),
     ], [{ kind: "text", text: "so" }, one]],
-    "whole, and told again in a message at the end": [
+    "complete, and repeated in a message at the end": [
       [
         calls(entry(0, "c1", "f", '{"a":1}')),
         {
@@ -391,7 +391,7 @@ Deno.test("a Chat stream's tool calls are put together", async (t) => {
       ],
       [one],
     ],
-    "told again under another id, which is another call": [
+    "repeated with another id, which is another call": [
       [
         calls(entry(0, "c1", "f", '{"a":1}')),
         calls(entry(0, "c2", "f", '{"a":1}')),
@@ -599,7 +599,7 @@ Deno.test("a Chat stream's end is not better than that of the provider behind a 
   );
 });
 
-Deno.test("a Chat stream tells which stop string was met, where the provider does", () => {
+Deno.test("a Chat stream names the stop string that was met, if the provider does", () => {
   const stopOf = (end: Json) => {
     const { stop } = answerOf(
       chunk({ content: "x" }),
@@ -869,7 +869,7 @@ Deno.test("a Chat stream is broken", async (t) => {
   }
 });
 
-Deno.test("a Chat stream tells the failure that the upstream reports", async (t) => {
+Deno.test("a Chat stream contains the failure that the upstream reports", async (t) => {
   const error = { message: "Too fast", type: "rate", code: 429 };
   await t.step("as a frame of its own", () => {
     const failure = failureOf(chunk({ content: "a" }), { error });
@@ -1017,7 +1017,7 @@ Deno.test("what only Chat Completions can show is given in words or named to oth
     chunk({}, { finish_reason: "stop" }),
   );
   for (const to of ["messages", "responses"] as const) {
-    const request = CODECS[to].decodeRequest(asking(to, { model: "m" }));
+    const request = CODECS[to].decodeRequest(userRequest(to, { model: "m" }));
     const dropped: string[] = [];
     const drop = (part: string) => {
       dropped.push(part);

@@ -6,9 +6,13 @@ import type { AnswerEvent } from "../../../../src/protocols/canonical/stream/eve
 import { unfoldAnswer } from "../../../../src/protocols/canonical/answer/fold.ts";
 import { CODECS } from "../../../../src/protocols/mod.ts";
 import { answerContext } from "../../../contract/codec_contract.ts";
-import { asking, told } from "../../../support/dialects/told.ts";
+import {
+  upstreamRequest,
+  userRequest,
+} from "../../../support/dialects/upstream_request.ts";
 
-// The deprecated `functions` and `function_call`, whose answers hold a `function_call` in place of calls of tools.
+// The deprecated `functions` and `function_call`. Their answers have a `function_call` instead of
+// tool calls.
 
 const PARAMETERS = {
   type: "object",
@@ -17,7 +21,7 @@ const PARAMETERS = {
 };
 
 const FUNCTIONS = [
-  { name: "weather", description: "Tells it", parameters: PARAMETERS },
+  { name: "weather", description: "Reports it", parameters: PARAMETERS },
   { name: "news" },
 ];
 
@@ -27,12 +31,15 @@ const TARGETS = [
 ] as const;
 
 Deno.test("functions are tools of which one is called at a time", () => {
-  const asked = asking("chat", { functions: FUNCTIONS, function_call: "auto" });
+  const asked = userRequest("chat", {
+    functions: FUNCTIONS,
+    function_call: "auto",
+  });
   const [messages, responses] = TARGETS.map(([to, service, model]) =>
-    told(asked, { from: "chat", to, service, model })
+    upstreamRequest(asked, { from: "chat", to, service, model })
   );
   assert.deepEqual(messages?.body.tools, [
-    { name: "weather", description: "Tells it", input_schema: PARAMETERS },
+    { name: "weather", description: "Reports it", input_schema: PARAMETERS },
     { name: "news", input_schema: { type: "object", properties: {} } },
   ]);
   assert.deepEqual(messages?.body.tool_choice, {
@@ -43,7 +50,7 @@ Deno.test("functions are tools of which one is called at a time", () => {
     {
       type: "function",
       name: "weather",
-      description: "Tells it",
+      description: "Reports it",
       parameters: PARAMETERS,
       strict: false,
     },
@@ -66,8 +73,8 @@ Deno.test("function_call chooses as tool_choice does", () => {
     [{ name: "news" }, { type: "function", name: "news" }],
   ];
   for (const [function_call, expected] of cases) {
-    const { body } = told(
-      asking("chat", { functions: FUNCTIONS, function_call }),
+    const { body } = upstreamRequest(
+      userRequest("chat", { functions: FUNCTIONS, function_call }),
       { from: "chat", to: "responses", service: "openai", model: "gpt-5.2" },
     );
     assert.deepEqual(body.tool_choice, expected);
@@ -75,8 +82,8 @@ Deno.test("function_call chooses as tool_choice does", () => {
 });
 
 Deno.test("a history of functions pairs calls and results", () => {
-  const { body } = told(
-    asking("chat", {
+  const { body } = upstreamRequest(
+    userRequest("chat", {
       functions: FUNCTIONS,
       messages: [
         { role: "user", content: "Hello" },
@@ -116,7 +123,7 @@ const ANSWER: Answer = {
 function contextFor(fields: JsonObject) {
   const request = CODECS.chat.decodeRequest({
     model: "m",
-    ...asking("chat", fields),
+    ...userRequest("chat", fields),
   });
   const dropped: string[] = [];
   const drop = (part: string) => {
@@ -167,7 +174,7 @@ Deno.test("a caller of functions is answered with a function_call, streamed", ()
   assert.equal(choices.at(-1).finish_reason, "function_call");
 });
 
-Deno.test("a caller of functions is told of one call, and the log of the others", () => {
+Deno.test("a caller of functions receives one call, and the log names the others", () => {
   const [block] = ANSWER.blocks;
   assert.ok(block?.kind === "function_call");
   const two: Answer = {
@@ -195,7 +202,7 @@ Deno.test("a caller of tools is answered with calls of tools", () => {
 });
 
 Deno.test("a search of the web is a tool for OpenAI, and refused by others", () => {
-  const asked = asking("chat", {
+  const asked = userRequest("chat", {
     web_search_options: {
       search_context_size: "high",
       user_location: {
@@ -204,7 +211,7 @@ Deno.test("a search of the web is a tool for OpenAI, and refused by others", () 
       },
     },
   });
-  const { body, dropped } = told(asked, {
+  const { body, dropped } = upstreamRequest(asked, {
     from: "chat",
     to: "responses",
     service: "openai",
@@ -216,12 +223,15 @@ Deno.test("a search of the web is a tool for OpenAI, and refused by others", () 
     user_location: { type: "approximate", country: "DE", city: "Bonn" },
   }]);
   assert.deepEqual(dropped, []);
-  const plain = told(asking("chat", { web_search_options: {} }), {
-    from: "chat",
-    to: "responses",
-    service: "codex",
-    model: "gpt-5.5",
-  });
+  const plain = upstreamRequest(
+    userRequest("chat", { web_search_options: {} }),
+    {
+      from: "chat",
+      to: "responses",
+      service: "codex",
+      model: "gpt-5.5",
+    },
+  );
   assert.deepEqual(plain.body.tools, [{ type: "web_search" }]);
   for (
     const [to, service, model] of [
@@ -231,11 +241,11 @@ Deno.test("a search of the web is a tool for OpenAI, and refused by others", () 
     ] as const
   ) {
     assert.throws(
-      () => told(asked, { from: "chat", to, service, model }),
+      () => upstreamRequest(asked, { from: "chat", to, service, model }),
       /Cannot pass `web_search_options` on/,
     );
   }
-  const own = told(asked, {
+  const own = upstreamRequest(asked, {
     from: "chat",
     to: "chat",
     service: "openai",
@@ -255,7 +265,7 @@ Deno.test("functions beside tools are further tools, and answers come in the wor
     function_call: { name: "news" },
     parallel_tool_calls: true,
   };
-  const { body, dropped } = told(asking("chat", fields), {
+  const { body, dropped } = upstreamRequest(userRequest("chat", fields), {
     from: "chat",
     to: "messages",
     service: "anthropic",

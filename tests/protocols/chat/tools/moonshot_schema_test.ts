@@ -1,21 +1,24 @@
 import assert from "node:assert/strict";
 import type { JsonObject } from "../../../../src/core/json.ts";
-import { asking, told } from "../../../support/dialects/told.ts";
+import {
+  upstreamRequest,
+  userRequest,
+} from "../../../support/dialects/upstream_request.ts";
 
-// Moonshot's own subset of JSON Schema, as its servers hold tools and formats to it:
-// "when using anyOf, type should be defined in anyOf items instead of the parent schema"
+// Moonshot's own subset of JSON Schema, which its servers demand for tools and formats: "when using
+// anyOf, type should be defined in anyOf items instead of the parent schema"
 // https://github.com/MoonshotAI/kimi-cli/issues/1595, https://forum.moonshot.ai/t/102,
 // https://github.com/MoonshotAI/walle
 
-/** The schema of one property of a tool as Kimi gets it. */
+/** Returns the schema of a tool's property as Kimi receives it. */
 function atKimi(property: JsonObject, root: JsonObject = {}): unknown {
   const parameters: JsonObject = {
     type: "object",
     properties: { a: property },
     ...root,
   };
-  const sent = told(
-    asking("responses", {
+  const sent = upstreamRequest(
+    userRequest("responses", {
       tools: [{ type: "function", name: "f", strict: false, parameters }],
     }),
     { from: "responses", to: "chat", service: "kimi", model: "kimi-k2.6" },
@@ -90,7 +93,7 @@ const CASES: readonly (readonly [
   ["`nullable` is a branch", { type: "string", nullable: true }, {
     anyOf: [STRING, NULL],
   }],
-  ["values of several types are told apart", { enum: ["a", 1, null] }, {
+  ["values of several types are distinguished", { enum: ["a", 1, null] }, {
     anyOf: [
       { type: "string", enum: ["a"] },
       { type: "number", enum: [1] },
@@ -197,10 +200,15 @@ Deno.test("definitions for Kimi have one name, and are fitted", () => {
 Deno.test("a format for Kimi is held to the same subset, and others get theirs as given", () => {
   const schema = { type: "object", properties: { a: { type: ["string"] } } };
   const format = { type: "json_schema", name: "n", schema };
-  const asked = asking("responses", { text: { format } });
+  const asked = userRequest("responses", { text: { format } });
   const at = (service: string) =>
     JSON.stringify(
-      told(asked, { from: "responses", to: "chat", service, model: "m" }).body,
+      upstreamRequest(asked, {
+        from: "responses",
+        to: "chat",
+        service,
+        model: "m",
+      }).body,
     );
   assert.match(at("moonshot"), /"a":\{"type":"string"\}/);
   assert.match(at("custom"), /"a":\{"type":\["string"\]\}/);

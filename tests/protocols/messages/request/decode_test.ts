@@ -245,7 +245,7 @@ Deno.test("Messages request read: what server tools did can be read by models of
   );
 });
 
-Deno.test("Messages request read: documents are files, and those made of blocks are told in words where they are text", () => {
+Deno.test("Messages request read: documents are files, and documents of text blocks become text", () => {
   const source = (value: JsonObject, rest: JsonObject = {}) => {
     const content = [{ type: "document", source: value, ...rest }];
     return decode({ messages: [{ role: "user", content }] }).turns[0]

@@ -146,7 +146,7 @@ Deno.test("Messages request written: blank stop strings are left out", () => {
   assert.equal(encode({ stop: ["\n"] }).body.stop_sequences, undefined);
 });
 
-Deno.test("Messages request written: a user who could be known or is too long is told apart only", () => {
+Deno.test("Messages request written: a user id that identifies a person or is too long becomes a digest", () => {
   const id = (user: string) => JSON.stringify(encode({ user }).body.metadata);
   assert.equal(id("u-1"), '{"user_id":"u-1"}');
   assert.match(id("anna@example.com"), /^\{"user_id":"[0-9a-f]{64}"\}$/);
@@ -175,7 +175,7 @@ Deno.test("Messages request written: a service tier is written in the protocol's
   assert.equal(own.body.service_tier, "new");
 });
 
-Deno.test("Messages request written: a shape that the upstream cannot hold is told in words", () => {
+Deno.test("Messages request written: a schema that the upstream lacks is described in the prompt", () => {
   const schema = { type: "object", properties: { a: { type: "string" } } };
   const held = encode({ format: { type: "schema", schema } });
   assert.deepEqual(held.body.output_config, {
@@ -189,11 +189,11 @@ Deno.test("Messages request written: a shape that the upstream cannot hold is to
     role: "system",
     blocks: [{ kind: "text", text: "s" }],
   }] as const;
-  const told = encode(
+  const sent = encode(
     { format: { type: "schema", schema }, turns: system },
     OPEN,
   );
-  assert.deepEqual(told.body.system, [
+  assert.deepEqual(sent.body.system, [
     { type: "text", text: "s" },
     {
       type: "text",
@@ -202,8 +202,8 @@ Deno.test("Messages request written: a shape that the upstream cannot hold is to
         JSON.stringify(schema),
     },
   ]);
-  assert.equal(told.body.output_config, undefined);
-  assert.deepEqual(told.lost, ["format report"]);
+  assert.equal(sent.body.output_config, undefined);
+  assert.deepEqual(sent.lost, ["format report"]);
   const any = encode({ format: { type: "json" } });
   assert.deepEqual(any.lost, ["format report"]);
   assert.match(JSON.stringify(any.body.system), /one JSON object/);

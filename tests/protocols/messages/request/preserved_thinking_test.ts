@@ -11,7 +11,8 @@ import {
 import { settleReasoning } from "../../../../src/protocols/messages/request/preserved_thinking.ts";
 import { contextFor } from "../../../support/dialects/targets.ts";
 
-// What counts as an edit: https://platform.claude.com/docs/en/build-with-claude/preserved-thinking#what-counts-as-an-edit
+// The definition of an edit:
+// https://platform.claude.com/docs/en/build-with-claude/preserved-thinking#what-counts-as-an-edit
 
 const text = (words: string): JsonObject => ({ type: "text", text: words });
 const user = (...content: JsonObject[]): JsonObject => ({
@@ -26,7 +27,7 @@ const tool = (name: string): JsonObject => ({
 const THOUGHT = { type: "thinking", thinking: "hm", signature: "s" };
 const CALL = { type: "tool_use", id: "c", name: "look", input: { a: 1, b: 2 } };
 
-/** What was asked when the thought was made. */
+/** The request that produced the reasoning. */
 const FIRST: JsonObject = {
   model: "m",
   system: [text("You work.")],
@@ -62,7 +63,7 @@ function settle(
 
 const BOUND = settle(FIRST)?.bound;
 
-/** Whether the thought goes back in a body. */
+/** Returns true when a body contains the reasoning. */
 function isKept(body: JsonObject): boolean {
   const settled = settle(body, BOUND);
   assert.equal(settled?.isCut, settled?.body !== body);

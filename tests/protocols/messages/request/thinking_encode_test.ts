@@ -16,7 +16,10 @@ const BETWEEN = "claude-sonnet-5-5";
 const ALWAYS = "claude-fable-5-1";
 const OPEN = "glm-5";
 
-/** What a request says of thinking: the config, the effort, the limit, and what was lost. */
+/**
+ * Returns the reasoning fields of a request: the config, the effort, the limit, and the dropped
+ * fields.
+ */
 function think(
   reasoning: ReasoningSettings | undefined,
   model: string,

@@ -239,7 +239,7 @@ Deno.test("Messages turns written: a model that refuses to continue an answer is
     ];
     assert.deepEqual(asked.body.messages, said, model);
     assert.deepEqual(asked.lost, ["messages report"], model);
-    // A caller whose protocol has no such request loses nothing.
+    // Callers of protocols without such requests lose nothing.
     const plain = encode(turns, model);
     assert.deepEqual(plain.body.messages, said, model);
     assert.deepEqual(plain.lost, [], model);
@@ -292,9 +292,9 @@ Deno.test("Messages turns written: ids that come up again become others, and res
     { role: "tool", blocks: [result("f:0", text("3"))] },
   ]);
   assertSendable(body);
-  const told = JSON.stringify(body.messages);
-  const ids = [...told.matchAll(/"id":"([^"]*)"/g)].map(([, id]) => id);
-  const results = [...told.matchAll(/"tool_use_id":"([^"]*)"/g)]
+  const sent = JSON.stringify(body.messages);
+  const ids = [...sent.matchAll(/"id":"([^"]*)"/g)].map(([, id]) => id);
+  const results = [...sent.matchAll(/"tool_use_id":"([^"]*)"/g)]
     .map(([, id]) => id);
   assert.equal(new Set(ids).size, 3);
   assert.deepEqual(results, ids);
@@ -337,7 +337,7 @@ Deno.test("Messages turns written: names of participants, sound and pictures by 
   }
 });
 
-Deno.test("Messages turns written: blocks of other protocols are told in words, or reported by their weight", () => {
+Deno.test("Messages turns written: blocks of other protocols become text, or are reported by their weight", () => {
   const foreign = (fields: object): Block => ({
     kind: "opaque",
     protocol: "responses",

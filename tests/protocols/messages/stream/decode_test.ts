@@ -18,7 +18,10 @@ import { createStreamDecoder } from "../../../../src/protocols/messages/stream/d
 import { createGrammar } from "../../../contract/grammar.ts";
 import { counterIds, plain } from "../../../contract/codec_contract.ts";
 
-/** The events of a stream whose frames have these values as data; a string stands as it is. */
+/**
+ * Returns the events of a stream whose frames have these values as data; a string is used
+ * unchanged.
+ */
 function decode(...events: readonly unknown[]): AnswerEvent[] {
   const frames = events.map((event): SseFrame => ({
     data: typeof event === "string" ? event : JSON.stringify(event),
@@ -37,7 +40,7 @@ function fold(...events: readonly unknown[]): Answer {
   return foldAnswer(decode(...events));
 }
 
-/** The message of the failure that ends a stream. */
+/** Returns the message of the failure that ends a stream. */
 function failureOf(...events: readonly unknown[]): string {
   return lastFailure(...events).message;
 }
@@ -145,7 +148,7 @@ Deno.test("Messages stream read: a call without an id gets one, and keeps the wi
   }]);
 });
 
-Deno.test("Messages stream read: calls whose pieces mix are told apart by their place", () => {
+Deno.test("Messages stream read: calls with interleaved chunks are distinguished by their index", () => {
   const { blocks } = fold(
     START,
     open({ ...CALL, id: "a" }, 3),
@@ -273,7 +276,7 @@ Deno.test("Messages stream read: a call in the answer wins over a plain end, and
   assert.equal(fold(START, ending("tool_use"), STOP).stop.reason, "end");
 });
 
-Deno.test("Messages stream read: a refusal tells why", () => {
+Deno.test("Messages stream read: a refusal has its reason", () => {
   const details = {
     delta: {
       stop_reason: "refusal",
@@ -297,7 +300,7 @@ Deno.test("Messages stream read: a second message_delta without a reason keeps t
   assert.equal(usage?.outputTokens, 11);
 });
 
-Deno.test("Messages stream read: counts add up whichever event brings them", () => {
+Deno.test("Messages stream read: counts add up from any event", () => {
   const counts = (first: unknown, last: unknown) =>
     plain(
       fold(
@@ -499,7 +502,7 @@ Deno.test("Messages stream read: counts do not grow without bound", () => {
   assert.ok(Object.keys(usage.providerMetadata?.messages ?? {}).length <= 64);
 });
 
-Deno.test("Messages read: why earlier thinking was dropped is told, the last word counts, and the rest is no drop", () => {
+Deno.test("Messages read: the reason why earlier thinking was dropped is reported, the last one counts, and other notes are ignored", () => {
   const entry = (reason: string, type = "thinking_dropped") => ({
     type,
     path: "messages.1.content.0",

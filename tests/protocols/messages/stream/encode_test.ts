@@ -43,7 +43,7 @@ function data(frames: readonly SseFrame[]): unknown[] {
   return frames.map((frame) => parseJson(frame.data));
 }
 
-/** What stands between the start and the end of a stream with these blocks. */
+/** Returns the events between the start and the end of a stream with these blocks. */
 function blocksOf(
   blocks: readonly AnswerBlock[],
   dropped: string[] = [],
@@ -335,7 +335,7 @@ Deno.test("Messages stream written: a custom tool's text is the one argument of 
   assert.deepEqual(JSON.parse(pieces.join("")), { input: 'say "hi"\n😀' });
 });
 
-Deno.test("Messages stream written: blocks of other protocols are told in words or dropped by name", () => {
+Deno.test("Messages stream written: blocks of other protocols become text or are dropped by name", () => {
   const dropped: string[] = [];
   const foreign = {
     kind: "opaque",

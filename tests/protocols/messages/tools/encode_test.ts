@@ -125,7 +125,7 @@ Deno.test("Messages tools written: of allowed tools the others are left out", ()
   assert.deepEqual(allowed("required").tool_choice, { type: "any" });
 });
 
-Deno.test("Messages tools written: a model that cannot be forced is told to call at the end of the user's words", () => {
+Deno.test("Messages tools written: a model that cannot be forced gets an instruction to call at the end of the user's text", () => {
   const nudge = (toolChoice: CanonicalRequest["toolChoice"]) => {
     const { body, lost } = encode(
       { tools: [tool("f")], toolChoice },
@@ -135,7 +135,7 @@ Deno.test("Messages tools written: a model that cannot be forced is told to call
     assert.deepEqual(lost, ["toolChoice report"]);
     return body.messages;
   };
-  const told = (words: string) => [{
+  const withReminder = (words: string) => [{
     role: "user",
     content: [
       { type: "text", text: "Hi" },
@@ -147,11 +147,11 @@ Deno.test("Messages tools written: a model that cannot be forced is told to call
   }];
   assert.deepEqual(
     nudge({ type: "required" }),
-    told("Answer by calling one of the tools."),
+    withReminder("Answer by calling one of the tools."),
   );
   assert.deepEqual(
     nudge({ type: "tool", tool: { kind: "function", name: "f" } }),
-    told("Answer by calling the tool `f`."),
+    withReminder("Answer by calling the tool `f`."),
   );
 });
 
@@ -236,7 +236,7 @@ Deno.test("enforceableSchema() leaves a schema in that form as it is", () => {
   assert.deepEqual(enforceableSchema(schema), schema);
 });
 
-Deno.test("enforceableSchema() closes objects and tells the rest in words", () => {
+Deno.test("enforceableSchema() closes objects and describes the rest in text", () => {
   assert.deepEqual(
     enforceableSchema({
       type: "object",

@@ -482,7 +482,7 @@ Deno.test("decodeRequest() names the field at fault", async (t) => {
 Deno.test("a refusal of state says what to do instead", () => {
   const advice: readonly (readonly [JsonObject, RegExp])[] = [
     [
-      // What the AI SDK sends of an answer that it takes for stored.
+      // The AI SDK sends this for an answer that it takes for stored.
       { input: ["a", { type: "item_reference", id: "msg_1" }] },
       /`item_reference` in `input\[1\]`.*`store: false`.*providerOptions/,
     ],

@@ -119,7 +119,7 @@ Deno.test("createStreamDecoder() reads calls that come late or badly", async (t)
         [["call_1", "f", "{"]],
       ],
       [
-        "told twice",
+        "sent twice",
         [
           event("output_item.done", { output_index: 0, item: CALL }),
           event("output_item.done", { output_index: 0, item: CALL }),
@@ -287,7 +287,7 @@ Deno.test("createStreamDecoder() ends with one failure", async (t) => {
   }
 });
 
-Deno.test("createStreamDecoder() closes a part when it is done, and does not tell it twice", () => {
+Deno.test("createStreamDecoder() closes a part when it is done, and does not repeat it", () => {
   const place = { output_index: 0, content_index: 0 };
   const part = { type: "output_text", text: "Hello" };
   const events = decodeFrames(
@@ -366,7 +366,7 @@ Deno.test("createStreamDecoder() says nothing after its end", () => {
   assert.deepEqual(events.map(({ type }) => type), ["start", "end"]);
 });
 
-Deno.test("createStreamDecoder() adds what only the last event tells", () => {
+Deno.test("createStreamDecoder() adds the fields that only the last event has", () => {
   const reasoning = {
     id: "rs_1",
     type: "reasoning",
@@ -468,7 +468,7 @@ function broken(fault: string): Failure {
   return { kind: "broken", message: `${fault}. Try again later.` };
 }
 
-Deno.test("what the provider took out of earlier reasoning is told, streamed and whole", () => {
+Deno.test("earlier reasoning that the provider dropped is reported, streamed and whole", () => {
   const removed = (reason: string) => ({
     type: "reasoning",
     action: "removed",

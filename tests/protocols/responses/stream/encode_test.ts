@@ -35,7 +35,7 @@ for (const { name, answer } of ANSWERS) {
   });
 }
 
-Deno.test("createStreamEncoder() tells the steps of every kind of item", () => {
+Deno.test("createStreamEncoder() writes the events of every kind of item", () => {
   const frames = encode([
     START,
     startOf(0, "reasoning"),
@@ -259,7 +259,7 @@ Deno.test("createStreamEncoder() hands out what is sealed", () => {
   });
 });
 
-Deno.test("createStreamEncoder() tells nothing of reasoning that holds nothing", () => {
+Deno.test("createStreamEncoder() writes no events for empty reasoning", () => {
   const frames = encode([START, startOf(0, "reasoning"), endOf(0), END]);
   assert.deepEqual(foldResponses(textOf(frames)).output, []);
 });
@@ -422,7 +422,7 @@ Deno.test("createStreamEncoder() keeps a silent stream alive once it has begun",
   assert.equal(frames.length, length);
 });
 
-Deno.test("createStreamEncoder() tells a failure with a code that clients obey", async (t) => {
+Deno.test("createStreamEncoder() writes a failure with a code that clients know", async (t) => {
   const cases = [
     [
       "rate_limited",
@@ -462,7 +462,7 @@ Deno.test("createStreamEncoder() tells a failure with a code that clients obey",
   }
 });
 
-Deno.test("createStreamEncoder() fails when an answer is more than can be held, and tells of that failure next", () => {
+Deno.test("createStreamEncoder() fails when an answer is too large to hold, and then writes that failure", () => {
   const encoder = responsesCodec.createStreamEncoder(contextOf({}));
   const frames: SseFrame[] = [];
   const push = (event: AnswerEvent) =>
@@ -554,7 +554,7 @@ function call(name: string, text: string): AnswerBlock {
   return { kind: "function_call", id: `id-${name}`, name, arguments: text };
 }
 
-Deno.test("createStreamEncoder() tells of what phase a message is, and lets messages stand apart", () => {
+Deno.test("createStreamEncoder() writes the phase of a message, and keeps messages apart", () => {
   const text = (index: number, phase?: string): AnswerEvent => ({
     type: "block-start",
     index,
@@ -580,7 +580,7 @@ Deno.test("createStreamEncoder() tells of what phase a message is, and lets mess
   );
 });
 
-Deno.test("createStreamEncoder() lets a citation that names no place back the whole text, whichever comes first", () => {
+Deno.test("createStreamEncoder() lets a citation without a position cover the whole text, in either order", () => {
   const citation: AnswerEvent = {
     type: "block-citation",
     index: 0,

@@ -1,16 +1,19 @@
 import type { Turn } from "../../../../src/demo/ask/ask.ts";
 
-/** How the calls and results of a conversation fail to pair up. */
+/** A call or result that has no partner. */
 interface HistoryFault {
-  /** `unanswered`: a call without a result before the conversation goes on; `orphan`: a result without a call. */
+  /**
+   * `unanswered`: a call without a result before the conversation continues; `orphan`: a result
+   * without a call.
+   */
   readonly kind: "unanswered" | "orphan";
   readonly callId: string;
 }
 
 /**
- * The first call that has no result before the next turn that is not one, or the first result of no call;
- * `undefined` when all pair up. Every provider checks this, so a translation that tears a pair apart is
- * found out here.
+ * Returns the first call without a result before the next turn of another kind, or the first result
+ * without a call; `undefined` when all pair up. Every provider checks this, so a translation that
+ * separates a pair fails here.
  */
 export function faultOfHistory(
   turns: readonly Turn[],
@@ -31,7 +34,10 @@ function answerCall(open: Set<string>, turn: Turn): HistoryFault | undefined {
   return open.delete(callId) ? undefined : { kind: "orphan", callId };
 }
 
-/** Calls of one answer may stand in several turns of the assistant, one after the other. */
+/**
+ * Returns the first open call before a turn of another role. The calls of one answer may be in
+ * several consecutive assistant turns.
+ */
 function unanswered(open: Set<string>, turn: Turn): HistoryFault | undefined {
   return turn.role === "assistant" ? undefined : firstOpen(open);
 }

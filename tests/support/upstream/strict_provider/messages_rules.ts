@@ -10,7 +10,9 @@ import { unseal } from "../../../../src/demo/script.ts";
 import { invalid } from "../../../../src/demo/refusal.ts";
 import { faultOfHistory } from "./history.ts";
 
-/** Fields of the other protocols; one in a Messages request means that a translation left it standing. */
+/**
+ * Fields of the other protocols. One of them in a Messages request is an error of the translation.
+ */
 const FOREIGN_FIELDS = [
   "frequency_penalty",
   "include",
@@ -37,10 +39,11 @@ const MIN_THINKING_BUDGET = 1024;
 const NAME_REGEXP = /^[a-zA-Z0-9_-]{1,128}$/;
 
 /**
- * Judges a Messages request, or one to count its tokens.
+ * Judges a Messages request, or a request to count its tokens.
  *
- * @throws {Refusal} For a field of another protocol, a budget, a tool, a choice of tools or a block that Anthropic
- * does not take, a thinking block that is not the provider's own, or calls and results that do not pair up.
+ * @throws {Refusal} For a field of another protocol; a reasoning budget, tool, tool choice or block
+ *   that Anthropic rejects; a thinking block that is not the provider's own; or calls and results
+ *   that do not pair up.
  */
 export function judgeMessages(body: JsonObject, ask: AskOfBody): void {
   refuseForeignFields(body);
@@ -142,7 +145,10 @@ function checkBlock(block: JsonObject, path: string): void {
   }
 }
 
-/** A block whose text was omitted comes back with the signature alone. */
+/**
+ * Returns true for a block that the provider signed. A block whose text was omitted has the
+ * signature alone.
+ */
 function isOwnThinking(block: JsonObject): boolean {
   const text = unseal(textOf(block.signature));
   const shown = textOf(block.thinking);

@@ -23,8 +23,8 @@ const RULES: Readonly<Record<SimulatedOperation, Rules>> = {
 };
 
 /**
- * The demo's providers, as strict as real ones: they refuse what a real provider refuses, so a translation that
- * leaves a foreign field, tears a call from its result or alters sealed reasoning is found out.
+ * Creates the demo's providers with the checks of real ones. They reject a translation that leaves
+ * a foreign field, separates a call from its result or changes sealed reasoning.
  */
 export function createStrictProvider(
   options: Omit<DemoOptions, "judge">,

@@ -10,7 +10,10 @@ import { unseal } from "../../../../src/demo/script.ts";
 import { Refusal } from "../../../../src/demo/refusal.ts";
 import { faultOfHistory } from "./history.ts";
 
-/** Fields of the other protocols; one in a Chat request means that a translation left it standing. */
+/**
+ * Fields of the other protocols. One of them in a Chat Completions request is an error of the
+ * translation.
+ */
 const FOREIGN_TO_CHAT = [
   "input",
   "instructions",
@@ -20,7 +23,9 @@ const FOREIGN_TO_CHAT = [
   "system",
 ];
 
-/** Fields of the other protocols; one in a Responses request means that a translation left it standing. */
+/**
+ * Fields of the other protocols. One of them in a Responses request is an error of the translation.
+ */
 const FOREIGN_TO_RESPONSES = [
   "frequency_penalty",
   "logit_bias",
@@ -43,8 +48,8 @@ const MIN_OUTPUT_TOKENS = 16;
 /**
  * Judges a Chat Completions request.
  *
- * @throws {Refusal} For a field of another protocol, a name of a tool or a part that OpenAI does not take, or calls
- * and results that do not pair up.
+ * @throws {Refusal} For a field of another protocol, a tool name or part that OpenAI rejects, or
+ *   calls and results that do not pair up.
  */
 export function judgeChat(body: JsonObject, ask: AskOfBody): void {
   refuseForeignFields(body, FOREIGN_TO_CHAT);
@@ -64,10 +69,11 @@ export function judgeChat(body: JsonObject, ask: AskOfBody): void {
 }
 
 /**
- * Judges a Responses request, or one to compact a conversation.
+ * Judges a Responses request, or a request to compact a conversation.
  *
- * @throws {Refusal} For a field of another protocol, a limit that is too small, a name of a tool that OpenAI does not
- * take, sealed reasoning that is not the provider's own, or calls and outputs that do not pair up.
+ * @throws {Refusal} For a field of another protocol, or a limit that is too small; for a tool name
+ *   that OpenAI rejects, or sealed reasoning that is not the provider's own; for calls and outputs
+ *   that do not pair up.
  */
 export function judgeResponses(body: JsonObject, ask: AskOfBody): void {
   refuseForeignFields(body, FOREIGN_TO_RESPONSES);
@@ -76,7 +82,7 @@ export function judgeResponses(body: JsonObject, ask: AskOfBody): void {
   for (const [index, item] of objectsOf(body.input).entries()) {
     checkSealed(item, index);
   }
-  // Other than in the other protocols, items may stand between a call and its output.
+  // Unlike in the other protocols, items may lie between a call and its output.
   const fault = faultOfHistory(
     ask.turns.filter(({ role }) => role === "assistant" || role === "tool"),
   );
@@ -132,7 +138,7 @@ function checkLimit(limit: JsonValue | undefined): void {
 }
 
 /**
- * Refuses a body that holds a field of another protocol, as OpenAI does with fields that it does not know.
+ * Rejects a body with a field of another protocol, as OpenAI rejects unknown fields.
  *
  * @throws {Refusal} For the first field of `foreign` that `body` has.
  */
@@ -153,11 +159,11 @@ const NAME_REGEXP = /^[a-zA-Z0-9_-]+$/;
 const MAX_NAME_LENGTH = 64;
 
 /**
- * Refuses tools whose names OpenAI does not take.
+ * Rejects tools whose names OpenAI rejects.
  *
- * @param path Where the name stands inside a tool, for the error.
- * @throws {Refusal} For a name that is missing, longer than 64 characters, or with other characters than
- * letters, digits, underscores and dashes.
+ * @param path The path of the name inside a tool, for the error.
+ * @throws {Refusal} For a name that is missing, longer than 64 characters, or with characters other
+ *   than letters, digits, underscores and dashes.
  */
 function checkToolNames(tools: readonly Tool[], path: string): void {
   for (const [index, { name }] of tools.entries()) {

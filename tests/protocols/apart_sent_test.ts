@@ -3,17 +3,20 @@ import { isJsonObject, type JsonObject } from "../../src/core/json.ts";
 import type { Protocol } from "../../src/core/protocol.ts";
 import { CODECS } from "../../src/protocols/mod.ts";
 import { answerContext, counterIds } from "../contract/codec_contract.ts";
-import { asking, told } from "../support/dialects/told.ts";
+import {
+  upstreamRequest,
+  userRequest,
+} from "../support/dialects/upstream_request.ts";
 
-// What another protocol shows in words stands apart from its neighbours: no model and no caller reads the end of one
-// thing and the beginning of the next as one word.
+// Blocks of another protocol that become text are separated from their neighbours. No model or
+// caller may read the end of one text and the beginning of the next as one word.
 
 function chatText(
   from: Protocol,
   body: JsonObject,
   service: string,
 ): string {
-  const { body: sent } = told(body, {
+  const { body: sent } = upstreamRequest(body, {
     from,
     to: "chat",
     service,
@@ -28,7 +31,9 @@ function chatText(
   ).join("\n");
 }
 
-/** What only Messages have in an earlier answer, and the end of what others read of it. */
+/**
+ * Blocks of an earlier answer that only Messages has, and the end of their text in other protocols.
+ */
 const MESSAGES_BLOCKS: readonly (readonly [JsonObject, string])[] = [
   [
     {
@@ -58,7 +63,7 @@ const MESSAGES_BLOCKS: readonly (readonly [JsonObject, string])[] = [
 
 Deno.test("what an earlier answer holds that only Messages know stands apart from its texts", () => {
   for (const [block, end] of MESSAGES_BLOCKS) {
-    const body = asking("messages", {
+    const body = userRequest("messages", {
       messages: [
         { role: "user", content: "Go" },
         {
@@ -77,7 +82,7 @@ Deno.test("what an earlier answer holds that only Messages know stands apart fro
       assert.match(text, /^BEFORE\n\n\[/, text);
       assert.ok(text.endsWith(`${end}\n\nAFTER`), text);
     }
-    const { body: sent } = told(body, {
+    const { body: sent } = upstreamRequest(body, {
       from: "messages",
       to: "responses",
       service: "openai",
@@ -87,7 +92,7 @@ Deno.test("what an earlier answer holds that only Messages know stands apart fro
     const own = sent.input.filter(isJsonObject).filter(({ role }) =>
       role === "assistant"
     );
-    // Servers put the parts of one message together as they are.
+    // Servers join the parts of one message without a separator.
     assert.deepEqual(
       own.map(({ content }) => Array.isArray(content) ? content.length : 0),
       [1, 1, 1],
@@ -109,7 +114,7 @@ Deno.test("what an earlier answer holds that only Responses know stands apart fr
     arguments: "{}",
     output: "return_code: 0",
   };
-  const body = asking("responses", {
+  const body = userRequest("responses", {
     input: [
       { role: "user", content: "Go" },
       message("BEFORE"),
@@ -127,7 +132,7 @@ Deno.test("what an earlier answer holds that only Responses know stands apart fr
 });
 
 Deno.test("a text within one sentence stays in it", () => {
-  const body = asking("messages", {
+  const body = userRequest("messages", {
     messages: [
       { role: "user", content: "Go" },
       {
@@ -145,7 +150,7 @@ Deno.test("a text within one sentence stays in it", () => {
 });
 
 Deno.test("a refusal stands apart from the text before it", () => {
-  const body = asking("responses", {
+  const body = userRequest("responses", {
     input: [
       { role: "user", content: "Go" },
       {
@@ -177,11 +182,11 @@ Deno.test("texts around what the provider did by itself stay apart for callers o
     stop_sequence: null,
     usage: { input_tokens: 1, output_tokens: 1 },
   }, counterIds());
-  const chat = CODECS.chat.decodeRequest(asking("chat", { model: "m" }));
+  const chat = CODECS.chat.decodeRequest(userRequest("chat", { model: "m" }));
   const message = CODECS.chat.encodeAnswer(answer, answerContext(chat));
   assert.match(JSON.stringify(message), /"I look\.\\n\\nIt is 4\."/);
   const responses = CODECS.responses.decodeRequest(
-    asking("responses", { model: "m" }),
+    userRequest("responses", { model: "m" }),
   );
   const object = CODECS.responses.encodeAnswer(
     answer,

@@ -3,10 +3,13 @@ import { isJsonObject, type JsonObject } from "../../src/core/json.ts";
 import type { Protocol } from "../../src/core/protocol.ts";
 import { CODECS } from "../../src/protocols/mod.ts";
 import { answerContext, counterIds } from "../contract/codec_contract.ts";
-import { asking, told } from "../support/dialects/told.ts";
+import {
+  upstreamRequest,
+  userRequest,
+} from "../support/dialects/upstream_request.ts";
 
-// What becomes of a history on its way to a provider of another protocol: system text stays text, no message of the
-// model goes out empty, files have names, and a model finds the ids again that it gave its calls.
+// The history of a conversation, sent to a provider with another protocol. System text stays text,
+// no message of the model is empty, files have names, and a model finds its own call ids.
 
 const SCHEMA = {
   type: "object",
@@ -16,7 +19,12 @@ const SCHEMA = {
 };
 
 function toChat(from: Protocol, body: JsonObject, service = "custom") {
-  return told(body, { from, to: "chat", service, model: "some-model" });
+  return upstreamRequest(body, {
+    from,
+    to: "chat",
+    service,
+    model: "some-model",
+  });
 }
 
 function messagesIn(body: JsonObject): JsonObject[] {
@@ -34,7 +42,7 @@ Deno.test("the system text of Claude Code is one string without its billing note
     for (const format of [undefined, { type: "json_schema", schema: SCHEMA }]) {
       const { body } = toChat(
         "messages",
-        asking("messages", {
+        userRequest("messages", {
           system: [
             NOTE,
             { type: "text", text: "You are Claude Code." },
@@ -67,7 +75,7 @@ Deno.test("a system text of nothing but a billing note is no message", () => {
   for (const service of ["custom", "zai", "openai", "openrouter"]) {
     const { body, dropped } = toChat(
       "messages",
-      asking("messages", { system: [NOTE] }),
+      userRequest("messages", { system: [NOTE] }),
       service,
     );
     assert.deepEqual(messagesIn(body), [{ role: "user", content: "Hello" }]);
@@ -79,7 +87,7 @@ Deno.test("tools that come in the middle of a conversation leave no list of part
   for (const service of ["custom", "zai", "openai"]) {
     const claude = toChat(
       "messages",
-      asking("messages", {
+      userRequest("messages", {
         messages: [
           { role: "user", content: "Hello" },
           {
@@ -100,7 +108,7 @@ Deno.test("tools that come in the middle of a conversation leave no list of part
     assert.deepEqual(claude.dropped, ["messages"]);
     const codex = toChat(
       "responses",
-      asking("responses", {
+      userRequest("responses", {
         input: [
           {
             type: "additional_tools",
@@ -130,13 +138,13 @@ Deno.test("marked system text keeps its parts where a provider takes marks, and 
   }];
   const { body } = toChat(
     "messages",
-    asking("messages", { system }),
+    userRequest("messages", { system }),
     "openrouter",
   );
   assert.deepEqual(messagesIn(body)[0]?.content, system);
 });
 
-/** Answers of a model in a caller's history that say nothing. */
+/** Empty answers of a model in a caller's history. */
 const EMPTY: readonly (readonly [string, Protocol, JsonObject[]])[] = [
   ["no text", "messages", [{ role: "assistant", content: "" }]],
   ["no blocks", "messages", [{ role: "assistant", content: [] }]],
@@ -176,7 +184,7 @@ for (const [name, from, answer] of EMPTY) {
       const field = from === "messages" ? "messages" : "input";
       const { body } = toChat(
         from,
-        asking(from, {
+        userRequest(from, {
           [field]: [
             { role: "user", content: "One" },
             ...answer,
@@ -203,7 +211,7 @@ for (const [name, from, answer] of EMPTY) {
 Deno.test("an answer with nothing to say but a call stays, as does a text", () => {
   const { body } = toChat(
     "messages",
-    asking("messages", {
+    userRequest("messages", {
       messages: [
         { role: "user", content: "One" },
         {
@@ -232,8 +240,8 @@ Deno.test("an answer with nothing to say but a call stays, as does a text", () =
 });
 
 Deno.test("an answer of nothing but thoughts is no message to Anthropic either", () => {
-  const { body } = told(
-    asking("responses", {
+  const { body } = upstreamRequest(
+    userRequest("responses", {
       input: [
         { role: "user", content: "One" },
         { type: "reasoning", summary: [{ type: "summary_text", text: "Hm" }] },
@@ -249,7 +257,7 @@ Deno.test("an answer of nothing but thoughts is no message to Anthropic either",
 });
 
 Deno.test("pictures and sound that a model made are named as lost, and refused by a strict connection", () => {
-  const history = asking("chat", {
+  const history = userRequest("chat", {
     messages: [
       { role: "user", content: "Draw" },
       {
@@ -271,10 +279,22 @@ Deno.test("pictures and sound that a model made are named as lost, and refused b
     ["responses", "openai", "gpt-5.2"],
   ] as const;
   for (const [to, service, model] of targets) {
-    const { dropped } = told(history, { from: "chat", to, service, model });
+    const { dropped } = upstreamRequest(history, {
+      from: "chat",
+      to,
+      service,
+      model,
+    });
     assert.deepEqual(dropped, ["messages"]);
     assert.throws(
-      () => told(history, { from: "chat", to, service, model, strict: true }),
+      () =>
+        upstreamRequest(history, {
+          from: "chat",
+          to,
+          service,
+          model,
+          strict: true,
+        }),
       /Cannot pass `messages` on/,
     );
   }
@@ -288,7 +308,7 @@ Deno.test("a model's own sound goes back to its provider", () => {
   };
   const { body } = toChat(
     "chat",
-    asking("chat", {
+    userRequest("chat", {
       messages: [{ role: "user", content: "Sing" }, message, {
         role: "user",
         content: "Again",
@@ -305,7 +325,7 @@ Deno.test("a file without a name gets one", () => {
   const content = [{ type: "document", source: PDF }];
   const { body } = toChat(
     "messages",
-    asking("messages", { messages: [{ role: "user", content }] }),
+    userRequest("messages", { messages: [{ role: "user", content }] }),
   );
   assert.deepEqual(messagesIn(body)[0]?.content, [{
     type: "file",
@@ -316,7 +336,7 @@ Deno.test("a file without a name gets one", () => {
   }]);
 });
 
-Deno.test("what is said about a document is told before it, and citations that nobody makes are named", () => {
+Deno.test("the context of a document precedes it, and citations that the model cannot make are named", () => {
   const about = { context: "Of last year", citations: { enabled: true } };
   const content = [
     { type: "document", source: PDF, title: "a.pdf", ...about },
@@ -329,7 +349,7 @@ Deno.test("what is said about a document is told before it, and citations that n
     { type: "text", text: "Compare" },
   ];
   const messages = [{ role: "user", content }];
-  const asked = asking("messages", { messages });
+  const asked = userRequest("messages", { messages });
   const { body, dropped } = toChat("messages", asked);
   assert.deepEqual(messagesIn(body)[0]?.content, [
     { type: "text", text: "Of last year" },
@@ -346,7 +366,7 @@ Deno.test("what is said about a document is told before it, and citations that n
   assert.deepEqual(dropped, ["citations"]);
   assert.throws(
     () =>
-      told(asked, {
+      upstreamRequest(asked, {
         from: "messages",
         to: "chat",
         service: "custom",
@@ -357,7 +377,7 @@ Deno.test("what is said about a document is told before it, and citations that n
   );
 });
 
-Deno.test("a document of blocks is told block by block, in a result of a tool too", () => {
+Deno.test("a document of blocks is sent block by block, also in a tool result", () => {
   const document = {
     type: "document",
     title: "Report",
@@ -378,7 +398,7 @@ Deno.test("a document of blocks is told block by block, in a result of a tool to
   };
   const { body, dropped } = toChat(
     "messages",
-    asking("messages", {
+    userRequest("messages", {
       messages: [
         { role: "user", content: [document] },
         {
@@ -415,7 +435,7 @@ Deno.test("Kimi finds its own ids again in the history of a caller who could onl
   given.forEach((id) => assert.match(id, /^[A-Za-z0-9_-]+$/));
   const { body } = toChat(
     "messages",
-    asking("messages", { messages: loop(given, names) }),
+    userRequest("messages", { messages: loop(given, names) }),
     "kimi",
   );
   assert.deepEqual(idsIn(body), [ids, ids]);
@@ -429,7 +449,9 @@ Deno.test("Kimi finds an id again that it gave twice", () => {
   assert.notEqual(first, second);
   const { body } = toChat(
     "messages",
-    asking("messages", { messages: [...history, ...loop([second], names)] }),
+    userRequest("messages", {
+      messages: [...history, ...loop([second], names)],
+    }),
     "moonshot",
   );
   const all = ["functions.f:0", "functions.f:0"];
@@ -440,14 +462,14 @@ Deno.test("ids that no model counted stay as they are", () => {
   const ids = ["call_0123abcd", "toolu_01_deadbeef", "functions_f_0_00000000"];
   const { body } = toChat(
     "messages",
-    asking("messages", { messages: loop(ids, ["f", "f", "f"]) }),
+    userRequest("messages", { messages: loop(ids, ["f", "f", "f"]) }),
     "kimi",
   );
   assert.deepEqual(idsIn(body), [ids, ids]);
 });
 
 Deno.test("arguments that are null are none, in every protocol's history", () => {
-  const chat = asking("chat", {
+  const chat = userRequest("chat", {
     messages: [
       { role: "user", content: "Hello" },
       {
@@ -462,7 +484,7 @@ Deno.test("arguments that are null are none, in every protocol's history", () =>
       { role: "tool", tool_call_id: "a", content: "1" },
     ],
   });
-  const responses = asking("responses", {
+  const responses = userRequest("responses", {
     input: [
       { role: "user", content: "Hello" },
       { type: "function_call", call_id: "a", name: "f", arguments: "null" },
@@ -473,12 +495,12 @@ Deno.test("arguments that are null are none, in every protocol's history", () =>
   for (
     const [from, asked] of [["chat", chat], ["responses", responses]] as const
   ) {
-    const { body } = told(asked, { from, ...toMessages });
+    const { body } = upstreamRequest(asked, { from, ...toMessages });
     assert.match(JSON.stringify(body), /"name":"f","input":\{\}/, from);
   }
   const openai = { to: "responses", service: "openai", model: "m" } as const;
   assert.match(
-    JSON.stringify(told(chat, { from: "chat", ...openai }).body),
+    JSON.stringify(upstreamRequest(chat, { from: "chat", ...openai }).body),
     /"name":"f","arguments":"\{\}"/,
   );
   assert.match(
@@ -487,7 +509,7 @@ Deno.test("arguments that are null are none, in every protocol's history", () =>
   );
 });
 
-/** The ids that a Messages caller is given for the calls of a model. */
+/** Returns the ids that a Messages caller receives for the calls of a model. */
 function callerIds(
   ids: readonly string[],
   names: readonly string[],
@@ -526,7 +548,7 @@ function callerIds(
     .map(({ id }) => String(id));
 }
 
-/** A question, its calls and their results, as a Messages caller sends them back. */
+/** Returns a user message, calls and their results, as a Messages caller sends them back. */
 function loop(ids: readonly string[], names: readonly string[]): JsonObject[] {
   return [
     { role: "user", content: "Hello" },
@@ -550,7 +572,7 @@ function loop(ids: readonly string[], names: readonly string[]): JsonObject[] {
   ];
 }
 
-/** The ids of all calls, and those of all results. */
+/** Returns the ids of all calls, and those of all results. */
 function idsIn(body: JsonObject): [calls: string[], results: string[]] {
   const messages = messagesIn(body);
   return [

@@ -9,13 +9,16 @@ import {
 import { cutAtStops } from "../../src/protocols/canonical/answer/stop_strings.ts";
 import { CODECS } from "../../src/protocols/mod.ts";
 import { answerContext, counterIds } from "../contract/codec_contract.ts";
-import { asking, told } from "../support/dialects/told.ts";
+import {
+  upstreamRequest,
+  userRequest,
+} from "../support/dialects/upstream_request.ts";
 
-// Log probabilities, which both of OpenAI's protocols tell: asked for in the words of the one, told in those of the
-// other. https://developers.openai.com/api/reference/resources/responses
+// Log probabilities, which both of OpenAI's protocols have: requested in one, and returned in the other.
+// https://developers.openai.com/api/reference/resources/responses
 
 function ask(fields: JsonObject, model = "gpt-5.2", service = "openai") {
-  return told(asking("chat", fields), {
+  return upstreamRequest(userRequest("chat", fields), {
     from: "chat",
     to: "responses",
     service,
@@ -45,7 +48,7 @@ Deno.test("log probabilities that nobody asks for are not asked for", () => {
   }
 });
 
-Deno.test("log probabilities are refused where a model or its provider tells none", () => {
+Deno.test("log probabilities are rejected when a model or its provider has none", () => {
   const asked = { logprobs: true };
   assert.throws(() => ask(asked, "gpt-5.5"), /Cannot pass `logprobs`/);
   assert.throws(() => ask(asked, "gpt-9"), /Cannot pass `logprobs`/);
@@ -122,7 +125,7 @@ function streamEvents(): AnswerEvent[] {
 
 function context(fields: JsonObject = { logprobs: true }) {
   return answerContext(
-    CODECS.chat.decodeRequest({ model: "m", ...asking("chat", fields) }),
+    CODECS.chat.decodeRequest({ model: "m", ...userRequest("chat", fields) }),
   );
 }
 
@@ -164,14 +167,14 @@ Deno.test("log probabilities of a stream stand in the chunks of their tokens", (
   }
 });
 
-Deno.test("a cut answer tells the log probabilities of what it says", () => {
+Deno.test("a cut answer has the log probabilities of its text", () => {
   const cut = foldAnswer(runStage(cutAtStops(["two"]), streamEvents()));
   const [block] = cut.blocks;
   assert.equal(block?.kind === "text" && block.text, "One ");
   assert.deepEqual(block?.kind === "text" && block.logprobs, [FIRST]);
 });
 
-Deno.test("log probabilities that a provider tells unasked are not shown to a Chat caller", () => {
+Deno.test("log probabilities that were not requested do not reach a Chat caller", () => {
   const answer = CODECS.responses.decodeAnswer(RESPONSE, counterIds());
   const chat = CODECS.chat.encodeAnswer(answer, context({}));
   const [choice] = JSON.parse(JSON.stringify(chat)).choices;

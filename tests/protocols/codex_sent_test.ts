@@ -1,12 +1,16 @@
 import assert from "node:assert/strict";
 import { isJsonObject, type JsonObject } from "../../src/core/json.ts";
 import type { Protocol } from "../../src/core/protocol.ts";
-import { asking, type Told, told } from "../support/dialects/told.ts";
+import {
+  type UpstreamRequest,
+  upstreamRequest,
+  userRequest,
+} from "../support/dialects/upstream_request.ts";
 
-// What becomes of what Codex 0.169 sends beside messages and calls: tools that it declares again and again, and
-// pictures in their own size.
+// Fields of Codex 0.169 beside messages and calls, in other protocols: tools that it declares
+// repeatedly, and pictures in their original size.
 
-/** Who serves a model to Codex by another protocol than its own. */
+/** Services that serve a model to Codex in another protocol. */
 const TARGETS: readonly { readonly to: Protocol; readonly service: string }[] =
   [
     { to: "chat", service: "custom" },
@@ -16,17 +20,17 @@ const TARGETS: readonly { readonly to: Protocol; readonly service: string }[] =
 
 function toEach(
   fields: JsonObject,
-  check: (told: Told, to: Protocol) => void,
+  check: (request: UpstreamRequest, to: Protocol) => void,
 ): void {
   for (const { to, service } of TARGETS) {
     const model = to === "messages" ? "claude-sonnet-4-6" : "some-model";
-    const body = asking("responses", fields);
-    check(told(body, { from: "responses", to, service, model }), to);
+    const body = userRequest("responses", fields);
+    check(upstreamRequest(body, { from: "responses", to, service, model }), to);
   }
 }
 
-/** The tools as every protocol has them: name and description. */
-function toolsOf({ body }: Told): string[] {
+/** Returns the name and description of the tools, which every protocol has. */
+function toolsOf({ body }: UpstreamRequest): string[] {
   assert.ok(Array.isArray(body.tools));
   return body.tools.filter(isJsonObject).map((tool) => {
     const one = isJsonObject(tool.function) ? tool.function : tool;
@@ -111,7 +115,7 @@ Deno.test("a tool that is declared again is sent once, as it was declared last",
       ...found("c", fn("h", "found again")),
     ],
   }, (one) => {
-    // The request's own list is newer than what its history holds.
+    // The request's own list is newer than the list in its history.
     assert.deepEqual(toolsOf(one), [
       "f: of the request",
       "g: late",
@@ -156,7 +160,7 @@ Deno.test("tools that items bring are not written twice for a provider of Respon
     ...found("a", fn("f"), namespace("n", fn("two"))),
     ...found("b", namespace("n", fn("two")), { type: "web_search" }),
   ];
-  const { body } = told({
+  const { body } = upstreamRequest({
     input,
     tools: [fn("f"), namespace("n", fn("one"))],
   }, { from: "responses", to: "responses", service: "openai", model: "gpt-6" });
@@ -209,7 +213,7 @@ Deno.test("a picture in its own size is asked for in the largest that Chat Compl
         ],
       ];
       for (const input of inputs) {
-        const one = told({ input }, {
+        const one = upstreamRequest({ input }, {
           from: "responses",
           to: "chat",
           service,

@@ -5,16 +5,20 @@ import {
   type JsonValue,
 } from "../../src/core/json.ts";
 import { CODECS } from "../../src/protocols/mod.ts";
-import { asking, told, type ToldOptions } from "../support/dialects/told.ts";
+import {
+  upstreamRequest,
+  type UpstreamRequestOptions,
+  userRequest,
+} from "../support/dialects/upstream_request.ts";
 import { requestOf } from "../support/wire/requests.ts";
 
-// What becomes of settings that both of OpenAI's protocols know, and of the wish to read how a model reasoned.
+// Settings that both of OpenAI's protocols have, and the setting that makes reasoning visible.
 
 function toResponses(
   fields: JsonObject,
-  target: Partial<ToldOptions> = {},
+  target: Partial<UpstreamRequestOptions> = {},
 ) {
-  return told(asking("chat", fields), {
+  return upstreamRequest(userRequest("chat", fields), {
     from: "chat",
     to: "responses",
     service: "openai",
@@ -24,7 +28,7 @@ function toResponses(
 }
 
 function toOpenAiChat(fields: JsonObject, model = "gpt-5.6-sol") {
-  return told(asking("responses", fields), {
+  return upstreamRequest(userRequest("responses", fields), {
     from: "responses",
     to: "chat",
     service: "openai",
@@ -46,7 +50,7 @@ Deno.test("prompt_cache_options pass between OpenAI's protocols where the model 
       toResponses(asked, { service: "codex" }),
       toResponses(asked, { service: "custom", model: "m" }),
       toOpenAiChat(asked, "gpt-5.2"),
-      told(asking("chat", asked), {
+      upstreamRequest(userRequest("chat", asked), {
         from: "chat",
         to: "messages",
         service: "anthropic",
@@ -144,7 +148,7 @@ Deno.test("a user alone, or the same one twice, is named where the provider want
   }
 });
 
-Deno.test("a provider with one name for users is told the user, and the caller what it is not told", () => {
+Deno.test("a provider with one field for users receives the user, and the dropped field is named", () => {
   const asked = { user: "anna", safety_identifier: "hash-1" };
   const { body, dropped } = toResponses(asked, {
     service: "custom",
@@ -203,15 +207,18 @@ Deno.test("Anthropic shows its thinking where a Chat caller asks for a summary",
     model: "claude-opus-5",
   } as const;
   const asked = { reasoning: { enabled: true, exclude: true } };
-  assert.deepEqual(told(asking("chat", asked), target).body.thinking, {
-    type: "adaptive",
-    display: "omitted",
-  });
+  assert.deepEqual(
+    upstreamRequest(userRequest("chat", asked), target).body.thinking,
+    {
+      type: "adaptive",
+      display: "omitted",
+    },
+  );
 });
 
 Deno.test("strictness that a schema does not allow is named, and the tools are not", () => {
   const parameters = { type: "object", properties: { a: {} } };
-  const chat = asking("chat", {
+  const chat = userRequest("chat", {
     tools: [{
       type: "function",
       function: { name: "f", parameters, strict: true },
@@ -222,17 +229,22 @@ Deno.test("strictness that a schema does not allow is named, and the tools are n
     ["messages", "custom", "glm-5"],
   ] as const;
   for (const [to, service, model] of targets) {
-    const { body, dropped } = told(chat, { from: "chat", to, service, model });
+    const { body, dropped } = upstreamRequest(chat, {
+      from: "chat",
+      to,
+      service,
+      model,
+    });
     assert.match(JSON.stringify(body.tools), /"name":"f"/);
     assert.deepEqual(dropped, ["tools[].function.strict"]);
     assert.throws(() =>
-      told(chat, { from: "chat", to, service, model, strict: true })
+      upstreamRequest(chat, { from: "chat", to, service, model, strict: true })
     );
   }
-  const responses = asking("responses", {
+  const responses = userRequest("responses", {
     tools: [{ type: "function", name: "f", parameters, strict: true }],
   });
-  const { dropped } = told(responses, {
+  const { dropped } = upstreamRequest(responses, {
     from: "responses",
     to: "chat",
     service: "openai",
@@ -243,7 +255,7 @@ Deno.test("strictness that a schema does not allow is named, and the tools are n
 
 Deno.test("a forced tool that the provider runs is kept by its own, named by others and refused by a strict connection", () => {
   const search = { type: "web_search_20250305", name: "web_search" };
-  const asked = asking("messages", {
+  const asked = userRequest("messages", {
     tools: [search],
     tool_choice: { type: "tool", name: "web_search" },
   });
@@ -253,12 +265,12 @@ Deno.test("a forced tool that the provider runs is kept by its own, named by oth
     service: "custom",
     model: "m",
   } as const;
-  const { body, dropped } = told(asked, target);
+  const { body, dropped } = upstreamRequest(asked, target);
   assert.equal(body.tools, undefined);
   assert.equal(body.tool_choice, undefined);
   assert.deepEqual(dropped, ["tools", "tool_choice"]);
-  assert.throws(() => told(asked, { ...target, strict: true }));
-  const own = told(asked, {
+  assert.throws(() => upstreamRequest(asked, { ...target, strict: true }));
+  const own = upstreamRequest(asked, {
     from: "messages",
     to: "messages",
     service: "anthropic",
@@ -272,11 +284,11 @@ Deno.test("a forced tool that the provider runs is kept by its own, named by oth
 });
 
 Deno.test("a force on tools of which none is left is named", () => {
-  const asked = asking("responses", {
+  const asked = userRequest("responses", {
     tools: [{ type: "web_search" }],
     tool_choice: "required",
   });
-  const { dropped } = told(asked, {
+  const { dropped } = upstreamRequest(asked, {
     from: "responses",
     to: "chat",
     service: "custom",
@@ -304,15 +316,18 @@ Deno.test("a system message among the others changes the effort, as Claude Code 
     ["low", [user(), change("low", "You are here."), answer, user("On")]],
     ["low", [user(), answer, change("low"), user("On")]],
     ["medium", [user(), change("low"), answer, change("medium"), user("On")]],
-    // Results of tools are no new input.
+    // Tool results are no new user input.
     ["low", [user(), change("low"), call, user(result)]],
     ["high", [user(), call, change("low"), user(result)]],
     ["low", [user(), call, user(result), change("low"), answer, user("On")]],
   ];
   for (const to of ["chat", "responses"] as const) {
     for (const [effort, messages] of rows) {
-      const { body, dropped } = told(
-        asking("messages", { messages, output_config: { effort: "high" } }),
+      const { body, dropped } = upstreamRequest(
+        userRequest("messages", {
+          messages,
+          output_config: { effort: "high" },
+        }),
         { from: "messages", to, service: "openai", model: "gpt-5.2" },
       );
       const sent = to === "chat"

@@ -3,8 +3,8 @@ import type { Protocol } from "../../../src/core/protocol.ts";
 import { CODECS } from "../../../src/protocols/mod.ts";
 import { translateRequest } from "../../../src/protocols/translate_request.ts";
 
-/** Who asks whom. */
-export interface ToldOptions {
+/** The protocols and the target of a translation. */
+export interface UpstreamRequestOptions {
   readonly from: Protocol;
   readonly to: Protocol;
   readonly service: string;
@@ -12,14 +12,17 @@ export interface ToldOptions {
   readonly strict?: boolean;
 }
 
-/** What an upstream is told, and what `x-gateway-dropped` names. */
-export interface Told {
+/** The translated body, and the field names of `x-gateway-dropped`. */
+export interface UpstreamRequest {
   readonly body: JsonObject;
   readonly dropped: readonly string[];
 }
 
-/** What the upstream is told of a caller's request. */
-export function told(body: JsonObject, options: ToldOptions): Told {
+/** Returns the request that the upstream receives for a caller's request. */
+export function upstreamRequest(
+  body: JsonObject,
+  options: UpstreamRequestOptions,
+): UpstreamRequest {
   const { from, to, service, model, strict = false } = options;
   const translated = translateRequest({ model: "asked", ...body }, {
     from: CODECS[from],
@@ -38,8 +41,8 @@ export function told(body: JsonObject, options: ToldOptions): Told {
   return { body: translated.body, dropped: [...translated.dropped] };
 }
 
-/** One message of the user in the words of `protocol`, with further fields. */
-export function asking(
+/** Returns a request in `protocol` with one user message and further fields. */
+export function userRequest(
   protocol: Protocol,
   fields: JsonObject = {},
 ): JsonObject {

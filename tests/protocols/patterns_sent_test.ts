@@ -2,13 +2,17 @@ import assert from "node:assert/strict";
 import { GatewayError } from "../../src/core/error.ts";
 import { isJsonObject, type JsonObject } from "../../src/core/json.ts";
 import type { Protocol } from "../../src/core/protocol.ts";
-import { asking, told } from "../support/dialects/told.ts";
+import {
+  upstreamRequest,
+  userRequest,
+} from "../support/dialects/upstream_request.ts";
 
-// What becomes of the patterns in schemas: OpenAI compiles them with Python's engine, and its newer models with one
-// that does not look around. One that it cannot compile makes each request of Claude Code 2.1.265 and later a 400
-// (https://github.com/anthropics/claude-code/issues/92969, https://github.com/vercel/ai/pull/21037).
+// The patterns in schemas. OpenAI compiles them with Python's engine, and its newer models with an
+// engine without lookaround. Each request of Claude Code 2.1.265 and later has a pattern that such
+// an engine rejects with a 400 (https://github.com/anthropics/claude-code/issues/92969,
+// https://github.com/vercel/ai/pull/21037).
 
-/** Of Claude Code's tool `Artifact`. */
+/** The pattern of Claude Code's tool `Artifact`. */
 const ARTIFACT =
   '^(?!__.*__$)[^\\p{Cc}\\p{Cf}\\p{Zl}\\p{Zp}"\\\\./[\\]]{1,200}$';
 
@@ -18,7 +22,7 @@ function schemaOf(properties: JsonObject, more: JsonObject = {}): JsonObject {
   return { type: "object", properties, ...more };
 }
 
-/** The schema of the one tool, as a provider gets it. */
+/** Returns the schema of the only tool, as a provider receives it. */
 function parametersIn(body: JsonObject): unknown {
   assert.ok(Array.isArray(body.tools));
   const [tool] = body.tools;
@@ -29,15 +33,17 @@ function parametersIn(body: JsonObject): unknown {
 }
 
 function artifact(input_schema: JsonObject): JsonObject {
-  return asking("messages", { tools: [{ name: "Artifact", input_schema }] });
+  return userRequest("messages", {
+    tools: [{ name: "Artifact", input_schema }],
+  });
 }
 
-/** ChatGPT's back end takes no limit of the answer's length either. */
+/** Removes `max_tokens`, which ChatGPT's back end lacks, too. */
 function named(dropped: readonly string[]): string[] {
   return dropped.filter((name) => name !== "max_tokens");
 }
 
-/** Providers that compile patterns, and models that are OpenAI's wherever they are served. */
+/** Providers that compile patterns, and OpenAI's models at other services. */
 const COMPILING: readonly (readonly [
   to: Protocol,
   service: string,
@@ -62,7 +68,7 @@ const OTHERS: readonly (readonly [Protocol, string, string])[] = [
 Deno.test("a pattern that OpenAI cannot compile moves into the description of its property, and is named", () => {
   for (const [to, service, model] of COMPILING) {
     for (const pattern of [ARTIFACT, LOOKAHEAD]) {
-      const { body, dropped } = told(
+      const { body, dropped } = upstreamRequest(
         artifact(schemaOf({
           field: { type: "string", pattern, description: "The field." },
           other: { type: "string", pattern },
@@ -94,7 +100,7 @@ Deno.test("a pattern that OpenAI cannot compile moves into the description of it
 Deno.test("patterns stay for providers that take them", () => {
   for (const [to, service, model] of OTHERS) {
     const parameters = schemaOf({ f: { type: "string", pattern: ARTIFACT } });
-    const { body, dropped } = told(artifact(parameters), {
+    const { body, dropped } = upstreamRequest(artifact(parameters), {
       from: "messages",
       to,
       service,
@@ -137,7 +143,7 @@ Deno.test("a pattern is found wherever a schema may stand, and nowhere else", ()
     const: { pattern: "\\p{L}" },
   };
   for (const [to, service, model] of COMPILING) {
-    const { body } = told(artifact({ ...of(bad), ...enumerated }), {
+    const { body } = upstreamRequest(artifact({ ...of(bad), ...enumerated }), {
       from: "messages",
       to,
       service,
@@ -148,7 +154,7 @@ Deno.test("a pattern is found wherever a schema may stand, and nowhere else", ()
 });
 
 Deno.test("names of properties that OpenAI cannot match move into the description, and are forbidden no more", () => {
-  const { body, dropped } = told(
+  const { body, dropped } = upstreamRequest(
     artifact({
       type: "object",
       properties: { a: {} },
@@ -175,8 +181,8 @@ Deno.test("a strict tool stays strict without the pattern", () => {
     additionalProperties: false,
   };
   for (const [to, service, model] of COMPILING) {
-    const { body, dropped } = told(
-      asking("messages", {
+    const { body, dropped } = upstreamRequest(
+      userRequest("messages", {
         tools: [{ name: "f", input_schema: strict, strict: true }],
       }),
       { from: "messages", to, service, model },
@@ -194,8 +200,8 @@ Deno.test("the schema of an answer has no pattern that OpenAI cannot compile", (
     additionalProperties: false,
   };
   for (const [to, service, model] of COMPILING) {
-    const { body, dropped } = told(
-      asking("messages", {
+    const { body, dropped } = upstreamRequest(
+      userRequest("messages", {
         output_config: { format: { type: "json_schema", schema } },
       }),
       { from: "messages", to, service, model },
@@ -210,13 +216,16 @@ Deno.test("the schema of an answer has no pattern that OpenAI cannot compile", (
 Deno.test("a strict connection refuses a pattern that it would have to move", () => {
   assert.throws(
     () =>
-      told(artifact(schemaOf({ f: { type: "string", pattern: ARTIFACT } })), {
-        from: "messages",
-        to: "chat",
-        service: "openai",
-        model: "gpt-5.2",
-        strict: true,
-      }),
+      upstreamRequest(
+        artifact(schemaOf({ f: { type: "string", pattern: ARTIFACT } })),
+        {
+          from: "messages",
+          to: "chat",
+          service: "openai",
+          model: "gpt-5.2",
+          strict: true,
+        },
+      ),
     (error) => error instanceof GatewayError && error.param === "pattern",
   );
 });

@@ -4,12 +4,16 @@ import { isJsonObject, type JsonObject } from "../../src/core/json.ts";
 import type { Protocol } from "../../src/core/protocol.ts";
 import { CODECS } from "../../src/protocols/mod.ts";
 import { answerContext } from "../contract/codec_contract.ts";
-import { asking, type Told, told } from "../support/dialects/told.ts";
+import {
+  type UpstreamRequest,
+  upstreamRequest,
+  userRequest,
+} from "../support/dialects/upstream_request.ts";
 
-// What becomes of the messages that Codex 0.169 sends between its agents (`multi_agent_v2`), and of the calls by which
-// its models send them.
+// The messages that Codex 0.169 sends between its agents (`multi_agent_v2`), and the calls by which
+// its models send them, in other protocols.
 
-/** Who serves a model to Codex by another protocol than its own. */
+/** Services that serve a model to Codex in another protocol. */
 const TARGETS: readonly { readonly to: Protocol; readonly service: string }[] =
   [
     { to: "chat", service: "custom" },
@@ -19,12 +23,12 @@ const TARGETS: readonly { readonly to: Protocol; readonly service: string }[] =
 
 function toEach(
   fields: JsonObject,
-  check: (told: Told, to: Protocol) => void,
+  check: (request: UpstreamRequest, to: Protocol) => void,
 ): void {
   for (const { to, service } of TARGETS) {
     const model = to === "messages" ? "claude-sonnet-4-6" : "some-model";
-    const body = asking("responses", fields);
-    check(told(body, { from: "responses", to, service, model }), to);
+    const body = userRequest("responses", fields);
+    check(upstreamRequest(body, { from: "responses", to, service, model }), to);
   }
 }
 
@@ -34,7 +38,7 @@ function fn(name: string): JsonObject {
   return { type: "function", name, parameters: {} };
 }
 
-/** The message of an agent as Codex 0.169.0 wrote it behind a gateway. */
+/** Returns the message of an agent, as Codex 0.169.0 wrote it behind a gateway. */
 function agentMessage(payload: JsonObject, ...more: JsonObject[]): JsonObject {
   return {
     type: "agent_message",
@@ -53,8 +57,8 @@ function agentMessage(payload: JsonObject, ...more: JsonObject[]): JsonObject {
   };
 }
 
-/** The last message of the user, its texts apart. */
-function lastOfUser({ body }: Told): JsonObject[] {
+/** Returns the last message of the user, as separate texts. */
+function lastOfUser({ body }: UpstreamRequest): JsonObject[] {
   assert.ok(Array.isArray(body.messages));
   const last = body.messages.filter(isJsonObject).at(-1);
   assert.equal(last?.role, "user");
@@ -124,7 +128,7 @@ Deno.test("a message between agents that only OpenAI can read is refused by name
       const model = to === "messages" ? "claude-sonnet-4-6" : "some-model";
       assert.throws(
         () =>
-          told({ input: [ASK, agentMessage(part)] }, {
+          upstreamRequest({ input: [ASK, agentMessage(part)] }, {
             from: "responses",
             to,
             service,
@@ -145,7 +149,7 @@ Deno.test("a call whose arguments the caller's tool has encrypted says that they
     parameters: { type: "object", properties: { message } },
   };
   const request = CODECS.responses.decodeRequest(
-    asking("responses", {
+    userRequest("responses", {
       model: "m",
       tools: [{
         type: "namespace",
@@ -191,7 +195,7 @@ Deno.test("no other provider is asked to have arguments encrypted", () => {
     assert.ok(!text.includes("encrypted"), text);
     assert.deepEqual(dropped, []);
   });
-  const { body } = told(asking("responses", { tools }), {
+  const { body } = upstreamRequest(userRequest("responses", { tools }), {
     from: "responses",
     to: "responses",
     service: "openai",
@@ -205,7 +209,7 @@ Deno.test("a message between agents goes to a provider of Responses as it came",
     type: "encrypted_content",
     encrypted_content: "Count the files.",
   });
-  const { body } = told({ input: [ASK, message] }, {
+  const { body } = upstreamRequest({ input: [ASK, message] }, {
     from: "responses",
     to: "responses",
     service: "openai",

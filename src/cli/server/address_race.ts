@@ -1,0 +1,97 @@
+import { systemTimers, type Timers } from "../../core/time/timers.ts";
+
+/** The time before the next address of a host is tried beside the first (RFC 8305, section 5), in milliseconds. */
+const NEXT_ADDRESS_MS = 250;
+
+/** An address as a name lookup finds it. */
+interface FoundAddress {
+  readonly address: string;
+  /** 4 or 6. */
+  readonly family: number;
+}
+
+/** Orders addresses so that the families take turns, beginning with the family of the first (RFC 8305, section 4). */
+export function alternate(found: readonly FoundAddress[]): string[] {
+  const [first] = found;
+  const preferred = found.filter(({ family }) => family === first?.family);
+  const others = found.filter(({ family }) => family !== first?.family);
+  return preferred.flatMap((one, index) => [one, others[index]])
+    .concat(others.slice(preferred.length))
+    .flatMap((one) => one === undefined ? [] : [one.address]);
+}
+
+/** Opens a connection to an address; gives it up when the signal aborts. */
+type Connect<Connection> = (
+  address: string,
+  signal: AbortSignal,
+) => Promise<Connection>;
+
+/**
+ * Connects to the first of a host's addresses that answers: tries one after another, the next when the one before fails
+ * or is slow. Closes all connections but one.
+ *
+ * @throws The reason of the first address when all fail.
+ */
+export async function raceAddresses<Connection extends { close(): void }>(
+  addresses: readonly string[],
+  connect: Connect<Connection>,
+  signal: AbortSignal,
+  timers: Timers = systemTimers,
+): Promise<Connection> {
+  const decided = new AbortController();
+  const attempts: Promise<Connection>[] = [];
+  const either = AbortSignal.any([signal, decided.signal]);
+  try {
+    for (const address of addresses) {
+      const attempt = connect(address, either);
+      attempts.push(attempt);
+      const first = Promise.any(attempts);
+      const isLast = attempts.length === addresses.length;
+      const won = isLast
+        ? await first
+        : await unlessSlow(first, attempt, timers);
+      if (won !== undefined) return closeOthers(attempts, won);
+    }
+    throw new Error("The host has no addresses");
+  } catch (error) {
+    throw error instanceof AggregateError ? error.errors[0] : error;
+  } finally {
+    decided.abort();
+  }
+}
+
+/**
+ * Waits for the first of the attempts that succeeds.
+ *
+ * @returns `undefined` when the newest has failed, or none has succeeded in time.
+ */
+function unlessSlow<Connection>(
+  first: Promise<Connection>,
+  newest: Promise<Connection>,
+  timers: Timers,
+): Promise<Connection | undefined> {
+  return new Promise((resolve) => {
+    const settle = (won: Connection | undefined) => {
+      cancel();
+      resolve(won);
+    };
+    const giveUp = () => settle(undefined);
+    const cancel = timers.schedule(NEXT_ADDRESS_MS, giveUp);
+    first.then(settle, giveUp);
+    newest.catch(giveUp);
+  });
+}
+
+function closeOthers<Connection extends { close(): void }>(
+  attempts: readonly Promise<Connection>[],
+  won: Connection,
+): Connection {
+  for (const attempt of attempts) {
+    attempt.then((other) => {
+      if (other !== won) other.close();
+    }, () => {
+      // It failed, or was given up.
+    });
+  }
+  return won;
+}

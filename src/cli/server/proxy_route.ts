@@ -1,0 +1,117 @@
+import { BlockList, isIP } from "node:net";
+import type { Origin } from "../../upstream/http1/client.ts";
+
+/** The way to an origin. */
+export type ProxyRoute =
+  | { readonly kind: "direct" }
+  | { readonly kind: "proxy"; readonly proxy: HttpProxy }
+  /** A proxy that the gateway's own client does not speak to, such as SOCKS. */
+  | { readonly kind: "other" };
+
+/** A proxy that speaks HTTP without TLS. */
+export interface HttpProxy {
+  readonly hostname: string;
+  readonly port: number;
+  /** Its credentials, where the address has some. */
+  readonly headers: readonly (readonly [string, string])[];
+}
+
+const DIRECT: ProxyRoute = { kind: "direct" };
+
+/**
+ * Reads the proxies of the environment: `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY`, in upper or lower
+ * case.
+ *
+ * @returns Finds the way to an origin.
+ */
+export function readProxies(
+  env: (name: string) => string | undefined,
+): (origin: Origin) => ProxyRoute {
+  const read = (name: string) => env(name) || env(name.toLowerCase()) || "";
+  const all = read("ALL_PROXY");
+  const plain = routeThrough(read("HTTP_PROXY") || all);
+  const secure = routeThrough(read("HTTPS_PROXY") || all);
+  const isExcluded = readExclusions(read("NO_PROXY"));
+  return (origin) => {
+    const route = origin.isSecure ? secure : plain;
+    return route.kind === "direct" || isExcluded(origin) ? DIRECT : route;
+  };
+}
+
+function routeThrough(address: string): ProxyRoute {
+  if (address === "") return DIRECT;
+  const text = address.includes("://") ? address : `http://${address}`;
+  if (!URL.canParse(text)) return { kind: "other" };
+  const { protocol, hostname, port, username, password } = new URL(text);
+  if (protocol !== "http:") return { kind: "other" };
+  return {
+    kind: "proxy",
+    proxy: {
+      hostname: hostname.replace(/^\[|\]$/g, ""),
+      port: port === "" ? 80 : Number(port),
+      headers: username === "" && password === ""
+        ? []
+        : [["proxy-authorization", basic(username, password)]],
+    },
+  };
+}
+
+function basic(username: string, password: string): string {
+  return `Basic ${btoa(`${decode(username)}:${decode(password)}`)}`;
+}
+
+/** Decodes the percent signs of a URL, one character for each byte; what is no encoding stays. */
+function decode(text: string): string {
+  return text.replace(
+    /%([0-9a-f]{2})/gi,
+    (_, digits) => String.fromCharCode(Number.parseInt(digits, 16)),
+  );
+}
+
+/**
+ * Reads `NO_PROXY`: host names, which stand for their subdomains, too, IP addresses, networks (`10.0.0.0/8`), each with
+ * a port where one is given, or `*` for all.
+ */
+function readExclusions(list: string): (origin: Origin) => boolean {
+  const entries = list.split(",").map((entry) => entry.trim().toLowerCase())
+    .filter((entry) => entry !== "");
+  const networks = new BlockList();
+  for (const entry of entries) {
+    const [address = "", bits, rest] = entry.split("/");
+    const family = isIP(address);
+    const most = family === 6 ? 128 : 32;
+    const prefix = bits ?? String(most);
+    if (family === 0 || rest !== undefined || !/^[0-9]{1,3}$/.test(prefix)) {
+      continue;
+    }
+    if (Number(prefix) > most) continue;
+    networks.addSubnet(address, Number(prefix), family === 6 ? "ipv6" : "ipv4");
+  }
+  return ({ hostname, port }) => {
+    const host = hostname.toLowerCase().replace(/\.$/, "");
+    const family = isIP(host);
+    if (family > 0 && networks.check(host, family === 6 ? "ipv6" : "ipv4")) {
+      return true;
+    }
+    return entries.some((entry) => matches(entry, { host, family, port }));
+  };
+}
+
+function matches(
+  entry: string,
+  { host, family, port }: {
+    readonly host: string;
+    readonly family: number;
+    readonly port: number;
+  },
+): boolean {
+  if (entry === "*") return true;
+  const found =
+    /^(\[[0-9a-f:.]+\]|[^:]*|[0-9a-f:.]*:[0-9a-f:.]*:[0-9a-f:.]*)(?::([0-9]+))?$/
+      .exec(entry);
+  if (found === null) return false;
+  const name = (found[1] ?? "").replace(/^\[|\]$/g, "").replace(/^\*?\./, "");
+  if (found[2] !== undefined && Number(found[2]) !== port) return false;
+  if (name === "") return false;
+  return host === name || (family === 0 && host.endsWith(`.${name}`));
+}

@@ -1,0 +1,190 @@
+import { byteText } from "../../streams/bytes.ts";
+import { MalformedMessage } from "./failure.ts";
+import { type Framing, parseFields } from "./head.ts";
+
+/**
+ * Finds the payload of a body in the bytes of a connection. Takes bytes as they arrive, in pieces of any length.
+ */
+export interface BodyDecoder {
+  /** True when the body is complete; no more bytes belong to it. */
+  readonly isDone: boolean;
+  /**
+   * Takes the next bytes of the connection.
+   *
+   * @param bytes At least one byte; the decoder may move payload within them.
+   * @returns The payload in them, in the same memory, and how many bytes the body took of them.
+   * @throws {MalformedMessage} When they break the framing.
+   */
+  push(bytes: Uint8Array<ArrayBuffer>): Decoded;
+  /** Returns true when the end of the connection completes the body. */
+  end(): boolean;
+}
+
+/** The result of one step of a {@linkcode BodyDecoder}. */
+export interface Decoded {
+  readonly payload: Uint8Array<ArrayBuffer>;
+  readonly takenBytes: number;
+}
+
+/** Returns the decoder of a response's body; `undefined` where it has none. */
+export function createBodyDecoder(framing: Framing): BodyDecoder | undefined {
+  switch (framing.kind) {
+    case "none":
+      return undefined;
+    case "length":
+      return framing.bytes === 0 ? undefined : new LengthDecoder(framing.bytes);
+    case "chunked":
+      return new ChunkedDecoder();
+    case "close":
+      return new CloseDecoder();
+  }
+}
+
+/** A body with a `content-length`. */
+class LengthDecoder implements BodyDecoder {
+  #leftBytes: number;
+
+  constructor(bytes: number) {
+    this.#leftBytes = bytes;
+  }
+
+  get isDone(): boolean {
+    return this.#leftBytes === 0;
+  }
+
+  push(bytes: Uint8Array<ArrayBuffer>): Decoded {
+    const payload = bytes.length <= this.#leftBytes
+      ? bytes
+      : bytes.subarray(0, this.#leftBytes);
+    this.#leftBytes -= payload.length;
+    return { payload, takenBytes: payload.length };
+  }
+
+  end(): boolean {
+    return false;
+  }
+}
+
+/** A body that ends with the connection. */
+class CloseDecoder implements BodyDecoder {
+  isDone = false;
+
+  push(bytes: Uint8Array<ArrayBuffer>): Decoded {
+    return { payload: bytes, takenBytes: bytes.length };
+  }
+
+  end(): boolean {
+    this.isDone = true;
+    return true;
+  }
+}
+
+/** The longest line of a chunk's size, extensions included, in bytes. */
+const MAX_SIZE_LINE_BYTES = 4 * 1024;
+
+/** The most bytes that the extensions of all chunks of a body may have. */
+const MAX_EXTENSION_BYTES = 64 * 1024;
+
+/** The most bytes of all trailers. */
+const MAX_TRAILER_BYTES = 16 * 1024;
+
+const CR = 0x0d;
+const LF = 0x0a;
+
+const SIZE_LINE_REGEXP =
+  /^([0-9A-Fa-f]{1,13})[\t ]*(;[\t\x20-\x7e\x80-\xff]*)?$/;
+
+/**
+ * A chunked body (RFC 9112, section 7.1). The payload of all chunks in the same bytes comes out as one piece, so that a
+ * burst of small chunks costs its reader one read.
+ */
+class ChunkedDecoder implements BodyDecoder {
+  #state: "size" | "data" | "dataEnd" | "trailer" | "done" = "size";
+  /** What has arrived of a line that is incomplete, without its end. */
+  #line = "";
+  /** Payload bytes left of the current chunk, or bytes left of its CRLF. */
+  #leftBytes = 0;
+  #extensionBytes = 0;
+  #trailerBytes = 0;
+
+  get isDone(): boolean {
+    return this.#state === "done";
+  }
+
+  push(bytes: Uint8Array<ArrayBuffer>): Decoded {
+    const { length } = bytes;
+    let at = 0;
+    let payloadStart = 0;
+    let payloadEnd = 0;
+    while (at < length && this.#state !== "done") {
+      if (this.#state === "data") {
+        const end = Math.min(length, at + this.#leftBytes);
+        if (payloadEnd === 0) payloadStart = payloadEnd = at;
+        if (payloadEnd !== at) bytes.copyWithin(payloadEnd, at, end);
+        payloadEnd += end - at;
+        this.#leftBytes -= end - at;
+        at = end;
+        if (this.#leftBytes === 0) {
+          this.#state = "dataEnd";
+          this.#leftBytes = 2;
+        }
+      } else if (this.#state === "dataEnd") {
+        if (bytes[at] !== (this.#leftBytes === 2 ? CR : LF)) throw badChunk();
+        at++;
+        if (--this.#leftBytes === 0) this.#state = "size";
+      } else {
+        at = this.#readLine(bytes, at);
+      }
+    }
+    return {
+      payload: bytes.subarray(payloadStart, payloadEnd),
+      takenBytes: at,
+    };
+  }
+
+  end(): boolean {
+    return false;
+  }
+
+  /** Reads on in the line of a size or a trailer; returns the place behind what it read. */
+  #readLine(bytes: Uint8Array, start: number): number {
+    const found = bytes.indexOf(LF, start);
+    const end = found < 0 ? bytes.length : found + 1;
+    this.#line += byteText(bytes.subarray(start, end));
+    const isTrailer = this.#state === "trailer";
+    const mostBytes = isTrailer
+      ? MAX_TRAILER_BYTES - this.#trailerBytes
+      : MAX_SIZE_LINE_BYTES;
+    if (this.#line.length > mostBytes) throw badChunk();
+    if (found < 0) return end;
+    if (!this.#line.endsWith("\r\n")) throw badChunk();
+    const line = this.#line.slice(0, -2);
+    this.#line = "";
+    if (isTrailer) this.#takeTrailer(line);
+    else this.#takeSize(line);
+    return end;
+  }
+
+  #takeSize(line: string): void {
+    const found = SIZE_LINE_REGEXP.exec(line);
+    if (found === null) throw badChunk();
+    this.#extensionBytes += found[2]?.length ?? 0;
+    if (this.#extensionBytes > MAX_EXTENSION_BYTES) throw badChunk();
+    this.#leftBytes = Number.parseInt(found[1] ?? "", 16);
+    this.#state = this.#leftBytes === 0 ? "trailer" : "data";
+  }
+
+  /** Checks a trailer and leaves it out: no client of a model's provider reads one. */
+  #takeTrailer(line: string): void {
+    if (line === "") {
+      this.#state = "done";
+      return;
+    }
+    this.#trailerBytes += line.length;
+    parseFields([line]);
+  }
+}
+
+function badChunk(): MalformedMessage {
+  return new MalformedMessage("the chunks of its response are malformed");
+}

@@ -1,0 +1,310 @@
+import type { Cancel, Deadlines } from "../../core/time/deadlines.ts";
+import type {
+  UpstreamClient,
+  UpstreamRequest,
+  UpstreamResponse,
+} from "../call.ts";
+import { Connection, type Duplex } from "./connection.ts";
+import { Http1Failure } from "./failure.ts";
+
+/** The place that a connection leads to. */
+export interface Origin {
+  readonly isSecure: boolean;
+  /** A name or an IP address, without brackets. */
+  readonly hostname: string;
+  readonly port: number;
+}
+
+/** An open connection, and the way to send requests over it. */
+export interface Dialed {
+  readonly duplex: Duplex;
+  /** Set where the other end is a proxy that forwards plain HTTP: it needs whole addresses, and these headers. */
+  readonly proxyHeaders?: readonly (readonly [string, string])[] | undefined;
+}
+
+/**
+ * Opens a connection, TLS handshake included.
+ *
+ * @throws The reason of the platform, or of the signal when it aborts.
+ */
+export type Dial = (origin: Origin, signal: AbortSignal) => Promise<Dialed>;
+
+/** The parts of a client for HTTP/1.1. */
+interface Http1ClientOptions {
+  readonly dial: Dial;
+  readonly deadlines: Deadlines;
+  /** The most idle connections to one origin; default 1,024. */
+  readonly maxIdle?: number;
+  /** Headers for requests that have none of the same name, in lower case. */
+  readonly defaultHeaders?: readonly (readonly [name: string, value: string])[];
+}
+
+/** The time for which an idle connection is kept, in milliseconds: load balancers close theirs after 60 s. */
+const IDLE_MS = 50_000;
+
+/** A connection is closed so long before its provider would close it, in milliseconds. */
+const MARGIN_MS = 1000;
+
+/** An address, taken apart. */
+export interface Address {
+  /** One for all addresses of the same origin. */
+  readonly key: string;
+  readonly origin: Origin;
+  /** The `host` field. */
+  readonly host: string;
+  /** The path with its query. */
+  readonly path: string;
+}
+
+/** A connection that is idle. */
+interface Idle {
+  readonly connection: PooledConnection;
+  readonly stopWaiting: Cancel;
+}
+
+/** A connection and the headers that its proxy needs. */
+interface PooledConnection extends Connection {
+  proxyHeaders?: Dialed["proxyHeaders"];
+}
+
+/**
+ * A client for HTTP/1.1: strict with responses, one request at a time on each connection, and never the same request
+ * twice. The newest idle connection serves first, so that the others grow old and close.
+ */
+export function createHttp1Client(
+  { dial, deadlines, maxIdle = 1024, defaultHeaders = [] }: Http1ClientOptions,
+): UpstreamClient & Disposable {
+  const idleByOrigin = new Map<string, Idle[]>();
+  let isDisposed = false;
+
+  function take(key: string): PooledConnection | undefined {
+    const idle = idleByOrigin.get(key);
+    let found: Idle | undefined;
+    do {
+      found = idle?.pop();
+      found?.stopWaiting();
+    } while (found?.connection.isClosed);
+    return found?.connection;
+  }
+
+  function keep(key: string, connection: PooledConnection): void {
+    const { announcedIdleMs = Infinity } = connection;
+    const idleMs = Math.min(IDLE_MS, announcedIdleMs - MARGIN_MS);
+    if (isDisposed || idleMs <= 0 || maxIdle <= 0) return connection.close();
+    const idle = idleByOrigin.get(key) ?? [];
+    if (idle.length >= maxIdle) forget(key, idle[0]?.connection);
+    idleByOrigin.set(key, idle);
+    idle.push({
+      connection,
+      stopWaiting: deadlines.start(idleMs, () => forget(key, connection)),
+    });
+    connection.watchIdle(() => forget(key, connection));
+  }
+
+  function forget(key: string, connection: Connection | undefined): void {
+    connection?.close();
+    const idle = idleByOrigin.get(key) ?? [];
+    const at = idle.findIndex((one) => one.connection === connection);
+    for (const { stopWaiting } of at < 0 ? [] : idle.splice(at, 1)) {
+      stopWaiting();
+    }
+    if (idle.length === 0) idleByOrigin.delete(key);
+  }
+
+  async function open(
+    { key, origin }: Address,
+    { connectMs, signal }: UpstreamRequest,
+  ): Promise<PooledConnection> {
+    const dialing = new AbortController();
+    const stop = () => dialing.abort(signal.reason);
+    signal.addEventListener("abort", stop, { once: true });
+    const cancel = deadlines.start(
+      connectMs,
+      () => dialing.abort(new Error("The connection timed out")),
+    );
+    try {
+      const { duplex, proxyHeaders } = await unlessAborted(
+        dial(origin, dialing.signal),
+        dialing.signal,
+      );
+      const connection: PooledConnection = new Connection(
+        duplex,
+        () => keep(key, connection),
+      );
+      connection.proxyHeaders = proxyHeaders;
+      return connection;
+    } catch (cause) {
+      const why = dialing.signal.aborted ? dialing.signal.reason : cause;
+      throw new Http1Failure("connect", "no connection could be opened", {
+        cause: why,
+        progress: { sent: "nothing", hasAnswer: false, isReused: false },
+      });
+    } finally {
+      cancel();
+      signal.removeEventListener("abort", stop);
+    }
+  }
+
+  async function sendOver(
+    connection: PooledConnection,
+    { host, path }: Address,
+    { request, loan }: Sending,
+  ): Promise<UpstreamResponse> {
+    const { proxyHeaders } = connection;
+    const { method = "POST", headers, body, signal } = request;
+    loan?.begin();
+    const { head, body: answer } = await connection.send({
+      method,
+      host,
+      target: proxyHeaders === undefined ? path : `http://${host}${path}`,
+      headers: [
+        ...headers,
+        ...defaultHeaders.filter(([name]) => !hasHeader(headers, name)),
+        ...proxyHeaders ?? [],
+      ],
+      body,
+      onUploaded: loan && (() => loan.end()),
+      signal,
+    });
+    return { status: head.status, headers: head.headers, body: answer };
+  }
+
+  async function send(sending: Sending): Promise<UpstreamResponse> {
+    const { request } = sending;
+    const address = addressOf(request.url);
+    request.signal.throwIfAborted();
+    const known = take(address.key);
+    if (known !== undefined) {
+      try {
+        return await sendOver(known, address, sending);
+      } catch (cause) {
+        if (!isUnsent(cause) || request.signal.aborted) throw cause;
+        // Nothing of it was sent: the connection had ended while it was idle.
+      }
+    }
+    const fresh = await open(address, request);
+    return await sendOver(fresh, address, sending);
+  }
+
+  return {
+    async send(request) {
+      const loan = request.onUploaded && new Loan(request.onUploaded);
+      try {
+        return await send({ request, loan });
+      } finally {
+        loan?.settle();
+      }
+    },
+    [Symbol.dispose]() {
+      isDisposed = true;
+      for (const [key, idle] of idleByOrigin) {
+        for (const { connection } of [...idle]) forget(key, connection);
+      }
+    },
+  };
+}
+
+/** Waits for a dial, but no longer than its signal: a name lookup cannot be ended. Closes what comes too late. */
+function unlessAborted(
+  dialed: Promise<Dialed>,
+  signal: AbortSignal,
+): Promise<Dialed> {
+  return new Promise((resolve, reject) => {
+    const stop = () => reject(signal.reason);
+    signal.addEventListener("abort", stop, { once: true });
+    dialed.then((one) => {
+      if (signal.aborted) new Connection(one.duplex, () => {}).close();
+      resolve(one);
+    }, reject);
+  });
+}
+
+/** A request and the loan of its body. */
+interface Sending {
+  readonly request: UpstreamRequest;
+  /** Absent where nobody waits for the body. */
+  readonly loan: Loan | undefined;
+}
+
+/** A body that is lent to one connection after another, and given back once. */
+class Loan {
+  readonly #onOver: () => void;
+  #readers = 0;
+  #isSettled = false;
+
+  constructor(onOver: () => void) {
+    this.#onOver = onOver;
+  }
+
+  /** Notes that a connection reads the body from now on. */
+  begin(): void {
+    this.#readers++;
+  }
+
+  /** Notes that a connection reads it no more. */
+  end(): void {
+    this.#readers--;
+    this.#giveBack();
+  }
+
+  /** Notes that no further connection will read it. Called once. */
+  settle(): void {
+    this.#isSettled = true;
+    this.#giveBack();
+  }
+
+  #giveBack(): void {
+    if (this.#isSettled && this.#readers === 0) this.#onOver();
+  }
+}
+
+function hasHeader(
+  headers: UpstreamRequest["headers"],
+  name: string,
+): boolean {
+  return headers.some(([other]) => other.toLowerCase() === name);
+}
+
+/** Returns true when nothing of a request was sent over a connection that had served before. */
+function isUnsent(cause: unknown): boolean {
+  return cause instanceof Http1Failure && cause.kind === "closed" &&
+    cause.progress.isReused && cause.progress.sent === "nothing" &&
+    !cause.progress.hasAnswer;
+}
+
+const DEFAULT_PORT = { "http:": 80, "https:": 443 };
+
+/** The most addresses that are remembered; a configuration has far fewer. */
+const MAX_ADDRESSES = 1000;
+
+const addresses = new Map<string, Address>();
+
+/**
+ * Takes an address apart. Remembers the last ones, since every request to a provider asks.
+ *
+ * @throws {TypeError} When it is no address.
+ */
+export function addressOf(url: string): Address {
+  const known = addresses.get(url);
+  if (known !== undefined) return known;
+  const address = parseAddress(url);
+  if (addresses.size >= MAX_ADDRESSES) addresses.clear();
+  addresses.set(url, address);
+  return address;
+}
+
+function parseAddress(url: string): Address {
+  const { protocol, hostname, host, port, pathname, search } = new URL(url);
+  const isSecure = protocol === "https:";
+  const standard = DEFAULT_PORT[isSecure ? "https:" : "http:"];
+  return {
+    key: `${protocol}//${host}`,
+    origin: {
+      isSecure,
+      hostname: hostname.replace(/^\[|\]$/g, ""),
+      port: port === "" ? standard : Number(port),
+    },
+    host,
+    path: pathname + search,
+  };
+}

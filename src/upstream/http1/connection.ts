@@ -1,0 +1,399 @@
+import { setImmediate } from "node:timers";
+import type { ByteRead, ByteReader } from "../../streams/byte_reader.ts";
+import type { LongBytes } from "../../streams/bytes.ts";
+import { type BodyDecoder, createBodyDecoder } from "./body_decoder.ts";
+import { Http1Failure, MalformedMessage, type Progress } from "./failure.ts";
+import {
+  findHeadEnd,
+  formatHead,
+  type Method,
+  parseHead,
+  type RequestHead,
+  type ResponseHead,
+} from "./head.ts";
+import { requestBlocks } from "./request_blocks.ts";
+
+/** A byte stream in both directions, such as a TCP or TLS connection. */
+export interface Duplex {
+  /** Reads what is there into `into`; returns the number of bytes, or `null` at the end. */
+  read(into: Uint8Array): Promise<number | null>;
+  /** Writes the beginning of `bytes`; returns the number of bytes written. */
+  write(bytes: Uint8Array): Promise<number>;
+  /** Closes both directions. A read or write that waits fails. */
+  close(): void;
+}
+
+/** A request as a {@linkcode Connection} sends it. */
+export interface OutgoingRequest extends Omit<RequestHead, "bodyBytes"> {
+  readonly body: Uint8Array | LongBytes | undefined;
+  /** Called once when the body is not read any more: all of it was written, or the connection ended. */
+  readonly onUploaded?: (() => void) | undefined;
+  /** Closes the connection when it aborts, until the response is complete. */
+  readonly signal: AbortSignal;
+}
+
+/** A response whose body is still to be read. */
+export interface IncomingResponse {
+  readonly head: ResponseHead;
+  /** `null` where the response has no body. */
+  readonly body: ByteReader | null;
+}
+
+/** The size of the buffer that waits for bytes: it doubles while it is filled, and shrinks when bytes come slowly. */
+const BUFFER_BYTES = {
+  smallest: 4 * 1024,
+  steady: 16 * 1024,
+  largest: 64 * 1024,
+};
+
+/** A payload that fills less than this share of its buffer is copied out of it. */
+const SMALL_SHARE = 1 / 4;
+
+/** The most interim responses (1xx) before a final one. */
+const MAX_INTERIM = 8;
+
+/**
+ * A connection that serves one request after another (RFC 9112). One read is always under way: while it is idle, to
+ * notice that the provider closes it; while a request is sent, to notice an early response. It never sends a request
+ * twice. After any doubt about where a response ends it is closed.
+ */
+export class Connection {
+  /** True once it served a request. */
+  isReused = false;
+  /** The longest time that it may be idle, in milliseconds, as the last response announced; `undefined` without. */
+  announcedIdleMs: number | undefined;
+  readonly #duplex: Duplex;
+  readonly #onIdle: (connection: Connection) => void;
+  #buffer = new Uint8Array(BUFFER_BYTES.smallest);
+  #start = 0;
+  #end = 0;
+  #bufferBytes = BUFFER_BYTES.smallest;
+  #reading: Promise<number | null> | undefined;
+  #isClosed = false;
+  #isIdle = false;
+  #sent: Progress["sent"] = "nothing";
+  #hasAnswer = false;
+  #wasReused = false;
+  #writeError: unknown;
+
+  /**
+   * @param onIdle Called when a response is complete and the connection may serve another request.
+   */
+  constructor(duplex: Duplex, onIdle: (connection: Connection) => void) {
+    this.#duplex = duplex;
+    this.#onIdle = onIdle;
+  }
+
+  /** True when it can serve no more requests. */
+  get isClosed(): boolean {
+    return this.#isClosed;
+  }
+
+  /** Closes it; what waits for it fails. */
+  close(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    try {
+      this.#duplex.close();
+    } catch {
+      // The other side was faster.
+    }
+  }
+
+  /**
+   * Watches it while it is idle.
+   *
+   * @param onGone Called when the provider closes it, or sends something unasked.
+   */
+  watchIdle(onGone: () => void): void {
+    this.#isIdle = true;
+    this.#bufferBytes = BUFFER_BYTES.smallest;
+    const gone = () => {
+      if (!this.#isIdle) return;
+      this.close();
+      onGone();
+    };
+    this.#reading ??= this.#read();
+    this.#reading.then(gone, gone);
+  }
+
+  /**
+   * Sends a request and waits for the head of its response. The body of the request may still be on its way then.
+   *
+   * @throws {Http1Failure} When there is no valid response.
+   * @throws {TypeError} When the request cannot be formatted.
+   */
+  async send(request: OutgoingRequest): Promise<IncomingResponse> {
+    const { signal, body, method } = request;
+    const head = this.#formatHead(request);
+    this.#isIdle = false;
+    this.#wasReused = this.isReused;
+    this.isReused = true;
+    this.#sent = "nothing";
+    this.#hasAnswer = this.#start < this.#end;
+    const stop = () => this.close();
+    signal.addEventListener("abort", stop, { once: true });
+    const letGo = () => signal.removeEventListener("abort", stop);
+    if (signal.aborted) stop();
+    const upload = this.#upload(head, body);
+    // A response that arrives is worth more than the reason why the rest of the request could not be sent.
+    const uploaded = upload.catch((cause) => this.#writeError = cause);
+    uploaded.finally(request.onUploaded);
+    try {
+      const response = await this.#readHead(method);
+      const decoder = createBodyDecoder(response.framing);
+      const reader = new BodyReader(this, decoder, () => {
+        letGo();
+        void this.#complete(response);
+      });
+      if (decoder === undefined) reader.complete();
+      return { head: response, body: decoder === undefined ? null : reader };
+    } catch (cause) {
+      letGo();
+      this.close();
+      await this.#learnSent(uploaded);
+      throw this.failure(cause);
+    }
+  }
+
+  #formatHead(request: OutgoingRequest): string {
+    try {
+      return formatHead({ ...request, bodyBytes: request.body?.length });
+    } catch (cause) {
+      this.close();
+      request.onUploaded?.();
+      throw cause;
+    }
+  }
+
+  /** Waits for the first write: the platform may report it later than the end of the connection. */
+  async #learnSent(uploaded: Promise<unknown>): Promise<void> {
+    if (this.#sent !== "nothing") return;
+    let isReported = false;
+    const reported = uploaded.then(() => isReported = true);
+    await Promise.race([reported, new Promise(setImmediate)]);
+    // What is not known counts as sent.
+    if (!isReported) this.#sent = "part";
+  }
+
+  /** Closes the connection and returns the failure that `cause` means. */
+  failure(cause: unknown): Http1Failure {
+    this.close();
+    if (cause instanceof Http1Failure) return cause;
+    const progress: Progress = {
+      sent: this.#sent,
+      hasAnswer: this.#hasAnswer,
+      isReused: this.#wasReused,
+    };
+    if (cause instanceof MalformedMessage) {
+      return new Http1Failure("malformed", cause.message, { progress, cause });
+    }
+    return new Http1Failure(
+      "closed",
+      progress.hasAnswer ? "its answer broke off" : "it closed the connection",
+      { progress, cause: this.#writeError ?? cause },
+    );
+  }
+
+  async #upload(
+    head: string,
+    body: Uint8Array | LongBytes | undefined,
+  ): Promise<void> {
+    for (const block of requestBlocks(head, body)) {
+      let at = 0;
+      while (at < block.length) {
+        const rest = at === 0 ? block : block.subarray(at);
+        const count = await this.#duplex.write(rest);
+        if (count === 0) throw new Error("The connection takes no bytes");
+        this.#sent = "part";
+        at += count;
+      }
+    }
+    this.#sent = "all";
+  }
+
+  async #readHead(method: Method): Promise<ResponseHead> {
+    for (let interim = 0; interim <= MAX_INTERIM; interim++) {
+      const head = parseHead(await this.#headBytes(), method);
+      if (head.status === 101) {
+        throw new MalformedMessage("it switches to another protocol");
+      }
+      if (head.status >= 200) return head;
+    }
+    throw new MalformedMessage("it sends too many interim responses");
+  }
+
+  /** Reads a head and its empty line, and leaves what follows in the buffer. */
+  async #headBytes(): Promise<Uint8Array> {
+    let searched = 0;
+    for (;;) {
+      const bytes = this.#buffer.subarray(this.#start, this.#end);
+      const length = bytes.length === searched
+        ? undefined
+        : findHeadEnd(bytes, searched);
+      if (length !== undefined) {
+        this.#start += length;
+        return bytes.subarray(0, length);
+      }
+      searched = bytes.length;
+      if (!await this.fill()) throw new Error("The connection was closed");
+    }
+  }
+
+  /**
+   * Reads more bytes.
+   *
+   * @returns False when the connection has ended.
+   * @throws The reason of the platform when the connection broke.
+   */
+  fill(): Promise<boolean> {
+    const reading = this.#reading ?? this.#read();
+    this.#reading = reading;
+    return reading.then((count) => {
+      this.#reading = undefined;
+      if (count === null || count === 0) return false;
+      this.#hasAnswer = true;
+      this.#end += count;
+      this.#adapt(count);
+      return true;
+    });
+  }
+
+  #adapt(count: number): void {
+    if (this.#end === this.#buffer.length) {
+      this.#bufferBytes = Math.min(2 * this.#bufferBytes, BUFFER_BYTES.largest);
+    } else {
+      const { smallest, steady } = BUFFER_BYTES;
+      const steps = Math.floor(count / smallest) + 1;
+      this.#bufferBytes = Math.min(steps * smallest, steady);
+    }
+  }
+
+  #read(): Promise<number | null> {
+    if (this.#start === this.#end) {
+      this.#start = this.#end = 0;
+      if (this.#buffer.length !== this.#bufferBytes) {
+        this.#buffer = new Uint8Array(this.#bufferBytes);
+      }
+    } else if (this.#end === this.#buffer.length) {
+      const larger = new Uint8Array(2 * this.#buffer.length);
+      larger.set(this.#buffer.subarray(this.#start, this.#end));
+      this.#end -= this.#start;
+      this.#start = 0;
+      this.#buffer = larger;
+    }
+    return this.#duplex.read(this.#buffer.subarray(this.#end));
+  }
+
+  /**
+   * Decodes the bytes that were read.
+   *
+   * @returns The payload in them, which is the caller's to keep; `undefined` where there is none.
+   */
+  decode(decoder: BodyDecoder): Uint8Array<ArrayBuffer> | undefined {
+    if (this.#start === this.#end) return undefined;
+    const { payload, takenBytes } = decoder.push(
+      this.#buffer.subarray(this.#start, this.#end),
+    );
+    this.#start += takenBytes;
+    if (payload.length === 0) return undefined;
+    if (payload.length <= SMALL_SHARE * this.#buffer.length) {
+      return payload.slice();
+    }
+    // What is left belongs to no response; it is only counted.
+    this.#buffer = this.#buffer.subarray(this.#start, this.#end);
+    this.#start = 0;
+    this.#end = this.#buffer.length;
+    return payload;
+  }
+
+  /** Gives the connection back after a whole response, or closes it. */
+  async #complete({ isKeptAlive, headers }: ResponseHead): Promise<void> {
+    const hasSurplus = this.#start < this.#end;
+    if (this.#isClosed || !isKeptAlive || hasSurplus) return this.close();
+    // The platform may report the last write later than the response to it.
+    if (this.#sent !== "all") await new Promise(setImmediate);
+    if (this.#sent !== "all") return this.close();
+    const announced = KEEP_ALIVE_REGEXP.exec(headers.get("keep-alive") ?? "");
+    this.announcedIdleMs = announced === null
+      ? undefined
+      : Number(announced[1]) * 1000;
+    this.#onIdle(this);
+  }
+}
+
+const KEEP_ALIVE_REGEXP = /(?:^|[,;\s])timeout\s*=\s*"?([0-9]{1,6})/i;
+
+/** Reads the body of one response. */
+class BodyReader implements ByteReader {
+  readonly #connection: Connection;
+  readonly #decoder: BodyDecoder | undefined;
+  readonly #onComplete: () => void;
+  #isOver = false;
+
+  constructor(
+    connection: Connection,
+    decoder: BodyDecoder | undefined,
+    onComplete: () => void,
+  ) {
+    this.#connection = connection;
+    this.#decoder = decoder;
+    this.#onComplete = onComplete;
+  }
+
+  /** Ends the exchange: all of the response has arrived. */
+  complete(): void {
+    this.#isOver = true;
+    this.#onComplete();
+  }
+
+  read(): Promise<ByteRead> {
+    if (this.#isOver || this.#decoder === undefined) return END;
+    try {
+      const payload = this.#take(this.#decoder);
+      if (payload !== undefined) {
+        return Promise.resolve({ done: false, value: payload });
+      }
+      return this.#isOver ? END : this.#readOn(this.#decoder);
+    } catch (cause) {
+      return Promise.reject(this.#connection.failure(cause));
+    }
+  }
+
+  cancel(): Promise<void> {
+    if (!this.#isOver) {
+      this.#connection.close();
+      this.complete();
+    }
+    return Promise.resolve();
+  }
+
+  #take(decoder: BodyDecoder): Uint8Array<ArrayBuffer> | undefined {
+    const payload = this.#connection.decode(decoder);
+    if (decoder.isDone) this.complete();
+    return payload;
+  }
+
+  async #readOn(decoder: BodyDecoder): Promise<ByteRead> {
+    try {
+      for (;;) {
+        const isMore = await this.#connection.fill();
+        // A cancelled body ends at once.
+        if (this.#isOver) return { done: true };
+        if (!isMore) {
+          if (!decoder.end()) throw new Error("The connection was closed");
+          this.complete();
+          return { done: true };
+        }
+        const payload = this.#take(decoder);
+        if (payload !== undefined) return { done: false, value: payload };
+        if (this.#isOver) return { done: true };
+      }
+    } catch (cause) {
+      if (this.#isOver) return { done: true };
+      throw this.#connection.failure(cause);
+    }
+  }
+}
+
+const END: Promise<ByteRead> = Promise.resolve({ done: true });

@@ -1,0 +1,275 @@
+import { Buffer } from "node:buffer";
+import type { HeaderFields } from "../../core/header_fields.ts";
+import { byteText } from "../../streams/bytes.ts";
+import { MalformedMessage } from "./failure.ts";
+
+/** The longest head of a response, in bytes. */
+export const MAX_HEAD_BYTES: number = 64 * 1024;
+
+/** The most fields of a head. */
+const MAX_FIELDS = 200;
+
+/** The head of a response. */
+export interface ResponseHead {
+  /** From 100 to 999. */
+  readonly status: number;
+  /** Values by names in lower case; the values of a repeated field are joined by commas. */
+  readonly headers: HeaderFields;
+  readonly framing: Framing;
+  /** True when the connection may serve another request afterwards. */
+  readonly isKeptAlive: boolean;
+}
+
+/** The way in which a response marks the end of its body (RFC 9112, section 6.3). */
+export type Framing =
+  | { readonly kind: "none" }
+  | { readonly kind: "length"; readonly bytes: number }
+  | { readonly kind: "chunked" }
+  /** The body ends with the connection. */
+  | { readonly kind: "close" };
+
+/** Methods of requests. */
+export type Method = "GET" | "POST" | "CONNECT";
+
+const HEAD_END = "\r\n\r\n";
+
+const PROTOCOL = "HTTP/1.";
+
+/**
+ * Finds the end of a response's head.
+ *
+ * @param bytes All that arrived so far.
+ * @param from Where to search from; bytes before it were searched already.
+ * @returns The length of the head, its empty line included; `undefined` while it is incomplete.
+ * @throws {MalformedMessage} When the bytes cannot become a head, however they continue.
+ */
+export function findHeadEnd(
+  bytes: Uint8Array,
+  from: number,
+): number | undefined {
+  const view = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+  const found = view.indexOf(HEAD_END, Math.max(0, from - 3), "latin1");
+  const length = found + HEAD_END.length;
+  if (found >= 0 && length <= MAX_HEAD_BYTES) return length;
+  if (found >= 0 || bytes.length > MAX_HEAD_BYTES) {
+    throw new MalformedMessage("the head of its response is too long");
+  }
+  refuseHopeless(bytes, from);
+  return undefined;
+}
+
+/** Rejects at once what could only end in a timeout. */
+function refuseHopeless(bytes: Uint8Array, from: number): void {
+  if (from < PROTOCOL.length) {
+    const start = byteText(bytes.subarray(0, PROTOCOL.length));
+    if (start !== PROTOCOL.slice(0, start.length)) throw notHttp();
+  }
+  // A CR that came last is looked at again, with what follows it.
+  const start = bytes[from - 1] === CR ? from - 1 : from;
+  const text = byteText(bytes.subarray(start));
+  if (BARE_LINE_END_REGEXP.test(text)) throw badLine();
+}
+
+const CR = 0x0d;
+
+/** An LF without a CR, or a CR without an LF; a line may end behind the bytes that arrived. */
+const BARE_LINE_END_REGEXP = /(?<!\r)\n|\r(?!\n|$)/;
+
+const STATUS_LINE_REGEXP =
+  /^HTTP\/1\.([01]) ([1-9][0-9]{2})(?: [\t\x20-\x7e\x80-\xff]*)?$/;
+
+/** The spaces around a value are left to {@linkcode trimSpaces}: here, they would cost the square of their number. */
+const FIELD_REGEXP =
+  /^([!#$%&'*+\-.^_`|~0-9A-Za-z]+):([\t\x20-\x7e\x80-\xff]*)$/;
+
+/**
+ * Parses the head of a response strictly (RFC 9112, sections 2 to 6): lines end in CRLF, no line is folded, no name is
+ * followed by a space, and exactly one rule says where the body ends.
+ *
+ * @param bytes The head with its empty line.
+ * @param method The method of the request, which decides whether there is a body.
+ * @throws {MalformedMessage} When it breaks a rule.
+ *
+ * @example
+ * ```ts
+ * import assert from "node:assert/strict";
+ *
+ * const bytes = new TextEncoder().encode(
+ *   "HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\n",
+ * );
+ * const { status, framing } = parseHead(bytes, "POST");
+ * assert.equal(status, 200);
+ * assert.deepEqual(framing, { kind: "length", bytes: 5 });
+ * ```
+ */
+export function parseHead(bytes: Uint8Array, method: Method): ResponseHead {
+  const text = byteText(bytes.subarray(0, bytes.length - HEAD_END.length));
+  const [statusLine = "", ...lines] = text.split("\r\n");
+  const found = STATUS_LINE_REGEXP.exec(statusLine);
+  if (found === null) {
+    throw statusLine.startsWith(PROTOCOL) ? badLine() : notHttp();
+  }
+  const status = Number(found[2]);
+  const isOld = found[1] === "0";
+  const headers = parseFields(lines);
+  const framing = framingOf({ status, headers, isOld, method });
+  return {
+    status,
+    headers,
+    framing,
+    isKeptAlive: !isOld && framing.kind !== "close" &&
+      !hasToken(headers.get("connection"), "close"),
+  };
+}
+
+/**
+ * Parses the fields of a head or of trailers.
+ *
+ * @throws {MalformedMessage} When a line is no field, or there are too many.
+ */
+export function parseFields(lines: readonly string[]): Map<string, string> {
+  if (lines.length > MAX_FIELDS) {
+    throw new MalformedMessage("its response has too many header fields");
+  }
+  const fields = new Map<string, string>();
+  for (const line of lines) {
+    const found = FIELD_REGEXP.exec(line);
+    if (found === null) throw badLine();
+    const name = (found[1] ?? "").toLowerCase();
+    const value = trimSpaces(found[2] ?? "");
+    const before = fields.get(name);
+    if (before === undefined) {
+      fields.set(name, value);
+    } else if (name === "content-length") {
+      throw badLength();
+    } else if (name === "set-cookie") {
+      // The gateway passes no cookies, so that the last one may stand for all.
+      fields.set(name, value);
+    } else {
+      fields.set(name, `${before}, ${value}`);
+    }
+  }
+  return fields;
+}
+
+/** Removes spaces and tabs at both ends, and no other white space: NBSP is the last byte of many a UTF-8 character. */
+function trimSpaces(text: string): string {
+  let start = 0;
+  let end = text.length;
+  while (start < end && isSpace(text.charCodeAt(start))) start++;
+  while (start < end && isSpace(text.charCodeAt(end - 1))) end--;
+  return text.slice(start, end);
+}
+
+function isSpace(code: number): boolean {
+  return code === 0x20 || code === 0x09;
+}
+
+/** Statuses whose responses have no body (RFC 9110, sections 15.2, 15.3.5 and 15.4.5). */
+function isBodiless(status: number): boolean {
+  return status < 200 || status === 204 || status === 304;
+}
+
+function framingOf(
+  { status, headers, isOld, method }: {
+    readonly status: number;
+    readonly headers: HeaderFields;
+    readonly isOld: boolean;
+    readonly method: Method;
+  },
+): Framing {
+  const coding = headers.get("transfer-encoding");
+  const length = headers.get("content-length");
+  if (coding !== undefined && coding !== null) {
+    if (isOld || coding.toLowerCase() !== "chunked") {
+      throw new MalformedMessage("its transfer encoding is not just chunked");
+    }
+    if (length !== undefined && length !== null) {
+      throw new MalformedMessage(
+        "its response has a content-length beside a transfer-encoding",
+      );
+    }
+  }
+  const bytes = length === undefined || length === null
+    ? undefined
+    : parseLength(length);
+  const isTunnel = method === "CONNECT" && status >= 200 && status < 300;
+  if (isBodiless(status) || isTunnel) return { kind: "none" };
+  if (bytes !== undefined) return { kind: "length", bytes };
+  return { kind: coding ? "chunked" : "close" };
+}
+
+const LENGTH_REGEXP = /^[0-9]{1,15}$/;
+
+function parseLength(text: string): number {
+  if (!LENGTH_REGEXP.test(text)) throw badLength();
+  return Number(text);
+}
+
+/** Returns true when a comma-separated field has a token, in any case of letters. */
+function hasToken(field: string | null | undefined, token: string): boolean {
+  if (field === undefined || field === null) return false;
+  return field.toLowerCase().split(",").some((one) => one.trim() === token);
+}
+
+function notHttp(): MalformedMessage {
+  return new MalformedMessage("it does not speak HTTP/1.1");
+}
+
+function badLine(): MalformedMessage {
+  return new MalformedMessage("the head of its response is malformed");
+}
+
+function badLength(): MalformedMessage {
+  return new MalformedMessage("the content-length of its response is wrong");
+}
+
+/** A request without its body. */
+export interface RequestHead {
+  readonly method: Method;
+  /** The request target: a path with its query, or an address for a proxy. */
+  readonly target: string;
+  /** The `host` field. */
+  readonly host: string;
+  readonly headers: readonly (readonly [name: string, value: string])[];
+  /** The length of the body in bytes; `undefined` where there is none. */
+  readonly bodyBytes: number | undefined;
+}
+
+const TARGET_REGEXP = /^[\x21-\x7e]+$/;
+const NAME_REGEXP = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
+const VALUE_REGEXP = /^[\t\x20-\x7e\x80-\xff]*$/;
+
+/** Headers that the client writes itself, or never: a second one would mean another body or another host. */
+const OWN_NAMES: ReadonlySet<string> = new Set([
+  "content-length",
+  "host",
+  "transfer-encoding",
+]);
+
+/**
+ * Formats the head of a request. Each character becomes one byte (ISO 8859-1), as `fetch` has it.
+ *
+ * @returns The text, its empty line included; each character is one byte.
+ * @throws {TypeError} When the target, a name or a value would break the head.
+ */
+export function formatHead(
+  { method, target, host, headers, bodyBytes }: RequestHead,
+): string {
+  if (!TARGET_REGEXP.test(target) || !TARGET_REGEXP.test(host)) {
+    throw new TypeError("Cannot send a request: its target is malformed");
+  }
+  let text = `${method} ${target} HTTP/1.1\r\nhost: ${host}\r\n`;
+  for (const [name, value] of headers) {
+    if (!NAME_REGEXP.test(name) || !VALUE_REGEXP.test(value)) {
+      throw new TypeError("Cannot send a request: a header is malformed");
+    }
+    if (OWN_NAMES.has(name.toLowerCase())) {
+      throw new TypeError("Cannot send a request: a header frames it twice");
+    }
+    text += `${name}: ${value}\r\n`;
+  }
+  return bodyBytes === undefined
+    ? `${text}\r\n`
+    : `${text}content-length: ${bodyBytes}\r\n\r\n`;
+}

@@ -1,0 +1,290 @@
+import assert from "node:assert/strict";
+import { createDial } from "../../../src/cli/server/dial.ts";
+import { openNetworkClient } from "../../../src/cli/server/network_client.ts";
+import { readProxies } from "../../../src/cli/server/proxy_route.ts";
+import { createDeadlines } from "../../../src/core/time/deadlines.ts";
+import type {
+  UpstreamClient,
+  UpstreamResponse,
+} from "../../../src/upstream/call.ts";
+import { reasonOf } from "../../../src/upstream/failure.ts";
+import { createHttp1Client } from "../../../src/upstream/http1/client.ts";
+import { Http1Failure } from "../../../src/upstream/http1/failure.ts";
+import {
+  listenToEnd,
+  say,
+  startRawUpstream,
+} from "../../support/upstream/raw_upstream.ts";
+import { startSecureUpstream } from "../../support/upstream/secure_upstream.ts";
+import { startTcpRelay } from "../../support/upstream/tcp_relay.ts";
+import { startScriptedProxy } from "../../support/upstream/scripted_proxy.ts";
+import { testCertificate } from "../../support/upstream/test_certificate.ts";
+import { bodyOf } from "../../upstream/http1/examine.ts";
+import { startKeepAliveUpstream } from "../../support/upstream/keep_alive_upstream.ts";
+import { fromFileUrl } from "../../support/program/paths.ts";
+import { within } from "../../support/within.ts";
+
+const ANSWER = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
+const ESTABLISHED = "HTTP/1.1 200 Connection established\r\n\r\n";
+
+/** Opens a client that trusts the tests' own certificate. */
+function open(
+  variables: Readonly<Record<string, string>> = {},
+  caCerts: readonly string[] = [testCertificate.cert],
+): UpstreamClient & Disposable {
+  const routeOf = readProxies((name) => variables[name]);
+  return createHttp1Client({
+    dial: createDial(routeOf, caCerts),
+    deadlines: createDeadlines(),
+  });
+}
+
+function send(
+  client: UpstreamClient,
+  url: string,
+  signal: AbortSignal = new AbortController().signal,
+): Promise<UpstreamResponse> {
+  const request = { url, headers: [], body: new Uint8Array(3), connectMs: 0 };
+  return within(client.send({ ...request, signal }), "the response");
+}
+
+async function failureOf(work: Promise<unknown>): Promise<Http1Failure> {
+  const failure = await work.then(() => undefined, (cause) => cause);
+  assert.ok(failure instanceof Http1Failure, String(failure));
+  assert.equal(failure.kind, "connect");
+  return failure;
+}
+
+function portOf(url: string): number {
+  return Number(new URL(url).port);
+}
+
+Deno.test("a connection over TLS speaks to the name that the certificate has", async () => {
+  await using upstream = startRawUpstream(
+    (connection) => say(connection, ANSWER),
+    testCertificate,
+  );
+  using client = open();
+  for (const host of ["127.0.0.1", "localhost"]) {
+    const url = `https://${host}:${portOf(upstream.url)}/v1`;
+    const { status, body } = await send(client, url);
+    assert.equal(status, 200);
+    await body?.cancel();
+  }
+});
+
+Deno.test("a certificate that nobody vouches for, or that is another's, is refused", async () => {
+  await using upstream = startRawUpstream(
+    () => assert.fail("A request came"),
+    testCertificate,
+  );
+  using careful = open({}, []);
+  await using proxy = startScriptedProxy(ESTABLISHED, portOf(upstream.url));
+  using other = open({ HTTPS_PROXY: `127.0.0.1:${proxy.port}` });
+  const attempts = [
+    send(careful, `${upstream.url}/v1`),
+    send(other, "https://wrong.example/v1"),
+    send(other, "https://127.0.0.2/v1"),
+  ];
+  for (const attempt of attempts) {
+    const failure = await failureOf(attempt);
+    assert.equal(reasonOf(failure), "its TLS certificate is not valid");
+  }
+  await using plain = startRawUpstream((connection) => say(connection, ANSWER));
+  using client = open();
+  const failure = await failureOf(send(client, `https${plain.url.slice(4)}`));
+  assert.equal(reasonOf(failure), "the TLS handshake failed");
+});
+
+Deno.test("HTTP/1.1 is spoken with a server that offers HTTP/2, too, and not with one that offers nothing else", async () => {
+  await using upstream = await startSecureUpstream((_, response) =>
+    response.end("ok")
+  );
+  using client = open();
+  assert.equal(await bodyOf(await send(client, upstream.url)), "ok");
+  assert.deepEqual(upstream.versions, ["1.1"]);
+  await using newer = startRawUpstream(() => assert.fail("A request came"), {
+    ...testCertificate,
+    alpnProtocols: ["h2"],
+  });
+  const failure = await failureOf(send(client, newer.url));
+  assert.equal(reasonOf(failure), "the TLS handshake failed");
+});
+
+Deno.test("a body without a length that ends without TLS saying so is cut off", async () => {
+  const sent = Promise.withResolvers<void>();
+  await using upstream = startRawUpstream(async (connection) => {
+    await say(connection, "HTTP/1.1 200 OK\r\n\r\nhello");
+    sent.resolve();
+    await listenToEnd(connection);
+  }, testCertificate);
+  await using relay = startTcpRelay(portOf(upstream.url));
+  using client = open();
+  const { body } = await send(client, `https://127.0.0.1:${relay.port}`);
+  assert.ok(body !== null && !(body instanceof ReadableStream));
+  assert.equal((await within(body.read(), "the bytes")).value?.length, 5);
+  relay.reroute(relay.port);
+  await assert.rejects(within(body.read(), "the end"), {
+    name: "Http1Failure",
+    message: "its answer broke off",
+  });
+});
+
+/** Sends a request in a process of its own, and prints the status or why there is none. */
+const SENDER = `
+const [{ openNetworkClient }, { reasonOf }, url] = [
+  await import(Deno.args[0]),
+  await import(Deno.args[1]),
+  Deno.args[2],
+];
+using network = openNetworkClient((name) => Deno.env.get(name));
+const { signal } = new AbortController();
+try {
+  const request = { url, headers: [], connectMs: 0, signal };
+  const { status, body } = await network.client.send(request);
+  await body?.cancel();
+  console.log(status);
+} catch (cause) {
+  console.log(reasonOf(cause));
+}
+`;
+
+async function sendWith(
+  env: Readonly<Record<string, string>>,
+  url: string,
+): Promise<string> {
+  const modules = [
+    "../../../src/cli/server/network_client.ts",
+    "../../../src/upstream/failure.ts",
+  ].map((path) => new URL(path, import.meta.url).href);
+  const { stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: ["eval", "--quiet", "--no-check", SENDER, ...modules, url],
+    cwd: fromFileUrl(new URL("../../../", import.meta.url)),
+    env,
+    signal: AbortSignal.timeout(60_000),
+  }).output();
+  const decoder = new TextDecoder();
+  return decoder.decode(stdout).trim() || decoder.decode(stderr);
+}
+
+Deno.test("DENO_CERT and the variables of proxies count in the program", async () => {
+  await using upstream = startRawUpstream(
+    (connection) => say(connection, ANSWER),
+    testCertificate,
+  );
+  const cert = new URL("../../fixtures/tls/cert.pem", import.meta.url);
+  const trusting = { DENO_CERT: fromFileUrl(cert) };
+  await using proxy = startScriptedProxy(ESTABLISHED, portOf(upstream.url));
+  const proxied = { HTTPS_PROXY: `http://127.0.0.1:${proxy.port}` };
+  const outcomes = await Promise.all([
+    sendWith(trusting, upstream.url),
+    sendWith({}, upstream.url),
+    sendWith({ ...trusting, ...proxied }, "https://localhost:1/"),
+    sendWith({ ...trusting, ...proxied, NO_PROXY: "*" }, upstream.url),
+  ]);
+  const refused = "its TLS certificate is not valid";
+  assert.deepEqual(outcomes, ["200", refused, "200", "200"]);
+  assert.equal(proxy.heads.length, 1);
+});
+
+Deno.test("a proxy is asked for a tunnel to an origin with TLS, with credentials, and learns nothing else", async () => {
+  await using upstream = startRawUpstream(
+    (connection) => say(connection, ANSWER),
+    testCertificate,
+  );
+  const port = portOf(upstream.url);
+  const established = [
+    ESTABLISHED,
+    "HTTP/1.0 200 OK\r\n\r\n",
+    "HTTP/1.1 200 OK\r\ncontent-length: 5\r\nproxy-agent: x\r\n\r\n",
+    "HTTP/1.1 204 No Content\r\n\r\n",
+  ];
+  for (const answer of established) {
+    await using proxy = startScriptedProxy(answer, port);
+    const address = `http://me:s%40cret@127.0.0.1:${proxy.port}`;
+    using client = open({ HTTPS_PROXY: address });
+    const { status, body } = await send(client, "https://localhost/v1?a=b");
+    assert.equal(status, 200);
+    await body?.cancel();
+    assert.deepEqual(proxy.heads, [
+      "CONNECT localhost:443 HTTP/1.1\r\nhost: localhost:443\r\n" +
+      `proxy-authorization: Basic ${btoa("me:s@cret")}\r\n\r\n`,
+    ]);
+  }
+});
+
+Deno.test("a tunnel to an IPv6 address has its brackets", async () => {
+  await using proxy = startScriptedProxy("HTTP/1.1 502 Bad Gateway\r\n\r\n");
+  using client = open({ HTTPS_PROXY: `127.0.0.1:${proxy.port}` });
+  await failureOf(send(client, "https://[fd00::1]:8443/"));
+  assert.match(proxy.heads[0] ?? "", /^CONNECT \[fd00::1\]:8443 HTTP\/1.1\r\n/);
+});
+
+Deno.test("a tunnel that a proxy refuses is a failure to connect, with a reason and without the address", async (t) => {
+  const refusals = {
+    "HTTP/1.1 407 Proxy Authentication Required\r\n\r\n":
+      "the proxy did not accept the credentials",
+    "HTTP/1.1 502 Bad Gateway\r\ncontent-length: 9\r\n\r\nlocalhost":
+      "the proxy did not connect to it",
+    "HTTP/1.1 403 localhost\r\n\r\n": "the proxy did not connect to it",
+    "HTTP/1.1 101 x\r\n\r\n": "the proxy did not connect to it",
+    "HTTP/1.1 200 OK\r\n": "the proxy closed the connection",
+    "": "the proxy closed the connection",
+    "SSH-2.0\r\n": "the proxy does not speak HTTP",
+    "HTTP/1.1 200 OK\nlocalhost\n\n": "the proxy does not speak HTTP",
+  };
+  for (const [answer, reason] of Object.entries(refusals)) {
+    await t.step(`${JSON.stringify(answer)}`, async () => {
+      await using proxy = startScriptedProxy(answer);
+      using client = open({ HTTPS_PROXY: `127.0.0.1:${proxy.port}` });
+      const failure = await failureOf(send(client, "https://localhost:1/"));
+      assert.equal(reasonOf(failure), reason);
+      assert.doesNotMatch(String(failure.cause), /localhost|127\.0\.0\.1/);
+      assert.equal(proxy.heads.length, 1);
+    });
+  }
+});
+
+Deno.test("a request that is aborted while a proxy is silent ends, and its connection closes", async () => {
+  const closed = Promise.withResolvers<void>();
+  const heard = Promise.withResolvers<void>();
+  await using proxy = startRawUpstream(async (connection) => {
+    heard.resolve();
+    await listenToEnd(connection).catch(() => {});
+    closed.resolve();
+  });
+  using client = open({ HTTPS_PROXY: proxy.url });
+  const leaving = new AbortController();
+  const failing = failureOf(
+    send(client, "https://localhost/", leaving.signal),
+  );
+  await within(heard.promise, "the proxy to be asked");
+  leaving.abort(new Error("gone"));
+  await failing;
+  await within(closed.promise, "the connection to be closed");
+});
+
+Deno.test("a proxy forwards plain HTTP for a whole address and its credentials, over a connection that is kept", async () => {
+  await using proxy = startKeepAliveUpstream(() => "answer");
+  using client = open({ HTTP_PROXY: proxy.url.replace("//", "//me:secret@") });
+  for (const path of ["/v1?a=b", "/v2"]) {
+    const url = `http://provider.example:81${path}`;
+    assert.equal(await bodyOf(await send(client, url)), "{}");
+  }
+  assert.deepEqual(proxy.heard.map(({ connection }) => connection), [0, 0]);
+  assert.equal(
+    proxy.heard[0]?.head,
+    "POST http://provider.example:81/v1?a=b HTTP/1.1\r\n" +
+      "host: provider.example:81\r\n" +
+      `proxy-authorization: Basic ${btoa("me:secret")}\r\ncontent-length: 3`,
+  );
+});
+
+Deno.test("a proxy that our client does not speak to is left to fetch", async () => {
+  await using upstream = startRawUpstream(() => {});
+  using network = openNetworkClient((name) =>
+    name === "ALL_PROXY" ? "socks5://127.0.0.1:1" : undefined
+  );
+  // The platform reads the variables of the process, so that the test's own proxy is not asked.
+  await assert.rejects(send(network.client, upstream.url), TypeError);
+});

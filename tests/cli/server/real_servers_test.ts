@@ -1,0 +1,240 @@
+import assert from "node:assert/strict";
+import { createDial } from "../../../src/cli/server/dial.ts";
+import { createDeadlines } from "../../../src/core/time/deadlines.ts";
+import type {
+  UpstreamClient,
+  UpstreamResponse,
+} from "../../../src/upstream/call.ts";
+import { createHttp1Client } from "../../../src/upstream/http1/client.ts";
+import { Http1Failure } from "../../../src/upstream/http1/failure.ts";
+import { needing } from "../../support/ignored.ts";
+import { freePort } from "../../support/program/free_port.ts";
+import { hasProgram } from "../../support/program/has_program.ts";
+import { hasNginx, startNginx } from "../../support/program/nginx.ts";
+import { fromFileUrl } from "../../support/program/paths.ts";
+import { startProcess } from "../../support/program/process.ts";
+import { testCertificate } from "../../support/upstream/test_certificate.ts";
+import { within } from "../../support/within.ts";
+import { bodyOf } from "../../upstream/http1/examine.ts";
+
+const FIXTURES = fromFileUrl(new URL("../../fixtures/", import.meta.url));
+const CERTIFICATE = [
+  `${FIXTURES}tls/cert.pem`,
+  `${FIXTURES}tls/key.pem`,
+] as const;
+
+/** Opens a client that trusts the tests' own certificate. */
+function open(): UpstreamClient & Disposable {
+  return createHttp1Client({
+    dial: createDial(() => ({ kind: "direct" }), [testCertificate.cert]),
+    deadlines: createDeadlines(),
+  });
+}
+
+let lastId = 0;
+
+/** Sends a request that the server can know again. */
+function post(
+  client: UpstreamClient,
+  url: string,
+  bytes = 1000,
+): Promise<UpstreamResponse> {
+  const sent = client.send({
+    url,
+    headers: [["x-id", String(lastId++)]],
+    body: new Uint8Array(bytes),
+    connectMs: 0,
+    signal: new AbortController().signal,
+  });
+  return within(sent, "the response");
+}
+
+/** Returns true for the failure of a connection that its server closed while the request was on its way. */
+function isRace(cause: unknown): boolean {
+  return cause instanceof Http1Failure && cause.kind === "closed" &&
+    cause.progress.isReused && !cause.progress.hasAnswer;
+}
+
+/** Sends a request, and another one in place of one that met the end of its connection. */
+async function ask(
+  client: UpstreamClient,
+  url: string,
+  bytes?: number,
+): Promise<{ readonly status: number; readonly body: string }> {
+  for (;;) {
+    try {
+      const response = await post(client, url, bytes);
+      const times = response.headers.get("x-times") ?? "1";
+      assert.equal(times, "1", "the request was sent twice");
+      const body = await within(bodyOf(response), "the body");
+      return { status: response.status, body };
+    } catch (cause) {
+      if (!isRace(cause)) throw cause;
+    }
+  }
+}
+
+const EARLY = "an answer before the body is sent";
+
+/** What a server of `tests/fixtures/servers` is asked. */
+const EXAM: Readonly<
+  Record<string, (client: UpstreamClient, base: string) => Promise<void>>
+> = {
+  "one request after another, and several at once": async (client, base) => {
+    const sizes = [0, 1, 1000, 300_000];
+    for (const bytes of [...sizes, ...sizes, ...sizes]) {
+      const { body } = await ask(client, `${base}/echo`, bytes);
+      assert.equal(body, String(bytes));
+    }
+    const all = sizes.map((bytes) => ask(client, `${base}/echo`, bytes));
+    for (const { status } of await Promise.all(all)) assert.equal(status, 200);
+  },
+  "chunks": async (client, base) => {
+    for (let count = 0; count < 5; count++) {
+      const { body } = await ask(client, `${base}/chunks`);
+      assert.equal(body, "x".repeat(19_000));
+    }
+  },
+  "a body that breaks off": async (client, base) => {
+    for (let count = 0; count < 5; count++) {
+      await assert.rejects(
+        ask(client, `${base}/broken`),
+        (cause) => cause instanceof Http1Failure && cause.progress.hasAnswer,
+      );
+    }
+  },
+  "a close after each answer that nothing announces": async (client, base) => {
+    for (let count = 0; count < 20; count++) {
+      const { body } = await ask(client, `${base}/drop`);
+      assert.ok(["ok", "1000"].includes(body));
+    }
+  },
+  [EARLY]: async (client, base) => {
+    const sizes = [100 * 1024, 1024 ** 2, 3 * 1024 ** 2, 30 * 1024 ** 2];
+    for (let count = 0; count < 20; count++) {
+      const bytes = sizes[count % sizes.length];
+      const { status } = await ask(client, `${base}/early`, bytes);
+      assert.equal(status, 413);
+    }
+  },
+};
+
+/** Puts a server through the exam, plain and over TLS. */
+async function examine(
+  t: Deno.TestContext,
+  [plain = "", secure = ""]: readonly string[],
+  parts: readonly string[] = Object.keys(EXAM),
+): Promise<void> {
+  const bases = [`http://127.0.0.1:${plain}`, `https://127.0.0.1:${secure}`];
+  for (const base of bases) {
+    for (const part of parts) {
+      await t.step(`${part}, ${base.split(":")[0]}`, async () => {
+        using client = open();
+        await EXAM[part]?.(client, base);
+      });
+    }
+  }
+}
+
+/** Starts a program that prints its two ports, and examines it. */
+async function examineProgram(
+  t: Deno.TestContext,
+  [path = "", ...args]: readonly string[],
+  parts?: readonly string[],
+): Promise<void> {
+  const server = await startProcess(path, { args: [...args, ...CERTIFICATE] });
+  try {
+    await examine(t, server.url.split("/"), parts);
+  } finally {
+    server.kill("SIGKILL");
+    await server.ended;
+  }
+}
+
+const SERVERS = `${FIXTURES}servers/`;
+
+Deno.test({
+  ...needing(
+    "our client understands Node",
+    !await hasProgram("node") && "there is no Node here",
+  ),
+  fn: (t) => examineProgram(t, ["node", `${SERVERS}server.mjs`]),
+});
+
+const hasPython = await hasProgram("python3");
+
+Deno.test({
+  ...needing(
+    "our client understands Python's http.server",
+    !hasPython && "there is no Python here",
+  ),
+  fn: (t) => examineProgram(t, ["python3", `${SERVERS}server.py`]),
+});
+
+Deno.test({
+  ...needing(
+    "our client understands uvicorn with h11",
+    !(hasPython &&
+      await hasProgram("python3", ["-c", "import uvicorn, h11"])) &&
+      "there is no uvicorn with h11 here",
+  ),
+  // It resets the connection of an early answer before all of that has left: a bare socket loses one of a hundred, too.
+  fn: (t) =>
+    examineProgram(
+      t,
+      ["python3", `${SERVERS}server_uvicorn.py`],
+      Object.keys(EXAM).filter((part) => part !== EARLY),
+    ),
+});
+
+/** Set to try Go's server, whose library takes a minute to compile the first time. */
+const GO_VARIABLE = "TEST_GO_SERVER";
+
+const wantsGo = Deno.env.get(GO_VARIABLE) !== undefined;
+
+Deno.test({
+  ...needing(
+    "our client understands Go's net/http",
+    !wantsGo && `it compiles for a minute: set ${GO_VARIABLE}=1`,
+  ),
+  async fn(t) {
+    const directory = await Deno.makeTempDir();
+    try {
+      const program = `${directory}/server`;
+      const source = `${SERVERS}server.go`;
+      const { success } = await new Deno.Command("go", {
+        args: ["build", "-o", program, source],
+        signal: AbortSignal.timeout(120_000),
+      }).output();
+      assert.ok(success);
+      await examineProgram(t, [program]);
+    } finally {
+      await Deno.remove(directory, { recursive: true });
+    }
+  },
+});
+
+Deno.test({
+  ...needing(
+    "our client understands nginx",
+    !await hasNginx() && "there is no nginx here",
+  ),
+  async fn(t) {
+    const ports = [freePort(), freePort()] as const;
+    const [certificate, key] = CERTIFICATE;
+    const site = `server {
+      listen 127.0.0.1:${ports[0]};
+      listen 127.0.0.1:${ports[1]} ssl;
+      ssl_certificate ${certificate};
+      ssl_certificate_key ${key};
+      client_max_body_size 90k;
+      keepalive_requests 3;
+      location / { return 200 ok; }
+    }`;
+    await using _server = await startNginx(site, ports[0]);
+    await examine(t, ports.map(String), [
+      "a close after each answer that nothing announces",
+      EARLY,
+    ]);
+  },
+});

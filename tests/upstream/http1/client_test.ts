@@ -1,0 +1,212 @@
+import assert from "node:assert/strict";
+import { addressOf } from "../../../src/upstream/http1/client.ts";
+import { nextTurn } from "../../support/settle.ts";
+import { createScriptedDuplex } from "../../support/upstream/scripted_duplex.ts";
+import { within } from "../../support/within.ts";
+import {
+  answering,
+  type ClientScene,
+  createClientScene,
+  OK,
+  textOf,
+} from "./scripted_dial.ts";
+
+/** Sends a request, reads its response and lets its connection become idle. */
+async function exchange(
+  scene: ClientScene,
+  url = "http://provider.example/v1",
+): Promise<void> {
+  assert.equal(await textOf(await scene.send({ url })), "ok");
+  await nextTurn();
+}
+
+/** Opens so many connections to the same origin at once, which are idle afterwards. */
+async function openIdle(scene: ClientScene, count: number): Promise<void> {
+  const sent = Array.from({ length: count }, () => scene.send());
+  for (const response of await Promise.all(sent)) await textOf(response);
+  await nextTurn();
+}
+
+/** The number of requests that each connection has served. */
+function served({ opened }: ClientScene): readonly number[] {
+  return opened.map(({ written }) => written.split("POST ").length - 1);
+}
+
+Deno.test("one connection serves one request after another", async () => {
+  using scene = createClientScene();
+  for (let count = 0; count < 3; count++) await exchange(scene);
+  assert.deepEqual(served(scene), [3]);
+});
+
+Deno.test("requests at the same time have connections of their own, and the newest serves next", async () => {
+  using scene = createClientScene();
+  await openIdle(scene, 3);
+  assert.deepEqual(served(scene), [1, 1, 1]);
+  await exchange(scene);
+  await exchange(scene);
+  assert.deepEqual(served(scene), [1, 1, 3]);
+});
+
+Deno.test("connections are shared by one origin alone", async () => {
+  using scene = createClientScene();
+  const urls = [
+    "http://provider.example/v1",
+    "http://provider.example:80/other?a=b",
+    "https://provider.example/v1",
+    "http://provider.example:8080/v1",
+    "http://other.example/v1",
+  ];
+  for (const url of urls) await exchange(scene, url);
+  assert.deepEqual(served(scene), [2, 1, 1, 1]);
+  assert.deepEqual(scene.origins[1], {
+    isSecure: true,
+    hostname: "provider.example",
+    port: 443,
+  });
+});
+
+Deno.test("an idle connection is closed after 50 s, or a second before its provider would close it", async () => {
+  const lasting = { "": 50_000, "timeout=60": 50_000, "timeout=5": 4000 };
+  for (const [value, ms] of Object.entries(lasting)) {
+    const answer = OK.replace("\r\n", `\r\nkeep-alive: ${value}\r\n`);
+    using scene = createClientScene({
+      open: () => createScriptedDuplex({ answers: [answer, answer, answer] }),
+    });
+    await exchange(scene);
+    scene.timers.advance(ms - 1);
+    await exchange(scene);
+    scene.timers.advance(ms);
+    await exchange(scene);
+    assert.deepEqual(served(scene), [2, 1], value);
+    assert.ok(scene.opened[0]?.isClosed);
+  }
+});
+
+Deno.test("a connection that its provider closes within a second is not kept", async () => {
+  for (const seconds of [0, 1]) {
+    const answer = OK.replace("\r\n", `\r\nkeep-alive: timeout=${seconds}\r\n`);
+    using scene = createClientScene({
+      open: () => createScriptedDuplex({ answers: [answer, answer] }),
+    });
+    await exchange(scene);
+    await exchange(scene);
+    assert.deepEqual(served(scene), [1, 1]);
+  }
+});
+
+Deno.test("an idle connection that its provider closes is not used again", async () => {
+  using scene = createClientScene();
+  await openIdle(scene, 2);
+  scene.opened[1]?.end();
+  await nextTurn();
+  assert.ok(scene.opened[1]?.isClosed);
+  await exchange(scene);
+  assert.deepEqual(served(scene), [2, 1]);
+});
+
+Deno.test("an idle connection that speaks is not used again", async () => {
+  using scene = createClientScene();
+  await exchange(scene);
+  scene.opened[0]?.give(OK);
+  await nextTurn();
+  assert.ok(scene.opened[0]?.isClosed);
+  await exchange(scene);
+  assert.deepEqual(served(scene), [1, 1]);
+});
+
+Deno.test("of too many idle connections the oldest is closed", async () => {
+  for (const maxIdle of [1, 2]) {
+    using scene = createClientScene({ maxIdle });
+    await openIdle(scene, 3);
+    const closed = scene.opened.map(({ isClosed }) => isClosed);
+    assert.deepEqual(
+      closed,
+      maxIdle === 1 ? [true, true, false] : [
+        true,
+        false,
+        false,
+      ],
+    );
+    await exchange(scene);
+    assert.deepEqual(served(scene), [1, 1, 2]);
+    assert.equal(scene.timers.running <= 1, true);
+  }
+});
+
+Deno.test("a client that keeps no idle connections closes each after its response", async () => {
+  using scene = createClientScene({ maxIdle: 0 });
+  await exchange(scene);
+  await exchange(scene);
+  assert.deepEqual(served(scene), [1, 1]);
+  assert.ok(scene.opened.every(({ isClosed }) => isClosed));
+});
+
+Deno.test("a client that is disposed closes idle connections at once and others after their response", async () => {
+  const scene = createClientScene({
+    open: (number) => number === 0 ? answering() : createScriptedDuplex(),
+  });
+  const [idle, busy] = await (async () => {
+    const first = await scene.send();
+    const busy = scene.send();
+    await nextTurn();
+    await textOf(first);
+    await nextTurn();
+    return [scene.opened[0], busy] as const;
+  })();
+  scene[Symbol.dispose]();
+  assert.ok(idle?.isClosed);
+  scene.opened[1]?.give(OK);
+  assert.equal(await textOf(await busy), "ok");
+  const { closed } = scene.opened[1] ?? {};
+  await within(closed ?? Promise.reject(), "the close");
+  assert.equal(scene.timers.untilNextMs, undefined);
+});
+
+Deno.test("a response that is not read to its end keeps its connection", async () => {
+  using scene = createClientScene({
+    open: () => createScriptedDuplex({ answers: [OK.slice(0, -1), OK] }),
+  });
+  const { body } = await scene.send();
+  await scene.send();
+  assert.deepEqual(served(scene), [1, 1]);
+  await body?.cancel();
+  assert.ok(scene.opened[0]?.isClosed);
+});
+
+Deno.test("a plain proxy is sent whole addresses and its own headers, and a tunnel is not", async () => {
+  const credentials = ["proxy-authorization", "Basic x"] as const;
+  using scene = createClientScene({ proxyHeaders: [credentials] });
+  const url = "http://provider.example:81/v1?a=b";
+  await scene.send({ url, headers: [["a", "1"]] });
+  assert.match(
+    scene.opened[0]?.written ?? "",
+    /^POST http:\/\/provider.example:81\/v1\?a=b HTTP\/1.1\r\nhost: provider.example:81\r\na: 1\r\nproxy-authorization: Basic x\r\n/,
+  );
+  using direct = createClientScene();
+  await direct.send({ url, method: "GET", body: undefined });
+  assert.equal(
+    direct.opened[0]?.written,
+    "GET /v1?a=b HTTP/1.1\r\nhost: provider.example:81\r\n\r\n",
+  );
+});
+
+Deno.test("an address is taken apart as the web does", () => {
+  const addresses = {
+    "http://A.example": [80, "a.example", "a.example", "/"],
+    "https://a.example/b#c": [443, "a.example", "a.example", "/b"],
+    "https://a.example:443/?b": [443, "a.example", "a.example", "/?b"],
+    "http://[::1]:8080/b c": [8080, "::1", "[::1]:8080", "/b%20c"],
+    "http://127.1/": [80, "127.0.0.1", "127.0.0.1", "/"],
+    "http://b\u00fccher.example/": [
+      80,
+      "xn--bcher-kva.example",
+      "xn--bcher-kva.example",
+      "/",
+    ],
+  } as const;
+  for (const [url, expected] of Object.entries(addresses)) {
+    const { origin: { port, hostname }, host, path } = addressOf(url);
+    assert.deepEqual([port, hostname, host, path], expected);
+  }
+  assert.throws(() => addressOf("nowhere"), TypeError);
+});

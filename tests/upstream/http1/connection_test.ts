@@ -1,0 +1,291 @@
+import assert from "node:assert/strict";
+import { readAll } from "../../../src/streams/byte_reader.ts";
+import { LongBytes } from "../../../src/streams/bytes.ts";
+import {
+  Connection,
+  type IncomingResponse,
+  type OutgoingRequest,
+} from "../../../src/upstream/http1/connection.ts";
+import { Http1Failure } from "../../../src/upstream/http1/failure.ts";
+import { nextTurn } from "../../support/settle.ts";
+import {
+  createScriptedDuplex,
+  type ScriptedDuplex,
+} from "../../support/upstream/scripted_duplex.ts";
+import { within } from "../../support/within.ts";
+
+const OK = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
+
+/** A connection and all that can be seen of it. */
+interface Scene {
+  readonly duplex: ScriptedDuplex;
+  readonly connection: Connection;
+  /** How often it was given back. */
+  readonly idle: () => number;
+  send(request?: Partial<OutgoingRequest>): Promise<IncomingResponse>;
+}
+
+function open(duplex: ScriptedDuplex = createScriptedDuplex()): Scene {
+  let idle = 0;
+  const connection = new Connection(duplex, () => idle++);
+  return {
+    duplex,
+    connection,
+    idle: () => idle,
+    send: (request) =>
+      within(
+        connection.send({
+          method: "POST",
+          target: "/v1",
+          host: "a",
+          headers: [],
+          body: new Uint8Array(3),
+          signal: new AbortController().signal,
+          ...request,
+        }),
+        "the response",
+      ),
+  };
+}
+
+async function textOf({ body }: IncomingResponse): Promise<string> {
+  if (body === null) return "";
+  const bytes = await within(readAll(body, 1e6), "the body");
+  return new TextDecoder("latin1").decode(bytes);
+}
+
+async function failureOf(work: Promise<unknown>): Promise<Http1Failure> {
+  const failure = await work.then(() => undefined, (cause) => cause);
+  assert.ok(failure instanceof Http1Failure, String(failure));
+  return failure;
+}
+
+Deno.test("a request is written as it is given, its body in as few writes as are worth it", async () => {
+  const pieces = [1000, 200_000, 7].map((size) => new Uint8Array(size));
+  const bodies = [undefined, new Uint8Array(), new LongBytes(pieces)];
+  for (const body of bodies) {
+    const { duplex, send } = open();
+    duplex.give(OK);
+    await send({ body });
+    await nextTurn();
+    const length = body && `content-length: ${body.length}\r\n`;
+    const head = `POST /v1 HTTP/1.1\r\nhost: a\r\n${length ?? ""}\r\n`;
+    assert.equal(duplex.written, head + "\x00".repeat(body?.length ?? 0));
+  }
+});
+
+Deno.test("each character of a header is one byte, and moves no byte of the body", async () => {
+  for (const value of ["a", "\xe9", "\xe9".repeat(5000)]) {
+    const { duplex, send } = open();
+    duplex.give(OK);
+    await send({ headers: [["a", value]], body: new Uint8Array(3).fill(120) });
+    await nextTurn();
+    assert.equal(
+      duplex.written,
+      `POST /v1 HTTP/1.1\r\nhost: a\r\na: ${value}\r\ncontent-length: 3\r\n\r\nxxx`,
+    );
+  }
+});
+
+Deno.test("a connection is given back after a whole response, and serves again", async () => {
+  const { duplex, connection, send, idle } = open(
+    createScriptedDuplex({ answers: [OK, OK] }),
+  );
+  assert.equal(await textOf(await send()), "ok");
+  await nextTurn();
+  assert.equal(idle(), 1);
+  connection.watchIdle(() => assert.fail("It is gone"));
+  assert.equal(await textOf(await send()), "ok");
+  await nextTurn();
+  assert.equal(idle(), 2);
+  assert.equal(duplex.isClosed, false);
+});
+
+Deno.test("a connection of doubtful state is closed after the response", async (t) => {
+  const doubts: Readonly<Record<string, string>> = {
+    "close": OK.replace("\r\n", "\r\nconnection: close\r\n"),
+    "HTTP/1.0": OK.replace("1.1", "1.0"),
+    "a byte behind the body": `${OK}\n`,
+    "another response behind it": OK + OK,
+    "a body behind a bodiless response":
+      "HTTP/1.1 204 No Content\r\ncontent-length: 2\r\n\r\nok",
+  };
+  for (const [name, text] of Object.entries(doubts)) {
+    await t.step(name, async () => {
+      const { duplex, send, idle } = open();
+      duplex.give(text);
+      await textOf(await send());
+      await within(duplex.closed, "the close");
+      assert.equal(idle(), 0);
+    });
+  }
+});
+
+Deno.test("a response without a body is complete with its head", async () => {
+  for (const status of [204, 304]) {
+    const { duplex, send, idle } = open();
+    duplex.give(`HTTP/1.1 ${status} x\r\n\r\n`);
+    assert.equal((await send()).body, null);
+    await nextTurn();
+    assert.equal(idle(), 1);
+  }
+});
+
+Deno.test("eight interim responses are skipped, a ninth is refused, and so is another protocol", async () => {
+  const interim = "HTTP/1.1 103 Early Hints\r\nlink: a\r\n\r\n";
+  const patient = open();
+  patient.duplex.give(interim.repeat(8) + OK);
+  const { head } = await patient.send();
+  assert.deepEqual([head.status, head.headers.has("link")], [200, false]);
+  const refused = [
+    interim.repeat(9) + OK,
+    "HTTP/1.1 101 Switching Protocols\r\nupgrade: a\r\n\r\n",
+  ];
+  for (const text of refused) {
+    const { duplex, send } = open();
+    duplex.give(text);
+    assert.equal((await failureOf(send())).kind, "malformed");
+    assert.ok(duplex.isClosed);
+  }
+});
+
+Deno.test("an idle connection that ends, breaks or speaks is gone, and is closed", async (t) => {
+  const ways: Readonly<Record<string, (duplex: ScriptedDuplex) => void>> = {
+    "ends": (duplex) => duplex.end(),
+    "breaks": (duplex) => duplex.breakReads(new Error("reset")),
+    "speaks": (duplex) => duplex.give("HTTP/1.1 408 Request Timeout\r\n"),
+  };
+  for (const [name, leave] of Object.entries(ways)) {
+    await t.step(name, async () => {
+      const { duplex, connection, send } = open();
+      duplex.give(OK);
+      await textOf(await send());
+      await nextTurn();
+      const gone = Promise.withResolvers<void>();
+      connection.watchIdle(gone.resolve);
+      leave(duplex);
+      await within(gone.promise, "the end to be noticed");
+      assert.ok(duplex.isClosed);
+    });
+  }
+});
+
+Deno.test("the time that a connection may be idle is what the response announces", async () => {
+  const announced: Readonly<Record<string, number | undefined>> = {
+    "timeout=5": 5000,
+    "timeout=5, max=100": 5000,
+    "max=100, Timeout=7": 7000,
+    "max=100,timeout=7": 7000,
+    "timeout=0": 0,
+    "timeout = 5": 5000,
+    'timeout="5"': 5000,
+    "timeout=5;max=100": 5000,
+    "timeout=5.9": 5000,
+    "max=5": undefined,
+    "timeout=": undefined,
+    "mytimeout=5": undefined,
+    "timeout=-5": undefined,
+  };
+  for (const [value, ms] of Object.entries(announced)) {
+    const { duplex, connection, send } = open();
+    duplex.give(OK.replace("\r\n", `\r\nkeep-alive: ${value}\r\n`));
+    await textOf(await send());
+    await nextTurn();
+    assert.equal(connection.announcedIdleMs, ms, value);
+  }
+});
+
+Deno.test("a signal closes the connection, whatever it waits for", async (t) => {
+  const half = OK.slice(0, -1);
+  const moments: Readonly<
+    Record<string, Partial<{ takes: number; given: string }>>
+  > = {
+    "before anything is written": { takes: 0 },
+    "while the body is written": { takes: 60 },
+    "before the response": {},
+    "in the head": { given: "HTTP/1.1 2" },
+    "in the body": { given: half },
+  };
+  for (
+    const [name, { takes = Infinity, given = "" }] of Object.entries(moments)
+  ) {
+    await t.step(name, async () => {
+      const { duplex, send } = open(createScriptedDuplex({ takes }));
+      duplex.give(given);
+      const leaving = new AbortController();
+      const work = send({ signal: leaving.signal }).then(textOf);
+      const failed = failureOf(work);
+      await nextTurn();
+      leaving.abort();
+      assert.equal((await failed).kind, "closed");
+      assert.ok(duplex.isClosed);
+    });
+  }
+});
+
+Deno.test("a signal that aborts after the response leaves the connection open", async () => {
+  const { duplex, send } = open();
+  const leaving = new AbortController();
+  duplex.give(OK);
+  await textOf(await send({ signal: leaving.signal }));
+  await nextTurn();
+  leaving.abort();
+  assert.equal(duplex.isClosed, false);
+});
+
+Deno.test("a body that is cancelled ends, and so does its connection", async () => {
+  const { duplex, send, idle } = open();
+  duplex.give(OK.slice(0, -1));
+  const { body } = await send();
+  assert.deepEqual((await body?.read())?.value, Uint8Array.of(111));
+  const waiting = body?.read();
+  await body?.cancel();
+  assert.equal((await waiting)?.done, true);
+  assert.equal((await body?.read())?.done, true);
+  assert.ok(duplex.isClosed);
+  assert.equal(idle(), 0);
+});
+
+Deno.test("a response that comes before the body is written is passed on", async (t) => {
+  const ways: Readonly<Record<string, (duplex: ScriptedDuplex) => void>> = {
+    "the rest is not taken": () => {},
+    "the rest cannot be written": (duplex) =>
+      duplex.breakWrites(new Error("reset")),
+  };
+  for (const [name, prepare] of Object.entries(ways)) {
+    await t.step(name, async () => {
+      const { duplex, send, idle } = open(createScriptedDuplex({ takes: 10 }));
+      const uploaded = Promise.withResolvers<void>();
+      let times = 0;
+      const onUploaded = () => {
+        times++;
+        uploaded.resolve();
+      };
+      const sent = send({ onUploaded });
+      await nextTurn();
+      prepare(duplex);
+      duplex.give(OK);
+      assert.equal(await textOf(await sent), "ok");
+      await within(duplex.closed, "the close");
+      await within(uploaded.promise, "the end of the upload");
+      assert.deepEqual([times, idle()], [1, 0]);
+    });
+  }
+});
+
+Deno.test("a response whose last write is reported late leaves the connection open", async () => {
+  const inner = createScriptedDuplex({ answers: [OK] });
+  const duplex: ScriptedDuplex = {
+    ...inner,
+    write: async (bytes) => {
+      const count = await inner.write(bytes);
+      await Promise.resolve().then(nextTurn);
+      return count;
+    },
+  };
+  const { send, idle } = open(duplex);
+  await textOf(await send());
+  await nextTurn();
+  await nextTurn();
+  assert.equal(idle(), 1);
+});

@@ -1,0 +1,54 @@
+import assert from "node:assert/strict";
+import { createByteReader, readAll } from "../../../src/streams/byte_reader.ts";
+import { byteText } from "../../../src/streams/bytes.ts";
+import type { UpstreamResponse } from "../../../src/upstream/call.ts";
+import { Connection } from "../../../src/upstream/http1/connection.ts";
+import { Http1Failure } from "../../../src/upstream/http1/failure.ts";
+import { createScriptedDuplex } from "../../support/upstream/scripted_duplex.ts";
+import { within } from "../../support/within.ts";
+import type { Verdict } from "./odd_responses.ts";
+
+/** Reads a response whole, one character for each byte. */
+export async function bodyOf(
+  { body }: Pick<UpstreamResponse, "body">,
+): Promise<string> {
+  if (body === null) return "";
+  const bytes = await readAll(createByteReader(body), 1e8);
+  assert.ok(bytes);
+  return byteText(bytes);
+}
+
+/**
+ * Lets our connection read a response that arrives in these pieces and ends with the connection.
+ *
+ * @throws Whatever is no {@linkcode Http1Failure}, and when it takes forever.
+ */
+export async function examine(
+  pieces: Iterable<string | Uint8Array>,
+): Promise<Verdict> {
+  const duplex = createScriptedDuplex();
+  duplex.give(...pieces);
+  duplex.end();
+  const connection = new Connection(duplex, () => connection.close());
+  const verdict = await within(read(connection), "the verdict");
+  await within(duplex.closed, "the close of the connection");
+  return verdict;
+}
+
+async function read(connection: Connection): Promise<Verdict> {
+  try {
+    const response = await connection.send({
+      method: "POST",
+      target: "/",
+      host: "a",
+      headers: [],
+      body: undefined,
+      signal: new AbortController().signal,
+    });
+    return { status: response.head.status, body: await bodyOf(response) };
+  } catch (cause) {
+    assert.ok(cause instanceof Http1Failure, String(cause));
+    assert.notEqual(cause.kind, "connect");
+    return cause.kind === "malformed" ? "malformed" : "closed";
+  }
+}

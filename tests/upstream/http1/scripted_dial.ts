@@ -1,0 +1,95 @@
+import { createDeadlines } from "../../../src/core/time/deadlines.ts";
+import type {
+  UpstreamClient,
+  UpstreamRequest,
+  UpstreamResponse,
+} from "../../../src/upstream/call.ts";
+import { readAll } from "../../../src/streams/byte_reader.ts";
+import {
+  createHttp1Client,
+  type Dial,
+  type Dialed,
+  type Origin,
+} from "../../../src/upstream/http1/client.ts";
+import { createByteReader } from "../../../src/streams/byte_reader.ts";
+import {
+  createFakeTimers,
+  type FakeTimers,
+} from "../../support/fakes/fake_timers.ts";
+import {
+  createScriptedDuplex,
+  type ScriptedDuplex,
+} from "../../support/upstream/scripted_duplex.ts";
+import { within } from "../../support/within.ts";
+
+/** A response that leaves its connection open. */
+export const OK = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
+
+/** A client whose connections lead to the test. */
+export interface ClientScene extends Disposable {
+  readonly client: UpstreamClient & Disposable;
+  readonly timers: FakeTimers;
+  /** Each connection that was opened, in order. */
+  readonly opened: readonly ScriptedDuplex[];
+  readonly origins: readonly Origin[];
+  send(request?: Partial<UpstreamRequest>): Promise<UpstreamResponse>;
+}
+
+interface ClientSceneOptions {
+  readonly maxIdle?: number;
+  /** Opens each connection; default: one that answers every request. */
+  readonly open?: (number: number) => ScriptedDuplex;
+  /** Takes the place of the whole dial. */
+  readonly dial?: Dial;
+  readonly proxyHeaders?: Dialed["proxyHeaders"];
+}
+
+/** Creates a {@linkcode ClientScene} whose clock stands still. */
+export function createClientScene(
+  { open = answering, dial, proxyHeaders, ...options }: ClientSceneOptions = {},
+): ClientScene {
+  const timers = createFakeTimers();
+  const opened: ScriptedDuplex[] = [];
+  const origins: Origin[] = [];
+  const client = createHttp1Client({
+    ...options,
+    deadlines: createDeadlines(timers),
+    dial: dial ?? ((origin) => {
+      const duplex = open(opened.length);
+      opened.push(duplex);
+      origins.push(origin);
+      return Promise.resolve({ duplex, proxyHeaders });
+    }),
+  });
+  return {
+    client,
+    timers,
+    opened,
+    origins,
+    send: (request) =>
+      within(
+        client.send({
+          url: "http://provider.example/v1",
+          headers: [],
+          body: new Uint8Array(3),
+          connectMs: 0,
+          signal: new AbortController().signal,
+          ...request,
+        }),
+        "the response",
+      ),
+    [Symbol.dispose]: () => client[Symbol.dispose](),
+  };
+}
+
+/** Opens a connection that answers every request. */
+export function answering(): ScriptedDuplex {
+  return createScriptedDuplex({ answers: new Array<string>(100).fill(OK) });
+}
+
+/** Reads the body of a response, one character for each byte. */
+export async function textOf({ body }: UpstreamResponse): Promise<string> {
+  if (body === null) return "";
+  const bytes = await within(readAll(createByteReader(body), 1e8), "the body");
+  return new TextDecoder("latin1").decode(bytes);
+}
