@@ -311,22 +311,24 @@ function yamlProblem(error: unknown): Problem {
   if (error instanceof RangeError) {
     return { path: "", message: "is nested too deeply for a configuration." };
   }
+  if (error instanceof DuplicateKeyError) return duplicateProblem(error);
   if (!(error instanceof SyntaxError)) throw error;
   const [firstLine = ""] = error.message.split("\n");
   const position = POSITION_REGEXP.exec(firstLine);
   return {
     path: position === null ? "" : `line ${position[1]}, column ${position[2]}`,
-    message: error instanceof DuplicateKeyError
-      ? duplicateMessage(error)
-      : yamlMessage(firstLine.slice(0, position?.index)),
+    message: yamlMessage(firstLine.slice(0, position?.index)),
   };
 }
 
-function duplicateMessage({ duplicate }: DuplicateKeyError): string {
-  const { key, firstLine } = duplicate;
-  return `the key ${
-    quote(key)
-  } appears twice in one mapping, first in line ${firstLine}. Keep one of them.`;
+function duplicateProblem({ duplicate }: DuplicateKeyError): Problem {
+  const { key, line, firstLine } = duplicate;
+  return {
+    path: `line ${line}`,
+    message: `the key ${
+      quote(key)
+    } appears twice in one mapping, first in line ${firstLine}. Keep one of them.`,
+  };
 }
 
 function yamlMessage(reason: string): string {

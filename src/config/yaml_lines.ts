@@ -4,11 +4,12 @@ import type { Path } from "./problems.ts";
 /** A key that stands twice in one mapping. */
 interface DuplicateKey {
   readonly key: string;
+  readonly line: number;
   /** The line of the first one. */
   readonly firstLine: number;
 }
 
-/** The parser's error for a key that stands twice in one mapping, as its cause. */
+/** The error of a key that stands twice in one mapping. The parser's own has no key, and often a wrong column. */
 export class DuplicateKeyError extends SyntaxError {
   override readonly name = "DuplicateKeyError";
   readonly duplicate: DuplicateKey;
@@ -127,7 +128,8 @@ class LinedReader extends YamlReader {
     // A key that is a collection can be endless as text: aliases may repeat it.
     const name = typeof key === "object" && key !== null ? "?" : String(key);
     const firstLine = keyLines.get(name);
-    keyLines.set(name, this.#lineOfKey(startLine));
+    const line = this.#lineOfKey(startLine);
+    keyLines.set(name, line);
     try {
       return super.storeMappingPair(
         mapping,
@@ -142,7 +144,7 @@ class LinedReader extends YamlReader {
       if (firstLine === undefined || !(error instanceof SyntaxError)) {
         throw error;
       }
-      throw new DuplicateKeyError({ key: name, firstLine }, error);
+      throw new DuplicateKeyError({ key: name, line, firstLine }, error);
     }
   }
 

@@ -83,17 +83,21 @@ Deno.test("parseLinedYaml() reads the same values as the parser of the library",
 });
 
 Deno.test("parseLinedYaml() names a key that stands twice, and the line of the first", () => {
-  const cases: readonly (readonly [text: string, key: string, line: number])[] =
-    [
-      ["a: 1\ntokens: []\n\nb: 1\ntokens: []\n", "tokens", 2],
-      ['{"a": 1,\n"b": 2,\n"a": 3}', "a", 1],
-      ["a:\n  - b: 1\n    c: 2\n    b: 3\n", "b", 2],
-      ["1: a\n1: b\n", "1", 1],
-    ];
-  for (const [text, key, firstLine] of cases) {
+  const cases: readonly (readonly [
+    text: string,
+    key: string,
+    line: number,
+    firstLine: number,
+  ])[] = [
+    ["a: 1\ntokens: []\n\nb: 1\ntokens: []\n", "tokens", 5, 2],
+    ['{"a": 1,\n"b": 2,\n"a": 3}', "a", 3, 1],
+    ["a:\n  - b: 1\n    c: 2\n    b: 3\n", "b", 4, 2],
+    ["1: a\n1: b\n", "1", 2, 1],
+  ];
+  for (const [text, key, line, firstLine] of cases) {
     assert.throws(() => parseLinedYaml(text), (error) => {
       assert.ok(error instanceof DuplicateKeyError);
-      assert.deepEqual(error.duplicate, { key, firstLine });
+      assert.deepEqual(error.duplicate, { key, line, firstLine });
       return true;
     });
   }

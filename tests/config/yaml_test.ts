@@ -49,12 +49,17 @@ const FAULTS: Readonly<
   ],
   "a key that stands twice": [
     "a: 1\nb:\n  c: 1\n  c: 2\n",
-    "line 4, column 3",
+    "line 4",
     /^the key "c" appears twice in one mapping, first in line 3\. Keep one of them\.$/,
+  ],
+  "a key with a list that stands twice": [
+    "tokens:\n  - name: alice\n\ntokens:\n  - name: bob\n",
+    "line 4",
+    /^the key "tokens" appears twice in one mapping, first in line 1\./,
   ],
   "a JSON key that stands twice": [
     '{"a": 1,\n"a": 2}',
-    "line 2, column 7",
+    "line 2",
     /^the key "a" appears twice in one mapping, first in line 1\./,
   ],
   "two documents": ["a: 1\n---\nb: 2\n", "line 2, column 1", /1 document/],
