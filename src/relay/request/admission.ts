@@ -4,7 +4,7 @@ import type { HeaderFields } from "../../core/header_fields.ts";
 import { GatewayError, type GatewayErrorOptions } from "../../core/error.ts";
 import type { RequestRecord } from "../../observe/record.ts";
 import type { AttemptControl } from "../exchange.ts";
-import { digestsIn } from "./authenticate.ts";
+import { CHALLENGE, digestsIn } from "./authenticate.ts";
 
 /** A request that is being served. */
 export interface Admitted {
@@ -117,7 +117,7 @@ function tokenRemoved(): GatewayError {
   return new GatewayError(
     "unauthenticated",
     "Cannot finish the request: the administrator has removed its token. Ask for a new one.",
-    { code: TOKEN_REMOVED },
+    { code: TOKEN_REMOVED, headers: CHALLENGE },
   );
 }
 

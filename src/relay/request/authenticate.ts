@@ -89,7 +89,8 @@ function isDate(value: string): boolean {
   return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(value);
 }
 
-const CHALLENGE = { "www-authenticate": "Bearer" };
+/** The header of every 401. */
+export const CHALLENGE = { "www-authenticate": "Bearer" };
 
 function noCredential(group: CredentialGroup): GatewayError {
   const expected = group === "bearer"

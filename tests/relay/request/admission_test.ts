@@ -205,9 +205,8 @@ Deno.test("Admission.endTokens() ends the requests with these tokens, in whichev
   );
   const reason = begun[0]?.control.controller.signal.reason;
   assert.ok(reason instanceof GatewayError);
-  assert.deepEqual([reason.kind, reason.code], [
-    "unauthenticated",
-    "token_removed",
+  assert.deepEqual([reason.kind, reason.code, reason.headers], [
+    ...["unauthenticated", "token_removed", { "www-authenticate": "Bearer" }],
   ]);
 });
 
