@@ -66,15 +66,15 @@ function isWildcard(pattern: string): boolean {
 
 /**
  * Returns the files that match a pattern, sorted. As in a shell, a wildcard matches no leading dot. A pattern without
- * wildcards is returned as it is.
+ * wildcards is returned itself.
  *
  * @throws The platform's error when the folder before the first wildcard cannot be read.
  */
 export async function findFiles(
   { pattern, folder }: FilePattern,
 ): Promise<readonly string[]> {
-  if (!isWildcard(pattern)) return [pattern];
   const wanted = normalize(pattern);
+  if (!isWildcard(pattern)) return [wanted];
   const fixed = wanted.replace(/[^/\\]*[*?].*$/, "");
   await Deno.lstat(beside(folder, fixed) || ".");
   const names = await Array.fromAsync(glob(wanted, { cwd: folder || "." }));

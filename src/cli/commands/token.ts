@@ -93,9 +93,9 @@ async function printMany(path: string, io: CliIo): Promise<number> {
     lineByName.set(name, index + 1);
     const one = createEntry(name);
     if ("token" in one) made.push(one);
-    else {for (const { message } of one.problems) {
-        problems.push({ path: place, message });
-      }}
+    else {problems.push(
+        ...one.problems.map((fault) => ({ ...fault, path: place })),
+      );}
   }
   if (lineByName.size === 0) {
     problems.push({ path: "", message: "has no names. Write one a line." });

@@ -152,7 +152,7 @@ Deno.test("findFiles() matches as a shell does, from the folder of the configura
       ["tokens.d/*/*.yaml", ["tokens.d/inner/e.yaml"]],
       [".hidden/*.yaml", [".hidden/f.yaml"]],
       ["other/*.yaml", []],
-      ["tokens.d/absent.yaml", ["tokens.d/absent.yaml"]],
+      ["./tokens.d/absent.yaml", ["tokens.d/absent.yaml"]],
     ];
     for (const [pattern, expected] of cases) {
       const found = await findFiles({ pattern, folder: `${directory}/` });
