@@ -1,4 +1,5 @@
 import { uuidV5 } from "../src/core/std.ts";
+import codex from "../src/http/codex_models.json" with { type: "json" };
 import { type Package, packageUrl } from "./packages.ts";
 
 /** The source of a bill of materials. */
@@ -24,7 +25,7 @@ const URL_NAMESPACE = "6ba7b811-9dad-11d1-80b4-00c04fd430c8";
 export async function sbom(source: SbomSource): Promise<object> {
   const { version, commit, committedAt, packages, imported } = source;
   const program = `model-gateway@${version}`;
-  const runtime = runtimeComponents(source.runtime);
+  const runtime = [...runtimeComponents(source.runtime), codexData];
   const identity = new TextEncoder().encode(
     JSON.stringify([program, commit, source.runtime, packages]),
   );
@@ -79,6 +80,16 @@ function licence(expression: string): object {
     ? { license: { id: expression } }
     : { expression };
 }
+
+/** Codex's own entries of models, which the program embeds (src/http/codex_models.LICENSE). */
+const codexData = {
+  ...runtimeComponent("@openai/codex", {
+    version: codex.version,
+    purl: `pkg:npm/%40openai/codex@${codex.version}`,
+    license: "Apache-2.0",
+  }),
+  type: "data",
+};
 
 function runtimeComponents({ deno, v8 }: SbomSource["runtime"]) {
   return [

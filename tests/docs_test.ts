@@ -153,11 +153,12 @@ function eventsWith(field: string): string {
 Deno.test("the table of clients has a row for each that setup knows, with its file and protocol", () => {
   const rows = [...pageOf("docs/clients.md").matchAll(/^\| `([^`]+)` .*$/gm)];
   assert.deepEqual(rows.map(([, id]) => id), CLIENTS.map(({ id }) => id));
-  for (const [index, { settings, protocol }] of CLIENTS.entries()) {
+  for (const [index, { settings, protocols }] of CLIENTS.entries()) {
     const [row = ""] = rows[index] ?? [];
     const { title } = settings({ base: "", model: "", models: [] });
     if (/[.]/.test(title)) assert.ok(row.includes(`\`${title}\``), row);
-    assert.ok(row.includes(` ${PROTOCOL_NAMES[protocol]} `), row);
+    const spoken = protocols.map((one) => PROTOCOL_NAMES[one]).join(", ");
+    assert.ok(row.includes(` ${spoken} `), row);
   }
 });
 

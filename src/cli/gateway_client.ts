@@ -29,6 +29,8 @@ export interface GatewayResponse {
   readonly text: string;
   /** The parsed text; `undefined` when it is not JSON. */
   readonly body: JsonValue | undefined;
+  /** True for an error that no retry helps against. */
+  readonly isFinal: boolean;
 }
 
 /** The error of a request without a response; its message is the reason, as the end of a sentence. */
@@ -58,6 +60,7 @@ export async function requestGateway(
   { url, token, body, deadlineMs = 120_000 }: RequestOptions,
   { fetch, deadline }: RequestTools,
 ): Promise<GatewayResponse> {
+  let hasBegun = false;
   try {
     const answer = await fetch(url, {
       method: body === undefined ? "GET" : "POST",
@@ -66,18 +69,21 @@ export async function requestGateway(
       redirect: "manual",
       signal: deadline(deadlineMs),
     });
+    hasBegun = true;
     const text = await readText(answer, MAX_ANSWER_BYTES) ?? "";
     return {
       status: answer.status,
       type: answer.headers.get("content-type") ?? "",
       text,
       body: parseJson(text),
+      isFinal: answer.headers.get("x-should-retry") === "false",
     };
   } catch (error) {
     if (error instanceof Error && error.name === "TimeoutError") {
       const message = `no response came within ${deadlineMs / 1000} s`;
       throw new NoResponse(message, { isThere: false });
     }
+    if (hasBegun) throw new NoResponse(BROKE_OFF, { isThere: false });
     const fault = connectionFault(error);
     throw new NoResponse(
       fault ??
@@ -86,6 +92,9 @@ export async function requestGateway(
     );
   }
 }
+
+/** The reason for a response that ended too early, as the end of a sentence. */
+export const BROKE_OFF = "the response broke off";
 
 /** The error of a failed read from a gateway; its message is one line for people, without the token. */
 export class GatewayUnread extends Error {
@@ -181,6 +190,10 @@ export function errorMessage({ body }: GatewayResponse): string | undefined {
 
 /** The platform's errors for requests without a response, and their meanings; the first match wins. */
 const FAULTS: readonly (readonly [pattern: RegExp, fault: string])[] = [
+  [
+    /CaUsedAsEndEntity/,
+    "its certificate is one of an authority (CA:TRUE), which no server may use. Make one with openssl's option -addext basicConstraints=critical,CA:FALSE, and set DENO_CERT to it",
+  ],
   [/peer certificate.*expired/i, "its certificate has expired"],
   [/peer certificate.*name/i, "its certificate is for another name"],
   [

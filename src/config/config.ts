@@ -1,6 +1,7 @@
 import type { JsonObject } from "../core/json.ts";
 import type { Endpoint, Family } from "../core/protocol.ts";
 import type { InputKind, JsonQuota, QuotaKind } from "./quota_kinds.ts";
+import type { AuthScheme } from "./presets/preset.ts";
 import type { ServiceName } from "./services.ts";
 import type { Group, Price, UsageLimit } from "./usage_limits.ts";
 
@@ -76,7 +77,10 @@ export interface Timeouts {
 /** The authentication at a provider: a scheme and its key. */
 export type UpstreamAuth =
   | { readonly scheme: "none" }
-  | { readonly scheme: "bearer" | "x-api-key"; readonly key: string };
+  | {
+    readonly scheme: Exclude<AuthScheme, "none">;
+    readonly key: string;
+  };
 
 /** A configured account with a provider. */
 export interface Connection {
@@ -92,6 +96,8 @@ export interface Connection {
   readonly auth: UpstreamAuth;
   /** Headers added to every request to the provider, after all others. Names are in lower case. */
   readonly headers: Readonly<Record<string, string>>;
+  /** The values removed from lists in request headers, by the header's name in lower case. */
+  readonly headersDrop: Readonly<Record<string, readonly string[]>>;
   readonly streamOnly: boolean;
   /** Body fields set on translated requests. */
   readonly force: Readonly<JsonObject>;

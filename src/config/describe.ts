@@ -86,6 +86,7 @@ function describeConnection(connection: Connection): Record<string, unknown> {
     endpoints: connection.endpoints,
     auth: auth.scheme === "none" ? "none" : `${auth.scheme}, key set`,
     headers: describeNames(Object.keys(connection.headers)),
+    headers_drop: describeDropped(connection.headersDrop),
     stream_only: connection.streamOnly,
     force: describeNames(Object.keys(connection.force)),
     omit: describeNames(connection.omit),
@@ -95,6 +96,17 @@ function describeConnection(connection: Connection): Record<string, unknown> {
     timeouts: describeTimeouts(timeouts),
     models: connection.models.map(describeModel),
   };
+}
+
+/** Returns a line for each header that loses values. */
+function describeDropped(
+  headersDrop: Connection["headersDrop"],
+): readonly string[] | string {
+  return describeNames(
+    Object.entries(headersDrop).map(([name, values]) =>
+      `${name}: ${values.join(", ")}`
+    ),
+  );
 }
 
 /** Returns the deadlines of a request to a provider. The deadline for the caller's body is not one of them. */

@@ -2,8 +2,8 @@ import { type ServiceName, SERVICES } from "./services.ts";
 
 /** The settings of a first connection to a service. */
 interface Starter {
-  /** The environment variable that may hold the key instead of a file. */
-  readonly variable: string;
+  /** The environment variable that may hold the key instead of a file. Absent for a server that usually needs no key. */
+  readonly variable?: string;
   /** A model of the service. */
   readonly model: string;
   /** Lines of YAML below the connection: required settings, and optional ones as comments. */
@@ -23,22 +23,102 @@ const STARTERS: Readonly<Record<ServiceName, Starter>> = {
   },
   anthropic: {
     variable: "ANTHROPIC_API_KEY",
-    model: "claude-sonnet-4-5",
+    model: "claude-sonnet-5-5",
     lines: [
       "# An OAuth token of a plan, instead of an API key, needs `scheme: bearer` in auth.",
     ],
   },
-  openai: { variable: "OPENAI_API_KEY", model: "gpt-5.5" },
+  openai: { variable: "OPENAI_API_KEY", model: "gpt-6.1-sol" },
+  "openai-chat": { variable: "OPENAI_CHAT_API_KEY", model: "gpt-6.1-sol" },
+  gemini: { variable: "GEMINI_API_KEY", model: "gemini-3.8-flash" },
+  xai: { variable: "XAI_API_KEY", model: "grok-4.6" },
+  cohere: { variable: "COHERE_API_KEY", model: "command-a-03-2025" },
+  dashscope: {
+    variable: "DASHSCOPE_API_KEY",
+    model: "qwen3.8-max",
+    lines: ["# Keys are valid in one region. This is Singapore."],
+  },
+  volcengine: { variable: "ARK_API_KEY", model: "doubao-seed-1-8-251228" },
+  together: { variable: "TOGETHER_API_KEY", model: "openai/gpt-oss-20b" },
+  fireworks: {
+    variable: "FIREWORKS_API_KEY",
+    model: "accounts/fireworks/models/kimi-k2p5",
+  },
+  nvidia: { variable: "NVIDIA_API_KEY", model: "openai/gpt-oss-120b" },
+  huggingface: { variable: "HF_TOKEN", model: "openai/gpt-oss-120b" },
+  azure: {
+    variable: "AZURE_OPENAI_API_KEY",
+    model: "gpt-5",
+    lines: [
+      "resource: my-resource # the name in https://my-resource.openai.azure.com",
+      "# A model is named by its deployment. A token of Entra ID needs `scheme: bearer` in auth.",
+    ],
+  },
+  "azure-chat": {
+    variable: "AZURE_CHAT_API_KEY",
+    model: "gpt-5-mini",
+    lines: [
+      "resource: my-resource # the name in https://my-resource.openai.azure.com",
+    ],
+  },
+  "azure-claude": {
+    variable: "AZURE_CLAUDE_API_KEY",
+    model: "claude-sonnet-5-5",
+    lines: [
+      "resource: my-resource # the name in https://my-resource.services.ai.azure.com",
+    ],
+  },
+  "aws-claude": {
+    variable: "ANTHROPIC_AWS_API_KEY",
+    model: "claude-sonnet-4-6",
+    lines: [
+      "region: us-west-2",
+      "headers: { anthropic-workspace-id: wrkspc_01AbCdEf } # the workspace that pays",
+    ],
+  },
+  bedrock: {
+    variable: "BEDROCK_API_KEY",
+    model: "openai.gpt-oss-120b-1:0",
+    lines: ["region: us-west-2"],
+  },
+  "bedrock-responses": {
+    variable: "BEDROCK_RESPONSES_API_KEY",
+    model: "openai.gpt-5.6-terra",
+    lines: ["region: us-east-2"],
+  },
+  "bedrock-claude": {
+    variable: "BEDROCK_CLAUDE_API_KEY",
+    model: "anthropic.claude-sonnet-4-6",
+    lines: [
+      "region: us-west-2",
+      "# headers_drop: { anthropic-beta: [oauth-2025-04-20] } # betas that Bedrock refuses",
+    ],
+  },
+  vertex: {
+    variable: "VERTEX_ACCESS_TOKEN",
+    model: "google/gemini-2.5-flash",
+    lines: [
+      "project: my-project",
+      "region: europe-west1 # or global",
+      "# The token expires after an hour. With `key_file` instead of `key` in auth, a new one is read from the file.",
+    ],
+  },
+  ollama: { model: "qwen3-coder" },
+  vllm: { model: "model-name" },
+  sglang: { model: "model-name" },
+  llamacpp: { model: "model-name" },
+  lmstudio: { model: "model-name" },
+  litellm: { variable: "LITELLM_API_KEY", model: "model-name" },
   codex: {
     variable: "CODEX_ACCESS_TOKEN",
-    model: "gpt-5.3-codex",
+    model: "gpt-6.1-sol",
     lines: ["# The key is the access token of a ChatGPT plan."],
   },
   openrouter: { variable: "OPENROUTER_API_KEY", model: "openrouter/auto" },
   kimi: { variable: "KIMI_API_KEY", model: "kimi-for-coding" },
   moonshot: { variable: "MOONSHOT_API_KEY", model: "kimi-k2.6" },
   minimax: { variable: "MINIMAX_API_KEY", model: "MiniMax-M3" },
-  deepseek: { variable: "DEEPSEEK_API_KEY", model: "deepseek-chat" },
+  deepseek: { variable: "DEEPSEEK_API_KEY", model: "deepseek-v4-flash" },
   groq: { variable: "GROQ_API_KEY", model: "openai/gpt-oss-120b" },
   cerebras: { variable: "CEREBRAS_API_KEY", model: "gpt-oss-120b" },
   mistral: { variable: "MISTRAL_API_KEY", model: "mistral-medium-latest" },
@@ -96,16 +176,29 @@ function connectionLines(service: ServiceName): string {
   const { variable, model, lines = [] } = STARTERS[service];
   return `  - name: ${service} # the name for people
     service: ${service}${presetComment(service)}
-    auth: { key_file: keys/${service} } # or { key: "\${${variable}}" }, which is read once at the start
-${lines.map((line) => `    ${line}\n`).join("")}\
+${authLine(service, variable)}${lines.map((line) => `    ${line}\n`).join("")}\
     models:
       - ${model} # add others, by the provider's names
 `;
 }
 
-/** Returns a comment with the preset's endpoints, which the file does not repeat. */
+function authLine(
+  service: ServiceName,
+  variable: string | undefined,
+): string {
+  return variable === undefined
+    ? `    # auth: { key_file: keys/${service} } # if the server needs a key\n`
+    : `    auth: { key_file: keys/${service} } # or { key: "\${${variable}}" }, which is read once at the start\n`;
+}
+
+/** Returns a comment with the preset's endpoints, by address, which the file does not repeat. */
 function presetComment(service: ServiceName): string {
-  const endpoints = Object.entries(SERVICES[service].endpoints)
-    .map(([endpoint, url]) => `${endpoint} at ${url}`);
-  return endpoints.length === 0 ? "" : ` # ${endpoints.join(", ")}`;
+  const { endpoints } = SERVICES[service];
+  const byUrl = Map.groupBy(Object.entries(endpoints), ([, url]) => url);
+  const parts = [...byUrl].map(([url, ofUrl]) =>
+    `${ofUrl.map(([endpoint]) => endpoint).join(", ")} at ${
+      url.replace("-}", "}-")
+    }`
+  );
+  return parts.length === 0 ? "" : ` # ${parts.join("; ")}`;
 }

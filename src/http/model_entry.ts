@@ -6,7 +6,10 @@ import type {
 } from "../catalog/model_facts.ts";
 import { INPUT_KINDS, type InputKind } from "../config/quota_kinds.ts";
 import type { JsonObject } from "../core/json.ts";
-import { servedProtocols } from "../relay/routing/candidate.ts";
+import {
+  nativeProtocols,
+  servedProtocols,
+} from "../relay/routing/candidate.ts";
 
 /** An unknown release date. Both protocols then expect the epoch. */
 const UNKNOWN_DATE_MS = 0;
@@ -21,8 +24,9 @@ export interface KnownModel {
 
 /**
  * Returns an entry of `GET /models` for all known clients. It has the fields of OpenAI's and Anthropic's SDKs, and the
- * sizes, inputs and parameters of OpenRouter (https://openrouter.ai/docs/models). `protocols` is the gateway's own
- * field: the protocols in which the model is served. Unknown facts are absent.
+ * sizes, inputs and parameters of OpenRouter (https://openrouter.ai/docs/models). `protocols` and
+ * `native_protocols` are the gateway's own fields: the protocols in which the model is served, and those without
+ * translation. Unknown facts are absent.
  */
 export function modelEntry(
   { name, deployments, facts }: KnownModel,
@@ -38,6 +42,7 @@ export function modelEntry(
     display_name: facts.displayName ?? name,
     owned_by: connection.service,
     protocols: [...servedProtocols(deployments)],
+    native_protocols: [...nativeProtocols(deployments)],
     ...anthropicFields(facts),
     ...openRouterFields(facts),
   };

@@ -5,6 +5,7 @@ import type { Caller, Config } from "../config/config.ts";
 import type { JsonObject } from "../core/json.ts";
 import { assign, servedProtocols } from "../relay/routing/candidate.ts";
 import { CallerLeft } from "../upstream/call.ts";
+import { isCodexSince, ownCodexEntry } from "./codex_models.ts";
 import { type KnownModel, modelEntry } from "./model_entry.ts";
 
 /** The context of a request for models. */
@@ -111,8 +112,8 @@ export function codexVersion(query: string): string | undefined {
 
 /**
  * Returns Codex's catalog. Codex knows models only from it, so every field must have the form that Codex reads. The
- * catalog has the models that are served in Responses, in the order of the list, up to the size limit. A picker shows
- * each model once, under its first name.
+ * catalog has the models that are served in Responses, in the order of the list, up to the size limit. Near the limit,
+ * an entry has only what the gateway knows of the model. A picker shows each model once, under its first name.
  *
  * @param version The version of the client.
  */
@@ -126,31 +127,45 @@ export function codexCatalogResponse(
   for (const model of models) {
     const { deployments: [{ model: { id } }], deployments } = model;
     if (!servedProtocols(deployments).includes("responses")) continue;
-    const entry = JSON.stringify({
-      ...entryOf(model, version),
-      priority: entries.length,
-      ...shown.has(id) && { visibility: "hide" },
-    });
-    const entryBytes = new TextEncoder().encode(entry).length + ",".length;
-    if (bytes + entryBytes > MAX_BYTES) continue;
-    entries.push(entry);
-    shown.add(id);
-    bytes += entryBytes;
+    for (const details of detailsOf(model, version)) {
+      const entry = JSON.stringify({
+        ...entryOf(model, details),
+        priority: entries.length,
+        ...shown.has(id) && { visibility: "hide" },
+      });
+      const entryBytes = new TextEncoder().encode(entry).length + ",".length;
+      if (bytes + entryBytes > MAX_BYTES) continue;
+      entries.push(entry);
+      shown.add(id);
+      bytes += entryBytes;
+      break;
+    }
   }
   return new Response(`{"models":[${entries.join(",")}]}`, {
     headers: { "content-type": "application/json" },
   });
 }
 
-function entryOf(
-  { name, facts }: KnownModel,
+/**
+ * Returns what an entry can say about a model, the best first: the provider's entry or Codex's own one, then the known
+ * facts. Codex itself knows a model by its name alone, whatever the provider. An alias has the entry of its model.
+ */
+function detailsOf(
+  { name, deployments: [{ model: { upstream } }], facts }: KnownModel,
   version: string,
-): JsonObject {
+): readonly JsonObject[] {
+  const whole = facts.codexEntry ?? ownCodexEntry(name, version) ??
+    ownCodexEntry(upstream, version);
+  return [...(whole === undefined ? [] : [whole]), plainEntry(facts, version)];
+}
+
+function entryOf({ name, facts }: KnownModel, details: JsonObject): JsonObject {
   return {
-    ...facts.codexEntry ?? plainEntry(facts, version),
+    ...details,
     slug: name,
-    display_name: facts.displayName ?? name,
+    display_name: facts.displayName ?? details.display_name ?? name,
     ...facts.contextWindow && { context_window: facts.contextWindow },
+    ...facts.input?.image === false && { input_modalities: ["text"] },
     // The gateway accepts its own key for each model, and may not serve the model's successor.
     supported_in_api: true,
     upgrade: null,
@@ -192,16 +207,16 @@ const OLD_EFFORTS: ReadonlySet<string> = new Set([
   "xhigh",
 ]);
 
-/** From this minor version on, any word is an effort. */
+/** From this minor version of Codex on, any word is an effort. */
 const ANY_EFFORT_SINCE = 169;
 
 function effortsFor(
   version: string,
   { efforts = [] }: ModelFacts,
 ): readonly string[] {
-  const [, major = "0", minor = "0"] = /^(\d+)\.(\d+)\./.exec(version) ?? [];
-  const takesAny = Number(major) > 0 || Number(minor) >= ANY_EFFORT_SINCE;
-  return takesAny ? efforts : efforts.filter((one) => OLD_EFFORTS.has(one));
+  return isCodexSince(ANY_EFFORT_SINCE, version)
+    ? efforts
+    : efforts.filter((one) => OLD_EFFORTS.has(one));
 }
 
 /**

@@ -1,5 +1,8 @@
 import { GatewayError } from "../core/error.ts";
-import { servedProtocols } from "../relay/routing/candidate.ts";
+import {
+  nativeProtocols,
+  servedProtocols,
+} from "../relay/routing/candidate.ts";
 import type { KnownModel } from "./model_entry.ts";
 import { knownModels, type ModelsContext } from "./models.ts";
 import { opencodeConfig } from "./wording/settings_agents.js";
@@ -59,6 +62,7 @@ function settingsModel({ name, deployments, facts }: KnownModel) {
   return {
     id: name,
     protocols: [...servedProtocols(deployments)],
+    native_protocols: nativeProtocols(deployments),
     display_name: facts.displayName,
     context_length: facts.contextWindow,
     max_output_tokens: facts.maxOutputTokens,

@@ -1,4 +1,5 @@
 import type { Connection } from "../config/config.ts";
+import { credentialHeader } from "../config/credential.ts";
 import type { HeaderFields } from "../core/header_fields.ts";
 import { oncePer } from "../core/memo.ts";
 import { saneWaitHeader } from "../core/retry_after.ts";
@@ -33,14 +34,32 @@ export function upstreamHeaders(
     if (!isExcluded) pairs.push([name, value]);
   });
   pairs.push(...own.pairs);
-  return pairs;
+  return withoutListed(pairs, connection);
+}
+
+/**
+ * Removes the values of `headers_drop` from lists in headers. A list without such a value stays as it is, and one
+ * without any other value is removed.
+ */
+function withoutListed(
+  pairs: [string, string][],
+  { headersDrop }: Connection,
+): [string, string][] {
+  if (Object.keys(headersDrop).length === 0) return pairs;
+  return pairs.flatMap(([name, value]): [string, string][] => {
+    const refused = Object.hasOwn(headersDrop, name) ? headersDrop[name] : [];
+    const listed = value.split(",").map((one) => one.trim());
+    const left = listed.filter((one) => refused?.includes(one) !== true);
+    if (left.length === listed.length) return [[name, value]];
+    return left.length === 0 ? [] : [[name, left.join(",")]];
+  });
 }
 
 /** Returns the headers that a connection adds to every request. */
 const ownHeadersOf = oncePer(({ auth, headers }: Connection) => {
   const own = new Map([["accept-encoding", "identity"]]);
-  if (auth.scheme === "bearer") own.set("authorization", `Bearer ${auth.key}`);
-  if (auth.scheme === "x-api-key") own.set("x-api-key", auth.key);
+  const credential = credentialHeader(auth);
+  if (credential !== undefined) own.set(...credential);
   for (const [name, value] of Object.entries(headers)) {
     own.set(name.toLowerCase(), value);
   }
@@ -127,7 +146,7 @@ export function translatedHeaders(
   add("content-type", "application/json", pairs);
   add("accept", accept, pairs);
   for (const [name, value] of ownHeaders) add(name, value, pairs);
-  return pairs;
+  return withoutListed(pairs, connection);
 }
 
 const ofAnyProtocol = oncePer((prefixes: readonly string[]) =>

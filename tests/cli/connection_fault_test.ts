@@ -3,7 +3,12 @@ import {
   connectionFault,
   innermostMessage,
 } from "../../src/cli/gateway_client.ts";
-import { testCertificate } from "../support/upstream/test_certificate.ts";
+import { needing } from "../support/ignored.ts";
+import { hasProgram } from "../support/program/has_program.ts";
+import {
+  authorityCertificate,
+  testCertificate,
+} from "../support/upstream/test_certificate.ts";
 
 /** Why a real request to a server gets no answer. */
 async function faultAt(
@@ -31,6 +36,52 @@ Deno.test("connectionFault() names a certificate that is not trusted", async () 
     await faultAt("https", testCertificate),
     "its certificate is not trusted here. Set DENO_CERT to the PEM file of its authority",
   );
+});
+
+Deno.test("connectionFault() names a certificate of an authority that a server uses, as openssl makes it, and how to make another", async () => {
+  assert.equal(
+    await faultAt("https", authorityCertificate),
+    `its certificate is one of an authority (CA:TRUE), which no server may use. Make one with openssl's option -addext ${EXTENSION}, and set DENO_CERT to it`,
+  );
+});
+
+/** The option of `openssl req -x509` that makes a certificate for a server. */
+const EXTENSION = "basicConstraints=critical,CA:FALSE";
+
+Deno.test({
+  ...needing(
+    "the certificate that the documentation makes with openssl is accepted where it is trusted",
+    !await hasProgram("openssl", ["version"]) && "there is no openssl here",
+  ),
+  async fn() {
+    const page = await Deno.readTextFile(
+      new URL("../../docs/clients.md", import.meta.url),
+    );
+    const [command = ""] = /^openssl req [^`]+/m.exec(page) ?? [];
+    assert.ok(command.includes(EXTENSION), command);
+    const folder = await Deno.makeTempDir();
+    const { success } = await new Deno.Command("sh", {
+      args: ["-c", command],
+      cwd: folder,
+      stdout: "null",
+      stderr: "null",
+    }).output();
+    assert.ok(success);
+    const pem = await Deno.readTextFile(`${folder}/cert.pem`);
+    const server = Deno.serve({
+      hostname: "127.0.0.1",
+      port: 0,
+      onListen() {},
+      cert: pem,
+      key: await Deno.readTextFile(`${folder}/key.pem`),
+    }, () => new Response("trusted"));
+    using client = Deno.createHttpClient({ caCerts: [pem] });
+    const url = `https://127.0.0.1:${server.addr.port}/`;
+    const answer = await fetch(url, { client });
+    assert.equal(await answer.text(), "trusted");
+    await server.shutdown();
+    await Deno.remove(folder, { recursive: true });
+  },
 });
 
 Deno.test("connectionFault() names a server without TLS, and one that needs TLS", async () => {

@@ -8,6 +8,7 @@ import {
   chatUpstream,
   startTranslating,
   type Upstream,
+  UPSTREAMS,
   upstreamsFor,
 } from "./upstreams.ts";
 
@@ -79,42 +80,47 @@ const installedOpencode = opencode === undefined
   ? { reason: "it is not in the list" }
   : await installClient(opencode);
 
-Deno.test({
-  name:
-    "opencode sets itself up by a login at the gateway, and works without any settings of its own",
-  ignore: "reason" in installedOpencode,
-  async fn() {
-    assert.ok(opencode !== undefined && "command" in installedOpencode);
-    const upstream = chatUpstream();
-    const asked: string[] = [];
-    const model = "unknown-model";
-    await using gateway = await startTranslating(upstream, { model, asked });
-    const run = await runClient(installedOpencode.command, {
-      program: {
-        ...opencode,
-        launch: (prompt, options) => {
-          const { env } = opencode.launch(prompt, options);
-          return {
-            before: {
-              args: ["auth", "login", options.url],
-              env: { ...env, MODEL_GATEWAY_TOKEN: options.token },
-            },
-            args: ["run"],
-            stdin: prompt,
-            env: { ...env, MODEL_GATEWAY_TOKEN: "" },
-            files: {},
-          };
+for (const upstream of UPSTREAMS) {
+  Deno.test({
+    name:
+      `opencode sets itself up by a login at the gateway, and asks a model natively whose provider speaks ${upstream.endpoint}`,
+    ignore: "reason" in installedOpencode,
+    async fn() {
+      assert.ok(opencode !== undefined && "command" in installedOpencode);
+      const asked: string[] = [];
+      const model = "unknown-model";
+      await using gateway = await startTranslating(upstream, { model, asked });
+      const run = await runClient(installedOpencode.command, {
+        program: {
+          ...opencode,
+          launch: (prompt, options) => {
+            const { env } = opencode.launch(prompt, options);
+            return {
+              before: {
+                args: ["auth", "login", options.url],
+                env: { ...env, MODEL_GATEWAY_TOKEN: options.token },
+              },
+              args: ["run"],
+              stdin: prompt,
+              env: { ...env, MODEL_GATEWAY_TOKEN: "" },
+              files: {},
+            };
+          },
         },
-      },
-      prompt: "Say hello",
-      address: { url: gateway.url, token: ALICE_TOKEN, model },
-    });
-    const output = `${run.stdout}\n${run.stderr}\n${gateway.lines.text()}`;
-    assert.equal(run.code, 0, output);
-    assert.match(run.stdout, /You said: ".*Say hello/s, output);
-    assert.ok(asked.length > 0);
-  },
-});
+        prompt: "Say hello",
+        address: { url: gateway.url, token: ALICE_TOKEN, model },
+      });
+      const output = `${run.stdout}\n${run.stderr}\n${gateway.lines.text()}`;
+      assert.equal(run.code, 0, output);
+      assert.match(run.stdout, /You said: ".*Say hello/s, output);
+      assert.deepEqual(new Set(asked), new Set([upstream.path]));
+      const modes = gateway.lines.requests.items.flatMap(({ mode }) =>
+        mode ?? []
+      );
+      assert.deepEqual(new Set(modes), new Set(["native"]), output);
+    },
+  });
+}
 
 /** A run of a client, with its expected result. */
 interface Check {

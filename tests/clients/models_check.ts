@@ -1,5 +1,8 @@
 import assert from "node:assert/strict";
 import { CODEX_INSTRUCTIONS } from "../../src/http/models.ts";
+import { CLIENTS as CLIENT_SETTINGS } from "../../src/http/wording/settings.js";
+import packed from "../../src/http/codex_models.json" with { type: "json" };
+import { bundledCatalog } from "./codex_models.ts";
 import { ALICE_TOKEN } from "../support/gateway/config.ts";
 import type { RunningGateway } from "../support/gateway/gateway.ts";
 import { readPicker } from "./claude_picker.ts";
@@ -140,6 +143,43 @@ await testWith(CODEX, {
   },
 });
 
+await testWith(CODEX, {
+  name: "comes with the catalog that the gateway has of it",
+  async fn(command) {
+    const { version } = CODEX.source;
+    assert.deepEqual(await bundledCatalog(command, version), packed);
+  },
+});
+
+await testWith(CODEX, {
+  name: "knows its own models and others of one token, and warns about none",
+  async fn(command) {
+    const bodies: string[] = [];
+    const aliases = ["gpt-5.5", "gpt-6.1-sol"];
+    for (const model of [MODEL, ...aliases]) {
+      await using gateway = await startTranslating(chatUpstream(), {
+        model: MODEL,
+        fields: { ...FIELDS, aliases },
+        asked: [],
+        spoil: (answer, { body }) => {
+          bodies.push(body);
+          return Promise.resolve(answer);
+        },
+      });
+      const run = await runClient(command, {
+        program: CODEX,
+        prompt: "Say hello",
+        address: { url: gateway.url, token: ALICE_TOKEN, model },
+      });
+      assert.equal(run.code, 0, outputOf(run, gateway));
+      assert.doesNotMatch(run.stderr, /metadata|failed to refresh/);
+    }
+    const [other = "", ...own] = bodies;
+    assert.ok(!other.includes("You are Codex, "));
+    for (const body of own) assert.match(body, /You are Codex, /);
+  },
+});
+
 /** Claude Code without settings, so that its models have its own names. */
 const CLAUDE = launched(
   named("Claude Code"),
@@ -154,6 +194,69 @@ const CLAUDE = launched(
     files: {},
   }),
 );
+
+/** Claude Code with the printed settings, in auto mode with a check of its own. */
+const AUTO_CLAUDE = launched(named("Claude Code"), (launch) => ({
+  ...launch,
+  args: [
+    "-p",
+    "Say hello",
+    "--permission-mode",
+    "auto",
+    "--output-format",
+    "stream-json",
+    "--verbose",
+  ],
+  env: { ...launch.env, CLAUDE_CODE_AUTO_MODE_SERVER: "0" },
+}));
+
+for (const model of [MODEL, ALIAS]) {
+  await testWith(AUTO_CLAUDE, {
+    name: `takes ${model} for a model with a window of 200,000, in auto mode`,
+    async fn(command) {
+      await using gateway = await startTranslating(chatUpstream(), {
+        model: MODEL,
+        fields: FIELDS,
+        asked: [],
+      });
+      const run = await runClient(command, {
+        program: AUTO_CLAUDE,
+        prompt: "Say hello",
+        address: { url: gateway.url, token: ALICE_TOKEN, model },
+      });
+      assert.equal(run.code, 0, outputOf(run, gateway));
+      assert.match(run.stdout, /"permissionMode":"auto"/);
+      assert.match(run.stdout, /"contextWindow":200000\b/);
+      assert.doesNotMatch(run.stderr, /unrecognized_model/);
+    },
+  });
+}
+
+await testWith(named("Claude Code"), {
+  name: "keeps to the window of a model with a smaller one",
+  async fn(command) {
+    await using gateway = await startTranslating(chatUpstream(), {
+      model: MODEL,
+      asked: [],
+    });
+    const settings = CLIENT_SETTINGS.find(({ id }) => id === "claude");
+    assert.ok(settings);
+    const { text } = settings.settings({
+      base: gateway.url,
+      model: MODEL,
+      models: [{ id: MODEL, protocols: ["messages"], context_length: 131_072 }],
+    });
+    const run = await runClient(command, {
+      program: launched(named("Claude Code"), (launch) => ({
+        ...launch,
+        files: { ".claude/settings.json": text },
+      })),
+      prompt: "/context",
+      address: { url: gateway.url, token: ALICE_TOKEN, model: MODEL },
+    });
+    assert.match(run.stdout, / \/ 131\.1k /, outputOf(run, gateway));
+  },
+});
 
 /** Waits for commands, and makes no model request. */
 const waiting = launched(CLAUDE, (launch) => ({

@@ -18,7 +18,8 @@ export interface Upstream {
   readonly endpoint: Protocol;
 }
 
-const UPSTREAMS: readonly Upstream[] = [
+/** One upstream for each protocol. */
+export const UPSTREAMS: readonly Upstream[] = [
   { family: "A", endpoint: "chat", path: "/v1/chat/completions" },
   { family: "B", endpoint: "messages", path: "/v1/messages" },
   { family: "C", endpoint: "responses", path: "/v1/responses" },

@@ -47,6 +47,7 @@ connections:
       chat: 'http://127.0.0.1:9/v1'
     auth: 'bearer, key set'
     headers: none
+    headers_drop: none
     stream_only: false
     force: none
     omit: none

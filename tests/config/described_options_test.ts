@@ -40,6 +40,11 @@ const connection = (one: Overrides, other: Overrides): Pair => [
   { connections: [connectionFile(other)] },
 ];
 
+const preset = (service: string, one: Overrides, other: Overrides): Pair => {
+  const whole = { service, family: undefined, endpoints: undefined };
+  return connection({ ...whole, ...one }, { ...whole, ...other });
+};
+
 const model = (one: Overrides, other: Overrides): Pair =>
   connection({ models: [{ id: "a", ...one }, "b"] }, {
     models: [{ id: "a", ...other }, "b"],
@@ -176,6 +181,21 @@ const SHOWN: Readonly<Record<string, Pair>> = {
     { auth: { scheme: "x-api-key", key: "k" } },
   ),
   "connections[].headers": connection({}, { headers: { "x-team": "a" } }),
+  "connections[].headers_drop": connection(
+    { headers_drop: { "anthropic-beta": ["a"] } },
+    { headers_drop: { "anthropic-beta": ["a", "b"] } },
+  ),
+  "connections[].region": preset("bedrock", { region: "eu-central-1" }, {
+    region: "us-west-2",
+  }),
+  "connections[].resource": preset("azure", { resource: "a" }, {
+    resource: "b",
+  }),
+  "connections[].project": preset(
+    "vertex",
+    { region: "global", project: "a" },
+    { region: "global", project: "b" },
+  ),
   "connections[].stream_only": connection({}, { stream_only: true }),
   "connections[].force": connection({}, { force: { store: false } }),
   "connections[].omit": connection({}, { omit: ["temperature"] }),

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { SERVICE_NAMES } from "../../src/config/services.ts";
 import { copyTree, readYaml } from "../../src/config/load.ts";
 import { sha256Hex } from "../../src/core/sha256.ts";
 import {
@@ -87,6 +88,7 @@ Deno.test("loadConfig() resolves every key of a full file", async () => {
     },
     auth: { scheme: "bearer", key: "zai-key" },
     headers: { "x-team": "platform" },
+    headersDrop: {},
     streamOnly: false,
     force: { store: false },
     omit: ["temperature"],
@@ -254,9 +256,9 @@ Deno.test("loadConfig() reports the problems of every part of a file at once", a
     "server.port: must be at most 65535.",
     'server.hots: is not a known key. Did you mean "host"?',
     "timeouts.idle: must be a whole number, not text.",
-    "connections[0].service: must be one of zai, bigmodel, anthropic, openai, codex, openrouter, kimi, " +
-    "moonshot, minimax, deepseek, groq, cerebras, mistral, siliconflow, synthetic, gateway, custom. " +
-    'Did you mean "zai"?',
+    `connections[0].service: must be one of ${
+      SERVICE_NAMES.join(", ")
+    }. Did you mean "zai"?`,
     'connections[1].models[0].upstraem: is not a known key. Did you mean "upstream"?',
     "tokens[0].sha256: must be the SHA-256 of the token, 64 hexadecimal digits. `token new NAME` makes both.",
     'connections[1].models[0].fallbacks[0]: is served by no connection. Did you mean "model-a"?',

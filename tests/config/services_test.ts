@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { SERVICE_NAMES, SERVICES } from "../../src/config/services.ts";
+import { fillVariables, variablesOf } from "../../src/config/presets/preset.ts";
 import { QUOTA_KINDS } from "../../src/config/quota_kinds.ts";
 import {
   connectionFile,
@@ -9,26 +10,41 @@ import {
   problemsOf,
 } from "../support/gateway/config.ts";
 
-Deno.test("every service with a preset needs a name, a key and models only", async (t) => {
+Deno.test("every service with a preset needs a name, a key, its variables and its headers, and models only", async (t) => {
   for (const service of SERVICE_NAMES) {
     if (service === "custom" || service === "gateway") continue;
     await t.step(service, async () => {
+      const preset = SERVICES[service];
+      const variables = Object.fromEntries(
+        variablesOf(preset).map((name) => [name, `my-${name}`]),
+      );
       const config = await minimalConfig({
         connections: [{
           name: "main",
           service,
+          ...variables,
+          headers: Object.fromEntries(
+            preset.requiredHeaders.map((name) => [name, "1"]),
+          ),
           auth: { key: "k" },
           models: ["m"],
         }],
       });
-      const preset = SERVICES[service];
       const [connection] = config.connections;
       assert.equal(connection?.family, preset.family);
-      assert.deepEqual(connection?.endpoints, preset.endpoints);
+      assert.deepEqual(
+        connection?.endpoints,
+        Object.fromEntries(
+          Object.entries(preset.endpoints).map(([endpoint, url]) => [
+            endpoint,
+            fillVariables(url, variables),
+          ]),
+        ),
+      );
       assert.equal(connection?.auth.scheme, preset.authScheme);
       assert.equal(
         connection?.quota?.kind,
-        preset.quotaKind === "none" ? undefined : service,
+        preset.quotaKind === "none" ? undefined : preset.quotaKind,
       );
       assert.equal(connection?.streamOnly, service === "codex");
     });
@@ -102,7 +118,7 @@ Deno.test("force and omit add to what the service needs", async () => {
 Deno.test("a service that only has a kind of quota is told how to be written", async (t) => {
   const services: readonly string[] = SERVICE_NAMES;
   const kinds = QUOTA_KINDS.filter((kind) => !services.includes(kind));
-  assert.ok(kinds.includes("litellm") && kinds.includes("copilot"));
+  assert.ok(kinds.includes("new-api") && kinds.includes("copilot"));
   for (const kind of kinds) {
     await t.step(kind, async () => {
       const connections = [connectionFile({ service: kind })];

@@ -6,6 +6,9 @@ import {
   codexCatalogResponse,
   codexVersion,
 } from "../../src/http/models.ts";
+import { ownCodexEntry, TEXT_KEY } from "../../src/http/codex_models.ts";
+import packed from "../../src/http/codex_models.json" with { type: "json" };
+import { CLIENTS } from "../clients/programs.ts";
 import type { KnownModel } from "../../src/http/model_entry.ts";
 import { connectionFile, minimalConfig } from "../support/gateway/config.ts";
 
@@ -173,6 +176,77 @@ Deno.test("a model that cannot be asked in Responses is left out", async () => {
   assert.deepEqual(entries.map(({ slug }) => slug), ["a"]);
 });
 
+Deno.test("a model that Codex knows keeps Codex's own entry, but for names and what the gateway decides", async () => {
+  const [entry, alias] = await catalogOf(
+    await models(
+      [
+        { id: "gpt-6.1-sol", aliases: ["gpt-latest"] },
+        { id: "fast", upstream: "gpt-5.6-luna" },
+      ],
+      { contextWindow: 100_000, input: { text: true, image: false } },
+    ),
+  );
+  assert.ok(entry && alias);
+  const own = ownCodexEntry("gpt-6.1-sol", VERSION);
+  assert.match(String(own?.base_instructions), /^You are Codex, .{20000}/s);
+  assert.deepEqual(entry, {
+    ...own,
+    context_window: 100_000,
+    input_modalities: ["text"],
+    priority: 0,
+    upgrade: null,
+  });
+  assert.deepEqual(alias, {
+    ...entry,
+    slug: "gpt-latest",
+    priority: 1,
+    visibility: "hide",
+  });
+});
+
+Deno.test("a model under a name of its own has the entry of OpenAI's model that it is", async () => {
+  const [entry] = await catalogOf(
+    await models([{ id: "fast", upstream: "gpt-5.6-luna" }]),
+  );
+  assert.equal(entry?.slug, "fast");
+  assert.equal(entry?.display_name, "GPT-5.6-Luna");
+  assert.equal(entry?.tool_mode, "code_mode_only");
+});
+
+Deno.test("a model that Codex does not know has a plain entry beside those that it knows", async () => {
+  const known = await models(["gpt-5.5", "gpt-99", "constructor"]);
+  const [own, ...others] = await catalogOf(known);
+  assert.equal(own?.apply_patch_tool_type, "freeform");
+  assert.deepEqual(
+    others.map(({ base_instructions: text }) => text),
+    [CODEX_INSTRUCTIONS, CODEX_INSTRUCTIONS],
+  );
+});
+
+Deno.test("an older Codex gets no entry that it may not read", async () => {
+  for (const version of ["0.168.9", "latest"]) {
+    const [entry] = await catalogOf(await models(["gpt-5.5"]), version);
+    assert.deepEqual(entry, {
+      ...PLAIN,
+      slug: "gpt-5.5",
+      display_name: "gpt-5.5",
+    });
+  }
+});
+
+Deno.test("Codex's own entries are of the version that the clients' tests run, and whole", () => {
+  const codex = CLIENTS.find(({ name }) => name === "Codex CLI");
+  assert.equal(packed.version, codex?.source.version);
+  const ids = Object.keys(packed.models);
+  assert.ok(ids.length > 5);
+  for (const id of ids) {
+    const entry = ownCodexEntry(id, VERSION);
+    assert.equal(entry?.slug, id);
+    const text = JSON.stringify(entry);
+    assert.ok(!text.includes(TEXT_KEY) && !text.includes('""'), id);
+  }
+});
+
 Deno.test("a catalog is no longer than Codex reads it", async () => {
   const [small, large, last] = await models(["small", "large", "last"]);
   assert.ok(small && large && last);
@@ -183,7 +257,12 @@ Deno.test("a catalog is no longer than Codex reads it", async () => {
   const slugs = async (bytes: number) =>
     (await catalogOf([small, big(bytes), last])).map(({ slug }) => slug);
   assert.deepEqual(await slugs(1_000_000), ["small", "large", "last"]);
-  assert.deepEqual(await slugs(1_048_576), ["small", "last"]);
+  assert.deepEqual(await slugs(1_048_576), ["small", "large", "last"]);
+  const [, plain] = await catalogOf([small, big(1_048_576), last]);
+  assert.equal(plain?.base_instructions, CODEX_INSTRUCTIONS);
+  const many = await models(Array.from({ length: 1000 }, (_, n) => `m-${n}`));
+  const kept = (await catalogOf(many)).length;
+  assert.ok(kept > 100 && kept < 1000);
   const response = codexCatalogResponse([small, big(1_000_000), last], VERSION);
   const { length } = new Uint8Array(await response.arrayBuffer());
   assert.ok(length > 1_000_000 && length <= 1024 * 1024);

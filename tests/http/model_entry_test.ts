@@ -2,7 +2,13 @@ import assert from "node:assert/strict";
 import type { ModelFacts } from "../../src/catalog/model_facts.ts";
 import { listedModels } from "../../src/config/assignment.ts";
 import { modelEntry } from "../../src/http/model_entry.ts";
-import { minimalConfig } from "../support/gateway/config.ts";
+import {
+  configOf,
+  connectionFile,
+  loadFile,
+  minimalConfig,
+  minimalFile,
+} from "../support/gateway/config.ts";
 
 async function entryWith(
   facts: ModelFacts,
@@ -26,7 +32,54 @@ const PLAIN = {
   display_name: "some-alias",
   owned_by: "custom",
   protocols: ["chat", "messages", "responses"],
+  native_protocols: ["chat"],
 };
+
+/** Connections that serve a model in this order, each by its family and endpoints, and the native protocols. */
+const NATIVE: Readonly<
+  Record<string, readonly [readonly string[], readonly string[]]>
+> = {
+  "the own one of each family": [["B messages"], ["messages"]],
+  "the own one of a family that could translate": [["C responses"], [
+    "responses",
+  ]],
+  "further endpoints, after the family's own": [
+    ["A messages responses chat"],
+    ["chat", "messages", "responses"],
+  ],
+  "what all connections have": [
+    ["A chat messages", "B messages"],
+    ["messages"],
+  ],
+  "those of the first connection where they have none in common": [
+    ["C responses", "A chat"],
+    ["responses"],
+  ],
+};
+
+for (const [name, [connections, expected]] of Object.entries(NATIVE)) {
+  Deno.test(`modelEntry() names as native ${name}`, async () => {
+    const file = minimalFile({
+      connections: connections.map((text, index) => {
+        const [family, ...endpoints] = text.split(" ");
+        return connectionFile({
+          name: `one-${index}`,
+          family,
+          endpoints: Object.fromEntries(
+            endpoints.map((one) => [one, `http://127.0.0.1:9/${index}`]),
+          ),
+        });
+      }),
+    });
+    const config = configOf(await loadFile(file));
+    const [caller] = config.callers.values();
+    assert.ok(caller);
+    const deployments = listedModels(caller, config).get("model-a");
+    assert.ok(deployments);
+    const entry = modelEntry({ name: "model-a", deployments, facts: {} });
+    assert.deepEqual(entry.native_protocols, expected);
+  });
+}
 
 Deno.test("modelEntry() leaves out everything that is not known", async () => {
   assert.deepEqual(await entryWith({}), PLAIN);

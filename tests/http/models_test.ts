@@ -49,6 +49,7 @@ const entry = (id: string) => ({
   display_name: id,
   owned_by: "custom",
   protocols: ["chat", "messages", "responses"],
+  native_protocols: ["chat"],
 });
 
 Deno.test("modelsResponse() lists each of the caller's models once, for both SDKs", async () => {

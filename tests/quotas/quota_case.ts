@@ -41,6 +41,7 @@ export function connectionOf(
     endpoints: { chat: parts.base ?? "https://quota.example/v1" },
     auth: parts.auth ?? { scheme: "bearer", key: KEY },
     headers: parts.headers ?? {},
+    headersDrop: {},
     streamOnly: false,
     force: {},
     omit: [],

@@ -51,7 +51,8 @@ Deno.test("the bill of materials names every package with its licence and checks
   const components: readonly Component[] = bom.components;
   const names = components.map(({ name }) => name);
   assert.ok(
-    ["zod", "prom-client", "deno", "v8"].every((name) => names.includes(name)),
+    ["zod", "prom-client", "deno", "v8", "@openai/codex"]
+      .every((name) => names.includes(name)),
   );
   assert.ok(!names.includes("openai"), "a package of the tests");
   for (const { name, version, licenses, purl, type, hashes } of components) {

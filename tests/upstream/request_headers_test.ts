@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
 import type { Connection, UpstreamAuth } from "../../src/config/config.ts";
-import { upstreamHeaders } from "../../src/upstream/headers.ts";
+import {
+  translatedHeaders,
+  upstreamHeaders,
+} from "../../src/upstream/headers.ts";
 import { minimalConfig } from "../support/gateway/config.ts";
 
 const AUTH: UpstreamAuth = { scheme: "bearer", key: "upstream-key" };
@@ -97,6 +100,12 @@ Deno.test("upstreamHeaders() presents the connection's credential as it says", a
     { ...identity, "x-api-key": "k" },
   );
   assert.deepEqual(
+    await headersFor({ ...caller, "api-key": "secret" }, {
+      auth: { scheme: "api-key", key: "k" },
+    }),
+    { ...identity, "api-key": "k" },
+  );
+  assert.deepEqual(
     await headersFor(caller, { auth: { scheme: "none" } }),
     identity,
   );
@@ -120,4 +129,37 @@ Deno.test("upstreamHeaders() lets the connection's fixed headers win", async () 
     "user-agent": "gateway",
     "x-team": "platform",
   });
+});
+
+Deno.test("upstreamHeaders() leaves a list byte for byte, unless it has a value of headers_drop", async () => {
+  const headersDrop = { "anthropic-beta": ["b", "d"] };
+  const listAfter = async (value: string) =>
+    (await headersFor({ "anthropic-beta": value }, { headersDrop }))[
+      "anthropic-beta"
+    ];
+  assert.equal(await listAfter("a,  c ,bb"), "a,  c ,bb");
+  assert.equal(await listAfter("a, b ,c,d"), "a,c");
+  assert.equal(await listAfter("b,d"), undefined);
+  const other = { "openai-beta": "b" };
+  assert.deepEqual(await headersFor(other, { headersDrop }), {
+    ...other,
+    ...OWN,
+  });
+});
+
+Deno.test("translatedHeaders() removes a beta of headers_drop that the gateway itself would send", async () => {
+  const { connections: [first] } = await minimalConfig();
+  assert.ok(first);
+  const pairs = translatedHeaders(
+    new Headers(),
+    { ...first, headersDrop: { "anthropic-beta": ["binding"] } },
+    {
+      ownHeaders: [["anthropic-beta", "binding"], ["anthropic-version", "1"]],
+      protocolPrefixes: ["anthropic-"],
+      stream: false,
+    },
+  );
+  const names = pairs.map(([name]) => name);
+  assert.ok(names.includes("anthropic-version"));
+  assert.ok(!names.includes("anthropic-beta"));
 });

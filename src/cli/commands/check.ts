@@ -1,4 +1,5 @@
 import type { Config, Connection } from "../../config/config.ts";
+import { credentialHeader } from "../../config/credential.ts";
 import { describeConfig } from "../../config/describe.ts";
 import type { Problem } from "../../config/problems.ts";
 import { PROTOCOLS } from "../../core/protocol.ts";
@@ -190,11 +191,8 @@ function probeHeaders(connection: Connection, vendor: string): Headers {
     const own = CODECS[protocol].requestHeaders(vendor);
     for (const [name, value] of own) headers.set(name, value);
   }
-  if (auth.scheme === "bearer") {
-    headers.set("authorization", `Bearer ${auth.key}`);
-  } else if (auth.scheme === "x-api-key") {
-    headers.set("x-api-key", auth.key);
-  }
+  const credential = credentialHeader(auth);
+  if (credential !== undefined) headers.set(...credential);
   for (const [name, value] of Object.entries(connection.headers)) {
     headers.set(name, value);
   }

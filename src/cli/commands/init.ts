@@ -1,6 +1,10 @@
 import { suggestion } from "../../config/problems.ts";
 import { wrapWords } from "../text.ts";
-import { SERVICE_NAMES, type ServiceName } from "../../config/services.ts";
+import {
+  isServiceName,
+  SERVICE_NAMES,
+  type ServiceName,
+} from "../../config/services.ts";
 import { starterFile } from "../../config/starter.ts";
 import { readArguments } from "../arguments.ts";
 import { badUsage, type CliIo, type CommandSpec, EXIT } from "../command.ts";
@@ -28,17 +32,16 @@ export function runInit(args: readonly string[], io: CliIo): number {
   if ("fault" in read) return badUsage(read.fault, INIT, io);
   const services: ServiceName[] = [];
   for (const name of read.operands) {
-    const service = SERVICE_NAMES.find((one) => one === name);
-    if (service === undefined) {
+    if (!isServiceName(name)) {
       const hint = suggestion(name, SERVICE_NAMES);
       return badUsage(`there is no service ${name}${hint}`, INIT, io);
     }
-    if (services.includes(service)) {
+    if (services.includes(name)) {
       const fault =
-        `${service} is named twice. Name it once and copy its connection in the file`;
+        `${name} is named twice. Name it once and copy its connection in the file`;
       return badUsage(fault, INIT, io);
     }
-    services.push(service);
+    services.push(name);
   }
   if (services.length === 0) {
     return badUsage(`no service is named.\n${servicesText()}`, INIT, io);

@@ -212,9 +212,24 @@ interface Telemetry {
   trace(client: UpstreamClient): UpstreamClient;
 }
 
-/** The providers whose names in the conventions differ from those in the configuration. */
+/**
+ * The providers whose names in the conventions differ from those in the configuration
+ * (https://docs.nvidia.com/metropolis/deepstream/dev-guide/sdk-api/namespacesemconv_1_1gen__ai_1_1GenAiProviderNameValues.html).
+ */
 const PROVIDERS: Partial<Readonly<Record<ServiceName, string>>> = {
+  "openai-chat": "openai",
   codex: "openai",
+  azure: "azure.ai.openai",
+  "azure-chat": "azure.ai.openai",
+  "azure-claude": "anthropic",
+  "aws-claude": "anthropic",
+  bedrock: "aws.bedrock",
+  "bedrock-responses": "aws.bedrock",
+  "bedrock-claude": "aws.bedrock",
+  gemini: "gcp.gemini",
+  vertex: "gcp.vertex_ai",
+  xai: "x_ai",
+  mistral: "mistral_ai",
   kimi: "moonshot_ai",
   moonshot: "moonshot_ai",
 };

@@ -11,7 +11,10 @@ import {
   type Protocol,
 } from "../../core/protocol.ts";
 import { type CliIo, EXIT } from "../command.ts";
+import type { Model } from "../../http/wording/models.js";
+import { protocolFor } from "../../http/wording/settings_text.js";
 import {
+  BROKE_OFF,
   errorMessage,
   type GatewayResponse,
   NoResponse,
@@ -119,9 +122,13 @@ function objectsIn(value: JsonValue | undefined): readonly JsonObject[] {
   return Array.isArray(value) ? value.filter(isJsonObject) : [];
 }
 
-/** The state of a check; the model is chosen by the step for the token. */
+/** The state of a check. */
 interface Trial extends RequestTools, SetupOptions {
+  /** The models of the token. */
+  models: readonly Model[];
+  /** The chosen model, and the protocol in which the client requests it. */
   chosen: string;
+  protocol: Protocol;
   /** The reason why the connection to the server failed. */
   connectionFault: string | undefined;
 }
@@ -161,7 +168,9 @@ export async function checkSetup(
   const trial: Trial = {
     ...options,
     ...tools,
+    models: [],
     chosen: "",
+    protocol: options.client.protocols[0],
     connectionFault: undefined,
   };
   for (const step of STEPS) {
@@ -211,15 +220,20 @@ function tryTransport({ base, connectionFault }: Trial): Promise<string> {
 }
 
 async function tryToken(trial: Trial): Promise<string> {
+  const { client, model } = trial;
   const models = await readModels(trial, trial);
-  const [first] = chooseModels(models, trial.client, trial.model);
-  trial.chosen = first.id;
+  if (models.length === 0) chooseModels(models, client, undefined);
+  trial.models = models;
   const count = models.length === 1 ? "1 model" : `${models.length} models`;
-  const hint = unlistedHint(models, first.id);
+  const hint = model === undefined ? undefined : unlistedHint(models, model);
   return `it is valid and may use ${count}${hint ? `. ${hint}` : ""}`;
 }
 
 async function tryModel(trial: Trial): Promise<string> {
+  const { models, client, model } = trial;
+  const [first] = chooseModels(models, client, model);
+  trial.chosen = first.id;
+  trial.protocol = protocolFor(first, client) ?? trial.protocol;
   await sendPrompt(trial, "Say OK.", {});
   return `${trial.chosen} answers on ${pathFor(trial, { stream: false })}`;
 }
@@ -235,7 +249,7 @@ async function tryStream(trial: Trial): Promise<string> {
   }
   if (!probeOf(trial).streamEnd.test(text)) {
     throw new SetupFailed(
-      `the stream of ${trial.chosen} broke off. Try again, or try another model with --model. If that fails too, contact the administrator`,
+      `the stream of ${trial.chosen} broke off. ${RETRY}`,
     );
   }
   return "it arrives and ends correctly";
@@ -252,12 +266,12 @@ async function tryTools(trial: Trial): Promise<string> {
   return `${trial.chosen} calls them`;
 }
 
-function probeOf({ client }: Trial): Probe {
-  return PROBES[client.protocol];
+function probeOf({ protocol }: Trial): Probe {
+  return PROBES[protocol];
 }
 
-function operationOf({ client }: Trial): OperationShape {
-  return OPERATIONS[MAIN_OPERATIONS[client.protocol]];
+function operationOf({ protocol }: Trial): OperationShape {
+  return OPERATIONS[MAIN_OPERATIONS[protocol]];
 }
 
 function pathFor(trial: Trial, asked: { readonly stream: boolean }): string {
@@ -289,18 +303,30 @@ async function sendPrompt(
     }, trial);
     if (answer.status === 200) return answer;
     const message = errorMessage(answer) ?? "The response gives no reason";
+    const sentences = [endSentence(message), advice(answer, message)];
     throw new SetupFailed(
       `${trial.chosen} failed with HTTP ${answer.status}. ${
-        endSentence(message)
-      } ${advice(answer.status)}`,
+        sentences.join(" ").trim()
+      }`,
     );
   } catch (error) {
     if (!(error instanceof NoResponse)) throw error;
-    throw new SetupFailed(`${trial.chosen}: ${error.message}`);
+    const { message } = error;
+    const rest = message === BROKE_OFF ? `. ${RETRY}` : "";
+    throw new SetupFailed(`${trial.chosen}: ${message}${rest}`);
   }
 }
 
-function advice(status: number): string {
+const RETRY =
+  "Try again, or try another model with --model. If that fails too, contact the administrator";
+
+function advice(
+  { status, isFinal }: GatewayResponse,
+  message: string,
+): string {
+  if (status >= 500 && isFinal) {
+    return message.includes("administrator") ? "" : "Contact the administrator";
+  }
   switch (status) {
     case 401:
       return "Ask the administrator for a new token";

@@ -1,5 +1,10 @@
 import { suggestion } from "../../config/problems.ts";
-import { isJsonObject, type JsonValue } from "../../core/json.ts";
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+} from "../../core/json.ts";
+import { type Protocol, PROTOCOLS } from "../../core/protocol.ts";
 import {
   type GatewayAddress,
   GatewayUnread,
@@ -44,20 +49,31 @@ function isModelList(
 /** Parses a model; returns none for an id with characters that settings cannot hold. */
 function modelOf(entry: JsonValue): readonly Model[] {
   if (!isJsonObject(entry)) return [];
-  const { id, protocols, display_name: name } = entry;
+  const { id, protocols, native_protocols: native, display_name: name } = entry;
   if (typeof id !== "string" || plainText(id) !== id) return [];
   return [{
     id,
-    protocols: PROTOCOLS.filter((one) =>
-      Array.isArray(protocols) ? protocols.includes(one) : true
-    ),
+    protocols: Array.isArray(protocols) ? protocolsIn(protocols) : PROTOCOLS,
+    native_protocols: Array.isArray(native) ? protocolsIn(native) : undefined,
     display_name: typeof name === "string" ? plainText(name) : undefined,
     context_length: sizeIn(entry.context_length),
     max_output_tokens: sizeIn(entry.max_output_tokens),
+    architecture: architectureIn(entry),
   }];
 }
 
-const PROTOCOLS = ["chat", "messages", "responses"] as const;
+function protocolsIn(names: readonly JsonValue[]): readonly Protocol[] {
+  return names.flatMap((name) => PROTOCOLS.filter((one) => one === name));
+}
+
+function architectureIn({ architecture }: JsonObject): Model["architecture"] {
+  const inputs = isJsonObject(architecture)
+    ? architecture.input_modalities
+    : undefined;
+  return Array.isArray(inputs)
+    ? { input_modalities: inputs.filter((one) => typeof one === "string") }
+    : undefined;
+}
 
 function sizeIn(value: JsonValue | undefined): number | undefined {
   return typeof value === "number" && value >= 1 ? value : undefined;
@@ -81,18 +97,25 @@ export function chooseModels(
     throw new SetupFailed(
       models.length === 0
         ? "Cannot choose a model: no model is assigned to this token. Ask the administrator"
-        : `Cannot choose a model: ${client.name} uses ${client.protocol}, but none of this token's models is served with it. Ask the administrator`,
+        : `Cannot choose a model: ${client.name} uses ${
+          client.protocols.join(" or ")
+        }, but none of this token's models is served with it. Ask the administrator`,
     );
   }
   const found = models.find(({ id }) => id === wanted);
   if (found === undefined) {
-    return [{ id: wanted, protocols: [client.protocol] }, ...fitting];
+    return [
+      { id: wanted, protocols: client.protocols.slice(0, 1) },
+      ...fitting,
+    ];
   }
   if (fitting.includes(found)) {
     return [found, ...fitting.filter((one) => one !== found)];
   }
   throw new SetupFailed(
-    `Cannot use ${wanted}: ${client.name} uses ${client.protocol}, but the model is not served with it. Name another model with --model`,
+    `Cannot use ${wanted}: ${client.name} uses ${
+      client.protocols.join(" or ")
+    }, but the model is not served with it. Name another model with --model`,
   );
 }
 

@@ -2,7 +2,8 @@ import type { Connection, UpstreamAuth } from "../config.ts";
 import { type ReadFile, readNamedFile } from "../environment.ts";
 import type { Findings, Path } from "../problems.ts";
 import type { ConnectionFields } from "../schema/connection.ts";
-import { type AuthScheme, SERVICES } from "../services.ts";
+import type { AuthScheme } from "../presets/preset.ts";
+import { SERVICES } from "../services.ts";
 
 /** The options of {@linkcode resolveAuth}. */
 interface ResolveAuthOptions {
@@ -14,13 +15,18 @@ interface ResolveAuthOptions {
 
 const REMEDY = "Give a key, or `scheme: none` for a provider without keys.";
 
-/** Returns the scheme of a connection: its own, its service's, or `bearer` when it has a key. */
+/**
+ * Returns the scheme of a connection: its own, its service's, or `bearer` when it has a key. A server that may need no
+ * key has the scheme `none` without one.
+ */
 function schemeOf(
   { auth, service }: ConnectionFields,
 ): AuthScheme | undefined {
   const hasKey = (auth?.key ?? auth?.key_file) !== undefined;
-  return auth?.scheme ?? SERVICES[service].authScheme ??
-    (hasKey ? "bearer" : undefined);
+  const { authScheme, isKeyOptional } = SERVICES[service];
+  if (auth?.scheme !== undefined) return auth.scheme;
+  if (isKeyOptional && !hasKey) return "none";
+  return authScheme ?? (hasKey ? "bearer" : undefined);
 }
 
 /**
@@ -166,7 +172,49 @@ export function resolveHeaders(
     }
     headers.set(name, value);
   }
+  for (const name of SERVICES[fields.service].requiredHeaders) {
+    if (headers.has(name)) continue;
+    const message = `is missing. \`service: ${fields.service}\` needs it.`;
+    findings.problem([...path, "headers", name], message);
+  }
   return Object.fromEntries(headers);
+}
+
+/** A value in a list: without white space and commas, which separate values. */
+const LISTED_VALUE_REGEXP = /^[!-+\--~]+$/;
+
+/** Resolves the values that a connection removes from request headers, with names in lower case. Reports problems. */
+export function resolveHeadersDrop(
+  fields: ConnectionFields,
+  { path, findings }: {
+    /** The path of the connection. */
+    readonly path: Path;
+    readonly findings: Findings;
+  },
+): Connection["headersDrop"] {
+  const scheme = schemeOf(fields);
+  const set = new Set(
+    Object.keys(fields.headers).map((name) => name.toLowerCase()),
+  );
+  const dropped = new Map<string, readonly string[]>();
+  for (const [writtenName, values] of Object.entries(fields.headers_drop)) {
+    const place = [...path, "headers_drop", writtenName];
+    const name = writtenName.toLowerCase();
+    const fault = headerNameFault(name, scheme) ??
+      (set.has(name) ? "is also in headers. Remove one of them." : undefined) ??
+      (dropped.has(name)
+        ? "appears twice. Upper and lower case are the same."
+        : undefined);
+    if (fault !== undefined) findings.problem(place, fault);
+    values.forEach((value, index) => {
+      if (LISTED_VALUE_REGEXP.test(value)) return;
+      const message =
+        "must be one value of the list, of printable ASCII without spaces or commas.";
+      findings.problem([...place, index], message);
+    });
+    dropped.set(name, values);
+  }
+  return Object.fromEntries(dropped);
 }
 
 const NAME_REGEXP = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
@@ -195,6 +243,7 @@ const GATEWAY_HEADERS: ReadonlySet<string> = new Set([
 const HEADER_BY_SCHEME: Readonly<Record<AuthScheme, string | undefined>> = {
   bearer: "authorization",
   "x-api-key": "x-api-key",
+  "api-key": "api-key",
   none: undefined,
 };
 

@@ -3,7 +3,7 @@ import type { Connection, ConnectionModel, Timeouts } from "../config.ts";
 import { connectionId } from "../directory.ts";
 import type { ReadFile } from "../environment.ts";
 import type { Findings, Path } from "../problems.ts";
-import { resolveAuth, resolveHeaders } from "./auth.ts";
+import { resolveAuth, resolveHeaders, resolveHeadersDrop } from "./auth.ts";
 import { resolveEndpoints } from "./endpoints.ts";
 import { resolveQuota } from "./quota.ts";
 import type { ConnectionFields, ModelFields } from "../schema/connection.ts";
@@ -38,6 +38,7 @@ export async function resolveConnection(
   const endpoints = resolveEndpoints(fields, { ...options, family });
   const auth = await resolveAuth(fields, options);
   const headers = resolveHeaders(fields, options);
+  const headersDrop = resolveHeadersDrop(fields, options);
   checkRoutingFields(fields, options);
   const quota = await resolveQuota(fields, options);
   if (family === undefined || auth === undefined) return undefined;
@@ -50,6 +51,7 @@ export async function resolveConnection(
     endpoints,
     auth,
     headers,
+    headersDrop,
     streamOnly: fields.stream_only ?? preset.streamOnly,
     force: { ...preset.force, ...fields.force },
     omit: [...new Set([...preset.omit, ...fields.omit])],

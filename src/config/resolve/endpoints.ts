@@ -8,6 +8,7 @@ import {
 import type { Connection } from "../config.ts";
 import type { Findings, Path } from "../problems.ts";
 import type { ConnectionFields } from "../schema/connection.ts";
+import { fillVariables, VARIABLES, variablesOf } from "../presets/preset.ts";
 import { SERVICES } from "../services.ts";
 
 /** Resolves the base URLs of a connection, its own or its service's. Reports their problems. */
@@ -21,7 +22,8 @@ export function resolveEndpoints(
   },
 ): Connection["endpoints"] {
   const endpoints: Partial<Record<Endpoint, string>> = {};
-  const given = fields.endpoints ?? SERVICES[fields.service].endpoints;
+  checkVariables(fields, { path, findings });
+  const given = fields.endpoints ?? presetEndpoints(fields, family);
   for (const { endpoint } of Object.values(OPERATIONS)) {
     const text = given[endpoint];
     if (text === undefined || endpoint in endpoints) continue;
@@ -48,6 +50,43 @@ export function resolveEndpoints(
     );
   }
   return endpoints;
+}
+
+/** Returns the endpoints of a service that a connection of this family can use. */
+function presetEndpoints(
+  { service, ...values }: ConnectionFields,
+  family: Family | undefined,
+): Readonly<Partial<Record<Endpoint, string>>> {
+  const { endpoints } = SERVICES[service];
+  const used: Partial<Record<Endpoint, string>> = {};
+  for (const { endpoint } of Object.values(OPERATIONS)) {
+    const url = endpoints[endpoint];
+    if (url === undefined || family && !isUsed(endpoint, family)) continue;
+    used[endpoint] = fillVariables(url, values);
+  }
+  return used;
+}
+
+/** Reports each variable that the service needs and lacks, and each that has no effect. */
+function checkVariables(
+  fields: ConnectionFields,
+  { path, findings }: { readonly path: Path; readonly findings: Findings },
+): void {
+  const { service } = fields;
+  const needed = variablesOf(SERVICES[service]);
+  for (const variable of VARIABLES) {
+    const place = [...path, variable];
+    const isGiven = fields[variable] !== undefined;
+    if (!needed.includes(variable)) {
+      const message = `has no meaning for \`service: ${service}\`. Remove it.`;
+      if (isGiven) findings.problem(place, message);
+    } else if (fields.endpoints === undefined) {
+      const message = `is missing. \`service: ${service}\` needs it.`;
+      if (!isGiven) findings.problem(place, message);
+    } else if (isGiven) {
+      findings.warn(place, "has no effect: endpoints has whole addresses.");
+    }
+  }
 }
 
 /** Returns true when a route of the family reaches the endpoint (docs/design.md#paths). */

@@ -3,6 +3,7 @@ import type { JsonValue } from "../../core/json.ts";
 import { ENDPOINT_NAMES, FAMILIES, FAMILY_NAMES } from "../../core/protocol.ts";
 import { mapValues } from "../../core/std.ts";
 import { INPUT_KINDS, QUOTA_KINDS } from "../quota_kinds.ts";
+import { AUTH_SCHEMES, type Variable } from "../presets/preset.ts";
 import { SERVICE_NAMES } from "../services.ts";
 import {
   alsoWritten,
@@ -237,6 +238,29 @@ function quotaKindAsService(
     : `is a kind of quota, not a service. Write \`service: custom\` with \`quota: { kind: ${kind} }\`.`;
 }
 
+/** One part of a host name (RFC 1123). */
+const LABEL_REGEXP = /^[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?$/;
+
+/** A variable is a part of an address. So it must not hold a character that ends a host or a segment of a path. */
+const variable = (example: string) =>
+  z.string().regex(LABEL_REGEXP, {
+    error:
+      `must have only letters, digits and inner hyphens, such as ${example}.`,
+  }).optional();
+
+/** The parts of the addresses of some services. */
+const variablesSchema = {
+  region: variable("eu-central-1").describe(
+    "The region of the service's addresses, for the services that need one.",
+  ),
+  resource: variable("my-resource").describe(
+    "The Azure resource in the service's addresses, for the services that need one.",
+  ),
+  project: variable("my-project").describe(
+    "The Google Cloud project in the service's addresses, for the services that need one.",
+  ),
+} satisfies Readonly<Record<Variable, z.ZodType>>;
+
 /** An entry of `connections`. */
 export const connectionSchema = z.strictObject({
   name: name().describe("The name for people. Must be unique."),
@@ -249,6 +273,7 @@ export const connectionSchema = z.strictObject({
   family: z.enum(FAMILY_NAMES).optional().describe(
     `${familiesText()}. Default: the service's own.`,
   ),
+  ...variablesSchema,
   enabled: flag().default(true)
     .describe("false: it stays in the file and serves nothing."),
   endpoints: z.strictObject(
@@ -260,9 +285,9 @@ export const connectionSchema = z.strictObject({
     "Base URLs, to which the paths of each protocol are appended. Setting one replaces all of the service's. Default: the service's own.",
   ),
   auth: z.strictObject({
-    scheme: z.enum(["bearer", "x-api-key", "none"]).optional()
+    scheme: z.enum(AUTH_SCHEMES).optional()
       .describe(
-        "The authentication scheme. Default: the service's own, or bearer.",
+        "The authentication scheme: a bearer token, a header of that name, or none. Default: the service's own, or bearer.",
       ),
     key: text().optional()
       .describe("The provider's key, best as a variable: ${NAME}."),
@@ -272,6 +297,10 @@ export const connectionSchema = z.strictObject({
   }).optional().describe("The provider's credential."),
   headers: z.record(z.string(), z.string()).default({})
     .describe("Headers of every request to the provider."),
+  headers_drop: z.record(z.string(), z.array(text()).min(1)).default({})
+    .describe(
+      "Values removed from lists in request headers, such as betas that the provider refuses. Default: headers pass unchanged.",
+    ),
   stream_only: flag().optional().describe(
     "true: the provider only streams. A caller that requests JSON gets the stream as one JSON body. Default: the service's own.",
   ),

@@ -91,12 +91,12 @@ const FOREIGN_KEYS: readonly (readonly [RegExp, key: string, words: string])[] =
 const FOREIGN_VALUES:
   readonly (readonly [RegExp, option: string, words: string])[] = [
     [
-      /^azure/i,
-      "custom",
-      "For Azure OpenAI, write `service: custom`, `family: C` and `endpoints: { responses: https://RESOURCE.openai.azure.com/openai/v1 }`.",
+      /^(azure[-_ ]?(openai|ai)|openai[-_ ]?azure)$/i,
+      "azure",
+      'Did you mean "azure"? It needs `resource`, the name in https://RESOURCE.openai.azure.com.',
     ],
     [
-      /^(openai[-_ ]?(compatible|like|chat)|compatible|generic|other|ollama|vllm|lm_?studio|llama\.?cpp|sglang)$/i,
+      /^(openai[-_ ]?(compatible|like|chat)|compatible|generic|other)$/i,
       "custom",
       "For a server that speaks Chat Completions, write `service: custom`, `family: A` and `endpoints: { chat: URL }`.",
     ],

@@ -117,23 +117,26 @@ function clientChoice({ id, name }, onPick) {
   );
 }
 
+/** @param {Client} client @returns {string} */
+function usesText({ name, protocols }) {
+  return `${name} uses ${
+    protocols.map((one) => PROTOCOL_NAMES[one]).join(" or ")
+  }`;
+}
+
 /** @param {Client} client @param {number} hidden @returns {string} */
-function hintText({ name, protocol }, hidden) {
+function hintText(client, hidden) {
   if (hidden === 0) return "";
   const others = hidden === 1 ? "1 model is" : `${hidden} models are`;
-  return `${name} uses ${
-    PROTOCOL_NAMES[protocol]
-  }. ${others} not served with it and left out here.`;
+  return `${usesText(client)}. ${others} not served with it and left out here.`;
 }
 
 /** @param {Client} client @returns {HTMLElement} */
-function noModelFits({ name, protocol }) {
+function noModelFits(client) {
   return element(
     "p",
     { class: "state" },
-    `${name} uses ${
-      PROTOCOL_NAMES[protocol]
-    }, and none of your models is served with it.`,
+    `${usesText(client)}, and none of your models is served with it.`,
   );
 }
 

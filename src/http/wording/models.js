@@ -6,9 +6,11 @@
  * @typedef {object} Model The fields of an entry of `GET /models` that are used here.
  * @property {string} id
  * @property {readonly Protocol[]} protocols
+ * @property {readonly Protocol[] | undefined} [native_protocols] Those without translation, the best first.
  * @property {string | undefined} [display_name]
  * @property {number | undefined} [context_length] In tokens.
  * @property {number | undefined} [max_output_tokens]
+ * @property {{ readonly input_modalities?: readonly string[] | undefined } | undefined} [architecture]
  */
 
 /**

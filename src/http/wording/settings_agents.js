@@ -7,10 +7,13 @@
  * @typedef {import("./settings_text.js").Snippet} Snippet
  */
 import {
+  ALL_PROTOCOLS,
   inShell,
   json,
+  protocolFor,
   PROVIDER_ID,
   quote,
+  takesImages,
   titleOf,
   TOKEN_VARIABLE,
   tokenInShell,
@@ -21,7 +24,7 @@ export const AGENTS = [
   {
     id: "claude",
     name: "Claude Code",
-    protocol: "messages",
+    protocols: ["messages"],
     settings: claude,
     token: tokenInShell,
     readsEnvironment: true,
@@ -30,7 +33,7 @@ export const AGENTS = [
   {
     id: "codex",
     name: "Codex CLI",
-    protocol: "responses",
+    protocols: ["responses"],
     settings: codex,
     token: tokenInShell,
     readsEnvironment: true,
@@ -39,7 +42,7 @@ export const AGENTS = [
   {
     id: "opencode",
     name: "opencode",
-    protocol: "chat",
+    protocols: ALL_PROTOCOLS,
     settings: (place) => ({
       title: "~/.config/opencode/opencode.json",
       text: json(opencodeConfig(place)),
@@ -51,7 +54,7 @@ export const AGENTS = [
   {
     id: "qwen",
     name: "Qwen Code",
-    protocol: "chat",
+    protocols: ["chat"],
     settings: qwen,
     token: tokenInShell,
     readsEnvironment: true,
@@ -60,7 +63,7 @@ export const AGENTS = [
   {
     id: "continue",
     name: "Continue",
-    protocol: "chat",
+    protocols: ["chat"],
     settings: continueDev,
     token: (token) => ({
       title: "~/.continue/.env",
@@ -71,10 +74,31 @@ export const AGENTS = [
 ];
 
 /**
- * A Claude model whose window of 200,000 tokens and way of thinking Claude Code uses for an unknown model. Without this
- * setting, it assumes a window of a million tokens.
+ * A Claude model whose window of 200,000 tokens and way of thinking Claude Code uses for an unknown model. With an older
+ * one, such as `claude-sonnet-4-5`, it switches auto mode off.
  */
-const CAUTIOUS_CLAUDE = "claude-sonnet-4-5";
+const CAUTIOUS_CLAUDE = "claude-sonnet-4-6";
+
+/** The window of {@linkcode CAUTIOUS_CLAUDE}, in tokens. */
+const CAUTIOUS_WINDOW = 200_000;
+
+/** The window that Claude Code assumes for an unknown model, in tokens. */
+const ASSUMED_WINDOW = 1_000_000;
+
+/** Matches Anthropic's own ids, whose windows Claude Code knows. An alias may begin with `claude-`, too. */
+const OWN_CLAUDE_REGEXP = /^claude-(?:(?:opus|sonnet|haiku|fable|mythos)-)?\d/;
+
+/**
+ * Returns the model that Claude Code takes a model for: none where it knows the window or assumes the right one. Tried
+ * with Claude Code 2.1.330.
+ *
+ * @param {Model} model @returns {string | undefined}
+ */
+function behavesAs({ id, context_length: window = 0 }) {
+  return OWN_CLAUDE_REGEXP.test(id) || window >= ASSUMED_WINDOW
+    ? undefined
+    : CAUTIOUS_CLAUDE;
+}
 
 /**
  * https://code.claude.com/docs/en/settings: the helper prints the token, so that the file holds none. The model names
@@ -83,6 +107,8 @@ const CAUTIOUS_CLAUDE = "claude-sonnet-4-5";
  * @param {Place} place @returns {Snippet}
  */
 function claude({ base, model, models }) {
+  const { context_length: window = CAUTIOUS_WINDOW } =
+    models.find(({ id }) => id === model) ?? {};
   const settings = {
     apiKeyHelper: `printf %s "$${TOKEN_VARIABLE}"`,
     model,
@@ -90,7 +116,7 @@ function claude({ base, model, models }) {
       options: models.map((one) => ({
         model: one.id,
         label: titleOf(one),
-        behavesAs: /^claude-/.test(one.id) ? undefined : CAUTIOUS_CLAUDE,
+        behavesAs: behavesAs(one),
       })),
       replaceBuiltInOptions: true,
     },
@@ -100,6 +126,8 @@ function claude({ base, model, models }) {
       ANTHROPIC_DEFAULT_SONNET_MODEL: model,
       ANTHROPIC_DEFAULT_HAIKU_MODEL: model,
       ANTHROPIC_DEFAULT_FABLE_MODEL: model,
+      ...window < CAUTIOUS_WINDOW &&
+        { CLAUDE_CODE_AUTO_COMPACT_WINDOW: String(window) },
     },
   };
   return { title: "~/.claude/settings.json", text: json(settings) };
@@ -110,10 +138,7 @@ function claude({ base, model, models }) {
  *
  * @param {Place} place @returns {Snippet}
  */
-function codex({ base, model, models }) {
-  const catalog = models.some(isKnownToCodex)
-    ? ""
-    : `\nmodel_catalog_url = ${quote(`${base}/v1/models`)}`;
+function codex({ base, model }) {
   return {
     title: "~/.codex/config.toml",
     text: `model = ${quote(model)}
@@ -123,19 +148,9 @@ model_provider = "${PROVIDER_ID}"
 name = "Model Gateway"
 base_url = ${quote(`${base}/v1`)}
 env_key = "${TOKEN_VARIABLE}"
-wire_api = "responses"${catalog}`,
+wire_api = "responses"
+model_catalog_url = ${quote(`${base}/v1/models`)}`,
   };
-}
-
-/**
- * Returns true when Codex may have a model in its built-in catalog, which a catalog of the gateway would replace. Codex
- * looks models up by their ids alone, whatever the provider, so this does not guess the model. Under such an id, it has
- * OpenAI's instructions, tools and efforts, which no list of OpenAI's includes.
- *
- * @param {Model} model @returns {boolean}
- */
-function isKnownToCodex({ id }) {
-  return id.startsWith("gpt-");
 }
 
 /** The packages of the Vercel AI SDK in opencode, by protocol. */
@@ -146,8 +161,7 @@ const AI_SDK = {
 };
 
 /**
- * Returns the configuration of opencode (https://opencode.ai/docs/providers). Models that are served in Chat use Chat.
- * Each other model uses the package of its own protocol.
+ * Returns the configuration of opencode (https://opencode.ai/docs/providers). Each model uses the package of its protocol.
  *
  * @param {Place} place
  * @returns {Readonly<Record<string, unknown>>}
@@ -175,16 +189,11 @@ export function opencodeConfig({ base, model, models }) {
 
 /** @param {Model} model */
 function opencodeModel(model) {
-  const { protocols, context_length: context, max_output_tokens: output } =
-    model;
-  const npm = protocols.includes("chat")
-    ? undefined
-    : protocols.includes("responses")
-    ? AI_SDK.responses
-    : AI_SDK.messages;
+  const { context_length: context, max_output_tokens: output } = model;
+  const protocol = protocolFor(model, { protocols: ALL_PROTOCOLS }) ?? "chat";
   return {
     name: titleOf(model),
-    provider: npm && { npm },
+    provider: protocol === "chat" ? undefined : { npm: AI_SDK[protocol] },
     limit: context && output ? { context, output } : undefined,
   };
 }
@@ -239,5 +248,7 @@ function continueModel(model, base) {
     model: ${quote(model.id)}
     apiBase: ${quote(`${base}/v1`)}
     apiKey: \${{ secrets.${TOKEN_VARIABLE} }}
-    capabilities: [tool_use]`;
+    capabilities: [${
+    takesImages(model) ? "tool_use, image_input" : "tool_use"
+  }]`;
 }

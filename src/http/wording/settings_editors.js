@@ -6,14 +6,20 @@
  * @typedef {import("./settings_text.js").Place} Place
  * @typedef {import("./settings_text.js").Snippet} Snippet
  */
-import { json, titleOf } from "./settings_text.js";
+import {
+  ALL_PROTOCOLS,
+  json,
+  protocolFor,
+  takesImages,
+  titleOf,
+} from "./settings_text.js";
 
 /** @type {readonly Client[]} */
 export const EDITORS = [
   {
     id: "vscode",
     name: "VS Code",
-    protocol: "chat",
+    protocols: ALL_PROTOCOLS,
     settings: vscode,
     token: (token) => ({
       title:
@@ -27,10 +33,11 @@ export const EDITORS = [
   {
     id: "zed",
     name: "Zed",
-    protocol: "chat",
+    protocols: ALL_PROTOCOLS,
     settings: zed,
     token: (token) => ({
-      title: "The token, in Agent Settings under LLM Providers",
+      title:
+        "The token, in Agent Settings under LLM Providers, for each provider of these settings",
       text: token,
     }),
     readsEnvironment: false,
@@ -38,7 +45,7 @@ export const EDITORS = [
   {
     id: "cursor",
     name: "Cursor",
-    protocol: "chat",
+    protocols: ["chat"],
     settings: cursor,
     token: (token) => ({
       title: "The token, as OpenAI API Key in the same place",
@@ -65,6 +72,18 @@ function sizesOf({ context_length: context, max_output_tokens: output }) {
   };
 }
 
+/** @param {Model} model */
+function protocolOf(model) {
+  return protocolFor(model, { protocols: ALL_PROTOCOLS }) ?? "chat";
+}
+
+/** The API types of VS Code, with their paths. */
+const VSCODE_APIS = {
+  chat: { apiType: "chat-completions", path: "/chat/completions" },
+  messages: { apiType: "messages", path: "/messages" },
+  responses: { apiType: "responses", path: "/responses" },
+};
+
 /**
  * https://code.visualstudio.com/docs/agent-customization/language-models. VS Code stores the key of a group itself and
  * puts a reference to it into the file.
@@ -75,15 +94,16 @@ function vscode({ base, models }) {
   const group = {
     name: "Model Gateway",
     vendor: "customendpoint",
-    apiType: "chat-completions",
     models: models.map((model) => {
       const { context, output } = sizesOf(model);
+      const { apiType, path } = VSCODE_APIS[protocolOf(model)];
       return {
         id: model.id,
         name: titleOf(model) ?? model.id,
-        url: `${base}/v1/chat/completions`,
+        url: `${base}/v1${path}`,
+        apiType,
         toolCalling: true,
-        vision: false,
+        vision: takesImages(model),
         maxInputTokens: Math.max(1, context - output),
         maxOutputTokens: output,
       };
@@ -92,32 +112,77 @@ function vscode({ base, models }) {
   return { title: "chatLanguageModels.json", text: json([group]) };
 }
 
+/** The providers in Zed. Their names must differ, so the token is needed for each. */
+const ZED_PROVIDERS = {
+  openai: "Model Gateway",
+  messages: "Model Gateway Messages",
+};
+
 /**
- * https://zed.dev/docs/ai/use-api-access.
+ * https://zed.dev/docs/ai/use-api-access. An OpenAI-compatible provider has the models in Chat and Responses, an
+ * Anthropic-compatible one those in Messages.
  *
  * @param {Place} place @returns {Snippet}
  */
 function zed({ base, model, models }) {
+  const claude = models.filter((one) => protocolOf(one) === "messages");
+  const others = models.filter((one) => !claude.includes(one));
   const settings = {
     language_models: {
-      openai_compatible: {
-        "Model Gateway": {
-          api_url: `${base}/v1`,
-          available_models: models.map((one) => {
-            const { context, output } = sizesOf(one);
-            return {
-              name: one.id,
-              display_name: titleOf(one),
-              max_tokens: context,
-              max_output_tokens: output,
-            };
-          }),
+      ...others.length > 0 && {
+        openai_compatible: {
+          [ZED_PROVIDERS.openai]: {
+            api_url: `${base}/v1`,
+            available_models: others.map((one) => ({
+              ...zedModel(one),
+              capabilities: {
+                tools: true,
+                images: takesImages(one),
+                parallel_tool_calls: false,
+                prompt_cache_key: false,
+                chat_completions: protocolOf(one) === "chat",
+              },
+            })),
+          },
+        },
+      },
+      ...claude.length > 0 && {
+        anthropic_compatible: {
+          [ZED_PROVIDERS.messages]: {
+            api_url: base,
+            available_models: claude.map((one) => ({
+              ...zedModel(one),
+              capabilities: {
+                tools: true,
+                images: takesImages(one),
+                prompt_caching: true,
+              },
+            })),
+          },
         },
       },
     },
-    agent: { default_model: { provider: "Model Gateway", model } },
+    agent: {
+      default_model: {
+        provider: claude.some(({ id }) => id === model)
+          ? ZED_PROVIDERS.messages
+          : ZED_PROVIDERS.openai,
+        model,
+      },
+    },
   };
   return { title: "~/.config/zed/settings.json", text: json(settings) };
+}
+
+/** @param {Model} model */
+function zedModel(model) {
+  const { context, output } = sizesOf(model);
+  return {
+    name: model.id,
+    display_name: titleOf(model),
+    max_tokens: context,
+    max_output_tokens: output,
+  };
 }
 
 /** Cursor has no file. These values go into three fields. @param {Place} place @returns {Snippet} */

@@ -21,7 +21,7 @@ export const SDKS = [
   {
     id: "openai-js",
     name: "OpenAI SDK, JavaScript",
-    protocol: "chat",
+    protocols: ["chat"],
     settings: openaiJs,
     start: () => inShell("npm install openai\nnode hello.mjs"),
     ...IN_SHELL,
@@ -29,7 +29,7 @@ export const SDKS = [
   {
     id: "openai-python",
     name: "OpenAI SDK, Python",
-    protocol: "chat",
+    protocols: ["chat"],
     settings: openaiPython,
     start: () => inShell("pip install openai\npython hello.py"),
     ...IN_SHELL,
@@ -37,7 +37,7 @@ export const SDKS = [
   {
     id: "anthropic-js",
     name: "Anthropic SDK, JavaScript",
-    protocol: "messages",
+    protocols: ["messages"],
     settings: anthropicJs,
     start: () => inShell("npm install @anthropic-ai/sdk\nnode hello.mjs"),
     ...IN_SHELL,
@@ -45,7 +45,7 @@ export const SDKS = [
   {
     id: "anthropic-python",
     name: "Anthropic SDK, Python",
-    protocol: "messages",
+    protocols: ["messages"],
     settings: anthropicPython,
     start: () => inShell("pip install anthropic\npython hello.py"),
     ...IN_SHELL,
@@ -53,7 +53,7 @@ export const SDKS = [
   {
     id: "curl",
     name: "curl",
-    protocol: "chat",
+    protocols: ["chat"],
     settings: curl,
     ...IN_SHELL,
   },

@@ -16,7 +16,8 @@
  * @typedef {object} Client
  * @property {string} id The name on the command line.
  * @property {string} name
- * @property {Protocol} protocol The protocol that a model must be served in.
+ * @property {readonly [Protocol, ...Protocol[]]} protocols The protocols that the client speaks. A model must be
+ * served in one of them.
  * @property {(place: Place) => Snippet} settings The settings, which refer to the token but do not hold it.
  * @property {(token: string) => Snippet} token The place of the token.
  * @property {boolean} readsEnvironment True when the client reads the token from {@linkcode TOKEN_VARIABLE}.
@@ -84,6 +85,32 @@ export function shellWord(text) {
   return /^[\w./:@%+-]+$/.test(text)
     ? text
     : `'${text.replaceAll("'", `'\\''`)}'`;
+}
+
+/**
+ * Returns the protocol in which a client requests a model: the best one without translation, else the client's first
+ * one that serves the model.
+ *
+ * @param {Model} model
+ * @param {Pick<Client, "protocols">} client
+ * @returns {Protocol | undefined} `undefined` when the client cannot request the model.
+ */
+export function protocolFor({ protocols, native_protocols = [] }, client) {
+  return native_protocols.find((one) => client.protocols.includes(one)) ??
+    client.protocols.find((one) => protocols.includes(one));
+}
+
+/** The protocols of a client that speaks all. @type {readonly [Protocol, ...Protocol[]]} */
+export const ALL_PROTOCOLS = ["chat", "messages", "responses"];
+
+/**
+ * Returns true when a model is known to take images.
+ *
+ * @param {Model} model
+ * @returns {boolean}
+ */
+export function takesImages({ architecture }) {
+  return architecture?.input_modalities?.includes("image") === true;
 }
 
 /**

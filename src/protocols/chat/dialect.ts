@@ -2,13 +2,13 @@ import { isJsonObject, type JsonObject } from "../../core/json.ts";
 import { oncePer } from "../../core/memo.ts";
 import type { CacheMark } from "../canonical/content/block.ts";
 import type { RequestContext, Target } from "../canonical/codec.ts";
+import { CHAT_PROVIDERS } from "../dialects/chat_providers.ts";
 import {
   type CacheSpelling,
-  CHAT_PROVIDERS,
   type ChatRules,
   COMPATIBLE_CHAT,
   TEMPLATE_MODELS,
-} from "../dialects/chat_providers.ts";
+} from "../dialects/chat_rules.ts";
 import { type EffortRules, rulesFor } from "../dialects/effort.ts";
 import {
   type OpenAiModelRules,
@@ -38,13 +38,14 @@ export const dialectOf: (
   const provider = CHAT_PROVIDERS.find(({ services }) =>
     services.includes(service)
   );
-  const rules = provider?.rules ?? COMPATIBLE_CHAT;
+  const isOpenAi = openAiModelRules(model) !== undefined;
+  const rules = (isOpenAi ? undefined : provider?.otherModels) ??
+    provider?.rules ?? COMPATIBLE_CHAT;
   const thinking = rulesFor(rules.models, model);
   return {
     ...rules,
     ...(service === "gateway" ? {} : rulesFor(TEMPLATE_MODELS, model)),
-    compilesPatterns: rules.compilesPatterns ||
-      openAiModelRules(model) !== undefined,
+    compilesPatterns: rules.compilesPatterns || isOpenAi,
     thinking,
     openAi: rules.fitsModel ? undefined : openAiModelRules(model),
     effort: rulesFor(rules.effortModels, model),
@@ -54,8 +55,9 @@ export const dialectOf: (
   };
 });
 
-/** Returns true when the model accepts stop strings. OpenAI's reasoning models reject them. */
-export function takesStops({ openAi }: ChatDialect): boolean {
+/** Returns true when the provider and the model accept stop strings. OpenAI's reasoning models reject them. */
+export function takesStops({ stops, openAi }: ChatDialect): boolean {
+  if (!stops) return false;
   return openAi === undefined || openAi.efforts?.length === 0;
 }
 

@@ -1,176 +1,53 @@
 import {
+  type ChatRules,
+  COMPATIBLE_CHAT,
+  OPENAI_CHAT,
+  OPENCODE_SOURCE,
+} from "./chat_rules.ts";
+import {
   CEREBRAS_MODELS,
-  type EffortRules,
+  COHERE_MODELS,
+  DOUBAO_MODELS,
+  GEMINI_MODELS,
   GROQ_MODELS,
   MISTRAL_MODELS,
-  type ModelRow,
-} from "./effort.ts";
+  NVIDIA_MODELS,
+  XAI_MODELS,
+} from "./effort_models.ts";
 import { PATTERN_SOURCES } from "./openai_models.ts";
 import {
   DEEPSEEK_MODELS,
   GLM_MODELS,
   KIMI_MODELS,
   MINIMAX_MODELS,
-  type ThinkingRules,
+  QWEN_MODELS,
 } from "./thinking_models.ts";
-
-/** The code with which a widely used client adapts histories to Mistral's models. */
-const OPENCODE_SOURCE =
-  "https://github.com/anomalyco/opencode/blob/dev/packages/opencode/src/provider/transform.ts";
-
-/** A provider's field for cache marks. */
-export type CacheSpelling = "cache_control" | "prompt_cache_breakpoint";
-
-/** A provider's dialect of Chat Completions, compared with OpenAI's. */
-export interface ChatRules {
-  /** The field for the output limit. */
-  readonly limitField: "max_completion_tokens" | "max_tokens";
-  /** True when system and developer messages keep their roles at any position. */
-  readonly systemAnywhere: boolean;
-  /** True when text may have parts; if false, it must be one string. */
-  readonly textParts: boolean;
-  /** True when custom tools, `allowed_tools` and `refusal` exist. */
-  readonly fullToolset: boolean;
-  /** True when `response_format` accepts a schema; if false, an instruction in the prompt replaces it. */
-  readonly schemas: boolean;
-  /** True when `response_format` is allowed with tools; if false, an instruction in the prompt replaces it. */
-  readonly formatsWithTools: boolean;
-  /** True when schemas must be Moonshot's own subset of JSON Schema. */
-  readonly moonshotSchemas: boolean;
-  /** True when the provider compiles patterns of schemas for all models, with a simpler engine than JavaScript's. */
-  readonly compilesPatterns: boolean;
-  /** The setting for reasoning: an effort, a switch (see the model's row), or a router's `reasoning`. */
-  readonly reasoning: "effort" | "switch" | "router";
-  /** The models of a provider with a switch. */
-  readonly models: readonly ModelRow<ThinkingRules>[];
-  /** The models of a provider with an effort, and the efforts of each. */
-  readonly effortModels: readonly ModelRow<EffortRules>[];
-  /** The highest effort of models without a row. */
-  readonly maxEffort: "high" | "max";
-  /** The field of an assistant message for earlier reasoning; `undefined` when the provider accepts none. */
-  readonly reasoningField: "reasoning_content" | "reasoning" | undefined;
-  /** True when all assistant messages need the field as soon as one has it. */
-  readonly reasoningOnAll: boolean;
-  /** True when the provider rejects a request without a user message. */
-  readonly demandsUser: boolean;
-  /** True when a user message may follow the result of a tool. */
-  readonly userAfterTool: boolean;
-  /** The field that makes the model continue the last assistant message; `undefined` when none is needed. */
-  readonly continueField: "partial" | "prefix" | undefined;
-  /** True when ids of tool calls must be nine letters and digits. */
-  readonly shortCallIds: boolean;
-  /** True when the provider rejects `stream_options` and `user`. */
-  readonly refusesUnknown: boolean;
-  readonly seedField: "seed" | "random_seed";
-  /** True when OpenAI's own settings exist: service tiers, metadata, verbosity, cache keys, user ids. */
-  readonly openaiSettings: boolean;
-  readonly topK: boolean;
-  readonly cache: CacheSpelling | undefined;
-  /** The most stop strings; `undefined` when no limit is known. */
-  readonly maxStops: number | undefined;
-  /** True when the provider itself adjusts effort and sampling to the model. */
-  readonly fitsModel: boolean;
-}
-
-/** The restrictions of a model's chat template, which apply at every provider. */
-export type TemplateRules = Pick<ChatRules, "userAfterTool" | "shortCallIds">;
-
-/** The models with restrictions in their chat template. */
-export const TEMPLATE_MODELS: readonly ModelRow<TemplateRules>[] = [
-  {
-    models:
-      /(?:^|-)(?:mistral|mixtral|ministral|magistral|codestral|devstral|pixtral)/,
-    examples: ["mistral-large-latest", "open-mixtral-8x22b", "devstral-2512"],
-    sources: [
-      // "Unexpected role 'user' after role 'tool'"
-      OPENCODE_SOURCE,
-      // "must be a-z, A-Z, 0-9, with a length of 9"
-      "https://github.com/jundot/omlx/issues/1997",
-    ],
-    rules: { userAfterTool: false, shortCallIds: true },
-  },
-];
 
 /** One row of the table. */
 export interface ChatProvider {
   readonly services: readonly string[];
   readonly sources: readonly string[];
   readonly rules: ChatRules;
+  /** The rules of models that are not OpenAI's, where they differ. */
+  readonly otherModels?: ChatRules;
 }
-
-const OPENAI: ChatRules = {
-  limitField: "max_completion_tokens",
-  systemAnywhere: true,
-  textParts: true,
-  fullToolset: true,
-  schemas: true,
-  formatsWithTools: true,
-  moonshotSchemas: false,
-  compilesPatterns: true,
-  reasoning: "effort",
-  models: [],
-  effortModels: [],
-  maxEffort: "max",
-  reasoningField: undefined,
-  reasoningOnAll: false,
-  demandsUser: false,
-  userAfterTool: true,
-  continueField: undefined,
-  shortCallIds: false,
-  refusesUnknown: false,
-  seedField: "seed",
-  openaiSettings: true,
-  topK: false,
-  cache: "prompt_cache_breakpoint",
-  maxStops: 4,
-  fitsModel: false,
-};
-
-/** The rules that nearly all compatible servers share. */
-export const COMPATIBLE_CHAT: ChatRules = {
-  limitField: "max_tokens",
-  systemAnywhere: false,
-  textParts: false,
-  fullToolset: false,
-  schemas: true,
-  formatsWithTools: true,
-  moonshotSchemas: false,
-  compilesPatterns: false,
-  reasoning: "effort",
-  models: [],
-  effortModels: [],
-  maxEffort: "high",
-  reasoningField: "reasoning_content",
-  reasoningOnAll: false,
-  demandsUser: false,
-  userAfterTool: true,
-  continueField: undefined,
-  shortCallIds: false,
-  refusesUnknown: false,
-  seedField: "seed",
-  openaiSettings: false,
-  topK: false,
-  cache: undefined,
-  maxStops: undefined,
-  fitsModel: false,
-};
 
 /** The kinds of service with their own rules. */
 export const CHAT_PROVIDERS: readonly ChatProvider[] = [
   {
-    services: ["openai"],
+    services: ["openai", "openai-chat"],
     sources: [
       "https://developers.openai.com/api/reference/resources/chat",
       ...PATTERN_SOURCES,
     ],
-    rules: OPENAI,
+    rules: OPENAI_CHAT,
   },
   {
     // Another gateway adjusts the request to its own upstream.
     services: ["gateway"],
     sources: ["https://developers.openai.com/api/reference/resources/chat"],
     rules: {
-      ...OPENAI,
+      ...OPENAI_CHAT,
       compilesPatterns: false,
       reasoningField: "reasoning_content",
       cache: "cache_control",
@@ -310,6 +187,136 @@ export const CHAT_PROVIDERS: readonly ChatProvider[] = [
   {
     services: ["synthetic"],
     sources: ["https://dev.synthetic.new/docs/api/overview"],
+    rules: COMPATIBLE_CHAT,
+  },
+  {
+    // The v1 API of Azure documents no cache breakpoints. Each model has its own settings.
+    services: ["azure", "azure-chat"],
+    sources: [
+      "https://learn.microsoft.com/en-us/azure/ai-foundry/openai/latest",
+      // "Unrecognized request argument supplied: prompt_cache_key", for DeepSeek
+      "https://github.com/vectorize-io/hindsight/issues/3518",
+      // Its efforts, and `reasoning_content`
+      "https://github.com/earendil-works/pi/issues/9645",
+      ...PATTERN_SOURCES,
+    ],
+    rules: { ...OPENAI_CHAT, cache: undefined },
+    otherModels: COMPATIBLE_CHAT,
+  },
+  {
+    services: ["bedrock"],
+    sources: [
+      "https://docs.aws.amazon.com/bedrock/latest/userguide/model-parameters-openai.html",
+      // "The 'max_tokens' parameter is not supported, use 'max_completion_tokens' instead"
+      "https://github.com/CherryHQ/cherry-studio/issues/9655",
+    ],
+    rules: { ...COMPATIBLE_CHAT, limitField: "max_completion_tokens" },
+  },
+  {
+    services: ["gemini", "vertex"],
+    sources: [
+      "https://ai.google.dev/gemini-api/docs/openai",
+      "https://docs.cloud.google.com/vertex-ai/generative-ai/docs/migrate/openai/examples",
+      // "function_response.name: Name cannot be empty"
+      "https://github.com/vectorize-io/hindsight/pull/187",
+      // Unknown name "seed": Cannot find field
+      "https://github.com/Vali-98/ChatterUI/issues/227",
+    ],
+    rules: {
+      ...COMPATIBLE_CHAT,
+      effortModels: GEMINI_MODELS,
+      reasoningField: undefined,
+      namesResults: true,
+    },
+  },
+  {
+    services: ["xai"],
+    sources: [
+      "https://docs.x.ai/developers/model-capabilities/text/reasoning",
+      // "fix(xai): drop unsupported `stop` parameter"
+      "https://github.com/langchain-ai/langchain/pull/38335",
+      // "Model xxx does not support parameter presencePenalty"
+      "https://github.com/miaoxworld/NativeTavern/issues/83",
+    ],
+    rules: { ...COMPATIBLE_CHAT, effortModels: XAI_MODELS, stops: false },
+  },
+  {
+    services: ["cohere"],
+    sources: [
+      // The supported parameters, and the unsupported ones.
+      "https://docs.cohere.com/docs/compatibility-api",
+    ],
+    rules: {
+      ...COMPATIBLE_CHAT,
+      schemas: false,
+      effortModels: COHERE_MODELS,
+      reasoningField: undefined,
+      refusesUnknown: true,
+    },
+  },
+  {
+    services: ["dashscope"],
+    sources: [
+      "https://www.alibabacloud.com/help/en/model-studio/deep-thinking",
+      // "tool_choice parameter does not support being set to required or object in thinking mode"
+      "https://github.com/cloudwego/eino/issues/994",
+      // "Json mode response is not supported when enable_thinking is true"
+      "https://github.com/presenton/presenton/issues/184",
+    ],
+    rules: {
+      ...COMPATIBLE_CHAT,
+      formats: false,
+      reasoning: "switch",
+      models: QWEN_MODELS,
+    },
+  },
+  {
+    services: ["volcengine"],
+    sources: ["https://docs.byteplus.com/zh-TW/docs/Byteplus_LAS/Chat_API"],
+    rules: { ...COMPATIBLE_CHAT, effortModels: DOUBAO_MODELS, stops: false },
+  },
+  {
+    services: ["nvidia"],
+    sources: [
+      "https://docs.api.nvidia.com/nim/reference/llm-apis",
+      // The efforts that the endpoint accepts, by model.
+      "https://github.com/anomalyco/models.dev/pull/2111",
+    ],
+    rules: { ...COMPATIBLE_CHAT, effortModels: NVIDIA_MODELS },
+  },
+  {
+    services: ["together"],
+    sources: [
+      "https://docs.together.ai/docs/inference/openai-compatibility",
+    ],
+    rules: COMPATIBLE_CHAT,
+  },
+  {
+    services: ["fireworks"],
+    sources: ["https://docs.fireworks.ai/tools-sdks/openai-compatibility"],
+    rules: COMPATIBLE_CHAT,
+  },
+  {
+    services: ["huggingface"],
+    sources: [
+      "https://huggingface.co/changelog/inference-providers-openai-compatible",
+    ],
+    rules: COMPATIBLE_CHAT,
+  },
+  {
+    services: ["ollama", "vllm", "sglang", "llamacpp", "lmstudio"],
+    sources: [
+      "https://docs.ollama.com/api/openai-compatibility",
+      "https://docs.vllm.ai/en/latest/serving/openai_compatible_server",
+      "https://docs.sglang.io/docs/basic_usage/openai_api_completions",
+      "https://github.com/ggml-org/llama.cpp/blob/master/tools/server/README.md",
+      "https://lmstudio.ai/docs/developer/openai-compat",
+    ],
+    rules: COMPATIBLE_CHAT,
+  },
+  {
+    services: ["litellm"],
+    sources: ["https://docs.litellm.ai/docs/proxy/user_keys"],
     rules: COMPATIBLE_CHAT,
   },
 ];

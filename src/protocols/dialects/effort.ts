@@ -37,78 +37,6 @@ export interface EffortRules {
   readonly words: Readonly<Partial<Record<EffortWord, string>>>;
 }
 
-type EffortModels = readonly ModelRow<EffortRules>[];
-
-const THREE_EFFORTS = { low: "low", medium: "medium", high: "high" };
-
-const GROQ_PAGE = "https://console.groq.com/docs/reasoning";
-
-/** The models of Groq. */
-export const GROQ_MODELS: EffortModels = [
-  {
-    models: /^gpt-oss/,
-    examples: ["openai/gpt-oss-120b", "gpt-oss-safeguard-20b"],
-    sources: [GROQ_PAGE],
-    rules: { words: THREE_EFFORTS },
-  },
-  {
-    // "`reasoning_effort` must be one of `none` or `default`"
-    models: /^qwen3(?:-|\.[0-6])/,
-    examples: ["qwen/qwen3-32b", "qwen3.6-27b"],
-    sources: [GROQ_PAGE],
-    rules: { words: { none: "none", high: "default" } },
-  },
-  {
-    models: /^qwen/,
-    examples: ["qwen/qwen3.8-27b"],
-    sources: ["https://console.groq.com/docs/api-reference"],
-    rules: { words: { none: "none", ...THREE_EFFORTS } },
-  },
-  {
-    models: /^/,
-    examples: ["llama-3.3-70b-versatile", "moonshotai/kimi-k2-instruct-0905"],
-    sources: [GROQ_PAGE],
-    rules: { words: {} },
-  },
-];
-
-const CEREBRAS_PAGE =
-  "https://inference-docs.cerebras.ai/capabilities/reasoning";
-
-/** The models of Cerebras. */
-export const CEREBRAS_MODELS: EffortModels = [
-  {
-    models: /^gpt-oss/,
-    examples: ["gpt-oss-120b"],
-    sources: [CEREBRAS_PAGE],
-    rules: { words: THREE_EFFORTS },
-  },
-  {
-    models: /^/,
-    examples: ["zai-glm-4.7", "qwen-3-235b-a22b-instruct-2507"],
-    sources: [CEREBRAS_PAGE],
-    rules: { words: {} },
-  },
-];
-
-const MISTRAL_PAGE = "https://docs.mistral.ai/capabilities/reasoning/";
-
-/** The models of Mistral. */
-export const MISTRAL_MODELS: EffortModels = [
-  {
-    models: /^mistral-(?:small-(?:latest|2[6-9])|medium-(?:latest|3-5|2[6-9]))/,
-    examples: ["mistral-small-latest", "mistral-medium-3-5"],
-    sources: [MISTRAL_PAGE],
-    rules: { words: { none: "none", high: "high" } },
-  },
-  {
-    models: /^/,
-    examples: ["mistral-large-latest", "magistral-medium-latest"],
-    sources: [MISTRAL_PAGE],
-    rules: { words: {} },
-  },
-];
-
 /**
  * One row of a table of models. The first row that matches a model's id counts. Special models therefore precede their
  * generation, and the last row is for unknown models.
@@ -140,8 +68,8 @@ export function rowFor<Rules>(
   return rows.find(({ models }) => models.test(id));
 }
 
-/** Returns an id in lower case, without the prefixes in `openai/gpt-5` and `ft:gpt-5:team::1`. */
+/** Returns an id in lower case, without the prefixes in `openai/gpt-5`, `ft:gpt-5:team::1` and `us.openai.gpt-5`. */
 function bareId(model: string): string {
   const [bare = ""] = model.toLowerCase().split("/").slice(-1);
-  return bare.replace(/^ft:/, "");
+  return bare.replace(/^(?:ft:|(?:[a-z]+\.)?openai\.)/, "");
 }

@@ -32,7 +32,7 @@ export interface ResponsesRules {
 
 /** One row of the table. */
 export interface ResponsesProvider {
-  readonly service: string;
+  readonly services: readonly string[];
   readonly sources: readonly string[];
   readonly rules: ResponsesRules;
 }
@@ -68,7 +68,7 @@ export const COMPATIBLE_RESPONSES: ResponsesRules = {
 /** The kinds of service with their own rules. */
 export const RESPONSES_PROVIDERS: readonly ResponsesProvider[] = [
   {
-    service: "openai",
+    services: ["openai", "openai-chat"],
     sources: [
       "https://developers.openai.com/api/reference/resources/responses",
       ...PATTERN_SOURCES,
@@ -77,7 +77,7 @@ export const RESPONSES_PROVIDERS: readonly ResponsesProvider[] = [
   },
   {
     // The backend of ChatGPT subscriptions rejects all settings that Codex itself never sends.
-    service: "codex",
+    services: ["codex"],
     sources: [
       "https://github.com/askalf/dario/issues/1009",
       "https://github.com/router-for-me/CLIProxyAPI",
@@ -94,7 +94,7 @@ export const RESPONSES_PROVIDERS: readonly ResponsesProvider[] = [
   },
   {
     // Another gateway adjusts the request to its own upstream.
-    service: "gateway",
+    services: ["gateway"],
     sources: [
       "https://developers.openai.com/api/reference/resources/responses",
     ],
@@ -107,7 +107,7 @@ export const RESPONSES_PROVIDERS: readonly ResponsesProvider[] = [
     },
   },
   {
-    service: "openrouter",
+    services: ["openrouter"],
     sources: [
       "https://openrouter.ai/docs/guides/best-practices/reasoning-tokens",
       "https://openrouter.ai/docs/cookbook/evaluate-and-optimize/model-migrations/gpt-5-6",
@@ -120,13 +120,53 @@ export const RESPONSES_PROVIDERS: readonly ResponsesProvider[] = [
     },
   },
   {
-    service: "moonshot",
+    services: ["moonshot"],
     sources: ["https://platform.kimi.ai/docs/api/overview"],
     rules: COMPATIBLE_RESPONSES,
   },
   {
-    service: "minimax",
+    services: ["minimax"],
     sources: ["https://platform.minimax.io/docs"],
+    rules: COMPATIBLE_RESPONSES,
+  },
+  {
+    // "Not currently supported: The web search tool"
+    services: ["azure"],
+    sources: [
+      "https://learn.microsoft.com/en-us/azure/ai-foundry/openai/how-to/responses",
+      ...PATTERN_SOURCES,
+    ],
+    rules: { ...OPENAI, cacheMarks: false, hostedTools: false },
+  },
+  {
+    // On bedrock-runtime, "server-side tools aren't available".
+    services: ["bedrock-responses"],
+    sources: [
+      "https://docs.aws.amazon.com/bedrock/latest/userguide/inference-responses-api.html",
+      "https://help.openai.com/en/articles/20001254-responses-api-support-on-amazon-bedrock",
+    ],
+    rules: { ...COMPATIBLE_RESPONSES, minOutputTokens: 16 },
+  },
+  {
+    services: ["xai"],
+    sources: [
+      "https://docs.x.ai/developers/model-capabilities/text/comparison",
+    ],
+    rules: COMPATIBLE_RESPONSES,
+  },
+  {
+    services: ["ollama", "vllm", "llamacpp", "lmstudio"],
+    sources: [
+      "https://docs.ollama.com/api/openai-compatibility",
+      "https://docs.vllm.ai/en/latest/serving/openai_compatible_server",
+      "https://github.com/ggml-org/llama.cpp/blob/master/tools/server/README.md",
+      "https://lmstudio.ai/docs/developer/openai-compat",
+    ],
+    rules: COMPATIBLE_RESPONSES,
+  },
+  {
+    services: ["litellm"],
+    sources: ["https://docs.litellm.ai/docs/proxy/user_keys"],
     rules: COMPATIBLE_RESPONSES,
   },
 ];

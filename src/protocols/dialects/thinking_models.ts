@@ -236,6 +236,43 @@ export const MINIMAX_MODELS: Rows = [
   },
 ];
 
+/** A model whose switch is `enable_thinking`, which a connection may set with `force`. */
+const QWEN: ThinkingRules = {
+  byDefault: true,
+  canStop: false,
+  onWord: undefined,
+  efforts: [],
+  forcedTools: "never",
+  forbidsTools: true,
+  wantsReasoningOfCalls: false,
+  fixedSampling: false,
+};
+
+/** "tool_choice parameter does not support being set to required or object in thinking mode" */
+const QWEN_TOOLS_SOURCE = "https://github.com/cloudwego/eino/issues/994";
+
+/** The models of DashScope. */
+export const QWEN_MODELS: Rows = [
+  {
+    models: /^qwen3\.(?:[89]|\d\d)-max/,
+    examples: ["qwen3.8-max", "qwen3.8-max-preview"],
+    sources: [
+      "https://github.com/QwenLM/qwen-code/pull/8488",
+      QWEN_TOOLS_SOURCE,
+    ],
+    rules: { ...QWEN, efforts: ["low", "medium", "high", "xhigh", "max"] },
+  },
+  {
+    models: /^/,
+    examples: ["qwen-plus", "qwen3.5-plus", "qwen3-coder-plus"],
+    sources: [
+      "https://www.alibabacloud.com/help/en/model-studio/deep-thinking",
+      QWEN_TOOLS_SOURCE,
+    ],
+    rules: QWEN,
+  },
+];
+
 /** The models that need the reasoning of their calls at every provider. */
 const FAMILIES: readonly (readonly [ids: RegExp, rows: Rows])[] = [
   [/(?:^|\/)kimi-/i, KIMI_MODELS],

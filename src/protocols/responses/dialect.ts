@@ -21,7 +21,9 @@ export interface ResponsesDialect extends ResponsesRules {
 export const dialectOf: (
   target: Pick<Target, "service" | "model">,
 ) => ResponsesDialect = oncePer(({ service, model }) => {
-  const provider = RESPONSES_PROVIDERS.find((row) => row.service === service);
+  const provider = RESPONSES_PROVIDERS.find(({ services }) =>
+    services.includes(service)
+  );
   const rules = provider?.rules ?? COMPATIBLE_RESPONSES;
   const known = openAiModelRules(model) ??
     (rules.openAiOnly ? UNKNOWN_OPENAI_MODEL : undefined);

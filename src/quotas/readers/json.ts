@@ -1,3 +1,4 @@
+import { credentialHeader } from "../../config/credential.ts";
 import type {
   JsonCondition,
   JsonQuota,
@@ -74,10 +75,9 @@ function addCredential(
 ): void {
   if (quota.key !== undefined) {
     headers.set("authorization", `Bearer ${quota.key}`);
-  } else if (auth.scheme === "bearer") {
-    headers.set("authorization", `Bearer ${auth.key}`);
-  } else if (auth.scheme === "x-api-key") {
-    headers.set("x-api-key", auth.key);
+  } else {
+    const credential = credentialHeader(auth);
+    if (credential !== undefined) headers.set(...credential);
   }
 }
 

@@ -109,6 +109,28 @@ export function servedProtocols(
   );
 }
 
+/**
+ * Returns the protocols in which requests for a model reach its providers unchanged, the providers' own protocol first:
+ * those of all its deployments, or of the first one where they have none in common.
+ */
+export function nativeProtocols(
+  [first, ...others]: Deployments,
+): readonly Protocol[] {
+  const native = nativeOf(first);
+  const common = native.filter((protocol) =>
+    others.every((other) => nativeOf(other).includes(protocol))
+  );
+  return isNonEmpty(common) ? common : native;
+}
+
+function nativeOf(deployment: Deployment): readonly Protocol[] {
+  const own = FAMILIES[deployment.connection.family].protocol;
+  return [own, ...PROTOCOLS.filter((one) => one !== own)].filter((protocol) => {
+    const found = candidateFor(MAIN_OPERATIONS[protocol], deployment);
+    return !(found instanceof GatewayError) && found.mode === "native";
+  });
+}
+
 /** Token counting and compaction are never emulated (docs/design.md#paths). */
 function unsupported(operation: Operation): GatewayError {
   return new GatewayError(

@@ -187,6 +187,14 @@ Deno.test("check --live asks each enabled connection for its models, with its ow
         endpoints: { responses: "http://127.0.0.1:9/r" },
         auth: { scheme: "none" },
       }),
+      connectionFile({
+        name: "azure",
+        service: "azure-chat",
+        resource: "contoso",
+        family: undefined,
+        endpoints: undefined,
+        auth: { key: "key-3" },
+      }),
     ],
   });
   const { code, out, deadlines } = await check(file, {
@@ -199,9 +207,9 @@ Deno.test("check --live asks each enabled connection for its models, with its ow
   assert.equal(code, 0);
   assert.match(
     out,
-    /\nmain: reachable \(HTTP 200\)\nmessages: reachable \(HTTP 200\)\nopen: reachable \(HTTP 200\)\n$/,
+    /\nmain: reachable \(HTTP 200\)\nmessages: reachable \(HTTP 200\)\nopen: reachable \(HTTP 200\)\nazure: reachable \(HTTP 200\)\n$/,
   );
-  assert.deepEqual(deadlines, [10_000, 10_000, 10_000]);
+  assert.deepEqual(deadlines, [10_000, 10_000, 10_000, 10_000]);
   assert.deepEqual(
     requests.map(({ url, method, redirect, headers }) => ({
       url,
@@ -235,6 +243,12 @@ Deno.test("check --live asks each enabled connection for its models, with its ow
         method: "GET",
         redirect: "manual",
         headers: { accept: "application/json" },
+      },
+      {
+        url: "https://contoso.openai.azure.com/openai/v1/models",
+        method: "GET",
+        redirect: "manual",
+        headers: { accept: "application/json", "api-key": "key-3" },
       },
     ],
   );

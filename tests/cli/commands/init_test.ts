@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { runInit } from "../../../src/cli/commands/init.ts";
-import { SERVICE_NAMES } from "../../../src/config/services.ts";
+import { SERVICE_NAMES, SERVICES } from "../../../src/config/services.ts";
 import { parseYaml } from "../../../src/core/std.ts";
 import { schemaFaults } from "../../support/gateway/config_schema.ts";
 import type { LoadContext } from "../../../src/config/load.ts";
@@ -54,9 +54,15 @@ Deno.test("init prints one file for all services, whose key files and variables 
     config.connections.map(({ service }) => service),
     SERVICE_NAMES,
   );
-  for (const form of [/key: "\$\{(\w+)\}"/g, /key_file: (\S+)/g]) {
+  const withKeys = SERVICE_NAMES.filter((service) =>
+    !SERVICES[service].isKeyOptional || service === "litellm"
+  );
+  for (
+    const form of [/key: "\$\{(\w+)\}"/g, /^ {4}auth: \{ key_file: (\S+)/gm]
+  ) {
     const named = [...written.matchAll(form)].map(([, name]) => name);
-    assert.equal(new Set(named).size, SERVICE_NAMES.length);
+    assert.equal(named.length, new Set(named).size);
+    assert.equal(named.length, withKeys.length);
   }
 });
 
@@ -76,7 +82,7 @@ Deno.test("init refuses", async (t) => {
   const cases = [
     [[], /: no service is named\.\nThe services are zai, .*custom\.\n/s],
     [["zia"], /: there is no service zia\. Did you mean "zai"\?\n/],
-    [["litellm"], /: there is no service litellm\.\n/],
+    [["copilot"], /: there is no service copilot\.\n/],
     [["zai", "zai"], /: zai is named twice\. Name it once and copy its conn/],
     [["--force"], /: there is no option --force\.\n/],
   ] as const;

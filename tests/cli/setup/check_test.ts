@@ -78,6 +78,12 @@ function refusal(status: number, message?: string) {
       : Response.json({ error: { message } }, { status });
 }
 
+function brokenBody(): ReadableStream<Uint8Array> {
+  return new ReadableStream({
+    pull: (controller) => controller.error(new TypeError("broken pipe")),
+  });
+}
+
 const FAULTS: Readonly<Record<string, Fault>> = {
   "nobody listens": {
     tried: 1,
@@ -124,6 +130,62 @@ const FAULTS: Readonly<Record<string, Fault>> = {
     last:
       /^bad {3}model {6}demo-x failed with HTTP 404\. .*\. Name one of your models with --model\.$/,
     args: ({ url }) => ["curl", "--url", url, "--model", "demo-x"],
+  },
+  "the model is served in another protocol alone": {
+    tried: 4,
+    last:
+      /^bad {3}model {6}Cannot use demo-b: Codex CLI uses responses, but the model is not served with it\. Name another model with --model\.$/,
+    args: ({ url }) => ["codex", "--url", url, "--model", "demo-b"],
+  },
+  "no model of the token is served in the client's protocol": {
+    tried: 4,
+    last: /^bad {3}model {6}Cannot choose a model: curl uses chat, but none/,
+    fetch: instead(
+      (request) => request.headers.has("authorization"),
+      () => Response.json({ data: [{ id: "x", protocols: ["messages"] }] }),
+    ),
+  },
+  "the token has no model": {
+    tried: 3,
+    last: /^bad {3}token {6}.*no model is assigned to this token/,
+    fetch: instead(
+      (request) => request.headers.has("authorization"),
+      () => Response.json({ data: [] }),
+    ),
+  },
+  "the provider refuses the gateway's key": {
+    tried: 4,
+    last:
+      /^bad {3}model {6}demo-error-401 failed with HTTP 502\. The model's provider does not accept the gateway's credential\. Report it to the administrator\.$/,
+    args: ({ url }) => ["curl", "--url", url, "--model", "demo-error-401"],
+  },
+  "no retry helps against the error of a provider": {
+    tried: 4,
+    last: /HTTP 501\. No such thing\. Contact the administrator\.$/,
+    fetch: instead(
+      asksModel,
+      () =>
+        Response.json({ error: { message: "No such thing" } }, {
+          status: 501,
+          headers: { "x-should-retry": "false" },
+        }),
+    ),
+  },
+  "the answer breaks off": {
+    tried: 4,
+    last:
+      /^bad {3}model {6}demo-broken: the response broke off\. Try again, or try another model with --model\. If that fails too, contact the administrator\.$/,
+    args: ({ url }) => ["curl", "--url", url, "--model", "demo-broken"],
+  },
+  "the first response breaks off": {
+    tried: 1,
+    last: /^bad {3}reachable {2}the response broke off\.$/,
+    fetch: instead(isAny, () => new Response(brokenBody())),
+  },
+  "the gateway has gone since it was found": {
+    tried: 4,
+    last: /^bad {3}model {6}demo-a: nothing answers there\. Check that the/,
+    fetch: instead(asksModel, () => Promise.reject(new TypeError("refused"))),
   },
   "the provider fails": {
     tried: 4,

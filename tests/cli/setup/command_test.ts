@@ -1,48 +1,7 @@
 import assert from "node:assert/strict";
 import { parse as parseYaml } from "@std/yaml/parse";
-import { runSetup } from "../../../src/cli/setup/command.ts";
 import { CLIENTS } from "../../../src/http/wording/settings.js";
-import { createMemoryIo } from "../../support/fakes/memory_io.ts";
-
-const TOKEN = "mg_secret-of-alice";
-
-const MODELS = {
-  data: [
-    {
-      id: "everywhere",
-      display_name: "Every Where",
-      protocols: ["chat", "messages", "responses"],
-      context_length: 200_000,
-      max_output_tokens: 32_000,
-    },
-    { id: "it's/chat only", protocols: ["chat"] },
-    { id: "claude-x", protocols: ["messages"] },
-    { id: "gpt-x", protocols: ["responses"] },
-    { id: "evil\u001b[2J", protocols: ["chat", "messages", "responses"] },
-  ],
-};
-
-interface Run {
-  readonly args: readonly string[];
-  readonly env?: Readonly<Record<string, string>>;
-  readonly answer?: () => Response | Promise<Response>;
-}
-
-async function setup({ args, env, answer }: Run) {
-  const io = createMemoryIo({ MODEL_GATEWAY_TOKEN: TOKEN, ...env });
-  const asked: Request[] = [];
-  const code = await runSetup(args, {
-    ...io,
-    fetch: async (input, init) => {
-      asked.push(new Request(input, init));
-      return await (answer ?? (() => Response.json(MODELS)))();
-    },
-    deadline: () => new AbortController().signal,
-  });
-  const [out, error] = [io.written(), io.complained()];
-  assert.ok(!(out + error).includes(TOKEN), out + error);
-  return { code, out, error, asked };
-}
+import { type Run, setup, TOKEN } from "./print_settings.ts";
 
 Deno.test("setup lists every client that it knows, and asks nobody", async () => {
   const { code, out, asked } = await setup({ args: [] });
@@ -55,7 +14,7 @@ Deno.test("setup lists every client that it knows, and asks nobody", async () =>
 });
 
 Deno.test("setup prints for every client the text alone that the page shows, and says beside it where it belongs", async (t) => {
-  for (const { id, settings, protocol, readsEnvironment } of CLIENTS) {
+  for (const { id, settings, protocols, readsEnvironment } of CLIENTS) {
     await t.step(id, async () => {
       const url = "https://gw.test/api/v1";
       const { code, out, error } = await setup({ args: [id, "--url", url] });
@@ -68,7 +27,7 @@ Deno.test("setup prints for every client the text alone that the page shows, and
       assert.equal(error.includes("YOUR_TOKEN"), !readsEnvironment, error);
       assert.equal(
         out.includes("chat only"),
-        protocol === "chat" && listsAll(id),
+        protocols.includes("chat") && listsAll(id),
       );
     });
   }
@@ -97,11 +56,11 @@ Deno.test("setup begins with the model that is named, and offers the others behi
   assert.equal(settings.model, "claude-x");
   assert.equal(settings.env.ANTHROPIC_DEFAULT_HAIKU_MODEL, "claude-x");
   assert.deepEqual(settings.modelPicker.options, [
-    { model: "claude-x" },
+    { model: "claude-x", behavesAs: "claude-sonnet-4-6" },
     {
       model: "everywhere",
       label: "Every Where",
-      behavesAs: "claude-sonnet-4-5",
+      behavesAs: "claude-sonnet-4-6",
     },
   ]);
 });
@@ -113,7 +72,7 @@ Deno.test("setup tells editors the sizes that are known of a model, and cautious
     models.map((
       { maxInputTokens, maxOutputTokens }: Record<string, number>,
     ) => [maxInputTokens, maxOutputTokens]),
-    [[168_000, 32_000], [112_000, 16_000]],
+    [[168_000, 32_000], ...Array(3).fill([112_000, 16_000])],
   );
 });
 

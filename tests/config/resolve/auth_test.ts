@@ -219,6 +219,7 @@ Deno.test("headerNameFault() refuses to replace the credential, unless there is 
     "would replace the credential of auth. Remove it, or use `scheme: none`.";
   assert.equal(headerNameFault("authorization", "bearer"), fault);
   assert.equal(headerNameFault("x-api-key", "x-api-key"), fault);
+  assert.equal(headerNameFault("api-key", "api-key"), fault);
   assert.equal(headerNameFault("authorization", "none"), undefined);
   assert.equal(headerNameFault("authorization", undefined), undefined);
 });

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { QUOTA_KINDS } from "../../../src/config/quota_kinds.ts";
 import {
-  configOf,
   connectionFile,
   loadFile,
   loadText,
@@ -206,7 +205,7 @@ const ROWS: readonly Row[] = [
   ],
   [
     connection({ auth: { scheme: "basic", key: "k" } }),
-    "connections[0].auth.scheme: must be one of bearer, x-api-key, none.",
+    "connections[0].auth.scheme: must be one of bearer, x-api-key, api-key, none.",
   ],
   [
     connection({ auth: { scheme: "bearer", kye: "k" } }),
@@ -348,8 +347,8 @@ Deno.test("what other programs call it leads to what it is called here", async (
     ],
     [{ provider: "openai" }, /\.provider: .* Did you mean "service"\?/],
     [
-      { service: "azure" },
-      /^connections\[0\]\.service: must be one of .*\. For Azure OpenAI, write `service: custom`/,
+      { service: "azure-openai" },
+      /^connections\[0\]\.service: must be one of .*\. Did you mean "azure"\? It needs `resource`/,
     ],
     [
       { service: "openai-compatible" },
@@ -367,18 +366,6 @@ Deno.test("what other programs call it leads to what it is called here", async (
       assert.doesNotMatch(problems.join(), /canary/);
     });
   }
-});
-
-Deno.test("the entry that the words for Azure describe is one that the gateway takes", async () => {
-  const endpoints = {
-    responses: "https://RESOURCE.openai.azure.com/openai/v1",
-  };
-  const file = minimalFile({
-    connections: [
-      connectionFile({ service: "custom", family: "C", endpoints }),
-    ],
-  });
-  configOf(await loadFile(file));
 });
 
 Deno.test("loadConfig() refuses a number that JSON cannot hold as a body field", async () => {

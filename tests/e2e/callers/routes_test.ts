@@ -243,6 +243,7 @@ Deno.test("/models lists the models of the caller's assignments for both SDKs, a
     display_name: "model-a",
     owned_by: "custom",
     protocols: ["chat", "messages", "responses"],
+    native_protocols: ["chat", "messages", "responses"],
   });
 });
 

@@ -16,6 +16,14 @@ const GROQ: Provider = { service: "groq", model: "openai/gpt-oss-120b" };
 const CEREBRAS: Provider = { service: "cerebras", model: "gpt-oss-120b" };
 const MISTRAL: Provider = { service: "mistral", model: "mistral-medium-3-5" };
 const GLM: Provider = { service: "zai", model: "glm-4.7" };
+const GEMINI: Provider = { service: "gemini", model: "gemini-3.8-flash" };
+const XAI: Provider = { service: "xai", model: "grok-4.6" };
+const COHERE: Provider = {
+  service: "cohere",
+  model: "command-a-reasoning-08-2025",
+};
+const DOUBAO: Provider = { service: "volcengine", model: "doubao-seed-1-8" };
+const NVIDIA: Provider = { service: "nvidia", model: "openai/gpt-oss-120b" };
 const KIMI: Provider = { service: "kimi", model: "kimi-for-coding" };
 
 function sent(from: Protocol, fields: JsonObject, provider: Provider) {
@@ -132,6 +140,26 @@ const EFFORTS: readonly (readonly [
   [MISTRAL, "low", "high", true],
   [MISTRAL, "none", "none", false],
   [{ ...MISTRAL, model: "mistral-large-latest" }, "high", undefined, true],
+  [GEMINI, "minimal", "low", false],
+  [GEMINI, "none", "none", false],
+  [GEMINI, "max", "high", true],
+  [{ ...GEMINI, model: "gemini-3-pro-preview" }, "medium", "high", true],
+  [{ ...GEMINI, model: "gemini-3-pro-preview" }, "none", "low", true],
+  [{ ...GEMINI, model: "gemini-2.0-flash" }, "high", undefined, true],
+  [{ service: "vertex", model: "google/gemini-2.5-pro" }, "low", "low", false],
+  [XAI, "xhigh", "xhigh", false],
+  [XAI, "none", "low", true],
+  [{ ...XAI, model: "grok-4.3" }, "none", "none", false],
+  [{ ...XAI, model: "grok-4" }, "high", undefined, true],
+  [{ ...XAI, model: "grok-4.20-0309-reasoning" }, "low", undefined, true],
+  [COHERE, "low", "high", true],
+  [COHERE, "none", "none", false],
+  [{ ...COHERE, model: "command-a-03-2025" }, "high", undefined, true],
+  [DOUBAO, "none", "minimal", true],
+  [DOUBAO, "xhigh", "high", true],
+  [{ ...DOUBAO, model: "deepseek-v3-2-251201" }, "high", undefined, true],
+  [NVIDIA, "minimal", "low", false],
+  [{ ...NVIDIA, model: "z-ai/glm5" }, "high", undefined, true],
 ];
 
 for (const [provider, asked, word, isNamed] of EFFORTS) {
@@ -311,4 +339,31 @@ Deno.test("others get no message that nobody wrote", () => {
     { from: "responses", to: "chat", ...GROQ },
   );
   assert.deepEqual(messagesOf(made).map(({ role }) => role), ["system"]);
+});
+
+// "Unrecognized request argument supplied: prompt_cache_key": https://github.com/vectorize-io/hindsight/issues/3518
+Deno.test("a model of Azure's that is not OpenAI's gets no setting of OpenAI's, and one of OpenAI's does", () => {
+  const fields = {
+    prompt_cache_key: "k",
+    max_output_tokens: 100,
+    reasoning: { effort: "max" },
+  };
+  const other = sent("responses", fields, {
+    service: "azure-chat",
+    model: "DeepSeek-V4-Pro",
+  });
+  assert.deepEqual(
+    [other.body.prompt_cache_key, other.body.max_tokens],
+    [undefined, 100],
+  );
+  assert.equal(other.body.reasoning_effort, "high");
+  assert.deepEqual(other.dropped, ["reasoning", "prompt_cache_key"]);
+  const own = sent("responses", fields, {
+    service: "azure-chat",
+    model: "gpt-5-mini",
+  });
+  assert.deepEqual(
+    [own.body.prompt_cache_key, own.body.max_completion_tokens],
+    ["k", 100],
+  );
 });

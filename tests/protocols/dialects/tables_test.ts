@@ -7,22 +7,28 @@ import {
   parseClaudeModel,
 } from "../../../src/protocols/dialects/claude_models.ts";
 import {
-  CEREBRAS_MODELS,
-  GROQ_MODELS,
-  MISTRAL_MODELS,
   type ModelRow,
   rowFor,
 } from "../../../src/protocols/dialects/effort.ts";
-import { OPENAI_MODELS } from "../../../src/protocols/dialects/openai_models.ts";
 import {
-  CHAT_PROVIDERS,
-  TEMPLATE_MODELS,
-} from "../../../src/protocols/dialects/chat_providers.ts";
+  CEREBRAS_MODELS,
+  COHERE_MODELS,
+  DOUBAO_MODELS,
+  GEMINI_MODELS,
+  GROQ_MODELS,
+  MISTRAL_MODELS,
+  NVIDIA_MODELS,
+  XAI_MODELS,
+} from "../../../src/protocols/dialects/effort_models.ts";
+import { OPENAI_MODELS } from "../../../src/protocols/dialects/openai_models.ts";
+import { CHAT_PROVIDERS } from "../../../src/protocols/dialects/chat_providers.ts";
+import { TEMPLATE_MODELS } from "../../../src/protocols/dialects/chat_rules.ts";
 import {
   DEEPSEEK_MODELS,
   GLM_MODELS,
   KIMI_MODELS,
   MINIMAX_MODELS,
+  QWEN_MODELS,
 } from "../../../src/protocols/dialects/thinking_models.ts";
 import { RESPONSES_PROVIDERS } from "../../../src/protocols/dialects/responses_providers.ts";
 
@@ -35,9 +41,15 @@ const MODEL_TABLES: Readonly<Record<string, readonly ModelRow<unknown>[]>> = {
   DEEPSEEK_MODELS,
   GLM_MODELS,
   MINIMAX_MODELS,
+  QWEN_MODELS,
   GROQ_MODELS,
   CEREBRAS_MODELS,
   MISTRAL_MODELS,
+  GEMINI_MODELS,
+  XAI_MODELS,
+  COHERE_MODELS,
+  DOUBAO_MODELS,
+  NVIDIA_MODELS,
   TEMPLATE_MODELS,
 };
 
@@ -73,7 +85,7 @@ Deno.test("each row of CLAUDE_MODELS answers for its own examples and names its 
 
 Deno.test("each provider stands once in its table and names its sources", () => {
   const tables = [
-    RESPONSES_PROVIDERS.map((row) => ({ ...row, services: [row.service] })),
+    RESPONSES_PROVIDERS,
     MESSAGES_PROVIDERS.map((row) => ({ ...row, services: [row.host] })),
     CHAT_PROVIDERS,
   ];
@@ -86,8 +98,13 @@ Deno.test("each provider stands once in its table and names its sources", () => 
 
 /** Endpoints of services without a row, with the reason. */
 const WITHOUT_ROW: Readonly<Record<string, string>> = {
-  "anthropic messages":
-    "every model is a Claude: CLAUDE_MODELS has their rows for every service",
+  ...Object.fromEntries(
+    ["anthropic", "aws-claude", "azure-claude", "bedrock-claude"]
+      .map((service) => [
+        `${service} messages`,
+        "every model is a Claude: CLAUDE_MODELS has their rows, at any provider",
+      ]),
+  ),
   ...Object.fromEntries(
     [
       "zai",
@@ -98,6 +115,14 @@ const WITHOUT_ROW: Readonly<Record<string, string>> = {
       "minimax",
       "deepseek",
       "synthetic",
+      "dashscope",
+      "fireworks",
+      "ollama",
+      "vllm",
+      "sglang",
+      "llamacpp",
+      "lmstudio",
+      "litellm",
     ].map((service) => [
       `${service} messages`,
       "translations write what every imitation of Messages takes, or the rules of a Claude",
@@ -108,7 +133,7 @@ const WITHOUT_ROW: Readonly<Record<string, string>> = {
 Deno.test("each endpoint of a preset has a row in the tables of its protocol, or a reason to need none", () => {
   const rows: Readonly<Record<string, readonly string[]>> = {
     chat: CHAT_PROVIDERS.flatMap(({ services }) => services),
-    responses: RESPONSES_PROVIDERS.map(({ service }) => service),
+    responses: RESPONSES_PROVIDERS.flatMap(({ services }) => services),
     messages: [],
     // Text completions are never translated.
     completions: SERVICE_NAMES,

@@ -65,6 +65,12 @@ Deno.test("json presents the credential as the connection does, unless the quota
     assert.equal(headers?.["x-api-key"], "k");
     assert.equal(headers?.["authorization"], undefined);
   });
+  await t.step("api-key", async () => {
+    const auth = { scheme: "api-key", key: "k" };
+    const headers = await headersOf({}, { auth });
+    assert.equal(headers?.["api-key"], "k");
+    assert.equal(headers?.["authorization"], undefined);
+  });
   await t.step("none", async () => {
     const auth = { scheme: "none" };
     assert.deepEqual(await headersOf({}, { auth }), {

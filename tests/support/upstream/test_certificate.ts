@@ -14,3 +14,9 @@ export const nextTestCertificate = {
   cert: await Deno.readTextFile(new URL("next_cert.pem", FOLDER)),
   key: await Deno.readTextFile(new URL("next_key.pem", FOLDER)),
 };
+
+/** One as `openssl req -x509` makes it: of an authority, which a server must not use. */
+export const authorityCertificate = {
+  cert: await Deno.readTextFile(new URL("authority_cert.pem", FOLDER)),
+  key: await Deno.readTextFile(new URL("authority_key.pem", FOLDER)),
+};

@@ -134,6 +134,13 @@ function encodeFormat(
 ): Format {
   const { dialect } = scope;
   if (format === undefined) return { fields: {} };
+  if (!dialect.formats) {
+    dropFormat(
+      "this model's provider accepts no format while it thinks",
+      scope,
+    );
+    return { fields: {}, instruction: formatInstruction(format) };
+  }
   const isTaken = dialect.formatsWithTools ||
     tooling.fields.tools === undefined;
   if (!isTaken) {

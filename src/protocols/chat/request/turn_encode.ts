@@ -1,5 +1,9 @@
 import { createHash } from "node:crypto";
-import type { JsonObject } from "../../../core/json.ts";
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+} from "../../../core/json.ts";
 import {
   type Block,
   type CacheMark,
@@ -72,11 +76,32 @@ function fitMessages(
     const at = start < 0 ? fitted.length : start;
     fitted.splice(at, 0, { role: "user", content: CONTINUED });
   }
+  if (dialect.namesResults) nameResults(fitted);
   const last = fitted.at(-1);
   if (dialect.continueField === undefined || !continues) return fitted;
   return last?.role === "assistant"
     ? [...fitted.slice(0, -1), { ...last, [dialect.continueField]: true }]
     : fitted;
+}
+
+/** Adds the name of the tool to each result in the messages. */
+function nameResults(messages: JsonObject[]): void {
+  const names = new Map<string, string>();
+  messages.forEach((message, at) => {
+    for (const call of listOf(message.tool_calls).filter(isJsonObject)) {
+      const { id, function: called } = call;
+      if (typeof id !== "string" || !isJsonObject(called)) continue;
+      if (typeof called.name === "string") names.set(id, called.name);
+    }
+    const name = names.get(String(message.tool_call_id));
+    if (message.role === "tool" && name !== undefined) {
+      messages[at] = { ...message, name };
+    }
+  });
+}
+
+function listOf(value: JsonValue | undefined): readonly JsonValue[] {
+  return Array.isArray(value) ? value : [];
 }
 
 /** Inserts an assistant message between the result of a tool and the user's next message. */

@@ -1,0 +1,86 @@
+import { PLAIN, type ServicePreset } from "./preset.ts";
+
+/** The presets of clouds, whose addresses have variables. */
+export const CLOUDS = {
+  // learn.microsoft.com/azure/ai-foundry/openai/latest: the v1 API. A model is named by its deployment. A token of
+  // Entra ID needs `scheme: bearer`.
+  azure: {
+    ...PLAIN,
+    family: "C",
+    endpoints: { responses: "https://{resource}.openai.azure.com/openai/v1" },
+    authScheme: "api-key",
+    quotaKind: "headers",
+  },
+  // The same API. Chat Completions serves every model of Foundry, Responses does not.
+  "azure-chat": {
+    ...PLAIN,
+    family: "A",
+    endpoints: { chat: "https://{resource}.openai.azure.com/openai/v1" },
+    authScheme: "api-key",
+    quotaKind: "headers",
+  },
+  // platform.claude.com/docs/en/build-with-claude/claude-in-microsoft-foundry: no rate limit headers.
+  "azure-claude": {
+    ...PLAIN,
+    family: "B",
+    endpoints: {
+      messages: "https://{resource}.services.ai.azure.com/anthropic/v1",
+    },
+    authScheme: "api-key",
+    quotaKind: "none",
+  },
+  // docs.aws.amazon.com/claude-platform/latest/userguide/making-requests.html: each request names a workspace.
+  "aws-claude": {
+    ...PLAIN,
+    family: "B",
+    endpoints: {
+      messages: "https://aws-external-anthropic.{region}.api.aws/v1",
+    },
+    authScheme: "x-api-key",
+    requiredHeaders: ["anthropic-workspace-id"],
+    quotaKind: "none",
+  },
+  // docs.aws.amazon.com/bedrock/latest/userguide/inference-chat-completions.html. The key is one of Bedrock's own.
+  bedrock: {
+    ...PLAIN,
+    family: "A",
+    endpoints: {
+      chat: "https://bedrock-runtime.{region}.amazonaws.com/openai/v1",
+    },
+    authScheme: "bearer",
+    quotaKind: "none",
+  },
+  // docs.aws.amazon.com/bedrock/latest/userguide/inference-responses-api.html: for some models only.
+  "bedrock-responses": {
+    ...PLAIN,
+    family: "C",
+    endpoints: {
+      responses: "https://bedrock-runtime.{region}.amazonaws.com/openai/v1",
+    },
+    authScheme: "bearer",
+    quotaKind: "none",
+  },
+  // docs.aws.amazon.com/bedrock/latest/userguide/inference-messages-api.html: its example has the key in
+  // `x-api-key`. bedrock-runtime has no Messages path.
+  "bedrock-claude": {
+    ...PLAIN,
+    family: "B",
+    endpoints: {
+      messages: "https://bedrock-mantle.{region}.api.aws/anthropic/v1",
+    },
+    authScheme: "x-api-key",
+    quotaKind: "none",
+  },
+  // cloud.google.com/vertex-ai/generative-ai/docs/migrate/openai/overview. The key is an access token, which expires
+  // after an hour.
+  vertex: {
+    ...PLAIN,
+    family: "A",
+    endpoints: {
+      chat:
+        "https://{region-}aiplatform.googleapis.com/v1/projects/{project}/locations/{region}/endpoints/openapi",
+    },
+    authScheme: "bearer",
+    quotaKind: "none",
+  },
+} as const satisfies Readonly<Record<string, ServicePreset>>;

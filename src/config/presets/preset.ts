@@ -1,0 +1,82 @@
+import type { JsonObject } from "../../core/json.ts";
+import type { Endpoint, Family } from "../../core/protocol.ts";
+import type { QuotaKind } from "../quota_kinds.ts";
+
+/** Every value of a connection's `auth.scheme`. */
+export const AUTH_SCHEMES = ["bearer", "x-api-key", "api-key", "none"] as const;
+
+/** The authentication scheme of a provider. */
+export type AuthScheme = typeof AUTH_SCHEMES[number];
+
+/** The options of a connection that are a part of its service's addresses. */
+export const VARIABLES = ["region", "resource", "project"] as const;
+
+/** One of {@linkcode VARIABLES}. */
+export type Variable = typeof VARIABLES[number];
+
+/** The values of the variables of one connection. */
+export type VariableValues = Readonly<
+  Partial<Record<Variable, string | undefined>>
+>;
+
+/** The defaults of a connection to a service. */
+export interface ServicePreset {
+  /** `undefined` when the configuration must set it. */
+  readonly family: Family | undefined;
+  /**
+   * Base URLs. A configuration that sets any endpoint replaces them all. `{region}` stands for the value of that
+   * variable.
+   */
+  readonly endpoints: Readonly<Partial<Record<Endpoint, string>>>;
+  readonly authScheme: AuthScheme | undefined;
+  /** True for a server that may need no key. Without one, its scheme is `none`. */
+  readonly isKeyOptional: boolean;
+  /** Headers that the configuration must set, in lower case. */
+  readonly requiredHeaders: readonly string[];
+  readonly quotaKind: QuotaKind;
+  readonly streamOnly: boolean;
+  /** Body fields set on translated requests. The configuration adds to them. */
+  readonly force: Readonly<JsonObject>;
+  /** Body fields removed from translated requests. The configuration adds to them. */
+  readonly omit: readonly string[];
+}
+
+/** The fields of a preset that most services share. */
+export const PLAIN: Pick<
+  ServicePreset,
+  "isKeyOptional" | "requiredHeaders" | "streamOnly" | "force" | "omit"
+> = {
+  isKeyOptional: false,
+  requiredHeaders: [],
+  streamOnly: false,
+  force: {},
+  omit: [],
+};
+
+const PLACE_REGEXP = /\{(\w+?)(-?)\}/g;
+
+/** The name of the region that some providers leave out of their host. */
+const GLOBAL = "global";
+
+/** Returns the variables of a service, in the order of {@linkcode VARIABLES}. */
+export function variablesOf(
+  { endpoints }: Pick<ServicePreset, "endpoints">,
+): readonly Variable[] {
+  const named = Object.values(endpoints).flatMap((url) =>
+    [...url.matchAll(PLACE_REGEXP)].map(([, name]) => name)
+  );
+  return VARIABLES.filter((variable) => named.includes(variable));
+}
+
+/**
+ * Replaces the variables in a base URL. `{region-}` is the region with a hyphen, or nothing for the region `global`. A
+ * variable without a value stays.
+ */
+export function fillVariables(url: string, values: VariableValues): string {
+  return url.replaceAll(PLACE_REGEXP, (place: string, name, hyphen) => {
+    const variable = VARIABLES.find((one) => one === name);
+    const value = variable && values[variable];
+    if (value === undefined) return place;
+    return hyphen !== "" && value === GLOBAL ? "" : `${value}${hyphen}`;
+  });
+}

@@ -1,0 +1,149 @@
+import type { EffortRules, ModelRow } from "./effort.ts";
+import type { ThinkingRules } from "./thinking_models.ts";
+
+/** The code with which a widely used client adapts histories to Mistral's models. */
+export const OPENCODE_SOURCE =
+  "https://github.com/anomalyco/opencode/blob/dev/packages/opencode/src/provider/transform.ts";
+
+/** A provider's field for cache marks. */
+export type CacheSpelling = "cache_control" | "prompt_cache_breakpoint";
+
+/** A provider's dialect of Chat Completions, compared with OpenAI's. */
+export interface ChatRules {
+  /** The field for the output limit. */
+  readonly limitField: "max_completion_tokens" | "max_tokens";
+  /** True when system and developer messages keep their roles at any position. */
+  readonly systemAnywhere: boolean;
+  /** True when text may have parts; if false, it must be one string. */
+  readonly textParts: boolean;
+  /** True when custom tools, `allowed_tools` and `refusal` exist. */
+  readonly fullToolset: boolean;
+  /** True when `response_format` exists; if false, an instruction in the prompt replaces it. */
+  readonly formats: boolean;
+  /** True when `response_format` accepts a schema; if false, an instruction in the prompt replaces it. */
+  readonly schemas: boolean;
+  /** True when `response_format` is allowed with tools; if false, an instruction in the prompt replaces it. */
+  readonly formatsWithTools: boolean;
+  /** True when schemas must be Moonshot's own subset of JSON Schema. */
+  readonly moonshotSchemas: boolean;
+  /** True when the provider compiles patterns of schemas for all models, with a simpler engine than JavaScript's. */
+  readonly compilesPatterns: boolean;
+  /** The setting for reasoning: an effort, a switch (see the model's row), or a router's `reasoning`. */
+  readonly reasoning: "effort" | "switch" | "router";
+  /** The models of a provider with a switch. */
+  readonly models: readonly ModelRow<ThinkingRules>[];
+  /** The models of a provider with an effort, and the efforts of each. */
+  readonly effortModels: readonly ModelRow<EffortRules>[];
+  /** The highest effort of models without a row. */
+  readonly maxEffort: "high" | "max";
+  /** The field of an assistant message for earlier reasoning; `undefined` when the provider accepts none. */
+  readonly reasoningField: "reasoning_content" | "reasoning" | undefined;
+  /** True when all assistant messages need the field as soon as one has it. */
+  readonly reasoningOnAll: boolean;
+  /** True when the provider rejects a request without a user message. */
+  readonly demandsUser: boolean;
+  /** True when a user message may follow the result of a tool. */
+  readonly userAfterTool: boolean;
+  /** True when the result of a tool must name the tool. */
+  readonly namesResults: boolean;
+  /** The field that makes the model continue the last assistant message; `undefined` when none is needed. */
+  readonly continueField: "partial" | "prefix" | undefined;
+  /** True when ids of tool calls must be nine letters and digits. */
+  readonly shortCallIds: boolean;
+  /** True when the provider rejects `stream_options` and `user`. */
+  readonly refusesUnknown: boolean;
+  readonly seedField: "seed" | "random_seed";
+  /** True when OpenAI's own settings exist: service tiers, metadata, verbosity, cache keys, user ids. */
+  readonly openaiSettings: boolean;
+  readonly topK: boolean;
+  readonly cache: CacheSpelling | undefined;
+  /** True when stop strings exist; if false, the gateway cuts the answer. */
+  readonly stops: boolean;
+  /** The most stop strings; `undefined` when no limit is known. */
+  readonly maxStops: number | undefined;
+  /** True when the provider itself adjusts effort and sampling to the model. */
+  readonly fitsModel: boolean;
+}
+
+/** The restrictions of a model's chat template, which apply at every provider. */
+export type TemplateRules = Pick<ChatRules, "userAfterTool" | "shortCallIds">;
+
+/** The models with restrictions in their chat template. */
+export const TEMPLATE_MODELS: readonly ModelRow<TemplateRules>[] = [
+  {
+    models:
+      /(?:^|-)(?:mistral|mixtral|ministral|magistral|codestral|devstral|pixtral)/,
+    examples: ["mistral-large-latest", "open-mixtral-8x22b", "devstral-2512"],
+    sources: [
+      // "Unexpected role 'user' after role 'tool'"
+      OPENCODE_SOURCE,
+      // "must be a-z, A-Z, 0-9, with a length of 9"
+      "https://github.com/jundot/omlx/issues/1997",
+    ],
+    rules: { userAfterTool: false, shortCallIds: true },
+  },
+];
+
+/** The rules of OpenAI itself. */
+export const OPENAI_CHAT: ChatRules = {
+  limitField: "max_completion_tokens",
+  systemAnywhere: true,
+  textParts: true,
+  fullToolset: true,
+  formats: true,
+  schemas: true,
+  formatsWithTools: true,
+  moonshotSchemas: false,
+  compilesPatterns: true,
+  reasoning: "effort",
+  models: [],
+  effortModels: [],
+  maxEffort: "max",
+  reasoningField: undefined,
+  reasoningOnAll: false,
+  demandsUser: false,
+  userAfterTool: true,
+  namesResults: false,
+  continueField: undefined,
+  shortCallIds: false,
+  refusesUnknown: false,
+  seedField: "seed",
+  openaiSettings: true,
+  topK: false,
+  cache: "prompt_cache_breakpoint",
+  stops: true,
+  maxStops: 4,
+  fitsModel: false,
+};
+
+/** The rules that nearly all compatible servers share. */
+export const COMPATIBLE_CHAT: ChatRules = {
+  limitField: "max_tokens",
+  systemAnywhere: false,
+  textParts: false,
+  fullToolset: false,
+  formats: true,
+  schemas: true,
+  formatsWithTools: true,
+  moonshotSchemas: false,
+  compilesPatterns: false,
+  reasoning: "effort",
+  models: [],
+  effortModels: [],
+  maxEffort: "high",
+  reasoningField: "reasoning_content",
+  reasoningOnAll: false,
+  demandsUser: false,
+  userAfterTool: true,
+  namesResults: false,
+  continueField: undefined,
+  shortCallIds: false,
+  refusesUnknown: false,
+  seedField: "seed",
+  openaiSettings: false,
+  topK: false,
+  cache: undefined,
+  stops: true,
+  maxStops: undefined,
+  fitsModel: false,
+};

@@ -1,0 +1,207 @@
+import type { EffortRules, ModelRow } from "./effort.ts";
+
+type EffortModels = readonly ModelRow<EffortRules>[];
+
+const THREE_EFFORTS = { low: "low", medium: "medium", high: "high" };
+
+const GROQ_PAGE = "https://console.groq.com/docs/reasoning";
+
+/** The models of Groq. */
+export const GROQ_MODELS: EffortModels = [
+  {
+    models: /^gpt-oss/,
+    examples: ["openai/gpt-oss-120b", "gpt-oss-safeguard-20b"],
+    sources: [GROQ_PAGE],
+    rules: { words: THREE_EFFORTS },
+  },
+  {
+    // "`reasoning_effort` must be one of `none` or `default`"
+    models: /^qwen3(?:-|\.[0-6])/,
+    examples: ["qwen/qwen3-32b", "qwen3.6-27b"],
+    sources: [GROQ_PAGE],
+    rules: { words: { none: "none", high: "default" } },
+  },
+  {
+    models: /^qwen/,
+    examples: ["qwen/qwen3.8-27b"],
+    sources: ["https://console.groq.com/docs/api-reference"],
+    rules: { words: { none: "none", ...THREE_EFFORTS } },
+  },
+  {
+    models: /^/,
+    examples: ["llama-3.3-70b-versatile", "moonshotai/kimi-k2-instruct-0905"],
+    sources: [GROQ_PAGE],
+    rules: { words: {} },
+  },
+];
+
+const CEREBRAS_PAGE =
+  "https://inference-docs.cerebras.ai/capabilities/reasoning";
+
+/** The models of Cerebras. */
+export const CEREBRAS_MODELS: EffortModels = [
+  {
+    models: /^gpt-oss/,
+    examples: ["gpt-oss-120b"],
+    sources: [CEREBRAS_PAGE],
+    rules: { words: THREE_EFFORTS },
+  },
+  {
+    models: /^/,
+    examples: ["zai-glm-4.7", "qwen-3-235b-a22b-instruct-2507"],
+    sources: [CEREBRAS_PAGE],
+    rules: { words: {} },
+  },
+];
+
+const MISTRAL_PAGE = "https://docs.mistral.ai/capabilities/reasoning/";
+
+/** The models of Mistral. */
+export const MISTRAL_MODELS: EffortModels = [
+  {
+    models: /^mistral-(?:small-(?:latest|2[6-9])|medium-(?:latest|3-5|2[6-9]))/,
+    examples: ["mistral-small-latest", "mistral-medium-3-5"],
+    sources: [MISTRAL_PAGE],
+    rules: { words: { none: "none", high: "high" } },
+  },
+  {
+    models: /^/,
+    examples: ["mistral-large-latest", "magistral-medium-latest"],
+    sources: [MISTRAL_PAGE],
+    rules: { words: {} },
+  },
+];
+
+const GEMINI_PAGE = "https://ai.google.dev/gemini-api/docs/openai#thinking";
+
+/** The models of Gemini, there and on Vertex. */
+export const GEMINI_MODELS: EffortModels = [
+  {
+    // "Thinking level MEDIUM is not supported for this model."
+    models: /^gemini-3(?:\.\d+)?-pro/,
+    examples: ["gemini-3-pro-preview", "google/gemini-3.1-pro"],
+    sources: [
+      GEMINI_PAGE,
+      "https://discuss.ai.google.dev/t/gemini-3-preview-openai-compatible-rejects-reasoning-effort-medium-works-with-low-and-high/112648",
+    ],
+    rules: { words: { low: "low", high: "high" } },
+  },
+  {
+    models: /^gemini-2\.5-pro/,
+    examples: ["gemini-2.5-pro"],
+    sources: [GEMINI_PAGE],
+    rules: { words: THREE_EFFORTS },
+  },
+  {
+    // "Invalid reasoning_effort: minimal. Valid values are: high, low, medium, none"
+    models: /^gemini-(?:2\.5|[3-9])/,
+    examples: [
+      "gemini-2.5-flash",
+      "gemini-3-flash-preview",
+      "gemini-3.8-flash",
+    ],
+    sources: [
+      GEMINI_PAGE,
+      "https://discuss.ai.google.dev/t/title-reasoning-effort-minimal-not-working-for-gemini-3-flash-despite-documentation/117875",
+    ],
+    rules: { words: { none: "none", ...THREE_EFFORTS } },
+  },
+  {
+    models: /^/,
+    examples: ["gemini-2.0-flash-001", "gemma-4-31b"],
+    sources: [GEMINI_PAGE],
+    rules: { words: {} },
+  },
+];
+
+const XAI_PAGE =
+  "https://docs.x.ai/developers/model-capabilities/text/reasoning";
+
+/** "Model X does not support parameter reasoningEffort", by model, as tested. */
+const XAI_TESTED = "https://github.com/NousResearch/hermes-agent/pull/23435";
+
+/** The models of xAI. */
+export const XAI_MODELS: EffortModels = [
+  {
+    models: /^grok-3-mini/,
+    examples: ["grok-3-mini", "grok-3-mini-fast"],
+    sources: [XAI_PAGE, XAI_TESTED],
+    rules: { words: { low: "low", high: "high" } },
+  },
+  {
+    models: /^grok-4\.3(?!\d)/,
+    examples: ["grok-4.3"],
+    sources: [XAI_PAGE, XAI_TESTED],
+    rules: { words: { none: "none", ...THREE_EFFORTS } },
+  },
+  {
+    models: /^grok-4\.6(?!\d)/,
+    examples: ["grok-4.6"],
+    sources: ["https://github.com/mnfst/modelparams.dev/pull/330"],
+    rules: { words: { ...THREE_EFFORTS, xhigh: "xhigh" } },
+  },
+  {
+    models: /^grok-4\.[57](?!\d)/,
+    examples: ["grok-4.5", "grok-4.7"],
+    sources: ["https://github.com/mnfst/modelparams.dev/pull/330"],
+    rules: { words: THREE_EFFORTS },
+  },
+  {
+    models: /^/,
+    examples: ["grok-4", "grok-4.20-0309-reasoning", "grok-code-fast-1"],
+    sources: [XAI_TESTED],
+    rules: { words: {} },
+  },
+];
+
+/** The models of Cohere: "Only none and high are currently supported." */
+export const COHERE_MODELS: EffortModels = [
+  {
+    models: /^command-a-(?:reasoning|plus)/,
+    examples: ["command-a-reasoning-08-2025"],
+    sources: ["https://docs.cohere.com/docs/compatibility-api"],
+    rules: { words: { none: "none", high: "high" } },
+  },
+  {
+    models: /^/,
+    examples: ["command-a-03-2025", "command-r7b-12-2024"],
+    sources: ["https://docs.cohere.com/docs/compatibility-api"],
+    rules: { words: {} },
+  },
+];
+
+const ARK_PAGE = "https://docs.byteplus.com/zh-TW/docs/Byteplus_LAS/Chat_API";
+
+/** The models of Volcengine: "minimal (reasoning disabled)". */
+export const DOUBAO_MODELS: EffortModels = [
+  {
+    models: /^doubao-seed/,
+    examples: ["doubao-seed-1-8-251228", "doubao-seed-2-0-code"],
+    sources: [ARK_PAGE],
+    rules: { words: { none: "minimal", minimal: "minimal", ...THREE_EFFORTS } },
+  },
+  {
+    models: /^/,
+    examples: ["deepseek-v3-2-251201", "kimi-k2-5-260127"],
+    sources: [ARK_PAGE],
+    rules: { words: {} },
+  },
+];
+
+const NVIDIA_TESTED = "https://github.com/anomalyco/models.dev/pull/2111";
+
+/** The models of NVIDIA. */
+export const NVIDIA_MODELS: EffortModels = [
+  {
+    models: /^gpt-oss/,
+    examples: ["openai/gpt-oss-120b"],
+    sources: [NVIDIA_TESTED],
+    rules: { words: THREE_EFFORTS },
+  },
+  {
+    models: /^/,
+    examples: ["nvidia/llama-3.1-nemotron-70b-instruct", "z-ai/glm5"],
+    sources: [NVIDIA_TESTED],
+    rules: { words: {} },
+  },
+];

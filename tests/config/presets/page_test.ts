@@ -1,0 +1,89 @@
+import assert from "node:assert/strict";
+import { variablesOf } from "../../../src/config/presets/preset.ts";
+import type { QuotaKind } from "../../../src/config/quota_kinds.ts";
+import {
+  SERVICE_NAMES,
+  type ServiceName,
+  SERVICES,
+} from "../../../src/config/services.ts";
+import { parseYaml } from "../../../src/core/std.ts";
+import {
+  configOf,
+  loadFile,
+  minimalFile,
+  warningsOf,
+} from "../../support/gateway/config.ts";
+import { schemaFaults } from "../../support/gateway/config_schema.ts";
+
+const PAGE = await Deno.readTextFile(
+  new URL("../../../docs/providers.md", import.meta.url),
+);
+
+const ENTRIES = [...PAGE.matchAll(/^```yaml\n([^]*?)^```$/gm)]
+  .map(([, text = ""]) => text);
+
+const WORDS = {
+  chat: "Chat",
+  messages: "Messages",
+  responses: "Responses",
+  completions: "completions",
+} as const;
+
+const QUOTAS: Readonly<Partial<Record<QuotaKind, string>>> = {
+  none: "nothing",
+  headers: "its response headers",
+  openai: "its response headers",
+  groq: "its response headers",
+  anthropic: "its endpoint or headers",
+};
+
+/** The cells of a service behind its name and its provider. */
+function cellsOf(service: ServiceName): string[] {
+  const preset = SERVICES[service];
+  const { family, endpoints, authScheme, isKeyOptional, quotaKind } = preset;
+  const words = Object.entries(WORDS)
+    .filter(([endpoint]) => endpoint in endpoints)
+    .map(([, word]) => word);
+  const scheme = authScheme && `\`${authScheme}\``;
+  return [
+    family ?? "as configured",
+    words.join(", ") || "as configured",
+    isKeyOptional ? `none, or ${scheme}` : scheme ?? "as configured",
+    [...variablesOf(preset), ...preset.requiredHeaders]
+      .map((name) => `\`${name}\``).join(", "),
+    QUOTAS[quotaKind] ?? "its endpoint",
+  ];
+}
+
+Deno.test("the page of providers has a row for each service, with what its preset says", () => {
+  const rows = [...PAGE.matchAll(/^\| (`.*) \|$/gm)].map(([, row = ""]) => {
+    const [service, provider, ...cells] = row.split("|")
+      .map((cell) => cell.trim());
+    assert.notEqual(provider, "");
+    return [service, ...cells];
+  });
+  assert.deepEqual(
+    rows,
+    SERVICE_NAMES.map((service) => [`\`${service}\``, ...cellsOf(service)]),
+  );
+});
+
+Deno.test("each entry on the page of providers is valid as pasted, without a warning", async (t) => {
+  const found = new Set<unknown>();
+  for (const text of ENTRIES) {
+    const connections = parseYaml(text, { schema: "core" });
+    assert.ok(Array.isArray(connections) && connections.length === 1);
+    const file = minimalFile({ connections });
+    await t.step(String(connections[0]?.name), async () => {
+      const result = await loadFile(file, {
+        env: () => "key",
+        readFile: () => Promise.resolve("key"),
+      });
+      const [connection] = configOf(result).connections;
+      assert.deepEqual(warningsOf(result), []);
+      assert.deepEqual(schemaFaults(file), []);
+      found.add(connection?.service);
+    });
+  }
+  assert.deepEqual(SERVICE_NAMES.filter((name) => !found.has(name)), []);
+});
