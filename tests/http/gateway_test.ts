@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
+import type { HeaderFields } from "../../src/core/header_fields.ts";
 import { createGateway, type Gateway } from "../../src/app.ts";
 import { createConfigStore } from "../../src/config/store.ts";
-import type { Fetch } from "../../src/upstream/call.ts";
+import type { Fetch, UpstreamClient } from "../../src/upstream/call.ts";
 import { ask, hello, PATHS, PROTOCOLS } from "../support/wire/ask.ts";
 import { configOf, loadFile } from "../support/gateway/config.ts";
 import { readError } from "../support/wire/error_answer.ts";
@@ -26,12 +27,13 @@ interface Scene extends Gateway {
 
 async function begin(
   fetch: Fetch = () => Promise.resolve(Response.json({ ok: true })),
+  client?: UpstreamClient,
 ): Promise<Scene> {
   const log = createMemoryLog();
   const timers = createFakeTimers();
   const config = configOf(await loadFile(familiesFile("http://127.0.0.1:9")));
   const store = createConfigStore(config);
-  const gateway = createGateway({ store, fetch, log, timers });
+  const gateway = createGateway({ store, fetch, client, log, timers });
   return {
     ...gateway,
     log,
@@ -250,18 +252,19 @@ Deno.test("the gateway never rejects where telling of a failure fails, too", asy
   assert.equal(error.status, 500);
 });
 
-/** An answer that fails in a way that nobody expects of one. */
-class OddResponse extends Response {
-  override get headers(): Headers {
-    throw new TypeError("odd");
-  }
-}
-
 Deno.test("the gateway ends the exchange with the upstream when it fails itself", async () => {
-  let signal: AbortSignal | null | undefined;
-  const scene = await begin((_url, init) => {
-    signal = init.signal;
-    return Promise.resolve(new OddResponse(new ReadableStream()));
+  let signal: AbortSignal | undefined;
+  const scene = await begin(undefined, {
+    send(request) {
+      signal = request.signal;
+      return Promise.resolve({
+        status: 200,
+        get headers(): HeaderFields {
+          throw new TypeError("odd");
+        },
+        body: new ReadableStream(),
+      });
+    },
   });
   const response = await scene.call(PATHS.chat, ask("chat"));
   assert.equal(response.status, 500);

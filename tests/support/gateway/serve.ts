@@ -33,8 +33,11 @@ export async function serveFile(
 ): Promise<ServedGateway> {
   const directory = await Deno.makeTempDir();
   const path = `${directory}/gateway.yaml`;
-  const rewrite = (text: unknown) =>
-    Deno.writeTextFile(path, JSON.stringify(text));
+  // A rename replaces the file at once: the gateway may read it at any moment.
+  const rewrite = async (text: unknown) => {
+    await Deno.writeTextFile(`${path}.new`, JSON.stringify(text));
+    await Deno.rename(`${path}.new`, path);
+  };
   await rewrite(file);
   const remove = () => Deno.remove(directory, { recursive: true });
   const command = [
