@@ -186,7 +186,7 @@ Deno.test("Admission.cut() ends every running request, and none that has ended",
   assert.equal(ended.control.controller.signal.aborted, false);
 });
 
-Deno.test("Admission.endTokens() ends the requests with these tokens, in whichever header, and no others", async () => {
+Deno.test("Admission.endTokens() ends the requests with these tokens, in either header, and no others", async () => {
   const scene = await begin();
   const begun = [
     { authorization: "Bearer mg_gone" },
