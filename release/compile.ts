@@ -1,8 +1,44 @@
-/** `deno task compile`: one executable for this machine, `dist/model-gateway`. */
-import { compileExecutable } from "./executable.ts";
+/**
+ * `deno task compile`: one executable for this machine, `dist/model-gateway`. With `--files` it also prints the
+ * compiler's list of the embedded files.
+ */
+import { type Compiled, compileExecutable } from "./executable.ts";
 
-const { outcome, report } = await compileExecutable({
-  output: "dist/model-gateway",
-});
-console.error(report.trimEnd());
-if (outcome !== "made") Deno.exit(1);
+/**
+ * Returns the result for people: the file and the next commands, or the reason why there is no file.
+ *
+ * @param output The path of the executable below the repository.
+ * @param bytes Its size.
+ */
+export function resultText(
+  { outcome, report }: Compiled,
+  { output, bytes }: { readonly output: string; readonly bytes: number },
+): string {
+  if (outcome === "no base") {
+    return "Cannot compile: the base of the executable cannot be downloaded from dl.deno.land. " +
+      "Name a local copy in DENORT_BIN.\n";
+  }
+  if (outcome === "failed") {
+    return `Cannot compile: the compiler failed. Its report:\n${report.trimEnd()}\n`;
+  }
+  const command = (args: string) => `  ./${output} ${args}`.padEnd(56);
+  return `Made ${output} (${
+    Math.round(bytes / 1e6)
+  } MB). It needs no runtime and no other file.
+Next:
+${command("demo")}# try it, without a key
+${command("init anthropic > gateway.yaml")}# write a first configuration
+${command("serve")}# serve it
+`;
+}
+
+if (import.meta.main) {
+  const ending = Deno.build.os === "windows" ? ".exe" : "";
+  const output = `dist/model-gateway${ending}`;
+  const compiled = await compileExecutable({ output });
+  const isMade = compiled.outcome === "made";
+  const bytes = isMade ? (await Deno.stat(output)).size : 0;
+  if (Deno.args.includes("--files")) console.log(compiled.report.trimEnd());
+  console.error(resultText(compiled, { output, bytes }).trimEnd());
+  if (!isMade) Deno.exit(1);
+}

@@ -13,6 +13,7 @@ import type { QuotaWindow } from "./quotas/window.ts";
 import type { Log } from "./observe/log.ts";
 import type { GatewayState, Metrics, QuotaState } from "./observe/metrics.ts";
 import type { Tracing } from "./observe/tracing.ts";
+import { createIdentity } from "./relay/identity/identity.ts";
 import { type Admission, createAdmission } from "./relay/request/admission.ts";
 import { createBodyMemory } from "./relay/request/body_memory.ts";
 import { createHealth } from "./relay/routing/health.ts";
@@ -83,8 +84,10 @@ export function createGateway(surroundings: GatewaySurroundings): Gateway {
   const poller = shared.poller ??
     createPoller({ ...surroundings, ...shared, clock });
   const quotas = createQuotaService({ clock, poller, harvest });
+  const identity = createIdentity({ ...surroundings, clock, deadlines });
   const usage = createUsageService({
     ...surroundings,
+    currentIdentity: identity.current,
     sums: shared.sums ?? createMemorySums(clock),
     quotas,
     clock,
@@ -115,6 +118,7 @@ export function createGateway(surroundings: GatewaySurroundings): Gateway {
 
   const handler = createHandler({
     ...surroundings,
+    identity,
     admission,
     memory,
     harvest,

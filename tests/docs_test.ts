@@ -1,9 +1,15 @@
 import assert from "node:assert/strict";
+import manifest from "../deno.json" with { type: "json" };
 import { createGateway } from "../src/app.ts";
 import { createConfigStore } from "../src/config/store.ts";
 import { systemClock } from "../src/core/time/timers.ts";
 import { randomIds } from "../src/core/ids.ts";
 import { parseYaml } from "../src/core/std.ts";
+import { CLIENTS as PROGRAMS } from "./clients/programs.ts";
+import { PYTHON_SDKS } from "./clients/python_sdks.ts";
+import { SEEN_FAILURES } from "./clients/seen_failures.ts";
+import { readSeenRows } from "./clients/seen_table.ts";
+import { COMMANDS } from "../src/cli/mod.ts";
 import { DEMO_TOKEN } from "../src/cli/commands/demo.ts";
 import { demoConfigText } from "../src/demo/config.ts";
 import { createDemoUpstream } from "../src/demo/upstream.ts";
@@ -162,6 +168,20 @@ Deno.test("the table of clients has a row for each that setup knows, with its fi
   }
 });
 
+Deno.test("the tables of what people see have a row for each failure and each client that task test:clients runs", () => {
+  const clients = [
+    ...new Set(PROGRAMS.map(({ name }) => name.replace(/ over .*$/, ""))),
+    ...PYTHON_SDKS.map(({ name }) => name),
+  ];
+  assert.deepEqual(
+    readSeenRows(pageOf("docs/clients.md"))
+      .map(({ failure, client }) => `${failure}: ${client}`),
+    Object.keys(SEEN_FAILURES).flatMap((failure) =>
+      clients.map((client) => `${failure}: ${client}`)
+    ),
+  );
+});
+
 Deno.test("the changelog begins with what is not released, then with this version", () => {
   const headings = [...pageOf("CHANGELOG.md").matchAll(/^## (.*)$/gm)]
     .map(([, text = ""]) => text);
@@ -170,16 +190,20 @@ Deno.test("the changelog begins with what is not released, then with this versio
   assert.equal(headings[1]?.split(" ")[0], VERSION);
 });
 
-Deno.test("every task that the documentation names exists", async () => {
-  const manifest = parseYaml(
-    await Deno.readTextFile(new URL("../deno.json", import.meta.url)),
-  );
-  assert.ok(typeof manifest === "object" && manifest !== null);
-  assert.ok("tasks" in manifest && typeof manifest.tasks === "object");
+Deno.test("a task with the name of a command runs that command", () => {
+  const { demo, dev, init, limits, setup, token, usage } = manifest.tasks;
+  const tasks = { demo, dev, init, limits, setup, token, usage };
+  for (const [task, { command }] of Object.entries(tasks)) {
+    assert.ok(COMMANDS.some(({ spec }) => spec.name === task), task);
+    assert.match(command, new RegExp(`src/main\\.ts ${task}( new)?$`));
+  }
+});
+
+Deno.test("every task that the documentation names exists", () => {
   const named = [...documentation.matchAll(/deno(?:@[\d.]+)? task ([\w:]+)/g)]
     .map(([, task = ""]) => task);
   assert.ok(named.length > 5);
-  for (const task of named) assert.ok(task in (manifest.tasks ?? {}), task);
+  for (const task of named) assert.ok(task in manifest.tasks, task);
 });
 
 Deno.test("every file of the source and of the tests that the documentation names exists", async () => {
@@ -225,6 +249,7 @@ Deno.test("the command that reads the metrics fits the configuration beside it",
 Deno.test("the documentation lists every metric, and no other", async () => {
   const metrics = createGatewayMetrics({
     isModel: () => true,
+    isToken: () => true,
     fields: new Set(),
   });
   const process = createProcessMetrics({

@@ -56,11 +56,29 @@ export function commandHelp(spec: CommandSpec): string {
   const width = Math.max(0, ...rows.map(([words]) => words.length)) + 2;
   const list = rows.map(([words, meaning]) => words.padEnd(width) + meaning);
   return [
-    `usage: ${usageLine(spec)}`,
+    usageText(spec),
     `${summary[0]?.toUpperCase()}${summary.slice(1)}.`,
     ...(list.length === 0 ? [] : [list.join("\n")]),
     ...details,
   ].join("\n\n") + "\n";
+}
+
+/** The longest line of a help, in characters. */
+const MAX_LINE = 88;
+
+/** Returns the usage in lines that fit a terminal. It breaks between options. */
+function usageText(spec: CommandSpec): string {
+  const words = `usage: ${usageLine(spec)}`.split(/ (?=\[)/);
+  let line = "";
+  const lines: string[] = [];
+  for (const word of words) {
+    if (line !== "" && line.length + 1 + word.length > MAX_LINE) {
+      lines.push(line);
+      line = " ".repeat(6);
+    }
+    line = line === "" ? word : `${line} ${word}`;
+  }
+  return [...lines, line].join("\n");
 }
 
 function optionWords({ name, value, choices }: OptionSpec): string {
@@ -81,7 +99,7 @@ export function badUsage(
 ): number {
   writeError(
     `Cannot run ${spec.name}: ${endSentence(fault)}\n` +
-      `usage: ${usageLine(spec)}\n` +
+      `${usageText(spec)}\n` +
       `Run model-gateway ${spec.name} --help for more.\n`,
   );
   return EXIT.badUsage;

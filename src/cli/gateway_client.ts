@@ -283,13 +283,11 @@ export const ADDRESS_OPTIONS: readonly OptionSpec[] = [
   {
     name: "url",
     value: "URL",
-    summary:
-      "the gateway; default MODEL_GATEWAY_URL, then http://127.0.0.1:8787",
+    summary: "the gateway; default MODEL_GATEWAY_URL or http://127.0.0.1:8787",
   },
   {
     name: "token",
     value: "TOKEN",
-    summary:
-      "the token; default MODEL_GATEWAY_TOKEN, which hides it from other users",
+    summary: "the token; default MODEL_GATEWAY_TOKEN, which nobody else sees",
   },
 ];

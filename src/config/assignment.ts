@@ -1,5 +1,5 @@
 import { isNonEmpty } from "../core/collections.ts";
-import type { Caller, Config, Deployment } from "./config.ts";
+import type { Access, Config, Deployment } from "./config.ts";
 
 /** The deployments of one model, in the file's order. */
 export type Deployments = readonly [Deployment, ...Deployment[]];
@@ -12,7 +12,7 @@ export type Deployments = readonly [Deployment, ...Deployment[]];
  */
 export function deploymentsFor(
   model: string,
-  caller: Caller,
+  caller: Access,
   config: Config,
 ): Deployments | undefined {
   const pool = config.pools.get(model) ?? [];
@@ -29,7 +29,7 @@ export function deploymentsFor(
 
 /** Returns the models that a caller may request, by id and in the file's order, each with its deployments. */
 export function assignedModels(
-  caller: Caller,
+  caller: Access,
   config: Config,
 ): Map<string, Deployments> {
   const models = assigned(config.pools.keys(), caller, config);
@@ -41,7 +41,7 @@ export function assignedModels(
 
 /** Returns the entries of a caller's list of models: ids and aliases, each with its deployments. */
 export function listedModels(
-  caller: Caller,
+  caller: Access,
   config: Config,
 ): Map<string, Deployments> {
   return assigned(config.listedModels, caller, config);
@@ -49,7 +49,7 @@ export function listedModels(
 
 function assigned(
   names: Iterable<string>,
-  caller: Caller,
+  caller: Access,
   config: Config,
 ): Map<string, Deployments> {
   const models = new Map<string, Deployments>();

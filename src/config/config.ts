@@ -27,6 +27,8 @@ export interface Config {
   readonly listedModels: readonly string[];
   /** Callers by the SHA-256 of each of their tokens, 64 lower-case hexadecimal digits. */
   readonly callers: ReadonlyMap<string, Caller>;
+  /** In the file's order. Plain data, because threads receive it. */
+  readonly identity: readonly IdentityProvider[];
 }
 
 /** The listeners and the limits of the server. */
@@ -162,13 +164,52 @@ export interface Deployment {
   readonly model: ConnectionModel;
 }
 
+/** An identity provider, whose tokens (JWT) identify callers. */
+export interface IdentityProvider {
+  /** The `iss` of its tokens. */
+  readonly issuer: string;
+  /** One of them is in the `aud` of its tokens. */
+  readonly audiences: readonly [string, ...string[]];
+  readonly keys: IdentityKeys;
+  /** The claim with the name of the caller. */
+  readonly nameClaim: string;
+  readonly rules: readonly IdentityRule[];
+}
+
+/** The source of an identity provider's keys. */
+export type IdentityKeys =
+  | { readonly kind: "url"; readonly url: string }
+  /** The document of OpenID Connect that names the URL of the keys. */
+  | { readonly kind: "discovery"; readonly url: string }
+  /** The keys themselves, JSON Web Keys of asymmetric algorithms. */
+  | { readonly kind: "file"; readonly keys: readonly PublicKey[] };
+
+/** A JSON Web Key (RFC 7517) for signatures. */
+export interface PublicKey {
+  readonly kty: string;
+  readonly [parameter: string]: unknown;
+}
+
+/** What some callers of an identity provider may use. */
+export interface IdentityRule extends Access {
+  /** The values of claims, by the names of the claims. All must match. */
+  readonly when: Readonly<Record<string, string | number | boolean>>;
+}
+
 /** A member of staff, known by a token, or by several while one replaces another. */
-export interface Caller {
+export interface Caller extends Access {
   readonly name: string;
-  /** The SHA-256 of the caller's first token, which identifies the caller: 64 lower-case hexadecimal digits. */
+  /**
+   * The SHA-256 of the caller's first token, or of issuer and name for a JWT. It identifies the caller: 64 lower-case
+   * hexadecimal digits.
+   */
   readonly sha256: string;
   /** Milliseconds since 1970. */
   readonly expiresAtMs: number | undefined;
+}
+
+/** What a caller may use. */
+export interface Access {
   /** The ids of the assigned connections, disabled ones included. */
   readonly connectionIds: ReadonlySet<string>;
   /** The ids of the assigned models. `undefined` means every model of the assigned connections. */

@@ -1,10 +1,12 @@
 import { stringifyYaml } from "../core/std.ts";
 import { assignedModels } from "./assignment.ts";
 import type {
+  Access,
   Caller,
   Config,
   Connection,
   ConnectionModel,
+  IdentityProvider,
   ModelAlias,
   QuotaConfig,
   SharedConfig,
@@ -60,6 +62,9 @@ export function describeConfig(config: Config): string {
     tokens: [...new Set(config.callers.values())].map((caller) =>
       describeCaller(caller, config)
     ),
+    identity: config.identity.length === 0
+      ? "none"
+      : config.identity.map((provider) => describeProvider(provider, config)),
   });
 }
 
@@ -153,15 +158,14 @@ function describeAlias({ id, isListed }: ModelAlias): string {
 
 function describeQuota(quota: QuotaConfig | undefined): unknown {
   if (quota === undefined) return "not read";
-  const url = quota.url === undefined ? undefined : new URL(quota.url);
   return {
     kind: quota.kind,
     plan: quota.plan,
     organization: quota.organization ?? "none",
     project: quota.project ?? "none",
-    url: url === undefined
+    url: quota.url === undefined
       ? "the default of the kind"
-      : url.origin + url.pathname,
+      : originAndPath(quota.url),
     key: quota.key === undefined ? "the key of the connection" : "set",
     ...(quota.json === undefined ? {} : describeJsonQuota(quota.json)),
   };
@@ -188,21 +192,53 @@ function describeCaller(
   caller: Caller,
   config: Config,
 ): Record<string, unknown> {
-  const assigned = config.connections.filter(({ id }) =>
-    caller.connectionIds.has(id)
-  );
   return {
     name: caller.name,
     sha256: describeDigests(caller, config),
     expires_at: caller.expiresAtMs === undefined
       ? "never"
       : new Date(caller.expiresAtMs).toISOString(),
-    connections: describeNames(assigned.map(({ name }) => name)),
-    models: describeNames([...assignedModels(caller, config).keys()]),
-    max_concurrent: caller.maxConcurrent,
-    groups: describeNames(caller.groups.map(({ name }) => name)),
-    limits: describeLimits(caller),
+    ...describeAccess(caller, config),
   };
+}
+
+function describeAccess(
+  access: Access,
+  config: Config,
+): Record<string, unknown> {
+  const assigned = config.connections.filter(({ id }) =>
+    access.connectionIds.has(id)
+  );
+  return {
+    connections: describeNames(assigned.map(({ name }) => name)),
+    models: describeNames([...assignedModels(access, config).keys()]),
+    max_concurrent: access.maxConcurrent,
+    groups: describeNames(access.groups.map(({ name }) => name)),
+    limits: describeLimits(access),
+  };
+}
+
+function describeProvider(
+  { issuer, audiences, keys, nameClaim, rules }: IdentityProvider,
+  config: Config,
+): Record<string, unknown> {
+  return {
+    issuer,
+    audience: audiences,
+    keys: keys.kind === "file"
+      ? `${keys.keys.length} of a file`
+      : originAndPath(keys.url),
+    name: nameClaim,
+    rules: rules.map((rule) => ({
+      when: Object.keys(rule.when).length === 0 ? "everybody" : rule.when,
+      ...describeAccess(rule, config),
+    })),
+  };
+}
+
+function originAndPath(url: string): string {
+  const { origin, pathname } = new URL(url);
+  return origin + pathname;
 }
 
 function describeBytes(bytes: number): string {
@@ -231,7 +267,7 @@ function describeDeadline(ms: number): string {
 
 /** Returns a line for each limit of a token and of its groups. */
 function describeLimits(
-  { limits, groups }: Pick<Caller, "limits" | "groups">,
+  { limits, groups }: Pick<Access, "limits" | "groups">,
 ): readonly string[] | string {
   const lines = [
     ...limits.map((limit) => limitWords(limit)),

@@ -15,10 +15,10 @@ import {
   oncePerPlace,
   type Path,
   type Problem,
-  quote,
 } from "./problems.ts";
 import { resolve } from "./resolve/resolve_config.ts";
 import { type IncludedTree, isIncludePattern } from "./schema/config_file.ts";
+import { configJsonSchema } from "./schema/json_schema.ts";
 import { deepFreeze } from "./store.ts";
 import {
   DuplicateKeyError,
@@ -315,25 +315,28 @@ function yamlProblem(error: unknown): Problem {
   if (!(error instanceof SyntaxError)) throw error;
   const [firstLine = ""] = error.message.split("\n");
   const position = POSITION_REGEXP.exec(firstLine);
+  const [, line = "", column = ""] = position ?? [];
+  const reason = firstLine.slice(0, position?.index);
+  const plain = reason.replaceAll(QUOTED_REGEXP, "");
   return {
-    path: position === null ? "" : `line ${position[1]}, column ${position[2]}`,
-    message: yamlMessage(firstLine.slice(0, position?.index)),
+    path: position === null ? "" : `line ${line}, column ${column}`,
+    message: `is not valid YAML: ${plain.charAt(0).toLowerCase()}${
+      plain.slice(1)
+    }.`,
   };
 }
 
 function duplicateProblem({ duplicate }: DuplicateKeyError): Problem {
   const { key, line, firstLine } = duplicate;
+  const name = isOptionName(key) ? `\`${key}\`` : "this key";
   return {
     path: `line ${line}`,
-    message: `the key ${
-      quote(key)
-    } appears twice in one mapping, first in line ${firstLine}. Keep one of them.`,
+    message:
+      `${name} appears twice in one mapping, first in line ${firstLine}. Keep one of them.`,
   };
 }
 
-function yamlMessage(reason: string): string {
-  const plain = reason.replaceAll(QUOTED_REGEXP, "");
-  return `is not valid YAML: ${plain.charAt(0).toLowerCase()}${
-    plain.slice(1)
-  }.`;
+/** Returns true for a word of the JSON Schema. Any other key may be a secret in the wrong place. */
+function isOptionName(key: string): boolean {
+  return JSON.stringify(configJsonSchema()).includes(`"${key}":`);
 }

@@ -1,7 +1,7 @@
 import type { Caller } from "./config.ts";
 import { aliasesIn, type DirectoryEntry } from "./directory.ts";
 import { type Findings, type Path, suggestion } from "./problems.ts";
-import type { TokenFields } from "./schema/token.ts";
+import type { AccessFields } from "./schema/token.ts";
 
 /** The connections and models that tokens may name. */
 export interface SelectionIndex {
@@ -45,7 +45,7 @@ export function indexSelection(
 
 /** Returns the connections and models of a token. Reports names that do not exist. */
 export function selectFor(
-  token: TokenFields,
+  token: AccessFields,
   options: SelectOptions,
 ): Pick<Caller, "connectionIds" | "models"> {
   const everything = token.connections.includes("*");

@@ -43,6 +43,13 @@ export interface Group {
   readonly limits: readonly UsageLimit[];
 }
 
+/** Returns the names of groups as one text, as the log has them; `undefined` when there are none. */
+export function groupText(groups: readonly Group[]): string | undefined {
+  return groups.length === 0
+    ? undefined
+    : groups.map(({ name }) => name).join(", ");
+}
+
 /** Returns every limit on a token: its own, then its groups'. */
 export function limitsOn({ limits, groups }: {
   readonly limits: readonly UsageLimit[];

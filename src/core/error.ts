@@ -7,6 +7,7 @@ export type ErrorKind = keyof typeof STATUS_BY_KIND;
 const STATUS_BY_KIND = {
   invalid_request: 400,
   unauthenticated: 401,
+  forbidden: 403,
   not_found: 404,
   method_not_allowed: 405,
   body_timeout: 408,
@@ -40,7 +41,9 @@ export interface GatewayErrorOptions {
   readonly limit?: string;
   /** The group of tokens that the limit belongs to; for the log only. */
   readonly group?: string | undefined;
-  /** True when no retry helps, or none within a minute; default: true for an unknown credential only. */
+  /** The reason in words for the log; it holds nothing secret. Default: the message, for a status above 500. */
+  readonly reason?: string;
+  /** True when no retry helps, or none within a minute; default: true for a caller without access only. */
   readonly isFinal?: boolean;
   /** The error that caused this one; for the log only, never shown to a caller. */
   readonly cause?: unknown;
@@ -64,6 +67,7 @@ export class GatewayError extends Error {
   readonly resetsAtMs: number | undefined;
   readonly limit: string | undefined;
   readonly group: string | undefined;
+  readonly reason: string | undefined;
   readonly isFinal: boolean;
 
   constructor(
@@ -81,7 +85,9 @@ export class GatewayError extends Error {
     this.resetsAtMs = options.resetsAtMs;
     this.limit = options.limit;
     this.group = options.group;
-    this.isFinal = options.isFinal ?? kind === "unauthenticated";
+    this.reason = options.reason;
+    this.isFinal = options.isFinal ??
+      (kind === "unauthenticated" || kind === "forbidden");
   }
 
   /** The HTTP status of the kind. */

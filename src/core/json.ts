@@ -106,3 +106,15 @@ export function parseJson(text: string): JsonValue | undefined {
     return undefined;
   }
 }
+
+/** Returns JSON that stays on one line and cannot control a terminal. */
+export function oneLine(value: unknown): string {
+  return JSON.stringify(value).replace(
+    UNESCAPED_REGEXP,
+    (character) =>
+      `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+}
+
+/** The characters that JSON does not escape, although some readers take them for line ends or control sequences. */
+const UNESCAPED_REGEXP = /[\u007f-\u009f\u2028\u2029]/g;

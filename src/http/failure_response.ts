@@ -102,15 +102,17 @@ function upstreamFailureResponse(
 }
 
 /**
- * Sets the facts of an error. Only a status above 500 sets the reason: those messages are the gateway's own. The
- * message of an `internal` error (500) says nothing.
+ * Sets the facts of an error. Without a reason of its own, only a status above 500 sets the reason: those messages are
+ * the gateway's own. The message of an `internal` error (500) says nothing.
  */
 function noteError(error: GatewayError, facts: RequestFacts): void {
   facts.error = error.code ?? error.kind;
   facts.limit = error.limit;
   facts.group = error.group;
   if (error.kind === "timeout") facts.failure ??= "silent";
-  if (error.status > 500) facts.reason ??= error.message;
+  const own = error.status > 500 ? error.message : undefined;
+  const reason = facts.reason ?? error.reason ?? own;
+  if (reason !== undefined) facts.reason = reason;
 }
 
 /**

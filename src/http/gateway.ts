@@ -1,6 +1,7 @@
 import type { ModelCatalog } from "../catalog/model_catalog.ts";
 import type { Caller, Config } from "../config/config.ts";
 import type { ConfigStore } from "../config/store.ts";
+import { groupText } from "../config/usage_limits.ts";
 import type { StoreCondition } from "../core/store_condition.ts";
 import { type HeaderFields, readHeaders } from "../core/header_fields.ts";
 import { DEFAULT_PROTOCOL, type Protocol } from "../core/protocol.ts";
@@ -15,6 +16,7 @@ import {
   authenticate,
   type CredentialGroup,
 } from "../relay/request/authenticate.ts";
+import type { Identity } from "../relay/identity/identity.ts";
 import { readClientIds } from "../relay/request/conversation.ts";
 import { followCaller } from "../relay/exchange.ts";
 import { relay, type RelayTask } from "../relay/relay.ts";
@@ -47,6 +49,7 @@ import { endRequest } from "./unread_body.ts";
 /** The parts of the gateway. */
 interface GatewayParts extends RelayServices {
   readonly store: ConfigStore;
+  readonly identity: Pick<Identity, "callerOf">;
   readonly catalog: ModelCatalog;
   readonly quotas: QuotaService;
   readonly usage: UsageService;
@@ -130,7 +133,10 @@ function serve(match: RouteMatch, served: Served): Promise<Response> {
     pathStream: action.stream,
     maxBodyBytes,
   };
-  return relayed(task, identify(action.credential, served), served);
+  const caller = identify(action.credential, served);
+  return caller instanceof Promise
+    ? caller.then((one) => relayed(task, one, served))
+    : relayed(task, caller, served);
 }
 
 function relayed(
@@ -160,7 +166,7 @@ async function answered(
     ? openAnswer(action.open, path, served)
     : await answer(action.answer, id, {
       ...served,
-      caller: identify(action.credential, served),
+      caller: await identify(action.credential, served),
     });
   const response = isProbe(action, served.request)
     ? own
@@ -239,10 +245,18 @@ function answer(
 function identify(
   group: CredentialGroup,
   { headers, record, config, parts }: Served,
-): Caller {
+): Caller | Promise<Caller> {
   const nowMs = parts.clock.now();
-  const caller = authenticate(headers, { group, config, nowMs });
-  record.facts.caller = caller.name;
-  record.facts.client = readClientIds(headers);
-  return caller;
+  const { identity } = parts;
+  const found = authenticate(headers, { group, config, identity, nowMs });
+  const note = (caller: Caller) => {
+    record.facts.caller = caller.name;
+    record.facts.client = readClientIds(headers);
+    return caller;
+  };
+  if (!(found instanceof Promise)) return note(found);
+  return found.then((caller) => {
+    record.facts.callerGroup = groupText(caller.groups);
+    return note(caller);
+  });
 }

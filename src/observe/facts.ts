@@ -149,6 +149,8 @@ export function servedModel(
 export interface RequestFacts {
   /** The token's name. */
   caller?: string;
+  /** The caller's group; only of a caller of an identity provider, which no configuration lists. */
+  callerGroup?: string | undefined;
   /** Only for known callers whose client sends such ids. */
   client?: ClientIds | undefined;
   method: string;

@@ -1,9 +1,6 @@
-import {
-  type EventFields,
-  levelOf,
-  type LogEvent,
-  type LogLevel,
-} from "./log_events.ts";
+import { oneLine } from "../core/json.ts";
+import { type EventFields, levelOf, type LogEvent } from "./log_events.ts";
+import { type LineHead, type PaintLine, textLine } from "./text_line.ts";
 
 /** Writes the events of the program. */
 export interface Log {
@@ -25,16 +22,24 @@ interface LogOptions {
   readonly now: () => number;
   /** Writes one line, which ends with a line feed. */
   readonly sink: (line: string) => void;
+  /** Colours the lines for people; default: no colours. */
+  readonly paint?: PaintLine;
 }
 
 /** Creates a log of one JSON object per line, or of lines for people (docs/observing.md). */
-export function createLog({ format, now, sink }: LogOptions): Log {
-  const formatLine = format === "json" ? jsonLine : textLine;
+export function createLog(
+  { format, now, sink, paint = (_colour, text) => text }: LogOptions,
+): Log {
   const timeText = createTimeText();
   return {
     write(event, fields) {
       const level = levelOf(event, fields);
-      sink(formatLine({ time: timeText(now()), level, event }, fields));
+      const head = { time: timeText(now()), level, event };
+      sink(
+        format === "json"
+          ? jsonLine(head, fields)
+          : textLine(head, fields, paint),
+      );
     },
   };
 }
@@ -56,44 +61,9 @@ function createTimeText(): (atMs: number) => string {
   };
 }
 
-/** The beginning of every line. */
-interface LineHead {
-  readonly time: string;
-  readonly level: LogLevel;
-  readonly event: LogEvent;
-}
-
 /** Formats a line as JSON. Its head has only the program's own words, which need no escapes. */
 function jsonLine({ time, level, event }: LineHead, fields: object): string {
   const head = `{"time":"${time}","level":"${level}","event":"${event}"`;
   const rest = oneLine(fields);
   return rest === "{}" ? `${head}}\n` : `${head},${rest.slice(1)}\n`;
 }
-
-/** Formats a line as text; values other than plain words are JSON. */
-function textLine({ time, level, event }: LineHead, fields: object): string {
-  const pairs = Object.entries(fields)
-    .filter(([, value]) => value !== undefined)
-    .map(([name, value]) =>
-      ` ${name}=${
-        typeof value === "string" && PLAIN_REGEXP.test(value)
-          ? value
-          : oneLine(value)
-      }`
-    );
-  return `${time} ${level} ${event}${pairs.join("")}\n`;
-}
-
-const PLAIN_REGEXP = /^[\w./:@+-]+$/;
-
-/** Returns JSON that stays on one line and cannot control a terminal. */
-export function oneLine(value: unknown): string {
-  return JSON.stringify(value).replace(
-    UNESCAPED_REGEXP,
-    (character) =>
-      `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
-  );
-}
-
-/** The characters that JSON does not escape, although some readers take them for line ends or control sequences. */
-const UNESCAPED_REGEXP = /[\u007f-\u009f\u2028\u2029]/g;

@@ -67,7 +67,10 @@ export const LOG_FIELDS = {
   request_id: text(
     "the id of the request, which the response has as `x-request-id`",
   ),
-  token: text("the name of the caller's token"),
+  token: text(
+    "the name of the caller's token; of an identity provider's caller, the name with the issuer",
+  ),
+  token_group: text("the group of an identity provider's caller"),
   group: text("the group of tokens that the limit belongs to"),
   method: text("the HTTP method, cut to 16 characters"),
   route: text(
@@ -156,6 +159,7 @@ export const LOG_FIELDS = {
   worker: number("the number of the thread, from 1"),
   workers: number("the number of threads that serve"),
   wanted: number("the number of threads that the configuration asks for"),
+  issuer: text("the `issuer` of an identity provider"),
   path: text("a file, or a pattern for files"),
   files: number("the number of files that were read"),
   unknown_token: number("requests of tokens that are not in the configuration"),
@@ -193,7 +197,8 @@ export const LOG_EVENTS = {
       ...["total_ms", "ended"] as const,
     ],
     optional: [
-      ...["token", "route", "body_protocol", "model", "alias"] as const,
+      ...["token", "token_group", "route", "body_protocol"] as const,
+      ...["model", "alias"] as const,
       ...["served_model", "upstream_model", "connection", "mode"] as const,
       ...["attempts", "status", "first_byte_ms", "first_output_ms"] as const,
       ...["usage", "cost_usd", "by_model"] as const,
@@ -221,6 +226,13 @@ export const LOG_EVENTS = {
     meaning: "80 percent of a limit are used; once per window",
     fields: ["token", "limit", "used_percent", "resets_at"],
     optional: ["group"],
+  },
+  identity_keys_unread: {
+    level: "warn",
+    meaning:
+      "the keys of an identity provider cannot be read, so that its callers get a 503",
+    fields: ["issuer", "reason", "retry_ms"],
+    optional: [],
   },
   quota_read_failed: {
     level: "warn",

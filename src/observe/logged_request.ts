@@ -27,6 +27,8 @@ export interface LoggedRequest extends LoggedUse {
   readonly time: string;
   /** The name of the caller's token; `undefined` in a log from another program. */
   readonly token: string | undefined;
+  /** The group of a caller of an identity provider. */
+  readonly tokenGroup: string | undefined;
   readonly connection: string;
   /** The client's id of its session. */
   readonly session: string | undefined;
@@ -80,6 +82,7 @@ export function readLogLine(line: string): LogLine {
     ...own,
     time: fields.time,
     token: textOf(fields.token),
+    tokenGroup: textOf(fields.token_group),
     connection,
     session: textOf(fields.session),
     isFailed: isFailed(fields.ended, fields.status),

@@ -28,12 +28,17 @@ export interface GatewayMetrics extends Metrics {
 interface LabelBounds {
   /** Returns true when the configuration has a model of this name. */
   isModel(name: string): boolean;
+  /** Returns true when the configuration has a token of this name. */
+  isToken(name: string): boolean;
   /** The request fields that a label may name when they are dropped. */
   readonly fields: ReadonlySet<string>;
 }
 
 const NONE = "none";
 const OTHER = "other";
+
+/** The largest number of callers of identity providers that have labels of their own. */
+const MAX_CALLERS = 1000;
 
 /** The largest number of windows per connection, more than any provider has. */
 const MAX_WINDOWS = 32;
@@ -43,16 +48,21 @@ export function createGatewayMetrics(bounds: LabelBounds): GatewayMetrics {
   const registry = new Registry();
   const instruments = createInstruments(registry);
   const gaps = createGapHistogram();
+  const tokenLabel = createTokenLabel(bounds);
   return {
     requestEnded(ended) {
       countRequest(ended, instruments);
       countAttempts(ended, instruments);
       countAnswer(ended, { ...bounds, instruments, gaps });
-      countCaller(ended, instruments);
+      countCaller(ended, instruments, tokenLabel);
     },
     cooledDown: (connection) => instruments.coolDowns.inc({ connection }),
     limited: ({ token, limit, outcome }) =>
-      instruments.callerLimits.inc({ token, limit, outcome }),
+      instruments.callerLimits.inc({
+        token: tokenLabel(token),
+        limit,
+        outcome,
+      }),
     lag: (ms) => instruments.lag.observe(ms / 1000),
     async collect(state) {
       instruments.inFlight.set(state.inFlight);
@@ -140,15 +150,30 @@ function countAttempts(
 function countCaller(
   { facts: { caller, answer: { usage, costNanos } }, ending }: EndedRequest,
   { callerRequests, callerTokens, callerCost }: Instruments,
+  tokenLabel: (name: string) => string,
 ): void {
   if (caller === undefined) return;
-  callerRequests.inc({ token: caller, ended: ending });
+  const token = tokenLabel(caller);
+  callerRequests.inc({ token, ended: ending });
   for (const [kind, count] of tokenCounts(usage)) {
-    callerTokens.inc({ token: caller, kind }, count);
+    callerTokens.inc({ token, kind }, count);
   }
   if (costNanos !== undefined) {
-    callerCost.inc({ token: caller }, costNanos / NANOS_PER_DOLLAR);
+    callerCost.inc({ token }, costNanos / NANOS_PER_DOLLAR);
   }
+}
+
+/** Creates the function that returns a caller's label. The first callers that no token names keep theirs. */
+function createTokenLabel(
+  { isToken }: Pick<LabelBounds, "isToken">,
+): (name: string) => string {
+  const seen = new Set<string>();
+  return (name) => {
+    if (seen.has(name) || isToken(name)) return name;
+    if (seen.size >= MAX_CALLERS) return OTHER;
+    seen.add(name);
+    return name;
+  };
 }
 
 function tokenCounts(usage: Usage | undefined): [kind: string, number][] {

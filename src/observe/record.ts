@@ -105,6 +105,7 @@ function factsLine(
   return {
     request_id: requestId,
     token: facts.caller,
+    token_group: facts.callerGroup,
     method: facts.method.slice(0, MAX_LENGTH.method),
     route: facts.route,
     body_protocol: facts.bodyProtocol,

@@ -6,6 +6,7 @@ import {
   type RunningCountsByKey,
 } from "../relay/request/admission.ts";
 import type { MemoryOfOthers } from "../relay/request/body_memory.ts";
+import { type CallerSlots, createCallerSlots, slotOf } from "./caller_slots.ts";
 
 /** The data with which a thread counts together with the others. */
 export interface ThreadShare {
@@ -33,18 +34,22 @@ export function createThreadCounts(
 ): ThreadCounts {
   let columns = first;
 
+  /** @param slotIn Finds the column of a key that the configuration does not have, in a table of such keys. */
   function byKey(
     columnsNow: () => ReadonlyMap<string, number>,
+    slotIn: (key: string) => number | undefined = () => undefined,
   ): RunningCountsByKey {
     // Counts keys without a column in this thread alone, such as a connection of an earlier configuration.
     const own = createRunningCountsByKey();
     return {
       take(key, most) {
-        const column = columnsNow().get(key);
+        const listed = columnsNow().get(key);
+        const column = listed ?? slotIn(key);
         if (column === undefined) return own.take(key, most);
+        const counts = listed === undefined ? table.unlisted : table;
         const cell = { thread, column };
-        return addWithin(table, cell, most ?? Infinity)
-          ? once(() => removeOne(table, cell))
+        return addWithin(counts, cell, most ?? Infinity)
+          ? once(() => removeOne(counts, cell))
           : undefined;
       },
     };
@@ -57,7 +62,10 @@ export function createThreadCounts(
         add: (most) => addWithin(table, requests, most),
         remove: () => removeOne(table, requests),
       },
-      callers: byKey(() => columns.callers),
+      callers: byKey(
+        () => columns.callers,
+        (sha256) => slotOf(table.unlisted.slots, sha256),
+      ),
       connections: byKey(() => columns.connections),
     },
     memory: memoryOfOthers(table, thread),
@@ -173,7 +181,12 @@ function removedColumns(
  * thread changes only its own cells, and the sum of a column is the total. To undo the counts of a thread, its cells
  * are emptied.
  */
-export interface CountTable {
+export interface CountTable extends Cells {
+  /** The callers of identity providers, whose columns are their slots. */
+  readonly unlisted: Cells & { readonly slots: CallerSlots };
+}
+
+interface Cells {
   /** The cells, column after column; grows as columns are added. */
   readonly cells: Int32Array<SharedArrayBuffer>;
   /** The number of cells in a column. */
@@ -194,12 +207,18 @@ export function createCountTable(threads: number): CountTable {
   const buffer = new SharedArrayBuffer(FIRST_COLUMNS * columnBytes, {
     maxByteLength: MAX_COLUMNS * columnBytes,
   });
-  return { cells: new Int32Array(buffer), threads };
+  const slots = createCallerSlots();
+  const slotCells = new SharedArrayBuffer(slots.length * columnBytes);
+  return {
+    cells: new Int32Array(buffer),
+    threads,
+    unlisted: { cells: new Int32Array(slotCells), threads, slots },
+  };
 }
 
 /** Grows a table to a number of columns. */
 export function growTable(
-  { cells: { buffer }, threads }: CountTable,
+  { cells: { buffer }, threads }: Cells,
   columns: number,
 ): void {
   const neededBytes = columns * threads * Int32Array.BYTES_PER_ELEMENT;
@@ -208,17 +227,16 @@ export function growTable(
 }
 
 /** Empties the cells of a thread that has ended. */
-export function emptyThread(
-  { cells, threads }: CountTable,
-  thread: number,
-): void {
-  for (let cell = thread; cell < cells.length; cell += threads) {
-    Atomics.store(cells, cell, 0);
+export function emptyThread(table: CountTable, thread: number): void {
+  for (const { cells, threads } of [table, table.unlisted]) {
+    for (let cell = thread; cell < cells.length; cell += threads) {
+      Atomics.store(cells, cell, 0);
+    }
   }
 }
 
 /** Returns the sum of a column. */
-export function sumOf(table: CountTable, column: number): number {
+export function sumOf(table: Cells, column: number): number {
   return sumWithout(table, column, -1);
 }
 
@@ -227,7 +245,7 @@ export function sumOf(table: CountTable, column: number): number {
  * was emptied, so negative cells count as 0.
  */
 export function sumWithout(
-  { cells, threads }: CountTable,
+  { cells, threads }: Cells,
   column: number,
   without: number,
 ): number {
@@ -253,7 +271,7 @@ interface Cell {
  * @returns True when it was counted.
  */
 export function addWithin(
-  table: CountTable,
+  table: Cells,
   { thread, column }: Cell,
   most: number,
 ): boolean {
@@ -269,7 +287,7 @@ export function addWithin(
 
 /** Decrements a thread's cell. */
 export function removeOne(
-  { cells, threads }: CountTable,
+  { cells, threads }: Cells,
   { thread, column }: Cell,
 ): void {
   Atomics.sub(cells, column * threads + thread, 1);

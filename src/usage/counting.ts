@@ -14,10 +14,13 @@ import {
   type Row,
 } from "./tables.ts";
 
+/** The facts of a caller that decide where its usage is counted. */
+export type Counted = Pick<Caller, "name" | "groups">;
+
 /** The usage of one request. */
 export interface Use {
   /** The caller in the current configuration. */
-  readonly caller: Caller;
+  readonly caller: Counted;
   /** The name of the last connection. */
   readonly connection: string;
   /** The id of the model that served it. */
@@ -157,7 +160,7 @@ function createNames() {
     },
     /** Returns the token and its groups, with their tables at a moment. */
     holders(
-      { name, groups }: Caller,
+      { name, groups }: Counted,
       atMs: number,
     ): readonly HolderNames[] {
       moveTo(atMs);

@@ -1,7 +1,9 @@
-import type { Caller, Config } from "../config/config.ts";
+import { groupText } from "../config/usage_limits.ts";
+import type { Config } from "../config/config.ts";
+import { isIdentityCaller } from "../config/identity.ts";
 import type { LoggedRequest, LoggedUse } from "../observe/logged_request.ts";
 import type { Measure } from "./counts.ts";
-import type { Counting } from "./counting.ts";
+import type { Counted, Counting } from "./counting.ts";
 
 /** The numbers of requests in a log, by their result. */
 export interface ReplayCounts {
@@ -28,7 +30,7 @@ export interface Replay {
 export interface ReplayOptions {
   readonly counting: Pick<Counting, "count">;
   /** The configuration with the names of the tokens. */
-  readonly config: Pick<Config, "callers">;
+  readonly config: Pick<Config, "callers" | "identity">;
   /** The moment from which this process itself counts, in milliseconds since 1970. */
   readonly untilMs: number;
 }
@@ -55,7 +57,7 @@ const MAX_GATHERED = 2000;
 
 /** The usage of one token of one model on one connection in one span. */
 interface Gathered {
-  readonly caller: Caller;
+  readonly caller: Counted;
   readonly connection: string;
   readonly model: string;
   readonly atMs: number;
@@ -69,9 +71,7 @@ interface Gathered {
 export function createReplay(
   { counting, config, untilMs }: ReplayOptions,
 ): Replay {
-  const callers = new Map(
-    [...config.callers.values()].map((caller) => [caller.name, caller]),
-  );
+  const callerOf = createCallerFinder(config);
   const gathered = new Map<string, Gathered>();
   const counts: ReplayCounts = { counted: 0, unknownToken: 0, late: 0 };
   let firstMs: number | undefined;
@@ -82,7 +82,7 @@ export function createReplay(
   }
 
   function gatheredFor(
-    caller: Caller,
+    caller: Counted,
     { connection, model = "", endedMs }: {
       readonly connection: string;
       readonly model: string | undefined;
@@ -108,7 +108,7 @@ export function createReplay(
         return;
       }
       firstMs = Math.min(firstMs ?? endedMs, endedMs);
-      const caller = callers.get(request.token ?? "");
+      const caller = callerOf(request);
       if (caller === undefined) {
         counts.unknownToken++;
         return;
@@ -129,6 +129,29 @@ export function createReplay(
     get firstMs() {
       return firstMs;
     },
+  };
+}
+
+/**
+ * Creates the function that finds the caller of a logged request. The configuration does not list the callers of
+ * identity providers: the log has their names, which end with the issuer, and their groups.
+ */
+function createCallerFinder(
+  { callers, identity }: ReplayOptions["config"],
+): (request: LoggedRequest) => Counted | undefined {
+  const listed = new Map<string, Counted>(
+    [...callers.values()].map((caller) => [caller.name, caller]),
+  );
+  const groups = new Map(
+    identity.flatMap(({ rules }) =>
+      rules.map((rule) => [groupText(rule.groups), rule.groups] as const)
+    ),
+  );
+  return ({ token = "", tokenGroup }) => {
+    const known = listed.get(token);
+    if (known !== undefined) return known;
+    if (!isIdentityCaller(token, identity)) return undefined;
+    return { name: token, groups: groups.get(tokenGroup) ?? [] };
   };
 }
 

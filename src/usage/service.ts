@@ -42,6 +42,8 @@ export interface UsageService {
 export interface UsageServiceOptions {
   readonly sums: Sums;
   readonly store: ConfigStore;
+  /** Returns a caller of an identity provider in the current configuration; default: the same caller. */
+  readonly currentIdentity?: (caller: Caller) => Caller;
   readonly quotas: Pick<QuotaService, "known" | "read">;
   readonly log: Log;
   readonly metrics?: Metrics | undefined;
@@ -74,7 +76,8 @@ export function createUsageService(
    */
   function current(caller: Caller): Caller {
     const found = store.current().callers.get(caller.sha256);
-    return found?.name === caller.name ? found : caller;
+    if (found?.name === caller.name) return found;
+    return options.currentIdentity?.(caller) ?? caller;
   }
 
   const tallyOptions = {

@@ -58,12 +58,14 @@ async function installPackage(
     : { reason: `${name}@${version} came without ${executable}` };
 }
 
-function cacheFolder(): string {
+/** The folder that keeps installed clients, below the one for temporary files. */
+export function cacheFolder(): string {
   const base = Deno.env.get("TMPDIR") ?? "/tmp";
   return `${base.replace(/\/$/, "")}/model-gateway-clients`;
 }
 
-async function exists(path: string): Promise<boolean> {
+/** True if there is a file or a folder of this path. */
+export async function exists(path: string): Promise<boolean> {
   return await Deno.stat(path).then(() => true, () => false);
 }
 

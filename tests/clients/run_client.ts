@@ -9,9 +9,12 @@ export interface ClientRun {
   file(name: string): string | undefined;
 }
 
+/** A client that can be started. */
+export type Startable = Pick<ClientProgram, "launch">;
+
 /** The parameters of a run. */
 export interface RunOptions {
-  readonly program: ClientProgram;
+  readonly program: Startable;
   /** `{work}` in it is replaced by the working folder. */
   readonly prompt: string;
   readonly address: GatewayAddress;

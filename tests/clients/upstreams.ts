@@ -29,7 +29,9 @@ export const UPSTREAMS: readonly Upstream[] = [
  * Returns the upstreams to which the gateway translates a client's protocol
  * (docs/design.md#native-and-translated).
  */
-export function upstreamsFor({ protocol }: ClientProgram): readonly Upstream[] {
+export function upstreamsFor(
+  { protocol }: Pick<ClientProgram, "protocol">,
+): readonly Upstream[] {
   return UPSTREAMS.filter(({ endpoint }) =>
     protocol === "chat" ? endpoint !== "chat" : endpoint === "chat"
   );

@@ -73,6 +73,7 @@ tokens:
     max_concurrent: 256
     groups: none
     limits: none
+identity: none
 `,
   );
 });

@@ -6,6 +6,7 @@ import {
   minimalConfig,
   tokenFile,
 } from "../support/gateway/config.ts";
+import { identityFile } from "../support/gateway/identity_scene.ts";
 import { configOptions } from "../support/gateway/config_options.ts";
 import {
   optionFaults,
@@ -54,6 +55,16 @@ const token = (one: Overrides, other: Overrides): Pair => [
   { tokens: [tokenFile(one)] },
   { tokens: [tokenFile(other)] },
 ];
+
+const identity = (one: Overrides, other: Overrides): Pair => [
+  { identity: [identityFile(one)] },
+  { identity: [identityFile(other)] },
+];
+
+const rule = (one: Overrides, other: Overrides): Pair =>
+  identity({ rules: [{ connections: ["*"], ...one }] }, {
+    rules: [{ connections: ["*"], ...other }],
+  });
 
 const endpoint = (name: string): Pair =>
   connection(
@@ -354,6 +365,36 @@ const SHOWN: Readonly<Record<string, Pair>> = {
   ...limits("defaults.limits", (limit) => ({
     defaults: { limits: [limit] },
   })),
+  ...limits("identity[].rules[].limits", (limit) => ({
+    identity: [
+      identityFile({ rules: [{ connections: ["*"], limits: [limit] }] }),
+    ],
+  })),
+  "identity[].issuer": identity({}, { issuer: "https://b.example" }),
+  "identity[].audience": identity({}, { audience: ["a", "b"] }),
+  "identity[].jwks_url": identity({}, { jwks_url: "https://b.example/keys" }),
+  "identity[].jwks_file": identity({}, {
+    jwks_url: undefined,
+    jwks_file: "j",
+  }),
+  "identity[].name": identity({}, { name: "email" }),
+  "identity[].rules[].when": rule({}, { when: { groups: "a" } }),
+  "identity[].rules[].connections": rule({}, { connections: [] }),
+  "identity[].rules[].models": [
+    {
+      connections: [connectionFile({ models: ["a", "b"] })],
+      ...rule({ models: ["a"] }, {})[0],
+    },
+    {
+      connections: [connectionFile({ models: ["a", "b"] })],
+      ...rule({ models: ["b"] }, {})[0],
+    },
+  ],
+  "identity[].rules[].max_concurrent": rule({}, { max_concurrent: 1 }),
+  "identity[].rules[].group": [
+    { groups: { a: {}, b: {} }, ...rule({ group: "a" }, {})[0] },
+    { groups: { a: {}, b: {} }, ...rule({ group: "b" }, {})[0] },
+  ],
 };
 
 /** A part of a price. */
@@ -447,6 +488,7 @@ const FILES: Readonly<Record<string, string>> = {
   c: "CERTIFICATE-----",
   k: "PRIVATE KEY-----",
   f: "key-of-a-file",
+  j: `{"keys":[{"kty":"RSA"}]}`,
 };
 
 async function resolve(overrides: Overrides): Promise<Config> {

@@ -121,7 +121,7 @@ const BROKEN: readonly (readonly [text: string, problem: string])[] = [
   ],
   [
     "tokens: []\ntokens: []\n",
-    'a.yaml: line 2: the key "tokens" appears twice in one mapping, first in line 1. Keep one of them.',
+    "a.yaml: line 2: `tokens` appears twice in one mapping, first in line 1. Keep one of them.",
   ],
   [
     "tokens: []\nserver: {}\n",

@@ -173,6 +173,7 @@ Deno.test("loadConfig() resolves every key of a full file", async () => {
     ]),
     listedModels: ["glm-5.1", "glm-fast"],
     callers: new Map([[caller.sha256, caller]]),
+    identity: [],
   });
 });
 

@@ -50,17 +50,42 @@ const FAULTS: Readonly<
   "a key that stands twice": [
     "a: 1\nb:\n  c: 1\n  c: 2\n",
     "line 4",
-    /^the key "c" appears twice in one mapping, first in line 3\. Keep one of them\.$/,
+    /^this key appears twice in one mapping, first in line 3\. Keep one of them\.$/,
   ],
-  "a key with a list that stands twice": [
-    "tokens:\n  - name: alice\n\ntokens:\n  - name: bob\n",
-    "line 4",
-    /^the key "tokens" appears twice in one mapping, first in line 1\./,
+  "a known key that stands twice, with a list of entries": [
+    "tokens:\n  - name: alice\n    sha256: a\nconnections: []\ntokens:\n  - name: bob\n",
+    "line 5",
+    /^`tokens` appears twice in one mapping, first in line 1\. Keep one of them\.$/,
+  ],
+  "a known key that stands twice in an entry of a list": [
+    "tokens:\n  - name: alice\n  - name: bob\n    expires: 1\n    # name:\n    name:\n      carol\n",
+    "line 6",
+    /^`name` appears twice in one mapping, first in line 3\./,
+  ],
+  "a known key in quotes that stands twice": [
+    "\"tokens\": []\r\n'tokens' : []\r\n",
+    "line 2",
+    /^`tokens` appears twice in one mapping, first in line 1\./,
+  ],
+  "a known key that stands twice in braces": [
+    "tokens:\n  - { name: alice, sha256: a, name: bob }\n",
+    "line 2",
+    /^`name` appears twice in one mapping, first in line 2\. Keep one of them\.$/,
+  ],
+  "a key that stands twice in braces before other braces": [
+    "auth: { key: a, key: { scheme: b } }\n",
+    "line 1",
+    /^`key` appears twice in one mapping, first in line 1\. Keep one of them\.$/,
+  ],
+  "a key with a question mark that stands twice": [
+    "name: a\n? name\n: b\n",
+    "line 3",
+    /^`name` appears twice in one mapping, first in line 1\. Keep one of them\.$/,
   ],
   "a JSON key that stands twice": [
     '{"a": 1,\n"a": 2}',
     "line 2",
-    /^the key "a" appears twice in one mapping, first in line 1\./,
+    /^this key appears twice in one mapping, first in line 1\./,
   ],
   "two documents": ["a: 1\n---\nb: 2\n", "line 2, column 1", /1 document/],
   "brackets without end": ["[".repeat(100_000), "", /^is nested too deeply/],
@@ -91,6 +116,8 @@ Deno.test("readYaml() quotes nothing of the text, which may hold a key", async (
     "key: @sk-canary",
     "key: sk-canary: b",
     "%TAG sk-canary a\n---\na",
+    "sk-canary: 1\nsk-canary: 2",
+    "{ canary: 1, canary: 2 }",
   ];
   for (const text of texts) {
     await t.step(text, () => {

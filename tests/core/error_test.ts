@@ -5,6 +5,7 @@ import { type ErrorKind, GatewayError, shorten } from "../../src/core/error.ts";
 const STATUSES: readonly (readonly [ErrorKind, number])[] = [
   ["invalid_request", 400],
   ["unauthenticated", 401],
+  ["forbidden", 403],
   ["not_found", 404],
   ["method_not_allowed", 405],
   ["body_timeout", 408],

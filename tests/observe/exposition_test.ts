@@ -25,6 +25,7 @@ Deno.test("formatExposition() adds up what threads count and takes the tighter o
   for (const [requests, remaining] of [[2, 40], [3, 30]] as const) {
     const metrics = createGatewayMetrics({
       isModel: () => true,
+      isToken: () => true,
       fields: new Set(),
     });
     for (let count = 0; count < requests; count++) {

@@ -63,23 +63,6 @@ Deno.test("createLog() tells the time of each line to the millisecond, whatever 
   );
 });
 
-Deno.test("createLog() writes lines for people", () => {
-  const line = lineOf("text", {
-    route: "/v1/chat/completions",
-    token: "a person",
-    status: 200,
-    model: undefined,
-    agent: "",
-    usage: { input_tokens: 1 },
-  });
-  assert.equal(
-    line,
-    "2026-01-02T03:04:05.006Z info request request_id=req_1 method=POST bytes_in=1 bytes_out=2 " +
-      "total_ms=3 ended=complete route=/v1/chat/completions " +
-      'token="a person" status=200 agent="" usage={"input_tokens":1}\n',
-  );
-});
-
 /** Everything that some reader takes for a line's end or for a command to the terminal. */
 const HOSTILE = Array.from({ length: 0xa0 }, (_, code) => code)
   .filter((code) => code < 0x20 || code >= 0x7f)
@@ -103,11 +86,4 @@ Deno.test("createLog() keeps a line one line, whatever its values hold", async (
 Deno.test("createLog() loses nothing of a value by keeping it on its line", () => {
   const model = `a${HOSTILE}b`;
   assert.equal(JSON.parse(lineOf("json", { model })).model, model);
-  const [, value = ""] = lineOf("text", { model }).split(" model=");
-  assert.equal(JSON.parse(value), model);
-});
-
-Deno.test("createLog() cannot be made to look like another line", () => {
-  const line = lineOf("text", { model: "x status=200", token: "y=z" });
-  assert.ok(line.endsWith(' model="x status=200" token="y=z"\n'));
 });

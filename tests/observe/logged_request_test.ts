@@ -46,6 +46,7 @@ const FACTS = {
 const READ = {
   time: "2026-11-21T12:00:00.000Z",
   token: "alice",
+  tokenGroup: undefined,
   model: "glm-fast",
   connection: "GLM team",
   session: undefined,
@@ -75,6 +76,7 @@ Deno.test("readLogLine() reads what the gateway has written of a request", () =>
 Deno.test("readLogLine() reads session, cost and what was estimated", () => {
   const line = changed({
     session: "s-1",
+    token_group: "platform",
     cost_usd: 0.25,
     usage: { input_tokens: 7, output_tokens: 8, estimated: true },
     of_a_newer_gateway: [{ deep: 1 }],
@@ -82,6 +84,7 @@ Deno.test("readLogLine() reads session, cost and what was estimated", () => {
   assert.deepEqual(readLogLine(line), {
     ...READ,
     session: "s-1",
+    tokenGroup: "platform",
     costUsd: 0.25,
     inputTokens: 7,
     cachedInputTokens: 0,

@@ -22,6 +22,7 @@ const IDLE: GatewayState = { inFlight: 0, bodyMemoryBytes: 0, quotas: [] };
 function createMetrics(): GatewayMetrics {
   return createGatewayMetrics({
     isModel: (name) => name === "model-a",
+    isToken: (name) => name === "alice",
     fields: new Set(["seed", "top_k"]),
   });
 }
@@ -386,6 +387,24 @@ Deno.test("createGatewayMetrics() adds up what answers cost, by model and by tok
     sumOf(samples, "model_gateway_caller_cost_usd_total", { token: "alice" }),
     1.5,
   );
+});
+
+Deno.test("createGatewayMetrics() has labels for a thousand callers of identity providers, and for all tokens", async () => {
+  const metrics = createMetrics();
+  for (let caller = 0; caller < 1002; caller++) {
+    metrics.requestEnded(ended({ caller: `u-${caller}` }));
+  }
+  metrics.requestEnded(ended({ caller: "alice" }));
+  metrics.limited({ token: "u-1001", limit: "tokens day", outcome: "near" });
+  const samples = await scrape(metrics);
+  const count = (token: string) =>
+    sumOf(samples, "model_gateway_caller_requests_total", { token });
+  assert.deepEqual(
+    ["u-0", "u-999", "u-1000", "other", "alice"].map(count),
+    [1, 1, 0, 2, 1],
+  );
+  const limits = "model_gateway_caller_limits_total";
+  assert.equal(sumOf(samples, limits, { token: "other" }), 1);
 });
 
 Deno.test("createGatewayMetrics() counts callers at their limits", async () => {

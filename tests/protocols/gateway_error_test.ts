@@ -6,6 +6,7 @@ import { CODECS } from "../../src/protocols/mod.ts";
 const TYPES: readonly (readonly [ErrorKind, string, string])[] = [
   ["invalid_request", "invalid_request_error", "invalid_request_error"],
   ["unauthenticated", "authentication_error", "authentication_error"],
+  ["forbidden", "permission_error", "permission_error"],
   ["not_found", "not_found_error", "not_found_error"],
   ["method_not_allowed", "invalid_request_error", "invalid_request_error"],
   ["body_timeout", "timeout_error", "timeout_error"],

@@ -32,7 +32,7 @@ async function threads() {
   const columns = book.assign(config);
   const share = (thread: number) =>
     createThreadCounts({ table, thread, columns });
-  return { one: share(0), other: share(1), book, config };
+  return { one: share(0), other: share(1), table, book, config };
 }
 
 const CONNECTION_ID = "0b1d3c52-6a0e-4a3e-8f0e-2f9c3b0d1a11";
@@ -75,6 +75,20 @@ Deno.test("what has no column is counted by each thread alone", async () => {
   assert.ok(other.running.callers.take("unknown", 1));
   leave();
   assert.ok(one.running.callers.take("unknown", 1));
+});
+
+Deno.test("a caller of an identity provider is counted by all threads together", async () => {
+  const { one, other, table } = await threads();
+  const [carol, dave] = ["c".repeat(64), `0${"c".repeat(63)}`];
+  const leave = one.running.callers.take(carol, 1);
+  assert.ok(leave);
+  assert.equal(other.running.callers.take(carol, 1), undefined);
+  assert.ok(other.running.callers.take(dave, 1));
+  leave();
+  assert.ok(other.running.callers.take(carol, 1));
+  assert.equal(one.running.callers.take(carol, 1), undefined);
+  emptyThread(table, 1);
+  assert.ok(one.running.callers.take(carol, 1));
 });
 
 Deno.test("what has no limit is counted all the same", async () => {

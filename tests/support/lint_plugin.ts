@@ -39,6 +39,7 @@ const LAYER_BY_PREFIX: readonly (readonly [prefix: string, layer: number])[] = [
 const PLACES_BY_PACKAGE: Readonly<Record<string, RegExp>> = {
   "itty-router": /^http\/router\.ts$/,
   "prom-client": /^observe\/(exposition|instruments|prometheus)\.ts$/,
+  "jose": /^relay\/identity\/(jwt|key_sets)\.ts$/,
   "@redis/client": /^cli\/server\/redis\.ts$/,
   "zod":
     /^(config\/schema\/\w+\.ts|protocols\/\w+\/wire\w*\.ts|quotas\/readers\/\w+\.ts|catalog\/model_page\.ts|shared\/store\/wire\.ts)$/,

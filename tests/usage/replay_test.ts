@@ -18,11 +18,11 @@ const config = await minimalConfig({
 });
 
 /** Replays these requests to a process that began at {@linkcode START}. */
-function replayed(requests: readonly LoggedLine[]) {
+function replayed(requests: readonly LoggedLine[], having = config) {
   const uses: Use[] = [];
   const replay = createReplay({
     counting: { count: (use) => void uses.push(use) },
-    config,
+    config: having,
     untilMs: Date.parse(START),
   });
   for (const fields of requests) {
@@ -33,6 +33,33 @@ function replayed(requests: readonly LoggedLine[]) {
   replay.flush();
   return { replay, uses };
 }
+
+Deno.test("createReplay() counts callers of identity providers by their names with the issuer, and for their groups", async () => {
+  const issuer = "https://login.example.com";
+  const withIdentity = await minimalConfig({
+    groups: { platform: {} },
+    identity: [{
+      issuer,
+      audience: "a",
+      rules: [{ connections: ["*"], group: "platform" }],
+    }],
+  });
+  const time = "2026-11-21T11:00:00.000Z";
+  const { uses, replay } = replayed([
+    { time, token: `alice (${issuer})`, token_group: "platform" },
+    { time, token: `bob (${issuer})`, token_group: "gone" },
+    { time, token: "alice" },
+    { time, token: "carol (https://other.example)" },
+  ], withIdentity);
+  assert.deepEqual(
+    uses.map(({ caller: { name, groups } }) => [name, groups[0]?.name]),
+    [[`alice (${issuer})`, "platform"], [`bob (${issuer})`, undefined], [
+      "alice",
+      undefined,
+    ]],
+  );
+  assert.equal(replay.counts.unknownToken, 1);
+});
 
 /** A use in a few words. */
 function told({ caller, connection, model, atMs, counts }: Use) {

@@ -1,9 +1,14 @@
-import type { Config, Connection } from "../../config/config.ts";
+import type {
+  Config,
+  Connection,
+  IdentityProvider,
+} from "../../config/config.ts";
 import { credentialHeader } from "../../config/credential.ts";
 import { describeConfig } from "../../config/describe.ts";
 import type { Problem } from "../../config/problems.ts";
 import { PROTOCOLS } from "../../core/protocol.ts";
 import { CODECS } from "../../protocols/mod.ts";
+import { readKeys, Unread } from "../../relay/identity/key_sets.ts";
 import { discard } from "../../streams/byte_reader.ts";
 import { secretsOf } from "../../upstream/secrets.ts";
 import { readArguments } from "../arguments.ts";
@@ -28,7 +33,8 @@ export const CHECK: CommandSpec = {
   summary: "validate gateway.yaml: print its resolved values or all problems",
   options: [CONFIG_OPTION, {
     name: "live",
-    summary: "send each provider a request to test its address and key",
+    summary:
+      "send each provider a request to test it, and read each issuer's keys",
   }, {
     name: "quiet",
     summary: "print problems and warnings alone",
@@ -37,7 +43,8 @@ export const CHECK: CommandSpec = {
 
 /**
  * `check [--config F] [--live] [--quiet]`: prints the resolved configuration, or all of its problems. With `--live`, it
- * sends each provider a request to test its address and key. With `--quiet`, it prints only what needs attention.
+ * sends each provider a request to test its address and key, and reads the keys of the identity providers. With
+ * `--quiet`, it prints only what needs attention.
  *
  * @returns The exit code.
  */
@@ -91,9 +98,12 @@ async function checkLive(
   { quiet }: CheckOptions,
   io: CliIo & RequestTools,
 ): Promise<number> {
-  const probes = await probeConnections(config, io);
-  for (const { connection, finding, good } of probes) {
-    if (!good || !quiet) io.write(`${connection.name}: ${finding}\n`);
+  const probes = [
+    ...await probeConnections(config, io),
+    ...await Promise.all(config.identity.map((one) => probeKeys(one, io))),
+  ];
+  for (const { name, finding, good } of probes) {
+    if (!good || !quiet) io.write(`${name}: ${finding}\n`);
   }
   return probes.every(({ good }) => good) ? EXIT.good : EXIT.failed;
 }
@@ -137,7 +147,8 @@ function count(number: number, noun: string): string {
 
 /** The result of one cheap authenticated request to a provider. */
 interface Probe {
-  readonly connection: Connection;
+  /** The name of the connection, or the issuer. */
+  readonly name: string;
   readonly good: boolean;
   /** One line for people, without any secret. */
   readonly finding: string;
@@ -156,16 +167,33 @@ async function probeConnections(
   );
 }
 
+/** Reads the keys of an identity provider. */
+async function probeKeys(
+  provider: IdentityProvider,
+  { fetch, deadline }: RequestTools,
+): Promise<Probe> {
+  const { issuer: name } = provider;
+  const signal = deadline(DEADLINE_MS);
+  try {
+    const { length } = await readKeys(provider, { fetch, signal });
+    return { name, good: true, finding: count(length, "key") };
+  } catch (error) {
+    const reason = error instanceof Unread ? error.message : reasonOf(error);
+    return { name, good: false, finding: `no keys: ${reason}` };
+  }
+}
+
 async function probe(
   connection: Connection,
   { fetch, deadline, config }: RequestTools & { readonly config: Config },
 ): Promise<Probe> {
-  const endpoint = PROTOCOLS.find((name) =>
-    connection.endpoints[name] !== undefined
+  const { name } = connection;
+  const endpoint = PROTOCOLS.find((protocol) =>
+    connection.endpoints[protocol] !== undefined
   );
   const base = endpoint && connection.endpoints[endpoint];
   if (base === undefined) {
-    return { connection, good: false, finding: "no endpoint is configured" };
+    return { name, good: false, finding: "no endpoint is configured" };
   }
   try {
     const answer = await fetch(`${base}/models`, {
@@ -174,12 +202,12 @@ async function probe(
       signal: deadline(DEADLINE_MS),
     });
     discard(answer);
-    return { connection, ...judge(answer.status) };
+    return { name, ...judge(answer.status) };
   } catch (error) {
     const reason = reasonOf(error);
     const isSafe = !secretsOf(connection).areIn(reason);
     const finding = `unreachable: ${isSafe ? reason : "unknown error"}`;
-    return { connection, good: false, finding };
+    return { name, good: false, finding };
   }
 }
 

@@ -7,7 +7,7 @@ import { sha256Hex } from "../../core/sha256.ts";
 import { demoConfigText } from "../../demo/config.ts";
 import { createDemoUpstream } from "../../demo/upstream.ts";
 import { badUsage, type CliIo, type CommandSpec } from "../command.ts";
-import { openLog } from "../log/open_log.ts";
+import { openLog, outputFormat } from "../log/open_log.ts";
 import { runServer } from "../server/run_server.ts";
 import {
   LISTENER_OPTIONS,
@@ -48,7 +48,8 @@ export async function runDemo(
   if ("problems" in loaded) {
     throw new Error(loaded.problems.map(formatProblem).join("\n"));
   }
-  const { log, writer } = openLog(Deno.stdout, options.log);
+  const format = outputFormat(options.log, Deno.stdout.isTerminal(), io.env);
+  const { log, writer } = openLog(Deno.stdout, format);
   const code = await runServer({
     store: createConfigStore(loaded.config),
     server: withOptions(loaded.config.server, options),

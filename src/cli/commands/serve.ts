@@ -6,7 +6,7 @@ import type { Log } from "../../observe/log.ts";
 import type { StoreState } from "../../shared/store/store_state.ts";
 import type { Sums } from "../../usage/sums.ts";
 import { badUsage, type CliIo, type CommandSpec, EXIT } from "../command.ts";
-import { openLog } from "../log/open_log.ts";
+import { openLog, outputFormat } from "../log/open_log.ts";
 import { openNetworkClient } from "../server/network_client.ts";
 import { runServer } from "../server/run_server.ts";
 import { type ServingOptions, startServing } from "../server/serving.ts";
@@ -64,7 +64,8 @@ export async function runServe(
     return EXIT.badUsage;
   }
   io.writeError(problemLines(startWarnings(first, options)));
-  const { log, writer } = openLog(Deno.stdout, options.log);
+  const format = outputFormat(options.log, Deno.stdout.isTerminal(), io.env);
+  const { log, writer } = openLog(Deno.stdout, format);
   const store = createConfigStore(first.config);
   const reloadLog = createReloadLog(log);
   const reload = createReload({
@@ -84,7 +85,7 @@ export async function runServe(
     workers === 1 ? startServing(serving) : startPool({
       ...serving,
       workers,
-      format: options.log,
+      format,
       write: writer.write,
       startThread,
       timers: systemTimers,

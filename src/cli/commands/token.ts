@@ -63,7 +63,8 @@ function printOne(name: string, io: CliIo): number {
   if ("problems" in made) return refuse(made.problems, io);
   io.write(
     `The token, shown only once:\n\n  ${made.token}\n\n` +
-      `Add this to gateway.yaml:\n\n${stringifyYaml({ tokens: [made.entry] })}`,
+      "Put this below `tokens:` in gateway.yaml or an included file, in place of an entry with the same name:\n\n" +
+      stringifyYaml([made.entry]).replaceAll(/^(?=.)/gm, "  "),
   );
   return EXIT.good;
 }

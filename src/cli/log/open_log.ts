@@ -1,6 +1,7 @@
 import { within } from "../../core/time/deadlines.ts";
 import { systemTimers, type Timers } from "../../core/time/timers.ts";
 import { createLog, type Log, type LogFormat } from "../../observe/log.ts";
+import { hasColours, inColour, withoutColour } from "../text.ts";
 
 /** A log that gathers lines and writes them together. */
 interface OpenLog {
@@ -8,18 +9,38 @@ interface OpenLog {
   readonly writer: LineWriter;
 }
 
+/** The format of the log on an output: lines for people may have colours. */
+export type OutputFormat = LogFormat | "coloured_text";
+
+/**
+ * Returns the format for an output: lines for people have colours on a terminal, unless `NO_COLOR` is set.
+ *
+ * @param isTerminal True if the output is a terminal.
+ */
+export function outputFormat(
+  format: LogFormat,
+  isTerminal: boolean,
+  env: (name: string) => string | undefined,
+): OutputFormat {
+  return format === "text" && hasColours(isTerminal, env)
+    ? "coloured_text"
+    : format;
+}
+
 /** Opens the program's log over a sink. */
-export function openLog(sink: ByteSink, format: LogFormat): OpenLog {
+export function openLog(sink: ByteSink, output: OutputFormat): OpenLog {
   const now = Date.now;
+  const format = output === "json" ? "json" : "text";
+  const paint = output === "coloured_text" ? inColour : withoutColour;
   const writer = createLineWriter(sink, {
     droppedLine(count) {
       let line = "";
-      createLog({ format, now, sink: (text) => void (line = text) })
+      createLog({ format, now, paint, sink: (text) => void (line = text) })
         .write("log_lines_dropped", { count });
       return line;
     },
   });
-  return { log: createLog({ format, now, sink: writer.write }), writer };
+  return { log: createLog({ format, now, paint, sink: writer.write }), writer };
 }
 
 /** The destination of the lines, such as `Deno.stdout`. */

@@ -1,7 +1,8 @@
 import { createGateway } from "../../app.ts";
-import type { ServerConfig } from "../../config/config.ts";
+import type { Config, ServerConfig } from "../../config/config.ts";
 import type { ServiceName } from "../../config/services.ts";
 import type { ConfigStore } from "../../config/store.ts";
+import { oncePer } from "../../core/memo.ts";
 import type { StoreCondition } from "../../core/store_condition.ts";
 import { createDeadlines, within } from "../../core/time/deadlines.ts";
 import { lastingTimers, systemTimers } from "../../core/time/timers.ts";
@@ -194,6 +195,7 @@ async function startMetrics(
   const { createGatewayMetrics } = await import("../../observe/prometheus.ts");
   const metrics = createGatewayMetrics({
     isModel: (name) => store.current().pools.has(name),
+    isToken: (name) => tokenNames(store.current()).has(name),
     fields: new Set(
       Object.values(CODECS).flatMap(({ fieldNames }) =>
         Object.values(fieldNames)
@@ -202,6 +204,10 @@ async function startMetrics(
   });
   return { metrics, stop: measureLag(systemTimers, metrics.lag) };
 }
+
+const tokenNames = oncePer(({ callers }: Config) =>
+  new Set([...callers.values()].map(({ name }) => name))
+);
 
 /** The parts of serving that OpenTelemetry adds. */
 interface Telemetry {

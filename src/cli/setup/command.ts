@@ -3,6 +3,7 @@ import { CLIENTS } from "../../http/wording/settings.js";
 import {
   type Snippet,
   TOKEN_PLACEHOLDER,
+  tokenByCommand,
 } from "../../http/wording/settings_text.js";
 import type { RequestTools } from "../gateway_client.ts";
 import { endSentence } from "../text.ts";
@@ -51,15 +52,21 @@ async function printSettings(
   options: SetupOptions,
   tools: CliIo & RequestTools,
 ): Promise<void> {
-  const { base, client, token } = options;
+  const { base, client, token, tokenCommand } = options;
   const models = await modelsOf(options, tools);
-  const place = { base, model: models[0].id, models };
+  const place = { base, model: models[0].id, models, tokenCommand };
   const { title, text } = client.settings(place);
   tools.writeError(`# ${title}\n\n`);
   tools.write(`${text}\n`);
-  const hasToken = client.readsEnvironment && token !== "";
+  const hasToken = tokenCommand === undefined
+    ? client.readsEnvironment && token !== ""
+    : client.runsTokenCommand;
   const rest = [
-    ...(hasToken ? [] : [client.token(TOKEN_PLACEHOLDER)]),
+    ...(hasToken ? [] : [
+      tokenCommand === undefined
+        ? client.token(TOKEN_PLACEHOLDER)
+        : tokenByCommand(tokenCommand),
+    ]),
     ...(client.start === undefined ? [] : [client.start(place)]),
   ];
   tools.writeError(rest.map(formatSnippet).join(""));

@@ -26,6 +26,11 @@ export const SETUP: CommandSpec = {
       summary: "the client's first model; default the first that it can use",
     },
     {
+      name: "token-command",
+      value: "CMD",
+      summary: "a command that prints the token, for the client to run",
+    },
+    {
       name: "check",
       summary: "test the gateway step by step instead, up to the first failure",
     },
@@ -40,6 +45,8 @@ export interface SetupOptions extends GatewayAddress {
   readonly client: Client;
   readonly model: string | undefined;
   readonly check: boolean;
+  /** A shell command that prints the token. */
+  readonly tokenCommand: string | undefined;
 }
 
 /**
@@ -66,7 +73,25 @@ export function readSetupOptions(
     const alternative = check ? "" : ", or name a model with --model";
     return { fault: `${NO_TOKEN}${alternative}` };
   }
-  return { ...address, client, model, check };
+  const tokenCommand = values.get("token-command");
+  const fault = tokenCommand && tokenCommandFault(tokenCommand, client, check);
+  if (fault) return { fault };
+  return { ...address, client, model, check, tokenCommand };
+}
+
+/** Returns the reason why a client cannot run a command for its token, or `undefined`. */
+function tokenCommandFault(
+  command: string,
+  { name, readsEnvironment }: Client,
+  check: boolean,
+): string | undefined {
+  if (/\p{Cc}/u.test(command)) {
+    return "--token-command must be one line without control characters";
+  }
+  if (check) return "--check runs no --token-command. Set MODEL_GATEWAY_TOKEN";
+  return readsEnvironment
+    ? undefined
+    : `${name} stores its token, so it has no use for --token-command`;
 }
 
 /** Returns the fault of an unknown client. It repeats only a text that looks like a name: others may be secrets. */

@@ -1,4 +1,4 @@
-import { oneLine } from "../../observe/log.ts";
+import { oneLine } from "../../core/json.ts";
 import type { LogLineCounts } from "../../observe/read_log.ts";
 import { REST, type Row, type Sums, type Totals, valuesOf } from "./totals.ts";
 

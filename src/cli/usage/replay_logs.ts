@@ -24,7 +24,7 @@ import { LOG_FILES, type LogFile, type LogFiles } from "./log_files.ts";
 interface ReplayLogsOptions {
   /** The paths of logs, with wildcards. */
   readonly patterns: readonly string[];
-  readonly config: Pick<Config, "callers">;
+  readonly config: Pick<Config, "callers" | "identity">;
   readonly counting: Pick<Counting, "count">;
   /** Sets the time since which all usage is counted, in milliseconds since 1970. */
   readonly completeSince: (sinceMs: number) => void;

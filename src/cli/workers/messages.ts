@@ -1,5 +1,5 @@
 import type { Config, ServerConfig } from "../../config/config.ts";
-import type { LogFormat } from "../../observe/log.ts";
+import type { OutputFormat } from "../log/open_log.ts";
 import type { Snapshot } from "../../observe/metrics.ts";
 import type { StoreCondition } from "../../core/store_condition.ts";
 import type { Columns, ThreadShare } from "../../shared/thread_counts.ts";
@@ -12,7 +12,7 @@ export interface StartOrder {
   readonly kind: "start";
   readonly config: Config;
   readonly server: ServerConfig;
-  readonly format: LogFormat;
+  readonly format: OutputFormat;
   /** The counts that it shares with the other threads. */
   readonly share: ThreadShare;
   /** Absent when replicas share no store. */

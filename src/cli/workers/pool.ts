@@ -8,7 +8,8 @@ import {
 import { toPlain } from "../../quotas/reading.ts";
 import { createPoller } from "../../quotas/poller.ts";
 import type { QuotaFetch } from "../../quotas/read.ts";
-import type { Log, LogFormat } from "../../observe/log.ts";
+import type { Log } from "../../observe/log.ts";
+import type { OutputFormat } from "../log/open_log.ts";
 import type { Snapshot } from "../../observe/metrics.ts";
 import { answerLedgerCall } from "../../shared/ledger.ts";
 import { followNotice, type Notice } from "../../shared/notice.ts";
@@ -32,7 +33,7 @@ interface PoolOptions
   readonly workers: number;
   readonly startThread: StartThread;
   readonly timers: Timers;
-  readonly format: LogFormat;
+  readonly format: OutputFormat;
   /** Writes whole lines of the threads' logs. */
   readonly write: (text: string) => void;
 }

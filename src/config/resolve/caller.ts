@@ -1,7 +1,7 @@
-import type { Caller, Connection, ConnectionModel } from "../config.ts";
+import type { Access, Caller, Connection, ConnectionModel } from "../config.ts";
 import { type Findings, type Path, quote, suggestion } from "../problems.ts";
 import type { GroupEntry, TokenEntry } from "../schema/config_file.ts";
-import type { TokenFields } from "../schema/token.ts";
+import type { AccessFields, TokenFields } from "../schema/token.ts";
 import { selectFor, type SelectionIndex } from "../selection.ts";
 import {
   type AmountLimit,
@@ -14,7 +14,7 @@ import { resolveUsageLimits } from "./usage_limits.ts";
 /** The options of {@linkcode resolveCallers}. */
 interface ResolveCallersOptions {
   readonly index: SelectionIndex;
-  readonly tokenLimits: TokenLimits;
+  readonly tokenLimits: Pick<TokenLimits, "of">;
   /** The number of requests of all callers that may run at once. */
   readonly maxConcurrentRequests: number;
   /** Milliseconds since 1970. */
@@ -59,12 +59,11 @@ export function resolveCallers(
     };
     for (const sha256 of token.sha256) callers.set(sha256, caller);
   }
-  options.tokenLimits.review([...new Set(callers.values())]);
   return callers;
 }
 
-/** Returns a quarter of all requests, so that one token cannot fill the gateway. */
-function defaultConcurrency(maxConcurrentRequests: number): number {
+/** Returns a quarter of all requests, so that one caller cannot fill the gateway. */
+export function defaultConcurrency(maxConcurrentRequests: number): number {
   return Math.max(1, Math.floor(maxConcurrentRequests / 4));
 }
 
@@ -91,16 +90,17 @@ function claim(
   );
 }
 
-/** Resolves the limits of tokens. */
-interface TokenLimits {
+/** Resolves the limits of tokens and rules. */
+export interface TokenLimits {
   /**
-   * Returns a token's own limits, or the default ones, and its groups. The limits of all groups apply in addition.
+   * Returns the limits of a token or rule, or the default ones, and its groups. The limits of all groups apply in
+   * addition.
    *
-   * @param path The path of the token.
+   * @param path The path of the token or rule.
    */
-  of(token: TokenFields, path: Path): Pick<Caller, "groups" | "limits">;
-  /** Checks all callers: reports cost limits on models without a price, and groups without members. */
-  review(callers: readonly Caller[]): void;
+  of(fields: AccessFields, path: Path): Pick<Access, "groups" | "limits">;
+  /** Checks all callers and rules: reports cost limits on models without a price, and groups without members. */
+  review(all: readonly Access[]): void;
 }
 
 /** The dependencies of {@linkcode createTokenLimits}. */
@@ -190,7 +190,7 @@ function reportUnpriced(
   limit: AmountLimit,
   { connections, callers, path, findings }: {
     readonly connections: readonly Connection[];
-    readonly callers: readonly Caller[];
+    readonly callers: readonly Access[];
     readonly path: Path;
     readonly findings: Findings;
   },
@@ -222,7 +222,7 @@ function counts(
 }
 
 function mayUse(
-  { connectionIds, models }: Caller,
+  { connectionIds, models }: Access,
   connection: Connection,
   model: ConnectionModel,
 ): boolean {

@@ -22,6 +22,7 @@ import {
   resolveListedModels,
   resolvePools,
 } from "./models.ts";
+import { reportIdentityNames, resolveIdentity } from "./identity.ts";
 import { isLoopback, resolveServer, resolveTimeouts } from "./server.ts";
 
 /** The options of {@linkcode resolve}. */
@@ -44,11 +45,13 @@ export async function resolve(
   options: ResolveOptions,
 ): Promise<Config | undefined> {
   const { findings } = options;
-  const { general, connections: fields, groups, tokens } = validateFile(
-    tree,
-    options.included,
-    findings,
-  );
+  const {
+    general,
+    connections: fields,
+    groups,
+    tokens,
+    identity: providers,
+  } = validateFile(tree, options.included, findings);
   if (general === undefined) return undefined;
   const directory = await readDirectory(tree);
   reportAmbiguousNames(directory, findings);
@@ -64,7 +67,7 @@ export async function resolve(
     idByAlias,
   });
   const index = indexSelection(directory);
-  const callers = resolveCallers(tokens, {
+  const callerOptions = {
     ...options,
     index,
     tokenLimits: createTokenLimits({
@@ -75,8 +78,15 @@ export async function resolve(
       findings,
     }),
     maxConcurrentRequests: server.maxConcurrentRequests,
-  });
-  if (tokens.length === 0) {
+  };
+  const callers = resolveCallers(tokens, callerOptions);
+  const identity = await resolveIdentity(providers, callerOptions);
+  reportIdentityNames(tokens, { identity: providers, findings });
+  callerOptions.tokenLimits.review([
+    ...new Set(callers.values()),
+    ...identity.flatMap(({ rules }) => rules),
+  ]);
+  if (tokens.length === 0 && providers.length === 0) {
     findings.warn(["tokens"], "is empty: nobody can call the gateway.");
   }
   if (findings.problems.length > 0) return undefined;
@@ -95,6 +105,7 @@ export async function resolve(
     pools: resolvePools(connections),
     listedModels: resolveListedModels(connections),
     callers,
+    identity,
   };
 }
 

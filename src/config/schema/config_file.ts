@@ -2,6 +2,7 @@ import { z } from "zod";
 import { type Findings, isMapping, listAt, type Path } from "../problems.ts";
 import { type ConnectionFields, connectionSchema } from "./connection.ts";
 import { text } from "./fields.ts";
+import { type IdentityFields, identitySchema } from "./identity.ts";
 import { validate } from "./problems.ts";
 import { limitsSchema, serverSchema, timeoutsSchema } from "./server.ts";
 import {
@@ -103,6 +104,7 @@ const fileSchema = z.strictObject({
     error: "must list at least one connection.",
   }),
   tokens: z.array(z.unknown()).optional(),
+  identity: z.array(z.unknown()).default([]),
 });
 
 /** An included file. */
@@ -126,6 +128,9 @@ export const wholeFileSchema = fileSchema.extend({
   tokens: z.array(tokenSchema).optional().describe(
     "The callers, and the connections and models that each may use. Needed without `include`.",
   ),
+  identity: z.array(identitySchema).default([]).describe(
+    "Identity providers, whose tokens (JWT) identify callers.",
+  ),
 });
 
 /**
@@ -133,13 +138,17 @@ export const wholeFileSchema = fileSchema.extend({
  * The findings list the problems.
  */
 export interface FileFields {
-  /** Everything except connections, groups and tokens. */
+  /** Everything except connections, groups, tokens and identity providers. */
   readonly general:
-    | Omit<z.output<typeof fileSchema>, "connections" | "groups" | "tokens">
+    | Omit<
+      z.output<typeof fileSchema>,
+      "connections" | "groups" | "tokens" | "identity"
+    >
     | undefined;
   readonly connections: readonly (ConnectionFields | undefined)[];
   readonly groups: readonly GroupEntry[];
   readonly tokens: readonly TokenEntry[];
+  readonly identity: readonly (IdentityFields | undefined)[];
 }
 
 /** A group in a file. */
@@ -166,7 +175,7 @@ export function validateFile(
     value: tree,
     path: [],
     findings,
-    placeholders: { connections: [null] },
+    placeholders: { connections: [null], identity: [] },
   });
   if (isMapping(tree) && !("tokens" in tree) && !("include" in tree)) {
     findings.problem(["tokens"], "is missing.");
@@ -196,6 +205,9 @@ export function validateFile(
       ),
     ],
     tokens: [main, ...included].flatMap((file) => tokensIn(file, findings)),
+    identity: listAt(tree, "identity").map((value, index) =>
+      validate(identitySchema, { value, path: ["identity", index], findings })
+    ),
   };
 }
 

@@ -122,18 +122,8 @@ function isDistinct(names: readonly string[]): boolean {
   return new Set(names).size === names.length;
 }
 
-/** An entry of `tokens`. */
-export const tokenSchema = z.strictObject({
-  name: name().describe(
-    "The caller's name, for the log and the metrics. Must be unique.",
-  ),
-  sha256: digestsSchema.describe(
-    "The SHA-256 of the token, as `token new NAME` prints it. A list of up to 8 accepts any of its tokens.",
-  ),
-  expires_at: instantSchema.transform((instant) => Date.parse(instant))
-    .optional().describe(
-      "The expiry: a time with a zone, or a date. Default: never.",
-    ),
+/** What a caller may use: the fields that a token and a rule of `identity` share. */
+export const accessFields = {
   connections: z.array(text()).describe(
     "Names or ids of connections. * is all of them.",
   ),
@@ -156,6 +146,24 @@ export const tokenSchema = z.strictObject({
   limits: usageLimitsSchema.optional().describe(
     "Its limits. An empty list means none. Default: the `defaults`.",
   ),
+};
+
+/** What a caller may use, in the file. */
+export type AccessFields = Pick<TokenFields, keyof typeof accessFields>;
+
+/** An entry of `tokens`. */
+export const tokenSchema = z.strictObject({
+  name: name().describe(
+    "The caller's name, for the log and the metrics. Must be unique.",
+  ),
+  sha256: digestsSchema.describe(
+    "The SHA-256 of the token, as `token new NAME` prints it. A list of up to 8 accepts any of its tokens.",
+  ),
+  expires_at: instantSchema.transform((instant) => Date.parse(instant))
+    .optional().describe(
+      "The expiry: a time with a zone, or a date. Default: never.",
+    ),
+  ...accessFields,
 });
 
 /** A token in the file. */

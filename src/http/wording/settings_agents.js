@@ -28,6 +28,7 @@ export const AGENTS = [
     settings: claude,
     token: tokenInShell,
     readsEnvironment: true,
+    runsTokenCommand: true,
     start: () => inShell("claude"),
   },
   {
@@ -37,6 +38,7 @@ export const AGENTS = [
     settings: codex,
     token: tokenInShell,
     readsEnvironment: true,
+    runsTokenCommand: true,
     start: () => inShell("codex"),
   },
   {
@@ -101,16 +103,16 @@ function behavesAs({ id, context_length: window = 0 }) {
 }
 
 /**
- * https://code.claude.com/docs/en/settings: the helper prints the token, so that the file holds none. The model names
- * of Claude Code itself select the chosen model.
+ * https://code.claude.com/docs/en/settings: the helper prints the token, so that the file holds none. It runs again
+ * after five minutes and after a 401. The model names of Claude Code itself select the chosen model.
  *
  * @param {Place} place @returns {Snippet}
  */
-function claude({ base, model, models }) {
+function claude({ base, model, models, tokenCommand }) {
   const { context_length: window = CAUTIOUS_WINDOW } =
     models.find(({ id }) => id === model) ?? {};
   const settings = {
-    apiKeyHelper: `printf %s "$${TOKEN_VARIABLE}"`,
+    apiKeyHelper: tokenCommand ?? `printf %s "$${TOKEN_VARIABLE}"`,
     model,
     modelPicker: {
       options: models.map((one) => ({
@@ -135,10 +137,14 @@ function claude({ base, model, models }) {
 
 /**
  * https://developers.openai.com/codex/config-reference. The catalog gives Codex the token's models and their sizes.
+ * Codex runs a command for the token again after five minutes and after a 401.
  *
  * @param {Place} place @returns {Snippet}
  */
-function codex({ base, model }) {
+function codex({ base, model, tokenCommand }) {
+  const credential = tokenCommand === undefined
+    ? `\nenv_key = "${TOKEN_VARIABLE}"`
+    : "";
   return {
     title: "~/.codex/config.toml",
     text: `model = ${quote(model)}
@@ -146,11 +152,30 @@ model_provider = "${PROVIDER_ID}"
 
 [model_providers.${PROVIDER_ID}]
 name = "Model Gateway"
-base_url = ${quote(`${base}/v1`)}
-env_key = "${TOKEN_VARIABLE}"
+base_url = ${quote(`${base}/v1`)}${credential}
 wire_api = "responses"
-model_catalog_url = ${quote(`${base}/v1/models`)}`,
+model_catalog_url = ${quote(`${base}/v1/models`)}${codexAuth(tokenCommand)}`,
   };
+}
+
+/** A command without anything that only a shell understands. */
+const PLAIN_COMMAND_REGEXP = /^[\w./:@%+=,-]+(?: [\w./:@%+=,-]+)*$/;
+
+/**
+ * Returns the table `auth`, which excludes `env_key`. Codex runs no shell, so that one is named where it is needed.
+ *
+ * @param {string | undefined} command @returns {string}
+ */
+function codexAuth(command) {
+  if (command === undefined) return "";
+  const [program = "", ...args] = PLAIN_COMMAND_REGEXP.test(command)
+    ? command.split(" ")
+    : ["sh", "-c", command];
+  return `
+
+[model_providers.${PROVIDER_ID}.auth]
+command = ${quote(program)}
+args = [${args.map(quote).join(", ")}]`;
 }
 
 /** The packages of the Vercel AI SDK in opencode, by protocol. */

@@ -8,6 +8,7 @@
  * @property {string} base The gateway's address without a trailing slash, such as `http://127.0.0.1:8787`.
  * @property {string} model The initial model.
  * @property {readonly Model[]} models The models that the client supports, including `model`.
+ * @property {string | undefined} [tokenCommand] A shell command that prints the token. Default: the token is stored.
  *
  * @typedef {object} Snippet
  * @property {string} title The file or other place of the text.
@@ -21,6 +22,8 @@
  * @property {(place: Place) => Snippet} settings The settings, which refer to the token but do not hold it.
  * @property {(token: string) => Snippet} token The place of the token.
  * @property {boolean} readsEnvironment True when the client reads the token from {@linkcode TOKEN_VARIABLE}.
+ * @property {boolean | undefined} [runsTokenCommand] True when the settings run `tokenCommand`, also after its token
+ * has expired.
  * @property {((place: Place) => Snippet) | undefined} [start] The command that starts the client.
  * @property {string | undefined} [note] A further instruction for the user: a sentence.
  */
@@ -44,6 +47,19 @@ export function tokenInShell(token) {
   return {
     title: "The token, in the shell or in its profile",
     text: `export ${TOKEN_VARIABLE}=${shellWord(token)}`,
+  };
+}
+
+/**
+ * Returns the command that sets the token in a shell to the output of another command.
+ *
+ * @param {string} command
+ * @returns {Snippet}
+ */
+export function tokenByCommand(command) {
+  return {
+    title: "The token, in the shell: again after it has expired",
+    text: `export ${TOKEN_VARIABLE}="$(${command})"`,
   };
 }
 

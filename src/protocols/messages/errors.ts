@@ -175,6 +175,7 @@ export function encodeError(
 const TYPE_BY_ERROR_KIND: Readonly<Record<ErrorKind, string>> = {
   invalid_request: "invalid_request_error",
   unauthenticated: "authentication_error",
+  forbidden: "permission_error",
   not_found: "not_found_error",
   method_not_allowed: "invalid_request_error",
   body_timeout: "timeout_error",

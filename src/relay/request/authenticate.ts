@@ -2,6 +2,8 @@ import type { Caller, Config } from "../../config/config.ts";
 import { GatewayError } from "../../core/error.ts";
 import type { HeaderFields } from "../../core/header_fields.ts";
 import { sha256Hex } from "../../core/sha256.ts";
+import type { Identity } from "../identity/identity.ts";
+import { isJwt } from "../identity/jwt.ts";
 
 /**
  * The credential that a route accepts (docs/design.md#credentials): `bearer` is `Authorization` alone, `messages` adds
@@ -12,33 +14,76 @@ export type CredentialGroup = "bearer" | "messages" | "either";
 interface AuthenticateOptions {
   readonly group: CredentialGroup;
   readonly config: Config;
+  /** Recognizes the callers of the configuration's identity providers. */
+  readonly identity: Pick<Identity, "callerOf">;
   /** Milliseconds since 1970, for tokens that expire. */
   readonly nowMs: number;
 }
 
 /**
  * Returns the caller of a request. Tokens are looked up by their SHA-256, so that the gateway's timing and memory
- * reveal no token.
+ * reveal no token. Only an unknown credential in the form of a JWT takes a promise.
  *
  * @throws {GatewayError} `unauthenticated` for no credential, an unknown or expired one, or two of different callers.
  * All wrong credentials share one message, which reveals nothing to an attacker. `invalid_request` when the version
- * header of a Messages route is missing or not a date.
+ * header of a Messages route is missing or not a date. For a JWT, also the errors of {@linkcode Identity}.
  */
 export function authenticate(
   headers: HeaderFields,
   options: AuthenticateOptions,
-): Caller {
+): Caller | Promise<Caller> {
   const { group, config } = options;
   const bearer = bearerIn(headers);
   const apiKey = group === "bearer" ? undefined : headers.get("x-api-key");
   if (!bearer && !apiKey) throw noCredential(group);
   const named = callerOf(bearer, options);
   const other = apiKey === bearer ? named : callerOf(apiKey, options);
-  const caller = named ?? other;
+  const decide = (callers: readonly (Caller | undefined)[]) => {
+    const caller = oneOf(callers);
+    if (group === "messages") checkVersion(headers, config.messagesVendor);
+    return caller;
+  };
+  return named instanceof Promise || other instanceof Promise
+    ? settle([named, other]).then(decide)
+    : decide([named, other]);
+}
+
+/** Returns the one caller of several credentials; `undefined` stands for a credential that is unknown. */
+function oneOf(callers: readonly (Caller | undefined)[]): Caller {
+  const [caller, other] = callers.filter((one) => one !== undefined);
   if (caller === undefined) throw badCredential();
-  if (other !== undefined && other !== caller) throw badCredential();
-  if (group === "messages") checkVersion(headers, config.messagesVendor);
+  if (other !== undefined && other.sha256 !== caller.sha256) {
+    throw badCredential();
+  }
   return caller;
+}
+
+/**
+ * Waits for the callers of both credentials.
+ *
+ * @throws The error of the highest status, when neither has a caller: it is the one that a retry may mend.
+ */
+async function settle(
+  both: readonly (Caller | Promise<Caller> | undefined)[],
+): Promise<readonly (Caller | undefined)[]> {
+  const settled = await Promise.allSettled(both);
+  const callers = settled.map((one) =>
+    one.status === "fulfilled" ? one.value : undefined
+  );
+  if (callers.some((caller) => caller !== undefined)) return callers;
+  const [error] = settled
+    .flatMap((one) => one.status === "rejected" ? [toError(one.reason)] : [])
+    .sort((one, next) => statusOf(next) - statusOf(one));
+  throw error ?? badCredential();
+}
+
+function toError(reason: unknown): Error {
+  return reason instanceof Error ? reason : new Error(String(reason));
+}
+
+/** An unforeseen error comes first. */
+function statusOf(error: Error): number {
+  return error instanceof GatewayError ? error.status : Infinity;
 }
 
 /** Returns the bearer token. Repeated headers are joined by commas, so they match no token. */
@@ -55,11 +100,16 @@ export function digestsIn(headers: HeaderFields): readonly string[] {
 
 function callerOf(
   credential: string | null | undefined,
-  { config, nowMs }: AuthenticateOptions,
-): Caller | undefined {
+  { config, identity, nowMs }: AuthenticateOptions,
+): Caller | Promise<Caller> | undefined {
   if (!credential) return undefined;
   const caller = config.callers.get(sha256Hex(credential));
-  return caller === undefined || isExpired(caller, nowMs) ? undefined : caller;
+  if (caller !== undefined) {
+    return isExpired(caller, nowMs) ? undefined : caller;
+  }
+  return config.identity.length > 0 && isJwt(credential)
+    ? identity.callerOf(credential, config)
+    : undefined;
 }
 
 const BEARER_REGEXP = /^bearer +(\S.*)$/i;

@@ -1,4 +1,9 @@
 import assert from "node:assert/strict";
+import {
+  identityFile,
+  ISSUER,
+  KEYS_URL,
+} from "../../support/gateway/identity_scene.ts";
 import { runCheck } from "../../../src/cli/commands/check.ts";
 import {
   connectionFile,
@@ -344,4 +349,49 @@ Deno.test("check --live does not read what the upstream sends", async () => {
       ),
   });
   assert.ok(cancelled);
+});
+
+/** Answers of an issuer, with the line about it. */
+const ISSUERS: Readonly<
+  Record<string, readonly [() => Response, string, number]>
+> = {
+  "with keys": [
+    () =>
+      Response.json({ keys: [{ kty: "RSA" }, { kty: "EC" }, { kty: "oct" }] }),
+    "2 keys",
+    0,
+  ],
+  "without keys": [
+    () => Response.json({ keys: [] }),
+    "no keys: its key set has no public key for signatures",
+    1,
+  ],
+  "failing": [
+    () => new Response("secret page", { status: 500 }),
+    "no keys: it answered with status 500",
+    1,
+  ],
+  "away": [
+    () => {
+      throw new TypeError("error sending request (url): refused");
+    },
+    "no keys: ",
+    1,
+  ],
+};
+
+Deno.test("check --live reads the keys of each issuer", async (t) => {
+  const file = minimalFile({ identity: [identityFile()] });
+  for (const [what, [answer, finding, exit]] of Object.entries(ISSUERS)) {
+    await t.step(what, async () => {
+      const { code, out } = await check(file, {
+        args: ["--live"],
+        upstream: ({ url }) => url === KEYS_URL ? answer() : new Response("{}"),
+      });
+      const [, line = ""] = out.split(`\n${ISSUER}: `);
+      assert.ok(line.startsWith(finding), out);
+      assert.ok(!out.includes("secret page"));
+      assert.equal(code, exit);
+    });
+  }
 });

@@ -20,7 +20,7 @@ Deno.test("token new prints the token once and an entry that lets it in", async 
   assert.equal(error, "");
   const tokens = out.match(/mg_[\w-]+/g) ?? [];
   assert.equal(tokens.length, 1);
-  const yaml = parseYaml(out.slice(out.indexOf("tokens:")));
+  const yaml = parseYaml(`tokens:\n${out.slice(out.indexOf("  - "))}`);
   assert.deepEqual(yaml, {
     tokens: [{
       name: "alice: the 1st",

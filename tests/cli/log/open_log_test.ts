@@ -1,8 +1,11 @@
 import assert from "node:assert/strict";
+import { stripVTControlCharacters } from "node:util";
 import {
   createLineWriter,
   type LineWriterOptions,
   openLog,
+  type OutputFormat,
+  outputFormat,
   writeWhole,
 } from "../../../src/cli/log/open_log.ts";
 import { createFakeTimers } from "../../support/fakes/fake_timers.ts";
@@ -13,7 +16,7 @@ import { settle } from "../../support/settle.ts";
 const TOO_LONG = 8 * 1024 * 1024;
 
 /** What is written when one line was too long for the log. */
-async function afterDrop(format: "json" | "text"): Promise<string> {
+async function afterDrop(format: OutputFormat): Promise<string> {
   let written = "";
   const { log, writer } = openLog({
     write(bytes) {
@@ -36,8 +39,31 @@ Deno.test("openLog() tells of dropped lines as of everything else: with the time
   });
   assert.match(
     await afterDrop("text"),
-    /^\d{4}-\S+Z warn log_lines_dropped count=1\n$/,
+    /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ {2}warn {3}log_lines_dropped {2}count=1\n$/,
   );
+});
+
+Deno.test("openLog() colours every line for people, that of dropped lines too, where it is asked to", async () => {
+  const line = await afterDrop("coloured_text");
+  assert.ok(line.includes("\x1b[33mwarn"), line);
+  assert.equal(
+    stripVTControlCharacters(line).slice(21),
+    (await afterDrop("text")).slice(21),
+  );
+});
+
+Deno.test("outputFormat() has colours for people at a terminal alone, and never with NO_COLOR", () => {
+  const formatOf = (
+    format: "json" | "text",
+    isTerminal: boolean,
+    env: Readonly<Record<string, string>> = {},
+  ) => outputFormat(format, isTerminal, (name) => env[name]);
+  assert.equal(formatOf("text", true), "coloured_text");
+  assert.equal(formatOf("text", true, { NO_COLOR: "" }), "coloured_text");
+  assert.equal(formatOf("text", true, { NO_COLOR: "1" }), "text");
+  assert.equal(formatOf("text", true, { TERM: "dumb" }), "text");
+  assert.equal(formatOf("text", false), "text");
+  assert.equal(formatOf("json", true), "json");
 });
 
 /** A sink in the test's hand: it takes bytes when it is told to. */

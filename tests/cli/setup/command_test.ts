@@ -206,3 +206,65 @@ for (const [name, [run, fault]] of Object.entries(BAD_USAGE)) {
     assert.deepEqual(asked, []);
   });
 }
+
+Deno.test("setup with a token command makes Claude Code run it", async () => {
+  const command = "acme-login token --audience model-gateway";
+  const { code, out, error } = await setup({
+    args: ["claude", "--token-command", command],
+  });
+  assert.equal(code, 0);
+  assert.equal(JSON.parse(out).apiKeyHelper, command);
+  assert.doesNotMatch(error, /MODEL_GATEWAY_TOKEN/);
+});
+
+/** Commands, and the lines that make Codex run them. */
+const CODEX_COMMANDS: Readonly<Record<string, readonly string[]>> = {
+  "acme-login token": ['command = "acme-login"', 'args = ["token"]'],
+  "/opt/acme/login": ['command = "/opt/acme/login"', "args = []"],
+  'acme-login | jq -r ".token"': [
+    'command = "sh"',
+    'args = ["-c", "acme-login | jq -r \\".token\\""]',
+  ],
+};
+
+Deno.test("setup with a token command makes Codex run it, in a shell where it needs one", async () => {
+  for (const [command, lines] of Object.entries(CODEX_COMMANDS)) {
+    const { out, error } = await setup({
+      args: ["codex", "--token-command", command],
+    });
+    const [, auth = ""] = out.split("[model_providers.gateway.auth]\n");
+    assert.deepEqual(auth.trim().split("\n"), lines);
+    assert.doesNotMatch(out + error, /env_key|MODEL_GATEWAY_TOKEN/);
+    assert.match(out, /^wire_api = "responses"$/m);
+  }
+});
+
+Deno.test("setup with a token command fills the variable of clients that read it there", async () => {
+  for (const client of ["opencode", "curl"]) {
+    const { code, out, error } = await setup({
+      args: [client, "--token-command", "acme-login token"],
+    });
+    assert.equal(code, 0);
+    assert.match(out, /MODEL_GATEWAY_TOKEN/);
+    assert.match(
+      error,
+      /^export MODEL_GATEWAY_TOKEN="\$\(acme-login token\)"$/m,
+    );
+  }
+});
+
+/** Arguments that no client can use with a token command, with the fault. */
+const NO_COMMAND: readonly (readonly [readonly string[], RegExp])[] = [
+  [["zed", "--token-command", "acme-login"], /stores its token/],
+  [["claude", "--token-command", "a\nb"], /one line/],
+  [["claude", "--token-command", "a", "--check"], /runs no --token-command/],
+];
+
+Deno.test("setup says when a token command is of no use", async () => {
+  for (const [args, fault] of NO_COMMAND) {
+    const { code, error, asked } = await setup({ args });
+    assert.equal(code, 2);
+    assert.match(error, fault);
+    assert.deepEqual(asked, []);
+  }
+});

@@ -361,6 +361,7 @@ Deno.test("the lines of all threads go to the one writer", async () => {
 async function snapshotOf(requests: number, inFlight = 0) {
   const metrics = createGatewayMetrics({
     isModel: () => true,
+    isToken: () => true,
     fields: new Set(),
   });
   for (let count = 0; count < requests; count++) {

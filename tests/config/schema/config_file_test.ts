@@ -30,7 +30,7 @@ const ROWS: readonly Row[] = [
   ],
   [
     minimalFile({ plugins: {} }),
-    "plugins: is not a known key. Known here: server, messages_vendor, timeouts, limits, defaults, groups, usage, shared, include, connections, tokens.",
+    "plugins: is not a known key. Known here: server, messages_vendor, timeouts, limits, defaults, groups, usage, shared, include, connections, tokens, identity.",
   ],
   [
     minimalFile({ "<<": {} }),

@@ -121,6 +121,20 @@ const WHOLE = {
       },
     }],
   }],
+  identity: [{
+    issuer: "https://login.example.com/",
+    audience: ["one", "other"],
+    jwks_url: "https://login.example.com/keys",
+    name: "email",
+    rules: [{
+      when: { groups: "staff", "realm_access.level": 3, verified: true },
+      connections: ["*"],
+      models: ["*"],
+      max_concurrent: 3,
+      group: "staff",
+      limits: LIMITS,
+    }],
+  }],
   tokens: [{
     name: "alice",
     sha256: ["a".repeat(64), "B".repeat(64)],
@@ -135,6 +149,7 @@ const WHOLE = {
 
 /** What stands beside others that exclude it, or with other services. */
 const ELSEWHERE = new Set([
+  "identity.jwks_file",
   "region",
   "resource",
   "project",

@@ -178,7 +178,9 @@ Deno.test("a token of `token new` opens the gateway whose file has what it print
   assert.equal(made.code, 0);
   const token = made.stdout.match(/mg_[\w-]+/)?.[0] ?? "";
   const sha256 = made.stdout.match(/[0-9a-f]{64}/)?.[0];
-  assert.ok(!made.stdout.slice(made.stdout.indexOf("tokens:")).includes(token));
+  assert.ok(
+    !made.stdout.slice(made.stdout.indexOf("`tokens:`")).includes(token),
+  );
   const tokens = [{ name: "carol", sha256, connections: ["*"] }];
   await using gateway = await serveFile(
     minimalFile({ server: { port: 0 }, tokens }),

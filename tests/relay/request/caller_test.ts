@@ -29,6 +29,11 @@ function loadConfig(): Promise<Config> {
   });
 }
 
+/** No credential of these tests is a JWT of an identity provider. */
+const NO_IDENTITY = {
+  callerOf: () => assert.fail("an identity provider was asked"),
+};
+
 type HeaderList = Readonly<Record<string, string>>;
 
 const VERSION: HeaderList = { "anthropic-version": "2023-06-01" };
@@ -45,7 +50,8 @@ async function decide(
 ): Promise<string | GatewayError> {
   const config = await loadConfig();
   try {
-    return authenticate(new Headers(headers), { group, config, nowMs }).name;
+    const options = { group, config, identity: NO_IDENTITY, nowMs };
+    return (await authenticate(new Headers(headers), options)).name;
   } catch (error) {
     assert.ok(error instanceof GatewayError);
     return error;
@@ -283,9 +289,11 @@ Deno.test("authenticate() names the version header after the configured vendor",
     authenticate(new Headers({ ...bearer(ALICE_TOKEN), ...headers }), {
       group: "messages",
       config,
+      identity: NO_IDENTITY,
       nowMs: NOW_MS,
-    }).name;
-  assert.equal(decideBy({ "acme-version": "2023-06-01" }), "alice");
+    });
+  const decided = await decideBy({ "acme-version": "2023-06-01" });
+  assert.equal(decided.name, "alice");
   assert.throws(() => decideBy(VERSION), /acme-version/);
 });
 
@@ -303,6 +311,7 @@ Deno.test("authenticate() takes the old token and the new one of a caller, also 
       authenticate(new Headers(headers), {
         group: "either",
         config: one,
+        identity: NO_IDENTITY,
         nowMs: NOW_MS,
       });
     const old = who({ authorization: `Bearer ${ALICE_TOKEN}` });
@@ -314,4 +323,139 @@ Deno.test("authenticate() takes the old token and the new one of a caller, also 
     assert.deepEqual(renewed, old);
     assert.deepEqual(both, old);
   }
+});
+
+/** Two names of issuers, whose tokens are three parts with the name of the caller in the middle. */
+const JWT_ERRORS: Readonly<Record<string, GatewayError>> = {
+  away: new GatewayError("overloaded", "The keys cannot be had."),
+  stranger: new GatewayError("forbidden", "No rule applies."),
+  bad: new GatewayError("unauthenticated", "It has expired."),
+};
+
+/** Returns the caller's name, or the kind of the error, with an identity provider that knows these tokens. */
+async function decideJwt(
+  headers: HeaderList,
+  group: CredentialGroup = "either",
+): Promise<string> {
+  const config = await minimalConfig({
+    identity: [{
+      issuer: "https://login.example.com",
+      audience: "a",
+      rules: [{ connections: ["*"] }],
+    }],
+  });
+  const [alice] = config.callers.values();
+  assert.ok(alice);
+  const identity = {
+    callerOf(token: string) {
+      const [, name = ""] = token.split(".");
+      const error = JWT_ERRORS[name];
+      return error === undefined
+        ? Promise.resolve({ ...alice, name, sha256: sha256Hex(name) })
+        : Promise.reject(error);
+    },
+  };
+  try {
+    const options = { group, config, identity, nowMs: NOW_MS };
+    return (await authenticate(new Headers(headers), options)).name;
+  } catch (error) {
+    assert.ok(error instanceof GatewayError);
+    return error.kind;
+  }
+}
+
+Deno.test("authenticate() takes a JWT wherever it takes a token", async () => {
+  const version = VERSION;
+  assert.equal(await decideJwt(bearer("e30.bob.AA"), "bearer"), "bob");
+  assert.equal(await decideJwt(bearer("e30.bob.AA")), "bob");
+  assert.equal(await decideJwt(apiKey("e30.bob.AA")), "bob");
+  assert.equal(
+    await decideJwt({ ...apiKey("e30.bob.AA"), ...version }, "messages"),
+    "bob",
+  );
+  assert.equal(
+    await decideJwt(apiKey("e30.bob.AA"), "messages"),
+    "invalid_request",
+  );
+  assert.equal(
+    await decideJwt(apiKey("e30.bob.AA"), "bearer"),
+    "unauthenticated",
+  );
+});
+
+/** Two credentials, and the caller or the error. */
+const TWO: Readonly<Record<string, readonly [HeaderList, string]>> = {
+  "the same person twice": [
+    { ...bearer("e30.bob.AA"), ...apiKey("e31.bob.AA") },
+    "bob",
+  ],
+  "two persons": [
+    { ...bearer("e30.bob.AA"), ...apiKey("e30.carol.AA") },
+    "unauthenticated",
+  ],
+  "a person and a token": [
+    { ...bearer("e30.bob.AA"), ...apiKey(ALICE_TOKEN) },
+    "unauthenticated",
+  ],
+  "a token and a JWT that is not accepted": [
+    { ...bearer("e30.bad.AA"), ...apiKey(ALICE_TOKEN) },
+    "alice",
+  ],
+  "a token and a JWT without access": [
+    { ...bearer(ALICE_TOKEN), ...apiKey("e30.stranger.AA") },
+    "alice",
+  ],
+  "a token and a JWT whose keys cannot be had": [
+    { ...bearer("e30.away.AA"), ...apiKey(ALICE_TOKEN) },
+    "alice",
+  ],
+  "an unknown token and a JWT": [
+    { ...bearer("unknown"), ...apiKey("e30.bob.AA") },
+    "bob",
+  ],
+  "an unknown token and a JWT whose keys cannot be had": [
+    { ...bearer("unknown"), ...apiKey("e30.away.AA") },
+    "overloaded",
+  ],
+  "a bad JWT and one whose keys cannot be had": [
+    { ...bearer("e30.bad.AA"), ...apiKey("e30.away.AA") },
+    "overloaded",
+  ],
+  "a bad JWT and one without access": [
+    { ...bearer("e30.bad.AA"), ...apiKey("e30.stranger.AA") },
+    "forbidden",
+  ],
+};
+
+Deno.test("authenticate() decides about a JWT beside another credential as about two tokens", async (t) => {
+  for (const [what, [headers, decision]] of Object.entries(TWO)) {
+    await t.step(what, async () => {
+      assert.equal(await decideJwt(headers), decision);
+    });
+  }
+});
+
+Deno.test("authenticate() gives a text of three parts to no identity provider when it is a token, or none is configured", async () => {
+  const jwt = "e30.bob.AA";
+  const config = await minimalConfig({
+    tokens: [tokenFile({ sha256: sha256Hex(jwt) })],
+    identity: [{
+      issuer: "https://login.example.com",
+      audience: "a",
+      rules: [{ connections: ["*"] }],
+    }],
+  });
+  const options = {
+    group: "bearer",
+    identity: NO_IDENTITY,
+    nowMs: NOW_MS,
+  } as const;
+  const headers = new Headers(bearer(jwt));
+  const known = await authenticate(headers, { ...options, config });
+  assert.equal(known.name, "alice");
+  const without = await minimalConfig();
+  assert.throws(
+    () => authenticate(headers, { ...options, config: without }),
+    { kind: "unauthenticated" },
+  );
 });

@@ -15,18 +15,18 @@ const ROOT = fromFileUrl(new URL("../../../", import.meta.url));
 const BASE_SCRIPT = `${ROOT}../shared/tools/denort.sh`;
 
 /**
- * Runs `deno task compile`. It returns a reason when there is no base binary and none can be downloaded: this is a
+ * Runs `deno task compile --files`. It returns a reason when there is no base binary and none can be downloaded: this is a
  * limit of the host, not a failure.
  */
 export async function compileGateway(): Promise<Compiled> {
   const base = await findBase();
   const command = base === undefined
     ? new Deno.Command(Deno.execPath(), {
-      args: ["task", "compile"],
+      args: ["task", "compile", "--files"],
       ...IN_ROOT,
     })
     : new Deno.Command("npx", {
-      args: ["-y", `deno@${base.version}`, "task", "compile"],
+      args: ["-y", `deno@${base.version}`, "task", "compile", "--files"],
       env: { DENORT_BIN: base.path, NO_COLOR: "1" },
       ...IN_ROOT,
     });

@@ -1,0 +1,178 @@
+import type {
+  IdentityKeys,
+  IdentityProvider,
+  IdentityRule,
+} from "../config.ts";
+import { type ReadFile, readNamedFile } from "../environment.ts";
+import { isIdentityCaller } from "../identity.ts";
+import { type Findings, formatPath, type Path } from "../problems.ts";
+import type { IdentityFields } from "../schema/identity.ts";
+import { parseKeySet } from "../schema/key_set.ts";
+import { selectFor, type SelectionIndex } from "../selection.ts";
+import type { TokenEntry } from "../schema/config_file.ts";
+import { defaultConcurrency, type TokenLimits } from "./caller.ts";
+import { isLoopback } from "./server.ts";
+
+/** The options of {@linkcode resolveIdentity}. */
+interface ResolveIdentityOptions {
+  readonly readFile: ReadFile;
+  readonly index: SelectionIndex;
+  readonly tokenLimits: TokenLimits;
+  /** The number of requests of all callers that may run at once. */
+  readonly maxConcurrentRequests: number;
+  readonly findings: Findings;
+}
+
+/**
+ * Resolves the identity providers with their rules, and reads the files of their keys.
+ *
+ * @param all In the file's order. `undefined` replaces an entry with problems.
+ */
+export async function resolveIdentity(
+  all: readonly (IdentityFields | undefined)[],
+  options: ResolveIdentityOptions,
+): Promise<readonly IdentityProvider[]> {
+  const pathByIssuer = new Map<string, Path>();
+  const providers: IdentityProvider[] = [];
+  for (const [index, fields] of all.entries()) {
+    if (fields === undefined) continue;
+    const path = ["identity", index];
+    const first = pathByIssuer.get(fields.issuer);
+    if (first !== undefined) {
+      options.findings.problem(
+        [...path, "issuer"],
+        `is also the issuer of ${
+          formatPath(first)
+        }. Write one entry, with a list of audiences.`,
+      );
+    }
+    pathByIssuer.set(fields.issuer, path);
+    const provider = await resolveProvider(fields, path, options);
+    if (provider !== undefined) providers.push(provider);
+  }
+  return providers;
+}
+
+async function resolveProvider(
+  fields: IdentityFields,
+  path: Path,
+  options: ResolveIdentityOptions,
+): Promise<IdentityProvider | undefined> {
+  const { issuer, audience: [first, ...more] } = fields;
+  const rules = resolveRules(fields.rules, path, options);
+  const keys = await resolveKeys(fields, path, options);
+  if (keys === undefined || first === undefined) return undefined;
+  return {
+    issuer,
+    audiences: [first, ...more],
+    keys,
+    nameClaim: fields.name,
+    rules,
+  };
+}
+
+function resolveRules(
+  rules: IdentityFields["rules"],
+  path: Path,
+  options: ResolveIdentityOptions,
+): readonly IdentityRule[] {
+  const { index, findings, tokenLimits, maxConcurrentRequests } = options;
+  const forAll = rules.findIndex(({ when = {} }) =>
+    Object.keys(when).length === 0
+  );
+  return rules.map((rule, position) => {
+    const place = [...path, "rules", position];
+    if (forAll !== -1 && position > forAll) {
+      findings.warn(
+        place,
+        `is never used: rules[${forAll}] before it is for everybody.`,
+      );
+    }
+    return {
+      when: rule.when ?? {},
+      ...selectFor(rule, { index, path: place, findings }),
+      maxConcurrent: rule.max_concurrent ??
+        defaultConcurrency(maxConcurrentRequests),
+      ...tokenLimits.of(rule, place),
+    };
+  });
+}
+
+const DISCOVERY_PATH = "/.well-known/openid-configuration";
+
+async function resolveKeys(
+  { issuer, jwks_url: url, jwks_file: file }: IdentityFields,
+  path: Path,
+  options: ResolveIdentityOptions,
+): Promise<IdentityKeys | undefined> {
+  const { findings } = options;
+  if (url !== undefined && file !== undefined) {
+    findings.problem(
+      [...path, "jwks_file"],
+      "must not be set with jwks_url. Keep one of them.",
+    );
+  }
+  if (file !== undefined) {
+    return await readKeys(file, [...path, "jwks_file"], options);
+  }
+  if (url !== undefined) {
+    warnOfPlainHttp(url, [...path, "jwks_url"], findings);
+    return { kind: "url", url };
+  }
+  if (!/^https?:\/\//.test(issuer) || !URL.canParse(issuer)) {
+    findings.problem(
+      [...path, "jwks_url"],
+      "is missing. The issuer is not a URL that leads to its keys.",
+    );
+    return undefined;
+  }
+  warnOfPlainHttp(issuer, [...path, "issuer"], findings);
+  const discovery = issuer.replace(/\/$/, "") + DISCOVERY_PATH;
+  return { kind: "discovery", url: discovery };
+}
+
+async function readKeys(
+  file: string,
+  place: Path,
+  { readFile, findings }: ResolveIdentityOptions,
+): Promise<IdentityKeys | undefined> {
+  const text = await readNamedFile(file, { readFile, findings, place });
+  if (text === undefined) return undefined;
+  const keys = parseKeySet(text);
+  if (keys !== undefined && keys.length > 0) return { kind: "file", keys };
+  findings.problem(
+    place,
+    keys === undefined
+      ? "must name a file with a JSON Web Key Set."
+      : "names a file without a public key for signatures.",
+  );
+  return undefined;
+}
+
+/** Warns of keys that an attacker on the network could replace. */
+function warnOfPlainHttp(url: string, path: Path, findings: Findings): void {
+  const { protocol, hostname } = new URL(url);
+  if (protocol === "https:" || isLoopback(hostname)) return;
+  findings.warn(
+    path,
+    "fetches keys without TLS, so that the network could replace them. Use https:.",
+  );
+}
+
+/** Reports tokens with a name that a caller of an identity provider could have. */
+export function reportIdentityNames(
+  tokens: readonly TokenEntry[],
+  { identity, findings }: {
+    readonly identity: readonly (IdentityFields | undefined)[];
+    readonly findings: Findings;
+  },
+): void {
+  const entries = identity.filter((entry) => entry !== undefined);
+  for (const { fields: token, path } of tokens) {
+    if (token === undefined || !isIdentityCaller(token.name, entries)) continue;
+    findings.problem(
+      [...path, "name"],
+      "ends like the names of an identity provider's callers, with its issuer in parentheses. Choose another.",
+    );
+  }
+}

@@ -1,0 +1,63 @@
+import { z } from "zod";
+import { name, text } from "./fields.ts";
+import { accessFields } from "./token.ts";
+
+const MAX_TEXT = 1024;
+
+/** A URL of an identity provider, or the `iss` of one that is no URL. Spaces and brackets would make names ambiguous. */
+const issuerSchema = z.string().max(MAX_TEXT).regex(/^[^\s()\p{Cc}]+$/u, {
+  error: "must be the issuer's URL, without spaces and parentheses.",
+});
+
+const audienceSchema = z.union([
+  text().transform((one) => [one]),
+  z.array(text()).min(1),
+]);
+
+const keysUrlSchema = z.string().max(MAX_TEXT).refine(isHttpUrl, {
+  error: "must be a URL that begins with https:// or http://.",
+});
+
+function isHttpUrl(value: string): boolean {
+  return URL.canParse(value) && /^https?:$/.test(new URL(value).protocol);
+}
+
+/** A condition: claims by name, and the value of each. */
+const conditionSchema = z.record(
+  text(),
+  z.union([z.string(), z.number(), z.boolean()], {
+    error: "must be a text, a number, true or false.",
+  }),
+);
+
+const ruleSchema = z.strictObject({
+  when: conditionSchema.optional().describe(
+    "Claims and their values. Each must be equal, or an element of the claim's list. A dot leads into an object. Default: everybody.",
+  ),
+  ...accessFields,
+});
+
+/** An entry of `identity`. */
+export const identitySchema = z.strictObject({
+  issuer: issuerSchema.describe("The `iss` of its tokens, exactly."),
+  audience: audienceSchema.describe(
+    "The `aud` of its tokens. Of a list, one must match.",
+  ),
+  jwks_url: keysUrlSchema.optional().describe(
+    "The URL of its keys. Default: the one in issuer + /.well-known/openid-configuration.",
+  ),
+  jwks_file: text().optional().describe(
+    "Path of a file with its keys (JWKS) instead, relative to this file.",
+  ),
+  name: name().default("sub").describe(
+    "The claim that names the caller. Choose one that its users cannot change.",
+  ),
+  rules: z.array(ruleSchema).min(1, {
+    error: "must not be empty: without a rule, nobody may use anything.",
+  }).describe(
+    "What its callers may use. The first rule whose `when` holds applies; without one, the response is a 403.",
+  ),
+});
+
+/** An identity provider in the file. */
+export type IdentityFields = z.output<typeof identitySchema>;

@@ -1,0 +1,40 @@
+import { z } from "zod";
+import { parseLightJson } from "../../core/json.ts";
+import type { PublicKey } from "../config.ts";
+
+/** A key for signatures of an asymmetric algorithm: RSA, elliptic curve, or Edwards curve. */
+const keySchema = z.looseObject({
+  kty: z.enum(["RSA", "EC", "OKP"]),
+  kid: z.exactOptional(z.string()),
+  alg: z.exactOptional(z.string()),
+  use: z.exactOptional(z.literal("sig")),
+});
+
+const keySetSchema = z.looseObject({ keys: z.array(z.unknown()) });
+
+/**
+ * Parses a JSON Web Key Set (RFC 7517, section 5). As the RFC demands, it ignores keys that it cannot use: symmetric
+ * ones, and keys for encryption.
+ *
+ * @returns The keys for signatures, perhaps none; `undefined` when the text is not a key set.
+ */
+export function parseKeySet(text: string): readonly PublicKey[] | undefined {
+  const set = keySetSchema.safeParse(parseLightJson(text)).data;
+  return set?.keys.flatMap((key) => keySchema.safeParse(key).data ?? []);
+}
+
+const discoverySchema = z.looseObject({
+  issuer: z.string(),
+  jwks_uri: z.string(),
+});
+
+/**
+ * Parses a document of OpenID Connect Discovery 1.0, section 3.
+ *
+ * @returns `undefined` when the text is not such a document.
+ */
+export function parseDiscovery(
+  text: string,
+): { readonly issuer: string; readonly jwks_uri: string } | undefined {
+  return discoverySchema.safeParse(parseLightJson(text)).data;
+}

@@ -1,0 +1,143 @@
+import type { Caller, Config } from "../../config/config.ts";
+import type { ConfigStore } from "../../config/store.ts";
+import { GatewayError } from "../../core/error.ts";
+import { oncePer } from "../../core/memo.ts";
+import { retryAfterText } from "../../core/retry_after.ts";
+import { sha256Hex } from "../../core/sha256.ts";
+import { BadJwt, type Claims, ExpiredJwt, verifyJwt } from "./jwt.ts";
+import { createKeySets, type KeySetsOptions, NoKeys } from "./key_sets.ts";
+import { callerOf, nameIn, ruleFor } from "./rules.ts";
+
+/** Recognizes callers by the tokens (JWT) of the company's identity providers. */
+export interface Identity {
+  /**
+   * Returns the caller of a JWT.
+   *
+   * @throws {GatewayError} `unauthenticated` for a JWT that is not accepted, `forbidden` when it has no name or no rule
+   * applies, `overloaded` with `Retry-After` while the keys of its issuer cannot be had.
+   */
+  callerOf(token: string, config: Config): Promise<Caller>;
+  /** Returns a caller with its rights in the current configuration, or the same one when no rule applies now. */
+  current(caller: Caller): Caller;
+}
+
+/** The dependencies of an {@linkcode Identity}. */
+interface IdentityOptions extends KeySetsOptions {
+  readonly store: ConfigStore;
+}
+
+/** The number of verified tokens that are remembered. */
+const MAX_TOKENS = 10_000;
+
+/** A verified token. */
+interface Remembered {
+  readonly caller: Caller;
+  /** Milliseconds since 1970. */
+  readonly endsAtMs: number;
+}
+
+/** Creates an identity that remembers no token and knows no keys. */
+export function createIdentity(options: IdentityOptions): Identity {
+  const { store, clock } = options;
+  const keySets = createKeySets(options);
+  // A new configuration begins without tokens, because it may trust fewer of them.
+  const tokensOf = oncePer((_config: Config) => new Map<string, Remembered>());
+  const sourceOf = new WeakMap<Caller, Source>();
+  store.onSwap(({ identity }) => keySets.retain(identity));
+
+  async function verify(token: string, config: Config): Promise<Remembered> {
+    const { provider, claims, endsAtMs } = await verifyJwt(token, {
+      providers: config.identity,
+      keySets,
+      nowMs: clock.now(),
+    });
+    const name = nameIn(claims, provider);
+    if (name === undefined) throw new NoAccess("the JWT has no usable name");
+    const rule = ruleFor(claims, provider.rules);
+    if (rule === undefined) throw new NoAccess(`no rule applies to ${name}`);
+    const caller = callerOf(rule, name);
+    sourceOf.set(caller, { issuer: provider.issuer, claims });
+    return { caller, endsAtMs };
+  }
+
+  return {
+    async callerOf(token, config) {
+      const tokens = tokensOf(config);
+      const digest = sha256Hex(token);
+      const known = tokens.get(digest);
+      if (known !== undefined && clock.now() < known.endsAtMs) {
+        return known.caller;
+      }
+      tokens.delete(digest);
+      try {
+        const found = await verify(token, config);
+        const [oldest] = tokens.keys();
+        if (oldest !== undefined && tokens.size >= MAX_TOKENS) {
+          tokens.delete(oldest);
+        }
+        tokens.set(digest, found);
+        return found.caller;
+      } catch (error) {
+        throw shownError(error);
+      }
+    },
+    current(caller) {
+      const source = sourceOf.get(caller);
+      if (source === undefined) return caller;
+      const { issuer, claims } = source;
+      const { identity } = store.current();
+      const provider = identity.find((one) => one.issuer === issuer);
+      const rule = provider && ruleFor(claims, provider.rules);
+      return rule === undefined ? caller : callerOf(rule, caller.name);
+    },
+  };
+}
+
+/** The origin of a caller, for the rules of a later configuration. */
+interface Source {
+  readonly issuer: string;
+  readonly claims: Claims;
+}
+
+/** A JWT that is valid, but opens nothing. */
+class NoAccess extends Error {
+  override readonly name = "NoAccess";
+}
+
+/** Returns an error as the caller receives it. Only the log has the reason. */
+function shownError(error: unknown): unknown {
+  if (error instanceof BadJwt) {
+    const { reason } = error;
+    const headers = { "www-authenticate": 'Bearer error="invalid_token"' };
+    // Clients that get their token from a command run it again, unless the error is final.
+    return error instanceof ExpiredJwt
+      ? new GatewayError(
+        "unauthenticated",
+        "Cannot accept this token: it has expired. Get a new one.",
+        { code: "token_expired", headers, reason, isFinal: false },
+      )
+      : new GatewayError(
+        "unauthenticated",
+        "Cannot accept this token: it is not one that this gateway trusts. Get another one, or ask the administrator.",
+        { code: "invalid_api_key", headers, reason },
+      );
+  }
+  if (error instanceof NoAccess) {
+    return new GatewayError(
+      "forbidden",
+      "Cannot serve this caller: the token is valid, but gives access to nothing here. Ask the administrator for access.",
+      { code: "no_access", reason: error.message },
+    );
+  }
+  if (error instanceof NoKeys) {
+    return new GatewayError(
+      "overloaded",
+      "Cannot verify this token: the keys of its identity provider cannot be read. Try again in a moment.",
+      {
+        code: "identity_unavailable",
+        headers: { "retry-after": retryAfterText(error.retryAfterMs) },
+      },
+    );
+  }
+  return error;
+}

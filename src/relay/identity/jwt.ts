@@ -1,0 +1,175 @@
+import { decodeJwt, decodeProtectedHeader, errors, jwtVerify } from "jose";
+import type { JWTPayload } from "jose";
+import type { IdentityProvider } from "../../config/config.ts";
+import type { KeySets } from "./key_sets.ts";
+
+/** The claims of a JWT. */
+export type Claims = Readonly<JWTPayload>;
+
+/** A JWT that is not accepted. */
+export class BadJwt extends Error {
+  override readonly name = "BadJwt";
+  /** The reason in words for the log, without any text of the token. */
+  readonly reason: string;
+
+  constructor(reason: string) {
+    super(`Cannot accept a JWT: ${reason}.`);
+    this.reason = reason;
+  }
+}
+
+/** A JWT that was good until it expired, so that a new one helps. */
+export class ExpiredJwt extends BadJwt {
+  constructor() {
+    super("it has expired");
+  }
+}
+
+/** The longest JWT, in characters. One with 200 groups of Entra ID has about 10,000. */
+const MAX_LENGTH = 16_384;
+
+/** The form of a signed JWT (RFC 7515, section 7.1): three parts in base64url. The third is empty without a signature. */
+const JWT_REGEXP = /^[\w-]+\.[\w-]+\.[\w-]*$/;
+
+/** Returns true when a credential has the form of a JWT. */
+export function isJwt(credential: string): boolean {
+  return JWT_REGEXP.test(credential);
+}
+
+/** The asymmetric algorithms of RFC 7518, RFC 8037 and RFC 9864. `none` and HS256 are not among them. */
+const ALGORITHMS: readonly string[] = [
+  ...["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"],
+  ...["ES256", "ES384", "ES512", "EdDSA", "Ed25519"],
+];
+
+/** The accepted difference between two clocks, in seconds. */
+export const LEEWAY_SECONDS = 60;
+
+/** The dependencies of {@linkcode verifyJwt}. */
+interface VerifyOptions {
+  readonly providers: readonly IdentityProvider[];
+  readonly keySets: KeySets;
+  /** Milliseconds since 1970. */
+  readonly nowMs: number;
+}
+
+/** A JWT that a provider has issued for this gateway, and that holds now. */
+export interface VerifiedJwt {
+  readonly provider: IdentityProvider;
+  readonly claims: Claims;
+  /** The end of the leeway after its expiry, in milliseconds since 1970. */
+  readonly endsAtMs: number;
+}
+
+/**
+ * Verifies a JWT: its issuer, algorithm, signature, audience and times.
+ *
+ * @throws {BadJwt} When it is not accepted.
+ * @throws {NoKeys} When the keys of its issuer cannot be had.
+ */
+export async function verifyJwt(
+  token: string,
+  options: VerifyOptions,
+): Promise<VerifiedJwt> {
+  if (token.length > MAX_LENGTH) throw new BadJwt("it is too long");
+  const provider = issuerOf(token, options.providers);
+  try {
+    const claims = await verifySignature(token, provider, options);
+    return { provider, claims, endsAtMs: endOf(claims, options.nowMs) };
+  } catch (error) {
+    throw reasonOf(error);
+  }
+}
+
+/** Returns the provider that a JWT names, before anything is fetched. */
+function issuerOf(
+  token: string,
+  providers: readonly IdentityProvider[],
+): IdentityProvider {
+  const { alg, iss } = unverified(token);
+  if (typeof alg !== "string" || !ALGORITHMS.includes(alg)) {
+    throw new BadJwt("its algorithm is not an asymmetric one");
+  }
+  const provider = providers.find(({ issuer }) => issuer === iss);
+  if (provider === undefined) {
+    throw new BadJwt("its issuer is not in the configuration");
+  }
+  return provider;
+}
+
+function unverified(
+  token: string,
+): { readonly alg: unknown; readonly iss: unknown } {
+  try {
+    const { alg } = decodeProtectedHeader(token);
+    return { alg, iss: decodeJwt(token).iss };
+  } catch {
+    throw new BadJwt("it is malformed");
+  }
+}
+
+/** Verifies a signature. A token with an unknown key may be signed with a new one, so the keys are read again. */
+async function verifySignature(
+  token: string,
+  provider: IdentityProvider,
+  { keySets, nowMs }: VerifyOptions,
+): Promise<Claims> {
+  const options = {
+    issuer: provider.issuer,
+    audience: [...provider.audiences],
+    algorithms: [...ALGORITHMS],
+    clockTolerance: LEEWAY_SECONDS,
+    requiredClaims: ["exp"],
+    currentDate: new Date(nowMs),
+  };
+  const find = await keySets.of(provider);
+  try {
+    return (await jwtVerify(token, find, options)).payload;
+  } catch (error) {
+    if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
+    const renewed = await keySets.renewed(provider);
+    if (renewed === undefined) throw error;
+    return (await jwtVerify(token, renewed, options)).payload;
+  }
+}
+
+/** Returns the end of a JWT, with the leeway. Rejects one from the future, which `jose` accepts. */
+function endOf({ iat, exp = 0 }: Claims, nowMs: number): number {
+  if (iat !== undefined && iat > nowMs / 1000 + LEEWAY_SECONDS) {
+    throw new BadJwt("it was issued in the future");
+  }
+  return (exp + LEEWAY_SECONDS) * 1000;
+}
+
+/** Returns the reason of an error of `jose` in words, and other errors unchanged. A key that is unusable throws others. */
+function reasonOf(error: unknown): unknown {
+  if (error instanceof errors.JWTExpired) return new ExpiredJwt();
+  if (error instanceof errors.JWTClaimValidationFailed) {
+    return new BadJwt(REASON_BY_CLAIM[error.claim] ?? "its claims are invalid");
+  }
+  if (error instanceof errors.JWKSNoMatchingKey) {
+    return new BadJwt("its issuer has no such key");
+  }
+  if (error instanceof errors.JWKSMultipleMatchingKeys) {
+    return new BadJwt("it does not name its key, and several could be meant");
+  }
+  if (error instanceof errors.JWSSignatureVerificationFailed) {
+    return new BadJwt("its signature is wrong");
+  }
+  if (error instanceof errors.JOSEError) return new BadJwt("it is malformed");
+  return isUnusableKey(error)
+    ? new BadJwt("the key of its issuer is unusable")
+    : error;
+}
+
+const REASON_BY_CLAIM: Readonly<Record<string, string>> = {
+  aud: "it is for another audience",
+  exp: "it has no valid expiry",
+  nbf: "it is not valid yet",
+  iat: "its time of issue is invalid",
+};
+
+/** Returns true for the errors of Web Crypto and `jose` about a key that is too short or malformed. */
+function isUnusableKey(error: unknown): boolean {
+  return error instanceof TypeError || error instanceof DOMException;
+}

@@ -1,0 +1,249 @@
+import { createLocalJWKSet } from "jose";
+import type {
+  IdentityKeys,
+  IdentityProvider,
+  PublicKey,
+} from "../../config/config.ts";
+import { parseDiscovery, parseKeySet } from "../../config/schema/key_set.ts";
+import { oncePer } from "../../core/memo.ts";
+import { type Deadlines, within } from "../../core/time/deadlines.ts";
+import type { Clock } from "../../core/time/timers.ts";
+import type { Log } from "../../observe/log.ts";
+import { discard, readText } from "../../streams/byte_reader.ts";
+import type { Fetch } from "../../upstream/call.ts";
+
+/** Finds the key of a JWT by its header. Throws the errors of `jose`. */
+export type FindKey = ReturnType<typeof createLocalJWKSet>;
+
+/** The keys of the identity providers, read when they are first needed. */
+export interface KeySets {
+  /**
+   * Returns the keys of a provider. It reads them when they are not known, or older than an hour.
+   *
+   * @throws {NoKeys} When they cannot be read.
+   */
+  of(provider: IdentityProvider): Promise<FindKey>;
+  /**
+   * Reads the keys again, because a token names an unknown one. It reads at most once in 30 s for all callers.
+   *
+   * @returns `undefined` when they were just read.
+   * @throws {NoKeys} When they cannot be read.
+   */
+  renewed(provider: IdentityProvider): Promise<FindKey | undefined>;
+  /** Forgets the keys of all other providers. */
+  retain(providers: readonly IdentityProvider[]): void;
+}
+
+/** The keys cannot be had now. */
+export class NoKeys extends Error {
+  override readonly name = "NoKeys";
+  /** The time until the next reading, in milliseconds. */
+  readonly retryAfterMs: number;
+
+  constructor(retryAfterMs: number) {
+    super("Cannot verify a JWT: the keys of its issuer cannot be read.");
+    this.retryAfterMs = retryAfterMs;
+  }
+}
+
+/** The dependencies of {@linkcode createKeySets}. */
+export interface KeySetsOptions {
+  readonly fetch: Fetch;
+  readonly clock: Clock;
+  readonly deadlines: Deadlines;
+  readonly log: Log;
+}
+
+/** The age up to which keys are used, in milliseconds. */
+const FRESH_MS = 3_600_000;
+
+/** The least time between two readings because of unknown keys, in milliseconds. */
+const RENEW_MS = 30_000;
+
+/** The time after a failed reading until the next one, in milliseconds. */
+const FAILED_MS = 5000;
+
+/** The timeout of a reading, in milliseconds. */
+const READ_MS = 5000;
+
+/** The longest document that is read, in bytes. */
+const MAX_BYTES = 1024 * 1024;
+
+/** The keys of a provider. Times are on the monotonic clock, in milliseconds. */
+interface Entry {
+  keys?: { readonly find: FindKey; readonly readAtMs: number };
+  /** The reading that is running. */
+  reading?: Promise<FindKey> | undefined;
+  /** The start of the last reading. */
+  startedMs: number;
+  /** The time of the next reading, after one that failed. */
+  retryAtMs?: number | undefined;
+}
+
+/** Creates key sets without any keys. */
+export function createKeySets(options: KeySetsOptions): KeySets {
+  const { clock, deadlines, log } = options;
+  const entries = new Map<string, Entry>();
+
+  function entryOf(provider: IdentityProvider): Entry {
+    const key = sourceKey(provider);
+    const entry = entries.get(key) ?? { startedMs: -Infinity };
+    entries.set(key, entry);
+    return entry;
+  }
+
+  /** Reads the keys once for all callers that wait for them. */
+  function read(provider: IdentityProvider, entry: Entry): Promise<FindKey> {
+    entry.reading ??= readNow(provider, entry)
+      .finally(() => entry.reading = undefined);
+    return entry.reading;
+  }
+
+  async function readNow(
+    provider: IdentityProvider,
+    entry: Entry,
+  ): Promise<FindKey> {
+    entry.startedMs = clock.elapsedMs();
+    const late = new AbortController();
+    try {
+      const keys = await within(
+        readKeys(provider, { fetch: options.fetch, signal: late.signal }),
+        {
+          ms: READ_MS,
+          start: deadlines.start,
+          onLate() {
+            late.abort();
+            throw new Unread("it did not answer within 5 s");
+          },
+        },
+      );
+      const find = createLocalJWKSet({ keys: [...keys] });
+      entry.keys = { find, readAtMs: entry.startedMs };
+      entry.retryAtMs = undefined;
+      return find;
+    } catch (error) {
+      entry.retryAtMs = clock.elapsedMs() + FAILED_MS;
+      log.write("identity_keys_unread", {
+        issuer: provider.issuer,
+        reason: error instanceof Unread ? error.message : UNREACHED,
+        retry_ms: FAILED_MS,
+      });
+      throw new NoKeys(FAILED_MS);
+    }
+  }
+
+  return {
+    async of(provider) {
+      if (provider.keys.kind === "file") return findInFile(provider.keys);
+      const entry = entryOf(provider);
+      const nowMs = clock.elapsedMs();
+      const { keys, reading, retryAtMs = 0 } = entry;
+      if (keys !== undefined && nowMs - keys.readAtMs < FRESH_MS) {
+        return keys.find;
+      }
+      if (reading === undefined && nowMs < retryAtMs) {
+        throw new NoKeys(retryAtMs - nowMs);
+      }
+      return await read(provider, entry);
+    },
+    async renewed(provider) {
+      if (provider.keys.kind === "file") return undefined;
+      const entry = entryOf(provider);
+      const nextMs = entry.startedMs + RENEW_MS;
+      const nowMs = clock.elapsedMs();
+      if (entry.reading !== undefined || nowMs >= nextMs) {
+        return await read(provider, entry);
+      }
+      if (entry.retryAtMs === undefined) return undefined;
+      throw new NoKeys(nextMs - nowMs);
+    },
+    retain(providers) {
+      const kept = new Set(providers.map(sourceKey));
+      for (const key of entries.keys()) {
+        if (!kept.has(key)) entries.delete(key);
+      }
+    },
+  };
+}
+
+/** Returns a text that is equal for providers with the same source of keys, so that a reload keeps their keys. */
+function sourceKey({ issuer, keys }: IdentityProvider): string {
+  return keys.kind === "file" ? "" : `${issuer} ${keys.url}`;
+}
+
+const findInFile = oncePer(
+  ({ keys }: Extract<IdentityKeys, { kind: "file" }>): FindKey =>
+    createLocalJWKSet({ keys: [...keys] }),
+);
+
+/** The reason why keys cannot be read, without any text of the provider. */
+export class Unread extends Error {
+  override readonly name = "Unread";
+}
+
+const UNREACHED = "the gateway cannot reach it";
+
+interface ReadOptions {
+  readonly fetch: Fetch;
+  /** Cancels the reading. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Reads the keys of a provider now.
+ *
+ * @throws {Unread} When the answer holds no usable key; also the errors of `fetch`.
+ */
+export async function readKeys(
+  { issuer, keys }: IdentityProvider,
+  options: ReadOptions,
+): Promise<readonly PublicKey[]> {
+  if (keys.kind === "file") return keys.keys;
+  const url = keys.kind === "url"
+    ? keys.url
+    : keysUrl(await readJson(keys.url, options), { issuer, from: keys.url });
+  const found = parseKeySet(await readJson(url, options));
+  if (found === undefined) throw new Unread("it sent no JSON Web Key Set");
+  if (found.length === 0) {
+    throw new Unread("its key set has no public key for signatures");
+  }
+  return found;
+}
+
+/** Returns the URL of the keys in a document of OpenID Connect. */
+function keysUrl(
+  text: string,
+  { issuer, from }: { readonly issuer: string; readonly from: string },
+): string {
+  const found = parseDiscovery(text);
+  if (found === undefined) {
+    throw new Unread("its openid-configuration has no issuer and jwks_uri");
+  }
+  if (found.issuer !== issuer) {
+    throw new Unread("its openid-configuration is of another issuer");
+  }
+  const url = found.jwks_uri;
+  const isAllowed = url.startsWith("https://") ||
+    url.startsWith("http://") && from.startsWith("http://");
+  if (isAllowed && URL.canParse(url)) return url;
+  throw new Unread("its openid-configuration has a jwks_uri without https:");
+}
+
+/** Reads a document, without following redirects. */
+async function readJson(
+  url: string,
+  { fetch, signal }: ReadOptions,
+): Promise<string> {
+  const answer = await fetch(url, {
+    headers: { accept: "application/json" },
+    redirect: "manual",
+    signal,
+  });
+  if (!answer.ok) {
+    discard(answer);
+    throw new Unread(`it answered with status ${answer.status}`);
+  }
+  const text = await readText(answer, MAX_BYTES);
+  if (text === undefined) throw new Unread("it sent more than 1 MiB");
+  return text;
+}

@@ -1,0 +1,90 @@
+import type {
+  Caller,
+  IdentityProvider,
+  IdentityRule,
+} from "../../config/config.ts";
+import { identityCallerName } from "../../config/identity.ts";
+import { oncePer } from "../../core/memo.ts";
+import { sha256Hex } from "../../core/sha256.ts";
+import type { Claims } from "./jwt.ts";
+
+/**
+ * Returns the claims that a dotted name may mean: a claim of this whole name, or one inside of an object. Names such as
+ * `https://example.com/roles` contain dots of their own.
+ */
+export function claimsNamed(
+  name: string,
+  claims: unknown,
+): readonly unknown[] {
+  if (typeof claims !== "object" || claims === null) return [];
+  const found: unknown[] = [];
+  if (Object.hasOwn(claims, name)) found.push(Reflect.get(claims, name));
+  for (
+    let dot = name.indexOf(".");
+    dot !== -1;
+    dot = name.indexOf(".", dot + 1)
+  ) {
+    const first = name.slice(0, dot);
+    if (!Object.hasOwn(claims, first)) continue;
+    found.push(...claimsNamed(name.slice(dot + 1), Reflect.get(claims, first)));
+  }
+  return found;
+}
+
+/** Returns the first rule whose conditions all hold: a claim is equal to its value, or a list with it. */
+export function ruleFor(
+  claims: Claims,
+  rules: readonly IdentityRule[],
+): IdentityRule | undefined {
+  return rules.find(({ when }) =>
+    Object.entries(when).every(([name, wanted]) =>
+      claimsNamed(name, claims).some((claim) =>
+        Array.isArray(claim) ? claim.includes(wanted) : claim === wanted
+      )
+    )
+  );
+}
+
+const CONTROL_REGEXP = /[\p{Cc}\u2028\u2029]/u;
+
+const MAX_NAME_LENGTH = 256;
+
+/** Returns the name in the claims, with its issuer; `undefined` when there is none that a log could hold. */
+export function nameIn(
+  claims: Claims,
+  { nameClaim, issuer }: IdentityProvider,
+): string | undefined {
+  const [name] = claimsNamed(nameClaim, claims);
+  if (typeof name !== "string" || name.trim() === "") return undefined;
+  if (name.length > MAX_NAME_LENGTH || CONTROL_REGEXP.test(name)) {
+    return undefined;
+  }
+  return identityCallerName(name, issuer);
+}
+
+/** The number of callers of a rule that are remembered. */
+const MAX_CALLERS = 10_000;
+
+/** The callers of a rule by name, so that each is one object, whose limits are prepared once. */
+const callersOf = oncePer((_rule: IdentityRule) => new Map<string, Caller>());
+
+/** Returns a caller of a rule. @param name With its issuer. */
+export function callerOf(rule: IdentityRule, name: string): Caller {
+  const callers = callersOf(rule);
+  const known = callers.get(name);
+  if (known !== undefined) return known;
+  const { connectionIds, models, maxConcurrent, groups, limits } = rule;
+  const caller = {
+    name,
+    // No token has this text: a header holds no line feed.
+    sha256: sha256Hex(`jwt\n${name}`),
+    expiresAtMs: undefined,
+    ...{ connectionIds, models, maxConcurrent, groups, limits },
+  };
+  const [oldest] = callers.keys();
+  if (oldest !== undefined && callers.size >= MAX_CALLERS) {
+    callers.delete(oldest);
+  }
+  callers.set(name, caller);
+  return caller;
+}

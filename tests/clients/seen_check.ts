@@ -1,0 +1,111 @@
+import assert from "node:assert/strict";
+import { installClient } from "./install.ts";
+import { CLIENTS } from "./programs.ts";
+import { installPythonSdks, PYTHON_SDKS } from "./python_sdks.ts";
+import { meet, SEEN_FAILURES } from "./seen_failures.ts";
+import { hasPrinted, readSeenRows, type SeenRow } from "./seen_table.ts";
+
+// Real clients, from npm and PyPI, at the failures that people meet: each row of the tables in
+// docs/clients.md#what-you-will-see is what the client prints, and how soon it ends. `deno task test:clients` runs
+// this; `deno task test` does not.
+
+/** How often a client repeats a request by default, where the test can set that; Claude Code has its own number. */
+const RETRIES = 5;
+const CLAUDE_RETRIES = 10;
+
+/** No client that ends in seconds takes longer from its first request, in milliseconds. */
+const SECONDS_MS = 30_000;
+
+/** The same from its start, where no request arrives: some take half a minute to start on a busy machine. */
+const STARTED_MS = 60_000;
+
+/** No client that ends takes longer, in milliseconds. */
+const RUN_MS = 290_000;
+
+/** Longer than a client needs to begin, and to show that it does not end, in milliseconds. */
+const NEVER_MS = 60_000;
+
+const PAGE = new URL("../../docs/clients.md", import.meta.url);
+
+/** Qwen Code and opencode by the protocol of the settings that `setup` prints. */
+const PROGRAMS = [
+  ...CLIENTS.map((program) => ({
+    ...program,
+    name: program.name.replace(/ over chat$/, ""),
+    install: () => installClient(program),
+  })),
+  ...PYTHON_SDKS.map((program) => ({ ...program, install: installPythonSdks })),
+];
+
+type Program = typeof PROGRAMS[number];
+
+const rows = readSeenRows(await Deno.readTextFile(PAGE));
+
+for (const program of PROGRAMS) {
+  const own = rows.filter(({ client }) => client === program.name);
+  if (own.length === 0) continue;
+  const installed = await program.install();
+  if ("reason" in installed) {
+    console.warn(`${program.name} ignored: ${installed.reason}`);
+  }
+  const command = "command" in installed ? installed.command : [];
+  for (const row of own) {
+    Deno.test({
+      name:
+        `${program.name} prints what the documentation has for: ${row.failure}`,
+      ignore: "reason" in installed,
+      fn: () => check(row, program, command),
+    });
+  }
+}
+
+for (const program of PYTHON_SDKS) {
+  const installed = await installPythonSdks();
+  Deno.test({
+    name: `${program.name} prints the answer where nothing is wrong`,
+    ignore: "reason" in installed,
+    async fn() {
+      const { run, report } = await meet({
+        program,
+        command: "command" in installed ? installed.command : [],
+        failure: {},
+        retries: RETRIES,
+        runMs: RUN_MS,
+      });
+      assert.equal(run.code, 0, report);
+      assert.match(run.stdout, /You said: /, report);
+    },
+  });
+}
+
+async function check(
+  { failure: heading, printed, ends }: SeenRow,
+  program: Program,
+  command: readonly string[],
+): Promise<void> {
+  const failure = SEEN_FAILURES[heading];
+  assert.ok(failure !== undefined, heading);
+  const runMs = ends === "never" ? NEVER_MS : RUN_MS;
+  const startMs = Date.now();
+  const { run, report, tookMs } = await meet({
+    program,
+    command,
+    failure,
+    retries: program.name === "Claude Code" ? CLAUDE_RETRIES : RETRIES,
+    runMs,
+  });
+  assert.notEqual(run.code, 0, report);
+  const output = `${run.stdout}\n${run.stderr}`;
+  for (const text of printed) {
+    assert.ok(hasPrinted(output, text), `${text}\n${report}`);
+  }
+  const isStopped = Date.now() - startMs >= runMs;
+  assert.equal(isStopped, ends === "never", `${tookMs} ms\n${report}`);
+  if (ends !== "never") {
+    assert.equal(
+      tookMs > (failure.isDown === true ? STARTED_MS : SECONDS_MS),
+      ends === "in minutes",
+      `${tookMs} ms\n${report}`,
+    );
+  }
+}

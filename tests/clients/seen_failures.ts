@@ -1,0 +1,115 @@
+import { ALICE_TOKEN, tokenFile } from "../support/gateway/config.ts";
+import { ask, hello, PATHS } from "../support/wire/ask.ts";
+import type { Protocol } from "../../src/core/protocol.ts";
+import { type ClientRun, runClient, type Startable } from "./run_client.ts";
+import { startTranslating, upstreamsFor } from "./upstreams.ts";
+
+/** A failure that staff meet, arranged with a gateway in front of a provider. */
+export interface SeenFailure {
+  /** The provider's answer; default: a good one. */
+  readonly answer?: () => Response;
+  /** The client's token; default: a good one. */
+  readonly token?: string;
+  /** The client's model; default: one that the gateway has. */
+  readonly model?: string;
+  /** The limits of the client's token; default: none. */
+  readonly limits?: readonly object[];
+  /** True if the gateway has stopped before the client starts. */
+  readonly isDown?: boolean;
+}
+
+const MODEL = "team-model";
+
+/** How many requests the token may send, and has sent before the client starts. */
+const REQUESTS = 2;
+
+/** An address at which nothing listens. */
+const DOWN = "http://127.0.0.1:9";
+
+/** The failures, by their headings in docs/clients.md#what-you-will-see. */
+export const SEEN_FAILURES: Readonly<Record<string, SeenFailure>> = {
+  "A limit of your token is used up": {
+    limits: [{ window: "month", requests: REQUESTS }],
+  },
+  "The provider's quota is used up": {
+    answer: () =>
+      Response.json(
+        { error: { message: "No more today.", type: "rate_limit_error" } },
+        { status: 429, headers: { "retry-after": "7200" } },
+      ),
+  },
+  "Your token is wrong or expired": { token: "mg_nobody" },
+  "The model is unknown": { model: "no-such-model" },
+  "The gateway is down": { isDown: true },
+  "The provider refuses the gateway's key": {
+    answer: () =>
+      Response.json(
+        { error: { message: "Incorrect API key", code: "invalid_api_key" } },
+        { status: 401 },
+      ),
+  },
+};
+
+/** A client that meets a failure. */
+export interface Meeting {
+  readonly program: Startable & { readonly protocol: Protocol };
+  readonly command: readonly string[];
+  readonly failure: SeenFailure;
+  /** How often the client may ask again, where the test can set that. */
+  readonly retries: number;
+  /** How long it may take, in milliseconds. */
+  readonly runMs: number;
+}
+
+/** What came of it. */
+export interface Met {
+  readonly run: ClientRun;
+  /** The client's output and the gateway's log, for the message of a failed test. */
+  readonly report: string;
+  /** The time from the first of them to the end, in milliseconds. */
+  readonly tookMs: number;
+}
+
+/** Starts a gateway with the failure, and a client against it. */
+export async function meet(
+  { program, command, failure, retries, runMs }: Meeting,
+): Promise<Met> {
+  const [upstream] = upstreamsFor(program);
+  if (upstream === undefined) throw new Error("There is no upstream");
+  const { answer, token = ALICE_TOKEN, model = MODEL, limits, isDown } =
+    failure;
+  await using gateway = await startTranslating(upstream, {
+    model: MODEL,
+    asked: [],
+    ...(limits === undefined
+      ? {}
+      : { file: { tokens: [tokenFile({ limits })] } }),
+    ...(answer === undefined ? {} : { spoil: () => Promise.resolve(answer()) }),
+  });
+  for (let sent = 0; limits !== undefined && sent < REQUESTS; sent++) {
+    const body = hello("chat", { model: MODEL });
+    const response = await gateway.call(PATHS.chat, ask("chat", body));
+    await response.body?.cancel();
+  }
+  const { items } = gateway.lines.requests;
+  const before = items.length;
+  const startMs = Date.now();
+  const run = await runClient(command, {
+    program,
+    prompt: "Say hello",
+    address: {
+      url: isDown ? DOWN : gateway.url,
+      token,
+      model,
+    },
+    retries,
+    runMs,
+  });
+  const first = items[before];
+  return {
+    run,
+    report: `${run.stdout}\n${run.stderr}\n${gateway.lines.text()}`,
+    tookMs: Date.now() -
+      (first === undefined ? startMs : Date.parse(String(first.time))),
+  };
+}

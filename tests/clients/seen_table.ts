@@ -1,0 +1,51 @@
+import { stripVTControlCharacters } from "node:util";
+
+/** A row of the tables in docs/clients.md#what-you-will-see. */
+export interface SeenRow {
+  /** The heading above the table. */
+  readonly failure: string;
+  /** The client, as the first column names it. */
+  readonly client: string;
+  /** The texts in code marks, all of which the client prints; `…` stands for anything within a line. */
+  readonly printed: readonly string[];
+  readonly ends: Ending;
+}
+
+/** How soon a client ends; the last column begins with it. */
+export type Ending = "in seconds" | "in minutes" | "never";
+
+const ENDINGS: readonly Ending[] = ["in seconds", "in minutes", "never"];
+
+/**
+ * Reads the tables of what people see, from the text of docs/clients.md.
+ *
+ * @throws Error at a row without a text in code marks, or with another ending.
+ */
+export function readSeenRows(page: string): readonly SeenRow[] {
+  const [, section = ""] = page.split("## What you will see\n");
+  return section.split(/^### /m).slice(1).flatMap((part) => {
+    const [failure = ""] = part.split("\n", 1);
+    return [...part.matchAll(ROW_REGEXP)]
+      .map(([row, client = "", words = "", end = ""]): SeenRow => {
+        const printed = [...words.matchAll(/`([^`]+)`/g)]
+          .map(([, text = ""]) => text);
+        const ends = ENDINGS.find((one) => end.startsWith(one));
+        if (printed.length === 0 || ends === undefined) {
+          throw new Error(`The row cannot be checked: ${row}`);
+        }
+        return { failure, client, printed, ends };
+      });
+  });
+}
+
+/** A row of three cells, except the head and the line below it. */
+const ROW_REGEXP =
+  /^\| (?!client|---)([^|]+?) +\| ([^|]+?) +\| ([^|]+?) +\|$/gm;
+
+/**
+ * Returns true if a client has printed a text, in which `…` stands for anything within a line.
+ */
+export function hasPrinted(output: string, text: string): boolean {
+  const pattern = text.split(/\s*…\s*/).map((part) => RegExp.escape(part));
+  return new RegExp(pattern.join(".*?")).test(stripVTControlCharacters(output));
+}

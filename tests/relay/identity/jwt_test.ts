@@ -1,0 +1,229 @@
+import assert from "node:assert/strict";
+import { base64url, exportSPKI, generateKeyPair, SignJWT } from "jose";
+import {
+  createSigner,
+  GOOD_CLAIMS,
+  type IdentityScene,
+  identityScene,
+  ISSUER,
+  keySetOf,
+  NOW_SECONDS,
+  unsigned,
+} from "../../support/gateway/identity_scene.ts";
+
+const signer = await createSigner();
+
+/** Returns the error that a token gets; by default with the keys of the signer. */
+async function refusalOf(
+  token: string,
+  scene?: IdentityScene,
+) {
+  const { refusalOf } = scene ?? await identityScene(keySetOf(signer));
+  return await refusalOf(token);
+}
+
+Deno.test("a JWT of the issuer for the audience names its caller, with the issuer", async () => {
+  const { nameOf } = await identityScene(keySetOf(signer));
+  assert.equal(await nameOf(await signer.sign()), `u-1 (${ISSUER})`);
+});
+
+Deno.test("one of several audiences is enough, on both sides", async () => {
+  const scene = await identityScene(keySetOf(signer), {
+    audience: ["other", "model-gateway"],
+  });
+  const claims = { ...GOOD_CLAIMS, aud: ["somewhere", "model-gateway"] };
+  assert.equal(
+    await scene.nameOf(await signer.sign(claims)),
+    `u-1 (${ISSUER})`,
+  );
+});
+
+Deno.test("every asymmetric algorithm is accepted", async (t) => {
+  for (const alg of ["RS512", "PS256", "ES256", "ES384", "EdDSA"]) {
+    await t.step(alg, async () => {
+      const own = await createSigner("k1", alg);
+      const { nameOf } = await identityScene(keySetOf(own));
+      assert.equal(await nameOf(await own.sign()), `u-1 (${ISSUER})`);
+    });
+  }
+});
+
+/** Claims that are not accepted, with the reason in the log. */
+const BAD_CLAIMS: Readonly<Record<string, readonly [object, string]>> = {
+  "of another issuer": [
+    { iss: "https://evil.example" },
+    "its issuer is not in the configuration",
+  ],
+  "of an issuer that only begins the same": [
+    { iss: `${ISSUER}/` },
+    "its issuer is not in the configuration",
+  ],
+  "without an issuer": [
+    { iss: undefined },
+    "its issuer is not in the configuration",
+  ],
+  "for another audience": [{ aud: "other" }, "it is for another audience"],
+  "without an audience": [{ aud: undefined }, "it is for another audience"],
+  "without an expiry": [{ exp: undefined }, "it has no valid expiry"],
+  "with an expiry that is text": [{ exp: "later" }, "it has no valid expiry"],
+  "that is not valid yet": [
+    { nbf: NOW_SECONDS + 61 },
+    "it is not valid yet",
+  ],
+  "of the future": [
+    { iat: NOW_SECONDS + 61 },
+    "it was issued in the future",
+  ],
+  "whose time of issue is text": [
+    { iat: "now" },
+    "its time of issue is invalid",
+  ],
+};
+
+Deno.test("a JWT with wrong claims is a 401, and only the log has the reason", async (t) => {
+  for (const [what, [claims, reason]] of Object.entries(BAD_CLAIMS)) {
+    await t.step(what, async () => {
+      const token = await signer.sign({ ...GOOD_CLAIMS, ...claims });
+      const error = await refusalOf(token);
+      assert.equal(error.status, 401);
+      assert.equal(error.reason, reason);
+      assert.ok(!error.message.includes(reason));
+      assert.match(error.headers["www-authenticate"] ?? "", /^Bearer/);
+    });
+  }
+});
+
+Deno.test("an expired JWT is a 401 that is not final, so that clients get a new one", async () => {
+  const expired = await signer.sign({ ...GOOD_CLAIMS, exp: NOW_SECONDS - 60 });
+  const error = await refusalOf(expired);
+  assert.deepEqual([error.status, error.code], [401, "token_expired"]);
+  assert.equal(error.isFinal, false);
+  const other = await signer.sign({ ...GOOD_CLAIMS, aud: "other" });
+  assert.equal((await refusalOf(other)).isFinal, true);
+});
+
+Deno.test("only the signature of its issuer makes a JWT an expired one", async () => {
+  const expired = { ...GOOD_CLAIMS, exp: NOW_SECONDS - 60 };
+  const forged = await (await createSigner()).sign(expired);
+  assert.equal((await refusalOf(forged)).code, "invalid_api_key");
+});
+
+Deno.test("clocks may differ by 60 seconds", async () => {
+  const { nameOf } = await identityScene(keySetOf(signer));
+  const token = await signer.sign({
+    ...GOOD_CLAIMS,
+    exp: NOW_SECONDS - 59,
+    nbf: NOW_SECONDS + 60,
+    iat: NOW_SECONDS + 60,
+  });
+  assert.equal(await nameOf(token), `u-1 (${ISSUER})`);
+});
+
+Deno.test("a JWT that another key has signed is a 401", async () => {
+  const other = await createSigner();
+  const error = await refusalOf(await other.sign());
+  assert.equal(error.reason, "its signature is wrong");
+});
+
+Deno.test("a JWT whose claims were changed is a 401", async () => {
+  const [header, , signature] = (await signer.sign()).split(".");
+  const [, claims] = unsigned({}, { ...GOOD_CLAIMS, sub: "root" }).split(".");
+  const error = await refusalOf(`${header}.${claims}.${signature}`);
+  assert.equal(error.reason, "its signature is wrong");
+});
+
+Deno.test("a JWT without a signature, or with one that a secret made, is a 401 before any key is fetched", async (t) => {
+  const pair = await generateKeyPair("RS256", { extractable: true });
+  const publicPem = new TextEncoder().encode(await exportSPKI(pair.publicKey));
+  const modulus = new TextEncoder().encode(String(signer.jwk.n));
+  const hs256 = (secret: Uint8Array) =>
+    new SignJWT(GOOD_CLAIMS).setProtectedHeader({ alg: "HS256", kid: "k1" })
+      .sign(secret);
+  const tokens = {
+    "none": unsigned({ alg: "none" }),
+    "none in another spelling": unsigned({ alg: "nOnE" }),
+    "none with a signature": unsigned(
+      { alg: "none", kid: "k1" },
+      undefined,
+      "AA",
+    ),
+    "no algorithm": unsigned({ typ: "JWT" }, undefined, "AA"),
+    "HS256 with the public key": await hs256(publicPem),
+    "HS256 with the modulus": await hs256(modulus),
+  };
+  for (const [what, token] of Object.entries(tokens)) {
+    await t.step(what, async () => {
+      const scene = await identityScene(keySetOf(signer));
+      const error = await refusalOf(token, scene);
+      assert.equal(error.reason, "its algorithm is not an asymmetric one");
+      assert.deepEqual(scene.requested, []);
+    });
+  }
+});
+
+Deno.test("a key for another algorithm does not verify a JWT", async () => {
+  const key = await createSigner("k1", "ES256");
+  const error = await refusalOf(
+    await signer.sign(),
+    await identityScene(keySetOf(key)),
+  );
+  assert.equal(error.reason, "its issuer has no such key");
+});
+
+Deno.test("a JWT without a key's name is accepted when only one key fits", async () => {
+  const other = await createSigner("k2");
+  const token = await signer.sign(GOOD_CLAIMS, { kid: undefined });
+  const one = await identityScene(keySetOf(signer));
+  assert.equal(await one.nameOf(token), `u-1 (${ISSUER})`);
+  const two = await identityScene(keySetOf(signer, other));
+  const error = await refusalOf(token, two);
+  assert.equal(
+    error.reason,
+    "it does not name its key, and several could be meant",
+  );
+});
+
+Deno.test("a critical header that nobody knows is a 401", async () => {
+  const token = unsigned(
+    { alg: "RS256", kid: "k1", crit: ["x"], x: 1 },
+    undefined,
+    "AA",
+  );
+  assert.equal((await refusalOf(token)).reason, "it is malformed");
+});
+
+Deno.test("a JWT is not read when it is longer than 16 KiB, or not JSON", async () => {
+  const long = await signer.sign({ ...GOOD_CLAIMS, pad: "x".repeat(16_384) });
+  assert.equal((await refusalOf(long)).reason, "it is too long");
+  for (const token of ["a.b.c", "e30.e30", "e30.bnVsbA.AA"]) {
+    assert.equal((await refusalOf(token)).status, 401);
+  }
+});
+
+Deno.test("a JWT signed with a key that is too short is a 401", async () => {
+  const short = await crypto.subtle.generateKey(
+    {
+      name: "RSASSA-PKCS1-v1_5",
+      modulusLength: 1024,
+      publicExponent: new Uint8Array([1, 0, 1]),
+      hash: "SHA-256",
+    },
+    true,
+    ["sign", "verify"],
+  );
+  const jwk = await crypto.subtle.exportKey("jwk", short.publicKey);
+  const text = unsigned({ alg: "RS256", kid: "k1" });
+  const signature = await crypto.subtle.sign(
+    "RSASSA-PKCS1-v1_5",
+    short.privateKey,
+    new TextEncoder().encode(text.slice(0, -1)),
+  );
+  const scene = await identityScene(() =>
+    Promise.resolve(
+      Response.json({ keys: [{ kty: "RSA", n: jwk.n, e: jwk.e, kid: "k1" }] }),
+    )
+  );
+  const token = text + base64url.encode(new Uint8Array(signature));
+  const error = await refusalOf(token, scene);
+  assert.equal(error.reason, "the key of its issuer is unusable");
+});

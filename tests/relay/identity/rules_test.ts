@@ -1,0 +1,132 @@
+import assert from "node:assert/strict";
+import {
+  callerOf,
+  claimsNamed,
+  nameIn,
+  ruleFor,
+} from "../../../src/relay/identity/rules.ts";
+import { minimalConfig } from "../../support/gateway/config.ts";
+import { identityFile, ISSUER } from "../../support/gateway/identity_scene.ts";
+
+type Fields = Readonly<Record<string, unknown>>;
+
+async function providerOf(entry: Fields) {
+  const config = await minimalConfig({ identity: [identityFile(entry)] });
+  const [provider] = config.identity;
+  assert.ok(provider);
+  return provider;
+}
+
+const KEYCLOAK = {
+  realm_access: { roles: ["staff", "platform"] },
+  resource_access: { "model-gateway": { roles: ["user"] } },
+  "https://example.com/roles": ["admin"],
+  email_verified: true,
+  level: 3,
+};
+
+Deno.test("a claim is found by its name, also with dots in it and within objects", () => {
+  const found = (name: string) => claimsNamed(name, KEYCLOAK);
+  assert.deepEqual(found("level"), [3]);
+  assert.deepEqual(found("realm_access.roles"), [["staff", "platform"]]);
+  assert.deepEqual(found("resource_access.model-gateway.roles"), [["user"]]);
+  assert.deepEqual(found("https://example.com/roles"), [["admin"]]);
+  for (
+    const name of [
+      "",
+      ".",
+      "realm_access.",
+      ".roles",
+      "level.x",
+      "toString",
+      "__proto__",
+      "constructor.name",
+    ]
+  ) {
+    assert.deepEqual(found(name), [], name);
+  }
+});
+
+/** Conditions, and whether the claims above meet them. */
+const CONDITIONS: readonly (readonly [Fields, boolean])[] = [
+  [{}, true],
+  [{ level: 3 }, true],
+  [{ level: "3" }, false],
+  [{ email_verified: true }, true],
+  [{ email_verified: "true" }, false],
+  [{ "realm_access.roles": "platform" }, true],
+  [{ "realm_access.roles": "plat" }, false],
+  [{ "realm_access.roles": "staff,platform" }, false],
+  [{ "https://example.com/roles": "admin" }, true],
+  [{ "realm_access.roles": "platform", level: 3 }, true],
+  [{ "realm_access.roles": "platform", level: 4 }, false],
+  [{ missing: "x" }, false],
+  [{ realm_access: "[object Object]" }, false],
+];
+
+Deno.test("a rule applies when each claim is equal, or a list with the value", async () => {
+  for (const [when, applies] of CONDITIONS) {
+    const { rules } = await providerOf({
+      rules: [{ when, connections: ["*"] }],
+    });
+    const rule = ruleFor(KEYCLOAK, rules);
+    assert.equal(rule !== undefined, applies, JSON.stringify(when));
+  }
+});
+
+Deno.test("the first rule that applies counts", async () => {
+  const { rules } = await providerOf({
+    rules: [
+      { when: { level: 4 }, connections: ["*"], max_concurrent: 1 },
+      { when: { level: 3 }, connections: ["*"], max_concurrent: 2 },
+      { connections: ["*"], max_concurrent: 3 },
+    ],
+  });
+  const most = (claims: Fields) => ruleFor(claims, rules)?.maxConcurrent;
+  assert.equal(most({ level: 4 }), 1);
+  assert.equal(most({ level: 3 }), 2);
+  assert.equal(most({}), 3);
+});
+
+Deno.test("a caller's name is the claim with the issuer", async () => {
+  const byMail = await providerOf({ name: "email" });
+  const email = "alice@example.com";
+  assert.equal(nameIn({ email }, byMail), `${email} (${ISSUER})`);
+  const within = await providerOf({ name: "person.email" });
+  assert.equal(nameIn({ person: { email } }, within), `${email} (${ISSUER})`);
+});
+
+Deno.test("a name that no log could hold is none", async () => {
+  const provider = await providerOf({ name: "who" });
+  for (
+    const sub of [
+      undefined,
+      "",
+      " ",
+      7,
+      true,
+      null,
+      ["a"],
+      {},
+      "a\nb",
+      "\u2028",
+      "x".repeat(257),
+    ]
+  ) {
+    assert.equal(nameIn({ who: sub }, provider), undefined);
+  }
+});
+
+Deno.test("a caller of a rule has the rights of the rule, and is one object", async () => {
+  const { rules: [rule] } = await providerOf({
+    rules: [{ connections: ["main"], models: ["model-a"], max_concurrent: 2 }],
+  });
+  assert.ok(rule);
+  const caller = callerOf(rule, "u-1");
+  assert.equal(caller.maxConcurrent, 2);
+  assert.deepEqual(caller.models, new Set(["model-a"]));
+  assert.equal(caller.connectionIds.size, 1);
+  assert.match(caller.sha256, /^[0-9a-f]{64}$/);
+  assert.equal(callerOf(rule, "u-1"), caller);
+  assert.notEqual(callerOf(rule, "u-2").sha256, caller.sha256);
+});
