@@ -106,6 +106,7 @@ export function createGateway(surroundings: GatewaySurroundings): Gateway {
     publish: notices &&
       ((coolDown) => notices.publish({ kind: "cool_down", coolDown })),
   });
+  endRemovedTokens(surroundings.store, admission);
   notices?.onNotice((notice) => {
     const targets = { health, poller, harvest };
     followNotice(notice, targets, surroundings.store.current());
@@ -157,6 +158,17 @@ export function createGateway(surroundings: GatewaySurroundings): Gateway {
     }),
     usage: () => usage.current(surroundings.store.current()),
   };
+}
+
+/** Ends the running requests of tokens that leave the configuration, where `server.removed_tokens` is `end`. */
+function endRemovedTokens(store: ConfigStore, admission: Admission): void {
+  let known = store.current().callers;
+  store.onSwap(({ callers, server }) => {
+    const removed = [...known.keys()].filter((one) => !callers.has(one));
+    known = callers;
+    if (server.removedTokens === "finish" || removed.length === 0) return;
+    admission.endTokens(new Set(removed));
+  });
 }
 
 function quotaState(connection: string, one: QuotaWindow): QuotaState {

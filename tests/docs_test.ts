@@ -25,7 +25,12 @@ import {
   LOG_FIELDS,
   type LogField,
 } from "../src/observe/log_events.ts";
-import { configOf, loadText, minimalConfig } from "./support/gateway/config.ts";
+import {
+  configOf,
+  loadText,
+  minimalConfig,
+  minimalFile,
+} from "./support/gateway/config.ts";
 import {
   type ConfigOption,
   configOptions,
@@ -39,6 +44,12 @@ const documentation = [...pages.values()].join("\n");
 
 /** Looks like a certificate and like a key. */
 const PEM = "-----BEGIN CERTIFICATE-----\n-----BEGIN PRIVATE KEY-----\n";
+
+/** A configuration around an included file of the documentation. */
+const INCLUDING = JSON.stringify(minimalFile({
+  include: ["tokens.d/*.yaml"],
+  groups: { berlin: {} },
+}));
 
 /** The text of a page; fails where there is no such page. */
 function pageOf(path: string): string {
@@ -54,17 +65,30 @@ function blocks(language: string): string[] {
 }
 
 Deno.test("every configuration in the documentation is valid", async (t) => {
-  const found = blocks("yaml").filter((text) => text.includes("tokens:"));
-  assert.ok(found.length >= 2);
+  const found = blocks("yaml").filter((text) =>
+    /^(tokens|include):/m.test(text)
+  );
+  assert.ok(found.length >= 4);
   for (const [index, text] of found.entries()) {
     await t.step(`configuration ${index + 1}`, async () => {
+      const isIncluded = text.startsWith("# tokens.d/");
+      const whole = isIncluded ? INCLUDING : text;
       configOf(
-        await loadText(text, {
+        await loadText(whole, {
           env: (name) => `value-of-${name}`,
-          readFile: () => Promise.resolve(PEM),
+          readFile: (path) =>
+            Promise.resolve(
+              path === "tokens.d/a.yaml"
+                ? text
+                : path.endsWith(".pem")
+                ? PEM
+                : "key\n",
+            ),
+          listFiles: () =>
+            Promise.resolve(isIncluded ? ["tokens.d/a.yaml"] : []),
         }),
       );
-      assert.deepEqual(schemaFaults(parseYaml(text, { schema: "core" })), []);
+      assert.deepEqual(schemaFaults(parseYaml(whole, { schema: "core" })), []);
     });
   }
 });

@@ -15,6 +15,8 @@ export interface Config {
   readonly limits: { readonly budgetMs: number; readonly cacheMs: number };
   /** Paths with wildcards. A relative path is relative to the configuration file. */
   readonly usage: { readonly replay: readonly string[] };
+  /** The patterns of the files with further tokens and groups. */
+  readonly include: readonly string[];
   /** `undefined` when the gateway shares nothing with replicas. */
   readonly shared: SharedConfig | undefined;
   /** In the file's order, disabled connections included. */
@@ -42,6 +44,8 @@ export interface ServerConfig {
   /** The memory that the bodies of all callers may take together, in bytes. */
   readonly maxBodyMemoryBytes: number;
   readonly drainMs: number;
+  /** The fate of the running requests of tokens that leave the configuration. */
+  readonly removedTokens: "finish" | "end";
   readonly admin: AdminPlace | undefined;
 }
 
@@ -218,8 +222,8 @@ export interface Access {
   readonly models: ReadonlySet<string> | undefined;
   /** The number of its requests that may run at once. */
   readonly maxConcurrent: number;
-  /** The group whose limits it shares. */
-  readonly group: Group | undefined;
+  /** The groups whose limits it shares. All of them apply. */
+  readonly groups: readonly Group[];
   /** The limits of the caller alone. */
   readonly limits: readonly UsageLimit[];
 }

@@ -42,6 +42,7 @@ export function describeConfig(config: Config): string {
       max_concurrent_requests: server.maxConcurrentRequests,
       max_body_memory: describeBytes(server.maxBodyMemoryBytes),
       drain: `${server.drainMs} ms`,
+      removed_tokens: server.removedTokens,
       admin: describeAdmin(server.admin),
     },
     messages_vendor: config.messagesVendor,
@@ -54,6 +55,7 @@ export function describeConfig(config: Config): string {
       cache: `${limits.cacheMs} ms`,
     },
     usage: { replay: describeNames(config.usage.replay) },
+    include: describeNames(config.include),
     shared: describeShared(config.shared),
     connections: config.connections.map(describeConnection),
     tokens: [...new Set(config.callers.values())].map((caller) =>
@@ -217,7 +219,7 @@ function describeAccess(
     connections: describeNames(assigned.map(({ name }) => name)),
     models: describeNames([...assignedModels(access, config).keys()]),
     max_concurrent: access.maxConcurrent,
-    group: access.group?.name ?? "none",
+    groups: describeNames(access.groups.map(({ name }) => name)),
     limits: describeLimits(access),
   };
 }
@@ -269,14 +271,16 @@ function describeDeadline(ms: number): string {
   return ms === 0 ? "none" : `${ms} ms`;
 }
 
-/** Returns a line for each limit of a token and of its group. */
+/** Returns a line for each limit of a token and of its groups. */
 function describeLimits(
-  { limits, group }: Pick<Access, "limits" | "group">,
+  { limits, groups }: Pick<Access, "limits" | "groups">,
 ): readonly string[] | string {
   const lines = [
     ...limits.map((limit) => limitWords(limit)),
-    ...(group?.limits ?? []).map((limit) =>
-      `${limitWords(limit)}, together with the group ${group?.name}`
+    ...groups.flatMap(({ name, limits }) =>
+      limits.map((limit) =>
+        `${limitWords(limit)}, together with the group ${name}`
+      )
     ),
   ];
   return lines.length === 0 ? "none" : lines;

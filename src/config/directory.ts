@@ -1,11 +1,5 @@
 import { uuidV5 } from "../core/std.ts";
-import {
-  type Findings,
-  formatPath,
-  listAt,
-  type Path,
-  textAt,
-} from "./problems.ts";
+import { type Findings, listAt, type Path, textAt } from "./problems.ts";
 
 /** The names that refer to a connection and its models. */
 export interface DirectoryEntry {
@@ -80,14 +74,16 @@ export function reportAmbiguousNames(
     if (sameName !== undefined) {
       findings.problem(
         [...entry.path, "name"],
-        `is also the name of ${formatPath(sameName.path)}. Names must differ.`,
+        `is also the name of ${
+          findings.placeOf(sameName.path)
+        }. Names must differ.`,
       );
     } else if (sameId !== undefined) {
       const place = entry.hasOwnId ? entry.path : sameId.path;
       const other = entry.hasOwnId ? sameId.path : entry.path;
       findings.problem(
         [...place, "id"],
-        `is also the id of ${formatPath(other)}. Ids must differ.`,
+        `is also the id of ${findings.placeOf(other)}. Ids must differ.`,
       );
     }
     if (entry.name !== undefined) byName.set(entry.name, entry);
@@ -99,7 +95,7 @@ export function reportAmbiguousNames(
       findings.problem(
         [...entry.path, "name"],
         `is the id of ${
-          formatPath(other.path)
+          findings.placeOf(other.path)
         }, so that references would be ambiguous.`,
       );
     }

@@ -6,6 +6,12 @@ import type { Findings, Path } from "./problems.ts";
  */
 export type ReadFile = (path: string) => Promise<string>;
 
+/**
+ * Returns the files that match a pattern with `*` and `?`, sorted. A pattern without them is returned as it is. Names and
+ * patterns are relative to the configuration file. Rejects when the folder of the pattern cannot be read.
+ */
+export type ListFiles = (pattern: string) => Promise<readonly string[]>;
+
 const REASON_BY_ERROR: Readonly<Record<string, string>> = {
   NotFound: "does not exist",
   PermissionDenied: "may not be read by this user",

@@ -1,26 +1,36 @@
-import { parseYaml } from "../core/std.ts";
 import type { Config } from "./config.ts";
 import {
   type Environment,
   expandVariables,
+  type ListFiles,
+  readFault,
   type ReadFile,
 } from "./environment.ts";
-import { deepFreeze } from "./store.ts";
+import { createPlaces, INCLUDE, type Source } from "./places.ts";
 import {
   createFindings,
   type Findings,
   formatPath,
+  listAt,
   oncePerPlace,
   type Path,
   type Problem,
 } from "./problems.ts";
 import { resolve } from "./resolve/resolve_config.ts";
+import { type IncludedTree, isIncludePattern } from "./schema/config_file.ts";
 import { configJsonSchema } from "./schema/json_schema.ts";
+import { deepFreeze } from "./store.ts";
+import {
+  DuplicateKeyError,
+  type LinedYaml,
+  parseLinedYaml,
+} from "./yaml_lines.ts";
 
 /** The inputs of a configuration other than its text. */
 export interface LoadContext {
   readonly env: Environment;
   readonly readFile: ReadFile;
+  readonly listFiles: ListFiles;
   /** Milliseconds since 1970, to warn of tokens that have expired. */
   readonly nowMs: number;
 }
@@ -33,7 +43,8 @@ export type LoadResult =
 const MAX_CHARACTERS = 16 * 1024 * 1024;
 
 /**
- * Parses the text of a `gateway.yaml` (docs/configuration.md) into a deeply frozen configuration.
+ * Parses the text of a `gateway.yaml` (docs/configuration.md), and the files that it includes, into a deeply frozen
+ * configuration.
  *
  * Never rejects because of the text. It returns all problems at once.
  */
@@ -41,45 +52,134 @@ export async function loadConfig(
   text: string,
   context: LoadContext,
 ): Promise<LoadResult> {
-  if (text.length > MAX_CHARACTERS) {
-    const message = `is longer than ${MAX_CHARACTERS} characters.`;
-    return { problems: [{ path: "", message }] };
-  }
-  const yaml = readYaml(text);
-  if ("problem" in yaml) return { problems: [yaml.problem] };
-  const rootMessage = rootProblem(yaml.value);
-  if (rootMessage !== undefined) {
-    return { problems: [{ path: "", message: rootMessage }] };
-  }
-  const findings = createFindings();
-  const copied = copyTree(
-    yaml.value,
-    (written, path) => {
-      reportBareVariable(written, { path, findings });
-      return expandVariables(written, {
-        env: context.env,
-        report: (message) => findings.problem(path, message),
-      });
-    },
-  );
+  const main = readMapping(text, "`connections` and `tokens`");
+  if ("problem" in main) return { problems: [main.problem] };
+  const sources = new Map<string, Source>();
+  const findings = createFindings(createPlaces(main, sources));
+  const options = { ...context, sources, findings };
+  const copied = expandTree(main.tree, [], options);
   if ("problem" in copied) return { problems: [copied.problem] };
+  const files = await readIncluded(copied.value, options);
+  const unread = files.flatMap((one) => "problem" in one ? [one.problem] : []);
   const config = await resolve(copied.value, {
+    included: files.flatMap((one) => "problem" in one ? [] : [one]),
     readFile: context.readFile,
     nowMs: context.nowMs,
     findings: oncePerPlace(findings),
   });
-  const { problems, warnings } = findings;
+  const { warnings } = findings;
+  const problems = [...unread, ...findings.problems];
   if (problems.length > 0 || config === undefined) return { problems };
   return { config: deepFreeze(config), warnings };
 }
 
-function rootProblem(value: unknown): string | undefined {
+/** A file that `include` names, with its variables expanded; or the problem that hides its content. */
+type IncludedFile = IncludedTree | { readonly problem: Problem };
+
+/** The options of {@linkcode readIncluded}. */
+interface IncludeOptions extends LoadContext {
+  /** Receives the included files. */
+  readonly sources: Map<string, Source>;
+  readonly findings: Findings;
+}
+
+/** More files than people have tokens. */
+const MAX_FILES = 10_000;
+
+/** Reads the files of `include`, each once. Reports patterns without a file. */
+async function readIncluded(
+  tree: unknown,
+  options: IncludeOptions,
+): Promise<readonly IncludedFile[]> {
+  const { listFiles, findings, sources } = options;
+  const files: IncludedFile[] = [];
+  for (const [index, pattern] of listAt(tree, INCLUDE).entries()) {
+    if (typeof pattern !== "string" || !isIncludePattern(pattern)) continue;
+    const place = [INCLUDE, index];
+    const names = await listFiles(pattern).catch((error: unknown) => {
+      findings.problem(place, `names a folder that ${readFault(error)}.`);
+    });
+    if (names?.length === 0) findings.warn(place, "matches no file.");
+    for (const name of names ?? []) {
+      if (sources.has(name)) continue;
+      if (sources.size >= MAX_FILES) {
+        findings.problem(place, `matches more than ${MAX_FILES} files.`);
+        return files;
+      }
+      files.push(await readIncludedFile(name, options));
+    }
+  }
+  return files;
+}
+
+async function readIncludedFile(
+  name: string,
+  options: IncludeOptions,
+): Promise<IncludedFile> {
+  const inFile = ({ path, message }: Problem) => ({
+    problem: { path, place: path === "" ? name : `${name}: ${path}`, message },
+  });
+  options.sources.set(name, { tree: undefined, lineOf: () => undefined });
+  let text: string;
+  try {
+    text = await options.readFile(name);
+  } catch (error) {
+    return inFile({ path: "", message: `${readFault(error)}.` });
+  }
+  const read = readMapping(text, "`tokens` or `groups`");
+  if ("problem" in read) return inFile(read.problem);
+  options.sources.set(name, read);
+  const path = [INCLUDE, name];
+  const copied = expandTree(read.tree, path, options);
+  if ("problem" in copied) return inFile(copied.problem);
+  return { path, tree: copied.value };
+}
+
+/**
+ * Parses the text of a file, which must be a mapping.
+ *
+ * @param needs The keys that it needs, in words.
+ */
+function readMapping(
+  text: string,
+  needs: string,
+): Source | { readonly problem: Problem } {
+  if (text.length > MAX_CHARACTERS) {
+    const message = `is longer than ${MAX_CHARACTERS} characters.`;
+    return { problem: { path: "", message } };
+  }
+  const yaml = readYaml(text);
+  if ("problem" in yaml) return yaml;
+  const { value: tree, lineOf } = yaml;
+  const message = rootProblem(tree, needs);
+  if (message !== undefined) return { problem: { path: "", message } };
+  const hasLines = text.trim().includes("\n");
+  return { tree, lineOf: (path) => hasLines ? lineOf(path) : undefined };
+}
+
+function rootProblem(value: unknown, needs: string): string | undefined {
   if (value === null || value === undefined) {
-    return "is empty. It needs at least `connections` and `tokens`.";
+    return `is empty. It needs at least ${needs}.`;
   }
   if (typeof value === "object" && !Array.isArray(value)) return undefined;
   const word = Array.isArray(value) ? "a list" : "a single value";
-  return `must be a mapping with \`connections\` and \`tokens\`, not ${word}.`;
+  return `must be a mapping with ${needs}, not ${word}.`;
+}
+
+/** Copies the tree of a file and expands the variables in its texts. */
+function expandTree(
+  tree: unknown,
+  root: Path,
+  { env, findings }: Pick<IncludeOptions, "env" | "findings">,
+): TreeResult {
+  return copyTree(tree, (written, inner) => {
+    const path = [...root, ...inner];
+    reportBareVariable(written, { path, findings });
+    return expandVariables(written, {
+      env,
+      report: (message) => findings.problem(path, message),
+    });
+  });
 }
 
 /** A whole text such as `$NAME` or `$(NAME)`. */
@@ -172,11 +272,9 @@ class TreeError extends Error {
 }
 
 /** A parsed YAML value, or the problem of the text. */
-type YamlResult = { readonly value: unknown } | {
-  readonly problem: Problem;
-};
+type YamlResult = LinedYaml | { readonly problem: Problem };
 
-const POSITION_REGEXP = / at line (\d+), column (-?\d+)/;
+const POSITION_REGEXP = / at line (\d+), column (\d+)/;
 const TAB_INDENT_REGEXP = /^ *\t[\t ]*(?=[^\s#])/m;
 const QUOTED_REGEXP = /\s*(?:"[^"]*"|!<[^>]*>)/g;
 
@@ -192,9 +290,9 @@ export function readYaml(text: string): YamlResult {
     return { problem: { path: `line ${tabLine}`, message } };
   }
   try {
-    return { value: parseYaml(text, { schema: "core" }) };
+    return parseLinedYaml(text);
   } catch (error) {
-    return { problem: yamlProblem(error, text) };
+    return { problem: yamlProblem(error) };
   }
 }
 
@@ -209,19 +307,16 @@ function tabIndentedLine(text: string): number | undefined {
   return text.slice(0, match.index).split("\n").length;
 }
 
-function yamlProblem(error: unknown, text: string): Problem {
+function yamlProblem(error: unknown): Problem {
   if (error instanceof RangeError) {
     return { path: "", message: "is nested too deeply for a configuration." };
   }
+  if (error instanceof DuplicateKeyError) return duplicateProblem(error);
   if (!(error instanceof SyntaxError)) throw error;
   const [firstLine = ""] = error.message.split("\n");
   const position = POSITION_REGEXP.exec(firstLine);
   const [, line = "", column = ""] = position ?? [];
   const reason = firstLine.slice(0, position?.index);
-  if (reason.includes("duplicated key")) {
-    const at = { line: Number(line), column: Number(column) };
-    return { path: `line ${line}`, message: repeatedKeyMessage(text, at) };
-  }
   const plain = reason.replaceAll(QUOTED_REGEXP, "");
   return {
     path: position === null ? "" : `line ${line}, column ${column}`,
@@ -231,42 +326,14 @@ function yamlProblem(error: unknown, text: string): Problem {
   };
 }
 
-/** A key that begins a line, after its indentation and the dashes of a list. */
-const FIRST_KEY_REGEXP = /^([ -]*)(["']?)(\w+)\2\s*:/;
-
-/** The last key of a line, without braces after it. */
-const LAST_KEY_REGEXP = /(\w+)["']?\s*:[^{}:]*$/;
-
-/**
- * Returns the message for a key that appears twice.
- *
- * @param at The position of the parser. For a mapping without braces it is the line of the second key, and its column
- * or less; for one in braces it is the end of the second value.
- */
-function repeatedKeyMessage(
-  text: string,
-  { line, column }: { readonly line: number; readonly column: number },
-): string {
-  const lines = text.split(/\r\n|\n|\r/);
-  const second = lines[line - 1] ?? "";
-  const own = FIRST_KEY_REGEXP.exec(second);
-  const isBlock = own !== null && column <= (own[1] ?? "").length + 1;
-  const key = isBlock
-    ? own[3]
-    : LAST_KEY_REGEXP.exec(second.slice(0, Math.max(0, column - 1)).slice(-100))
-      ?.[1];
-  // In this column, the nearest line with the key is of the same mapping: a mapping ends where the indentation shrinks.
-  const first = isBlock
-    ? lines.slice(0, line - 1).findLastIndex((one) => {
-      const other = FIRST_KEY_REGEXP.exec(one);
-      return other?.[1]?.length === own[1]?.length && other?.[3] === key;
-    })
-    : -1;
-  const name = key !== undefined && isOptionName(key)
-    ? `\`${key}\``
-    : "this key";
-  const place = first < 0 ? "" : `, first in line ${first + 1}`;
-  return `${name} appears twice in one mapping${place}. Keep one of them.`;
+function duplicateProblem({ duplicate }: DuplicateKeyError): Problem {
+  const { key, line, firstLine } = duplicate;
+  const name = isOptionName(key) ? `\`${key}\`` : "this key";
+  return {
+    path: `line ${line}`,
+    message:
+      `${name} appears twice in one mapping, first in line ${firstLine}. Keep one of them.`,
+  };
 }
 
 /** Returns true for a word of the JSON Schema. Any other key may be a secret in the wrong place. */

@@ -4,6 +4,11 @@ import { closestString, levenshteinDistance } from "../core/std.ts";
 export interface Problem {
   /** The location, such as `connections[0].models[1].upstream` or `line 3, column 5`. Empty for the whole file. */
   readonly path: string;
+  /**
+   * The location for people, with the file, the entry's name and the line: `tokens[37] "bob".sha256, line 212`. Default:
+   * the path.
+   */
+  readonly place?: string;
   /** The problem and its remedy. Follows the path as a predicate, and holds no secret. */
   readonly message: string;
 }
@@ -17,23 +22,47 @@ export interface Findings {
   readonly warnings: readonly Problem[];
   problem(path: Path, message: string): void;
   warn(path: Path, message: string): void;
+  /** Returns the place of another value, for a message: its path, its file and its line. */
+  placeOf(path: Path): string;
 }
+
+/** Names the places in the files of a configuration. */
+export interface Places {
+  /** Returns the location for people, as in {@linkcode Problem.place}. */
+  full(path: Path): string;
+  /** Returns the location without the entry's name, for a message about another entry. */
+  brief(path: Path): string;
+}
+
+/** Places without names and lines. */
+const PATHS: Places = { full: formatPath, brief: formatPath };
 
 const PLAIN_KEY_REGEXP = /^[\w-]+$/;
 const SHOWN_CHARACTERS = 60;
 
-/** Creates an empty collection. */
-export function createFindings(): Findings {
+/**
+ * Creates an empty collection.
+ *
+ * @param places Default: paths alone.
+ */
+export function createFindings(places: Places = PATHS): Findings {
   const problems: Problem[] = [];
   const warnings: Problem[] = [];
   return {
     problems,
     warnings,
     problem: (path, message) =>
-      void problems.push({ path: formatPath(path), message }),
+      void problems.push({ ...placed(path, places), message }),
     warn: (path, message) =>
-      void warnings.push({ path: formatPath(path), message }),
+      void warnings.push({ ...placed(path, places), message }),
+    placeOf: places.brief,
   };
+}
+
+function placed(path: Path, { full }: Places): Pick<Problem, "path" | "place"> {
+  const written = formatPath(path);
+  const place = full(path);
+  return place === written ? { path: written } : { path: written, place };
 }
 
 /** Returns a view of a collection that adds only the first problem at each path. */
@@ -58,9 +87,11 @@ export function formatPath(path: Path): string {
   }).join("");
 }
 
-/** Formats a problem as one line: the path, a colon, the message. */
-export function formatProblem(problem: Problem): string {
-  return `${problem.path === "" ? "file" : problem.path}: ${problem.message}`;
+/** Formats a problem as one line: the place, a colon, the message. */
+export function formatProblem(
+  { path, place = path, message }: Problem,
+): string {
+  return `${place === "" ? "file" : place}: ${message}`;
 }
 
 /** Quotes a name from the file, escapes its control characters and cuts it when it is long. */

@@ -2,7 +2,7 @@ import { type ServiceName, SERVICES } from "./services.ts";
 
 /** The settings of a first connection to a service. */
 interface Starter {
-  /** The environment variable with the key. Absent for a server that usually needs none. */
+  /** The environment variable that may hold the key instead of a file. Absent for a server that usually needs no key. */
   readonly variable?: string;
   /** A model of the service. */
   readonly model: string;
@@ -150,13 +150,16 @@ const STARTERS: Readonly<Record<ServiceName, Starter>> = {
 };
 
 /**
- * Returns a commented first `gateway.yaml` for these services, which must differ. It is valid once its variables are
- * set.
+ * Returns a commented first `gateway.yaml` for these services, which must differ. It is valid once its key files and the
+ * folder of its tokens exist.
  */
 export function starterFile(services: readonly ServiceName[]): string {
   return `# yaml-language-server: $schema=gateway.schema.json
 # For editors that read that line: \`model-gateway schema > gateway.schema.json\`.
-# Set each variable that is written as \${NAME}, then run \`model-gateway check\`.
+# 1. Write each provider's key into the file that its \`key_file\` names, beside this file.
+# 2. mkdir tokens.d && model-gateway token new --many names.txt > tokens.d/staff.yaml
+# 3. model-gateway check
+# A change of this file, or of a file that it names, takes effect without a restart.
 # Every setting is in docs/configuration.md.
 
 server:
@@ -165,10 +168,7 @@ server:
 
 connections:
 ${services.map(connectionLines).join("")}
-tokens:
-  - name: alice # the caller's name, for the log
-    sha256: "\${ALICE_SHA256}" # \`model-gateway token new alice\` prints the token and this hash
-    connections: ["*"] # names from above, or * for all
+include: [tokens.d/*.yaml] # files with \`tokens\` and \`groups\`; both may stand in this file, too
 `;
 }
 
@@ -176,16 +176,19 @@ function connectionLines(service: ServiceName): string {
   const { variable, model, lines = [] } = STARTERS[service];
   return `  - name: ${service} # the name for people
     service: ${service}${presetComment(service)}
-${authLine(variable)}${lines.map((line) => `    ${line}\n`).join("")}\
+${authLine(service, variable)}${lines.map((line) => `    ${line}\n`).join("")}\
     models:
       - ${model} # add others, by the provider's names
 `;
 }
 
-function authLine(variable: string | undefined): string {
+function authLine(
+  service: ServiceName,
+  variable: string | undefined,
+): string {
   return variable === undefined
-    ? '    # auth: { key: "${NAME}" } # if the server needs a key\n'
-    : `    auth: { key: "\${${variable}}" }\n`;
+    ? `    # auth: { key_file: keys/${service} } # if the server needs a key\n`
+    : `    auth: { key_file: keys/${service} } # or { key: "\${${variable}}" }, which is read once at the start\n`;
 }
 
 /** Returns a comment with the preset's endpoints, by address, which the file does not repeat. */

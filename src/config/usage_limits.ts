@@ -43,6 +43,21 @@ export interface Group {
   readonly limits: readonly UsageLimit[];
 }
 
+/** Returns the names of groups as one text, as the log has them; `undefined` when there are none. */
+export function groupText(groups: readonly Group[]): string | undefined {
+  return groups.length === 0
+    ? undefined
+    : groups.map(({ name }) => name).join(", ");
+}
+
+/** Returns every limit on a token: its own, then its groups'. */
+export function limitsOn({ limits, groups }: {
+  readonly limits: readonly UsageLimit[];
+  readonly groups: readonly Group[];
+}): readonly UsageLimit[] {
+  return [...limits, ...groups.flatMap((group) => group.limits)];
+}
+
 /** The price of a model, in US dollars per million tokens. */
 export interface Price extends Prices {
   /** Other prices for some answers. The first rate whose `when` holds applies. */

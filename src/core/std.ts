@@ -6,6 +6,8 @@ import { mapValues as stdMapValues } from "@std/collections/map-values";
 import { closestString as stdClosestString } from "@std/text/closest-string";
 import { levenshteinDistance as stdLevenshteinDistance } from "@std/text/levenshtein-distance";
 import { generate as stdUuidV5 } from "@std/uuid/v5";
+import { LoaderState } from "@std/yaml/_loader_state";
+import { SCHEMA_MAP } from "@std/yaml/_schema";
 import { parse as stdParseYaml } from "@std/yaml/parse";
 import { stringify as stdStringifyYaml } from "@std/yaml/stringify";
 
@@ -24,6 +26,45 @@ export const mapValues: <Value, Name extends string, Result>(
 /** Parses one YAML document. Throws a `SyntaxError` that names line and column. */
 export const parseYaml: (text: string, options?: ParseYamlOptions) => unknown =
   stdParseYaml;
+
+/** A node that a {@linkcode YamlReader} has read. */
+export interface YamlNode {
+  readonly result: unknown;
+}
+
+/** The part of the parser that {@linkcode YamlReader} describes: its hooks, which a subclass may override. */
+interface YamlReaderBase {
+  /** The current line. The first is 0. */
+  readonly line: number;
+  composeNode(options: unknown): YamlNode | undefined;
+  readBlockMapping(...place: unknown[]): YamlNode | undefined;
+  readBlockSequence(...place: unknown[]): YamlNode | undefined;
+  readFlowCollection(...place: unknown[]): YamlNode | undefined;
+  storeMappingPair(
+    mapping: object,
+    overridable: unknown,
+    tag: unknown,
+    key: unknown,
+    value: unknown,
+    startLine?: number,
+    startPosition?: number,
+  ): object;
+  readDocuments(
+    options: { readonly singleDocument: boolean },
+  ): Iterator<unknown>;
+}
+
+/**
+ * The parser behind {@linkcode parseYaml}. The library has no public way to the lines of its nodes, so this one name
+ * reaches into a part of it that may change. The version is pinned, and `yaml_lines_test.ts` notices.
+ */
+export const YamlReader: new (
+  text: string,
+  options: { readonly schema: unknown },
+) => YamlReaderBase = LoaderState;
+
+/** The core schema of YAML 1.2, for {@linkcode YamlReader}. */
+export const CORE_SCHEMA: unknown = SCHEMA_MAP.get("core");
 
 /** Writes a value as YAML. */
 export const stringifyYaml: (value: unknown) => string = stdStringifyYaml;

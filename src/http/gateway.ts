@@ -1,6 +1,7 @@
 import type { ModelCatalog } from "../catalog/model_catalog.ts";
 import type { Caller, Config } from "../config/config.ts";
 import type { ConfigStore } from "../config/store.ts";
+import { groupText } from "../config/usage_limits.ts";
 import type { StoreCondition } from "../core/store_condition.ts";
 import { type HeaderFields, readHeaders } from "../core/header_fields.ts";
 import { DEFAULT_PROTOCOL, type Protocol } from "../core/protocol.ts";
@@ -255,7 +256,7 @@ function identify(
   };
   if (!(found instanceof Promise)) return note(found);
   return found.then((caller) => {
-    record.facts.callerGroup = caller.group?.name;
+    record.facts.callerGroup = groupText(caller.groups);
     return note(caller);
   });
 }

@@ -11,6 +11,7 @@ import {
 import type { PassThroughEnd } from "../streams/pass_through.ts";
 import { createWatchedReader, IdleError } from "../streams/watched_reader.ts";
 import { CallerLeft } from "../upstream/call.ts";
+import { isTokenRemoved } from "./request/admission.ts";
 import { reasonOf, silentUpstream } from "../upstream/failure.ts";
 import { secretsOf } from "../upstream/secrets.ts";
 import type { Attempt } from "./attempt.ts";
@@ -137,7 +138,9 @@ export function endingOf(
 ): Ending {
   if (answerEnd === "whole") return "complete";
   if (signal.aborted && !(signal.reason instanceof CallerLeft)) {
-    facts.reason = "the gateway shuts down";
+    facts.reason = isTokenRemoved(signal.reason)
+      ? "its token was removed"
+      : "the gateway shuts down";
     return "error";
   }
   if (answerEnd === "failed") {

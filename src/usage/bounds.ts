@@ -1,11 +1,12 @@
 import type { Caller, Config } from "../config/config.ts";
 import type { ConfigStore } from "../config/store.ts";
-import type {
-  AmountLimit,
-  Group,
-  LimitUnit,
-  ShareLimit,
-  UsageLimit,
+import {
+  type AmountLimit,
+  type Group,
+  limitsOn,
+  type LimitUnit,
+  type ShareLimit,
+  type UsageLimit,
 } from "../config/usage_limits.ts";
 import { type Counts, type Measure, tokensOf } from "./counts.ts";
 import type { Counted } from "./sums.ts";
@@ -19,7 +20,7 @@ import {
   type Row,
 } from "./tables.ts";
 
-/** A limit of a token or of its group. */
+/** A limit of a token or of one of its groups. */
 export type Bound = AmountBound | ShareBound;
 
 /** A limit on the usage in a calendar window. */
@@ -43,7 +44,7 @@ export interface BoundUse extends Counted {
 
 /** The limits of each token and the usage that they count. */
 export interface Bounds {
-  /** Returns a token's own limits, then its group's. The objects are the same until the configuration changes. */
+  /** Returns a token's own limits, then its groups'. The objects are the same until the configuration changes. */
   of(caller: Caller): readonly Bound[];
   /** Returns the limits of a group, the same objects. */
   ofGroup(group: Group): readonly Bound[];
@@ -54,14 +55,14 @@ export interface Bounds {
 /** The number of remembered models on connections that have left the configuration. */
 const MAX_FORMER_ROWS = 10_000;
 
-/** Returns true when a token or its group has a limit. */
-export function isBound({ limits, group }: Caller): boolean {
-  return limits.length > 0 || group !== undefined && group.limits.length > 0;
+/** Returns true when a token or one of its groups has a limit. */
+export function isBound({ limits, groups }: Caller): boolean {
+  return limits.length > 0 || groups.some((group) => group.limits.length > 0);
 }
 
 /** Returns true when a limit on tokens or cost applies to a caller, so that its answers must be counted. */
-export function isMetered({ limits, group }: Caller): boolean {
-  return [...limits, ...group?.limits ?? []].some((limit) =>
+export function isMetered(caller: Caller): boolean {
+  return limitsOn(caller).some((limit) =>
     limit.kind === "share" || limit.unit !== "requests"
   );
 }
@@ -81,8 +82,7 @@ export function createBounds(store: ConfigStore): Bounds {
     const own = caller.limits.map(
       boundTo({ kind: "token", name: caller.name }),
     );
-    const { group } = caller;
-    return group === undefined ? own : [...own, ...boundsOfGroup(group)];
+    return [...own, ...caller.groups.flatMap(boundsOfGroup)];
   }
 
   function boundsOfGroup(group: Group): readonly Bound[] {

@@ -15,7 +15,7 @@ import {
 } from "./tables.ts";
 
 /** The facts of a caller that decide where its usage is counted. */
-export type Counted = Pick<Caller, "name" | "group">;
+export type Counted = Pick<Caller, "name" | "groups">;
 
 /** The usage of one request. */
 export interface Use {
@@ -158,14 +158,16 @@ function createNames() {
       fields.set(row.connection, byModel.set(row.model, made));
       return made;
     },
-    /** Returns the token and its group, if there is one, with their tables at a moment. */
+    /** Returns the token and its groups, with their tables at a moment. */
     holders(
-      { name, group }: Counted,
+      { name, groups }: Counted,
       atMs: number,
     ): readonly HolderNames[] {
       moveTo(atMs);
-      const own = namesOf("token", name);
-      return group === undefined ? [own] : [own, namesOf("group", group.name)];
+      return [
+        namesOf("token", name),
+        ...groups.map((group) => namesOf("group", group.name)),
+      ];
     },
   };
 }

@@ -64,8 +64,8 @@ function rulesOf({ identity }: Config): readonly Access[] {
   return identity.flatMap(({ rules }) => rules);
 }
 
-function groupsOf({ group }: Access): readonly Group[] {
-  return group === undefined ? [] : [group];
+function groupsOf({ groups }: Access): readonly Group[] {
+  return groups;
 }
 
 function isAmount(bound: Bound): bound is AmountBound {

@@ -1,3 +1,4 @@
+import { groupText } from "../config/usage_limits.ts";
 import type { Config } from "../config/config.ts";
 import { isIdentityCaller } from "../config/identity.ts";
 import type { LoggedRequest, LoggedUse } from "../observe/logged_request.ts";
@@ -143,14 +144,14 @@ function createCallerFinder(
   );
   const groups = new Map(
     identity.flatMap(({ rules }) =>
-      rules.map(({ group }) => [group?.name, group] as const)
+      rules.map((rule) => [groupText(rule.groups), rule.groups] as const)
     ),
   );
   return ({ token = "", tokenGroup }) => {
     const known = listed.get(token);
     if (known !== undefined) return known;
     if (!isIdentityCaller(token, identity)) return undefined;
-    return { name: token, group: groups.get(tokenGroup) };
+    return { name: token, groups: groups.get(tokenGroup) ?? [] };
   };
 }
 

@@ -149,7 +149,7 @@ Deno.test("runCli() gives the rest of the arguments to the command, whose bad us
     ],
     [
       ["token", "old"],
-      "Cannot run token: it needs the word new and one name.\nusage: model-gateway token ",
+      "Cannot run token: it needs the word new, and one name or --many FILE.\nusage: model-gateway token ",
     ],
   ] as const;
   for (const [args, complaint] of cases) {

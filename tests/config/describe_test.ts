@@ -21,6 +21,7 @@ Deno.test("describeConfig() shows what a small file resolves to", async () => {
   max_concurrent_requests: 1024
   max_body_memory: 1024 MiB
   drain: 30000 ms
+  removed_tokens: finish
   admin: none
 messages_vendor: anthropic
 timeouts:
@@ -34,6 +35,7 @@ limits:
   cache: 60000 ms
 usage:
   replay: none
+include: none
 shared: nothing
 connections:
   - name: main
@@ -69,7 +71,7 @@ tokens:
     models:
       - model-a
     max_concurrent: 256
-    group: none
+    groups: none
     limits: none
 identity: none
 `,

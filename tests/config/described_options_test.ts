@@ -146,6 +146,8 @@ const SHOWN: Readonly<Record<string, Pair>> = {
     { limits: { cache_seconds: 1 } },
     { limits: { cache_seconds: 2 } },
   ],
+  "server.removed_tokens": server({}, { removed_tokens: "end" }),
+  include: [{ include: [] }, { include: ["tokens.d/*.yaml"] }],
   "usage.replay": [
     { usage: { replay: ["a.jsonl"] } },
     { usage: { replay: ["a.jsonl", "b.jsonl"] } },

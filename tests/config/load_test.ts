@@ -145,7 +145,7 @@ Deno.test("loadConfig() resolves every key of a full file", async () => {
     connectionIds: new Set([connection.id]),
     models: undefined,
     maxConcurrent: 32,
-    group: undefined,
+    groups: [],
     limits: [],
   };
   assert.deepEqual(config, {
@@ -157,12 +157,14 @@ Deno.test("loadConfig() resolves every key of a full file", async () => {
       maxConcurrentRequests: 1024,
       maxBodyMemoryBytes: 1024 ** 3,
       drainMs: 30_000,
+      removedTokens: "finish",
       admin: { host: "127.0.0.1", port: 9090 },
     },
     messagesVendor: "anthropic",
     timeouts: { ...connection.timeouts, idleMs: 120_000 },
     limits: { budgetMs: 12_000, cacheMs: 60_000 },
     usage: { replay: ["logs/*.jsonl"] },
+    include: [],
     shared: undefined,
     connections: [connection],
     pools: new Map([
@@ -185,6 +187,7 @@ Deno.test("loadConfig() gives defaults to everything a small file leaves out", a
     maxConcurrentRequests: 1024,
     maxBodyMemoryBytes: 1024 ** 3,
     drainMs: 30_000,
+    removedTokens: "finish",
     admin: undefined,
   });
   assert.equal(config.messagesVendor, "anthropic");

@@ -104,15 +104,15 @@ Deno.test("defaults bind the tokens without limits of their own, an empty list n
     own: callers.get(name)?.limits.map((one) =>
       one.kind === "amount" && one.most
     ),
-    group: callers.get(name)?.group?.limits.map((one) =>
-      one.kind === "amount" && one.most
+    groups: callers.get(name)?.groups.map(({ limits }) =>
+      limits.map((one) => one.kind === "amount" && one.most)
     ),
   });
-  assert.deepEqual(most("plain"), { own: [1], group: undefined });
-  assert.deepEqual(most("member"), { own: [1], group: [9] });
-  assert.deepEqual(most("own"), { own: [2], group: [9] });
-  assert.deepEqual(most("free"), { own: [], group: undefined });
-  assert.equal(callers.get("member")?.group, callers.get("own")?.group);
+  assert.deepEqual(most("plain"), { own: [1], groups: [] });
+  assert.deepEqual(most("member"), { own: [1], groups: [[9]] });
+  assert.deepEqual(most("own"), { own: [2], groups: [[9]] });
+  assert.deepEqual(most("free"), { own: [], groups: [] });
+  assert.equal(callers.get("member")?.groups[0], callers.get("own")?.groups[0]);
 });
 
 Deno.test("check shows the limits of every token, and whose they are", async () => {

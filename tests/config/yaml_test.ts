@@ -1,24 +1,31 @@
 import assert from "node:assert/strict";
 import { readYaml } from "../../src/config/load.ts";
 
+/** Returns the value of a text that must be valid. */
+function valueOf(text: string): unknown {
+  const result = readYaml(text);
+  assert.ok("value" in result);
+  return result.value;
+}
+
 Deno.test("readYaml() reads YAML and JSON, JSON with tabs too", () => {
-  assert.deepEqual(readYaml("a: 1\nb: [x, 'y']\n"), {
-    value: { a: 1, b: ["x", "y"] },
-  });
-  assert.deepEqual(readYaml('\uFEFF{\n\t"a": {\n\t\t"b": 1\n\t}\n}\n'), {
-    value: { a: { b: 1 } },
+  assert.deepEqual(valueOf("a: 1\nb: [x, 'y']\n"), { a: 1, b: ["x", "y"] });
+  assert.deepEqual(valueOf('\uFEFF{\n\t"a": {\n\t\t"b": 1\n\t}\n}\n'), {
+    a: { b: 1 },
   });
 });
 
 Deno.test("readYaml() leaves dates and merge keys as they are written", () => {
-  assert.deepEqual(readYaml("a: 2027-01-01T00:00:00Z\n<<: { b: 1 }"), {
-    value: { a: "2027-01-01T00:00:00Z", "<<": { b: 1 } },
+  assert.deepEqual(valueOf("a: 2027-01-01T00:00:00Z\n<<: { b: 1 }"), {
+    a: "2027-01-01T00:00:00Z",
+    "<<": { b: 1 },
   });
 });
 
 Deno.test("readYaml() takes a tab that indents nothing", () => {
-  assert.deepEqual(readYaml("a: 1\t# one\n\t# comment\nb:\t2\n"), {
-    value: { a: 1, b: 2 },
+  assert.deepEqual(valueOf("a: 1\t# one\n\t# comment\nb:\t2\n"), {
+    a: 1,
+    b: 2,
   });
 });
 
@@ -63,22 +70,22 @@ const FAULTS: Readonly<
   "a known key that stands twice in braces": [
     "tokens:\n  - { name: alice, sha256: a, name: bob }\n",
     "line 2",
-    /^`name` appears twice in one mapping\. Keep one of them\.$/,
+    /^`name` appears twice in one mapping, first in line 2\. Keep one of them\.$/,
   ],
   "a key that stands twice in braces before other braces": [
     "auth: { key: a, key: { scheme: b } }\n",
     "line 1",
-    /^this key appears twice in one mapping\. Keep one of them\.$/,
+    /^`key` appears twice in one mapping, first in line 1\. Keep one of them\.$/,
   ],
   "a key with a question mark that stands twice": [
     "name: a\n? name\n: b\n",
     "line 3",
-    /^this key appears twice in one mapping\. Keep one of them\.$/,
+    /^`name` appears twice in one mapping, first in line 1\. Keep one of them\.$/,
   ],
   "a JSON key that stands twice": [
     '{"a": 1,\n"a": 2}',
     "line 2",
-    /^this key appears twice/,
+    /^this key appears twice in one mapping, first in line 1\./,
   ],
   "two documents": ["a: 1\n---\nb: 2\n", "line 2, column 1", /1 document/],
   "brackets without end": ["[".repeat(100_000), "", /^is nested too deeply/],

@@ -9,6 +9,7 @@ async function loadDemo() {
   const result = await loadConfig(demoConfigText(SHA256), {
     env: () => undefined,
     readFile: () => Promise.reject(new Error("the demo reads no file")),
+    listFiles: () => Promise.resolve([]),
     nowMs: NOON_MS,
   });
   assert("config" in result, JSON.stringify(result));

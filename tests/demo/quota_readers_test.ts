@@ -13,6 +13,7 @@ async function connectionOf(family: Family): Promise<Connection> {
   const result = await loadConfig(demoConfigText("ab".repeat(32)), {
     env: () => undefined,
     readFile: () => Promise.reject(new Error("the demo reads no file")),
+    listFiles: () => Promise.resolve([]),
     nowMs: 0,
   });
   assert("config" in result);

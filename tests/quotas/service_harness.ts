@@ -108,7 +108,7 @@ export function callerOf(...connections: readonly Connection[]): Caller {
     expiresAtMs: undefined,
     connectionIds: new Set(connections.map(({ id }) => id)),
     models: undefined,
-    group: undefined,
+    groups: [],
     limits: [],
     maxConcurrent: 256,
   };

@@ -78,6 +78,14 @@ Deno.test("the image is told to be built from a file that a release has", async 
   assert.ok(names.includes(named), named);
 });
 
+Deno.test("the image is told to be run with the folder of the configuration, and not with the file alone", async () => {
+  const dockerfile = await read("packaging/Dockerfile");
+  const mounts = [...dockerfile.matchAll(/-v \S+?:([^:\s]+)/g)]
+    .map(([, target]) => target);
+  const config = /MODEL_GATEWAY_CONFIG=(\S+)/.exec(dockerfile)?.[1] ?? "";
+  assert.deepEqual(mounts, [config.replace(/\/[^/]+$/, "")]);
+});
+
 Deno.test("the documentation names the files for proxies, and what it shows of them is theirs", async () => {
   const page = await read("docs/running.md");
   for (

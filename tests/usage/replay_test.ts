@@ -52,7 +52,7 @@ Deno.test("createReplay() counts callers of identity providers by their names wi
     { time, token: "carol (https://other.example)" },
   ], withIdentity);
   assert.deepEqual(
-    uses.map(({ caller: { name, group } }) => [name, group?.name]),
+    uses.map(({ caller: { name, groups } }) => [name, groups[0]?.name]),
     [[`alice (${issuer})`, "platform"], [`bob (${issuer})`, undefined], [
       "alice",
       undefined,

@@ -35,12 +35,16 @@ export const CHECK: CommandSpec = {
     name: "live",
     summary:
       "send each provider a request to test it, and read each issuer's keys",
+  }, {
+    name: "quiet",
+    summary: "print problems and warnings alone",
   }],
 };
 
 /**
- * `check [--config F] [--live]`: prints the resolved configuration, or all of its problems. With `--live`, it sends
- * each provider a request to test its address and key, and reads the keys of the identity providers.
+ * `check [--config F] [--live] [--quiet]`: prints the resolved configuration, or all of its problems. With `--live`, it
+ * sends each provider a request to test its address and key, and reads the keys of the identity providers. With
+ * `--quiet`, it prints only what needs attention.
  *
  * @returns The exit code.
  */
@@ -63,12 +67,14 @@ export async function runCheck(
   if (tlsProblem !== undefined) {
     return reportProblems([tlsProblem], { path, io });
   }
-  io.write(describeConfig(result.config));
+  if (!options.quiet) io.write(describeConfig(result.config));
   if (result.warnings.length > 0) {
     io.writeError(`Warnings:\n${problemLines(result.warnings)}`);
   }
-  io.write(`# ${path} is valid: ${extent(result.config)}\n`);
-  return options.live ? await checkLive(result.config, io) : EXIT.good;
+  if (!options.quiet) {
+    io.write(`# ${path} is valid: ${extent(result.config)}\n`);
+  }
+  return options.live ? await checkLive(result.config, options, io) : EXIT.good;
 }
 
 /** Prints the problems of a configuration and returns the exit code. */
@@ -89,13 +95,16 @@ function reportProblems(
 
 async function checkLive(
   config: Config,
+  { quiet }: CheckOptions,
   io: CliIo & RequestTools,
 ): Promise<number> {
   const probes = [
     ...await probeConnections(config, io),
     ...await Promise.all(config.identity.map((one) => probeKeys(one, io))),
   ];
-  for (const { name, finding } of probes) io.write(`${name}: ${finding}\n`);
+  for (const { name, finding, good } of probes) {
+    if (!good || !quiet) io.write(`${name}: ${finding}\n`);
+  }
   return probes.every(({ good }) => good) ? EXIT.good : EXIT.failed;
 }
 
@@ -103,6 +112,7 @@ async function checkLive(
 interface CheckOptions {
   readonly config: string | undefined;
   readonly live: boolean;
+  readonly quiet: boolean;
 }
 
 function readOptions(
@@ -110,7 +120,11 @@ function readOptions(
 ): CheckOptions | { readonly fault: string } {
   const read = readArguments(CHECK, args);
   if ("fault" in read) return read;
-  return { config: read.values.get("config"), live: read.flags.has("live") };
+  return {
+    config: read.values.get("config"),
+    live: read.flags.has("live"),
+    quiet: read.flags.has("quiet"),
+  };
 }
 
 /** Returns the counts of connections, models and tokens. */

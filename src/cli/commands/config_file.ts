@@ -1,4 +1,5 @@
-import { resolve } from "node:path";
+import { glob } from "node:fs/promises";
+import { normalize, resolve } from "node:path";
 import { type Environment, readFault } from "../../config/environment.ts";
 import { loadConfig, type LoadResult } from "../../config/load.ts";
 import { formatProblem, type Problem } from "../../config/problems.ts";
@@ -16,10 +17,12 @@ export type FileResult = LoadResult & {
  */
 export async function loadConfigFile(
   path: string,
-  { env, onRead = () => {} }: {
+  { env, onRead = () => {}, onList = () => {} }: {
     readonly env: Environment;
     /** Called with the path of each named file, before it is read. */
     readonly onRead?: (path: string) => void;
+    /** Called with each pattern of files, and with the files that match it. */
+    readonly onList?: (files: FilePattern, names: readonly string[]) => void;
   },
 ): Promise<FileResult> {
   let text: string;
@@ -37,8 +40,46 @@ export async function loadConfigFile(
       onRead(found);
       return readText(found);
     },
+    async listFiles(pattern) {
+      const files = { pattern, folder: beside(path, "") };
+      const names = await findFiles(files);
+      if (isWildcard(pattern)) onList(files, names);
+      return names;
+    },
     nowMs: Date.now(),
   });
+}
+
+/** A part of a path that begins with a dot. */
+const HIDDEN_REGEXP = /(^|[/\\])\./;
+
+/** A path with the wildcards `*` and `?`. */
+export interface FilePattern {
+  readonly pattern: string;
+  /** The folder that it is relative to; empty for the working directory. */
+  readonly folder: string;
+}
+
+function isWildcard(pattern: string): boolean {
+  return /[*?]/.test(pattern);
+}
+
+/**
+ * Returns the files that match a pattern, sorted. As in a shell, a wildcard matches no leading dot. A pattern without
+ * wildcards is returned itself.
+ *
+ * @throws The platform's error when the folder before the first wildcard cannot be read.
+ */
+export async function findFiles(
+  { pattern, folder }: FilePattern,
+): Promise<readonly string[]> {
+  const wanted = normalize(pattern);
+  if (!isWildcard(pattern)) return [wanted];
+  const fixed = wanted.replace(/[^/\\]*[*?].*$/, "");
+  await Deno.lstat(beside(folder, fixed) || ".");
+  const names = await Array.fromAsync(glob(wanted, { cwd: folder || "." }));
+  return names.filter((name) => !HIDDEN_REGEXP.test(name.slice(fixed.length)))
+    .sort();
 }
 
 /** Returns the absolute path, or `path` itself when there is no working directory. */
@@ -51,8 +92,13 @@ function absolutePath(path: string): string {
   }
 }
 
-/** @throws {TypeError} When the bytes are not UTF-8. */
-async function readText(path: string): Promise<string> {
+/**
+ * Reads a regular file.
+ *
+ * @throws {TypeError} When the bytes are not UTF-8.
+ * @throws {NotRegularFileError} When it is a FIFO, a socket or a device.
+ */
+export async function readText(path: string): Promise<string> {
   await requireFile(path);
   return new TextDecoder("utf-8", { fatal: true }).decode(
     await Deno.readFile(path),

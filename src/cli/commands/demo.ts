@@ -42,6 +42,7 @@ export async function runDemo(
     env: io.env,
     readFile: (path) =>
       Promise.reject(new Error(`Cannot read ${path}: the demo has no files.`)),
+    listFiles: () => Promise.resolve([]),
     nowMs: systemClock.now(),
   });
   if ("problems" in loaded) {

@@ -1,7 +1,18 @@
+/** Lists of files by a name of each. */
+export type WatchedLists = ReadonlyMap<string, WatchedList>;
+
+/** A list of files that may change, such as those that match a pattern. */
+export interface WatchedList {
+  /** The list when it was read, as a text. */
+  readonly seen: string;
+  /** Returns the list as a text. Never rejects. */
+  read(): Promise<string>;
+}
+
 /** A running watch of files. */
 interface FilesWatch {
-  /** Replaces the set of watched files. */
-  follow(paths: ReadonlySet<string>): void;
+  /** Replaces the set of watched files, and the lists of files by a name of each. */
+  follow(paths: ReadonlySet<string>, lists?: WatchedLists): void;
   /** Ends the watch; resolves when its timers and system resources are released. */
   stop(): Promise<void>;
 }
@@ -10,6 +21,8 @@ interface FilesWatch {
 interface WatchOptions {
   /** Called when one of the files may have changed, disappeared or returned. */
   readonly onChange: () => void;
+  /** The first lists of files. */
+  readonly lists?: WatchedLists;
   /** The quiet time after the last sign of a change, in milliseconds, so that a write can end. */
   readonly quietMs?: number;
   /** The longest time after the first sign, in milliseconds, even while changes continue. */
@@ -36,16 +49,24 @@ export function watchFiles(
   const events = watchDirectories({ open: openWatcher, onEvent: settle.touch });
   const poll = pollFiles({
     pollMs,
-    stateOf: fingerprint,
+    stateOf: (name) => lists.get(name)?.read() ?? fingerprint(name),
     onChange: settle.touch,
   });
 
-  function follow(wanted: ReadonlySet<string>): void {
+  let lists: WatchedLists = new Map();
+  function follow(
+    wanted: ReadonlySet<string>,
+    wantedLists: WatchedLists = new Map(),
+  ): void {
+    const read = [...wantedLists]
+      .filter(([name, list]) => lists.get(name) !== list)
+      .map(([name, { seen }]) => [name, seen] as const);
+    lists = wantedLists;
     events.follow(wanted);
-    poll.follow(wanted);
+    poll.follow(new Set([...wanted, ...lists.keys()]), new Map(read));
   }
 
-  follow(paths);
+  follow(paths, options.lists);
   return {
     follow,
     async stop() {
@@ -106,8 +127,11 @@ async function fingerprint(path: string): Promise<string> {
 
 /** A running poll of files. */
 interface FilesPoll {
-  /** Replaces the set of polled files. */
-  follow(paths: ReadonlySet<string>): void;
+  /** Replaces the set of polled files. `states` has those that are known already. */
+  follow(
+    paths: ReadonlySet<string>,
+    states?: ReadonlyMap<string, string>,
+  ): void;
   /** Ends the poll; resolves when it has ended. */
   stop(): Promise<void>;
 }
@@ -147,10 +171,11 @@ function pollFiles(
 
   let polling = pollAll();
   return {
-    follow(paths) {
+    follow(paths, states = new Map()) {
       for (const path of known.keys()) {
         if (!paths.has(path)) known.delete(path);
       }
+      for (const [path, state] of states) known.set(path, state);
       for (const path of paths) {
         if (known.has(path)) continue;
         known.set(path, undefined);

@@ -3,14 +3,26 @@ import type { Environment } from "../../config/environment.ts";
 import { formatProblem, type Problem } from "../../config/problems.ts";
 import type { ReloadOutcome } from "../../config/reload.ts";
 import type { Log } from "../../observe/log.ts";
-import { type FileResult, loadConfigFile } from "../commands/config_file.ts";
-import { watchFiles } from "./watch_files.ts";
+import {
+  type FilePattern,
+  type FileResult,
+  findFiles,
+  loadConfigFile,
+} from "../commands/config_file.ts";
+import {
+  type WatchedList,
+  type WatchedLists,
+  watchFiles,
+} from "./watch_files.ts";
+
+/** Sets the name of a list apart from the path of a file, which holds no NUL. */
+const LIST_PREFIX = "\0";
 
 /** A configuration file with the files that it names, and the watch of all of them. */
 interface WatchedConfig {
   /** Reads and validates the file; the files that it names are watched from then on. */
   load(): Promise<FileResult>;
-  /** Calls `onChange` when the file, a key file, the certificate or its key may have changed. */
+  /** Calls `onChange` when the file, or a file that it names or includes, may have changed. */
   watch(onChange: () => void): void;
   /** Ends the watch. */
   stop(): Promise<void>;
@@ -29,6 +41,8 @@ export function createWatchedConfig(
   /** The files of the last valid configuration, and of the last read one: an invalid one may change back soon. */
   let inUse: ReadonlySet<string> = new Set();
   let lastRead: ReadonlySet<string> = new Set();
+  let lists: WatchedLists = new Map();
+  let listsInUse: WatchedLists = new Map();
   let files: ReturnType<typeof watchFiles> | undefined;
   const watched = () => new Set([path, ...inUse, ...lastRead]);
 
@@ -36,14 +50,22 @@ export function createWatchedConfig(
     async load() {
       const read = new Set<string>();
       const onRead = (named: string) => void read.add(named);
-      const result = await loadConfigFile(path, { env, onRead });
+      const listed = new Map<string, WatchedList>();
+      const onList = (files: FilePattern, names: readonly string[]) =>
+        void listed.set(`${LIST_PREFIX}${files.pattern}`, {
+          seen: names.join("\n"),
+          read: () =>
+            findFiles(files).then((now) => now.join("\n"), () => "absent"),
+        });
+      const result = await loadConfigFile(path, { env, onRead, onList });
       lastRead = read;
-      if ("config" in result) inUse = read;
-      files?.follow(watched());
+      if ("config" in result) [inUse, listsInUse] = [read, listed];
+      lists = new Map([...listsInUse, ...listed]);
+      files?.follow(watched(), lists);
       return result;
     },
     watch(onChange) {
-      files = watchFiles(watched(), { onChange });
+      files = watchFiles(watched(), { onChange, lists });
     },
     async stop() {
       const last = files;

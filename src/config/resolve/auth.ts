@@ -61,8 +61,19 @@ export async function resolveAuth(
     ...options,
     path,
   });
-  return credential === undefined ? undefined : { scheme, key: credential };
+  if (credential === undefined) return undefined;
+  if (scheme === "x-api-key" && credential.startsWith(PLAN_TOKEN_PREFIX)) {
+    const place = [...path, key === undefined ? "key_file" : "key"];
+    findings.problem(
+      place,
+      "is the OAuth token of a Claude plan, which Anthropic refuses in x-api-key. Add `scheme: bearer` to auth.",
+    );
+  }
+  return { scheme, key: credential };
 }
+
+/** The beginning of the OAuth tokens that `claude setup-token` prints. */
+const PLAN_TOKEN_PREFIX = "sk-ant-oat01-";
 
 /**
  * Returns a credential from the configuration or from a file of its own.
@@ -82,12 +93,43 @@ export async function resolveKey(
     return undefined;
   }
   const credential = key ?? await keyFromFile(keyFile, options);
-  if (credential === undefined || isCredential(credential)) return credential;
-  findings.problem(
-    [...path, key === undefined ? "key_file" : "key"],
-    "must be a key of printable ASCII characters without spaces or line breaks.",
-  );
+  if (credential === undefined) return undefined;
+  const fault = keyFault(credential);
+  if (fault === undefined) return credential;
+  const message = key === undefined
+    ? `names a file ${fault.ofFile}`
+    : fault.ofKey;
+  findings.problem([...path, key === undefined ? "key_file" : "key"], message);
   return undefined;
+}
+
+/** The same in all three kinds of quotation marks. */
+const QUOTED_REGEXP = /^(["'`]).*\1$/;
+
+/** Returns the problem of a key, as the words for a key in the configuration and for one in a file. */
+function keyFault(
+  key: string,
+): { readonly ofKey: string; readonly ofFile: string } | undefined {
+  if (key === "") {
+    return {
+      ofKey: "is empty. Give a key.",
+      ofFile: "that is empty. Write the key into it.",
+    };
+  }
+  if (QUOTED_REGEXP.test(key)) {
+    const remedy =
+      "quotation marks, which would be sent as a part of it. Remove them.";
+    return {
+      ofKey: `is a key in literal ${remedy}`,
+      ofFile: `with a key in ${remedy}`,
+    };
+  }
+  if (isCredential(key)) return undefined;
+  const form = "printable ASCII characters without spaces or line breaks.";
+  return {
+    ofKey: `must be a key of ${form}`,
+    ofFile: `that must hold one key of ${form}`,
+  };
 }
 
 async function keyFromFile(

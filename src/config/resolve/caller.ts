@@ -1,15 +1,14 @@
 import type { Access, Caller, Connection, ConnectionModel } from "../config.ts";
-import {
-  type Findings,
-  formatPath,
-  type Path,
-  quote,
-  suggestion,
-} from "../problems.ts";
-import type { FileFields } from "../schema/config_file.ts";
+import { type Findings, type Path, quote, suggestion } from "../problems.ts";
+import type { GroupEntry, TokenEntry } from "../schema/config_file.ts";
 import type { AccessFields, TokenFields } from "../schema/token.ts";
 import { selectFor, type SelectionIndex } from "../selection.ts";
-import type { AmountLimit, Group, UsageLimit } from "../usage_limits.ts";
+import {
+  type AmountLimit,
+  type Group,
+  limitsOn,
+  type UsageLimit,
+} from "../usage_limits.ts";
 import { resolveUsageLimits } from "./usage_limits.ts";
 
 /** The options of {@linkcode resolveCallers}. */
@@ -26,19 +25,18 @@ interface ResolveCallersOptions {
 /**
  * Resolves the tokens to callers with their connections and models.
  *
- * @param tokens In the file's order. `undefined` replaces a token with problems.
+ * @param tokens In the files' order.
  * @returns The callers by the SHA-256 of each of their tokens.
  */
 export function resolveCallers(
-  tokens: readonly (TokenFields | undefined)[],
+  tokens: readonly TokenEntry[],
   options: ResolveCallersOptions,
 ): ReadonlyMap<string, Caller> {
   const pathByName = new Map<string, Path>();
   const pathBySha256 = new Map<string, Path>();
   const callers = new Map<string, Caller>();
-  tokens.forEach((token, index) => {
-    if (token === undefined) return;
-    const path = ["tokens", index];
+  for (const { fields: token, path } of tokens) {
+    if (token === undefined) continue;
     const { index: selection, tokenLimits, findings } = options;
     claim(pathByName, { key: token.name, field: "name", path, findings });
     for (const key of token.sha256) {
@@ -60,7 +58,7 @@ export function resolveCallers(
       ...tokenLimits.of(token, path),
     };
     for (const sha256 of token.sha256) callers.set(sha256, caller);
-  });
+  }
   return callers;
 }
 
@@ -86,29 +84,29 @@ function claim(
   }
   findings.problem(
     [...path, field],
-    `is also the ${field} of ${formatPath(first)}. Each token needs its own.`,
+    `is also the ${field} of ${
+      findings.placeOf(first)
+    }. Each token needs its own.`,
   );
 }
 
 /** Resolves the limits of tokens and rules. */
 export interface TokenLimits {
   /**
-   * Returns the limits of a token or rule, or the default ones, and its group. The limits of the group apply in
+   * Returns the limits of a token or rule, or the default ones, and its groups. The limits of all groups apply in
    * addition.
    *
    * @param path The path of the token or rule.
    */
-  of(fields: AccessFields, path: Path): Pick<Access, "group" | "limits">;
+  of(fields: AccessFields, path: Path): Pick<Access, "groups" | "limits">;
   /** Checks all callers and rules: reports cost limits on models without a price, and groups without members. */
   review(all: readonly Access[]): void;
 }
 
 /** The dependencies of {@linkcode createTokenLimits}. */
 interface TokenLimitsOptions {
-  readonly general: Pick<
-    NonNullable<FileFields["general"]>,
-    "defaults" | "groups"
-  >;
+  readonly defaults: Pick<TokenFields, "limits">;
+  readonly groups: readonly GroupEntry[];
   readonly index: SelectionIndex;
   /** The connections that could be resolved. */
   readonly connections: readonly Connection[];
@@ -117,10 +115,10 @@ interface TokenLimitsOptions {
 
 /** Resolves the limits in `defaults` and `groups`. */
 export function createTokenLimits(
-  { general: { defaults, groups }, ...options }: TokenLimitsOptions,
+  { defaults, groups, ...options }: TokenLimitsOptions,
 ): TokenLimits {
   const { findings } = options;
-  const resolve = (limits: TokenFields["limits"] = [], path: Path) => {
+  const resolve = (limits: GroupEntry["limits"] = [], path: Path) => {
     const resolved = resolveUsageLimits(limits, { ...options, path });
     for (const limit of resolved) pathOf.set(limit, path);
     return resolved;
@@ -128,42 +126,43 @@ export function createTokenLimits(
   /** The path of the list that holds each limit. */
   const pathOf = new Map<UsageLimit, Path>();
   const defaultLimits = resolve(defaults.limits, ["defaults", "limits"]);
-  const groupByName = new Map<string, Group>(
-    Object.entries(groups).map(([name, { limits }]) => [name, {
-      name,
-      limits: resolve(limits, ["groups", name, "limits"]),
-    }]),
-  );
-
-  function groupNamed(
-    name: string | undefined,
-    path: Path,
-  ): Group | undefined {
-    if (name === undefined) return undefined;
-    const group = groupByName.get(name);
-    if (group === undefined) {
-      findings.problem(
-        [...path, "group"],
-        `is not a name in \`groups\`${
-          suggestion(name, groupByName.keys()) || "."
-        }`,
-      );
+  const groupByName = new Map<string, { group: Group; path: Path }>();
+  for (const { name, path, limits } of groups) {
+    const first = groupByName.get(name);
+    const group = { name, limits: resolve(limits, [...path, "limits"]) };
+    if (first === undefined) groupByName.set(name, { group, path });
+    else {
+      const other = findings.placeOf(first.path);
+      findings.problem(path, `is also in ${other}. Keep one of them.`);
     }
-    return group;
+  }
+
+  function groupNamed(name: string, path: Path): readonly Group[] {
+    const found = groupByName.get(name);
+    if (found !== undefined) return [found.group];
+    const hint = suggestion(name, groupByName.keys()) || ".";
+    findings.problem(path, `is not a name in \`groups\`${hint}`);
+    return [];
   }
 
   return {
-    of: (token, path) => ({
-      group: groupNamed(token.group, path),
-      limits: token.limits === undefined
+    of: ({ group, limits }, path) => ({
+      groups: typeof group === "string"
+        ? groupNamed(group, [...path, "group"])
+        : group.flatMap((name, index) =>
+          groupNamed(name, [...path, "group", index])
+        ),
+      limits: limits === undefined
         ? defaultLimits
-        : resolve(token.limits, [...path, "limits"]),
+        : resolve(limits, [...path, "limits"]),
     }),
     review(callers) {
       const callersByLimit = Map.groupBy(
         callers.flatMap((caller) =>
-          [...caller.limits, ...caller.group?.limits ?? []]
-            .filter(limitsCost).map((limit) => ({ limit, caller }))
+          limitsOn(caller).filter(limitsCost).map((limit) => ({
+            limit,
+            caller,
+          }))
         ),
         ({ limit }) => limit,
       );
@@ -174,10 +173,9 @@ export function createTokenLimits(
           path: pathOf.get(limit) ?? [],
         });
       }
-      const members = new Set(callers.map(({ group }) => group));
-      for (const group of groupByName.values()) {
-        if (members.has(group)) continue;
-        findings.warn(["groups", group.name], "has no members.");
+      const used = new Set(callers.flatMap((caller) => caller.groups));
+      for (const { group, path } of groupByName.values()) {
+        if (!used.has(group)) findings.warn(path, "has no members.");
       }
     },
   };

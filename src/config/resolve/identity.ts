@@ -9,7 +9,7 @@ import { type Findings, formatPath, type Path } from "../problems.ts";
 import type { IdentityFields } from "../schema/identity.ts";
 import { parseKeySet } from "../schema/key_set.ts";
 import { selectFor, type SelectionIndex } from "../selection.ts";
-import type { TokenFields } from "../schema/token.ts";
+import type { TokenEntry } from "../schema/config_file.ts";
 import { defaultConcurrency, type TokenLimits } from "./caller.ts";
 import { isLoopback } from "./server.ts";
 
@@ -161,18 +161,18 @@ function warnOfPlainHttp(url: string, path: Path, findings: Findings): void {
 
 /** Reports tokens with a name that a caller of an identity provider could have. */
 export function reportIdentityNames(
-  tokens: readonly (TokenFields | undefined)[],
+  tokens: readonly TokenEntry[],
   { identity, findings }: {
     readonly identity: readonly (IdentityFields | undefined)[];
     readonly findings: Findings;
   },
 ): void {
   const entries = identity.filter((entry) => entry !== undefined);
-  tokens.forEach((token, index) => {
-    if (token === undefined || !isIdentityCaller(token.name, entries)) return;
+  for (const { fields: token, path } of tokens) {
+    if (token === undefined || !isIdentityCaller(token.name, entries)) continue;
     findings.problem(
-      ["tokens", index, "name"],
+      [...path, "name"],
       "ends like the names of an identity provider's callers, with its issuer in parentheses. Choose another.",
     );
-  });
+  }
 }

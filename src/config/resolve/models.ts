@@ -1,12 +1,6 @@
 import type { Connection, Deployment } from "../config.ts";
 import type { DirectoryEntry } from "../directory.ts";
-import {
-  type Findings,
-  formatPath,
-  type Path,
-  quote,
-  suggestion,
-} from "../problems.ts";
+import { type Findings, type Path, quote, suggestion } from "../problems.ts";
 import type { ConnectionFields } from "../schema/connection.ts";
 
 /** A fallback in the file. */
@@ -77,7 +71,7 @@ export function reportDuplicateModels(
       indexById.set(id, index);
       return;
     }
-    const other = formatPath([...path, "models", first]);
+    const other = findings.placeOf([...path, "models", first]);
     findings.problem(
       [...path, "models", index],
       `has the id of ${other}. Each model of a connection needs its own.`,

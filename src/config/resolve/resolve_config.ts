@@ -6,8 +6,12 @@ import {
   reportAmbiguousNames,
 } from "../directory.ts";
 import { type ReadFile, readNamedFile } from "../environment.ts";
-import { type Findings, formatPath, type Path, quote } from "../problems.ts";
-import { type FileFields, validateFile } from "../schema/config_file.ts";
+import { type Findings, type Path, quote } from "../problems.ts";
+import {
+  type FileFields,
+  type IncludedTree,
+  validateFile,
+} from "../schema/config_file.ts";
 import type { ConnectionFields } from "../schema/connection.ts";
 import { indexSelection } from "../selection.ts";
 import { createTokenLimits, resolveCallers } from "./caller.ts";
@@ -23,6 +27,8 @@ import { isLoopback, resolveServer, resolveTimeouts } from "./server.ts";
 
 /** The options of {@linkcode resolve}. */
 interface ResolveOptions {
+  /** The files with further tokens and groups. */
+  readonly included: readonly IncludedTree[];
   readonly readFile: ReadFile;
   /** Milliseconds since 1970. */
   readonly nowMs: number;
@@ -30,7 +36,7 @@ interface ResolveOptions {
 }
 
 /**
- * Resolves the tree of a file to a configuration: validates it, resolves every reference and reads the keys.
+ * Resolves the trees of the files to a configuration: validates them, resolves every reference and reads the keys.
  *
  * @returns `undefined` when there is a problem. The findings list all of them.
  */
@@ -39,8 +45,13 @@ export async function resolve(
   options: ResolveOptions,
 ): Promise<Config | undefined> {
   const { findings } = options;
-  const { general, connections: fields, tokens, identity: providers } =
-    validateFile(tree, findings);
+  const {
+    general,
+    connections: fields,
+    groups,
+    tokens,
+    identity: providers,
+  } = validateFile(tree, options.included, findings);
   if (general === undefined) return undefined;
   const directory = await readDirectory(tree);
   reportAmbiguousNames(directory, findings);
@@ -59,7 +70,13 @@ export async function resolve(
   const callerOptions = {
     ...options,
     index,
-    tokenLimits: createTokenLimits({ general, index, connections, findings }),
+    tokenLimits: createTokenLimits({
+      defaults: general.defaults,
+      groups,
+      index,
+      connections,
+      findings,
+    }),
     maxConcurrentRequests: server.maxConcurrentRequests,
   };
   const callers = resolveCallers(tokens, callerOptions);
@@ -82,6 +99,7 @@ export async function resolve(
       cacheMs: general.limits.cache_seconds * 1000,
     },
     usage: general.usage,
+    include: general.include,
     shared,
     connections,
     pools: resolvePools(connections),
@@ -139,7 +157,7 @@ function reportAliasProblems(
       findings.problem(
         path,
         `also names the model ${quote(first.of)}, at ${
-          formatPath(first.path)
+          findings.placeOf(first.path)
         }; an alias names one model`,
       );
     }

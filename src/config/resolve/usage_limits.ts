@@ -1,13 +1,7 @@
 import { CALENDAR_WINDOWS } from "../../core/time/calendar.ts";
 import { NANOS_PER_DOLLAR } from "../../core/nano_dollars.ts";
 import type { Connection } from "../config.ts";
-import {
-  type Findings,
-  formatPath,
-  type Path,
-  quote,
-  suggestion,
-} from "../problems.ts";
+import { type Findings, type Path, quote, suggestion } from "../problems.ts";
 import type { SelectionIndex } from "../selection.ts";
 import type { UsageLimitFields } from "../schema/token.ts";
 import {
@@ -46,7 +40,9 @@ export function resolveUsageLimits(
     } else {
       options.findings.problem(
         path,
-        `limits the same as ${formatPath(first)}. Keep the lower of the two.`,
+        `limits the same as ${
+          options.findings.placeOf(first)
+        }. Keep the lower of the two.`,
       );
     }
   }

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { type Findings, listAt } from "../problems.ts";
+import { type Findings, isMapping, listAt, type Path } from "../problems.ts";
 import { type ConnectionFields, connectionSchema } from "./connection.ts";
 import { text } from "./fields.ts";
 import { type IdentityFields, identitySchema } from "./identity.ts";
@@ -10,9 +10,10 @@ import {
   groupsSchema,
   type TokenFields,
   tokenSchema,
+  type UsageLimitFields,
 } from "./token.ts";
 
-/** More log files than one host has. */
+/** The most patterns of logs, and of included files. */
 const MAX_PATTERNS = 32;
 
 const MAX_PATTERN_LENGTH = 4096;
@@ -24,6 +25,17 @@ const usageSchema = z.strictObject({
       "Paths of the gateway's own logs, with wildcards. The usage in them is counted at the start.",
     ),
 });
+
+const includeSchema = z.array(
+  z.string().min(1).max(MAX_PATTERN_LENGTH).refine(isIncludePattern, {
+    error: "must not hold **. Name each folder, such as tokens.d/*.yaml.",
+  }),
+).max(MAX_PATTERNS);
+
+/** Returns true for a path of one folder, with or without wildcards. */
+export function isIncludePattern(pattern: string): boolean {
+  return pattern !== "" && !pattern.includes("**");
+}
 
 const EXAMPLE = "rediss://gateway@valkey.example:6379/0";
 
@@ -85,20 +97,36 @@ const fileSchema = z.strictObject({
   shared: sharedSchema.optional().describe(
     "A store that replicas share: quotas, cool-downs, counts and limits.",
   ),
+  include: includeSchema.default([]).describe(
+    "Paths of further files with `tokens` and `groups` alone, with the wildcards * and ?, relative to this file.",
+  ),
   connections: z.array(z.unknown()).min(1, {
     error: "must list at least one connection.",
   }),
-  tokens: z.array(z.unknown()),
+  tokens: z.array(z.unknown()).optional(),
   identity: z.array(z.unknown()).default([]),
 });
+
+/** An included file. */
+const includedSchema = z.strictObject({
+  groups: groupsSchema.default({}),
+  tokens: z.array(z.unknown()).default([]),
+});
+
+/** The tree of an included file. */
+export interface IncludedTree {
+  /** The path that all paths in the file begin with. */
+  readonly path: Path;
+  readonly tree: unknown;
+}
 
 /** The file with all of its contents. */
 export const wholeFileSchema = fileSchema.extend({
   connections: z.array(connectionSchema).min(1).describe(
     "The providers. Several may serve the same model.",
   ),
-  tokens: z.array(tokenSchema).describe(
-    "The callers, and the connections and models that each may use.",
+  tokens: z.array(tokenSchema).optional().describe(
+    "The callers, and the connections and models that each may use. Needed without `include`.",
   ),
   identity: z.array(identitySchema).default([]).describe(
     "Identity providers, whose tokens (JWT) identify callers.",
@@ -106,27 +134,53 @@ export const wholeFileSchema = fileSchema.extend({
 });
 
 /**
- * The fields of a file. A part with problems is present as far as the rest of it is valid. The findings list the
- * problems.
+ * The fields of a file and of those that it includes. A part with problems is present as far as the rest of it is valid.
+ * The findings list the problems.
  */
 export interface FileFields {
-  /** Everything except connections, tokens and identity providers. */
+  /** Everything except connections, groups, tokens and identity providers. */
   readonly general:
-    | Omit<z.output<typeof fileSchema>, "connections" | "tokens" | "identity">
+    | Omit<
+      z.output<typeof fileSchema>,
+      "connections" | "groups" | "tokens" | "identity"
+    >
     | undefined;
   readonly connections: readonly (ConnectionFields | undefined)[];
-  readonly tokens: readonly (TokenFields | undefined)[];
+  readonly groups: readonly GroupEntry[];
+  readonly tokens: readonly TokenEntry[];
   readonly identity: readonly (IdentityFields | undefined)[];
 }
 
-/** Validates the tree of a file. Problems go to the findings. */
-export function validateFile(tree: unknown, findings: Findings): FileFields {
+/** A group in a file. */
+export interface GroupEntry {
+  readonly path: Path;
+  readonly name: string;
+  readonly limits: readonly UsageLimitFields[];
+}
+
+/** A token in a file. */
+export interface TokenEntry {
+  readonly path: Path;
+  /** `undefined` when the token has problems. */
+  readonly fields: TokenFields | undefined;
+}
+
+/** Validates the trees of a file and of those that it includes. Problems go to the findings. */
+export function validateFile(
+  tree: unknown,
+  included: readonly IncludedTree[],
+  findings: Findings,
+): FileFields {
   const general = validate(fileSchema, {
     value: tree,
     path: [],
     findings,
-    placeholders: { connections: [null], tokens: [], identity: [] },
+    placeholders: { connections: [null], identity: [] },
   });
+  if (isMapping(tree) && !("tokens" in tree) && !("include" in tree)) {
+    findings.problem(["tokens"], "is missing.");
+  }
+  const main: IncludedTree = { path: [], tree };
   return {
     general,
     connections: listAt(tree, "connections").map((value, index) =>
@@ -137,16 +191,49 @@ export function validateFile(tree: unknown, findings: Findings): FileFields {
         placeholders: { name: "?", models: [] },
       })
     ),
-    tokens: listAt(tree, "tokens").map((value, index) =>
-      validate(tokenSchema, {
-        value,
-        path: ["tokens", index],
-        findings,
-        placeholders: { name: "?", sha256: "0".repeat(64), connections: [] },
-      })
-    ),
+    groups: [
+      ...groupsIn(main, general?.groups),
+      ...included.flatMap((file) =>
+        groupsIn(
+          file,
+          validate(includedSchema, {
+            value: file.tree,
+            path: file.path,
+            findings,
+          })?.groups,
+        )
+      ),
+    ],
+    tokens: [main, ...included].flatMap((file) => tokensIn(file, findings)),
     identity: listAt(tree, "identity").map((value, index) =>
       validate(identitySchema, { value, path: ["identity", index], findings })
     ),
   };
+}
+
+function groupsIn(
+  { path }: IncludedTree,
+  groups: z.output<typeof groupsSchema> = {},
+): readonly GroupEntry[] {
+  return Object.entries(groups).map(([name, { limits }]) => ({
+    path: [...path, "groups", name],
+    name,
+    limits,
+  }));
+}
+
+function tokensIn(
+  { path, tree }: IncludedTree,
+  findings: Findings,
+): readonly TokenEntry[] {
+  return listAt(tree, "tokens").map((value, index) => {
+    const place = [...path, "tokens", index];
+    const placeholders = {
+      name: "?",
+      sha256: "0".repeat(64),
+      connections: [],
+    };
+    const options = { value, path: place, findings, placeholders };
+    return { path: place, fields: validate(tokenSchema, options) };
+  });
 }

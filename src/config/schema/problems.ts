@@ -56,10 +56,70 @@ export function validate<Output>(
   return schema.safeParse({ ...placeholders, ...rest }).data;
 }
 
+/** Keys of other programs, and what they are here: the key that must be known, and the words. */
+const FOREIGN_KEYS: readonly (readonly [RegExp, key: string, words: string])[] =
+  [
+    [
+      /^(base_?url|api_?base|api_?url|url|endpoint|host)$/i,
+      "endpoints",
+      "Write `endpoints: { chat: URL }`, or `messages` or `responses` for `chat`: the protocol of that address.",
+    ],
+    [
+      /^(api_?key|key|token|secret|password)$/i,
+      "auth",
+      "Write `auth: { key_file: FILE }`, or `auth: { key: ... }`.",
+    ],
+    [/^(api_?key|token|secret|value)$/i, "key_file", 'Did you mean "key"?'],
+    [
+      /^(provider|type|vendor|azure|kind)$/i,
+      "service",
+      'Did you mean "service"?',
+    ],
+    [
+      /^(model_list|providers?|upstreams?|backends?)$/i,
+      "connections",
+      'Did you mean "connections"?',
+    ],
+    [
+      /^(users|keys|callers|virtual_keys)$/i,
+      "tokens",
+      'Did you mean "tokens"?',
+    ],
+  ];
+
+/** Values of other programs, and what they are here. */
+const FOREIGN_VALUES:
+  readonly (readonly [RegExp, option: string, words: string])[] = [
+    [
+      /^(azure[-_ ]?(openai|ai)|openai[-_ ]?azure)$/i,
+      "azure",
+      'Did you mean "azure"? It needs `resource`, the name in https://RESOURCE.openai.azure.com.',
+    ],
+    [
+      /^(openai[-_ ]?(compatible|like|chat)|compatible|generic|other)$/i,
+      "custom",
+      "For a server that speaks Chat Completions, write `service: custom`, `family: A` and `endpoints: { chat: URL }`.",
+    ],
+  ];
+
+/** Returns the words for a key or a value of another program. */
+function foreignWords(
+  given: string,
+  known: readonly string[],
+  foreign: typeof FOREIGN_KEYS,
+): string | undefined {
+  const found = foreign.find(([form, target]) =>
+    form.test(given) && known.includes(target)
+  );
+  return found?.[2];
+}
+
 function unknownKeyMessage(key: string, known: readonly string[]): string {
   if (key === "<<") {
     return "is not a key: YAML 1.2 has no merge keys. Write the keys out.";
   }
+  const words = foreignWords(key, known, FOREIGN_KEYS);
+  if (words !== undefined) return `is not a known key. ${words}`;
   const hint = suggestion(key, known) || `. Known here: ${known.join(", ")}.`;
   return `is not a known key${hint}`;
 }
@@ -82,7 +142,13 @@ function messageOf(issue: z.core.$ZodIssue, value: unknown): string {
       const own = ownMessage(issue);
       if (own !== undefined) return own;
       const options = issue.values.map(String);
-      const hint = typeof value === "string" ? suggestion(value, options) : "";
+      if (typeof value !== "string") {
+        return `must be one of ${options.join(", ")}.`;
+      }
+      const words = foreignWords(value, options, FOREIGN_VALUES);
+      const hint = words === undefined
+        ? suggestion(value, options)
+        : `. ${words}`;
       return `must be one of ${options.join(", ")}${hint || "."}`;
     }
     default:

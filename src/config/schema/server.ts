@@ -51,6 +51,9 @@ export const serverSchema = z.strictObject({
     .describe(
       "The seconds that running requests may still take after SIGTERM.",
     ),
+  removed_tokens: z.enum(["finish", "end"]).default("finish").describe(
+    "What happens to the running requests of a token that leaves the configuration: they finish, or they end at once.",
+  ),
   admin: z.strictObject({
     host: host().default("127.0.0.1").describe(
       "The address of the second listener.",

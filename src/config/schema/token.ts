@@ -118,6 +118,10 @@ function isDigest(value: unknown): boolean {
   return typeof value === "string" && /^[0-9a-f]{64}$/i.test(value);
 }
 
+function isDistinct(names: readonly string[]): boolean {
+  return new Set(names).size === names.length;
+}
+
 /** What a caller may use: the fields that a token and a rule of `identity` share. */
 export const accessFields = {
   connections: z.array(text()).describe(
@@ -131,8 +135,13 @@ export const accessFields = {
   max_concurrent: concurrency().optional().describe(
     "The number of its requests that may run at once. Further ones get a 429. Default: a quarter of max_concurrent_requests.",
   ),
-  group: name().optional().describe(
-    "An entry of `groups`, whose limits it shares with the other members.",
+  group: z.union([
+    name(),
+    z.array(name()).refine(isDistinct, {
+      error: "must not name a group twice.",
+    }),
+  ], { error: "must be a name or a list of names." }).default([]).describe(
+    "An entry of `groups`, whose limits it shares with the other members. A list: the limits of all of them apply.",
   ),
   limits: usageLimitsSchema.optional().describe(
     "Its limits. An empty list means none. Default: the `defaults`.",

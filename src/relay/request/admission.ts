@@ -1,12 +1,15 @@
 import type { Caller, Config, Connection } from "../../config/config.ts";
 import { LinkedList, type TakeOut } from "../../core/collections.ts";
+import type { HeaderFields } from "../../core/header_fields.ts";
 import { GatewayError, type GatewayErrorOptions } from "../../core/error.ts";
 import type { RequestRecord } from "../../observe/record.ts";
 import type { AttemptControl } from "../exchange.ts";
+import { CHALLENGE, digestsIn } from "./authenticate.ts";
 
 /** A request that is being served. */
 export interface Admitted {
   readonly record: RequestRecord;
+  readonly headers: HeaderFields;
   /** Controls its attempts. */
   readonly control: AttemptControl;
 }
@@ -30,6 +33,8 @@ export interface Admission {
   drain(): Promise<void>;
   /** Aborts all running requests. */
   cut(): void;
+  /** Aborts the running requests with one of these tokens, by their SHA-256. */
+  endTokens(removed: ReadonlySet<string>): void;
 }
 
 /**
@@ -88,6 +93,14 @@ export function createAdmission(
     cut() {
       for (const { control } of [...admitted]) control.cancel(shuttingDown());
     },
+    endTokens(removed) {
+      for (const { headers, control } of [...admitted]) {
+        const sent = digestsIn(headers);
+        if (sent.some((one) => removed.has(one))) {
+          control.cancel(tokenRemoved());
+        }
+      }
+    },
   };
 }
 
@@ -96,6 +109,21 @@ function shuttingDown(): GatewayError {
   return overloadedGateway("the gateway is shutting down", {
     headers: { connection: "close" },
   });
+}
+
+const TOKEN_REMOVED = "token_removed";
+
+function tokenRemoved(): GatewayError {
+  return new GatewayError(
+    "unauthenticated",
+    "Cannot finish the request: the administrator has removed its token. Ask for a new one.",
+    { code: TOKEN_REMOVED, headers: CHALLENGE },
+  );
+}
+
+/** Returns true for the reason with which {@linkcode Admission.endTokens} aborts a request. */
+export function isTokenRemoved(reason: unknown): boolean {
+  return reason instanceof GatewayError && reason.code === TOKEN_REMOVED;
 }
 
 function tooMany(maxConcurrent: number): GatewayError {

@@ -92,6 +92,12 @@ function bearerIn(headers: HeaderFields): string | undefined {
   return BEARER_REGEXP.exec(value)?.[1];
 }
 
+/** Returns the SHA-256 of each credential that a request may have sent as its token. */
+export function digestsIn(headers: HeaderFields): readonly string[] {
+  const sent = [bearerIn(headers), headers.get("x-api-key")];
+  return sent.flatMap((one) => one ? [sha256Hex(one)] : []);
+}
+
 function callerOf(
   credential: string | null | undefined,
   { config, identity, nowMs }: AuthenticateOptions,
@@ -133,7 +139,8 @@ function isDate(value: string): boolean {
   return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(value);
 }
 
-const CHALLENGE = { "www-authenticate": "Bearer" };
+/** The header of every 401. */
+export const CHALLENGE = { "www-authenticate": "Bearer" };
 
 function noCredential(group: CredentialGroup): GatewayError {
   const expected = group === "bearer"

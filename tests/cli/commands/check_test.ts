@@ -95,6 +95,35 @@ Deno.test("check finds what the platform will not listen with", async () => {
   await Deno.remove(directory, { recursive: true });
 });
 
+Deno.test("check --quiet prints nothing of a valid file", async () => {
+  const { code, out, error } = await check(minimalFile(), {
+    args: ["--quiet"],
+  });
+  assert.deepEqual({ code, out, error }, { code: 0, out: "", error: "" });
+});
+
+Deno.test("check --quiet prints warnings, problems, and the providers that fail", async () => {
+  const args = ["--quiet"];
+  const warned = await check(minimalFile({ tokens: [] }), { args });
+  assert.deepEqual([warned.code, warned.out], [0, ""]);
+  assert.match(warned.error, /^Warnings:\n {2}tokens: is empty/);
+  const refused = await check(minimalFile({ timeouts: { idel: 1 } }), { args });
+  assert.deepEqual([refused.code, refused.out], [2, ""]);
+  assert.match(refused.error, /^Cannot use .*\n {2}timeouts\.idel: /);
+  const connections = [connectionFile(), connectionFile({ name: "down" })];
+  let status = 200;
+  const live = await check(minimalFile({ connections }), {
+    args: ["--quiet", "--live"],
+    upstream: () => {
+      const response = new Response(null, { status });
+      status = 503;
+      return response;
+    },
+  });
+  assert.equal(live.code, 1);
+  assert.match(live.out, /^\w+: failing \(HTTP 503\)\n$/);
+});
+
 Deno.test("check prints every problem of an invalid file", async () => {
   const { code, path, out, error } = await check(
     minimalFile({ server: { port: -1 }, timeouts: { idel: 1 } }),
@@ -138,7 +167,7 @@ Deno.test("check prints its usage after bad arguments", async () => {
     assert.equal(code, 2);
     assert.equal(
       error,
-      `Cannot run check: ${fault}\nusage: model-gateway check [--config FILE] [--live]\n` +
+      `Cannot run check: ${fault}\nusage: model-gateway check [--config FILE] [--live] [--quiet]\n` +
         "Run model-gateway check --help for more.\n",
     );
   }

@@ -1,6 +1,10 @@
 import assert from "node:assert/strict";
 import { resolve } from "node:path";
-import { loadConfigFile } from "../../../src/cli/commands/config_file.ts";
+import {
+  findFiles,
+  loadConfigFile,
+} from "../../../src/cli/commands/config_file.ts";
+import { formatProblem } from "../../../src/config/problems.ts";
 import { hasProgram } from "../../support/program/has_program.ts";
 import { fromFileUrl } from "../../support/program/paths.ts";
 import { needing } from "../../support/ignored.ts";
@@ -126,6 +130,70 @@ const NAMED_FILES: Readonly<
   }),
 };
 
+Deno.test("findFiles() matches as a shell does, from the folder of the configuration", async () => {
+  await withDirectory(async (directory) => {
+    for (const folder of ["tokens.d/inner", "other", ".hidden"]) {
+      await Deno.mkdir(`${directory}/${folder}`, { recursive: true });
+    }
+    const names = ["b.yaml", "a.yaml", ".c.yaml", "d.txt", "inner/e.yaml"];
+    for (const name of names) {
+      await Deno.writeTextFile(`${directory}/tokens.d/${name}`, "");
+    }
+    await Deno.writeTextFile(`${directory}/.hidden/f.yaml`, "");
+    const both = ["tokens.d/a.yaml", "tokens.d/b.yaml"];
+    const cases: readonly (readonly [string, readonly string[]])[] = [
+      ["tokens.d/*.yaml", both],
+      ["./tokens.d/?.yaml", both],
+      ["*/*.yaml", both],
+      [
+        `${directory}/tokens.d/*.yaml`,
+        both.map((one) => `${directory}/${one}`),
+      ],
+      ["tokens.d/*/*.yaml", ["tokens.d/inner/e.yaml"]],
+      [".hidden/*.yaml", [".hidden/f.yaml"]],
+      ["other/*.yaml", []],
+      ["./tokens.d/absent.yaml", ["tokens.d/absent.yaml"]],
+    ];
+    for (const [pattern, expected] of cases) {
+      const found = await findFiles({ pattern, folder: `${directory}/` });
+      assert.deepEqual(found, expected, pattern);
+    }
+    await assert.rejects(
+      findFiles({ pattern: "absent/*.yaml", folder: `${directory}/` }),
+      Deno.errors.NotFound,
+    );
+  });
+});
+
+Deno.test("loadConfigFile() reports the patterns and the files of include, so that they can be watched", async () => {
+  await withDirectory(async (directory) => {
+    const path = `${directory}/gateway.yaml`;
+    await Deno.mkdir(`${directory}/tokens.d`);
+    await Deno.writeTextFile(`${directory}/tokens.d/a.yaml`, "groups: {}");
+    await Deno.writeTextFile(`${directory}/b.yaml`, "groups: {}");
+    const include = ["tokens.d/*.yaml", "b.yaml"];
+    await Deno.writeTextFile(path, JSON.stringify(minimalFile({ include })));
+    const read: string[] = [];
+    const listed: unknown[] = [];
+    configOf(
+      await loadConfigFile(path, {
+        env,
+        onRead: (one) => void read.push(one),
+        onList: (...list) => void listed.push(list),
+      }),
+    );
+    assert.deepEqual(read, [
+      `${directory}/tokens.d/a.yaml`,
+      `${directory}/b.yaml`,
+    ]);
+    assert.deepEqual(listed, [
+      [{ pattern: "tokens.d/*.yaml", folder: `${directory}/` }, [
+        "tokens.d/a.yaml",
+      ]],
+    ]);
+  });
+});
+
 const hasNoFifos = Deno.build.os === "windows" && "Windows has no such files";
 
 Deno.test({
@@ -218,4 +286,30 @@ Deno.test({
         });
       }
     }),
+});
+
+Deno.test({
+  ...needing(
+    "loadConfigFile() refuses at once an included file that is no regular file",
+    hasNoFifos,
+  ),
+  async fn(t) {
+    for (const [kind, make] of Object.entries(SPECIAL_FILES)) {
+      await t.step(kind, () =>
+        withDirectory(async (directory) => {
+          using _made = await make(`${directory}/special.inc`);
+          const path = `${directory}/gateway.yaml`;
+          const file = minimalFile({ include: ["*.inc"] });
+          await Deno.writeTextFile(path, JSON.stringify(file));
+          const result = await within(
+            loadConfigFile(path, { env }),
+            "the configuration",
+          );
+          assert.ok("problems" in result);
+          assert.deepEqual(result.problems.map(formatProblem), [
+            "special.inc: is a FIFO, a socket or a device, not a regular file.",
+          ]);
+        }));
+    }
+  },
 });

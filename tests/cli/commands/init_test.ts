@@ -3,7 +3,14 @@ import { runInit } from "../../../src/cli/commands/init.ts";
 import { SERVICE_NAMES, SERVICES } from "../../../src/config/services.ts";
 import { parseYaml } from "../../../src/core/std.ts";
 import { schemaFaults } from "../../support/gateway/config_schema.ts";
-import { configOf, loadText } from "../../support/gateway/config.ts";
+import type { LoadContext } from "../../../src/config/load.ts";
+import {
+  configOf,
+  loadText,
+  problemsOf,
+  tokenFile,
+  warningsOf,
+} from "../../support/gateway/config.ts";
 import { createMemoryIo } from "../../support/fakes/memory_io.ts";
 
 function init(...services: readonly string[]) {
@@ -12,17 +19,25 @@ function init(...services: readonly string[]) {
   return { code, written: io.written(), complained: io.complained() };
 }
 
-/** Every variable has a value that could stand there. */
-const env = (name: string) => name.endsWith("SHA256") ? "a".repeat(64) : "key";
+/** Every key file has a key, and the one file of tokens a token. */
+const FILES: Partial<LoadContext> = {
+  readFile: (path) =>
+    Promise.resolve(
+      path.startsWith("keys/")
+        ? "key\n"
+        : JSON.stringify({ tokens: [tokenFile()] }),
+    ),
+  listFiles: (pattern) => Promise.resolve([pattern.replace("*", "staff")]),
+};
 
-Deno.test("init prints a file for each service, which is valid once its variables are set", async (t) => {
+Deno.test("init prints a file for each service, which is valid once its key files are written", async (t) => {
   for (const service of SERVICE_NAMES) {
     await t.step(service, async () => {
       const { code, written, complained } = init(service);
       assert.equal(code, 0);
       assert.equal(complained, "");
-      const result = await loadText(written, { env });
-      assert.ok(!("warnings" in result) || result.warnings.length === 0);
+      const result = await loadText(written, FILES);
+      assert.deepEqual(warningsOf(result), []);
       const [connection, ...others] = configOf(result).connections;
       assert.equal(connection?.service, service);
       assert.equal(connection.models.length, 1);
@@ -32,29 +47,34 @@ Deno.test("init prints a file for each service, which is valid once its variable
   }
 });
 
-Deno.test("init prints one file for all services, whose variables differ", async () => {
+Deno.test("init prints one file for all services, whose key files and variables differ", async () => {
   const { written } = init(...SERVICE_NAMES);
-  const config = configOf(await loadText(written, { env }));
+  const config = configOf(await loadText(written, FILES));
   assert.deepEqual(
     config.connections.map(({ service }) => service),
     SERVICE_NAMES,
   );
-  const named = [...written.matchAll(/^ {4}auth: \{ key: "\$\{(\w+)\}"/gm)].map(
-    ([, name]) => name,
-  );
   const withKeys = SERVICE_NAMES.filter((service) =>
     !SERVICES[service].isKeyOptional || service === "litellm"
   );
-  assert.equal(named.length, new Set(named).size);
-  assert.equal(named.length, withKeys.length);
+  for (
+    const form of [/key: "\$\{(\w+)\}"/g, /^ {4}auth: \{ key_file: (\S+)/gm]
+  ) {
+    const named = [...written.matchAll(form)].map(([, name]) => name);
+    assert.equal(named.length, new Set(named).size);
+    assert.equal(named.length, withKeys.length);
+  }
 });
 
-Deno.test("a file of init says which variables it lacks, before they are set", async () => {
-  const result = await loadText(init("zai").written);
-  assert.ok("problems" in result);
-  assert.deepEqual(result.problems.map(({ message }) => message), [
-    "needs the environment variable ZAI_API_KEY, which is not set.",
-    "needs the environment variable ALICE_SHA256, which is not set.",
+Deno.test("a file of init says what it lacks, before the key and the folder are there", async () => {
+  const absent = () => Promise.reject(new Deno.errors.NotFound());
+  const result = await loadText(init("zai").written, {
+    readFile: absent,
+    listFiles: absent,
+  });
+  assert.deepEqual(problemsOf(result), [
+    "include[0]: names a folder that does not exist.",
+    "connections[0].auth.key_file: names a file that does not exist.",
   ]);
 });
 

@@ -123,6 +123,28 @@ function writeAtOnce(path: string, times: number): void {
   }
 }
 
+Deno.test("watchFiles() notices a list that differs from the one that was read, even before the first poll", async () => {
+  let files = "a";
+  let notice = () => {};
+  let noticed = new Promise<void>((resolve) => notice = resolve);
+  const list = { seen: "", read: () => Promise.resolve(files) };
+  const watch = watchFiles(new Set(), {
+    ...QUICK,
+    onChange: () => notice(),
+    lists: new Map([["a list", list]]),
+  });
+  try {
+    await within(noticed, "the list that was read before the watch");
+    for (const next of ["a b", "b"]) {
+      noticed = new Promise<void>((resolve) => notice = resolve);
+      files = next;
+      await within(noticed, "a change of the list");
+    }
+  } finally {
+    await watch.stop();
+  }
+});
+
 Deno.test("watchFiles() calls once for many writes at once", async () => {
   const directory = await Deno.makeTempDir();
   const path = await writeFile(directory);

@@ -65,6 +65,11 @@ const HOW = "Give a key, or `scheme: none` for a provider without keys.";
 const BAD_KEY =
   "must be a key of printable ASCII characters without spaces or line breaks.";
 
+const BAD_FILE =
+  "names a file that must hold one key of printable ASCII characters without spaces or line breaks.";
+const QUOTED_FILE =
+  "names a file with a key in quotation marks, which would be sent as a part of it. Remove them.";
+
 const ROWS: readonly (readonly [Record<string, unknown>, string])[] = [
   [{ auth: undefined }, `connections[0].auth: is missing. ${HOW}`],
   [{ auth: {} }, `connections[0].auth.key: is missing. ${HOW}`],
@@ -108,12 +113,53 @@ Deno.test("auth says", async (t) => {
 });
 
 Deno.test("a key file that holds no key is a problem of key_file", async () => {
-  for (const text of ["", "\n", "two words", "two\nlines"]) {
+  const cases: readonly (readonly [text: string, message: string])[] = [
+    ["", "names a file that is empty. Write the key into it."],
+    ["\n", "names a file that is empty. Write the key into it."],
+    ["two words", BAD_FILE],
+    ["two\nlines", BAD_FILE],
+    ['"canary"\n', QUOTED_FILE],
+    ["'canary'", QUOTED_FILE],
+  ];
+  for (const [text, message] of cases) {
     const { result } = await loadKeyFile(text);
     assert.deepEqual(problemsOf(result), [
-      `connections[0].auth.key_file: ${BAD_KEY}`,
+      `connections[0].auth.key_file: ${message}`,
     ]);
   }
+});
+
+Deno.test("a key in literal quotes is a problem, wherever it comes from", async () => {
+  for (const written of ['"canary"', "'canary'", "`canary`", "${KEY}"]) {
+    const file = connection({ auth: { scheme: "bearer", key: written } });
+    const result = await loadFile(file, { env: () => "'canary'" });
+    assert.deepEqual(problemsOf(result), [
+      "connections[0].auth.key: is a key in literal quotation marks, which would be sent as a part of it. Remove them.",
+    ]);
+  }
+});
+
+Deno.test("the OAuth token of a Claude plan is a problem in x-api-key alone", async () => {
+  const key = "sk-ant-oat01-canary";
+  const load = (auth: Record<string, unknown>) =>
+    loadFile(
+      connection({
+        service: "anthropic",
+        family: undefined,
+        endpoints: undefined,
+        auth,
+      }),
+      { readFile: () => Promise.resolve(key) },
+    );
+  const remedy =
+    "is the OAuth token of a Claude plan, which Anthropic refuses in x-api-key. Add `scheme: bearer` to auth.";
+  assert.deepEqual(problemsOf(await load({ key })), [
+    `connections[0].auth.key: ${remedy}`,
+  ]);
+  assert.deepEqual(problemsOf(await load({ key_file: "keys/claude" })), [
+    `connections[0].auth.key_file: ${remedy}`,
+  ]);
+  configOf(await load({ scheme: "bearer", key }));
 });
 
 const REASONS: Readonly<Record<string, string>> = {

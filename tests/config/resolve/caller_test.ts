@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import {
+  configOf,
   connectionFile,
   loadFile,
   minimalConfig,
@@ -122,6 +123,25 @@ Deno.test("a token says", async (t) => {
       assert.deepEqual(problemsOf(await loadFile(file)), [problem]);
     });
   }
+});
+
+Deno.test("a token may have a list of groups, each of them known and named once", async () => {
+  const load = (group: unknown) =>
+    loadFile(minimalFile({
+      groups: { team: {}, floor: {} },
+      tokens: [tokenFile({ group })],
+    }));
+  const [caller] = configOf(await load(["floor", "team"])).callers.values();
+  assert.deepEqual(caller?.groups.map(({ name }) => name), ["floor", "team"]);
+  assert.deepEqual(problemsOf(await load(["team", "flor"])), [
+    'tokens[0].group[1]: is not a name in `groups`. Did you mean "floor"?',
+  ]);
+  assert.deepEqual(problemsOf(await load(["team", "team"])), [
+    "tokens[0].group: must not name a group twice.",
+  ]);
+  assert.deepEqual(problemsOf(await load(7)), [
+    "tokens[0].group: must be a name or a list of names.",
+  ]);
 });
 
 Deno.test("a token that has expired is a warning, to the millisecond", async () => {

@@ -62,7 +62,7 @@ Deno.test("an identity provider is resolved with its audiences, its keys and its
     email_verified: true,
   });
   assert.deepEqual(first.connectionIds, new Set([connections[0]?.id]));
-  assert.equal(first.group?.name, "platform");
+  assert.equal(first.groups[0]?.name, "platform");
   assert.equal(first.limits.length, 1);
   assert.equal(first.maxConcurrent, 2);
   assert.deepEqual(second?.when, {});

@@ -30,7 +30,7 @@ const ROWS: readonly Row[] = [
   ],
   [
     minimalFile({ plugins: {} }),
-    "plugins: is not a known key. Known here: server, messages_vendor, timeouts, limits, defaults, groups, usage, shared, connections, tokens, identity.",
+    "plugins: is not a known key. Known here: server, messages_vendor, timeouts, limits, defaults, groups, usage, shared, include, connections, tokens, identity.",
   ],
   [
     minimalFile({ "<<": {} }),
@@ -326,6 +326,44 @@ Deno.test("loadConfig() says", async (t) => {
   for (const [file, problem] of ROWS) {
     await t.step(problem, async () => {
       assert.deepEqual(problemsOf(await loadFile(file)), [problem]);
+    });
+  }
+});
+
+Deno.test("what other programs call it leads to what it is called here", async (t) => {
+  const cases: readonly (readonly [Record<string, unknown>, RegExp])[] = [
+    [
+      { base_url: "https://a.example" },
+      /^connections\[0\]\.base_url: is not a known key\. Write `endpoints: \{ chat: URL \}`/,
+    ],
+    [{ api_base: "https://a.example" }, /\.api_base: .* `endpoints: /],
+    [
+      { api_key: "canary" },
+      /^connections\[0\]\.api_key: is not a known key\. Write `auth: \{ key_file: FILE \}`/,
+    ],
+    [
+      { auth: { api_key: "canary" } },
+      /^connections\[0\]\.auth\.api_key: is not a known key\. Did you mean "key"\?/,
+    ],
+    [{ provider: "openai" }, /\.provider: .* Did you mean "service"\?/],
+    [
+      { service: "azure-openai" },
+      /^connections\[0\]\.service: must be one of .*\. Did you mean "azure"\? It needs `resource`/,
+    ],
+    [
+      { service: "openai-compatible" },
+      /For a server that speaks Chat Completions, write `service: custom`/,
+    ],
+  ];
+  for (const [overrides, expected] of cases) {
+    await t.step(JSON.stringify(overrides), async () => {
+      const file = minimalFile({ connections: [connectionFile(overrides)] });
+      const problems = problemsOf(await loadFile(file));
+      assert.ok(
+        problems.some((one) => expected.test(one)),
+        problems.join("\n"),
+      );
+      assert.doesNotMatch(problems.join(), /canary/);
     });
   }
 });

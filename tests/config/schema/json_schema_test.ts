@@ -36,6 +36,7 @@ const WHOLE = {
     max_concurrent_requests: 10,
     max_body_memory: "512MiB",
     drain_seconds: 3,
+    removed_tokens: "end",
     admin: { host: "127.0.0.1", port: 9090, port_offset: 1000 },
   },
   messages_vendor: "anthropic",
@@ -46,6 +47,7 @@ const WHOLE = {
     staff: { limits: [{ window: "month", cost: 1.5, models: ["long"] }] },
   },
   usage: { replay: ["logs/*.jsonl"] },
+  include: [],
   shared: {
     url: "rediss://a.example",
     password: "password",

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import type { Caller, Config, Connection } from "../../../src/config/config.ts";
 import { GatewayError } from "../../../src/core/error.ts";
+import { sha256Hex } from "../../../src/core/sha256.ts";
 import {
   type Admission,
   type Admitted,
@@ -46,9 +47,10 @@ async function begin(
   };
 }
 
-function request(): Admitted {
+function request(fields: Record<string, string> = {}): Admitted {
   const { record } = openTestRecord();
-  return { record, control: createAttemptControl() };
+  const headers = new Headers(fields);
+  return { record, headers, control: createAttemptControl() };
 }
 
 function enter({ admission, config }: Scene, caller: Caller): Admitted {
@@ -182,6 +184,30 @@ Deno.test("Admission.cut() ends every running request, and none that has ended",
     assert.equal(reason.kind, "overloaded");
   }
   assert.equal(ended.control.controller.signal.aborted, false);
+});
+
+Deno.test("Admission.endTokens() ends the requests with these tokens, in either header, and no others", async () => {
+  const scene = await begin();
+  const begun = [
+    { authorization: "Bearer mg_gone" },
+    { "x-api-key": "mg_gone" },
+    { authorization: "Bearer mg_stays" },
+    {},
+  ].map((headers) => {
+    const one = request(headers);
+    scene.admission.enter(one, scene.bob, scene.config);
+    return one;
+  });
+  scene.admission.endTokens(new Set([sha256Hex("mg_gone"), "unused"]));
+  assert.deepEqual(
+    begun.map(({ control }) => control.controller.signal.aborted),
+    [true, true, false, false],
+  );
+  const reason = begun[0]?.control.controller.signal.reason;
+  assert.ok(reason instanceof GatewayError);
+  assert.deepEqual([reason.kind, reason.code, reason.headers], [
+    ...["unauthenticated", "token_removed", { "www-authenticate": "Bearer" }],
+  ]);
 });
 
 Deno.test("Admission.cut() bears requests that end because they are cut", async () => {

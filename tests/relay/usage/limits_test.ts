@@ -336,6 +336,35 @@ Deno.test("a group binds its members together, and a member outside of it is fre
   );
 });
 
+Deno.test("the limits of every group of a token apply, and each group counts it", async () => {
+  const scene = await openUsageScene({
+    groups: {
+      team: { limits: [{ window: "day", requests: 2 }] },
+      floor: { limits: [{ window: "day", requests: 3 }] },
+    },
+    tokens: [
+      tokenFile({ group: ["team", "floor"] }),
+      tokenFile({ name: "bob", sha256: sha256Hex("mg_bob"), group: "floor" }),
+    ],
+  });
+  const statusOf = async (token: string) => {
+    const request = scene.request("chat");
+    request.headers.set("authorization", `Bearer ${token}`);
+    const response = await scene.pass(scene.gateway.handler(request));
+    await scene.pass(response.text());
+    return response.status;
+  };
+  assert.equal(await statusOf("mg_alice"), 200);
+  assert.equal(await statusOf("mg_alice"), 200);
+  assert.equal(await statusOf("mg_alice"), 429);
+  assert.match(
+    String(errorOf(await scene.ask("chat")).message),
+    /the group team may use 2 requests per day/,
+  );
+  assert.equal(await statusOf("mg_bob"), 200);
+  assert.equal(await statusOf("mg_bob"), 429);
+});
+
 Deno.test("a limit that a reload brings counts what the window has counted already", async () => {
   const scene = await openUsageScene({ groups: { team: {} } });
   for (let count = 0; count < 3; count++) await scene.ask("chat");

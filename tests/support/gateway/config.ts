@@ -77,6 +77,8 @@ export async function loadText(
       Promise.reject(
         new Error(`Cannot read ${path}: the test has no such file.`),
       ),
+    listFiles: (pattern) =>
+      Promise.resolve(pattern.includes("*") ? [] : [pattern]),
     nowMs: NOW_MS,
     ...context,
   });
@@ -96,16 +98,20 @@ export function configOf(result: LoadResult): Config {
   throw new Error(`The configuration has problems:\n${lines(result.problems)}`);
 }
 
-/** Returns the problems of a result that must have some, a line each. */
+/** Returns the problems of a result that must have some, a line each, by their paths. */
 export function problemsOf(result: LoadResult): readonly string[] {
-  if ("problems" in result) return result.problems.map(formatProblem);
+  if ("problems" in result) return result.problems.map(byPath);
   throw new Error("The configuration has no problems");
 }
 
-/** Returns the warnings of a result that must have a configuration, a line each. */
+/** Returns the warnings of a result that must have a configuration, a line each, by their paths. */
 export function warningsOf(result: LoadResult): readonly string[] {
-  if ("config" in result) return result.warnings.map(formatProblem);
+  if ("config" in result) return result.warnings.map(byPath);
   throw new Error(`The configuration has problems:\n${lines(result.problems)}`);
+}
+
+function byPath({ path, message }: Problem): string {
+  return formatProblem({ path, message });
 }
 
 function lines(problems: readonly Problem[]): string {
