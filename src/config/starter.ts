@@ -48,7 +48,7 @@ const STARTERS: Readonly<Record<ServiceName, Starter>> = {
   huggingface: { variable: "HF_TOKEN", model: "openai/gpt-oss-120b" },
   azure: {
     variable: "AZURE_OPENAI_API_KEY",
-    model: "gpt-5",
+    model: "gpt-6.1-sol",
     lines: [
       "resource: my-resource # the name in https://my-resource.openai.azure.com",
       "# A model is named by its deployment. A token of Entra ID needs `scheme: bearer` in auth.",
@@ -56,7 +56,7 @@ const STARTERS: Readonly<Record<ServiceName, Starter>> = {
   },
   "azure-chat": {
     variable: "AZURE_CHAT_API_KEY",
-    model: "gpt-5-mini",
+    model: "gpt-6.1-sol",
     lines: [
       "resource: my-resource # the name in https://my-resource.openai.azure.com",
     ],
