@@ -36,15 +36,20 @@ import {
 
 // The file of `init`, unchanged, in front of a fake of each provider that refuses what the real one refuses.
 
+/** The file of tokens that the file of `init` includes. */
+const TOKENS = `tokens:
+  - { name: alice, sha256: ${sha256Hex(ALICE_TOKEN)}, connections: ["*"] }
+`;
+
 /** A gateway in front of one fake provider. */
 async function gatewayFor(service: ServiceName, provider: FakeProvider) {
   const text = starterFile([service])
-    .replace('    # auth: { key: "${NAME}" }', "    # no key")
     .replace(/( +)# headers_drop/, "$1headers_drop");
   const config = configOf(
     await loadText(text, {
-      env: (name) =>
-        name === "ALICE_SHA256" ? sha256Hex(ALICE_TOKEN) : FAKE_KEY,
+      readFile: (path) =>
+        Promise.resolve(path.startsWith("keys/") ? FAKE_KEY : TOKENS),
+      listFiles: () => Promise.resolve(["tokens.d/staff.yaml"]),
     }),
   );
   const received: (FakeRequest & { readonly text: string })[] = [];
