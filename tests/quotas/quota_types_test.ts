@@ -18,11 +18,11 @@ Deno.test("each type of quota has a word of its own for people", () => {
     })[0]
   );
   assert.deepEqual(words, [
-    "usage",
+    "quota",
     "credits",
     "tokens",
     "requests",
-    "spending",
+    "money",
     "balance",
     "tool calls",
   ]);

@@ -61,7 +61,7 @@ Deno.test({
       });
       await t.step("standard input", async () => {
         const { code, out } = await usage(
-          '--json < "$DIRECTORY/gateway.jsonl"',
+          '- --json < "$DIRECTORY/gateway.jsonl"',
           directory,
         );
         assert.equal(code, 0);
