@@ -257,9 +257,8 @@ export type Beginning =
   /** A body that ended before the answer began. */
   | { readonly kind: "cut" };
 
-/** The most that is held back (docs/design.md#failover). */
+/** The most events that are held back (docs/design.md#failover). */
 const MAX_EVENTS = 64;
-const MAX_BYTES = 256 * 1024;
 
 /**
  * Creates a judge of an answer's beginning. The first bytes decide whether it is events or JSON.
@@ -341,7 +340,6 @@ function createStreamJudge(
 ): BeginningJudge<Beginning> {
   let found: Beginning | undefined;
   let events = 0;
-  let bytes = 0;
   const lines = createDataLines(undefined, {
     wantsEvery: () => found === undefined,
     line(data) {
@@ -352,13 +350,10 @@ function createStreamJudge(
   });
   return {
     push(chunk) {
-      bytes += chunk.length;
       lines.push(chunk);
-      return found ?? (bytes >= MAX_BYTES ? { kind: "good" } : undefined);
+      return found;
     },
-    end() {
-      return classify(lines.unfinished(), watch) ?? { kind: "cut" };
-    },
+    end: () => classify(lines.unfinished(), watch) ?? { kind: "cut" },
   };
 }
 
