@@ -95,7 +95,7 @@ function tokensText({ usage }: EventFields<"request">): string {
   return `${mark}${input ?? 0} in, ${output ?? 0} out`;
 }
 
-/** Returns what was unusual about a request, and its cost. */
+/** Returns the cost of a request and everything unusual about it. */
 function notes(fields: EventFields<"request">): readonly string[] {
   const { cost_usd: cost, attempts = [], ended, dropped = [] } = fields;
   const problems = [fields.failure, fields.error, fields.limit, fields.reason]
@@ -125,7 +125,7 @@ function pairs(fields: object): readonly string[] {
 
 const WORD_REGEXP = /^[\w./:@+-]+$/;
 
-/** Returns a text as it is when it is words with one space between them, else as JSON; `-` when it is absent. */
+/** Returns a text unchanged if it is words with one space between them, else as JSON; `-` when it is absent. */
 function plain(text: string | undefined): string {
   if (text === undefined) return "-";
   return WORDS_REGEXP.test(text) ? text : oneLine(text);

@@ -7,7 +7,7 @@ import {
   type Sealed,
 } from "./canonical/content/sealed.ts";
 import type { CallerCodec, Codec, Target } from "./canonical/codec.ts";
-import { loseInnerSettings } from "./canonical/request/inner_settings.ts";
+import { dropInnerSettings } from "./canonical/request/inner_settings.ts";
 import { createLosses, type Losses } from "./canonical/request/loss.ts";
 import {
   type CanonicalRequest,
@@ -107,7 +107,7 @@ export function writeRequest(
     const losses = createLosses({ strict, nameOf });
     const prepared = prepare === undefined ? request : prepare(request);
     const allowed = withoutRefused(prepared, translation.refused);
-    loseInnerSettings(allowed, to.protocol, losses);
+    dropInnerSettings(allowed, to.protocol, losses);
     const bridged = bridgeTools(allowed, to.toolSupport(target));
     const encoded = to.encodeRequest(
       { ...bridged.request, stream: request.stream || streamOnly },

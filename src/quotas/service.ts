@@ -83,7 +83,9 @@ export function createQuotaService(
     }
   }
 
-  /** Adopts a new config: removes what belongs to no connection of it, including late responses of an old config. */
+  /**
+   * Adopts a new config: drops the data of connections that it does not have, including late responses of an old config.
+   */
   function adopt(config: Config): void {
     const hasOthers = harvest.size > config.connections.length;
     if (config === latest && !hasOthers) return;

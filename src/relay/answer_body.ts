@@ -73,7 +73,7 @@ interface HoldBackOptions<Verdict extends object> {
 /** The longest hold without a deadline, in milliseconds (docs/design.md#failover). */
 const MAX_HOLD_MS = 15_000;
 
-/** The most bytes that are held back. White space alone may go on without end. */
+/** The most bytes that are held back. A provider may send white space without end. */
 const MAX_HELD_BYTES = 256 * 1024;
 
 /**
