@@ -102,7 +102,7 @@ function notes(fields: EventFields<"request">): readonly string[] {
     .filter((word) => word !== undefined);
   const isNamed = ended === "error" && problems.length > 0;
   return [
-    ...(cost === undefined ? [] : [`$${cost.toPrecision(3)}`]),
+    ...(cost === undefined ? [] : [`$${COST_FORMAT.format(cost)}`]),
     ...(attempts.length > 1 ? [`${attempts.length} attempts`] : []),
     ...(dropped.length === 0
       ? []
@@ -111,6 +111,11 @@ function notes(fields: EventFields<"request">): readonly string[] {
     ...problems.map(plain),
   ];
 }
+
+const COST_FORMAT = new Intl.NumberFormat("en", {
+  maximumSignificantDigits: 3,
+  useGrouping: false,
+});
 
 /** Returns the fields of another event as `name=value`, where a value with spaces is JSON. */
 function pairs(fields: object): readonly string[] {
