@@ -43,7 +43,7 @@ export interface RequestTranslation {
 }
 
 /** A request in the upstream's protocol, with the data that decoding its answer needs. */
-export interface TranslatedRequest {
+interface TranslatedRequest {
   readonly body: JsonObject;
   /** The caller's request, for the encoder of the answer. */
   readonly request: CanonicalRequest;

@@ -45,7 +45,7 @@ export interface QuotaService {
 }
 
 /** The dependencies of a {@linkcode QuotaService}. */
-export interface QuotaServiceOptions {
+interface QuotaServiceOptions {
   readonly clock: Clock;
   /** Reads quota endpoints. */
   readonly poller: Poller;

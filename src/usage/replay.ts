@@ -7,7 +7,7 @@ import type { Measure } from "./counts.ts";
 import type { CountedCaller, Counting } from "./counting.ts";
 
 /** The numbers of requests in a log, by their result. */
-export interface ReplayCounts {
+interface ReplayCounts {
   /** Requests that were counted. */
   counted: number;
   /** Requests of a token that the configuration does not have. */
@@ -28,7 +28,7 @@ export interface Replay {
 }
 
 /** The dependencies of a {@linkcode Replay}. */
-export interface ReplayOptions {
+interface ReplayOptions {
   readonly counting: Pick<Counting, "count">;
   /** The configuration with the names of the tokens. */
   readonly config: Pick<Config, "callers" | "identity">;

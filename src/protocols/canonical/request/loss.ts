@@ -34,7 +34,7 @@ export interface Losses {
 }
 
 /** The settings of {@linkcode createLosses}. */
-export interface LossesOptions {
+interface LossesOptions {
   /** True to reject the request in place of dropping a field. */
   readonly strict: boolean;
   /** Returns the caller's name for a canonical field. */
