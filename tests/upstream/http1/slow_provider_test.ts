@@ -7,10 +7,7 @@ import {
 } from "../../../src/streams/watched_reader.ts";
 import { callUpstream } from "../../../src/upstream/call.ts";
 import { UpstreamCallError } from "../../../src/upstream/failure.ts";
-import {
-  Http1Failure,
-  type Progress,
-} from "../../../src/upstream/http1/failure.ts";
+import { Http1Failure } from "../../../src/upstream/http1/failure.ts";
 import { nextTurn } from "../../support/settle.ts";
 import {
   createScriptedDuplex,
