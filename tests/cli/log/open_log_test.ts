@@ -267,7 +267,7 @@ function bytesOf(parts: readonly string[]): string {
 
 Deno.test("writeWhole() writes all of what its sink takes in parts", () => {
   const parts: Uint8Array[] = [];
-  writeWhole({
+  const isWritten = writeWhole({
     writeSync(bytes) {
       parts.push(bytes.slice(0, 3));
       return Math.min(3, bytes.length);
@@ -277,6 +277,7 @@ Deno.test("writeWhole() writes all of what its sink takes in parts", () => {
     new Uint8Array(parts.flatMap((part) => [...part])),
   );
   assert.equal(text, "abcdé…\n");
+  assert.ok(isWritten);
 });
 
 Deno.test("writeWhole() stops where the reader has gone, and throws what else is wrong", () => {
@@ -287,7 +288,8 @@ Deno.test("writeWhole() stops where the reader has gone, and throws what else is
       throw error;
     },
   });
-  writeWhole(failing(new Deno.errors.BrokenPipe("broken pipe")), "text");
+  const gone = failing(new Deno.errors.BrokenPipe("broken pipe"));
+  assert.equal(writeWhole(gone, "text"), false);
   assert.equal(asked, 1);
   const full = new Error("no space left");
   assert.throws(() => writeWhole(failing(full), "text"), full);

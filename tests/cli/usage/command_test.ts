@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { stripVTControlCharacters } from "node:util";
 import { gzipSync } from "node:zlib";
 import { readUsageOptions, runUsage } from "../../../src/cli/usage/command.ts";
+import { createMemoryIo } from "../../support/fakes/memory_io.ts";
 import { readPages } from "../../support/program/pages.ts";
 import { loggedLine } from "../../support/wire/logged_line.ts";
 import { inPieces } from "../../support/wire/pieces.ts";
@@ -51,12 +52,10 @@ async function usage(
     columns,
   }: Run,
 ) {
-  const written = { out: "", error: "" };
+  const io = createMemoryIo({ TERM: "xterm" });
   const isInput = !args.some((one) => one === "-" || one in files);
   const code = await runUsage(isInput ? [...args, "-"] : args, {
-    write: (text) => written.out += text,
-    writeError: (text) => written.error += text,
-    env: (name) => name === "TERM" ? "xterm" : undefined,
+    ...io,
     identify: (path) =>
       Promise.resolve(path in files ? ids[path]?.[0] ?? path : undefined),
     open: (path, isWanted) => {
@@ -74,7 +73,7 @@ async function usage(
     now: Date.now,
     columns: () => columns,
   });
-  return { code, ...written };
+  return { code, out: io.written(), error: io.complained() };
 }
 
 Deno.test("usage adds up what each token has used", async () => {
