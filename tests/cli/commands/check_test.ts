@@ -304,6 +304,11 @@ const FINDINGS: readonly (readonly [string, Upstream, number])[] = [
     () => Promise.reject("canary"),
     1,
   ],
+  [
+    "unreachable: unknown error",
+    refuse(`invalid header value: Bearer ${UPSTREAM_KEY}`),
+    1,
+  ],
 ];
 
 Deno.test("check --live says", async (t) => {

@@ -215,6 +215,21 @@ Deno.test("createLineWriter() writes on when its sink has failed once", async ()
   assert.deepEqual(calls, ["b\n"]);
 });
 
+Deno.test("createLineWriter() flushes what waits behind a write that fails", async () => {
+  const gate = Promise.withResolvers<number>();
+  let writes = 0;
+  const { timers, calls, writer } = begin(({ length }) =>
+    writes++ === 0 ? gate.promise : Promise.resolve(length)
+  );
+  writer.write("a\n");
+  timers.advance(20);
+  writer.write("b\n");
+  const flushed = writer.flush();
+  gate.reject(new Error("broken pipe"));
+  await flushed;
+  assert.deepEqual(calls, ["b\n"]);
+});
+
 Deno.test("createLineWriter() gives a sink up that takes nothing", async () => {
   let asked = 0;
   const { writer } = begin(() => {
