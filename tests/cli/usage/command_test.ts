@@ -61,7 +61,7 @@ async function usage(
     open: (path, isWanted) => {
       const file = path === undefined ? input : files[path];
       if (file === undefined) {
-        return Promise.reject(new Error("there is no such file"));
+        return Promise.reject(new Error("it does not exist"));
       }
       const id = ids[path ?? ""]?.at(-1) ?? path;
       const isRead = id === undefined || isWanted(id);
@@ -264,7 +264,7 @@ Deno.test("usage goes on behind a log that it cannot read, says so, and ends wit
   const [missing, cut, ...more] = error.split("\n");
   assert.equal(
     missing,
-    "Cannot read missing.jsonl to its end: there is no such file.",
+    "Cannot read missing.jsonl to its end: it does not exist.",
   );
   assert.match(cut ?? "", /^Cannot read cut\.gz to its end: /);
   assert.deepEqual(more, [""]);
