@@ -1,5 +1,6 @@
 import type { GatewayError } from "../core/error.ts";
 import type { Operation, Protocol } from "../core/protocol.ts";
+import { publicAddress } from "../core/public_address.ts";
 import { wait } from "../core/time/deadlines.ts";
 import { FAILURE_WORD_BY_KIND } from "../observe/facts.ts";
 import {
@@ -341,7 +342,10 @@ interface LimitGate {
 /** Creates the gate of one request. Without a tally it admits every attempt. */
 function createLimitGate(
   { tally, named }: Pick<FailoverTask, "tally" | "named">,
-  { caller }: Pick<Exchange, "caller">,
+  { caller, request: { url }, headers }: Pick<
+    Exchange,
+    "caller" | "request" | "headers"
+  >,
   { usage, clock }: Pick<RelayServices, "usage" | "clock">,
 ): LimitGate {
   const refusals = new Map<Candidate, LimitRefusal>();
@@ -369,7 +373,10 @@ function createLimitGate(
       const refusal = refusals.get(candidate);
       if (refusal === undefined) return undefined;
       usage.refused(refusal, caller);
-      return limitExceeded(refusal, clock.now());
+      return limitExceeded(refusal, {
+        nowMs: clock.now(),
+        address: publicAddress({ url, headers }),
+      });
     },
     warn(answer) {
       const near = tally?.near() ?? [];
