@@ -27,17 +27,21 @@ export function limitExceeded(
   const who = holder.kind === "token"
     ? "this token"
     : `the group ${holder.name}`;
+  const way = wayToNumbers(address);
   return new GatewayError(
     "rate_limited",
     `Cannot take the request: ${who} may use ${
       limitWords(limit, row)
     } and has used ${usedWords(refusal)}. ${
       isFinal ? FINAL_WORDS : "The limit resets at"
-    } ${instant(resetsAtMs)}. ${wayToNumbers(address)}`,
+    } ${instant(resetsAtMs)}. ${way}.`,
     {
       code: "token_limit_exceeded",
       details: { error_code: "token_limit_exceeded" },
-      headers: { "retry-after": retryAfterText(Math.max(1, waitMs)) },
+      headers: {
+        "retry-after": retryAfterText(Math.max(1, waitMs)),
+        ...(isFinal && { [CODEX_HEADER]: way }),
+      },
       isFinal,
       resetsAtMs: isFinal ? resetsAtMs : undefined,
       limit: limitWords(limit),
@@ -52,12 +56,21 @@ export function limitExceeded(
  */
 const FINAL_WORDS = "The quota is exceeded and will reset at";
 
-/** Returns the way from a refusal in a client to the numbers. A blank ends the address, so that terminals link it. */
+/**
+ * The header whose text Codex shows for a used-up limit, before "or try again at". It leaves the error's own message out
+ * (`UsageLimitReachedError` in codex-rs/protocol/src/error.rs of openai/codex).
+ */
+const CODEX_HEADER = "x-codex-promo-message";
+
+/**
+ * Returns the way from a refusal in a client to the numbers, without a full stop. A blank ends the address, so that
+ * terminals link it.
+ */
 function wayToNumbers(address: string | undefined): string {
   const page = address === undefined
     ? "on the gateway's page"
     : `at ${address}/`;
-  return `See your limits ${page} or with model-gateway usage.`;
+  return `See your limits ${page} or with model-gateway usage`;
 }
 
 /** Returns true when the request would not fit into an empty window either. */

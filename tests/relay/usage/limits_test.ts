@@ -74,6 +74,7 @@ Deno.test("a token at its limit of requests is refused until the window resets",
   assert.equal(refused.headers.get("retry-after"), "45");
   assert.equal(refused.headers.get("retry-after-ms"), null);
   assert.equal(refused.headers.get("x-should-retry"), null);
+  assert.equal(refused.headers.get("x-codex-promo-message"), null);
   assert.ok(!stopsQwenCode(refused.text), refused.text);
   assert.equal(refused.line.error, "token_limit_exceeded");
   scene.timers.advance(45_000);
@@ -87,15 +88,15 @@ Deno.test("a refusal leads to the page at the caller's address, and quotes no he
   const pages: readonly [Record<string, string>, string][] = [
     [
       { host: "models.example", "x-forwarded-proto": "https" },
-      "See your limits at https://models.example/ or with model-gateway usage.",
+      "See your limits at https://models.example/ or with model-gateway usage",
     ],
     [
       { host: "gateway", "x-forwarded-host": "evil.example/login?x=" },
-      "See your limits on the gateway's page or with model-gateway usage.",
+      "See your limits on the gateway's page or with model-gateway usage",
     ],
     [
       { "x-forwarded-proto": "javascript" },
-      "See your limits on the gateway's page or with model-gateway usage.",
+      "See your limits on the gateway's page or with model-gateway usage",
     ],
   ];
   for (const [headers, words] of pages) {
@@ -105,7 +106,9 @@ Deno.test("a refusal leads to the page at the caller's address, and quotes no he
     }
     const response = await scene.pass(scene.gateway.handler(request));
     const { error } = await scene.pass(response.json());
-    assert.ok(error.message.endsWith(` ${words}`), error.message);
+    assert.ok(error.message.endsWith(` ${words}.`), error.message);
+    // Codex shows this text instead of the message.
+    assert.equal(response.headers.get("x-codex-promo-message"), words);
   }
 });
 
