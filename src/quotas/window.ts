@@ -89,6 +89,11 @@ export function limitsModels({ type }: Pick<QuotaWindow, "type">): boolean {
   return type !== QUOTA_TYPES.toolCalls;
 }
 
+/** Returns true when a window limits the use of every model, not that of some models or of a feature. */
+export function limitsEveryModel(window: Pick<QuotaWindow, "type">): boolean {
+  return limitsModels(window) && !window.type.includes(":");
+}
+
 /** Returns a key that is unique among the windows of one connection. */
 export function windowKey({ type, window }: QuotaWindow): string {
   return `${type} ${window}`;

@@ -58,7 +58,7 @@ export async function tryCandidates(
   services: RelayServices,
 ): Promise<Response> {
   const failed: FailedAttempt[] = [];
-  const gate = createLimitGate(task, exchange.caller, services);
+  const gate = createLimitGate(task, exchange, services);
   for (;;) {
     const next = nextAttempts(task.candidates, failed, services.random);
     const admitted = await admitFirst(next, { exchange, gate }, services);

@@ -1,9 +1,10 @@
-import type { Caller } from "../config/config.ts";
 import type { GatewayError } from "../core/error.ts";
+import { publicAddress } from "../core/public_address.ts";
 import { limitExceeded, warningWords } from "../usage/limit_words.ts";
 import type { LimitRefusal } from "../usage/limiter.ts";
 import { type Soon, soon } from "../usage/sums.ts";
 import type { Tally } from "../usage/tally.ts";
+import type { Exchange } from "./exchange.ts";
 import {
   type Candidate,
   type NamedInBody,
@@ -34,7 +35,10 @@ export interface LimitedRequest {
 /** Creates the gate of one request. Without a tally it admits every attempt. */
 export function createLimitGate(
   { tally, named }: LimitedRequest,
-  caller: Caller,
+  { caller, request: { url }, headers }: Pick<
+    Exchange,
+    "caller" | "request" | "headers"
+  >,
   { usage, clock }: Pick<RelayServices, "usage" | "clock">,
 ): LimitGate {
   const refusals = new Map<Candidate, LimitRefusal>();
@@ -53,7 +57,10 @@ export function createLimitGate(
       const refusal = refusals.get(candidate);
       if (refusal === undefined) return undefined;
       usage.refused(refusal, caller);
-      return limitExceeded(refusal, clock.now());
+      return limitExceeded(refusal, {
+        nowMs: clock.now(),
+        address: publicAddress({ url, headers }),
+      });
     },
     warn(answer) {
       const near = tally?.near() ?? [];

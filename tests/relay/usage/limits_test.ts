@@ -80,7 +80,7 @@ Deno.test("a token at its limit of requests is refused until the window resets",
   assert.equal(refused.status, 429);
   assert.deepEqual(errorOf(refused), {
     message:
-      "Cannot take the request: this token may use 2 requests per minute and has used 2. The limit resets at 2026-01-01T00:01:00Z. See your limits on the gateway's page, or with model-gateway usage.",
+      "Cannot take the request: this token may use 2 requests per minute and has used 2. The limit resets at 2026-01-01T00:01:00Z. See your limits at http://gateway/ or with model-gateway usage.",
     type: "rate_limit_error",
     param: null,
     code: "token_limit_exceeded",
@@ -88,11 +88,42 @@ Deno.test("a token at its limit of requests is refused until the window resets",
   assert.equal(refused.headers.get("retry-after"), "45");
   assert.equal(refused.headers.get("retry-after-ms"), null);
   assert.equal(refused.headers.get("x-should-retry"), null);
+  assert.equal(refused.headers.get("x-codex-promo-message"), null);
   assert.ok(!stopsQwenCode(refused.text), refused.text);
   assert.equal(refused.line.error, "token_limit_exceeded");
   scene.timers.advance(45_000);
   assert.equal((await scene.ask("chat")).status, 200);
   assert.equal(scene.providers.asked.length, 3);
+});
+
+Deno.test("a refusal leads to the page at the caller's address, and quotes no header that is none", async () => {
+  const scene = await openUsageScene(limited({ window: "day", requests: 1 }));
+  await scene.ask("chat");
+  const pages: readonly [Record<string, string>, string][] = [
+    [
+      { host: "models.example", "x-forwarded-proto": "https" },
+      "See your limits at https://models.example/ or with model-gateway usage",
+    ],
+    [
+      { host: "gateway", "x-forwarded-host": "evil.example/login?x=" },
+      "See your limits on the gateway's page or with model-gateway usage",
+    ],
+    [
+      { "x-forwarded-proto": "javascript" },
+      "See your limits on the gateway's page or with model-gateway usage",
+    ],
+  ];
+  for (const [headers, words] of pages) {
+    const request = scene.request("chat");
+    for (const [name, value] of Object.entries(headers)) {
+      request.headers.set(name, value);
+    }
+    const response = await scene.pass(scene.gateway.handler(request));
+    const { error } = await scene.pass(response.json());
+    assert.ok(error.message.endsWith(` ${words}.`), error.message);
+    // Codex shows this text instead of the message.
+    assert.equal(response.headers.get("x-codex-promo-message"), words);
+  }
 });
 
 Deno.test("a wait of more than a minute forbids a retry", async () => {
