@@ -38,10 +38,19 @@ export class NoResponse extends Error {
   override readonly name = "NoResponse";
   /** True when a server is there, but the connection to it failed. */
   readonly isThere: boolean;
+  /** The message with an instruction for a command that reads the address of {@linkcode readGatewayAddress}. */
+  readonly advised: string;
 
-  constructor(message: string, { isThere }: { readonly isThere: boolean }) {
+  constructor(
+    message: string,
+    { isThere, advice = "" }: {
+      readonly isThere: boolean;
+      readonly advice?: string;
+    },
+  ) {
     super(message);
     this.isThere = isThere;
+    this.advised = message + advice;
   }
 }
 
@@ -85,13 +94,17 @@ export async function requestGateway(
     }
     if (hasBegun) throw new NoResponse(BROKE_OFF, { isThere: false });
     const fault = connectionFault(error);
-    throw new NoResponse(
-      fault ??
-        "nothing answers there. Check that the gateway runs and that --url names it",
-      { isThere: fault !== undefined },
-    );
+    throw fault === undefined
+      ? new NoResponse("nothing answers there", {
+        isThere: false,
+        advice: `. Check that the gateway runs, and ${ADDRESS}`,
+      })
+      : new NoResponse(fault, { isThere: true });
   }
 }
+
+/** The places of the gateway's address. */
+const ADDRESS = "the address in --url or MODEL_GATEWAY_URL";
 
 /** The reason for a response that ended too early, as the end of a sentence. */
 export const BROKE_OFF = "the response broke off";
@@ -127,9 +140,9 @@ export async function readGateway<Wanted>(
 ): Promise<Wanted> {
   const answer = await requestGateway(options, tools).catch((error) => {
     if (!(error instanceof NoResponse)) throw error;
-    const { isThere, message } = error;
+    const { isThere, advised } = error;
     throw new GatewayUnread(options, {
-      reason: isThere ? `a server is there, but ${message}` : message,
+      reason: isThere ? `a server is there, but ${advised}` : advised,
       isPassing: !isThere,
     });
   });
@@ -145,21 +158,16 @@ function refusal(answer: GatewayResponse): string {
   const { status } = answer;
   const message = errorMessage(answer);
   if (message === undefined || status < 400) return notGateway(answer);
-  switch (status) {
-    case 401:
-      return "the token is unknown or has expired. Ask the administrator for a new one";
-    case 504:
-      return "the providers took longer than the gateway waits. Try again in a moment: the gateway keeps the quotas it has read";
-    default:
-      return `the gateway responded with HTTP ${status}. ${message}`;
-  }
+  return status === 504
+    ? "the providers took longer than the gateway waits. Try again in a moment: the gateway keeps the quotas it has read"
+    : `the gateway responded with HTTP ${status}. ${message}`;
 }
 
 /** Returns the reason for a response that no gateway sends, as the end of a sentence. */
 export function notGateway({ status }: GatewayResponse): string {
   return status >= 502 && status <= 504
     ? `a proxy answers there (HTTP ${status}), but not the gateway behind it. Contact the administrator`
-    : `the server there is not a Model Gateway (HTTP ${status}). Check that --url names one`;
+    : `the server there is not a Model Gateway (HTTP ${status}). Check ${ADDRESS}`;
 }
 
 /** Returns the headers of a request. Messages routes require the version; other routes ignore it. */

@@ -53,8 +53,7 @@ Deno.test("health ends with 1 and says why when the gateway takes no requests", 
     "the response is HTTP 503": () => new Response(null, { status: 503 }),
     "the response is HTTP 302": () =>
       Response.redirect("http://elsewhere.test"),
-    "nothing answers there. Check that the gateway runs and that --url names it":
-      () => Promise.reject(new TypeError("refused")),
+    "nothing answers there": () => Promise.reject(new TypeError("refused")),
     "no response came within 3 s": () => Promise.reject(late),
     "its certificate has expired": () =>
       Promise.reject(new TypeError("invalid peer certificate: Expired")),

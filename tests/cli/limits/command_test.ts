@@ -237,7 +237,7 @@ Deno.test("limits says in one line why there is nothing to draw, with exit code 
     [
       "unreachable",
       () => Promise.reject(new TypeError("connection refused")),
-      /: nothing answers there/,
+      /: nothing answers there\. Check that the gateway runs, and the address in --url or MODEL_GATEWAY_URL\.$/,
     ],
     [
       "a certificate that is not trusted",
@@ -257,7 +257,7 @@ Deno.test("limits says in one line why there is nothing to draw, with exit code 
     [
       "token unknown",
       error(401, "Cannot accept this token"),
-      /: the token is unknown or has expired\./,
+      /: the gateway responded with HTTP 401\. Cannot accept this token\.$/,
     ],
     [
       "504",

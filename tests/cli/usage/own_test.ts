@@ -130,9 +130,11 @@ Deno.test("usage says in one line why the gateway's usage cannot be read, with e
     "a token that is unknown": [
       () =>
         Promise.resolve(
-          Response.json({ error: { message: "No" } }, { status: 401 }),
+          Response.json({ error: { message: "It has expired" } }, {
+            status: 401,
+          }),
         ),
-      /: the token is unknown or has expired\. Ask the administrator for a new one\.\n$/,
+      /: the gateway responded with HTTP 401\. It has expired\.\n$/,
     ],
     "no gateway": [
       () => Promise.reject(new TypeError("refused")),
