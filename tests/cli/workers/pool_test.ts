@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { startPool } from "../../../src/cli/workers/pool.ts";
 import { createThreadCounts } from "../../../src/shared/thread_counts.ts";
+import type { ServerConfig } from "../../../src/config/config.ts";
 import type { Serving } from "../../../src/cli/server/serving.ts";
 import type {
   Order,
@@ -51,6 +52,7 @@ const NEVER = new Promise<void>(() => {});
 async function createScene(
   onStart = (thread: FakeThread) =>
     thread.report({ kind: "listening", url: "http://127.0.0.1:4000" }),
+  tls?: ServerConfig["tls"],
 ): Promise<Scene> {
   const threads: FakeThread[] = [];
   const timers = createFakeTimers();
@@ -84,7 +86,7 @@ async function createScene(
     start: () =>
       startPool({
         store,
-        server: config.server,
+        server: { ...config.server, tls },
         workers: 2,
         fetch(url) {
           asked.push(url);
@@ -241,6 +243,19 @@ Deno.test("a new configuration reaches every thread, and the replacement of a de
   timers.advance(1_000);
   const [caller] = startOf(threads[2]).config.callers.values();
   assert.equal(caller?.name, "bob");
+});
+
+Deno.test("the replacement of a dead thread has the current certificate", async () => {
+  const tls = { cert: "old", key: "old" };
+  const { threads, timers, store, start } = await createScene(undefined, tls);
+  await start();
+  const config = store.current();
+  const renewed = { cert: "new", key: "new" };
+  store.swap({ ...config, server: { ...config.server, tls: renewed } });
+  threads[1]?.report({ kind: "died", error: "TypeError" });
+  timers.advance(1_000);
+  assert.deepEqual(startOf(threads[1]).server.tls, tls);
+  assert.deepEqual(startOf(threads[2]).server.tls, renewed);
 });
 
 Deno.test("stop() drains every thread and waits for all", async () => {
