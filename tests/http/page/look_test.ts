@@ -61,6 +61,16 @@ test("everything can be reached and used with the keyboard alone, and the focus 
     ...["Copy", "Then in the shell"],
     "one",
   ]);
+  const described: string[] = await page.evaluate(`
+    [...document.querySelectorAll(".copy")].map((button) =>
+      document.getElementById(button.getAttribute("aria-describedby")).innerText)
+  `);
+  assert.deepEqual(described, [
+    "~/.config/opencode/opencode.json",
+    "The token, in the shell or in its profile",
+    "The token, in the shell or in its profile",
+    "Then in the shell",
+  ]);
   await page.focus("#client-claude");
   await page.keyboard.press("ArrowLeft");
   assert.equal(await focused(page), "client-curl");
