@@ -59,7 +59,7 @@ export function scopedType(type: string, scope: string): string {
 }
 
 /** The parts of a window. */
-export interface WindowParts {
+interface WindowParts {
   readonly type: string;
   readonly unit: string;
   readonly period: Period;

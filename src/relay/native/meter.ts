@@ -211,7 +211,7 @@ export function createBodyMeter(
 }
 
 /** The options of {@linkcode meterWhole}. */
-export interface MeterWholeOptions {
+interface MeterWholeOptions {
   readonly text: string;
   readonly watch: AnswerWatch;
   readonly record: RequestRecord;
