@@ -245,7 +245,9 @@ function advice(
     case 404:
       return "Name one of your models with --model";
     case 429:
-      return "Wait, and see the remaining quota with model-gateway limits";
+      return message.includes("model-gateway")
+        ? ""
+        : "Wait, and see the remaining quota with model-gateway limits";
     default:
       return status >= 500
         ? "Try another model with --model. If that fails too, contact the administrator"
