@@ -264,8 +264,9 @@ export function readGatewayAddress(
   return /^[\x21-\x7e]*$/.test(token) ? { base, token } : { fault: BAD_TOKEN };
 }
 
-const BAD_URL =
-  "--url must be the address of a gateway (for example http://127.0.0.1:8787)";
+/** The fault of an address that {@linkcode gatewayBase} rejects. */
+export const BAD_URL =
+  `--url must be the address of a gateway (for example ${DEFAULT_URL})`;
 
 /** A header can hold no other characters. */
 const BAD_TOKEN =
@@ -275,8 +276,11 @@ const BAD_TOKEN =
 export const NO_TOKEN =
   "there is no token. Set MODEL_GATEWAY_TOKEN or use --token";
 
-/** Returns the base of an address: clients use it with or without `/v1` or `/api/v1`, and `limits` has its own path. */
-function gatewayBase(text: string): string | undefined {
+/**
+ * Returns the base of an address: clients use it with or without `/v1` or `/api/v1`, and `limits` has its own path.
+ * Returns `undefined` for a text that is no URL, and for a URL with credentials or a query.
+ */
+export function gatewayBase(text: string): string | undefined {
   const url = URL.parse(text);
   if (url === null || !/^https?:$/.test(url.protocol)) return undefined;
   if (url.username + url.password + url.search + url.hash !== "") {
