@@ -1,7 +1,7 @@
 import { createConfigStore } from "../../config/store.ts";
 import { randomIds } from "../../core/ids.ts";
 import { createDeadlines } from "../../core/time/deadlines.ts";
-import { systemClock } from "../../core/time/timers.ts";
+import { lastingTimers, systemClock } from "../../core/time/timers.ts";
 import { createThreadLedger, type LedgerReply } from "../../shared/ledger.ts";
 import type { Notice } from "../../shared/notice.ts";
 import {
@@ -84,7 +84,10 @@ async function startGateway(
     },
   }, format);
   const store = createConfigStore(config);
-  const network = openNetworkClient((name) => Deno.env.get(name));
+  const network = openNetworkClient(
+    (name) => Deno.env.get(name),
+    lastingTimers,
+  );
   const shared = createSharedThread(order, report);
   try {
     const serving = await startServing({
