@@ -45,7 +45,9 @@ export function ruleFor(
   );
 }
 
-const CONTROL_REGEXP = /[\p{Cc}\u2028\u2029]/u;
+/** Control characters, and those that reorder text, so that a line of the log shows another name. */
+const CONTROL_REGEXP =
+  /[\p{Cc}\u2028\u2029\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u;
 
 const MAX_NAME_LENGTH = 256;
 
@@ -59,6 +61,8 @@ export function nameIn(
   if (name.length > MAX_NAME_LENGTH || CONTROL_REGEXP.test(name)) {
     return undefined;
   }
+  // All lone surrogates have one form in UTF-8, so that two names would have one hash.
+  if (!name.isWellFormed()) return undefined;
   return identityCallerName(name, issuer);
 }
 

@@ -187,3 +187,35 @@ Deno.test("no error and no line of the log holds a part of a token", async () =>
     assert.ok(!text.includes(part));
   }
 });
+
+Deno.test("a remembered token whose key the issuer has withdrawn is refused within two hours", async () => {
+  const next = await createSigner("k2");
+  const scene = await identityScene(keySetOf(signer));
+  const exp = NOW_SECONDS + 10 * 365 * 86_400;
+  const stolen = await signer.sign({ ...GOOD_CLAIMS, exp });
+  await scene.nameOf(stolen);
+  scene.serve(keySetOf(next));
+  scene.advance(3_600_000 - 1);
+  await scene.nameOf(stolen);
+  assert.equal(scene.requested.length, 1);
+  scene.advance(1);
+  assert.equal(
+    (await scene.refusalOf(stolen)).reason,
+    "its issuer has no such key",
+  );
+  assert.equal(scene.requested.length, 2);
+});
+
+Deno.test("while the keys are away, a remembered token is asked about once an hour and stays good", async () => {
+  const scene = await identityScene(keySetOf(signer));
+  const exp = NOW_SECONDS + 86_400;
+  const token = await signer.sign({ ...GOOD_CLAIMS, exp });
+  await scene.nameOf(token);
+  scene.serve(() => Promise.reject(new Error("away")));
+  scene.advance(3_600_000);
+  for (let minute = 0; minute < 59; minute++) {
+    await scene.nameOf(token);
+    scene.advance(60_000);
+  }
+  assert.equal(scene.requested.length, 2);
+});
