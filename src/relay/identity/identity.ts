@@ -7,7 +7,7 @@ import { sha256Hex } from "../../core/sha256.ts";
 import type { Clock } from "../../core/time/timers.ts";
 import { BadJwt, type Claims, ExpiredJwt, verifyJwt } from "./jwt.ts";
 import { FRESH_MS, type KeySets, NoKeys } from "./key_sets.ts";
-import { callerOf, nameIn, ruleFor } from "./rules.ts";
+import { callerOf, claimsLeftOut, nameIn, ruleFor } from "./rules.ts";
 
 /** Recognizes callers by the tokens (JWT) of the company's identity providers. */
 export interface Identity {
@@ -59,7 +59,13 @@ export function createIdentity(
     const name = nameIn(claims, provider);
     if (name === undefined) throw new NoAccess("the JWT has no usable name");
     const rule = ruleFor(claims, provider.rules);
-    if (rule === undefined) throw new NoAccess(`no rule applies to ${name}`);
+    if (rule === undefined) {
+      const leftOut = claimsLeftOut(claims, provider.rules);
+      const because = leftOut.length === 0
+        ? ""
+        : `, whose issuer left out ${leftOut.join(", ")}: too many values`;
+      throw new NoAccess(`no rule applies to ${name}${because}`);
+    }
     const caller = callerOf(rule, name);
     sourceOf.set(caller, { issuer: provider.issuer, claims });
     return { caller, endsAtMs, verifiedAtMs: clock.elapsedMs() };

@@ -34,6 +34,31 @@ Deno.test("a JWT that no rule applies to is a 403, and the log names the caller"
   assert.equal(error.reason, `no rule applies to u-1 (${ISSUER})`);
 });
 
+Deno.test("the log names the groups that an issuer left out because a person has too many", async (t) => {
+  // https://learn.microsoft.com/entra/identity-platform/access-token-claims-reference
+  const overages: Readonly<Record<string, Fields>> = {
+    "of the code flow": {
+      _claim_names: { groups: "src1" },
+      _claim_sources: { src1: { endpoint: "https://graph.example/secret" } },
+    },
+    "of the implicit flow": { hasgroups: true },
+  };
+  for (const [what, overage] of Object.entries(overages)) {
+    await t.step(what, async () => {
+      const scene = await identityScene(keySetOf(signer), {
+        rules: [{ when: { groups: "platform" }, connections: ["*"] }],
+      });
+      const claims = { ...GOOD_CLAIMS, groups: undefined, ...overage };
+      const error = await scene.refusalOf(await signer.sign(claims));
+      assert.equal(error.status, 403);
+      assert.equal(
+        error.reason,
+        `no rule applies to u-1 (${ISSUER}), whose issuer left out groups: too many values`,
+      );
+    });
+  }
+});
+
 Deno.test("a JWT without the claim of the name is a 403", async () => {
   const scene = await identityScene(keySetOf(signer), { name: "upn" });
   const error = await scene.refusalOf(await signer.sign());
