@@ -232,7 +232,9 @@ async function printMany(
   }
   if (problems.length > 0) return refuse(problems, io);
   io.write(
-    "# The hashes of tokens. `include` in gateway.yaml names this file. Its mode should be 600.\n" +
+    "# yaml-language-server: $schema=../tokens.schema.json\n" +
+      "# For editors that read that line: `model-gateway schema --included > tokens.schema.json`.\n" +
+      "# The hashes of tokens. `include` in gateway.yaml names this file. Its mode should be 600.\n" +
       stringifyYaml({ tokens: made.map(({ entry }) => entry) }),
   );
   io.writeError(

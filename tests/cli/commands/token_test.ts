@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { createToken, runToken } from "../../../src/cli/commands/token.ts";
 import { parseYaml } from "../../../src/core/std.ts";
 import { sha256Hex } from "../../../src/core/sha256.ts";
+import { includedFaults } from "../../support/gateway/config_schema.ts";
 import { loadFile, minimalFile } from "../../support/gateway/config.ts";
 
 async function run(...args: string[]) {
@@ -105,6 +106,11 @@ Deno.test("token new --many prints a file for include, and apart from it each to
   assert.deepEqual(rows.map(([name]) => name), ["alice", "bob", "carol"]);
   assert.equal(new Set(rows.map(([, token]) => token)).size, 3);
   assert.doesNotMatch(out, /mg_/);
+  assert.match(
+    out,
+    /^# yaml-language-server: \$schema=\.\.\/tokens\.schema\.json\n/,
+  );
+  assert.deepEqual(includedFaults(parseYaml(out)), []);
   assert.deepEqual(parseYaml(out), {
     tokens: rows.map(([name, token = ""]) => ({
       name,
