@@ -19,12 +19,8 @@ import { VERSION } from "../src/core/version.ts";
 import { sha256Hex } from "../src/core/sha256.ts";
 import { FAILURES } from "../src/observe/facts.ts";
 import { createLog } from "../src/observe/log.ts";
-import {
-  type EventRow,
-  LOG_EVENTS,
-  LOG_FIELDS,
-  type LogField,
-} from "../src/observe/log_events.ts";
+import { type EventRow, LOG_EVENTS } from "../src/observe/log_events.ts";
+import { LOG_FIELDS, type LogField } from "../src/observe/log_fields.ts";
 import {
   configOf,
   loadText,
