@@ -271,11 +271,12 @@ export const FAKE_PROVIDERS = {
         "https://api.cohere.ai/compatibility/v1/chat/completions",
     },
     credential: BEARER,
-    // https://docs.cohere.com/docs/compatibility-api#unsupported-parameters
+    // https://docs.cohere.com/docs/compatibility-api#unsupported-parameters,
+    // https://github.com/cohere-ai/cohere-developer-experience/pull/606
     refuse: firstOf(
       fields("store", "metadata", "logit_bias", "top_logprobs", "n"),
       fields("modalities", "prediction", "audio", "service_tier"),
-      fields("parallel_tool_calls", "user", "stream_options"),
+      fields("parallel_tool_calls", "user"),
       efforts("none", "high"),
     ),
   },
