@@ -255,8 +255,10 @@ export const FAKE_PROVIDERS = {
       chat_completions: "https://api.cerebras.ai/v1/chat/completions",
     },
     credential: BEARER,
-    // https://github.com/anomalyco/opencode/pull/26763
+    // https://github.com/anomalyco/opencode/pull/26763, https://hexdocs.pm/req_llm/cerebras.html
     refuse: firstOf(
+      fields("frequency_penalty", "presence_penalty", "logit_bias"),
+      fields("service_tier"),
       ({ body }) =>
         body.tools !== undefined && body.response_format !== undefined
           ? '"tools" is incompatible with "response_format"'
