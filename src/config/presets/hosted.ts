@@ -87,7 +87,8 @@ export const HOSTED = {
     authScheme: "bearer",
     quotaKind: "openrouter",
   },
-  // kimi.com/code/docs: the coding plan. Its keys (sk-kimi-…) are not valid on Moonshot's platform.
+  // kimi.com/code/docs: the coding plan. Its keys (sk-kimi-…) are not valid on Moonshot's platform. Plans of kimi.ai have
+  // the host api.kimi.ai (kimi.com/code/docs/en/third-party-tools/codex.html).
   kimi: {
     ...PLAIN,
     family: "A",
