@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { SERVICE_NAMES } from "../../src/config/services.ts";
 import { copyTree, readYaml } from "../../src/config/load.ts";
 import { sha256Hex } from "../../src/core/sha256.ts";
 import {

@@ -1,7 +1,6 @@
 import { readFault } from "../../config/environment.ts";
 import {
   createFindings,
-  formatProblem,
   type Problem,
   quote,
   suggestion,
@@ -12,7 +11,7 @@ import { sha256Hex } from "../../core/sha256.ts";
 import { stringifyYaml } from "../../core/std.ts";
 import { readArguments } from "../arguments.ts";
 import { badUsage, type CliIo, type CommandSpec, EXIT } from "../command.ts";
-import { readText } from "./config_file.ts";
+import { problemLines, readText } from "./config_file.ts";
 import {
   parsePeople,
   type Person,
@@ -294,7 +293,7 @@ function createEntry(
 }
 
 function refuse(problems: readonly Problem[], io: CliIo): number {
-  io.writeError(`${problems.map(formatProblem).join("\n")}\n`);
+  io.writeError(`Cannot create a token:\n${problemLines(problems)}`);
   return EXIT.badUsage;
 }
 

@@ -3,16 +3,13 @@ import { createToken, runToken } from "../../../src/cli/commands/token.ts";
 import { parseYaml } from "../../../src/core/std.ts";
 import { sha256Hex } from "../../../src/core/sha256.ts";
 import { includedFaults } from "../../support/gateway/config_schema.ts";
+import { createMemoryIo } from "../../support/fakes/memory_io.ts";
 import { loadFile, minimalFile } from "../../support/gateway/config.ts";
 
 async function run(...args: string[]) {
-  const written = { out: "", error: "" };
-  const code = await runToken(args, {
-    write: (text) => written.out += text,
-    writeError: (text) => written.error += text,
-    env: () => undefined,
-  });
-  return { code, ...written };
+  const io = createMemoryIo();
+  const code = await runToken(args, io);
+  return { code, out: io.written(), error: io.complained() };
 }
 
 Deno.test("token new prints the token once and an entry that lets it in", async () => {
@@ -48,7 +45,8 @@ Deno.test("token refuses a name that the configuration would refuse", async () =
   assert.deepEqual(await run("new", "*"), {
     code: 2,
     out: "",
-    error: "name: must not be *, which means every name.\n",
+    error:
+      "Cannot create a token:\n  name: must not be *, which means every name.\n",
   });
 });
 
@@ -130,13 +128,14 @@ Deno.test("token new --many makes no token when a name is bad, and names each li
   assert.deepEqual(await runMany("alice\n*\nbob\nalice\n"), {
     code: 2,
     out: "",
-    error: "line 2: must not be *, which means every name.\n" +
-      "line 4: is also the name in line 1. Name it once.\n",
+    error:
+      "Cannot create a token:\n  line 2: must not be *, which means every name.\n" +
+      "  line 4: is also the name in line 1. Name it once.\n",
   });
   assert.deepEqual(await runMany("# nobody\n"), {
     code: 2,
     out: "",
-    error: "file: has no names. Write one a line.\n",
+    error: "Cannot create a token:\n  file: has no names. Write one a line.\n",
   });
 });
 
@@ -183,26 +182,26 @@ Deno.test("the options of token new apply to one token and to each of many", asy
   ]);
 });
 
+/** The problems that a refusal lists. */
+function problemsIn(error: string): readonly string[] {
+  const [head, ...lines] = error.trimEnd().split("\n");
+  assert.equal(head, "Cannot create a token:");
+  return lines.map((line) => line.trim());
+}
+
 Deno.test("a problem of an option is named once, not for each name", async () => {
   const bad = ["--expires", "soon", "--group", "a,a"];
-  const expected = {
-    code: 2,
-    out: "",
-    error:
-      "--expires: must be an ISO 8601 time with a zone, such as 2027-01-01T00:00:00Z.\n" +
-      "--group: must not name a group twice.\n",
-  };
-  const lines = (error: string) => error.split("\n").sort();
   for (
-    const { error, ...rest } of [
+    const { code, out, error } of [
       await run("new", "alice", ...bad),
       await runMany("alice\nbob", bad),
     ]
   ) {
-    assert.deepEqual({ ...rest, error: lines(error) }, {
-      ...expected,
-      error: lines(expected.error),
-    });
+    assert.deepEqual([code, out], [2, ""]);
+    assert.deepEqual([...problemsIn(error)].sort(), [
+      "--expires: must be an ISO 8601 time with a zone, such as 2027-01-01T00:00:00Z.",
+      "--group: must not name a group twice.",
+    ]);
   }
 });
 
@@ -242,7 +241,7 @@ Deno.test("a row that is not one of the table makes no token", async () => {
   );
   assert.deepEqual([code, out], [2, ""]);
   assert.deepEqual(
-    error.trimEnd().split("\n").map((line) => line.slice(0, 22)).sort(),
+    problemsIn(error).map((line) => line.slice(0, 22)).sort(),
     [
       "line 3: is not a row o",
       "line 4: is not a row o",
@@ -290,7 +289,7 @@ Deno.test("a list with bad names names each line, and makes no token", async () 
   );
   assert.deepEqual([code, out], [2, ""]);
   assert.deepEqual(
-    error.trimEnd().split("\n").map((line) => line.split(":")[0]),
+    problemsIn(error).map((line) => line.split(":")[0]),
     [2, 3, 4, 5, 6, 7].map((line) => `line ${line}`),
   );
   assert.doesNotMatch(error, /mg_/);
@@ -315,19 +314,17 @@ Deno.test("--config refuses names that have a token, and groups and connections 
   const list = "name,group\nalice,platform\nbob,research\ncarol,platfrom\n";
   const { code, out, error } = await runMany(list, config, CONFIG);
   assert.deepEqual([code, out], [2, ""]);
-  assert.equal(
-    error,
-    'line 3: "bob" has a token already, in tokens.d/old.yaml. Take the name out.\n' +
-      'line 4: "carol" has a token already, in HERE/gateway.yaml. Take the name out.\n' +
-      'line 4: "platfrom" is not in the configuration. Did you mean "platform"?\n',
-  );
+  assert.deepEqual(problemsIn(error), [
+    'line 3: "bob" has a token already, in tokens.d/old.yaml. Take the name out.',
+    'line 4: "carol" has a token already, in HERE/gateway.yaml. Take the name out.',
+    'line 4: "platfrom" is not in the configuration. Did you mean "platform"?',
+  ]);
   const options = ["--group", "finance", "--connections", "GLM tea,*"];
   const bad = await runMany("alice", [...config, ...options], CONFIG);
-  assert.equal(
-    bad.error,
-    '--group: "finance" is not in the configuration.\n' +
-      '--connections: "GLM tea" is not in the configuration. Did you mean "GLM team"?\n',
-  );
+  assert.deepEqual(problemsIn(bad.error), [
+    '--group: "finance" is not in the configuration.',
+    '--connections: "GLM tea" is not in the configuration. Did you mean "GLM team"?',
+  ]);
   const good = await runMany(
     "alice\ndave",
     [...config, "--group", "platform,research", "--connections", "GLM team"],
