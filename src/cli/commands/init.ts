@@ -53,8 +53,9 @@ export function runInit(args: readonly string[], io: CliIo): number {
 
 /** Returns the names of all services by kind, in lines of the help's width. */
 function servicesText(): string {
-  const lines = Object.entries(SERVICES_BY_KIND).flatMap(([kind, names]) =>
-    wrapWords(`  ${kind}: ${names.join(", ")}`, HELP_COLUMNS)
-  );
+  const lines = Object.entries(SERVICES_BY_KIND).flatMap(([kind, names]) => [
+    `  ${kind}:`,
+    ...wrapWords(`    ${names.join(", ")}`, HELP_COLUMNS),
+  ]);
   return ["The services are:", ...lines].join("\n");
 }

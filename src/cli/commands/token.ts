@@ -277,9 +277,12 @@ function createEntry(
   const entry = {
     name,
     sha256: sha256Hex(token),
-    ...(only === undefined ? {} : { group: more.length === 0 ? only : group }),
-    connections,
-    ...(models === undefined ? {} : { models }),
+    // Each entry has lists of its own: YAML writes a shared one as an alias.
+    ...(only === undefined
+      ? {}
+      : { group: more.length === 0 ? only : [...group] }),
+    connections: [...connections],
+    ...(models === undefined ? {} : { models: [...models] }),
     ...(expires === undefined ? {} : { expires_at: expires }),
   };
   const findings = createFindings();

@@ -87,7 +87,7 @@ Deno.test("init refuses", async (t) => {
   const cases = [
     [
       [],
-      /: no service is named\.\nThe services are:\n {2}model makers: zai, .* {2}clouds: azure, .* {2}others: gateway, custom\.?\n/s,
+      /: no service is named\.\nThe services are:\n {2}model makers:\n {4}zai, .* {2}clouds:\n {4}azure, .* {2}others:\n {4}gateway, custom\.?\n/s,
     ],
     [["zia"], /: there is no service zia\. Did you mean "zai"\?\n/],
     [["copilot"], /: there is no service copilot\.\n/],

@@ -180,6 +180,7 @@ Deno.test("the options of token new apply to one token and to each of many", asy
     { name: "alice", ...ACCESS },
     { name: "bob", ...ACCESS },
   ]);
+  assert.doesNotMatch(many.out, /[&*]ref/, "aliases, which people cannot edit");
 });
 
 /** The problems that a refusal lists. */
