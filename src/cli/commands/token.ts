@@ -22,6 +22,10 @@ export const TOKEN: CommandSpec = {
     name: "many",
     value: "FILE",
     summary: "create a token for each name in a file, one a line",
+  }, {
+    name: "group",
+    value: "NAME",
+    summary: "put the tokens into this group, whose limits they share",
   }],
   details: [
     "The token is printed only once. gateway.yaml holds only its SHA-256.",
@@ -33,7 +37,7 @@ const TOKEN_BYTES = 32;
 
 /**
  * `token new NAME`: creates a token, and prints it with its entry for the configuration. The entry holds only the
- * hash of the token. With `--many FILE`, it does so for each name in a file.
+ * hash of the token. With `--many FILE`, it does so for each name in a file; with `--group`, entries name the group.
  *
  * @returns The exit code.
  */
@@ -53,13 +57,20 @@ export async function runToken(
       io,
     );
   }
+  const group = read.values.get("group");
   return many === undefined
-    ? printOne(`${name}`, io)
-    : await printMany(many, io);
+    ? printOne(`${name}`, { group, io })
+    : await printMany(many, { group, io });
 }
 
-function printOne(name: string, io: CliIo): number {
-  const made = createEntry(name);
+/** The group of the new tokens, if any, and the output. */
+interface Printing {
+  readonly group: string | undefined;
+  readonly io: CliIo;
+}
+
+function printOne(name: string, { group, io }: Printing): number {
+  const made = createEntry(name, group);
   if ("problems" in made) return refuse(made.problems, io);
   io.write(
     `The token, shown only once:\n\n  ${made.token}\n\n` +
@@ -70,7 +81,10 @@ function printOne(name: string, io: CliIo): number {
 }
 
 /** Prints the entries of all names to standard output, and their tokens to standard error; or only the problems. */
-async function printMany(path: string, io: CliIo): Promise<number> {
+async function printMany(
+  path: string,
+  { group, io }: Printing,
+): Promise<number> {
   let text: string;
   try {
     text = await readText(path);
@@ -92,7 +106,7 @@ async function printMany(path: string, io: CliIo): Promise<number> {
       continue;
     }
     lineByName.set(name, index + 1);
-    const one = createEntry(name);
+    const one = createEntry(name, group);
     if ("token" in one) made.push(one);
     else {problems.push(
         ...one.problems.map((fault) => ({ ...fault, path: place })),
@@ -119,15 +133,20 @@ interface Made {
     readonly name: string;
     readonly sha256: string;
     readonly connections: readonly string[];
+    readonly group?: string;
   };
 }
 
 function createEntry(
   name: string,
+  group: string | undefined,
 ): Made | { readonly problems: readonly Problem[] } {
   const bytes = crypto.getRandomValues(new Uint8Array(TOKEN_BYTES));
   const token = createToken(bytes);
-  const entry = { name, sha256: sha256Hex(token), connections: ["*"] };
+  const entry = {
+    ...{ name, sha256: sha256Hex(token), connections: ["*"] },
+    ...(group === undefined ? {} : { group }),
+  };
   const findings = createFindings();
   validate(tokenSchema, { value: entry, path: [], findings });
   const { problems } = findings;

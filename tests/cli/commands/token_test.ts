@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createToken, runToken } from "../../../src/cli/commands/token.ts";
 import { parseYaml } from "../../../src/core/std.ts";
 import { sha256Hex } from "../../../src/core/sha256.ts";
-import { loadFile, minimalFile } from "../../support/gateway/config.ts";
+import { configOf, loadFile, minimalFile } from "../../support/gateway/config.ts";
 
 async function run(...args: string[]) {
   const written = { out: "", error: "" };
@@ -66,19 +66,19 @@ Deno.test("token prints its usage after bad arguments", async () => {
       out: "",
       error:
         "Cannot run token: it needs the word new, and one name or --many FILE.\n" +
-        "usage: model-gateway token new [NAME] [--many FILE]\n" +
+        "usage: model-gateway token new [NAME] [--many FILE] [--group NAME]\n" +
         "Run model-gateway token --help for more.\n",
     });
   }
 });
 
 /** Runs `token new --many` on a file with this text. */
-async function runMany(names: string) {
+async function runMany(names: string, ...options: string[]) {
   const directory = await Deno.makeTempDir();
   const path = `${directory}/names.txt`;
   await Deno.writeTextFile(path, names);
   try {
-    return await run("new", "--many", path);
+    return await run("new", "--many", path, ...options);
   } finally {
     await Deno.remove(directory, { recursive: true });
   }
@@ -106,6 +106,28 @@ Deno.test("token new --many prints a file for include, and apart from it each to
   );
   assert.ok("config" in result);
   assert.equal(result.config.callers.size, 3);
+});
+
+Deno.test("token new --group names the group in each entry, of one token and of many", async () => {
+  const { code, out } = await runMany("alice\nbob\n", "--group", "interns");
+  assert.equal(code, 0);
+  const result = await loadFile(
+    minimalFile({
+      include: ["staff.yaml"],
+      tokens: undefined,
+      groups: { interns: { limits: [{ window: "day", requests: 9 }] } },
+    }),
+    { readFile: () => Promise.resolve(out) },
+  );
+  assert.deepEqual(
+    configOf(result).callers.values().map(({ groups }) =>
+      groups.map(({ name }) => name)
+    ).toArray(),
+    [["interns"], ["interns"]],
+  );
+  const one = await run("new", "carol", "--group", "interns");
+  assert.match(one.out, /^ {2}- name: carol$/m);
+  assert.match(one.out, /^ {4}group: interns$/m);
 });
 
 Deno.test("token new --many makes no token when a name is bad, and names each line", async () => {
