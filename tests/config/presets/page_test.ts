@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { isDeepStrictEqual } from "node:util";
+import { z } from "zod";
 import { variablesOf } from "../../../src/config/presets/preset.ts";
 import type { QuotaKind } from "../../../src/config/quota_kinds.ts";
 import {
@@ -6,6 +8,7 @@ import {
   type ServiceName,
   SERVICES,
 } from "../../../src/config/services.ts";
+import { starterFile } from "../../../src/config/starter.ts";
 import { parseYaml } from "../../../src/core/std.ts";
 import {
   configOf,
@@ -21,6 +24,10 @@ const PAGE = await Deno.readTextFile(
 
 const ENTRIES = [...PAGE.matchAll(/^```yaml\n([^]*?)^```$/gm)]
   .map(([, text = ""]) => text);
+
+const starterSchema = z.looseObject({
+  connections: z.tuple([z.record(z.string(), z.unknown())]),
+});
 
 const WORDS = {
   chat: "Chat",
@@ -86,4 +93,23 @@ Deno.test("each entry on the page of providers is valid as pasted, without a war
     });
   }
   assert.deepEqual(SERVICE_NAMES.filter((name) => !found.has(name)), []);
+});
+
+Deno.test("the page of providers has for each service the entry that init prints", async (t) => {
+  const entries = ENTRIES.flatMap((text) => {
+    const parsed = parseYaml(text, { schema: "core" });
+    return Array.isArray(parsed) ? parsed : [];
+  });
+  for (const service of SERVICE_NAMES) {
+    await t.step(service, () => {
+      const { connections } = starterSchema.parse(
+        parseYaml(starterFile([service]), { schema: "core" }),
+      );
+      const same = entries.filter((entry) => entry.service === service);
+      assert.ok(
+        same.some((entry) => isDeepStrictEqual(entry, connections[0])),
+        JSON.stringify([connections[0], same]),
+      );
+    });
+  }
 });
