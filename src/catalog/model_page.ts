@@ -46,7 +46,7 @@ function loose<Schema extends z.ZodType>(
  * - Groq (https://console.groq.com/docs/models): `context_window`, `max_completion_tokens`
  * - Moonshot and Kimi (https://platform.kimi.ai/docs/api/list-models): `context_length`, `supports_image_in`,
  *   `supports_reasoning`
- * - Google (https://ai.google.dev/api/models): `name` behind `models/`, `displayName`, `inputTokenLimit`,
+ * - Google (https://ai.google.dev/api/models): `name` after `models/`, `displayName`, `inputTokenLimit`,
  *   `outputTokenLimit`, `thinking`
  * - vLLM: `max_model_len`
  * - Codex (https://github.com/openai/codex, `ModelInfo`): `slug`, `display_name`, `context_window`, `input_modalities`,

@@ -107,8 +107,8 @@ export function badUsage(
 
 /** The input and output of a command, besides files. */
 export interface CliIo {
-  /** Writes to standard output. */
-  readonly write: (text: string) => void;
+  /** Writes to standard output. Returns false when its reader has closed it. */
+  readonly write: (text: string) => boolean;
   /** Writes to standard error. */
   readonly writeError: (text: string) => void;
   readonly env: (name: string) => string | undefined;

@@ -38,10 +38,19 @@ export class NoResponse extends Error {
   override readonly name = "NoResponse";
   /** True when a server is there, but the connection to it failed. */
   readonly isThere: boolean;
+  /** The message with an instruction for a command that reads the address of {@linkcode readGatewayAddress}. */
+  readonly advised: string;
 
-  constructor(message: string, { isThere }: { readonly isThere: boolean }) {
+  constructor(
+    message: string,
+    { isThere, advice = "" }: {
+      readonly isThere: boolean;
+      readonly advice?: string;
+    },
+  ) {
     super(message);
     this.isThere = isThere;
+    this.advised = message + advice;
   }
 }
 
@@ -85,13 +94,17 @@ export async function requestGateway(
     }
     if (hasBegun) throw new NoResponse(BROKE_OFF, { isThere: false });
     const fault = connectionFault(error);
-    throw new NoResponse(
-      fault ??
-        "nothing answers there. Check that the gateway runs and that --url names it",
-      { isThere: fault !== undefined },
-    );
+    throw fault === undefined
+      ? new NoResponse("nothing answers there", {
+        isThere: false,
+        advice: `. Check that the gateway runs, and ${ADDRESS}`,
+      })
+      : new NoResponse(fault, { isThere: true });
   }
 }
+
+/** The places of the gateway's address. */
+const ADDRESS = "the address in --url or MODEL_GATEWAY_URL";
 
 /** The reason for a response that ended too early, as the end of a sentence. */
 export const BROKE_OFF = "the response broke off";
@@ -127,9 +140,9 @@ export async function readGateway<Wanted>(
 ): Promise<Wanted> {
   const answer = await requestGateway(options, tools).catch((error) => {
     if (!(error instanceof NoResponse)) throw error;
-    const { isThere, message } = error;
+    const { isThere, advised } = error;
     throw new GatewayUnread(options, {
-      reason: isThere ? `a server is there, but ${message}` : message,
+      reason: isThere ? `a server is there, but ${advised}` : advised,
       isPassing: !isThere,
     });
   });
@@ -145,21 +158,16 @@ function refusal(answer: GatewayResponse): string {
   const { status } = answer;
   const message = errorMessage(answer);
   if (message === undefined || status < 400) return notGateway(answer);
-  switch (status) {
-    case 401:
-      return "the token is unknown or has expired. Ask the administrator for a new one";
-    case 504:
-      return "the providers took longer than the gateway waits. Try again in a moment: the gateway keeps the quotas it has read";
-    default:
-      return `the gateway responded with HTTP ${status}. ${message}`;
-  }
+  return status === 504
+    ? "the providers took longer than the gateway waits. Try again in a moment: the gateway keeps the quotas it has read"
+    : `the gateway responded with HTTP ${status}. ${message}`;
 }
 
 /** Returns the reason for a response that no gateway sends, as the end of a sentence. */
 export function notGateway({ status }: GatewayResponse): string {
   return status >= 502 && status <= 504
     ? `a proxy answers there (HTTP ${status}), but not the gateway behind it. Contact the administrator`
-    : `the server there is not a Model Gateway (HTTP ${status}). Check that --url names one`;
+    : `the server there is not a Model Gateway (HTTP ${status}). Check ${ADDRESS}`;
 }
 
 /** Returns the headers of a request. Messages routes require the version; other routes ignore it. */
@@ -256,8 +264,9 @@ export function readGatewayAddress(
   return /^[\x21-\x7e]*$/.test(token) ? { base, token } : { fault: BAD_TOKEN };
 }
 
-const BAD_URL =
-  "--url must be the address of a gateway (for example http://127.0.0.1:8787)";
+/** The fault of an address that {@linkcode gatewayBase} rejects. */
+export const BAD_URL =
+  `--url must be the address of a gateway (for example ${DEFAULT_URL})`;
 
 /** A header can hold no other characters. */
 const BAD_TOKEN =
@@ -267,8 +276,11 @@ const BAD_TOKEN =
 export const NO_TOKEN =
   "there is no token. Set MODEL_GATEWAY_TOKEN or use --token";
 
-/** Returns the base of an address: clients use it with or without `/v1` or `/api/v1`, and `limits` has its own path. */
-function gatewayBase(text: string): string | undefined {
+/**
+ * Returns the base of an address: clients use it with or without `/v1` or `/api/v1`, and `limits` has its own path.
+ * Returns `undefined` for a text that is no URL, and for a URL with credentials or a query.
+ */
+export function gatewayBase(text: string): string | undefined {
   const url = URL.parse(text);
   if (url === null || !/^https?:$/.test(url.protocol)) return undefined;
   if (url.username + url.password + url.search + url.hash !== "") {

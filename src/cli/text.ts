@@ -26,6 +26,34 @@ export function withoutColour(_style: Style, text: string): string {
   return text;
 }
 
+/** The width and the colours of an output. */
+export interface Page {
+  /** The width of a line, in characters. */
+  readonly columns: number;
+  readonly paint: Paint;
+}
+
+/** The width of a line in a file, enough for one line a window and for most tables. */
+const COLUMNS_OF_A_FILE = 120;
+
+/**
+ * Returns the page that a command draws on.
+ *
+ * @param output `columns` returns the width of the terminal; undefined when the output is not a terminal.
+ */
+export function pageOf(
+  { columns, env }: {
+    readonly columns: () => number | undefined;
+    readonly env: (name: string) => string | undefined;
+  },
+): Page {
+  const width = columns();
+  return {
+    columns: width ?? COLUMNS_OF_A_FILE,
+    paint: hasColours(width !== undefined, env) ? inColour : withoutColour,
+  };
+}
+
 /** Returns true for a terminal with colours, unless `NO_COLOR` is set (https://no-color.org). */
 export function hasColours(
   isTerminal: boolean,

@@ -39,12 +39,11 @@ export async function readDirectory(
   );
 }
 
-/** Returns the model id of each alias of a file. When two models have the same alias, the first one wins. */
+/** Returns the model id of each alias of a file. An alias of two models, which is a problem, has one of them. */
 export function aliasesIn(
   directory: readonly DirectoryEntry[],
 ): ReadonlyMap<string, string> {
-  const entries = directory.flatMap(({ idByAlias }) => [...idByAlias]);
-  return new Map(entries.reverse());
+  return new Map(directory.flatMap(({ idByAlias }) => [...idByAlias]));
 }
 
 /** Returns the name in a value that is a text, or a mapping with an `id`. */

@@ -37,7 +37,7 @@ export const FAMILIES: Readonly<
 export const FAMILY_NAMES: readonly Family[] = Object.keys(FAMILIES)
   .filter((name) => isIn(FAMILIES, name));
 
-/** The main operation of each protocol, which asks a model. */
+/** The main operation of each protocol, which requests an answer. */
 export const MAIN_OPERATIONS: Readonly<Record<Protocol, Operation>> =
   tables.MAIN_OPERATIONS;
 

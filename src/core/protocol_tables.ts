@@ -18,7 +18,7 @@ export const ENDPOINT_NAMES = {
 export type Endpoint = keyof typeof ENDPOINT_NAMES;
 
 /**
- * Every wire protocol, with its main operation, which asks a model. A protocol is served at the endpoint of the same
+ * Every wire protocol, with its main operation, which requests an answer. A protocol is served at the endpoint of the same
  * name.
  */
 export const MAIN_OPERATIONS = {
@@ -146,7 +146,7 @@ export interface OperationRow<
   readonly endpoint: Endpoint;
   readonly protocol: Protocol;
   /**
-   * The path behind the gateway's prefix and behind the base URL; `:model` is replaced where the path names the model.
+   * The path after the gateway's prefix and after the base URL; `:model` is replaced where the path names the model.
    */
   readonly path: string;
   /** The path of a stream, where the path selects it; `undefined` where the body does. */

@@ -113,7 +113,7 @@ export function codexVersion(query: string): string | undefined {
 /**
  * Returns Codex's catalog. Codex knows models only from it, so every field must have the form that Codex reads. The
  * catalog has the models that are served in Responses, in the order of the list, up to the size limit. Near the limit,
- * an entry has only what the gateway knows of the model. A picker shows each model once, under its first name.
+ * an entry has only the known facts of the model. A picker shows each model once, under its first name.
  *
  * @param version The version of the client.
  */
@@ -147,7 +147,7 @@ export function codexCatalogResponse(
 }
 
 /**
- * Returns what an entry can say about a model, the best first: the provider's entry or Codex's own one, then the known
+ * Returns the possible details of an entry, the best first: the provider's entry or Codex's own one, then the known
  * facts. Codex itself knows a model by its name alone, whatever the provider. An alias has the entry of its model.
  */
 function detailsOf(

@@ -1,4 +1,5 @@
 import { GatewayError } from "../core/error.ts";
+import { publicAddress } from "../core/public_address.ts";
 import {
   nativeProtocols,
   servedProtocols,
@@ -69,25 +70,12 @@ function settingsModel({ name, deployments, facts }: KnownModel) {
   };
 }
 
-/**
- * Returns the gateway's public address, which opencode needs in absolute form. It is taken from headers of the client
- * or its proxy, so the response reveals nothing new.
- */
-function publicBase({ url, headers }: Request): string {
-  const proto = firstOf(headers.get("x-forwarded-proto")) ??
-    (url.startsWith("https:") ? "https" : "http");
-  const host = firstOf(headers.get("x-forwarded-host")) ?? headers.get("host");
-  const base = URL.parse(`${proto}://${host}`);
-  const isAddress = base !== null && /^https?:$/.test(base.protocol) &&
-    base.href === `${base.origin}/`;
-  if (isAddress) return base.origin;
+/** Returns the gateway's public address, because opencode needs complete addresses. */
+function publicBase(request: Request): string {
+  const address = publicAddress(request);
+  if (address !== undefined) return address;
   throw new GatewayError(
     "invalid_request",
     "Cannot find the gateway's public address: Host, x-forwarded-host and x-forwarded-proto are invalid. Correct these headers.",
   );
-}
-
-/** Returns the first value of a list, which the proxy nearest to the client has set. */
-function firstOf(list: string | null): string | undefined {
-  return list?.split(",")[0]?.trim().toLowerCase();
 }

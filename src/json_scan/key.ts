@@ -136,9 +136,9 @@ export class KeptBytes {
   }
 
   /** Ends the current chunk, and copies its part of the run. */
-  leave(piece: Uint8Array): void {
+  leave(chunk: Uint8Array): void {
     if (this.#start === undefined) return;
-    const run = this.#take(piece, piece.length);
+    const run = this.#take(chunk, chunk.length);
     this.#start = run === undefined ? undefined : 0;
     this.#earlier = run?.bytes.slice(run.start, run.end) ?? NOTHING;
   }
@@ -148,23 +148,23 @@ export class KeptBytes {
    *
    * @returns The run, valid as long as the chunk; `undefined` when it was too long.
    */
-  end(piece: Uint8Array, end: number): ByteRun | undefined {
-    const run = this.#take(piece, end);
+  end(chunk: Uint8Array, end: number): ByteRun | undefined {
+    const run = this.#take(chunk, end);
     this.#start = undefined;
     this.#earlier = NOTHING;
     return run;
   }
 
-  #take(piece: Uint8Array, end: number): ByteRun | undefined {
+  #take(chunk: Uint8Array, end: number): ByteRun | undefined {
     const start = this.#start;
     if (start === undefined) return undefined;
     const earlier = this.#earlier.length;
     const length = earlier + end - start;
     if (length > this.#maxBytes) return undefined;
-    if (earlier === 0) return { bytes: piece, start, end };
+    if (earlier === 0) return { bytes: chunk, start, end };
     const bytes = new Uint8Array(length);
     bytes.set(this.#earlier);
-    bytes.set(piece.subarray(start, end), earlier);
+    bytes.set(chunk.subarray(start, end), earlier);
     return { bytes, start: 0, end: length };
   }
 }

@@ -28,7 +28,7 @@ export const MAX_VALUE_BYTES = 4096;
 
 /** Receives the checked bytes of a value, chunk by chunk; must not keep them. */
 export interface ValueSink {
-  push(piece: Uint8Array): void;
+  push(chunk: Uint8Array): void;
 }
 
 const PRINTABLE_ASCII_REGEXP = /^[ -~]*$/;
@@ -46,8 +46,8 @@ const MAX_SPELLING_BYTES = 6;
  * import assert from "node:assert/strict";
  *
  * const scan = new JsonObjectScan(["model"]);
- * for (const piece of ['{"n":1,"mod', 'el":"glm-5.1"}']) {
- *   scan.push(new TextEncoder().encode(piece));
+ * for (const chunk of ['{"n":1,"mod', 'el":"glm-5.1"}']) {
+ *   scan.push(new TextEncoder().encode(chunk));
  * }
  * const model = scan.end().get("model");
  * assert.deepEqual(model?.span, { start: 15, end: 24 });

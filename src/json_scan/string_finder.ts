@@ -84,15 +84,15 @@ export class StringFinder {
   }
 
   /** Searches the next chunk of the value. */
-  push(piece: Uint8Array): void {
-    const text = textOf(piece);
+  push(chunk: Uint8Array): void {
+    const text = textOf(chunk);
     let position = 0;
-    while (position < piece.length) {
+    while (position < chunk.length) {
       position = this.#isInText
         ? this.#passText(text, position)
-        : this.#passBytes(piece, position);
+        : this.#passBytes(chunk, position);
     }
-    this.#text.leave(piece);
+    this.#text.leave(chunk);
   }
 
   /** Skips to the end of a string, or of the chunk. */
@@ -110,16 +110,16 @@ export class StringFinder {
   }
 
   /** Skips to the beginning of a string, or to the end of the chunk. */
-  #passBytes(piece: Uint8Array, start: number): number {
-    for (let position = start; position < piece.length; position++) {
-      const byte = piece[position] ?? 0;
+  #passBytes(chunk: Uint8Array, start: number): number {
+    for (let position = start; position < chunk.length; position++) {
+      const byte = chunk[position] ?? 0;
       if (byte === QUOTE) {
         const only = this.#onlyName();
         const isWanted = only === undefined && this.#isWanted();
-        const end = isWanted ? position : endOfShortText(piece, position);
+        const end = isWanted ? position : endOfShortText(chunk, position);
         if (end > position) {
           if (only !== undefined) {
-            const inside = { bytes: piece, start: position + 1, end };
+            const inside = { bytes: chunk, start: position + 1, end };
             this.#place = matchKey(inside, only.name) && only.place;
           }
           position = end;
@@ -138,7 +138,7 @@ export class StringFinder {
       } else if (byte === COMMA && this.#skipped === 0) this.#next();
       else if (byte === COLON && this.#skipped === 0) this.#beginValue();
     }
-    return piece.length;
+    return chunk.length;
   }
 
   get #innermost(): Open | undefined {
@@ -165,10 +165,10 @@ export class StringFinder {
     return innermost?.expectsName ? innermost.place.only : undefined;
   }
 
-  #endText(piece: Uint8Array, end: number): void {
+  #endText(chunk: Uint8Array, end: number): void {
     this.#isInText = false;
     if (!this.#isWanted()) return;
-    const run = this.#text.end(piece, end);
+    const run = this.#text.end(chunk, end);
     const text = run && unescape(run.bytes.subarray(run.start, run.end));
     const innermost = this.#innermost;
     if (innermost?.expectsName) {
@@ -242,10 +242,10 @@ const SHORT_TEXT_BYTES = 32;
  *
  * @param start The position of the opening quote. It is returned for any other string.
  */
-function endOfShortText(piece: Uint8Array, start: number): number {
-  const last = Math.min(piece.length - 1, start + SHORT_TEXT_BYTES);
+function endOfShortText(chunk: Uint8Array, start: number): number {
+  const last = Math.min(chunk.length - 1, start + SHORT_TEXT_BYTES);
   for (let position = start + 1; position <= last; position++) {
-    const byte = piece[position];
+    const byte = chunk[position];
     if (byte === QUOTE) return position;
     if (byte === BACKSLASH) break;
   }

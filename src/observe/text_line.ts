@@ -95,14 +95,14 @@ function tokensText({ usage }: EventFields<"request">): string {
   return `${mark}${input ?? 0} in, ${output ?? 0} out`;
 }
 
-/** Returns what was unusual about a request, and its cost. */
+/** Returns the cost of a request and everything unusual about it. */
 function notes(fields: EventFields<"request">): readonly string[] {
   const { cost_usd: cost, attempts = [], ended, dropped = [] } = fields;
   const problems = [fields.failure, fields.error, fields.limit, fields.reason]
     .filter((word) => word !== undefined);
   const isNamed = ended === "error" && problems.length > 0;
   return [
-    ...(cost === undefined ? [] : [`$${cost.toPrecision(3)}`]),
+    ...(cost === undefined ? [] : [`$${COST_FORMAT.format(cost)}`]),
     ...(attempts.length > 1 ? [`${attempts.length} attempts`] : []),
     ...(dropped.length === 0
       ? []
@@ -111,6 +111,11 @@ function notes(fields: EventFields<"request">): readonly string[] {
     ...problems.map(plain),
   ];
 }
+
+const COST_FORMAT = new Intl.NumberFormat("en", {
+  maximumSignificantDigits: 3,
+  useGrouping: false,
+});
 
 /** Returns the fields of another event as `name=value`, where a value with spaces is JSON. */
 function pairs(fields: object): readonly string[] {
@@ -125,7 +130,7 @@ function pairs(fields: object): readonly string[] {
 
 const WORD_REGEXP = /^[\w./:@+-]+$/;
 
-/** Returns a text as it is when it is words with one space between them, else as JSON; `-` when it is absent. */
+/** Returns a text unchanged if it is words with one space between them, else as JSON; `-` when it is absent. */
 function plain(text: string | undefined): string {
   if (text === undefined) return "-";
   return WORDS_REGEXP.test(text) ? text : oneLine(text);

@@ -7,7 +7,7 @@ import {
   type Sealed,
 } from "./canonical/content/sealed.ts";
 import type { CallerCodec, Codec, Target } from "./canonical/codec.ts";
-import { loseInnerSettings } from "./canonical/request/inner_settings.ts";
+import { dropInnerSettings } from "./canonical/request/inner_settings.ts";
 import { createLosses, type Losses } from "./canonical/request/loss.ts";
 import {
   type CanonicalRequest,
@@ -43,7 +43,7 @@ export interface RequestTranslation {
 }
 
 /** A request in the upstream's protocol, with the data that decoding its answer needs. */
-export interface TranslatedRequest {
+interface TranslatedRequest {
   readonly body: JsonObject;
   /** The caller's request, for the encoder of the answer. */
   readonly request: CanonicalRequest;
@@ -107,7 +107,7 @@ export function writeRequest(
     const losses = createLosses({ strict, nameOf });
     const prepared = prepare === undefined ? request : prepare(request);
     const allowed = withoutRefused(prepared, translation.refused);
-    loseInnerSettings(allowed, to.protocol, losses);
+    dropInnerSettings(allowed, to.protocol, losses);
     const bridged = bridgeTools(allowed, to.toolSupport(target));
     const encoded = to.encodeRequest(
       { ...bridged.request, stream: request.stream || streamOnly },

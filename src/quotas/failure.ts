@@ -19,7 +19,7 @@ export type QuotaFailureReason =
   | "unavailable";
 
 /** The optional parts of a {@linkcode QuotaFailure}. */
-export interface QuotaFailureOptions {
+interface QuotaFailureOptions {
   /** Default: the reason of the kind. */
   readonly reason?: QuotaFailureReason;
   /** The time that the provider wants the gateway to wait, in milliseconds. */

@@ -26,7 +26,7 @@ export interface Harvest {
 }
 
 /** A new reading of a connection's quota. */
-export interface HarvestNews {
+interface HarvestNews {
   readonly connection: Connection;
   readonly reading: GoodReading;
 }
@@ -41,7 +41,7 @@ interface Seen {
 }
 
 /** The dependencies of a {@linkcode Harvest}. */
-export interface HarvestOptions {
+interface HarvestOptions {
   readonly clock: Clock;
   /** Called for a new reading, and again only after {@linkcode Harvest.takeNews}. Default: none. */
   readonly onNews?: (() => void) | undefined;

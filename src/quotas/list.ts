@@ -30,7 +30,7 @@ export interface ConnectionEntry {
 }
 
 /** The states of docs/quotas.md#states. */
-export type ConnectionStatus =
+type ConnectionStatus =
   | "ok"
   | "unavailable"
   | "disabled"

@@ -63,7 +63,7 @@ export function period(count: number, unit: PeriodUnit): Period {
 }
 
 /** Months for units of varying length, milliseconds for the others. */
-export interface PeriodLength {
+interface PeriodLength {
   readonly ms?: number;
   readonly months?: number;
 }

@@ -45,7 +45,7 @@ export interface QuotaService {
 }
 
 /** The dependencies of a {@linkcode QuotaService}. */
-export interface QuotaServiceOptions {
+interface QuotaServiceOptions {
   readonly clock: Clock;
   /** Reads quota endpoints. */
   readonly poller: Poller;
@@ -83,7 +83,9 @@ export function createQuotaService(
     }
   }
 
-  /** Adopts a new config: removes what belongs to no connection of it, including late responses of an old config. */
+  /**
+   * Adopts a new config: drops the data of connections that it does not have, including late responses of an old config.
+   */
   function adopt(config: Config): void {
     const hasOthers = harvest.size > config.connections.length;
     if (config === latest && !hasOthers) return;

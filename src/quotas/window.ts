@@ -59,7 +59,7 @@ export function scopedType(type: string, scope: string): string {
 }
 
 /** The parts of a window. */
-export interface WindowParts {
+interface WindowParts {
   readonly type: string;
   readonly unit: string;
   readonly period: Period;
@@ -87,6 +87,11 @@ export function quotaWindow(parts: WindowParts): QuotaWindow {
 /** Returns true when a window limits the use of models, not only that of a plan's tools. */
 export function limitsModels({ type }: Pick<QuotaWindow, "type">): boolean {
   return type !== QUOTA_TYPES.toolCalls;
+}
+
+/** Returns true when a window limits the use of every model, not that of some models or of a feature. */
+export function limitsEveryModel(window: Pick<QuotaWindow, "type">): boolean {
+  return limitsModels(window) && !window.type.includes(":");
 }
 
 /** Returns a key that is unique among the windows of one connection. */

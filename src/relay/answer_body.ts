@@ -70,15 +70,18 @@ interface HoldBackOptions<Verdict extends object> {
   readonly waitsWithoutLimit?: boolean;
 }
 
-/** The longest hold without a deadline, in milliseconds. */
+/** The longest hold without a deadline, in milliseconds (docs/design.md#failover). */
 const MAX_HOLD_MS = 15_000;
+
+/** The most bytes that are held back. A provider may send white space without end. */
+const MAX_HELD_BYTES = 256 * 1024;
 
 /**
  * Holds an answer back until its first output, because no attempt may follow once bytes are sent. The source keeps the
  * bytes for its reader.
  *
- * @returns The verdict of the judge; `undefined` after `MAX_HOLD_MS` without a deadline. The caller then gets the bytes
- * so far.
+ * @returns The verdict of the judge; `undefined` after `MAX_HELD_BYTES`, and after `MAX_HOLD_MS` without a deadline. The
+ * caller then gets the bytes so far.
  * @throws {GatewayError} `timeout` after the deadline.
  * @throws The errors of the source and of the judge.
  */
@@ -92,9 +95,11 @@ export async function holdBack<Verdict extends object>(
 
   async function look(): Promise<Verdict | undefined> {
     let found: Verdict | undefined;
-    while (found === undefined) {
+    let heldBytes = 0;
+    while (found === undefined && heldBytes < MAX_HELD_BYTES) {
       const read = await source.peek();
       if (isLate) break;
+      heldBytes += read.value?.length ?? 0;
       found = read.done ? judge.end() : judge.push(read.value);
     }
     return found;

@@ -28,7 +28,7 @@ interface FollowOptions {
 
 /**
  * Creates a control that ends with {@linkcode CallerLeft} when the caller disconnects before the record finishes.
- * Listening starts only after `afterMs`, because it costs a quarter of what a short request costs in all.
+ * Listening starts only after `afterMs`, because that takes a quarter of the time of a short request.
  */
 export function followCaller(
   request: Request,

@@ -1,4 +1,3 @@
-import type { GatewayError } from "../core/error.ts";
 import type { Operation, Protocol } from "../core/protocol.ts";
 import { wait } from "../core/time/deadlines.ts";
 import { FAILURE_WORD_BY_KIND } from "../observe/facts.ts";
@@ -6,9 +5,6 @@ import {
   type Failure,
   UpstreamFailure,
 } from "../protocols/canonical/failure/failure.ts";
-import { limitExceeded, warningWords } from "../usage/limit_words.ts";
-import type { LimitRefusal } from "../usage/limiter.ts";
-import type { Tally } from "../usage/tally.ts";
 import type { Attempt } from "./attempt.ts";
 import {
   type AttemptFailure,
@@ -18,6 +14,11 @@ import {
   lastingCause,
 } from "./attempt_failure.ts";
 import type { Exchange } from "./exchange.ts";
+import {
+  createLimitGate,
+  type LimitedRequest,
+  type LimitGate,
+} from "./limit_gate.ts";
 import { NativeFailure } from "./native/native_failure.ts";
 import { relayNative } from "./native/relay_native.ts";
 import {
@@ -29,11 +30,7 @@ import {
 import type { MemoryShare } from "./request/body_memory.ts";
 import type { KeptBody } from "./request/held_body.ts";
 import type { RequestHead } from "./request/request_head.ts";
-import {
-  type Candidate,
-  type NamedInBody,
-  servingDeployments,
-} from "./routing/candidate.ts";
+import type { Candidate } from "./routing/candidate.ts";
 import { type AttemptReport, withWindow } from "./routing/attempt_report.ts";
 import type { BeginOptions } from "./routing/health.ts";
 import {
@@ -326,74 +323,15 @@ function begin(
   return undefined;
 }
 
-/** Applies the limits of a token to each attempt of a request. */
-interface LimitGate {
-  /** Returns true when the limits have room for an attempt, and reserves its usage. */
-  enter(candidate: Candidate): boolean | Promise<boolean>;
-  /** The time at which the limit that excluded a candidate resets, in milliseconds since 1970; `undefined` for none. */
-  limitedUntilMs(candidate: Candidate): number | undefined;
-  /** Returns the error for a caller whose limit excluded a candidate. */
-  refusal(candidate: Candidate): GatewayError | undefined;
-  /** Adds a response header for each limit that is nearly used up. */
-  warn(answer: Response): void;
-}
-
-/** Creates the gate of one request. Without a tally it admits every attempt. */
-function createLimitGate(
-  { tally, named }: Pick<FailoverTask, "tally" | "named">,
-  { caller }: Pick<Exchange, "caller">,
-  { usage, clock }: Pick<RelayServices, "usage" | "clock">,
-): LimitGate {
-  const refusals = new Map<Candidate, LimitRefusal>();
-
-  function keepRefusal(
-    candidate: Candidate,
-    refusal: LimitRefusal | undefined,
-  ): boolean {
-    if (refusal !== undefined) refusals.set(candidate, refusal);
-    return refusal === undefined;
-  }
-
-  return {
-    enter(candidate) {
-      if (tally === undefined) return true;
-      const refusal = tally.enter(
-        servingDeployments(candidate, named, caller),
-      );
-      return refusal instanceof Promise
-        ? refusal.then((one) => keepRefusal(candidate, one))
-        : keepRefusal(candidate, refusal);
-    },
-    limitedUntilMs: (candidate) => refusals.get(candidate)?.resetsAtMs,
-    refusal(candidate) {
-      const refusal = refusals.get(candidate);
-      if (refusal === undefined) return undefined;
-      usage.refused(refusal, caller);
-      return limitExceeded(refusal, clock.now());
-    },
-    warn(answer) {
-      const near = tally?.near() ?? [];
-      if (near.length === 0) return;
-      usage.near(near, caller);
-      answer.headers.set(WARNING_HEADER, near.map(warningWords).join(", "));
-    },
-  };
-}
-
-const WARNING_HEADER = "x-gateway-limit-warning";
-
 /** A request and the candidates that may serve it. */
-interface FailoverTask {
+interface FailoverTask extends LimitedRequest {
   readonly operation: Operation;
   /** The protocol of the body, if the operation does not define it. */
   readonly bodyProtocol?: Protocol | undefined;
   readonly body: KeptBody;
   readonly memory: MemoryShare;
   readonly head: RequestHead;
-  readonly named: NamedInBody;
   readonly candidates: RoutedCandidates;
-  /** Counts the request against the limits; `undefined` for a request that is not counted. */
-  readonly tally: Tally | undefined;
 }
 
 /** A request and its failed attempts. */

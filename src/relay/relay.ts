@@ -48,9 +48,9 @@ export async function relay(
     maxBytes: maxBodyBytes,
     deadlineMs: config.timeouts.bodyMs,
     memory,
-    onPiece(piece) {
-      record.facts.bytesIn += piece.length;
-      reader.push(piece);
+    onChunk(chunk) {
+      record.facts.bytesIn += chunk.length;
+      reader.push(chunk);
     },
   });
   const { length } = held;

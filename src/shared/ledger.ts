@@ -18,11 +18,12 @@ interface Since {
 }
 
 /**
- * The keeper of the sums that several processes or threads share. It handles calls in the order in which they were
- * sent. Each function rejects when the keeper is unreachable or the outcome of the call is unknown.
+ * The sums that several processes or threads share: those of the main thread, or of a store. It handles calls in the
+ * order in which they were sent. Each function rejects when the ledger is unreachable or the outcome of the call is
+ * unknown.
  */
 export interface Ledger {
-  /** True while the keeper is unreachable; then no request waits for it. */
+  /** True while the ledger is unreachable; then no request waits for it. */
   readonly isAway: boolean;
   /** Makes the changes of a batch; a failed batch must be sent again. */
   apply(batch: Batch): Promise<void>;

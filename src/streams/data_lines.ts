@@ -24,12 +24,9 @@ interface DataLines {
    * and of long ones the first and last 500 bytes.
    */
   last(): readonly string[];
-  /**
-   * Sums the bytes of each data line beyond this length, from the next line on. If many lines arrive in one chunk, the
-   * sum is estimated from the last few.
-   */
+  /** Sums the bytes of each data line beyond this length, from the next line on, however the lines are divided. */
   measureAbove(bytes: number): void;
-  /** Returns the sum; a fraction if it is an estimate. */
+  /** Returns the sum. */
   bytesAbove(): number;
 }
 
@@ -44,6 +41,8 @@ const LAST_LINES = 4;
 const DATA_PREFIX = "data:";
 
 const SPACE = 32;
+
+const RETURN = 13;
 
 /** A byte order mark in a text of `byteText`. */
 const MARK = "\xef\xbb\xbf";
@@ -93,7 +92,7 @@ export function createDataLines(
     if (!isData(text, 0)) return;
     if (hasValue(text, 0, text.length)) {
       remember([bothEnds(text)]);
-      bytesAbove += Math.max(0, lineBytes - floorBytes);
+      measure(lineBytes - (text.endsWith("\r") ? 1 : 0));
     }
     if (lineBytes > maxLineBytes) return;
     const isGiven = text.length > LONG_BYTES || sink.wantsEvery() ||
@@ -119,17 +118,35 @@ export function createDataLines(
     }
   }
 
-  /** Keeps the last few lines, and estimates the bytes above the floor in all lines from them. */
+  /** Adds a data line of this length, without its line end, to the sum. */
+  function measure(lineBytes: number): void {
+    if (lineBytes > floorBytes) bytesAbove += lineBytes - floorBytes;
+  }
+
+  /** Adds all data lines to the sum. */
+  function measureAll({ text, start, end }: WholeLines): void {
+    if (floorBytes === Infinity) return;
+    for (let from = start; from < end;) {
+      const feed = text.indexOf("\n", from);
+      if (
+        feed - from > floorBytes && isData(text, from) &&
+        hasValue(text, from, feed)
+      ) {
+        measure(feed - from - (text.charCodeAt(feed - 1) === RETURN ? 1 : 0));
+      }
+      from = feed + 1;
+    }
+  }
+
+  /** Keeps the last few lines. */
   function rememberLast({ bytes, text, start, end }: WholeLines): void {
     const found: Line[] = [];
-    let above = 0;
     let tail = end;
     while (tail > start && found.length < LAST_LINES) {
       const feed = tail - 1;
       tail = beginOfLine(bytes, feed);
       if (isData(text, tail) && hasValue(text, tail, feed)) {
         found.push({ begin: tail, feed });
-        above += Math.max(0, feed - tail - floorBytes);
       }
     }
     if (found.length === 0) return;
@@ -140,8 +157,6 @@ export function createDataLines(
         bothEnds(own.slice(begin - tail, feed - tail))
       ),
     );
-    const isAll = found.length < LAST_LINES;
-    bytesAbove += isAll ? above : above * (end - start) / (end - tail);
   }
 
   /** Handles bytes in which each line ends in a line feed. */
@@ -162,6 +177,7 @@ export function createDataLines(
     if (start < end && needle !== undefined) {
       const lines = { bytes: chunk, text, start, end };
       skim(lines, needle);
+      measureAll(lines);
       rememberLast(lines);
     }
     if (end < chunk.length) pending.append(chunk.subarray(end));

@@ -15,12 +15,12 @@ import {
 } from "./tables.ts";
 
 /** The facts of a caller that decide where its usage is counted. */
-export type Counted = Pick<Caller, "name" | "groups">;
+export type CountedCaller = Pick<Caller, "name" | "groups">;
 
 /** The usage of one request. */
 export interface Use {
   /** The caller in the current configuration. */
-  readonly caller: Counted;
+  readonly caller: CountedCaller;
   /** The name of the last connection. */
   readonly connection: string;
   /** The id of the model that served it. */
@@ -160,7 +160,7 @@ function createNames() {
     },
     /** Returns the token and its groups, with their tables at a moment. */
     holders(
-      { name, groups }: Counted,
+      { name, groups }: CountedCaller,
       atMs: number,
     ): readonly HolderNames[] {
       moveTo(atMs);

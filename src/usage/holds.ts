@@ -14,7 +14,7 @@ export interface Holds {
 }
 
 /** The holds of one request; a request has few limits. */
-interface Holder {
+interface RequestHolds {
   readonly holds: readonly Hold[];
   readonly endsMs: number;
 }
@@ -24,12 +24,12 @@ const SWEEP_MS = 10_000;
 
 /** Creates an empty collection. */
 export function createHolds(clock: Pick<Clock, "elapsedMs">): Holds {
-  const holders = new Map<string, Holder>();
+  const byId = new Map<string, RequestHolds>();
   const totals = new Map<string, number>();
   let sweepAtMs = Infinity;
 
   function find({ key, id }: Omit<Hold, "amount">): Hold | undefined {
-    return holders.get(id)?.holds.find((one) => one.key === key);
+    return byId.get(id)?.holds.find((one) => one.key === key);
   }
 
   function add(key: string, amount: number): void {
@@ -39,17 +39,17 @@ export function createHolds(clock: Pick<Clock, "elapsedMs">): Holds {
   }
 
   function removeOf(id: string, holds: readonly Hold[]): void {
-    const holder = holders.get(id);
-    if (holder === undefined) return;
+    const known = byId.get(id);
+    if (known === undefined) return;
     let left = 0;
-    for (const hold of holder.holds) {
+    for (const hold of known.holds) {
       if (isAmong(holds, hold)) add(hold.key, -hold.amount);
       else left += 1;
     }
-    if (left === 0) return void holders.delete(id);
-    holders.set(id, {
-      ...holder,
-      holds: holder.holds.filter((hold) => !isAmong(holds, hold)),
+    if (left === 0) return void byId.delete(id);
+    byId.set(id, {
+      ...known,
+      holds: known.holds.filter((hold) => !isAmong(holds, hold)),
     });
   }
 
@@ -59,13 +59,13 @@ export function createHolds(clock: Pick<Clock, "elapsedMs">): Holds {
     const nowMs = clock.elapsedMs();
     if (nowMs < sweepAtMs) return;
     sweepAtMs = Infinity;
-    for (const [id, { holds, endsMs }] of holders) {
+    for (const [id, { holds, endsMs }] of byId) {
       if (endsMs > nowMs) {
         if (endsMs < Infinity) sweepAtMs = nowMs + SWEEP_MS;
         continue;
       }
       for (const { key, amount } of holds) add(key, -amount);
-      holders.delete(id);
+      byId.delete(id);
     }
   }
 
@@ -75,9 +75,9 @@ export function createHolds(clock: Pick<Clock, "elapsedMs">): Holds {
       const endsMs = isLasting ? Infinity : clock.elapsedMs() + lifetimeMs;
       for (const [id, own] of byRequest(holds)) {
         removeOf(id, own);
-        const others = holders.get(id)?.holds;
+        const others = byId.get(id)?.holds;
         const all = others === undefined ? own : [...others, ...own];
-        holders.set(id, { holds: all, endsMs });
+        byId.set(id, { holds: all, endsMs });
         for (const { key, amount } of own) add(key, amount);
       }
       if (!isLasting && sweepAtMs === Infinity) sweepAtMs = endsMs;
@@ -93,11 +93,11 @@ export function createHolds(clock: Pick<Clock, "elapsedMs">): Holds {
     },
     *all() {
       sweep();
-      for (const { holds } of holders.values()) yield* holds;
+      for (const { holds } of byId.values()) yield* holds;
     },
     get size() {
       let size = 0;
-      for (const { holds } of holders.values()) size += holds.length;
+      for (const { holds } of byId.values()) size += holds.length;
       return size;
     },
   };

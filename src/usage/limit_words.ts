@@ -11,10 +11,15 @@ const MAX_CLIENT_WAIT_MS = 60_000;
 /**
  * Returns the error for a caller over a limit (docs/usage.md#over-a-limit). Of the models and connections that the
  * limit counts, it names only the rejected ones.
+ *
+ * @param address The address of the gateway's page, for the caller; `undefined` if it is not known.
  */
 export function limitExceeded(
   refusal: LimitRefusal,
-  nowMs: number,
+  { nowMs, address }: {
+    readonly nowMs: number;
+    readonly address: string | undefined;
+  },
 ): GatewayError {
   const waitMs = Math.max(0, refusal.resetsAtMs - nowMs);
   const isFinal = waitMs > MAX_CLIENT_WAIT_MS || isTooLarge(refusal);
@@ -22,17 +27,21 @@ export function limitExceeded(
   const who = holder.kind === "token"
     ? "this token"
     : `the group ${holder.name}`;
+  const way = wayToNumbers(address);
   return new GatewayError(
     "rate_limited",
     `Cannot take the request: ${who} may use ${
       limitWords(limit, row)
     } and has used ${usedWords(refusal)}. ${
       isFinal ? FINAL_WORDS : "The limit resets at"
-    } ${instant(resetsAtMs)}. ${WHERE_TO_SEE}`,
+    } ${instant(resetsAtMs)}. ${way}.`,
     {
       code: "token_limit_exceeded",
       details: { error_code: "token_limit_exceeded" },
-      headers: { "retry-after": retryAfterText(Math.max(1, waitMs)) },
+      headers: {
+        "retry-after": retryAfterText(Math.max(1, waitMs)),
+        ...(isFinal && { [CODEX_HEADER]: way }),
+      },
       isFinal,
       resetsAtMs: isFinal ? resetsAtMs : undefined,
       limit: limitWords(limit),
@@ -47,9 +56,22 @@ export function limitExceeded(
  */
 const FINAL_WORDS = "The quota is exceeded and will reset at";
 
-/** The way from a refusal in a client to the numbers. */
-const WHERE_TO_SEE =
-  "See your limits on the gateway's page, or with model-gateway usage.";
+/**
+ * The header whose text Codex shows for a used-up limit, before "or try again at". It leaves the error's own message out
+ * (`UsageLimitReachedError` in codex-rs/protocol/src/error.rs of openai/codex).
+ */
+const CODEX_HEADER = "x-codex-promo-message";
+
+/**
+ * Returns the way from a refusal in a client to the numbers, without a full stop. A blank ends the address, so that
+ * terminals link it.
+ */
+function wayToNumbers(address: string | undefined): string {
+  const page = address === undefined
+    ? "on the gateway's page"
+    : `at ${address}/`;
+  return `See your limits ${page} or with model-gateway usage`;
+}
 
 /** Returns true when the request would not fit into an empty window either. */
 function isTooLarge({ bound, needed = 0 }: LimitRefusal): boolean {

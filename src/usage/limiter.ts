@@ -80,7 +80,7 @@ export interface Limiter {
 }
 
 /** The dependencies of a {@linkcode Limiter}. */
-export interface LimiterOptions {
+interface LimiterOptions {
   readonly sums: Sums;
   readonly bounds: Bounds;
   readonly quotaShares: QuotaShares;
@@ -90,7 +90,7 @@ export interface LimiterOptions {
 }
 
 /** The ratio from which a limit counts as nearly used up. */
-export const NEAR_RATIO = 0.8;
+const NEAR_RATIO = 0.8;
 
 /** The largest age of the token counts from which shares of quotas are estimated, in milliseconds. */
 const SHARE_MAX_AGE_MS = 1000;

@@ -14,7 +14,7 @@ import {
 } from "./sums.ts";
 
 /** Sums in this thread, which answers without a promise. */
-export interface MemorySums extends Sums {
+interface MemorySums extends Sums {
   reserve(...args: Parameters<Sums["reserve"]>): Decision;
   uses(limits: readonly Counted[]): readonly LimitUse[];
   read(sums: readonly Sum[]): readonly number[];

@@ -45,7 +45,7 @@ export interface QuotaShares {
 }
 
 /** The dependencies of {@linkcode QuotaShares}. */
-export interface QuotaSharesOptions {
+interface QuotaSharesOptions {
   readonly sums: Pick<Sums, "read" | "sinceMs">;
   readonly quotas: Pick<QuotaService, "known">;
   readonly clock: Pick<Clock, "now">;

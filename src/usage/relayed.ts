@@ -33,7 +33,7 @@ const MIN_WINDOW_MS = 30 * MINUTE_MS;
 const ALL = "all";
 
 /** The tokens of a relayed request. */
-export interface RelayedTokens {
+interface RelayedTokens {
   /** The connection's name. */
   readonly connection: string;
   readonly holders: readonly { readonly digest: string }[];
@@ -43,7 +43,7 @@ export interface RelayedTokens {
 }
 
 /** Turns relayed tokens into additions to sums. */
-export interface Relayed {
+interface Relayed {
   add(tokens: RelayedTokens, additions: Addition[]): void;
 }
 
@@ -97,7 +97,7 @@ function bucketAt(
 }
 
 /** The query for a holder's share. */
-export interface ShareQuery {
+interface ShareQuery {
   /** The connection's name. */
   readonly connection: string;
   readonly holder: Holder;

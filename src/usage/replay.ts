@@ -1,12 +1,13 @@
 import { groupText } from "../config/usage_limits.ts";
 import type { Config } from "../config/config.ts";
 import { isIdentityCaller } from "../config/identity.ts";
+import { NANOS_PER_DOLLAR } from "../core/nano_dollars.ts";
 import type { LoggedRequest, LoggedUse } from "../observe/logged_request.ts";
 import type { Measure } from "./counts.ts";
-import type { Counted, Counting } from "./counting.ts";
+import type { CountedCaller, Counting } from "./counting.ts";
 
 /** The numbers of requests in a log, by their result. */
-export interface ReplayCounts {
+interface ReplayCounts {
   /** Requests that were counted. */
   counted: number;
   /** Requests of a token that the configuration does not have. */
@@ -27,7 +28,7 @@ export interface Replay {
 }
 
 /** The dependencies of a {@linkcode Replay}. */
-export interface ReplayOptions {
+interface ReplayOptions {
   readonly counting: Pick<Counting, "count">;
   /** The configuration with the names of the tokens. */
   readonly config: Pick<Config, "callers" | "identity">;
@@ -57,7 +58,7 @@ const MAX_GATHERED = 2000;
 
 /** The usage of one token of one model on one connection in one span. */
 interface Gathered {
-  readonly caller: Counted;
+  readonly caller: CountedCaller;
   readonly connection: string;
   readonly model: string;
   readonly atMs: number;
@@ -82,7 +83,7 @@ export function createReplay(
   }
 
   function gatheredFor(
-    caller: Counted,
+    caller: CountedCaller,
     { connection, model = "", endedMs }: {
       readonly connection: string;
       readonly model: string | undefined;
@@ -138,8 +139,8 @@ export function createReplay(
  */
 function createCallerFinder(
   { callers, identity }: ReplayOptions["config"],
-): (request: LoggedRequest) => Counted | undefined {
-  const listed = new Map<string, Counted>(
+): (request: LoggedRequest) => CountedCaller | undefined {
+  const listed = new Map<string, CountedCaller>(
     [...callers.values()].map((caller) => [caller.name, caller]),
   );
   const groups = new Map(
@@ -163,8 +164,6 @@ function spanStart(endedMs: number, untilMs: number): number {
     SPANS.find(({ minAgeMs }) => untilMs - endedMs >= minAgeMs) ?? {};
   return endedMs - endedMs % lengthMs;
 }
-
-const NANOS_PER_DOLLAR = 1e9;
 
 /** Adds a model's usage. A measure without values stays absent, such as the cost without prices. */
 function addTo(counts: Gathered["counts"], use: LoggedUse): void {

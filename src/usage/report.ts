@@ -49,7 +49,7 @@ export interface LimitUsage {
 }
 
 /** A connection and the token's usage of its quota. */
-export interface ConnectionUsage {
+interface ConnectionUsage {
   readonly provider_id: string;
   readonly name: string;
   readonly limits: readonly QuotaUsage[];
@@ -71,7 +71,7 @@ export interface QuotaUsage {
 }
 
 /** The dependencies of a usage report. */
-export interface UsageReportOptions {
+interface UsageReportOptions {
   readonly sums: Sums;
   readonly bounds: Bounds;
   readonly quotas: Pick<QuotaService, "read">;

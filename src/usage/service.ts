@@ -42,7 +42,7 @@ export interface UsageService {
 }
 
 /** The dependencies of a {@linkcode UsageService}. */
-export interface UsageServiceOptions {
+interface UsageServiceOptions {
   readonly sums: Sums;
   readonly store: ConfigStore;
   /** Returns a caller of an identity provider in the current configuration; default: the same caller. */

@@ -85,12 +85,15 @@ export const HOLD_MS = 120_000;
 
 /**
  * Sums and holds, kept in this thread, in the main thread or in a store. No function throws or rejects: while the
- * keeper is unreachable, the results come from values that are known here.
+ * place of the sums is unreachable, the results come from values that are known here.
  */
 export interface Sums {
   /** The time since which everything is counted, in milliseconds since 1970, as far as it is known here. */
   readonly sinceMs: number;
-  /** Makes changes: here at once, at the keeper a little later. Additions to sums that have ended are ignored. */
+  /**
+   * Makes changes: here at once, in the main thread or the store a little later. Additions to sums that have ended are
+   * ignored.
+   */
   apply(change: Change): void;
   /**
    * Grants all claims of a request, or none. Two simultaneous requests never both get the last room. The request must

@@ -39,7 +39,7 @@ export interface TallyRequest {
 }
 
 /** The dependencies of a {@linkcode Tally}. */
-export interface TallyOptions {
+interface TallyOptions {
   readonly sums: Pick<Sums, "apply">;
   readonly counting: Counting;
   readonly limiter: Limiter;

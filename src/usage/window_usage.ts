@@ -25,7 +25,7 @@ export interface WindowUsage {
 }
 
 /** The usage of one model on one connection. */
-export interface RowUsage extends Row, UsedAmounts {}
+interface RowUsage extends Row, UsedAmounts {}
 
 /** The usage of requests. `input_tokens` includes cached and written tokens, `output_tokens` includes reasoning. */
 export interface UsedAmounts {

@@ -121,7 +121,7 @@ Deno.test("runCli() serves when no command is named", async () => {
     assert.equal(
       complained,
       `Cannot start: ${MISSING} has problems.
-  file: does not exist
+  file: does not exist.
 Create ${resolve(MISSING)} or use --config.
 \`model-gateway init SERVICE...\` prints a first file; \`model-gateway demo\` needs none.
 `,
@@ -142,6 +142,10 @@ Deno.test("runCli() gives the rest of the arguments to the command, whose bad us
     [
       ["demo", "--bogus"],
       "Cannot run demo: there is no option --bogus.\nusage: model-gateway demo ",
+    ],
+    [
+      ["dev", "--bogus"],
+      "Cannot run dev: there is no option --bogus.\nusage: model-gateway dev ",
     ],
     [
       ["check", "--bogus"],
@@ -180,14 +184,15 @@ Deno.test("dev serves where there is a file or one is named, else the demo", asy
   const file = fromFileUrl(new URL("../../deno.json", import.meta.url));
   const isFile = { MODEL_GATEWAY_CONFIG: file };
   const isNone = { MODEL_GATEWAY_CONFIG: MISSING };
-  const usageOf = async (environment: Readonly<Record<string, string>>) =>
-    (await run(["dev", "--bogus"], environment)).complained;
-  assert.match(await usageOf(isFile), /usage: model-gateway serve/);
-  assert.match(await usageOf(isNone), /usage: model-gateway demo/);
+  const elsewhere = ["dev", "--host", "192.0.2.1"];
+  const dev = async (environment: Readonly<Record<string, string>>) =>
+    (await run(elsewhere, environment)).complained;
+  assert.match(await dev(isFile), /^Cannot start: .* has problems/);
+  assert.match(await dev(isNone), /^Cannot listen on 192\.0\.2\.1:8787: /);
   const isDirectory = {
     MODEL_GATEWAY_CONFIG: fromFileUrl(new URL(".", import.meta.url)),
   };
-  assert.match(await usageOf(isDirectory), /usage: model-gateway serve/);
+  assert.match(await dev(isDirectory), /^Cannot start: .* has problems/);
   const named = await run(["dev", "--config", MISSING], isNone);
   assert.equal(named.code, 2);
   assert.ok(named.complained.startsWith("Cannot start: "));

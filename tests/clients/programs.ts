@@ -8,6 +8,8 @@ export interface GatewayAddress {
   readonly url: string;
   readonly token: string;
   readonly model: string;
+  /** A command that prints the token, for clients whose settings run one; default: none. */
+  readonly tokenCommand?: string | undefined;
 }
 
 /** The parameters of a client's run. */
@@ -67,13 +69,15 @@ export function toolPrompt({ shell }: ClientProgram): string {
  */
 function printedSettings(
   id: string,
-  { url, model }: Pick<GatewayAddress, "url" | "model">,
+  { url, model, tokenCommand }: Omit<GatewayAddress, "token">,
   protocol: Protocol,
 ): { readonly file: string; readonly text: string } {
   const client = SETTINGS.find((one) => one.id === id);
   if (client === undefined) throw new Error(`setup has no client ${id}`);
   const models = [{ id: model, protocols: [protocol] }];
-  const { title, text } = client.settings({ base: url, model, models });
+  const { title, text } = client.settings({
+    ...{ base: url, model, models, tokenCommand },
+  });
   return { file: title.replace(/^~\//, ""), text };
 }
 
@@ -154,14 +158,17 @@ const CODEX: ClientProgram = {
   }),
 };
 
-/** Adds the retries to the printed settings, which end with the provider's table. */
+/** Adds the retries to the provider's table of the printed settings. */
 function codexConfig(
   { retries, ...place }: Omit<LaunchOptions, "token">,
 ): string {
-  return `check_for_update_on_startup = false
-${printedSettings("codex", place, "responses").text}
-request_max_retries = ${retries}
+  const { text } = printedSettings("codex", place, "responses");
+  const line = 'wire_api = "responses"\n';
+  const more = `request_max_retries = ${retries}
 stream_max_retries = ${retries}
+`;
+  return `check_for_update_on_startup = false
+${text.replace(line, line + more)}
 [analytics]
 enabled = false
 [features]

@@ -1,4 +1,8 @@
 import { ALICE_TOKEN, tokenFile } from "../support/gateway/config.ts";
+import {
+  createSigner,
+  GOOD_CLAIMS,
+} from "../support/gateway/identity_scene.ts";
 import { ask, hello, PATHS } from "../support/wire/ask.ts";
 import type { Protocol } from "../../src/core/protocol.ts";
 import { type ClientRun, runClient, type Startable } from "./run_client.ts";
@@ -10,6 +14,12 @@ export interface SeenFailure {
   readonly answer?: () => Response;
   /** The client's token; default: a good one. */
   readonly token?: string;
+  /** The seconds until a JWT expires, which is the client's token instead. */
+  readonly jwtSeconds?: number;
+  /** The command that prints the token, for {@linkcode clients}; default: the settings hold no command. */
+  readonly tokenCommand?: string;
+  /** The names of the clients that meet it; default: all. */
+  readonly clients?: readonly string[];
   /** The client's model; default: one that the gateway has. */
   readonly model?: string;
   /** The limits of the client's token; default: none. */
@@ -39,6 +49,11 @@ export const SEEN_FAILURES: Readonly<Record<string, SeenFailure>> = {
       ),
   },
   "Your token is wrong or expired": { token: "mg_nobody" },
+  "Your company's token has expired": { jwtSeconds: -600 },
+  "The command for your token fails": {
+    tokenCommand: "echo Please log in first. >&2; exit 1",
+    clients: ["Claude Code", "Codex CLI"],
+  },
   "The model is unknown": { model: "no-such-model" },
   "The gateway is down": { isDown: true },
   "The provider refuses the gateway's key": {
@@ -70,17 +85,31 @@ export interface Met {
   readonly tookMs: number;
 }
 
+/** Returns the claims of a good JWT that expires after some seconds. */
+export function claimsFor(
+  seconds: number,
+  nowMs: number = Date.now(),
+): typeof GOOD_CLAIMS {
+  const now = Math.floor(nowMs / 1000);
+  return { ...GOOD_CLAIMS, iat: now - 3600, exp: now + seconds };
+}
+
 /** Starts a gateway with the failure, and a client against it. */
 export async function meet(
   { program, command, failure, retries, runMs }: Meeting,
 ): Promise<Met> {
   const [upstream] = upstreamsFor(program);
   if (upstream === undefined) throw new Error("There is no upstream");
-  const { answer, token = ALICE_TOKEN, model = MODEL, limits, isDown } =
+  const { answer, model = MODEL, limits, isDown, tokenCommand, jwtSeconds } =
     failure;
+  const signer = await createSigner();
+  const token = jwtSeconds === undefined
+    ? failure.token ?? ALICE_TOKEN
+    : await signer.sign(claimsFor(jwtSeconds));
   await using gateway = await startTranslating(upstream, {
     model: MODEL,
     asked: [],
+    signer,
     ...(limits === undefined
       ? {}
       : { file: { tokens: [tokenFile({ limits })] } }),
@@ -101,6 +130,7 @@ export async function meet(
       url: isDown ? DOWN : gateway.url,
       token,
       model,
+      tokenCommand,
     },
     retries,
     runMs,

@@ -5,6 +5,11 @@ import { createStrictProvider } from "../support/upstream/strict_provider/mod.ts
 import type { Fetch } from "../../src/upstream/call.ts";
 import { connectionFile, minimalFile } from "../support/gateway/config.ts";
 import {
+  identityFile,
+  KEYS_URL,
+  type Signer,
+} from "../support/gateway/identity_scene.ts";
+import {
   type RunningGateway,
   startGateway,
 } from "../support/gateway/gateway.ts";
@@ -59,7 +64,9 @@ export interface TranslatingOptions {
   readonly asked: string[];
   /** Further top-level keys of the configuration, such as `tokens`; default: none. */
   readonly file?: Readonly<Record<string, unknown>>;
-  /** The clock of cool-downs; default: that of this machine. */
+  /** Signs the JWTs of callers; default: the gateway has its own tokens alone. */
+  readonly signer?: Signer;
+  /** The clock of cool-downs and of JWTs; default: that of this machine. */
   readonly clock?: Clock;
   /** Replaces the demo's answers; default: never. */
   readonly spoil?: Spoil;
@@ -68,7 +75,7 @@ export interface TranslatingOptions {
 /** Starts a gateway in front of the demo's provider of a family, with one endpoint. */
 export function startTranslating(
   { family, endpoint }: Upstream,
-  { model, fields, file, clock = systemClock, asked, spoil }:
+  { model, fields, file, signer, clock = systemClock, asked, spoil }:
     TranslatingOptions,
 ): Promise<RunningGateway> {
   const letter = family.toLowerCase();
@@ -78,6 +85,9 @@ export function startTranslating(
     wordMs: 0,
   });
   const fetch: Fetch = async (url, init) => {
+    if (signer !== undefined && url === KEYS_URL) {
+      return Response.json({ keys: [signer.jwk] });
+    }
     // The gateway fetches the provider's models for a client's catalog.
     if (init.method !== "POST") return await demo(url, init);
     asked.push(new URL(url).pathname);
@@ -95,7 +105,11 @@ export function startTranslating(
     models: [{ id: model, upstream: `demo-${letter}`, ...fields }],
   });
   return startGateway(
-    minimalFile({ connections: [connection], ...file }),
+    minimalFile({
+      connections: [connection],
+      ...(signer === undefined ? {} : { identity: [identityFile()] }),
+      ...file,
+    }),
     { fetch, clock },
   );
 }

@@ -8,6 +8,7 @@ import {
   minimalFile,
   tokenFile,
 } from "../support/gateway/config.ts";
+import { identityFile } from "../support/gateway/identity_scene.ts";
 
 const CANARY = "sk-CANARY-0123456789";
 
@@ -100,6 +101,11 @@ Deno.test("describeConfig() shows no key, no header value and no forced value", 
         force: { safety_identifier: CANARY },
         quota: { kind: "litellm", url: `https://a.example/q?key=${CANARY}` },
       })],
+      identity: [
+        identityFile({
+          jwks_url: `https://me:${CANARY}@a.example/k?${CANARY}`,
+        }),
+      ],
     })),
   );
   const description = describeConfig(config);
@@ -108,4 +114,5 @@ Deno.test("describeConfig() shows no key, no header value and no forced value", 
   assert.match(description, /- x-key/);
   assert.match(description, /- safety_identifier/);
   assert.match(description, /url: 'https:\/\/a\.example\/q'/);
+  assert.match(description, /keys: 'https:\/\/a\.example\/k'/);
 });

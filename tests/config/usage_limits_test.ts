@@ -279,6 +279,15 @@ Deno.test("a limited cost needs a price only of what those may use whom it binds
   );
 });
 
+Deno.test("a disabled connection needs no price for a limit on the cost", async () => {
+  const limits = [{ window: "day", cost: 5 }];
+  const file = minimalFile({
+    connections: [connectionFile({ enabled: false })],
+    tokens: [tokenFile({ limits })],
+  });
+  assert.ok("config" in await loadFile(file));
+});
+
 Deno.test("a group that nobody has defined is a problem, and one without members a warning", async () => {
   const groups = { team: { limits: [{ window: "day", tokens: 1 }] } };
   const tokens = [tokenFile({ group: "taem" })];

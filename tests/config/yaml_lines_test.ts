@@ -56,6 +56,13 @@ Deno.test("parseLinedYaml() knows the line of every key and item", () => {
   }
 });
 
+Deno.test("parseLinedYaml() names the list's line for the items of one with an empty item", () => {
+  const { value, lineOf } = parseLinedYaml("list:\n  -\n  - a: 1\n  - b: 2\n");
+  assert.deepEqual(value, { list: [null, { a: 1 }, { b: 2 }] });
+  assert.equal(lineOf(["list", 2, "b"]), 4);
+  for (const index of [0, 1, 2]) assert.equal(lineOf(["list", index]), 1);
+});
+
 Deno.test("parseLinedYaml() leads a value that is missing to the entry around it", () => {
   const { lineOf } = parseLinedYaml(TEXT);
   assert.equal(lineOf(["a", 1, "sha256"]), 6);

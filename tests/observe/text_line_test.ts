@@ -88,6 +88,19 @@ Deno.test("estimated tokens have a mark, and a model that served in place of ano
   assert.match(lineOf({ served_model: "glm-5" }), / {2}glm-fast → glm-5 {2}/);
 });
 
+Deno.test("a cost has three digits and no exponent, however large or small it is", () => {
+  const costs = [
+    [0, "$0"],
+    [0.000_000_5, "$0.0000005"],
+    [0.012_345, "$0.0123"],
+    [1.5, "$1.5"],
+    [1234.5, "$1230"],
+  ] as const;
+  for (const [cost_usd, text] of costs) {
+    assert.match(lineOf({ cost_usd }), new RegExp(`  \\${text}  `), text);
+  }
+});
+
 Deno.test("what was unusual stands before the id: cost, attempts, drops, ending, failure, error, limit, reason", () => {
   const line = lineOf({
     cost_usd: 0.012345,

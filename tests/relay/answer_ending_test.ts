@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { GatewayError } from "../../src/core/error.ts";
 import type { Ending } from "../../src/observe/facts.ts";
 import { type AnswerEnd, endingOf } from "../../src/relay/answer_body.ts";
 import type { PassThroughEnd } from "../../src/streams/pass_through.ts";
@@ -130,4 +131,11 @@ Deno.test("endingOf() names whether the caller or the gateway cut an answer, als
       failure: undefined,
     });
   }
+  const removed = new GatewayError("unauthenticated", "m", {
+    code: "token_removed",
+  });
+  assert.equal(
+    noted(broken, { abortedWith: removed }).reason,
+    "its token was removed",
+  );
 });

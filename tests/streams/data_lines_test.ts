@@ -255,31 +255,40 @@ Deno.test({
   },
 });
 
-/** What {@linkcode createDataLines} adds up of lines of these lengths that are longer than 20 bytes. */
-function above(lengths: readonly number[], linesAChunk: number): number {
+/** Returns the sum of the bytes beyond 20 in each data line of these chunks. */
+function above(chunks: readonly Uint8Array[]): number {
   const reader = createDataLines('"usage"', {
     wantsEvery: () => false,
     line: () => {},
   });
   reader.push(encoder.encode(`data: ${"x".repeat(90)}\n\n`));
   reader.measureAbove(20);
-  for (let at = 0; at < lengths.length; at += linesAChunk) {
-    const text = lengths.slice(at, at + linesAChunk)
-      .map((length) => `data: ${"x".repeat(length - 6)}\n\n`).join("");
-    reader.push(encoder.encode(text));
-  }
+  for (const chunk of chunks) reader.push(chunk);
   return reader.bytesAbove();
 }
 
-Deno.test("createDataLines() adds up by how much lines are longer than they must be", () => {
-  const lengths = [20, 25, 10, 40, 30, 20];
-  for (const linesAChunk of [1, 2, 3]) {
-    assert.equal(above(lengths, linesAChunk), 5 + 20 + 10);
+Deno.test("createDataLines() sums the bytes of lines beyond a length, however they are divided", () => {
+  const random = createRandom(3);
+  const lengths = [20, 25, 10, 40, 30, 20, 21, 7, 90, 33, 1200];
+  const expected = lengths.reduce(
+    (sum, length) => sum + Math.max(0, length - 20),
+    0,
+  );
+  for (const lineEnd of ["\n", "\r\n", "\r"]) {
+    const lines = lengths.flatMap((length) => [
+      `data: ${"x".repeat(length - 6)}`,
+      "",
+      `: ${"a comment ".repeat(5)}`,
+      `data:${" ".repeat(50)}`,
+    ]);
+    const bytes = encoder.encode(lines.join(lineEnd) + lineEnd);
+    assert.equal(above([bytes]), expected);
+    assert.equal(
+      above(Array.from(bytes, (byte) => Uint8Array.of(byte))),
+      expected,
+    );
+    for (let count = 0; count < 20; count++) {
+      assert.equal(above(cut(bytes, random, 200)), expected);
+    }
   }
-});
-
-Deno.test("createDataLines() estimates that by the last lines of a chunk that holds many", () => {
-  const alike = new Array(100).fill(30);
-  assert.equal(Math.round(above(alike, 100)), 1000);
-  assert.equal(above(new Array(100).fill(15), 100), 0);
 });

@@ -18,7 +18,7 @@ import {
 } from "../../src/protocols/canonical/failure/failure.ts";
 import { openAiStatus } from "../../src/protocols/openai/errors.ts";
 import { invalidField } from "../../src/protocols/canonical/request/invalid_request.ts";
-import { loseForeignExtras } from "../../src/protocols/canonical/request/loss.ts";
+import { dropForeignExtras } from "../../src/protocols/canonical/request/loss.ts";
 import type {
   CanonicalRequest,
   Turn,
@@ -119,7 +119,7 @@ export function createToyCodec(protocol: Protocol): Codec {
     }),
     decodeRequest,
     encodeRequest(request, { reportDropped }) {
-      loseForeignExtras(request, protocol, { reportDropped });
+      dropForeignExtras(request, protocol, { reportDropped });
       if (request.tools.length > 0) {
         reportDropped({
           field: "tools",

@@ -21,15 +21,18 @@ export async function loadConfigFile(
     readonly env: Environment;
     /** Called with the path of each named file, before it is read. */
     readonly onRead?: (path: string) => void;
-    /** Called with each pattern of files, and with the files that match it. */
-    readonly onList?: (files: FilePattern, names: readonly string[]) => void;
+    /** Called with each pattern of files, and with the files that match it; `undefined` for an unreadable folder. */
+    readonly onList?: (
+      files: FilePattern,
+      names: readonly string[] | undefined,
+    ) => void;
   },
 ): Promise<FileResult> {
   let text: string;
   try {
     text = await readText(path);
   } catch (error) {
-    const problems = [{ path: "", message: readFault(error) }];
+    const problems = [{ path: "", message: `${readFault(error)}.` }];
     const isMissing = error instanceof Deno.errors.NotFound;
     return isMissing ? { problems, missing: absolutePath(path) } : { problems };
   }
@@ -42,9 +45,13 @@ export async function loadConfigFile(
     },
     async listFiles(pattern) {
       const files = { pattern, folder: beside(path, "") };
-      const names = await findFiles(files);
-      if (isWildcard(pattern)) onList(files, names);
-      return names;
+      let names: readonly string[] | undefined;
+      try {
+        names = await findFiles(files);
+        return names;
+      } finally {
+        if (isWildcard(pattern)) onList(files, names);
+      }
     },
     nowMs: Date.now(),
   });
@@ -154,14 +161,15 @@ const OWN_DESCRIPTOR_REGEXP = /^\/(dev\/stdin|(dev|proc\/self)\/fd\/\d+)$/;
 
 /**
  * Rejects a path whose opening may wait. It accepts a regular file, and a descriptor that the program was started with.
- * It also accepts a directory, because opening one fails at once.
  *
  * @throws {NotRegularFileError} When the path names anything else.
+ * @throws {Deno.errors.IsADirectory} When it names a directory.
  * @throws The platform's error when there is no file, or when access to it is denied.
  */
 export async function requireFile(path: string): Promise<void> {
   const { isFile, isDirectory } = await Deno.stat(path);
-  if (!isFile && !isDirectory && !OWN_DESCRIPTOR_REGEXP.test(path)) {
+  if (isDirectory) throw new Deno.errors.IsADirectory();
+  if (!isFile && !OWN_DESCRIPTOR_REGEXP.test(path)) {
     throw new NotRegularFileError();
   }
 }

@@ -1,7 +1,9 @@
 import { readArguments } from "../arguments.ts";
 import { badUsage, type CliIo, type CommandSpec, EXIT } from "../command.ts";
 import {
+  BAD_URL,
   DEFAULT_URL,
+  gatewayBase,
   NoResponse,
   requestGateway,
   type RequestTools,
@@ -35,11 +37,8 @@ export async function runHealth(
 ): Promise<number> {
   const read = readArguments(HEALTH, args);
   if ("fault" in read) return badUsage(read.fault, HEALTH, io);
-  const base = read.values.get("url") ?? DEFAULT_URL;
-  if (!/^https?:\/\//i.test(base) || !URL.canParse(base)) {
-    const fault = `--url must be a URL (for example ${DEFAULT_URL})`;
-    return badUsage(fault, HEALTH, io);
-  }
+  const base = gatewayBase(read.values.get("url") ?? DEFAULT_URL);
+  if (base === undefined) return badUsage(BAD_URL, HEALTH, io);
   const url = new URL("/readyz", base).href;
   const fault = await faultOf(url, io);
   if (fault === undefined) {

@@ -1,16 +1,12 @@
 import { readFault } from "../../config/environment.ts";
-import {
-  createFindings,
-  formatProblem,
-  type Problem,
-} from "../../config/problems.ts";
+import { createFindings, type Problem } from "../../config/problems.ts";
 import { tokenSchema } from "../../config/schema/token.ts";
 import { validate } from "../../config/schema/problems.ts";
 import { sha256Hex } from "../../core/sha256.ts";
 import { stringifyYaml } from "../../core/std.ts";
 import { readArguments } from "../arguments.ts";
 import { badUsage, type CliIo, type CommandSpec, EXIT } from "../command.ts";
-import { readText } from "./config_file.ts";
+import { problemLines, readText } from "./config_file.ts";
 
 /** The arguments and the help of `token`. */
 export const TOKEN: CommandSpec = {
@@ -154,7 +150,7 @@ function createEntry(
 }
 
 function refuse(problems: readonly Problem[], io: CliIo): number {
-  io.writeError(`${problems.map(formatProblem).join("\n")}\n`);
+  io.writeError(`Cannot create a token:\n${problemLines(problems)}`);
   return EXIT.badUsage;
 }
 

@@ -10,7 +10,7 @@ import {
   readGatewayAddress,
   type RequestTools,
 } from "../gateway_client.ts";
-import { hasColours, inColour, withoutColour } from "../text.ts";
+import { pageOf } from "../text.ts";
 import { drawLimits } from "./draw.ts";
 import { readLimits, readUsage } from "./read.ts";
 
@@ -25,8 +25,8 @@ interface LimitsTools extends CliIo, RequestTools {
 }
 
 /**
- * `limits`: reads the limits of a token and the quotas of its connections from a running gateway and draws what is left. With `--json`, it prints the
- * list as one line; with `--watch`, it repeats until it is interrupted.
+ * `limits`: reads the limits of a token and the quotas of its connections from a running gateway and draws what is
+ * left. With `--json`, it prints the list as one line; with `--watch`, it repeats until it is interrupted.
  *
  * @returns The exit code.
  */
@@ -58,7 +58,7 @@ const DEFAULT_REFRESH_SECONDS = 60;
 /** A day: a longer wait would not be a watch, and it would overflow the timer. */
 const MAX_REFRESH_SECONDS = 86_400;
 
-/** Reads as often as the gateway allows, until a lasting failure. */
+/** Reads as often as the gateway allows, until a lasting failure, or until the reader of the output has closed it. */
 async function watchLimits(
   options: LimitsOptions,
   tools: LimitsTools,
@@ -68,7 +68,9 @@ async function watchLimits(
     const reading = await tryRead(options, tools);
     if (!(reading instanceof GatewayUnread)) {
       seconds = refreshSeconds(reading.list);
-      tools.write(watched(render(reading, options, tools), options, tools));
+      const drawing = render(reading, options, tools);
+      const isRead = tools.write(watched(drawing, options, tools));
+      if (!isRead) return EXIT.good;
     } else if (!reading.isPassing) return EXIT.failed;
     await tools.wait(seconds * 1000);
   }
@@ -103,22 +105,14 @@ async function tryRead(
   }
 }
 
-/** Wide enough for one line a window. */
-const COLUMNS_OF_A_FILE = 120;
-
 function render(
   { list, own }: LimitsReading,
   { json }: LimitsOptions,
-  { columns, env, now }: LimitsTools,
+  tools: LimitsTools,
 ): string {
-  if (json) return `${JSON.stringify(list)}\n`;
-  const width = columns();
-  return drawLimits(list, {
-    own,
-    columns: width ?? COLUMNS_OF_A_FILE,
-    paint: hasColours(width !== undefined, env) ? inColour : withoutColour,
-    nowMs: now(),
-  });
+  return json
+    ? `${JSON.stringify(list)}\n`
+    : drawLimits(list, { ...pageOf(tools), own, nowMs: tools.now() });
 }
 
 /** Clears the screen and moves the cursor to its first line. */

@@ -11,13 +11,16 @@ import {
 } from "../../http/wording/words.js";
 import type { ConnectionEntry, QuotaList } from "../../quotas/list.ts";
 import type { QuotaWindow } from "../../quotas/window.ts";
-import { type Paint, plainText, type Style, wrapWords } from "../text.ts";
+import {
+  type Page,
+  type Paint,
+  plainText,
+  type Style,
+  wrapWords,
+} from "../text.ts";
 
 /** The options of {@linkcode drawLimits}. */
-interface DrawOptions {
-  /** The width of a line, in characters. */
-  readonly columns: number;
-  readonly paint: Paint;
+interface DrawOptions extends Page {
   /** Milliseconds since 1970. */
   readonly nowMs: number;
 }
@@ -152,11 +155,8 @@ interface Row {
 type Widths = Readonly<Record<Exclude<keyof Row, "window">, number>>;
 
 /** The options for drawing a row. */
-interface RowOptions {
+interface RowOptions extends Page {
   readonly widths: Widths;
-  /** The width of a line, in characters. */
-  readonly columns: number;
-  readonly paint: Paint;
 }
 
 /** Returns the texts of a window at the time `nowMs`, in milliseconds since 1970. */

@@ -154,12 +154,14 @@ interface SyncSink {
   writeSync(bytes: Uint8Array): number;
 }
 
-/** Writes a whole text; drops the rest when the reader has closed the pipe. */
-export function writeWhole(sink: SyncSink, text: string): void {
+/** Writes a whole text. Returns false when the reader has closed the pipe; the rest is then dropped. */
+export function writeWhole(sink: SyncSink, text: string): boolean {
   let rest: Uint8Array = new TextEncoder().encode(text);
   try {
     while (rest.length > 0) rest = rest.subarray(sink.writeSync(rest));
+    return true;
   } catch (error) {
     if (!(error instanceof Deno.errors.BrokenPipe)) throw error;
+    return false;
   }
 }

@@ -1,5 +1,6 @@
 import { lookup } from "node:dns/promises";
 import { isIP } from "node:net";
+import { settled } from "../../core/time/deadlines.ts";
 import type { Dial, Dialed, Origin } from "../../upstream/http1/client.ts";
 import { MalformedMessage } from "../../upstream/http1/failure.ts";
 import {
@@ -21,16 +22,22 @@ export function createDial(
   routeOf: (origin: Origin) => ProxyRoute,
   caCerts: readonly string[] = [],
 ): Dial {
+  const silent = new SilentServers();
   return async (origin, signal) => {
     const route = routeOf(origin);
     if (route.kind !== "proxy") {
+      if (!origin.isSecure) return { duplex: await openTcp(origin, signal) };
+      await silent.wake(origin, signal);
       const connection = await openTcp(origin, signal);
-      if (!origin.isSecure) return { duplex: connection };
       return {
-        duplex: await closingOnFailure(
-          connection,
+        duplex: await silent.watch(
+          origin,
           signal,
-          () => secure(connection, origin, { caCerts, signal }),
+          closingOnFailure(
+            connection,
+            signal,
+            () => secure(connection, origin, { caCerts, signal }),
+          ),
         ),
       };
     }
@@ -61,7 +68,7 @@ async function openTcp(
   signal.throwIfAborted();
   const connection = await raceAddresses(
     addresses,
-    (address, signal) => Deno.connect({ hostname: address, port, signal }),
+    (address, signal) => connectTo({ hostname: address, port }, signal),
     signal,
   );
   if (signal.aborted) {
@@ -70,6 +77,18 @@ async function openTcp(
   }
   connection.setNoDelay(true);
   return connection;
+}
+
+/** Connects to an address. The result may be a connection although the signal has aborted meanwhile. */
+async function connectTo(
+  place: Place,
+  signal: AbortSignal,
+): Promise<Deno.TcpConn> {
+  signal.throwIfAborted();
+  const cancelling = AbortSignal.any([signal]);
+  // Deno checks the signal once more when it has connected. It throws then, and nobody could close the connection.
+  cancelling.throwIfAborted = () => {};
+  return await Deno.connect({ ...place, signal: cancelling });
 }
 
 async function resolve(hostname: string): Promise<string[]> {
@@ -98,6 +117,60 @@ async function secure(
     await tls.handshake();
     return tls;
   });
+}
+
+/**
+ * The servers that left a TLS handshake unanswered. Deno keeps the descriptor of such a handshake until the server closes
+ * it, whatever the gateway does. Node's TLS closes its own, so it asks these servers first. At most the handshakes that
+ * are under way when a server falls silent keep their descriptors.
+ */
+class SilentServers {
+  readonly #places = new Set<string>();
+
+  /**
+   * Waits until a server that was silent answers a handshake, with success or not.
+   *
+   * @throws The reason of the signal when that aborts.
+   */
+  async wake(origin: Place, signal: AbortSignal): Promise<void> {
+    if (!this.#places.has(placeOf(origin))) return;
+    const { hostname: host, port } = origin;
+    const { connect } = await import("node:tls");
+    const answered = Promise.withResolvers<void>();
+    const servername = isIP(host) > 0 ? undefined : host;
+    const socket = connect({ host, port, servername });
+    socket.once("secureConnect", answered.resolve);
+    // A refusal is an answer, too. The handshake that follows reports it.
+    socket.on("error", () => answered.resolve());
+    try {
+      await settled(answered, signal, () => {});
+    } finally {
+      socket.destroy();
+    }
+  }
+
+  /** Notes a server whose handshake the signal ends; forgets one whose handshake succeeds. */
+  async watch<Value>(
+    origin: Place,
+    signal: AbortSignal,
+    handshake: Promise<Value>,
+  ): Promise<Value> {
+    const place = placeOf(origin);
+    // A handshake that was never answered may not even fail when it is closed.
+    const note = () => this.#places.add(place);
+    signal.addEventListener("abort", note, { once: true });
+    try {
+      const value = await handshake;
+      this.#places.delete(place);
+      return value;
+    } finally {
+      signal.removeEventListener("abort", note);
+    }
+  }
+}
+
+function placeOf({ hostname, port }: Place): string {
+  return `${hostname} ${port}`;
 }
 
 /** Runs `work`, and closes a connection when it fails or the signal aborts meanwhile. */

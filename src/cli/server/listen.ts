@@ -102,6 +102,12 @@ function lossOf({ finished }: Deno.HttpServer): Promise<unknown> {
   return new Promise((resolve) => finished.catch(resolve));
 }
 
+/** Returns the port in the address of a listener; an address with its scheme's port names none. */
+export function portOf(url: string): number {
+  const { port, protocol } = new URL(url);
+  return port === "" ? (protocol === "https:" ? 443 : 80) : Number(port);
+}
+
 function urlHost(host: string): string {
   return host.includes(":") ? `[${host}]` : host;
 }

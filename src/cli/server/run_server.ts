@@ -4,7 +4,13 @@ import { systemTimers } from "../../core/time/timers.ts";
 import { VERSION } from "../../core/version.ts";
 import { createAdminHandler } from "../../http/admin.ts";
 import { type CliIo, EXIT } from "../command.ts";
-import { keepListening, listen, type Listener, ListenError } from "./listen.ts";
+import {
+  keepListening,
+  listen,
+  type Listener,
+  ListenError,
+  portOf,
+} from "./listen.ts";
 import { type Serving, type ServingOptions, startServing } from "./serving.ts";
 import { nextStopSignal } from "./signals.ts";
 
@@ -45,12 +51,6 @@ export async function runServer(run: ServerRun): Promise<number> {
   return EXIT.good;
 }
 
-/** Returns the port of an address; an address with its scheme's port names none. */
-function portOf(url: string): number {
-  const { port, protocol } = new URL(url);
-  return port === "" ? (protocol === "https:" ? 443 : 80) : Number(port);
-}
-
 const SETTINGS = { host: "server.admin.host", port: "server.admin.port" };
 
 /**
@@ -64,12 +64,8 @@ async function openAdmin(
     readonly serving: Omit<Serving, "stop">;
   },
 ): Promise<Listener> {
-  const { createProcessMetrics } = await import(
-    "../../observe/exposition.ts"
-  );
-  const { EXPOSITION_TYPE, formatExposition } = await import(
-    "../../observe/exposition.ts"
-  );
+  const { createProcessMetrics, EXPOSITION_TYPE, formatExposition } =
+    await import("../../observe/exposition.ts");
   const process = createProcessMetrics({
     version: VERSION,
     startedAtMs: performance.timeOrigin,

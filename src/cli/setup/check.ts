@@ -104,10 +104,12 @@ async function reach(trial: Trial): Promise<string> {
     if (answer.status === 401 && errorMessage(answer) !== undefined) {
       return `${trial.base} is a gateway`;
     }
-    throw new SetupFailed(notGateway(answer));
+    throw new SetupFailed(`${trial.base}: ${notGateway(answer)}`);
   } catch (error) {
     if (!(error instanceof NoResponse)) throw error;
-    if (!error.isThere) throw new SetupFailed(error.message);
+    if (!error.isThere) {
+      throw new SetupFailed(`${trial.base}: ${error.advised}`);
+    }
     trial.connectionFault = error.message;
     return "a server is there";
   }
@@ -221,9 +223,9 @@ async function sendPrompt(
     );
   } catch (error) {
     if (!(error instanceof NoResponse)) throw error;
-    const { message } = error;
+    const { message, advised } = error;
     const rest = message === BROKE_OFF ? `. ${RETRY}` : "";
-    throw new SetupFailed(`${trial.chosen}: ${message}${rest}`);
+    throw new SetupFailed(`${trial.chosen}: ${advised}${rest}`);
   }
 }
 
@@ -239,7 +241,7 @@ function advice(
   }
   switch (status) {
     case 401:
-      return "Ask the administrator for a new token";
+      return "";
     case 404:
       return "Name one of your models with --model";
     case 429:

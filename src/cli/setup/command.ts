@@ -3,6 +3,7 @@ import { CLIENTS } from "../../http/wording/settings.js";
 import {
   type Snippet,
   TOKEN_PLACEHOLDER,
+  TOKEN_VARIABLE,
   tokenByCommand,
 } from "../../http/wording/settings_text.js";
 import type { RequestTools } from "../gateway_client.ts";
@@ -59,7 +60,8 @@ async function printSettings(
   tools.writeError(`# ${title}\n\n`);
   tools.write(`${text}\n`);
   const hasToken = tokenCommand === undefined
-    ? client.readsEnvironment && token !== ""
+    ? client.readsEnvironment && token !== "" &&
+      tools.env(TOKEN_VARIABLE) === token
     : client.runsTokenCommand;
   const rest = [
     ...(hasToken ? [] : [

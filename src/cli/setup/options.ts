@@ -8,7 +8,10 @@ import {
   readGatewayAddress,
 } from "../gateway_client.ts";
 import { CLIENTS } from "../../http/wording/settings.js";
-import type { Client } from "../../http/wording/settings_text.js";
+import {
+  type Client,
+  TOKEN_VARIABLE,
+} from "../../http/wording/settings_text.js";
 
 const CLIENT_IDS: readonly string[] = CLIENTS.map(({ id }) => id);
 
@@ -69,14 +72,21 @@ export function readSetupOptions(
   if ("fault" in address) return address;
   const model = values.get("model");
   const check = flags.has("check");
-  if (address.token === "" && (check || model === undefined)) {
-    const alternative = check ? "" : ", or name a model with --model";
-    return { fault: `${NO_TOKEN}${alternative}` };
-  }
   const tokenCommand = values.get("token-command");
   const fault = tokenCommand && tokenCommandFault(tokenCommand, client, check);
   if (fault) return { fault };
+  if (address.token === "" && (check || model === undefined)) {
+    const alternative = check ? "" : ", or name a model with --model";
+    return { fault: `${noToken(tokenCommand)}${alternative}` };
+  }
   return { ...address, client, model, check, tokenCommand };
+}
+
+/** Returns the fault of a missing token. The gateway's commands run no program, so the shell must run this one. */
+function noToken(tokenCommand: string | undefined): string {
+  return tokenCommand === undefined
+    ? NO_TOKEN
+    : `there is no token to list the models with. Begin the line with ${TOKEN_VARIABLE}="$(${tokenCommand})"`;
 }
 
 /** Returns the reason why a client cannot run a command for its token, or `undefined`. */
@@ -88,7 +98,9 @@ function tokenCommandFault(
   if (/\p{Cc}/u.test(command)) {
     return "--token-command must be one line without control characters";
   }
-  if (check) return "--check runs no --token-command. Set MODEL_GATEWAY_TOKEN";
+  if (check) {
+    return `--check takes no --token-command. Begin the line with ${TOKEN_VARIABLE}="$(${command})" instead`;
+  }
   return readsEnvironment
     ? undefined
     : `${name} stores its token, so it has no use for --token-command`;

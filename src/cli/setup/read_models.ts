@@ -12,6 +12,7 @@ import {
   type RequestTools,
 } from "../gateway_client.ts";
 import type { Model } from "../../http/wording/models.js";
+import { PROTOCOL_NAMES } from "../../http/wording/protocols.js";
 import { modelsFor } from "../../http/wording/settings.js";
 import type { Client } from "../../http/wording/settings_text.js";
 import { plainText } from "../text.ts";
@@ -97,9 +98,9 @@ export function chooseModels(
     throw new SetupFailed(
       models.length === 0
         ? "Cannot choose a model: no model is assigned to this token. Ask the administrator"
-        : `Cannot choose a model: ${client.name} uses ${
-          client.protocols.join(" or ")
-        }, but none of this token's models is served with it. Ask the administrator`,
+        : `Cannot choose a model: ${
+          speaks(client)
+        }, but no model of this token is served in it. Ask the administrator for one`,
     );
   }
   const found = models.find(({ id }) => id === wanted);
@@ -113,10 +114,16 @@ export function chooseModels(
     return [found, ...fitting.filter((one) => one !== found)];
   }
   throw new SetupFailed(
-    `Cannot use ${wanted}: ${client.name} uses ${
-      client.protocols.join(" or ")
-    }, but the model is not served with it. Name another model with --model`,
+    `Cannot use ${wanted}: ${
+      speaks(client)
+    }, but the model is not served in it. Name another model with --model`,
   );
+}
+
+function speaks({ name, protocols }: Client): string {
+  return `${name} speaks ${
+    protocols.map((one) => PROTOCOL_NAMES[one]).join(" or ")
+  }`;
 }
 
 /** Returns a warning about a model that is not in the list; `undefined` when it is. */

@@ -7,8 +7,7 @@ import {
   NO_TOKEN,
   readGatewayAddress,
 } from "../gateway_client.ts";
-import { hasColours, inColour, withoutColour } from "../text.ts";
-import { endSentence } from "../text.ts";
+import { endSentence, pageOf } from "../text.ts";
 import { csvLines, jsonParts } from "./export.ts";
 import { type OwnUsageTools, printOwnUsage } from "./own.ts";
 import { drawTable } from "./table.ts";
@@ -144,9 +143,6 @@ async function addLog(
 const TYPED =
   "Reading standard input. Press Ctrl-D to end it, or use --help for more.\n";
 
-/** The width of a table in a file, enough for most tables. */
-const COLUMNS_OF_A_FILE = 120;
-
 function print(
   builder: TotalsBuilder,
   { lines, options, tools }: {
@@ -166,12 +162,7 @@ function print(
     }
     return;
   }
-  const width = tools.columns();
-  const isTerminal = width !== undefined;
-  tools.write(drawTable(totals, lines, {
-    columns: width ?? COLUMNS_OF_A_FILE,
-    paint: hasColours(isTerminal, tools.env) ? inColour : withoutColour,
-  }));
+  tools.write(drawTable(totals, lines, pageOf(tools)));
 }
 
 /** The length of the text that is written at once, in UTF-16 code units. */

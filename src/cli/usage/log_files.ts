@@ -1,4 +1,5 @@
 import { glob } from "node:fs/promises";
+import { readFault } from "../../config/environment.ts";
 import { requireFile } from "../commands/config_file.ts";
 
 /** A file that matches a pattern. */
@@ -112,12 +113,6 @@ export async function openLog(
     file.close();
     return undefined;
   } catch (error) {
-    if (error instanceof Deno.errors.NotFound) {
-      throw new Error("there is no such file", { cause: error });
-    }
-    if (error instanceof Deno.errors.PermissionDenied) {
-      throw new Error("the system does not allow reading it", { cause: error });
-    }
-    throw error;
+    throw new Error(`it ${readFault(error)}`, { cause: error });
   }
 }

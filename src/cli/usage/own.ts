@@ -11,15 +11,8 @@ import {
   type RequestTools,
 } from "../gateway_client.ts";
 import { drawOwnLimits } from "../limits/draw.ts";
-import {
-  hasColours,
-  inColour,
-  type Paint,
-  plainText,
-  withoutColour,
-  wrapWords,
-} from "../text.ts";
-import { countText, dollarsText } from "./table.ts";
+import { type Page, pageOf, plainText, wrapWords } from "../text.ts";
+import { alignColumns, countText, dollarsText, wrapFacts } from "./table.ts";
 
 /** The dependencies of {@linkcode printOwnUsage}. */
 export interface OwnUsageTools extends CliIo, RequestTools {
@@ -31,9 +24,6 @@ export interface OwnUsageTools extends CliIo, RequestTools {
 
 /** The gateway waits a second for quotas. The rest is for a slow network. */
 const DEADLINE_MS = 15_000;
-
-/** The width of lines in a file. */
-const COLUMNS_OF_A_FILE = 120;
 
 /**
  * Reads the usage of a token from a running gateway. Draws its limits with what is used, what is left and the reset,
@@ -100,32 +90,22 @@ function isWindow(value: unknown): value is ReportedWindow {
 }
 
 function drawReport(report: Report, tools: OwnUsageTools): string {
-  const { columns, env, now } = tools;
-  const width = columns();
-  const options = {
-    columns: width ?? COLUMNS_OF_A_FILE,
-    paint: hasColours(width !== undefined, env) ? inColour : withoutColour,
-    nowMs: now(),
-  };
+  const options = { ...pageOf(tools), nowMs: tools.now() };
   const own = ownLimits(report) ?? [];
   const limits = own.length === 0
     ? "No limit of the gateway applies to this token.\n"
     : drawOwnLimits(own, options);
-  const sections = [limits, drawUsed(report, options), `${QUOTAS_HINT}\n`];
-  return sections.join("\n");
+  const hint = wrapWords(QUOTAS_HINT, options.columns).join("\n");
+  return [limits, drawUsed(report, options), `${hint}\n`].join("\n");
 }
 
 const QUOTAS_HINT =
   "model-gateway limits shows what the connections have left.";
 
-/** Draws the usage in the current windows. */
+/** Draws the usage in the current windows: a line per window, or several when the columns do not fit. */
 function drawUsed(
   { token, since, windows }: Report,
-  { columns, paint, nowMs }: {
-    readonly columns: number;
-    readonly paint: Paint;
-    readonly nowMs: number;
-  },
+  { columns, paint, nowMs }: Page & { readonly nowMs: number },
 ): string {
   const from = localTime(Date.parse(since)) ?? plainText(since);
   const head = `${paint("bold", `Used by ${plainText(token)}`)}  ${
@@ -140,22 +120,24 @@ function drawUsed(
     total.cost_usd === null ? "–" : dollarsText(total.cost_usd),
     resetText({ resets_at, window }, nowMs),
   ]);
-  const table = [HEADINGS, ...rows];
-  const widths = HEADINGS.map((_, index) =>
-    Math.max(...table.map((row) => row[index]?.length ?? 0))
-  );
-  const lines = table.map((row, number) => {
-    const cells = row.map((cell, index) =>
-      LEFT_ALIGNED.includes(HEADINGS[index] ?? "")
-        ? cell.padEnd(widths[index] ?? 0)
-        : cell.padStart(widths[index] ?? 0)
-    );
-    const line = `  ${cells.join("  ").trimEnd()}`;
-    return number === 0 ? paint("dim", line) : line;
-  });
-  return [head, ...lines, ""].flatMap((line) => wrapWords(line, columns))
-    .join("\n");
+  const wide = alignColumns([HEADINGS, ...rows], {
+    columns: columns - INDENT.length,
+    isLeft: (index) => LEFT_ALIGNED.includes(HEADINGS[index] ?? ""),
+  })?.map((line, index) => INDENT + (index === 0 ? paint("dim", line) : line));
+  const lines = wide ?? rows.flatMap(([window, ...cells]) => [
+    `${window}`,
+    ...wrapFacts(cells.map(factOf), columns),
+  ]);
+  return [...wrapWords(head, columns), ...lines, ""].join("\n");
 }
+
+/** Returns a cell behind its heading; that of the reset says so itself. */
+function factOf(cell: string, index: number): string {
+  const heading = HEADINGS[index + 1];
+  return heading === "reset" ? cell : `${heading} ${cell}`;
+}
+
+const INDENT = "  ";
 
 const HEADINGS = [
   "window",

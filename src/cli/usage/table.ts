@@ -1,5 +1,5 @@
 import type { LogLineCounts } from "../../observe/read_log.ts";
-import { type Paint, plainText, wrapWords } from "../text.ts";
+import { type Page, plainText, wrapWords } from "../text.ts";
 import { REST, type Sums, tokensOf, type Totals, valuesOf } from "./totals.ts";
 
 const EXACT = new Intl.NumberFormat("en");
@@ -46,13 +46,6 @@ function estimatedText(sums: Sums): string {
   if (estimatedTokens === 0) return "";
   const percent = 100 * estimatedTokens / tokensOf(sums);
   return percent < 1 ? "<1%" : `${Math.round(percent)}%`;
-}
-
-/** The options for drawing a table. */
-interface TableOptions {
-  /** The width of a line, in characters. */
-  readonly columns: number;
-  readonly paint: Paint;
 }
 
 /** The maximum number of drawn rows; people read no more. */
@@ -109,17 +102,17 @@ function column(heading: string, count: (sums: Sums) => number): Column {
 export function drawTable(
   totals: Totals,
   lines: LogLineCounts,
-  options: TableOptions,
+  page: Page,
 ): string {
   const columns = COLUMNS.filter(({ isWanted }) => isWanted(totals.total));
   const rows = drawnRows(totals);
   const drawn = totals.rows.length === 0
     ? []
-    : wideLines(rows, { ...options, by: totals.by, shown: columns }) ??
-      rows.flatMap((row) => narrowLines(row, { ...options, shown: columns }));
+    : wideLines(rows, { ...page, by: totals.by, shown: columns }) ??
+      rows.flatMap((row) => narrowLines(row, { ...page, shown: columns }));
   const notes = notesOf(totals, lines)
-    .flatMap((note) => wrapWords(note, options.columns))
-    .map((note) => options.paint("dim", note));
+    .flatMap((note) => wrapWords(note, page.columns))
+    .map((note) => page.paint("dim", note));
   return [...drawn, ...(drawn.length === 0 ? [] : [""]), ...notes]
     .map((line) => `${line.trimEnd()}\n`).join("");
 }
@@ -148,7 +141,7 @@ const INDENT = "  ";
 /** Draws one line per row; returns `undefined` when the columns do not fit. */
 function wideLines(
   rows: readonly DrawnRow[],
-  { columns, paint, shown, by }: TableOptions & {
+  { columns, paint, shown, by }: Page & {
     readonly shown: readonly Column[];
     readonly by: Totals["by"];
   },
@@ -158,48 +151,67 @@ function wideLines(
     ...names,
     ...shown.map(({ text }) => text(sums)),
   ]);
-  const widths = headings.map((heading, index) =>
-    cells.reduce(
-      (width, row) => Math.max(width, row[index]?.length ?? 0),
-      heading.length,
-    )
+  const aligned = alignColumns([headings, ...cells], {
+    columns,
+    isLeft: (index) => index < by.length,
+  });
+  return aligned?.map((line, index) => {
+    if (index === 0) return paint("dim", line);
+    return rows[index - 1]?.isTotal === true ? paint("bold", line) : line;
+  });
+}
+
+/**
+ * Aligns the cells of rows in columns.
+ *
+ * @param options `isLeft` returns true for a column of words, which begin at its left; numbers end at its right.
+ * @returns A line for each row; `undefined` when the lines would be longer than `columns`.
+ */
+export function alignColumns(
+  rows: readonly (readonly string[])[],
+  { columns, isLeft }: {
+    readonly columns: number;
+    readonly isLeft: (index: number) => boolean;
+  },
+): readonly string[] | undefined {
+  const widths = (rows[0] ?? []).map((_, index) =>
+    Math.max(...rows.map((row) => row[index]?.length ?? 0))
   );
   const taken = widths.reduce((sum, width) => sum + width, 0);
   const gap = GAPS.find(({ length }) =>
     taken + length * (widths.length - 1) <= columns
   );
   if (gap === undefined) return undefined;
-  const formatRow = (row: readonly string[]) =>
+  return rows.map((row) =>
     row.map((cell, index) => {
       const width = widths[index] ?? 0;
-      return index < by.length ? cell.padEnd(width) : cell.padStart(width);
-    }).join(gap).trimEnd();
-  return [
-    paint("dim", formatRow(headings)),
-    ...cells.map((row, index) =>
-      rows[index]?.isTotal === true
-        ? paint("bold", formatRow(row))
-        : formatRow(row)
-    ),
-  ];
+      return isLeft(index) ? cell.padEnd(width) : cell.padStart(width);
+    }).join(gap).trimEnd()
+  );
 }
 
 function narrowLines(
   { names, sums }: DrawnRow,
-  { columns, paint, shown }: TableOptions & {
-    readonly shown: readonly Column[];
-  },
+  { columns, paint, shown }: Page & { readonly shown: readonly Column[] },
 ): readonly string[] {
-  const facts = shown
-    .map(({ heading, text }) => [heading, text(sums)] as const)
+  const facts = shown.map(({ heading, text }) => [heading, text(sums)] as const)
     .filter(([, text]) => text !== "" && text !== "0")
-    // A no-break space keeps a pair on one line.
-    .map(([heading, text]) => `${heading}\u00a0${text}`);
+    .map((pair) => pair.join(" "));
   return [
     paint("bold", names.filter((name) => name !== "").join(INDENT)),
-    ...wrapWords(INDENT + facts.join(", "), columns)
-      .map((line) => line.replaceAll("\u00a0", " ")),
+    ...wrapFacts(facts, columns),
   ];
+}
+
+/** Returns facts with commas between them, in indented lines that break only between facts where they can. */
+export function wrapFacts(
+  facts: readonly string[],
+  columns: number,
+): readonly string[] {
+  // A no-break space keeps a fact on one line.
+  const text = facts.map((fact) => fact.replaceAll(" ", "\u00a0")).join(", ");
+  return wrapWords(INDENT + text, columns)
+    .map((line) => line.replaceAll("\u00a0", " "));
 }
 
 function notesOf(

@@ -51,11 +51,10 @@ export function createWatchedConfig(
       const read = new Set<string>();
       const onRead = (named: string) => void read.add(named);
       const listed = new Map<string, WatchedList>();
-      const onList = (files: FilePattern, names: readonly string[]) =>
+      const onList = (files: FilePattern, names?: readonly string[]) =>
         void listed.set(`${LIST_PREFIX}${files.pattern}`, {
-          seen: names.join("\n"),
-          read: () =>
-            findFiles(files).then((now) => now.join("\n"), () => "absent"),
+          seen: listText(names),
+          read: () => findFiles(files).then(listText, () => listText()),
         });
       const result = await loadConfigFile(path, { env, onRead, onList });
       lastRead = read;
@@ -74,6 +73,11 @@ export function createWatchedConfig(
       await last?.stop();
     },
   };
+}
+
+/** Returns a list of files as a text; that of an unreadable folder differs from every other. */
+function listText(names?: readonly string[]): string {
+  return names?.join("\n") ?? LIST_PREFIX;
 }
 
 /** Logs the outcomes of configuration changes. */

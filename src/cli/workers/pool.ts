@@ -21,6 +21,7 @@ import {
   emptyThread,
 } from "../../shared/thread_counts.ts";
 import { createMemorySums } from "../../usage/memory_sums.ts";
+import { portOf } from "../server/listen.ts";
 import type { Serving, ServingOptions } from "../server/serving.ts";
 import type { Report, StartThread } from "./messages.ts";
 import { createSlot, type Slot } from "./slot.ts";
@@ -155,11 +156,6 @@ export async function startPool(options: PoolOptions): Promise<Serving> {
 async function fold(snapshots: readonly Snapshot[]): Promise<Snapshot> {
   const { foldCounters } = await import("../../observe/exposition.ts");
   return await foldCounters(snapshots);
-}
-
-function portOf(url: string): number {
-  const { port, protocol } = new URL(url);
-  return port === "" ? (protocol === "https:" ? 443 : 80) : Number(port);
 }
 
 /** The dependencies of {@linkcode createPoolHub}. */

@@ -10,6 +10,7 @@ import type { Findings, Path } from "../problems.ts";
 import type { ConnectionFields } from "../schema/connection.ts";
 import { fillVariables, VARIABLES, variablesOf } from "../presets/preset.ts";
 import { SERVICES } from "../services.ts";
+import { isLoopback } from "./server.ts";
 
 /** Resolves the base URLs of a connection, its own or its service's. Reports their problems. */
 export function resolveEndpoints(
@@ -106,8 +107,6 @@ type BaseUrlResult = {
   readonly exposed: boolean;
 } | { readonly fault: string };
 
-const LOOPBACK_REGEXP = /^(localhost|.+\.localhost|127(\.\d+){3}|\[::1\])$/;
-
 /**
  * Parses a base URL, to which the paths of an endpoint are appended: http or https, without credentials, query and
  * fragment. Removes a trailing slash.
@@ -142,7 +141,6 @@ export function readHttpUrl(text: string): BaseUrlResult {
   if (url.username !== "" || url.password !== "") {
     return { fault: "must not hold credentials. Set them in auth." };
   }
-  const exposed = url.protocol === "http:" &&
-    !LOOPBACK_REGEXP.test(url.hostname);
+  const exposed = url.protocol === "http:" && !isLoopback(url.hostname);
   return { url: url.href, exposed };
 }

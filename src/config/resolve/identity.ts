@@ -5,7 +5,7 @@ import type {
 } from "../config.ts";
 import { type ReadFile, readNamedFile } from "../environment.ts";
 import { isIdentityCaller } from "../identity.ts";
-import { type Findings, formatPath, type Path } from "../problems.ts";
+import type { Findings, Path } from "../problems.ts";
 import type { IdentityFields } from "../schema/identity.ts";
 import { parseKeySet } from "../schema/key_set.ts";
 import { selectFor, type SelectionIndex } from "../selection.ts";
@@ -42,7 +42,7 @@ export async function resolveIdentity(
       options.findings.problem(
         [...path, "issuer"],
         `is also the issuer of ${
-          formatPath(first)
+          options.findings.placeOf(first)
         }. Write one entry, with a list of audiences.`,
       );
     }

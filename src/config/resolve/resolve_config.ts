@@ -158,7 +158,7 @@ function reportAliasProblems(
         path,
         `also names the model ${quote(first.of)}, at ${
           findings.placeOf(first.path)
-        }; an alias names one model`,
+        }. An alias names one model.`,
       );
     }
   }

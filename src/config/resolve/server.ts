@@ -120,9 +120,10 @@ async function readPem(
   return undefined;
 }
 
-const LOOPBACK_REGEXP = /^(localhost|.+\.localhost|127(\.\d+){3}|::1)$/i;
+const LOOPBACK_REGEXP =
+  /^(localhost|.+\.localhost|127(\.\d+){3}|::1|\[::1\])$/i;
 
-/** Returns true when a host name, or an address without brackets, is the local machine's. */
+/** Returns true when a host name or an address is the local machine's. A URL has brackets around IPv6. */
 export function isLoopback(host: string): boolean {
   return LOOPBACK_REGEXP.test(host);
 }

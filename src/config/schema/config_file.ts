@@ -126,7 +126,7 @@ export const wholeFileSchema = fileSchema.extend({
     "The providers. Several may serve the same model.",
   ),
   tokens: z.array(tokenSchema).optional().describe(
-    "The callers, and the connections and models that each may use. Needed without `include`.",
+    "The callers, and the connections and models that each may use. Needed without `include` or `identity`.",
   ),
   identity: z.array(identitySchema).default([]).describe(
     "Identity providers, whose tokens (JWT) identify callers.",
@@ -165,6 +165,9 @@ export interface TokenEntry {
   readonly fields: TokenFields | undefined;
 }
 
+/** The keys under which a file has callers. It needs one of them. */
+const CALLER_KEYS = ["tokens", "include", "identity"];
+
 /** Validates the trees of a file and of those that it includes. Problems go to the findings. */
 export function validateFile(
   tree: unknown,
@@ -177,7 +180,7 @@ export function validateFile(
     findings,
     placeholders: { connections: [null], identity: [] },
   });
-  if (isMapping(tree) && !("tokens" in tree) && !("include" in tree)) {
+  if (isMapping(tree) && !CALLER_KEYS.some((key) => key in tree)) {
     findings.problem(["tokens"], "is missing.");
   }
   const main: IncludedTree = { path: [], tree };

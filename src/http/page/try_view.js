@@ -191,7 +191,8 @@ function askOf({ model, protocol }, { base, token }) {
 
 /** @param {number} status @returns {string} */
 function adviceFor(status) {
-  if (status === 401) return "Ask the administrator for a new token";
+  // The message of the gateway has the advice.
+  if (status === 401) return "";
   if (status === 429) return "The top of this page shows what is left";
   return status >= 500
     ? "Try another model. If that fails too, contact the administrator"

@@ -24,7 +24,7 @@ import {
 } from "./thinking_models.ts";
 
 /** One row of the table. */
-export interface ChatProvider {
+interface ChatProvider {
   readonly services: readonly string[];
   readonly sources: readonly string[];
   readonly rules: ChatRules;

@@ -66,7 +66,7 @@ export interface ChatRules {
 }
 
 /** The restrictions of a model's chat template, which apply at every provider. */
-export type TemplateRules = Pick<ChatRules, "userAfterTool" | "shortCallIds">;
+type TemplateRules = Pick<ChatRules, "userAfterTool" | "shortCallIds">;
 
 /** The models with restrictions in their chat template. */
 export const TEMPLATE_MODELS: readonly ModelRow<TemplateRules>[] = [

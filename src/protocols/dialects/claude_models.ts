@@ -1,7 +1,7 @@
 import type { Effort } from "../canonical/request/request.ts";
 
 /** One row of the table: a generation of Claude models, from its first version on. */
-export interface ClaudeRow {
+interface ClaudeRow {
   /** The families of the row; absent for all. */
   readonly families?: readonly ClaudeModel["family"][];
   /** The first version of the row: 100 times the major version plus the minor version. */

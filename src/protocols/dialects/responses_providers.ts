@@ -31,7 +31,7 @@ export interface ResponsesRules {
 }
 
 /** One row of the table. */
-export interface ResponsesProvider {
+interface ResponsesProvider {
   readonly services: readonly string[];
   readonly sources: readonly string[];
   readonly rules: ResponsesRules;

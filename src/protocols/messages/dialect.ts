@@ -11,7 +11,7 @@ import type { CacheWriter } from "./request/cache.ts";
 import type { HistoryIds } from "./tools/tool_call_ids.ts";
 
 /** The rules of a target. */
-export interface MessagesDialect extends MessagesRules {
+interface MessagesDialect extends MessagesRules {
   /** True when the provider is asked to drop thinking blocks that fail its check, instead of rejecting the request. */
   readonly dropsMismatches: boolean;
 }

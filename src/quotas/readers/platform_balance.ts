@@ -16,7 +16,7 @@ import {
 import type { QuotaReader, QuotaSource } from "./reader.ts";
 
 /** The differences between platforms whose balance has an envelope with a code, and a currency for each region. */
-export interface PlatformBalance {
+interface PlatformBalance {
   readonly path: string;
   /** The `code` of a successful response. It may be absent. */
   readonly successCode: number;

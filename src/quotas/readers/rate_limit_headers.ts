@@ -53,7 +53,7 @@ export function headerInstant(
 export type Meter = "requests" | "tokens";
 
 /** The periods of a service whose header names do not include them. */
-export type MeterPeriods = Readonly<Partial<Record<Meter, Period>>>;
+type MeterPeriods = Readonly<Partial<Record<Meter, Period>>>;
 
 /**
  * Reads the quota in `x-ratelimit-{limit,remaining,reset}-{requests,tokens}`. A suffix may name the length: `-day` and

@@ -89,7 +89,7 @@ export interface QuotaRequest {
 }
 
 /** The input of a parser besides the bodies. */
-export interface QuotaContext {
+interface QuotaContext {
   readonly source: QuotaSource;
   /** The arrival of the bodies, in milliseconds since 1970. */
   readonly nowMs: number;

@@ -109,12 +109,12 @@ function shownError(error: unknown): unknown {
   if (error instanceof BadJwt) {
     const { reason } = error;
     const headers = { "www-authenticate": 'Bearer error="invalid_token"' };
-    // Clients that get their token from a command run it again, unless the error is final.
+    // Clients that get their token from a command run it again after any 401. A repetition with the same token helps none.
     return error instanceof ExpiredJwt
       ? new GatewayError(
         "unauthenticated",
-        "Cannot accept this token: it has expired. Get a new one.",
-        { code: "token_expired", headers, reason, isFinal: false },
+        "Cannot accept this token: it has expired. Log in again for a new one.",
+        { code: "token_expired", headers, reason },
       )
       : new GatewayError(
         "unauthenticated",

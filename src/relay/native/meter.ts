@@ -96,8 +96,7 @@ export function createStreamMeter(
 
   function readEnd(): AnswerEnd {
     if (isWhole(lines.unfinished())) lines.push(LINE_FEED);
-    facts.answer.outputCharacters = firstLength +
-      Math.round(lines.bytesAbove());
+    facts.answer.outputCharacters = firstLength + lines.bytesAbove();
     return lines.last().map(endOf).reduce(betterEnd, longEnd);
   }
 
@@ -212,7 +211,7 @@ export function createBodyMeter(
 }
 
 /** The options of {@linkcode meterWhole}. */
-export interface MeterWholeOptions {
+interface MeterWholeOptions {
   readonly text: string;
   readonly watch: AnswerWatch;
   readonly record: RequestRecord;

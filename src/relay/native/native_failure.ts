@@ -7,6 +7,7 @@ import {
   isHidden,
   UpstreamFailure,
 } from "../../protocols/canonical/failure/failure.ts";
+import { CODECS } from "../../protocols/mod.ts";
 import type { UpstreamAnswer } from "../../upstream/call.ts";
 import {
   type ReadBodyOptions,
@@ -18,6 +19,7 @@ import {
   noteFailure,
 } from "../answer_failure.ts";
 import type { Exchange } from "../exchange.ts";
+import { meterWhole } from "./meter.ts";
 
 /** An upstream's failure with its original response, which a caller of the same protocol gets unchanged. */
 export class NativeFailure extends UpstreamFailure {
@@ -46,7 +48,12 @@ export class NativeFailure extends UpstreamFailure {
     }
     noteFailure(this.failure, record.facts);
     record.facts.status = status;
-    record.facts.bytesOut = bytes.length;
+    if (status < 400) {
+      // An answer with an error in it may report the usage up to the error.
+      const { watch } = CODECS[protocol];
+      const text = new TextDecoder().decode(bytes);
+      meterWhole(bytes, { text, watch, record, isJson: true });
+    } else record.facts.bytesOut = bytes.length;
     record.finish("complete");
     return new Response(bytes.length === 0 ? null : bytes, { status, headers });
   }

@@ -67,9 +67,9 @@ export function passAnswer(
   const isStream = isEventStream(type);
   const mayBeJson = type === "" || isJson(type);
   const length = isStream ? undefined : declaredBytes(headers);
-  return length !== undefined && length <= ONE_PIECE_BYTES
-    ? passInOnePiece(answer, { ...options, body, length, isJson: mayBeJson })
-    : passInPieces(answer, { ...options, body, isStream, isJson: mayBeJson });
+  return length !== undefined && length <= MAX_WHOLE_BYTES
+    ? passWhole(answer, { ...options, body, length, isJson: mayBeJson })
+    : passInChunks(answer, { ...options, body, isStream, isJson: mayBeJson });
 }
 
 interface PassAnswerOptions {
@@ -85,7 +85,7 @@ interface PassAnswerOptions {
 }
 
 /** The options of an answer that is forwarded chunk by chunk. */
-interface PiecesOptions extends PassAnswerOptions, AnswerLabel {
+interface ChunksOptions extends PassAnswerOptions, AnswerLabel {
   readonly body: ByteSource;
 }
 
@@ -95,9 +95,9 @@ interface PiecesOptions extends PassAnswerOptions, AnswerLabel {
  *
  * @throws As `passAnswer` does.
  */
-async function passInPieces(
+async function passInChunks(
   answer: UpstreamAnswer,
-  options: PiecesOptions,
+  options: ChunksOptions,
 ): Promise<Response> {
   const { attempt, headers } = options;
   const { status } = answer;
@@ -117,7 +117,7 @@ async function passInPieces(
 async function rejectFailure(
   answer: UpstreamAnswer,
   source: LookAhead,
-  options: PiecesOptions,
+  options: ChunksOptions,
 ): Promise<void> {
   const { attempt, protocol, isStream, deadlines } = options;
   try {
@@ -162,7 +162,7 @@ function throwFailure(
 
 function passOn(
   source: ByteReader,
-  { attempt, protocol, isStream, isJson, deadlines }: PiecesOptions,
+  { attempt, protocol, isStream, isJson, deadlines }: ChunksOptions,
 ): ReadableStream<Uint8Array> {
   const { controller, exchange: { record }, head } = attempt;
   const { watch } = CODECS[protocol];
@@ -186,10 +186,10 @@ function passOn(
 }
 
 /** The longest JSON body that is read whole, in bytes. Sending it at once is much cheaper than a stream. */
-const ONE_PIECE_BYTES: number = 64 * 1024;
+const MAX_WHOLE_BYTES: number = 64 * 1024;
 
 /** The options of an answer that is read whole before it is sent. */
-interface OnePieceOptions extends PassAnswerOptions {
+interface WholeOptions extends PassAnswerOptions {
   readonly body: ByteSource;
   /** The length in its header, in bytes. */
   readonly length: number;
@@ -202,9 +202,9 @@ interface OnePieceOptions extends PassAnswerOptions {
  *
  * @throws As `passAnswer` does.
  */
-async function passInOnePiece(
+async function passWhole(
   answer: UpstreamAnswer,
-  options: OnePieceOptions,
+  options: WholeOptions,
 ): Promise<Response> {
   const { attempt, protocol, headers, secrets, clock, isJson } = options;
   const { record } = attempt.exchange;
@@ -214,7 +214,7 @@ async function passInOnePiece(
   secrets.coverIn(bytes);
   if (bodyKind(bytes) === "events") {
     const events = new Blob([bytes]).stream();
-    return passInPieces(answer, { ...options, body: events, isStream: true });
+    return passInChunks(answer, { ...options, body: events, isStream: true });
   }
   const { watch } = CODECS[protocol];
   const text = decoder.decode(bytes);
@@ -236,10 +236,10 @@ const decoder = new TextDecoder();
 
 function readShort(
   { attempt: { controller, deployment }, deadlines, body, length }:
-    OnePieceOptions,
+    WholeOptions,
 ): Promise<Uint8Array<ArrayBuffer> | undefined> {
   return readBodyBytes(body, length, {
-    maxBytes: ONE_PIECE_BYTES,
+    maxBytes: MAX_WHOLE_BYTES,
     deadlines,
     idleMs: deployment.connection.timeouts.idleMs,
     controller,
@@ -257,9 +257,8 @@ export type Beginning =
   /** A body that ended before the answer began. */
   | { readonly kind: "cut" };
 
-/** The most that is held back (docs/design.md#failover). */
+/** The most events that are held back (docs/design.md#failover). */
 const MAX_EVENTS = 64;
-const MAX_BYTES = 256 * 1024;
 
 /**
  * Creates a judge of an answer's beginning. The first bytes decide whether it is events or JSON.
@@ -341,7 +340,6 @@ function createStreamJudge(
 ): BeginningJudge<Beginning> {
   let found: Beginning | undefined;
   let events = 0;
-  let bytes = 0;
   const lines = createDataLines(undefined, {
     wantsEvery: () => found === undefined,
     line(data) {
@@ -352,13 +350,10 @@ function createStreamJudge(
   });
   return {
     push(chunk) {
-      bytes += chunk.length;
       lines.push(chunk);
-      return found ?? (bytes >= MAX_BYTES ? { kind: "good" } : undefined);
+      return found;
     },
-    end() {
-      return classify(lines.unfinished(), watch) ?? { kind: "cut" };
-    },
+    end: () => classify(lines.unfinished(), watch) ?? { kind: "cut" },
   };
 }
 

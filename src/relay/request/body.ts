@@ -31,7 +31,7 @@ interface ReadBodyOptions {
   /** The memory budget, which is charged for each chunk that arrives. */
   readonly memory: Pick<MemoryShare, "begin" | "take" | "give">;
   /** Receives each chunk. It must not change or keep it. */
-  readonly onPiece: (piece: Uint8Array<ArrayBuffer>) => void;
+  readonly onChunk: (chunk: Uint8Array<ArrayBuffer>) => void;
 }
 
 /**
@@ -87,7 +87,7 @@ async function readAtOnce(
   options.memory.take(length);
   const whole = await inTime(request.bytes(), options);
   if (whole.length !== length) throw new WrongLengthError();
-  options.onPiece(whole);
+  options.onChunk(whole);
   return whole;
 }
 
@@ -146,7 +146,7 @@ interface Reading extends ReadBodyOptions {
 async function readLong(
   body: ReadableStream<Uint8Array>,
   length: number | undefined,
-  { maxBytes, memory, onPiece, signal }: Reading,
+  { maxBytes, memory, onChunk, signal }: Reading,
 ): Promise<HeldBody> {
   const turns = new Turns();
   const pieces = await readPieces(body, {
@@ -156,7 +156,7 @@ async function readLong(
     pieceBytes: PIECE_BYTES,
     // Large reads save a quarter of a long body's time. Long bodies are rare, so the buffers cost little in all.
     readBytes: (length ?? 0) < PIECE_BYTES ? READ_BYTES : PIECE_BYTES,
-    onPiece: (piece) => show(piece, onPiece, turns),
+    onPiece: (piece) => show(piece, onChunk, turns),
     signal,
   });
   const whole = new LongBytes(pieces);
@@ -166,12 +166,12 @@ async function readLong(
 /** Passes a piece on in parts. Scanning one part takes a few milliseconds, then other work gets its turn. */
 async function show(
   piece: Uint8Array<ArrayBuffer>,
-  onPiece: Reading["onPiece"],
+  onChunk: Reading["onChunk"],
   turns: Turns,
 ): Promise<void> {
   for (let start = 0; start < piece.length; start += PART_BYTES) {
     const part = piece.subarray(start, start + PART_BYTES);
-    onPiece(part);
+    onChunk(part);
     turns.count(part.length);
     await turns.next();
   }

@@ -139,10 +139,10 @@ function objectLength(bytes: Uint8Array): number | undefined {
 }
 
 /** The maximum length of an id, in characters: a UUID has 36, those of known clients at most 60. */
-const MAX_LENGTH = 128;
+const MAX_ID_LENGTH = 128;
 
 /** The headers in which clients name an agent other than the session's first: see {@linkcode SESSION_HEADERS}. */
-const AGENT = [
+const AGENT_HEADERS = [
   "x-claude-code-agent-id",
   "thread-id",
   "x-opencode-session",
@@ -151,7 +151,11 @@ const AGENT = [
 ];
 
 /** The headers in which clients, or a proxy in front of the gateway, name the request. */
-const REQUEST = ["x-client-request-id", "x-opencode-request", "x-request-id"];
+const REQUEST_HEADERS = [
+  "x-client-request-id",
+  "x-opencode-request",
+  "x-request-id",
+];
 
 /**
  * Returns the client's ids of its session, its agent and its request, cut to 128 characters and without control
@@ -161,8 +165,8 @@ const REQUEST = ["x-client-request-id", "x-opencode-request", "x-request-id"];
  */
 export function readClientIds(headers: HeaderFields): ClientIds | undefined {
   const session = firstOf(SESSION_HEADERS, headers);
-  const agent = firstOf(AGENT, headers);
-  const requestId = firstOf(REQUEST, headers);
+  const agent = firstOf(AGENT_HEADERS, headers);
+  const requestId = firstOf(REQUEST_HEADERS, headers);
   if ((session ?? agent ?? requestId) === undefined) return undefined;
   return {
     ...(session !== undefined && { session }),
@@ -185,7 +189,7 @@ function firstOf(
 
 /** Cleans the value of a header. A byte beyond ASCII is one character, because headers hold bytes. */
 function cleaned(value: string): string {
-  return value.replaceAll(CONTROL_REGEXP, "").trim().slice(0, MAX_LENGTH);
+  return value.replaceAll(CONTROL_REGEXP, "").trim().slice(0, MAX_ID_LENGTH);
 }
 
 const CONTROL_REGEXP = /\p{Cc}/gu;

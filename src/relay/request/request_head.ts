@@ -55,7 +55,7 @@ export interface PathHead {
 /** Reads the fields of a request while its body arrives. */
 interface RequestHeadReader {
   /** Reads the next chunk without keeping it. It never throws for the content. */
-  push(piece: Uint8Array): void;
+  push(chunk: Uint8Array): void;
   /**
    * Ends the reading of a complete body.
    *
@@ -79,11 +79,11 @@ export function createRequestHeadReader(path: PathHead): RequestHeadReader {
   const estimate = createInputEstimate();
   let fault: unknown;
   return {
-    push(piece) {
+    push(chunk) {
       if (fault !== undefined) return;
-      estimate.push(piece);
+      estimate.push(chunk);
       try {
-        scan.push(piece);
+        scan.push(chunk);
       } catch (thrown) {
         fault = thrown;
       }
@@ -242,7 +242,7 @@ function wrongStream(field: string): GatewayError {
 /** A rough count of the tokens of a body that is not parsed. */
 interface InputEstimate {
   /** Counts the next chunk without keeping it. */
-  push(piece: Uint8Array): void;
+  push(chunk: Uint8Array): void;
   /** Returns the tokens of the chunks so far. */
   tokens(): number;
 }
@@ -270,11 +270,11 @@ export function createInputEstimate(): InputEstimate {
   let bytes = 0;
   let mediaBytes = 0;
   return {
-    push(piece) {
-      bytes += piece.length;
-      const last = piece.length - SAMPLE_BYTES;
+    push(chunk) {
+      bytes += chunk.length;
+      const last = chunk.length - SAMPLE_BYTES;
       for (let at = STEP_BYTES - SAMPLE_BYTES; at <= last; at += STEP_BYTES) {
-        if (isBase64(piece, at)) mediaBytes += STEP_BYTES;
+        if (isBase64(chunk, at)) mediaBytes += STEP_BYTES;
       }
     },
     tokens() {

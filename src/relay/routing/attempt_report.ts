@@ -2,7 +2,7 @@ import type { Connection } from "../../config/config.ts";
 import { saneWaitMs } from "../../core/retry_after.ts";
 import type { Clock } from "../../core/time/timers.ts";
 import type { Harvest } from "../../quotas/harvest.ts";
-import { isExhausted } from "../../quotas/window.ts";
+import { isExhausted, limitsEveryModel } from "../../quotas/window.ts";
 import {
   type AttemptFailure,
   type AttemptFailureKind,
@@ -60,8 +60,8 @@ interface AttemptReportOptions {
 /** A cool-down that a failed attempt started, and its cause. */
 export interface AttemptCooling extends Cooling {
   readonly failure: AttemptFailure;
-  /** True when the upstream asked for it. */
-  readonly requestedByProvider: boolean;
+  /** The wait that the upstream asked for, in milliseconds; `undefined` when it did not. */
+  readonly requestedMs: number | undefined;
 }
 
 /**
@@ -126,10 +126,10 @@ export class AttemptReport {
     if (subject === "request") return model.succeeded(this.#modelAttempt);
     if (isLimit(failure) && status !== 402 && retryAfterMs !== undefined) {
       const cooling = model.coolFor(this.#modelAttempt, retryAfterMs);
-      return this.#report(cooling, { failure, requestedByProvider: true });
+      return this.#report(cooling, { failure, requestedMs: retryAfterMs });
     }
     const cooling = model.failed(this.#modelAttempt, lastingCause(failure));
-    this.#report(cooling, { failure, requestedByProvider: false });
+    this.#report(cooling, { failure, requestedMs: undefined });
   }
 
   #blameConnection(failure: AttemptFailure): void {
@@ -139,7 +139,7 @@ export class AttemptReport {
     const cooling = isIndependentOfCaller(failure)
       ? connection.failedForAll(this.#connectionAttempt, cause)
       : connection.failed(this.#connectionAttempt, cause);
-    this.#report(cooling, { failure, requestedByProvider: false });
+    this.#report(cooling, { failure, requestedMs: undefined });
   }
 
   #dismiss(): void {
@@ -149,7 +149,7 @@ export class AttemptReport {
 
   #report(
     cooling: Cooling,
-    why: Pick<AttemptCooling, "failure" | "requestedByProvider">,
+    why: Pick<AttemptCooling, "failure" | "requestedMs">,
   ): void {
     if (cooling.ms > 0) this.#options.onCooling({ ...cooling, ...why });
   }
@@ -198,7 +198,7 @@ const FRESH_MS = 1000;
 
 /**
  * Separates an exhausted window from too many requests at once, if a 429 has no retry time. The windows in the headers
- * of the same response decide.
+ * of the same response decide: those of all models, or else those of some.
  */
 export function withWindow(
   failure: AttemptFailure,
@@ -211,8 +211,10 @@ export function withWindow(
   if (reading === undefined || nowMs - reading.checkedAtMs > FRESH_MS) {
     return failure;
   }
+  const exhausted = reading.windows.filter(isExhausted);
+  const shared = exhausted.filter(limitsEveryModel);
   const waitMs = Math.max(
-    ...reading.windows.filter(isExhausted).map(({ resets_at }) =>
+    ...(shared.length > 0 ? shared : exhausted).map(({ resets_at }) =>
       saneWaitMs(Date.parse(resets_at ?? "") - nowMs) ?? 0
     ),
   );

@@ -1,5 +1,5 @@
 import type { Clock } from "../../core/time/timers.ts";
-import type { LastingCause } from "./cool_down.ts";
+import type { CoolDown, LastingCause } from "./cool_down.ts";
 
 /** An attempt that a {@linkcode Breaker} admitted. */
 export interface BreakerAttempt {
@@ -42,6 +42,8 @@ export class Breaker {
   #coolMs = 0;
   #coolDowns = 0;
   #coolUntilMs = 0;
+  /** The time that the provider named; later than the end of the cool-down where that is capped. */
+  #requestedUntilMs = 0;
   #needsProbe = false;
   /** The start of the first probe since the last cool-down. */
   #probingSinceMs: number | undefined;
@@ -75,6 +77,17 @@ export class Breaker {
     const nowMs = this.#clock.elapsedMs();
     if (nowMs < this.#coolUntilMs) return this.#coolUntilMs - nowMs;
     return this.isProbing ? this.#nextProbeMs(nowMs) : 0;
+  }
+
+  /**
+   * Returns the wait that a rejected caller may read, in milliseconds. During a cool-down that the provider asked for,
+   * it lasts until the time that the provider named. Otherwise it is {@linkcode Breaker.restMs}.
+   */
+  waitMs(): number {
+    const restMs = this.restMs();
+    return this.#requestedUntilMs > this.#coolUntilMs && restMs > 0
+      ? this.#requestedUntilMs - this.#clock.elapsedMs()
+      : restMs;
   }
 
   /** Admits an attempt. Check {@linkcode Breaker.restMs} before, unless the same request was admitted already. */
@@ -143,27 +156,28 @@ export class Breaker {
   }
 
   /**
-   * Cools down for the time that the upstream asks for. No probe follows.
+   * Cools down for the time that the upstream asks for, an hour at most. No probe follows.
    *
    * @returns The length of the cool-down, in milliseconds.
    */
-  coolFor(forMs: number): number {
-    const coolMs = Math.min(forMs, MAX_REQUESTED_MS);
-    this.#needsProbe = false;
-    this.#coolDown(coolMs);
+  coolFor(requestedMs: number): number {
+    const coolMs = Math.min(requestedMs, MAX_REQUESTED_MS);
+    this.#coolAsRequested(coolMs, requestedMs);
     return coolMs;
   }
 
   /** Applies the rest of another gateway's cool-down, in milliseconds, unless this breaker cools down for longer. */
   follow(
     forMs: number,
-    { requestedByProvider, cause }: {
-      readonly requestedByProvider: boolean;
-      readonly cause?: LastingCause | undefined;
-    },
+    { requestedMs, cause }: Pick<CoolDown, "requestedMs" | "cause">,
   ): void {
     if (this.#clock.elapsedMs() + forMs <= this.#coolUntilMs) return;
-    if (requestedByProvider) return void this.coolFor(forMs);
+    if (requestedMs !== undefined) {
+      return this.#coolAsRequested(
+        Math.min(forMs, MAX_REQUESTED_MS),
+        requestedMs,
+      );
+    }
     const coolMs = Math.min(forMs, MAX_COOL_MS);
     this.#coolMs = Math.max(this.#coolMs, coolMs);
     this.#needsProbe = true;
@@ -175,10 +189,17 @@ export class Breaker {
     if (attempt.isProbe && this.isCurrent(attempt)) this.#probes -= 1;
   }
 
+  #coolAsRequested(forMs: number, requestedMs: number): void {
+    this.#needsProbe = false;
+    this.#coolDown(forMs);
+    this.#requestedUntilMs = this.#clock.elapsedMs() + requestedMs;
+  }
+
   #coolDown(forMs: number, cause?: LastingCause): void {
     this.#cause = cause;
     this.#coolDowns += 1;
     this.#coolUntilMs = this.#clock.elapsedMs() + forMs;
+    this.#requestedUntilMs = 0;
     this.#probingSinceMs = undefined;
     this.#probes = 0;
   }

@@ -58,6 +58,14 @@ export class BreakerByToken {
     );
   }
 
+  /** Returns the wait that a rejected token may read, in milliseconds; see {@linkcode Breaker.waitMs}. */
+  waitMs(token: string): number {
+    return Math.max(
+      this.#forAll.waitMs(),
+      this.#byToken.get(token)?.waitMs() ?? 0,
+    );
+  }
+
   /** Returns the cause of a token's cool-down, if only an administrator can fix it. */
   cause(token: string): LastingCause | undefined {
     const own = this.#byToken.get(token);
@@ -144,13 +152,14 @@ export class BreakerByToken {
    * keeps all away.
    */
   follow(
-    { token, ms, requestedByProvider, cause }: Omit<
+    { token, ms, requestedMs, cause }: Omit<
       CoolDown,
       "connectionId" | "model"
     >,
   ): void {
+    const requestedByProvider = requestedMs !== undefined;
     if (token === undefined) {
-      this.#forAll.follow(ms, { requestedByProvider, cause });
+      this.#forAll.follow(ms, { requestedMs, cause });
       if (!requestedByProvider) this.#coolDownForAll(undefined);
       return;
     }
@@ -160,7 +169,7 @@ export class BreakerByToken {
     const breaker = requestedByProvider && isShared
       ? this.#forAll
       : this.#ownOf(token);
-    breaker.follow(ms, { requestedByProvider, cause });
+    breaker.follow(ms, { requestedMs, cause });
   }
 
   /** Records the end of an attempt without a result. */

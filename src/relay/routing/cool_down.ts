@@ -17,8 +17,11 @@ export interface CoolDown {
   readonly token: string | undefined;
   /** The length from now, in milliseconds. */
   readonly ms: number;
-  /** True when the upstream asked for the cool-down; false when the connection failed. */
-  readonly requestedByProvider: boolean;
+  /**
+   * The wait that the upstream asked for, from now, in milliseconds. It can be longer than the cool-down. `undefined`
+   * when the connection failed.
+   */
+  readonly requestedMs?: number | undefined;
   /** Defined only if an administrator must act. */
   readonly cause?: LastingCause | undefined;
 }

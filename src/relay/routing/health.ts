@@ -16,6 +16,11 @@ import type { CoolDown, LastingCause } from "./cool_down.ts";
 export interface Health {
   /** Returns the rest of a deployment's cool-down for a caller, in milliseconds; 0 when an attempt may begin. */
   restMs(deployment: Deployment, caller: Caller): number;
+  /**
+   * Returns the wait that a rejected caller may read, in milliseconds. It is longer than the rest of the cool-down where
+   * the provider asked for more than an hour.
+   */
+  waitMs(deployment: Deployment, caller: Caller): number;
   /** Returns the cause of a deployment's cool-down for a caller, if only an administrator can fix it. */
   lastingCause(
     deployment: Deployment,
@@ -72,6 +77,13 @@ export function createHealth(
     );
   }
 
+  function waitMs({ connection, model }: Deployment, { name }: Caller): number {
+    return Math.max(
+      breakers.get(connection)?.waitMs(name) ?? 0,
+      breakers.get(model)?.waitMs(name) ?? 0,
+    );
+  }
+
   function lastingCauseOf(
     { connection, model }: Deployment,
     { name }: Caller,
@@ -89,18 +101,19 @@ export function createHealth(
   function report(
     { connection, model }: Deployment,
     caller: Caller,
-    { ms, isForAll, failure, requestedByProvider }: AttemptCooling,
+    { ms, isForAll, failure, requestedMs }: AttemptCooling,
   ): void {
     const coolDown = {
       model: isOfModel(failure) ? model.id : undefined,
       token: isForAll ? undefined : caller.name,
       ms,
     };
+    const requestedByProvider = requestedMs !== undefined;
     const cause = requestedByProvider ? undefined : lastingCause(failure);
     publish?.({
       ...coolDown,
       connectionId: connection.id,
-      requestedByProvider,
+      requestedMs,
       cause,
     });
     if (requestedByProvider) return;
@@ -117,6 +130,7 @@ export function createHealth(
 
   return {
     restMs,
+    waitMs,
     lastingCause: lastingCauseOf,
     begin(deployment, options) {
       const connection = breakerOf(deployment.connection);

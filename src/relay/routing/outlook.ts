@@ -3,7 +3,7 @@ import { GatewayError } from "../../core/error.ts";
 import { saneWaitMs } from "../../core/retry_after.ts";
 import type { Clock } from "../../core/time/timers.ts";
 import type { QuotaService } from "../../quotas/service.ts";
-import { isExhausted } from "../../quotas/window.ts";
+import { isExhausted, limitsEveryModel } from "../../quotas/window.ts";
 import {
   type Failure,
   type LastingKind,
@@ -52,7 +52,7 @@ interface OutlookOptions {
 
 /** The state that {@linkcode outlookOf} reads. */
 interface OutlookEvidence {
-  readonly health: Pick<Health, "restMs" | "lastingCause">;
+  readonly health: Pick<Health, "restMs" | "waitMs" | "lastingCause">;
   readonly quotas: Pick<QuotaService, "known">;
   readonly clock: Pick<Clock, "now">;
 }
@@ -94,11 +94,11 @@ function outlookFor(
     : lastingCause(last);
   if (cause !== undefined) return { kind: "lasting", atMs: Infinity, cause };
   const nowMs = clock.now();
-  // A cool-down is capped at an hour, and part of it is over. The provider's own time may be longer.
+  // A cool-down of a single failure may not have begun, or may be that of another token.
   const limitWaitMs = last !== undefined && isLimit(last)
     ? last.retryAfterMs ?? 0
     : 0;
-  const waitMs = Math.max(restMs, limitWaitMs);
+  const waitMs = Math.max(health.waitMs(deployment, caller), limitWaitMs);
   if (waitMs < LONG_MS) {
     const isBusy = restMs === 0 && last === undefined;
     return { kind: "soon", atMs: nowMs + restMs, isBusy };
@@ -109,7 +109,7 @@ function outlookFor(
 
 /**
  * Returns the time at which the last exhausted window resets, in milliseconds since 1970; 0 if no reset time is
- * plausible.
+ * plausible. Windows of single models or features do not count, because they may not concern the request.
  */
 function exhaustedUntilMs(
   connection: Connection,
@@ -118,7 +118,8 @@ function exhaustedUntilMs(
     readonly nowMs: number;
   },
 ): number {
-  const resets = quotas.known(connection).filter(isExhausted)
+  const resets = quotas.known(connection)
+    .filter((window) => isExhausted(window) && limitsEveryModel(window))
     .map(({ resets_at }) => Date.parse(resets_at ?? ""))
     .filter((ms) => saneWaitMs(ms - nowMs) !== undefined);
   return Math.max(0, ...resets);
@@ -200,11 +201,18 @@ export function exhaustedFailure(
     kind: "rate_limited",
     status: 429,
     message: `${words.replace(/\.$/, "")}. It is available again at ${
-      new Date(untilMs).toISOString().replace(/:\d\d\.\d{3}Z$/, " UTC")
-        .replace("T", " ")
+      minuteText(untilMs)
     }, when the exhausted quota will reset.`,
     code: cause?.code ?? "quota_used_up",
     retryAfterMs: untilMs - nowMs,
     resetsAtMs: untilMs,
   });
+}
+
+const MINUTE_MS = 60_000;
+
+/** Returns an instant in UTC, rounded up to the minute, because the provider still refuses before it. */
+function minuteText(ms: number): string {
+  return new Date(Math.ceil(ms / MINUTE_MS) * MINUTE_MS).toISOString()
+    .replace("T", " ").replace(":00.000Z", " UTC");
 }

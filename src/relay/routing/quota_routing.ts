@@ -35,7 +35,7 @@ export interface QuotaRouting {
 }
 
 /** The options of {@linkcode createQuotaRouting}. */
-export interface QuotaRoutingOptions {
+interface QuotaRoutingOptions {
   readonly clock: Clock;
   /** The quotas that were read last. */
   readonly quotas: Pick<QuotaService, "known">;

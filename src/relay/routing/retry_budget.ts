@@ -19,35 +19,36 @@ const ALWAYS = 10;
 
 const PERIOD_MS = 10_000;
 
-interface Tally {
+/** The requests and retries of a connection since a moment. */
+interface Counts {
   readonly sinceMs: number;
   requests: number;
-  repetitions: number;
+  retries: number;
 }
 
 /** Creates an empty budget. */
 export function createRetryBudget(clock: Clock): RetryBudget {
-  const tallies = new Map<string, Tally>();
+  const countsById = new Map<string, Counts>();
 
-  function tallyOf(connectionId: string): Tally {
-    const known = tallies.get(connectionId);
+  function countsOf(connectionId: string): Counts {
+    const known = countsById.get(connectionId);
     const nowMs = clock.elapsedMs();
     if (known !== undefined && nowMs - known.sinceMs < PERIOD_MS) return known;
-    const tally = { sinceMs: nowMs, requests: 0, repetitions: 0 };
-    tallies.set(connectionId, tally);
-    return tally;
+    const fresh = { sinceMs: nowMs, requests: 0, retries: 0 };
+    countsById.set(connectionId, fresh);
+    return fresh;
   }
 
   return {
     earn(connectionId) {
-      tallyOf(connectionId).requests += 1;
+      countsOf(connectionId).requests += 1;
     },
     spend(connectionId) {
-      const tally = tallyOf(connectionId);
-      if (tally.repetitions >= Math.max(ALWAYS, SHARE * tally.requests)) {
+      const counts = countsOf(connectionId);
+      if (counts.retries >= Math.max(ALWAYS, SHARE * counts.requests)) {
         return false;
       }
-      tally.repetitions += 1;
+      counts.retries += 1;
       return true;
     },
   };

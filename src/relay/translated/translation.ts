@@ -1,5 +1,6 @@
 import { GatewayError } from "../../core/error.ts";
 import type { Ids } from "../../core/ids.ts";
+import { once } from "../request/admission.ts";
 import type { MemoryLoan, MemoryShare } from "../request/body_memory.ts";
 import { bodyBytes, type HeldBody } from "../request/held_body.ts";
 import type { BodyShape } from "../request/request_head.ts";
@@ -207,12 +208,5 @@ function keepIn(
 ): TranslatedBodyLoan {
   const { length } = translated.body;
   memory.take(length);
-  let isKept = true;
-  return {
-    ...translated,
-    release() {
-      if (isKept) memory.give(length);
-      isKept = false;
-    },
-  };
+  return { ...translated, release: once(() => memory.give(length)) };
 }

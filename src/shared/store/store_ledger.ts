@@ -39,42 +39,52 @@ const APPLY: StoreScript = {
 if redis.call('EXISTS', KEYS[1]) == 1 then return 'known' end
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
-local added = {}
 local function run(...)
   local reply = redis.pcall(...)
-  if type(reply) == 'table' and reply.err then
-    for _, one in ipairs(added) do redis.pcall('HINCRBY', one[1], one[2], one[3]) end
-    return reply
-  end
+  if type(reply) == 'table' and reply.err then return reply end
 end
 local function opposite(amount)
   return string.sub(amount, 1, 1) == '-' and string.sub(amount, 2) or '-' .. amount
 end
+-- Additions come first, so that this finds all that were made before an argument.
+local function undo(before)
+  local i = 2
+  while i < before and ARGV[i] == 'add' do
+    local last = i + 3 + 2 * tonumber(ARGV[i + 3])
+    for j = i + 4, math.min(last, before - 1), 2 do
+      redis.pcall('HINCRBY', KEYS[tonumber(ARGV[i + 1])], ARGV[j], opposite(ARGV[j + 1]))
+    end
+    i = last + 1
+  end
+end
+local function refuse(reply, before)
+  undo(before)
+  return reply
+end
 local i = 2
 while i <= #ARGV do
   local kind, key = ARGV[i], KEYS[tonumber(ARGV[i + 1])]
+  local refusal
   if kind == 'add' then
     local last = i + 3 + 2 * tonumber(ARGV[i + 3])
     for j = i + 4, last, 2 do
-      local refusal = run('HINCRBY', key, ARGV[j], ARGV[j + 1])
-      if refusal then return refusal end
-      added[#added + 1] = {key, ARGV[j], opposite(ARGV[j + 1])}
+      refusal = run('HINCRBY', key, ARGV[j], ARGV[j + 1])
+      if refusal then return refuse(refusal, j) end
     end
-    local refusal = run('PEXPIREAT', key, ARGV[i + 2])
-    if refusal then return refusal end
+    refusal = run('PEXPIREAT', key, ARGV[i + 2])
     i = last + 1
   elseif kind == 'hold' then
     local lifetime = tonumber(ARGV[i + 3])
-    local refusal = run('ZADD', key, string.format('%.0f', now + lifetime), ARGV[i + 2]) or run('PEXPIRE', key, lifetime)
-    if refusal then return refusal end
+    refusal = run('ZADD', key, string.format('%.0f', now + lifetime), ARGV[i + 2]) or run('PEXPIRE', key, lifetime)
     i = i + 4
   else
-    local refusal = run('ZREM', key, ARGV[i + 2])
-    if refusal then return refusal end
+    refusal = run('ZREM', key, ARGV[i + 2])
     i = i + 3
   end
+  if refusal then return refuse(refusal, i) end
 end
-return run('SET', KEYS[2], string.format('%.0f', now), 'NX') or run('SET', KEYS[1], '1', 'PX', ARGV[1]) or 'applied'`,
+local refusal = run('SET', KEYS[2], string.format('%.0f', now), 'NX') or run('SET', KEYS[1], '1', 'PX', ARGV[1])
+return refusal and refuse(refusal, #ARGV + 1) or 'applied'`,
 };
 
 /**

@@ -33,7 +33,7 @@ const readingSchema = z.object({
   failure: z.object({
     kind: z.custom<FailureKind>(isFailureKind),
     message: z.string(),
-    retryAfterMs: milliseconds.optional(),
+    retryAfterMs: z.number().min(0).optional(),
   }).optional(),
 });
 
@@ -49,6 +49,8 @@ export const storedNoticeSchema = z.discriminatedUnion("kind", [
     token: z.string().optional(),
     ms: milliseconds,
     requestedByProvider: z.boolean(),
+    // Replicas of another version may not send it.
+    requestedMs: z.number().min(0).optional(),
     // Replicas of another version may have other kinds.
     cause: z.object({
       kind: z.custom<LastingKind>(isLastingKind),
@@ -91,9 +93,11 @@ export function toStored(
   if (kind === "harvested") {
     return { kind, connection, reading: notice.reading };
   }
-  const { model, token, ms, requestedByProvider, cause } = notice.coolDown;
+  const { model, token, ms, requestedMs, cause } = notice.coolDown;
   return {
-    ...{ kind, connection, ms, requestedByProvider },
+    ...{ kind, connection, ms },
+    requestedByProvider: requestedMs !== undefined,
+    ...(requestedMs === undefined ? {} : { requestedMs }),
     ...(model === undefined ? {} : { model }),
     ...(token === undefined ? {} : { token: digestOf(token) }),
     ...(cause === undefined ? {} : { cause }),
@@ -115,11 +119,14 @@ export function fromStored(
     return { kind: stored.kind, connectionId, reading: stored.reading };
   }
   const { kind, model, ms, requestedByProvider, cause } = stored;
+  const requestedMs = requestedByProvider
+    ? stored.requestedMs ?? ms
+    : undefined;
   const token = stored.token && tokenOf(stored.token, config);
   if (stored.token !== undefined && token === undefined) return undefined;
   return {
     kind,
-    coolDown: { connectionId, model, token, ms, requestedByProvider, cause },
+    coolDown: { connectionId, model, token, ms, requestedMs, cause },
   };
 }
 
@@ -132,7 +139,15 @@ export function leftAfter(
   const isPolled = stored.kind === "polled";
   const leftMs = (isPolled ? stored.ttlMs : stored.ms) - passedMs;
   if (leftMs <= 0) return undefined;
-  return isPolled ? { ...stored, ttlMs: leftMs } : { ...stored, ms: leftMs };
+  if (isPolled) return { ...stored, ttlMs: leftMs };
+  const { requestedMs } = stored;
+  return {
+    ...stored,
+    ms: leftMs,
+    ...(requestedMs === undefined
+      ? {}
+      : { requestedMs: requestedMs - passedMs }),
+  };
 }
 
 /** The digits of a digest that distinguish keys, in hexadecimal: 128 bits. */

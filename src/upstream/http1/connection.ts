@@ -289,17 +289,18 @@ export class Connection {
    * Decodes the bytes that were read.
    *
    * @returns The payload in them, which is the caller's to keep; `undefined` where there is none.
+   * @throws When the connection is closed: bytes behind a fault mean nothing.
    */
   decode(decoder: BodyDecoder): Uint8Array<ArrayBuffer> | undefined {
+    if (this.#isClosed) throw new Error("The connection was closed");
     if (this.#start === this.#end) return undefined;
     const { payload, takenBytes } = decoder.push(
       this.#buffer.subarray(this.#start, this.#end),
     );
     this.#start += takenBytes;
     if (payload.length === 0) return undefined;
-    if (payload.length <= SMALL_SHARE * this.#buffer.length) {
-      return payload.slice();
-    }
+    const isSmall = payload.length <= SMALL_SHARE * this.#buffer.length;
+    if (isSmall) return payload.slice();
     // What is left belongs to no response; it is only counted.
     this.#buffer = this.#buffer.subarray(this.#start, this.#end);
     this.#start = 0;

@@ -118,8 +118,15 @@ export function parseHead(bytes: Uint8Array, method: Method): ResponseHead {
     headers,
     framing,
     isKeptAlive: !isOld && framing.kind !== "close" &&
-      !hasToken(headers.get("connection"), "close"),
+      !hasToken(headers.get("connection"), "close") &&
+      !(status === 204 && announcesBody(headers)),
   };
+}
+
+/** Returns true when the fields promise a body. Behind a 204, which has none, one may still follow. */
+function announcesBody(headers: HeaderFields): boolean {
+  return headers.has("transfer-encoding") ||
+    Number(headers.get("content-length") ?? 0) > 0;
 }
 
 /**

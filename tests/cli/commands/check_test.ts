@@ -10,6 +10,7 @@ import {
   minimalFile,
   UPSTREAM_KEY,
 } from "../../support/gateway/config.ts";
+import { createMemoryIo } from "../../support/fakes/memory_io.ts";
 import { testCertificate } from "../../support/upstream/test_certificate.ts";
 
 type Upstream = (request: Request) => Promise<Response> | Response;
@@ -25,12 +26,10 @@ async function check(
   const directory = await Deno.makeTempDir();
   const path = `${directory}/gateway.yaml`;
   await Deno.writeTextFile(path, JSON.stringify(file));
-  const written = { out: "", error: "" };
+  const io = createMemoryIo();
   const deadlines: number[] = [];
   const code = await runCheck(["--config", path, ...args], {
-    write: (text) => written.out += text,
-    writeError: (text) => written.error += text,
-    env: () => undefined,
+    ...io,
     fetch: async (input, init) => await upstream(new Request(input, init)),
     deadline: (ms) => {
       deadlines.push(ms);
@@ -38,7 +37,8 @@ async function check(
     },
   });
   await Deno.remove(directory, { recursive: true });
-  return { code, path, deadlines, ...written };
+  const [out, error] = [io.written(), io.complained()];
+  return { code, path, deadlines, out, error };
 }
 
 Deno.test("check counts a model once, whatever else it is called", async () => {
@@ -138,18 +138,16 @@ Deno.test("check prints every problem of an invalid file", async () => {
 });
 
 Deno.test("check says that there is no file", async () => {
-  let error = "";
+  const io = createMemoryIo({ MODEL_GATEWAY_CONFIG: "/no/such/gateway.yaml" });
   const code = await runCheck([], {
-    write: () => {},
-    writeError: (text) => error += text,
-    env: () => "/no/such/gateway.yaml",
+    ...io,
     fetch,
     deadline: () => new AbortController().signal,
   });
   assert.equal(code, 2);
   assert.equal(
-    error,
-    "Cannot use /no/such/gateway.yaml: it has 1 problem.\n  file: does not exist\n" +
+    io.complained(),
+    "Cannot use /no/such/gateway.yaml: it has 1 problem.\n  file: does not exist.\n" +
       "Create /no/such/gateway.yaml or use --config.\n" +
       "`model-gateway init SERVICE...` prints a first file; `model-gateway demo` needs none.\n",
   );
@@ -304,6 +302,11 @@ const FINDINGS: readonly (readonly [string, Upstream, number])[] = [
   [
     "unreachable: unknown error",
     () => Promise.reject("canary"),
+    1,
+  ],
+  [
+    "unreachable: unknown error",
+    refuse(`invalid header value: Bearer ${UPSTREAM_KEY}`),
     1,
   ],
 ];

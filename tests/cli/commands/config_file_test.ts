@@ -71,18 +71,18 @@ Deno.test("loadConfigFile() makes a problem of a file that cannot be read", asyn
   await withDirectory(async (directory) => {
     assert.deepEqual(
       problemsOf(await loadConfigFile(`${directory}/none.yaml`, { env })),
-      ["file: does not exist"],
+      ["file: does not exist."],
     );
     const { missing } = await loadConfigFile("none.yaml", { env });
     assert.equal(missing, resolve("none.yaml"));
     assert.ok(!("missing" in await loadConfigFile(directory, { env })));
     assert.deepEqual(problemsOf(await loadConfigFile(directory, { env })), [
-      "file: is a directory",
+      "file: is a directory.",
     ]);
     const path = `${directory}/latin.yaml`;
     await Deno.writeFile(path, new Uint8Array([0x61, 0x3a, 0xe9]));
     assert.deepEqual(problemsOf(await loadConfigFile(path, { env })), [
-      "file: is not UTF-8 text",
+      "file: is not UTF-8 text.",
     ]);
   });
 });
@@ -186,6 +186,17 @@ Deno.test("loadConfigFile() reports the patterns and the files of include, so th
       `${directory}/tokens.d/a.yaml`,
       `${directory}/b.yaml`,
     ]);
+    await Deno.remove(`${directory}/tokens.d`, { recursive: true });
+    problemsOf(
+      await loadConfigFile(path, {
+        env,
+        onList: (...list) => void listed.push(list),
+      }),
+    );
+    assert.deepEqual(listed.pop(), [
+      { pattern: "tokens.d/*.yaml", folder: `${directory}/` },
+      undefined,
+    ]);
     assert.deepEqual(listed, [
       [{ pattern: "tokens.d/*.yaml", folder: `${directory}/` }, [
         "tokens.d/a.yaml",
@@ -215,7 +226,7 @@ Deno.test({
                 "the file's problems",
               ),
             );
-          assert.deepEqual(await load(path), [`file: ${fault}`]);
+          assert.deepEqual(await load(path), [`file: ${fault}.`]);
           const file = `${directory}/gateway.yaml`;
           for (const name of ["cert.pem", "key.pem"]) {
             const label = name === "cert.pem" ? "CERTIFICATE" : "PRIVATE KEY";

@@ -1,5 +1,8 @@
 import assert from "node:assert/strict";
-import { findConfigPath } from "../../../src/cli/commands/config_file.ts";
+import {
+  beside,
+  findConfigPath,
+} from "../../../src/cli/commands/config_file.ts";
 
 const env = (name: string) =>
   name === "MODEL_GATEWAY_CONFIG" ? "/etc/from-env.yaml" : undefined;
@@ -19,5 +22,19 @@ Deno.test("findConfigPath() falls back to gateway.yaml, also for an empty variab
   for (const value of [undefined, ""]) {
     const path = findConfigPath({ option: undefined, env: () => value });
     assert.equal(path, "gateway.yaml");
+  }
+});
+
+Deno.test("beside() leads a relative path to the folder of the file, on every platform", () => {
+  const cases = [
+    ["gateway.yaml", "keys/a", "keys/a"],
+    ["/etc/gw/gateway.yaml", "keys/a", "/etc/gw/keys/a"],
+    ["/etc/gw/gateway.yaml", "/keys/a", "/keys/a"],
+    ["C:\\gw\\gateway.yaml", "keys\\a", "C:\\gw\\keys\\a"],
+    ["C:\\gw\\gateway.yaml", "D:\\keys\\a", "D:\\keys\\a"],
+    ["C:\\gw\\gateway.yaml", "\\\\host\\keys\\a", "\\\\host\\keys\\a"],
+  ] as const;
+  for (const [file, named, expected] of cases) {
+    assert.equal(beside(file, named), expected);
   }
 });

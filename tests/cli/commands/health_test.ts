@@ -33,6 +33,19 @@ Deno.test("health asks the gateway of this machine, or the one named, and ends w
   assert.deepEqual(there.asked, ["https://gw.test:9090/readyz"]);
 });
 
+Deno.test("health refuses an address that is no gateway's, and repeats no password of it", async () => {
+  for (const url of ["gw.test", "ftp://gw.test", "http://me:pw@gw.test"]) {
+    const { code, asked, complained } = await health(
+      ["--url", url],
+      () => assert.fail("nothing is asked"),
+    );
+    assert.equal(code, 2);
+    assert.deepEqual(asked, []);
+    assert.match(complained, /--url must be the address of a gateway \(/);
+    assert.doesNotMatch(complained, /pw/);
+  }
+});
+
 Deno.test("health ends with 1 and says why when the gateway takes no requests", async (t) => {
   const late = new Error("signal");
   late.name = "TimeoutError";
@@ -40,8 +53,7 @@ Deno.test("health ends with 1 and says why when the gateway takes no requests", 
     "the response is HTTP 503": () => new Response(null, { status: 503 }),
     "the response is HTTP 302": () =>
       Response.redirect("http://elsewhere.test"),
-    "nothing answers there. Check that the gateway runs and that --url names it":
-      () => Promise.reject(new TypeError("refused")),
+    "nothing answers there": () => Promise.reject(new TypeError("refused")),
     "no response came within 3 s": () => Promise.reject(late),
     "its certificate has expired": () =>
       Promise.reject(new TypeError("invalid peer certificate: Expired")),

@@ -47,6 +47,11 @@ Deno.test("init prints a file for each service, which is valid once its key file
   }
 });
 
+Deno.test("init names the addresses of a service with their variables", () => {
+  const { written } = init("vertex");
+  assert.match(written, /# chat at https:\/\/\{region\}-aiplatform\.google/);
+});
+
 Deno.test("init prints one file for all services, whose key files and variables differ", async () => {
   const { written } = init(...SERVICE_NAMES);
   const config = configOf(await loadText(written, FILES));

@@ -2,16 +2,17 @@ import assert from "node:assert/strict";
 import { createToken, runToken } from "../../../src/cli/commands/token.ts";
 import { parseYaml } from "../../../src/core/std.ts";
 import { sha256Hex } from "../../../src/core/sha256.ts";
-import { configOf, loadFile, minimalFile } from "../../support/gateway/config.ts";
+import { createMemoryIo } from "../../support/fakes/memory_io.ts";
+import {
+  configOf,
+  loadFile,
+  minimalFile,
+} from "../../support/gateway/config.ts";
 
 async function run(...args: string[]) {
-  const written = { out: "", error: "" };
-  const code = await runToken(args, {
-    write: (text) => written.out += text,
-    writeError: (text) => written.error += text,
-    env: () => undefined,
-  });
-  return { code, ...written };
+  const io = createMemoryIo();
+  const code = await runToken(args, io);
+  return { code, out: io.written(), error: io.complained() };
 }
 
 Deno.test("token new prints the token once and an entry that lets it in", async () => {
@@ -47,7 +48,8 @@ Deno.test("token refuses a name that the configuration would refuse", async () =
   assert.deepEqual(await run("new", "*"), {
     code: 2,
     out: "",
-    error: "name: must not be *, which means every name.\n",
+    error:
+      "Cannot create a token:\n  name: must not be *, which means every name.\n",
   });
 });
 
@@ -134,13 +136,14 @@ Deno.test("token new --many makes no token when a name is bad, and names each li
   assert.deepEqual(await runMany("alice\n*\nbob\nalice\n"), {
     code: 2,
     out: "",
-    error: "line 2: must not be *, which means every name.\n" +
-      "line 4: is also the name in line 1. Name it once.\n",
+    error:
+      "Cannot create a token:\n  line 2: must not be *, which means every name.\n" +
+      "  line 4: is also the name in line 1. Name it once.\n",
   });
   assert.deepEqual(await runMany("# nobody\n"), {
     code: 2,
     out: "",
-    error: "file: has no names. Write one a line.\n",
+    error: "Cannot create a token:\n  file: has no names. Write one a line.\n",
   });
 });
 

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { runLimits } from "../../../src/cli/limits/command.ts";
+import { createMemoryIo } from "../../support/fakes/memory_io.ts";
 import {
   entryOf,
   everyState,
@@ -25,23 +26,31 @@ interface Run {
   readonly columns?: number | undefined;
   /** After how many waits the run is left alone. */
   readonly waits?: number;
+  /** False when the reader of the output has closed it. */
+  readonly isRead?: boolean;
 }
 
 /** Runs `limits` against a gateway that answers as told; `code` is undefined while it still watches. */
 async function limits(
-  { args = [], env = {}, answer = good, usage = none, columns, waits = 0 }:
-    Run = {},
+  {
+    args = [],
+    env = {},
+    answer = good,
+    usage = none,
+    columns,
+    waits = 0,
+    isRead = true,
+  }: Run = {},
 ) {
-  const written = { out: "", error: "" };
+  const io = createMemoryIo({ MODEL_GATEWAY_TOKEN: TOKEN, ...env });
   const requests: Request[] = [];
   const usageRequests: Request[] = [];
   const waitsMs: number[] = [];
   const stopped = Promise.withResolvers<undefined>();
   const code = await Promise.race([
     runLimits(args, {
-      write: (text) => written.out += text,
-      writeError: (text) => written.error += text,
-      env: (name) => ({ MODEL_GATEWAY_TOKEN: TOKEN, ...env })[name],
+      ...io,
+      write: (text) => io.write(text) && isRead,
       fetch: async (input, init) => {
         const request = new Request(input, init);
         if (request.url.endsWith("/usage")) {
@@ -63,8 +72,9 @@ async function limits(
     }),
     stopped.promise,
   ]);
-  assert.ok(!(written.out + written.error).includes(TOKEN));
-  return { code, requests, usageRequests, waitsMs, ...written };
+  const [out, error] = [io.written(), io.complained()];
+  assert.ok(!(out + error).includes(TOKEN));
+  return { code, requests, usageRequests, waitsMs, out, error };
 }
 
 function none(): Response {
@@ -227,7 +237,7 @@ Deno.test("limits says in one line why there is nothing to draw, with exit code 
     [
       "unreachable",
       () => Promise.reject(new TypeError("connection refused")),
-      /: nothing answers there/,
+      /: nothing answers there\. Check that the gateway runs, and the address in --url or MODEL_GATEWAY_URL\.$/,
     ],
     [
       "a certificate that is not trusted",
@@ -247,7 +257,7 @@ Deno.test("limits says in one line why there is nothing to draw, with exit code 
     [
       "token unknown",
       error(401, "Cannot accept this token"),
-      /: the token is unknown or has expired\./,
+      /: the gateway responded with HTTP 401\. Cannot accept this token\.$/,
     ],
     [
       "504",
@@ -425,4 +435,10 @@ Deno.test("limits --watch goes on after what passes, and ends at what does not",
   assert.equal(run.code, 1);
   assert.deepEqual(run.waitsMs, [90_000, 90_000, 90_000, 90_000]);
   assert.equal(run.error.trimEnd().split("\n").length, 4);
+});
+
+Deno.test("limits --watch ends when the reader of its output has left, as head does", async () => {
+  const run = await limits({ args: ["--watch"], waits: 2, isRead: false });
+  assert.equal(run.code, 0);
+  assert.equal(run.requests.length, 1);
 });

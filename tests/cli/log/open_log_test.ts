@@ -215,6 +215,21 @@ Deno.test("createLineWriter() writes on when its sink has failed once", async ()
   assert.deepEqual(calls, ["b\n"]);
 });
 
+Deno.test("createLineWriter() flushes what waits behind a write that fails", async () => {
+  const gate = Promise.withResolvers<number>();
+  let writes = 0;
+  const { timers, calls, writer } = begin(({ length }) =>
+    writes++ === 0 ? gate.promise : Promise.resolve(length)
+  );
+  writer.write("a\n");
+  timers.advance(20);
+  writer.write("b\n");
+  const flushed = writer.flush();
+  gate.reject(new Error("broken pipe"));
+  await flushed;
+  assert.deepEqual(calls, ["b\n"]);
+});
+
 Deno.test("createLineWriter() gives a sink up that takes nothing", async () => {
   let asked = 0;
   const { writer } = begin(() => {
@@ -267,7 +282,7 @@ function bytesOf(parts: readonly string[]): string {
 
 Deno.test("writeWhole() writes all of what its sink takes in parts", () => {
   const parts: Uint8Array[] = [];
-  writeWhole({
+  const isWritten = writeWhole({
     writeSync(bytes) {
       parts.push(bytes.slice(0, 3));
       return Math.min(3, bytes.length);
@@ -277,6 +292,7 @@ Deno.test("writeWhole() writes all of what its sink takes in parts", () => {
     new Uint8Array(parts.flatMap((part) => [...part])),
   );
   assert.equal(text, "abcdé…\n");
+  assert.ok(isWritten);
 });
 
 Deno.test("writeWhole() stops where the reader has gone, and throws what else is wrong", () => {
@@ -287,7 +303,8 @@ Deno.test("writeWhole() stops where the reader has gone, and throws what else is
       throw error;
     },
   });
-  writeWhole(failing(new Deno.errors.BrokenPipe("broken pipe")), "text");
+  const gone = failing(new Deno.errors.BrokenPipe("broken pipe"));
+  assert.equal(writeWhole(gone, "text"), false);
   assert.equal(asked, 1);
   const full = new Error("no space left");
   assert.throws(() => writeWhole(failing(full), "text"), full);

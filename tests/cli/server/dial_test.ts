@@ -280,6 +280,36 @@ Deno.test("a proxy forwards plain HTTP for a whole address and its credentials, 
   );
 });
 
+Deno.test("a dial that is aborted leaves no connection open, whenever it is aborted", async () => {
+  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const ends: Promise<void>[] = [];
+  const accept = async () => {
+    for await (const connection of listener) {
+      const end = listenToEnd(connection).catch(() => {});
+      ends.push(end.finally(() => connection.close()));
+    }
+  };
+  const accepting = accept();
+  const { port } = listener.addr;
+  const origin = { isSecure: false, hostname: "127.0.0.1", port };
+  const dial = createDial(() => ({ kind: "direct" }));
+  const pause = new Int32Array(new SharedArrayBuffer(4));
+  for (let count = 0; count < 200; count++) {
+    const leaving = new AbortController();
+    const dialing = dial(origin, leaving.signal).then(
+      ({ duplex }) => duplex.close(),
+      () => {},
+    );
+    setTimeout(() => leaving.abort(), 0);
+    // The connection is there, and the abort too, before the platform reports either.
+    Atomics.wait(pause, 0, 0, 1);
+    await within(dialing, "the dial");
+  }
+  listener.close();
+  await accepting;
+  await within(Promise.all(ends), "the end of every connection");
+});
+
 Deno.test("a proxy that our client does not speak to is left to fetch", async () => {
   await using upstream = startRawUpstream(() => {});
   using network = openNetworkClient((name) =>

@@ -87,12 +87,12 @@ function brokenBody(): ReadableStream<Uint8Array> {
 const FAULTS: Readonly<Record<string, Fault>> = {
   "nobody listens": {
     tried: 1,
-    last: /^bad {3}reachable {2}nothing answers there\. Check that/,
+    last: /^bad {3}reachable {2}http:\S+: nothing answers there\. Check that/,
     fetch: instead(isAny, () => Promise.reject(new TypeError("refused"))),
   },
   "nobody answers in time": {
     tried: 1,
-    last: /^bad {3}reachable {2}no response came within 120 s\.$/,
+    last: /^bad {3}reachable {2}http:\S+: no response came within 120 s\.$/,
     fetch: instead(
       isAny,
       () => Promise.reject(new DOMException("late", "TimeoutError")),
@@ -101,18 +101,18 @@ const FAULTS: Readonly<Record<string, Fault>> = {
   "something else answers": {
     tried: 1,
     last:
-      /^bad {3}reachable {2}the server there is not a Model Gateway \(HTTP 404\)/,
+      /^bad {3}reachable {2}http:\S+: the server there is not a Model Gateway \(HTTP 404\)/,
     fetch: instead(isAny, refusal(404)),
   },
   "what answers never ends": {
     tried: 1,
     last:
-      /^bad {3}reachable {2}the server there is not a Model Gateway \(HTTP 200\)/,
+      /^bad {3}reachable {2}http:\S+: the server there is not a Model Gateway \(HTTP 200\)/,
     fetch: instead(isAny, () => new Response(endless().body)),
   },
   "a proxy has lost the gateway": {
     tried: 1,
-    last: /^bad {3}reachable {2}a proxy answers there \(HTTP 502\)/,
+    last: /^bad {3}reachable {2}http:\S+: a proxy answers there \(HTTP 502\)/,
     fetch: instead(isAny, refusal(502)),
   },
   "TLS is asked of a gateway without": {
@@ -122,7 +122,8 @@ const FAULTS: Readonly<Record<string, Fault>> = {
   },
   "the token is unknown": {
     tried: 3,
-    last: /^bad {3}token .*token is unknown or has expired/,
+    last:
+      /^bad {3}token .*HTTP 401\. Cannot accept this token: it is unknown or expired\./,
     token: "mg_wrong",
   },
   "the model is not the token's": {
@@ -134,12 +135,13 @@ const FAULTS: Readonly<Record<string, Fault>> = {
   "the model is served in another protocol alone": {
     tried: 4,
     last:
-      /^bad {3}model {6}Cannot use demo-b: Codex CLI uses responses, but the model is not served with it\. Name another model with --model\.$/,
+      /^bad {3}model {6}Cannot use demo-b: Codex CLI speaks Responses, but the model is not served in it\. Name another model with --model\.$/,
     args: ({ url }) => ["codex", "--url", url, "--model", "demo-b"],
   },
   "no model of the token is served in the client's protocol": {
     tried: 4,
-    last: /^bad {3}model {6}Cannot choose a model: curl uses chat, but none/,
+    last:
+      /^bad {3}model {6}Cannot choose a model: curl speaks Chat, but no model/,
     fetch: instead(
       (request) => request.headers.has("authorization"),
       () => Response.json({ data: [{ id: "x", protocols: ["messages"] }] }),
@@ -179,7 +181,7 @@ const FAULTS: Readonly<Record<string, Fault>> = {
   },
   "the first response breaks off": {
     tried: 1,
-    last: /^bad {3}reachable {2}the response broke off\.$/,
+    last: /^bad {3}reachable {2}http:\S+: the response broke off\.$/,
     fetch: instead(isAny, () => new Response(brokenBody())),
   },
   "the gateway has gone since it was found": {

@@ -102,6 +102,28 @@ Deno.test("setup prints settings without a gateway for a model that is named, an
   assert.match(unasked.error, /export MODEL_GATEWAY_TOKEN=YOUR_TOKEN/);
 });
 
+Deno.test("setup has the command that sets the token, unless the environment of the client has that token", async (t) => {
+  const cases: Readonly<Record<string, [Run, boolean]>> = {
+    "it is in the environment": [{ args: ["codex"] }, false],
+    "--token alone has it": [{
+      args: ["codex", "--token", TOKEN],
+      env: { MODEL_GATEWAY_TOKEN: "" },
+    }, true],
+    "the environment has another": [{
+      args: ["codex", "--token", TOKEN],
+      env: { MODEL_GATEWAY_TOKEN: "mg_old" },
+    }, true],
+  };
+  for (const [name, [run, isPrinted]] of Object.entries(cases)) {
+    await t.step(name, async () => {
+      const { code, error } = await setup(run);
+      assert.equal(code, 0);
+      const command = /^export MODEL_GATEWAY_TOKEN=YOUR_TOKEN$/m;
+      assert.equal(command.test(error), isPrinted, error);
+    });
+  }
+});
+
 Deno.test("setup prints settings for a model that is not listed, since some names work all the same, and says so", async () => {
   const { code, out, error } = await setup({
     args: ["curl", "--model", "everywere"],
@@ -120,7 +142,7 @@ const FAILURES: Readonly<Record<string, [Omit<Run, "env">, RegExp]>> = {
     args: ["curl"],
     answer: () =>
       Response.json({ error: { message: "Unknown" } }, { status: 401 }),
-  }, /token is unknown or has expired/],
+  }, /the gateway responded with HTTP 401\. Unknown\.$/m],
   "no gateway": [
     { args: ["curl"], answer: () => new Response("<html>") },
     /not a Model Gateway \(HTTP 200\)/,
@@ -141,10 +163,10 @@ const FAILURES: Readonly<Record<string, [Omit<Run, "env">, RegExp]>> = {
   "no model of the client's": [{
     args: ["codex"],
     answer: () => Response.json({ data: [{ id: "one", protocols: ["chat"] }] }),
-  }, /Codex CLI uses responses, but none/],
+  }, /Codex CLI speaks Responses, but no model of this token/],
   "a model that the client cannot ask": [
     { args: ["codex", "--model", "claude-x"] },
-    /^Cannot use claude-x: Codex CLI uses responses, but/,
+    /^Cannot use claude-x: Codex CLI speaks Responses, but/,
   ],
 };
 
@@ -187,6 +209,13 @@ const BAD_USAGE: Readonly<Record<string, [Omit<Run, "answer">, string]>> = {
   "neither token nor model": [
     { args: ["curl"], env: { MODEL_GATEWAY_TOKEN: "" } },
     "there is no token. Set MODEL_GATEWAY_TOKEN or use --token, or name a model with --model.",
+  ],
+  "a token command without a token for the list of models": [
+    {
+      args: ["codex", "--token-command", "acme-login token"],
+      env: { MODEL_GATEWAY_TOKEN: "" },
+    },
+    'there is no token to list the models with. Begin the line with MODEL_GATEWAY_TOKEN="$(acme-login token)", or name a model with --model.',
   ],
   "a check without a token": [
     {
@@ -257,7 +286,10 @@ Deno.test("setup with a token command fills the variable of clients that read it
 const NO_COMMAND: readonly (readonly [readonly string[], RegExp])[] = [
   [["zed", "--token-command", "acme-login"], /stores its token/],
   [["claude", "--token-command", "a\nb"], /one line/],
-  [["claude", "--token-command", "a", "--check"], /runs no --token-command/],
+  [
+    ["claude", "--token-command", "a", "--check"],
+    /--check takes no --token-command\. Begin the line with MODEL_GATEWAY_TOKEN="\$\(a\)" instead\./,
+  ],
 ];
 
 Deno.test("setup says when a token command is of no use", async () => {

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { stripVTControlCharacters } from "node:util";
 import { gzipSync } from "node:zlib";
 import { readUsageOptions, runUsage } from "../../../src/cli/usage/command.ts";
+import { createMemoryIo } from "../../support/fakes/memory_io.ts";
 import { readPages } from "../../support/program/pages.ts";
 import { loggedLine } from "../../support/wire/logged_line.ts";
 import { inPieces } from "../../support/wire/pieces.ts";
@@ -51,18 +52,16 @@ async function usage(
     columns,
   }: Run,
 ) {
-  const written = { out: "", error: "" };
+  const io = createMemoryIo({ TERM: "xterm" });
   const isInput = !args.some((one) => one === "-" || one in files);
   const code = await runUsage(isInput ? [...args, "-"] : args, {
-    write: (text) => written.out += text,
-    writeError: (text) => written.error += text,
-    env: (name) => name === "TERM" ? "xterm" : undefined,
+    ...io,
     identify: (path) =>
       Promise.resolve(path in files ? ids[path]?.[0] ?? path : undefined),
     open: (path, isWanted) => {
       const file = path === undefined ? input : files[path];
       if (file === undefined) {
-        return Promise.reject(new Error("there is no such file"));
+        return Promise.reject(new Error("it does not exist"));
       }
       const id = ids[path ?? ""]?.at(-1) ?? path;
       const isRead = id === undefined || isWanted(id);
@@ -74,7 +73,7 @@ async function usage(
     now: Date.now,
     columns: () => columns,
   });
-  return { code, ...written };
+  return { code, out: io.written(), error: io.complained() };
 }
 
 Deno.test("usage adds up what each token has used", async () => {
@@ -265,7 +264,7 @@ Deno.test("usage goes on behind a log that it cannot read, says so, and ends wit
   const [missing, cut, ...more] = error.split("\n");
   assert.equal(
     missing,
-    "Cannot read missing.jsonl to its end: there is no such file.",
+    "Cannot read missing.jsonl to its end: it does not exist.",
   );
   assert.match(cut ?? "", /^Cannot read cut\.gz to its end: /);
   assert.deepEqual(more, [""]);

@@ -156,13 +156,23 @@ Deno.test({
         [Symbol.dispose]: () =>
           Deno.openSync(path, { read: true, write: true }).close(),
       };
-      const reads: readonly (() => Promise<unknown>)[] = [
-        () => textOf(LOG_FILES.read(file)),
-        () => openLog(path, () => true),
-      ];
-      for (const read of reads) {
-        await assert.rejects(within(read(), "the log"), NotRegularFileError);
-      }
+      await assert.rejects(
+        within(textOf(LOG_FILES.read(file)), "the log"),
+        NotRegularFileError,
+      );
+      await assert.rejects(
+        within(openLog(path, () => true), "the log"),
+        /: it is a FIFO, a socket or a device/,
+      );
     });
   },
+});
+
+Deno.test("a named log that cannot be opened is refused in plain words", async () => {
+  await inFolder(async (folder) => {
+    const cases = { none: /: it does not exist$/, old: /: it is a directory$/ };
+    for (const [name, expected] of Object.entries(cases)) {
+      await assert.rejects(openLog(`${folder}/${name}`, () => true), expected);
+    }
+  });
 });

@@ -93,6 +93,18 @@ Deno.test("usage fits a narrow terminal, with colours where it has them", async 
   assert.ok(coloured.out.includes(inColour("red", "used up")));
 });
 
+Deno.test("usage names each number of a window that does not fit in a line", async () => {
+  const { out } = await ownUsage({ columns: 40, env: { NO_COLOR: "1" } });
+  assert.ok(out.split("\n").every((line) => line.length <= 40), out);
+  const drawn = out.slice(out.indexOf("1 month\n")).split("\n");
+  assert.deepEqual(drawn.slice(0, 4), [
+    "1 month",
+    "  requests 1,204, input 18.6M,",
+    "  cached 3,000, output 512, cost $0.01,",
+    "  resets in 10 d 12 h",
+  ]);
+});
+
 Deno.test("usage --json prints the gateway's response as one line, whole", async () => {
   const report = { ...REPORT, of_a_newer_gateway: true };
   const { code, out } = await ownUsage({
@@ -118,9 +130,11 @@ Deno.test("usage says in one line why the gateway's usage cannot be read, with e
     "a token that is unknown": [
       () =>
         Promise.resolve(
-          Response.json({ error: { message: "No" } }, { status: 401 }),
+          Response.json({ error: { message: "It has expired" } }, {
+            status: 401,
+          }),
         ),
-      /: the token is unknown or has expired\. Ask the administrator for a new one\.\n$/,
+      /: the gateway responded with HTTP 401\. It has expired\.\n$/,
     ],
     "no gateway": [
       () => Promise.reject(new TypeError("refused")),

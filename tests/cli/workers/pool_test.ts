@@ -300,7 +300,6 @@ Deno.test("what one thread learned reaches the others, and not itself", async ()
       model: undefined,
       token: "alice",
       ms: 1000,
-      requestedByProvider: false,
     },
   };
   threads[0]?.report({ kind: "notice", notice });

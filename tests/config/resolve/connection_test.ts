@@ -162,3 +162,47 @@ Deno.test("header names come out in lower case", async () => {
   });
   assert.deepEqual(config.connections[0]?.headers, { "x-team": "A b" });
 });
+
+Deno.test("a missing price equals another one, and multiplied prices are rounded", async () => {
+  const price = {
+    input: 3,
+    cached_input: 0.3,
+    cache_write: 3.75,
+    output: 15,
+    rates: [{ when: { speed: "fast" }, times: 6 }],
+  };
+  const { connections } = await minimalConfig({
+    connections: [
+      connectionFile({
+        models: [{ id: "a", price }, {
+          id: "b",
+          price: { input: 2, output: 4 },
+        }],
+      }),
+    ],
+  });
+  const [first, second] = connections[0]?.models ?? [];
+  const { rates = [], ...prices } = first?.price ?? {};
+  assert.deepEqual(prices, {
+    input: 3,
+    cachedInput: 0.3,
+    cacheWrite: 3.75,
+    cacheWrite1h: 3.75,
+    output: 15,
+  });
+  assert.deepEqual(rates.map((rate) => rate.prices), [{
+    input: 18,
+    cachedInput: 1.8,
+    cacheWrite: 22.5,
+    cacheWrite1h: 22.5,
+    output: 90,
+  }]);
+  assert.deepEqual(second?.price, {
+    input: 2,
+    cachedInput: 2,
+    cacheWrite: 2,
+    cacheWrite1h: 2,
+    output: 4,
+    rates: [],
+  });
+});

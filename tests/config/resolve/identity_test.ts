@@ -223,8 +223,10 @@ Deno.test("a group whose members come from a rule has members", async () => {
 });
 
 Deno.test("callers of an identity provider are enough", async () => {
-  const file = fileWith({}, { tokens: [] });
-  assert.deepEqual(warningsOf(await loadFile(file)), []);
+  for (const tokens of [[], undefined]) {
+    const file = fileWith({}, { tokens });
+    assert.deepEqual(warningsOf(await loadFile(file)), []);
+  }
 });
 
 Deno.test("a rule behind one for everybody, and keys without TLS, are warnings", async () => {
@@ -236,6 +238,8 @@ Deno.test("a rule behind one for everybody, and keys without TLS, are warnings",
     "identity[0].rules[1]: is never used: rules[0] before it is for everybody.",
     "identity[0].jwks_url: fetches keys without TLS, so that the network could replace them. Use https:.",
   ]);
-  const local = fileWith({ jwks_url: "http://127.0.0.1:9/keys" });
-  assert.deepEqual(warningsOf(await loadFile(local)), []);
+  for (const host of ["127.0.0.1", "[::1]", "localhost"]) {
+    const local = fileWith({ jwks_url: `http://${host}:9/keys` });
+    assert.deepEqual(warningsOf(await loadFile(local)), []);
+  }
 });

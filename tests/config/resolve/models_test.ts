@@ -198,7 +198,7 @@ Deno.test("an alias must not name two models", async () => {
       { id: "b", aliases: [{ id: "x", listed: false }] },
     ]),
     [
-      'connections[0].models[1].aliases[0]: also names the model "a", at connections[0].models[0].aliases[0]; an alias names one model',
+      'connections[0].models[1].aliases[0]: also names the model "a", at connections[0].models[0].aliases[0]. An alias names one model.',
     ],
   );
 });

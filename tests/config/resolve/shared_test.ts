@@ -96,6 +96,7 @@ Deno.test("what is wrong with a store is said, without its password", async () =
       "http://canary@a.example",
       "redis://a.example/canary",
       "redis://a.example?canary=1",
+      "redis://a.example#canary",
       "canary",
       "redis://",
     ].map((bad) =>

@@ -7,6 +7,7 @@ import {
   type RunningGateway,
   startGateway,
 } from "../../support/gateway/gateway.ts";
+import { protocolOfPath } from "../../support/wire/wire.ts";
 import { startUpstream } from "../../support/upstream/scripted_upstream.ts";
 
 const KEY = "sk-upstream-0123456789-abcdef";
@@ -132,26 +133,12 @@ const BROKEN_STREAMS = {
     `event: error\ndata: {"type":"error","sequence_number":1,"code":"server_error","message":"the key ${KEY} is over"}\n\n`,
 };
 
-const PROTOCOL_BY_LETTER = {
-  a: "chat",
-  b: "messages",
-  c: "responses",
-} as const;
-
 Deno.test("an error event in a stream arrives without the key", async (t) => {
   for (const pieceBytes of [1000, 37]) {
     await t.step(`in pieces of ${pieceBytes} bytes`, async () => {
       await using upstream = startUpstream(({ path }) => {
-        const letter = (["a", "b", "c"] as const)
-          .find((one) => path.startsWith(`/${one}/`)) ?? "a";
-        const isMessages = path.endsWith("/messages");
-        const isResponses = path.endsWith("/responses");
-        const protocol = isMessages
-          ? "messages"
-          : isResponses
-          ? "responses"
-          : PROTOCOL_BY_LETTER[letter];
-        const bytes = new TextEncoder().encode(BROKEN_STREAMS[protocol]);
+        const broken = BROKEN_STREAMS[protocolOfPath(path)];
+        const bytes = new TextEncoder().encode(broken);
         const pieces = Array.from(
           { length: Math.ceil(bytes.length / pieceBytes) },
           (_, index) =>
@@ -172,16 +159,49 @@ Deno.test("an error event in a stream arrives without the key", async (t) => {
   }
 });
 
-Deno.test("a whole answer that holds the key arrives without it", async () => {
-  await using upstream = startUpstream(() =>
-    Response.json({ object: "chat.completion", debug: `Bearer ${KEY}` })
+const ECHO = `the key is ${KEY}`;
+
+/** A whole answer of each protocol whose text holds the key. */
+const WHOLE_ANSWERS = {
+  chat: {
+    object: "chat.completion",
+    choices: [{
+      index: 0,
+      message: { role: "assistant", content: ECHO },
+      finish_reason: "stop",
+    }],
+  },
+  messages: {
+    type: "message",
+    role: "assistant",
+    content: [{ type: "text", text: ECHO }],
+    stop_reason: "end_turn",
+    usage: { input_tokens: 1, output_tokens: 1 },
+  },
+  responses: {
+    object: "response",
+    status: "completed",
+    output: [{
+      type: "message",
+      role: "assistant",
+      content: [{ type: "output_text", text: ECHO, annotations: [] }],
+    }],
+  },
+};
+
+Deno.test("a whole answer that holds the key arrives without it, native or translated, as one object or as a stream", async () => {
+  await using upstream = startUpstream(({ path }) =>
+    Response.json(WHOLE_ANSWERS[protocolOfPath(path)])
   );
   await using gateway = await startGateway(fileFor(upstream.url), {
     timers: hurriedTimers,
   });
-  const response = await gateway.call(PATHS.chat, ask("chat"));
-  const text = await response.text();
-  assert.equal(response.status, 200);
-  assertClean(text, gateway.lines.text());
-  assert.match(text, /"debug":"Bearer \*+"/);
+  for (const stream of [false, true]) {
+    for (const response of await everyWay(gateway, stream)) {
+      const text = await response.text();
+      assert.equal(response.status, 200);
+      assertClean(text, gateway.lines.text());
+      assert.match(text, /the key is \*+"/);
+    }
+  }
 });

@@ -75,8 +75,11 @@ Deno.test({
             directory,
           );
           assert.equal(code, 1);
-          assert.match(error, /none to its end: there is no such file\.\n/);
-          assert.equal(error.match(/^Cannot read /gm)?.length, 2);
+          assert.deepEqual(error.split("\n"), [
+            `Cannot read ${directory}/none to its end: it does not exist.`,
+            `Cannot read ${directory} to its end: it is a directory.`,
+            "",
+          ]);
         },
       );
       await t.step("a reader who leaves", async () => {

@@ -135,7 +135,7 @@ test(
     await step.waitFor();
     assert.match(
       await step.innerText(),
-      /this token may use 1 requests per day and has used 1\. .* will reset at \w{3} \d+ \w{3}, \d\d:\d\d GMT\+8\. See your limits on the gateway's page/,
+      /this token may use 1 requests per day and has used 1\. .* will reset at \w{3} \d+ \w{3}, \d\d:\d\d GMT\+8\. See your limits at http:\/\/127\.0\.0\.1:\d+\/ or with model-gateway usage\./,
     );
     assert.equal(
       asked.filter((path) => path === "/v1/messages").length,

@@ -128,6 +128,90 @@ Deno.test("an exhausted quota is over when its provider says so, not at the rese
   }
 });
 
+const HOUR_SECONDS = 3600;
+
+Deno.test("every caller reads the provider's own time, however long its wait is and however much of it has passed", async () => {
+  const days = 86_400;
+  const waits: readonly [string, number][] = [
+    [`${2 * HOUR_SECONDS}`, 2 * HOUR_SECONDS],
+    [
+      new Date(NOW_MS + 5 * HOUR_SECONDS * 1000).toUTCString(),
+      5 * HOUR_SECONDS,
+    ],
+    [`${30 * days}`, 30 * days],
+  ];
+  for (const [wait, seconds] of waits) {
+    const scene = await openScene(
+      [connectionTo("one", { protocol: "responses", mode: "translated" })],
+      { one: [status(429, { headers: { "retry-after": wait } })] },
+    );
+    const until = NOW_MS / 1000 + seconds;
+    for (const passed of [0, 60, HOUR_SECONDS - 90]) {
+      scene.timers.advance(passed * 1000);
+      const received = await scene.ask("responses");
+      assert.equal(received.status, 429, received.text);
+      const { error } = JSON.parse(received.text);
+      assert.equal(error.resets_at, until, wait);
+      assert.match(
+        error.message,
+        new RegExp(
+          new Date(until * 1000).toISOString().slice(0, 16).replace("T", " "),
+        ),
+      );
+      const left = until - (NOW_MS + scene.timers.elapsedMs()) / 1000;
+      // No timer of a client holds more.
+      const header = Math.min(Math.ceil(left), 2_147_483);
+      assert.equal(received.headers.get("retry-after"), `${header}`);
+    }
+    assert.equal(scene.providers.asked.length, 1);
+  }
+});
+
+Deno.test("the connection is tried again after an hour, before the provider's own time", async () => {
+  const scene = await openScene(
+    [connectionTo("one", { protocol: "responses", mode: "translated" })],
+    {
+      one: [
+        status(429, { headers: { "retry-after": `${2 * HOUR_SECONDS}` } }),
+        good,
+      ],
+    },
+  );
+  await scene.ask("responses");
+  scene.timers.advance(HOUR_SECONDS * 1000);
+  assert.equal((await scene.ask("responses")).status, 200);
+});
+
+Deno.test("the minute that a caller reads is never before the provider's time", async () => {
+  const scene = await openScene(
+    [connectionTo("one", { protocol: "chat", mode: "translated" })],
+    { one: [status(429, { headers: { "retry-after": "601" } })] },
+  );
+  const { error } = JSON.parse((await scene.ask("chat")).text);
+  assert.match(error.message, /available again at 2026-01-01 00:11 UTC/);
+});
+
+Deno.test("the time of a window that limits something else is nobody's reset", async () => {
+  const headers = {
+    "retry-after": `${WAIT_SECONDS}`,
+    "x-codex-bengalfox-primary-used-percent": "100",
+    "x-codex-bengalfox-primary-window-minutes": "10080",
+    "x-codex-bengalfox-primary-reset-at": `${NOW_MS / 1000 + 400_000}`,
+    "x-codex-primary-used-percent": "10",
+    "x-codex-primary-window-minutes": "300",
+    "x-codex-primary-reset-at": `${NOW_MS / 1000 + 9000}`,
+  };
+  const scene = await openScene([
+    connectionTo("one", { protocol: "responses", mode: "translated" }, {
+      quota: { kind: "codex" },
+    }),
+  ], { one: [status(429, { headers })] });
+  for (let count = 0; count < 2; count++) {
+    const received = await scene.ask("responses");
+    assert.equal(JSON.parse(received.text).error.resets_at, UNTIL);
+  }
+});
+
 Deno.test("while another connection is soon available, no response forbids a retry", async () => {
   const RESPONSES = { protocol: "responses", mode: "translated" } as const;
   const scene = await openScene(

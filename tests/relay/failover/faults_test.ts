@@ -171,6 +171,16 @@ const ROWS: readonly Row[] = [
     outcome: "answer",
   },
   {
+    name: "an answer that is not a stream has no deadline for its first output",
+    acts: [silent],
+    only: "json",
+    connection: { timeouts: { ...SILENCE.timeouts, first_output: 5000 } },
+    fallback: [good],
+    asked: ["one", "two"],
+    gaps: [[8000, 8100]],
+    outcome: "answer",
+  },
+  {
     name: "a late first token without a fallback is an error",
     acts: [streamOf(({ start }) => [start], "stall")],
     only: "stream",

@@ -93,11 +93,12 @@ Deno.test("a JWT with wrong claims is a 401, and only the log has the reason", a
   }
 });
 
-Deno.test("an expired JWT is a 401 that is not final, so that clients get a new one", async () => {
+Deno.test("an expired JWT is a 401 of its own, and final: a client that runs a command for its token does so after any 401", async () => {
   const expired = await signer.sign({ ...GOOD_CLAIMS, exp: NOW_SECONDS - 60 });
   const error = await refusalOf(expired);
   assert.deepEqual([error.status, error.code], [401, "token_expired"]);
-  assert.equal(error.isFinal, false);
+  assert.match(error.message, /it has expired\. Log in again/);
+  assert.equal(error.isFinal, true);
   const other = await signer.sign({ ...GOOD_CLAIMS, aud: "other" });
   assert.equal((await refusalOf(other)).isFinal, true);
 });

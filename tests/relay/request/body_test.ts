@@ -48,7 +48,7 @@ interface Reading {
   readonly deadlines?: Deadlines;
   readonly deadlineMs?: number;
   readonly memory?: MemoryShare;
-  readonly onPiece?: (piece: Uint8Array) => void;
+  readonly onChunk?: (chunk: Uint8Array) => void;
 }
 
 function hold(
@@ -57,7 +57,7 @@ function hold(
     deadlines = createDeadlines(createFakeTimers()),
     deadlineMs = 0,
     memory = createBodyMemory().open(MAX_BYTES, "alice"),
-    onPiece = () => {},
+    onChunk = () => {},
   }: Reading = {},
 ): Promise<HeldBody> {
   return readBody({ request, headers: request.headers }, {
@@ -65,7 +65,7 @@ function hold(
     maxBytes: MAX_BYTES,
     deadlineMs,
     memory,
-    onPiece,
+    onChunk,
   });
 }
 
@@ -142,13 +142,13 @@ function waysOfSending(size: number): readonly Request[] {
   ];
 }
 
-Deno.test("readBody() shows all of a body while it comes, in pieces of no more than 1 MiB", async () => {
+Deno.test("readBody() passes on all of a body while it arrives, in chunks of at most 1 MiB", async () => {
   for (const size of SIZES) {
     for (const request of waysOfSending(size)) {
-      const pieces: Uint8Array<ArrayBuffer>[] = [];
-      await hold(request, { onPiece: (piece) => pieces.push(piece.slice()) });
-      assert.deepEqual(await new Blob(pieces).bytes(), bytesOf(size));
-      assert.ok(pieces.every(({ length }) => length <= PIECE_BYTES));
+      const chunks: Uint8Array<ArrayBuffer>[] = [];
+      await hold(request, { onChunk: (chunk) => chunks.push(chunk.slice()) });
+      assert.deepEqual(await new Blob(chunks).bytes(), bytesOf(size));
+      assert.ok(chunks.every(({ length }) => length <= PIECE_BYTES));
     }
   }
 });
@@ -159,7 +159,7 @@ Deno.test("readBody() shows the beginning of a long body before its end has come
   const headers = { "content-length": String(MAX_BYTES) };
   const first = Promise.withResolvers<number>();
   const reading = hold(requestOf(readable, headers), {
-    onPiece: ({ length }) => first.resolve(length),
+    onChunk: ({ length }) => first.resolve(length),
   });
   await writer.write(bytesOf(MAX_BYTES).subarray(0, PIECE_BYTES));
   assert.ok(await first.promise <= PIECE_BYTES);
@@ -582,7 +582,7 @@ Deno.test("readBody() lets others have their turn between the parts of a body th
   })();
   const headers = { "content-length": String(PIECE_BYTES) };
   await hold(requestOf(bytesOf(PIECE_BYTES), headers), {
-    onPiece: ({ length }) => {
+    onChunk: ({ length }) => {
       assert.ok(length <= 64 * 1024);
       order.push("part");
     },

@@ -314,6 +314,27 @@ Deno.test("an exhausted window benches to its reset, with a try an hour", async 
   assert.equal(restMs(scene, scene.one), hour);
 });
 
+Deno.test("waitMs() is the provider's whole wait during its cool-down, here and where it is followed, and no longer after another failure", async () => {
+  const [there, here] = [await begin(), await begin()];
+  const hour = 3_600_000;
+  const exhausted = fault("quota", { status: 429, retryAfterMs: 30 * hour });
+  fail(there, there.one, exhausted);
+  follow(here, there);
+  for (const scene of [there, here]) {
+    const waitMs = () => scene.health.waitMs(scene.one, scene.alice);
+    scene.clock.advance(hour / 2);
+    assert.equal(waitMs(), 29.5 * hour);
+    assert.equal(restMs(scene, scene.one), hour / 2);
+    scene.clock.advance(hour / 2);
+    assert.equal(waitMs(), 0);
+    for (let count = 0; count < 3; count++) {
+      fail(scene, scene.one, fault("server", { status: 500 }));
+    }
+    assert.equal(waitMs(), restMs(scene, scene.one));
+    assert.equal(waitMs(), 1000);
+  }
+});
+
 Deno.test("a success that had begun before a 429 does not lift its bench", async () => {
   const scene = await begin();
   const early = ask(scene, scene.one);
@@ -585,7 +606,7 @@ Deno.test("what keeps a token away for longest says why", async () => {
     model: one.model.id,
     token: undefined,
     ms: 7000,
-    requestedByProvider: true,
+    requestedMs: 7000,
   }, config);
   assert.equal(health.lastingCause(one, alice), undefined);
 });
@@ -604,13 +625,13 @@ Deno.test("follow() applies a provider's wait to one token, and to all once a se
   const limit = fault("rate_limited", { status: 429, retryAfterMs: 7000 });
   fail(there, there.one, limit);
   assert.deepEqual(
-    there.published.map(({ token, requestedByProvider, ms }) => ({
+    there.published.map(({ token, requestedMs, ms }) => ({
       token,
-      requestedByProvider,
+      requestedMs,
       ms,
     })),
     [
-      { token: "alice", requestedByProvider: true, ms: 7000 },
+      { token: "alice", requestedMs: 7000, ms: 7000 },
     ],
   );
   follow(here, there);
@@ -631,17 +652,17 @@ Deno.test("follow() shortens nothing, and no cool-down of a failure lasts longer
   assert.ok(connectionId !== undefined && model !== undefined);
   const base = { connectionId, model, token: "alice" };
   scene.health.follow(
-    { ...base, ms: 8000, requestedByProvider: false },
+    { ...base, ms: 8000 },
     scene.config,
   );
   assert.equal(restMs(scene, scene.one), 9000);
   scene.health.follow(
-    { ...base, ms: 86_400_000, requestedByProvider: false },
+    { ...base, ms: 86_400_000 },
     scene.config,
   );
   assert.equal(restMs(scene, scene.one), 15_000);
   scene.health.follow(
-    { ...base, ms: 86_400_000, requestedByProvider: true },
+    { ...base, ms: 86_400_000, requestedMs: 86_400_000 },
     scene.config,
   );
   assert.equal(restMs(scene, scene.one), 3_600_000);
@@ -649,7 +670,7 @@ Deno.test("follow() shortens nothing, and no cool-down of a failure lasts longer
 
 Deno.test("follow() passes over what the configuration does not have", async () => {
   const scene = await begin();
-  const base = { token: undefined, ms: 1000, requestedByProvider: false };
+  const base = { token: undefined, ms: 1000 };
   const { connection: { id } } = scene.one;
   const strangers = [
     { ...base, connectionId: "unknown", model: undefined },

@@ -18,6 +18,11 @@ import {
   createFakeClock,
   type FakeClock,
 } from "../../support/fakes/fake_clock.ts";
+import {
+  connectionTo,
+  openScene,
+} from "../../support/gateway/failover_scene.ts";
+import { good, status } from "../../support/upstream/bad_provider.ts";
 
 interface Scene {
   readonly clock: FakeClock;
@@ -143,4 +148,23 @@ Deno.test("route() keeps a conversation where it was, as long as there is someth
   used.two = [50];
   clock.advance(3_600_000);
   assert.equal((await order("s-1"))[0], "one");
+});
+
+Deno.test("a conversation stays on the connection that served it after a failover, and no other does", async () => {
+  const models = [{ id: "model-1", quota_routing: true }];
+  const chat = { protocol: "chat", mode: "native" } as const;
+  const scene = await openScene(
+    ["one", "two"].map((name) => connectionTo(name, chat, { models })),
+    { one: [status(503), good], two: [good] },
+  );
+  const servedBy = async (session: string) => {
+    const request = scene.request("chat");
+    request.headers.set("session-id", session);
+    const response = await scene.pass(scene.gateway.handler(request));
+    await scene.pass(response.text());
+    return (await scene.lines.of(response)).connection;
+  };
+  assert.equal(await servedBy("first"), "two");
+  assert.equal(await servedBy("first"), "two");
+  assert.equal(await servedBy("second"), "one");
 });

@@ -147,6 +147,17 @@ Deno.test("translateAnswer() throws why the stream that it folds was given up", 
   await assert.rejects(translating, CallerLeft);
 });
 
+Deno.test("translateAnswer() throws the reason when the gateway aborts a stream before its output", async () => {
+  const { attempt, translate } = await begin({ stream: true });
+  const translating = translate(
+    answerOf([START], attempt.controller.signal),
+  );
+  await settle();
+  const reason = new GatewayError("overloaded", "m", { code: "stopping" });
+  attempt.controller.abort(reason);
+  await assert.rejects(translating, (thrown) => thrown === reason);
+});
+
 Deno.test("translateAnswer() folds no stream that has no end", async () => {
   const { attempt, translate } = await begin();
   const part = delta("x".repeat(1024 * 1024));

@@ -17,6 +17,7 @@ import {
   status,
   streamOf,
 } from "../../support/upstream/bad_provider.ts";
+import { JSON_HEADERS, piecewise } from "../../support/wire/answers.ts";
 import { PROTOCOLS } from "../../support/wire/ask.ts";
 import { WORDS } from "../../support/wire/wire.ts";
 
@@ -202,6 +203,35 @@ Deno.test("an answer without a usage counts its text, and says that it is estima
   const total = await totalOfHour(scene);
   assert.equal(total.output_tokens, Math.ceil(2 * WORDS.length / 4));
   assert.equal(total.estimated_requests, 1);
+});
+
+Deno.test("a native answer with an error in it counts the usage that it reports, however many attempts it took", async () => {
+  for (
+    const [type, isDeclared, attempts] of [
+      ["server_error", true, 3],
+      ["server_error", false, 1],
+      ["invalid_request_error", true, 1],
+      ["invalid_request_error", false, 1],
+    ] as const
+  ) {
+    const failed: Act = ({ wire }) => {
+      const error = { type, message: "Cannot go on" };
+      const bytes = new TextEncoder().encode(
+        JSON.stringify({ error, ...wire.answer }),
+      );
+      return isDeclared
+        ? new Response(bytes, {
+          headers: { ...JSON_HEADERS, "content-length": `${bytes.length}` },
+        })
+        : piecewise([bytes.slice(0, 90), bytes.slice(90)], JSON_HEADERS);
+    };
+    const scene = await openUsageScene({}, { one: [failed] });
+    const { line, status } = await scene.ask("chat", { stream: false });
+    assert.equal(status, 200);
+    assert.equal(scene.providers.asked.length, attempts);
+    assert.deepEqual(line.usage, { input_tokens: 3, output_tokens: 2 });
+    assert.deepEqual(await totalOfHour(scene), ONE);
+  }
 });
 
 Deno.test("a Messages stream that is cut counts the input tokens of its first event", async () => {

@@ -54,6 +54,20 @@ function resetOf({ headers, atMs }: CallerResponse): number {
     Number(headers.get("retry-after"));
 }
 
+/** Returns the entry of a token `mg_NAME`. */
+function tokenOf(name: string, overrides: Record<string, unknown> = {}) {
+  return tokenFile({ name, sha256: sha256Hex(`mg_${name}`), ...overrides });
+}
+
+/** Sends a request with the token `mg_NAME`, and returns the status of the response. */
+async function askAs(name: string, scene: UsageScene): Promise<number> {
+  const request = scene.request("chat");
+  request.headers.set("authorization", `Bearer mg_${name}`);
+  const response = await scene.pass(scene.gateway.handler(request));
+  await scene.pass(response.text());
+  return response.status;
+}
+
 Deno.test("a token at its limit of requests is refused until the window resets", async () => {
   const scene = await openUsageScene(
     limited({ window: "minute", requests: 2 }),
@@ -66,7 +80,7 @@ Deno.test("a token at its limit of requests is refused until the window resets",
   assert.equal(refused.status, 429);
   assert.deepEqual(errorOf(refused), {
     message:
-      "Cannot take the request: this token may use 2 requests per minute and has used 2. The limit resets at 2026-01-01T00:01:00Z. See your limits on the gateway's page, or with model-gateway usage.",
+      "Cannot take the request: this token may use 2 requests per minute and has used 2. The limit resets at 2026-01-01T00:01:00Z. See your limits at http://gateway/ or with model-gateway usage.",
     type: "rate_limit_error",
     param: null,
     code: "token_limit_exceeded",
@@ -74,11 +88,42 @@ Deno.test("a token at its limit of requests is refused until the window resets",
   assert.equal(refused.headers.get("retry-after"), "45");
   assert.equal(refused.headers.get("retry-after-ms"), null);
   assert.equal(refused.headers.get("x-should-retry"), null);
+  assert.equal(refused.headers.get("x-codex-promo-message"), null);
   assert.ok(!stopsQwenCode(refused.text), refused.text);
   assert.equal(refused.line.error, "token_limit_exceeded");
   scene.timers.advance(45_000);
   assert.equal((await scene.ask("chat")).status, 200);
   assert.equal(scene.providers.asked.length, 3);
+});
+
+Deno.test("a refusal leads to the page at the caller's address, and quotes no header that is none", async () => {
+  const scene = await openUsageScene(limited({ window: "day", requests: 1 }));
+  await scene.ask("chat");
+  const pages: readonly [Record<string, string>, string][] = [
+    [
+      { host: "models.example", "x-forwarded-proto": "https" },
+      "See your limits at https://models.example/ or with model-gateway usage",
+    ],
+    [
+      { host: "gateway", "x-forwarded-host": "evil.example/login?x=" },
+      "See your limits on the gateway's page or with model-gateway usage",
+    ],
+    [
+      { "x-forwarded-proto": "javascript" },
+      "See your limits on the gateway's page or with model-gateway usage",
+    ],
+  ];
+  for (const [headers, words] of pages) {
+    const request = scene.request("chat");
+    for (const [name, value] of Object.entries(headers)) {
+      request.headers.set(name, value);
+    }
+    const response = await scene.pass(scene.gateway.handler(request));
+    const { error } = await scene.pass(response.json());
+    assert.ok(error.message.endsWith(` ${words}.`), error.message);
+    // Codex shows this text instead of the message.
+    assert.equal(response.headers.get("x-codex-promo-message"), words);
+  }
 });
 
 Deno.test("a wait of more than a minute forbids a retry", async () => {
@@ -311,18 +356,11 @@ Deno.test("a group binds its members together, and a member outside of it is fre
     groups: { team: { limits: [{ window: "day", requests: 2 }] } },
     tokens,
   });
-  const askAs = async (name: string) => {
-    const request = scene.request("chat");
-    request.headers.set("authorization", `Bearer mg_${name}`);
-    const response = await scene.pass(scene.gateway.handler(request));
-    await scene.pass(response.text());
-    return response.status;
-  };
-  assert.equal(await askAs("alice"), 200);
-  assert.equal(await askAs("bob"), 200);
-  assert.equal(await askAs("bob"), 429);
-  assert.equal(await askAs("alice"), 429);
-  assert.equal(await askAs("carol"), 200);
+  assert.equal(await askAs("alice", scene), 200);
+  assert.equal(await askAs("bob", scene), 200);
+  assert.equal(await askAs("bob", scene), 429);
+  assert.equal(await askAs("alice", scene), 429);
+  assert.equal(await askAs("carol", scene), 200);
   const limit = await limitOf(scene, "mg_alice");
   assert.deepEqual([limit.scope, limit.group, limit.used], [
     "group",
@@ -334,6 +372,40 @@ Deno.test("a group binds its members together, and a member outside of it is fre
     String(errorOf(refused).message),
     /the group team may use 2 requests per day/,
   );
+});
+
+Deno.test("a request that a limit refuses keeps no slot of its connection", async () => {
+  const scene = await openUsageScene({
+    connections: [oneConnection({ max_concurrent: 1 })],
+    tokens: [
+      tokenOf("alice", { limits: [{ window: "day", requests: 1 }] }),
+      tokenOf("bob"),
+    ],
+  });
+  assert.equal(await askAs("alice", scene), 200);
+  assert.equal(await askAs("alice", scene), 429);
+  assert.equal(await askAs("bob", scene), 200);
+});
+
+Deno.test("a request that a limit refuses is no probe of its connection", async () => {
+  const scene = await openUsageScene({
+    tokens: [
+      tokenOf("alice", { limits: [{ window: "day", requests: 1 }] }),
+      tokenOf("bob"),
+    ],
+  }, {
+    one: [good, (asked) => {
+      if (asked.atMs >= 60_000) return good(asked);
+      throw new TypeError("dns error: no such host");
+    }],
+  });
+  assert.equal(await askAs("alice", scene), 200);
+  for (let count = 0; count < 3; count++) {
+    assert.equal(await askAs("bob", scene), 502);
+  }
+  scene.timers.advance(60_000);
+  assert.equal(await askAs("alice", scene), 429);
+  assert.equal(await askAs("bob", scene), 200);
 });
 
 Deno.test("the limits of every group of a token apply, and each group counts it", async () => {

@@ -57,7 +57,7 @@ function coolDown(
       model: "model-a",
       token: "alice",
       ms: 600_000,
-      requestedByProvider: true,
+      requestedMs: 7_200_000,
       cause: { kind: "quota", status: 402 },
       ...rest,
     },
@@ -79,10 +79,18 @@ Deno.test({
     await until(() => late.heard.length === 1, "the cool-down");
     for (const { heard: [notice] } of [two, late]) {
       assert.ok(notice?.kind === "cool_down");
-      const { ms, ...rest } = notice.coolDown;
-      const { ms: toldMs, ...toldRest } = told.coolDown;
+      const { ms, requestedMs = 0, ...rest } = notice.coolDown;
+      const {
+        ms: toldMs,
+        requestedMs: toldRequestedMs = 0,
+        ...toldRest
+      } = told.coolDown;
       assert.deepEqual(rest, toldRest);
       assert.ok(ms <= toldMs && ms > toldMs - 60_000, String(ms));
+      assert.equal(
+        Math.round(toldRequestedMs - requestedMs),
+        Math.round(toldMs - ms),
+      );
     }
     assert.deepEqual(one.heard, []);
     const stream = await server.ask("XRANGE", "test:cool-downs", "-", "+");

@@ -456,6 +456,32 @@ Deno.test({
 
 Deno.test({
   ...needing(
+    "a batch that the store cannot remember leaves nothing behind, and counts once afterwards",
+    lack,
+  ),
+  async fn() {
+    await using server = await startStoreServer();
+    await using one = await connectProcess({ port: server.port });
+    await one.until("connected");
+    assert.equal(
+      await server.ask("ACL", "SETUSER", "default", "-set"),
+      "+OK\r\n",
+    );
+    one.sums.apply({ additions: [to(DAY, 5), to(TOKENS, -7)] });
+    await one.until("away");
+    const table = `test:sums:${digestOf(DAY.table)}`;
+    for (const field of ["requests", "tokens"]) {
+      assert.equal(await server.ask("HGET", table, field), "$1\r\n0\r\n");
+    }
+    await server.ask("ACL", "SETUSER", "default", "+set");
+    await one.until("connected");
+    await untilSum(one, 5);
+    await untilSum(one, -7, TOKENS);
+  },
+});
+
+Deno.test({
+  ...needing(
     "what a killed process held comes back within two minutes by the store's own clock",
     lack,
   ),

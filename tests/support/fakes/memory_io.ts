@@ -15,7 +15,10 @@ export function createMemoryIo(
   let written = "";
   let complained = "";
   return {
-    write: (text) => void (written += text),
+    write(text) {
+      written += text;
+      return true;
+    },
     writeError: (text) => void (complained += text),
     env: (name) => environment[name],
     written: () => written,

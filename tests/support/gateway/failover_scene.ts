@@ -62,8 +62,14 @@ const QUICK_TURNS = 20;
 /** The pauses of the gateway on a busy machine while it reads a short answer. */
 const LEAST_PAUSES = 3;
 
-/** The most pauses of the gateway between two chunks of a long answer. */
-const MOST_PAUSES = 10;
+/**
+ * More pauses than the gateway takes between two chunks of a long answer. On a busy machine, each of its stages pauses
+ * after every 64 KiB (`core/time/turns.ts`), and a chunk has a MiB.
+ */
+const MOST_PAUSES = 128;
+
+/** The turns within a pause of the gateway. */
+const TURNS_OF_PAUSE = 8;
 
 /** The most timers that a test waits for. */
 const MAX_RINGS = 1000;
@@ -95,15 +101,24 @@ export async function openScene(
     random: () => 0.5,
   });
 
-  /** Waits until the gateway has read all available bytes; the test's clock is stopped meanwhile. */
-  async function untilIdle(): Promise<void> {
+  let pieces = 0;
+
+  /**
+   * Waits until the gateway has read all available bytes, or the work is over; the test's clock is stopped meanwhile.
+   * It counts turns of the event loop, so the speed of the machine does not matter.
+   */
+  async function untilIdle(isOver: () => boolean): Promise<void> {
     for (let pause = 0; pause < LEAST_PAUSES; pause++) {
       await settle();
       for (let turn = 0; turn < QUICK_TURNS; turn++) await nextTurn();
     }
-    for (let pieces = 0; pieces < providers.pieces();) {
+    while (pieces < providers.pieces()) {
       pieces = providers.pieces();
-      for (let pause = 0; pause < MOST_PAUSES; pause++) await settle();
+      for (let pause = 0; pause < MOST_PAUSES; pause++) {
+        if (isOver() || pieces < providers.pieces()) break;
+        await settle();
+        for (let turn = 0; turn < TURNS_OF_PAUSE; turn++) await nextTurn();
+      }
     }
   }
 
@@ -115,7 +130,7 @@ export async function openScene(
     work.then(done, done);
     for (let ring = 0; ring < MAX_RINGS; ring++) {
       for (let turn = 0; turn < QUICK_TURNS && !over; turn++) await nextTurn();
-      if (!over) await untilIdle();
+      if (!over) await untilIdle(() => over);
       if (over) return await work;
       timers.advance(timers.untilNextMs ?? 0);
     }

@@ -20,16 +20,19 @@ export interface ProxyCommand {
   readonly port: number;
   /** The signal that ends the proxy at once. */
   readonly endsBy: Deno.Signal;
+  /** Returns further variables of its environment; default: none. */
+  readonly env?: (directory: string) => Readonly<Record<string, string>>;
 }
 
 /** Starts a proxy with its own directory, and waits until it listens. */
 export async function startProxy(
-  { program, args, file, config, port, endsBy }: ProxyCommand,
+  { program, args, file, config, port, endsBy, env }: ProxyCommand,
 ): Promise<RunningProxy> {
   const directory = await Deno.makeTempDir();
   await Deno.writeTextFile(`${directory}/${file}`, config);
   const child = new Deno.Command(program, {
     args: [...args(directory)],
+    env: env?.(directory) ?? {},
     stdin: "null",
     stdout: "null",
     stderr: "piped",

@@ -20,6 +20,8 @@ export function startRawUpstream(
     readonly cert: string;
     readonly key: string;
     readonly alpnProtocols?: string[];
+    /** Default: a free one. */
+    readonly port?: number;
   },
 ): RawUpstream {
   const address = { hostname: "127.0.0.1", port: 0 };

@@ -246,6 +246,25 @@ Deno.test("a body that is cancelled ends, and so does its connection", async () 
   assert.equal(idle(), 0);
 });
 
+Deno.test("a body that has failed fails at every further read, and gives no byte from behind the fault", async (t) => {
+  const faults: Readonly<Record<string, (duplex: ScriptedDuplex) => void>> = {
+    "a trailer is malformed": (duplex) => duplex.give("\r\n0\r\na\r\n\r\n"),
+    "it ends": (duplex) => duplex.end(),
+  };
+  for (const [name, fail] of Object.entries(faults)) {
+    await t.step(name, async () => {
+      const { duplex, send } = open();
+      duplex.give("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n");
+      const { body } = await send();
+      assert.ok(body);
+      duplex.give("5\r\nhello");
+      assert.equal((await body.read()).value?.length, 5);
+      fail(duplex);
+      for (let count = 0; count < 3; count++) await failureOf(body.read());
+    });
+  }
+});
+
 Deno.test("a response that comes before the body is written is passed on", async (t) => {
   const ways: Readonly<Record<string, (duplex: ScriptedDuplex) => void>> = {
     "the rest is not taken": () => {},

@@ -261,6 +261,17 @@ Deno.test("a connection is kept when both sides speak HTTP/1.1 and nothing says 
   for (const head of closed) assert.equal(head.isKeptAlive, false);
 });
 
+Deno.test("a connection is not kept behind a 204 that announces a body, which may still follow", () => {
+  const NO_CONTENT = "HTTP/1.1 204 No Content";
+  for (const line of ["content-length: 2", "transfer-encoding: chunked"]) {
+    assert.equal(parse(NO_CONTENT, line).isKeptAlive, false);
+  }
+  assert.ok(parse(NO_CONTENT).isKeptAlive);
+  assert.ok(parse(NO_CONTENT, "content-length: 0").isKeptAlive);
+  // The length of a 304 is that of the body which was not sent again.
+  assert.ok(parse("HTTP/1.1 304 x", "content-length: 2").isKeptAlive);
+});
+
 const GET: RequestHead = {
   method: "GET",
   target: "/v1/models?a=b",

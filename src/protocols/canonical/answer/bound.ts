@@ -15,7 +15,7 @@ export function longerPrefix(prefix: string, piece: string): string {
 }
 
 /** A text or a call that precedes reasoning in the same answer. */
-export type SaidBefore =
+type SaidBefore =
   | { readonly kind: "text"; readonly length: number }
   | { readonly kind: "call"; readonly id: string };
 

@@ -21,7 +21,7 @@ import { MAX_HELD_CHARACTERS } from "../max_sizes.ts";
 import type { Sealed } from "../content/sealed.ts";
 
 /** Collects the events of one answer. */
-export interface Fold {
+interface Fold {
   /**
    * Takes the next event, in the grammar of {@linkcode AnswerEvent}.
    *

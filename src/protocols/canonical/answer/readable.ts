@@ -41,7 +41,7 @@ function contentOf(
  *
  * @throws {GatewayError} When the connection is strict.
  */
-export function loseCitations(
+export function dropCitations(
   turns: readonly Turn[],
   losses: { reportDropped(loss: Loss): void },
 ): void {

@@ -22,7 +22,7 @@ export interface RememberedReasoning {
 export type Piece = ReasoningBlock | TextPiece | CallPiece;
 
 /** The length of a text. */
-export interface TextPiece {
+interface TextPiece {
   readonly kind: "text";
   /** In UTF-16 code units. */
   readonly length: number;
@@ -54,7 +54,7 @@ export function reasoningToRemember(
 }
 
 /** The options of {@linkcode restoreReasoning}. */
-export interface RecallOptions {
+interface RecallOptions {
   /** Returns the stored reasoning of a call. The first call of a turn with any reasoning counts. */
   recall(callId: string): RememberedReasoning | undefined;
   /** Returns true when a sealed part may go to the upstream. */

@@ -81,7 +81,7 @@ export type MediaSource =
   | { readonly type: "id"; readonly store: FileStore; readonly id: string };
 
 /** The store of uploaded files: one for Chat and Responses, and one for Messages. */
-export type FileStore = "openai" | "anthropic";
+type FileStore = "openai" | "anthropic";
 
 /** An image. */
 export interface ImageBlock {

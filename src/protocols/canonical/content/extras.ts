@@ -18,7 +18,7 @@ export interface Extra {
 
 /**
  * Request fields without a canonical equivalent, by their protocol and name. Only that protocol's codec reads them;
- * the others report them by weight (see `loseForeignExtras`). Fields that the decoder does not know are kept here
+ * the others report them by weight (see `dropForeignExtras`). Fields that the decoder does not know are kept here
  * with the weight `report`.
  */
 export type Extras = Readonly<

@@ -46,7 +46,7 @@ export interface ShownReasoning {
 }
 
 /** One readable part, as in a block of reasoning. */
-export interface ShownPart {
+interface ShownPart {
   readonly form: "summary" | "raw";
   readonly text: string;
 }

@@ -1,12 +1,12 @@
 /** The fields of an error that can report a prompt that is too long. */
-export interface OverflowWords {
+interface OverflowWords {
   readonly message?: string | undefined;
   readonly type?: string | undefined;
   readonly code?: string | undefined;
 }
 
 /** One provider's message for a prompt that is too long. */
-export interface OverflowRow {
+interface OverflowRow {
   /** The provider that sends it. Others that run the same server send the same. */
   readonly provider: string;
   readonly pattern: RegExp;

@@ -11,7 +11,7 @@ import {
 } from "./refusal_words.ts";
 
 /** The error that a failure was read from. */
-export interface RefusalEvidence {
+interface RefusalEvidence {
   /** The HTTP status; 200 for an error inside an answer. */
   readonly status: number;
   readonly body: JsonValue | undefined;

@@ -10,7 +10,7 @@ import type { CanonicalRequest } from "./request.ts";
  *
  * @throws {GatewayError} As `reportDropped` does.
  */
-export function loseInnerSettings(
+export function dropInnerSettings(
   { tools, turns }: CanonicalRequest,
   protocol: Protocol,
   losses: { reportDropped(loss: Loss): void },

@@ -42,7 +42,7 @@ export function paramOf(path: readonly PropertyKey[]): string {
 }
 
 /** The optional parts of {@linkcode unsupportedState}. */
-export interface UnsupportedStateOptions {
+interface UnsupportedStateOptions {
   /** The rejected value when it is not the field itself, such as a kind of item. */
   readonly what?: string;
   /** The instruction, as a sentence with or without its period; default: send the whole history. */

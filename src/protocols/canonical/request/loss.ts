@@ -34,7 +34,7 @@ export interface Losses {
 }
 
 /** The settings of {@linkcode createLosses}. */
-export interface LossesOptions {
+interface LossesOptions {
   /** True to reject the request in place of dropping a field. */
   readonly strict: boolean;
   /** Returns the caller's name for a canonical field. */
@@ -84,7 +84,7 @@ export type TakenSettings = Readonly<
  *
  * @throws {GatewayError} As {@linkcode Losses.reportDropped} does.
  */
-export function loseForeignExtras(
+export function dropForeignExtras(
   request: CanonicalRequest,
   protocol: Protocol,
   losses: { reportDropped(loss: Loss): void },
@@ -131,7 +131,7 @@ export function isOwnIdentifier(
  *
  * @throws {GatewayError} As {@linkcode Losses.reportDropped} does.
  */
-export function loseContinuation(
+export function dropContinuation(
   { continues }: CanonicalRequest,
   losses: { reportDropped(loss: Loss): void },
 ): void {
@@ -167,7 +167,7 @@ export function countCacheMarks({ tools, turns }: CanonicalRequest): number {
  *
  * @throws {GatewayError} When the connection is strict.
  */
-export function loseCacheMarks(
+export function dropCacheMarks(
   request: CanonicalRequest,
   losses: { reportDropped(loss: Loss): void },
 ): void {
@@ -199,7 +199,7 @@ export function encodeHostedTool(
  *
  * @throws {GatewayError} When the connection is strict.
  */
-export function loseForeignChoice(
+export function dropForeignChoice(
   choice: ToolChoice | undefined,
   protocol: Protocol,
   losses: { reportDropped(loss: Loss): void },
@@ -217,7 +217,7 @@ export function loseForeignChoice(
  *
  * @throws {GatewayError} When the connection is strict.
  */
-export function loseForceOnNothing(
+export function dropForceOnNothing(
   choice: ToolChoice | undefined,
   losses: { reportDropped(loss: Loss): void },
 ): void {

@@ -110,7 +110,7 @@ export interface Sampling {
 }
 
 /** The log probabilities that an answer must include. */
-export interface Logprobs {
+interface Logprobs {
   /** The number of alternatives for each token; absent: the upstream's default. */
   readonly top?: number | undefined;
 }

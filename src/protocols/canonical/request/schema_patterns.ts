@@ -60,7 +60,7 @@ export function movePatterns(
  *
  * @returns The same object when it has no such pattern.
  */
-export function withPortablePatterns(schema: JsonObject): JsonObject {
+function withPortablePatterns(schema: JsonObject): JsonObject {
   const changes: [string, JsonValue | undefined][] = [];
   for (const [keyword, value] of Object.entries(schema)) {
     const fitted = fitKeyword(keyword, value);

@@ -71,7 +71,7 @@ export type BlockHead =
   | OpaqueBlock;
 
 /** A new part of a reasoning block begins. It precedes the first delta of such a block. */
-export interface BlockPartEvent {
+interface BlockPartEvent {
   readonly type: "block-part";
   readonly index: number;
   readonly form: ReasoningForm;
@@ -81,7 +81,7 @@ export interface BlockPartEvent {
  * The next text of a block, never empty. For a reasoning block it belongs to the last part. For a function call it is
  * JSON of the arguments, and for a custom call it is input.
  */
-export interface BlockDeltaEvent {
+interface BlockDeltaEvent {
   readonly type: "block-delta";
   readonly index: number;
   readonly text: string;
@@ -90,14 +90,14 @@ export interface BlockDeltaEvent {
 }
 
 /** A citation of a text block. */
-export interface BlockCitationEvent {
+interface BlockCitationEvent {
   readonly type: "block-citation";
   readonly index: number;
   readonly citation: Citation;
 }
 
 /** The sealed part of a reasoning block or a call; at most one for each block. */
-export interface BlockSealEvent {
+interface BlockSealEvent {
   readonly type: "block-seal";
   readonly index: number;
   readonly sealed: Sealed;
@@ -122,7 +122,7 @@ export interface EndEvent {
 }
 
 /** The answer failed, and no event follows. */
-export interface FailureEvent {
+interface FailureEvent {
   readonly type: "failure";
   readonly failure: Failure;
 }

@@ -11,7 +11,7 @@ import { type AnswerEvent, brokenEvent, oversizedEvent } from "./event.ts";
 import { guardDecoder } from "./guard.ts";
 
 /** Decodes the events of one stream. */
-export interface EventDecoder {
+interface EventDecoder {
   /** Returns the place of an event's text. Absent when the events of a stream differ in more than their text. */
   textPlace?(event: JsonObject): TextPlace | undefined;
   /**

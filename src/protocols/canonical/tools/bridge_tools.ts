@@ -20,7 +20,7 @@ import { fitId } from "./tool_call_id.ts";
 export type ToolAliases = ReadonlyMap<string, ToolReference>;
 
 /** A request with only tools that the target's encoder can write, and the aliases to restore the caller's tools. */
-export interface BridgedRequest {
+interface BridgedRequest {
   readonly request: CanonicalRequest;
   /** For `restoreTools` and `restoreAnswer`. */
   readonly aliases: ToolAliases;

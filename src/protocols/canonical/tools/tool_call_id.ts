@@ -3,7 +3,7 @@ import { isToolCall } from "../content/block.ts";
 import type { Turn } from "../request/request.ts";
 
 /** The ids of tool calls that a protocol or upstream accepts. */
-export interface IdRule {
+interface IdRule {
   /** The longest id in characters; at least 16. */
   readonly maxLength: number;
   /** True when it may contain any character; if false, only `A-Z a-z 0-9 _ -`. */

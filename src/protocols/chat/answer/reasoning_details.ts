@@ -148,7 +148,7 @@ export function detailsForCaller(
 }
 
 /** Assembles the lists of a stream's chunks, whose entries arrive in pieces. */
-export interface DetailsGatherer {
+interface DetailsGatherer {
   /** Adds the list of one chunk. */
   push(details: readonly JsonValue[]): void;
   /** Returns the sealed data since the last call, which must go back to its issuer. */

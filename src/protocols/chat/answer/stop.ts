@@ -21,7 +21,7 @@ const WORD_BY_REASON: Readonly<Record<StopReason, string>> = {
 };
 
 /** The end of a choice: a stop, or a failure. */
-export type ChoiceEnd = { readonly stop: Stop } | { readonly failure: Failure };
+type ChoiceEnd = { readonly stop: Stop } | { readonly failure: Failure };
 
 /**
  * Reads `finish_reason` and the fields that some providers put beside it. `native_finish_reason` is the word of the

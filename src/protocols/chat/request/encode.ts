@@ -1,12 +1,12 @@
 import { createHash } from "node:crypto";
 import { type JsonObject, present } from "../../../core/json.ts";
 import {
-  loseCacheMarks,
-  loseContinuation,
-  loseForeignExtras,
+  dropCacheMarks,
+  dropContinuation,
+  dropForeignExtras,
   type TakenSettings,
 } from "../../canonical/request/loss.ts";
-import { loseCitations } from "../../canonical/answer/readable.ts";
+import { dropCitations } from "../../canonical/answer/readable.ts";
 import type { RequestContext } from "../../canonical/codec.ts";
 import type {
   CanonicalRequest,
@@ -33,10 +33,10 @@ export function encodeRequest(
 ): JsonObject {
   const scope: Scope = { dialect: dialectOf(context.target), context };
   const taken = takenSettings(request, scope);
-  loseForeignExtras(request, "chat", context, taken);
-  if (scope.dialect.cache === undefined) loseCacheMarks(request, context);
-  loseCitations(request.turns, context);
-  if (scope.dialect.openaiSettings) loseContinuation(request, context);
+  dropForeignExtras(request, "chat", context, taken);
+  if (scope.dialect.cache === undefined) dropCacheMarks(request, context);
+  dropCitations(request.turns, context);
+  if (scope.dialect.openaiSettings) dropContinuation(request, context);
   const tooling = encodeTooling(request, scope);
   const reasoning = encodeReasoning({
     settings: request.reasoning,

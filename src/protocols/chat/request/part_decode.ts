@@ -13,7 +13,7 @@ import { sourceOfFile, sourceOfUrl } from "../../canonical/request/media.ts";
 import { decodeCache } from "../dialect.ts";
 
 /** The place of a list of parts in the request. */
-export interface PartsPlace {
+interface PartsPlace {
   /** The path of the `content` field, for error messages. */
   readonly param: string;
   /** The object around the content. Its cache mark applies to the last block. */

@@ -22,7 +22,7 @@ export interface Reasoning {
 }
 
 /** The inputs of the reasoning settings. */
-export interface ReasoningOptions {
+interface ReasoningOptions {
   readonly settings: ReasoningSettings | undefined;
   /** True when the model must call a tool. Some models do so only without thinking. */
   readonly isForced: boolean;

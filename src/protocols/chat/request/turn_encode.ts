@@ -42,7 +42,7 @@ const UNKNOWN_REASONING = " ";
 const CONTINUED = "(continued)";
 
 /** The scope of encoding turns. */
-export interface TurnsScope extends Scope {
+interface TurnsScope extends Scope {
   /** True when the model thinks in this request. */
   readonly isThinking: boolean;
   /** True when the answer must continue the last turn. */

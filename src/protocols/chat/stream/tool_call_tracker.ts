@@ -35,7 +35,7 @@ export interface ToolCallTracker {
 }
 
 /** The dependencies of a tracker. */
-export interface ToolCallTrackerOptions {
+interface ToolCallTrackerOptions {
   /** Ids for calls without an id, or with one that is already taken. */
   readonly ids: Ids;
   /** Opens a block and returns its index, or `undefined` when there are too many. */

@@ -1,8 +1,8 @@
 import type { JsonObject } from "../../../core/json.ts";
 import {
+  dropForceOnNothing,
+  dropForeignChoice,
   encodeHostedTool,
-  loseForceOnNothing,
-  loseForeignChoice,
 } from "../../canonical/request/loss.ts";
 import type { CanonicalRequest } from "../../canonical/request/request.ts";
 import {
@@ -42,9 +42,9 @@ export function encodeTooling(
   const tools = offered
     .map((tool) => encodeTool(tool, scope))
     .filter((tool) => tool !== undefined);
-  loseForeignChoice(request.toolChoice, "chat", scope.context);
+  dropForeignChoice(request.toolChoice, "chat", scope.context);
   if (tools.length === 0) {
-    loseForceOnNothing(request.toolChoice, scope.context);
+    dropForceOnNothing(request.toolChoice, scope.context);
     return { fields: {}, isForced: false };
   }
   return {

@@ -1,8 +1,8 @@
 import { type JsonObject, present } from "../../../core/json.ts";
 import type { RequestContext } from "../../canonical/codec.ts";
 import {
-  loseContinuation,
-  loseForeignExtras,
+  dropContinuation,
+  dropForeignExtras,
 } from "../../canonical/request/loss.ts";
 import type {
   CanonicalRequest,
@@ -46,9 +46,9 @@ export function encodeRequest(
     cache: createCacheWriter(request),
     ids: createHistoryIds(),
   };
-  loseForeignExtras(request, "messages", context);
+  dropForeignExtras(request, "messages", context);
   dropSettings(request, scope);
-  if (!scope.dialect.prefill) loseContinuation(request, context);
+  if (!scope.dialect.prefill) dropContinuation(request, context);
   const extras = ownExtras(request);
   const tooling = encodeTooling(request, scope);
   const { system, messages } = encodeTurns(request.turns, scope);

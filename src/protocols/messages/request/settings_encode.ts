@@ -22,7 +22,7 @@ export function dropSettings(
     });
   }
   const { seed, frequencyPenalty, presencePenalty } = request.sampling;
-  const lost: Partial<Record<RequestField, boolean>> = {
+  const given: Partial<Record<RequestField, boolean>> = {
     verbosity: request.verbosity !== undefined,
     cacheKey: request.cacheKey !== undefined,
     metadata: request.metadata !== undefined,
@@ -33,7 +33,7 @@ export function dropSettings(
     cache: cache.surplus > 0,
   };
   for (const field of DROPPABLE_FIELDS) {
-    if (lost[field] !== true) continue;
+    if (given[field] !== true) continue;
     context.reportDropped({
       field,
       weight: "report",

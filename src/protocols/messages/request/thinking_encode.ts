@@ -19,7 +19,7 @@ export interface Thinking {
 }
 
 /** The inputs of the thinking settings. */
-export interface ThinkingOptions {
+interface ThinkingOptions {
   readonly settings: ReasoningSettings | undefined;
   readonly maxTokens: number;
   /** True when the model must call a tool. */

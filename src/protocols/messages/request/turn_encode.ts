@@ -11,7 +11,7 @@ import {
 import type { Scope } from "../dialect.ts";
 
 /** The conversation in the protocol's two fields. */
-export interface Conversation {
+interface Conversation {
   readonly system: readonly JsonObject[];
   readonly messages: readonly Draft[];
 }

@@ -19,7 +19,7 @@ export interface BlockWriter {
 }
 
 /** The dependencies of a writer. */
-export interface BlockWriterOptions {
+interface BlockWriterOptions {
   readonly context: AnswerContext;
   /** Returns the index of the next block. A writer calls it when it has content. */
   takeIndex(): number;

@@ -4,9 +4,9 @@ import {
   type JsonValue,
 } from "../../../core/json.ts";
 import {
+  dropForceOnNothing,
+  dropForeignChoice,
   encodeHostedTool,
-  loseForceOnNothing,
-  loseForeignChoice,
 } from "../../canonical/request/loss.ts";
 import type { CanonicalRequest } from "../../canonical/request/request.ts";
 import {
@@ -41,9 +41,9 @@ export function encodeTooling(
   const tools = allowedTools(request.tools, choice)
     .map((tool) => encodeTool(tool, scope))
     .filter((tool) => tool !== undefined);
-  loseForeignChoice(choice, "messages", scope.context);
+  dropForeignChoice(choice, "messages", scope.context);
   if (tools.length === 0) {
-    loseForceOnNothing(choice, scope.context);
+    dropForceOnNothing(choice, scope.context);
     return { fields: {}, isForced: false };
   }
   const wanted = isForce(choice);

@@ -1,12 +1,12 @@
 import { createHash } from "node:crypto";
 import { type JsonObject, present } from "../../../core/json.ts";
-import { loseCitations } from "../../canonical/answer/readable.ts";
+import { dropCitations } from "../../canonical/answer/readable.ts";
 import type { RequestContext } from "../../canonical/codec.ts";
 import {
+  dropCacheMarks,
+  dropContinuation,
+  dropForeignExtras,
   isOwnIdentifier,
-  loseCacheMarks,
-  loseContinuation,
-  loseForeignExtras,
   type TakenSettings,
 } from "../../canonical/request/loss.ts";
 import type {
@@ -30,11 +30,11 @@ export function encodeRequest(
   const scope: Scope = { dialect: dialectOf(context.target), context };
   const reasoning = encodeReasoning(request.reasoning, scope);
   const taken = takenSettings(request, reasoning, scope);
-  loseForeignExtras(request, "responses", context, taken);
+  dropForeignExtras(request, "responses", context, taken);
   dropSettings(request, scope);
-  if (!scope.dialect.cacheMarks) loseCacheMarks(request, context);
-  loseCitations(request.turns, context);
-  loseContinuation(request, context);
+  if (!scope.dialect.cacheMarks) dropCacheMarks(request, context);
+  dropCitations(request.turns, context);
+  dropContinuation(request, context);
   const body = {
     model: context.target.model,
     ...encodeInput(request.turns, scope),

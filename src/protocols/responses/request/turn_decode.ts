@@ -26,7 +26,7 @@ const SEND_ITEMS =
   "Send the items themselves, which clients do with `store: false` (AI SDK: `providerOptions.openai.store`)";
 
 /** The decoded list of items. */
-export interface DecodedInput {
+interface DecodedInput {
   readonly turns: readonly Turn[];
   /** The tools that items contain. */
   readonly loaded: readonly Tool[];

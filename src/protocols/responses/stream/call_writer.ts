@@ -18,7 +18,7 @@ import {
 } from "../tools/typed_tools.ts";
 
 /** A call before its input. */
-export type CallHead =
+type CallHead =
   | Omit<Extract<ToolCallBlock, { kind: "function_call" }>, "arguments">
   | Omit<Extract<ToolCallBlock, { kind: "custom_call" }>, "input">;
 

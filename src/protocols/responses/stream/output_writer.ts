@@ -24,7 +24,7 @@ import { createReasoningWriter } from "./reasoning_writer.ts";
 import { encodeStop } from "../answer/stop.ts";
 
 /** Builds the output items of an answer from its events, one after another, and writes each step. */
-export interface OutputWriter {
+interface OutputWriter {
   /** Writes the next event. Only one block may be open at a time. */
   push(event: AnswerEvent): void;
   /**

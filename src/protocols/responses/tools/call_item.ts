@@ -80,7 +80,7 @@ function otherMetadata(
 }
 
 /** The facts of a call's item that its block does not hold. */
-export interface CallFacts {
+interface CallFacts {
   /**
    * The id of the item, which is not the id of the call. Requests have none, since providers reject ids that they did
    * not issue.

@@ -1,8 +1,8 @@
 import { type JsonObject, present } from "../../../core/json.ts";
 import {
+  dropForceOnNothing,
+  dropForeignChoice,
   encodeHostedTool,
-  loseForceOnNothing,
-  loseForeignChoice,
   type Loss,
 } from "../../canonical/request/loss.ts";
 import type {
@@ -53,9 +53,9 @@ export function encodeTooling(
       .map((tool) => encodeTool(tool, fit)),
     encodeWebSearch(request.webSearch, { dialect, context }),
   ].filter((tool) => tool !== undefined);
-  loseForeignChoice(choice, "responses", context);
+  dropForeignChoice(choice, "responses", context);
   const hasTools = tools.length > 0 || offered.some(isLoaded);
-  if (!hasTools) loseForceOnNothing(choice, context);
+  if (!hasTools) dropForceOnNothing(choice, context);
   return present({
     tools: tools.length > 0 ? tools : undefined,
     tool_choice: hasTools ? encodeToolChoice(choice, offered) : undefined,

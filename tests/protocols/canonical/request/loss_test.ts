@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { GatewayError } from "../../../../src/core/error.ts";
 import {
   createLosses,
-  loseCacheMarks,
-  loseForeignExtras,
+  dropCacheMarks,
+  dropForeignExtras,
   type Loss,
 } from "../../../../src/protocols/canonical/request/loss.ts";
 import type { RequestField } from "../../../../src/protocols/canonical/request/request.ts";
@@ -73,7 +73,7 @@ Deno.test("a strict connection refuses every loss", () => {
   );
 });
 
-Deno.test("loseForeignExtras() reports other protocols' extras by weight and leaves the silent ones out", () => {
+Deno.test("dropForeignExtras() reports other protocols' extras by weight and leaves the silent ones out", () => {
   const request = requestOf({
     extras: {
       chat: { mine: { value: 1, weight: "reject" } },
@@ -84,15 +84,15 @@ Deno.test("loseForeignExtras() reports other protocols' extras by weight and lea
     },
   });
   const losses = createLosses({ strict: false, nameOf });
-  loseForeignExtras(request, "chat", losses);
+  dropForeignExtras(request, "chat", losses);
   assert.deepEqual([...losses.dropped], ["loud"]);
   assert.throws(
-    () => loseForeignExtras(request, "responses", losses),
+    () => dropForeignExtras(request, "responses", losses),
     /`mine`/,
   );
 });
 
-Deno.test("loseForeignExtras() reports the settings of OpenAI's that a target does not take", () => {
+Deno.test("dropForeignExtras() reports the settings of OpenAI's that a target does not take", () => {
   const value = "x";
   const request = requestOf({
     user: "anna",
@@ -102,10 +102,10 @@ Deno.test("loseForeignExtras() reports the settings of OpenAI's that a target do
   });
   const reportOf = (
     one: typeof request,
-    taken: Parameters<typeof loseForeignExtras>[3] = {},
+    taken: Parameters<typeof dropForeignExtras>[3] = {},
   ) => {
     const losses = createLosses({ strict: false, nameOf });
-    loseForeignExtras(one, "messages", losses, taken);
+    dropForeignExtras(one, "messages", losses, taken);
     return [...losses.dropped];
   };
   assert.deepEqual(reportOf(request), [
@@ -170,7 +170,7 @@ function lossesOf(body: Record<string, unknown>): Loss[] {
   const request = messagesCodec.decodeRequest(
     JSON.parse(JSON.stringify({ ...QUESTION, ...body })),
   );
-  loseCacheMarks(request, { reportDropped: (loss) => losses.push(loss) });
+  dropCacheMarks(request, { reportDropped: (loss) => losses.push(loss) });
   return losses;
 }
 

@@ -4,7 +4,7 @@ import { createReasoningStore } from "../../../src/relay/translated/reasoning_st
 
 const SEALED = { protocol: "messages", form: "signature", value: "s" } as const;
 
-function thoughts(text: string, ...callIds: string[]): RememberedReasoning {
+function reasoningOf(text: string, ...callIds: string[]): RememberedReasoning {
   return {
     pieces: [
       {
@@ -28,24 +28,24 @@ function storeAt(options: { ttlMs?: number; maxCharacters?: number } = {}) {
 
 const ALICE = { callerSha256: "alice", callId: "call_1" };
 
-Deno.test("the seal store gives reasoning back for each tool call of its answer", () => {
+Deno.test("the reasoning store returns reasoning for each tool call of its answer", () => {
   const { store } = storeAt();
-  const kept = thoughts("because", "call_1", "call_2");
+  const kept = reasoningOf("because", "call_1", "call_2");
   store.keep("alice", kept);
   assert.deepEqual(store.recall(ALICE), kept);
   assert.deepEqual(store.recall({ ...ALICE, callId: "call_2" }), kept);
   assert.equal(store.recall({ ...ALICE, callId: "call_3" }), undefined);
 });
 
-Deno.test("the seal store gives nobody the reasoning of another caller", () => {
+Deno.test("the reasoning store returns no reasoning of another caller", () => {
   const { store } = storeAt();
-  store.keep("alice", thoughts("secret", "call_1"));
+  store.keep("alice", reasoningOf("secret", "call_1"));
   assert.equal(store.recall({ ...ALICE, callerSha256: "bob" }), undefined);
 });
 
-Deno.test("the seal store forgets reasoning that nobody asked for too long", () => {
+Deno.test("the reasoning store drops reasoning that was not recalled in time", () => {
   const { store, pass } = storeAt({ ttlMs: 1000 });
-  store.keep("alice", thoughts("old", "call_1"));
+  store.keep("alice", reasoningOf("old", "call_1"));
   pass(999);
   assert.ok(store.recall(ALICE));
   pass(999);
@@ -54,17 +54,27 @@ Deno.test("the seal store forgets reasoning that nobody asked for too long", () 
   assert.equal(store.recall(ALICE), undefined);
 });
 
-Deno.test("the seal store drops what was not asked for before what was", () => {
+Deno.test("the reasoning store keeps the later reasoning of a repeated call when the earlier one expires", () => {
+  const { store, pass } = storeAt({ ttlMs: 1000 });
+  const later = reasoningOf("later", "call_1");
+  store.keep("alice", reasoningOf("earlier", "call_1"));
+  pass(600);
+  store.keep("alice", later);
+  pass(600);
+  assert.deepEqual(store.recall(ALICE), later);
+});
+
+Deno.test("the reasoning store drops the reasoning first that was not recalled", () => {
   const { store } = storeAt({ maxCharacters: 1500 });
   const text = "x".repeat(300);
-  store.keep("alice", thoughts(text, "call_1"));
-  store.keep("alice", thoughts(text, "call_2"));
+  store.keep("alice", reasoningOf(text, "call_1"));
+  store.keep("alice", reasoningOf(text, "call_2"));
   assert.ok(store.recall(ALICE));
-  store.keep("alice", thoughts(text, "call_3"));
+  store.keep("alice", reasoningOf(text, "call_3"));
   assert.deepEqual(store.known("alice"), new Set(["call_1", "call_3"]));
 });
 
-Deno.test("the seal store remembers what was refused of a caller's reasoning, as long and as much as the rest", () => {
+Deno.test("the reasoning store keeps the refused reasoning of a caller, with the same limits", () => {
   const { store, pass } = storeAt({ ttlMs: 1000, maxCharacters: 500 });
   store.refuse("alice", ["a", "b"]);
   store.refuse("alice", []);
@@ -78,23 +88,23 @@ Deno.test("the seal store remembers what was refused of a caller's reasoning, as
   assert.ok(store.refused("bob").has("49"));
 });
 
-Deno.test("the seal store drops the oldest when it grows past its bound", () => {
+Deno.test("the reasoning store drops the oldest when it grows past its bound", () => {
   const { store } = storeAt({ maxCharacters: 1000 });
   for (let count = 0; count < 50; count++) {
-    store.keep("alice", thoughts("x".repeat(300), `call_${count}`));
+    store.keep("alice", reasoningOf("x".repeat(300), `call_${count}`));
   }
   assert.equal(store.recall({ ...ALICE, callId: "call_0" }), undefined);
   assert.ok(store.recall({ ...ALICE, callId: "call_49" }));
 });
 
-Deno.test("the seal store keeps the newer answer when an id comes up again", () => {
+Deno.test("the reasoning store keeps the newer answer when an id comes up again", () => {
   const { store } = storeAt({ ttlMs: 1000 });
-  store.keep("alice", thoughts("first", "call_1"));
-  store.keep("alice", thoughts("second", "call_1"));
-  assert.deepEqual(store.recall(ALICE), thoughts("second", "call_1"));
+  store.keep("alice", reasoningOf("first", "call_1"));
+  store.keep("alice", reasoningOf("second", "call_1"));
+  assert.deepEqual(store.recall(ALICE), reasoningOf("second", "call_1"));
 });
 
-Deno.test("the seal store counts the signatures of calls, however many answers hold nothing else", () => {
+Deno.test("the reasoning store counts the signatures of calls, however many answers hold nothing else", () => {
   const { store } = storeAt({ maxCharacters: 10_000 });
   for (let count = 0; count < 100; count++) {
     const callId = `call_${count}`;
