@@ -30,10 +30,15 @@ export function showQuotas(reading, ticker) {
   byId("cards", HTMLElement).replaceChildren(
     ...(list?.data ?? []).map((entry) => connectionCard(entry, ticker)),
   );
-  byId("legend", HTMLElement).hidden = (list?.data ?? []).every(
-    ({ limits }) => limits.length === 0,
-  );
+  const hasQuotas = hasBars(list?.data ?? []);
+  byId("legend", HTMLElement).hidden = !hasQuotas && !hasBars(own);
+  byId("legend-quotas", HTMLElement).hidden = !hasQuotas;
   showFailure(reading);
+}
+
+/** @param {readonly { readonly limits: readonly unknown[] }[]} cards @returns {boolean} */
+function hasBars(cards) {
+  return cards.some(({ limits }) => limits.length > 0);
 }
 
 /** Hides the last failure while the page reads again. */

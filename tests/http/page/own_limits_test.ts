@@ -184,6 +184,22 @@ test(
   AT_NOON,
 );
 
+test("the page explains its bars where the limits alone have some, and quotas where those have", async ({ page, signIn, answer }) => {
+  const usage = { json: usageReport(groupLimit(50)) };
+  await answer("/v1/usage", usage);
+  await answer("/v1/limits", { json: listOf(entryOf("GLM team")) });
+  await signIn();
+  const legend = page.locator("#legend");
+  assert.equal(
+    (await legend.innerText()).trim(),
+    "A bar shows what is left. The mark on it shows the time left.",
+  );
+  await page.getByRole("button", { name: "Forget token" }).click();
+  await answer("/v1/limits", LIST);
+  await signIn();
+  assert.match(await legend.innerText(), / Each quota is shared by everyone/);
+});
+
 test("a token without limits, or a gateway that does not report them, leaves their part out", async ({ page, signIn, answer }) => {
   await answer("/v1/limits", LIST);
   for (const json of [usageReport(), { error: { message: "No such path" } }]) {
