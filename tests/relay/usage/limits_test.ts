@@ -222,7 +222,7 @@ Deno.test("a request that is larger than what is left is refused, and a smaller 
   assert.equal(refused.status, 429);
   assert.match(
     String(errorOf(refused).message),
-    /may use 40 tokens per day and has used 0; the request needs about 2\d\d, more than a whole window has\./,
+    /may use 40 tokens per day and has used 0; the request needs about 2\d\d, more than a whole window has: send a smaller one\./,
   );
   assert.equal((await scene.ask("chat")).status, 200);
 });
@@ -628,7 +628,7 @@ Deno.test("a request larger than a whole window gets an error that says so and f
   assert.equal(refused.status, 429);
   assert.match(
     String(errorOf(refused).message),
-    /has used 0; the request needs about \d+, more than a whole window has\. /,
+    /has used 0; the request needs about \d+, more than a whole window has: send a smaller one\. /,
   );
   assert.equal(refused.headers.get("retry-after"), "60");
   assert.equal(refused.headers.get("x-should-retry"), "false");
