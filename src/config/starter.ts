@@ -100,7 +100,7 @@ const STARTERS: Readonly<Record<ServiceName, Starter>> = {
     lines: [
       "project: my-project",
       "region: europe-west1 # or global",
-      "# The token expires after an hour. With `key_file` instead of `key` in auth, a new one is read from the file.",
+      "# The token expires after an hour. Let a timer write a new one into the file: it is read again.",
     ],
   },
   ollama: { model: "qwen3-coder" },

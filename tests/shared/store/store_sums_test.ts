@@ -503,6 +503,34 @@ Deno.test({
   },
 });
 
+/** Settings that no later attempt can make right. */
+const WRONG_SETTINGS = [
+  ["a password for a store without one", { password: "canary-wrong" }],
+  ["a user that the store does not know", {
+    ...{ username: "canary-user", password: "canary-wrong" },
+  }],
+  ["a database that the store does not have", { database: 4711 }],
+] as const;
+
+Deno.test({
+  ...needing("settings that the store rejects are misconfigured", lack),
+  async fn(t) {
+    await using server = await startStoreServer();
+    for (const [name, settings] of WRONG_SETTINGS) {
+      await t.step(name, async () => {
+        await using one = await connectProcess({
+          ...{ port: server.port, ...settings },
+        });
+        await until(() => one.log.entries.length > 0, "the log line");
+        assert.deepEqual(one.log.entries[0]?.fields, {
+          failure: "misconfigured",
+        });
+        assert.doesNotMatch(JSON.stringify(one.log.entries), /canary/);
+      });
+    }
+  },
+});
+
 Deno.test({
   ...needing(
     "a wrong password is said once, without the password, and the process serves on",
