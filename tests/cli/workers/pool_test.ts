@@ -43,6 +43,8 @@ interface Scene {
   readonly written: string[];
   /** The addresses that the main thread itself asked, each of which answers with a quota. */
   readonly asked: string[];
+  /** What each of them answers. */
+  readonly answer: object;
   start(): Promise<Serving>;
 }
 
@@ -83,6 +85,7 @@ async function createScene(
     lines,
     written,
     asked,
+    answer,
     start: () =>
       startPool({
         store,
@@ -349,6 +352,34 @@ Deno.test("a quota that several threads want is read once, and every thread know
     assert.ok(notice?.kind === "polled");
     assert.deepEqual(notice.reading, answer?.remote.reading);
     assert.equal(notice.ttlMs, 60_000);
+  }
+});
+
+Deno.test("the keys of an identity provider that several threads need are read once", async () => {
+  const { threads, start, asked, answer } = await createScene();
+  const url = "https://login.example.com/keys";
+  Object.assign(answer, { keys: [{ kty: "RSA", kid: "k1" }] });
+  await start();
+  const source = {
+    issuer: "https://login.example.com",
+    keys: { kind: "url", url },
+  } as const;
+  const question = { source, knownId: undefined, isRenewal: false };
+  for (const thread of threads) {
+    thread.report({ kind: "keys", id: "a", question });
+  }
+  const answersOf = ({ orders }: FakeThread) =>
+    orders.flatMap((order) => order.kind === "keys" ? [order] : []);
+  await until(
+    () => threads.every((thread) => answersOf(thread).length === 1),
+    "the answers",
+  );
+  assert.deepEqual(asked, [url]);
+  for (const thread of threads) {
+    const [{ id, reply } = { id: "", reply: undefined }] = answersOf(thread);
+    assert.equal(id, "a");
+    assert.ok(reply?.kind === "other");
+    assert.deepEqual(reply.set.keys, [{ kty: "RSA", kid: "k1" }]);
   }
 });
 
