@@ -7,6 +7,7 @@ import {
   EXIT,
   usageLine,
 } from "./command.ts";
+import type { RequestTools } from "./gateway_client.ts";
 import { endSentence } from "./text.ts";
 import { CHECK, runCheck } from "./commands/check.ts";
 import { DEMO, runDemo } from "./commands/demo.ts";
@@ -22,6 +23,8 @@ import { SETUP } from "./setup/options.ts";
 import { runUsage, USAGE } from "./usage/command.ts";
 import { identifyLog, openLog } from "./usage/log_files.ts";
 
+const REQUESTS: RequestTools = { fetch, deadline: AbortSignal.timeout };
+
 /** Every command of the program. */
 export const COMMANDS: readonly Command[] = [
   { spec: SERVE, run: runServe },
@@ -29,29 +32,25 @@ export const COMMANDS: readonly Command[] = [
   { spec: DEV, run: runDev },
   {
     spec: CHECK,
-    run: (args, io) =>
-      runCheck(args, { ...io, fetch, deadline: AbortSignal.timeout }),
+    run: (args, io) => runCheck(args, { ...io, ...REQUESTS }),
   },
   {
     spec: HEALTH,
-    run: (args, io) =>
-      runHealth(args, { ...io, fetch, deadline: AbortSignal.timeout }),
+    run: (args, io) => runHealth(args, { ...io, ...REQUESTS }),
   },
   { spec: TOKEN, run: runToken },
   { spec: INIT, run: runInit },
   { spec: SCHEMA, run: runSchema },
   {
     spec: SETUP,
-    run: (args, io) =>
-      runSetup(args, { ...io, fetch, deadline: AbortSignal.timeout }),
+    run: (args, io) => runSetup(args, { ...io, ...REQUESTS }),
   },
   {
     spec: LIMITS,
     run: (args, io) =>
       runLimits(args, {
         ...io,
-        fetch,
-        deadline: AbortSignal.timeout,
+        ...REQUESTS,
         now: Date.now,
         wait: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
         columns: terminalColumns,
@@ -62,11 +61,10 @@ export const COMMANDS: readonly Command[] = [
     run: (args, io) =>
       runUsage(args, {
         ...io,
+        ...REQUESTS,
         identify: identifyLog,
         open: openLog,
         isTyped: () => Deno.stdin.isTerminal(),
-        fetch,
-        deadline: AbortSignal.timeout,
         now: Date.now,
         columns: terminalColumns,
       }),

@@ -173,7 +173,7 @@ function writeTogether(parts: Iterable<string>, { write }: CliIo): void {
   for (const part of parts) {
     batch += part;
     if (batch.length < BATCH_LENGTH) continue;
-    write(batch);
+    if (!write(batch)) return;
     batch = "";
   }
   write(batch);

@@ -200,7 +200,10 @@ export function resolveHeadersDrop(
   for (const [writtenName, values] of Object.entries(fields.headers_drop)) {
     const place = [...path, "headers_drop", writtenName];
     const name = writtenName.toLowerCase();
-    const fault = headerNameFault(name, scheme) ??
+    const fault = headerNameFault(name, undefined) ??
+      (scheme !== undefined && HEADER_BY_SCHEME[scheme] === name
+        ? "holds the credential of auth. Remove it."
+        : undefined) ??
       (set.has(name) ? "is also in headers. Remove one of them." : undefined) ??
       (dropped.has(name)
         ? "appears twice. Upper and lower case are the same."

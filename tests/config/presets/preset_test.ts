@@ -104,7 +104,7 @@ const PROBLEMS: readonly (readonly [Record<string, unknown>, string])[] = [
   ],
   [
     { headers_drop: { "authorization": ["a"] } },
-    "headers_drop.authorization: would replace the credential of auth. Remove it, or use `scheme: none`.",
+    "headers_drop.authorization: holds the credential of auth. Remove it.",
   ],
   [
     { headers_drop: { "content-type": ["a"] } },

@@ -31,13 +31,7 @@ export const CALL_SCHEMES: readonly CallScheme[] = [
   {
     name: "head first, then chunks with its index",
     source: "OpenAI: platform.openai.com/docs/api-reference/chat-streaming",
-    cut: inRow((call, index, random) => [
-      { index, id: call.id, type: "function", function: head(call, "") },
-      ...piecesOf(call, random).map((piece) => ({
-        index,
-        function: { arguments: piece },
-      })),
-    ]),
+    cut: headFirst(""),
   },
   {
     name: "head with the first chunk, then empty ids",
@@ -164,10 +158,7 @@ export const CALL_SCHEMES: readonly CallScheme[] = [
       "Dynamo: github.com/ai-dynamo/dynamo/issues/4723; Ollama behind proxies: github.com/LibreChat-AI/agents/pull/260",
     cut: inRow((call, _index, random) => [
       { index: 0, id: call.id, type: "function", function: head(call, "") },
-      ...piecesOf(call, random).map((piece) => ({
-        index: 0,
-        function: { arguments: piece },
-      })),
+      ...chunksOf(call, 0, random),
     ]),
   },
   {
@@ -187,10 +178,7 @@ export const CALL_SCHEMES: readonly CallScheme[] = [
     suits: areDifferent,
     cut: inRow((call, _index, random) => [
       { index: 0, type: "function", function: head(call, "") },
-      ...piecesOf(call, random).map((piece) => ({
-        index: 0,
-        function: { arguments: piece },
-      })),
+      ...chunksOf(call, 0, random),
     ]),
   },
   {
@@ -234,10 +222,7 @@ export const CALL_SCHEMES: readonly CallScheme[] = [
     source: "vLLM with GLM: github.com/vllm-project/vllm/issues/44098",
     cut: inRow((call, index, random) => [
       { index, id: call.id, type: "function", function: head(call, "") },
-      ...piecesOf(call, random).map((piece) => ({
-        index,
-        function: { arguments: piece },
-      })),
+      ...chunksOf(call, index, random),
       { index, id: call.id, type: "function", function: head(call, "") },
     ]),
   },
@@ -289,24 +274,12 @@ export const CALL_SCHEMES: readonly CallScheme[] = [
     name: "an empty object as text before the arguments",
     source:
       "vLLM behind Llama Stack: github.com/ogx-ai/ogx/pull/5462; bridges from Anthropic, whose `input` begins as {}",
-    cut: inRow((call, index, random) => [
-      { index, id: call.id, type: "function", function: head(call, "{}") },
-      ...piecesOf(call, random).map((piece) => ({
-        index,
-        function: { arguments: piece },
-      })),
-    ]),
+    cut: headFirst("{}"),
   },
   {
     name: "an empty object as an object before the arguments",
     source: "bridges from Anthropic, whose `input` begins as {}",
-    cut: inRow((call, index, random) => [
-      { index, id: call.id, type: "function", function: head(call, {}) },
-      ...piecesOf(call, random).map((piece) => ({
-        index,
-        function: { arguments: piece },
-      })),
-    ]),
+    cut: headFirst({}),
   },
   {
     name: "arguments as an object",
@@ -340,10 +313,7 @@ export const CALL_SCHEMES: readonly CallScheme[] = [
     source: "bridges: github.com/mudler/cogito/pull/66",
     cut: inRow((call, index, random) => [
       { index, id: call.id, type: "function", function: head(call, "") },
-      ...piecesOf(call, random).map((piece) => ({
-        index,
-        function: { arguments: piece },
-      })),
+      ...chunksOf(call, index, random),
       { index, function: { arguments: call.arguments } },
     ]),
   },
@@ -371,10 +341,7 @@ export const CALL_SCHEMES: readonly CallScheme[] = [
     losesIds: "callers could not match the results to the calls",
     cut: inRow((call, index, random) => [
       { index, id: "call_0", type: "function", function: head(call, "") },
-      ...piecesOf(call, random).map((piece) => ({
-        index,
-        function: { arguments: piece },
-      })),
+      ...chunksOf(call, index, random),
     ]),
     // Two chunks with the same function and id may begin two calls or one.
     suits: (calls) =>
@@ -387,10 +354,7 @@ export const CALL_SCHEMES: readonly CallScheme[] = [
     cut: inRow((call, index, random) => [
       { index, function: head(call, "") },
       { index, id: call.id, type: "function", function: { arguments: "" } },
-      ...piecesOf(call, random).map((piece) => ({
-        index,
-        function: { arguments: piece },
-      })),
+      ...chunksOf(call, index, random),
     ]),
   },
   {
@@ -404,10 +368,7 @@ export const CALL_SCHEMES: readonly CallScheme[] = [
         function: { name: call.name.slice(0, 3), arguments: "" },
       },
       { index, function: { name: call.name.slice(3) } },
-      ...piecesOf(call, random).map((piece) => ({
-        index,
-        function: { arguments: piece },
-      })),
+      ...chunksOf(call, index, random),
     ]),
   },
   {
@@ -440,8 +401,28 @@ function inRow(
     );
 }
 
+/** Sends the head of a call with these arguments, then the call's own in chunks. */
+function headFirst(given: string | JsonObject): CallScheme["cut"] {
+  return inRow((call, index, random) => [
+    { index, id: call.id, type: "function", function: head(call, given) },
+    ...chunksOf(call, index, random),
+  ]);
+}
+
 function head(call: ModelCall, given: string | JsonObject): JsonObject {
   return { name: call.name, arguments: given };
+}
+
+/** Returns the arguments of a call in chunks at this index, without an id. */
+function chunksOf(
+  call: ModelCall,
+  index: number,
+  random: Random,
+): JsonObject[] {
+  return piecesOf(call, random).map((piece) => ({
+    index,
+    function: { arguments: piece },
+  }));
 }
 
 /** Splits the arguments into strings of 1 to 12 characters. */
