@@ -80,7 +80,7 @@ export const CREDENTIALS: HeaderGroup = {
 
 /**
  * Headers that select an account, an organisation, a project or a customer at a provider, and so decide who is billed.
- * They are those of Anthropic (npm `@anthropic-ai/sdk` 1.10.0: workspace and user profile), OpenAI, Google, Zhipu,
+ * They are those of Anthropic (npm `@anthropic-ai/sdk` 1.12.0: workspace and user profile), OpenAI, Google, Zhipu,
  * Alibaba, Hugging Face, Baidu (`appid`) and gateways.
  */
 const ACCOUNTS: HeaderGroup = {

@@ -88,7 +88,9 @@ function usedWords(refusal: LimitRefusal): string {
   return needed === undefined || unit === "requests"
     ? words(used)
     : `${words(used)}; the request needs about ${words(needed)}${
-      isTooLarge(refusal) ? ", more than a whole window has" : ""
+      isTooLarge(refusal)
+        ? ", more than a whole window has: send a smaller one"
+        : ""
     }`;
 }
 

@@ -16,6 +16,9 @@ const MODEL = "unknown-model";
 /** The most retries of a client. */
 const RETRIES = 3;
 
+/** Qwen Code waits a minute before it repeats a broken stream; a busy machine needs as long again, in milliseconds. */
+const RUN_MS = 290_000;
+
 for (const program of CLIENTS) {
   const installed = await installClient(program);
   if ("reason" in installed) {
@@ -54,6 +57,7 @@ async function check(
     prompt: fault.isCall ? toolPrompt(program) : "Say hello",
     address: { url: gateway.url, token: ALICE_TOKEN, model: MODEL },
     retries: RETRIES,
+    runMs: RUN_MS,
   });
   const output = `${run.stdout}\n${run.stderr}\n${gateway.lines.text()}`;
   if (program.endsAtFailure && fault.printed) {

@@ -1,4 +1,4 @@
-import { byId } from "./element.js";
+import { byId, setText } from "./element.js";
 import { connectionCard, limitsCard } from "./card_view.js";
 import { summaryText } from "./summary.js";
 import { localTime } from "../wording/times.js";
@@ -19,15 +19,26 @@ export function showQuotas(reading, ticker) {
   byId("summary", HTMLElement).textContent = summaryText(own, list?.data);
   byId("own", HTMLElement).hidden = own.length === 0;
   byId("own-cards", HTMLElement).replaceChildren(
-    ...own.map((limits) => limitsCard(limits, ticker)),
+    ...own.map((limits) =>
+      limitsCard(
+        limits,
+        ticker,
+        reading.isOwnOld === true ? reading.ownAtMs : undefined,
+      )
+    ),
   );
   byId("cards", HTMLElement).replaceChildren(
     ...(list?.data ?? []).map((entry) => connectionCard(entry, ticker)),
   );
-  byId("legend", HTMLElement).hidden = (list?.data ?? []).every(
-    ({ limits }) => limits.length === 0,
-  );
+  const hasQuotas = hasBars(list?.data ?? []);
+  byId("legend", HTMLElement).hidden = !hasQuotas && !hasBars(own);
+  byId("legend-quotas", HTMLElement).hidden = !hasQuotas;
   showFailure(reading);
+}
+
+/** @param {readonly { readonly limits: readonly unknown[] }[]} cards @returns {boolean} */
+function hasBars(cards) {
+  return cards.some(({ limits }) => limits.length > 0);
 }
 
 /** Hides the last failure while the page reads again. */
@@ -38,12 +49,34 @@ export function hideFailure() {
 /** @param {Reading} reading */
 function showFailure({ failure, ...reading }) {
   const banner = byId("failure", HTMLElement);
-  banner.hidden = failure === undefined;
-  banner.textContent = failure === undefined ? "" : [
-    failure,
-    ...ageOf(reading),
-    "The page tries again automatically.",
-  ].join(" ");
+  const failures = [
+    ...(failure === undefined ? [] : [failure, ...ageOf(reading)]),
+    ...ownFailure(reading),
+  ];
+  banner.hidden = failures.length === 0;
+  setText(
+    banner,
+    failures.length === 0
+      ? ""
+      : [...failures, "The page tries again automatically."].join(" "),
+  );
+}
+
+/**
+ * Returns the time of the token's limits when later ones could not be read.
+ *
+ * @param {Reading} reading
+ * @returns {readonly string[]} A sentence or none.
+ */
+function ownFailure({ isOwnOld, own = [], ownAtMs }) {
+  if (isOwnOld !== true) return [];
+  return own.length === 0 || ownAtMs === undefined
+    ? ["Your limits could not be read."]
+    : [
+      `Your limits could not be read: those below are from ${
+        localTime(ownAtMs)
+      }.`,
+    ];
 }
 
 /**

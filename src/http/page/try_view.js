@@ -184,7 +184,7 @@ function askOf({ model, protocol }, { base, token }) {
     throw new StepFailed(
       `${model} failed with HTTP ${answer.status}. ${asSentence(message)} ${
         adviceFor(answer.status)
-      }`,
+      }`.trim(),
     );
   };
 }

@@ -83,8 +83,8 @@ function memberOf(name: string, place: Place): Place {
  * - OpenRouter: `models`, `preset`, `plugins`, `fallbacks` of Messages, the tools advisor, subagent and fusion
  *   (openrouter.ai/docs/guides/routing/model-fallbacks, npm `@openrouter/sdk` 1.3.19).
  * - Anthropic: `fallbacks`, the advisor among the `tools`, and tools that are defined in the middle of `messages` (npm
- *   `@anthropic-ai/sdk` 1.10.0: `BetaFallbackParam`, `BetaAdvisorTool20260301`, `BetaToolChangeToolDefinitionParam`).
- * - OpenAI: `svg.model` of `image_generation`, and tools in items of `input` (npm `openai` 7.55.0: `AdditionalTools`).
+ *   `@anthropic-ai/sdk` 1.12.0: `BetaFallbackParam`, `BetaAdvisorTool20260301`, `BetaToolChangeToolDefinitionParam`).
+ * - OpenAI: `svg.model` of `image_generation`, and tools in items of `input` (npm `openai` 7.57.0: `AdditionalTools`).
  * - Groq: `compound_custom.models` (npm `groq-sdk` 1.6.0).
  * - LiteLLM: `fallbacks` and the two similar fields, `router_settings_override`, `extra_body`.
  * - Bifrost, AssemblyAI: `fallbacks`. Keywords AI: `fallback_models`. Vercel AI Gateway: `models`,

@@ -11,6 +11,7 @@ import {
   usageReport,
 } from "../../support/wire/own_usage.ts";
 import { pageTests } from "../../support/browser/page_tests.ts";
+import { until } from "../../support/within.ts";
 
 const test = await pageTests();
 
@@ -53,6 +54,17 @@ test(
     );
     const bar = page.getByRole("meter", { name: "1 month money" });
     assert.equal(await bar.getAttribute("aria-valuenow"), "0");
+    // Ten and a half of November's thirty days are left, and half of the day.
+    assert.deepEqual(
+      await page.locator("#own-cards .mark").evaluateAll((marks) =>
+        marks.map((mark) => mark.getAttribute("style"))
+      ),
+      ["--share: 50%;", "--share: 35%;"],
+    );
+    assert.match(
+      await bar.getAttribute("aria-valuetext") ?? "",
+      /35% of the time is left$/,
+    );
   },
   AT_NOON,
 );
@@ -112,6 +124,81 @@ test(
   },
   AT_NOON,
 );
+
+test(
+  "limits that cannot be read again say how old they are, until they can",
+  async ({ page, signIn, answer, asked }) => {
+    const times = () => asked.filter((path) => path === "/v1/usage").length;
+    const readAgain = async () => {
+      const before = times();
+      await until(async () => {
+        await page.clock.runFor(10_000);
+        return times() > before;
+      }, "the page to read again");
+    };
+    const banner = page.locator("#failure");
+    const age = page.locator("#own-cards .checked");
+    await answer("/v1/limits", LIST);
+    await answer("/v1/usage", { json: usageReport(groupLimit(20)) });
+    await signIn();
+    assert.equal(await banner.isVisible(), false);
+    assert.equal(await age.count(), 0);
+    for (const status of [500, 429, 503]) {
+      await answer("/v1/usage", { status, json: { error: { message: "No" } } });
+      await readAgain();
+      await banner.waitFor();
+      assert.equal(
+        await banner.innerText(),
+        "Your limits could not be read: those below are from Fri 20 Nov, 13:00 CET. " +
+          "The page tries again automatically.",
+      );
+    }
+    assert.match(await age.innerText(), /^checked [3-9] min ago$/);
+    assert.match(
+      await page.locator("#own-cards").innerText(),
+      /\$30\.00 of \$50\.00 left/,
+    );
+    await page.reload();
+    await banner.waitFor();
+    await answer("/v1/usage", { json: usageReport(groupLimit(25)) });
+    await readAgain();
+    await page.getByText("$25.00 of $50.00 left", { exact: true }).waitFor();
+    await banner.waitFor({ state: "hidden" });
+    assert.equal(await age.count(), 0);
+  },
+  AT_NOON,
+);
+
+test(
+  "limits that could never be read are missed in words",
+  async ({ page, signIn, answer }) => {
+    await answer("/v1/limits", LIST);
+    await answer("/v1/usage", { status: 500, json: {} });
+    await signIn();
+    assert.equal(
+      await page.locator("#failure").innerText(),
+      "Your limits could not be read. The page tries again automatically.",
+    );
+    assert.equal(await page.locator("#own").isVisible(), false);
+  },
+  AT_NOON,
+);
+
+test("the page explains its bars where the limits alone have some, and quotas where those have", async ({ page, signIn, answer }) => {
+  const usage = { json: usageReport(groupLimit(50)) };
+  await answer("/v1/usage", usage);
+  await answer("/v1/limits", { json: listOf(entryOf("GLM team")) });
+  await signIn();
+  const legend = page.locator("#legend");
+  assert.equal(
+    (await legend.innerText()).trim(),
+    "A bar shows what is left. The mark on it shows the time left.",
+  );
+  await page.getByRole("button", { name: "Forget token" }).click();
+  await answer("/v1/limits", LIST);
+  await signIn();
+  assert.match(await legend.innerText(), / Each quota is shared by everyone/);
+});
 
 test("a token without limits, or a gateway that does not report them, leaves their part out", async ({ page, signIn, answer }) => {
   await answer("/v1/limits", LIST);

@@ -222,7 +222,7 @@ Deno.test("a request that is larger than what is left is refused, and a smaller 
   assert.equal(refused.status, 429);
   assert.match(
     String(errorOf(refused).message),
-    /may use 40 tokens per day and has used 0; the request needs about 2\d\d, more than a whole window has\./,
+    /may use 40 tokens per day and has used 0; the request needs about 2\d\d, more than a whole window has: send a smaller one\./,
   );
   assert.equal((await scene.ask("chat")).status, 200);
 });
@@ -448,6 +448,20 @@ Deno.test("a limit that a reload brings counts what the window has counted alrea
   assert.equal((await scene.ask("chat")).status, 429);
 });
 
+Deno.test("a limit still counts the usage of a connection that a reload removes", async () => {
+  const two = connectionTo("two", { protocol: "chat", mode: "native" });
+  const limit = limited({ window: "day", requests: 3, models: ["model-1"] });
+  const scene = await openUsageScene({
+    connections: [oneConnection(), two],
+    ...limit,
+  });
+  await scene.ask("chat");
+  await scene.reload({ connections: [two], ...limit });
+  await scene.ask("chat");
+  assert.deepEqual(scene.providers.hosts(), ["one", "two"]);
+  assert.equal((await limitOf(scene)).used, 2);
+});
+
 Deno.test("a limit that a reload brings for some models counts those alone", async () => {
   const scene = await openUsageScene();
   await scene.ask("chat");
@@ -614,7 +628,7 @@ Deno.test("a request larger than a whole window gets an error that says so and f
   assert.equal(refused.status, 429);
   assert.match(
     String(errorOf(refused).message),
-    /has used 0; the request needs about \d+, more than a whole window has\. /,
+    /has used 0; the request needs about \d+, more than a whole window has: send a smaller one\. /,
   );
   assert.equal(refused.headers.get("retry-after"), "60");
   assert.equal(refused.headers.get("x-should-retry"), "false");

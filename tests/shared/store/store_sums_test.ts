@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { digestOf } from "../../../src/shared/store/wire.ts";
+import { digestOf } from "../../../src/core/sha256.ts";
 import { soon, type Sum, usedOf } from "../../../src/usage/sums.ts";
 import { createFakeClock } from "../../support/fakes/fake_clock.ts";
 import {
