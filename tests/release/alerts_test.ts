@@ -244,3 +244,34 @@ Deno.test({
     assert.ok(success, decoder.decode(stdout) + decoder.decode(stderr));
   },
 });
+
+Deno.test({
+  name: hasPromtool
+    ? "Prometheus accepts the whole file in the documentation, and sends the alerts somewhere"
+    : "Prometheus accepts the whole file in the documentation (ignored: there is no promtool here)",
+  ignore: !hasPromtool,
+  async fn() {
+    const page = await Deno.readTextFile(
+      new URL("../../docs/observing.md", import.meta.url),
+    );
+    const text = [...page.matchAll(/^```yaml\n([^]*?)^```$/gm)]
+      .map(([, text = ""]) => text)
+      .find((text) => /^scrape_configs:/m.test(text)) ?? "";
+    assert.match(text, /^alerting:/m);
+    const directory = await Deno.makeTempDir();
+    const file = `${directory}/prometheus.yml`;
+    await Deno.writeTextFile(
+      file,
+      text.replace(/^rule_files: .*$/m, `rule_files: ["${fromFileUrl(FILE)}"]`),
+    );
+    const { success, stdout, stderr } = await new Deno.Command("promtool", {
+      args: ["check", "config", file],
+    }).output();
+    await Deno.remove(directory, { recursive: true });
+    const decoder = new TextDecoder();
+    assert.ok(success, decoder.decode(stderr));
+    assert.ok(
+      decoder.decode(stdout).includes(`${rules.length} rules found`),
+    );
+  },
+});

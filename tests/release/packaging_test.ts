@@ -138,6 +138,19 @@ Deno.test("the template of the unit differs from the unit in its port only", asy
   assertUnderstood(words.replace("%i", "8788").split(" "));
 });
 
+Deno.test("the documentation makes the folder and the files of a log before systemd opens them", async () => {
+  const page = await read("docs/observing.md");
+  const [, folder = ""] =
+    /^ *StandardOutput=append:(\S+)\/%i\.jsonl$/m.exec(page) ?? [];
+  // systemd opens the file first, and makes the folder of LogsDirectory later: the unit fails with 209/STDOUT.
+  assert.doesNotMatch(page, /^ *LogsDirectory=/m);
+  assert.match(
+    page,
+    new RegExp(`install -d -m 750 -g model-gateway ${folder}\n`),
+  );
+  assert.match(page, new RegExp(`cd ${folder} && touch 8787.jsonl 8788.jsonl`));
+});
+
 /** The settings of the unit by section; later ones of a name stand behind earlier ones. */
 async function unitSettings(): Promise<ReadonlyMap<string, readonly string[]>> {
   const settings = new Map<string, string[]>();
