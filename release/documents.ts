@@ -1,6 +1,9 @@
 import { z } from "zod";
 import { COMMANDS } from "../src/cli/mod.ts";
-import { configJsonSchema } from "../src/config/schema/json_schema.ts";
+import {
+  configJsonSchema,
+  includedJsonSchema,
+} from "../src/config/schema/json_schema.ts";
 import { VERSION } from "../src/core/version.ts";
 import { commitTime, sourceCommit } from "./commit.ts";
 import {
@@ -23,6 +26,7 @@ export async function releaseDocuments(): Promise<ReadonlyMap<string, string>> {
   const date = await commitTime();
   return new Map([
     ["gateway.schema.json", json(configJsonSchema())],
+    ["tokens.schema.json", json(includedJsonSchema())],
     ["model-gateway.1", manPage({ commands, version: VERSION, date })],
     ["model-gateway.bash", bashCompletion(commands)],
     ["_model-gateway", zshCompletion(commands)],

@@ -19,6 +19,7 @@ import type {
 } from "./observe/metrics.ts";
 import type { Tracing } from "./observe/tracing.ts";
 import { createIdentity } from "./relay/identity/identity.ts";
+import { createKeySets } from "./relay/identity/key_sets.ts";
 import { type Admission, createAdmission } from "./relay/request/admission.ts";
 import { createBodyMemory } from "./relay/request/body_memory.ts";
 import { createHealth } from "./relay/routing/health.ts";
@@ -91,7 +92,12 @@ export function createGateway(surroundings: GatewaySurroundings): Gateway {
   const poller = shared.poller ??
     createPoller({ ...surroundings, ...shared, clock });
   const quotas = createQuotaService({ clock, poller, harvest });
-  const identity = createIdentity({ ...surroundings, clock, deadlines });
+  const identity = createIdentity({
+    store: surroundings.store,
+    clock,
+    keySets: shared.keySets ??
+      createKeySets({ ...surroundings, clock, deadlines }),
+  });
   const usage = createUsageService({
     ...surroundings,
     currentIdentity: identity.current,

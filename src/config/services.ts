@@ -45,6 +45,21 @@ export const SERVICES: Readonly<Record<ServiceName, ServicePreset>> = PRESETS;
 /** Every value of a connection's `service`. */
 export const SERVICE_NAMES = Object.keys(PRESETS).filter(isServiceName);
 
+/** The services by the kind of their provider. */
+export const SERVICES_BY_KIND: Readonly<
+  Record<string, readonly ServiceName[]>
+> = {
+  "model makers": namesOf(HOSTED),
+  "hosts of open models": namesOf(OPEN_MODELS),
+  "clouds": namesOf(CLOUDS),
+  "in the house": namesOf(IN_HOUSE),
+  "others": ["gateway", "custom"],
+};
+
+function namesOf(presets: object): readonly ServiceName[] {
+  return Object.keys(presets).filter(isServiceName);
+}
+
 /** Returns true when a text is the name of a service. */
 export function isServiceName(text: string): text is ServiceName {
   return Object.hasOwn(PRESETS, text);

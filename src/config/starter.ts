@@ -100,7 +100,7 @@ const STARTERS: Readonly<Record<ServiceName, Starter>> = {
     lines: [
       "project: my-project",
       "region: europe-west1 # or global",
-      "# The token expires after an hour. With `key_file` instead of `key` in auth, a new one is read from the file.",
+      "# The token expires after an hour. Let a timer write a new one into the file: it is read again.",
     ],
   },
   ollama: { model: "qwen3-coder" },
@@ -118,7 +118,7 @@ const STARTERS: Readonly<Record<ServiceName, Starter>> = {
   kimi: { variable: "KIMI_API_KEY", model: "kimi-for-coding" },
   moonshot: { variable: "MOONSHOT_API_KEY", model: "kimi-k2.6" },
   minimax: { variable: "MINIMAX_API_KEY", model: "MiniMax-M3" },
-  deepseek: { variable: "DEEPSEEK_API_KEY", model: "deepseek-v4-flash" },
+  deepseek: { variable: "DEEPSEEK_API_KEY", model: "deepseek-flash" },
   groq: { variable: "GROQ_API_KEY", model: "openai/gpt-oss-120b" },
   cerebras: { variable: "CEREBRAS_API_KEY", model: "gpt-oss-120b" },
   mistral: { variable: "MISTRAL_API_KEY", model: "mistral-medium-latest" },

@@ -96,6 +96,11 @@ export class GatewayError extends Error {
   }
 }
 
+/** Returns a text with a full stop, as the end of a message. */
+export function asSentence(text: string): string {
+  return text.endsWith(".") ? text : `${text}.`;
+}
+
 /**
  * Returns the beginning of a text that another program wrote, so that messages that quote it stay short.
  *

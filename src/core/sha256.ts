@@ -9,3 +9,11 @@ export function sha256Hex(text: string): string {
 export function shortDigest(text: string): string {
   return hash("sha256", text, "base64url").slice(0, 22);
 }
+
+/** The digits of a digest that distinguish names, in hexadecimal: 128 bits. */
+const DIGEST_DIGITS = 32;
+
+/** Returns the digest that replaces a name where replicas share it. */
+export function digestOf(name: string): string {
+  return sha256Hex(name).slice(0, DIGEST_DIGITS);
+}

@@ -210,7 +210,7 @@ function headOf(block: Block, tokens: number): Block[] {
 }
 
 /** The size of a token in the demo, in UTF-16 units; counts are rounded up. */
-export const UNITS_PER_TOKEN = 4;
+const UNITS_PER_TOKEN = 4;
 
 /** The tokens of an image or a file of any size. */
 const TOKENS_PER_ATTACHMENT = 256;
@@ -249,7 +249,7 @@ export function measure(ask: Ask, blocks: readonly Block[]): Usage {
 }
 
 /** Returns the tokens of one block of an answer. */
-export function blockTokens(block: Block): number {
+function blockTokens(block: Block): number {
   return block.kind === "call"
     ? estimateTokens(block.tool.name + block.input)
     : estimateTokens(block.text);

@@ -8,7 +8,7 @@ import {
 import { messagesError, openaiError, Refusal, SHAPES } from "./refusal.ts";
 
 /** The differences between the protocols, apart from requests and answers of models. */
-export interface ProviderInterface {
+interface ProviderInterface {
   /** True when the key may be in `x-api-key`. */
   readonly takesApiKey: boolean;
   /** The response header with the id of the request. */
@@ -32,7 +32,7 @@ export interface ProviderInterface {
 }
 
 /** A model in its provider's list. */
-export interface DemoModel {
+interface DemoModel {
   readonly id: string;
   /** The owner's name. */
   readonly owner: string;

@@ -1,7 +1,7 @@
 import type { JsonObject } from "../core/json.ts";
 
 /** The reason why a provider rejects a request. */
-export type RefusalKind = keyof typeof SHAPES;
+type RefusalKind = keyof typeof SHAPES;
 
 /** The status and the error type of each kind, in the OpenAI shape (chat, responses) and in the Messages shape. */
 export const SHAPES = {
@@ -39,7 +39,7 @@ export const SHAPES = {
 } as const;
 
 /** The fields of a refusal in addition to its message. */
-export interface RefusalOptions {
+interface RefusalOptions {
   /** The parameter; only in the OpenAI shape. */
   readonly param?: string;
   /** The code; only in the OpenAI shape. */

@@ -23,7 +23,7 @@ export function writeData(data: object, wordCount = 0): Step {
 }
 
 /** An event of a protocol that names its events. */
-export interface NamedEvent {
+interface NamedEvent {
   readonly type: string;
   readonly [field: string]: unknown;
 }

@@ -68,35 +68,41 @@ interface HoldBackOptions<Verdict extends object> {
   readonly outputMs: number | undefined;
   /** True to wait without a time limit; default `false`. */
   readonly waitsWithoutLimit?: boolean;
+  /** The most bytes that are held back; default 256 KiB. */
+  readonly maxBytes?: number;
 }
 
 /** The longest hold without a deadline, in milliseconds (docs/design.md#failover). */
 const MAX_HOLD_MS = 15_000;
 
-/** The most bytes that are held back. A provider may send white space without end. */
+/** The most bytes that are held back by default. A provider may send white space without end. */
 const MAX_HELD_BYTES = 256 * 1024;
 
 /**
  * Holds an answer back until its first output, because no attempt may follow once bytes are sent. The source keeps the
  * bytes for its reader.
  *
- * @returns The verdict of the judge; `undefined` after `MAX_HELD_BYTES`, and after `MAX_HOLD_MS` without a deadline. The
+ * @returns The verdict of the judge; `undefined` after `maxBytes`, and after `MAX_HOLD_MS` without a deadline. The
  * caller then gets the bytes so far.
  * @throws {GatewayError} `timeout` after the deadline.
  * @throws The errors of the source and of the judge.
  */
 export async function holdBack<Verdict extends object>(
   source: LookAhead,
-  { judge, deadlines, outputMs, waitsWithoutLimit = false }: HoldBackOptions<
-    Verdict
-  >,
+  {
+    judge,
+    deadlines,
+    outputMs,
+    waitsWithoutLimit = false,
+    maxBytes = MAX_HELD_BYTES,
+  }: HoldBackOptions<Verdict>,
 ): Promise<Verdict | undefined> {
   let isLate = false;
 
   async function look(): Promise<Verdict | undefined> {
     let found: Verdict | undefined;
     let heldBytes = 0;
-    while (found === undefined && heldBytes < MAX_HELD_BYTES) {
+    while (found === undefined && heldBytes < maxBytes) {
       const read = await source.peek();
       if (isLate) break;
       heldBytes += read.value?.length ?? 0;

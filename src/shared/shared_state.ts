@@ -1,6 +1,7 @@
 import type { StoreCondition } from "../core/store_condition.ts";
 import type { Poller } from "../quotas/poller.ts";
 import type { SharedReadings } from "../quotas/reading.ts";
+import type { KeySets } from "../relay/identity/key_sets.ts";
 import type { MemoryOfOthers } from "../relay/request/body_memory.ts";
 import type { RunningCounts } from "../relay/request/admission.ts";
 import type { Sums } from "../usage/sums.ts";
@@ -16,6 +17,8 @@ export interface SharedState {
   readonly notices?: Notices | undefined;
   /** Reads quotas for several gateways; absent where this one reads them itself. */
   readonly poller?: Poller | undefined;
+  /** The keys of identity providers, read for all threads; absent where this gateway reads them itself. */
+  readonly keySets?: KeySets | undefined;
   /** The quotas that replicas have read for each other. */
   readonly sharedReadings?: SharedReadings | undefined;
   /** Returns the state of the connection to the replicas' store; absent where there is none. */

@@ -197,18 +197,57 @@ export interface LookAhead extends ByteReader {
   peek(): Promise<ByteRead>;
 }
 
+/** A shorter chunk that waits is joined to its neighbours, in bytes: alone, it costs some 400 bytes of memory more. */
+const SHORT_BYTES = 1024;
+
+/** The most that is joined into one chunk, in bytes. */
+const JOINED_BYTES = 16 * 1024;
+
+/** Joins short chunks that follow each other, each at the cost of its own bytes. */
+class ShortChunks {
+  #joined: Uint8Array<ArrayBuffer> = new Uint8Array();
+
+  /** Returns two chunks as one; `undefined` when one of them is long, or both are too long together. */
+  join(last: Uint8Array, chunk: Uint8Array): Uint8Array | undefined {
+    const isJoined = last.buffer === this.#joined.buffer;
+    const length = last.length + chunk.length;
+    if (chunk.length >= SHORT_BYTES || length > JOINED_BYTES) return undefined;
+    if (!isJoined && last.length >= SHORT_BYTES) return undefined;
+    if (!isJoined) {
+      this.#joined = new Uint8Array(JOINED_BYTES);
+      this.#joined.set(last);
+    }
+    this.#joined.set(chunk, last.length);
+    return this.#joined.subarray(0, length);
+  }
+}
+
 /**
- * Adds look-ahead to a reader. Chunks that were seen but not read are held in memory. Empty ones only show that the
- * source is active and are not held, because there may be millions.
+ * Adds look-ahead to a reader. Chunks that were seen but not read are held in memory, short ones joined. Empty ones only
+ * show that the source is active and are not held, because there may be millions.
  */
 export function createLookAhead(reader: ByteReader): LookAhead {
   const seen: Promise<ByteRead>[] = [];
+  const short = new ShortChunks();
+  /** The value of the last one that was seen. */
+  let last: Uint8Array | undefined;
+
+  function hold(value: Uint8Array): void {
+    if (value.length === 0) return void seen.pop();
+    const joined = seen.length > 1 && last && short.join(last, value);
+    last = joined || value;
+    if (joined) {
+      seen.splice(-2, 2, Promise.resolve({ done: false, value: joined }));
+    }
+  }
+
   return {
     async peek() {
       const next = reader.read();
       seen.push(next);
       const read = await next;
-      if (read.value?.length === 0 && seen.at(-1) === next) seen.pop();
+      const isTaken = seen.at(-1) !== next;
+      if (!read.done && !isTaken) hold(read.value);
       return read;
     },
     read: () => seen.shift() ?? reader.read(),
@@ -249,11 +288,15 @@ export async function readAll(
   length?: number,
 ): Promise<Uint8Array<ArrayBuffer> | undefined> {
   const chunks: Uint8Array[] = [];
+  const short = new ShortChunks();
   let bytes = 0;
   for (;;) {
     const { done, value } = await reader.read();
     if (done) return joinBytes(chunks);
-    chunks.push(value);
+    const last = chunks.at(-1);
+    const joined = last && short.join(last, value);
+    if (joined) chunks.pop();
+    chunks.push(joined ?? value);
     bytes += value.length;
     if (bytes > maxBytes || bytes === length) break;
   }

@@ -3,8 +3,8 @@ import {
   type EventFields,
   levelOf,
   LOG_EVENTS,
-  LOG_FIELDS,
 } from "../../src/observe/log_events.ts";
+import { LOG_FIELDS } from "../../src/observe/log_fields.ts";
 
 /** How a request ended, in what decides about the level of its line. */
 type Outcome = Pick<EventFields<"request">, "ended" | "status" | "failure">;

@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
 import { releaseDocuments } from "../../release/documents.ts";
-import { configJsonSchema } from "../../src/config/schema/json_schema.ts";
+import {
+  configJsonSchema,
+  includedJsonSchema,
+} from "../../src/config/schema/json_schema.ts";
 import { hasProgram } from "../support/program/has_program.ts";
 
 const documents = await releaseDocuments();
@@ -14,6 +17,7 @@ function documentOf(name: string): string {
 Deno.test("the documents of a release are the same in every run", async () => {
   assert.deepEqual([...documents.keys()], [
     "gateway.schema.json",
+    "tokens.schema.json",
     "model-gateway.1",
     "model-gateway.bash",
     "_model-gateway",
@@ -23,7 +27,11 @@ Deno.test("the documents of a release are the same in every run", async () => {
   assert.deepEqual(await releaseDocuments(), documents);
 });
 
-Deno.test("the schema of a release is that of the program", () => {
+Deno.test("the schemas of a release are those of the program", () => {
+  assert.deepEqual(
+    JSON.parse(documentOf("tokens.schema.json")),
+    includedJsonSchema(),
+  );
   assert.deepEqual(
     JSON.parse(documentOf("gateway.schema.json")),
     configJsonSchema(),

@@ -4,7 +4,7 @@ import { createMemorySums } from "../../src/usage/memory_sums.ts";
 import { countsTable, placedAt } from "../../src/usage/tables.ts";
 import { readLogLine } from "../../src/observe/logged_request.ts";
 import { systemClock } from "../../src/core/time/timers.ts";
-import { digestOf } from "../../src/shared/store/wire.ts";
+import { digestOf } from "../../src/core/sha256.ts";
 import { configOf, loadFile, tokenFile } from "../support/gateway/config.ts";
 import { familiesFile, familyConnection } from "../support/gateway/families.ts";
 import { type ServedGateway, serveFile } from "../support/gateway/serve.ts";

@@ -3,6 +3,7 @@ import {
   createByteReader,
   createUploadReader,
   discard,
+  readAll,
 } from "../../src/streams/byte_reader.ts";
 import { nextTurn, settle } from "../support/settle.ts";
 
@@ -222,3 +223,27 @@ Deno.test("discard() bears an answer without a body, and one that broke off", as
   await settle();
   assert.ok(broken.bodyUsed);
 });
+
+Deno.test("readAll() returns nothing of a body over its maximum, and cancels it", async () => {
+  for (const [maxBytes, length] of [[5, undefined], [6, 6], [7, 6]] as const) {
+    let isCancelled = false;
+    const chunks = [new Uint8Array(3), new Uint8Array(3)];
+    const source = {
+      read: () => Promise.resolve(next(chunks)),
+      cancel() {
+        isCancelled = true;
+        return Promise.resolve();
+      },
+    };
+    const bytes = await readAll(source, maxBytes, 6);
+    assert.equal(bytes?.length, length, `at most ${maxBytes}`);
+    assert.equal(isCancelled, true);
+  }
+});
+
+/** Fails after the last chunk, for which nothing may wait. */
+function next(chunks: Uint8Array[]): { done: false; value: Uint8Array } {
+  const value = chunks.shift();
+  assert.ok(value !== undefined);
+  return { done: false, value };
+}

@@ -209,3 +209,15 @@ async function readToEnd(
 ): Promise<void> {
   while (!(await chunks.read()).done);
 }
+
+Deno.test("decompress() cancels a body that is not valid in its compression", async () => {
+  const cancelled = Promise.withResolvers<void>();
+  const body = new ReadableStream<Uint8Array>({
+    pull: (controller) => controller.enqueue(new Uint8Array(100)),
+    cancel: () => cancelled.resolve(),
+  });
+  const mismatch = (cause: unknown) => new Error("mismatch", { cause });
+  const inflated = decompress(body, "gzip", { mismatch });
+  await assert.rejects(new Response(inflated).bytes(), /mismatch/);
+  await within(cancelled.promise, "the body is cancelled");
+});

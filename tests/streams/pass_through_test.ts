@@ -384,3 +384,25 @@ function attempt(act: () => unknown): void {
     // The stream is past it.
   }
 }
+
+Deno.test("passThrough() cancels its source when a chunk cannot be read along", async () => {
+  const cancels: unknown[] = [];
+  const ends: PassThroughEnd[] = [];
+  const fault = new Error("fault");
+  const body = passThrough({
+    read: () => Promise.resolve({ done: false, value: bytes("a") }),
+    cancel: (reason) => {
+      cancels.push(reason);
+      return Promise.resolve();
+    },
+  }, {
+    deadlines: createDeadlines(createFakeTimers()),
+    onChunk() {
+      throw fault;
+    },
+    onEnd: (end) => ends.push(end),
+  });
+  await assert.rejects(new Response(body).text(), fault);
+  assert.deepEqual(cancels, [fault]);
+  assert.deepEqual(ends, [{ kind: "broken", cause: fault }]);
+});

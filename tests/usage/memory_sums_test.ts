@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { createMemorySums } from "../../src/usage/memory_sums.ts";
 import { HOLD_MS, type Sum } from "../../src/usage/sums.ts";
-
 import { to } from "../support/fakes/addition.ts";
 
 const MINUTE_MS = 60_000;
@@ -116,6 +115,16 @@ Deno.test("holds of another thread end two minutes after its last sign of life, 
   assert.equal(sums.uses([limit])[0]?.held, 2);
   clock.nowMs = 2 * HOLD_MS + 10_000;
   assert.equal(sums.uses([limit])[0]?.held, 1);
+});
+
+Deno.test("memory sums do not count a request's own holds against its claims", () => {
+  const { sums } = setUp();
+  const claim = { sums: [sumOf("requests")], key: "k", amount: 1, most: 1 };
+  for (
+    const [id, isGranted] of [["a", true], ["a", true], ["b", false]] as const
+  ) {
+    assert.equal(sums.reserve(id, [claim]).isGranted, isGranted, id);
+  }
 });
 
 Deno.test("once() is true the first time, and again when the name may be forgotten", () => {

@@ -34,6 +34,27 @@ function replayed(requests: readonly LoggedLine[], having = config) {
   return { replay, uses };
 }
 
+Deno.test("createReplay() buffers at most 2000 sums, and counts them all in the end", () => {
+  const uses: Use[] = [];
+  const replay = createReplay({
+    counting: { count: (use) => void uses.push(use) },
+    config,
+    untilMs: Date.parse(START),
+  });
+  const buffered: number[] = [];
+  for (let count = 1; count <= 4500; count++) {
+    const read = readLogLine(
+      loggedLine({ time: "2026-11-21T11:00:00.000Z", model: `model-${count}` }),
+    );
+    assert.ok(typeof read === "object");
+    replay.add(read);
+    buffered.push(count - uses.length);
+  }
+  assert.equal(Math.max(...buffered), 2000);
+  replay.flush();
+  assert.equal(uses.length, 4500);
+});
+
 Deno.test("createReplay() counts callers of identity providers by their names with the issuer, and for their groups", async () => {
   const issuer = "https://login.example.com";
   const withIdentity = await minimalConfig({

@@ -24,9 +24,10 @@ async function openService(sums: Sums = createMemorySums(CLOCK)) {
   });
   const events: LimitedEvent[] = [];
   const { log } = createLogLines();
+  const store = createConfigStore(config);
   const service = createUsageService({
     sums,
-    store: createConfigStore(config),
+    store,
     quotas: {
       known: () => [],
       read: () => Promise.reject(new Error("Nobody reads")),
@@ -48,7 +49,7 @@ async function openService(sums: Sums = createMemorySums(CLOCK)) {
     const tally = service.open({ record, caller, estimatedTokens: 5 });
     return { record, tally };
   };
-  return { config, service, caller, deployment, events, open };
+  return { config, store, service, caller, deployment, events, open };
 }
 
 Deno.test("the metrics learn of a token near its limit once a window, and of every request that it refuses", async () => {
@@ -128,6 +129,39 @@ Deno.test("threads and replicas that count together report a limit near its end 
     services.flatMap(({ events }) => events).map(({ outcome }) => outcome),
     ["near"],
   );
+});
+
+Deno.test("threads and replicas report a limit once, although the provider's reset times vary by seconds", async () => {
+  for (let atMs = 0; atMs < 60_000; atMs += 5000) {
+    const { once } = createMemorySums(CLOCK);
+    const sums = () => ({ ...createMemorySums(CLOCK), once });
+    const services = [await openService(sums()), await openService(sums())];
+    for (const [index, one] of services.entries()) {
+      await one.open().tally.enter([one.deployment]);
+      const { tally } = one.open();
+      await tally.enter([one.deployment]);
+      const resetsAtMs = NOW_MS + 600_000 + atMs + index * 10_000;
+      const near = tally.near().map((state) => ({ ...state, resetsAtMs }));
+      one.service.near(near, one.caller);
+      await settle();
+    }
+    assert.equal(services.flatMap(({ events }) => events).length, 1);
+  }
+});
+
+Deno.test("a running request counts for its token's name, although a reload renames the token", async () => {
+  const { config, store, service, caller, deployment, open } =
+    await openService();
+  const { record, tally } = open();
+  await tally.enter([deployment]);
+  store.swap(await minimalConfig({ tokens: [tokenFile({ name: "renamed" })] }));
+  record.finish("error");
+  const [renamed] = store.current().callers.values();
+  assert.equal(renamed?.sha256, caller.sha256);
+  for (const [one, requests] of [[caller, 1], [renamed, 0]] as const) {
+    const { windows: [hour] } = await service.report(one, config);
+    assert.equal(hour?.total.requests, requests, one.name);
+  }
 });
 
 Deno.test("requests that were served before the process began count in the windows that run", async () => {

@@ -4,6 +4,7 @@ import {
   isServiceName,
   SERVICE_NAMES,
   type ServiceName,
+  SERVICES_BY_KIND,
 } from "../../config/services.ts";
 import { starterFile } from "../../config/starter.ts";
 import { readArguments } from "../arguments.ts";
@@ -50,8 +51,11 @@ export function runInit(args: readonly string[], io: CliIo): number {
   return EXIT.good;
 }
 
-/** Returns the names of all services, in lines of the help's width. */
+/** Returns the names of all services by kind, in lines of the help's width. */
 function servicesText(): string {
-  const line = `The services are ${SERVICE_NAMES.join(", ")}.`;
-  return wrapWords(line, HELP_COLUMNS).join("\n");
+  const lines = Object.entries(SERVICES_BY_KIND).flatMap(([kind, names]) => [
+    `  ${kind}:`,
+    ...wrapWords(`    ${names.join(", ")}`, HELP_COLUMNS),
+  ]);
+  return ["The services are:", ...lines].join("\n");
 }

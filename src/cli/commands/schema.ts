@@ -1,4 +1,7 @@
-import { configJsonSchema } from "../../config/schema/json_schema.ts";
+import {
+  configJsonSchema,
+  includedJsonSchema,
+} from "../../config/schema/json_schema.ts";
 import { readArguments } from "../arguments.ts";
 import { badUsage, type CliIo, type CommandSpec, EXIT } from "../command.ts";
 
@@ -6,20 +9,27 @@ import { badUsage, type CliIo, type CommandSpec, EXIT } from "../command.ts";
 export const SCHEMA: CommandSpec = {
   name: "schema",
   summary: "print the JSON Schema of gateway.yaml, for editors",
-  options: [],
+  options: [{
+    name: "included",
+    summary: "print the schema of the files of `include` instead",
+  }],
   details: [
     "Editors use the schema when gateway.yaml begins with\n# yaml-language-server: $schema=gateway.schema.json",
+    "and a file of `include`, such as tokens.d/staff.yaml, with\n# yaml-language-server: $schema=../tokens.schema.json",
   ],
 };
 
 /**
- * `schema`: prints the JSON Schema of the configuration.
+ * `schema`: prints the JSON Schema of the configuration, or of an included file.
  *
  * @returns The exit code.
  */
 export function runSchema(args: readonly string[], io: CliIo): number {
   const read = readArguments(SCHEMA, args);
   if ("fault" in read) return badUsage(read.fault, SCHEMA, io);
-  io.write(`${JSON.stringify(configJsonSchema(), null, 2)}\n`);
+  const schema = read.flags.has("included")
+    ? includedJsonSchema()
+    : configJsonSchema();
+  io.write(`${JSON.stringify(schema, null, 2)}\n`);
   return EXIT.good;
 }

@@ -1,7 +1,11 @@
 import { createReload } from "../../config/reload.ts";
 import { type ConfigStore, createConfigStore } from "../../config/store.ts";
 import { randomIds } from "../../core/ids.ts";
-import { systemClock, systemTimers } from "../../core/time/timers.ts";
+import {
+  lastingTimers,
+  systemClock,
+  systemTimers,
+} from "../../core/time/timers.ts";
 import type { Log } from "../../observe/log.ts";
 import type { StoreState } from "../../shared/store/store_state.ts";
 import type { Sums } from "../../usage/sums.ts";
@@ -91,7 +95,7 @@ export async function runServe(
       timers: systemTimers,
     });
   const storeState = await connectStore(store, log);
-  const network = openNetworkClient(io.env);
+  const network = openNetworkClient(io.env, lastingTimers);
   const code = await runServer({
     store,
     server,

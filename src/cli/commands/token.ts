@@ -1,5 +1,10 @@
 import { readFault } from "../../config/environment.ts";
-import { createFindings, type Problem } from "../../config/problems.ts";
+import {
+  createFindings,
+  type Problem,
+  quote,
+  suggestion,
+} from "../../config/problems.ts";
 import { tokenSchema } from "../../config/schema/token.ts";
 import { validate } from "../../config/schema/problems.ts";
 import { sha256Hex } from "../../core/sha256.ts";
@@ -7,6 +12,12 @@ import { stringifyYaml } from "../../core/std.ts";
 import { readArguments } from "../arguments.ts";
 import { badUsage, type CliIo, type CommandSpec, EXIT } from "../command.ts";
 import { problemLines, readText } from "./config_file.ts";
+import {
+  parsePeople,
+  type Person,
+  readWrittenNames,
+  type WrittenNames,
+} from "./people.ts";
 
 /** The arguments and the help of `token`. */
 export const TOKEN: CommandSpec = {
@@ -17,11 +28,32 @@ export const TOKEN: CommandSpec = {
   options: [{
     name: "many",
     value: "FILE",
-    summary: "create a token for each name in a file, one a line",
+    summary: "create a token for each name in a file, one a line, or a CSV",
+  }, {
+    name: "group",
+    value: "NAMES",
+    summary: "the groups of each token, with commas between them",
+  }, {
+    name: "connections",
+    value: "NAMES",
+    summary: "the connections that it may use; default: all",
+  }, {
+    name: "models",
+    value: "IDS",
+    summary: "the models that it may use; default: all",
+  }, {
+    name: "expires",
+    value: "TIME",
+    summary: "its expiry: a date, or a time with a zone",
+  }, {
+    name: "config",
+    value: "FILE",
+    summary: "refuse names that it has, and groups that it lacks",
   }],
   details: [
     "The token is printed only once. gateway.yaml holds only its SHA-256.",
-    "With --many, standard output has a file for `include`, and standard error the names\nand tokens, with a tab between them.",
+    "With --many, standard output has a file for `include`, and standard error the names\nand tokens, with a tab between them. Let nobody else read those: `umask 077`.",
+    "A CSV begins with the line name,group. Several groups have semicolons between them.",
   ],
 };
 
@@ -29,7 +61,7 @@ const TOKEN_BYTES = 32;
 
 /**
  * `token new NAME`: creates a token, and prints it with its entry for the configuration. The entry holds only the
- * hash of the token. With `--many FILE`, it does so for each name in a file.
+ * hash of the token. With `--many FILE`, it does so for each name in a file; with `--group`, entries name the group.
  *
  * @returns The exit code.
  */
@@ -49,14 +81,112 @@ export async function runToken(
       io,
     );
   }
+  const config = read.values.get("config");
+  const written = config === undefined
+    ? NOTHING_WRITTEN
+    : await readFrom(config, readWrittenNames, io);
+  if (written === undefined) return EXIT.badUsage;
+  const options = { access: accessIn(read.values), written };
+  const problems = optionProblems(options);
+  if (problems.length > 0) return refuse(problems, io);
   return many === undefined
-    ? printOne(`${name}`, io)
-    : await printMany(many, io);
+    ? printOne(`${name}`, options, io)
+    : await printMany(many, options, io);
 }
 
-function printOne(name: string, io: CliIo): number {
-  const made = createEntry(name);
-  if ("problems" in made) return refuse(made.problems, io);
+const NOTHING_WRITTEN: WrittenNames = {
+  tokens: new Map(),
+  groups: undefined,
+  connections: undefined,
+};
+
+/** Reads a file with `read`, or writes the reason why it cannot. */
+async function readFrom<Value>(
+  path: string,
+  read: (path: string) => Promise<Value | undefined>,
+  io: CliIo,
+): Promise<Value | undefined> {
+  try {
+    const value = await read(path);
+    if (value !== undefined) return value;
+    io.writeError(`Cannot read ${path}: it is not a configuration.\n`);
+  } catch (error) {
+    io.writeError(`Cannot read ${path}: it ${readFault(error)}.\n`);
+  }
+  return undefined;
+}
+
+/** What the options say about each token. */
+interface Access {
+  readonly group: readonly string[];
+  readonly connections: readonly string[];
+  readonly models: readonly string[] | undefined;
+  readonly expires: string | undefined;
+}
+
+/** The parts of a command that each of its tokens needs. */
+interface TokenOptions {
+  readonly access: Access;
+  readonly written: WrittenNames;
+}
+
+function accessIn(values: ReadonlyMap<string, string>): Access {
+  const list = (name: string) =>
+    values.get(name)?.split(",").map((one) => one.trim());
+  return {
+    group: list("group") ?? [],
+    connections: list("connections") ?? ["*"],
+    models: list("models"),
+    expires: values.get("expires"),
+  };
+}
+
+/** Returns the problems of the options, which would else be those of each token. */
+function optionProblems({ access, written }: TokenOptions): readonly Problem[] {
+  const made = createEntry("name", access);
+  const invalid = "problems" in made ? made.problems : [];
+  return [
+    ...invalid.map(({ path, message }) => ({
+      path: path.replace(/^(\w+?)(?:_at)?\b/, "--$1"),
+      message,
+    })),
+    ...unknownNames(access.group, written.groups).map((message) => ({
+      path: "--group",
+      message,
+    })),
+    ...unknownNames(access.connections, written.connections).map((message) => ({
+      path: "--connections",
+      message,
+    })),
+  ];
+}
+
+/** Returns a message for each name that the configuration lacks. Ids of connections are not checked. */
+function unknownNames(
+  names: readonly string[],
+  known: ReadonlySet<string> | undefined,
+): readonly string[] {
+  if (known === undefined) return [];
+  return names
+    .filter((name) => name !== "*" && !known.has(name) && !ID_REGEXP.test(name))
+    .map((name) =>
+      `${quote(name)} is not in the configuration${
+        suggestion(name, known) || "."
+      }`
+    );
+}
+
+const ID_REGEXP = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+function printOne(name: string, options: TokenOptions, io: CliIo): number {
+  const made = createEntry(name, options.access);
+  const problems = "problems" in made
+    ? made.problems
+    : takenName(name, options.written).map((message) => ({
+      path: "name",
+      message,
+    }));
+  if (problems.length > 0 || "problems" in made) return refuse(problems, io);
   io.write(
     `The token, shown only once:\n\n  ${made.token}\n\n` +
       "Put this below `tokens:` in gateway.yaml or an included file, in place of an entry with the same name:\n\n" +
@@ -65,41 +195,45 @@ function printOne(name: string, io: CliIo): number {
   return EXIT.good;
 }
 
+/** Returns a message when the configuration has a token of this name. */
+function takenName(name: string, { tokens }: WrittenNames): readonly string[] {
+  const file = tokens.get(name);
+  return file === undefined
+    ? []
+    : [`${quote(name)} has a token already, in ${file}. Take the name out.`];
+}
+
 /** Prints the entries of all names to standard output, and their tokens to standard error; or only the problems. */
-async function printMany(path: string, io: CliIo): Promise<number> {
-  let text: string;
-  try {
-    text = await readText(path);
-  } catch (error) {
-    io.writeError(`Cannot read ${path}: it ${readFault(error)}.\n`);
-    return EXIT.badUsage;
-  }
-  const lineByName = new Map<string, number>();
-  const problems: Problem[] = [];
+async function printMany(
+  path: string,
+  options: TokenOptions,
+  io: CliIo,
+): Promise<number> {
+  const text = await readFrom(path, readText, io);
+  if (text === undefined) return EXIT.badUsage;
+  const { people, problems: broken } = parsePeople(text);
+  const problems = [...broken];
+  const placeByName = new Map<string, string>();
   const made: Made[] = [];
-  for (const [index, line] of text.split("\n").entries()) {
-    const name = line.trim();
-    if (name === "" || name.startsWith("#")) continue;
-    const place = `line ${index + 1}`;
-    const first = lineByName.get(name);
+  for (const person of people) {
+    const { place, name } = person;
+    const one = createPerson(person, options);
+    const first = placeByName.get(name);
     if (first !== undefined) {
-      const message = `is also the name in line ${first}. Name it once.`;
+      const message = `is also the name in ${first}. Name it once.`;
       problems.push({ path: place, message });
-      continue;
-    }
-    lineByName.set(name, index + 1);
-    const one = createEntry(name);
-    if ("token" in one) made.push(one);
-    else {problems.push(
-        ...one.problems.map((fault) => ({ ...fault, path: place })),
-      );}
+    } else if ("token" in one) made.push(one);
+    else problems.push(...one.problems);
+    if (first === undefined) placeByName.set(name, place);
   }
-  if (lineByName.size === 0) {
+  if (people.length === 0 && broken.length === 0) {
     problems.push({ path: "", message: "has no names. Write one a line." });
   }
   if (problems.length > 0) return refuse(problems, io);
   io.write(
-    "# The hashes of tokens. `include` in gateway.yaml names this file.\n" +
+    "# yaml-language-server: $schema=../tokens.schema.json\n" +
+      "# For editors that read that line: `model-gateway schema --included > tokens.schema.json`.\n" +
+      "# The hashes of tokens. `include` in gateway.yaml names this file. Its mode should be 600.\n" +
       stringifyYaml({ tokens: made.map(({ entry }) => entry) }),
   );
   io.writeError(
@@ -111,21 +245,52 @@ async function printMany(path: string, io: CliIo): Promise<number> {
 /** A token and its entry for the configuration. */
 interface Made {
   readonly token: string;
-  readonly entry: {
-    readonly name: string;
-    readonly sha256: string;
-    readonly connections: readonly string[];
-  };
+  readonly entry: { readonly name: string };
+}
+
+type MadeOrProblems = Made | { readonly problems: readonly Problem[] };
+
+/** Creates the token of a person, who is in the groups of the options and of the list. */
+function createPerson(
+  { place, name, groups }: Person,
+  { access, written }: TokenOptions,
+): MadeOrProblems {
+  const group = [...new Set([...access.group, ...groups])];
+  const made = createEntry(name, { ...access, group });
+  const messages = [
+    ..."problems" in made ? made.problems.map(({ message }) => message) : [],
+    ...takenName(name, written),
+    ...unknownNames(groups, written.groups),
+  ];
+  return messages.length === 0
+    ? made
+    : { problems: messages.map((message) => ({ path: place, message })) };
 }
 
 function createEntry(
   name: string,
-): Made | { readonly problems: readonly Problem[] } {
+  { group, connections, models, expires }: Access,
+): MadeOrProblems {
   const bytes = crypto.getRandomValues(new Uint8Array(TOKEN_BYTES));
   const token = createToken(bytes);
-  const entry = { name, sha256: sha256Hex(token), connections: ["*"] };
+  const [only, ...more] = group;
+  const entry = {
+    name,
+    sha256: sha256Hex(token),
+    // Each entry has lists of its own: YAML writes a shared one as an alias.
+    ...(only === undefined
+      ? {}
+      : { group: more.length === 0 ? only : [...group] }),
+    connections: [...connections],
+    ...(models === undefined ? {} : { models: [...models] }),
+    ...(expires === undefined ? {} : { expires_at: expires }),
+  };
   const findings = createFindings();
   validate(tokenSchema, { value: entry, path: [], findings });
+  if (name.includes("$")) {
+    const message = "must not hold $, which begins a variable in gateway.yaml.";
+    findings.problem(["name"], message);
+  }
   const { problems } = findings;
   return problems.length > 0 ? { problems } : { token, entry };
 }

@@ -110,8 +110,16 @@ function matches(
     /^(\[[0-9a-f:.]+\]|[^:]*|[0-9a-f:.]*:[0-9a-f:.]*:[0-9a-f:.]*)(?::([0-9]+))?$/
       .exec(entry);
   if (found === null) return false;
-  const name = (found[1] ?? "").replace(/^\[|\]$/g, "").replace(/^\*?\./, "");
+  const name = plainName(found[1] ?? "");
   if (found[2] !== undefined && Number(found[2]) !== port) return false;
   if (name === "") return false;
   return host === name || (family === 0 && host.endsWith(`.${name}`));
+}
+
+/** Returns a name as addresses have it: without brackets, wildcard and the dots at its ends. */
+function plainName(written: string): string {
+  const bracketed = `http://${written}`;
+  return written.startsWith("[") && URL.canParse(bracketed)
+    ? new URL(bracketed).hostname.slice(1, -1)
+    : written.replace(/^\*?\./, "").replace(/\.$/, "");
 }

@@ -119,13 +119,17 @@ function end(client: Client): void {
   if (client.isOpen) client.destroy();
 }
 
-/** The error of a script whose user may not run one of its commands; its code is only `ERR`. */
-const NO_PERMISSION = /^ERR The user executing the script can't run/;
+/**
+ * Errors about settings whose code is only `ERR`: a script whose user may not run one of its commands, a password for a
+ * store without one (the second form is Redis 5's), and a database that the store does not have.
+ */
+const WRONG_SETTINGS =
+  /^ERR (?:The user executing the script can't run|AUTH <password> called without|Client sent AUTH, but|DB index is|invalid DB index)/;
 
 /** Returns an error with the code at the start of the store's message; the client's own errors have no code. */
 function storeError(cause: unknown): StoreError {
   const message = cause instanceof Error ? cause.message : "";
-  if (NO_PERMISSION.test(message)) return new StoreError("NOPERM", { cause });
+  if (WRONG_SETTINGS.test(message)) return new StoreError("NOPERM", { cause });
   const [code = ""] = /^[A-Z]{2,}(?= |$)/.exec(message) ?? [];
   return new StoreError(code, { cause });
 }

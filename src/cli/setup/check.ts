@@ -245,9 +245,9 @@ function advice(
     case 404:
       return "Name one of your models with --model";
     case 429:
-      return message.includes("model-gateway")
-        ? ""
-        : "Wait, and see the remaining quota with model-gateway limits";
+      // The error of a limit of the token names its own way.
+      if (message.includes("model-gateway usage")) return "";
+      return "Wait, and see the remaining quota with model-gateway limits";
     default:
       return status >= 500
         ? "Try another model with --model. If that fails too, contact the administrator"

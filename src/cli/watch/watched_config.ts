@@ -38,17 +38,14 @@ export function createWatchedConfig(
   path: string,
   env: Environment,
 ): WatchedConfig {
-  /** The files of the last valid configuration, and of the last read one: an invalid one may change back soon. */
-  let inUse: ReadonlySet<string> = new Set();
-  let lastRead: ReadonlySet<string> = new Set();
+  /** The files and lists of the last load. They alone decide about the outcome of the next one. */
+  let read = new Set([path]);
   let lists: WatchedLists = new Map();
-  let listsInUse: WatchedLists = new Map();
   let files: ReturnType<typeof watchFiles> | undefined;
-  const watched = () => new Set([path, ...inUse, ...lastRead]);
 
   return {
     async load() {
-      const read = new Set<string>();
+      read = new Set([path]);
       const onRead = (named: string) => void read.add(named);
       const listed = new Map<string, WatchedList>();
       const onList = (files: FilePattern, names?: readonly string[]) =>
@@ -57,14 +54,12 @@ export function createWatchedConfig(
           read: () => findFiles(files).then(listText, () => listText()),
         });
       const result = await loadConfigFile(path, { env, onRead, onList });
-      lastRead = read;
-      if ("config" in result) [inUse, listsInUse] = [read, listed];
-      lists = new Map([...listsInUse, ...listed]);
-      files?.follow(watched(), lists);
+      lists = listed;
+      files?.follow(read, lists);
       return result;
     },
     watch(onChange) {
-      files = watchFiles(watched(), { onChange, lists });
+      files = watchFiles(read, { onChange, lists });
     },
     async stop() {
       const last = files;

@@ -4,6 +4,7 @@ import type { Snapshot } from "../../observe/metrics.ts";
 import type { StoreCondition } from "../../core/store_condition.ts";
 import type { Columns, ThreadShare } from "../../shared/thread_counts.ts";
 import type { Notice } from "../../shared/notice.ts";
+import type { KeysQuestion, KeysReply } from "../../shared/remote_keys.ts";
 import type { RemoteReading } from "../../shared/remote_poller.ts";
 import type { LedgerCall, LedgerReply } from "../../shared/ledger.ts";
 
@@ -36,6 +37,8 @@ export type Order =
     readonly connectionId: string;
     readonly remote: RemoteReading;
   }
+  /** The keys of an identity provider, as the thread requested. */
+  | { readonly kind: "keys"; readonly id: string; readonly reply: KeysReply }
   /** The reply to a call of the thread. */
   | {
     readonly kind: "ledger";
@@ -57,6 +60,12 @@ export type Report =
   | { readonly kind: "notice"; readonly notice: Notice }
   /** A request for the quota of a connection. */
   | { readonly kind: "quota"; readonly connectionId: string }
+  /** A request for the keys of an identity provider. */
+  | {
+    readonly kind: "keys";
+    readonly id: string;
+    readonly question: KeysQuestion;
+  }
   /** A call of the process's ledger. */
   | {
     readonly kind: "ledger";

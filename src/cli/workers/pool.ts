@@ -1,5 +1,5 @@
 import type { ConfigStore } from "../../config/store.ts";
-import { within } from "../../core/time/deadlines.ts";
+import { createDeadlines, within } from "../../core/time/deadlines.ts";
 import {
   type Clock,
   systemClock,
@@ -7,12 +7,13 @@ import {
 } from "../../core/time/timers.ts";
 import { toPlain } from "../../quotas/reading.ts";
 import { createPoller } from "../../quotas/poller.ts";
-import type { QuotaFetch } from "../../quotas/read.ts";
 import type { Log } from "../../observe/log.ts";
 import type { OutputFormat } from "../log/open_log.ts";
 import type { Snapshot } from "../../observe/metrics.ts";
 import { answerLedgerCall } from "../../shared/ledger.ts";
+import { createKeySets } from "../../relay/identity/key_sets.ts";
 import { followNotice, type Notice } from "../../shared/notice.ts";
+import { answerKeysQuestion } from "../../shared/remote_keys.ts";
 import { createQuotaServer } from "../../shared/remote_poller.ts";
 import type { SharedState } from "../../shared/shared_state.ts";
 import {
@@ -20,6 +21,7 @@ import {
   createCountTable,
   emptyThread,
 } from "../../shared/thread_counts.ts";
+import type { Fetch } from "../../upstream/call.ts";
 import { createMemorySums } from "../../usage/memory_sums.ts";
 import { portOf } from "../server/listen.ts";
 import type { Serving, ServingOptions } from "../server/serving.ts";
@@ -161,8 +163,9 @@ async function fold(snapshots: readonly Snapshot[]): Promise<Snapshot> {
 /** The dependencies of {@linkcode createPoolHub}. */
 interface PoolHubOptions {
   readonly store: ConfigStore;
-  readonly fetch: QuotaFetch;
+  readonly fetch: Fetch;
   readonly log: Log;
+  readonly timers: Timers;
   /** The state that the process shares with replicas. */
   readonly shared: SharedState;
   /** The slots of the threads; the list may grow. */
@@ -170,7 +173,7 @@ interface PoolHubOptions {
   readonly clock?: Clock;
 }
 
-/** The state that threads share through the main thread: notices, quotas and sums. */
+/** The state that threads share through the main thread: notices, quotas, keys of identity providers, and sums. */
 interface PoolHub {
   /** Handles a report of a thread; ignores reports about other things. */
   take(report: Report, from: Slot): void;
@@ -192,6 +195,13 @@ function createPoolHub(options: PoolHubOptions): PoolHub {
         ttlMs,
       }),
   });
+  const keySets = createKeySets({
+    fetch: options.fetch,
+    log: options.log,
+    clock,
+    deadlines: createDeadlines(options.timers),
+  });
+  store.onSwap(({ identity }) => keySets.retain(identity));
   const quotaServer = createQuotaServer({ store, poller, clock });
   const sums = shared.sums ?? createMemorySums(clock);
 
@@ -204,6 +214,14 @@ function createPoolHub(options: PoolHubOptions): PoolHub {
   async function sendQuota(connectionId: string, slot: Slot): Promise<void> {
     const remote = await quotaServer.read(connectionId);
     slot.send({ kind: "quota", connectionId, remote });
+  }
+
+  async function answerKeys(
+    { id, question }: Extract<Report, { kind: "keys" }>,
+    slot: Slot,
+  ): Promise<void> {
+    const reply = await answerKeysQuestion(question, keySets);
+    slot.send({ kind: "keys", id, reply });
   }
 
   async function answerLedger(
@@ -221,6 +239,7 @@ function createPoolHub(options: PoolHubOptions): PoolHub {
   return {
     take(report, from) {
       if (report.kind === "ledger") answerLedger(report, from);
+      if (report.kind === "keys") answerKeys(report, from);
       if (report.kind === "quota") sendQuota(report.connectionId, from);
       if (report.kind !== "notice") return;
       shared.notices?.publish(report.notice);

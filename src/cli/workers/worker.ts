@@ -1,9 +1,13 @@
 import { createConfigStore } from "../../config/store.ts";
 import { randomIds } from "../../core/ids.ts";
 import { createDeadlines } from "../../core/time/deadlines.ts";
-import { systemClock } from "../../core/time/timers.ts";
+import { lastingTimers, systemClock } from "../../core/time/timers.ts";
 import { createThreadLedger, type LedgerReply } from "../../shared/ledger.ts";
 import type { Notice } from "../../shared/notice.ts";
+import {
+  createRemoteKeySets,
+  type KeysReply,
+} from "../../shared/remote_keys.ts";
 import {
   createRemotePoller,
   type RemoteReading,
@@ -46,6 +50,8 @@ function handleOrders(port: MessagePort): void {
         return running.shared.hear(order.notice);
       case "ledger":
         return running.shared.takeReply(order.id, order.reply);
+      case "keys":
+        return running.shared.takeKeys(order.id, order.reply);
       case "quota":
         return running.shared.answer(order.connectionId, order.remote);
       case "collect": {
@@ -84,7 +90,10 @@ async function startGateway(
     },
   }, format);
   const store = createConfigStore(config);
-  const network = openNetworkClient((name) => Deno.env.get(name));
+  const network = openNetworkClient(
+    (name) => Deno.env.get(name),
+    lastingTimers,
+  );
   const shared = createSharedThread(order, report);
   try {
     const serving = await startServing({
@@ -112,6 +121,8 @@ interface SharedThread {
   hear(notice: Notice): void;
   /** Accepts the quota of a connection that the thread requested. */
   answer(connectionId: string, remote: RemoteReading): void;
+  /** Accepts the keys of an identity provider that the thread requested. */
+  takeKeys(id: string, reply: KeysReply): void;
   /** Accepts the reply to a call of the ledger. */
   takeReply(id: string, reply: LedgerReply): void;
   /** Sends the remaining counts; call it after the last request. */
@@ -148,8 +159,19 @@ function createSharedThread(
     return waiting.promise;
   }
 
+  // The reply to a dead thread in the same place must not answer a question of this one.
+  const name = randomIds.next("thread");
+  const waiting = new Map<string, (reply: KeysReply) => void>();
+  let questions = 0;
+  const keySets = createRemoteKeySets((question) => {
+    const id = `${name} ${++questions}`;
+    const { promise, resolve } = Promise.withResolvers<KeysReply>();
+    waiting.set(id, resolve);
+    report({ kind: "keys", id, question });
+    return promise;
+  });
   const ledger = createThreadLedger(
-    randomIds.next("thread"),
+    name,
     (id, call) => report({ kind: "ledger", id, call }),
   );
   const sums = createRemoteSums({
@@ -170,6 +192,7 @@ function createSharedThread(
         publish: (notice) => report({ kind: "notice", notice }),
         onNotice: (listener) => void listeners.push(listener),
       },
+      keySets,
       poller: createRemotePoller({ clock: systemClock, ask }),
       store: condition && (() => condition ?? "away"),
     },
@@ -182,6 +205,10 @@ function createSharedThread(
     answer(connectionId, remote) {
       pending.get(connectionId)?.resolve(remote);
       pending.delete(connectionId);
+    },
+    takeKeys(id, reply) {
+      waiting.get(id)?.(reply);
+      waiting.delete(id);
     },
     takeReply: ledger.take,
     flush: sums.resume,

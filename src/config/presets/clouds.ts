@@ -61,7 +61,7 @@ export const CLOUDS = {
     quotaKind: "none",
   },
   // docs.aws.amazon.com/bedrock/latest/userguide/inference-messages-api.html: its example has the key in
-  // `x-api-key`. bedrock-runtime has no Messages path.
+  // `x-api-key`. bedrock-runtime has Messages too, below /anthropic; the page documents no header of a key for it.
   "bedrock-claude": {
     ...PLAIN,
     family: "B",

@@ -24,7 +24,7 @@ export const HOSTED = {
     authScheme: "bearer",
     quotaKind: "bigmodel",
   },
-  // An API key goes in `x-api-key`. An OAuth token of a plan needs `scheme: bearer`.
+  // platform.claude.com/docs/en/api/overview: an API key goes in `x-api-key`. An OAuth token of a plan needs `scheme: bearer`.
   anthropic: {
     ...PLAIN,
     family: "B",
@@ -32,6 +32,7 @@ export const HOSTED = {
     authScheme: "x-api-key",
     quotaKind: "anthropic",
   },
+  // developers.openai.com/api/reference/overview
   openai: {
     ...PLAIN,
     family: "C",
@@ -86,7 +87,8 @@ export const HOSTED = {
     authScheme: "bearer",
     quotaKind: "openrouter",
   },
-  // kimi.com/code/docs: the coding plan. Its keys (sk-kimi-…) are not valid on Moonshot's platform.
+  // kimi.com/code/docs: the coding plan. Its keys (sk-kimi-…) are not valid on Moonshot's platform. Plans of kimi.ai have
+  // the host api.kimi.ai (kimi.com/code/docs/en/third-party-tools/codex.html).
   kimi: {
     ...PLAIN,
     family: "A",
@@ -181,7 +183,8 @@ export const HOSTED = {
       "n",
     ],
   },
-  // alibabacloud.com/help/en/model-studio: the host of Singapore. Keys are valid in one region.
+  // alibabacloud.com/help/en/model-studio/base-url: the host of Singapore that all workspaces share. Keys are valid in
+  // one region.
   dashscope: {
     ...PLAIN,
     family: "A",

@@ -34,13 +34,14 @@ export const OPEN_MODELS = {
     authScheme: "bearer",
     quotaKind: "none",
   },
-  // inference-docs.cerebras.ai
+  // inference-docs.cerebras.ai/resources/openai. Penalties and `logit_bias` are a 400 (hexdocs.pm/req_llm/cerebras.html).
   cerebras: {
     ...PLAIN,
     family: "A",
     endpoints: { chat: "https://api.cerebras.ai/v1" },
     authScheme: "bearer",
     quotaKind: "headers",
+    omit: ["frequency_penalty", "presence_penalty", "logit_bias"],
   },
   // docs.api.nvidia.com/nim/reference/llm-apis
   nvidia: {

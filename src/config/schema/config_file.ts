@@ -133,6 +133,16 @@ export const wholeFileSchema = fileSchema.extend({
   ),
 });
 
+/** An included file with all of its contents. */
+export const wholeIncludedSchema = includedSchema.extend({
+  groups: groupsSchema.default({}).describe(
+    "Groups of tokens by name, whose members may be in any file.",
+  ),
+  tokens: z.array(tokenSchema).default([]).describe(
+    "The callers, and the connections and models that each may use.",
+  ),
+});
+
 /**
  * The fields of a file and of those that it includes. A part with problems is present as far as the rest of it is valid.
  * The findings list the problems.

@@ -14,6 +14,7 @@ import {
   text,
   tokens,
 } from "./fields.ts";
+import { valueHint } from "./problems.ts";
 import { connectionTimeoutsSchema } from "./server.ts";
 
 const POINTER_REGEXP = /^(\/([^~/]|~[01])*)*$/;
@@ -228,14 +229,17 @@ function familiesText(): string {
   }).join(", ");
 }
 
-/** Returns a remedy when a kind of quota is given as a service. */
-function quotaKindAsService(
-  { input }: { readonly input?: unknown },
-): string | undefined {
+/** Returns the message of an unknown service. It lists none of them, because there are too many for a line. */
+function unknownService({ input }: { readonly input?: unknown }): string {
   const kind = QUOTA_KINDS.find((one) => one === input);
-  return kind === undefined
-    ? undefined
-    : `is a kind of quota, not a service. Write \`service: custom\` with \`quota: { kind: ${kind} }\`.`;
+  if (kind !== undefined) {
+    return `is a kind of quota, not a service. Write \`service: custom\` with \`quota: { kind: ${kind} }\`.`;
+  }
+  const hint = typeof input === "string" ? valueHint(input, SERVICE_NAMES) : "";
+  return `is not a service${
+    hint ||
+    ". `model-gateway init --help` lists them. For any other server, write `service: custom`."
+  }`;
 }
 
 /** One part of a host name (RFC 1123). */
@@ -267,7 +271,7 @@ export const connectionSchema = z.strictObject({
   id: z.string().regex(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i, {
     error: "must be a UUID, such as 0b1d3c52-6a0e-4a3e-8f0e-2f9c3b0d1a11.",
   }).optional().describe("A UUID. Default: made from the name."),
-  service: z.enum(SERVICE_NAMES, { error: quotaKindAsService }).describe(
+  service: z.enum(SERVICE_NAMES, { error: unknownService }).describe(
     "The service, which sets the endpoints and other defaults. custom sets none.",
   ),
   family: z.enum(FAMILY_NAMES).optional().describe(

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { wholeFileSchema } from "./config_file.ts";
+import { wholeFileSchema, wholeIncludedSchema } from "./config_file.ts";
 import { type JsonSchema, takeForms } from "./fields.ts";
 
 /** A text with a variable cannot be validated before the variable has a value. */
@@ -21,7 +21,19 @@ const REFERENCE: JsonSchema = { $ref: "#/$defs/variable" };
  * that the gateway accepts. It cannot check conditions across several fields.
  */
 export function configJsonSchema(): JsonSchema {
-  const file = z.toJSONSchema(wholeFileSchema, {
+  return jsonSchemaOf(wholeFileSchema, "Configuration of Model Gateway");
+}
+
+/** Returns the JSON Schema of a file that `include` names, for editors. */
+export function includedJsonSchema(): JsonSchema {
+  return jsonSchemaOf(
+    wholeIncludedSchema,
+    "Tokens and groups of Model Gateway",
+  );
+}
+
+function jsonSchemaOf(schema: z.ZodType, title: string): JsonSchema {
+  const file = z.toJSONSchema(schema, {
     target: "draft-2020-12",
     io: "input",
     unrepresentable: "any",
@@ -35,7 +47,7 @@ export function configJsonSchema(): JsonSchema {
   const { $schema: _, ...rest } = file;
   return {
     $schema: DRAFT,
-    title: "Configuration of Model Gateway",
+    title,
     ...widen(rest),
     $defs: DEFINITIONS,
   };

@@ -145,15 +145,18 @@ function messageOf(issue: z.core.$ZodIssue, value: unknown): string {
       if (typeof value !== "string") {
         return `must be one of ${options.join(", ")}.`;
       }
-      const words = foreignWords(value, options, FOREIGN_VALUES);
-      const hint = words === undefined
-        ? suggestion(value, options)
-        : `. ${words}`;
-      return `must be one of ${options.join(", ")}${hint || "."}`;
+      const hint = valueHint(value, options) || ".";
+      return `must be one of ${options.join(", ")}${hint}`;
     }
     default:
       return issue.message;
   }
+}
+
+/** Returns `. Did you mean "x"?`, or words for a value of another program; an empty text when nothing is similar. */
+export function valueHint(given: string, options: readonly string[]): string {
+  const words = foreignWords(given, options, FOREIGN_VALUES);
+  return words === undefined ? suggestion(given, options) : `. ${words}`;
 }
 
 /** Returns the message of the schema itself. Zod's own messages begin with a capital letter. */

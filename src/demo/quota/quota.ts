@@ -107,7 +107,7 @@ export interface Meter {
 }
 
 /** The options of a window. */
-export interface MeterOptions {
+interface MeterOptions {
   readonly clock: Clock;
   readonly lengthMs: number;
   /** The credits of a window. */

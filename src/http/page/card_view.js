@@ -21,6 +21,7 @@ import {
 /**
  * @typedef {import("../../quotas/list.ts").ConnectionEntry} ConnectionEntry
  * @typedef {import("../../quotas/window.ts").QuotaWindow} QuotaWindow
+ * @typedef {QuotaWindow & import("./pace.js").TimedWindow} ShownWindow
  * @typedef {import("../wording/own_limits.js").OwnLimits} OwnLimits
  * @typedef {import("./element.js").Ticker} Ticker
  * @typedef {import("../wording/level.js").Level} Level
@@ -52,15 +53,23 @@ export function connectionCard(entry, ticker) {
  *
  * @param {OwnLimits} own
  * @param {Ticker} ticker
+ * @param {number | undefined} oldSinceMs The time of the limits, where later ones could not be read.
  * @returns {HTMLElement}
  */
-export function limitsCard({ name, note, limits }, ticker) {
+export function limitsCard({ name, note, limits }, ticker, oldSinceMs) {
   const badge = levelBadge(worstLevel(limits.map(levelOf)));
   return element(
     "li",
     { class: "card" },
     cardHead({ name, note, badge }),
     windowList(limits, ticker),
+    ...(oldSinceMs === undefined ? [] : [
+      element(
+        "p",
+        { class: "checked" },
+        checkedTime(new Date(oldSinceMs).toISOString(), ticker),
+      ),
+    ]),
   );
 }
 
@@ -94,7 +103,7 @@ function levelBadge(level) {
 }
 
 /**
- * @param {readonly QuotaWindow[]} windows
+ * @param {readonly ShownWindow[]} windows
  * @param {Ticker} ticker
  * @returns {HTMLElement}
  */
@@ -111,7 +120,7 @@ function windowList(windows, ticker) {
 }
 
 /**
- * @param {QuotaWindow} window
+ * @param {ShownWindow} window
  * @param {Ticker} ticker
  * @returns {HTMLElement}
  */
@@ -170,7 +179,7 @@ function leftAmount(window) {
 /**
  * Returns the bar of a window: the amount left, and a mark for the time left. A balance has no size, and so no bar.
  *
- * @param {QuotaWindow} window
+ * @param {ShownWindow} window
  * @returns {HTMLElement}
  */
 function gauge(window) {
@@ -259,13 +268,23 @@ function detailsOf({ type, message }) {
  * @returns {HTMLElement}
  */
 function checkedLine({ checked_at: checkedAt, cached }, ticker) {
+  const origin = cached ? ", from the gateway's cache" : "";
+  const time = checkedTime(checkedAt, ticker);
+  return element("p", { class: "checked" }, time, origin);
+}
+
+/**
+ * @param {string} checkedAt ISO 8601.
+ * @param {Ticker} ticker
+ * @returns {HTMLElement}
+ */
+function checkedTime(checkedAt, ticker) {
   const time = element("time", {
     datetime: checkedAt,
     title: localTimeOf(checkedAt),
   });
   ticker.follow(time, (nowMs) => checkedText(checkedAt, nowMs));
-  const origin = cached ? ", from the gateway's cache" : "";
-  return element("p", { class: "checked" }, time, origin);
+  return time;
 }
 
 /**

@@ -12,6 +12,7 @@ import { asSentence } from "../wording/words.js";
  * @typedef {object} Answers The data that could be read, and the failure when some could not.
  * @property {QuotaList | undefined} list
  * @property {readonly OwnLimits[] | undefined} own The limits of the token and its group.
+ * @property {boolean | undefined} isOwnOld True when these limits could not be read; undefined when nobody tried.
  * @property {readonly Model[] | undefined} models
  * @property {string | undefined} failure A sentence for the reader.
  */
@@ -43,10 +44,12 @@ export async function readGateway(base, token, { isListDue }) {
   if (refusal !== undefined) throw refusal;
   // The gateway has the quotas by now, so that it can compute the token's part of them.
   const usage = isListDue ? await readUsage(base, token) : undefined;
+  const body = usage?.body;
   const quotas = list.status === "fulfilled" ? list.value : undefined;
   return {
-    list: quotas && withOwnUse(quotas, usage),
-    own: ownLimits(usage),
+    list: quotas && withOwnUse(quotas, body),
+    own: ownLimits(body),
+    isOwnOld: usage?.hasFailed,
     models: models.status === "fulfilled" ? models.value.data : undefined,
     failure: reasons[0]?.message,
   };
@@ -60,19 +63,25 @@ export async function readGateway(base, token, { isListDue }) {
  * @returns {Promise<readonly OwnLimits[] | undefined>} Undefined when they cannot be read.
  */
 export async function readOwnLimits(base, token) {
-  return ownLimits(await readUsage(base, token));
+  const { body } = await readUsage(base, token);
+  return ownLimits(body);
 }
 
 /**
+ * Reads the usage of a token. The quotas are shown without it, too.
+ *
  * @param {string} base
  * @param {string} token
- * @returns {Promise<unknown>} Undefined when it cannot be read: the quotas are shown without it.
+ * @returns {Promise<{ readonly body?: unknown, readonly hasFailed: boolean }>} A gateway without such a report has not
+ * failed.
  */
 async function readUsage(base, token) {
   try {
-    return await (await send(`${base}/v1/usage`, token)).json();
+    const answer = await send(`${base}/v1/usage`, token);
+    const hasFailed = !answer.ok && answer.status !== 404;
+    return hasFailed ? { hasFailed } : { body: await answer.json(), hasFailed };
   } catch {
-    return undefined;
+    return { hasFailed: true };
   }
 }
 

@@ -105,8 +105,14 @@ async function refreshOwnLimits() {
   const asked = session;
   if (asked?.reading === undefined || isReading) return;
   const own = await readOwnLimits(base, asked.token);
-  if (session !== asked || isReading || own === undefined) return;
-  session = { ...asked, reading: { ...asked.reading, own } };
+  if (session !== asked || isReading) return;
+  const { reading } = asked;
+  session = {
+    ...asked,
+    reading: own === undefined
+      ? { ...reading, isOwnOld: reading.own !== undefined }
+      : { ...reading, own, ownAtMs: Date.now(), isOwnOld: false },
+  };
   saveSession(sessionStorage, session);
   showReading();
 }

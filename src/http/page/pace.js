@@ -2,6 +2,10 @@
  * The elapsed time of a window, to compare with its usage.
  *
  * @typedef {import("../../quotas/window.ts").QuotaWindow} QuotaWindow
+ *
+ * @typedef {Pick<QuotaWindow, "window" | "period_count" | "resets_at"> & {
+ *   readonly starts_at?: string | null,
+ * }} TimedWindow `starts_at` is known of the gateway's own limits.
  */
 
 const MINUTE_MS = 60_000;
@@ -10,7 +14,7 @@ const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 const WEEK_MS = 7 * DAY_MS;
 
-/** The lengths of windows of one unit, and of the units of longer ones. All are constant. */
+/** The constant lengths of windows of one unit, and of the units of longer ones. */
 const LENGTHS_MS = new Map([
   ["minute", MINUTE_MS],
   ["hour", HOUR_MS],
@@ -21,33 +25,56 @@ const LENGTHS_MS = new Map([
   ["weekly", WEEK_MS],
 ]);
 
+/** The lengths of the other windows, in months. */
+const MONTHS = new Map([
+  ["month", 1],
+  ["monthly", 1],
+  ["year", 12],
+  ["yearly", 12],
+]);
+
 /**
  * Returns the share of a window's time that has passed.
  *
- * @param {Pick<QuotaWindow, "window" | "period_count" | "resets_at">} window
+ * @param {TimedWindow} window
  * @param {number} nowMs Milliseconds since 1970.
- * @returns {number | null} 0 to 1. Null when the length or the reset is unknown, and for months and years, whose
- * lengths differ.
+ * @returns {number | null} 0 to 1. Null when the reset is unknown, or the start and the length.
  */
 export function elapsedShare(window, nowMs) {
-  const lengthMs = lengthOf(window);
-  const resetsAtMs = window.resets_at === null
-    ? NaN
-    : Date.parse(window.resets_at);
-  if (lengthMs === null || Number.isNaN(resetsAtMs)) return null;
-  const share = 1 - (resetsAtMs - nowMs) / lengthMs;
+  const endMs = Date.parse(window.resets_at ?? "");
+  const namedMs = Date.parse(window.starts_at ?? "");
+  const startMs = Number.isNaN(namedMs) ? startOf(window, endMs) : namedMs;
+  const share = (nowMs - startMs) / (endMs - startMs);
   return share >= 0 && share <= 1 ? share : null;
 }
 
 /**
- * @param {Pick<QuotaWindow, "window" | "period_count">} window
- * @returns {number | null} Milliseconds.
+ * @param {TimedWindow} window
+ * @param {number} endMs Milliseconds since 1970.
+ * @returns {number} NaN when the length is unknown.
  */
-function lengthOf({ window, period_count: count }) {
-  const single = LENGTHS_MS.get(window);
-  if (single !== undefined) return single;
-  const unitMs = LENGTHS_MS.get(window.match(/_([a-z]+)$/)?.[1] ?? "");
-  return unitMs === undefined || count === null || count <= 0
-    ? null
-    : count * unitMs;
+function startOf({ window, period_count: count }, endMs) {
+  const isSingle = LENGTHS_MS.has(window) || MONTHS.has(window);
+  const unit = isSingle ? window : window.match(/_([a-z]+)$/)?.[1] ?? "";
+  const units = isSingle ? 1 : count ?? 0;
+  if (units <= 0) return NaN;
+  const months = MONTHS.get(unit);
+  return months === undefined
+    ? endMs - units * (LENGTHS_MS.get(unit) ?? NaN)
+    : monthsBefore(endMs, units * months);
+}
+
+/**
+ * Returns the same day and time in UTC a number of months earlier, or the last day of a shorter month.
+ *
+ * @param {number} atMs @param {number} months @returns {number} Milliseconds since 1970.
+ */
+function monthsBefore(atMs, months) {
+  const date = new Date(atMs);
+  const day = date.getUTCDate();
+  date.setUTCMonth(date.getUTCMonth() - months, 1);
+  const lastDay = new Date(
+    Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 0),
+  ).getUTCDate();
+  return date.setUTCDate(Math.min(day, lastDay));
 }

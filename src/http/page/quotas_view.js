@@ -1,4 +1,4 @@
-import { byId } from "./element.js";
+import { byId, setText } from "./element.js";
 import { connectionCard, limitsCard } from "./card_view.js";
 import { summaryText } from "./summary.js";
 import { localTime } from "../wording/times.js";
@@ -19,7 +19,13 @@ export function showQuotas(reading, ticker) {
   byId("summary", HTMLElement).textContent = summaryText(own, list?.data);
   byId("own", HTMLElement).hidden = own.length === 0;
   byId("own-cards", HTMLElement).replaceChildren(
-    ...own.map((limits) => limitsCard(limits, ticker)),
+    ...own.map((limits) =>
+      limitsCard(
+        limits,
+        ticker,
+        reading.isOwnOld === true ? reading.ownAtMs : undefined,
+      )
+    ),
   );
   byId("cards", HTMLElement).replaceChildren(
     ...(list?.data ?? []).map((entry) => connectionCard(entry, ticker)),
@@ -43,12 +49,34 @@ export function hideFailure() {
 /** @param {Reading} reading */
 function showFailure({ failure, ...reading }) {
   const banner = byId("failure", HTMLElement);
-  banner.hidden = failure === undefined;
-  banner.textContent = failure === undefined ? "" : [
-    failure,
-    ...ageOf(reading),
-    "The page tries again automatically.",
-  ].join(" ");
+  const failures = [
+    ...(failure === undefined ? [] : [failure, ...ageOf(reading)]),
+    ...ownFailure(reading),
+  ];
+  banner.hidden = failures.length === 0;
+  setText(
+    banner,
+    failures.length === 0
+      ? ""
+      : [...failures, "The page tries again automatically."].join(" "),
+  );
+}
+
+/**
+ * Returns the time of the token's limits when later ones could not be read.
+ *
+ * @param {Reading} reading
+ * @returns {readonly string[]} A sentence or none.
+ */
+function ownFailure({ isOwnOld, own = [], ownAtMs }) {
+  if (isOwnOld !== true) return [];
+  return own.length === 0 || ownAtMs === undefined
+    ? ["Your limits could not be read."]
+    : [
+      `Your limits could not be read: those below are from ${
+        localTime(ownAtMs)
+      }.`,
+    ];
 }
 
 /**

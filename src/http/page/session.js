@@ -10,6 +10,8 @@
  * @property {QuotaList | undefined} [list]
  * @property {number | undefined} [listAtMs] The time of the list, in milliseconds since 1970.
  * @property {readonly OwnLimits[] | undefined} [own] The limits of the token and its group.
+ * @property {number | undefined} [ownAtMs] The time of these limits, in milliseconds since 1970.
+ * @property {boolean | undefined} [isOwnOld] True when later limits could not be read.
  * @property {readonly Model[] | undefined} [models]
  * @property {string | undefined} [failure] The reason why the last reading is incomplete.
  * @property {number | undefined} [failures] The number of incomplete readings in a row.
@@ -106,6 +108,8 @@ export function withAnswer({ token, reading }, answer) {
         ? reading?.listAtMs
         : answer.askedAtMs,
       own: answer.own ?? reading?.own,
+      ownAtMs: answer.own === undefined ? reading?.ownAtMs : answer.askedAtMs,
+      isOwnOld: answer.isOwnOld ?? reading?.isOwnOld,
       models: answer.models ?? reading?.models,
       failures: answer.failure === undefined ? 0 : (reading?.failures ?? 0) + 1,
     },

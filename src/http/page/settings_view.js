@@ -163,10 +163,17 @@ function snippetView({ title, text }, { announce, withToken }) {
     { tabindex: "0", role: "group", "aria-label": title },
     element("code", {}, ...marked(text)),
   );
-  const buttons = [copyButton("Copy", { textOf: () => text, announce })];
+  const titleId = `snippet-${title.replaceAll(/\W+/g, "-")}`;
+  const buttons = [
+    copyButton("Copy", { textOf: () => text, titleId, announce }),
+  ];
   if (withToken !== undefined) {
     buttons.push(
-      copyButton("Copy with my token", { textOf: withToken, announce }),
+      copyButton("Copy with my token", {
+        textOf: withToken,
+        titleId,
+        announce,
+      }),
     );
   }
   return element(
@@ -175,7 +182,7 @@ function snippetView({ title, text }, { announce, withToken }) {
     element(
       "div",
       { class: "snippet-head" },
-      element("h3", {}, title),
+      element("h3", { id: titleId }, title),
       element("div", { class: "buttons" }, ...buttons),
     ),
     code,
@@ -195,14 +202,17 @@ const COPIED_MS = 2000;
  * Creates a copy button. It keeps the width of its longest label, so that it does not move under the pointer.
  *
  * @param {string} label
- * @param {{ readonly textOf: () => string, readonly announce: (text: string) => void }} options
+ * @param {object} options
+ * @param {() => string} options.textOf
+ * @param {string} options.titleId The id of the title of the text, which distinguishes the button for screen readers.
+ * @param {(text: string) => void} options.announce
  * @returns {HTMLButtonElement}
  */
-function copyButton(label, { textOf, announce }) {
+function copyButton(label, { textOf, titleId, announce }) {
   const words = element("span", {}, label);
   const button = element(
     "button",
-    { type: "button", class: "copy" },
+    { type: "button", class: "copy", "aria-describedby": titleId },
     words,
     element("span", { class: "room", "aria-hidden": "true" }, label),
   );

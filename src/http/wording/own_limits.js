@@ -3,8 +3,8 @@
  *
  * @typedef {import("../../quotas/window.ts").QuotaWindow} QuotaWindow
  *
- * @typedef {QuotaWindow & { readonly counts: string }} LimitWindow A limit; `counts` names the models and connections
- * that it counts, and is empty when it counts all.
+ * @typedef {QuotaWindow & { readonly counts: string, readonly starts_at: string | null }} LimitWindow A limit; `counts`
+ * names the models and connections that it counts, and is empty when it counts all.
  *
  * @typedef {object} OwnLimits The limits of one holder.
  * @property {string} name `Your token` or `Group interns`.
@@ -20,6 +20,7 @@
  * @property {number | null} used
  * @property {number | null} remaining
  * @property {number | null} used_percent
+ * @property {unknown} starts_at ISO 8601, or null.
  * @property {string | null} resets_at
  * @property {string | null} group Null for a limit of the token.
  */
@@ -63,6 +64,7 @@ function windowOf(limit) {
     used,
     remaining,
     used_percent,
+    starts_at: typeof limit.starts_at === "string" ? limit.starts_at : null,
     resets_at,
     counts: countsText(limit),
   };

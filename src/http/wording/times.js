@@ -90,8 +90,9 @@ function shortTime(atMs, nowMs) {
  */
 export function withLocalTimes(text) {
   return text.replaceAll(
-    /\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g,
-    (instant) => localTime(Date.parse(instant)) ?? instant,
+    /\b\d{4}-\d\d-\d\d(?:T\d\d:\d\d:\d\d(?:\.\d+)?Z| \d\d:\d\d UTC\b)/g,
+    (instant) =>
+      localTime(Date.parse(instant.replace(/ (\S+) UTC/, "T$1Z"))) ?? instant,
   );
 }
 

@@ -186,7 +186,9 @@ export function usedText(
 ) {
   if (percent !== null) {
     const own = yours === undefined ? "" : `, ${percentText(yours)} by you`;
-    return `${percentText(percent)} used${own}`;
+    // A gateway rounds a tiny share to 0.
+    const isTiny = percent === 0 && used !== null && used > 0;
+    return `${percentText(isTiny ? SMALLEST_PERCENT / 2 : percent)} used${own}`;
   }
   if (used !== null) return `${amountText(used, unit)} used`;
   return remaining === null ? "usage unknown" : "";

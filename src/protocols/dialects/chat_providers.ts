@@ -173,7 +173,8 @@ export const CHAT_PROVIDERS: readonly ChatProvider[] = [
       userAfterTool: false,
       shortCallIds: true,
       continueField: "prefix",
-      refusesUnknown: true,
+      streamOptions: false,
+      refusesUser: true,
       seedField: "random_seed",
     },
   },
@@ -245,13 +246,15 @@ export const CHAT_PROVIDERS: readonly ChatProvider[] = [
     sources: [
       // The supported parameters, and the unsupported ones.
       "https://docs.cohere.com/docs/compatibility-api",
+      // "we now support logprogs, max_completion_tokens, and stream_options"
+      "https://github.com/cohere-ai/cohere-developer-experience/pull/606",
     ],
     rules: {
       ...COMPATIBLE_CHAT,
       schemas: false,
       effortModels: COHERE_MODELS,
       reasoningField: undefined,
-      refusesUnknown: true,
+      refusesUser: true,
     },
   },
   {

@@ -50,8 +50,10 @@ export interface ChatRules {
   readonly continueField: "partial" | "prefix" | undefined;
   /** True when ids of tool calls must be nine letters and digits. */
   readonly shortCallIds: boolean;
-  /** True when the provider rejects `stream_options` and `user`. */
-  readonly refusesUnknown: boolean;
+  /** True when `stream_options` asks for the usage of a stream; false when the provider rejects the field. */
+  readonly streamOptions: boolean;
+  /** True when the provider rejects `user`. */
+  readonly refusesUser: boolean;
   readonly seedField: "seed" | "random_seed";
   /** True when OpenAI's own settings exist: service tiers, metadata, verbosity, cache keys, user ids. */
   readonly openaiSettings: boolean;
@@ -106,7 +108,8 @@ export const OPENAI_CHAT: ChatRules = {
   namesResults: false,
   continueField: undefined,
   shortCallIds: false,
-  refusesUnknown: false,
+  streamOptions: true,
+  refusesUser: false,
   seedField: "seed",
   openaiSettings: true,
   topK: false,
@@ -138,7 +141,8 @@ export const COMPATIBLE_CHAT: ChatRules = {
   namesResults: false,
   continueField: undefined,
   shortCallIds: false,
-  refusesUnknown: false,
+  streamOptions: true,
+  refusesUser: false,
   seedField: "seed",
   openaiSettings: false,
   topK: false,

@@ -4,9 +4,10 @@ import { GatewayError } from "../../core/error.ts";
 import { oncePer } from "../../core/memo.ts";
 import { retryAfterText } from "../../core/retry_after.ts";
 import { sha256Hex } from "../../core/sha256.ts";
+import type { Clock } from "../../core/time/timers.ts";
 import { BadJwt, type Claims, ExpiredJwt, verifyJwt } from "./jwt.ts";
-import { createKeySets, type KeySetsOptions, NoKeys } from "./key_sets.ts";
-import { callerOf, nameIn, ruleFor } from "./rules.ts";
+import { FRESH_MS, type KeySets, NoKeys } from "./key_sets.ts";
+import { callerOf, claimsLeftOut, nameIn, ruleFor } from "./rules.ts";
 
 /** Recognizes callers by the tokens (JWT) of the company's identity providers. */
 export interface Identity {
@@ -22,8 +23,10 @@ export interface Identity {
 }
 
 /** The dependencies of an {@linkcode Identity}. */
-interface IdentityOptions extends KeySetsOptions {
+interface IdentityOptions {
   readonly store: ConfigStore;
+  readonly clock: Clock;
+  readonly keySets: KeySets;
 }
 
 /** The number of verified tokens that are remembered. */
@@ -34,12 +37,14 @@ interface Remembered {
   readonly caller: Caller;
   /** Milliseconds since 1970. */
   readonly endsAtMs: number;
+  /** The time of the last verification on the monotonic clock, in milliseconds. */
+  readonly verifiedAtMs: number;
 }
 
-/** Creates an identity that remembers no token and knows no keys. */
-export function createIdentity(options: IdentityOptions): Identity {
-  const { store, clock } = options;
-  const keySets = createKeySets(options);
+/** Creates an identity that remembers no token. */
+export function createIdentity(
+  { store, clock, keySets }: IdentityOptions,
+): Identity {
   // A new configuration begins without tokens, because it may trust fewer of them.
   const tokensOf = oncePer((_config: Config) => new Map<string, Remembered>());
   const sourceOf = new WeakMap<Caller, Source>();
@@ -54,23 +59,52 @@ export function createIdentity(options: IdentityOptions): Identity {
     const name = nameIn(claims, provider);
     if (name === undefined) throw new NoAccess("the JWT has no usable name");
     const rule = ruleFor(claims, provider.rules);
-    if (rule === undefined) throw new NoAccess(`no rule applies to ${name}`);
+    if (rule === undefined) {
+      const leftOut = claimsLeftOut(claims, provider.rules);
+      const because = leftOut.length === 0
+        ? ""
+        : `, whose issuer left out ${leftOut.join(", ")}: too many values`;
+      throw new NoAccess(`no rule applies to ${name}${because}`);
+    }
     const caller = callerOf(rule, name);
     sourceOf.set(caller, { issuer: provider.issuer, claims });
-    return { caller, endsAtMs };
+    return { caller, endsAtMs, verifiedAtMs: clock.elapsedMs() };
+  }
+
+  /**
+   * Verifies a token again whose keys have grown old, since its issuer may have withdrawn the key. While the keys cannot
+   * be had, the token stays good.
+   */
+  async function verifyAgain(
+    token: string,
+    config: Config,
+    { caller, endsAtMs }: Remembered,
+  ): Promise<Remembered> {
+    try {
+      return await verify(token, config);
+    } catch (error) {
+      if (!(error instanceof NoKeys)) throw error;
+      return { caller, endsAtMs, verifiedAtMs: clock.elapsedMs() };
+    }
   }
 
   return {
     async callerOf(token, config) {
       const tokens = tokensOf(config);
       const digest = sha256Hex(token);
-      const known = tokens.get(digest);
-      if (known !== undefined && clock.now() < known.endsAtMs) {
-        return known.caller;
-      }
-      tokens.delete(digest);
+      const remembered = tokens.get(digest);
+      const known = remembered !== undefined &&
+          clock.now() < remembered.endsAtMs
+        ? remembered
+        : undefined;
+      if (
+        known !== undefined && clock.elapsedMs() - known.verifiedAtMs < FRESH_MS
+      ) return known.caller;
       try {
-        const found = await verify(token, config);
+        const found = known === undefined
+          ? await verify(token, config)
+          : await verifyAgain(token, config, known);
+        tokens.delete(digest);
         const [oldest] = tokens.keys();
         if (oldest !== undefined && tokens.size >= MAX_TOKENS) {
           tokens.delete(oldest);
@@ -78,6 +112,7 @@ export function createIdentity(options: IdentityOptions): Identity {
         tokens.set(digest, found);
         return found.caller;
       } catch (error) {
+        tokens.delete(digest);
         throw shownError(error);
       }
     },

@@ -1,6 +1,13 @@
-import { decodeJwt, decodeProtectedHeader, errors, jwtVerify } from "jose";
+import {
+  createLocalJWKSet,
+  decodeJwt,
+  decodeProtectedHeader,
+  errors,
+  jwtVerify,
+} from "jose";
 import type { JWTPayload } from "jose";
-import type { IdentityProvider } from "../../config/config.ts";
+import type { IdentityProvider, PublicKey } from "../../config/config.ts";
+import { oncePer } from "../../core/memo.ts";
 import type { KeySets } from "./key_sets.ts";
 
 /** The claims of a JWT. */
@@ -111,27 +118,42 @@ function unverified(
 /** Verifies a signature. A token with an unknown key may be signed with a new one, so the keys are read again. */
 async function verifySignature(
   token: string,
-  provider: IdentityProvider,
+  { issuer, audiences, keys }: IdentityProvider,
   { keySets, nowMs }: VerifyOptions,
 ): Promise<Claims> {
-  const options = {
-    issuer: provider.issuer,
-    audience: [...provider.audiences],
-    algorithms: [...ALGORITHMS],
-    clockTolerance: LEEWAY_SECONDS,
-    requiredClaims: ["exp"],
-    currentDate: new Date(nowMs),
+  const verifyWith = async (set: AnyKeySet): Promise<Claims> => {
+    const { payload } = await jwtVerify(token, finderOf(set), {
+      issuer,
+      audience: [...audiences],
+      algorithms: [...ALGORITHMS],
+      clockTolerance: LEEWAY_SECONDS,
+      requiredClaims: ["exp"],
+      currentDate: new Date(nowMs),
+    });
+    return payload;
   };
-  const find = await keySets.of(provider);
+  if (keys.kind === "file") return await verifyWith(keys);
+  const source = { issuer, keys };
+  const set = await keySets.of(source);
   try {
-    return (await jwtVerify(token, find, options)).payload;
+    return await verifyWith(set);
   } catch (error) {
     if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
-    const renewed = await keySets.renewed(provider);
+    const renewed = await keySets.renewed(source, set);
     if (renewed === undefined) throw error;
-    return (await jwtVerify(token, renewed, options)).payload;
+    return await verifyWith(renewed);
   }
 }
+
+/** Keys that were read, or those of a file. */
+interface AnyKeySet {
+  readonly keys: readonly PublicKey[];
+}
+
+/** Returns the function that finds the key of a JWT. It keeps the imported keys, which are expensive. */
+const finderOf = oncePer((set: AnyKeySet) =>
+  createLocalJWKSet({ keys: [...set.keys] })
+);
 
 /** Returns the end of a JWT, with the leeway. Rejects one from the future, which `jose` accepts. */
 function endOf({ iat, exp = 0 }: Claims, nowMs: number): number {

@@ -1,35 +1,47 @@
-import { createLocalJWKSet } from "jose";
 import type {
   IdentityKeys,
   IdentityProvider,
   PublicKey,
 } from "../../config/config.ts";
 import { parseDiscovery, parseKeySet } from "../../config/schema/key_set.ts";
-import { oncePer } from "../../core/memo.ts";
 import { type Deadlines, within } from "../../core/time/deadlines.ts";
 import type { Clock } from "../../core/time/timers.ts";
 import type { Log } from "../../observe/log.ts";
 import { discard, readText } from "../../streams/byte_reader.ts";
 import type { Fetch } from "../../upstream/call.ts";
 
-/** Finds the key of a JWT by its header. Throws the errors of `jose`. */
-export type FindKey = ReturnType<typeof createLocalJWKSet>;
+/** An issuer whose keys are at a URL. */
+export interface KeySource {
+  readonly issuer: string;
+  readonly keys: Exclude<IdentityKeys, { kind: "file" }>;
+}
+
+/** The keys of an issuer, as one reading found them. */
+export interface KeySet {
+  /** Different for each reading of the process. */
+  readonly id: number;
+  readonly keys: readonly PublicKey[];
+}
 
 /** The keys of the identity providers, read when they are first needed. */
 export interface KeySets {
   /**
-   * Returns the keys of a provider. It reads them when they are not known, or older than an hour.
+   * Returns the keys of an issuer. It reads them when they are not known, or older than an hour.
    *
    * @throws {NoKeys} When they cannot be read.
    */
-  of(provider: IdentityProvider): Promise<FindKey>;
+  of(source: KeySource): Promise<KeySet>;
   /**
-   * Reads the keys again, because a token names an unknown one. It reads at most once in 30 s for all callers.
+   * Reads the keys again, because a token names one that is not in `seen`. It reads at most once in 30 s for all
+   * callers of the process.
    *
-   * @returns `undefined` when they were just read.
+   * @returns `undefined` when there are no newer keys, because they were just read.
    * @throws {NoKeys} When they cannot be read.
    */
-  renewed(provider: IdentityProvider): Promise<FindKey | undefined>;
+  renewed(
+    source: KeySource,
+    seen: Pick<KeySet, "id">,
+  ): Promise<KeySet | undefined>;
   /** Forgets the keys of all other providers. */
   retain(providers: readonly IdentityProvider[]): void;
 }
@@ -55,7 +67,7 @@ export interface KeySetsOptions {
 }
 
 /** The age up to which keys are used, in milliseconds. */
-const FRESH_MS = 3_600_000;
+export const FRESH_MS = 3_600_000;
 
 /** The least time between two readings because of unknown keys, in milliseconds. */
 const RENEW_MS = 30_000;
@@ -71,9 +83,9 @@ const MAX_BYTES = 1024 * 1024;
 
 /** The keys of a provider. Times are on the monotonic clock, in milliseconds. */
 interface Entry {
-  keys?: { readonly find: FindKey; readonly readAtMs: number };
+  keys?: { readonly set: KeySet; readonly readAtMs: number };
   /** The reading that is running. */
-  reading?: Promise<FindKey> | undefined;
+  reading?: Promise<KeySet> | undefined;
   /** The start of the last reading. */
   startedMs: number;
   /** The time of the next reading, after one that failed. */
@@ -84,30 +96,28 @@ interface Entry {
 export function createKeySets(options: KeySetsOptions): KeySets {
   const { clock, deadlines, log } = options;
   const entries = new Map<string, Entry>();
+  let readings = 0;
 
-  function entryOf(provider: IdentityProvider): Entry {
-    const key = sourceKey(provider);
+  function entryOf(source: KeySource): Entry {
+    const key = sourceKey(source);
     const entry = entries.get(key) ?? { startedMs: -Infinity };
     entries.set(key, entry);
     return entry;
   }
 
   /** Reads the keys once for all callers that wait for them. */
-  function read(provider: IdentityProvider, entry: Entry): Promise<FindKey> {
-    entry.reading ??= readNow(provider, entry)
+  function read(source: KeySource, entry: Entry): Promise<KeySet> {
+    entry.reading ??= readNow(source, entry)
       .finally(() => entry.reading = undefined);
     return entry.reading;
   }
 
-  async function readNow(
-    provider: IdentityProvider,
-    entry: Entry,
-  ): Promise<FindKey> {
+  async function readNow(source: KeySource, entry: Entry): Promise<KeySet> {
     entry.startedMs = clock.elapsedMs();
     const late = new AbortController();
     try {
       const keys = await within(
-        readKeys(provider, { fetch: options.fetch, signal: late.signal }),
+        readKeys(source, { fetch: options.fetch, signal: late.signal }),
         {
           ms: READ_MS,
           start: deadlines.start,
@@ -117,14 +127,14 @@ export function createKeySets(options: KeySetsOptions): KeySets {
           },
         },
       );
-      const find = createLocalJWKSet({ keys: [...keys] });
-      entry.keys = { find, readAtMs: entry.startedMs };
+      const set = { id: ++readings, keys };
+      entry.keys = { set, readAtMs: entry.startedMs };
       entry.retryAtMs = undefined;
-      return find;
+      return set;
     } catch (error) {
       entry.retryAtMs = clock.elapsedMs() + FAILED_MS;
       log.write("identity_keys_unread", {
-        issuer: provider.issuer,
+        issuer: source.issuer,
         reason: error instanceof Unread ? error.message : UNREACHED,
         retry_ms: FAILED_MS,
       });
@@ -133,29 +143,27 @@ export function createKeySets(options: KeySetsOptions): KeySets {
   }
 
   return {
-    async of(provider) {
-      if (provider.keys.kind === "file") return findInFile(provider.keys);
-      const entry = entryOf(provider);
+    async of(source) {
+      const entry = entryOf(source);
       const nowMs = clock.elapsedMs();
       const { keys, reading, retryAtMs = 0 } = entry;
       if (keys !== undefined && nowMs - keys.readAtMs < FRESH_MS) {
-        return keys.find;
+        return keys.set;
       }
       if (reading === undefined && nowMs < retryAtMs) {
         throw new NoKeys(retryAtMs - nowMs);
       }
-      return await read(provider, entry);
+      return await read(source, entry);
     },
-    async renewed(provider) {
-      if (provider.keys.kind === "file") return undefined;
-      const entry = entryOf(provider);
+    async renewed(source, seen) {
+      const entry = entryOf(source);
       const nextMs = entry.startedMs + RENEW_MS;
       const nowMs = clock.elapsedMs();
       if (entry.reading !== undefined || nowMs >= nextMs) {
-        return await read(provider, entry);
+        return await read(source, entry);
       }
-      if (entry.retryAtMs === undefined) return undefined;
-      throw new NoKeys(nextMs - nowMs);
+      if (entry.retryAtMs !== undefined) throw new NoKeys(nextMs - nowMs);
+      return entry.keys?.set.id === seen.id ? undefined : entry.keys?.set;
     },
     retain(providers) {
       const kept = new Set(providers.map(sourceKey));
@@ -167,14 +175,11 @@ export function createKeySets(options: KeySetsOptions): KeySets {
 }
 
 /** Returns a text that is equal for providers with the same source of keys, so that a reload keeps their keys. */
-function sourceKey({ issuer, keys }: IdentityProvider): string {
+export function sourceKey(
+  { issuer, keys }: Pick<IdentityProvider, "issuer" | "keys">,
+): string {
   return keys.kind === "file" ? "" : `${issuer} ${keys.url}`;
 }
-
-const findInFile = oncePer(
-  ({ keys }: Extract<IdentityKeys, { kind: "file" }>): FindKey =>
-    createLocalJWKSet({ keys: [...keys] }),
-);
 
 /** The reason why keys cannot be read, without any text of the provider. */
 export class Unread extends Error {
@@ -195,7 +200,7 @@ interface ReadOptions {
  * @throws {Unread} When the answer holds no usable key; also the errors of `fetch`.
  */
 export async function readKeys(
-  { issuer, keys }: IdentityProvider,
+  { issuer, keys }: Pick<IdentityProvider, "issuer" | "keys">,
   options: ReadOptions,
 ): Promise<readonly PublicKey[]> {
   if (keys.kind === "file") return keys.keys;

@@ -45,7 +45,26 @@ export function ruleFor(
   );
 }
 
-const CONTROL_REGEXP = /[\p{Cc}\u2028\u2029]/u;
+/**
+ * Returns the claims of rules that the issuer has left out because they are too long (OpenID Connect Core 1.0, section
+ * 5.6.2). Entra ID does so for a person in more than 200 groups.
+ */
+export function claimsLeftOut(
+  claims: Claims,
+  rules: readonly IdentityRule[],
+): readonly string[] {
+  const { _claim_names: names, hasgroups } = claims;
+  const leftOut = new Set([
+    ...(typeof names === "object" && names !== null ? Object.keys(names) : []),
+    ...(hasgroups === true ? ["groups"] : []),
+  ]);
+  const wanted = rules.flatMap(({ when }) => Object.keys(when));
+  return [...new Set(wanted)].filter((name) => leftOut.has(name));
+}
+
+/** Control characters, and those that reorder text, so that a line of the log shows another name. */
+const CONTROL_REGEXP =
+  /[\p{Cc}\u2028\u2029\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u;
 
 const MAX_NAME_LENGTH = 256;
 
@@ -59,6 +78,8 @@ export function nameIn(
   if (name.length > MAX_NAME_LENGTH || CONTROL_REGEXP.test(name)) {
     return undefined;
   }
+  // All lone surrogates have one form in UTF-8, so that two names would have one hash.
+  if (!name.isWellFormed()) return undefined;
   return identityCallerName(name, issuer);
 }
 

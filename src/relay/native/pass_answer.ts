@@ -286,29 +286,22 @@ export function createBeginningJudge(
   };
 }
 
-/** The longest failure in place of an answer, in bytes. */
-const MAX_FAILURE_BYTES = 64 * 1024;
-
 /**
  * Creates a judge of JSON of unknown length. It reads the first keys, and the rest if those may belong to a failure.
  * White space is sent at once, as a sign that the model works.
  */
 function createJsonJudge(watch: AnswerWatch): BeginningJudge<Beginning> {
   const seen: Uint8Array[] = [];
-  let bytes = 0;
   let head = "";
   return {
     push(chunk) {
       seen.push(chunk);
-      bytes += chunk.length;
       const isHeadSeen = head.length >= HEAD_LENGTH;
       if (!isHeadSeen) head += decoder.decode(chunk.subarray(0, HEAD_LENGTH));
       const isClear = head.trim() === "" ||
         !isHeadSeen && head.length >= HEAD_LENGTH &&
           !mayHoldFailure(head, watch);
-      return isClear || bytes > MAX_FAILURE_BYTES
-        ? { kind: "good" }
-        : undefined;
+      return isClear ? { kind: "good" } : undefined;
     },
     end() {
       const whole = joinBytes(seen);

@@ -1,9 +1,5 @@
 import { operationPath, OPERATIONS } from "../../core/protocol.ts";
 import type { ByteSpan } from "../../json_scan/key.ts";
-import {
-  REFUSED_CREDENTIAL,
-  UpstreamFailure,
-} from "../../protocols/canonical/failure/failure.ts";
 import { discard } from "../../streams/byte_reader.ts";
 import { LongBytes } from "../../streams/bytes.ts";
 import {
@@ -48,14 +44,18 @@ export async function relayNative(
   const secrets = secretsOf(connection);
   noteAnswer(answer, exchange.record, secrets);
   harvest.observe(connection, answer.headers);
-  refuseUnusable(answer);
+  if (!answer.ok && answer.status < 400) {
+    // Redirects are never followed.
+    discard(answer);
+    throw redirected();
+  }
   const headers = withRequestId(
     answerHeaders(answer.headers, { isRenamed, secrets, clock }),
     protocol,
     exchange.record.requestId,
   );
-  const { idleMs } = connection.timeouts;
   if (!answer.ok) {
+    const { idleMs } = connection.timeouts;
     throw await readNativeFailure(answer, {
       protocol,
       headers,
@@ -101,23 +101,6 @@ function sendRequest(
     connectMs: connection.timeouts.connectMs,
     firstByteMs: firstAnswerMs(attempt),
     controller,
-  });
-}
-
-/**
- * Throws for a response that the caller must not see: a refusal of the gateway's credential, or a redirect, which is
- * never followed.
- */
-function refuseUnusable(answer: UpstreamAnswer): void {
-  const { status } = answer;
-  const isRefusal = status === 401;
-  const isRedirect = status >= 300 && status < 400;
-  if (!isRefusal && !isRedirect) return;
-  discard(answer);
-  throw isRedirect ? redirected() : new UpstreamFailure({
-    kind: "authentication",
-    status,
-    message: REFUSED_CREDENTIAL,
   });
 }
 

@@ -1,6 +1,6 @@
 import { GatewayError } from "../../core/error.ts";
 import type { HeaderFields } from "../../core/header_fields.ts";
-import type { Deadlines } from "../../core/time/deadlines.ts";
+import { type Deadlines, within } from "../../core/time/deadlines.ts";
 import { Turns } from "../../core/time/turns.ts";
 import {
   decompress as inflate,
@@ -85,29 +85,16 @@ async function readAtOnce(
   options: ReadBodyOptions,
 ): Promise<Uint8Array<ArrayBuffer>> {
   options.memory.take(length);
-  const whole = await inTime(request.bytes(), options);
+  const whole = await within(request.bytes(), {
+    ms: options.deadlineMs,
+    start: options.deadlines.start,
+    onLate: () => {
+      throw bodyTimeout();
+    },
+  });
   if (whole.length !== length) throw new WrongLengthError();
   options.onChunk(whole);
   return whole;
-}
-
-function inTime<Body>(
-  reading: Promise<Body>,
-  { deadlines, deadlineMs }: ReadBodyOptions,
-): Promise<Body> {
-  return new Promise((resolve, reject) => {
-    const cancel = deadlines.start(deadlineMs, () => reject(bodyTimeout()));
-    reading.then(
-      (body) => {
-        cancel();
-        resolve(body);
-      },
-      (error) => {
-        cancel();
-        reject(error);
-      },
-    );
-  });
 }
 
 /** @param length The length of the body, in bytes; `undefined` when it is known only at the end. */

@@ -50,7 +50,7 @@ const SUBJECT_BY_KIND = {
 interface AttemptReportOptions {
   readonly connection: BreakerByToken;
   readonly model: BreakerByToken;
-  /** The name of the caller's token. */
+  /** The digest of the caller's name. */
   readonly token: string;
   readonly isRepeat: boolean;
   /** Called when a cool-down begins. */

@@ -1,3 +1,6 @@
+import type { Caller } from "../../config/config.ts";
+import { oncePer } from "../../core/memo.ts";
+import { digestOf } from "../../core/sha256.ts";
 import type { LastingKind } from "../../protocols/canonical/failure/failure.ts";
 
 /** The cause of a cool-down that lasts until an administrator fixes it. */
@@ -7,13 +10,21 @@ export interface LastingCause {
   readonly status?: number | undefined;
 }
 
+/**
+ * Returns the digest of a caller's name. It stands for the caller between replicas, since one may not know the callers
+ * of identity providers that another one has seen, and a store should hold no names.
+ */
+export const tokenDigest: (caller: Caller) => string = oncePer(
+  ({ name }: Caller) => digestOf(name),
+);
+
 /** A cool-down of a connection, as threads and replicas send it to each other. */
 export interface CoolDown {
   /** The connection's id. */
   readonly connectionId: string;
   /** The id of the only affected model; `undefined` for the whole connection. */
   readonly model: string | undefined;
-  /** The name of the only affected token; `undefined` for all tokens. */
+  /** The {@linkcode tokenDigest} of the only affected token; `undefined` for all tokens. */
   readonly token: string | undefined;
   /** The length from now, in milliseconds. */
   readonly ms: number;

@@ -10,7 +10,7 @@ import {
   isOfModel,
 } from "./attempt_report.ts";
 import { BreakerByToken } from "./breaker_by_token.ts";
-import type { CoolDown, LastingCause } from "./cool_down.ts";
+import { type CoolDown, type LastingCause, tokenDigest } from "./cool_down.ts";
 
 /** Tracks failing connections and keeps requests away from them (docs/design.md#failover). */
 export interface Health {
@@ -70,30 +70,33 @@ export function createHealth(
     return breaker;
   }
 
-  function restMs({ connection, model }: Deployment, { name }: Caller): number {
+  function restMs({ connection, model }: Deployment, caller: Caller): number {
+    const token = tokenDigest(caller);
     return Math.max(
-      breakers.get(connection)?.restMs(name) ?? 0,
-      breakers.get(model)?.restMs(name) ?? 0,
+      breakers.get(connection)?.restMs(token) ?? 0,
+      breakers.get(model)?.restMs(token) ?? 0,
     );
   }
 
-  function waitMs({ connection, model }: Deployment, { name }: Caller): number {
+  function waitMs({ connection, model }: Deployment, caller: Caller): number {
+    const token = tokenDigest(caller);
     return Math.max(
-      breakers.get(connection)?.waitMs(name) ?? 0,
-      breakers.get(model)?.waitMs(name) ?? 0,
+      breakers.get(connection)?.waitMs(token) ?? 0,
+      breakers.get(model)?.waitMs(token) ?? 0,
     );
   }
 
   function lastingCauseOf(
     { connection, model }: Deployment,
-    { name }: Caller,
+    caller: Caller,
   ): LastingCause | undefined {
+    const token = tokenDigest(caller);
     let longestMs = 0;
     let cause: LastingCause | undefined;
     for (const subject of [connection, model]) {
       const breaker = breakers.get(subject);
-      const ms = breaker?.restMs(name) ?? 0;
-      if (ms > longestMs) [longestMs, cause] = [ms, breaker?.cause(name)];
+      const ms = breaker?.restMs(token) ?? 0;
+      if (ms > longestMs) [longestMs, cause] = [ms, breaker?.cause(token)];
     }
     return cause;
   }
@@ -105,7 +108,7 @@ export function createHealth(
   ): void {
     const coolDown = {
       model: isOfModel(failure) ? model.id : undefined,
-      token: isForAll ? undefined : caller.name,
+      token: isForAll ? undefined : tokenDigest(caller),
       ms,
     };
     const requestedByProvider = requestedMs !== undefined;
@@ -122,7 +125,7 @@ export function createHealth(
     log.write("cooling_down", {
       connection: connection.name,
       model: coolDown.model,
-      token: coolDown.token,
+      token: isForAll ? undefined : caller.name,
       failure: word,
       retry_ms: ms,
     });
@@ -142,7 +145,7 @@ export function createHealth(
       return new AttemptReport({
         connection,
         model,
-        token: caller.name,
+        token: tokenDigest(caller),
         isRepeat,
         onCooling: (cooling) => report(deployment, caller, cooling),
       });
@@ -162,8 +165,9 @@ export function createHealth(
 /** Returns true when a request's first attempt may begin. */
 function admits(
   breaker: BreakerByToken,
-  { caller: { name }, hasNoAlternative }: BeginOptions,
+  { caller, hasNoAlternative }: BeginOptions,
 ): boolean {
-  return breaker.restMs(name) === 0 &&
-    (hasNoAlternative || !breaker.isProbing(name));
+  const token = tokenDigest(caller);
+  return breaker.restMs(token) === 0 &&
+    (hasNoAlternative || !breaker.isProbing(token));
 }

@@ -129,6 +129,8 @@ async function awaitOutput(
       judge: createOutputJudge(watch),
       deadlines,
       outputMs: firstOutputRestMs(attempt, deadlines),
+      // The first events of Responses repeat the instructions and tools of the request.
+      maxBytes: Infinity,
     });
     const failure = watch.failure();
     if (failure === undefined || watch.hasOutput()) return;

@@ -2,7 +2,7 @@ import type { Clock } from "../../core/time/timers.ts";
 import { type Hold, HOLD_MS } from "../../usage/sums.ts";
 import type { Ledger } from "../ledger.ts";
 import { StoreError, type StoreLink, type StoreScript } from "./store_link.ts";
-import { digestOf } from "./wire.ts";
+import { digestOf } from "../../core/sha256.ts";
 
 /** The dependencies of a store's ledger. */
 interface StoreLedgerOptions {

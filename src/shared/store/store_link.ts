@@ -255,7 +255,7 @@ export type OpenStore = (events: StoreEvents) => StoreConnection;
 type StoreFault =
   /** There is no connection. */
   | "unreachable"
-  /** The store rejects the credential or the required commands. */
+  /** The store rejects the credential, the database or the required commands. */
   | "refused"
   /** The store has no memory left. */
   | "full"
@@ -286,5 +286,7 @@ const FAULT_BY_CODE: ReadonlyMap<string, StoreFault> = new Map([
   ["WRONGPASS", "refused"],
   ["NOAUTH", "refused"],
   ["NOPERM", "refused"],
+  // The protected mode of a store without a password, when another machine connects.
+  ["DENIED", "refused"],
   ["OOM", "full"],
 ]);

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Config, Connection } from "../../config/config.ts";
 import { oncePer } from "../../core/memo.ts";
-import { sha256Hex } from "../../core/sha256.ts";
+import { digestOf, sha256Hex } from "../../core/sha256.ts";
 import { isFailureKind } from "../../quotas/failure.ts";
 import { sourceKey } from "../../quotas/reading.ts";
 import {
@@ -40,7 +40,7 @@ const readingSchema = z.object({
 /** A quota that a replica has read. */
 export const quotaSchema = z.object({ reading: readingSchema });
 
-/** The notices between replicas, with digests instead of the names of connections and tokens. */
+/** The notices between replicas. They have digests instead of the ids of connections. */
 export const storedNoticeSchema = z.discriminatedUnion("kind", [
   z.object({
     kind: z.literal("cool_down"),
@@ -99,7 +99,7 @@ export function toStored(
     requestedByProvider: requestedMs !== undefined,
     ...(requestedMs === undefined ? {} : { requestedMs }),
     ...(model === undefined ? {} : { model }),
-    ...(token === undefined ? {} : { token: digestOf(token) }),
+    ...(token === undefined ? {} : { token }),
     ...(cause === undefined ? {} : { cause }),
   };
 }
@@ -118,12 +118,10 @@ export function fromStored(
   if (stored.kind === "harvested") {
     return { kind: stored.kind, connectionId, reading: stored.reading };
   }
-  const { kind, model, ms, requestedByProvider, cause } = stored;
+  const { kind, model, token, ms, requestedByProvider, cause } = stored;
   const requestedMs = requestedByProvider
     ? stored.requestedMs ?? ms
     : undefined;
-  const token = stored.token && tokenOf(stored.token, config);
-  if (stored.token !== undefined && token === undefined) return undefined;
   return {
     kind,
     coolDown: { connectionId, model, token, ms, requestedMs, cause },
@@ -150,16 +148,8 @@ export function leftAfter(
   };
 }
 
-/** The digits of a digest that distinguish keys, in hexadecimal: 128 bits. */
-const DIGEST_DIGITS = 32;
-
 /** The digits of a digest that detect another credential, far too few to guess the credential. */
 const REVISION_DIGITS = 4;
-
-/** Returns the digest that replaces a name in the store. */
-export function digestOf(name: string): string {
-  return sha256Hex(name).slice(0, DIGEST_DIGITS);
-}
 
 /**
  * Returns the digest that replaces a connection in the store. It changes with the connection's URL, credential or quota
@@ -179,16 +169,3 @@ function connectionOf(
 ): Connection | undefined {
   return connections.find((one) => connectionDigest(one) === digest);
 }
-
-/** Returns the name of the token of a digest, if the configuration has it. */
-function tokenOf(
-  digest: string,
-  { callers }: Pick<Config, "callers">,
-): string | undefined {
-  return namesByDigest(callers).get(digest);
-}
-
-/** Returns the names of a configuration's tokens by digest. */
-const namesByDigest = oncePer((callers: Config["callers"]) =>
-  new Map([...callers.values()].map(({ name }) => [digestOf(name), name]))
-);

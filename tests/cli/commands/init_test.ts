@@ -85,7 +85,10 @@ Deno.test("a file of init says what it lacks, before the key and the folder are 
 
 Deno.test("init refuses", async (t) => {
   const cases = [
-    [[], /: no service is named\.\nThe services are zai, .*custom\.\n/s],
+    [
+      [],
+      /: no service is named\.\nThe services are:\n {2}model makers:\n {4}zai, .* {2}clouds:\n {4}azure, .* {2}others:\n {4}gateway, custom\.?\n/s,
+    ],
     [["zia"], /: there is no service zia\. Did you mean "zai"\?\n/],
     [["copilot"], /: there is no service copilot\.\n/],
     [["zai", "zai"], /: zai is named twice\. Name it once and copy its conn/],

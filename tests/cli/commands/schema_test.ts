@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
 import { runSchema } from "../../../src/cli/commands/schema.ts";
-import { configJsonSchema } from "../../../src/config/schema/json_schema.ts";
+import {
+  configJsonSchema,
+  includedJsonSchema,
+} from "../../../src/config/schema/json_schema.ts";
 import { createMemoryIo } from "../../support/fakes/memory_io.ts";
 
 Deno.test("schema prints the JSON Schema of the file", () => {
@@ -8,6 +11,12 @@ Deno.test("schema prints the JSON Schema of the file", () => {
   assert.equal(runSchema([], io), 0);
   assert.deepEqual(JSON.parse(io.written()), configJsonSchema());
   assert.equal(io.complained(), "");
+});
+
+Deno.test("schema --included prints the JSON Schema of the files of include", () => {
+  const io = createMemoryIo();
+  assert.equal(runSchema(["--included"], io), 0);
+  assert.deepEqual(JSON.parse(io.written()), includedJsonSchema());
 });
 
 Deno.test("schema takes no argument", () => {

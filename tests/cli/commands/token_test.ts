@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { createToken, runToken } from "../../../src/cli/commands/token.ts";
 import { parseYaml } from "../../../src/core/std.ts";
 import { sha256Hex } from "../../../src/core/sha256.ts";
+import { includedFaults } from "../../support/gateway/config_schema.ts";
 import { createMemoryIo } from "../../support/fakes/memory_io.ts";
 import { loadFile, minimalFile } from "../../support/gateway/config.ts";
 
@@ -64,19 +65,31 @@ Deno.test("token prints its usage after bad arguments", async () => {
       out: "",
       error:
         "Cannot run token: it needs the word new, and one name or --many FILE.\n" +
-        "usage: model-gateway token new [NAME] [--many FILE]\n" +
+        "usage: model-gateway token new [NAME] [--many FILE] [--group NAMES]\n" +
+        "       [--connections NAMES] [--models IDS] [--expires TIME] [--config FILE]\n" +
         "Run model-gateway token --help for more.\n",
     });
   }
 });
 
-/** Runs `token new --many` on a file with this text. */
-async function runMany(names: string) {
+/** Runs `token new --many` on a file with this text, beside other files. */
+async function runMany(
+  names: string,
+  options: readonly string[] = [],
+  files: Readonly<Record<string, string>> = {},
+) {
   const directory = await Deno.makeTempDir();
-  const path = `${directory}/names.txt`;
-  await Deno.writeTextFile(path, names);
+  await Deno.mkdir(`${directory}/tokens.d`);
+  const all = { "names.txt": names, ...files };
+  for (const [name, text] of Object.entries(all)) {
+    await Deno.writeTextFile(`${directory}/${name}`, text);
+  }
+  const here = options.map((one) => one.replace("HERE", directory));
   try {
-    return await run("new", "--many", path);
+    const { error, ...rest } = await run(
+      ...["new", "--many", `${directory}/names.txt`, ...here],
+    );
+    return { ...rest, error: error.replaceAll(directory, "HERE") };
   } finally {
     await Deno.remove(directory, { recursive: true });
   }
@@ -91,6 +104,11 @@ Deno.test("token new --many prints a file for include, and apart from it each to
   assert.deepEqual(rows.map(([name]) => name), ["alice", "bob", "carol"]);
   assert.equal(new Set(rows.map(([, token]) => token)).size, 3);
   assert.doesNotMatch(out, /mg_/);
+  assert.match(
+    out,
+    /^# yaml-language-server: \$schema=\.\.\/tokens\.schema\.json\n/,
+  );
+  assert.deepEqual(includedFaults(parseYaml(out)), []);
   assert.deepEqual(parseYaml(out), {
     tokens: rows.map(([name, token = ""]) => ({
       name,
@@ -127,4 +145,204 @@ Deno.test("token new --many says why it cannot read the names", async () => {
     out: "",
     error: "Cannot read /no/such/names: it does not exist.\n",
   });
+});
+
+/** The entries in the output, without their hashes. */
+function entriesIn(out: string) {
+  const { tokens } = Object(parseYaml(out));
+  assert.ok(Array.isArray(tokens));
+  return tokens.map(({ sha256, ...rest }) => {
+    assert.match(sha256, /^[0-9a-f]{64}$/);
+    return rest;
+  });
+}
+
+const OPTIONS = [
+  ...["--group", "platform, research", "--connections", "GLM team"],
+  ...["--models", "glm-5.1,glm-fast", "--expires", "2027-01-31"],
+];
+
+const ACCESS = {
+  group: ["platform", "research"],
+  connections: ["GLM team"],
+  models: ["glm-5.1", "glm-fast"],
+  expires_at: "2027-01-31",
+};
+
+Deno.test("the options of token new apply to one token and to each of many", async () => {
+  const one = await run("new", "alice", ...OPTIONS);
+  assert.deepEqual(
+    entriesIn(`tokens:\n${one.out.slice(one.out.indexOf("  - "))}`),
+    [{ name: "alice", ...ACCESS }],
+  );
+  const many = await runMany("alice\nbob\n", OPTIONS);
+  assert.deepEqual(entriesIn(many.out), [
+    { name: "alice", ...ACCESS },
+    { name: "bob", ...ACCESS },
+  ]);
+  assert.doesNotMatch(many.out, /[&*]ref/, "aliases, which people cannot edit");
+});
+
+/** The problems that a refusal lists. */
+function problemsIn(error: string): readonly string[] {
+  const [head, ...lines] = error.trimEnd().split("\n");
+  assert.equal(head, "Cannot create a token:");
+  return lines.map((line) => line.trim());
+}
+
+Deno.test("a problem of an option is named once, not for each name", async () => {
+  const bad = ["--expires", "soon", "--group", "a,a"];
+  for (
+    const { code, out, error } of [
+      await run("new", "alice", ...bad),
+      await runMany("alice\nbob", bad),
+    ]
+  ) {
+    assert.deepEqual([code, out], [2, ""]);
+    assert.deepEqual([...problemsIn(error)].sort(), [
+      "--expires: must be an ISO 8601 time with a zone, such as 2027-01-01T00:00:00Z.",
+      "--group: must not name a group twice.",
+    ]);
+  }
+});
+
+Deno.test("a table of people has a column with the groups of each", async (t) => {
+  const tables = {
+    "with commas":
+      'name,group\nalice,platform\nbob,"platform;research"\n\n"Müller, Zoë",\n',
+    "with semicolons, as some spreadsheets write it":
+      'name;group\r\nalice;platform\r\nbob;"platform,research"\r\n"Müller, Zoë";\r\n',
+    "with tabs, in another order, after a byte order mark":
+      "\uFEFFGroups\tName\nplatform\talice\nplatform; research\tbob\n\tMüller, Zoë",
+    "with every cell in quotes":
+      '"name","group"\n"alice","platform"\n"bob","platform,research"\n"Müller, Zoë",""',
+  };
+  for (const [what, table] of Object.entries(tables)) {
+    await t.step(what, async () => {
+      const { code, out, error } = await runMany(table);
+      assert.equal(code, 0, error);
+      const connections = ["*"];
+      assert.deepEqual(entriesIn(out), [
+        { name: "alice", group: "platform", connections },
+        { name: "bob", group: ["platform", "research"], connections },
+        { name: "Müller, Zoë", connections },
+      ]);
+    });
+  }
+});
+
+Deno.test("--group adds to the groups of a table, each once", async () => {
+  const { out } = await runMany("name,group\nalice,a;b", ["--group", "b,c"]);
+  assert.deepEqual(entriesIn(out)[0].group, ["b", "c", "a"]);
+});
+
+Deno.test("a row that is not one of the table makes no token", async () => {
+  const { code, out, error } = await runMany(
+    'name,group\nalice,a\nbob,a,b\n"carol,a\n,a\nda"ve,a\n',
+  );
+  assert.deepEqual([code, out], [2, ""]);
+  assert.deepEqual(
+    problemsIn(error).map((line) => line.slice(0, 22)).sort(),
+    [
+      "line 3: is not a row o",
+      "line 4: is not a row o",
+      "line 5: must not be em",
+      "line 6: is not a row o",
+    ],
+  );
+});
+
+Deno.test("names with any characters come back from the file as they were", async () => {
+  const names = [
+    ...["no", "null", "~", "1", "1e3", "0x1f", "2027-01-31", "true", "- a"],
+    ...["a: b", "a #b", "'", '"', '"quoted"', "*x", "&x", "!x", "%x", "@x"],
+    ...[
+      "{a}",
+      "[a]",
+      "a, b",
+      "Zoë",
+      "zoe\u0308",
+      "名前",
+      "🙂",
+      "a\\b",
+      "%{HOME}",
+    ],
+    ...["<b>", "a|b", ">", "? a", "=", "name", "x".repeat(256)],
+  ];
+  const { code, out, error } = await runMany(names.join("\n"));
+  assert.equal(code, 0, error);
+  const result = await loadFile(
+    minimalFile({ include: ["staff.yaml"], tokens: undefined }),
+    { readFile: () => Promise.resolve(out) },
+  );
+  assert.ok("config" in result, JSON.stringify(result));
+  const callers = [...result.config.callers.values()];
+  assert.deepEqual(callers.map(({ name }) => name), names);
+  assert.deepEqual(
+    error.trimEnd().split("\n").map((row) => row.split("\t")[0]),
+    names,
+  );
+});
+
+Deno.test("a list with bad names names each line, and makes no token", async () => {
+  const { code, out, error } = await runMany(
+    `alice\na\tb\n${"x".repeat(257)}\n\u0007\n*\n\${HOME}\n$HOME\n`,
+  );
+  assert.deepEqual([code, out], [2, ""]);
+  assert.deepEqual(
+    problemsIn(error).map((line) => line.split(":")[0]),
+    [2, 3, 4, 5, 6, 7].map((line) => `line ${line}`),
+  );
+  assert.doesNotMatch(error, /mg_/);
+});
+
+const CONFIG = {
+  "gateway.yaml": `connections:
+  - { name: GLM team, service: zai, auth: { key: "\${NOT_SET}" }, models: [glm-5.1] }
+groups: { platform: {} }
+tokens: [{ name: carol, sha256: ${"0".repeat(64)}, connections: ["*"] }]
+include: [tokens.d/*.yaml]
+`,
+  "tokens.d/old.yaml": `groups: { research: {} }
+tokens: [{ name: bob, sha256: ${"1".repeat(64)}, connections: ["*"] }]
+`,
+  // The shell makes the file of the output before the command begins.
+  "tokens.d/staff.yaml": "",
+};
+
+Deno.test("--config refuses names that have a token, and groups and connections that do not exist", async () => {
+  const config = ["--config", "HERE/gateway.yaml"];
+  const list = "name,group\nalice,platform\nbob,research\ncarol,platfrom\n";
+  const { code, out, error } = await runMany(list, config, CONFIG);
+  assert.deepEqual([code, out], [2, ""]);
+  assert.deepEqual(problemsIn(error), [
+    'line 3: "bob" has a token already, in tokens.d/old.yaml. Take the name out.',
+    'line 4: "carol" has a token already, in HERE/gateway.yaml. Take the name out.',
+    'line 4: "platfrom" is not in the configuration. Did you mean "platform"?',
+  ]);
+  const options = ["--group", "finance", "--connections", "GLM tea,*"];
+  const bad = await runMany("alice", [...config, ...options], CONFIG);
+  assert.deepEqual(problemsIn(bad.error), [
+    '--group: "finance" is not in the configuration.',
+    '--connections: "GLM tea" is not in the configuration. Did you mean "GLM team"?',
+  ]);
+  const good = await runMany(
+    "alice\ndave",
+    [...config, "--group", "platform,research", "--connections", "GLM team"],
+    CONFIG,
+  );
+  assert.equal(good.code, 0, good.error);
+  assert.equal(entriesIn(good.out).length, 2);
+});
+
+Deno.test("--config says why it cannot read the configuration", async () => {
+  const config = ["--config", "HERE/gateway.yaml"];
+  assert.equal(
+    (await runMany("alice", config)).error,
+    "Cannot read HERE/gateway.yaml: it does not exist.\n",
+  );
+  assert.equal(
+    (await runMany("alice", config, { "gateway.yaml": "- a" })).error,
+    "Cannot read HERE/gateway.yaml: it is not a configuration.\n",
+  );
 });

@@ -93,6 +93,10 @@ Deno.test("NO_PROXY names hosts, their subdomains, addresses, networks and ports
     ["[::1]:8080", "http://[::1]:8080/"],
     ["fd00::/8", "http://[fd00::1]/"],
     ["0:0:0:0:0:0:0:1", "http://[::1]/"],
+    ["[0:0:0:0:0:0:0:1]:80", "http://[::1]/"],
+    ["[FD00::0:1]", "http://[fd00::1]/"],
+    ["a.example.", "http://b.a.example/"],
+    ["a.example.:80", "http://a.example/"],
   ];
   for (const [list, url] of direct) {
     const variables = { ALL_PROXY: "http://p:1", NO_PROXY: list };
@@ -112,6 +116,9 @@ Deno.test("NO_PROXY names hosts, their subdomains, addresses, networks and ports
     ["::1", "http://[::2]/"],
     ["a.example/8", "http://a.example/"],
     [".", "http://a.example/"],
+    ["..", "http://a.example/"],
+    ["[::1]:81", "http://[::1]/"],
+    ["[a.example]", "http://a.example/"],
     [",", "http://a.example/"],
   ];
   for (const [list, url] of proxied) {

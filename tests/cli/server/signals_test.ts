@@ -53,3 +53,23 @@ Deno.test({
     assert.equal((await child.status).code, 0);
   },
 });
+
+/** Throws in every way that nobody catches. */
+const FAILING_PROGRAM = `
+  import { reportUncaught } from ${JSON.stringify(MODULE)};
+  reportUncaught((error) => console.log(error));
+  queueMicrotask(() => { throw new TypeError("canary"); });
+  setTimeout(() => Promise.reject(new RangeError("canary")));
+  setTimeout(() => Promise.reject("canary"));
+`;
+
+Deno.test("reportUncaught() names the class of an uncaught error, and the platform prints none of its words", async () => {
+  const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: ["eval", FAILING_PROGRAM],
+    stdin: "null",
+  }).output();
+  const decoder = new TextDecoder();
+  assert.equal(decoder.decode(stdout), "TypeError\nRangeError\nstring\n");
+  assert.doesNotMatch(decoder.decode(stderr), /canary/);
+  assert.equal(code, 0);
+});

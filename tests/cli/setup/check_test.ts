@@ -199,6 +199,14 @@ const FAULTS: Readonly<Record<string, Fault>> = {
     last: /HTTP 429\. Enough\. Wait, and see .* model-gateway limits\.$/,
     fetch: instead(asksModel, refusal(429, "Enough")),
   },
+  "a limit of the token is used up, whose error names its own way": {
+    tried: 4,
+    last: /HTTP 429\. Enough\. See .* with model-gateway usage\.$/,
+    fetch: instead(
+      asksModel,
+      refusal(429, "Enough. See your limits with model-gateway usage."),
+    ),
+  },
   "the stream breaks": {
     tried: 5,
     last: /^bad {3}stream /,

@@ -5,6 +5,9 @@ import { within } from "../../support/within.ts";
 /** Short, so that a test waits for the file system and for nothing else. */
 const QUICK = { quietMs: 5, longestMs: 20, pollMs: 10 };
 
+/** No poll after the first one, so that only events can notice a change. */
+const EVENTS_ALONE = { ...QUICK, pollMs: 3_600_000 };
+
 /** A directory of its own, and a watch whose changes can be awaited. */
 async function withWatch(
   prepare: (directory: string) => Promise<string> | string,
@@ -14,12 +17,13 @@ async function withWatch(
     /** Does something and resolves at the next change that is noticed. */
     readonly changeBy: (act: () => Promise<void>) => Promise<void>;
   }) => Promise<void>,
+  options = QUICK,
 ): Promise<void> {
   const directory = await Deno.makeTempDir();
   const path = await prepare(directory);
   let notice = () => {};
   const watch = watchFiles(new Set([path]), {
-    ...QUICK,
+    ...options,
     onChange: () => notice(),
   });
   const changeBy = async (act: () => Promise<void>) => {
@@ -46,7 +50,7 @@ Deno.test("watchFiles() notices a file written in place, again and again", async
     for (const text of ["second", "third", "fourth"]) {
       await changeBy(() => Deno.writeTextFile(path, text));
     }
-  });
+  }, EVENTS_ALONE);
 });
 
 Deno.test("watchFiles() notices a file replaced by renaming", async () => {
@@ -55,7 +59,7 @@ Deno.test("watchFiles() notices a file replaced by renaming", async () => {
       await Deno.writeTextFile(`${directory}/.new`, text);
       await changeBy(() => Deno.rename(`${directory}/.new`, path));
     }
-  });
+  }, EVENTS_ALONE);
 });
 
 Deno.test("watchFiles() notices a file that goes and one that comes back", async () => {
@@ -88,7 +92,7 @@ Deno.test("watchFiles() notices a directory switched as in a Kubernetes volume",
       await Deno.rename(`${directory}/..data_tmp`, `${directory}/..data`);
     });
     assert.equal(await Deno.readTextFile(path), "..2");
-  });
+  }, EVENTS_ALONE);
 });
 
 Deno.test("watchFiles() notices a change of a link's target in another directory", async () => {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { startPool } from "../../../src/cli/workers/pool.ts";
 import { createThreadCounts } from "../../../src/shared/thread_counts.ts";
+import type { ServerConfig } from "../../../src/config/config.ts";
 import type { Serving } from "../../../src/cli/server/serving.ts";
 import type {
   Order,
@@ -42,6 +43,8 @@ interface Scene {
   readonly written: string[];
   /** The addresses that the main thread itself asked, each of which answers with a quota. */
   readonly asked: string[];
+  /** What each of them answers. */
+  readonly answer: object;
   start(): Promise<Serving>;
 }
 
@@ -51,6 +54,7 @@ const NEVER = new Promise<void>(() => {});
 async function createScene(
   onStart = (thread: FakeThread) =>
     thread.report({ kind: "listening", url: "http://127.0.0.1:4000" }),
+  tls?: ServerConfig["tls"],
 ): Promise<Scene> {
   const threads: FakeThread[] = [];
   const timers = createFakeTimers();
@@ -81,10 +85,11 @@ async function createScene(
     lines,
     written,
     asked,
+    answer,
     start: () =>
       startPool({
         store,
-        server: config.server,
+        server: { ...config.server, tls },
         workers: 2,
         fetch(url) {
           asked.push(url);
@@ -243,6 +248,19 @@ Deno.test("a new configuration reaches every thread, and the replacement of a de
   assert.equal(caller?.name, "bob");
 });
 
+Deno.test("the replacement of a dead thread has the current certificate", async () => {
+  const tls = { cert: "old", key: "old" };
+  const { threads, timers, store, start } = await createScene(undefined, tls);
+  await start();
+  const config = store.current();
+  const renewed = { cert: "new", key: "new" };
+  store.swap({ ...config, server: { ...config.server, tls: renewed } });
+  threads[1]?.report({ kind: "died", error: "TypeError" });
+  timers.advance(1_000);
+  assert.deepEqual(startOf(threads[1]).server.tls, tls);
+  assert.deepEqual(startOf(threads[2]).server.tls, renewed);
+});
+
 Deno.test("stop() drains every thread and waits for all", async () => {
   const { threads, timers, start } = await createScene();
   const pool = await start();
@@ -334,6 +352,34 @@ Deno.test("a quota that several threads want is read once, and every thread know
     assert.ok(notice?.kind === "polled");
     assert.deepEqual(notice.reading, answer?.remote.reading);
     assert.equal(notice.ttlMs, 60_000);
+  }
+});
+
+Deno.test("the keys of an identity provider that several threads need are read once", async () => {
+  const { threads, start, asked, answer } = await createScene();
+  const url = "https://login.example.com/keys";
+  Object.assign(answer, { keys: [{ kty: "RSA", kid: "k1" }] });
+  await start();
+  const source = {
+    issuer: "https://login.example.com",
+    keys: { kind: "url", url },
+  } as const;
+  const question = { source, knownId: undefined, isRenewal: false };
+  for (const thread of threads) {
+    thread.report({ kind: "keys", id: "a", question });
+  }
+  const answersOf = ({ orders }: FakeThread) =>
+    orders.flatMap((order) => order.kind === "keys" ? [order] : []);
+  await until(
+    () => threads.every((thread) => answersOf(thread).length === 1),
+    "the answers",
+  );
+  assert.deepEqual(asked, [url]);
+  for (const thread of threads) {
+    const [{ id, reply } = { id: "", reply: undefined }] = answersOf(thread);
+    assert.equal(id, "a");
+    assert.ok(reply?.kind === "other");
+    assert.deepEqual(reply.set.keys, [{ kty: "RSA", kid: "k1" }]);
   }
 });
 

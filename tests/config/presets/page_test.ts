@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { isDeepStrictEqual } from "node:util";
 import { variablesOf } from "../../../src/config/presets/preset.ts";
 import type { QuotaKind } from "../../../src/config/quota_kinds.ts";
 import {
@@ -6,6 +7,7 @@ import {
   type ServiceName,
   SERVICES,
 } from "../../../src/config/services.ts";
+import { starterFile } from "../../../src/config/starter.ts";
 import { parseYaml } from "../../../src/core/std.ts";
 import {
   configOf,
@@ -86,4 +88,18 @@ Deno.test("each entry on the page of providers is valid as pasted, without a war
     });
   }
   assert.deepEqual(SERVICE_NAMES.filter((name) => !found.has(name)), []);
+});
+
+Deno.test("the page has the entry that init prints for each service, with the key in a file", () => {
+  const entries = ENTRIES.map((text) => parseYaml(text, { schema: "core" }));
+  for (const service of SERVICE_NAMES) {
+    const { connections } = Object(
+      parseYaml(starterFile([service]), { schema: "core" }),
+    );
+    const found = entries.some((entry) =>
+      isDeepStrictEqual(entry, connections)
+    );
+    assert.ok(found, `Paste this: ${JSON.stringify(connections)}`);
+  }
+  for (const text of ENTRIES) assert.doesNotMatch(text, /\$\{/);
 });

@@ -225,6 +225,14 @@ const ROWS: readonly Row[] = [
   ],
   [connection({ omit: [""] }), "connections[0].omit[0]: must not be empty."],
   [
+    connection({ service: "bard" }),
+    "connections[0].service: is not a service. `model-gateway init --help` lists them. For any other server, write `service: custom`.",
+  ],
+  [
+    connection({ service: 7 }),
+    "connections[0].service: is not a service. `model-gateway init --help` lists them. For any other server, write `service: custom`.",
+  ],
+  [
     connection({ quota: { kind: "zia" } }),
     `connections[0].quota.kind: must be one of ${
       QUOTA_KINDS.join(", ")
@@ -348,7 +356,7 @@ Deno.test("what other programs call it leads to what it is called here", async (
     [{ provider: "openai" }, /\.provider: .* Did you mean "service"\?/],
     [
       { service: "azure-openai" },
-      /^connections\[0\]\.service: must be one of .*\. Did you mean "azure"\? It needs `resource`/,
+      /^connections\[0\]\.service: is not a service\. Did you mean "azure"\? It needs `resource`/,
     ],
     [
       { service: "openai-compatible" },

@@ -1,7 +1,14 @@
 import assert from "node:assert/strict";
-import { configJsonSchema } from "../../../src/config/schema/json_schema.ts";
+import {
+  configJsonSchema,
+  includedJsonSchema,
+} from "../../../src/config/schema/json_schema.ts";
 import type { JsonSchema } from "../../../src/config/schema/fields.ts";
-import { schemaFaults } from "../../support/gateway/config_schema.ts";
+import { configOptions } from "../../support/gateway/config_options.ts";
+import {
+  includedFaults,
+  schemaFaults,
+} from "../../support/gateway/config_schema.ts";
 import {
   configOf,
   loadFile,
@@ -321,4 +328,26 @@ Deno.test("the JSON Schema tells defaults", () => {
   assert.equal(presets["server.max_body_memory"], 1024 ** 3);
   assert.equal(presets["connections.enabled"], true);
   assert.equal(presets["connections.headers"], undefined);
+});
+
+Deno.test("the JSON Schema of included files takes their part of a whole file, and nothing else", () => {
+  const { groups, tokens, ...rest } = WHOLE;
+  assert.deepEqual(includedFaults({ groups, tokens }), []);
+  assert.deepEqual(includedFaults({ tokens: [] }), []);
+  for (const [key, value] of Object.entries(rest)) {
+    assert.notDeepEqual(includedFaults({ tokens, [key]: value }), [], key);
+  }
+  assert.notDeepEqual(includedFaults({ tokens: [{ name: "a" }] }), []);
+});
+
+Deno.test("the JSON Schema of included files describes every option as that of the main file", () => {
+  const main = new Map(
+    configOptions().map(({ path, description }) => [path, description]),
+  );
+  const included = configOptions(includedJsonSchema());
+  assert.ok(included.length > 15);
+  for (const { path, description } of included) {
+    if (path === "groups" || path === "tokens") assert.ok(description);
+    else assert.equal(description, main.get(path), path);
+  }
 });

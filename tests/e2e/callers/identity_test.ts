@@ -268,6 +268,42 @@ Deno.test({
 
 Deno.test({
   ...needing(
+    "two threads read the keys of an issuer once, and look for an unknown key once",
+    Deno.build.os !== "linux" && "only Linux deals connections out to threads",
+  ),
+  async fn() {
+    const stranger = await createSigner("k9");
+    await using upstream = startUpstream();
+    await using issuer = startUpstream(keys);
+    await using gateway = await serveFile(
+      familiesFile(upstream.url, {
+        server: { port: 0, workers: 2 },
+        identity: [identityFile({
+          issuer: issuer.url,
+          jwks_url: `${issuer.url}/keys`,
+        })],
+      }),
+    );
+    const iat = Math.floor(Date.now() / 1000);
+    const statusOf = async (sub: string, by = signer) => {
+      const token = await by.sign({
+        ...GOOD_CLAIMS,
+        ...{ sub, iss: issuer.url, iat, exp: iat + 600 },
+      });
+      const init = ask("chat", undefined, credentials("chat", token));
+      return (await askOnce(gateway.url + PATHS.chat, init)).status;
+    };
+    // Each request has a connection of its own, so that both threads get some.
+    for (let count = 0; count < 12; count++) {
+      assert.equal(await statusOf(`u-${count}`), 200);
+      assert.equal(await statusOf(`u-${count}`, stranger), 401);
+    }
+    assert.equal(issuer.requests.items.length, 1);
+  },
+});
+
+Deno.test({
+  ...needing(
     "a file of keys is watched: a rotation needs no restart",
     Deno.build.os === "windows" && "Windows has no such links and signals",
   ),

@@ -30,9 +30,9 @@ import {
   FAKE_PROVIDERS,
   type FakeOperation,
   type FakeProvider,
-  type FakeRequest,
   refusalOf,
 } from "../../support/upstream/fake_providers.ts";
+import type { FakeRequest } from "../../support/upstream/refusals.ts";
 
 // The file of `init`, unchanged, in front of a fake of each provider that refuses what the real one refuses.
 

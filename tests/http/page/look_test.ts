@@ -61,6 +61,16 @@ test("everything can be reached and used with the keyboard alone, and the focus 
     ...["Copy", "Then in the shell"],
     "one",
   ]);
+  const described: string[] = await page.evaluate(`
+    [...document.querySelectorAll(".copy")].map((button) =>
+      document.getElementById(button.getAttribute("aria-describedby")).innerText)
+  `);
+  assert.deepEqual(described, [
+    "~/.config/opencode/opencode.json",
+    "The token, in the shell or in its profile",
+    "The token, in the shell or in its profile",
+    "Then in the shell",
+  ]);
   await page.focus("#client-claude");
   await page.keyboard.press("ArrowLeft");
   assert.equal(await focused(page), "client-curl");
@@ -209,6 +219,107 @@ test(
     });
     await signIn();
     assert.equal(await page.evaluate("document.body.scrollWidth"), PHONE.width);
+  },
+  { viewport: PHONE, nowMs: NOON_MS },
+);
+
+/** The widths of a window of 1280 pixels at a zoom of 200 and 400 percent. */
+for (const width of [640, 320]) {
+  test(
+    `at ${width} pixels, as in a window zoomed in, nothing is cut off and every control can be used`,
+    async ({ page, signIn, answer }) => {
+      await answer("/v1/limits", { json: everyState() });
+      await answer("/v1/usage", {
+        json: usageReport(ownLimit(), groupLimit(48.8)),
+      });
+      await signIn();
+      assert.equal(await page.evaluate("document.body.scrollWidth"), width);
+      assert.deepEqual(await outside(page), []);
+    },
+    { viewport: { width, height: 512 }, nowMs: NOON_MS },
+  );
+}
+
+/** Returns the texts and controls of the page that lie outside of the window, except what scrolls within its own box. */
+async function outside(page: Page): Promise<readonly string[]> {
+  return await page.evaluate<string[]>(`
+    [...document.querySelectorAll(
+      "main p, main h1, main h2, main h3, button, input, select, .left, .reset",
+    )]
+      .filter((one) => one.checkVisibility() &&
+        !one.closest(".visually-hidden, pre, .choice"))
+      .filter((one) => {
+        const { left, right } = one.getBoundingClientRect();
+        return left < 0 || right > innerWidth;
+      })
+      .map((one) => one.outerHTML.slice(0, 80))
+  `);
+}
+
+test(
+  "the page follows the font size that the reader has set",
+  async ({ page, signIn, answer }) => {
+    await answer("/v1/limits", { json: everyState() });
+    await signIn();
+    const sizes = () =>
+      page.evaluate<number[]>(`
+        ["body", ".card p", ".choice span", "pre code", "#model"].map((one) =>
+          parseFloat(getComputedStyle(document.querySelector(one)).fontSize))
+      `);
+    const before = await sizes();
+    await page.evaluate("document.documentElement.style.fontSize = '200%'");
+    assert.deepEqual(await sizes(), before.map((size) => 2 * size));
+    assert.equal(await page.evaluate("document.body.scrollWidth"), 640);
+    assert.deepEqual(await outside(page), []);
+  },
+  { viewport: { width: 640, height: 512 }, nowMs: NOON_MS },
+);
+
+test(
+  "from right to left, the bars and their marks are mirrored, and nothing is cut off",
+  async ({ page, signIn, answer }) => {
+    await answer("/v1/limits", { json: everyState() });
+    await answer("/v1/usage", { json: usageReport(groupLimit(10)) });
+    await signIn();
+    await page.evaluate("document.documentElement.dir = 'rtl'");
+    const [fill, mark]: number[] = await page.evaluate(`(() => {
+      const bar = document.querySelector("#own-cards .gauge");
+      const whole = bar.getBoundingClientRect();
+      const at = (name) => bar.querySelector(name).getBoundingClientRect();
+      const centre = (at(".mark").left + at(".mark").right) / 2;
+      return [whole.right - at(".fill").right, (whole.right - centre) / whole.width];
+    })()`);
+    assert.equal(fill, 0);
+    assert.ok(Math.abs((mark ?? NaN) - 0.35) < 0.01, String(mark));
+    assert.equal(await page.evaluate("document.body.scrollWidth"), PHONE.width);
+    assert.deepEqual(await outside(page), []);
+    assert.equal(
+      await page.evaluate(
+        "getComputedStyle(document.querySelector('pre code')).direction",
+      ),
+      "ltr",
+    );
+  },
+  { viewport: PHONE, nowMs: NOON_MS },
+);
+
+test(
+  "a name from right to left leaves the words and numbers beside it in their order",
+  async ({ page, signIn, answer }) => {
+    const name = "צוות המודלים 2";
+    await answer("/v1/limits", { json: listOf(entryOf(name)) });
+    await answer("/v1/usage", {
+      json: usageReport(groupLimit(20, { group: name, models: [name] })),
+    });
+    await answer("/v1/models", {
+      json: { data: [{ id: name, protocols: ["chat"] }] },
+    });
+    await signIn();
+    const isolated: string[] = await page.evaluate(`
+      [".card-name", ".window-name", ".service", ".model code"].map((one) =>
+        getComputedStyle(document.querySelector(one)).unicodeBidi)
+    `);
+    assert.deepEqual(isolated, Array(4).fill("isolate"));
   },
   { viewport: PHONE, nowMs: NOON_MS },
 );

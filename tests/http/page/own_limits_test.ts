@@ -53,6 +53,17 @@ test(
     );
     const bar = page.getByRole("meter", { name: "1 month money" });
     assert.equal(await bar.getAttribute("aria-valuenow"), "0");
+    // Ten and a half of November's thirty days are left, and half of the day.
+    assert.deepEqual(
+      await page.locator("#own-cards .mark").evaluateAll((marks) =>
+        marks.map((mark) => mark.getAttribute("style"))
+      ),
+      ["--share: 50%;", "--share: 35%;"],
+    );
+    assert.match(
+      await bar.getAttribute("aria-valuetext") ?? "",
+      /35% of the time is left$/,
+    );
   },
   AT_NOON,
 );
@@ -109,6 +120,57 @@ test(
     await page.clock.runFor(6_000);
     await page.locator("#cards .card").waitFor();
     assert.equal(await page.locator("#own-cards .card").count(), 1);
+  },
+  AT_NOON,
+);
+
+test(
+  "limits that cannot be read again say how old they are, until they can",
+  async ({ page, signIn, answer }) => {
+    const banner = page.locator("#failure");
+    const age = page.locator("#own-cards .checked");
+    await answer("/v1/limits", LIST);
+    await answer("/v1/usage", { json: usageReport(groupLimit(20)) });
+    await signIn();
+    assert.equal(await banner.isVisible(), false);
+    assert.equal(await age.count(), 0);
+    for (const status of [500, 429, 503]) {
+      await answer("/v1/usage", { status, json: { error: { message: "No" } } });
+      await page.clock.runFor(61_000);
+      await banner.waitFor();
+      assert.equal(
+        await banner.innerText(),
+        "Your limits could not be read: those below are from Fri 20 Nov, 13:00 CET. " +
+          "The page tries again automatically.",
+      );
+    }
+    assert.equal(await age.innerText(), "checked 3 min ago");
+    assert.match(
+      await page.locator("#own-cards").innerText(),
+      /\$30\.00 of \$50\.00 left/,
+    );
+    await page.reload();
+    await banner.waitFor();
+    await answer("/v1/usage", { json: usageReport(groupLimit(25)) });
+    await page.clock.runFor(61_000);
+    await page.getByText("$25.00 of $50.00 left", { exact: true }).waitFor();
+    assert.equal(await banner.isVisible(), false);
+    assert.equal(await age.count(), 0);
+  },
+  AT_NOON,
+);
+
+test(
+  "limits that could never be read are missed in words",
+  async ({ page, signIn, answer }) => {
+    await answer("/v1/limits", LIST);
+    await answer("/v1/usage", { status: 500, json: {} });
+    await signIn();
+    assert.equal(
+      await page.locator("#failure").innerText(),
+      "Your limits could not be read. The page tries again automatically.",
+    );
+    assert.equal(await page.locator("#own").isVisible(), false);
   },
   AT_NOON,
 );

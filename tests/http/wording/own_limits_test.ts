@@ -1,6 +1,10 @@
 import assert from "node:assert/strict";
 import { ownLimits } from "../../../src/http/wording/own_limits.js";
-import { leftText, nameParts } from "../../../src/http/wording/words.js";
+import {
+  leftText,
+  nameParts,
+  usedText,
+} from "../../../src/http/wording/words.js";
 import type { LimitUsage } from "../../../src/usage/report.ts";
 import {
   groupLimit,
@@ -94,4 +98,14 @@ Deno.test("ownLimits() leaves out a limit that it cannot read", () => {
     }, ownLimit()],
   };
   assert.equal(ownLimits(report)?.[0]?.limits.length, 1);
+});
+
+Deno.test("usedText() calls nothing unused of which a little is used", () => {
+  const usedOf = (limit: LimitUsage) => {
+    const [window] = ownLimits(usageReport(limit))?.[0]?.limits ?? [];
+    return window && usedText(window);
+  };
+  const parts = { used_percent: 0, remaining: 4_999_899 };
+  assert.equal(usedOf(ownLimit({ ...parts, used: 101 })), "under 0.1% used");
+  assert.equal(usedOf(ownLimit({ ...parts, used: 0 })), "0% used");
 });

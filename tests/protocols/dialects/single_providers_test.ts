@@ -240,6 +240,20 @@ Deno.test("Mistral gets no field that it does not know", () => {
   assert.equal(dropped.length, 1);
 });
 
+Deno.test("Cohere is asked for the usage of a stream, and gets no user", () => {
+  const { body } = upstreamRequest(
+    {
+      model: "m",
+      stream: true,
+      input: "Hello",
+      safety_identifier: "me",
+    },
+    { from: "responses", to: "chat", service: "cohere", model: "command-a" },
+  );
+  assert.deepEqual(body.stream_options, { include_usage: true });
+  assert.equal(body.user, undefined);
+});
+
 Deno.test("Mistral's seed has its own name", () => {
   const { body } = upstreamRequest(
     { ...userRequest("chat"), seed: 7 },

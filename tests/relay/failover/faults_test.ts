@@ -347,6 +347,13 @@ const ROWS: readonly Row[] = [
     outcome: "answer",
   },
   {
+    name: "a 401 is a refused key, whatever its error is",
+    acts: [status(401, { type: "x", message: "insufficient_quota" })],
+    asked: ["one"],
+    outcome: 502,
+    logged: "upstream_authentication",
+  },
+  {
     name: "the gateway's bad credential is not tried again, but elsewhere",
     acts: [status(401, { type: "authentication_error" })],
     fallback: [good],

@@ -255,3 +255,18 @@ Deno.test("a quota whose provider says to come back in half an hour names the ti
     assert.match(received.text, /available again at 2026-01-01 00:30 UTC/);
   }
 });
+
+Deno.test("the body of a redirect is cancelled, which nobody reads", async () => {
+  for (const mode of ["native", "translated"] as const) {
+    let isCancelled = false;
+    const redirect = () =>
+      new Response(
+        new ReadableStream({ cancel: () => void (isCancelled = true) }),
+        { status: 302, headers: { location: "http://x/" } },
+      );
+    const connection = connectionTo("one", { protocol: "chat", mode });
+    const scene = await openScene([connection], { one: [redirect] });
+    assert.equal((await scene.ask("chat")).status, 502);
+    assert.equal(isCancelled, true, mode);
+  }
+});

@@ -34,6 +34,31 @@ Deno.test("a JWT that no rule applies to is a 403, and the log names the caller"
   assert.equal(error.reason, `no rule applies to u-1 (${ISSUER})`);
 });
 
+Deno.test("the log names the groups that an issuer left out because a person has too many", async (t) => {
+  // https://learn.microsoft.com/entra/identity-platform/access-token-claims-reference
+  const overages: Readonly<Record<string, Fields>> = {
+    "of the code flow": {
+      _claim_names: { groups: "src1" },
+      _claim_sources: { src1: { endpoint: "https://graph.example/secret" } },
+    },
+    "of the implicit flow": { hasgroups: true },
+  };
+  for (const [what, overage] of Object.entries(overages)) {
+    await t.step(what, async () => {
+      const scene = await identityScene(keySetOf(signer), {
+        rules: [{ when: { groups: "platform" }, connections: ["*"] }],
+      });
+      const claims = { ...GOOD_CLAIMS, groups: undefined, ...overage };
+      const error = await scene.refusalOf(await signer.sign(claims));
+      assert.equal(error.status, 403);
+      assert.equal(
+        error.reason,
+        `no rule applies to u-1 (${ISSUER}), whose issuer left out groups: too many values`,
+      );
+    });
+  }
+});
+
 Deno.test("a JWT without the claim of the name is a 403", async () => {
   const scene = await identityScene(keySetOf(signer), { name: "upn" });
   const error = await scene.refusalOf(await signer.sign());
@@ -186,4 +211,36 @@ Deno.test("no error and no line of the log holds a part of a token", async () =>
   for (const part of [...token.split("."), ...wrong.split(".")]) {
     assert.ok(!text.includes(part));
   }
+});
+
+Deno.test("a remembered token whose key the issuer has withdrawn is refused within two hours", async () => {
+  const next = await createSigner("k2");
+  const scene = await identityScene(keySetOf(signer));
+  const exp = NOW_SECONDS + 10 * 365 * 86_400;
+  const stolen = await signer.sign({ ...GOOD_CLAIMS, exp });
+  await scene.nameOf(stolen);
+  scene.serve(keySetOf(next));
+  scene.advance(3_600_000 - 1);
+  await scene.nameOf(stolen);
+  assert.equal(scene.requested.length, 1);
+  scene.advance(1);
+  assert.equal(
+    (await scene.refusalOf(stolen)).reason,
+    "its issuer has no such key",
+  );
+  assert.equal(scene.requested.length, 2);
+});
+
+Deno.test("while the keys are away, a remembered token is asked about once an hour and stays good", async () => {
+  const scene = await identityScene(keySetOf(signer));
+  const exp = NOW_SECONDS + 86_400;
+  const token = await signer.sign({ ...GOOD_CLAIMS, exp });
+  await scene.nameOf(token);
+  scene.serve(() => Promise.reject(new Error("away")));
+  scene.advance(3_600_000);
+  for (let minute = 0; minute < 59; minute++) {
+    await scene.nameOf(token);
+    scene.advance(60_000);
+  }
+  assert.equal(scene.requested.length, 2);
 });

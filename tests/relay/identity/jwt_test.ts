@@ -1,11 +1,18 @@
 import assert from "node:assert/strict";
-import { base64url, exportSPKI, generateKeyPair, SignJWT } from "jose";
+import {
+  base64url,
+  exportJWK,
+  exportSPKI,
+  generateKeyPair,
+  SignJWT,
+} from "jose";
 import {
   createSigner,
   GOOD_CLAIMS,
   type IdentityScene,
   identityScene,
   ISSUER,
+  KEYS_URL,
   keySetOf,
   NOW_SECONDS,
   unsigned,
@@ -66,6 +73,36 @@ const BAD_CLAIMS: Readonly<Record<string, readonly [object, string]>> = {
   "without an audience": [{ aud: undefined }, "it is for another audience"],
   "without an expiry": [{ exp: undefined }, "it has no valid expiry"],
   "with an expiry that is text": [{ exp: "later" }, "it has no valid expiry"],
+  "with an expiry that is a number in text": [
+    { exp: String(NOW_SECONDS + 60) },
+    "it has no valid expiry",
+  ],
+  "with an expiry that is nothing": [{ exp: null }, "it has no valid expiry"],
+  "with an expiry that is a list": [
+    { exp: [NOW_SECONDS + 60] },
+    "it has no valid expiry",
+  ],
+  "whose beginning is text": [{ nbf: "0" }, "it is not valid yet"],
+  "for an audience that is an object": [
+    { aud: { "model-gateway": true } },
+    "it is for another audience",
+  ],
+  "for a list in a list": [
+    { aud: [["model-gateway"]] },
+    "it is for another audience",
+  ],
+  "for an audience that only begins the same": [
+    { aud: "model-gateway2" },
+    "it is for another audience",
+  ],
+  "for an audience in another case": [
+    { aud: "Model-Gateway" },
+    "it is for another audience",
+  ],
+  "of a list of issuers": [
+    { iss: [ISSUER] },
+    "its issuer is not in the configuration",
+  ],
   "that is not valid yet": [
     { nbf: NOW_SECONDS + 61 },
     "it is not valid yet",
@@ -182,6 +219,98 @@ Deno.test("a JWT without a key's name is accepted when only one key fits", async
     error.reason,
     "it does not name its key, and several could be meant",
   );
+});
+
+Deno.test("a key in the token itself, or an address of one, is never used", async () => {
+  const forger = await createSigner("k1");
+  const headers = {
+    "jwk": { jwk: forger.jwk },
+    "jku": { jku: "https://evil.example/keys" },
+    "x5u": { x5u: "https://evil.example/cert" },
+    "x5c": { x5c: ["MIIB"] },
+  };
+  for (const [what, header] of Object.entries(headers)) {
+    const scene = await identityScene(keySetOf(signer));
+    const token = await forger.sign(GOOD_CLAIMS, header);
+    const error = await refusalOf(token, scene);
+    assert.equal(error.reason, "its signature is wrong", what);
+    assert.deepEqual(scene.requested, [KEYS_URL], what);
+  }
+});
+
+Deno.test("a name of a key that is no text, or holds anything, finds no key and is in no message", async () => {
+  const scene = await identityScene(keySetOf(signer));
+  for (
+    const kid of [
+      "",
+      "../../etc/passwd",
+      "k1\u0000",
+      "' OR 1",
+      "x".repeat(5000),
+    ]
+  ) {
+    const error = await refusalOf(
+      await signer.sign(GOOD_CLAIMS, { kid }),
+      scene,
+    );
+    assert.equal(error.reason, "its issuer has no such key");
+  }
+  const forged = await (await createSigner()).sign(GOOD_CLAIMS, { kid: 1 });
+  assert.equal((await refusalOf(forged, scene)).status, 401);
+  assert.equal(scene.requested.length, 1);
+});
+
+Deno.test("of two keys with one name, neither is guessed", async () => {
+  const other = await createSigner("k1");
+  const scene = await identityScene(keySetOf(signer, other));
+  const error = await refusalOf(await signer.sign(), scene);
+  assert.equal(
+    error.reason,
+    "it does not name its key, and several could be meant",
+  );
+});
+
+Deno.test("times may be fractions, and an expiry without an end is one", async () => {
+  const { nameOf } = await identityScene(keySetOf(signer));
+  for (const exp of [NOW_SECONDS + 0.5, Number.MAX_SAFE_INTEGER, 1e300]) {
+    const iat = NOW_SECONDS - 0.5;
+    const token = await signer.sign({ ...GOOD_CLAIMS, exp, iat });
+    assert.equal(await nameOf(token), `u-1 (${ISSUER})`);
+  }
+});
+
+Deno.test("a body that is not encoded, though the header says that this is critical, is a 401", async () => {
+  const token = unsigned(
+    { alg: "RS256", kid: "k1", crit: ["b64"], b64: false },
+    undefined,
+    "AA",
+  );
+  assert.equal((await refusalOf(token)).status, 401);
+});
+
+Deno.test("a private key, or one for encryption alone, in the key set verifies nothing", async (t) => {
+  const pair = await generateKeyPair("RS256", { extractable: true });
+  const secret = await exportJWK(pair.privateKey);
+  const own = { kid: "k1", alg: "RS256" };
+  const sets = {
+    "a private key": { ...secret, ...own, key_ops: ["sign"] },
+    "a key for other operations": {
+      ...signer.jwk,
+      use: undefined,
+      key_ops: ["encrypt"],
+    },
+    "a key for HS256": { ...signer.jwk, alg: "HS256" },
+  };
+  for (const [what, jwk] of Object.entries(sets)) {
+    await t.step(what, async () => {
+      const scene = await identityScene(() =>
+        Promise.resolve(Response.json({ keys: [jwk] }))
+      );
+      const token = await new SignJWT(GOOD_CLAIMS)
+        .setProtectedHeader(own).sign(pair.privateKey);
+      assert.equal((await refusalOf(token, scene)).status, 401);
+    });
+  }
 });
 
 Deno.test("a critical header that nobody knows is a 401", async () => {

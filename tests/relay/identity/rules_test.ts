@@ -110,11 +110,26 @@ Deno.test("a name that no log could hold is none", async () => {
       {},
       "a\nb",
       "\u2028",
+      "ali\u202eec",
+      "alice\u2066",
+      "\ud800",
+      "a\udc00b",
       "x".repeat(257),
     ]
   ) {
     assert.equal(nameIn({ who: sub }, provider), undefined);
   }
+});
+
+Deno.test("names that only look alike are different callers", async () => {
+  const provider = await providerOf({ name: "who" });
+  const { rules: [rule] } = provider;
+  assert.ok(rule);
+  const alike = ["zoë", "zoe\u0308", "Zoë", "zoë ", "zоë", "zoë\u200b"];
+  const hashes = alike.map((who) =>
+    callerOf(rule, nameIn({ who }, provider) ?? "").sha256
+  );
+  assert.equal(new Set(hashes).size, alike.length);
 });
 
 Deno.test("a caller of a rule has the rights of the rule, and is one object", async () => {

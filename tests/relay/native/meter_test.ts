@@ -52,6 +52,30 @@ Deno.test("createStreamMeter() notes when the first output passed, and every byt
   assert.equal(facts.bytesOut, role.length + 2 * text.length);
 });
 
+Deno.test("createStreamMeter() measures the text of a cut stream alike, however it is divided", () => {
+  const words = ["Once", " upon a time", ",", " there was a gateway", "."];
+  const events = Array.from(
+    { length: 40 },
+    (_, index) => chunk({ content: words[index % words.length] ?? "" }),
+  );
+  const bytes = sseBytes(...events).slice(0, -40);
+  const lengthIn = (chunks: readonly Uint8Array[]) => {
+    const { meter, facts } = streamScene();
+    for (const one of chunks) meter.push(one);
+    meter.end(false);
+    return facts.answer.outputCharacters;
+  };
+  const expected = lengthIn([bytes]);
+  const sizes = Array.from({ length: 120 }, (_, index) => index + 1);
+  for (const size of [...sizes, 1000]) {
+    const chunks: Uint8Array[] = [];
+    for (let at = 0; at < bytes.length; at += size) {
+      chunks.push(bytes.subarray(at, at + size));
+    }
+    assert.equal(lengthIn(chunks), expected, `in chunks of ${size} bytes`);
+  }
+});
+
 Deno.test("createStreamMeter() puts together the counts of several events", () => {
   const { meter, facts } = streamScene("messages");
   meter.push(sseBytes(

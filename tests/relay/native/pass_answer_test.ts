@@ -264,3 +264,13 @@ Deno.test("passAnswer() takes an error in a good answer's place for a failure wh
   assert.equal(await (await last.pass(answer())).text(), text);
   assert.equal(last.ended(), "complete");
 });
+
+Deno.test("passAnswer() throws an error about the gateway's own key, even on the last attempt", async () => {
+  const text = '{"error":{"message":"wrong key","code":"invalid_api_key"}}';
+  const { pass, ended } = await begin({ mayRepeat: false });
+  const answer = new Response(text, {
+    headers: { ...JSON_TYPE, "content-length": String(text.length) },
+  });
+  await assert.rejects(pass(answer), UpstreamFailure);
+  assert.equal(ended(), undefined);
+});

@@ -396,3 +396,11 @@ Deno.test("createBodyMemory() turns work away once others hold memory that no wo
   await settle();
   assert.equal(waiting.state, "full");
 });
+
+Deno.test("createBodyMemory() counts nothing that a request takes after its end", () => {
+  const { memory, share } = open(100);
+  const one = share();
+  one.close();
+  one.take(60);
+  assert.equal(memory.usedBytes, 0);
+});

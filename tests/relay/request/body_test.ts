@@ -592,3 +592,14 @@ Deno.test("readBody() lets others have their turn between the parts of a body th
   assert.equal(order.filter((one) => one === "part").length, 16);
   assert.doesNotMatch(order.join(" "), /part part/);
 });
+
+Deno.test("readBody() ends its upload with the body, which nothing evicts then", async () => {
+  const memory = createBodyMemory();
+  const readFor = async (caller: string, kib: number) => {
+    const share = memory.open(100 * 1024, caller);
+    await hold(requestOf(bytesOf(kib * 1024)), { memory: share });
+  };
+  await readFor("alice", 80);
+  await assert.rejects(readFor("bob", 40), isGatewayError("overloaded"));
+  assert.equal(memory.usedBytes, 80 * 1024);
+});

@@ -17,6 +17,7 @@ import {
   assign,
   candidatesFor,
   modelNotFound,
+  servingDeployments,
 } from "../../../src/relay/routing/candidate.ts";
 import {
   connectionFile,
@@ -385,4 +386,27 @@ Deno.test("assignedModels() lists just what assign() serves", async () => {
       }
     }
   }
+});
+
+Deno.test("servingDeployments() lists the called model once, even if the body names it too", async () => {
+  const config = await minimalConfig({
+    connections: [connectionFile({
+      models: [
+        { id: "other", upstream: "same" },
+        { id: "called", upstream: "same" },
+        { id: "named", upstream: "helper" },
+      ],
+    })],
+  });
+  const [caller] = config.callers.values();
+  const [called] = config.pools.get("called") ?? [];
+  assert.ok(caller && called);
+  const names = ["same", "helper", "unknown"]
+    .map((name) => ({ param: "models", name }));
+  const serving = servingDeployments(
+    { mode: "native", deployment: called },
+    { names, protocol: "chat" },
+    caller,
+  );
+  assert.deepEqual(serving.map(({ model }) => model.id), ["called", "named"]);
 });

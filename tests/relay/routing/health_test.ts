@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import type { Caller, Config, Deployment } from "../../../src/config/config.ts";
+import { digestOf } from "../../../src/core/sha256.ts";
 import { createLog } from "../../../src/observe/log.ts";
 import type {
   AttemptFailure,
@@ -620,6 +621,23 @@ Deno.test("follow() leaves one model alone, and one token's requests, where that
   assert.equal(restMs(here, here.other, here.alice), 0);
 });
 
+Deno.test("follow() leaves a caller of an identity provider alone, whom this gateway has not seen", async () => {
+  const [there, here] = [await begin(), await begin()];
+  const callerHere = (name: string) => ({
+    ...here.alice,
+    name: `${name} (https://login.example.com)`,
+  });
+  for (let count = 0; count < 3; count++) {
+    fail(there, there.one, undefined, callerHere("alice"));
+  }
+  follow(here, there);
+  assert.equal(restMs(here, here.one, callerHere("alice")), 1000);
+  assert.equal(restMs(here, here.one, callerHere("bob")), 0);
+  assert.equal(restMs(here, here.one, here.alice), 0);
+  assert.match(there.lines.join(), /"token":"alice \(https:/);
+  assert.ok(!JSON.stringify(there.published).includes("alice"));
+});
+
 Deno.test("follow() applies a provider's wait to one token, and to all once a second one receives it here", async () => {
   const [there, here] = [await begin(), await begin()];
   const limit = fault("rate_limited", { status: 429, retryAfterMs: 7000 });
@@ -631,7 +649,7 @@ Deno.test("follow() applies a provider's wait to one token, and to all once a se
       ms,
     })),
     [
-      { token: "alice", requestedMs: 7000, ms: 7000 },
+      { token: digestOf("alice"), requestedMs: 7000, ms: 7000 },
     ],
   );
   follow(here, there);
@@ -650,7 +668,7 @@ Deno.test("follow() shortens nothing, and no cool-down of a failure lasts longer
   fail(scene, scene.one, limit);
   const { connectionId, model } = scene.published[0] ?? {};
   assert.ok(connectionId !== undefined && model !== undefined);
-  const base = { connectionId, model, token: "alice" };
+  const base = { connectionId, model, token: digestOf("alice") };
   scene.health.follow(
     { ...base, ms: 8000 },
     scene.config,

@@ -130,6 +130,14 @@ Deno.test("route() changes the lead only when another connection has clearly mor
   assert.equal((await order())[0], "one");
 });
 
+Deno.test("route() takes the lead from an exhausted connection, however little the others have left", async () => {
+  const { used, order } = await begin();
+  used.two = used.three = [96];
+  assert.equal((await order())[0], "one");
+  used.one = [100];
+  assert.equal((await order())[0], "two");
+});
+
 Deno.test("route() keeps a conversation where it was, as long as there is something left", async () => {
   const { used, order, route, clock } = await begin();
   used.one = [10];
@@ -150,15 +158,16 @@ Deno.test("route() keeps a conversation where it was, as long as there is someth
   assert.equal((await order("s-1"))[0], "one");
 });
 
-Deno.test("a conversation stays on the connection that served it after a failover, and no other does", async () => {
-  const models = [{ id: "model-1", quota_routing: true }];
+Deno.test("a conversation stays on the connection that served it after a failover, with that model alone", async () => {
+  const models = ["model-1", "model-2"]
+    .map((id) => ({ id, quota_routing: true }));
   const chat = { protocol: "chat", mode: "native" } as const;
   const scene = await openScene(
     ["one", "two"].map((name) => connectionTo(name, chat, { models })),
     { one: [status(503), good], two: [good] },
   );
-  const servedBy = async (session: string) => {
-    const request = scene.request("chat");
+  const servedBy = async (session: string, model = "model-1") => {
+    const request = scene.request("chat", { model });
     request.headers.set("session-id", session);
     const response = await scene.pass(scene.gateway.handler(request));
     await scene.pass(response.text());
@@ -166,5 +175,6 @@ Deno.test("a conversation stays on the connection that served it after a failove
   };
   assert.equal(await servedBy("first"), "two");
   assert.equal(await servedBy("first"), "two");
+  assert.equal(await servedBy("first", "model-2"), "one");
   assert.equal(await servedBy("second"), "one");
 });

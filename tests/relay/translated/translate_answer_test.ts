@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import { createDeadlines } from "../../../src/core/time/deadlines.ts";
 import { GatewayError } from "../../../src/core/error.ts";
 import { UpstreamFailure } from "../../../src/protocols/canonical/failure/failure.ts";
+import type { Codec } from "../../../src/protocols/canonical/codec.ts";
+import type { Tool } from "../../../src/protocols/canonical/tools/tool.ts";
 import { CODECS } from "../../../src/protocols/mod.ts";
 import { createReasoningStore } from "../../../src/relay/translated/reasoning_store.ts";
 import { translateAnswer } from "../../../src/relay/translated/translate_answer.ts";
@@ -19,17 +21,23 @@ import { sseBytes } from "../../support/wire/sse_bytes.ts";
 /**
  * Opens an answer for a Chat caller that requests JSON, from a Messages upstream that only streams.
  */
-async function begin({ stream = false } = {}) {
+async function begin(
+  { stream = false, from = CODECS.chat, tools = [] }: {
+    readonly stream?: boolean;
+    readonly from?: Codec;
+    readonly tools?: readonly Tool[];
+  } = {},
+) {
   const opened = await openTestAttempt({ idleMs: 100 });
   const timers = createFakeTimers();
   const translate = (answer: Response) =>
     translateAnswer(answer, {
       attempt: opened.attempt,
-      from: CODECS.chat,
+      from,
       to: CODECS.messages,
       translated: {
         stream: true,
-        request: requestOf({ stream }),
+        request: requestOf({ stream, tools }),
         aliases: new Map(),
         cuts: [],
         estimatedInputTokens: 1,
@@ -156,6 +164,28 @@ Deno.test("translateAnswer() throws the reason when the gateway aborts a stream 
   const reason = new GatewayError("overloaded", "m", { code: "stopping" });
   attempt.controller.abort(reason);
   await assert.rejects(translating, (thrown) => thrown === reason);
+});
+
+Deno.test("translateAnswer() throws the failure before the output of a stream, however long its first events are", async () => {
+  const tool = {
+    kind: "function",
+    name: "long",
+    description: "x".repeat(512 * 1024),
+    parameters: {},
+  } as const;
+  const { translate } = await begin({
+    stream: true,
+    from: CODECS.responses,
+    tools: [tool],
+  });
+  const failure = sseBytes({
+    type: "error",
+    error: { type: "overloaded_error", message: "Overloaded" },
+  });
+  await assert.rejects(
+    translate(answerOf([START, failure], "close")),
+    UpstreamFailure,
+  );
 });
 
 Deno.test("translateAnswer() folds no stream that has no end", async () => {

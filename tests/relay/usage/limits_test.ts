@@ -448,6 +448,20 @@ Deno.test("a limit that a reload brings counts what the window has counted alrea
   assert.equal((await scene.ask("chat")).status, 429);
 });
 
+Deno.test("a limit still counts the usage of a connection that a reload removes", async () => {
+  const two = connectionTo("two", { protocol: "chat", mode: "native" });
+  const limit = limited({ window: "day", requests: 3, models: ["model-1"] });
+  const scene = await openUsageScene({
+    connections: [oneConnection(), two],
+    ...limit,
+  });
+  await scene.ask("chat");
+  await scene.reload({ connections: [two], ...limit });
+  await scene.ask("chat");
+  assert.deepEqual(scene.providers.hosts(), ["one", "two"]);
+  assert.equal((await limitOf(scene)).used, 2);
+});
+
 Deno.test("a limit that a reload brings for some models counts those alone", async () => {
   const scene = await openUsageScene();
   await scene.ask("chat");

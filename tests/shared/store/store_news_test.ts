@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import type { Config, Connection } from "../../../src/config/config.ts";
+import { digestOf } from "../../../src/core/sha256.ts";
 import type { Reading } from "../../../src/quotas/reading.ts";
 import { QuotaFailure } from "../../../src/quotas/failure.ts";
 import type { Notice } from "../../../src/shared/notice.ts";
@@ -55,7 +56,7 @@ function coolDown(
     coolDown: {
       connectionId: connection.id,
       model: "model-a",
-      token: "alice",
+      token: digestOf("alice"),
       ms: 600_000,
       requestedMs: 7_200_000,
       cause: { kind: "quota", status: 402 },
@@ -102,6 +103,24 @@ Deno.test({
 
 Deno.test({
   ...needing(
+    "replicas hear the cool-down of a caller that no configuration lists, as one of an identity provider",
+    lack,
+  ),
+  async fn() {
+    await using server = await startStoreServer();
+    const [one, two, connection] = await replicas(server);
+    const token = digestOf("zoë (https://login.example.com)");
+    one.state.notices?.publish(coolDown(connection, { token }));
+    await until(() => two.heard.length === 1, "the cool-down");
+    const [notice] = two.heard;
+    assert.ok(notice?.kind === "cool_down");
+    assert.equal(notice.coolDown.token, token);
+    for (const process of [one, two]) await process.close();
+  },
+});
+
+Deno.test({
+  ...needing(
     "what was told while the store was away is told when it is back, unless it is over by then",
     lack,
   ),
@@ -120,7 +139,7 @@ Deno.test({
       two.heard.map((notice) =>
         notice.kind === "cool_down" && notice.coolDown.token
       ),
-      ["alice"],
+      [digestOf("alice")],
     );
     for (const process of [one, two]) await process.close();
   },

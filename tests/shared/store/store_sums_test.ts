@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { digestOf } from "../../../src/shared/store/wire.ts";
+import { digestOf } from "../../../src/core/sha256.ts";
 import { soon, type Sum, usedOf } from "../../../src/usage/sums.ts";
 import { createFakeClock } from "../../support/fakes/fake_clock.ts";
 import {
@@ -500,6 +500,34 @@ Deno.test({
     await server.ask("ZADD", key, String(Date.now() - 1), "100 of a dead one");
     await untilUsed(one, 1);
     assert.equal(await server.ask("ZCARD", key), ":1\r\n");
+  },
+});
+
+/** Settings that no later attempt can make right. */
+const WRONG_SETTINGS = [
+  ["a password for a store without one", { password: "canary-wrong" }],
+  ["a user that the store does not know", {
+    ...{ username: "canary-user", password: "canary-wrong" },
+  }],
+  ["a database that the store does not have", { database: 4711 }],
+] as const;
+
+Deno.test({
+  ...needing("settings that the store rejects are misconfigured", lack),
+  async fn(t) {
+    await using server = await startStoreServer();
+    for (const [name, settings] of WRONG_SETTINGS) {
+      await t.step(name, async () => {
+        await using one = await connectProcess({
+          ...{ port: server.port, ...settings },
+        });
+        await until(() => one.log.entries.length > 0, "the log line");
+        assert.deepEqual(one.log.entries[0]?.fields, {
+          failure: "misconfigured",
+        });
+        assert.doesNotMatch(JSON.stringify(one.log.entries), /canary/);
+      });
+    }
   },
 });
 

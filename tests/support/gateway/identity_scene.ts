@@ -15,6 +15,10 @@ import {
   createIdentity,
   type Identity,
 } from "../../../src/relay/identity/identity.ts";
+import {
+  createKeySets,
+  type KeySets,
+} from "../../../src/relay/identity/key_sets.ts";
 import { createFakeClock, type FakeClock } from "../fakes/fake_clock.ts";
 import { createFakeTimers } from "../fakes/fake_timers.ts";
 import { createMemoryLog, type MemoryLog } from "../fakes/memory_log.ts";
@@ -101,6 +105,7 @@ export function keySetOf(...signers: readonly Signer[]): Serve {
 /** An identity with one provider, and the parts of its surroundings. */
 export interface IdentityScene {
   readonly identity: Identity;
+  readonly keySets: KeySets;
   readonly store: ConfigStore;
   readonly clock: FakeClock;
   readonly log: MemoryLog;
@@ -132,8 +137,7 @@ export async function identityScene(
   const log = createMemoryLog();
   const requested: string[] = [];
   const state = { serve };
-  const identity = createIdentity({
-    store,
+  const keySets = createKeySets({
     clock,
     deadlines: createDeadlines(timers),
     log,
@@ -142,10 +146,11 @@ export async function identityScene(
       return state.serve(url, signal ?? new AbortController().signal);
     },
   });
+  const identity = createIdentity({ store, clock, keySets });
   const nameOf = async (token: string) =>
     (await identity.callerOf(token, store.current())).name;
   return {
-    ...{ identity, store, clock, log, requested },
+    ...{ identity, keySets, store, clock, log, requested },
     serve: (next: Serve) => void (state.serve = next),
     advance(ms: number) {
       clock.advance(ms);

@@ -1,20 +1,26 @@
-import {
-  isJsonObject,
-  type JsonObject,
-  type JsonValue,
-} from "../../../src/core/json.ts";
+import { isJsonObject } from "../../../src/core/json.ts";
 import type { Operation } from "../../../src/core/protocol.ts";
 import type { ServiceName } from "../../../src/config/services.ts";
+import {
+  answerSchemas,
+  at,
+  efforts,
+  type FakeRequest,
+  fields,
+  firstOf,
+  foreignParts,
+  GEMINI,
+  hostedTools,
+  longCallIds,
+  namelessResults,
+  type Refusal,
+  unknownBeta,
+  version,
+  withoutUser,
+} from "./refusals.ts";
 
 /** The value of every key in the tests of presets. */
 export const FAKE_KEY = "key-of-the-fake";
-
-/** A request as a fake provider receives it. */
-export interface FakeRequest {
-  readonly url: string;
-  readonly headers: Headers;
-  readonly body: JsonObject;
-}
 
 /** An operation that a fake provider may serve. */
 export type FakeOperation = Extract<
@@ -29,102 +35,11 @@ export interface FakeProvider {
   /** The header with the key, and its value; absent for a server without keys. */
   readonly credential?: readonly [name: string, value: string];
   /** Returns what the real provider says when it refuses such a request. */
-  readonly refuse?: (request: FakeRequest) => string | undefined;
+  readonly refuse?: Refusal;
 }
 
 const BEARER = ["authorization", `Bearer ${FAKE_KEY}`] as const;
 const API_KEY = ["api-key", FAKE_KEY] as const;
-
-/** Returns the first refusal of several rules. */
-function firstOf(
-  ...rules: readonly NonNullable<FakeProvider["refuse"]>[]
-): NonNullable<FakeProvider["refuse"]> {
-  return (request) => {
-    for (const rule of rules) {
-      const fault = rule(request);
-      if (fault !== undefined) return fault;
-    }
-    return undefined;
-  };
-}
-
-/** Refuses these fields of a body. */
-const fields = (...names: readonly string[]) => ({ body }: FakeRequest) =>
-  names.find((name) => body[name] !== undefined);
-
-/** Refuses every effort but these. */
-const efforts = (...words: readonly string[]) => ({ body }: FakeRequest) =>
-  body.reasoning_effort === undefined ||
-    words.includes(String(body.reasoning_effort))
-    ? undefined
-    : `Invalid reasoning_effort: ${body.reasoning_effort}`;
-
-function objectsIn(value: JsonValue | undefined): readonly JsonObject[] {
-  return Array.isArray(value) ? value.filter(isJsonObject) : [];
-}
-
-/** Refuses tools that the provider would have to run itself. */
-function hostedTools({ body }: FakeRequest): string | undefined {
-  const hosted = objectsIn(body.tools).find(({ type }) => type !== "function");
-  return hosted && `The tool ${hosted.type} is not supported.`;
-}
-
-/** Refuses the result of a tool without a name. */
-function namelessResults({ body }: FakeRequest): string | undefined {
-  return objectsIn(body.messages).some(({ role, name }) =>
-      role === "tool" && (name === undefined || name === "")
-    )
-    ? "GenerateContentRequest.contents[2].parts[0].function_response.name: Name cannot be empty."
-    : undefined;
-}
-
-/** Refuses ids of calls that the model's template does not take. */
-function longCallIds({ body }: FakeRequest): string | undefined {
-  const ids = objectsIn(body.messages).flatMap(({ tool_call_id }) =>
-    tool_call_id === undefined ? [] : [String(tool_call_id)]
-  );
-  return ids.every((id) => /^[a-zA-Z0-9]{9}$/.test(id))
-    ? undefined
-    : "must be a-z, A-Z, 0-9, with a length of 9";
-}
-
-/** Refuses a field that only some providers' messages have. */
-function foreignParts({ body }: FakeRequest): string | undefined {
-  return objectsIn(body.messages).some(({ reasoning_content }) =>
-      reasoning_content !== undefined
-    )
-    ? 'Unknown name "reasoning_content": Cannot find field.'
-    : undefined;
-}
-
-const version = ({ headers }: FakeRequest) =>
-  headers.has("anthropic-version")
-    ? undefined
-    : "anthropic-version: header is required";
-
-const GEMINI = firstOf(
-  // https://github.com/Vali-98/ChatterUI/issues/227, https://github.com/ed-donner/agents/issues/45
-  fields("frequency_penalty", "presence_penalty", "seed", "store", "metadata"),
-  fields("top_k", "reasoning"),
-  namelessResults,
-  foreignParts,
-  // https://discuss.ai.google.dev/t/117875
-  efforts("none", "low", "medium", "high"),
-);
-
-/** The Messages path of Bedrock refuses betas that it does not know: "invalid beta flag". */
-const BEDROCK_BETAS = [
-  "claude-code-20250219",
-  "interleaved-thinking-2025-05-14",
-  "context-management-2025-06-27",
-];
-
-function unknownBeta({ headers }: FakeRequest): string | undefined {
-  const betas = headers.get("anthropic-beta")?.split(",") ?? [];
-  return betas.every((beta) => BEDROCK_BETAS.includes(beta.trim()))
-    ? undefined
-    : "invalid beta flag";
-}
 
 /** A server in the house, without a key. */
 const inHouse = (port: number): FakeProvider => ({
@@ -136,8 +51,112 @@ const inHouse = (port: number): FakeProvider => ({
   },
 });
 
-/** The fakes of the services that issue 27 lists. */
+const MESSAGES = "/messages";
+const CHAT = "/chat/completions";
+
+/** The two sites of GLM's coding plan. */
+const glm = (host: string): FakeProvider => ({
+  urls: {
+    chat_completions: `${host}/api/coding/paas/v4/chat/completions`,
+    messages: `${host}/api/anthropic/v1/messages`,
+  },
+  credential: BEARER,
+  // https://github.com/anomalyco/opencode/issues/2557, https://docs.z.ai/guides/capabilities/struct-output
+  refuse: firstOf(
+    withoutUser,
+    answerSchemas,
+    at(CHAT, fields("reasoning_effort")),
+    at(MESSAGES, version),
+  ),
+});
+
+/** The fakes of the services, except those of quota-bound plans that need a stream (`codex`) and of any server. */
 export const FAKE_PROVIDERS = {
+  zai: glm("https://api.z.ai"),
+  bigmodel: glm("https://open.bigmodel.cn"),
+  anthropic: {
+    urls: { messages: "https://api.anthropic.com/v1/messages" },
+    credential: ["x-api-key", FAKE_KEY],
+    refuse: version,
+  },
+  openai: {
+    urls: { responses: "https://api.openai.com/v1/responses" },
+    credential: BEARER,
+    // "Unsupported parameter: 'temperature' is not supported with this model."
+    refuse: fields("temperature", "max_tokens", "stop"),
+  },
+  openrouter: {
+    urls: {
+      chat_completions: "https://openrouter.ai/api/v1/chat/completions",
+      messages: "https://openrouter.ai/api/v1/messages",
+      responses: "https://openrouter.ai/api/v1/responses",
+      completions: "https://openrouter.ai/api/v1/completions",
+    },
+    credential: BEARER,
+  },
+  kimi: {
+    urls: {
+      chat_completions: "https://api.kimi.com/coding/v1/chat/completions",
+      messages: "https://api.kimi.com/coding/v1/messages",
+    },
+    credential: BEARER,
+  },
+  moonshot: {
+    urls: {
+      chat_completions: "https://api.moonshot.ai/v1/chat/completions",
+      messages: "https://api.moonshot.ai/anthropic/v1/messages",
+      responses: "https://api.moonshot.ai/v1/responses",
+    },
+    credential: BEARER,
+  },
+  minimax: {
+    urls: {
+      chat_completions: "https://api.minimax.io/v1/chat/completions",
+      messages: "https://api.minimax.io/anthropic/v1/messages",
+      responses: "https://api.minimax.io/v1/responses",
+    },
+    credential: BEARER,
+  },
+  deepseek: {
+    urls: {
+      chat_completions: "https://api.deepseek.com/chat/completions",
+      messages: "https://api.deepseek.com/anthropic/v1/messages",
+      completions: "https://api.deepseek.com/beta/completions",
+    },
+    credential: BEARER,
+    // https://api-docs.deepseek.com/guides/json_mode
+    refuse: answerSchemas,
+  },
+  groq: {
+    urls: {
+      chat_completions: "https://api.groq.com/openai/v1/chat/completions",
+    },
+    credential: BEARER,
+    // https://console.groq.com/docs/openai, https://github.com/vercel/ai/issues/10023
+    refuse: firstOf(
+      fields("logprobs", "logit_bias", "top_logprobs"),
+      foreignParts,
+      ({ body }) =>
+        body.tools !== undefined && body.response_format !== undefined
+          ? "json mode cannot be combined with tool/function calling"
+          : undefined,
+      efforts("low", "medium", "high"),
+    ),
+  },
+  siliconflow: {
+    urls: {
+      chat_completions: "https://api.siliconflow.com/v1/chat/completions",
+    },
+    credential: BEARER,
+  },
+  synthetic: {
+    urls: {
+      chat_completions: "https://api.synthetic.new/openai/v1/chat/completions",
+      messages: "https://api.synthetic.new/anthropic/v1/messages",
+      completions: "https://api.synthetic.new/openai/v1/completions",
+    },
+    credential: BEARER,
+  },
   "openai-chat": {
     urls: {
       chat_completions: "https://api.openai.com/v1/chat/completions",
@@ -255,8 +274,10 @@ export const FAKE_PROVIDERS = {
       chat_completions: "https://api.cerebras.ai/v1/chat/completions",
     },
     credential: BEARER,
-    // https://github.com/anomalyco/opencode/pull/26763
+    // https://github.com/anomalyco/opencode/pull/26763, https://hexdocs.pm/req_llm/cerebras.html
     refuse: firstOf(
+      fields("frequency_penalty", "presence_penalty", "logit_bias"),
+      fields("service_tier"),
       ({ body }) =>
         body.tools !== undefined && body.response_format !== undefined
           ? '"tools" is incompatible with "response_format"'
@@ -271,11 +292,12 @@ export const FAKE_PROVIDERS = {
         "https://api.cohere.ai/compatibility/v1/chat/completions",
     },
     credential: BEARER,
-    // https://docs.cohere.com/docs/compatibility-api#unsupported-parameters
+    // https://docs.cohere.com/docs/compatibility-api#unsupported-parameters,
+    // https://github.com/cohere-ai/cohere-developer-experience/pull/606
     refuse: firstOf(
       fields("store", "metadata", "logit_bias", "top_logprobs", "n"),
       fields("modalities", "prediction", "audio", "service_tier"),
-      fields("parallel_tool_calls", "user", "stream_options"),
+      fields("parallel_tool_calls", "user"),
       efforts("none", "high"),
     ),
   },

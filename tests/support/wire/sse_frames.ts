@@ -1,7 +1,7 @@
 import { createParser } from "eventsource-parser";
 
 /** One server-sent event: its name, `undefined` when it has none, and its data. */
-export interface Frame {
+interface Frame {
   readonly event: string | undefined;
   readonly data: string;
 }

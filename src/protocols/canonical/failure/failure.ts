@@ -1,3 +1,4 @@
+import { asSentence } from "../../../core/error.ts";
 import type { Raw } from "../content/extras.ts";
 
 /** A failure of an upstream, or an error that it reports. Its text is the upstream's, and the caller may see it. */
@@ -163,10 +164,6 @@ export function oversizedAnswer(fault: string): Failure {
     message: `${asSentence(fault)} Ask for a shorter answer.`,
     code: "upstream_oversized",
   };
-}
-
-function asSentence(fault: string): string {
-  return fault.endsWith(".") ? fault : `${fault}.`;
 }
 
 /** The message that a caller gets when the provider rejects the gateway's own credential. */

@@ -1,4 +1,4 @@
-import { GatewayError } from "../../../core/error.ts";
+import { asSentence, GatewayError } from "../../../core/error.ts";
 
 /**
  * Returns the error for a missing or invalid field.
@@ -6,10 +6,9 @@ import { GatewayError } from "../../../core/error.ts";
  * @param fault The second half of a sentence about the field, with or without its period: "is missing".
  */
 export function invalidField(param: string, fault: string): GatewayError {
-  const sentence = fault.endsWith(".") ? fault : `${fault}.`;
   return new GatewayError(
     "invalid_request",
-    `Cannot read the request: \`${param}\` ${sentence}`,
+    `Cannot read the request: \`${param}\` ${asSentence(fault)}`,
     { param },
   );
 }
@@ -64,10 +63,11 @@ export function unsupportedState(
   const place = what === undefined
     ? `\`${param}\``
     : `\`${what}\` in \`${param}\``;
-  const instruction = advice.endsWith(".") ? advice : `${advice}.`;
   return new GatewayError(
     "invalid_request",
-    `Cannot use ${place}: the gateway keeps no state between requests. ${instruction}`,
+    `Cannot use ${place}: the gateway keeps no state between requests. ${
+      asSentence(advice)
+    }`,
     { param, ...options },
   );
 }

@@ -112,9 +112,9 @@ function encodeStream(
   if (!request.stream) return {};
   return {
     stream: true,
-    ...(dialect.refusesUnknown
-      ? {}
-      : { stream_options: { include_usage: true } }),
+    ...(dialect.streamOptions
+      ? { stream_options: { include_usage: true } }
+      : {}),
   };
 }
 
@@ -360,7 +360,7 @@ function commonSettings(
     });
   }
   if (user === undefined) return {};
-  if (!dialect.refusesUnknown) return { user: shortUser(user) };
+  if (!dialect.refusesUser) return { user: shortUser(user) };
   context.reportDropped({
     field: "user",
     weight: "report",

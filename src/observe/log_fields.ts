@@ -1,0 +1,170 @@
+import type { Ending, FailureWord } from "./facts.ts";
+
+/* The fields of the lines of the log, which docs/observing.md#events-of-the-log prints. */
+
+/** The description of a field. */
+export interface LogField<Value> {
+  /** The type's name in the documentation. */
+  readonly type: string;
+  readonly meaning: string;
+  /** The fields of an object, or of each object of a list. */
+  readonly parts?: Readonly<Record<string, LogField<unknown>>>;
+  /** Never present; it carries the type. */
+  readonly value?: Value;
+}
+
+function text<Word extends string = string>(meaning: string): LogField<Word> {
+  return { type: "text", meaning };
+}
+
+function number(meaning: string): LogField<number> {
+  return { type: "number", meaning };
+}
+
+function texts(meaning: string): LogField<readonly string[]> {
+  return { type: "texts", meaning };
+}
+
+type Parts = Readonly<Record<string, LogField<unknown>>>;
+
+/** The value of a field. */
+export type ValueOf<Field> = Field extends LogField<infer Value> ? Value
+  : never;
+
+type PartValues<Fields extends Parts> = {
+  readonly [Name in keyof Fields]?: ValueOf<Fields[Name]> | undefined;
+};
+
+function object<Fields extends Parts>(
+  meaning: string,
+  parts: Fields,
+): LogField<PartValues<Fields>> {
+  return { type: "object", meaning, parts };
+}
+
+function objects<Fields extends Parts>(
+  meaning: string,
+  parts: Fields,
+): LogField<readonly PartValues<Fields>[]> {
+  return { type: "objects", meaning, parts };
+}
+
+const TOKEN_COUNTS = {
+  input_tokens: number("all input"),
+  cached_input_tokens: number("the part read from a cache"),
+  cache_write_tokens: number("the part written to a cache"),
+  cache_write_1h_tokens: number("the part of it that is cached for an hour"),
+  output_tokens: number("all output"),
+  reasoning_tokens: number("the part that is reasoning"),
+} as const;
+
+/** Every field of a line besides its time, level and event. A name means the same in every event. */
+export const LOG_FIELDS = {
+  request_id: text(
+    "the id of the request, which the response has as `x-request-id`",
+  ),
+  token: text(
+    "the name of the caller's token; of an identity provider's caller, the name with the issuer",
+  ),
+  token_group: text("the group of an identity provider's caller"),
+  group: text("the group of tokens that the limit belongs to"),
+  method: text("the HTTP method, cut to 16 characters"),
+  route: text(
+    "the pattern of the path; absent when no route matches the path and method",
+  ),
+  body_protocol: text(
+    "the protocol of the body, where it certainly differs from the path's",
+  ),
+  model: text(
+    "the id of the model; in `request` the requested name, where no model has it",
+  ),
+  alias: text("the requested name, where it is a further name of the model"),
+  served_model: text(
+    "the model that served, where it is not `model`: a fallback or the provider's choice",
+  ),
+  upstream_model: text("the provider's name of the model"),
+  connection: text(
+    "the name of the connection; the last one of several attempts",
+  ),
+  mode: text<"native" | "translated">("`native` or `translated`"),
+  attempts: objects("every attempt, where there were several", {
+    connection: text("the name of the connection"),
+    model: text("the id of the model"),
+    status: number("the status of the provider's response"),
+    failure: text<FailureWord>("the failure, in one of the words below"),
+    ms: number("the time until the response began or the attempt failed"),
+  }),
+  status: number(
+    "the status of the gateway's response; 499 when the caller left before it",
+  ),
+  bytes_in: number("the bytes read of the request's body, decompressed"),
+  bytes_out: number(
+    "the bytes of the response's body",
+  ),
+  first_byte_ms: number(
+    "the time until the headers of the provider's response",
+  ),
+  first_output_ms: number("the time until the first output"),
+  usage: object("the tokens of the request, as the provider counts them", {
+    ...TOKEN_COUNTS,
+    speed: text("the speed at which it was served, in the provider's word"),
+    service_tier: text("the tier that served it, in the provider's word"),
+    estimated: flag("the gateway estimated a part of it"),
+  }),
+  cost_usd: number("the cost in US dollars, where the model has a price"),
+  by_model: objects(
+    "each used model, where there were several; the one that served comes first, and `usage` and `cost_usd` are their sums",
+    {
+      model: text("the id of the model"),
+      ...TOKEN_COUNTS,
+      cost_usd: number("the cost in US dollars, where the model has a price"),
+    },
+  ),
+  dropped: texts("fields of the request that the translation left out"),
+  reasoning_dropped: texts(
+    "the reasons why the request was sent without earlier reasoning",
+  ),
+  dropped_parts: texts("parts of the answer that the translation left out"),
+  upstream_request_id: text("the provider's id of the request"),
+  upstream_status: number("the status of the provider's last response"),
+  session: text("the client's id of its session"),
+  agent: text("the client's id of its agent"),
+  client_request_id: text("the client's id of the request"),
+  total_ms: number("the time from beginning to end"),
+  ended: text<Ending>(
+    "`complete`, `client_abort`, `upstream_broken` or `error`",
+  ),
+  error: text(
+    "the code of the gateway's error, or its kind where it has no code",
+  ),
+  failure: text<FailureWord>(
+    "the failure, in one of the words below; in `request` the one that reached the caller",
+  ),
+  reason: text("the reason, in words for people"),
+  exception: text("the class of an error in the program itself"),
+  stack: texts("the places in the source where that error occurred"),
+  limit: text("the limit, in words; in `request` the one that rejected it"),
+  used_percent: number("the used part of the limit"),
+  resets_at: text("the time at which the limit resets"),
+  retry_ms: number("the milliseconds until the next attempt may begin"),
+  away_ms: number("the milliseconds for which it was not connected"),
+  requests: number("the number of requests concerned"),
+  count: number("the number of lines concerned"),
+  problems: texts("the errors in the configuration, each with its path"),
+  warnings: texts("the doubts about the configuration, each with its path"),
+  worker: number("the number of the thread, from 1"),
+  workers: number("the number of threads that serve"),
+  wanted: number("the number of threads that the configuration asks for"),
+  issuer: text("the `issuer` of an identity provider"),
+  path: text("a file, or a pattern for files"),
+  files: number("the number of files that were read"),
+  unknown_token: number("requests of tokens that are not in the configuration"),
+  late: number("requests that the process itself has counted"),
+  other_lines: number("log lines other than these requests"),
+  unreadable_lines: number("lines that are torn or not of this log"),
+  complete_since: text("the time at which the first request in the logs ended"),
+} as const;
+
+function flag(meaning: string): LogField<true> {
+  return { type: "true", meaning };
+}

@@ -1,0 +1,167 @@
+import assert from "node:assert/strict";
+import { createIdentity } from "../../src/relay/identity/identity.ts";
+import { NoKeys } from "../../src/relay/identity/key_sets.ts";
+import {
+  answerKeysQuestion,
+  createRemoteKeySets,
+  type KeysReply,
+} from "../../src/shared/remote_keys.ts";
+import {
+  createSigner,
+  GOOD_CLAIMS,
+  identityFile,
+  identityScene,
+  ISSUER,
+  KEYS_URL,
+  keySetOf,
+  type Serve,
+} from "../support/gateway/identity_scene.ts";
+import { minimalConfig } from "../support/gateway/config.ts";
+
+const signer = await createSigner();
+const NAME = `u-1 (${ISSUER})`;
+
+/** Two threads that ask for the keys of one process. Messages between them are copied, as between real threads. */
+async function twoThreads(serve: Serve) {
+  const scene = await identityScene(serve);
+  const replies: KeysReply[] = [];
+  const createThread = () => {
+    const keySets = createRemoteKeySets(async (question) => {
+      const reply = structuredClone(
+        await answerKeysQuestion(structuredClone(question), scene.keySets),
+      );
+      replies.push(reply);
+      return reply;
+    });
+    const identity = createIdentity({ ...scene, keySets });
+    const callerOf = async (token: string) =>
+      (await identity.callerOf(token, scene.store.current())).name;
+    return { callerOf };
+  };
+  return { ...scene, replies, one: createThread(), other: createThread() };
+}
+
+/** Returns the reason of a refusal, or its code. */
+async function refusalOf(calling: Promise<unknown>): Promise<string> {
+  try {
+    await calling;
+  } catch (error) {
+    return String(Object(error).reason ?? Object(error).code);
+  }
+  throw new Error("The token was accepted.");
+}
+
+/** Signs tokens of different callers, so that none is remembered. */
+function tokenOf(sub: string, by = signer): Promise<string> {
+  return by.sign({ ...GOOD_CLAIMS, sub });
+}
+
+Deno.test("all threads share one reading of the keys", async () => {
+  const { requested, replies, one, other } = await twoThreads(
+    keySetOf(signer),
+  );
+  const names = await Promise.all([
+    one.callerOf(await tokenOf("u-1")),
+    other.callerOf(await tokenOf("u-1")),
+  ]);
+  assert.deepEqual(names, [NAME, NAME]);
+  await other.callerOf(await tokenOf("u-2"));
+  assert.deepEqual(requested, [KEYS_URL]);
+  assert.deepEqual(replies.map(({ kind }) => kind), ["other", "other", "same"]);
+});
+
+Deno.test("unknown keys cause one reading in 30 seconds, however many threads see them", async () => {
+  const scene = await twoThreads(keySetOf(signer));
+  const { requested, one, other } = scene;
+  const [next, stranger] = await Promise.all(
+    [createSigner("k2"), createSigner("k3")],
+  );
+  await one.callerOf(await tokenOf("u-1"));
+  scene.serve(keySetOf(signer, next));
+  scene.advance(20_000);
+  // The reading of the first thread is the reason why the second may not read yet.
+  assert.equal(
+    await refusalOf(other.callerOf(await tokenOf("u-1", stranger))),
+    "its issuer has no such key",
+  );
+  assert.equal(requested.length, 1);
+  scene.advance(10_000);
+  assert.equal(await one.callerOf(await tokenOf("u-1", next)), NAME);
+  assert.equal(await other.callerOf(await tokenOf("u-1", next)), NAME);
+  for (let count = 0; count < 5; count++) {
+    scene.advance(5_000);
+    for (const thread of [one, other]) {
+      await refusalOf(thread.callerOf(await tokenOf(`${count}`, stranger)));
+    }
+  }
+  assert.equal(requested.length, 2);
+});
+
+Deno.test("an issuer that is away is asked once in five seconds, however many threads need it", async () => {
+  const scene = await twoThreads(() => Promise.reject(new Error("away")));
+  const { requested, one, other } = scene;
+  for (const thread of [one, other]) {
+    assert.equal(
+      await refusalOf(thread.callerOf(await tokenOf("u-1"))),
+      "identity_unavailable",
+    );
+  }
+  assert.equal(requested.length, 1);
+  assert.equal(scene.log.entries.length, 1);
+  scene.serve(keySetOf(signer));
+  scene.advance(5_000);
+  assert.equal(await other.callerOf(await tokenOf("u-1")), NAME);
+  assert.equal(await one.callerOf(await tokenOf("u-1")), NAME);
+  assert.equal(requested.length, 2);
+});
+
+Deno.test("keys that another thread has just read need no further reading", async () => {
+  const next = await createSigner("k2");
+  const { keySets, requested, advance, serve } = await identityScene(
+    keySetOf(signer),
+  );
+  const source = {
+    issuer: ISSUER,
+    keys: { kind: "url", url: KEYS_URL },
+  } as const;
+  const old = await keySets.of(source);
+  serve(keySetOf(next));
+  advance(30_000);
+  const renewed = await keySets.renewed(source, old);
+  assert.equal(renewed?.keys[0]?.kid, "k2");
+  assert.equal(await keySets.renewed(source, old), renewed);
+  assert.equal(
+    await keySets.renewed(source, { id: renewed?.id ?? 0 }),
+    undefined,
+  );
+  assert.equal(requested.length, 2);
+});
+
+Deno.test("a thread forgets the keys of issuers that leave the configuration", async () => {
+  const known: (number | undefined)[] = [];
+  const keySets = createRemoteKeySets(({ knownId }) => {
+    known.push(knownId);
+    return Promise.resolve({ kind: "other", set: { id: 7, keys: [] } });
+  });
+  const source = {
+    issuer: ISSUER,
+    keys: { kind: "url", url: KEYS_URL },
+  } as const;
+  const { identity } = await minimalConfig({ identity: [identityFile()] });
+  await keySets.of(source);
+  keySets.retain(identity);
+  await keySets.of(source);
+  keySets.retain([]);
+  await keySets.of(source);
+  assert.deepEqual(known, [undefined, 7, undefined]);
+});
+
+Deno.test("a thread gets the time until the next reading with the refusal", async () => {
+  const keySets = createRemoteKeySets(() =>
+    Promise.resolve({ kind: "unread", retryAfterMs: 1234 })
+  );
+  await assert.rejects(
+    keySets.of({ issuer: ISSUER, keys: { kind: "url", url: KEYS_URL } }),
+    (error) => error instanceof NoKeys && error.retryAfterMs === 1234,
+  );
+});

@@ -1,0 +1,84 @@
+import assert from "node:assert/strict";
+import type { RequestFacts } from "../../src/observe/facts.ts";
+import type { Use } from "../../src/usage/counting.ts";
+import type { Admitted, CallDeployments } from "../../src/usage/limiter.ts";
+import type { Change } from "../../src/usage/sums.ts";
+import { openTally } from "../../src/usage/tally.ts";
+import { minimalConfig } from "../support/gateway/config.ts";
+import { openTestRecord } from "../support/gateway/open_record.ts";
+
+const HOLD = { key: "alice", id: "req_1", amount: 1 };
+
+/** Opens a tally whose limiter returns `admitted`. */
+async function begin(
+  admitted: Admitted | Promise<Admitted> = { holds: [HOLD], near: [] },
+) {
+  const config = await minimalConfig();
+  const [caller] = config.callers.values();
+  const [deployment] = config.pools.get("model-a") ?? [];
+  assert.ok(caller && deployment);
+  const deployments: CallDeployments = [deployment];
+  const { record } = openTestRecord();
+  const changes: Change[] = [];
+  const uses: Use[] = [];
+  const tally = openTally({ record, caller, estimatedTokens: 10 }, {
+    sums: { apply: (change) => void changes.push(change) },
+    counting: { count: (use) => void uses.push(use) },
+    limiter: { enter: () => admitted },
+    current: (one) => one,
+    now: () => 0,
+  });
+  const attempt: RequestFacts["attempts"][number] = {
+    connection: deployment.connection.name,
+    model: deployment.model.id,
+    startedMs: 0,
+  };
+  return { record, tally, deployments, changes, uses, attempt };
+}
+
+Deno.test("Tally.enter() releases what it reserved for a request that has ended meanwhile", async () => {
+  const admitted = Promise.withResolvers<Admitted>();
+  const { record, tally, deployments, changes, uses } = await begin(
+    admitted.promise,
+  );
+  const entered = tally.enter(deployments);
+  record.finish("client_abort");
+  admitted.resolve({ holds: [HOLD], near: [] });
+  assert.equal(await entered, undefined);
+  assert.deepEqual(changes, [{ additions: [], releases: [HOLD] }]);
+  assert.deepEqual(uses, []);
+});
+
+Deno.test("a tally counts a request whose last attempt could not be translated, but not one without another attempt", async () => {
+  for (const [attempts, counted] of [[1, 0], [2, 1]] as const) {
+    const { record, tally, deployments, changes, uses, attempt } =
+      await begin();
+    tally.enter(deployments);
+    record.facts.attempts.push(...Array(attempts).fill(attempt));
+    record.facts.failure = "untranslatable";
+    record.facts.status = 400;
+    record.finish("error");
+    assert.deepEqual(uses.map(({ counts }) => counts), [
+      ...Array(counted).fill({ requests: 1 }),
+    ]);
+    assert.equal(changes.length, 1 - counted);
+  }
+});
+
+Deno.test("a tally estimates a broken answer by its text, and never below the counts that it reported", async () => {
+  for (const [outputCharacters, output] of [[4, 50], [400, 100]] as const) {
+    const { record, tally, deployments, uses, attempt } = await begin();
+    tally.enter(deployments);
+    record.facts.attempts.push(attempt);
+    record.facts.status = 200;
+    record.facts.answer = {
+      usage: { inputTokens: 3, outputTokens: 50 },
+      outputCharacters,
+    };
+    record.finish("upstream_broken");
+    const [use] = uses;
+    const counted = [use?.counts.input, use?.counts.output];
+    assert.deepEqual(counted, [3, output]);
+    assert.equal(use?.counts.estimated, 1);
+  }
+});
