@@ -136,6 +136,7 @@ class SilentServers {
     if (!this.#places.has(placeOf(origin))) return;
     const { hostname: host, port } = origin;
     const { connect } = await import("node:tls");
+    signal.throwIfAborted();
     const answered = Promise.withResolvers<void>();
     const servername = isIP(host) > 0 ? undefined : host;
     const socket = connect({ host, port, servername });

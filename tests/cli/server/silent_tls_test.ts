@@ -1,10 +1,7 @@
 import assert from "node:assert/strict";
 import { createDial } from "../../../src/cli/server/dial.ts";
 import { createDeadlines } from "../../../src/core/time/deadlines.ts";
-import {
-  createHttp1Client,
-  type Dial,
-} from "../../../src/upstream/http1/client.ts";
+import { createHttp1Client } from "../../../src/upstream/http1/client.ts";
 import { Http1Failure } from "../../../src/upstream/http1/failure.ts";
 import { createFakeTimers } from "../../support/fakes/fake_timers.ts";
 import { freePort } from "../../support/program/free_port.ts";
@@ -28,6 +25,7 @@ interface SilentServer extends AsyncDisposable {
 function startSilentServer(port: number): SilentServer {
   const listener = Deno.listen({ hostname: "127.0.0.1", port });
   const open: Deno.Conn[] = [];
+  let isOver = false;
   return {
     async next() {
       const connection = await within(listener.accept(), "a connection");
@@ -40,19 +38,20 @@ function startSilentServer(port: number): SilentServer {
       return { closed: listen().catch(() => {}) };
     },
     [Symbol.asyncDispose]() {
-      listener.close();
-      for (const connection of open) connection.close();
+      if (!isOver) listener.close();
+      isOver = true;
+      for (const connection of open.splice(0)) connection.close();
       return Promise.resolve();
     },
   };
 }
 
 /** A client with a clock that stands still. */
-function openClient(dial?: Dial) {
+function openClient() {
   const timers = createFakeTimers();
+  const dial = createDial(() => ({ kind: "direct" }), [testCertificate.cert]);
   const client = createHttp1Client({
-    dial: dial ??
-      createDial(() => ({ kind: "direct" }), [testCertificate.cert]),
+    dial,
     deadlines: createDeadlines(timers),
   });
   return {
@@ -100,4 +99,29 @@ Deno.test("a TLS handshake that is never answered ends with the connect timeout,
   for (let count = 0; count < 2; count++) {
     assert.equal(await bodyOf(await client.send(url)), "hello");
   }
+});
+
+Deno.test("a request to a server that was silent is aborted at any moment, and leaves nothing open", async () => {
+  const port = freePort();
+  const dial = createDial(() => ({ kind: "direct" }));
+  const origin = { isSecure: true, hostname: "127.0.0.1", port };
+  await using server = startSilentServer(port);
+  const begin = () => {
+    const leaving = new AbortController();
+    const dialing = assert.rejects(dial(origin, leaving.signal));
+    return { leave: () => leaving.abort(new Error("gone")), dialing };
+  };
+  const first = begin();
+  await server.next();
+  first.leave();
+  const early = begin();
+  early.leave();
+  await within(early.dialing, "the early end");
+  const late = begin();
+  const { closed } = await server.next();
+  late.leave();
+  await within(late.dialing, "the late end");
+  await within(closed, "the connection to be closed");
+  await server[Symbol.asyncDispose]();
+  await within(first.dialing, "the first handshake to end");
 });

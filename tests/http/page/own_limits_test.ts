@@ -11,6 +11,7 @@ import {
   usageReport,
 } from "../../support/wire/own_usage.ts";
 import { pageTests } from "../../support/browser/page_tests.ts";
+import { until } from "../../support/within.ts";
 
 const test = await pageTests();
 
@@ -126,7 +127,15 @@ test(
 
 test(
   "limits that cannot be read again say how old they are, until they can",
-  async ({ page, signIn, answer }) => {
+  async ({ page, signIn, answer, asked }) => {
+    const times = () => asked.filter((path) => path === "/v1/usage").length;
+    const readAgain = async () => {
+      const before = times();
+      await until(async () => {
+        await page.clock.runFor(10_000);
+        return times() > before;
+      }, "the page to read again");
+    };
     const banner = page.locator("#failure");
     const age = page.locator("#own-cards .checked");
     await answer("/v1/limits", LIST);
@@ -136,7 +145,7 @@ test(
     assert.equal(await age.count(), 0);
     for (const status of [500, 429, 503]) {
       await answer("/v1/usage", { status, json: { error: { message: "No" } } });
-      await page.clock.runFor(61_000);
+      await readAgain();
       await banner.waitFor();
       assert.equal(
         await banner.innerText(),
@@ -144,7 +153,7 @@ test(
           "The page tries again automatically.",
       );
     }
-    assert.equal(await age.innerText(), "checked 3 min ago");
+    assert.match(await age.innerText(), /^checked [3-9] min ago$/);
     assert.match(
       await page.locator("#own-cards").innerText(),
       /\$30\.00 of \$50\.00 left/,
@@ -152,9 +161,9 @@ test(
     await page.reload();
     await banner.waitFor();
     await answer("/v1/usage", { json: usageReport(groupLimit(25)) });
-    await page.clock.runFor(61_000);
+    await readAgain();
     await page.getByText("$25.00 of $50.00 left", { exact: true }).waitFor();
-    assert.equal(await banner.isVisible(), false);
+    await banner.waitFor({ state: "hidden" });
     assert.equal(await age.count(), 0);
   },
   AT_NOON,
