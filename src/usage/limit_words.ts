@@ -2,6 +2,7 @@ import { limitWords } from "../config/usage_limits.ts";
 import { GatewayError } from "../core/error.ts";
 import { NANOS_PER_DOLLAR } from "../core/nano_dollars.ts";
 import { retryAfterText } from "../core/retry_after.ts";
+import { minuteText } from "../core/time/minute_text.ts";
 import type { Bound } from "./bounds.ts";
 import type { LimitRefusal, RequestLimitState } from "./limiter.ts";
 
@@ -34,7 +35,7 @@ export function limitExceeded(
       limitWords(limit, row)
     } and has used ${usedWords(refusal)}. ${
       isFinal ? FINAL_WORDS : "The limit resets at"
-    } ${instant(resetsAtMs)}. ${way}.`,
+    } ${minuteText(resetsAtMs)}. ${way}.`,
     {
       code: "token_limit_exceeded",
       details: { error_code: "token_limit_exceeded" },

@@ -95,7 +95,8 @@ const FAILURES: readonly LastingFailure[] = [
     name: "a limit of its token that is exhausted for days",
     limits: [{ window: "month", requests: 1 }],
     // Codex has its own message.
-    printed: /may use 1 requests per month|hit your usage limit\. Try again at/,
+    printed:
+      /may use 1 requests per month|hit your usage limit\. See your limits at http.*, or try again at/,
   },
 ];
 

@@ -1,4 +1,8 @@
-import { failureMeaning } from "../../http/wording/failures.js";
+import {
+  type FailureMeaning,
+  failureMeaning,
+  STATUS_MEANINGS,
+} from "../../http/wording/failures.js";
 import { type Level, LEVEL_TEXTS, levelOf } from "../../http/wording/level.js";
 import type { OwnLimits } from "../../http/wording/own_limits.js";
 import { serviceText } from "../../http/wording/services.js";
@@ -122,10 +126,14 @@ function stateLines(
 ): readonly string[] {
   const state = plainText(status);
   if (error === undefined) {
-    return [paint("dim", STATES.get(state) ?? state)];
+    const meaning = STATUS_MEANINGS.get(status);
+    return meaning === undefined
+      ? [paint("dim", state)]
+      : calmLines(meaning, paint);
   }
-  const { title, advice, isCalm } = failureMeaning(error.type);
-  if (isCalm) return [paint("dim", title.toLowerCase()), advice];
+  const meaning = failureMeaning(error.type);
+  if (meaning.isCalm) return calmLines(meaning, paint);
+  const { title, advice } = meaning;
   return [
     `${paint("red", `${state}: ${title.toLowerCase()}`)} (${
       plainText(error.type)
@@ -135,10 +143,12 @@ function stateLines(
   ];
 }
 
-const STATES = new Map([
-  ["disabled", "disabled: the administrator can switch it on again"],
-  ["unsupported", "unsupported: the quota of this service cannot be read"],
-]);
+function calmLines(
+  { title, advice }: FailureMeaning,
+  paint: DrawOptions["paint"],
+): readonly string[] {
+  return [paint("dim", title.toLowerCase()), advice];
+}
 
 /** The texts of a window, beside its bar. */
 interface Row {

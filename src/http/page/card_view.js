@@ -1,5 +1,5 @@
 import { element } from "./element.js";
-import { failureMeaning } from "../wording/failures.js";
+import { failureMeaning, STATUS_MEANINGS } from "../wording/failures.js";
 import {
   informativeWindows,
   LEVEL_TEXTS,
@@ -225,15 +225,9 @@ function stateBadge({ status, error }) {
   const look = isCalm ? "unsupported" : status;
   const text = isCalm
     ? meaning.title.toLowerCase()
-    : BADGE_TEXTS.get(status) ?? status;
+    : STATUS_MEANINGS.get(status)?.title.toLowerCase() ?? status;
   return element("span", { class: `badge badge-${look}` }, text);
 }
-
-const BADGE_TEXTS = new Map([
-  ["disabled", "switched off"],
-  ["unavailable", "not read"],
-  ["unsupported", "no quota"],
-]);
 
 /**
  * @param {ConnectionEntry} entry An entry that is not `ok`.
@@ -241,7 +235,8 @@ const BADGE_TEXTS = new Map([
  */
 function stateText({ status, error }) {
   if (error === undefined) {
-    return element("p", { class: "state" }, STATE_TEXTS.get(status) ?? status);
+    const text = STATUS_MEANINGS.get(status)?.advice ?? status;
+    return element("p", { class: "state" }, text);
   }
   const { title, advice, isCalm } = failureMeaning(error.type);
   return element(
@@ -266,18 +261,6 @@ function detailsOf({ type, message }) {
     element("p", {}, element("code", {}, type)),
   );
 }
-
-const STATE_TEXTS = new Map([
-  [
-    "disabled",
-    "This connection is switched off. The administrator can switch it on again.",
-  ],
-  [
-    "unsupported",
-    "The gateway cannot read the quota of this service. Its models work normally.",
-  ],
-  ["unavailable", "The quota could not be read."],
-]);
 
 /**
  * @param {ConnectionEntry} entry

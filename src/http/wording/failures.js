@@ -43,6 +43,27 @@ const MEANINGS = {
   },
 };
 
+/**
+ * The meanings of a connection's `status` when it has no `error`.
+ *
+ * @type {ReadonlyMap<string, FailureMeaning>}
+ */
+export const STATUS_MEANINGS = new Map([
+  ["disabled", {
+    title: "Switched off",
+    advice: "The administrator can switch this connection on again.",
+  }],
+  ["unsupported", {
+    title: "No quota",
+    advice:
+      "The gateway cannot read the quota of this service. Its models work normally.",
+  }],
+  ["unavailable", {
+    title: "Not read",
+    advice: "The quota could not be read.",
+  }],
+]);
+
 /** @type {FailureMeaning} */
 const OTHER = {
   title: "Quota not available",

@@ -1,6 +1,7 @@
 import type { Caller, Connection } from "../../config/config.ts";
 import { GatewayError } from "../../core/error.ts";
 import { saneWaitMs } from "../../core/retry_after.ts";
+import { minuteText } from "../../core/time/minute_text.ts";
 import type { Clock } from "../../core/time/timers.ts";
 import type { QuotaService } from "../../quotas/service.ts";
 import { isExhausted, limitsEveryModel } from "../../quotas/window.ts";
@@ -207,12 +208,4 @@ export function exhaustedFailure(
     retryAfterMs: untilMs - nowMs,
     resetsAtMs: untilMs,
   });
-}
-
-const MINUTE_MS = 60_000;
-
-/** Returns an instant in UTC, rounded up to the minute, because the provider still refuses before it. */
-function minuteText(ms: number): string {
-  return new Date(Math.ceil(ms / MINUTE_MS) * MINUTE_MS).toISOString()
-    .replace("T", " ").replace(":00.000Z", " UTC");
 }

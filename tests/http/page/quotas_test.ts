@@ -60,7 +60,7 @@ test(
       ],
       [
         ...["Old account", "Kimi plan", "switched off"],
-        "This connection is switched off. The administrator can switch it on again.",
+        "The administrator can switch this connection on again.",
         "checked 12 s ago",
       ],
       [

@@ -80,7 +80,7 @@ Deno.test("a token at its limit of requests is refused until the window resets",
   assert.equal(refused.status, 429);
   assert.deepEqual(errorOf(refused), {
     message:
-      "Cannot take the request: this token may use 2 requests per minute and has used 2. The limit resets at 2026-01-01T00:01:00Z. See your limits at http://gateway/ or with model-gateway usage.",
+      "Cannot take the request: this token may use 2 requests per minute and has used 2. The limit resets at 2026-01-01 00:01 UTC. See your limits at http://gateway/ or with model-gateway usage.",
     type: "rate_limit_error",
     param: null,
     code: "token_limit_exceeded",
@@ -650,7 +650,10 @@ Deno.test("no response asks for a wait longer than a client's timer allows", asy
   const scene = await openUsageScene(limited({ window: "month", requests: 1 }));
   await scene.ask("chat");
   const refused = await scene.ask("chat");
-  assert.match(String(errorOf(refused).message), /will reset at 2026-02-01T/);
+  assert.match(
+    String(errorOf(refused).message),
+    /will reset at 2026-02-01 00:00 UTC/,
+  );
   assert.equal(refused.headers.get("retry-after"), "2147483");
   assert.equal(refused.headers.get("x-should-retry"), "false");
 });

@@ -160,7 +160,7 @@ Deno.test("a token over its share of a window is refused until the provider's re
   assert.equal(error.code, "token_limit_exceeded");
   assert.equal(
     error.message,
-    "Cannot take the request: this token may use 40 % of five_hour of main and has used 45 %. The quota is exceeded and will reset at 2026-01-01T05:00:00Z. See your limits at http://gateway/ or with model-gateway usage.",
+    "Cannot take the request: this token may use 40 % of five_hour of main and has used 45 %. The quota is exceeded and will reset at 2026-01-01 05:00 UTC. See your limits at http://gateway/ or with model-gateway usage.",
   );
   assert.equal((await scene.use("bob", 1)).status, 200);
   const [limit] = (await scene.report("alice")).limits;
