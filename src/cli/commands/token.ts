@@ -61,7 +61,7 @@ const TOKEN_BYTES = 32;
 
 /**
  * `token new NAME`: creates a token, and prints it with its entry for the configuration. The entry holds only the
- * hash of the token. With `--many FILE`, it does so for each name in a file; with `--group`, entries name the group.
+ * hash of the token. With `--many FILE`, it does so for each name in a file. Other options set what the tokens may use.
  *
  * @returns The exit code.
  */
