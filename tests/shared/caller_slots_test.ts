@@ -21,8 +21,14 @@ Deno.test("slotOf() has none when all are taken, or for a key that is no hash", 
   assert.equal(slotOf(createCallerSlots(), "unknown"), undefined);
 });
 
-Deno.test("slotOf() has one for a hash that begins with zeros", () => {
-  const slots = createCallerSlots(2);
-  const zeros = "0".repeat(64);
-  assert.equal(slotOf(slots, zeros), slotOf(slots, zeros));
+Deno.test("slotOf() keeps the slot of a hash that begins with zeros from others", () => {
+  const slots = createCallerSlots();
+  const zeros = slotOf(slots, "0".repeat(64));
+  assert.equal(slotOf(slots, "0".repeat(64)), zeros);
+  for (const word of ["00000000", "00000001"]) {
+    assert.notEqual(
+      slotOf(slots, `1${"0".repeat(7)}${word}`.padEnd(64, "0")),
+      zeros,
+    );
+  }
 });

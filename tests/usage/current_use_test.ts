@@ -153,11 +153,20 @@ Deno.test("of limits with one name the fullest is shown, and an exceeded one has
   );
 });
 
-Deno.test("a share of a quota has its use once the provider's window is known", async () => {
+/** A longer window, which is used up. */
+const WEEK: QuotaWindow = quotaWindow({
+  type: "USAGE_LIMIT",
+  unit: "percent",
+  period: period(1, "week"),
+  amounts: { limit: null, used: null, remaining: null, usedPercent: 100 },
+  resetsAt: new Date(NOW_MS + 160 * HOUR_MS).toISOString(),
+});
+
+Deno.test("a share of a quota has its use once the provider's window is known, and of that window alone", async () => {
   const share = { connection: "one", window: "five_hour", share: 0.5 };
   const fields = { tokens: tokens({ alice: { limits: [share] }, bob: {} }) };
   assert.deepEqual((await currentUse(fields)).limits, []);
-  const { limits } = await currentUse(fields, [WINDOW]);
+  const { limits } = await currentUse(fields, [WEEK, WINDOW]);
   // Alice has 60 of 80 tokens, so 0.375 of the window are hers.
   assert.deepEqual(limits, [{
     scope: "token",

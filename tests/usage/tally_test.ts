@@ -82,3 +82,13 @@ Deno.test("a tally estimates a broken answer by its text, and never below the co
     assert.equal(use?.counts.estimated, 1);
   }
 });
+
+Deno.test("a tally estimates a request whose caller left before the response, because the provider works on it", async () => {
+  const { record, tally, deployments, uses, attempt } = await begin();
+  tally.enter(deployments);
+  record.facts.attempts.push(attempt);
+  record.finish("client_abort");
+  const [use] = uses;
+  assert.equal(use?.counts.input, 10);
+  assert.equal(use?.counts.estimated, 1);
+});

@@ -2,6 +2,11 @@ import assert from "node:assert/strict";
 import { createRetryBudget } from "../../../src/relay/routing/retry_budget.ts";
 import { NOW_MS } from "../../support/gateway/config.ts";
 import { createFakeClock } from "../../support/fakes/fake_clock.ts";
+import {
+  connectionTo,
+  openScene,
+} from "../../support/gateway/failover_scene.ts";
+import { good, status } from "../../support/upstream/bad_provider.ts";
 
 function begin() {
   const clock = createFakeClock(NOW_MS);
@@ -39,4 +44,22 @@ Deno.test("spend() keeps the connections apart", () => {
   const { budget } = begin();
   granted(() => budget.spend("one"));
   assert.equal(budget.spend("two"), true);
+});
+
+Deno.test("a provider that fails one request in five answers all of them, as each request adds to the budget", async () => {
+  let attempts = 0;
+  const scene = await openScene(
+    [connectionTo("one", { protocol: "chat", mode: "native" })],
+    {
+      one: [(asked) => {
+        attempts += 1;
+        return attempts % 6 === 5 ? status(503)(asked) : good(asked);
+      }],
+    },
+  );
+  for (let count = 0; count < 75; count++) {
+    assert.equal((await scene.ask("chat")).status, 200);
+  }
+  assert.equal(attempts, 90);
+  assert.ok(scene.timers.elapsedMs() < 10_000);
 });
