@@ -42,6 +42,8 @@ const DATA_PREFIX = "data:";
 
 const SPACE = 32;
 
+const FEED = 10;
+
 const RETURN = 13;
 
 /** A byte order mark in a text of `byteText`. */
@@ -127,7 +129,10 @@ export function createDataLines(
   function measureAll({ text, start, end }: WholeLines): void {
     if (floorBytes === Infinity) return;
     for (let from = start; from < end;) {
-      const feed = text.indexOf("\n", from);
+      // Every other line is empty.
+      const feed = text.charCodeAt(from) === FEED
+        ? from
+        : text.indexOf("\n", from);
       if (
         feed - from > floorBytes && isData(text, from) &&
         hasValue(text, from, feed)
