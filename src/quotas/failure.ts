@@ -14,7 +14,7 @@ export type QuotaFailureReason =
   /** The credential is valid but has no plan, or the plan has ended. */
   | "no_plan"
   /** The provider reports the quota only with its responses, and none has been relayed so far. */
-  | "not_told_yet"
+  | "not_known_yet"
   /** Any other response without a quota. */
   | "unavailable";
 

@@ -167,7 +167,7 @@ function nothingRelayed(): QuotaFailure {
   return new QuotaFailure(
     "server",
     "Cannot read the quota: this service reports it with its responses, and none has been relayed yet.",
-    { reason: "not_told_yet" },
+    { reason: "not_known_yet" },
   );
 }
 

@@ -300,7 +300,7 @@ Deno.test("GET /limits tells what a relayed answer told in its headers", async (
     const before = await listFrom(await ask("/v1/limits", bearer(ALICE_TOKEN)));
     assert.equal(
       before.data[0]?.error?.type,
-      "provider_limits_not_told_yet",
+      "provider_limits_not_known_yet",
     );
     const answer = await ask("/v1/chat/completions", {
       method: "POST",

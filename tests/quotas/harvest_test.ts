@@ -111,7 +111,7 @@ Deno.test("read() of a service with headers alone shows the last answer", async 
     entryOf(await service.read(callerOf(OPENAI), config), "openai");
   const nothing = await read();
   assert.equal(nothing.status, "unavailable");
-  assert.equal(nothing.error?.type, "provider_limits_not_told_yet");
+  assert.equal(nothing.error?.type, "provider_limits_not_known_yet");
   assert.equal(nothing.cached, false);
   harvest.observe(OPENAI, rateLimits(90));
   clock.advance(10_000);

@@ -31,7 +31,7 @@ const MEANINGS = {
     title: "Invalid response",
     advice: REPORT,
   },
-  not_told_yet: {
+  not_known_yet: {
     title: "Not reported yet",
     advice:
       "The provider reports the quota with each answer of a model. It appears here after the first one.",

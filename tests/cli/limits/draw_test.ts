@@ -211,7 +211,7 @@ Deno.test("drawLimits() tells why a connection has no windows, and who can help"
 
 Deno.test("drawLimits() is calm about a quota that comes with the next answer", () => {
   const error = {
-    type: "provider_limits_not_told_yet",
+    type: "provider_limits_not_known_yet",
     message: "None has been relayed yet",
   };
   const entry = entryOf("Groq", { status: "unavailable", error });

@@ -120,7 +120,7 @@ test("the page is calm about a quota that comes with the next answer", async ({ 
     json: listOf(entryOf("Groq", {
       status: "unavailable",
       error: {
-        type: "provider_limits_not_told_yet",
+        type: "provider_limits_not_known_yet",
         message: "None has been relayed yet",
       },
     })),
