@@ -233,7 +233,7 @@ async function printMany(
   io.write(
     "# yaml-language-server: $schema=../tokens.schema.json\n" +
       "# For editors that read that line: `model-gateway schema --included > tokens.schema.json`.\n" +
-      "# The hashes of tokens. `include` in gateway.yaml names this file. Its mode should be 600.\n" +
+      "# The hashes of tokens. `include` in gateway.yaml names this file. Only the gateway needs to read it.\n" +
       stringifyYaml({ tokens: made.map(({ entry }) => entry) }),
   );
   io.writeError(
