@@ -27,8 +27,8 @@ Deno.test("every example in the source has right types, and what it says is so",
     cwd: fromFileUrl(ROOT),
     env: { NO_COLOR: "1" },
   }).output();
-  const told = new TextDecoder().decode(stdout);
-  assert.ok(success, told + new TextDecoder().decode(stderr));
-  const [, passed = ""] = /^ok \| (\d+) passed/m.exec(told) ?? [];
-  assert.ok(Number(passed) >= files.length, told);
+  const output = new TextDecoder().decode(stdout);
+  assert.ok(success, output + new TextDecoder().decode(stderr));
+  const [, passed = ""] = /^ok \| (\d+) passed/m.exec(output) ?? [];
+  assert.ok(Number(passed) >= files.length, output);
 });

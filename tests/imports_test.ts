@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 
 const SOURCE = new URL("../src/", import.meta.url);
 
-/** The examples of a docstring import too, for whoever reads them alone. */
+/** The examples of a docstring import too, for readers of the example alone. */
 const IMPORT_REGEXP =
   /(?<!^ *\*.*)(?:from|import)\s*\(?\s*"(\.{1,2}\/[^"]+\.ts)"/gm;
 

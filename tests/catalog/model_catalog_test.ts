@@ -19,7 +19,7 @@ import { until } from "../support/within.ts";
 
 const HOUR_MS = 3_600_000;
 
-/** A catalog on providers that answer when they are told to, with time standing still. */
+/** A catalog on providers that answer on request, with time standing still. */
 async function scene(connections: readonly Record<string, unknown>[] = [{}]) {
   const clock = createFakeClock(NOW_MS);
   const timers = createFakeTimers();
@@ -260,7 +260,7 @@ Deno.test("the lists of connections that are gone are forgotten in the end", asy
   assert.equal(contextWindow, 10);
 });
 
-Deno.test("a fault that nobody foresaw is logged and hurts nobody", async () => {
+Deno.test("an unforeseen fault is logged and does no harm", async () => {
   const { catalog, config, log } = await scene();
   const [connection] = config.connections;
   assert.ok(connection);

@@ -153,7 +153,7 @@ Deno.test("readModelList() asks OpenRouter for short pages, by how many entries 
   assert.deepEqual(urls(), [base, `${base}&offset=2`]);
 });
 
-Deno.test("readModelList() tells the back end of ChatGPT plans the version that it wants", async () => {
+Deno.test("readModelList() sends the back end of ChatGPT plans the version that it wants", async () => {
   const { urls, fetch } = provider({
     "https://chatgpt.com/backend-api/codex/models?client_version=0.169.0": {
       models: [{ slug: "model-a", context_window: 10 }],

@@ -217,7 +217,7 @@ Deno.test("the commit is read from what was embedded, if one is there", () => {
   }
 });
 
-Deno.test("the commit of a clone is told in full", async () => {
+Deno.test("the commit of a clone is given in full", async () => {
   // A source without its history has none.
   assert.match(
     await sourceCommit() ?? "0".repeat(40),

@@ -115,7 +115,7 @@ Deno.test("force and omit add to what the service needs", async () => {
   assert.deepEqual(connection?.omit, [...SERVICES.codex.omit, "verbosity"]);
 });
 
-Deno.test("a service that only has a kind of quota is told how to be written", async (t) => {
+Deno.test("a service that only has a kind of quota is a problem that says how to write it", async (t) => {
   const services: readonly string[] = SERVICE_NAMES;
   const kinds = QUOTA_KINDS.filter((kind) => !services.includes(kind));
   assert.ok(kinds.includes("new-api") && kinds.includes("copilot"));

@@ -4,7 +4,7 @@ import type {
 } from "../../src/protocols/canonical/answer/answer.ts";
 import type { AnswerBlock } from "../../src/protocols/canonical/content/block.ts";
 
-/** An answer that every protocol should be able to tell. */
+/** An answer that every protocol should be able to express. */
 export interface SampleAnswer {
   readonly name: string;
   readonly answer: Answer;

@@ -73,15 +73,15 @@ export interface Respelling {
 type Rule = keyof typeof RULES;
 
 const RULES = {
-  "answer round trip": "a JSON answer tells what it was made from",
-  "stream round trip": "a stream tells what it was made from",
-  "stream equals JSON": "a stream tells what the JSON answer tells",
+  "answer round trip": "a JSON answer has what it was made from",
+  "stream round trip": "a stream has what it was made from",
+  "stream equals JSON": "a stream has the content of the JSON answer",
   "one ending": "a stream cut at any frame has one ending, a failure",
   "request round trip": "a request keeps its fields",
   "answer read": "an answer is read and survives its own writing",
   "stream read": "a stream is read to its end, however its bytes are cut",
   "stream and answer agree":
-    "the stream read and written as JSON tells the same",
+    "the stream read and written as JSON has the same content",
   "damage": "damaged input gives typed failures only",
 } as const;
 
@@ -102,7 +102,7 @@ export function codecContract(subject: ContractSubject): void {
   );
 }
 
-/** The frames of `answer`, told as a stream. */
+/** The frames of `answer` as a stream. */
 export function encodeStream(
   codec: Codec,
   answer: Answer,

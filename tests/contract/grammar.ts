@@ -4,7 +4,7 @@ import type {
   BlockHead,
 } from "../../src/protocols/canonical/stream/event.ts";
 
-/** Tells where a stream of events leaves the grammar of {@linkcode AnswerEvent}. */
+/** The place where a stream of events leaves the grammar of {@linkcode AnswerEvent}. */
 export class GrammarError extends Error {
   override readonly name = "GrammarError";
 }

@@ -17,7 +17,7 @@ Deno.test("SingleFlight shares running work among those who ask for the same", a
   assert.equal(started, 1);
 });
 
-Deno.test("SingleFlight begins anew once the work has settled", async () => {
+Deno.test("SingleFlight begins again once the work has settled", async () => {
   const flights = new SingleFlight<string, number>();
   let started = 0;
   const work = () => Promise.resolve(++started);
@@ -25,7 +25,7 @@ Deno.test("SingleFlight begins anew once the work has settled", async () => {
   assert.equal(await flights.run("a", work), 2);
 });
 
-Deno.test("SingleFlight tells a failure to everybody and keeps it for nobody", async () => {
+Deno.test("SingleFlight passes a failure to everybody and keeps it for nobody", async () => {
   const flights = new SingleFlight<string, number>();
   const fail = () => Promise.reject(new Error("no"));
   const askers = [flights.run("a", fail), flights.run("a", fail)];

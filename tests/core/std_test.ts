@@ -7,7 +7,7 @@ import {
   uuidV5,
 } from "../../src/core/std.ts";
 
-Deno.test("parseYaml() reads with the core schema what it is told to", () => {
+Deno.test("parseYaml() reads with the core schema on request", () => {
   assert.deepEqual(
     parseYaml("at: 2027-01-01\n<<: {a: 1}\n", { schema: "core" }),
     { at: "2027-01-01", "<<": { a: 1 } },

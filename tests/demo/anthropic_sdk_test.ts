@@ -64,7 +64,7 @@ for (const { generation, createSdk, errors } of GENERATIONS) {
     assert.equal(await judge.modelId("demo-b"), "demo-b");
   });
 
-  Deno.test(`the Anthropic SDK ${generation} tells the demo's refusals by their class`, async (t) => {
+  Deno.test(`the Anthropic SDK ${generation} recognizes the demo's refusals by their class`, async (t) => {
     const rejects = (model: string, error: new (...a: never) => Error) =>
       assert.rejects(createSdk(optionsFor("b")).create(helloTo(model)), error);
     await t.step("a wrong key", () =>
@@ -102,7 +102,7 @@ for (const { generation, createSdk, errors } of GENERATIONS) {
   });
 }
 
-Deno.test("the Anthropic SDK 1.x sends the whole conversation when it is told that threads are not kept", async () => {
+Deno.test("the Anthropic SDK 1.x sends the whole conversation when the gateway reports that threads are not kept", async () => {
   const client = new Anthropic(optionsFor("b"));
   const answer = await client.beta.messages.toolRunner({
     model: "demo-b-think",
@@ -111,7 +111,7 @@ Deno.test("the Anthropic SDK 1.x sends the whole conversation when it is told th
     tools: [{
       ...TOOL,
       type: "custom",
-      description: "Tells the weather",
+      description: "Reports the weather",
       parse: (input) => input,
       run: () => "rain",
     }],

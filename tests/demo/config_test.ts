@@ -53,7 +53,7 @@ Deno.test("demoConfigText() names only models that the demo has, at addresses wh
   }
 });
 
-Deno.test("demoConfigText() reads every quota where the demo tells it", async (t) => {
+Deno.test("demoConfigText() reads every quota where the demo reports it", async (t) => {
   const { config } = await loadDemo();
   for (const { name, quota, auth } of config.connections) {
     await t.step(name, async () => {

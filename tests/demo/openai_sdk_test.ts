@@ -22,7 +22,7 @@ const CHAT_TOOL = {
   type: "function",
   function: {
     name: "get_weather",
-    description: "Tells the weather",
+    description: "Reports the weather",
     parameters: WEATHER_SCHEMA,
   },
 } as const;
@@ -169,7 +169,7 @@ Deno.test("the OpenAI SDK lists the models of a provider and reads one", async (
   assert.equal((await client.models.retrieve("demo-c")).id, "demo-c");
 });
 
-Deno.test("the OpenAI SDK tells the demo's refusals by their class", async (t) => {
+Deno.test("the OpenAI SDK recognizes the demo's refusals by their class", async (t) => {
   const ask = (model: string, client = createClient("a")) =>
     client.chat.completions.create({
       model,

@@ -21,7 +21,7 @@ Deno.test("the second listener answers /metrics with the exposition", async () =
   assert.equal(await answer.text(), "a_total 1\n");
 });
 
-Deno.test("the second listener tells liveness and readiness", async () => {
+Deno.test("the second listener reports liveness and readiness", async () => {
   assert.equal((await admin(false)("/livez")).status, 200);
   assert.equal((await admin(true)("/readyz")).status, 200);
   assert.equal((await admin(false)("/readyz")).status, 503);

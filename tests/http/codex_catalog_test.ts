@@ -77,7 +77,7 @@ Deno.test("an entry has every field that Codex insists on, and none that is not 
   ]);
 });
 
-Deno.test("an entry tells the context, the inputs and the efforts of a model", async () => {
+Deno.test("an entry has the context, the inputs and the efforts of a model", async () => {
   const [entry] = await catalogOf(
     await models(["a"], {
       displayName: "Model A",

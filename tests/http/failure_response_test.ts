@@ -15,7 +15,7 @@ import { PROTOCOLS } from "../support/wire/ask.ts";
 const YEAR_MS = 365 * 86_400_000;
 
 for (const protocol of PROTOCOLS) {
-  Deno.test(`a quota that is exhausted for years tells a caller of ${protocol} no wait that a timer cannot hold`, () => {
+  Deno.test(`a quota that is exhausted for years gives a caller of ${protocol} no wait that a timer cannot hold`, () => {
     const failure = exhaustedFailure(NOW_MS + YEAR_MS, NOW_MS);
     const { response: { headers, status } } = failureResponse(failure, {
       protocol,
@@ -177,7 +177,7 @@ function jsonFault(): unknown {
   }
 }
 
-Deno.test("unforeseenFields() tells nothing of a message", async (t) => {
+Deno.test("unforeseenFields() leaves out the message", async (t) => {
   const cases: Readonly<Record<string, unknown>> = {
     "a plain one": new Error(SECRET),
     "that of JSON.parse": jsonFault(),
@@ -196,7 +196,7 @@ Deno.test("unforeseenFields() tells nothing of a message", async (t) => {
   }
 });
 
-Deno.test("unforeseenFields() bears whatever is thrown", () => {
+Deno.test("unforeseenFields() accepts any thrown value", () => {
   for (const thrown of [SECRET, 1, null, undefined, { message: SECRET }]) {
     assert.deepEqual(unforeseenFields(thrown, "req_1"), {
       request_id: "req_1",

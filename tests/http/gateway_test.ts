@@ -49,7 +49,7 @@ function endings({ log }: Scene): readonly unknown[] {
     .map(({ fields }) => `${fields.status} ${fields.ended}`);
 }
 
-Deno.test("the gateway logs each request once and lets go of it", async () => {
+Deno.test("the gateway logs each request once and releases it", async () => {
   const scene = await begin();
   for (const protocol of PROTOCOLS) {
     const response = await scene.call(PATHS[protocol], ask(protocol));
@@ -185,7 +185,7 @@ Deno.test("the gateway gives up a body that does not come", async () => {
   assert.equal(scene.admission.active, 0);
 });
 
-Deno.test("the gateway never rejects, and tells nobody what it did not foresee", async () => {
+Deno.test("the gateway never rejects, and shows nobody an unforeseen error", async () => {
   const secret = "my secret prompt";
   const scene = await begin();
   Object.assign(scene.admission, {
@@ -202,8 +202,8 @@ Deno.test("the gateway never rejects, and tells nobody what it did not foresee",
   assert.equal(unforeseen?.level, "error");
   assert.equal(unforeseen?.fields.request_id, request?.fields.request_id);
   assert.equal(request?.fields.ended, "error");
-  const told = JSON.stringify(scene.log.entries) + error.message;
-  assert.ok(!told.includes("secret"));
+  const reported = JSON.stringify(scene.log.entries) + error.message;
+  assert.ok(!reported.includes("secret"));
 });
 
 /** A request of which nothing can be read that `broken` names, as of one that the platform has closed. */
@@ -234,13 +234,13 @@ Deno.test("the gateway never rejects where not even what a request asks for can 
         unforeseen?.fields.request_id,
         error.headers.get("x-request-id"),
       );
-      const told = JSON.stringify(scene.log.entries) + error.message;
-      assert.ok(!told.includes("secret"));
+      const reported = JSON.stringify(scene.log.entries) + error.message;
+      assert.ok(!reported.includes("secret"));
     });
   }
 });
 
-Deno.test("the gateway never rejects where telling of a failure fails, too", async () => {
+Deno.test("the gateway never rejects where the report of a failure fails, too", async () => {
   const scene = await begin();
   Object.assign(scene.log, {
     write() {

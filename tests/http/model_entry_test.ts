@@ -85,7 +85,7 @@ Deno.test("modelEntry() leaves out everything that is not known", async () => {
   assert.deepEqual(await entryWith({}), PLAIN);
 });
 
-Deno.test("modelEntry() tells everything that is known, in the fields of every client", async () => {
+Deno.test("modelEntry() has everything that is known, in the fields of every client", async () => {
   const entry = await entryWith({
     displayName: "Model A",
     createdMs: Date.UTC(2026, 4, 6, 7, 8, 9, 500),
@@ -125,7 +125,7 @@ Deno.test("modelEntry() tells everything that is known, in the fields of every c
   });
 });
 
-Deno.test("modelEntry() tells capabilities as Anthropic does, less what the configuration denies", async () => {
+Deno.test("modelEntry() reports capabilities as Anthropic does, less what the configuration denies", async () => {
   const entry = await entryWith({
     capabilities: {
       batch: { supported: true },
@@ -155,7 +155,7 @@ Deno.test("modelEntry() of a model that does not reason says so", async () => {
   assert.equal(effort.supported, false);
 });
 
-Deno.test("modelEntry() tells no parameters while nobody says whether the model calls tools", async () => {
+Deno.test("modelEntry() names no parameters while it is unknown whether the model calls tools", async () => {
   const parameters = async (facts: ModelFacts) =>
     (await entryWith(facts)).supported_parameters;
   assert.equal(await parameters({ reasons: true }), undefined);

@@ -13,7 +13,7 @@ import {
   tokenFile,
 } from "../support/gateway/config.ts";
 
-/** Knows nothing but what it is told. */
+/** Knows nothing but its input. */
 function catalogOf(
   facts: (connection: string) => ReturnType<ModelCatalog["factsOf"]>,
 ): ModelCatalog {
@@ -92,7 +92,7 @@ Deno.test("modelResponse() has no model that the caller may not use", async () =
   }
 });
 
-Deno.test("modelsResponse() tells what holds for a model on all of the caller's connections that serve it", async () => {
+Deno.test("modelsResponse() reports what holds for a model on all of the caller's connections that serve it", async () => {
   const context = await scene();
   const catalog = catalogOf((connection) => ({
     contextWindow: connection === "one" ? 10 : 5,
@@ -133,7 +133,7 @@ Deno.test("modelsResponse() gives Codex its catalog", async () => {
   );
 });
 
-Deno.test("a caller who leaves while the providers are asked is told nothing", async () => {
+Deno.test("a caller who leaves while the providers are asked gets no response", async () => {
   const context = await scene();
   const signal = AbortSignal.abort();
   const refused = new Error("left");

@@ -13,7 +13,7 @@ const LOGIN = "/.well-known/opencode";
 const CONFIG = "/.well-known/opencode/config";
 const BEARER = { authorization: `Bearer ${ALICE_TOKEN}` };
 
-Deno.test("opencode's login is told how to get a token and where to go with it, and nothing of any caller", async () => {
+Deno.test("opencode's login learns how to get a token and where to go with it, and nothing of any caller", async () => {
   await using gateway = await startDemoGateway();
   const response = await gateway.call(LOGIN);
   assert.equal(response.status, 200);
@@ -43,13 +43,13 @@ Deno.test({
         stdin: "null",
         stderr: "null",
       }).output();
-      return { good: code === 0, told: new TextDecoder().decode(stdout) };
+      return { good: code === 0, output: new TextDecoder().decode(stdout) };
     };
     assert.deepEqual(await run("it's $HOME"), {
       good: true,
-      told: "it's $HOME",
+      output: "it's $HOME",
     });
-    assert.deepEqual(await run(""), { good: false, told: "" });
+    assert.deepEqual(await run(""), { good: false, output: "" });
   },
 });
 
@@ -81,7 +81,7 @@ Deno.test("opencode's configuration is refused without a token, in words and wit
   }
 });
 
-/** What the gateway is asked with, and the address that opencode is told. */
+/** What the gateway is asked with, and the address that opencode gets. */
 const ADDRESSES: Readonly<Record<string, [Record<string, string>, string]>> = {
   "of a proxy with TLS": [
     { host: "models.example", "x-forwarded-proto": "https" },
@@ -99,7 +99,7 @@ const ADDRESSES: Readonly<Record<string, [Record<string, string>, string]>> = {
 };
 
 for (const [name, [headers, expected]] of Object.entries(ADDRESSES)) {
-  Deno.test(`opencode is told the address ${name}`, async () => {
+  Deno.test(`opencode gets the address ${name}`, async () => {
     await using gateway = await startDemoGateway();
     const { remote_config: { url } } =
       await (await askWith(gateway.url, headers))
@@ -108,7 +108,7 @@ for (const [name, [headers, expected]] of Object.entries(ADDRESSES)) {
   });
 }
 
-Deno.test("opencode is told no address that is none", async () => {
+Deno.test("opencode gets no invalid address", async () => {
   await using gateway = await startDemoGateway();
   const hostile = [
     { "x-forwarded-proto": "javascript" },

@@ -80,7 +80,7 @@ Deno.test("the page's modules import each other alone", async (t) => {
   }
 });
 
-Deno.test("the page may not be framed, sniffed or kept without asking again, and tells no other site where it was", () => {
+Deno.test("the page may not be framed, sniffed or kept without asking again, and sends no referrer", () => {
   const headers = Object.fromEntries(answer.headers);
   delete headers["content-security-policy"];
   assert.deepEqual(headers, {

@@ -142,7 +142,7 @@ Deno.test("createRouteFinder() knows no vendor but the configured one", async ()
   assert.equal(other.kind, "not_found");
 });
 
-Deno.test("createRouteFinder() tells which methods a path takes", async () => {
+Deno.test("createRouteFinder() finds the methods that a path accepts", async () => {
   const cases = [
     ["GET", "/v1/messages", "POST"],
     ["HEAD", "/v1/chat/completions", "POST"],
@@ -180,7 +180,7 @@ Deno.test("websocketError() turns an upgrade away with 426, which makes Codex fa
   }
 });
 
-Deno.test("websocketError() tells a plain GET that the path takes POST", () => {
+Deno.test("websocketError() answers a plain GET that the path accepts POST", () => {
   for (const headers of [{}, { upgrade: "h2c" }, { upgrade: "websockets" }]) {
     const error = websocketError(new Headers(headers));
     assert.equal(error.status, 405);
@@ -211,7 +211,7 @@ Deno.test("requestTarget() takes path and query as they were written", () => {
   }
 });
 
-Deno.test("requestTarget() bears a host that no URL can have, and what is no address", () => {
+Deno.test("requestTarget() accepts a host that no URL can have, and an invalid address", () => {
   assert.deepEqual(requestTarget(at("http://a b%zz:x:y/p?q")), {
     path: "/p",
     query: "?q",

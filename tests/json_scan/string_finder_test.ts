@@ -82,17 +82,17 @@ Deno.test("StringFinder gives each string the innermost unit around it, and each
   const text =
     '[{"name":"a","inside":[{"name":"b"},[{"x":{}}]],"name":"c"},{"name":"d"}]';
   for (let pieceBytes = 1; pieceBytes <= text.length; pieceBytes++) {
-    const told: string[] = [];
+    const reported: string[] = [];
     const strings = new StringFinder(
       UNITS,
-      ({ text, unit }) => told.push(`${text}${unit}`),
-      (unit) => told.push(`end${unit}`),
+      ({ text, unit }) => reported.push(`${text}${unit}`),
+      (unit) => reported.push(`end${unit}`),
     );
     for (let start = 0; start < text.length; start += pieceBytes) {
       const piece = text.slice(start, start + pieceBytes);
       strings.push(new TextEncoder().encode(piece));
     }
-    assert.equal(told.join(" "), "a1 b2 end2 end3 c1 end1 d4 end4");
+    assert.equal(reported.join(" "), "a1 b2 end2 end3 c1 end1 d4 end4");
   }
 });
 
@@ -118,7 +118,7 @@ Deno.test("StringFinder keeps nothing of a long string, and goes on behind it", 
   }
 });
 
-Deno.test("StringFinder tells of lists in lists without end that it did not look into them", () => {
+Deno.test("StringFinder reports that it did not look into endlessly nested lists", () => {
   const depth = 100_000;
   const text = `${"[".repeat(depth)}"a"${"]".repeat(depth)}`;
   assert.deepEqual(find(text, MODELS), [[undefined, 0]]);

@@ -60,7 +60,7 @@ Deno.test("formatExposition() adds up what threads count and takes the tighter o
   assert.equal(sum("quota_used_ratio"), 0.7);
 });
 
-Deno.test("the process tells its version, start, memory and threads", async () => {
+Deno.test("the process reports its version, start, memory and threads", async () => {
   const process = createProcessMetrics({
     version: "1.2.3",
     startedAtMs: 5000,

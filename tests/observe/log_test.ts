@@ -43,7 +43,7 @@ Deno.test("createLog() writes one JSON object a line, time, level and event firs
   );
 });
 
-Deno.test("createLog() tells the time of each line to the millisecond, whatever line came before", () => {
+Deno.test("createLog() writes the time of each line to the millisecond", () => {
   const start = Date.UTC(2026, 11, 31, 23, 59, 58, 999);
   const times = [0, 0, 1, 8, 1001, 60_000, -5, 0].map((ms) => start + ms);
   const lines: string[] = [];

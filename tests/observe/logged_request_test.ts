@@ -150,7 +150,7 @@ Deno.test("readLogLine() passes over what stands before the object", () => {
   }
 });
 
-Deno.test("readLogLine() tells other lines of the gateway from what is none", () => {
+Deno.test("readLogLine() separates other lines of the gateway from foreign ones", () => {
   let reload = "";
   createLog({ format: "json", now: () => 0, sink: (line) => reload += line })
     .write("config_applied", { warnings: [] });

@@ -381,7 +381,7 @@ Deno.test("a quota window is shown with its size, rest, used share and end, and 
   assert.ok(!after.some(({ labels }) => labels.window !== undefined));
 });
 
-Deno.test("what a provider does not tell of a quota is absent, not 0", async () => {
+Deno.test("what a provider does not report of a quota is absent, not 0", async () => {
   const unknown = quota({
     limit: null,
     remaining: null,

@@ -22,9 +22,9 @@ Deno.test("amounts() adds what arithmetic gives", () => {
   });
 });
 
-Deno.test("amounts() keeps what was told, however it adds up", () => {
-  const told = { limit: 2000, used: 115, remaining: 1884, usedPercent: 5 };
-  assert.deepEqual(amounts(told), told);
+Deno.test("amounts() keeps the reported values, however they add up", () => {
+  const given = { limit: 2000, used: 115, remaining: 1884, usedPercent: 5 };
+  assert.deepEqual(amounts(given), given);
 });
 
 Deno.test("amounts() guesses nothing", () => {

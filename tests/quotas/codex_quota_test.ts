@@ -34,7 +34,7 @@ function usage(
 const FIVE_HOURS = period(5, "hour");
 const WEEK = period(1, "week");
 
-Deno.test("codexHeaders() tells the shortest window of an hour and more as the primary one, the longest as the secondary", () => {
+Deno.test("codexHeaders() reports the shortest window of an hour and more as the primary one, the longest as the secondary", () => {
   const headers = codexHeaders([
     usage(WEEK, 12.5),
     usage(period(1, "minute"), 99, QUOTA_TYPES.requests),
@@ -57,15 +57,15 @@ Deno.test("codexHeaders() writes what the reader of Codex's headers reads", () =
   assert.deepEqual(read, windows);
 });
 
-Deno.test("codexHeaders() tells one window alone, and of two of one length the tighter", () => {
-  const told = (windows: readonly QuotaWindow[]) =>
+Deno.test("codexHeaders() reports one window alone, and of two of one length the tighter", () => {
+  const reported = (windows: readonly QuotaWindow[]) =>
     Object.fromEntries(codexHeaders(windows));
-  assert.deepEqual(Object.keys(told([usage(WEEK, 1)])), [
+  assert.deepEqual(Object.keys(reported([usage(WEEK, 1)])), [
     "x-codex-primary-used-percent",
     "x-codex-primary-window-minutes",
     "x-codex-primary-reset-at",
   ]);
-  const two = told([
+  const two = reported([
     usage(WEEK, 1),
     usage(WEEK, 90, QUOTA_TYPES.requests),
   ]);

@@ -233,7 +233,7 @@ Deno.test("GET /limits shows each caller their own connections alone", async () 
   });
 });
 
-Deno.test("GET /limits tells each kind of failure and no secret", async () => {
+Deno.test("GET /limits reports each kind of failure and no secret", async () => {
   const page = { headers: { "content-type": "text/html" } };
   const providers: Record<string, Provider> = {
     refused: () => new Response(CANARY, { status: 401 }),
@@ -282,7 +282,7 @@ Deno.test("GET /limits tells each kind of failure and no secret", async () => {
   });
 });
 
-Deno.test("GET /limits tells what a relayed answer told in its headers", async () => {
+Deno.test("GET /limits reports the quota in the headers of a relayed answer", async () => {
   const chat = () =>
     Response.json({ id: "c", object: "chat.completion", choices: [] }, {
       headers: {

@@ -31,7 +31,7 @@ function requestsWindow(
   });
 }
 
-Deno.test("a harvest tells what the last telling answer told, and when", () => {
+Deno.test("a harvest has the quota and the time of the last answer that reported one", () => {
   const clock = createFakeClock(NOW_MS);
   const harvest = createHarvest({ clock });
   assert.equal(harvest.reading(OPENAI), undefined);
@@ -47,7 +47,7 @@ Deno.test("a harvest tells what the last telling answer told, and when", () => {
   });
 });
 
-Deno.test("a harvest is none for a service that tells nothing in headers", () => {
+Deno.test("a harvest is empty for a service that reports nothing in headers", () => {
   const harvest = createHarvest({ clock: createFakeClock(NOW_MS) });
   for (const kind of ["zai", undefined] as const) {
     const connection = connectionOf(kind);
@@ -57,14 +57,14 @@ Deno.test("a harvest is none for a service that tells nothing in headers", () =>
   assert.equal(harvest.size, 0);
 });
 
-Deno.test("a harvest with telling names and senseless values tells nothing", () => {
+Deno.test("a harvest with known names and invalid values is empty", () => {
   const harvest = createHarvest({ clock: createFakeClock(NOW_MS) });
   const headers = new Headers({ "x-ratelimit-limit-requests": "unlimited" });
   harvest.observe(OPENAI, headers);
   assert.equal(harvest.reading(OPENAI), undefined);
 });
 
-Deno.test("a harvested window that has begun anew keeps its size alone", () => {
+Deno.test("a harvested window that has begun again keeps its size alone", () => {
   const clock = createFakeClock(NOW_MS);
   const harvest = createHarvest({ clock });
   harvest.observe(OPENAI, rateLimits(90));
@@ -201,7 +201,7 @@ Deno.test("read() shows the fresher of endpoint and headers", async () => {
   assert.deepEqual(await read(), ["00:00:20", true, [9, 3]]);
 });
 
-Deno.test("read() keeps windows that only the endpoint tells, and their age", async () => {
+Deno.test("read() keeps windows that only the endpoint reports, and their age", async () => {
   const { read, harness } = usedOf(CODEX);
   const { clock, harvest, scripts } = harness;
   scripts.set(
@@ -242,7 +242,7 @@ Deno.test("read() shows the endpoint's failure once no harvested window runs any
   );
 });
 
-Deno.test("read() forgets what answers told of connections that are gone", async () => {
+Deno.test("read() forgets the quotas in answers of connections that are gone", async () => {
   const { service, harvest } = createHarness();
   const config = await configWith(OPENAI);
   await service.read(callerOf(OPENAI), config);
@@ -253,7 +253,7 @@ Deno.test("read() forgets what answers told of connections that are gone", async
   assert.equal(harvest.size, 1);
 });
 
-Deno.test("a harvest announces news once until it is taken, and tells the last of each connection", () => {
+Deno.test("a harvest announces news once until it is taken, and has the last of each connection", () => {
   const clock = createFakeClock(NOW_MS);
   let announced = 0;
   const harvest = createHarvest({ clock, onNews: () => announced++ });
@@ -271,7 +271,7 @@ Deno.test("a harvest announces news once until it is taken, and tells the last o
   assert.equal(announced, 2);
 });
 
-Deno.test("a harvest learns what is newer elsewhere, tells it to nobody, and forgets nothing newer of its own", () => {
+Deno.test("a harvest learns what is newer elsewhere, announces it to nobody, and forgets nothing newer of its own", () => {
   const clock = createFakeClock(NOW_MS);
   const harvest = createHarvest({ clock, onNews() {} });
   const elsewhere = createHarvest({ clock });

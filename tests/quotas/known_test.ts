@@ -3,7 +3,7 @@ import { callerOf, configWith, createHarness } from "./service_harness.ts";
 import { connectionOf } from "./quota_case.ts";
 import { NOW_MS } from "../support/gateway/config.ts";
 
-Deno.test("known() tells what read() left in the cache, asks nobody, and forgets with the cache what is not exhausted", async () => {
+Deno.test("known() returns what read() left in the cache, asks nobody, and forgets with the cache what is not exhausted", async () => {
   const { service, calls, clock } = createHarness();
   const one = connectionOf("zai", {
     name: "one",
@@ -25,7 +25,7 @@ Deno.test("known() tells what read() left in the cache, asks nobody, and forgets
   assert.equal(calls.length, 1);
 });
 
-Deno.test("known() tells nothing of a quota that could not be read", async () => {
+Deno.test("known() returns nothing for a quota that could not be read", async () => {
   const { service, scripts } = createHarness();
   const one = connectionOf("zai", {
     name: "one",
@@ -36,7 +36,7 @@ Deno.test("known() tells nothing of a quota that could not be read", async () =>
   assert.deepEqual(service.known(one), []);
 });
 
-/** A quota of Z.ai's with one window, which begins anew two hours after the test does. */
+/** A quota of Z.ai's with one window, which begins again two hours after the test does. */
 function fiveHours(percentage: number) {
   return () =>
     Response.json({
@@ -66,11 +66,12 @@ async function readOnce(percentage: number) {
   const config = await configWith(one);
   scripts.set("one.example", fiveHours(percentage));
   await service.read(callerOf(one), config);
-  const percents = () => service.known(one).map((told) => told.used_percent);
+  const percents = () =>
+    service.known(one).map((reported) => reported.used_percent);
   return { ...harness, one, config, percents };
 }
 
-Deno.test("known() remembers that a window is exhausted until it begins anew, and not longer", async () => {
+Deno.test("known() remembers that a window is exhausted until it begins again, and not longer", async () => {
   const { percents, clock, calls } = await readOnce(100);
   assert.deepEqual(percents(), [100]);
   clock.advance(RESET_MS - NOW_MS - 1);
@@ -111,7 +112,7 @@ Deno.test("known() remembers an exhausted window across a reload, as long as the
 Deno.test("known() remembers an exhausted window that later answers leave out", () => {
   const { service, harvest, clock } = createHarness();
   const one = connectionOf("codex", { name: "one" });
-  const told = (window: string, percent: number) => ({
+  const reported = (window: string, percent: number) => ({
     [`x-codex-${window}-used-percent`]: String(percent),
     [`x-codex-${window}-window-minutes`]: window === "primary"
       ? "300"
@@ -123,12 +124,12 @@ Deno.test("known() remembers an exhausted window that later answers leave out", 
       .sort();
   harvest.observe(
     one,
-    new Headers({ ...told("primary", 30), ...told("secondary", 100) }),
+    new Headers({ ...reported("primary", 30), ...reported("secondary", 100) }),
   );
   assert.deepEqual(percents(), [100, 30]);
   clock.advance(60_000);
-  harvest.observe(one, new Headers(told("primary", 40)));
+  harvest.observe(one, new Headers(reported("primary", 40)));
   assert.deepEqual(percents(), [100, 40]);
-  harvest.observe(one, new Headers(told("secondary", 10)));
+  harvest.observe(one, new Headers(reported("secondary", 10)));
   assert.deepEqual(percents(), [10]);
 });

@@ -31,7 +31,7 @@ Deno.test("period() names its length and codes its unit", () => {
   }
 });
 
-Deno.test("periodOfSeconds() tells windows by their length", () => {
+Deno.test("periodOfSeconds() names windows by their length", () => {
   const names = {
     60: "minute",
     5400: "90_minute",
@@ -90,7 +90,7 @@ Deno.test("instantOfMs() and instantOfSeconds() keep their units apart", () => {
   assert.equal(instantOfSeconds(1782057600), "2026-06-21T16:00:00.000Z");
 });
 
-Deno.test("instantOfMs() knows no instant where none was told", () => {
+Deno.test("instantOfMs() returns no instant where none was reported", () => {
   for (const ms of [0, -1, null, undefined, NaN, Infinity, 1e300, 8.64e15]) {
     assert.equal(instantOfMs(ms), null, String(ms));
     assert.equal(instantOfSeconds(ms), null, String(ms));

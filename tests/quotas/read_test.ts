@@ -85,7 +85,7 @@ Deno.test("readQuota() adds the connection's fixed headers on its own host alone
   assert.deepEqual(seen, ["platform", null]);
 });
 
-Deno.test("readQuota() tells failures by status", async (t) => {
+Deno.test("readQuota() separates failures by status", async (t) => {
   const reasons = {
     301: "invalid_response",
     302: "invalid_response",
@@ -287,7 +287,7 @@ Deno.test("readQuota() makes a failure of a reader's own fault", async () => {
   assert.ok(failure.cause instanceof TypeError);
 });
 
-Deno.test("readQuota() tells nothing that the provider sent and no part of a key", async (t) => {
+Deno.test("readQuota() repeats nothing that the provider sent and no part of a key", async (t) => {
   const canary = "canary-7f3a";
   const error = { code: 401, msg: canary, message: canary, success: false };
   const fetches: Readonly<Record<string, QuotaFetch>> = {

@@ -83,7 +83,7 @@ const ZAI: readonly SampleCase[] = [
     ],
   },
   {
-    // Another call's answer, which tells no quota.
+    // Another call's answer, which has no quota.
     file: "zai/subscription-list.pro.json",
     reader: "zai",
     expected: "invalid_response",
@@ -414,7 +414,7 @@ const ALIBABA: readonly SampleCase[] = [
       used: `/${name}UsedQuota`,
       resets_at: { at: `/${name}QuotaNextRefreshTime`, format: "epoch_ms" },
     })),
-    // The resets are long past; they are told as the provider tells them.
+    // The resets are long past; they are reported as the provider reports them.
     expected: [
       windowOf("REQUESTS_LIMIT five_hour requests", {
         period: FIVE_HOURS,

@@ -87,7 +87,7 @@ export function hang(signal: AbortSignal): Promise<Response> {
   return noAnswer({ signal });
 }
 
-/** Answers when told. */
+/** Answers on request. */
 export function held(): { script: Script; answer(response: Response): void } {
   const { promise, resolve } = Promise.withResolvers<Response>();
   return { script: () => promise, answer: resolve };

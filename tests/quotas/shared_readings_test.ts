@@ -50,10 +50,10 @@ Deno.test("a quota that another replica has read is not read again while it stan
 
 Deno.test("a quota that nobody has read is read once, and left for the others with its lifetime", async () => {
   const { shared, published } = createReadings();
-  const told: unknown[] = [];
+  const reported: unknown[] = [];
   const { service, calls } = createHarness({
     sharedReadings: shared,
-    onRead: (connection, lasting) => told.push([connection, lasting]),
+    onRead: (connection, lasting) => reported.push([connection, lasting]),
   });
   const config = await configWith(ZAI);
   await service.read(callerOf(ZAI), config);
@@ -61,7 +61,7 @@ Deno.test("a quota that nobody has read is read once, and left for the others wi
   const [[connection, lasting] = []] = published;
   assert.equal(connection, ZAI);
   assert.equal(lasting?.ttlMs, 60_000);
-  assert.deepEqual(told, published);
+  assert.deepEqual(reported, published);
 });
 
 Deno.test("a failure is left for the others, too", async () => {

@@ -69,7 +69,7 @@ Deno.test("the image serves, and asks for its health, in words that the program 
   assert.ok(words.at(-1)?.endsWith(`:${only(all, "EXPOSE")}`));
 });
 
-Deno.test("the image is told to be built from a file that a release has", async () => {
+Deno.test("the documented build of the image uses a file that a release has", async () => {
   const names = TARGETS.map(({ name }) =>
     `dist/release/model-gateway-${VERSION}-${name}`
   );
@@ -78,7 +78,7 @@ Deno.test("the image is told to be built from a file that a release has", async 
   assert.ok(names.includes(named), named);
 });
 
-Deno.test("the image is told to be run with the folder of the configuration, and not with the file alone", async () => {
+Deno.test("the documented run of the image mounts the folder of the configuration, not the file alone", async () => {
   const dockerfile = await read("packaging/Dockerfile");
   const mounts = [...dockerfile.matchAll(/-v \S+?:([^:\s]+)/g)]
     .map(([, target]) => target);

@@ -7,7 +7,7 @@ import { connectionOf } from "../quotas/quota_case.ts";
 
 const ZAI = connectionOf("zai");
 
-Deno.test("a remote poller asks for every read, and knows what it is told for as long as that stands", async () => {
+Deno.test("a remote poller asks for every read, and keeps each reply as long as it is valid", async () => {
   const clock = createFakeClock(NOW_MS);
   const asked: string[] = [];
   const reading = { checkedAtMs: NOW_MS, windows: [] };

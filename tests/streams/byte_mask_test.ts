@@ -79,7 +79,7 @@ Deno.test("A ByteMask holds nothing back that could not begin the text", () => {
   }
 });
 
-Deno.test("A ByteMask tells the text of a chunk that passes as it came, and of no other", () => {
+Deno.test("A ByteMask returns the text of a chunk that passes unchanged, and of no other", () => {
   const mask = createByteMask(prepareMaskedText(SECRET));
   const textOf = (chunk: string) => mask.push(encoder.encode(chunk)).text;
   assert.equal(textOf("data: x"), "data: x");
@@ -134,7 +134,7 @@ Deno.test("maskReader() reads to the end, and lets every chunk be heard, one tha
   assert.deepEqual(await reader.read(), { done: true });
 });
 
-Deno.test("maskReader() covers each of several texts, though one mask tells the next what it has read", async () => {
+Deno.test("maskReader() covers each of several texts, although one mask passes on what it has read", async () => {
   const chunks = [`a ${SECRET} b`, "other-key-01", `other-key-0123 ${SECRET}`];
   const source = ReadableStream.from(chunks.map((one) => encoder.encode(one)));
   const reader = [SECRET, "other-key-0123", "third-key-4567"]

@@ -7,7 +7,7 @@ import {
 } from "../../src/streams/byte_reader.ts";
 import { nextTurn, settle } from "../support/settle.ts";
 
-/** A body as `fetch` gives it: it fills the buffers that it is handed, and tells their sizes. */
+/** A body as `fetch` gives it: it fills the buffers that it is handed, and records their sizes. */
 function byteBody(chunks: readonly Uint8Array<ArrayBuffer>[]) {
   const handed: number[] = [];
   let next = 0;
@@ -212,7 +212,7 @@ Deno.test("discard() cancels the body of an answer", async () => {
   await cancelled.promise;
 });
 
-Deno.test("discard() bears an answer without a body, and one that broke off", async () => {
+Deno.test("discard() accepts an answer without a body, and one that broke off", async () => {
   discard(new Response(null));
   const broken = new Response(
     new ReadableStream({

@@ -111,7 +111,7 @@ Deno.test("createDataLines() gives only lines with the needle where not every li
   assert.deepEqual(last, ['\\"usage\\"', "usage", '{"usage":1}', "a"]);
 });
 
-Deno.test("createDataLines() asks for each line anew whether every line is wanted", () => {
+Deno.test("createDataLines() asks for each line again whether every line is wanted", () => {
   const chunk = encoder.encode('data: a\ndata: b\ndata: c\ndata: "usage"\n');
   const { lines } = read([chunk], (linesSoFar) => linesSoFar < 2);
   assert.deepEqual(lines, ["a", "b", '"usage"']);

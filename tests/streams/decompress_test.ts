@@ -112,7 +112,7 @@ Deno.test("decompress() refuses a stream of brotli that was flushed and never en
   await assert.rejects(inflate(piecesOf(bytes, 100), "br"), Mismatch);
 });
 
-Deno.test("decompress() tells a zstd frame of every shape from one that is cut", async () => {
+Deno.test("decompress() separates a zstd frame of every shape from one that is cut", async () => {
   const params = { params: { [constants.ZSTD_c_checksumFlag]: 1 } };
   const frames = [
     zstdCompressSync(""),
@@ -163,7 +163,7 @@ Deno.test("decompress() gives an empty chunk for bytes that hold nothing yet", a
   await chunks.cancel();
 });
 
-Deno.test("decompress() inflates no more than is read, and lets go of the body", async () => {
+Deno.test("decompress() inflates no more than is read, and releases the body", async () => {
   const bomb = new Uint8Array(gzipSync(new Uint8Array(64 * 1024 * 1024)));
   let cancelled = false;
   const body = new ReadableStream<Uint8Array>({
@@ -182,7 +182,7 @@ Deno.test("decompress() inflates no more than is read, and lets go of the body",
   assert.equal(cancelled, true);
 });
 
-Deno.test("decompress() lets go of a silent body as soon as it is cancelled, whatever came before", async (t) => {
+Deno.test("decompress() releases a silent body as soon as it is cancelled, whatever came before", async (t) => {
   for (const [name, compress] of cases) {
     for (const bytes of [0, 50, 1000]) {
       await t.step(`${name}, ${bytes} bytes`, async () => {

@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { bothEnds, createLineBuffer } from "../../src/streams/line_buffer.ts";
 import { createRandom } from "../support/fakes/random.ts";
 
-/** Bytes that tell where they stood. */
+/** Bytes that show where they stood. */
 function numbered(length: number): Uint8Array {
   return Uint8Array.from({ length }, (_, index) => index % 251);
 }
 
-Deno.test("createLineBuffer() joins the pieces of a line and begins anew when cleared", () => {
+Deno.test("createLineBuffer() joins the pieces of a line and begins again when cleared", () => {
   const buffer = createLineBuffer(10_000);
   for (const length of [3000, 100_000]) {
     const line = numbered(Math.min(length, 10_000));
@@ -49,7 +49,7 @@ Deno.test("createLineBuffer() keeps the two ends of a line that is too long, and
   }
 });
 
-Deno.test("createLineBuffer() lets go of the room of a long line", () => {
+Deno.test("createLineBuffer() releases the memory of a long line", () => {
   const buffer = createLineBuffer(1_000_000);
   buffer.append(numbered(500_000));
   buffer.clear();

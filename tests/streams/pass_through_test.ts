@@ -26,8 +26,8 @@ interface Scene {
   pulls(): number;
   /** Why the source was cancelled, each time. */
   readonly cancels: readonly unknown[];
-  /** What onChunk and onEnd were told, in order. */
-  readonly told: readonly (string | PassThroughEnd)[];
+  /** The arguments of onChunk and onEnd, in order. */
+  readonly seen: readonly (string | PassThroughEnd)[];
 }
 
 interface SceneOptions {
@@ -45,7 +45,7 @@ function begin(
 ): Scene {
   const timers = createFakeTimers();
   const cancels: unknown[] = [];
-  const told: (string | PassThroughEnd)[] = [];
+  const seen: (string | PassThroughEnd)[] = [];
   let pulls = 0;
   let source: ReadableStreamDefaultController<Uint8Array> | undefined;
   const body = new ReadableStream<Uint8Array>({
@@ -66,14 +66,14 @@ function begin(
   const result = passThrough(watched, {
     deadlines,
     ...(keepAlive === undefined ? {} : { keepAlive }),
-    onChunk: (chunk) => told.push(new TextDecoder().decode(chunk)),
+    onChunk: (chunk) => seen.push(new TextDecoder().decode(chunk)),
     onEnd(end) {
-      told.push(end);
+      seen.push(end);
       onEnd?.();
     },
   });
   const reader = result.getReader();
-  return { timers, source, reader, pulls: () => pulls, cancels, told };
+  return { timers, source, reader, pulls: () => pulls, cancels, seen };
 }
 
 /** Gives the reader the next chunk. */
@@ -86,7 +86,7 @@ async function deliver({ source, reader }: Scene, text: string): Promise<void> {
 
 Deno.test("passThrough() hands each chunk on as it is and ends with its source", async () => {
   const scene = begin();
-  const { source, reader, told, cancels, timers } = scene;
+  const { source, reader, seen, cancels, timers } = scene;
   for (const text of ["a", "b"]) {
     const chunk = bytes(text);
     source.enqueue(chunk);
@@ -95,13 +95,13 @@ Deno.test("passThrough() hands each chunk on as it is and ends with its source",
   }
   source.close();
   assert.deepEqual(await reader.read(), { done: true, value: undefined });
-  assert.deepEqual(told, ["a", "b", { kind: "complete" }]);
+  assert.deepEqual(seen, ["a", "b", { kind: "complete" }]);
   assert.deepEqual(cancels, []);
   assert.equal(timers.running, 0);
 });
 
 Deno.test("passThrough() takes an empty chunk for a sign of life and hands none on", async () => {
-  const { source, reader, told, timers } = begin({ idleMs: 100 });
+  const { source, reader, seen, timers } = begin({ idleMs: 100 });
   const reading = reader.read();
   for (let count = 0; count < 3; count++) {
     await settle();
@@ -112,7 +112,7 @@ Deno.test("passThrough() takes an empty chunk for a sign of life and hands none 
   const chunk = bytes("a");
   source.enqueue(chunk);
   assert.equal((await reading).value, chunk);
-  assert.deepEqual(told, ["a"]);
+  assert.deepEqual(seen, ["a"]);
   await reader.cancel();
 });
 
@@ -126,7 +126,7 @@ Deno.test("passThrough() reads nothing ahead of its reader", async () => {
   await deliver(scene, "b");
   await settle();
   assert.equal(scene.pulls(), 2);
-  assert.deepEqual(scene.told, ["a", "b"]);
+  assert.deepEqual(scene.seen, ["a", "b"]);
   await scene.reader.cancel();
 });
 
@@ -136,18 +136,18 @@ Deno.test("passThrough() breaks where its source breaks", async () => {
   await deliver(scene, "a");
   scene.source.error(cause);
   await assert.rejects(scene.reader.read(), cause);
-  assert.deepEqual(scene.told, ["a", { kind: "broken", cause }]);
+  assert.deepEqual(scene.seen, ["a", { kind: "broken", cause }]);
   assert.equal(scene.timers.running, 0);
 });
 
 Deno.test("passThrough() breaks where its source breaks while it is being read", async () => {
-  const { source, reader, told } = begin();
+  const { source, reader, seen } = begin();
   const cause = new Error("reset");
   const reading = reader.read();
   await settle();
   source.error(cause);
   await assert.rejects(reading, cause);
-  assert.deepEqual(told, [{ kind: "broken", cause }]);
+  assert.deepEqual(seen, [{ kind: "broken", cause }]);
 });
 
 Deno.test("passThrough() cancels its source when the reader leaves", async () => {
@@ -155,54 +155,54 @@ Deno.test("passThrough() cancels its source when the reader leaves", async () =>
   await deliver(scene, "a");
   await scene.reader.cancel("left");
   assert.deepEqual(scene.cancels, ["left"]);
-  assert.deepEqual(scene.told, ["a", { kind: "cancelled" }]);
+  assert.deepEqual(scene.seen, ["a", { kind: "cancelled" }]);
   assert.equal(scene.timers.running, 0);
 });
 
 Deno.test("passThrough() cancels its source before anything was read", async () => {
-  const { reader, cancels, told, pulls } = begin();
+  const { reader, cancels, seen, pulls } = begin();
   await reader.cancel("left");
   assert.deepEqual(cancels, ["left"]);
-  assert.deepEqual(told, [{ kind: "cancelled" }]);
+  assert.deepEqual(seen, [{ kind: "cancelled" }]);
   assert.equal(pulls(), 0);
 });
 
 Deno.test("passThrough() cancels its source while a read is pending", async () => {
-  const { reader, cancels, told, timers } = begin();
+  const { reader, cancels, seen, timers } = begin();
   const reading = reader.read();
   await settle();
   await reader.cancel("left");
   assert.deepEqual(await reading, { done: true, value: undefined });
   assert.deepEqual(cancels, ["left"]);
-  assert.deepEqual(told, [{ kind: "cancelled" }]);
+  assert.deepEqual(seen, [{ kind: "cancelled" }]);
   assert.equal(timers.running, 0);
 });
 
 Deno.test("passThrough() lets the reader leave though its source does not take it", async (t) => {
   await t.step("because it fails", async () => {
-    const { reader, told } = begin({
+    const { reader, seen } = begin({
       onCancel: () => Promise.reject(new Error("no")),
     });
     await reader.cancel();
     await settle();
-    assert.deepEqual(told, [{ kind: "cancelled" }]);
+    assert.deepEqual(seen, [{ kind: "cancelled" }]);
   });
   await t.step("because it hangs", async () => {
-    const { reader, told } = begin({ onCancel: () => new Promise(() => {}) });
+    const { reader, seen } = begin({ onCancel: () => new Promise(() => {}) });
     await reader.cancel();
-    assert.deepEqual(told, [{ kind: "cancelled" }]);
+    assert.deepEqual(seen, [{ kind: "cancelled" }]);
   });
 });
 
 Deno.test("passThrough() drops a chunk that comes with the reader's leaving", async () => {
-  const { source, reader, told } = begin();
+  const { source, reader, seen } = begin();
   const reading = reader.read();
   await settle();
   source.enqueue(bytes("late"));
   await reader.cancel();
   await settle();
   assert.deepEqual(await reading, { done: true, value: undefined });
-  assert.deepEqual(told, [{ kind: "cancelled" }]);
+  assert.deepEqual(seen, [{ kind: "cancelled" }]);
 });
 
 Deno.test("passThrough() breaks when its source is silent while the reader waits", async () => {
@@ -211,12 +211,12 @@ Deno.test("passThrough() breaks when its source is silent while the reader waits
   const reading = scene.reader.read();
   await settle();
   scene.timers.advance(99);
-  assert.deepEqual(scene.told, ["a"]);
+  assert.deepEqual(scene.seen, ["a"]);
   scene.timers.advance(1);
   await assert.rejects(reading, /fell silent/);
   await settle();
   const cause = new IdleError();
-  assert.deepEqual(scene.told, ["a", { kind: "broken", cause }]);
+  assert.deepEqual(scene.seen, ["a", { kind: "broken", cause }]);
   assert.equal(scene.cancels.length, 1);
   assert.equal(scene.timers.running, 0);
 });
@@ -229,22 +229,22 @@ Deno.test("passThrough() gives a slow reader all the time that it takes", async 
   scene.timers.advance(10_000);
   scene.source.close();
   assert.equal((await scene.reader.read()).done, true);
-  assert.deepEqual(scene.told, ["a", "b", { kind: "complete" }]);
+  assert.deepEqual(scene.seen, ["a", "b", { kind: "complete" }]);
 });
 
 Deno.test("passThrough() gives a reader up that takes nothing for ten minutes", async () => {
   const scene = begin();
   await deliver(scene, "a");
   scene.timers.advance(599_999);
-  assert.deepEqual(scene.told, ["a"]);
+  assert.deepEqual(scene.seen, ["a"]);
   scene.timers.advance(1);
-  assert.deepEqual(scene.told, ["a", { kind: "stalled" }]);
+  assert.deepEqual(scene.seen, ["a", { kind: "stalled" }]);
   assert.equal(scene.cancels.length, 1);
   assert.equal(scene.timers.running, 0);
   await assert.rejects(scene.reader.read(), /stopped reading/);
 });
 
-Deno.test("passThrough() bears a source that breaks because its end is told", async () => {
+Deno.test("passThrough() tolerates a source that breaks while its end is reported", async () => {
   const scene = begin({
     idleMs: 100,
     onEnd: () => scene.source.error(new Error("aborted")),
@@ -254,40 +254,40 @@ Deno.test("passThrough() bears a source that breaks because its end is told", as
   scene.timers.advance(100);
   await assert.rejects(reading, /fell silent/);
   await settle();
-  assert.deepEqual(scene.told, [{ kind: "broken", cause: new IdleError() }]);
+  assert.deepEqual(scene.seen, [{ kind: "broken", cause: new IdleError() }]);
 });
 
 const PING = { idleMs: 0, keepAlive: () => bytes("ping") };
 
 Deno.test("passThrough() keeps a reader company only while it waits", async () => {
-  const { source, reader, told, timers } = begin(PING);
+  const { source, reader, seen, timers } = begin(PING);
   for (const _ of ["once", "again"]) {
     const reading = reader.read();
     await settle();
     timers.advance(KEEP_ALIVE_MS - 1);
     await settle();
-    const before = told.length;
+    const before = seen.length;
     timers.advance(1);
     assert.deepEqual((await reading).value, bytes("ping"));
-    assert.equal(told.length, before + 1);
+    assert.equal(seen.length, before + 1);
   }
   const reading = reader.read();
   source.enqueue(bytes("a"));
   await reading;
   timers.advance(2 * KEEP_ALIVE_MS);
-  assert.deepEqual(told, ["ping", "ping", "a"]);
+  assert.deepEqual(seen, ["ping", "ping", "a"]);
   await reader.cancel();
   assert.equal(timers.running, 0);
 });
 
 Deno.test("passThrough() keeps a reader company though its source gives signs of life", async () => {
-  const { source, reader, told, timers } = begin(PING);
+  const { source, reader, seen, timers } = begin(PING);
   const reading = reader.read();
   for (let seconds = 0; seconds < 15; seconds += 5) {
     await settle();
     source.enqueue(bytes(""));
     await settle();
-    assert.deepEqual(told, []);
+    assert.deepEqual(seen, []);
     timers.advance(5000);
   }
   assert.deepEqual((await reading).value, bytes("ping"));
@@ -308,7 +308,7 @@ Deno.test("passThrough() reads nothing ahead of a reader who was kept company", 
 });
 
 Deno.test("passThrough() gives nothing where there is no company to keep", async () => {
-  const { reader, told, timers } = begin({
+  const { reader, seen, timers } = begin({
     idleMs: 0,
     keepAlive: () => bytes(""),
   });
@@ -316,25 +316,25 @@ Deno.test("passThrough() gives nothing where there is no company to keep", async
   await settle();
   timers.advance(10 * KEEP_ALIVE_MS);
   await settle();
-  assert.deepEqual(told, []);
+  assert.deepEqual(seen, []);
   await reader.cancel();
   await reading;
 });
 
 Deno.test("passThrough() keeps a reader who takes all of what little company comes", async () => {
-  const { reader, told, timers } = begin(PING);
+  const { reader, seen, timers } = begin(PING);
   for (let passedMs = 0; passedMs < 4 * STALL_MS; passedMs += KEEP_ALIVE_MS) {
     const reading = reader.read();
     await settle();
     timers.advance(KEEP_ALIVE_MS);
     assert.deepEqual((await reading).value, bytes("ping"));
   }
-  assert.ok(told.every((one) => one === "ping"));
+  assert.ok(seen.every((one) => one === "ping"));
   await reader.cancel();
 });
 
 Deno.test("passThrough() gives a reader up who takes none of what it is given for company", async () => {
-  const { reader, told, timers, cancels } = begin(PING);
+  const { reader, seen, timers, cancels } = begin(PING);
   const reading = reader.read();
   await settle();
   timers.advance(KEEP_ALIVE_MS);
@@ -342,17 +342,17 @@ Deno.test("passThrough() gives a reader up who takes none of what it is given fo
   timers.advance(KEEP_ALIVE_MS);
   timers.advance(2 * STALL_MS);
   await settle();
-  assert.deepEqual(told.at(-1), { kind: "stalled" });
+  assert.deepEqual(seen.at(-1), { kind: "stalled" });
   assert.equal(cancels.length, 1);
   assert.equal(timers.running, 0);
   await assert.rejects(reader.read(), /stopped reading/);
 });
 
-Deno.test("passThrough() tells one end, whatever happens at once", async () => {
+Deno.test("passThrough() reports one end, whatever happens at once", async () => {
   for (let seed = 0; seed < 100; seed++) {
     const random = createRandom(seed);
     const scene = begin({ idleMs: 10 });
-    const { source, reader, timers, told } = scene;
+    const { source, reader, timers, seen } = scene;
     const acts: (() => unknown)[] = [
       () => source.enqueue(bytes("x")),
       () => source.close(),
@@ -369,9 +369,9 @@ Deno.test("passThrough() tells one end, whatever happens at once", async () => {
     attempt(() => source.close());
     for (let step = 0; step < 14; step++) attempt(() => reader.read());
     await settle();
-    const ends = told.filter((one) => typeof one !== "string");
+    const ends = seen.filter((one) => typeof one !== "string");
     assert.equal(ends.length, 1, `seed ${seed}`);
-    assert.equal(told.at(-1), ends[0], `seed ${seed}`);
+    assert.equal(seen.at(-1), ends[0], `seed ${seed}`);
     assert.equal(timers.running, 0, `seed ${seed}`);
   }
 });

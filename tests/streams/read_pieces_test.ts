@@ -161,7 +161,7 @@ for (const type of ["bytes", undefined] as const) {
     await assert.rejects(read(body, { length: 10 }), /broken/);
   });
 
-  Deno.test(`readPieces() gives ${kind} up when whoever takes the pieces fails`, async () => {
+  Deno.test(`readPieces() gives ${kind} up when the receiver of the pieces fails`, async () => {
     const cancelled = Promise.withResolvers<void>();
     const body: ReadableStream<Uint8Array> = new ReadableStream({
       type,
@@ -176,7 +176,7 @@ for (const type of ["bytes", undefined] as const) {
     await cancelled.promise;
   });
 
-  Deno.test(`readPieces() gives ${kind} up when it is told to`, async () => {
+  Deno.test(`readPieces() gives ${kind} up on request`, async () => {
     for (const length of [10, undefined]) {
       const controller = new AbortController();
       const cancelled = Promise.withResolvers<void>();

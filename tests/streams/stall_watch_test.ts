@@ -34,7 +34,7 @@ function begin(): Scene {
   return scene;
 }
 
-Deno.test("a stall is told from the first that is not taken, whatever is given meanwhile", () => {
+Deno.test("a stall is measured from the first chunk that is not taken, whatever follows", () => {
   const { watch, timers, stalls } = begin();
   watch.readBegan();
   watch.sent();
@@ -48,7 +48,7 @@ Deno.test("a stall is told from the first that is not taken, whatever is given m
   watch.stop();
 });
 
-Deno.test("a stall is counted anew when more is asked for", () => {
+Deno.test("a stall is counted again when more is requested", () => {
   const { watch, timers, stalls } = begin();
   watch.readBegan();
   watch.sent();
@@ -63,7 +63,7 @@ Deno.test("a stall is counted anew when more is asked for", () => {
   watch.stop();
 });
 
-Deno.test("a stall is counted from the answer for whoever has taken all, however long that took", () => {
+Deno.test("a stall is counted from the answer for a reader that has taken all, however long that took", () => {
   const scene = begin();
   const { watch, timers, stalls } = scene;
   watch.readBegan();
@@ -78,7 +78,7 @@ Deno.test("a stall is counted from the answer for whoever has taken all, however
   watch.stop();
 });
 
-Deno.test("whoever has taken all and waits for more does not stall", () => {
+Deno.test("a reader that has taken all and waits for more does not stall", () => {
   const scene = begin();
   const { watch, timers, stalls } = scene;
   watch.readBegan();

@@ -164,7 +164,7 @@ function scene(idleMs: number, whenIdle = () => {}) {
   return { timers, watch, idleAt };
 }
 
-Deno.test("createIdleWatch() tells of a wait as soon as it lasts too long, once", () => {
+Deno.test("createIdleWatch() reports a wait as soon as it lasts too long, once", () => {
   const { timers, watch, idleAt } = scene(100);
   watch.wait();
   timers.advance(99);
@@ -176,7 +176,7 @@ Deno.test("createIdleWatch() tells of a wait as soon as it lasts too long, once"
   assert.equal(timers.running, 0);
 });
 
-Deno.test("createIdleWatch() may be told to wait again when it has told of a wait", () => {
+Deno.test("createIdleWatch() can wait again after it has reported a wait", () => {
   const { timers, watch, idleAt } = scene(100, () => watch.wait());
   watch.wait();
   timers.advance(350);
@@ -246,7 +246,7 @@ Deno.test("createIdleWatch() waits for ever where the time is 0", () => {
   assert.equal(timers.started, 0);
 });
 
-Deno.test("createIdleWatch() tells of the first wait that is too long, whatever went before", () => {
+Deno.test("createIdleWatch() reports the first wait that is too long", () => {
   for (let seed = 0; seed < 200; seed++) {
     const random = createRandom(seed);
     const { timers, watch, idleAt } = scene(50);

@@ -157,7 +157,7 @@ Deno.test("a toy stream is asked for by its path and passes byte for byte", asyn
   assert.equal(typeof line.first_output_ms, "number");
 });
 
-Deno.test("a toy stream that ends before its own end is told as broken", async () => {
+Deno.test("a toy stream that ends before its own end is reported as broken", async () => {
   await using scene = await openScene();
   scene.play(sse({ more: "Hel" }));
   const response = await scene.post("/v1/toy/toy/one/ask-live", ODD);
@@ -249,7 +249,7 @@ for (const { protocol, path, request, textOf, deltaOf } of CALLERS) {
     assert.equal((await scene.lines.of(response)).ended, "complete");
   });
 
-  Deno.test(`an error of a toy upstream is told to a ${protocol} caller in the caller's words`, async () => {
+  Deno.test(`an error of a toy upstream reaches a ${protocol} caller in the caller's protocol`, async () => {
     await using scene = await openScene();
     scene.play(Response.json({ fault: "Not so" }, { status: 422 }));
     const response = await scene.post(path, { ...request, model: "toy-two" });
@@ -283,7 +283,7 @@ Deno.test("the gateway's own errors have the toy's shape on the toy's paths", as
   assert.deepEqual(scene.asked, []);
 });
 
-Deno.test("a caller without a token, or with another method, is told so in the toy's shape", async () => {
+Deno.test("a caller without a token, or with another method, gets an error in the toy's shape", async () => {
   await using scene = await openScene();
   const path = "/v1/toy/demo-a/ask";
   const stranger = await scene.call(path, { method: "POST", body: ODD });
@@ -309,7 +309,7 @@ Deno.test("an upstream's errors reach a toy caller: its own as they came, others
   }
 });
 
-Deno.test("a failure in the middle of a stream is told in the caller's words, both ways", async () => {
+Deno.test("a failure in the middle of a stream is reported in the caller's protocol, both ways", async () => {
   await using scene = await openScene();
   const path = "/v1/toy/demo-b-error-in-stream/ask-live";
   const events = await eventsOf(await scene.post(path, ODD));

@@ -97,7 +97,7 @@ Deno.test("reasonOf() is not misled by the name of a host or a path", () => {
   }
 });
 
-Deno.test("reasonOf() bears whatever is thrown", () => {
+Deno.test("reasonOf() accepts any thrown value", () => {
   for (const thrown of [undefined, null, 1, "x", {}, new Error("")]) {
     assert.equal(reasonOf(thrown), "the connection failed");
   }
@@ -167,7 +167,7 @@ Deno.test("reasonOf() understands what this Deno says", async (t) => {
   }
 });
 
-Deno.test("unreachable() tells the caller the reason and no address", () => {
+Deno.test("unreachable() names the reason and no address", () => {
   for (const [reason, message] of MESSAGES) {
     const cause = new TypeError(message);
     const error = unreachable(cause);
@@ -208,7 +208,7 @@ Deno.test("brokenUpstream(), oversized() and silentUpstream() say what to do", (
   assert.equal(silent.code, "upstream_timeout");
 });
 
-Deno.test("hadConnection() tells what ended a connection from what prevented it", () => {
+Deno.test("hadConnection() separates what ended a connection from what prevented it", () => {
   const closed = [
     "client error (SendRequest): connection closed before message completed",
     "client error (SendRequest): connection error: Connection reset by peer (os error 104)",

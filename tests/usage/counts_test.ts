@@ -69,7 +69,7 @@ Deno.test("costNanos() goes by the first rate that holds of the answer", () => {
   }
 });
 
-Deno.test("costNanos() never takes more from the input than there is, whatever a provider tells", () => {
+Deno.test("costNanos() never takes more from the input than there is, whatever a provider reports", () => {
   const usage = {
     inputTokens: 10,
     cachedInputTokens: 30,
@@ -79,7 +79,7 @@ Deno.test("costNanos() never takes more from the input than there is, whatever a
   assert.equal(costNanos(usage, PRICE), 10 * 300);
 });
 
-Deno.test("countsOf() makes whole numbers of whatever a provider tells", () => {
+Deno.test("countsOf() makes whole numbers of any reported values", () => {
   const counts = countsOf({
     inputTokens: 1.4,
     outputTokens: 1e300,

@@ -83,7 +83,7 @@ Deno.test("createReplay() counts callers of identity providers by their names wi
 });
 
 /** A use in a few words. */
-function told({ caller, connection, model, atMs, counts }: Use) {
+function reported({ caller, connection, model, atMs, counts }: Use) {
   const at = new Date(atMs).toISOString();
   return [caller.name, connection, model, at, counts.requests];
 }
@@ -156,7 +156,7 @@ Deno.test("createReplay() counts together what lies in the same windows, and not
     { time: time("12:07:00.000") },
     { time: time("12:07:29.999") },
   ]);
-  assert.deepEqual(uses.map(told), [
+  assert.deepEqual(uses.map(reported), [
     ["alice", "GLM team", "glm-fast", time("11:00:00.000"), 2],
     ["alice", "GLM team", "glm-fast", time("11:15:00.000"), 1],
     ["alice", "GLM team", "other", time("11:15:00.000"), 1],
@@ -167,7 +167,7 @@ Deno.test("createReplay() counts together what lies in the same windows, and not
   ]);
 });
 
-Deno.test("createReplay() tells old requests apart less finely, as nothing tells them apart any more", () => {
+Deno.test("createReplay() separates old requests less finely, since nothing needs them apart any more", () => {
   const times = [
     "2026-11-01T00:00:00.000Z",
     "2026-11-01T23:59:59.999Z",
@@ -177,7 +177,7 @@ Deno.test("createReplay() tells old requests apart less finely, as nothing tells
     "2026-11-20T11:00:00.000Z",
   ];
   const { uses } = replayed(times.map((time) => ({ time })));
-  assert.deepEqual(uses.map(told).map((one) => one.slice(3)), [
+  assert.deepEqual(uses.map(reported).map((one) => one.slice(3)), [
     ["2026-11-01T00:00:00.000Z", 2],
     ["2026-11-02T00:00:00.000Z", 1],
     ["2026-11-20T10:00:00.000Z", 2],

@@ -15,7 +15,7 @@ import { testCertificate } from "../../support/upstream/test_certificate.ts";
 
 type Upstream = (request: Request) => Promise<Response> | Response;
 
-/** Runs `check` on a file, with an upstream that answers as told. */
+/** Runs `check` on a file, with an upstream that answers as given. */
 async function check(
   file: unknown,
   { args = [], upstream = () => new Response("{}") }: {
@@ -324,7 +324,7 @@ Deno.test("check --live says", async (t) => {
   }
 });
 
-Deno.test("check --live tells what the upstream answered, even if its answer breaks off", async () => {
+Deno.test("check --live reports the upstream's answer, even if it breaks off", async () => {
   const { code, out } = await check(minimalFile(), {
     args: ["--live"],
     upstream: () =>

@@ -87,7 +87,7 @@ Deno.test("loadConfigFile() makes a problem of a file that cannot be read", asyn
   });
 });
 
-/** What stands in the place of a file and never ends, or never begins, for whoever reads it. */
+/** Something in the place of a file that never ends, or never begins, for its reader. */
 const SPECIAL_FILES: Readonly<
   Record<string, (path: string) => Promise<Disposable>>
 > = {
@@ -209,7 +209,7 @@ const hasNoFifos = Deno.build.os === "windows" && "Windows has no such files";
 
 Deno.test({
   ...needing(
-    "loadConfigFile() refuses at once what is no regular file, by its place, whoever names it",
+    "loadConfigFile() refuses at once what is no regular file, by its place, whatever names it",
     hasNoFifos,
   ),
   async fn(t) {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { runHealth } from "../../../src/cli/commands/health.ts";
 import { createMemoryIo } from "../../support/fakes/memory_io.ts";
 
-/** Runs `health` against something that answers as told. */
+/** Runs `health` against something that answers as given. */
 async function health(
   args: readonly string[],
   answer: () => Promise<Response> | Response,

@@ -30,7 +30,7 @@ interface Run {
   readonly isRead?: boolean;
 }
 
-/** Runs `limits` against a gateway that answers as told; `code` is undefined while it still watches. */
+/** Runs `limits` against a gateway that answers as given; `code` is undefined while it still watches. */
 async function limits(
   {
     args = [],
@@ -111,7 +111,7 @@ function usageOf(percent: number | null): Response {
   });
 }
 
-Deno.test("limits tells how much of a window the token used itself, where the gateway knows", async () => {
+Deno.test("limits shows how much of a window the token used itself, where the gateway knows", async () => {
   const { code, out, usageRequests: requests } = await limits({
     usage: () => usageOf(12.34),
   });
@@ -155,7 +155,7 @@ Deno.test("limits draws the quotas all the same when the token's own use cannot 
   }
 });
 
-Deno.test("limits draws what the gateway on this machine tells", async () => {
+Deno.test("limits draws the quotas of the gateway on this machine", async () => {
   const { code, out, error, requests } = await limits();
   assert.equal(code, 0);
   assert.equal(error, "");

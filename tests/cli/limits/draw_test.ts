@@ -179,7 +179,7 @@ Deno.test("drawLimits() calls unknown what is not known, and gives a stock no ba
   ]);
 });
 
-Deno.test("drawLimits() tells why a connection has no windows, and who can help", () => {
+Deno.test("drawLimits() says why a connection has no windows, and who can help", () => {
   const lines = draw(listOf(
     entryOf("broken", {
       status: "unavailable",

@@ -29,7 +29,7 @@ async function afterDrop(format: OutputFormat): Promise<string> {
   return written;
 }
 
-Deno.test("openLog() tells of dropped lines as of everything else: with the time, in the log's format", async () => {
+Deno.test("openLog() reports dropped lines like everything else: with the time, in the log's format", async () => {
   const { time, ...rest } = JSON.parse(await afterDrop("json"));
   assert.ok(Number.isFinite(Date.parse(time)));
   assert.deepEqual(rest, {
@@ -66,7 +66,7 @@ Deno.test("outputFormat() has colours for people at a terminal alone, and never 
   assert.equal(formatOf("json", true), "json");
 });
 
-/** A sink in the test's hand: it takes bytes when it is told to. */
+/** A sink in the test's hand: it takes bytes on request. */
 function openSink(take: (bytes: Uint8Array) => Promise<number>) {
   const calls: string[] = [];
   return {
@@ -189,7 +189,7 @@ Deno.test("createLineWriter() drops and counts what its sink does not take in ti
   ]);
 });
 
-Deno.test("createLineWriter() tells of a dropped line though no other waits", async () => {
+Deno.test("createLineWriter() reports a dropped line even if no other waits", async () => {
   const { timers, calls, writer } = begin(undefined, {
     maxWaitingCharacters: 3,
   });

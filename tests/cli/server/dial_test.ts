@@ -73,7 +73,7 @@ Deno.test("a connection over TLS speaks to the name that the certificate has", a
   }
 });
 
-Deno.test("a certificate that nobody vouches for, or that is another's, is refused", async () => {
+Deno.test("a certificate of an unknown authority or for another host is refused", async () => {
   await using upstream = startRawUpstream(
     () => assert.fail("A request came"),
     testCertificate,

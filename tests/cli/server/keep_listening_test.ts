@@ -8,7 +8,7 @@ import { createFakeTimers } from "../../support/fakes/fake_timers.ts";
 import { createMemoryLog } from "../../support/fakes/memory_log.ts";
 import { settle } from "../../support/settle.ts";
 
-/** A listener of the test, which breaks when it is told to. */
+/** A listener of the test, which breaks on request. */
 interface FakeListener extends FragileListener {
   lose(reason: unknown): void;
   closed: boolean;

@@ -65,7 +65,7 @@ Deno.test("setup begins with the model that is named, and offers the others behi
   ]);
 });
 
-Deno.test("setup tells editors the sizes that are known of a model, and cautious ones where none are", async () => {
+Deno.test("setup gives editors the known sizes of a model, and cautious ones where none are", async () => {
   const { out } = await setup({ args: ["vscode"] });
   const [{ models }] = JSON.parse(out);
   assert.deepEqual(

@@ -107,7 +107,7 @@ Deno.test("usage announces that it reads standard input from a terminal", async 
   assert.equal(file.error, "");
 });
 
-/** What `--json` tells of each row. */
+/** The values of each row in `--json`. */
 async function rowsOf(by: string): Promise<readonly Record<string, unknown>[]> {
   const { out } = await usage({ args: ["a.jsonl", "--json", "--by", by] });
   return JSON.parse(out).data;
@@ -345,7 +345,7 @@ Deno.test("usage refuses bad usage", async (t) => {
   }
 });
 
-/** A log in which every column has something to tell. */
+/** A log in which every column has a value. */
 const FULL_LOG = ["alice", "a-person-with-a-long-name", "bob"].map((token) =>
   loggedLine({
     token,
@@ -436,7 +436,7 @@ Deno.test("readUsageOptions() understands every line of the documentation", asyn
   }
 });
 
-Deno.test("readUsageOptions() adds up by token unless told otherwise", () => {
+Deno.test("readUsageOptions() adds up by token by default", () => {
   assert.deepEqual(readUsageOptions(["-"], () => undefined), {
     paths: ["-"],
     by: ["token"],

@@ -78,8 +78,8 @@ async function replay(
     0,
   );
   const lines = log.entries.map(({ level, event, fields }) => {
-    const { total_ms: _, ...told } = fields;
-    return { level, event, told };
+    const { total_ms: _, ...reported } = fields;
+    return { level, event, reported };
   });
   return { requests, since, read, lines };
 }
@@ -116,7 +116,7 @@ Deno.test("replayLogs() counts what the files of all patterns say, each file onc
   assert.deepEqual(lines, [{
     level: "info",
     event: "usage_replayed",
-    told: {
+    reported: {
       files: 2,
       requests: 2,
       unknown_token: 1,
@@ -142,7 +142,7 @@ Deno.test("replayLogs() counts a file once that is found by several names", asyn
     },
   });
   assert.equal(requests, 2);
-  assert.equal(lines[0]?.told.files, 2);
+  assert.equal(lines[0]?.reported.files, 2);
   assert.deepEqual(since, [Date.parse(daysAgo(1))]);
 });
 
@@ -177,7 +177,7 @@ Deno.test("replayLogs() leaves what no window reaches any more", async () => {
   });
   assert.deepEqual(read, ["all.jsonl"]);
   assert.equal(requests, 2);
-  assert.equal(lines[0]?.told.requests, 2);
+  assert.equal(lines[0]?.reported.requests, 2);
 });
 
 Deno.test("replayLogs() says what it could not read, goes on, and claims no completeness", async (t) => {
@@ -222,14 +222,14 @@ Deno.test("replayLogs() says what it could not read, goes on, and claims no comp
       const { requests, since, lines } = await replay(scene);
       assert.ok(requests >= 1);
       assert.deepEqual(since, []);
-      const [warning, told, ...more] = lines;
+      const [warning, reported, ...more] = lines;
       assert.deepEqual(warning, {
         level: "warn",
         event: "usage_not_replayed",
-        told: { path, reason },
+        reported: { path, reason },
       });
-      assert.equal(told?.event, "usage_replayed");
-      assert.equal(told?.told.complete_since, undefined);
+      assert.equal(reported?.event, "usage_replayed");
+      assert.equal(reported?.reported.complete_since, undefined);
       assert.deepEqual(more, []);
     });
   }

@@ -98,7 +98,7 @@ Deno.test("createTotals() keeps groups apart whatever their names hold", () => {
   assert.deepEqual(nameless, [["glm-fast", undefined]]);
 });
 
-Deno.test("createTotals() tells so many rows apart and no more; the rest is one sum, which every format shows", () => {
+Deno.test("createTotals() keeps so many rows apart and no more; the rest is one sum, which every format shows", () => {
   const sessions = ["a", "b", "c", "a", "d"].map((session) => ({ session }));
   const totals = totalsOf(sessions, ["session"], { maxRows: 2 });
   assert.deepEqual(totals.rows.map(({ key, requests }) => [key, requests]), [

@@ -19,14 +19,14 @@ function eventsOf(outcomes: readonly (ReloadOutcome | "expect")[]) {
   return log.entries.map(({ event }) => event);
 }
 
-Deno.test("A ReloadLog tells the same problems once", () => {
+Deno.test("A ReloadLog reports the same problems once", () => {
   assert.deepEqual(
     eventsOf([rejected("x"), rejected("x"), rejected("y"), rejected("y")]),
     ["config_rejected", "config_rejected"],
   );
 });
 
-Deno.test("A ReloadLog tells them again when they come back, and to whoever asks", () => {
+Deno.test("A ReloadLog reports them again when they come back, and on request", () => {
   const again = ["config_rejected", "config_applied", "config_rejected"];
   assert.deepEqual(eventsOf([rejected("x"), APPLIED, rejected("x")]), again);
   assert.deepEqual(
@@ -57,7 +57,7 @@ Deno.test("A ReloadLog says that all is well again once the file says what is in
   }
 });
 
-Deno.test("A ReloadLog tells whoever asks that nothing changed", () => {
+Deno.test("A ReloadLog reports on request that nothing changed", () => {
   assert.deepEqual(
     eventsOf(["expect", { kind: "unchanged" }, { kind: "unchanged" }]),
     ["config_unchanged"],

@@ -207,7 +207,7 @@ Deno.test("follow() changes which files are watched, in several directories", as
   const [one, other] = [`${directory}/one`, `${directory}/keys/other`];
   await Deno.writeTextFile(one, "first");
   await Deno.writeTextFile(other, "first");
-  // Old enough for a time stamp to tell two writes apart.
+  // Old enough for a time stamp to separate two writes.
   for (const path of [one, other]) {
     await Deno.utime(path, new Date(0), new Date(0));
   }

@@ -28,7 +28,7 @@ import {
 } from "../../support/fakes/fake_timers.ts";
 import { settle } from "../../support/settle.ts";
 
-/** A thread of the test, which does what it is told to. */
+/** A thread of the test, which does what the test asks for. */
 interface FakeThread {
   readonly orders: Order[];
   readonly report: (report: Report) => void;
@@ -301,7 +301,7 @@ Deno.test("stop() waits for no thread that hangs, dies or is dead, and replaces 
   assert.equal(timers.running, 0);
 });
 
-/** What a thread was told of what others learned. */
+/** What a thread received of what others learned. */
 function noticesOf({ orders }: FakeThread | undefined = NO_THREAD): Notice[] {
   return orders.flatMap((order) =>
     order.kind === "notice" ? [order.notice] : []

@@ -109,7 +109,7 @@ async function servedAs(
   );
 }
 
-Deno.test("an alias leads to every connection of its model, whichever of them names it", async () => {
+Deno.test("an alias leads to every connection of its model, even if only one of them names it", async () => {
   const served = await servedAs([
     { name: "one", models: ["glm", { id: "kimi", aliases: ["claude-kimi"] }] },
     { name: "two", models: [{ id: "glm", aliases: ["claude-glm"] }] },

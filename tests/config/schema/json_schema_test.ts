@@ -317,7 +317,7 @@ Deno.test("the JSON Schema and the gateway agree on", async (t) => {
   }
 });
 
-Deno.test("the JSON Schema tells defaults", () => {
+Deno.test("the JSON Schema has the defaults", () => {
   const presets = Object.fromEntries(
     [...properties(configJsonSchema())].map(([name, schema]) => [
       name,

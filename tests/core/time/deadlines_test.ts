@@ -95,7 +95,7 @@ Deno.test("Deadlines that have passed keep no timer up when the last of the othe
   assert.equal(timers.running, 0);
 });
 
-Deno.test("Deadlines that are shorter than those that run set the timer anew", () => {
+Deno.test("Deadlines that are shorter than those that run set the timer again", () => {
   const { timers, passed, start } = scene();
   start("long", 100);
   const cancel = start("short", 10);

@@ -6,7 +6,7 @@ const HOUR_MS = 3_600_000;
 
 const OPTIONS = { lengthMs: 5 * HOUR_MS, limit: 100, othersPerHour: 10 };
 
-Deno.test("a meter begins its window with the first use, and tells none before", () => {
+Deno.test("a meter begins its window with the first use, and reports none before", () => {
   const clock = createFakeClock();
   const meter = createMeter({ ...OPTIONS, clock });
   assert.deepEqual(meter.read(), {

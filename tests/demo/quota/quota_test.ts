@@ -50,7 +50,7 @@ async function use(demo: DemoUpstream, family: Family): Promise<Headers> {
   return response.headers;
 }
 
-Deno.test("the quota of family A is told as a coding plan tells it", async () => {
+Deno.test("the quota of family A is reported as a coding plan reports it", async () => {
   const clock = createFakeClock();
   const demo = createFixedDemo({ clock });
   const fresh = await quotaOf(demo, "A");
@@ -90,7 +90,7 @@ Deno.test("the quota of family A is told as a coding plan tells it", async () =>
   assert.equal(fiveHour.remaining, 2000 - fiveHour.currentValue - 1);
 });
 
-Deno.test("the quota of family B is told as OAuth usage tells it", async () => {
+Deno.test("the quota of family B is reported as OAuth usage reports it", async () => {
   const clock = createFakeClock();
   const demo = createFixedDemo({ clock });
   const fresh = await quotaOf(demo, "B");
@@ -110,7 +110,7 @@ Deno.test("the quota of family B is told as OAuth usage tells it", async () => {
   assert(used.five_hour.utilization > 2);
 });
 
-Deno.test("the quota of family C is told as the Codex back end tells it", async () => {
+Deno.test("the quota of family C is reported as the Codex back end reports it", async () => {
   const clock = createFakeClock();
   const demo = createFixedDemo({ clock });
   await use(demo, "C");
@@ -129,7 +129,7 @@ Deno.test("the quota of family C is told as the Codex back end tells it", async 
   );
 });
 
-Deno.test("a five-hour window that has not begun at family C is told as a whole one", async () => {
+Deno.test("a five-hour window that has not begun at family C is reported as a whole one", async () => {
   const { rate_limit } = await quotaOf(createFixedDemo(), "C");
   assert.deepEqual(rate_limit.primary_window, {
     used_percent: 0,
@@ -151,7 +151,7 @@ Deno.test("the quotas reset when their windows are over", async () => {
   assert.equal(limits[1].nextResetTime, NOON_MS + 10 * DAY_MS);
 });
 
-Deno.test("a quota that is exhausted is told, and still answers", async () => {
+Deno.test("an exhausted quota is reported, and still answers", async () => {
   const demo = createFixedDemo();
   for (let call = 0; call < 100; call++) await use(demo, "A");
   const { data: { limits: [fiveHour] } } = await quotaOf(demo, "A");

@@ -43,7 +43,7 @@ function changedError(): Error {
   return error;
 }
 
-Deno.test("an exception that nobody foresaw is 500 in the caller's protocol, without a word of it", async (t) => {
+Deno.test("an unforeseen exception is 500 in the caller's protocol, without a word of it", async (t) => {
   let thrown: unknown;
   const client = failingClient(() => thrown);
   const file = familiesFile("http://127.0.0.1:9");
@@ -72,7 +72,7 @@ Deno.test("an exception that nobody foresaw is 500 in the caller's protocol, wit
   assert.ok(!gateway.lines.text().includes(CANARY));
 });
 
-Deno.test("an exception that nobody foresaw is logged with its class, its stack and the request's id", async () => {
+Deno.test("an unforeseen exception is logged with its class, its stack and the request's id", async () => {
   const client = failingClient(() => new OddError(CANARY));
   const file = familiesFile("http://127.0.0.1:9");
   await using gateway = await startGateway(file, { client });

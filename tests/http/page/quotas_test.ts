@@ -101,9 +101,9 @@ test("the page says what each reason for a missing quota means, and takes one th
   await signIn();
   for (const [reason, title] of Object.entries(REASONS)) {
     const card = page.locator(".card", { hasText: reason });
-    const told = await card.innerText();
-    assert.ok(told.includes(title), told);
-    assert.ok(!told.includes("provider_limits"), told);
+    const seen = await card.innerText();
+    assert.ok(seen.includes(title), seen);
+    assert.ok(!seen.includes("provider_limits"), seen);
     await card.locator("summary").click();
     const details = await card.locator("details").innerText();
     assert.ok(details.includes(`It is ${reason}.`), details);
@@ -272,7 +272,7 @@ test("the summary names no empty balance where money is left in another currency
   );
 });
 
-test("the page has no bar for money in stock and an empty one for what nobody tells", async ({ page, signIn, answer }) => {
+test("the page has no bar for a balance and an empty one for an unknown amount", async ({ page, signIn, answer }) => {
   await answer("/v1/limits", {
     json: listOf(
       entryOf("Stock", { limits: [balanceOf(12.5, "EUR")] }),
@@ -331,7 +331,7 @@ test("the page says so when a token has no connection", async ({ page, signIn, a
 });
 
 test(
-  "the page tells times in the zone of its reader",
+  "the page shows times in the zone of its reader",
   async ({ page, signIn, answer }) => {
     await answer("/v1/limits", {
       json: listOf(entryOf("Mine", { limits: [weekOf()] })),

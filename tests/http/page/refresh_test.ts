@@ -48,7 +48,7 @@ async function setVisibility(page: Page, state: string): Promise<void> {
 }
 
 test(
-  "the page asks again after refresh_after_seconds and not a second sooner, whoever presses the button",
+  "the page asks again after refresh_after_seconds and not a second sooner, even at the press of the button",
   async ({ page, signIn, answer, asked }) => {
     const refresh = page.locator("#refresh");
     await answer("/v1/limits", {

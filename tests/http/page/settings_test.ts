@@ -212,7 +212,7 @@ test("a command stands below the export that it needs, and a file above it", asy
   assert.match(file, /^import os/);
 });
 
-test("the list of models can be searched, and shows all of them when it is told to", async ({ page, signIn }) => {
+test("the list of models can be searched, and shows all of them on request", async ({ page, signIn }) => {
   await signIn();
   const count = page.locator("#model-count");
   const all = Number.parseInt(await count.innerText());

@@ -14,7 +14,7 @@ async function stored(page: Page): Promise<string> {
   return await page.evaluate<string>("JSON.stringify(sessionStorage)");
 }
 
-test("the page shows whoever has a token the windows of each connection, with what is used, what is left and when it resets", async ({ page, signIn }) => {
+test("the page shows everyone with a token the windows of each connection, with what is used, what is left and when it resets", async ({ page, signIn }) => {
   await signIn();
   assert.deepEqual(await page.locator(".card h3 .card-name").allInnerTexts(), [
     "Demo A",
@@ -92,7 +92,7 @@ test("the token stays in its tab: in no address, no cookie, no lasting storage, 
   assert.equal(await stored(other), "{}");
 });
 
-test("the page forgets the token when it is told to", async ({ page, signIn, asked }) => {
+test("the page forgets the token on request", async ({ page, signIn, asked }) => {
   await signIn();
   await page.getByRole("button", { name: "Forget token" }).click();
   await page.waitForSelector("#sign-in");

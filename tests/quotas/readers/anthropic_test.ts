@@ -36,7 +36,7 @@ Deno.test("anthropic asks nothing for an API key unless the quota has a token of
   );
 });
 
-Deno.test("anthropic bears a read every five minutes", () => {
+Deno.test("anthropic tolerates a read every five minutes", () => {
   assert.equal(anthropic.poll?.paceMs, 300_000);
 });
 

@@ -57,7 +57,7 @@ Deno.test("codex names the account that its token names", async (t) => {
   });
 });
 
-Deno.test("codex tells windows by their length, not by their slot", () => {
+Deno.test("codex names windows by their length, not by their slot", () => {
   assert.deepEqual(parse(source, fixture("codex/free")), [
     windowOf("USAGE_LIMIT weekly percent", {
       period: [6, 1],
@@ -77,7 +77,7 @@ Deno.test("codex reads every meter, and credits written as text", () => {
     windowOf("USAGE_LIMIT weekly percent", {
       period: [6, 1],
       amounts: [100, 2.5, 97.5, 2.5],
-      // 592,029 seconds after NOW_MS: the instant itself was not told.
+      // 592,029 seconds after NOW_MS: the instant itself was not reported.
       resets: "2026-01-07T20:27:09.000Z",
     }),
     windowOf("USAGE_LIMIT:code_review weekly percent", {
@@ -109,7 +109,7 @@ Deno.test("codex takes an answer without windows for no data", () => {
   assertFailure(() => parse(source, { rate_limit: null }), "unavailable");
 });
 
-Deno.test("codex headers tell the same windows as its usage", () => {
+Deno.test("codex headers have the same windows as its usage", () => {
   const headers = new Headers({
     "x-codex-primary-used-percent": "7",
     "x-codex-primary-window-minutes": "300",
@@ -125,10 +125,10 @@ Deno.test("codex headers tell the same windows as its usage", () => {
     "x-codex-credits-unlimited": "False",
     "x-codex-credits-balance": "12.50",
   });
-  const told = codex.headers?.parse(headers, NOW_MS) ?? [];
+  const seen = codex.headers?.parse(headers, NOW_MS) ?? [];
   const byType = (a: { type: string }, b: { type: string }) =>
     a.type < b.type ? -1 : a.type > b.type ? 1 : 0;
-  assert.deepEqual(told.toSorted(byType), [
+  assert.deepEqual(seen.toSorted(byType), [
     windowOf("BALANCE total credits", { amounts: [null, null, 12.5, null] }),
     windowOf("USAGE_LIMIT five_hour percent", {
       period: [3, 5],
@@ -150,7 +150,7 @@ Deno.test("codex headers tell the same windows as its usage", () => {
   ]);
 });
 
-Deno.test("codex headers with unlimited credits tell no balance", () => {
+Deno.test("codex headers with unlimited credits have no balance", () => {
   const headers = new Headers({
     "x-codex-credits-unlimited": "True",
     "x-codex-credits-balance": "0",

@@ -32,7 +32,7 @@ Deno.test("gateway names the connections behind it where there are several", () 
   ]);
 });
 
-Deno.test("gateway without a readable connection tells no quota", () => {
+Deno.test("gateway without a readable connection has no quota", () => {
   const body = { object: "list", data: [] };
   assertFailure(() => parse(sourceOf("gateway"), body), "unavailable");
 });

@@ -49,7 +49,7 @@ Deno.test("litellm reads the windows of a key without a main budget", () => {
       amounts: [30, 0.5, 29.5, 1.66666666667],
       resets: "2026-09-26T16:00:00.000Z",
     }),
-    // Its spending is not told.
+    // Its spending is not reported.
     windowOf("SPEND_LIMIT twelve_hour USD", {
       period: [3, 12],
       amounts: [70, null, null, null],
@@ -101,7 +101,7 @@ Deno.test("litellm adds the budgets of the user and of the key's own team", () =
   ]);
 });
 
-Deno.test("litellm tells each budget once where two answers hold it", () => {
+Deno.test("litellm reports each budget once where two answers have it", () => {
   const windows = parse(
     sourceOf("litellm"),
     fixture("litellm/key"),

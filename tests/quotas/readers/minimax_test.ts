@@ -50,7 +50,7 @@ Deno.test("minimax lets the percent decide whether a count was used or remains",
     windowOf("USAGE_LIMIT:minimax-m3 unknown requests", {
       amounts: [300, 180, 120, 60],
     }),
-    // A count that contradicts the percent tells nothing.
+    // A count that contradicts the percent has no meaning.
     windowOf("USAGE_LIMIT:minimax-m3 weekly percent", {
       period: [6, 1],
       amounts: [100, 50, 50, 50],

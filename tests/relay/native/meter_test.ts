@@ -286,7 +286,7 @@ Deno.test("createStreamMeter() counts usage in a last line without its line feed
   assert.equal(facts.answer.usage?.inputTokens, 3);
 });
 
-Deno.test("createStreamMeter() bears streams that are no protocol's", () => {
+Deno.test("createStreamMeter() accepts streams of no known protocol", () => {
   const streams = [
     "data: {\n",
     "data: null\n",
@@ -355,7 +355,7 @@ Deno.test("createBodyMeter() keeps no view of the chunks", () => {
   assert.equal(facts.answer.usage?.inputTokens, 42);
 });
 
-Deno.test("createBodyMeter() bears what is no JSON, or counts nothing", () => {
+Deno.test("createBodyMeter() accepts bodies that are not JSON or have no usage", () => {
   for (const text of ["<html>", '["usage"]', '{"usage":{"x":1}}', "{]"]) {
     const { meter, facts } = bodyScene();
     meter.push(encoder.encode(text));

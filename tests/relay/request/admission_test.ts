@@ -210,7 +210,7 @@ Deno.test("Admission.endTokens() ends the requests with these tokens, in either 
   ]);
 });
 
-Deno.test("Admission.cut() bears requests that end because they are cut", async () => {
+Deno.test("Admission.cut() tolerates requests that end because they are cut", async () => {
   const scene = await begin();
   const { admission } = scene;
   for (let count = 0; count < 10; count++) {

@@ -378,7 +378,7 @@ Deno.test("readBody() gives up a body that does not arrive in time", async (t) =
   }
 });
 
-Deno.test("readBody() lets go of a body that does not arrive in time, compressed or not, though nothing more comes", async (t) => {
+Deno.test("readBody() releases a body that does not arrive in time, compressed or not, even if nothing more arrives", async (t) => {
   const begun = Uint8Array.from(gzipSync(bytesOf(300_000))).slice(0, -20);
   const { "of a small declared length": _, ...long } = UNFINISHED;
   for (const [name, given] of Object.entries(long)) {

@@ -124,7 +124,7 @@ Deno.test("conversationOf() reads no more of a long beginning than it needs", as
   );
 });
 
-Deno.test("conversationOf() bears bodies without a conversation", async () => {
+Deno.test("conversationOf() accepts bodies without a conversation", async () => {
   assert.equal(await nameOf({ prompt: "Hi" }), undefined);
   assert.equal(
     await nameOf({ input: "Hi" }, {}, alice, "completions"),

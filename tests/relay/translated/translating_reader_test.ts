@@ -392,7 +392,7 @@ Deno.test("a translated stream ends when its caller leaves", async (t) => {
   });
 });
 
-Deno.test("a translated stream ends and breaks when something fails that nobody foresaw", async () => {
+Deno.test("a translated stream ends and breaks when an unforeseen error is thrown", async () => {
   const scene = begin({
     observe() {
       throw new TypeError("a fault of our own");
@@ -406,7 +406,7 @@ Deno.test("a translated stream ends and breaks when something fails that nobody 
   assert.equal(scene.timers.running, 0);
 });
 
-Deno.test("holding leaves no deadline behind when something fails that nobody foresaw", async () => {
+Deno.test("holding leaves no deadline behind when an unforeseen error is thrown", async () => {
   const scene = begin({
     observe() {
       throw new TypeError("a fault of our own");

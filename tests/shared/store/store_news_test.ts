@@ -73,8 +73,8 @@ Deno.test({
   async fn() {
     await using server = await startStoreServer();
     const [one, two, connection] = await replicas(server);
-    const told = coolDown(connection);
-    one.state.notices?.publish(told);
+    const seen = coolDown(connection);
+    one.state.notices?.publish(seen);
     await until(() => two.heard.length === 1, "the cool-down");
     const late = await connectProcess({ port: server.port });
     await until(() => late.heard.length === 1, "the cool-down");
@@ -85,7 +85,7 @@ Deno.test({
         ms: toldMs,
         requestedMs: toldRequestedMs = 0,
         ...toldRest
-      } = told.coolDown;
+      } = seen.coolDown;
       assert.deepEqual(rest, toldRest);
       assert.ok(ms <= toldMs && ms > toldMs - 60_000, String(ms));
       assert.equal(
@@ -121,7 +121,7 @@ Deno.test({
 
 Deno.test({
   ...needing(
-    "what was told while the store was away is told when it is back, unless it is over by then",
+    "what was published while the store was away is published when it is back, unless it is over by then",
     lack,
   ),
   async fn() {
@@ -256,7 +256,7 @@ Deno.test({
 
 Deno.test({
   ...needing(
-    "what headers tell of a quota is told once in five seconds at most",
+    "a quota in headers is published once in five seconds at most",
     lack,
   ),
   async fn() {

@@ -246,7 +246,7 @@ Deno.test({
 
 Deno.test({
   ...needing(
-    "an emptied store grants its limits anew to many at once, and no more than they allow",
+    "an emptied store grants its limits again to many at once, and no more than they allow",
     lack,
   ),
   async fn() {
