@@ -70,7 +70,12 @@ export function createRemoteKeySets(
       if (set === undefined) throw new Error("The reply has no keys");
       return set;
     },
-    renewed: (source) => find(source, true),
+    async renewed(source, seen) {
+      const mine = known.get(sourceKey(source));
+      // Another request of this thread has received newer keys meanwhile.
+      if (mine !== undefined && mine.id !== seen.id) return mine;
+      return await find(source, true);
+    },
     retain(providers: readonly IdentityProvider[]) {
       const kept = new Set(providers.map(sourceKey));
       for (const key of known.keys()) {

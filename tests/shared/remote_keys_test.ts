@@ -21,6 +21,11 @@ import { minimalConfig } from "../support/gateway/config.ts";
 const signer = await createSigner();
 const NAME = `u-1 (${ISSUER})`;
 
+const SOURCE = {
+  issuer: ISSUER,
+  keys: { kind: "url", url: KEYS_URL },
+} as const;
+
 /** Two threads that ask for the keys of one process. Messages between them are copied, as between real threads. */
 async function twoThreads(serve: Serve) {
   const scene = await identityScene(serve);
@@ -120,21 +125,32 @@ Deno.test("keys that another thread has just read need no further reading", asyn
   const { keySets, requested, advance, serve } = await identityScene(
     keySetOf(signer),
   );
-  const source = {
-    issuer: ISSUER,
-    keys: { kind: "url", url: KEYS_URL },
-  } as const;
-  const old = await keySets.of(source);
+  const old = await keySets.of(SOURCE);
   serve(keySetOf(next));
   advance(30_000);
-  const renewed = await keySets.renewed(source, old);
+  const renewed = await keySets.renewed(SOURCE, old);
   assert.equal(renewed?.keys[0]?.kid, "k2");
-  assert.equal(await keySets.renewed(source, old), renewed);
+  assert.equal(await keySets.renewed(SOURCE, old), renewed);
   assert.equal(
-    await keySets.renewed(source, { id: renewed?.id ?? 0 }),
+    await keySets.renewed(SOURCE, { id: renewed?.id ?? 0 }),
     undefined,
   );
   assert.equal(requested.length, 2);
+});
+
+Deno.test("a thread uses keys that it received after a token was checked with older ones", async () => {
+  const scene = await identityScene(keySetOf(signer));
+  const keySets = createRemoteKeySets((question) =>
+    answerKeysQuestion(question, scene.keySets)
+  );
+  const old = await keySets.of(SOURCE);
+  scene.serve(keySetOf(await createSigner("k2")));
+  scene.advance(30_000);
+  const renewed = await keySets.renewed(SOURCE, old);
+  assert.equal(renewed?.keys[0]?.kid, "k2");
+  // Another request of the thread began with the old keys, too.
+  assert.equal(await keySets.renewed(SOURCE, old), renewed);
+  assert.equal(scene.requested.length, 2);
 });
 
 Deno.test("a thread forgets the keys of issuers that leave the configuration", async () => {
@@ -143,16 +159,12 @@ Deno.test("a thread forgets the keys of issuers that leave the configuration", a
     known.push(knownId);
     return Promise.resolve({ kind: "other", set: { id: 7, keys: [] } });
   });
-  const source = {
-    issuer: ISSUER,
-    keys: { kind: "url", url: KEYS_URL },
-  } as const;
   const { identity } = await minimalConfig({ identity: [identityFile()] });
-  await keySets.of(source);
+  await keySets.of(SOURCE);
   keySets.retain(identity);
-  await keySets.of(source);
+  await keySets.of(SOURCE);
   keySets.retain([]);
-  await keySets.of(source);
+  await keySets.of(SOURCE);
   assert.deepEqual(known, [undefined, 7, undefined]);
 });
 
@@ -161,7 +173,7 @@ Deno.test("a thread gets the time until the next reading with the refusal", asyn
     Promise.resolve({ kind: "unread", retryAfterMs: 1234 })
   );
   await assert.rejects(
-    keySets.of({ issuer: ISSUER, keys: { kind: "url", url: KEYS_URL } }),
+    keySets.of(SOURCE),
     (error) => error instanceof NoKeys && error.retryAfterMs === 1234,
   );
 });

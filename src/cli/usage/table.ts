@@ -175,7 +175,7 @@ export function alignColumns(
   },
 ): readonly string[] | undefined {
   const widths = (rows[0] ?? []).map((_, index) =>
-    Math.max(...rows.map((row) => row[index]?.length ?? 0))
+    rows.reduce((width, row) => Math.max(width, row[index]?.length ?? 0), 0)
   );
   const taken = widths.reduce((sum, width) => sum + width, 0);
   const gap = GAPS.find(({ length }) =>

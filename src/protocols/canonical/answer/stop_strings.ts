@@ -18,7 +18,8 @@ export function cutAtStops(
   stops: readonly string[],
 ): Stage<AnswerEvent, AnswerEvent> {
   // The end of a text is held back as long as it may be the beginning of a stop string.
-  const holdBack = Math.max(...stops.map((stop) => stop.length)) - 1;
+  const longest = stops.reduce((most, { length }) => Math.max(most, length), 1);
+  const holdBack = longest - 1;
   const open = new Set<number>();
   /** The held text of each open block. */
   const held = new Map<number, string>();

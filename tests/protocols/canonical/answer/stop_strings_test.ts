@@ -167,3 +167,9 @@ Deno.test("cutAnswer() does the same to a whole answer", () => {
   assert.equal(cutAnswer(answer, []), answer);
   assert.equal(textOf(cutAnswer(answer, ["Three"])), "One END,Two");
 });
+
+Deno.test("cutAtStops() takes as many stop strings as a body can hold", () => {
+  const many = Array.from({ length: 300_000 }, (_, index) => `#${index}#`);
+  const answer = cut([...many, "END"], textEvents(["One. E", "ND Two."]));
+  assert.equal(textOf(answer), "One. ");
+});
