@@ -6,7 +6,7 @@ import { randomIds } from "./core/ids.ts";
 import { createHandler, type Handler } from "./http/gateway.ts";
 import { createCodexQuota } from "./quotas/codex_quota.ts";
 import { createHarvest } from "./quotas/harvest.ts";
-import { toPlain } from "./quotas/reading.ts";
+import { isGood, toPlain } from "./quotas/reading.ts";
 import { createPoller } from "./quotas/poller.ts";
 import { createQuotaService } from "./quotas/service.ts";
 import type { QuotaWindow } from "./quotas/window.ts";
@@ -22,9 +22,11 @@ import { createIdentity } from "./relay/identity/identity.ts";
 import { createKeySets } from "./relay/identity/key_sets.ts";
 import { type Admission, createAdmission } from "./relay/request/admission.ts";
 import { createBodyMemory } from "./relay/request/body_memory.ts";
+import { createConversations } from "./relay/routing/conversations.ts";
 import { createHealth } from "./relay/routing/health.ts";
 import { createQuotaRouting } from "./relay/routing/quota_routing.ts";
 import { createRetryBudget } from "./relay/routing/retry_budget.ts";
+import { createLessonBook } from "./relay/translated/lesson_book.ts";
 import { createReasoningStore } from "./relay/translated/reasoning_store.ts";
 import { createTranslation } from "./relay/translated/translation.ts";
 import type { TranslationPool } from "./relay/translated/translation_pool.ts";
@@ -71,6 +73,8 @@ export interface Gateway {
   readonly admission: Admission;
   /** Returns the state for the metrics, without a request to a provider. */
   state(): GatewayState;
+  /** Returns true when an attempt of the last minute failed by a shortage of its own machine. */
+  hasShortage(): boolean;
   /** Returns the use of limits for the metrics, without a request to a provider. */
   usage(): Promise<UsageState>;
 }
@@ -89,8 +93,21 @@ export function createGateway(surroundings: GatewaySurroundings): Gateway {
     clock,
     onNews: notices && (() => deadlines.start(HARVEST_NOTICE_MS, sendHarvest)),
   });
-  const poller = shared.poller ??
-    createPoller({ ...surroundings, ...shared, clock });
+  const health = createHealth({
+    clock,
+    log,
+    metrics: surroundings.metrics,
+    publish: notices &&
+      ((coolDown) => notices.publish({ kind: "cool_down", coolDown })),
+    onShortage: shared.onShortage,
+  });
+  const poller = shared.poller ?? createPoller({
+    ...surroundings,
+    ...shared,
+    clock,
+    onRead: (connection, { reading }) =>
+      isGood(reading) && health.noteReading(connection, () => reading),
+  });
   const quotas = createQuotaService({ clock, poller, harvest });
   const identity = createIdentity({
     store: surroundings.store,
@@ -105,16 +122,23 @@ export function createGateway(surroundings: GatewaySurroundings): Gateway {
     quotas,
     clock,
   });
-  const health = createHealth({
+  const lessonBook = createLessonBook({
     clock,
     log,
-    metrics: surroundings.metrics,
     publish: notices &&
-      ((coolDown) => notices.publish({ kind: "cool_down", coolDown })),
+      ((taught) => notices.publish({ kind: "lesson", taught })),
   });
   endRemovedTokens(surroundings.store, admission);
+  const conversations = createConversations({
+    clock,
+    deadlines,
+    health,
+    quotaRouting: createQuotaRouting({ clock, quotas }),
+    publish: notices &&
+      ((placed) => notices.publish({ kind: "placed", ...placed })),
+  });
   notices?.onNotice((notice) => {
-    const targets = { health, poller, harvest };
+    const targets = { health, poller, harvest, lessonBook, conversations };
     followNotice(notice, targets, surroundings.store.current());
   });
 
@@ -137,12 +161,13 @@ export function createGateway(surroundings: GatewaySurroundings): Gateway {
     harvest,
     health,
     sharedStore: shared.store,
-    routing: createQuotaRouting({ clock, quotas }),
+    conversations,
     codexQuota: createCodexQuota({ clock, quotas }),
     budget: createRetryBudget(clock),
     deadlines,
     followAfterMs: surroundings.followAfterMs ?? 0,
     client: surroundings.client ?? createFetchClient(surroundings.fetch),
+    lessonBook,
     reasoningStore: createReasoningStore({ clock }),
     translation: createTranslation(surroundings.translationPool, randomIds),
     quotas,
@@ -155,6 +180,7 @@ export function createGateway(surroundings: GatewaySurroundings): Gateway {
   return {
     handler,
     admission,
+    hasShortage: health.hasShortage,
     state: () => ({
       inFlight: admission.active,
       bodyMemoryBytes: memory.usedBytes,

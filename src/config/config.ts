@@ -1,5 +1,5 @@
 import type { JsonObject } from "../core/json.ts";
-import type { Endpoint, Family } from "../core/protocol.ts";
+import type { Endpoint, Family, Protocol } from "../core/protocol.ts";
 import type { InputKind, JsonQuota, QuotaKind } from "./quota_kinds.ts";
 import type { AuthScheme } from "./presets/preset.ts";
 import type { ServiceName } from "./services.ts";
@@ -101,6 +101,8 @@ export interface Connection {
   readonly enabled: boolean;
   /** Base URLs without a trailing slash. */
   readonly endpoints: Readonly<Partial<Record<Endpoint, string>>>;
+  /** The protocols that it serves by translation, besides those of its family. */
+  readonly paths: readonly Protocol[];
   readonly auth: UpstreamAuth;
   /** Headers added to every request to the provider, after all others. Names are in lower case. */
   readonly headers: Readonly<Record<string, string>>;
@@ -154,6 +156,8 @@ export interface ConnectionModel {
   /** In tokens. */
   readonly contextWindow: number | undefined;
   readonly maxOutputTokens: number | undefined;
+  /** Body fields removed from its translated requests, besides those of the connection. */
+  readonly omit: readonly string[];
   readonly input: readonly InputKind[] | undefined;
   /** The reasoning efforts that it accepts. An empty list means that it does not reason. */
   readonly efforts: readonly string[] | undefined;
@@ -212,6 +216,8 @@ export interface Caller extends Access {
   readonly sha256: string;
   /** Milliseconds since 1970. */
   readonly expiresAtMs: number | undefined;
+  /** True for a caller of an identity provider, of whom there may be any number. */
+  readonly isUnlisted?: boolean;
 }
 
 /** What a caller may use. */

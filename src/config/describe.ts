@@ -95,6 +95,9 @@ function describeConnection(connection: Connection): Record<string, unknown> {
     family: connection.family,
     enabled: connection.enabled,
     endpoints: connection.endpoints,
+    paths: connection.paths.length === 0
+      ? "those of the family"
+      : `those of the family and ${connection.paths.join(", ")}`,
     auth: auth.scheme === "none" ? "none" : `${auth.scheme}, key set`,
     headers: describeNames(Object.keys(connection.headers)),
     headers_drop: describeDropped(connection.headersDrop),
@@ -139,6 +142,7 @@ function describeModel(model: ConnectionModel): string {
     phrase("shown as", model.displayName),
     phrase("a context of", model.contextWindow, "tokens"),
     phrase("at most", model.maxOutputTokens, "output tokens"),
+    phrase("without", model.omit),
     phrase("takes", input),
     efforts?.length === 0 ? "does not reason" : phrase("reasons", efforts),
     phrase("falls back to", fallbacks),

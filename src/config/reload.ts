@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import { lastingTimers, type Timers } from "../core/time/timers.ts";
 import type { Config, ServerConfig } from "./config.ts";
 import type { LoadResult } from "./load.ts";
 import type { Problem } from "./problems.ts";
@@ -15,7 +16,13 @@ export type ReloadOutcome =
   | { readonly kind: "failed"; readonly error: unknown };
 
 /** Loads the file as it is now. Resolves when that is done. Never rejects. */
-type Reload = () => Promise<void>;
+type Reload = (options?: ReloadCall) => Promise<void>;
+
+/** The options of a {@linkcode Reload}. */
+interface ReloadCall {
+  /** True to replace even an equal configuration, which ends all cool-downs; default `false`. */
+  readonly isForced?: boolean;
+}
 
 /** The dependencies of {@linkcode createReload}. */
 interface ReloadOptions {
@@ -24,7 +31,14 @@ interface ReloadOptions {
   readonly load: () => Promise<LoadResult>;
   /** Receives the outcome of each attempt. Must not throw. */
   readonly report: (outcome: ReloadOutcome) => void;
+  readonly timers?: Timers;
 }
+
+/** The time between two looks at a file that takes something away, in milliseconds. */
+const SECOND_LOOK_MS = 2000;
+
+/** The most looks at a file that takes something else away each time. */
+const MAX_LOOKS = 10;
 
 /** Settings that only a start can change, because listeners and threads depend on them. */
 const START_SETTINGS: readonly (keyof ServerConfig)[] = [
@@ -37,26 +51,32 @@ const START_SETTINGS: readonly (keyof ServerConfig)[] = [
 /**
  * Creates the function that file changes and signals call.
  *
- * One attempt runs at a time. Calls during an attempt cause one more attempt, which reads the latest file.
+ * A file without a caller, a connection or a model of the configuration in use must be the same at a second look: it may
+ * be the valid beginning of a longer one. One attempt runs at a time. Calls during an attempt cause one more attempt,
+ * which reads the latest file.
  */
 export function createReload(options: ReloadOptions): Reload {
   const started = options.store.current();
   let running: Promise<void> | undefined;
   let isPending = false;
+  let isForced = false;
 
   async function run(): Promise<void> {
     try {
       do {
+        const call = { isForced };
         isPending = false;
-        options.report(await attemptReload(options, started));
+        isForced = false;
+        options.report(await attemptReload(options, started, call));
       } while (isPending);
     } finally {
       running = undefined;
     }
   }
 
-  return () => {
+  return (call) => {
     isPending = true;
+    isForced ||= call?.isForced === true;
     running ??= run();
     return running;
   };
@@ -64,15 +84,18 @@ export function createReload(options: ReloadOptions): Reload {
 
 /** @param started The configuration of the listeners and threads. */
 async function attemptReload(
-  { store, load }: ReloadOptions,
+  options: ReloadOptions,
   started: Config,
+  { isForced }: ReloadCall,
 ): Promise<ReloadOutcome> {
   try {
-    const result = await load();
+    const { store } = options;
+    const result = await lookTwice(options);
     if ("problems" in result) {
       return { kind: "rejected", problems: result.problems };
     }
     if (isSameConfig(result.config, store.current())) {
+      if (isForced) store.swap(result.config);
       return { kind: "unchanged" };
     }
     store.swap(result.config);
@@ -81,6 +104,42 @@ async function attemptReload(
   } catch (error) {
     return { kind: "failed", error };
   }
+}
+
+/** Loads the file, and once more when it takes something away, until two looks agree. */
+async function lookTwice(
+  { store, load, timers = lastingTimers }: ReloadOptions,
+): Promise<LoadResult> {
+  let result = await load();
+  for (let looks = 1; looks < MAX_LOOKS; looks++) {
+    if ("problems" in result || !takesAway(store.current(), result.config)) {
+      break;
+    }
+    await new Promise<void>((resolve) => {
+      timers.schedule(SECOND_LOOK_MS, resolve);
+    });
+    const first = result.config;
+    result = await load();
+    if ("config" in result && isSameConfig(first, result.config)) break;
+  }
+  return result;
+}
+
+function takesAway(current: Config, next: Config): boolean {
+  const kept = new Set(namesOf(next));
+  return namesOf(current).some((name) => !kept.has(name));
+}
+
+/** Returns a text for each caller, connection and model, of which no two are equal. */
+function namesOf(
+  { callers, identity, connections, pools }: Config,
+): readonly string[] {
+  return [
+    ...[...callers.keys()].map((hash) => `caller ${hash}`),
+    ...identity.map(({ issuer }) => `issuer ${issuer}`),
+    ...connections.map(({ id }) => `connection ${id}`),
+    ...[...pools.keys()].map((model) => `model ${model}`),
+  ];
 }
 
 /** Compares two configurations without their pools, which repeat the connections many times. */

@@ -53,6 +53,8 @@ const [QUOTE, BACKSLASH, LINE_FEED] = [0x22, 0x5c, 0x0a];
 
 const [COMMA, BRACKET, BRACE] = [0x2c, 0x5b, 0x7b];
 
+const [BRACKET_END, BRACE_END] = [0x5d, 0x7d];
+
 /**
  * Returns true when parsing a JSON text would block the event loop for long. It counts elements, members and lines,
  * because a text may hold one value per line. Strings take hardly any time, even long ones.
@@ -61,8 +63,17 @@ const [COMMA, BRACKET, BRACE] = [0x2c, 0x5b, 0x7b];
  * its parsing.
  */
 export function isHeavyJson(text: string, maxValues = MAX_VALUES): boolean {
-  if (text.length <= maxValues) return false;
+  return text.length > maxValues && exceeds(text, maxValues, Infinity);
+}
+
+/** Returns true when a JSON text has more nested levels. Each level costs a parser ten times as much as a value. */
+export function isDeepJson(text: string, maxDepth: number): boolean {
+  return text.length > maxDepth && exceeds(text, Infinity, maxDepth);
+}
+
+function exceeds(text: string, maxValues: number, maxDepth: number): boolean {
   let values = 0;
+  let depth = 0;
   let isInString = false;
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at);
@@ -79,7 +90,10 @@ export function isHeavyJson(text: string, maxValues = MAX_VALUES): boolean {
       code === COMMA || code === BRACKET || code === BRACE || code === LINE_FEED
     ) {
       values++;
-      if (values > maxValues) return true;
+      if (code === BRACKET || code === BRACE) depth++;
+      if (values > maxValues || depth > maxDepth) return true;
+    } else if (code === BRACKET_END || code === BRACE_END) {
+      depth--;
     }
   }
   return false;

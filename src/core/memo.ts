@@ -16,6 +16,22 @@ export function oncePer<Key extends object, Value>(
   };
 }
 
+/** Caches the values of texts that come again and again. Beyond `maxSize` it forgets all of them. */
+export function memoized<Value>(
+  make: (text: string) => Value,
+  maxSize: number,
+): (text: string) => Value {
+  const made = new Map<string, Value>();
+  return (text) => {
+    const known = made.get(text);
+    if (known !== undefined) return known;
+    const value = make(text);
+    if (made.size >= maxSize) made.clear();
+    made.set(text, value);
+    return value;
+  };
+}
+
 /** Runs work once for all concurrent callers with the same key. */
 export class SingleFlight<Key, Value> {
   readonly #running = new Map<Key, Promise<Value>>();

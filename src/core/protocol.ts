@@ -33,6 +33,33 @@ export const FAMILIES: Readonly<
   Record<Family, FamilyRow<Protocol, Operation>>
 > = tables.FAMILIES;
 
+/** The protocols that a connection serves: those of its family, and further ones. */
+interface ServedPaths {
+  readonly family: Family;
+  /** The protocols whose main operation the connection serves by translation, besides those of its family. */
+  readonly paths: readonly Protocol[];
+}
+
+/**
+ * Returns how a connection serves an operation. A protocol of its `paths` has the operations of a family that
+ * translates: the main one. It has no other operation, as those are never guessed.
+ */
+export function servingOf(
+  operation: Operation,
+  { family, paths }: ServedPaths,
+): Serving {
+  const { protocol } = OPERATIONS[operation];
+  const isMain = MAIN_OPERATIONS[protocol] === operation;
+  return isMain && paths.includes(protocol) && isFurther(protocol, family)
+    ? "translated"
+    : FAMILIES[family].serves[operation];
+}
+
+/** Returns true for a protocol in which a family serves no request by itself. */
+export function isFurther(protocol: Protocol, family: Family): boolean {
+  return FAMILIES[family].serves[MAIN_OPERATIONS[protocol]] === "none";
+}
+
 /** Every model family. */
 export const FAMILY_NAMES: readonly Family[] = Object.keys(FAMILIES)
   .filter((name) => isIn(FAMILIES, name));

@@ -45,19 +45,21 @@ export function retryAfterMs(
 }
 
 /**
- * Returns an upstream's wait for the client: unchanged, or the longest that a timer holds.
+ * Returns an upstream's wait for the client: unchanged, or the longest that is allowed.
  *
  * @param nowMs Milliseconds since 1970, for dates.
+ * @param maxMs The longest wait, in milliseconds; default: the longest that a timer holds.
  * @returns `undefined` when {@linkcode saneWaitMs} rejects it.
  */
 export function saneWaitHeader(
   name: WaitHeader,
   value: string,
   nowMs: number,
+  maxMs = MAX_WAIT_MS,
 ): string | undefined {
   const ms = waitIn(name, value, nowMs);
   if (ms === undefined) return undefined;
-  return ms < MAX_WAIT_MS ? value : String(MAX_WAIT_MS / UNIT_MS[name]);
+  return ms <= maxMs ? value : String(Math.ceil(maxMs / UNIT_MS[name]));
 }
 
 const UNIT_MS = { "retry-after": 1000, "retry-after-ms": 1 } as const;

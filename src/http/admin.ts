@@ -7,6 +7,8 @@ import { requestTarget } from "./router.ts";
 interface AdminSources {
   /** Returns true while requests are accepted. */
   isReady(): boolean;
+  /** Returns true after a shortage of the gateway's own machine. */
+  hasShortage(): boolean;
   /** Absent when replicas share no store. */
   readonly sharedStore?: (() => StoreCondition) | undefined;
   /** Returns the metrics in the text format of Prometheus. */
@@ -35,7 +37,8 @@ const ANSWERS: ReadonlyMap<string, AdminAnswer> = new Map<string, AdminAnswer>([
   ["/livez", () => healthResponse(true)],
   [
     "/readyz",
-    ({ isReady, sharedStore }) => healthResponse(isReady(), sharedStore?.()),
+    ({ isReady, sharedStore, hasShortage }) =>
+      healthResponse(isReady(), sharedStore?.(), hasShortage()),
   ],
   ["/metrics", metricsResponse],
 ]);

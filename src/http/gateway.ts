@@ -208,7 +208,11 @@ function openAnswer(
     case "live":
       return healthResponse(true);
     case "ready":
-      return healthResponse(!parts.admission.draining, parts.sharedStore?.());
+      return healthResponse(
+        !parts.admission.draining,
+        parts.sharedStore?.(),
+        parts.health.hasShortage(),
+      );
     case "page":
       return pageResponse(path);
     case "probe":

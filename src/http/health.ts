@@ -6,14 +6,20 @@ import type { StoreCondition } from "../core/store_condition.ts";
  *
  * @param sharedStore The condition of the store that replicas share. It changes no status, because requests are served
  * without the store. `undefined` when there is no store.
+ * @param hasShortage True after a shortage of the gateway's own machine. It changes no status either: kept connections
+ * still serve, and without the instance the others would have its load.
  */
 export function healthResponse(
   isHealthy: boolean,
   sharedStore?: StoreCondition,
+  hasShortage = false,
 ): Response {
-  const status = isHealthy ? "ok" : "draining";
-  const rest = sharedStore && { shared_store: sharedStore };
-  return Response.json({ status, ...rest }, {
+  const body = {
+    status: isHealthy ? "ok" : "draining",
+    ...(sharedStore && { shared_store: sharedStore }),
+    ...(hasShortage && { gateway_shortage: true }),
+  };
+  return Response.json(body, {
     status: isHealthy ? 200 : 503,
     headers: { "cache-control": "no-store" },
   });

@@ -26,10 +26,22 @@ export const FAILURES = {
   refused: "the provider rejects the request",
   untranslatable:
     "the gateway cannot translate the request and did not send it",
+  gateway_shortage:
+    "the gateway's machine is short of descriptors, ports or memory",
 } as const;
 
 /** One of {@linkcode FAILURES}. */
 export type FailureWord = keyof typeof FAILURES;
+
+/** The words for why a conversation moved to another connection, beside {@linkcode FAILURES}. */
+export const MOVES = {
+  cooling_down: "the connection was cooling down",
+  full: "it had no room: its `max_concurrent`, or a limit of the token",
+  removed: "it no longer serves such requests for the model",
+} as const;
+
+/** One of {@linkcode FAILURES} or {@linkcode MOVES}. */
+export type MoveWord = FailureWord | keyof typeof MOVES;
 
 /** The word for each kind of failure. Kinds that administrators handle in the same way share a word. */
 export const FAILURE_WORD_BY_KIND = {
@@ -39,6 +51,7 @@ export const FAILURE_WORD_BY_KIND = {
   silent: "silent",
   misconfigured: "misconfigured",
   authentication: "misconfigured",
+  unauthenticated: "refused",
   permission: "forbidden",
   forbidden: "forbidden",
   overloaded: "trouble",
@@ -53,7 +66,16 @@ export const FAILURE_WORD_BY_KIND = {
   filtered: "refused",
   not_found: "refused",
   untranslatable: "untranslatable",
-} as const satisfies Record<FailureKind | "untranslatable", FailureWord>;
+  gateway_shortage: "gateway_shortage",
+} as const satisfies Record<
+  FailureKind | "untranslatable" | "gateway_shortage",
+  FailureWord
+>;
+
+/** Returns true for the failure of an attempt of which nothing was sent, so that it counts as no use of a provider. */
+export function isUnsent(failure: unknown): boolean {
+  return failure === "untranslatable" || failure === "gateway_shortage";
+}
 
 /** The facts of the response to one attempt. */
 export interface AnswerFacts {
@@ -84,6 +106,8 @@ export interface AnswerFacts {
   stopReason?: string;
   /** Request fields that a translation left out, in the caller's spelling. */
   dropped?: readonly string[];
+  /** The lessons of refusals that changed the request, in words. */
+  lessons?: readonly string[];
   /**
    * The reasons for leaving earlier reasoning out of the request: the provider's own, `prefix_changed` or `refused`.
    */
@@ -164,17 +188,25 @@ export interface RequestFacts {
   model?: string;
   /** The requested name, where it is not the id. */
   alias?: string;
-  upstreamModel?: string;
+  upstreamModel?: string | undefined;
   /** The connection's name. */
-  connection?: string;
-  mode?: "native" | "translated";
+  connection?: string | undefined;
+  mode?: "native" | "translated" | undefined;
   /** Every attempt, in order; the other fields describe the last one. */
   readonly attempts: AttemptFacts[];
+  /** The number of times that a refusal of a field was answered by a changed request; absent: none. */
+  taught?: number;
   status?: number;
   /** The bytes of the caller's body that were read, decompressed. */
   bytesIn: number;
   /** The bytes of the response's body, whether the provider or the gateway made it. */
   bytesOut: number;
+  /** The move of the conversation to the connection that served; absent where it stayed or began. */
+  moved?: {
+    /** The name of the connection that it left; `undefined` when it is no longer in the configuration. */
+    readonly from: string | undefined;
+    readonly why: MoveWord;
+  };
   /** The facts of the last attempt; each attempt begins with none. */
   answer: AnswerFacts;
   /** The gaps between the chunks of a streamed response; only where metrics are enabled. */

@@ -7,6 +7,7 @@ export interface Instruments {
   >;
   readonly inFlight: Gauge;
   readonly bodyMemory: Gauge;
+  readonly abandonedHandshakes: Gauge;
   readonly requestBytes: Counter<"route">;
   readonly answerBytes: Counter<"route">;
   readonly duration: Histogram<"route" | "mode">;
@@ -19,7 +20,9 @@ export interface Instruments {
   readonly callerCost: Counter<"token">;
   readonly callerLimits: Counter<"token" | "limit" | "outcome">;
   readonly attempts: Counter<"connection" | "status">;
+  readonly shortages: Counter;
   readonly coolDowns: Counter<"connection" | "failure">;
+  readonly moves: Counter<"connection" | "reason">;
   readonly droppedFields: Counter<"field">;
   readonly quotaLimit: Gauge<QuotaLabel>;
   readonly quotaRemaining: Gauge<QuotaLabel>;
@@ -93,6 +96,11 @@ function requestInstruments(define: Define) {
       name: "model_gateway_body_memory_bytes",
       help: "Memory of the callers' bodies and of their translations",
     }),
+    abandonedHandshakes: new Gauge({
+      ...define,
+      name: "model_gateway_abandoned_handshakes",
+      help: "TLS handshakes given up whose descriptors providers keep open",
+    }),
     requestBytes: new Counter({
       ...define,
       name: "model_gateway_request_body_bytes_total",
@@ -144,11 +152,23 @@ function connectionInstruments(define: Define) {
         "Attempts, by the status of the provider's response; none: no response came",
       labelNames: ["connection", "status"] as const,
     }),
+    shortages: new Counter({
+      ...define,
+      name: "model_gateway_shortages_total",
+      help:
+        "Attempts for which the gateway's own machine had no descriptor, port or memory",
+    }),
     coolDowns: new Counter({
       ...define,
       name: "model_gateway_cool_downs_total",
       help: "Cool-downs of a connection, by the failure that caused them",
       labelNames: ["connection", "failure"] as const,
+    }),
+    moves: new Counter({
+      ...define,
+      name: "model_gateway_conversation_moves_total",
+      help: "Conversations that left a connection, by the reason",
+      labelNames: ["connection", "reason"] as const,
     }),
   };
 }

@@ -36,9 +36,11 @@ export const LOG_EVENTS = {
       ...["token", "token_group", "route", "body_protocol"] as const,
       ...["model", "alias"] as const,
       ...["served_model", "upstream_model", "connection", "mode"] as const,
+      ...["moved_from", "moved_for"] as const,
       ...["attempts", "status", "first_byte_ms", "first_output_ms"] as const,
       ...["usage", "cost_usd", "by_model"] as const,
-      ...["dropped", "reasoning_dropped", "dropped_parts"] as const,
+      ...["dropped", "lesson", "reasoning_dropped"] as const,
+      ...["dropped_parts"] as const,
       ...["upstream_request_id", "upstream_status", "error"] as const,
       ...["failure", "reason", "limit", "group"] as const,
       ...["session", "agent", "client_request_id"] as const,
@@ -56,6 +58,13 @@ export const LOG_EVENTS = {
       "a connection, or a model on it, failed and gets no requests for a while: from any token, or from one",
     fields: ["connection", "failure", "retry_ms"],
     optional: ["model", "token"],
+  },
+  lesson_learned: {
+    level: "warn",
+    meaning:
+      "a provider refused a field and accepted the request without it; for a day, translated requests to this model leave it out",
+    fields: ["connection", "model", "lesson"],
+    optional: ["config"],
   },
   limit_near: {
     level: "warn",
@@ -171,6 +180,13 @@ export const LOG_EVENTS = {
     fields: ["worker", "exception", "retry_ms"],
     optional: [],
   },
+  descriptors_low: {
+    level: "warn",
+    meaning:
+      "the process may open fewer descriptors than `max_concurrent_requests` can need",
+    fields: ["descriptors", "descriptors_needed"],
+    optional: [],
+  },
   workers_not_supported: {
     level: "warn",
     meaning: "this system cannot share a port among threads",
@@ -194,7 +210,8 @@ export const LOG_EVENTS = {
   },
   log_lines_dropped: {
     level: "warn",
-    meaning: "the reader of the log was too slow, and lines were dropped",
+    meaning:
+      "the reader of the log was too slow, or the disk was full, and lines were dropped",
     fields: ["count"],
     optional: [],
   },
@@ -248,6 +265,7 @@ function outcomeLevel(
   { ended, failure, status = 0 }: Partial<Outcome>,
 ): LogLevel {
   if (ended === "client_abort") return "info";
+  if (failure === "gateway_shortage") return "error";
   if (failure !== undefined) {
     return CALLER_FAILURES.has(failure) ? "info" : "warn";
   }

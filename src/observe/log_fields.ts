@@ -1,4 +1,4 @@
-import type { Ending, FailureWord } from "./facts.ts";
+import type { Ending, FailureWord, MoveWord } from "./facts.ts";
 
 /* The fields of the lines of the log, which docs/observing.md#events-of-the-log prints. */
 
@@ -87,6 +87,12 @@ export const LOG_FIELDS = {
     "the name of the connection; the last one of several attempts",
   ),
   mode: text<"native" | "translated">("`native` or `translated`"),
+  moved_from: text(
+    "the connection that served the conversation before, where it moved",
+  ),
+  moved_for: text<MoveWord>(
+    "why it moved: a failure or another of the words below",
+  ),
   attempts: objects("every attempt, where there were several", {
     connection: text("the name of the connection"),
     model: text("the id of the model"),
@@ -121,6 +127,8 @@ export const LOG_FIELDS = {
     },
   ),
   dropped: texts("fields of the request that the translation left out"),
+  lesson: texts("what refusals of the provider taught, and changed here"),
+  config: text("the option of the model that makes it permanent"),
   reasoning_dropped: texts(
     "the reasons why the request was sent without earlier reasoning",
   ),
@@ -154,6 +162,10 @@ export const LOG_FIELDS = {
   warnings: texts("the doubts about the configuration, each with its path"),
   worker: number("the number of the thread, from 1"),
   workers: number("the number of threads that serve"),
+  descriptors: number("the file descriptors that the process may open"),
+  descriptors_needed: number(
+    "the file descriptors that the configuration can need",
+  ),
   wanted: number("the number of threads that the configuration asks for"),
   issuer: text("the `issuer` of an identity provider"),
   path: text("a file, or a pattern for files"),

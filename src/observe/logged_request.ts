@@ -4,6 +4,7 @@ import {
   type JsonValue,
   parseJson,
 } from "../core/json.ts";
+import { isUnsent } from "./facts.ts";
 
 /** The usage of one model by a request; counts are in tokens, 0 if the provider reported none. */
 export interface LoggedUse {
@@ -65,13 +66,15 @@ export function readLogLine(line: string): LogLine {
   }
   const fields = parseJson(line.slice(start));
   if (!isJsonObject(fields) || !isTime(fields.time)) return "unreadable";
-  const { event, connection, route, failure, attempts } = fields;
-  // Of several attempts, all but the last were sent.
-  const isUnsent = failure === "untranslatable" && attempts === undefined;
+  const { event, connection, route, attempts } = fields;
+  const tried = Array.isArray(attempts) ? attempts : [fields];
+  const wasSent = tried.some((one) =>
+    isJsonObject(one) && !isUnsent(one.failure)
+  );
   if (
     event !== "request" || typeof connection !== "string" ||
     isTokenCounting(route) ||
-    isUnsent
+    !wasSent
   ) return "other";
   const usage = isJsonObject(fields.usage) ? fields.usage : {};
   const model = textOf(fields.served_model) ?? textOf(fields.model);

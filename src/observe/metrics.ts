@@ -37,6 +37,8 @@ export interface GatewayState {
   readonly inFlight: number;
   /** The memory of bodies, in bytes. */
   readonly bodyMemoryBytes: number;
+  /** The number of TLS handshakes with providers that were given up and keep their descriptors; default 0. */
+  readonly abandonedHandshakes?: number;
   /** Every known quota window. */
   readonly quotas: readonly QuotaState[];
 }

@@ -2,7 +2,7 @@ import { Registry } from "prom-client";
 import { NANOS_PER_DOLLAR } from "../core/nano_dollars.ts";
 import type { Usage } from "../protocols/canonical/answer/answer.ts";
 import { type ChunkGaps, GAP_SECONDS } from "./chunk_gaps.ts";
-import { type RequestFacts, servedModel } from "./facts.ts";
+import { isUnsent, type RequestFacts, servedModel } from "./facts.ts";
 import {
   createInstruments,
   type Instruments,
@@ -73,6 +73,7 @@ export function createGatewayMetrics(bounds: LabelBounds): GatewayMetrics {
     async collect(state, usage = { limits: [], groupQuotas: [] }) {
       instruments.inFlight.set(state.inFlight);
       instruments.bodyMemory.set(state.bodyMemoryBytes);
+      instruments.abandonedHandshakes.set(state.abandonedHandshakes ?? 0);
       setQuotas(state.quotas, instruments);
       setUsage(usage, instruments);
       return [...await registry.getMetricsAsJSON(), gaps.snapshot()];
@@ -95,6 +96,9 @@ function countRequest(
   instruments.duration.observe({ route, mode }, totalMs / 1000);
   instruments.requestBytes.inc({ route }, facts.bytesIn);
   instruments.answerBytes.inc({ route }, facts.bytesOut);
+  if (facts.moved === undefined) return;
+  const { from: connection = NONE, why: reason } = facts.moved;
+  instruments.moves.inc({ connection, reason });
 }
 
 /** Counts the facts that only a request with a connection has, and dropped fields. */
@@ -143,10 +147,11 @@ function usesOf(facts: RequestFacts) {
 /** Counts every attempt, including those that failed over to another. */
 function countAttempts(
   { facts }: EndedRequest,
-  { attempts }: Instruments,
+  { attempts, shortages }: Instruments,
 ): void {
   for (const { connection, failed } of facts.attempts) {
-    if (failed?.why === "untranslatable") continue;
+    if (failed?.why === "gateway_shortage") shortages.inc();
+    if (isUnsent(failed?.why)) continue;
     const status = failed === undefined
       ? facts.answer.upstreamStatus
       : failed.status;

@@ -115,6 +115,8 @@ function factsLine(
     upstream_model: facts.upstreamModel,
     connection: facts.connection,
     mode: facts.mode,
+    moved_from: facts.moved?.from,
+    moved_for: facts.moved?.why,
     attempts: attemptLines(facts),
     status: facts.status,
     bytes_in: facts.bytesIn,
@@ -129,6 +131,7 @@ function factsLine(
       cost_usd: dollars(costNanos),
     })),
     dropped: facts.answer.dropped,
+    lesson: facts.answer.lessons,
     reasoning_dropped: facts.answer.reasoningDropped,
     dropped_parts: facts.answer.droppedParts,
     upstream_request_id: facts.answer.upstreamRequestId?.slice(

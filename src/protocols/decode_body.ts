@@ -2,7 +2,7 @@ import type { SseFrame } from "../core/frame.ts";
 import type { Ids } from "../core/ids.ts";
 import { isHeavyJson, parseJson, parseLightJson } from "../core/json.ts";
 import type { Emit, Stage } from "../core/stage.ts";
-import { type BodyKind, bodyKind } from "../streams/media_type.ts";
+import { type BodyKind, bodyKind, markBytes } from "../streams/media_type.ts";
 import { createSseParser, FrameTooLongError } from "../streams/sse.ts";
 import type { Answer } from "./canonical/answer/answer.ts";
 import { createFold, unfoldAnswer } from "./canonical/answer/fold.ts";
@@ -30,7 +30,11 @@ export function createBodyDecoder(
     push(bytes, emit) {
       if (kind === undefined) {
         kind = bodyKind(bytes);
-        if (kind === "json") chosen = wholeDecoder(codec, ids);
+        if (kind === "json") {
+          chosen = wholeDecoder(codec, ids);
+          // The beginning of the mark may have come before, alone.
+          return chosen.push(bytes.subarray(markBytes(bytes)), emit);
+        }
       }
       chosen.push(bytes, emit);
     },

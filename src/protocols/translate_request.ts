@@ -1,14 +1,19 @@
 import { GatewayError } from "../core/error.ts";
-import { type JsonObject, pickFields } from "../core/json.ts";
+import type { JsonObject } from "../core/json.ts";
 import type { Block } from "./canonical/content/block.ts";
 import {
   type Bound,
   sealDigest,
   type Sealed,
 } from "./canonical/content/sealed.ts";
+import { watchableStops } from "./canonical/answer/stop_strings.ts";
 import type { CallerCodec, Codec, Target } from "./canonical/codec.ts";
 import { dropInnerSettings } from "./canonical/request/inner_settings.ts";
-import { createLosses, type Losses } from "./canonical/request/loss.ts";
+import {
+  createLosses,
+  type Loss,
+  type Losses,
+} from "./canonical/request/loss.ts";
 import {
   type CanonicalRequest,
   REQUEST_FIELDS,
@@ -18,6 +23,12 @@ import {
   bridgeTools,
   type ToolAliases,
 } from "./canonical/tools/bridge_tools.ts";
+import {
+  omitField,
+  teachBody,
+  teachContent,
+} from "./dialects/apply_lessons.ts";
+import { type Lesson, lessonText } from "./dialects/lessons.ts";
 
 /** The settings of one translation. */
 export interface RequestTranslation {
@@ -32,8 +43,10 @@ export interface RequestTranslation {
   readonly streamOnly: boolean;
   /** Fields to set in the upstream's body, after all others. */
   readonly force: Readonly<JsonObject>;
-  /** Fields to remove from the upstream's body. */
+  /** Fields to remove from the upstream's body; `messages[].name` removes one from each message. */
   readonly omit: readonly string[];
+  /** The lessons of earlier refusals; default: none. A strict request gets none. */
+  readonly lessons?: readonly Lesson[] | undefined;
   /** Changes the request before it is encoded, for example to restore sealed reasoning. */
   readonly prepare?:
     | ((request: CanonicalRequest) => CanonicalRequest)
@@ -53,6 +66,8 @@ interface TranslatedRequest {
   readonly cuts: readonly string[];
   /** The dropped fields, in the caller's spelling. */
   readonly dropped: ReadonlySet<string>;
+  /** The lessons that changed the request. */
+  readonly lessons: readonly Lesson[];
   /** The digests of the sealed reasoning in the body. */
   readonly reasoning: readonly string[];
   /** The binding of the answer's reasoning; absent when the upstream binds it to nothing. */
@@ -103,19 +118,29 @@ export function writeRequest(
   translation: Omit<RequestTranslation, "from">,
 ): TranslatedRequest {
   return withDepthCheck(() => {
-    const { to, target, strict, streamOnly, prepare } = translation;
+    const { to, target, strict, streamOnly, prepare, lessons = [] } =
+      translation;
     const losses = createLosses({ strict, nameOf });
     const prepared = prepare === undefined ? request : prepare(request);
     const allowed = withoutRefused(prepared, translation.refused);
     dropInnerSettings(allowed, to.protocol, losses);
-    const bridged = bridgeTools(allowed, to.toolSupport(target));
+    const content = teachContent(allowed, lessons);
+    const bridged = bridgeTools(content.value, to.toolSupport(target));
     const encoded = to.encodeRequest(
       { ...bridged.request, stream: request.stream || streamOnly },
       { target, reportDropped: losses.reportDropped },
     );
+    // A limit of the caller stays as it is.
+    const isOurLimit = request.maxOutputTokens === undefined;
+    const fields = teachBody(
+      encoded,
+      lessons.filter(({ move }) => move !== "clamp" || isOurLimit),
+    );
+    const taught = [...content.lessons, ...fields.lessons];
+    for (const lesson of taught) reportTaught(lesson, to, losses);
     const sealed = sealedIn(allowed);
     const bounds = new Map(sealed.map(({ value, bound }) => [value, bound]));
-    const adjusted = adjust(encoded, translation, losses);
+    const adjusted = adjust(fields.value, translation, losses);
     const settled = to.settleReasoning?.(adjusted, {
       target,
       boundOf: (value) => bounds.get(value),
@@ -131,8 +156,13 @@ export function writeRequest(
       body: settled?.body ?? adjusted,
       request,
       aliases: bridged.aliases,
-      cuts: to.takesStops(target) ? [] : request.stop ?? [],
+      cuts: watchableStops(
+        request.stop?.slice(holdsStops(adjusted) ? to.maxStops(target) : 0) ??
+          [],
+        nameOf("stop"),
+      ),
       dropped: losses.dropped,
+      lessons: taught,
       reasoning: settled?.reasoning ?? sealed.map(sealDigest),
       bound: settled?.bound,
       reasoningDropped,
@@ -181,18 +211,39 @@ function adjust(
   { to, force, omit }: Omit<RequestTranslation, "from">,
   losses: Losses,
 ): JsonObject {
+  let kept = body;
   for (const name of omit) {
-    if (body[name] === undefined) continue;
+    const before = kept;
+    kept = omitField(before, name);
+    if (kept === before) continue;
     losses.reportDropped({
-      field: fieldNamed(name, to) ?? { extra: name },
+      field: fieldOf(name, to),
       weight: "report",
       reason: "the configuration of this model's connection omits it",
     });
   }
-  const kept = omit.length === 0
-    ? body
-    : pickFields(body, (name) => !omit.includes(name));
   return { ...kept, ...force };
+}
+
+/** Reports what a lesson takes from the caller. Another spelling, or a lower limit of ours, takes nothing. */
+function reportTaught(lesson: Lesson, to: Codec, losses: Losses): void {
+  if (lesson.move === "respell" || lesson.move === "clamp") return;
+  losses.reportDropped({
+    field: lesson.move === "mention" ? "messages" : fieldOf(lesson.field, to),
+    weight: "report",
+    reason: `this model's provider refused it before (${lessonText(lesson)})`,
+  });
+}
+
+/** Returns true when stop strings are left in the body. If not, the gateway cuts the answer at them. */
+function holdsStops({ stop, stop_sequences }: JsonObject): boolean {
+  return stop !== undefined || stop_sequences !== undefined;
+}
+
+/** Returns the canonical field for a protocol's `name` or path, or an extra of this name. */
+function fieldOf(name: string, to: FieldNames): Loss["field"] {
+  const [top = name] = name.split(".");
+  return fieldNamed(name, to) ?? fieldNamed(top, to) ?? { extra: name };
 }
 
 function nestedTooDeep(cause: RangeError): GatewayError {

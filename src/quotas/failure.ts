@@ -61,6 +61,7 @@ const REASON_BY_KIND: Readonly<Record<FailureKind, QuotaFailureReason>> = {
   authentication: "unauthorized",
   permission: "unauthorized",
   forbidden: "unauthorized",
+  unauthenticated: "unauthorized",
   rate_limited: "rate_limited",
   unreachable: "unreachable",
   untrusted: "unreachable",

@@ -101,7 +101,23 @@ export function windowKey({ type, window }: QuotaWindow): string {
 
 /** Returns true when the provider reports that nothing of a window is left. */
 export function isExhausted({ used_percent, remaining }: QuotaWindow): boolean {
-  return used_percent === null ? remaining === 0 : used_percent >= 100;
+  return used_percent === null
+    ? remaining !== null && remaining <= 0
+    : used_percent >= 100;
+}
+
+/**
+ * Returns true when something is left for models: in every window that reports it, or in a balance, which pays for what
+ * exceeds the windows of a plan.
+ */
+export function hasRoom(windows: readonly QuotaWindow[]): boolean {
+  const reported = windows.filter((one) =>
+    limitsModels(one) && (one.used_percent ?? one.remaining) !== null
+  );
+  const isBalance = ({ type }: QuotaWindow) => type === QUOTA_TYPES.balance;
+  const limits = reported.filter((one) => !isBalance(one));
+  return limits.length > 0 && !limits.some(isExhausted) ||
+    reported.some((one) => isBalance(one) && !isExhausted(one));
 }
 
 /**

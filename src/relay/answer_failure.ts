@@ -1,6 +1,6 @@
 import type { JsonValue } from "../core/json.ts";
 import type { Protocol } from "../core/protocol.ts";
-import { retryAfterMs } from "../core/retry_after.ts";
+import { retryAfterMs, saneWaitMs } from "../core/retry_after.ts";
 import type { Clock } from "../core/time/timers.ts";
 import { FAILURE_WORD_BY_KIND, type RequestFacts } from "../observe/facts.ts";
 import type { RequestRecord } from "../observe/record.ts";
@@ -23,7 +23,7 @@ export interface AnswerFailureOptions {
 
 /**
  * Decodes an error response. Its headers name the retry time (RFC 9110, section 10.2.3); its body counts only if they
- * do not.
+ * do not. A reset becomes a wait, because whether it is final depends on the other connections.
  *
  * @param body `undefined` when the body cannot be read.
  */
@@ -32,10 +32,12 @@ export function answerFailure(
   body: JsonValue | undefined,
   { protocol, secrets, clock }: AnswerFailureOptions,
 ): Failure {
-  const failure = secrets.leaveOut(
+  const { resetsAtMs = NaN, ...failure } = secrets.leaveOut(
     CODECS[protocol].decodeFailure(status, body),
   );
-  const waitMs = retryAfterMs(headers, clock.now()) ?? failure.retryAfterMs;
+  const nowMs = clock.now();
+  const waitMs = retryAfterMs(headers, nowMs) ?? failure.retryAfterMs ??
+    saneWaitMs(Math.max(0, resetsAtMs - nowMs));
   return { ...failure, retryAfterMs: waitMs };
 }
 

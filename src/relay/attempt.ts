@@ -2,12 +2,14 @@ import type { Deployment } from "../config/config.ts";
 import type { Deadlines } from "../core/time/deadlines.ts";
 import type { HeaderFields } from "../core/header_fields.ts";
 import type { Operation, Protocol } from "../core/protocol.ts";
+import type { RequestFacts } from "../observe/facts.ts";
 import { type CodexQuota, hasCodexQuota } from "../quotas/codex_quota.ts";
 import type { Failure } from "../protocols/canonical/failure/failure.ts";
 import type { Exchange } from "./exchange.ts";
 import type { MemoryShare } from "./request/body_memory.ts";
 import type { KeptBody } from "./request/held_body.ts";
 import type { RequestHead } from "./request/request_head.ts";
+import type { Candidate } from "./routing/candidate.ts";
 
 /** One request to one connection, the first or after others that failed. */
 export interface Attempt {
@@ -23,6 +25,11 @@ export interface Attempt {
   readonly head: RequestHead;
   /** The start of the attempt, on the clock of the deadlines. */
   readonly startedMs: number;
+  /**
+   * True for a probe and after an attempt on the same deployment without a response: a kept connection may have been
+   * lost without a sign.
+   */
+  readonly overNewConnection: boolean;
   /** Aborts this attempt alone. */
   readonly controller: AbortController;
   /** True when another attempt may follow this one. */
@@ -31,6 +38,18 @@ export interface Attempt {
   readonly mayFailOver: boolean;
   /** Records the failure that an answer reports after some of it was sent. It is better evidence than the break. */
   noteFailure(failure: Failure): void;
+  /** Notes that it serves the request, before the record of it ends. Later calls do nothing. */
+  noteServed(): Promise<void> | void;
+}
+
+/** Records where the last attempt went; `undefined` when nothing was sent. */
+export function noteDeployment(
+  candidate: Candidate | undefined,
+  facts: RequestFacts,
+): void {
+  facts.connection = candidate?.deployment.connection.name;
+  facts.upstreamModel = candidate?.deployment.model.upstream;
+  facts.mode = candidate?.mode;
 }
 
 /** Returns the header that names the fallback, if a fallback served. */

@@ -5,13 +5,22 @@ import {
   isLastingKind,
   UpstreamFailure,
 } from "../protocols/canonical/failure/failure.ts";
-import { hadConnection, UpstreamCallError } from "../upstream/failure.ts";
+import {
+  GatewayShortage,
+  hadConnection,
+  UpstreamCallError,
+} from "../upstream/failure.ts";
+import { wasLost } from "../upstream/http1/failure.ts";
 import type { LastingCause } from "./routing/cool_down.ts";
 
 /**
- * The kind of a failed attempt. `untranslatable` means that the gateway rejected the request before it sent anything.
+ * The kind of a failed attempt. `untranslatable` means that the gateway rejected the request before it sent anything,
+ * `gateway_shortage` that its machine could not open a connection.
  */
-export type AttemptFailureKind = FailureKind | "untranslatable";
+export type AttemptFailureKind =
+  | FailureKind
+  | "untranslatable"
+  | "gateway_shortage";
 
 /** The evidence of a failed attempt. */
 export interface AttemptFailure {
@@ -22,6 +31,8 @@ export interface AttemptFailure {
   readonly retryAfterMs: number | undefined;
   /** True when an `unreachable` upstream had accepted a connection. The request itself may then have ended it. */
   readonly wasConnected?: boolean | undefined;
+  /** True when a kept connection was lost, which shows nothing about the upstream; see {@linkcode wasLost}. */
+  readonly wasLost?: boolean | undefined;
 }
 
 /** Returns true when the attempt hit a rate limit or a quota of the upstream. */
@@ -49,11 +60,13 @@ export function attemptFailureOf(thrown: unknown): AttemptFailure | undefined {
     retryAfterMs: undefined,
     wasConnected: kind === "unreachable" && thrown instanceof Error &&
       hadConnection(thrown.cause),
+    wasLost: thrown instanceof UpstreamCallError && wasLost(thrown.cause),
   };
 }
 
 function kindOfError(thrown: unknown): AttemptFailureKind | undefined {
   if (thrown instanceof UpstreamCallError) return thrown.failureKind;
+  if (thrown instanceof GatewayShortage) return "gateway_shortage";
   return thrown instanceof GatewayError && thrown.kind === "invalid_request"
     ? "untranslatable"
     : undefined;

@@ -1,31 +1,28 @@
 import type { Operation, Protocol } from "../core/protocol.ts";
 import { wait } from "../core/time/deadlines.ts";
 import { FAILURE_WORD_BY_KIND } from "../observe/facts.ts";
-import {
-  type Failure,
-  UpstreamFailure,
-} from "../protocols/canonical/failure/failure.ts";
-import type { Attempt } from "./attempt.ts";
+import type { Failure } from "../protocols/canonical/failure/failure.ts";
+import { type Attempt, noteDeployment } from "./attempt.ts";
 import {
   type AttemptFailure,
   attemptFailureOf,
   evidenceOf,
-  isLimit,
-  lastingCause,
 } from "./attempt_failure.ts";
 import type { Exchange } from "./exchange.ts";
+import { passFailure } from "./final_failure.ts";
 import {
   createLimitGate,
   type LimitedRequest,
   type LimitGate,
 } from "./limit_gate.ts";
-import { NativeFailure } from "./native/native_failure.ts";
 import { relayNative } from "./native/relay_native.ts";
 import {
   type FailedAttempt,
+  isRefused,
   MAX_ATTEMPTS,
   type NextAttempt,
   nextAttempts,
+  wasSent,
 } from "./next_attempts.ts";
 import type { MemoryShare } from "./request/body_memory.ts";
 import type { KeptBody } from "./request/held_body.ts";
@@ -33,16 +30,12 @@ import type { RequestHead } from "./request/request_head.ts";
 import type { Candidate } from "./routing/candidate.ts";
 import { type AttemptReport, withWindow } from "./routing/attempt_report.ts";
 import type { BeginOptions } from "./routing/health.ts";
-import {
-  exhaustedFailure,
-  LONG_MS,
-  type Outlook,
-  outlookError,
-  outlookOf,
-} from "./routing/outlook.ts";
-import type { RoutedCandidates } from "./routing/quota_routing.ts";
+import type { RoutedCandidates } from "./routing/conversations.ts";
 import type { RelayServices } from "./services.ts";
-import { relayTranslated } from "./translated/relay_translated.ts";
+import {
+  checkTranslation,
+  relayTranslated,
+} from "./translated/relay_translated.ts";
 
 /**
  * Serves a request with the first attempt that gets a response (docs/design.md#failover). If all attempts fail, the
@@ -77,62 +70,38 @@ export async function tryCandidates(
     failed.push(outcome);
     exchange.control.nextAttempt();
   }
-  return passFailure({ exchange, task, failed }, gate, services);
+  await refuseElsewhere({ exchange, task, failed }, services);
+  const { candidates } = task;
+  return passFailure({ exchange, candidates, failed, gate }, services);
 }
 
 /**
- * Returns or throws the error for a request that no attempt served. It must fit the {@linkcode Outlook}: a client must
- * neither stop nor wait long if it can soon be served, and must not retry in vain. The last fitting failure is used;
- * the requested model's come first.
- *
- * @returns The upstream's own error, where it may pass unchanged.
- * @throws Every other failure.
+ * Adds the refusals of the model's other connections, when the translation has refused the request for some and nothing
+ * was sent. So a caller whose request no connection can carry is not asked to try again.
  */
-function passFailure(
-  { exchange, task, failed }: AttemptContext,
-  gate: LimitGate,
+async function refuseElsewhere(
+  { exchange, task, failed }: AttemptContext & {
+    readonly failed: FailedAttempt[];
+  },
   services: RelayServices,
-): Response {
-  const { own, fallbacks } = task.candidates;
-  const outlook = outlookOf([...own, ...fallbacks], {
-    caller: exchange.caller,
-    failed,
-    limitedUntilMs: gate.limitedUntilMs,
-  }, services);
-  const ofOwn = failed.filter(({ candidate }) => own.includes(candidate));
-  const fitting = (ofOwn.length > 0 ? ofOwn : failed)
-    .findLast(({ failure }) => fitsOutlook(failure, outlook));
-  const last = fitting ?? failed.at(-1);
-  if (last !== undefined) {
-    exchange.record.facts.failure = FAILURE_WORD_BY_KIND[last.failure.kind];
-  }
-  const nowMs = services.clock.now();
-  if (fitting === undefined) {
-    throw outlook.kind === "exhausted" && outlook.limited !== undefined
-      ? gate.refusal(outlook.limited)
-      : outlookError(outlook, nowMs);
-  }
-  const isExhausted = outlook.kind === "exhausted" && isLimit(fitting.failure);
-  if (fitting.thrown instanceof NativeFailure) {
-    return fitting.thrown.pass(exchange, isExhausted);
-  }
-  throw isExhausted && fitting.thrown instanceof UpstreamFailure
-    ? exhaustedFailure(outlook.atMs, nowMs, fitting.thrown.failure)
-    : fitting.thrown;
-}
-
-/** Returns true when a failure gives a client the same advice as the outlook: to retry soon, to wait, or to stop. */
-function fitsOutlook(failure: AttemptFailure, { kind }: Outlook): boolean {
-  const isLasting = lastingCause(failure) !== undefined;
-  const isExhausted = isLimit(failure) &&
-    (failure.retryAfterMs ?? 0) >= LONG_MS;
-  switch (kind) {
-    case "lasting":
-      return isLasting;
-    case "exhausted":
-      return isLimit(failure);
-    case "soon":
-      return !isLasting && !isExhausted;
+): Promise<void> {
+  if (failed.length === 0 || failed.some(wasSent)) return;
+  for (const candidate of task.candidates.own) {
+    if (isRefused(candidate, failed)) continue;
+    if (candidate.mode === "native") return;
+    const attempt = attemptOf(
+      { candidate, isProbe: false },
+      { exchange, task, failed },
+      services,
+    );
+    try {
+      await checkTranslation(attempt, candidate.protocol, services);
+      return;
+    } catch (thrown) {
+      const failure = attemptFailureOf(thrown);
+      if (failure?.kind !== "untranslatable") throw thrown;
+      failed.push({ candidate, failure, wasProbe: false, thrown });
+    }
   }
 }
 
@@ -149,14 +118,24 @@ async function runAttempt(
   services: RelayServices,
 ): Promise<Response | FailedAttempt> {
   const { record } = context.exchange;
-  const attempt = attemptOf(candidate, context, services);
+  const attempt = attemptOf(
+    { candidate, isProbe: report.isProbe },
+    context,
+    services,
+  );
   noteBeginning(candidate, context.exchange);
   try {
     const answer = candidate.mode === "native"
       ? await relayNative(attempt, services)
       : await relayTranslated(attempt, candidate.protocol, services);
     report.answered();
-    context.task.candidates.onServed?.(candidate);
+    const { connection } = attempt.deployment;
+    services.health.noteReading(
+      connection,
+      () => services.harvest.reading(connection),
+    );
+    const noted = attempt.noteServed();
+    if (noted instanceof Promise) await noted;
     record.onFinish((ending) => {
       leave();
       if (ending === "complete") report.succeeded();
@@ -199,14 +178,19 @@ interface RunningAttempt extends Attempt {
 }
 
 function attemptOf(
-  candidate: Candidate,
+  { candidate, isProbe }: {
+    readonly candidate: Candidate;
+    readonly isProbe: boolean;
+  },
   { exchange, task, failed }: AttemptContext,
   { deadlines }: RelayServices,
 ): RunningAttempt {
   const { own, fallbacks } = task.candidates;
   const isOther = (one: Candidate) =>
-    one !== candidate && failed.every((other) => other.candidate !== one);
-  const mayRepeat = failed.length + 1 < MAX_ATTEMPTS;
+    one !== candidate && !isRefused(one, failed) &&
+    failed.every((other) => other.candidate !== one);
+  const mayRepeat = failed.filter(wasSent).length + 1 < MAX_ATTEMPTS;
+  let isServed = false;
   const attempt: RunningAttempt = {
     exchange,
     operation: task.operation,
@@ -216,6 +200,10 @@ function attemptOf(
     memory: task.memory,
     head: task.head,
     startedMs: deadlines.elapsedMs(),
+    overNewConnection: isProbe ||
+      failed.some((one) =>
+        one.candidate === candidate && one.failure.status === undefined
+      ),
     controller: exchange.control.controller,
     mayRepeat,
     mayFailOver: mayRepeat && (own.some(isOther) || fallbacks.some(isOther)),
@@ -223,19 +211,21 @@ function attemptOf(
     noteFailure(failure) {
       attempt.lateFailure ??= failure;
     },
+    noteServed() {
+      // Counting tokens is no turn of a conversation.
+      if (isServed || task.operation === "count_tokens") return;
+      isServed = true;
+      return task.candidates.onServed?.(candidate);
+    },
   };
   return attempt;
 }
 
 /** Adds an attempt to the record and clears the answer of the one before, which the caller never saw. */
-function noteBeginning(
-  { deployment, mode }: Candidate,
-  { record }: Exchange,
-): void {
+function noteBeginning(candidate: Candidate, { record }: Exchange): void {
   const { facts } = record;
-  facts.connection = deployment.connection.name;
-  facts.upstreamModel = deployment.model.upstream;
-  facts.mode = mode;
+  const { deployment } = candidate;
+  noteDeployment(candidate, facts);
   facts.answer = {};
   facts.bytesOut = 0;
   facts.attempts.push({
@@ -263,9 +253,16 @@ interface AdmittedAttempt {
   readonly leave: () => void;
 }
 
+/** The conditions under which attempts may begin, the best first. */
+const RESORTS = [
+  { hasNoAlternative: false, isLastResort: false },
+  { hasNoAlternative: true, isLastResort: false },
+  { hasNoAlternative: true, isLastResort: true },
+] as const;
+
 /**
  * Begins the first attempt that is allowed now. A connection whose recovery is being probed is used only if there is no
- * other.
+ * other, and one whose provider asked for a long wait only if nothing else can serve.
  *
  * @returns `undefined` when no attempt is allowed.
  */
@@ -274,14 +271,14 @@ async function admitFirst(
   { exchange, gate }: { readonly exchange: Exchange; readonly gate: LimitGate },
   services: RelayServices,
 ): Promise<AdmittedAttempt | undefined> {
-  for (const hasNoAlternative of [false, true]) {
+  for (const resort of RESORTS) {
     for (const next of attempts) {
       const { candidate, isRepeat } = next;
-      const mayTry = hasNoAlternative
+      const mayTry = resort.hasNoAlternative
         ? !isRepeat && gate.limitedUntilMs(candidate) === undefined
         : !isRepeat || await awaitTurn(next, exchange, services);
       if (!mayTry) continue;
-      const options = { caller: exchange.caller, isRepeat, hasNoAlternative };
+      const options = { caller: exchange.caller, isRepeat, ...resort };
       const begun = begin(next, options, services);
       if (begun === undefined) continue;
       const entered = gate.enter(candidate);

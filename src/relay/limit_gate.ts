@@ -1,6 +1,10 @@
 import type { GatewayError } from "../core/error.ts";
 import { publicAddress } from "../core/public_address.ts";
-import { limitExceeded, warningWords } from "../usage/limit_words.ts";
+import {
+  limitExceeded,
+  retryAtMs,
+  warningWords,
+} from "../usage/limit_words.ts";
 import type { LimitRefusal } from "../usage/limiter.ts";
 import { type Soon, soon } from "../usage/sums.ts";
 import type { Tally } from "../usage/tally.ts";
@@ -16,7 +20,7 @@ import type { RelayServices } from "./services.ts";
 export interface LimitGate {
   /** Returns true when the limits have room for an attempt, and reserves its usage. */
   enter(candidate: Candidate): Soon<boolean>;
-  /** The time at which the limit that excluded a candidate resets, in milliseconds since 1970; `undefined` for none. */
+  /** The time at which a candidate that a limit excluded may be tried, in milliseconds since 1970; `undefined` for none. */
   limitedUntilMs(candidate: Candidate): number | undefined;
   /** Returns the error for a caller whose limit excluded a candidate. */
   refusal(candidate: Candidate): GatewayError | undefined;
@@ -52,7 +56,10 @@ export function createLimitGate(
         return refusal === undefined;
       });
     },
-    limitedUntilMs: (candidate) => refusals.get(candidate)?.resetsAtMs,
+    limitedUntilMs(candidate) {
+      const refusal = refusals.get(candidate);
+      return refusal && retryAtMs(refusal, clock.now());
+    },
     refusal(candidate) {
       const refusal = refusals.get(candidate);
       if (refusal === undefined) return undefined;

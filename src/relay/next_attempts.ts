@@ -1,3 +1,5 @@
+import type { Deployment } from "../config/config.ts";
+import { oncePer } from "../core/memo.ts";
 import { backoffMs } from "../core/time/backoff.ts";
 import type { AttemptFailure, AttemptFailureKind } from "./attempt_failure.ts";
 import type { Candidate, Candidates } from "./routing/candidate.ts";
@@ -37,6 +39,7 @@ const RETRY_BY_KIND = {
   timeout: "again",
   server: "again",
   rate_limited: "again",
+  gateway_shortage: "again",
   untrusted: "elsewhere",
   silent: "elsewhere",
   quota: "elsewhere",
@@ -48,20 +51,65 @@ const RETRY_BY_KIND = {
   oversized: "nothing",
   invalid_request: "nothing",
   too_large: "nothing",
+  unauthenticated: "nothing",
   filtered: "nothing",
   not_found: "nothing",
-  untranslatable: "nothing",
+  untranslatable: "elsewhere",
 } as const satisfies Record<AttemptFailureKind, string>;
+
+/** Returns true when an attempt sent its request. One that the translation refused was none. */
+export function wasSent({ failure: { kind } }: FailedAttempt): boolean {
+  return kind !== "untranslatable";
+}
+
+/** Returns true when the translation refused the request for a candidate, or for one with the same translation. */
+export function isRefused(
+  candidate: Candidate,
+  failed: readonly FailedAttempt[],
+): boolean {
+  return failed.some((one) =>
+    !wasSent(one) && isSameTranslation(one.candidate, candidate)
+  );
+}
+
+function isSameTranslation(one: Candidate, other: Candidate): boolean {
+  if (one === other) return true;
+  return one.mode === "translated" && other.mode === "translated" &&
+    one.protocol === other.protocol &&
+    translationOf(one.deployment) === translationOf(other.deployment);
+}
+
+/** The settings on which a refusal depends: connections that differ in nothing else refuse the same. */
+const translationOf = oncePer(({ connection, model }: Deployment) => {
+  const { service, endpoints, strict, omit } = connection;
+  const { upstream, maxOutputTokens = null, omit: omitted } = model;
+  return JSON.stringify(
+    [service, endpoints, strict, omit, upstream, maxOutputTokens, omitted],
+  );
+});
 
 /**
  * Returns the attempts that may follow those that failed, the best first; none when the caller gets the error.
+ * Candidates that the translation refused are left out.
  *
  * A short `Retry-After` keeps a request on its connection, for its prompt cache. In all other cases an untried
  * connection comes first, then the same one after a pause. The last attempt is reserved for the fallbacks.
  *
+ * After the loss of a kept connection the same candidate comes first, at once and as if it were untried: it was not
+ * reached, and a conversation stays where it is.
+ *
  * @param random Returns a number from 0 up to 1. It spreads the retries of requests that failed together.
  */
 export function nextAttempts(
+  candidates: Candidates,
+  failed: readonly FailedAttempt[],
+  random: () => number,
+): readonly NextAttempt[] {
+  const attempts = attemptsAfter(candidates, failed.filter(wasSent), random);
+  return attempts.filter(({ candidate }) => !isRefused(candidate, failed));
+}
+
+function attemptsAfter(
   { own, fallbacks }: Candidates,
   failed: readonly FailedAttempt[],
   random: () => number,
@@ -87,7 +135,9 @@ export function nextAttempts(
   const again = retry === "again" && !wasProbe
     ? repeats(candidate, failure, { failures: failed.length, random })
     : [];
-  const here = failure.retryAfterMs === undefined
+  const here = failure.wasLost
+    ? [fresh(candidate), ...others]
+    : failure.retryAfterMs === undefined
     ? [...others, ...again]
     : [...again, ...others];
   return isOwn && left > 1

@@ -69,11 +69,15 @@ export async function relay(
     protocol: bodyProtocol ?? OPERATIONS[operation].protocol,
   };
   const found = allowNamedModels(serving, named, caller);
-  const routed = services.routing.route(
+  const routed = services.conversations.route(
     found,
     exchange,
-    held,
-    bodyProtocol === undefined ? operation : MAIN_OPERATIONS[bodyProtocol],
+    {
+      body: held,
+      operation: bodyProtocol === undefined
+        ? operation
+        : MAIN_OPERATIONS[bodyProtocol],
+    },
   );
   const candidates = routed instanceof Promise ? await routed : routed;
   const body = keepBody(held, () => memory.give(length));
@@ -82,6 +86,7 @@ export async function relay(
     record,
     caller,
     estimatedTokens: head.estimatedTokens,
+    maxOutputTokens: head.maxOutputTokens,
   });
   const task = {
     operation,

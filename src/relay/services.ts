@@ -9,8 +9,9 @@ import type { UpstreamClient } from "../upstream/call.ts";
 import type { Admission } from "./request/admission.ts";
 import type { BodyMemory } from "./request/body_memory.ts";
 import type { Health } from "./routing/health.ts";
-import type { QuotaRouting } from "./routing/quota_routing.ts";
+import type { Conversations } from "./routing/conversations.ts";
 import type { RetryBudget } from "./routing/retry_budget.ts";
+import type { LessonBook } from "./translated/lesson_book.ts";
 import type { ReasoningStore } from "./translated/reasoning_store.ts";
 import type { Translation } from "./translated/translation.ts";
 
@@ -21,8 +22,8 @@ export interface RelayServices {
   readonly memory: BodyMemory;
   /** Tracks the connections that fail. */
   readonly health: Health;
-  /** Orders pools by the quotas that are left. */
-  readonly routing: QuotaRouting;
+  /** Orders pools, and keeps each conversation on its connection. */
+  readonly conversations: Conversations;
   /** Limits the retries of a connection. */
   readonly budget: RetryBudget;
   /** Sends requests to the providers. */
@@ -41,6 +42,8 @@ export interface RelayServices {
    */
   readonly followAfterMs: number;
   readonly translation: Translation;
+  /** What refusals have taught about the models of connections. */
+  readonly lessonBook: LessonBook;
   /** Sealed reasoning that waits for its tool results. */
   readonly reasoningStore: ReasoningStore;
   readonly clock: Clock;

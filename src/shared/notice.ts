@@ -3,11 +3,20 @@ import type { Harvest } from "../quotas/harvest.ts";
 import { fromPlain, isGood, type PlainReading } from "../quotas/reading.ts";
 import type { Poller } from "../quotas/poller.ts";
 import type { CoolDown } from "../relay/routing/cool_down.ts";
+import type {
+  Conversations,
+  PlacedConversation,
+} from "../relay/routing/conversations.ts";
+import type {
+  LessonBook,
+  TaughtLesson,
+} from "../relay/translated/lesson_book.ts";
 import type { Health } from "../relay/routing/health.ts";
 
 /** News of one gateway for the others, as plain data that threads can send to each other. */
 export type Notice =
   | { readonly kind: "cool_down"; readonly coolDown: CoolDown }
+  | { readonly kind: "lesson"; readonly taught: TaughtLesson }
   /** A quota that an endpoint reported. */
   | {
     readonly kind: "polled";
@@ -22,6 +31,7 @@ export type Notice =
     readonly connectionId: string;
     readonly reading: PlainReading;
   }
+  | ({ readonly kind: "placed" } & PlacedConversation)
   /** A change of the connection to the store that replicas share. */
   | { readonly kind: "store"; readonly isAway: boolean };
 
@@ -36,24 +46,31 @@ export interface Notices {
 /** The parts of a gateway that use notices. */
 interface NoticeTargets {
   readonly poller: Pick<Poller, "learn">;
-  readonly health?: Pick<Health, "follow">;
+  readonly health?: Pick<Health, "follow" | "noteReading">;
   readonly harvest?: Pick<Harvest, "learn">;
+  readonly conversations?: Pick<Conversations, "follow">;
+  readonly lessonBook?: Pick<LessonBook, "follow">;
 }
 
 /** Passes a notice to the parts that it concerns, if the configuration has its connection. */
 export function followNotice(
   notice: Notice,
-  { health, poller, harvest }: NoticeTargets,
+  { health, poller, harvest, lessonBook, conversations }: NoticeTargets,
   config: Pick<Config, "connections">,
 ): void {
   if (notice.kind === "store") return;
   if (notice.kind === "cool_down") {
     return health?.follow(notice.coolDown, config);
   }
+  if (notice.kind === "lesson") {
+    return lessonBook?.follow(notice.taught, config);
+  }
   const connection = config.connections
     .find(({ id }) => id === notice.connectionId);
   if (connection === undefined) return;
+  if (notice.kind === "placed") return conversations?.follow(notice);
   const reading = fromPlain(notice.reading);
+  if (isGood(reading)) health?.noteReading(connection, () => reading);
   if (notice.kind === "polled") {
     return poller.learn(connection, { reading, ttlMs: notice.ttlMs });
   }

@@ -144,6 +144,7 @@ export function createOutbox(options: OutboxOptions): Outbox {
     const additions = tables.map((shares) => ({
       table: shares[0]?.counter.sum.table ?? "",
       endsAtMs: shares[0]?.counter.sum.endsAtMs ?? 0,
+      isUnlisted: shares[0]?.counter.sum.isUnlisted,
       amounts: shares.map(({ counter: { sum: { field } }, amount }) => ({
         field,
         amount,
@@ -219,10 +220,11 @@ export function createOutbox(options: OutboxOptions): Outbox {
     isPending: (counter) =>
       changed.get(counter.sum.table)?.has(counter) === true ||
       counter.added !== counter.confirmed,
-    add({ table, endsAtMs, amounts }) {
+    add({ amounts, ...place }) {
+      const { table } = place;
       const some = changed.get(table) ?? new Set();
       for (const { field, amount } of amounts) {
-        const counter = open({ table, field, endsAtMs });
+        const counter = open({ ...place, field });
         if (counter === undefined) return;
         counter.exists = true;
         counter.added += amount;

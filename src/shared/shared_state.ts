@@ -23,6 +23,8 @@ export interface SharedState {
   readonly sharedReadings?: SharedReadings | undefined;
   /** Returns the state of the connection to the replicas' store; absent where there is none. */
   readonly store?: (() => StoreCondition) | undefined;
+  /** Reports a shortage of the machine to the process; absent where this gateway is alone in it. */
+  readonly onShortage?: (() => void) | undefined;
   /** The sums of the tokens' usage; absent where this gateway counts alone. */
   readonly sums?: Sums | undefined;
 }

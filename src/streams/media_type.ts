@@ -38,3 +38,9 @@ const FIELDS = ["data:", "event:", "id:", "retry:", ":"];
 const MARK = /^[\xef\xbb\xbf]+/;
 
 const MAX_START_BYTES = 1024;
+
+/** Returns the number of bytes of a byte order mark, or of a part of one, at the start of a body. */
+export function markBytes(start: Uint8Array): number {
+  const [mark = ""] = MARK.exec(byteText(start.subarray(0, 3))) ?? [];
+  return mark.length;
+}

@@ -7,7 +7,7 @@ import {
   brokenUpstream,
   callErrorOf,
   silentUpstream,
-  unreachable,
+  unanswered,
 } from "./failure.ts";
 
 /** The web's `fetch`, or anything of its shape: the network, the demo provider or a test's script. */
@@ -24,6 +24,8 @@ export interface UpstreamRequest {
   readonly onUploaded?: (() => void) | undefined;
   /** The longest time until there is a connection, in milliseconds; 0 means no limit. */
   readonly connectMs: number;
+  /** True when no connection that has served another request may carry it. Only `http1/` knows of its connections. */
+  readonly overNewConnection?: boolean | undefined;
   /** Ends the exchange when it aborts, the body of the response included. */
   readonly signal: AbortSignal;
 }
@@ -62,6 +64,8 @@ export interface UpstreamCall {
   readonly connectMs: number;
   /** The longest time until the head of the response, in milliseconds; 0 means no limit. Does not bound the body. */
   readonly firstByteMs: number;
+  /** See {@linkcode UpstreamRequest}. */
+  readonly overNewConnection?: boolean | undefined;
   /** Ends the exchange, its body included; the reason of its signal is thrown then. */
   readonly controller: AbortController;
 }
@@ -86,6 +90,9 @@ export class Upload {
   }
 }
 
+/** The reason of a signal that ends a call whose response is late. */
+const LATE = silentUpstream();
+
 /** A lower status is no final answer (RFC 9110, section 15.2). */
 const MIN_STATUS = 200;
 
@@ -107,7 +114,7 @@ export async function callUpstream(
   const { signal } = controller;
   const cancel = deadlines.start(
     call.firstByteMs,
-    () => controller.abort(silentUpstream()),
+    () => controller.abort(LATE),
   );
   const upload = body instanceof Upload ? body : undefined;
   let response: UpstreamResponse;
@@ -118,10 +125,13 @@ export async function callUpstream(
       body: body instanceof Upload ? body.body : body,
       onUploaded: upload && (() => upload.end()),
       connectMs,
+      overNewConnection: call.overNewConnection,
       signal,
     });
   } catch (cause) {
-    throw callErrorOf(cause, signal, unreachable);
+    // The cause names the connection that stayed silent.
+    if (signal.reason === LATE) throw silentUpstream(cause);
+    throw callErrorOf(cause, signal, unanswered);
   } finally {
     cancel();
   }

@@ -9,7 +9,7 @@ import {
   UpstreamFailure,
 } from "../protocols/canonical/failure/failure.ts";
 import { IdleError } from "../streams/watched_reader.ts";
-import { Http1Failure } from "./http1/failure.ts";
+import { Http1Failure, ProxyFailure } from "./http1/failure.ts";
 
 /** The failures that the gateway itself detects in a call without a response. */
 export type CallFailureKind = Extract<
@@ -53,11 +53,6 @@ const UNTRUSTED_REASON = "its TLS certificate is not valid";
 
 /** The reasons for failures of a connection, by the text of the platform's error. The first match wins. */
 const REASONS: readonly (readonly [pattern: RegExp, reason: string])[] = [
-  // The messages of `cli/server/dial.ts`.
-  [/proxy refused .* 407/, "the proxy did not accept the credentials"],
-  [/proxy refused/, "the proxy did not connect to it"],
-  [/proxy closed/, "the proxy closed the connection"],
-  [/proxy does not speak/, "the proxy does not speak HTTP"],
   [/certificate|UnknownIssuer|NotValidForName|expired/i, UNTRUSTED_REASON],
   [/dns|lookup|resolve|name or service|nodename/i, "its host name is unknown"],
   [/refused/i, "it refused the connection"],
@@ -87,6 +82,9 @@ export function reasonOf(cause: unknown): string {
   if (cause instanceof Http1Failure && cause.kind !== "connect") {
     return cause.message;
   }
+  if (cause instanceof Error && cause.cause instanceof ProxyFailure) {
+    return cause.cause.message;
+  }
   const text = describe(cause);
   const found = REASONS.find(([pattern]) => pattern.test(text));
   return found?.[1] ?? "the connection failed";
@@ -101,6 +99,44 @@ export function hadConnection(cause: unknown): boolean {
   const text = describe(cause);
   if (/\(Connect\)/.test(text)) return false;
   return CONNECTED_REASONS.has(reasonOf(cause));
+}
+
+/** What the gateway's own machine may run out of, by the platform's code or text. */
+const SHORTAGES: readonly (readonly [pattern: RegExp, what: string])[] = [
+  [/EMFILE|ENFILE|too many open files/i, "file descriptors"],
+  [/ENOBUFS|ENOMEM|no buffer space|cannot allocate memory/i, "memory"],
+  [
+    /EADDRNOTAVAIL|assign requested address|address is not valid in its/i,
+    "local ports",
+  ],
+];
+
+/** Returns what was short where a shortage of the gateway's own machine prevented a connection; else `undefined`. */
+export function shortageOf(cause: unknown): string | undefined {
+  if (cause instanceof Http1Failure && cause.kind !== "connect") {
+    return undefined;
+  }
+  const text = describe(cause);
+  return SHORTAGES.find(([pattern]) => pattern.test(text))?.[1];
+}
+
+/** The error for a caller when a shortage of the gateway's own machine prevented a connection. Nothing was sent. */
+export class GatewayShortage extends GatewayError {
+  constructor(what: string, cause: unknown) {
+    super(
+      "overloaded",
+      `Cannot reach the model's provider: the gateway's machine is short of ${what}. Try again in a moment, or report it to the administrator.`,
+      { code: "gateway_shortage", headers: { "retry-after": "1" }, cause },
+    );
+  }
+}
+
+/** Returns the error for a caller whose request got no response: of this machine's shortage, or of the upstream. */
+export function unanswered(cause: unknown): GatewayError {
+  const shortage = shortageOf(cause);
+  return shortage === undefined
+    ? unreachable(cause)
+    : new GatewayShortage(shortage, cause);
 }
 
 /** Returns the error for a caller whose upstream did not answer; it names no host (docs/design.md#errors). */
@@ -174,11 +210,11 @@ export function redirected(): UpstreamCallError {
 }
 
 /** Returns the error for a caller whose upstream sent no response headers in time. */
-export function silentUpstream(): UpstreamCallError {
+export function silentUpstream(cause?: unknown): UpstreamCallError {
   return new UpstreamCallError(
     "silent",
     "Cannot get a response from the model's provider: none came in time. Try again later.",
-    { code: "upstream_timeout" },
+    { code: "upstream_timeout", cause },
   );
 }
 

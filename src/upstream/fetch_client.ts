@@ -2,8 +2,8 @@ import { readHeaders } from "../core/header_fields.ts";
 import type { Fetch, UpstreamClient } from "./call.ts";
 
 /**
- * A client over `fetch`, for the demo provider, tests and proxies that our own client does not speak to. It knows no
- * deadline for the connection alone.
+ * A client over a function like `fetch`, for the demo provider and scripts. No network: the platform's `fetch` may send a
+ * request twice. It knows no deadline for the connection alone.
  */
 export function createFetchClient(fetch: Fetch): UpstreamClient {
   return {

@@ -15,7 +15,7 @@ import {
 } from "./tables.ts";
 
 /** The facts of a caller that decide where its usage is counted. */
-export type CountedCaller = Pick<Caller, "name" | "groups">;
+export type CountedCaller = Pick<Caller, "name" | "groups" | "isUnlisted">;
 
 /** The usage of one request. */
 export interface Use {
@@ -52,8 +52,8 @@ export function createCounting(sums: Pick<Sums, "apply">): Counting {
       const holders = names.holders(caller, atMs);
       const amounts = amountsIn(counts, names.fields(use));
       for (const { tables } of holders) {
-        for (const { table, endsAtMs } of tables) {
-          additions.push({ table, endsAtMs, amounts });
+        for (const { table, endsAtMs, isUnlisted } of tables) {
+          additions.push({ table, endsAtMs, isUnlisted, amounts });
         }
       }
       const tokens = tokensOf(counts);
@@ -107,6 +107,7 @@ interface HolderNames {
 interface CountsTable {
   readonly table: string;
   readonly endsAtMs: number;
+  readonly isUnlisted: boolean;
 }
 
 /**
@@ -135,13 +136,18 @@ function createNames() {
     known.group.clear();
   }
 
-  function namesOf(kind: Holder["kind"], name: string): HolderNames {
+  function namesOf(
+    kind: Holder["kind"],
+    name: string,
+    isUnlisted = false,
+  ): HolderNames {
     const found = known[kind].get(name);
     if (found !== undefined) return found;
     const holder = { kind, name };
     const tables = windows.map((window) => ({
       table: countsTable(window, holder),
       endsAtMs: window.endMs,
+      isUnlisted,
     }));
     const made = { digest: holderDigest(holder), tables };
     known[kind].set(name, made);
@@ -160,12 +166,12 @@ function createNames() {
     },
     /** Returns the token and its groups, with their tables at a moment. */
     holders(
-      { name, groups }: CountedCaller,
+      { name, groups, isUnlisted }: CountedCaller,
       atMs: number,
     ): readonly HolderNames[] {
       moveTo(atMs);
       return [
-        namesOf("token", name),
+        namesOf("token", name, isUnlisted),
         ...groups.map((group) => namesOf("group", group.name)),
       ];
     },

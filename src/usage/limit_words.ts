@@ -9,6 +9,17 @@ import type { LimitRefusal, RequestLimitState } from "./limiter.ts";
 /** The longest wait after which a client may retry by itself, in milliseconds. */
 const MAX_CLIENT_WAIT_MS = 60_000;
 
+/** The wait for the running requests of a token that hold the rest of its limit, in milliseconds. */
+const HELD_WAIT_MS = 5000;
+
+/** Returns the time at which a refused request may be tried again, in milliseconds since 1970. */
+export function retryAtMs(
+  { isHeld, resetsAtMs }: LimitRefusal,
+  nowMs: number,
+): number {
+  return isHeld ? Math.min(resetsAtMs, nowMs + HELD_WAIT_MS) : resetsAtMs;
+}
+
 /**
  * Returns the error for a caller over a limit (docs/usage.md#over-a-limit). Of the models and connections that the
  * limit counts, it names only the rejected ones.
@@ -22,7 +33,7 @@ export function limitExceeded(
     readonly address: string | undefined;
   },
 ): GatewayError {
-  const waitMs = Math.max(0, refusal.resetsAtMs - nowMs);
+  const waitMs = Math.max(0, retryAtMs(refusal, nowMs) - nowMs);
   const isFinal = waitMs > MAX_CLIENT_WAIT_MS || isTooLarge(refusal);
   const { bound: { limit, holder }, row, resetsAtMs } = refusal;
   const who = holder.kind === "token"
@@ -34,8 +45,10 @@ export function limitExceeded(
     `Cannot take the request: ${who} may use ${
       limitWords(limit, row)
     } and has used ${usedWords(refusal)}. ${
-      isFinal ? FINAL_WORDS : "The limit resets at"
-    } ${minuteText(resetsAtMs)}. ${way}.`,
+      refusal.isHeld ? `${HELD_WORDS} ` : ""
+    }${isFinal ? FINAL_WORDS : "The limit resets at"} ${
+      minuteText(resetsAtMs)
+    }. ${way}.`,
     {
       code: "token_limit_exceeded",
       details: { error_code: "token_limit_exceeded" },
@@ -56,6 +69,9 @@ export function limitExceeded(
  * (https://github.com/QwenLM/qwen-code/blob/main/packages/core/src/utils/quotaErrorDetection.ts).
  */
 const FINAL_WORDS = "The quota is exceeded and will reset at";
+
+const HELD_WORDS =
+  "Running requests hold the rest: try again when they have ended.";
 
 /**
  * The header whose text Codex shows for a used-up limit, before "or try again at". It leaves the error's own message out

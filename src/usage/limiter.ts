@@ -7,11 +7,10 @@ import {
   type Bound,
   type Bounds,
   type BoundUse,
-  countsRow,
   isBound,
   type ShareBound,
 } from "./bounds.ts";
-import { type Counts, countsOf } from "./counts.ts";
+import { largestNeed, type LimitedCall, type Need, needOf } from "./need.ts";
 import { isNamed, type QuotaShare, type QuotaShares } from "./quota_share.ts";
 import {
   type Claim,
@@ -47,6 +46,8 @@ export interface RequestLimitState extends LimitState {
 export interface LimitRefusal extends RequestLimitState {
   /** The least that the request needs, in the limit's unit; `undefined` for a share. */
   readonly needed: number | undefined;
+  /** True when only running requests hold the room, which may be free when they end. */
+  readonly isHeld: boolean;
 }
 
 /** A request that its limits admit. */
@@ -65,19 +66,26 @@ export type CallDeployments = readonly [Deployment, ...Deployment[]];
 /** Admits requests within their limits. */
 export interface Limiter {
   /**
-   * Reserves the least that a request needs from all of its limits, or from none. A limit that counts several
+   * Reserves what a request is expected to need from all of its limits, or nothing from any. Where no other request
+   * runs, the least that it needs is enough; it then holds the rest of the limit. A limit that counts several
    * deployments is claimed once, for the largest need.
    *
-   * @param request.id The id of the request.
-   * @param request.estimatedTokens A rough count of its input tokens.
    * @returns A value, or a promise when another process or thread decides.
    */
   enter(
     caller: Caller,
     deployments: CallDeployments,
-    request: { readonly id: string; readonly estimatedTokens: number },
+    request: LimitedCall,
   ): Soon<Admitted | LimitRefusal>;
+  /** Learns the length of a caller's answers, in tokens. */
+  learn(caller: Caller, outputTokens: number): void;
 }
+
+/** The output tokens that are expected of a caller without answers. */
+const FIRST_OUTPUT_TOKENS = 4096;
+
+/** The weight of the last answer in the moving average of a caller's output. */
+const LAST_WEIGHT = 1 / 8;
 
 /** The dependencies of a {@linkcode Limiter}. */
 interface LimiterOptions {
@@ -107,6 +115,8 @@ export function isRefusal(
 /** Creates a limiter. */
 export function createLimiter(options: LimiterOptions): Limiter {
   const { sums, bounds, quotaShares, clock } = options;
+  /** The moving averages of the callers' output, in tokens. */
+  const outputs = new WeakMap<Caller, number>();
 
   function sharesOf(
     caller: Caller,
@@ -131,10 +141,11 @@ export function createLimiter(options: LimiterOptions): Limiter {
   function claimsOf(
     caller: Caller,
     deployments: CallDeployments,
-    estimatedTokens: number,
+    call: LimitedCall,
   ): readonly BoundClaim[] {
     const nowMs = clock.now();
-    const needs = deployments.map((one) => needOf(one, estimatedTokens));
+    const expected = outputs.get(caller) ?? FIRST_OUTPUT_TOKENS;
+    const needs = deployments.map((one) => needOf(one, call, expected));
     const wanted: BoundClaim[] = [];
     for (const bound of bounds.of(caller)) {
       if (bound.kind !== "amount") continue;
@@ -151,62 +162,53 @@ export function createLimiter(options: LimiterOptions): Limiter {
     shares: readonly RequestLimitState[],
   ): Soon<Admitted | LimitRefusal> {
     const over = latest(shares.filter(({ ratio }) => ratio >= 1));
-    if (over !== undefined) return { ...over, needed: undefined };
+    if (over !== undefined) {
+      return { ...over, needed: undefined, isHeld: false };
+    }
     if (wanted.length === 0) return { holds: [], near: shares.filter(isNear) };
-    const claims = wanted.map(({ claim }) => claim);
-    return soon(sums.reserve(id, claims), ({ isGranted, uses }) => {
-      if (!isGranted) return refusalOf(wanted, uses);
-      const states = wanted.map(({ bound, row, window, claim }, index) => {
-        const used = usedOf(uses[index]) + claim.amount;
+    const admitted = (
+      claims: readonly Claim[],
+      uses: readonly LimitUse[],
+    ): Admitted => {
+      const states = wanted.map(({ bound, row, window, least }, index) => {
+        const used = usedOf(uses[index]) + least;
         return { ...amountState(bound, window.endMs, used), row };
       });
       const near = [...states, ...shares].filter(isNear);
       return { holds: holdsOf(id, claims), near };
+    };
+    const claims = wanted.map(({ claim }) => claim);
+    return soon(sums.reserve(id, claims), ({ isGranted, uses }) => {
+      if (isGranted) return admitted(claims, uses);
+      const smaller = wanted.map((one, index) => restClaim(one, uses[index]));
+      if (smaller.every((one, index) => one === claims[index])) {
+        return refusalOf(wanted, claims, uses);
+      }
+      return soon(
+        sums.reserve(id, smaller),
+        (second) =>
+          second.isGranted
+            ? admitted(smaller, second.uses)
+            : refusalOf(wanted, smaller, second.uses),
+      );
     });
   }
 
   return {
-    enter(caller, deployments, { id, estimatedTokens }) {
+    enter(caller, deployments, call) {
       if (!isBound(caller)) return UNBOUND;
       return soon(
         sharesOf(caller, deployments[0]),
         (shares) =>
-          claimAll(id, claimsOf(caller, deployments, estimatedTokens), shares),
+          claimAll(call.id, claimsOf(caller, deployments, call), shares),
       );
     },
+    learn(caller, outputTokens) {
+      if (!isBound(caller)) return;
+      const known = outputs.get(caller) ?? FIRST_OUTPUT_TOKENS;
+      outputs.set(caller, known + LAST_WEIGHT * (outputTokens - known));
+    },
   };
-}
-
-/** The need of a request at one deployment. */
-interface Need {
-  readonly row: Row;
-  readonly counts: Counts;
-}
-
-/** Returns the need of a request: a rough count of its input, and no output, which is unknown before it is sent. */
-function needOf(
-  { connection, model: { id, price } }: Deployment,
-  tokens: number,
-): Need {
-  const usage = { inputTokens: Math.max(1, tokens), outputTokens: 0 };
-  return {
-    row: { connection: connection.name, model: id },
-    counts: countsOf(usage, { price, isEstimated: false }),
-  };
-}
-
-/** Returns the largest need that a limit counts; the first of equal ones. */
-function largestNeed(
-  needs: readonly Need[],
-  { limit }: AmountBound,
-): Need | undefined {
-  const amount = ({ counts }: Need) => amountOf(limit.unit, counts);
-  return needs.filter(({ row }) => countsRow(limit, row))
-    .reduce<Need | undefined>(
-      (most, one) =>
-        most === undefined || amount(one) > amount(most) ? one : most,
-      undefined,
-    );
 }
 
 /** A claim on one limit. */
@@ -214,32 +216,49 @@ interface BoundClaim {
   readonly bound: AmountBound;
   readonly row: Row;
   readonly window: TimeSpan;
+  /** The least that the request needs. */
+  readonly least: number;
   readonly claim: Claim;
 }
 
 function boundClaim(
   bound: AmountBound,
   { sums, key, window }: BoundUse,
-  { row, counts }: Need,
+  { row, least, expected }: Need,
 ): BoundClaim {
   const { unit, most } = bound.limit;
-  const claim = { sums, key, amount: amountOf(unit, counts), most };
-  return { bound, row, window, claim };
+  const claim = { sums, key, amount: amountOf(unit, expected), most };
+  return { bound, row, window, least: amountOf(unit, least), claim };
+}
+
+/** Returns the claim on all that a limit has left where no other request runs, or else the same claim. */
+function restClaim(
+  { claim, least }: BoundClaim,
+  use: LimitUse | undefined,
+): Claim {
+  const { amount, most } = claim;
+  if (use === undefined || use.held > 0) return claim;
+  const left = Math.max(least, most - usedOf(use));
+  return left < amount ? { ...claim, amount: left } : claim;
 }
 
 /** Returns the refusal by the full limit that resets last, because no earlier retry can succeed. */
 function refusalOf(
   wanted: readonly BoundClaim[],
+  claims: readonly Claim[],
   uses: readonly LimitUse[],
 ): LimitRefusal {
-  const full = wanted.flatMap(({ bound, row, window, claim }, index) => {
-    const { amount, most } = claim;
-    const before = usedOf(uses[index]);
-    return before + amount > most
-      ? [{ ...amountState(bound, window.endMs, before), row, needed: amount }]
-      : [];
+  const full = wanted.flatMap(({ bound, row, window, least }, index) => {
+    const use = uses[index];
+    const before = usedOf(use);
+    const { most } = bound.limit;
+    if (before + (claims[index]?.amount ?? 0) <= most) return [];
+    const state = { ...amountState(bound, window.endMs, before), row };
+    const isHeld = before - (use?.held ?? 0) + least <= most;
+    return [{ ...state, needed: least, isHeld }];
   });
-  const refusal = latest(full);
+  const lasting = full.filter(({ isHeld }) => !isHeld);
+  const refusal = latest(lasting.length > 0 ? lasting : full);
   if (refusal === undefined) {
     throw new Error("A rejected request must have a limit without room");
   }

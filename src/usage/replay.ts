@@ -152,7 +152,11 @@ function createCallerFinder(
     const known = listed.get(token);
     if (known !== undefined) return known;
     if (!isIdentityCaller(token, identity)) return undefined;
-    return { name: token, groups: groups.get(tokenGroup) ?? [] };
+    return {
+      name: token,
+      groups: groups.get(tokenGroup) ?? [],
+      isUnlisted: true,
+    };
   };
 }
 

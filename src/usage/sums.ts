@@ -10,6 +10,8 @@ export interface Sum {
   readonly field: string;
   /** The end, in milliseconds since 1970; after it, the sum is 0. */
   readonly endsAtMs: number;
+  /** True for the usage of a caller whom no configuration lists. Of such tables, the number is bounded. */
+  readonly isUnlisted?: boolean | undefined;
 }
 
 /** Amounts to add to sums of one table. */

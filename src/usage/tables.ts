@@ -90,7 +90,10 @@ export function readCountsField(
 }
 
 /** The name and end of a table; tables of one name end at the same time. */
-type TablePlace = Pick<Sum, "table" | "endsAtMs">;
+type TablePlace = Pick<Sum, "table" | "endsAtMs" | "isUnlisted">;
+
+/** The number of tables of unlisted callers: those of 20,000, which take some 4 KB each. */
+const MAX_UNLISTED = 100_000;
 
 /** Tables of values by field, each with an end. */
 interface EndingTables<Value> {
@@ -102,14 +105,33 @@ interface EndingTables<Value> {
   all(): Iterable<ReadonlyMap<string, Value>>;
 }
 
-/** Creates an empty collection of tables. */
+/**
+ * Creates an empty collection of tables.
+ *
+ * @param maxUnlisted The number of tables of unlisted callers. The one opened longest ago is dropped first.
+ */
 export function createEndingTables<Value>(
   clock: Pick<Clock, "now">,
+  maxUnlisted = MAX_UNLISTED,
 ): EndingTables<Value> {
   const tables = new Map<string, Map<string, Value>>();
   /** The names of the tables by their end. */
-  const namesByEnd = new Map<number, string[]>();
+  const namesByEnd = new Map<number, Set<string>>();
+  /** The ends of the tables of unlisted callers by name; the one opened longest ago comes first. */
+  const unlisted = new Map<string, number>();
   let nextEndMs = Infinity;
+
+  function noteUnlisted({ table, endsAtMs }: TablePlace): void {
+    unlisted.delete(table);
+    unlisted.set(table, endsAtMs);
+    if (unlisted.size <= maxUnlisted) return;
+    for (const [oldest, itsEndMs] of unlisted) {
+      unlisted.delete(oldest);
+      tables.delete(oldest);
+      namesByEnd.get(itsEndMs)?.delete(oldest);
+      return;
+    }
+  }
 
   return {
     dropEnded() {
@@ -119,21 +141,25 @@ export function createEndingTables<Value>(
       for (const [endsAtMs, names] of namesByEnd) {
         if (endsAtMs > nowMs) nextEndMs = Math.min(nextEndMs, endsAtMs);
         else {
-          for (const name of names) tables.delete(name);
+          for (const name of names) {
+            tables.delete(name);
+            unlisted.delete(name);
+          }
           namesByEnd.delete(endsAtMs);
         }
       }
     },
     find: (name) => tables.get(name),
-    open({ table: name, endsAtMs }) {
+    open(place) {
+      const { table: name, endsAtMs, isUnlisted = false } = place;
       const found = tables.get(name);
+      if (found === undefined && endsAtMs <= clock.now()) return undefined;
+      if (isUnlisted) noteUnlisted(place);
       if (found !== undefined) return found;
-      if (endsAtMs <= clock.now()) return undefined;
       const opened = new Map<string, Value>();
       tables.set(name, opened);
-      const names = namesByEnd.get(endsAtMs) ?? [];
-      names.push(name);
-      namesByEnd.set(endsAtMs, names);
+      const names = namesByEnd.get(endsAtMs) ?? new Set();
+      namesByEnd.set(endsAtMs, names.add(name));
       nextEndMs = Math.min(nextEndMs, endsAtMs);
       return opened;
     },

@@ -1,5 +1,5 @@
 import type { Caller, ConnectionModel } from "../config/config.ts";
-import type { Ending, RequestFacts } from "../observe/facts.ts";
+import { type Ending, isUnsent, type RequestFacts } from "../observe/facts.ts";
 import type { RequestRecord } from "../observe/record.ts";
 import {
   addUsage,
@@ -36,6 +36,8 @@ export interface TallyRequest {
   readonly caller: Caller;
   /** A rough count of its input tokens. */
   readonly estimatedTokens: number;
+  /** The most output tokens that it allows; `undefined` when it sets no bound. */
+  readonly maxOutputTokens?: number | undefined;
 }
 
 /** The dependencies of a {@linkcode Tally}. */
@@ -54,7 +56,7 @@ interface TallyOptions {
  * record.
  */
 export function openTally(
-  { record, caller, estimatedTokens }: TallyRequest,
+  { record, caller, estimatedTokens, maxOutputTokens }: TallyRequest,
   options: TallyOptions,
 ): Tally {
   let called: CallDeployments | undefined;
@@ -68,13 +70,15 @@ export function openTally(
   }
 
   record.onFinish((ending) => {
-    if (called === undefined || isUnsent(record.facts)) return release();
+    if (called === undefined || wasNeverSent(record.facts)) return release();
     const request = {
       caller: options.current(caller),
       connection: called[0].connection.name,
       atMs: options.now(),
     };
     const settled = settle(record.facts, { ending, estimatedTokens, called });
+    const output = record.facts.answer.usage?.outputTokens;
+    if (output !== undefined) options.limiter.learn(caller, output);
     settled.forEach((use, index) =>
       options.counting.count(
         { ...request, ...use },
@@ -102,7 +106,7 @@ export function openTally(
       const id = calls === 1
         ? record.requestId
         : `${record.requestId}.${calls}`;
-      const request = { id, estimatedTokens };
+      const request = { id, estimatedTokens, maxOutputTokens };
       return soon(
         options.limiter.enter(caller, deployments, request),
         (result) => learn(result, deployments),
@@ -217,9 +221,10 @@ function usageByModel(
   return usages;
 }
 
-/** Returns true when the only attempt ended before a request was sent. */
-function isUnsent({ failure, attempts }: RequestFacts): boolean {
-  return failure === "untranslatable" && attempts.length === 1;
+/** Returns true when every attempt ended before a request was sent. */
+function wasNeverSent({ attempts }: RequestFacts): boolean {
+  return attempts.length > 0 &&
+    attempts.every(({ failed }) => isUnsent(failed?.why));
 }
 
 /** Returns true when the usage counts. A provider works on a request even when the caller leaves before the answer. */

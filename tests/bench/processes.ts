@@ -12,16 +12,21 @@ export interface StartOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Default: http. */
   readonly scheme?: "http" | "https";
+  /** The most file descriptors that it may open; default: the limit of this process. */
+  readonly maxDescriptors?: number | undefined;
 }
 
 /** Starts `deno run ARGS` and waits for its ready line on standard error. */
 export async function startProgram(
   name: string,
   args: readonly string[],
-  { env = {}, scheme = "http" }: StartOptions = {},
+  { env = {}, scheme = "http", maxDescriptors }: StartOptions = {},
 ): Promise<Program> {
-  const process = new Deno.Command(Deno.execPath(), {
-    args: ["run", "--allow-net", "--allow-read", "--allow-env", ...args],
+  const run = ["run", "--allow-net", "--allow-read", "--allow-env", ...args];
+  const isLimited = maxDescriptors !== undefined;
+  const limited = `ulimit -n ${maxDescriptors}; exec "$@"`;
+  const process = new Deno.Command(isLimited ? "sh" : Deno.execPath(), {
+    args: isLimited ? ["-c", limited, "sh", Deno.execPath(), ...run] : run,
     env: { ...env },
     stdin: "null",
     stdout: "null",

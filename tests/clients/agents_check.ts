@@ -8,6 +8,7 @@ import {
   type Spoil,
   startTranslating,
   type Upstream,
+  UPSTREAMS,
   upstreamsFor,
 } from "./upstreams.ts";
 
@@ -140,7 +141,8 @@ const ACTIONS: readonly Action[] = [
     input: { path: `{work}/${PICTURE}`, detail: "original" },
     model: "gpt-5.5",
     proof: (body, endpoint) =>
-      holdsPicture(body, endpoint) && body.includes('"detail":"high"'),
+      holdsPicture(body, endpoint) &&
+      (endpoint !== "chat" || body.includes('"detail":"high"')),
   },
 ];
 
@@ -162,6 +164,97 @@ for (const program of CLIENTS) {
       });
     }
   }
+}
+
+const [claude] = CLIENTS;
+const installedClaude = claude === undefined
+  ? { reason: "it is not in the list" }
+  : await installClient(claude);
+
+Deno.test({
+  name:
+    "Claude Code: a web search works on a model whose provider searches in Responses",
+  ignore: "reason" in installedClaude,
+  async fn() {
+    assert.ok(claude !== undefined && "command" in installedClaude);
+    const upstream = UPSTREAMS.find(({ endpoint }) => endpoint === "responses");
+    assert.ok(upstream !== undefined);
+    const model = "unknown-model";
+    const isSearch = (body: string) => body.includes('"type":"web_search"');
+    const bodies: string[] = [];
+    await using gateway = await startTranslating(upstream, {
+      model,
+      asked: [],
+      connection: { service: "openai", family: undefined },
+      spoil: (answer, { body }) => {
+        bodies.push(body);
+        return Promise.resolve(isSearch(body) ? foundPage() : answer);
+      },
+    });
+    const run = await runClient(installedClaude.command, {
+      program: {
+        launch(prompt, options) {
+          const launch = claude.launch(prompt, options);
+          // Else it must first search for the tool.
+          return { ...launch, env: { ...launch.env, ENABLE_TOOL_SEARCH: "0" } };
+        },
+      },
+      prompt: 'Use WebSearch with {"query":"the weather"}',
+      address: { url: gateway.url, token: ALICE_TOKEN, model },
+    });
+    const output = `${run.stdout}\n${run.stderr}\n${gateway.lines.text()}`;
+    assert.equal(run.code, 0, output);
+    assert.equal(bodies.filter(isSearch).length, 1, output);
+    assert.match(
+      bodies.at(-1) ?? "",
+      /Links: \[\{[^\]]*https:\/\/weather\.example\/today[^\]]*\}\][^]*It is sunny/,
+    );
+  },
+});
+
+/** Returns a Responses answer with a search, as OpenAI streams it. */
+function foundPage(): Response {
+  const search = {
+    id: "ws_1",
+    type: "web_search_call",
+    status: "completed",
+    action: {
+      type: "search",
+      query: "the weather",
+      sources: [{ type: "url", url: "https://weather.example/today" }],
+    },
+  };
+  const text = {
+    id: "msg_1",
+    type: "message",
+    role: "assistant",
+    status: "completed",
+    content: [{ type: "output_text", text: "It is sunny.", annotations: [] }],
+  };
+  const response = { id: "resp_1", object: "response", model: "demo-c" };
+  const events: readonly Readonly<Record<string, unknown>>[] = [
+    { type: "response.created", response: { ...response, output: [] } },
+    ...[search, text].map((item, output_index) => ({
+      type: "response.output_item.done",
+      output_index,
+      item,
+    })),
+    {
+      type: "response.completed",
+      response: {
+        ...response,
+        status: "completed",
+        output: [search, text],
+        usage: { input_tokens: 9, output_tokens: 9, total_tokens: 18 },
+      },
+    },
+  ];
+  const frames = events.map((event) =>
+    `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`
+  );
+  return new Response(frames.join(""), {
+    headers: { "content-type": "text/event-stream" },
+  });
 }
 
 /** The demo quotes the tool's result, or the note that Codex adds when a sub-agent is done. */

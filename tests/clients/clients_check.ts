@@ -5,7 +5,6 @@ import { installClient } from "./install.ts";
 import { type ClientProgram, CLIENTS, toolPrompt } from "./programs.ts";
 import { runClient } from "./run_client.ts";
 import {
-  chatUpstream,
   startTranslating,
   type Upstream,
   UPSTREAMS,
@@ -55,25 +54,42 @@ const installedCodex = codex === undefined
   ? { reason: "it is not in the list" }
   : await installClient(codex);
 
-Deno.test({
-  name:
-    "Codex CLI edits files with its custom tool on a model whose provider has function tools alone",
-  ignore: "reason" in installedCodex,
-  async fn() {
-    assert.ok(codex !== undefined && "command" in installedCodex);
-    const upstream = chatUpstream();
-    const patch =
-      "*** Begin Patch\n*** Add File: proof.txt\n+made by the tool\n*** End Patch\n";
-    await check(upstream, {
-      program: codex,
-      command: installedCodex.command,
-      prompt: `Use apply_patch with ${JSON.stringify({ input: patch })}`,
-      text: /The tool apply_patch returned: /,
-      proof: "made by the tool\n",
-      model: "gpt-5.5",
-    });
+/** Codex's custom tools, whose input is a text: its editor, and the scripts of its newest models. */
+const CUSTOM_TOOLS = [
+  {
+    tool: "apply_patch",
+    model: "gpt-5.5",
+    input:
+      "*** Begin Patch\n*** Add File: proof.txt\n+made by the tool\n*** End Patch\n",
   },
-});
+  {
+    tool: "functions__exec",
+    model: "gpt-6-sol",
+    input:
+      'await tools.exec_command({ cmd: "echo made by the tool > proof.txt" }); text("done");',
+  },
+];
+
+for (const upstream of codex === undefined ? [] : upstreamsFor(codex)) {
+  for (const { tool, model, input } of CUSTOM_TOOLS) {
+    Deno.test({
+      name:
+        `Codex CLI writes a file with ${tool} on a model whose provider has function tools alone, in ${upstream.endpoint}`,
+      ignore: "reason" in installedCodex,
+      async fn() {
+        assert.ok(codex !== undefined && "command" in installedCodex);
+        await check(upstream, {
+          program: codex,
+          command: installedCodex.command,
+          prompt: `Use ${tool} with ${JSON.stringify({ input })}`,
+          text: new RegExp(`The tool ${tool} returned: `),
+          proof: "made by the tool\n",
+          model,
+        });
+      },
+    });
+  }
+}
 
 const opencode = CLIENTS.find(({ name }) => name === "opencode over chat");
 const installedOpencode = opencode === undefined

@@ -67,9 +67,11 @@ async function check(
   }
   assert.equal(run.code, 0, output);
   assert.match(run.stdout, WHOLE_ANSWER, output);
+  // The demo answers the last message alone, so it does not call the tool again.
+  const isResumed = RESUMED.test(run.stdout);
   assert.match(
     run.file("proof.txt") ?? "",
-    fault.isCall ? TOOL_RAN : /^$/,
+    fault.isCall && !isResumed ? TOOL_RAN : /^$/,
     output,
   );
   checkLog(gateway, output);
@@ -80,6 +82,9 @@ async function check(
  * waiting for the end of the call. It then runs the tool again with the next answer, also natively.
  */
 const TOOL_RAN = /^(made by the tool\n)+$/;
+
+/** Claude Code's request to continue, which it sends when it keeps the thinking before a broken call. */
+const RESUMED = /cut off mid-stream\. Resume directly from where it stops/;
 
 /** The end of the demo's answer to a prompt or to a tool's result. */
 const WHOLE_ANSWER = /no real model was asked\.\s*$/;

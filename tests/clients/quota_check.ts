@@ -21,7 +21,7 @@ const MODEL = "unknown-model";
 const STOPS: Readonly<Record<string, RegExp>> = {
   "Codex CLI": /hit your usage limit\. Try again at/,
   "Claude Code":
-    /429.*No more today\. It is available again at \d{4}-\d\d-\d\d \d\d:\d\d UTC/,
+    /429.*No more today\. It is tried again at \d{4}-\d\d-\d\d \d\d:\d\d UTC/,
 };
 
 for (const [name, stops] of Object.entries(STOPS)) {

@@ -100,32 +100,40 @@ const FAILURES: readonly LastingFailure[] = [
   },
 ];
 
+/** The clients that meet every failure behind each provider. */
+const QUICK = /^(Claude Code|Codex CLI)$/;
+
 /** The default retries of the clients, for those with such a setting. */
 const RETRIES = 5;
 
 for (const program of CLIENTS) {
-  const [upstream] = upstreamsFor(program);
   const installed = await installClient(program);
   if ("reason" in installed) {
     console.warn(`${program.name} ignored: ${installed.reason}`);
   }
+  const ignore = "reason" in installed;
   const command = "command" in installed ? installed.command : [];
-  for (const failure of FAILURES) {
-    if (upstream === undefined || failure.except?.test(program.name)) continue;
+  // The others need seconds to start, and their errors do not depend on the provider.
+  const upstreams = upstreamsFor(program)
+    .slice(0, QUICK.test(program.name) ? undefined : 1);
+  for (const upstream of upstreams) {
+    const behind = `behind ${upstream.endpoint}`;
+    for (const failure of FAILURES) {
+      if (failure.except?.test(program.name)) continue;
+      Deno.test({
+        name:
+          `${program.name} stops at ${failure.name}, and prints the reason, ${behind}`,
+        ignore,
+        fn: () => checkStop(upstream, { program, command, failure }),
+      });
+    }
     Deno.test({
-      name: `${program.name} stops at ${failure.name}, and prints the reason`,
-      ignore: "reason" in installed,
-      fn: () => checkStop(upstream, { program, command, failure }),
+      name:
+        `${program.name} waits for a gateway that is full, and continues, ${behind}`,
+      ignore,
+      fn: () => checkFull(upstream, { program, command }),
     });
   }
-  Deno.test({
-    name: `${program.name} waits for a gateway that is full, and continues`,
-    ignore: "reason" in installed || upstream === undefined,
-    async fn() {
-      assert.ok(upstream !== undefined);
-      await checkFull(upstream, { program, command });
-    },
-  });
 }
 
 /** A client and the command that starts it. */

@@ -32,14 +32,12 @@ export const UPSTREAMS: readonly Upstream[] = [
 
 /**
  * Returns the upstreams to which the gateway translates a client's protocol
- * (docs/design.md#native-and-translated).
+ * (docs/design.md#native-and-translated), at first the one without `paths`.
  */
 export function upstreamsFor(
   { protocol }: Pick<ClientProgram, "protocol">,
 ): readonly Upstream[] {
-  return UPSTREAMS.filter(({ endpoint }) =>
-    protocol === "chat" ? endpoint !== "chat" : endpoint === "chat"
-  );
+  return UPSTREAMS.filter(({ endpoint }) => endpoint !== protocol);
 }
 
 /** Returns the upstream for clients whose tools have another form in other protocols. */
@@ -60,6 +58,8 @@ export interface TranslatingOptions {
   readonly model: string;
   /** Further fields of the model in the configuration; default: none. */
   readonly fields?: Readonly<Record<string, unknown>>;
+  /** Further fields of the connection; default: none. */
+  readonly connection?: Readonly<Record<string, unknown>>;
   /** Collects the path of every model request. */
   readonly asked: string[];
   /** Further top-level keys of the configuration, such as `tokens`; default: none. */
@@ -75,8 +75,16 @@ export interface TranslatingOptions {
 /** Starts a gateway in front of the demo's provider of a family, with one endpoint. */
 export function startTranslating(
   { family, endpoint }: Upstream,
-  { model, fields, file, signer, clock = systemClock, asked, spoil }:
-    TranslatingOptions,
+  {
+    model,
+    fields,
+    connection,
+    file,
+    signer,
+    clock = systemClock,
+    asked,
+    spoil,
+  }: TranslatingOptions,
 ): Promise<RunningGateway> {
   const letter = family.toLowerCase();
   const demo = createStrictProvider({
@@ -95,18 +103,20 @@ export function startTranslating(
     const answer = await demo(url, { ...init, body });
     return spoil === undefined ? answer : await spoil(answer, { body });
   };
-  const connection = connectionFile({
+  const main = connectionFile({
     family,
     endpoints: { [endpoint]: `https://demo-${letter}.invalid/v1` },
+    ...(family === "A" ? {} : { paths: ["messages", "responses"] }),
     auth: {
       scheme: family === "B" ? "x-api-key" : "bearer",
       key: `demo-key-${letter}`,
     },
     models: [{ id: model, upstream: `demo-${letter}`, ...fields }],
+    ...connection,
   });
   return startGateway(
     minimalFile({
-      connections: [connection],
+      connections: [main],
       ...(signer === undefined ? {} : { identity: [identityFile()] }),
       ...file,
     }),

@@ -28,8 +28,8 @@ timeouts:
   connect: 10000 ms
   first_byte: 300000 ms
   first_output: none
-  idle: 120000 ms
-  body: 60000 ms
+  idle: 300000 ms
+  body: 300000 ms
 limits:
   budget: 12000 ms
   cache: 60000 ms
@@ -45,6 +45,7 @@ connections:
     enabled: true
     endpoints:
       chat: 'http://127.0.0.1:9/v1'
+    paths: those of the family
     auth: 'bearer, key set'
     headers: none
     headers_drop: none
@@ -58,7 +59,7 @@ connections:
       connect: 10000 ms
       first_byte: 300000 ms
       first_output: none
-      idle: 120000 ms
+      idle: 300000 ms
     models:
       - model-a
 tokens:

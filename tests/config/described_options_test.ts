@@ -213,6 +213,14 @@ const SHOWN: Readonly<Record<string, Pair>> = {
   "connections[].stream_only": connection({}, { stream_only: true }),
   "connections[].force": connection({}, { force: { store: false } }),
   "connections[].omit": connection({}, { omit: ["temperature"] }),
+  "connections[].paths": connection({
+    family: "C",
+    endpoints: { responses: "https://a.example/v1" },
+  }, {
+    family: "C",
+    endpoints: { responses: "https://a.example/v1" },
+    paths: ["messages"],
+  }),
   "connections[].strict": connection({}, { strict: true }),
   "connections[].quota.kind": quota({ kind: "zai" }, {
     kind: "bigmodel",
@@ -294,6 +302,7 @@ const SHOWN: Readonly<Record<string, Pair>> = {
   "connections[].models[].max_output_tokens": model({}, {
     max_output_tokens: 5,
   }),
+  "connections[].models[].omit": model({}, { omit: ["top_p"] }),
   "connections[].models[].aliases[].id": model({ aliases: ["x"] }, {
     aliases: ["y"],
   }),

@@ -85,6 +85,7 @@ Deno.test("loadConfig() resolves every key of a full file", async () => {
       chat: "https://api.z.ai/api/coding/paas/v4",
       messages: "https://api.z.ai/api/anthropic/v1",
     },
+    paths: [],
     auth: { scheme: "bearer", key: "zai-key" },
     headers: { "x-team": "platform" },
     headersDrop: {},
@@ -117,6 +118,7 @@ Deno.test("loadConfig() resolves every key of a full file", async () => {
       displayName: undefined,
       contextWindow: undefined,
       maxOutputTokens: undefined,
+      omit: [],
       input: undefined,
       efforts: undefined,
       fallbacks: [],
@@ -130,6 +132,7 @@ Deno.test("loadConfig() resolves every key of a full file", async () => {
       displayName: undefined,
       contextWindow: undefined,
       maxOutputTokens: 8192,
+      omit: [],
       input: undefined,
       efforts: undefined,
       fallbacks: ["glm-5.1"],
@@ -195,8 +198,8 @@ Deno.test("loadConfig() gives defaults to everything a small file leaves out", a
     connectMs: 10_000,
     firstByteMs: 300_000,
     firstOutputMs: 0,
-    idleMs: 120_000,
-    bodyMs: 60_000,
+    idleMs: 300_000,
+    bodyMs: 300_000,
   });
   assert.deepEqual(config.connections[0]?.force, {});
   assert.equal(config.connections[0]?.enabled, true);

@@ -2,11 +2,15 @@ import assert from "node:assert/strict";
 import type { LoadResult } from "../../src/config/load.ts";
 import { createReload, type ReloadOutcome } from "../../src/config/reload.ts";
 import { createConfigStore } from "../../src/config/store.ts";
+import { createFakeTimers } from "../support/fakes/fake_timers.ts";
 import {
+  connectionFile,
   loadFile,
   minimalConfig,
   minimalFile,
+  tokenFile,
 } from "../support/gateway/config.ts";
+import { until } from "../support/within.ts";
 
 /** A reload whose file is whatever `file` holds at the time. */
 async function createScene() {
@@ -14,18 +18,38 @@ async function createScene() {
   const scene = { file: minimalFile() as unknown };
   const store = createConfigStore(first);
   const outcomes: ReloadOutcome[] = [];
+  const timers = createFakeTimers();
   const reload = createReload({
     store,
     load: () => loadFile(scene.file),
     report: (outcome) => outcomes.push(outcome),
+    timers,
   });
-  return { scene, first, store, outcomes, reload };
+  return { scene, first, store, outcomes, reload, timers };
+}
+
+const SECOND_LOOK_MS = 2000;
+
+/** Reloads a file that takes something away; `act` runs between the first look and the second. */
+async function lookAgain(
+  { reload, timers, store }: Awaited<ReturnType<typeof createScene>>,
+  act = () => {},
+): Promise<void> {
+  const before = store.current();
+  const reloading = reload();
+  await until(() => timers.running === 1, "the first look");
+  timers.advance(SECOND_LOOK_MS - 1);
+  assert.equal(store.current(), before);
+  act();
+  timers.advance(1);
+  await reloading;
 }
 
 Deno.test("a valid file takes over, with its warnings", async () => {
-  const { scene, store, outcomes, reload } = await createScene();
+  const parts = await createScene();
+  const { scene, store, outcomes } = parts;
   scene.file = minimalFile({ messages_vendor: "other", tokens: [] });
-  await reload();
+  await lookAgain(parts);
   assert.equal(store.current().messagesVendor, "other");
   assert.deepEqual(outcomes, [{
     kind: "applied",
@@ -34,6 +58,49 @@ Deno.test("a valid file takes over, with its warnings", async () => {
       message: "is empty: nobody can call the gateway.",
     }],
   }]);
+});
+
+Deno.test("a file without a caller, a connection or a model that was there waits for a second look", async (t) => {
+  const [connection, model] = ["Another", "another-model"];
+  const another = connectionFile({ name: connection, models: [model] });
+  const more = { connections: [connectionFile(), another] };
+  const full = minimalFile({ ...more, tokens: [tokenFile()] });
+  const shorter: Readonly<Record<string, unknown>> = {
+    "a caller": { ...more, tokens: [] },
+    "a connection": { connections: [connectionFile()] },
+    "a model": {
+      connections: [
+        connectionFile(),
+        { ...another, models: ["something-else"] },
+      ],
+    },
+  };
+  for (const [name, overrides] of Object.entries(shorter)) {
+    await t.step(name, async () => {
+      const parts = await createScene();
+      const { scene, store, outcomes, reload, timers } = parts;
+      scene.file = full;
+      await reload();
+      assert.equal(timers.started, 0);
+      const whole = store.current();
+      scene.file = { ...full, ...Object(overrides) };
+      await lookAgain(parts, () => scene.file = full);
+      assert.equal(store.current(), whole);
+      assert.equal(outcomes.at(-1)?.kind, "unchanged");
+      scene.file = { ...full, ...Object(overrides) };
+      await lookAgain(parts);
+      assert.equal(outcomes.at(-1)?.kind, "applied");
+      assert.notEqual(store.current(), whole);
+    });
+  }
+});
+
+Deno.test("a file that is invalid at the second look changes nothing", async () => {
+  const parts = await createScene();
+  parts.scene.file = minimalFile({ tokens: [] });
+  await lookAgain(parts, () => parts.scene.file = "half");
+  assert.equal(parts.store.current(), parts.first);
+  assert.equal(parts.outcomes[0]?.kind, "rejected");
 });
 
 Deno.test("an invalid file changes nothing and is reported with every problem", async () => {
@@ -58,6 +125,23 @@ Deno.test("a file that says the same keeps the very configuration in use", async
   await reload();
   assert.equal(store.current(), first);
   assert.deepEqual(outcomes, [{ kind: "unchanged" }]);
+});
+
+Deno.test("a forced call replaces an equal configuration once, also when it comes during an attempt", async () => {
+  const { first, store, outcomes, reload } = await createScene();
+  const running = reload();
+  reload({ isForced: true });
+  await running;
+  const forced = store.current();
+  assert.notEqual(forced, first);
+  assert.deepEqual({ ...forced, pools: 0 }, { ...first, pools: 0 });
+  assert.notEqual(forced.connections[0], first.connections[0]);
+  await reload();
+  assert.equal(store.current(), forced);
+  assert.deepEqual(
+    outcomes,
+    Array.from({ length: 3 }, () => ({ kind: "unchanged" })),
+  );
 });
 
 Deno.test("what only a start can set is a warning", async () => {

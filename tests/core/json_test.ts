@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import {
+  isDeepJson,
   isHeavyJson,
   isJsonObject,
   parseJson,
@@ -27,6 +28,14 @@ Deno.test("parseJson() gives undefined for what is not JSON", () => {
 Deno.test("parseJson() survives nesting of any depth", () => {
   const depth = 1_000_000;
   assert.doesNotThrow(() => parseJson("[".repeat(depth) + "]".repeat(depth)));
+});
+
+Deno.test("isDeepJson() counts the levels of objects and arrays, and no brackets in strings", () => {
+  const flat = '[[1],{"a":"[[[{{{\\"[[["},[],[],[]]';
+  assert.equal(isDeepJson(flat, 2), false);
+  assert.equal(isDeepJson(flat, 1), true);
+  assert.equal(isDeepJson('{"a":{"a":[]}}', 2), true);
+  assert.equal(isDeepJson("[".repeat(1_000_000), 1000), true);
 });
 
 Deno.test("isJsonObject() knows an object from everything else", () => {

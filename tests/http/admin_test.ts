@@ -3,6 +3,7 @@ import { createAdminHandler } from "../../src/http/admin.ts";
 
 function admin(isReady = true) {
   const handler = createAdminHandler({
+    hasShortage: () => false,
     isReady: () => isReady,
     metrics: () => Promise.resolve("a_total 1\n"),
     metricsType: "text/plain; version=0.0.4",

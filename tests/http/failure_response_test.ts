@@ -16,7 +16,7 @@ const YEAR_MS = 365 * 86_400_000;
 
 for (const protocol of PROTOCOLS) {
   Deno.test(`a quota that is exhausted for years gives a caller of ${protocol} no wait that a timer cannot hold`, () => {
-    const failure = exhaustedFailure(NOW_MS + YEAR_MS, NOW_MS);
+    const failure = exhaustedFailure({ atMs: NOW_MS + YEAR_MS }, NOW_MS);
     const { response: { headers, status } } = failureResponse(failure, {
       protocol,
       record: openTestRecord().record,

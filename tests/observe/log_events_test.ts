@@ -42,6 +42,10 @@ const OUTCOMES: Readonly<Record<string, readonly [Outcome, level: string]>> = {
     "warn",
   ],
   "a stream that the gateway cut": [{ ended: "error", status: 200 }, "warn"],
+  "a machine without a free descriptor": [
+    { ended: "error", status: 503, failure: "gateway_shortage" },
+    "error",
+  ],
   "a gateway that is full": [{ ended: "error", status: 503 }, "error"],
   "a fault of the program": [{ ended: "error", status: 500 }, "error"],
 };

@@ -219,6 +219,8 @@ Deno.test("every call of a provider is an attempt, with the class of its answer,
   metrics.requestEnded(ended({ attempts: [{ ...attempt, failed }] }));
   const unsent = { ...failed, why: "untranslatable" as const };
   metrics.requestEnded(ended({ attempts: [{ ...attempt, failed: unsent }] }));
+  const short = { ...failed, why: "gateway_shortage" as const };
+  metrics.requestEnded(ended({ attempts: [{ ...attempt, failed: short }] }));
   const samples = await scrape(metrics);
   const attempts = samples.filter(({ name }) =>
     name === "model_gateway_attempts_total"
@@ -228,6 +230,7 @@ Deno.test("every call of a provider is an attempt, with the class of its answer,
     [{ connection: "main", status: "2xx" }, 1],
     [{ connection: "main", status: "none" }, 1],
   ]);
+  assert.equal(sumOf(samples, "model_gateway_shortages_total", {}), 1);
 });
 
 Deno.test("a caller's requests and tokens are counted by the name of the token", async () => {
@@ -301,6 +304,23 @@ Deno.test("a connection's cool-downs are counted by their failure", async () => 
   assert.deepEqual(["trouble", "misconfigured"].map(coolDowns), [1, 1]);
 });
 
+Deno.test("the moves of conversations are counted by the connection that they left and the reason", async () => {
+  const metrics = createMetrics();
+  const [from, why] = ["main", "full"] as const;
+  metrics.requestEnded(ended({ ...WHOLE, moved: { from, why } }));
+  metrics.requestEnded(
+    ended({ ...WHOLE, moved: { from: undefined, why: "removed" } }),
+  );
+  metrics.requestEnded(ended(WHOLE));
+  const samples = await scrape(metrics);
+  const name = "model_gateway_conversation_moves_total";
+  const main = { connection: "main", reason: "full" };
+  assert.equal(sumOf(samples, name, main), 1);
+  const gone = { connection: "none", reason: "removed" };
+  assert.equal(sumOf(samples, name, gone), 1);
+  assert.equal(sumOf(samples, name), 2);
+});
+
 Deno.test("a limit is shown with its used share, rest and reset, and goes when it leaves the configuration", async () => {
   const metrics = createMetrics();
   const labels = { scope: "group", name: "team", limit: "tokens day" };
@@ -363,6 +383,7 @@ Deno.test("a quota window is shown with its size, rest, used share and end, and 
   const before = await scrape(metrics, {
     inFlight: 3,
     bodyMemoryBytes: 5,
+    abandonedHandshakes: 2,
     quotas: [quota()],
   });
   const value = (name: string) =>
@@ -377,7 +398,9 @@ Deno.test("a quota window is shown with its size, rest, used share and end, and 
   assert.equal(value("used_ratio"), 0.25);
   assert.equal(value("resets_timestamp_seconds"), 1_700_000_000);
   assert.equal(sumOf(before, "model_gateway_requests_in_flight"), 3);
+  assert.equal(sumOf(before, "model_gateway_abandoned_handshakes"), 2);
   const after = await scrape(metrics);
+  assert.equal(sumOf(after, "model_gateway_abandoned_handshakes"), 0);
   assert.ok(!after.some(({ labels }) => labels.window !== undefined));
 });
 

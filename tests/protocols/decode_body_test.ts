@@ -74,6 +74,16 @@ Deno.test("a body fold reads one JSON object in place of a stream", () => {
   }
 });
 
+Deno.test("a body fold reads JSON behind a byte order mark, however the two are divided", () => {
+  const bytes = new TextEncoder().encode(`\ufeff${ANSWER}`);
+  for (let size = 1; size <= 5; size++) {
+    const fold = createFold();
+    fold.push(bytes.slice(0, size));
+    fold.push(bytes.slice(size));
+    assert.equal(fold.end().blocks.length, 1, `${size}`);
+  }
+});
+
 Deno.test("a body fold throws the failure of JSON that is cut, too long, an error or no answer", () => {
   const cases: readonly (readonly [text: string, message: RegExp])[] = [
     [ANSWER.slice(0, -1), /is incomplete\./],

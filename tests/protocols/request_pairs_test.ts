@@ -218,5 +218,8 @@ function allBlocks(turns: CanonicalRequest["turns"]): Block[] {
 }
 
 function toolNames({ tools }: CanonicalRequest): string[] {
-  return tools.map((tool) => tool.kind === "hosted" ? tool.type : tool.name);
+  // A served web search has the other protocol's type, which has no date.
+  return tools.map((tool) =>
+    tool.kind === "hosted" ? tool.type.replace(/_\d{8}$/, "") : tool.name
+  );
 }

@@ -39,6 +39,7 @@ export function connectionOf(
     family: "A",
     enabled: parts.enabled ?? true,
     endpoints: { chat: parts.base ?? "https://quota.example/v1" },
+    paths: [],
     auth: parts.auth ?? { scheme: "bearer", key: KEY },
     headers: parts.headers ?? {},
     headersDrop: {},

@@ -109,9 +109,13 @@ for (const protocol of PROTOCOLS) {
   });
 
   Deno.test(`holdBack() finds a ${protocol} failure behind a byte order mark and in lines that end in CR`, async () => {
-    const scene = begin(protocol);
-    scene.source.enqueue(bytes("\uFEFF" + failure.replaceAll("\n", "\r")));
-    assert.equal((await scene.held)?.kind, "failure");
+    const marked = bytes("\uFEFF" + failure.replaceAll("\n", "\r"));
+    for (let size = 1; size <= 4; size++) {
+      const scene = begin(protocol);
+      scene.source.enqueue(marked.slice(0, size));
+      scene.source.enqueue(marked.slice(size));
+      assert.equal((await scene.held)?.kind, "failure");
+    }
   });
 
   Deno.test(`holdBack() takes an empty ${protocol} answer for good`, async () => {

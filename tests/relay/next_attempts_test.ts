@@ -68,6 +68,35 @@ Deno.test("nextAttempts() prefers another connection, then the same after a paus
   ]);
 });
 
+Deno.test("nextAttempts() leaves out a connection whose translation would refuse the same, and no other", async () => {
+  const model = { id: "model-1" };
+  const endpoints = { messages: "http://127.0.0.1:9/v1" };
+  const others = {
+    "its name": [{}, []],
+    "its strictness": [{ strict: true }, ["two"]],
+    "its omitted fields": [{ omit: ["stop_sequences"] }, ["two"]],
+    "its model's omitted fields": [
+      { models: [{ ...model, omit: ["stop_sequences"] }] },
+      ["two"],
+    ],
+  } as const;
+  for (const [difference, [overrides, expected]] of Object.entries(others)) {
+    const shared = { family: "B", endpoints, models: [model] };
+    const config = await minimalConfig({
+      connections: [
+        connectionFile({ ...shared, name: "one" }),
+        connectionFile({ ...shared, name: "two", ...overrides }),
+      ],
+    });
+    const [caller] = config.callers.values();
+    assert.ok(caller);
+    const asked = { operation: "chat_completions", model: "model-1" } as const;
+    const candidates = findCandidates(asked, { caller, config });
+    const refused = failed(candidates.own[0], "untranslatable");
+    assert.deepEqual(attemptsOf(candidates, [refused]), expected, difference);
+  }
+});
+
 Deno.test("nextAttempts() keeps the last attempt for a fallback", async () => {
   const candidates = await candidatesOf(["model-2"]);
   const attempts = [
@@ -92,6 +121,16 @@ Deno.test("nextAttempts() waits out a Retry-After of up to 5 s, and goes elsewhe
   assert.deepEqual(attemptsOf(candidates, limited(5001)), ["two"]);
 });
 
+Deno.test("nextAttempts() stays with a candidate whose kept connection was lost, at once and before all others", async () => {
+  const candidates = await candidatesOf(["model-2"]);
+  for (const kind of ["silent", "unreachable"] as const) {
+    const lost = failed(candidates.own[0], kind, { wasLost: true });
+    assert.deepEqual(attemptsOf(candidates, [lost]), ["one", "two", "three"]);
+    const silent = failed(candidates.own[0], "silent");
+    assert.deepEqual(attemptsOf(candidates, [lost, silent]), ["three", "two"]);
+  }
+});
+
 Deno.test("nextAttempts() never repeats what a probe has shown", async () => {
   const candidates = await candidatesOf([]);
   const probe = { ...failed(candidates.own[0], "server"), wasProbe: true };
@@ -106,16 +145,25 @@ Deno.test("nextAttempts() goes to another model alone when the conversation is t
   );
 });
 
-Deno.test("nextAttempts() ends with three attempts, with a refusal and with an answer that is too long", async () => {
+Deno.test("nextAttempts() ends with three attempts, with a provider's refusal and with an answer that is too long", async () => {
   const candidates = await candidatesOf(["model-2"]);
   const trouble = failed(candidates.own[0], "server");
   assert.deepEqual(attemptsOf(candidates, [trouble, trouble, trouble]), []);
-  for (
-    const kind of ["invalid_request", "untranslatable", "oversized"] as const
-  ) {
+  for (const kind of ["invalid_request", "oversized"] as const) {
     assert.deepEqual(
       attemptsOf(candidates, [failed(candidates.own[0], kind)]),
       [],
     );
   }
+});
+
+Deno.test("nextAttempts() continues as before after a refusal by the translation, without what was refused", async () => {
+  const candidates = await candidatesOf(["model-2"]);
+  const [one, two] = candidates.own;
+  const refused = failed(two, "untranslatable");
+  assert.deepEqual(attemptsOf(candidates, [refused]), ["one", "three"]);
+  assert.deepEqual(attemptsOf(candidates, [failed(one, "server"), refused]), [
+    "one again after 250",
+    "three",
+  ]);
 });

@@ -3,6 +3,8 @@ import { readArguments } from "../../src/cli/arguments.ts";
 import { COMMANDS } from "../../src/cli/mod.ts";
 import { TARGETS } from "../../release/executable.ts";
 import { VERSION } from "../../src/core/version.ts";
+import { minimalConfig } from "../support/gateway/config.ts";
+import { STALL_MS } from "../../src/streams/pass_through.ts";
 import { hasProgram } from "../support/program/has_program.ts";
 
 const ROOT = new URL("../../", import.meta.url);
@@ -251,3 +253,23 @@ for (const { file, name } of UNITS) {
     },
   });
 }
+
+Deno.test("no shipped proxy ends a silent stream or a slow caller before the gateway does", async () => {
+  const { timeouts } = await minimalConfig();
+  for (const name of ["nginx.conf", "nginx-sessions.conf", "nginx-tls.conf"]) {
+    const site = await read(`packaging/${name}`);
+    const secondsOf = (setting: string) =>
+      Number(new RegExp(`^ *${setting} (\\d+)s;$`, "m").exec(site)?.[1]);
+    assert.ok(secondsOf("proxy_read_timeout") * 1000 > timeouts.idleMs, name);
+    assert.ok(
+      secondsOf("proxy_read_timeout") * 1000 > timeouts.firstByteMs,
+      name,
+    );
+    assert.ok(secondsOf("send_timeout") * 1000 >= STALL_MS, name);
+    assert.ok(secondsOf("client_body_timeout") * 1000 >= timeouts.bodyMs, name);
+  }
+  const envoy = await read("packaging/envoy.yaml");
+  const [, seconds] = /stream_idle_timeout: (\d+)s/.exec(envoy) ?? [];
+  assert.ok(Number(seconds) * 1000 > Math.max(timeouts.idleMs, STALL_MS));
+  assert.match(envoy, /^ *timeout: 0s$/m);
+});

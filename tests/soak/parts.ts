@@ -7,7 +7,9 @@ import { soakEventLoop } from "./event_loop.ts";
 import { soakHangUps } from "./hang_ups.ts";
 import type { Duration } from "./plan.ts";
 import { soakPoison } from "./poison.ts";
+import { soakProxies } from "./proxies.ts";
 import { startScene } from "./scene.ts";
+import { soakShortage } from "./shortage.ts";
 import { soakSlowClients } from "./slow_clients.ts";
 import type { SceneOptions, SoakOptions } from "./soak_options.ts";
 import { soakTraffic } from "./traffic.ts";
@@ -36,6 +38,8 @@ export const PARTS = {
   "slow-clients": { run: soakSlowClients, duration: { fixed: 19, scaled: 60 } },
   "crowd": { run: inScene(soakCrowd), duration: { fixed: 2, scaled: 9 } },
   "connections": { run: soakConnections, duration: { fixed: 6, scaled: 17 } },
+  "proxies": { run: soakProxies, duration: { fixed: 55, scaled: 45 } },
+  "shortage": { run: soakShortage, duration: { fixed: 6, scaled: 20 } },
   "poison": { run: soakPoison, duration: { fixed: 2, scaled: 24 } },
   "event-loop": {
     run: inScene(soakEventLoop),

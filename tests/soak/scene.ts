@@ -2,7 +2,12 @@ import { V8_FLAGS } from "../../release/v8_flags.ts";
 import type { Protocol } from "../../src/core/protocol.ts";
 import { sha256Hex } from "../../src/core/sha256.ts";
 import type { Ending } from "../../src/observe/facts.ts";
-import { memory, type Program, startProgram } from "../bench/processes.ts";
+import {
+  memory,
+  type Program,
+  type StartOptions,
+  startProgram,
+} from "../bench/processes.ts";
 import { readExposition, sumOf } from "../support/gateway/exposition.ts";
 import { fromFileUrl } from "../support/program/paths.ts";
 import { freePort } from "../support/program/free_port.ts";
@@ -116,11 +121,11 @@ export async function startScene(): Promise<Scene> {
  * Starts a gateway in its own process, as the `start` task does.
  *
  * @param file The path of its configuration.
- * @param env Its environment in addition to that of the soak.
+ * @param options Its environment in addition to that of the soak, and the limit on its descriptors.
  */
 export function startGateway(
   file: string,
-  env: Readonly<Record<string, string>> = {},
+  options: Pick<StartOptions, "env" | "maxDescriptors"> = {},
 ): Promise<Program> {
   return startProgram("gateway", [
     V8_FLAGS,
@@ -130,10 +135,11 @@ export function startGateway(
     file,
     "--port",
     "0",
-  ], { env });
+  ], options);
 }
 
-async function useOf(pid: number): Promise<Use> {
+/** Returns the current resources of a process; zeros when the system does not report them. */
+export async function useOf(pid: number): Promise<Use> {
   const atMs = performance.now();
   if (!hasProc) return { atMs, residentBytes: 0, descriptors: 0 };
   const residentBytes = await residentBytesOf(pid);

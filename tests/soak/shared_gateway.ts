@@ -18,11 +18,13 @@ export interface SharedGatewayOptions {
   readonly tokens: readonly string[];
   readonly timeouts?: Readonly<Record<string, number>>;
   readonly env?: Readonly<Record<string, string>>;
+  readonly maxDescriptors?: number;
 }
 
 /** Starts a gateway whose only model is `all`. */
 export async function startSharedGateway(
-  { url, tokens, timeouts = {}, env = {} }: SharedGatewayOptions,
+  { url, tokens, timeouts = {}, env = {}, maxDescriptors }:
+    SharedGatewayOptions,
 ): Promise<SharedGateway> {
   const file = await Deno.makeTempFile({ suffix: ".yaml" });
   await Deno.writeTextFile(
@@ -45,7 +47,7 @@ export async function startSharedGateway(
       })),
     }),
   );
-  const program = await startGateway(file, env);
+  const program = await startGateway(file, { env, maxDescriptors });
   return {
     program,
     port: Number(new URL(program.url).port),

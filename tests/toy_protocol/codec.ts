@@ -110,7 +110,7 @@ function decodeFailure(
 export function createToyCodec(protocol: Protocol): Codec {
   return {
     protocol,
-    takesStops: () => false,
+    maxStops: () => 0,
     fieldNames: { ...chatCodec.fieldNames, messages: "said" },
     toolSupport: () => ({
       custom: false,

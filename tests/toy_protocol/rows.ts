@@ -96,6 +96,12 @@ export const ASKED_ROWS: readonly Row[] = [
     text: 'toy: { apiType: "toy", path: "/toy" },',
   },
   {
+    file: "cli/try/trials.ts",
+    behind: "const SPELLINGS: Readonly<Record<Protocol, Spelling>> = {",
+    text:
+      'toy: { limitField: () => "most", effort: () => ({}), schema: {}, picture: {}, loop: () => ({}) },',
+  },
+  {
     file: "http/wording/protocols.js",
     behind: "export const PROTOCOL_NAMES = {",
     text: 'toy: "Toy",',

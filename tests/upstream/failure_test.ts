@@ -8,7 +8,9 @@ import {
   hadConnection,
   oversized,
   reasonOf,
+  shortageOf,
   silentUpstream,
+  unanswered,
   unreachable,
 } from "../../src/upstream/failure.ts";
 import { Http1Failure } from "../../src/upstream/http1/failure.ts";
@@ -250,6 +252,37 @@ Deno.test("a failure of the gateway's own client keeps its reason and its stage"
   assert.equal(reasonOf(refused), "it refused the connection");
   assert.equal(hadConnection(refused), false);
   assert.equal(unreachable(refused).failureKind, "unreachable");
+});
+
+Deno.test("a shortage of the gateway's own machine is 503 and its own, whatever else is 502 and the provider's", () => {
+  const shortages = {
+    "Too many open files (os error 24)": "file descriptors",
+    "connect EMFILE 127.0.0.1:443": "file descriptors",
+    "Too many open files in system (os error 23)": "file descriptors",
+    "No buffer space available (os error 105)": "memory",
+    "Cannot allocate memory (os error 12)": "memory",
+    "Cannot assign requested address (os error 99)": "local ports",
+    "Can't assign requested address (os error 49)": "local ports",
+  };
+  const progress = { sent: "all", hasAnswer: false, isReused: false } as const;
+  for (const [message, what] of Object.entries(shortages)) {
+    const cause = new Http1Failure("connect", "no connection", {
+      progress,
+      cause: new Error(message),
+    });
+    assert.equal(shortageOf(cause), what, message);
+    const error = unanswered(cause);
+    assert.equal(error.status, 503);
+    assert.equal(error.code, "gateway_shortage");
+    assert.ok(error.message.includes(what));
+    // A connection that was open has ended for another reason.
+    const { message: text } = cause;
+    const ended = new Http1Failure("closed", text, { progress, cause });
+    assert.equal(unanswered(ended).status, 502);
+  }
+  for (const [, message] of MESSAGES) {
+    assert.equal(unanswered(new TypeError(message)).status, 502, message);
+  }
 });
 
 Deno.test("failedReading() says why an answer could not be read", async (t) => {

@@ -24,7 +24,7 @@ async function begin(
   const tally = openTally({ record, caller, estimatedTokens: 10 }, {
     sums: { apply: (change) => void changes.push(change) },
     counting: { count: (use) => void uses.push(use) },
-    limiter: { enter: () => admitted },
+    limiter: { enter: () => admitted, learn: () => {} },
     current: (one) => one,
     now: () => 0,
   });
@@ -49,13 +49,23 @@ Deno.test("Tally.enter() releases what it reserved for a request that has ended 
   assert.deepEqual(uses, []);
 });
 
-Deno.test("a tally counts a request whose last attempt could not be translated, but not one without another attempt", async () => {
-  for (const [attempts, counted] of [[1, 0], [2, 1]] as const) {
+Deno.test("a tally counts a request whose last attempts could not be translated or sent, but not one without another attempt", async () => {
+  const cases = [
+    [0, 0, "untranslatable"],
+    [1, 1, "untranslatable"],
+    [0, 0, "gateway_shortage"],
+  ] as const;
+  for (const [sent, counted, why] of cases) {
     const { record, tally, deployments, changes, uses, attempt } =
       await begin();
     tally.enter(deployments);
-    record.facts.attempts.push(...Array(attempts).fill(attempt));
-    record.facts.failure = "untranslatable";
+    const unsent = { ...attempt, failed: { why, status: undefined, atMs: 0 } };
+    record.facts.attempts.push(
+      ...Array<typeof attempt>(sent).fill(attempt),
+      unsent,
+      unsent,
+    );
+    record.facts.failure = why;
     record.facts.status = 400;
     record.finish("error");
     assert.deepEqual(uses.map(({ counts }) => counts), [

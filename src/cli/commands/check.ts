@@ -6,7 +6,10 @@ import type {
 import { credentialHeader } from "../../config/credential.ts";
 import { describeConfig } from "../../config/describe.ts";
 import type { Problem } from "../../config/problems.ts";
+import { randomIds } from "../../core/ids.ts";
 import { PROTOCOLS } from "../../core/protocol.ts";
+import { systemClock } from "../../core/time/timers.ts";
+import { createDemoUpstream } from "../../demo/upstream.ts";
 import { CODECS } from "../../protocols/mod.ts";
 import { readKeys, Unread } from "../../relay/identity/key_sets.ts";
 import { discard } from "../../streams/byte_reader.ts";
@@ -19,12 +22,15 @@ import {
   type RequestTools,
 } from "../gateway_client.ts";
 import { tryTls } from "../server/listen.ts";
+import { tryJson, tryReport } from "../try/report.ts";
+import { tryModels } from "../try/try_models.ts";
 import {
   findConfigPath,
   loadConfigFile,
   missingFileHint,
   problemLines,
 } from "./config_file.ts";
+import { loadDemo } from "./demo.ts";
 import { CONFIG_OPTION } from "./serve_options.ts";
 
 /** The arguments and the help of `check`. */
@@ -36,15 +42,28 @@ export const CHECK: CommandSpec = {
     summary:
       "send each provider a request to test it, and read each issuer's keys",
   }, {
+    name: "try",
+    summary: "with --live: send each model small requests, which are billed",
+  }, {
+    name: "model",
+    value: "ID",
+    summary: "with --try: try this model alone",
+  }, {
+    name: "demo",
+    summary: "use the simulated provider in place of a file",
+  }, {
+    name: "json",
+    summary: "with --try: print the results alone, as one line",
+  }, {
     name: "quiet",
     summary: "print problems and warnings alone",
   }],
 };
 
 /**
- * `check [--config F] [--live] [--quiet]`: prints the resolved configuration, or all of its problems. With `--live`, it
- * sends each provider a request to test its address and key, and reads the keys of the identity providers. With
- * `--quiet`, it prints only what needs attention.
+ * `check [--config F] [--live] [--try] [--quiet]`: prints the resolved configuration, or all of its problems. With
+ * `--live`, it sends each provider a request to test its address and key, and reads the keys of the identity providers.
+ * With `--try`, it also sends small requests to each model. With `--quiet`, it prints only what needs attention.
  *
  * @returns The exit code.
  */
@@ -54,6 +73,7 @@ export async function runCheck(
 ): Promise<number> {
   const options = readOptions(args);
   if ("fault" in options) return badUsage(options.fault, CHECK, io);
+  if (options.demo) return await checkDemo(options, io);
   const path = findConfigPath({ option: options.config, env: io.env });
   const result = await loadConfigFile(path, { env: io.env });
   if ("problems" in result) {
@@ -67,14 +87,29 @@ export async function runCheck(
   if (tlsProblem !== undefined) {
     return reportProblems([tlsProblem], { path, io });
   }
-  if (!options.quiet) io.write(describeConfig(result.config));
+  const isQuiet = options.quiet || options.json;
+  if (!isQuiet) io.write(describeConfig(result.config));
   if (result.warnings.length > 0) {
     io.writeError(`Warnings:\n${problemLines(result.warnings)}`);
   }
-  if (!options.quiet) {
+  if (!isQuiet) {
     io.write(`# ${path} is valid: ${extent(result.config)}\n`);
   }
   return options.live ? await checkLive(result.config, options, io) : EXIT.good;
+}
+
+/** Checks the demo's configuration before its simulated provider, without a network. */
+async function checkDemo(
+  options: CheckOptions,
+  io: CliIo & RequestTools,
+): Promise<number> {
+  const { config } = await loadDemo(io);
+  const demo = createDemoUpstream({
+    ...{ clock: systemClock, ids: randomIds, wordMs: 0 },
+  });
+  return options.live
+    ? await checkLive(config, options, { ...io, fetch: demo })
+    : EXIT.good;
 }
 
 /** Prints the problems of a configuration and returns the exit code. */
@@ -95,7 +130,7 @@ function reportProblems(
 
 async function checkLive(
   config: Config,
-  { quiet }: CheckOptions,
+  { quiet, json, model, ...options }: CheckOptions,
   io: CliIo & RequestTools,
 ): Promise<number> {
   const probes = [
@@ -103,15 +138,34 @@ async function checkLive(
     ...await Promise.all(config.identity.map((one) => probeKeys(one, io))),
   ];
   for (const { name, finding, good } of probes) {
-    if (!good || !quiet) io.write(`${name}: ${finding}\n`);
+    const line = `${name}: ${finding}\n`;
+    if (json) io.writeError(line);
+    else if (!good || !quiet) io.write(line);
   }
-  return probes.every(({ good }) => good) ? EXIT.good : EXIT.failed;
+  const areGood = probes.every(({ good }) => good);
+  if (!options.try) return areGood ? EXIT.good : EXIT.failed;
+  const results = await tryModels(config, {
+    ...{ fetch: io.fetch, deadline: io.deadline, model },
+    elapsedMs: systemClock.elapsedMs,
+    onProgress: (line) => io.writeError(`${line}\n`),
+  });
+  const tried = { results, config };
+  io.write(json ? tryJson(tried) : tryReport(tried));
+  const words = results.filter(({ trial }) => trial === "a word");
+  return areGood && words.every(({ result }) => result !== "refused")
+    ? EXIT.good
+    : EXIT.failed;
 }
 
 /** The options of `check`. */
 interface CheckOptions {
   readonly config: string | undefined;
   readonly live: boolean;
+  readonly try: boolean;
+  /** The only model to try; `undefined` for all. */
+  readonly model: string | undefined;
+  readonly demo: boolean;
+  readonly json: boolean;
   readonly quiet: boolean;
 }
 
@@ -120,10 +174,24 @@ function readOptions(
 ): CheckOptions | { readonly fault: string } {
   const read = readArguments(CHECK, args);
   if ("fault" in read) return read;
+  const { values, flags } = read;
+  if (flags.has("try") && !flags.has("live")) {
+    return { fault: "--try needs --live" };
+  }
+  if ((flags.has("json") || values.has("model")) && !flags.has("try")) {
+    return { fault: "--json and --model need --try" };
+  }
+  if (flags.has("demo") && values.has("config")) {
+    return { fault: "the demo reads no file. Leave --config out" };
+  }
   return {
-    config: read.values.get("config"),
-    live: read.flags.has("live"),
-    quiet: read.flags.has("quiet"),
+    config: values.get("config"),
+    live: flags.has("live"),
+    try: flags.has("try"),
+    model: values.get("model"),
+    demo: flags.has("demo"),
+    json: flags.has("json"),
+    quiet: flags.has("quiet"),
   };
 }
 

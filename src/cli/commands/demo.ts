@@ -1,3 +1,4 @@
+import type { Config } from "../../config/config.ts";
 import { loadConfig } from "../../config/load.ts";
 import { formatProblem } from "../../config/problems.ts";
 import { createConfigStore } from "../../config/store.ts";
@@ -38,18 +39,9 @@ export async function runDemo(
   if ("fault" in options) {
     return badUsage(options.fault, DEMO, io);
   }
-  const loaded = await loadConfig(demoConfigText(sha256Hex(DEMO_TOKEN)), {
-    env: io.env,
-    readFile: (path) =>
-      Promise.reject(new Error(`Cannot read ${path}: the demo has no files.`)),
-    listFiles: () => Promise.resolve([]),
-    nowMs: systemClock.now(),
-  });
-  if ("problems" in loaded) {
-    throw new Error(loaded.problems.map(formatProblem).join("\n"));
-  }
+  const loaded = await loadDemo(io);
   const format = outputFormat(options.log, Deno.stdout.isTerminal(), io.env);
-  const { log, writer } = openLog(Deno.stdout, format);
+  const { log, writer } = openLog(Deno.stdout, format, io.writeError);
   const code = await runServer({
     store: createConfigStore(loaded.config),
     server: withOptions(loaded.config.server, options),
@@ -60,6 +52,23 @@ export async function runDemo(
   });
   await writer.flush();
   return code;
+}
+
+/** Loads the demo's configuration. */
+export async function loadDemo(
+  { env }: Pick<CliIo, "env">,
+): Promise<{ readonly config: Config }> {
+  const loaded = await loadConfig(demoConfigText(sha256Hex(DEMO_TOKEN)), {
+    env: env,
+    readFile: (path) =>
+      Promise.reject(new Error(`Cannot read ${path}: the demo has no files.`)),
+    listFiles: () => Promise.resolve([]),
+    nowMs: systemClock.now(),
+  });
+  if ("problems" in loaded) {
+    throw new Error(loaded.problems.map(formatProblem).join("\n"));
+  }
+  return loaded;
 }
 
 function readDemoOptions(

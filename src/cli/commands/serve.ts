@@ -11,6 +11,7 @@ import type { StoreState } from "../../shared/store/store_state.ts";
 import type { Sums } from "../../usage/sums.ts";
 import { badUsage, type CliIo, type CommandSpec, EXIT } from "../command.ts";
 import { openLog, outputFormat } from "../log/open_log.ts";
+import { checkDescriptors } from "../server/descriptors.ts";
 import { openNetworkClient } from "../server/network_client.ts";
 import { runServer } from "../server/run_server.ts";
 import { type ServingOptions, startServing } from "../server/serving.ts";
@@ -69,7 +70,7 @@ export async function runServe(
   }
   io.writeError(problemLines(startWarnings(first, options)));
   const format = outputFormat(options.log, Deno.stdout.isTerminal(), io.env);
-  const { log, writer } = openLog(Deno.stdout, format);
+  const { log, writer } = openLog(Deno.stdout, format, io.writeError);
   const store = createConfigStore(first.config);
   const reloadLog = createReloadLog(log);
   const reload = createReload({
@@ -79,11 +80,12 @@ export async function runServe(
   });
   onHangup(() => {
     reloadLog.expect();
-    reload();
+    reload({ isForced: true });
   });
-  watched.watch(reload);
+  watched.watch(() => void reload());
   const server = withOptions(first.config.server, options);
   const workers = workerCount(server.workers, log);
+  checkDescriptors(server, workers, log);
   const replay = await replayUsage({ store, path, log });
   const start = (serving: ServingOptions) =>
     workers === 1 ? startServing(serving) : startPool({
@@ -102,6 +104,7 @@ export async function runServe(
     shared: storeState?.state ?? (replay && { sums: replay }),
     fetch: network.fetch,
     client: network.client,
+    abandonedHandshakes: network.abandonedHandshakes,
     log,
     io,
     start,

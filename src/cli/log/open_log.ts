@@ -27,12 +27,25 @@ export function outputFormat(
     : format;
 }
 
-/** Opens the program's log over a sink. */
-export function openLog(sink: ByteSink, output: OutputFormat): OpenLog {
+/**
+ * Opens the program's log over a sink.
+ *
+ * @param writeError Gets a line when the sink takes no more lines, as on a full disk, and again only after it has taken
+ * some.
+ */
+export function openLog(
+  sink: ByteSink,
+  output: OutputFormat,
+  writeError: (line: string) => void = () => {},
+): OpenLog {
   const now = Date.now;
   const format = output === "json" ? "json" : "text";
   const paint = output === "coloured_text" ? inColour : withoutColour;
   const writer = createLineWriter(sink, {
+    onFailure: (reason) =>
+      writeError(
+        `Cannot write the log: ${reason}. The gateway serves on, and counts the lines that are lost.\n`,
+      ),
     droppedLine(count) {
       let line = "";
       createLog({ format, now, paint, sink: (text) => void (line = text) })
@@ -68,6 +81,8 @@ export interface LineWriterOptions {
   readonly timers?: Timers;
   /** Returns the line, with its line feed, that reports the count of dropped lines. */
   readonly droppedLine: (count: number) => string;
+  /** Called with the reason of the first of successive writes that fail. */
+  readonly onFailure?: (reason: string) => void;
 }
 
 /** Gathers lines for a moment and writes them together. */
@@ -80,6 +95,9 @@ export function createLineWriter(
   const encoder = new TextEncoder();
   let waiting = "";
   let dropped = 0;
+  /** The lines that the sink did not take, which are reported with the next ones. */
+  let lost = 0;
+  let isFailing = false;
   let stopTimer: (() => void) | undefined;
   let writing: Promise<void> | undefined;
 
@@ -89,20 +107,27 @@ export function createLineWriter(
 
   async function writeOut(): Promise<void> {
     while (hasMore()) {
-      const text = waiting + (dropped > 0 ? options.droppedLine(dropped) : "");
-      waiting = "";
-      dropped = 0;
+      const count = dropped + lost;
+      // A line that was written in part must not spoil the next one.
+      const text = (isFailing ? "\n" : "") + waiting +
+        (count > 0 ? options.droppedLine(count) : "");
+      const lines = waiting.split("\n").length - 1;
+      [waiting, dropped, lost] = ["", 0, count + lines];
       await writeAll(sink, encoder.encode(text));
+      [isFailing, lost] = [false, 0];
     }
+  }
+
+  function noteFailure(error: unknown): void {
+    if (!isFailing) options.onFailure?.(reasonOf(error));
+    isFailing = true;
   }
 
   function start(): Promise<void> {
     stopTimer?.();
     stopTimer = undefined;
     writing ??= writeOut()
-      .catch(() => {
-        // The reader of the log is gone; the gateway continues to serve.
-      })
+      .catch(noteFailure)
       .finally(() => {
         writing = undefined;
         startSoon();
@@ -141,7 +166,7 @@ async function writeAll(sink: ByteSink, bytes: Uint8Array): Promise<void> {
     const count = await sink.write(bytes.subarray(written));
     if (count === 0) {
       throw new Error(
-        "Cannot write the log: the output accepts no more bytes.",
+        "the output accepts no more bytes",
       );
     }
     written += count;
@@ -154,14 +179,26 @@ interface SyncSink {
   writeSync(bytes: Uint8Array): number;
 }
 
-/** Writes a whole text. Returns false when the reader has closed the pipe; the rest is then dropped. */
-export function writeWhole(sink: SyncSink, text: string): boolean {
+/**
+ * Writes a whole text. Returns false when the sink takes no more, and drops the rest.
+ *
+ * @param onFailure Called with the reason, unless the reader has closed the pipe.
+ */
+export function writeWhole(
+  sink: SyncSink,
+  text: string,
+  onFailure: (reason: string) => void = () => {},
+): boolean {
   let rest: Uint8Array = new TextEncoder().encode(text);
   try {
     while (rest.length > 0) rest = rest.subarray(sink.writeSync(rest));
     return true;
   } catch (error) {
-    if (!(error instanceof Deno.errors.BrokenPipe)) throw error;
+    if (!(error instanceof Deno.errors.BrokenPipe)) onFailure(reasonOf(error));
     return false;
   }
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

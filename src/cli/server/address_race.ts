@@ -30,7 +30,7 @@ type Connect<Connection> = (
  * Connects to the first of a host's addresses that answers: tries one after another, the next when the one before fails
  * or is slow. Closes all connections but one.
  *
- * @throws The reason of the first address when all fail.
+ * @throws The reason of the first address when all fail, if possible not that this machine had no address for it.
  */
 export async function raceAddresses<Connection extends { close(): void }>(
   addresses: readonly string[],
@@ -54,7 +54,10 @@ export async function raceAddresses<Connection extends { close(): void }>(
     }
     throw new Error("The host has no addresses");
   } catch (error) {
-    throw error instanceof AggregateError ? error.errors[0] : error;
+    if (!(error instanceof AggregateError)) throw error;
+    // A machine without a family of addresses says so of each, which hides what is wrong with the others.
+    const { errors } = error;
+    throw errors.find(({ code }) => code !== "EADDRNOTAVAIL") ?? errors[0];
   } finally {
     decided.abort();
   }

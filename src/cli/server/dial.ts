@@ -1,15 +1,20 @@
 import { lookup } from "node:dns/promises";
 import { isIP } from "node:net";
-import { settled } from "../../core/time/deadlines.ts";
-import type { Dial, Dialed, Origin } from "../../upstream/http1/client.ts";
-import { MalformedMessage } from "../../upstream/http1/failure.ts";
+import type { Dial, Origin } from "../../upstream/http1/client.ts";
+import {
+  MalformedMessage,
+  ProxyFailure,
+} from "../../upstream/http1/failure.ts";
 import {
   findHeadEnd,
   formatHead,
   parseHead,
 } from "../../upstream/http1/head.ts";
 import { alternate, raceAddresses } from "./address_race.ts";
+import { countFree } from "./descriptors.ts";
+import { createHandshakes, type Handshakes } from "./handshakes.ts";
 import type { ProxyRoute } from "./proxy_route.ts";
+import { openSocksTunnel } from "./socks5.ts";
 
 /**
  * Returns the way to open connections on this platform: name resolution, TCP, a proxy's tunnel and TLS. Certificates
@@ -21,38 +26,57 @@ import type { ProxyRoute } from "./proxy_route.ts";
 export function createDial(
   routeOf: (origin: Origin) => ProxyRoute,
   caCerts: readonly string[] = [],
+  handshakes: Handshakes = createHandshakes(),
 ): Dial {
-  const silent = new SilentServers();
+  function secure(
+    connection: Deno.TcpConn | Deno.TlsConn,
+    origin: Place,
+    signal: AbortSignal,
+  ): Promise<Deno.TlsConn> {
+    const terms = { origin, caCerts, signal };
+    return closingOnFailure(
+      connection,
+      signal,
+      () => handshakes.secure(connection, terms),
+    );
+  }
+
   return async (origin, signal) => {
     const route = routeOf(origin);
-    if (route.kind !== "proxy") {
-      if (!origin.isSecure) return { duplex: await openTcp(origin, signal) };
-      await silent.wake(origin, signal);
+    if (route.kind === "invalid") {
+      throw new ProxyFailure("the address of the proxy is not valid");
+    }
+    if (route.kind === "direct") {
       const connection = await openTcp(origin, signal);
-      return {
-        duplex: await silent.watch(
-          origin,
-          signal,
-          closingOnFailure(
-            connection,
-            signal,
-            () => secure(connection, origin, { caCerts, signal }),
-          ),
-        ),
-      };
+      const duplex = origin.isSecure
+        ? await secure(connection, origin, signal)
+        : connection;
+      return { duplex };
+    }
+    const connection = await openTcp(route.proxy, signal);
+    if (route.kind === "socks") {
+      const { credentials } = route.proxy;
+      await closingOnFailure(
+        connection,
+        signal,
+        () => openSocksTunnel(connection, origin, credentials),
+      );
+      const duplex = origin.isSecure
+        ? await secure(connection, origin, signal)
+        : connection;
+      return { duplex };
     }
     const { proxy } = route;
-    if (!origin.isSecure) {
-      const duplex = await openTcp(proxy, signal);
-      return { duplex, proxyHeaders: proxy.headers } satisfies Dialed;
-    }
-    const tunnel = await openTcp(proxy, signal);
-    return {
-      duplex: await closingOnFailure(tunnel, signal, async () => {
-        await openTunnel(tunnel, origin, proxy.headers);
-        return await secure(tunnel, origin, { caCerts, signal });
-      }),
-    };
+    const duplex = proxy.isSecure
+      ? await secure(connection, proxy, signal)
+      : connection;
+    if (!origin.isSecure) return { duplex, proxyHeaders: proxy.headers };
+    await closingOnFailure(
+      duplex,
+      signal,
+      () => openTunnel(duplex, origin, proxy.headers),
+    );
+    return { duplex: await secure(duplex, origin, signal) };
   };
 }
 
@@ -76,6 +100,7 @@ async function openTcp(
     throw signal.reason;
   }
   connection.setNoDelay(true);
+  connection.setKeepAlive(true);
   return connection;
 }
 
@@ -91,87 +116,20 @@ async function connectTo(
   return await Deno.connect({ ...place, signal: cancelling });
 }
 
+/** More descriptors than the name lookups of one moment need. */
+const LOOKUP_DESCRIPTORS = 16;
+
 async function resolve(hostname: string): Promise<string[]> {
   try {
     const found = await lookup(hostname, { all: true });
     return alternate(found);
   } catch (cause) {
+    // A resolver that finds no free descriptor reports that the name is unknown.
+    if (countFree(LOOKUP_DESCRIPTORS) !== undefined) {
+      throw new Error("Too many open files", { cause });
+    }
     throw new Error("The host name lookup failed", { cause });
   }
-}
-
-async function secure(
-  connection: Deno.TcpConn,
-  { hostname }: Origin,
-  { caCerts, signal }: {
-    readonly caCerts: readonly string[];
-    readonly signal: AbortSignal;
-  },
-): Promise<Deno.TlsConn> {
-  const tls = await Deno.startTls(connection, {
-    hostname,
-    alpnProtocols: ["http/1.1"],
-    caCerts: [...caCerts],
-  });
-  return await closingOnFailure(tls, signal, async () => {
-    await tls.handshake();
-    return tls;
-  });
-}
-
-/**
- * The servers that left a TLS handshake unanswered. Deno keeps the descriptor of such a handshake until the server closes
- * it, whatever the gateway does. Node's TLS closes its own, so it asks these servers first. At most the handshakes that
- * are under way when a server falls silent keep their descriptors.
- */
-class SilentServers {
-  readonly #places = new Set<string>();
-
-  /**
-   * Waits until a server that was silent answers a handshake, with success or not.
-   *
-   * @throws The reason of the signal when that aborts.
-   */
-  async wake(origin: Place, signal: AbortSignal): Promise<void> {
-    if (!this.#places.has(placeOf(origin))) return;
-    const { hostname: host, port } = origin;
-    const { connect } = await import("node:tls");
-    signal.throwIfAborted();
-    const answered = Promise.withResolvers<void>();
-    const servername = isIP(host) > 0 ? undefined : host;
-    const socket = connect({ host, port, servername });
-    socket.once("secureConnect", answered.resolve);
-    // A refusal is an answer, too. The handshake that follows reports it.
-    socket.on("error", () => answered.resolve());
-    try {
-      await settled(answered, signal, () => {});
-    } finally {
-      socket.destroy();
-    }
-  }
-
-  /** Notes a server whose handshake the signal ends; forgets one whose handshake succeeds. */
-  async watch<Value>(
-    origin: Place,
-    signal: AbortSignal,
-    handshake: Promise<Value>,
-  ): Promise<Value> {
-    const place = placeOf(origin);
-    // A handshake that was never answered may not even fail when it is closed.
-    const note = () => this.#places.add(place);
-    signal.addEventListener("abort", note, { once: true });
-    try {
-      const value = await handshake;
-      this.#places.delete(place);
-      return value;
-    } finally {
-      signal.removeEventListener("abort", note);
-    }
-  }
-}
-
-function placeOf({ hostname, port }: Place): string {
-  return `${hostname} ${port}`;
 }
 
 /** Runs `work`, and closes a connection when it fails or the signal aborts meanwhile. */
@@ -190,9 +148,7 @@ async function closingOnFailure<Value>(
   signal.addEventListener("abort", close, { once: true });
   try {
     signal.throwIfAborted();
-    const value = await work();
-    signal.throwIfAborted();
-    return value;
+    return await work();
   } catch (error) {
     close();
     throw error;
@@ -205,7 +161,7 @@ const encoder = new TextEncoder();
 
 /** Asks a proxy for a tunnel (RFC 9110, section 9.3.6). */
 async function openTunnel(
-  connection: Deno.TcpConn,
+  connection: Deno.Conn,
   { hostname, port }: Origin,
   headers: readonly (readonly [string, string])[],
 ): Promise<void> {
@@ -222,21 +178,25 @@ async function openTunnel(
   }
   const status = await readStatus(connection);
   if (status < 200 || status > 299) {
-    throw new Error(`The proxy refused the tunnel with the status ${status}`);
+    throw new ProxyFailure(
+      status === 407
+        ? "the proxy did not accept the credentials"
+        : "the proxy did not connect to it",
+    );
   }
 }
 
-async function readStatus(connection: Deno.TcpConn): Promise<number> {
+async function readStatus(connection: Deno.Conn): Promise<number> {
   try {
     return parseHead(await readHead(connection), "CONNECT").status;
   } catch (cause) {
     if (!(cause instanceof MalformedMessage)) throw cause;
-    throw new Error("The proxy does not speak HTTP", { cause });
+    throw new ProxyFailure("the proxy does not speak HTTP", { cause });
   }
 }
 
 /** Reads a head byte by byte: what follows belongs to TLS. */
-async function readHead(connection: Deno.TcpConn): Promise<Uint8Array> {
+async function readHead(connection: Deno.Conn): Promise<Uint8Array> {
   let bytes = new Uint8Array(1024);
   let length = 0;
   for (;;) {
@@ -246,7 +206,9 @@ async function readHead(connection: Deno.TcpConn): Promise<Uint8Array> {
       bytes = larger;
     }
     const count = await connection.read(bytes.subarray(length, length + 1));
-    if (count === null) throw new Error("The proxy closed the connection");
+    if (count === null) {
+      throw new ProxyFailure("the proxy closed the connection");
+    }
     length += count;
     const head = bytes.subarray(0, length);
     if (findHeadEnd(head, length - count) !== undefined) return head;

@@ -2,24 +2,26 @@ import { createDeadlines } from "../../core/time/deadlines.ts";
 import { systemTimers, type Timers } from "../../core/time/timers.ts";
 import { VERSION } from "../../core/version.ts";
 import type { Fetch, UpstreamClient } from "../../upstream/call.ts";
-import { createFetchClient } from "../../upstream/fetch_client.ts";
-import { addressOf, createHttp1Client } from "../../upstream/http1/client.ts";
+import { createHttp1Client } from "../../upstream/http1/client.ts";
 import { createDial } from "./dial.ts";
+import { createHandshakes } from "./handshakes.ts";
 import { readProxies } from "./proxy_route.ts";
 
 /** The ways to providers over the network. */
 export interface NetworkClient extends Disposable {
   /** Sends callers' requests. */
   readonly client: UpstreamClient;
-  /** Reads lists of models and quotas. */
+  /** Reads lists of models and quotas: requests that may be sent twice. */
   readonly fetch: Fetch;
+  /** Returns the number of TLS handshakes that were given up and keep their descriptors. */
+  abandonedHandshakes(): number;
 }
 
 /**
  * Opens the network's client. It speaks HTTP/1.1 with one request at a time on each connection. Over a shared
  * connection of HTTP/2, a caller who stops reading, a low limit on streams or a silent loss would delay all others.
  *
- * Proxies other than plain HTTP ones, such as SOCKS, go by the platform's `fetch`.
+ * The platform's `fetch` repeats a request by itself when a kept connection closes, so it carries no caller's.
  */
 export function openNetworkClient(
   env: (name: string) => string | undefined,
@@ -28,9 +30,9 @@ export function openNetworkClient(
   const platform = Deno.createHttpClient({ http2: false });
   const viaPlatform: Fetch = (url, init) =>
     fetch(url, { ...init, client: platform });
-  const routeOf = readProxies(env);
-  const own = createHttp1Client({
-    dial: createDial(routeOf),
+  const handshakes = createHandshakes(timers);
+  const client = createHttp1Client({
+    dial: createDial(readProxies(env), [], handshakes),
     deadlines: createDeadlines(timers),
     defaultHeaders: [
       ["accept", "*/*"],
@@ -38,18 +40,12 @@ export function openNetworkClient(
       ["user-agent", `model-gateway/${VERSION}`],
     ],
   });
-  const other = createFetchClient(viaPlatform);
   return {
-    client: {
-      send(request) {
-        const { origin } = addressOf(request.url);
-        const client = routeOf(origin).kind === "other" ? other : own;
-        return client.send(request);
-      },
-    },
+    client,
     fetch: viaPlatform,
+    abandonedHandshakes: () => handshakes.abandoned,
     [Symbol.dispose]() {
-      own[Symbol.dispose]();
+      client[Symbol.dispose]();
       platform.close();
     },
   };

@@ -5,18 +5,32 @@ import type { Origin } from "../../upstream/http1/client.ts";
 export type ProxyRoute =
   | { readonly kind: "direct" }
   | { readonly kind: "proxy"; readonly proxy: HttpProxy }
-  /** A proxy that the gateway's own client does not speak to, such as SOCKS. */
-  | { readonly kind: "other" };
+  | { readonly kind: "socks"; readonly proxy: SocksProxy }
+  /** The address of the proxy is none that the gateway knows. Nothing may go past it. */
+  | { readonly kind: "invalid" };
 
-/** A proxy that speaks HTTP without TLS. */
-export interface HttpProxy {
-  readonly hostname: string;
-  readonly port: number;
+/** A proxy that speaks HTTP. Its origin is secure where the gateway speaks TLS to it. */
+export interface HttpProxy extends Origin {
   /** Its credentials, where the address has some. */
   readonly headers: readonly (readonly [string, string])[];
 }
 
+/** A proxy that speaks SOCKS5. */
+export interface SocksProxy extends Pick<Origin, "hostname" | "port"> {
+  /** User name and password, at most 255 bytes each; absent where the address has none. */
+  readonly credentials?: readonly [user: Uint8Array, password: Uint8Array];
+}
+
 const DIRECT: ProxyRoute = { kind: "direct" };
+const INVALID: ProxyRoute = { kind: "invalid" };
+
+/** The schemes of proxies, with their ports. SOCKS proxies always resolve the names of providers themselves. */
+const PROXY_PORTS: ReadonlyMap<string, number> = new Map([
+  ["http:", 80],
+  ["https:", 443],
+  ["socks5:", 1080],
+  ["socks5h:", 1080],
+]);
 
 /**
  * Reads the proxies of the environment: `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY`, in upper or lower
@@ -41,23 +55,31 @@ export function readProxies(
 function routeThrough(address: string): ProxyRoute {
   if (address === "") return DIRECT;
   const text = address.includes("://") ? address : `http://${address}`;
-  if (!URL.canParse(text)) return { kind: "other" };
+  if (!URL.canParse(text)) return INVALID;
   const { protocol, hostname, port, username, password } = new URL(text);
-  if (protocol !== "http:") return { kind: "other" };
-  return {
-    kind: "proxy",
-    proxy: {
-      hostname: hostname.replace(/^\[|\]$/g, ""),
-      port: port === "" ? 80 : Number(port),
-      headers: username === "" && password === ""
-        ? []
-        : [["proxy-authorization", basic(username, password)]],
-    },
+  const standardPort = PROXY_PORTS.get(protocol);
+  if (standardPort === undefined || hostname === "") return INVALID;
+  const place = {
+    hostname: hostname.replace(/^\[|\]$/g, ""),
+    port: port === "" ? standardPort : Number(port),
   };
+  const [user, secret] = [decode(username), decode(password)];
+  const hasCredentials = user !== "" || secret !== "";
+  if (!protocol.startsWith("socks")) {
+    const headers = hasCredentials
+      ? [["proxy-authorization", `Basic ${btoa(`${user}:${secret}`)}`] as const]
+      : [];
+    const isSecure = protocol === "https:";
+    return { kind: "proxy", proxy: { ...place, isSecure, headers } };
+  }
+  if (!hasCredentials) return { kind: "socks", proxy: place };
+  if (Math.max(user.length, secret.length) > 255) return INVALID;
+  const credentials = [latin1(user), latin1(secret)] as const;
+  return { kind: "socks", proxy: { ...place, credentials } };
 }
 
-function basic(username: string, password: string): string {
-  return `Basic ${btoa(`${decode(username)}:${decode(password)}`)}`;
+function latin1(text: string): Uint8Array {
+  return Uint8Array.from(text, (character) => character.charCodeAt(0));
 }
 
 /** Decodes the percent signs of a URL, one character for each byte; what is no encoding stays. */

@@ -77,6 +77,7 @@ async function openAdmin(
   });
   const handler = createAdminHandler({
     isReady: serving.isReady,
+    hasShortage: serving.hasShortage,
     sharedStore: serving.sharedStore,
     metricsType: EXPOSITION_TYPE,
     metrics: async () =>

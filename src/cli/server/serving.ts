@@ -30,6 +30,8 @@ export interface ServingOptions {
   readonly fetch: Fetch;
   /** Sends callers' requests to providers; default: through `fetch`. */
   readonly client?: UpstreamClient | undefined;
+  /** Returns the number of TLS handshakes with providers that keep their descriptors; default: none do. */
+  readonly abandonedHandshakes?: () => number;
   readonly log: Log;
   /** True when other threads listen on the same port. */
   readonly isShared?: boolean;
@@ -46,6 +48,8 @@ export interface Serving {
   replacements(): number;
   /** Returns true while new requests are accepted. */
   isReady(): boolean;
+  /** Returns true when an attempt of the last minute failed by a shortage of this machine. */
+  hasShortage(): boolean;
   /** Absent when replicas share no store. */
   readonly sharedStore?: (() => StoreCondition) | undefined;
   /** Resolves to the metrics; empty when they are off. */
@@ -80,7 +84,7 @@ export async function startServing(options: ServingOptions): Promise<Serving> {
     maxThreads: translationThreads(isShared),
     deadlines: createDeadlines(),
   });
-  const { admission, handler, state, usage } = createGateway({
+  const { admission, handler, state, usage, hasShortage } = createGateway({
     ...options,
     translationPool,
     metrics,
@@ -147,11 +151,15 @@ export async function startServing(options: ServingOptions): Promise<Serving> {
     workers: 1,
     replacements: () => 0,
     isReady: () => !admission.draining,
+    hasShortage,
     sharedStore: options.shared?.store,
     snapshots: async () =>
-      metrics === undefined
-        ? []
-        : [await metrics.collect(state(), await usage())],
+      metrics === undefined ? [] : [
+        await metrics.collect({
+          ...state(),
+          abandonedHandshakes: options.abandonedHandshakes?.() ?? 0,
+        }, await usage()),
+      ],
     stop,
   };
 }

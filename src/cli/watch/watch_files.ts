@@ -113,13 +113,18 @@ function openWatcher(directory: string): Watcher | undefined {
 /** The age below which two writes may share a time stamp, in milliseconds. */
 const YOUNG_MS = 2_000;
 
-/** Returns inode, size and time as a text. Equal texts mean equal content, except for a file written just now. */
+/** Returns the state of a file as a text. Equal texts mean equal content, except for a file written just now. */
 async function fingerprint(path: string): Promise<string> {
+  const state = await fileState(path);
+  const young = Date.now() - Number(state.split(" ").at(-1)) < YOUNG_MS;
+  return `${state} ${young}`;
+}
+
+/** Returns inode, size and time of a file as a text; that of an absent one differs from every other. */
+export async function fileState(path: string): Promise<string> {
   try {
     const { dev, ino, size, mtime } = await Deno.stat(path);
-    const writtenMs = mtime?.getTime() ?? 0;
-    const young = Date.now() - writtenMs < YOUNG_MS;
-    return [dev, ino, size, writtenMs, young].join(" ");
+    return [dev, ino, size, mtime?.getTime() ?? 0].join(" ");
   } catch {
     return "absent";
   }

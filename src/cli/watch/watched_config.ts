@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Environment } from "../../config/environment.ts";
+import { lastingTimers, type Timers } from "../../core/time/timers.ts";
 import { formatProblem, type Problem } from "../../config/problems.ts";
 import type { ReloadOutcome } from "../../config/reload.ts";
 import type { Log } from "../../observe/log.ts";
@@ -10,6 +11,7 @@ import {
   loadConfigFile,
 } from "../commands/config_file.ts";
 import {
+  fileState,
   type WatchedList,
   type WatchedLists,
   watchFiles,
@@ -18,9 +20,18 @@ import {
 /** Sets the name of a list apart from the path of a file, which holds no NUL. */
 const LIST_PREFIX = "\0";
 
+/** The time for which files must stay as they are before they are used, in milliseconds. */
+const QUIET_MS = 1000;
+
+/** The most looks at files that never stay as they are. */
+const MAX_LOOKS = 10;
+
 /** A configuration file with the files that it names, and the watch of all of them. */
 interface WatchedConfig {
-  /** Reads and validates the file; the files that it names are watched from then on. */
+  /**
+   * Reads and validates the file; the files that it names are watched from then on. While it is watched, a changed file
+   * is used only if it was the same a second before: its writer may not have finished.
+   */
   load(): Promise<FileResult>;
   /** Calls `onChange` when the file, or a file that it names or includes, may have changed. */
   watch(onChange: () => void): void;
@@ -37,26 +48,56 @@ interface WatchedConfig {
 export function createWatchedConfig(
   path: string,
   env: Environment,
+  timers: Timers = lastingTimers,
 ): WatchedConfig {
   /** The files and lists of the last load. They alone decide about the outcome of the next one. */
   let read = new Set([path]);
   let lists: WatchedLists = new Map();
   let files: ReturnType<typeof watchFiles> | undefined;
 
+  /** The files of the last load, as they were. */
+  let used: ReadonlyMap<string, string> = new Map();
+
+  async function look(): Promise<ReadonlyMap<string, string>> {
+    return new Map(
+      await Promise.all(
+        [...read].map(async (name) => [name, await fileState(name)] as const),
+      ),
+    );
+  }
+
+  async function loadOnce(): Promise<FileResult> {
+    read = new Set([path]);
+    const onRead = (named: string) => void read.add(named);
+    const listed = new Map<string, WatchedList>();
+    const onList = (files: FilePattern, names?: readonly string[]) =>
+      void listed.set(`${LIST_PREFIX}${files.pattern}`, {
+        seen: listText(names),
+        read: () => findFiles(files).then(listText, () => listText()),
+      });
+    const result = await loadConfigFile(path, { env, onRead, onList });
+    lists = listed;
+    files?.follow(read, lists);
+    return result;
+  }
+
   return {
     async load() {
-      read = new Set([path]);
-      const onRead = (named: string) => void read.add(named);
-      const listed = new Map<string, WatchedList>();
-      const onList = (files: FilePattern, names?: readonly string[]) =>
-        void listed.set(`${LIST_PREFIX}${files.pattern}`, {
-          seen: listText(names),
-          read: () => findFiles(files).then(listText, () => listText()),
-        });
-      const result = await loadConfigFile(path, { env, onRead, onList });
-      lists = listed;
-      files?.follow(read, lists);
-      return result;
+      let before = await look();
+      for (let looks = 1;; looks++) {
+        const mayBeUnfinished = files !== undefined && !agrees(before, used);
+        if (mayBeUnfinished) {
+          await new Promise<void>((resolve) => {
+            timers.schedule(QUIET_MS, resolve);
+          });
+        }
+        const result = await loadOnce();
+        used = await look();
+        const isSettled = files === undefined || agrees(used, before);
+        if (isSettled || looks === MAX_LOOKS) return result;
+        before = used;
+        used = new Map();
+      }
     },
     watch(onChange) {
       files = watchFiles(read, { onChange, lists });
@@ -68,6 +109,14 @@ export function createWatchedConfig(
       await last?.stop();
     },
   };
+}
+
+/** Returns true when all files of one look were the same in the other. */
+function agrees(
+  one: ReadonlyMap<string, string>,
+  other: ReadonlyMap<string, string>,
+): boolean {
+  return [...one].every(([name, state]) => other.get(name) === state);
 }
 
 /** Returns a list of files as a text; that of an unreadable folder differs from every other. */

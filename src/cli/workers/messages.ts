@@ -72,6 +72,8 @@ export type Report =
     readonly id: string;
     readonly call: LedgerCall;
   }
+  /** An attempt failed by a shortage of this machine. */
+  | { readonly kind: "shortage" }
   /** Whole lines of the log. */
   | { readonly kind: "log"; readonly text: string }
   | {

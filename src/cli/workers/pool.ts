@@ -15,6 +15,7 @@ import { createKeySets } from "../../relay/identity/key_sets.ts";
 import { followNotice, type Notice } from "../../shared/notice.ts";
 import { answerKeysQuestion } from "../../shared/remote_keys.ts";
 import { createQuotaServer } from "../../shared/remote_poller.ts";
+import { SHORTAGE_MS } from "../../relay/routing/health.ts";
 import type { SharedState } from "../../shared/shared_state.ts";
 import {
   createColumnBook,
@@ -70,6 +71,7 @@ export async function startPool(options: PoolOptions): Promise<Serving> {
   });
   let replacements = 0;
   let isStopping = false;
+  let shortageUntilMs = -Infinity;
 
   function addSlot(): Slot {
     const thread = slots.length;
@@ -110,6 +112,9 @@ export async function startPool(options: PoolOptions): Promise<Serving> {
         return options.write(report.text);
       case "collected":
         return metrics.answer(slot, report.id, report.snapshots);
+      case "shortage":
+        shortageUntilMs = timers.elapsedMs() + SHORTAGE_MS;
+        return;
       default:
         return hub.take(report, slot);
     }
@@ -144,6 +149,7 @@ export async function startPool(options: PoolOptions): Promise<Serving> {
       workers,
       replacements: () => replacements,
       isReady: () => !isStopping && slots.some((slot) => slot.isListening),
+      hasShortage: () => timers.elapsedMs() < shortageUntilMs,
       sharedStore: options.shared?.store,
       snapshots: () => metrics.collect(slots),
       stop,

@@ -1,4 +1,4 @@
-import type { Family } from "../../core/protocol.ts";
+import { type Family, isFurther, type Protocol } from "../../core/protocol.ts";
 import type { Connection, ConnectionModel, Timeouts } from "../config.ts";
 import { connectionId } from "../directory.ts";
 import type { ReadFile } from "../environment.ts";
@@ -49,6 +49,7 @@ export async function resolveConnection(
     family,
     enabled: fields.enabled,
     endpoints,
+    paths: resolvePaths(fields, family, options),
     auth,
     headers,
     headersDrop,
@@ -77,6 +78,23 @@ function resolveFamily(
   return family;
 }
 
+/** Returns the protocols of `paths` that the family does not serve by itself. */
+function resolvePaths(
+  fields: ConnectionFields,
+  family: Family,
+  { path, findings }: ResolveConnectionOptions,
+): readonly Protocol[] {
+  const further = [...new Set(fields.paths)]
+    .filter((protocol) => isFurther(protocol, family));
+  if (fields.paths.length > 0 && further.length === 0) {
+    findings.warn(
+      [...path, "paths"],
+      `has no effect: family ${family} serves these paths already.`,
+    );
+  }
+  return further;
+}
+
 function checkRoutingFields(
   fields: ConnectionFields,
   { path, findings }: ResolveConnectionOptions,
@@ -87,7 +105,17 @@ function checkRoutingFields(
       findings.problem([...path, "force", field], message);
     }
   }
-  fields.omit.forEach((field, index) => {
+  checkOmit(fields.omit, { path, findings });
+  fields.models.forEach(({ omit }, index) =>
+    checkOmit(omit, { path: [...path, "models", index], findings })
+  );
+}
+
+function checkOmit(
+  omit: readonly string[],
+  { path, findings }: Pick<ResolveConnectionOptions, "path" | "findings">,
+): void {
+  omit.forEach((field, index) => {
     if (ROUTING_FIELDS.has(field)) {
       const message = `must not be ${field}, which every request needs.`;
       findings.problem([...path, "omit", index], message);
@@ -180,6 +208,7 @@ function resolveModel(
     displayName: fields.display_name,
     contextWindow: fields.context_window,
     maxOutputTokens: fields.max_output_tokens,
+    omit: fields.omit,
     input: fields.input,
     efforts: fields.reasoning,
     fallbacks: fields.fallbacks.map((name) => idByAlias.get(name) ?? name),

@@ -95,7 +95,7 @@ const fileSchema = z.strictObject({
   ),
   usage: usageSchema.prefault({}).describe("Settings for counting usage."),
   shared: sharedSchema.optional().describe(
-    "A store that replicas share: quotas, cool-downs, counts and limits.",
+    "A store that replicas share: quotas, cool-downs, lessons, counts and limits.",
   ),
   include: includeSchema.default([]).describe(
     "Paths of further files with `tokens` and `groups` alone, with the wildcards * and ?, relative to this file.",

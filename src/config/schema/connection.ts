@@ -1,6 +1,11 @@
 import { z } from "zod";
 import type { JsonValue } from "../../core/json.ts";
-import { ENDPOINT_NAMES, FAMILIES, FAMILY_NAMES } from "../../core/protocol.ts";
+import {
+  ENDPOINT_NAMES,
+  FAMILIES,
+  FAMILY_NAMES,
+  PROTOCOLS,
+} from "../../core/protocol.ts";
 import { mapValues } from "../../core/std.ts";
 import { INPUT_KINDS, QUOTA_KINDS } from "../quota_kinds.ts";
 import { AUTH_SCHEMES, type Variable } from "../presets/preset.ts";
@@ -197,6 +202,9 @@ const modelSchema = z.preprocess(
     max_output_tokens: tokens().optional().describe(
       "The most output tokens of translated requests, also reported to clients. Default: clients get the provider's value.",
     ),
+    omit: z.array(text()).default([]).describe(
+      "Fields removed from its translated requests, besides those of the connection.",
+    ),
     input: z.array(z.enum(INPUT_KINDS)).min(1).optional().describe(
       "The kinds of input that it accepts, reported to clients. Default: the provider's value.",
     ),
@@ -208,7 +216,7 @@ const modelSchema = z.preprocess(
     ),
     quota_routing: flag().default(false)
       .describe(
-        "true: the connection with the most quota left is tried first.",
+        "true: a new conversation begins at the connection with the most quota left.",
       ),
     price: priceSchema.optional().describe(
       "The price in US dollars per million tokens. Default: unknown, so that no cost is counted.",
@@ -288,6 +296,9 @@ export const connectionSchema = z.strictObject({
   ).optional().describe(
     "Base URLs, to which the paths of each protocol are appended. Setting one replaces all of the service's. Default: the service's own.",
   ),
+  paths: z.array(z.enum(PROTOCOLS)).default([]).describe(
+    "Protocols in which its models are offered, too, by translation. Default: those of the family.",
+  ),
   auth: z.strictObject({
     scheme: z.enum(AUTH_SCHEMES).optional()
       .describe(
@@ -311,7 +322,9 @@ export const connectionSchema = z.strictObject({
   force: z.record(z.string(), jsonValueSchema).default({})
     .describe("Fields set in translated requests."),
   omit: z.array(text()).default([])
-    .describe("Fields removed from translated requests."),
+    .describe(
+      "Fields removed from translated requests; `messages[].name` is one of each message.",
+    ),
   strict: flag().default(false)
     .describe(
       "true: a request gets a 400 when translation would drop a field.",

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { isPlainName } from "../../core/caller_names.ts";
 
 const CONTROL_REGEXP = /[\p{Cc}\u2028\u2029]/u;
 
@@ -74,13 +75,23 @@ export function name(): z.ZodType<string> {
   return z.string().min(1).max(MAX_NAME_LENGTH)
     .refine((value) => !CONTROL_REGEXP.test(value), {
       error: "must not hold control characters.",
+      abort: true,
     })
     .refine((value) => value === value.trim(), {
       error: "must not begin or end with a space.",
+      abort: true,
     })
     .refine((value) => value !== "*", {
       error: "must not be *, which means every name.",
     });
+}
+
+/** The name of a caller or of a group of callers, without characters that do not show. */
+export function callerName(): z.ZodType<string> {
+  return name().refine(isPlainName, {
+    error:
+      "must not hold characters that do not show, or spaces of other kinds.",
+  });
 }
 
 /** A duration in milliseconds. 0 means no deadline. */

@@ -93,8 +93,8 @@ export const timeoutsSchema = z.strictObject({
   connect: milliseconds().default(10_000).describe(DEADLINES.connect),
   first_byte: milliseconds().default(300_000).describe(DEADLINES.first_byte),
   first_output: milliseconds().default(0).describe(DEADLINES.first_output),
-  idle: milliseconds().default(120_000).describe(DEADLINES.idle),
-  body: milliseconds().default(60_000).describe(DEADLINES.body),
+  idle: milliseconds().default(300_000).describe(DEADLINES.idle),
+  body: milliseconds().default(300_000).describe(DEADLINES.body),
 });
 
 /** `limits`. Callers may rely on the maxima (docs/design.md#quotas). */

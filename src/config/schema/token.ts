@@ -1,10 +1,10 @@
 import { z } from "zod";
 import {
   alsoWritten,
+  callerName,
   concurrency,
   decimal,
   type JsonSchema,
-  name,
   text,
   wholeNumber,
 } from "./fields.ts";
@@ -54,7 +54,7 @@ export const defaultsSchema = z.strictObject({
 
 /** `groups`, by name. */
 export const groupsSchema = z.record(
-  name(),
+  callerName(),
   z.strictObject({
     limits: usageLimitsSchema.default([])
       .describe("The limits that its members share."),
@@ -136,8 +136,8 @@ export const accessFields = {
     "The number of its requests that may run at once. Further ones get a 429. Default: a quarter of max_concurrent_requests.",
   ),
   group: z.union([
-    name(),
-    z.array(name()).refine(isDistinct, {
+    callerName(),
+    z.array(callerName()).refine(isDistinct, {
       error: "must not name a group twice.",
     }),
   ], { error: "must be a name or a list of names." }).default([]).describe(
@@ -153,7 +153,7 @@ export type AccessFields = Pick<TokenFields, keyof typeof accessFields>;
 
 /** An entry of `tokens`. */
 export const tokenSchema = z.strictObject({
-  name: name().describe(
+  name: callerName().describe(
     "The caller's name, for the log and the metrics. Must be unique.",
   ),
   sha256: digestsSchema.describe(

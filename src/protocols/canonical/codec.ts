@@ -48,8 +48,8 @@ export interface Codec {
    */
   toolSupport(target: Target): ToolSupport;
 
-  /** Returns true when the target accepts stop strings. If not, the gateway cuts the answer itself. */
-  takesStops(target: Target): boolean;
+  /** Returns the most stop strings that the target accepts. The gateway itself cuts the answer at the others. */
+  maxStops(target: Target): number;
 
   /** The names of the canonical fields in this protocol, for `x-gateway-dropped` and `param`. */
   readonly fieldNames: Readonly<Record<RequestField, string>>;
@@ -196,6 +196,8 @@ export interface ToolSupport {
   readonly namespaces: boolean;
   /** The longest tool name, in characters of `A-Z a-z 0-9 _ -`. Longer ones are cut and hashed. */
   readonly maxNameLength: number;
+  /** True when the names of arguments must have the form that Claude demands; absent: false. */
+  readonly limitsPropertyNames?: boolean | undefined;
 }
 
 /** The context in which a request is encoded. */

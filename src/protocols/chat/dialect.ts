@@ -9,6 +9,7 @@ import {
   COMPATIBLE_CHAT,
   TEMPLATE_MODELS,
 } from "../dialects/chat_rules.ts";
+import { parseClaudeModel } from "../dialects/claude_models.ts";
 import { type EffortRules, rulesFor } from "../dialects/effort.ts";
 import {
   type OpenAiModelRules,
@@ -29,6 +30,10 @@ export interface ChatDialect extends ChatRules {
   readonly effort: EffortRules | undefined;
   /** True when assistant messages with tool calls must hold their reasoning while the model thinks. */
   readonly reasoningOfCalls: boolean;
+  /** True when tools accept cache marks. OpenAI's breakpoints are fields of content parts alone. */
+  readonly marksTools: boolean;
+  /** True for a Claude behind a provider that passes the schemas of tools on to it. */
+  readonly isClaude: boolean;
 }
 
 /** Returns the dialect of a target, or the most compatible one for an unknown provider. */
@@ -38,16 +43,26 @@ export const dialectOf: (
   const provider = CHAT_PROVIDERS.find(({ services }) =>
     services.includes(service)
   );
-  const isOpenAi = openAiModelRules(model) !== undefined;
-  const rules = (isOpenAi ? undefined : provider?.otherModels) ??
-    provider?.rules ?? COMPATIBLE_CHAT;
+  const known = openAiModelRules(model);
+  const isOpenAi = known !== undefined;
+  const rules: ChatRules = {
+    ...(isOpenAi ? undefined : provider?.otherModels) ?? provider?.rules ??
+      COMPATIBLE_CHAT,
+    ...rulesFor(provider?.models ?? [], model),
+  };
   const thinking = rulesFor(rules.models, model);
+  const openAi = rules.fitsModel ? undefined : known;
+  const isUnmarked = rules.cache === "prompt_cache_breakpoint" &&
+    openAi?.cacheMarks !== true;
   return {
     ...rules,
     ...(service === "gateway" ? {} : rulesFor(TEMPLATE_MODELS, model)),
-    compilesPatterns: rules.compilesPatterns || isOpenAi,
+    checksSchemas: rules.checksSchemas || isOpenAi,
     thinking,
-    openAi: rules.fitsModel ? undefined : openAiModelRules(model),
+    openAi,
+    cache: isUnmarked ? undefined : rules.cache,
+    marksTools: rules.cache === "cache_control",
+    isClaude: service !== "gateway" && parseClaudeModel(model) !== undefined,
     effort: rulesFor(rules.effortModels, model),
     reasoningOfCalls: thinking?.wantsReasoningOfCalls ??
       (rules.reasoningField !== undefined && service !== "gateway" &&
@@ -55,10 +70,9 @@ export const dialectOf: (
   };
 });
 
-/** Returns true when the provider and the model accept stop strings. OpenAI's reasoning models reject them. */
-export function takesStops({ stops, openAi }: ChatDialect): boolean {
-  if (!stops) return false;
-  return openAi === undefined || openAi.efforts?.length === 0;
+/** Returns the most stop strings that the provider and the model accept. OpenAI's reasoning models reject all. */
+export function maxStopsOf({ maxStops, openAi }: ChatDialect): number {
+  return openAi === undefined || openAi.efforts?.length === 0 ? maxStops : 0;
 }
 
 /** The dialect and context that each step of encoding a request needs. */

@@ -3,7 +3,7 @@ import type { RequestField } from "../canonical/request/request.ts";
 import { decodeAnswer } from "./answer/decode.ts";
 import { encodeAnswer } from "./answer/encode.ts";
 import { encodeOpenAiError } from "../openai/errors.ts";
-import { dialectOf, takesStops } from "./dialect.ts";
+import { dialectOf, maxStopsOf } from "./dialect.ts";
 import { decodeFailure, encodeFailure } from "./errors.ts";
 import { decodeRequest } from "./request/decode.ts";
 import { encodeRequest } from "./request/encode.ts";
@@ -46,7 +46,7 @@ const FIELD_NAMES: Readonly<Record<RequestField, string>> = {
 /** The codec of Chat Completions, including the extensions of compatible providers. */
 export const chatCodec: Codec = {
   protocol: "chat",
-  takesStops: (target) => takesStops(dialectOf(target)),
+  maxStops: (target) => maxStopsOf(dialectOf(target)),
   fieldNames: FIELD_NAMES,
   otherNames: {
     tools: ["functions"],
@@ -55,11 +55,15 @@ export const chatCodec: Codec = {
     reasoning: ["thinking", "reasoning"],
     user: ["safety_identifier"],
   },
-  toolSupport: (target) => ({
-    custom: dialectOf(target).fullToolset,
-    namespaces: false,
-    maxNameLength: 64,
-  }),
+  toolSupport(target) {
+    const { fullToolset, isClaude } = dialectOf(target);
+    return {
+      custom: fullToolset,
+      namespaces: false,
+      maxNameLength: 64,
+      limitsPropertyNames: isClaude,
+    };
+  },
   decodeRequest,
   encodeRequest,
   decodeAnswer,

@@ -1,5 +1,5 @@
 import {
-  type ChatRules,
+  type ChatProvider,
   COMPATIBLE_CHAT,
   OPENAI_CHAT,
   OPENCODE_SOURCE,
@@ -14,7 +14,7 @@ import {
   NVIDIA_MODELS,
   XAI_MODELS,
 } from "./effort_models.ts";
-import { PATTERN_SOURCES } from "./openai_models.ts";
+import { SCHEMA_SOURCES } from "./openai_models.ts";
 import {
   DEEPSEEK_MODELS,
   GLM_MODELS,
@@ -23,22 +23,13 @@ import {
   QWEN_MODELS,
 } from "./thinking_models.ts";
 
-/** One row of the table. */
-interface ChatProvider {
-  readonly services: readonly string[];
-  readonly sources: readonly string[];
-  readonly rules: ChatRules;
-  /** The rules of models that are not OpenAI's, where they differ. */
-  readonly otherModels?: ChatRules;
-}
-
 /** The kinds of service with their own rules. */
 export const CHAT_PROVIDERS: readonly ChatProvider[] = [
   {
     services: ["openai", "openai-chat"],
     sources: [
       "https://developers.openai.com/api/reference/resources/chat",
-      ...PATTERN_SOURCES,
+      ...SCHEMA_SOURCES,
     ],
     rules: OPENAI_CHAT,
   },
@@ -48,7 +39,7 @@ export const CHAT_PROVIDERS: readonly ChatProvider[] = [
     sources: ["https://developers.openai.com/api/reference/resources/chat"],
     rules: {
       ...OPENAI_CHAT,
-      compilesPatterns: false,
+      checksSchemas: false,
       reasoningField: "reasoning_content",
       cache: "cache_control",
       topK: true,
@@ -82,6 +73,7 @@ export const CHAT_PROVIDERS: readonly ChatProvider[] = [
     rules: {
       ...COMPATIBLE_CHAT,
       schemas: false,
+      maxStops: 1,
       reasoning: "switch",
       models: GLM_MODELS,
       demandsUser: true,
@@ -98,6 +90,7 @@ export const CHAT_PROVIDERS: readonly ChatProvider[] = [
     rules: {
       ...COMPATIBLE_CHAT,
       moonshotSchemas: true,
+      maxStops: 5,
       reasoning: "switch",
       models: KIMI_MODELS,
       reasoningOnAll: true,
@@ -109,20 +102,36 @@ export const CHAT_PROVIDERS: readonly ChatProvider[] = [
     sources: [
       "https://api-docs.deepseek.com/api/create-chat-completion",
       "https://api-docs.deepseek.com/guides/json_mode",
+      // "unknown variant `image_url`, expected `text`"
+      "https://github.com/nesquena/hermes-webui/issues/2297",
     ],
     rules: {
       ...COMPATIBLE_CHAT,
       schemas: false,
+      maxStops: 16,
       reasoning: "switch",
       models: DEEPSEEK_MODELS,
       reasoningOnAll: true,
+      mediaOfResults: false,
     },
+    models: [
+      {
+        models: /vision/,
+        examples: ["deepseek-v4-flash-vision-exp"],
+        sources: ["https://github.com/proma-ai/Proma/issues/1794"],
+        rules: { mediaOfResults: true },
+      },
+    ],
   },
   {
     services: ["minimax"],
-    sources: ["https://platform.minimax.io/docs/api-reference/text-openai-api"],
+    sources: [
+      "https://platform.minimax.io/docs/api-reference/text-openai-api",
+      "https://github.com/cisco-ai-defense/skill-scanner/pull/115",
+    ],
     rules: {
       ...COMPATIBLE_CHAT,
+      schemas: false,
       reasoning: "switch",
       models: MINIMAX_MODELS,
     },
@@ -135,13 +144,28 @@ export const CHAT_PROVIDERS: readonly ChatProvider[] = [
       "https://github.com/vercel/ai/issues/10023",
       // "property 'reasoning_content' is unsupported"
       "https://console.groq.com/docs/api-reference",
+      // "len(stop) > 4 is not supported"
+      "https://github.com/letta-ai/letta/issues/1272",
     ],
     rules: {
       ...COMPATIBLE_CHAT,
       formatsWithTools: false,
+      maxStops: 4,
       effortModels: GROQ_MODELS,
       reasoningField: "reasoning",
     },
+    models: [
+      {
+        // "This model does not support response format `json_schema`"
+        models: /^(?!gpt-oss|llama-4|kimi)/,
+        examples: ["llama-3.3-70b-versatile", "qwen/qwen3-32b"],
+        sources: [
+          "https://console.groq.com/docs/structured-outputs",
+          "https://github.com/ItzCrazyKns/Vane/issues/980",
+        ],
+        rules: { schemas: false },
+      },
+    ],
   },
   {
     services: ["cerebras"],
@@ -149,11 +173,14 @@ export const CHAT_PROVIDERS: readonly ChatProvider[] = [
       "https://inference-docs.cerebras.ai/capabilities/reasoning",
       // '"tools" is incompatible with "response_format"', and `reasoning_content` is rejected.
       "https://github.com/anomalyco/opencode/pull/26763",
+      // "Tools with mixed values for 'strict' are not allowed."
+      "https://github.com/mpfaffenberger/code_puppy/pull/368",
     ],
     rules: {
       ...COMPATIBLE_CHAT,
       limitField: "max_completion_tokens",
       formatsWithTools: false,
+      mixedStrict: false,
       effortModels: CEREBRAS_MODELS,
       reasoningField: undefined,
     },
@@ -164,10 +191,13 @@ export const CHAT_PROVIDERS: readonly ChatProvider[] = [
       "https://docs.mistral.ai/api",
       // "extra_forbidden" for `reasoning_content`
       "https://github.com/BerriAI/litellm/issues/30835",
+      // 422 for `file`
+      "https://github.com/danny-avila/LibreChat/pull/12144",
       OPENCODE_SOURCE,
     ],
     rules: {
       ...COMPATIBLE_CHAT,
+      filePart: "document_url",
       effortModels: MISTRAL_MODELS,
       reasoningField: undefined,
       userAfterTool: false,
@@ -199,7 +229,7 @@ export const CHAT_PROVIDERS: readonly ChatProvider[] = [
       "https://github.com/vectorize-io/hindsight/issues/3518",
       // Its efforts, and `reasoning_content`
       "https://github.com/earendil-works/pi/issues/9645",
-      ...PATTERN_SOURCES,
+      ...SCHEMA_SOURCES,
     ],
     rules: { ...OPENAI_CHAT, cache: undefined },
     otherModels: COMPATIBLE_CHAT,
@@ -220,15 +250,34 @@ export const CHAT_PROVIDERS: readonly ChatProvider[] = [
       "https://docs.cloud.google.com/vertex-ai/generative-ai/docs/migrate/openai/examples",
       // "function_response.name: Name cannot be empty"
       "https://github.com/vectorize-io/hindsight/pull/187",
+      // "the number of stop_sequences must not exceed 5"
+      "https://github.com/continuedev/continue/issues/2702",
+      // "stopSequences value of 10 but the supported range is from 1 (inclusive) to 6 (exclusive)"
+      "https://github.com/continuedev/continue/issues/7849",
       // Unknown name "seed": Cannot find field
       "https://github.com/Vali-98/ChatterUI/issues/227",
     ],
     rules: {
       ...COMPATIBLE_CHAT,
+      maxStops: 5,
       effortModels: GEMINI_MODELS,
       reasoningField: undefined,
       namesResults: true,
     },
+    models: [
+      {
+        // "Function calling with a response mime type: 'application/json' is unsupported"
+        models: /^gemini-(?:1|2)(?!\d)/,
+        examples: ["gemini-2.5-flash", "google/gemini-2.0-flash-001"],
+        sources: [
+          "https://github.com/symfony/ai/issues/1777",
+          "https://github.com/openai/openai-agents-python/issues/656",
+          // Gemini 3 accepts both.
+          "https://github.com/simstudioai/sim/pull/4184",
+        ],
+        rules: { formatsWithTools: false },
+      },
+    ],
   },
   {
     services: ["xai"],
@@ -239,7 +288,7 @@ export const CHAT_PROVIDERS: readonly ChatProvider[] = [
       // "Model xxx does not support parameter presencePenalty"
       "https://github.com/miaoxworld/NativeTavern/issues/83",
     ],
-    rules: { ...COMPATIBLE_CHAT, effortModels: XAI_MODELS, stops: false },
+    rules: { ...COMPATIBLE_CHAT, effortModels: XAI_MODELS, maxStops: 0 },
   },
   {
     services: ["cohere"],
@@ -252,6 +301,7 @@ export const CHAT_PROVIDERS: readonly ChatProvider[] = [
     rules: {
       ...COMPATIBLE_CHAT,
       schemas: false,
+      maxStops: 5,
       effortModels: COHERE_MODELS,
       reasoningField: undefined,
       refusesUser: true,
@@ -276,7 +326,7 @@ export const CHAT_PROVIDERS: readonly ChatProvider[] = [
   {
     services: ["volcengine"],
     sources: ["https://docs.byteplus.com/zh-TW/docs/Byteplus_LAS/Chat_API"],
-    rules: { ...COMPATIBLE_CHAT, effortModels: DOUBAO_MODELS, stops: false },
+    rules: { ...COMPATIBLE_CHAT, effortModels: DOUBAO_MODELS, maxStops: 0 },
   },
   {
     services: ["nvidia"],
@@ -296,8 +346,12 @@ export const CHAT_PROVIDERS: readonly ChatProvider[] = [
   },
   {
     services: ["fireworks"],
-    sources: ["https://docs.fireworks.ai/tools-sdks/openai-compatibility"],
-    rules: COMPATIBLE_CHAT,
+    sources: [
+      "https://docs.fireworks.ai/tools-sdks/openai-compatibility",
+      // "Requests with max_tokens > 4096 must have stream=true"
+      "https://github.com/nullclaw/nullclaw/pull/231",
+    ],
+    rules: { ...COMPATIBLE_CHAT, maxWholeTokens: 4096 },
   },
   {
     services: ["huggingface"],
@@ -307,13 +361,23 @@ export const CHAT_PROVIDERS: readonly ChatProvider[] = [
     rules: COMPATIBLE_CHAT,
   },
   {
-    services: ["ollama", "vllm", "sglang", "llamacpp", "lmstudio"],
+    services: ["lmstudio"],
+    sources: [
+      "https://lmstudio.ai/docs/developer/openai-compat",
+      // "'response_format.type' must be 'json_schema' or 'text'"
+      "https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/189",
+      // "Invalid tool_choice type: 'object'. Supported string values: none, auto, required"
+      "https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/670",
+    ],
+    rules: { ...COMPATIBLE_CHAT, jsonObjects: false, namedChoice: false },
+  },
+  {
+    services: ["ollama", "vllm", "sglang", "llamacpp"],
     sources: [
       "https://docs.ollama.com/api/openai-compatibility",
       "https://docs.vllm.ai/en/latest/serving/openai_compatible_server",
       "https://docs.sglang.io/docs/basic_usage/openai_api_completions",
       "https://github.com/ggml-org/llama.cpp/blob/master/tools/server/README.md",
-      "https://lmstudio.ai/docs/developer/openai-compat",
     ],
     rules: COMPATIBLE_CHAT,
   },

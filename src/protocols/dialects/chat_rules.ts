@@ -20,16 +20,31 @@ export interface ChatRules {
   readonly fullToolset: boolean;
   /** True when `response_format` exists; if false, an instruction in the prompt replaces it. */
   readonly formats: boolean;
+  /** True when `response_format` accepts JSON without a schema; if false, a schema of any object replaces it. */
+  readonly jsonObjects: boolean;
   /** True when `response_format` accepts a schema; if false, an instruction in the prompt replaces it. */
   readonly schemas: boolean;
   /** True when `response_format` is allowed with tools; if false, an instruction in the prompt replaces it. */
   readonly formatsWithTools: boolean;
+  /** True when `strict` may differ between the tools of a request. */
+  readonly mixedStrict: boolean;
+  /** True when `tool_choice` may name a tool; if false, the request offers that tool alone, and demands a call. */
+  readonly namedChoice: boolean;
   /** True when schemas must be Moonshot's own subset of JSON Schema. */
   readonly moonshotSchemas: boolean;
-  /** True when the provider compiles patterns of schemas for all models, with a simpler engine than JavaScript's. */
-  readonly compilesPatterns: boolean;
+  /**
+   * True when the provider checks all schemas as OpenAI does: it compiles patterns with a simpler engine than
+   * JavaScript's, and demands items of each list and arguments without a choice at the root.
+   */
+  readonly checksSchemas: boolean;
   /** The setting for reasoning: an effort, a switch (see the model's row), or a router's `reasoning`. */
   readonly reasoning: "effort" | "switch" | "router";
+  /** The most tokens of an answer that is not streamed. For more, the gateway asks for a stream and gathers it. */
+  readonly maxWholeTokens: number;
+  /** The part for a file: OpenAI's `file`, or `document_url` with a `data:` URL. */
+  readonly filePart: "file" | "document_url";
+  /** True when pictures and files of a tool's result may follow it in a user message; if false, a text names them. */
+  readonly mediaOfResults: boolean;
   /** The models of a provider with a switch. */
   readonly models: readonly ModelRow<ThinkingRules>[];
   /** The models of a provider with an effort, and the efforts of each. */
@@ -59,10 +74,8 @@ export interface ChatRules {
   readonly openaiSettings: boolean;
   readonly topK: boolean;
   readonly cache: CacheSpelling | undefined;
-  /** True when stop strings exist; if false, the gateway cuts the answer. */
-  readonly stops: boolean;
-  /** The most stop strings; `undefined` when no limit is known. */
-  readonly maxStops: number | undefined;
+  /** The most stop strings; `Infinity` when no limit is known. The gateway cuts the answer at the others. */
+  readonly maxStops: number;
   /** True when the provider itself adjusts effort and sampling to the model. */
   readonly fitsModel: boolean;
 }
@@ -93,11 +106,17 @@ export const OPENAI_CHAT: ChatRules = {
   textParts: true,
   fullToolset: true,
   formats: true,
+  jsonObjects: true,
   schemas: true,
   formatsWithTools: true,
+  mixedStrict: true,
+  namedChoice: true,
   moonshotSchemas: false,
-  compilesPatterns: true,
+  checksSchemas: true,
   reasoning: "effort",
+  maxWholeTokens: Infinity,
+  filePart: "file",
+  mediaOfResults: true,
   models: [],
   effortModels: [],
   maxEffort: "max",
@@ -114,7 +133,6 @@ export const OPENAI_CHAT: ChatRules = {
   openaiSettings: true,
   topK: false,
   cache: "prompt_cache_breakpoint",
-  stops: true,
   maxStops: 4,
   fitsModel: false,
 };
@@ -126,11 +144,17 @@ export const COMPATIBLE_CHAT: ChatRules = {
   textParts: false,
   fullToolset: false,
   formats: true,
+  jsonObjects: true,
   schemas: true,
   formatsWithTools: true,
+  mixedStrict: true,
+  namedChoice: true,
   moonshotSchemas: false,
-  compilesPatterns: false,
+  checksSchemas: false,
   reasoning: "effort",
+  maxWholeTokens: Infinity,
+  filePart: "file",
+  mediaOfResults: true,
   models: [],
   effortModels: [],
   maxEffort: "high",
@@ -147,7 +171,17 @@ export const COMPATIBLE_CHAT: ChatRules = {
   openaiSettings: false,
   topK: false,
   cache: undefined,
-  stops: true,
-  maxStops: undefined,
+  maxStops: Infinity,
   fitsModel: false,
 };
+
+/** Kinds of service with the same rules, and the sources of those. */
+export interface ChatProvider {
+  readonly services: readonly string[];
+  readonly sources: readonly string[];
+  readonly rules: ChatRules;
+  /** The rules of models that are not OpenAI's, where they differ. */
+  readonly otherModels?: ChatRules;
+  /** The rules of single models, where they differ. */
+  readonly models?: readonly ModelRow<Partial<ChatRules>>[];
+}

@@ -27,14 +27,17 @@ const EFFORTS_SOURCE = "https://github.com/enricoros/big-AGI/issues/944";
 const CHAT_TOOLS_SOURCE = "https://github.com/ItzCrazyKns/Vane/issues/1173";
 
 /**
- * Reports that OpenAI compiles the patterns of schemas in both protocols. It compiles all with Python's `re` ("is not a
- * 'regex'"), and some with an engine without lookaround ("regex lookaround is not supported").
+ * Reports that OpenAI checks the schemas of tools in both protocols, strict or not. It compiles all patterns with
+ * Python's `re` ("is not a 'regex'"), and some with an engine without lookaround ("regex lookaround is not supported").
+ * It rejects a choice at the root, and a list without items ("array schema missing items").
  */
-export const PATTERN_SOURCES: readonly string[] = [
+export const SCHEMA_SOURCES: readonly string[] = [
   "https://github.com/BerriAI/litellm/pull/40485",
   "https://github.com/pleaseai/shunt/pull/488",
   "https://github.com/vercel/ai/pull/21037",
   "https://github.com/nicobailon/pi-interactive-shell/issues/69",
+  "https://github.com/langchain-ai/langchainjs/issues/9804",
+  "https://github.com/docker/mcp-gateway/pull/265",
 ];
 
 const OLD_CACHE = { cacheMarks: false, cacheRetention: true } as const;
@@ -236,10 +239,11 @@ export const OPENAI_MODELS: readonly ModelRow<OpenAiModelRules>[] = [
     models: /^gpt-6\.2-/,
     examples: ["gpt-6.2-sol", "gpt-6.2-astra"],
     sources: [
+      // It has no `none`. That it has no `max` either, as this page says, is not confirmed: it is sent as asked.
       "https://dev.to/routerbase_com/4-request-validation-gotchas-when-migrating-openai-clients-to-gpt-62-reasoning-models-1aoc",
     ],
     rules: {
-      efforts: ["low", "medium", "high", "xhigh"],
+      efforts: ["low", "medium", "high", "xhigh", "max"],
       defaultEffort: "medium",
       ...NEW_CACHE,
     },

@@ -1,4 +1,4 @@
-import { PATTERN_SOURCES } from "./openai_models.ts";
+import { SCHEMA_SOURCES } from "./openai_models.ts";
 
 /** A provider's dialect of Responses, compared with OpenAI's. */
 export interface ResponsesRules {
@@ -24,8 +24,11 @@ export interface ResponsesRules {
   readonly openAiOnly: boolean;
   /** True when the provider itself adjusts effort and sampling to the model. */
   readonly fitsModel: boolean;
-  /** True when the provider compiles patterns of schemas for all models, with a simpler engine than JavaScript's. */
-  readonly compilesPatterns: boolean;
+  /**
+   * True when the provider checks all schemas as OpenAI does: it compiles patterns with a simpler engine than
+   * JavaScript's, and demands items of each list and arguments without a choice at the root.
+   */
+  readonly checksSchemas: boolean;
   /** True when the provider searches the web and returns log probabilities. */
   readonly hostedTools: boolean;
 }
@@ -49,7 +52,7 @@ const OPENAI: ResponsesRules = {
   alwaysReasons: false,
   openAiOnly: true,
   fitsModel: false,
-  compilesPatterns: true,
+  checksSchemas: true,
   hostedTools: true,
 };
 
@@ -61,7 +64,7 @@ export const COMPATIBLE_RESPONSES: ResponsesRules = {
   userField: "user",
   cacheMarks: false,
   openAiOnly: false,
-  compilesPatterns: false,
+  checksSchemas: false,
   hostedTools: false,
 };
 
@@ -71,7 +74,7 @@ export const RESPONSES_PROVIDERS: readonly ResponsesProvider[] = [
     services: ["openai", "openai-chat"],
     sources: [
       "https://developers.openai.com/api/reference/resources/responses",
-      ...PATTERN_SOURCES,
+      ...SCHEMA_SOURCES,
     ],
     rules: OPENAI,
   },
@@ -103,7 +106,7 @@ export const RESPONSES_PROVIDERS: readonly ResponsesProvider[] = [
       minOutputTokens: 1,
       openAiOnly: false,
       fitsModel: true,
-      compilesPatterns: false,
+      checksSchemas: false,
     },
   },
   {
@@ -134,7 +137,7 @@ export const RESPONSES_PROVIDERS: readonly ResponsesProvider[] = [
     services: ["azure"],
     sources: [
       "https://learn.microsoft.com/en-us/azure/ai-foundry/openai/how-to/responses",
-      ...PATTERN_SOURCES,
+      ...SCHEMA_SOURCES,
     ],
     rules: { ...OPENAI, cacheMarks: false, hostedTools: false },
   },

@@ -14,6 +14,8 @@ import type { HistoryIds } from "./tools/tool_call_ids.ts";
 interface MessagesDialect extends MessagesRules {
   /** True when the provider is asked to drop thinking blocks that fail its check, instead of rejecting the request. */
   readonly dropsMismatches: boolean;
+  /** True for Claude, which limits the names of a tool's arguments. */
+  readonly limitsPropertyNames: boolean;
 }
 
 /** The state that each step of encoding a request needs. */
@@ -62,6 +64,8 @@ export const dialectOf: (
     ...rules,
     dropsMismatches: rules.thinkingBinding === "checked" &&
       providerOf(target)?.dropsMismatches === true,
+    limitsPropertyNames: target.service !== "gateway" &&
+      parseClaudeModel(target.model) !== undefined,
   };
 });
 

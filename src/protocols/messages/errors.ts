@@ -14,6 +14,7 @@ import {
 } from "../canonical/failure/failure.ts";
 import { isOverflow, kindOfWords } from "../canonical/failure/failure_kind.ts";
 import { readRefusal } from "../canonical/failure/refusal.ts";
+import { withCapability } from "./capability.ts";
 
 const KIND_BY_TYPE: ReadonlyMap<string, FailureKind> = new Map([
   ["invalid_request_error", "invalid_request"],
@@ -35,6 +36,7 @@ const TYPE_BY_KIND: Readonly<Record<FailureKind, string>> = {
   too_large: "request_too_large",
   filtered: "invalid_request_error",
   authentication: "api_error",
+  unauthenticated: "authentication_error",
   permission: "api_error",
   forbidden: "api_error",
   not_found: "not_found_error",
@@ -57,6 +59,7 @@ const STATUS_BY_KIND: Readonly<Record<FailureKind, number>> = {
   too_large: 413,
   filtered: 400,
   authentication: 502,
+  unauthenticated: 401,
   permission: 502,
   forbidden: 502,
   not_found: 404,
@@ -100,12 +103,18 @@ export function decodeFailure(
   return readRefusal(failure, { status, body });
 }
 
-/** Returns a failure as an HTTP error. */
+/**
+ * Returns a failure as an HTTP error. The refusal of a capability has 400, the only status with which Claude Code looks
+ * for its words.
+ */
 export function encodeFailure(
   failure: Failure,
   requestId: string,
 ): EncodedFailure {
-  const shown = shownFailure(failure);
+  const message = withCapability(failure);
+  const shown = message === undefined
+    ? shownFailure(failure)
+    : { ...failure, kind: "invalid_request" as const, status: 400, message };
   return {
     status: statusOf(shown),
     body: { type: "error", error: errorObject(shown), request_id: requestId },

@@ -47,17 +47,21 @@ const FIELD_NAMES: Readonly<Record<RequestField, string>> = {
 /** The codec of Anthropic's Messages, in both API versions and including compatible servers. */
 export const messagesCodec: Codec = {
   protocol: "messages",
-  takesStops: () => true,
+  maxStops: () => Infinity,
   fieldNames: FIELD_NAMES,
   otherNames: {
     format: ["output_format"],
     reasoning: ["output_config.effort"],
   },
-  toolSupport: (target) => ({
-    custom: false,
-    namespaces: false,
-    maxNameLength: dialectOf(target).maxNameLength,
-  }),
+  toolSupport(target) {
+    const { maxNameLength, limitsPropertyNames } = dialectOf(target);
+    return {
+      custom: false,
+      namespaces: false,
+      maxNameLength,
+      limitsPropertyNames,
+    };
+  },
   decodeRequest,
   createAnswerIds,
   encodeRequest,

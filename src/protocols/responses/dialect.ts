@@ -31,7 +31,7 @@ export const dialectOf: (
     ...rules,
     cacheMarks: rules.cacheMarks && known?.cacheMarks === true,
     model: known,
-    compilesPatterns: rules.compilesPatterns ||
+    checksSchemas: rules.checksSchemas ||
       openAiModelRules(model) !== undefined,
   };
 });

@@ -49,6 +49,7 @@ export function decodeFailure(
     code: words.code,
     param: words.param,
     retryAfterMs: resetIn(body) ?? delayIn(words.message),
+    ...(status >= 400 ? { resetsAtMs: resetAt(body) } : {}),
   };
   return readRefusal(failure, { status, body });
 }
@@ -108,6 +109,7 @@ const ACTIONABLE_CODES: ReadonlySet<string> = new Set([
 ]);
 
 const CODE_BY_KIND: Readonly<Partial<Record<FailureKind, string>>> = {
+  unauthenticated: "token_removed",
   invalid_request: "invalid_prompt",
   context_too_long: OVERFLOW_CODE,
   too_large: "invalid_prompt",
@@ -164,8 +166,18 @@ function isPlausible(kind: FailureKind, status: number): boolean {
 
 /** Returns the time until an exhausted ChatGPT window resets, in milliseconds. */
 function resetIn(body: JsonValue | undefined): number | undefined {
+  return secondsIn(errorIn(body)?.resets_in_seconds);
+}
+
+/** Returns the time at which an exhausted ChatGPT window resets, in milliseconds since 1970. */
+function resetAt(body: JsonValue | undefined): number | undefined {
+  const seconds = errorIn(body)?.resets_at;
+  return typeof seconds === "number" ? seconds * 1000 : undefined;
+}
+
+function errorIn(body: JsonValue | undefined): JsonObject | undefined {
   const error = isJsonObject(body) ? body.error : undefined;
-  return isJsonObject(error) ? secondsIn(error.resets_in_seconds) : undefined;
+  return isJsonObject(error) ? error : undefined;
 }
 
 function secondsIn(value: JsonValue | undefined): number | undefined {

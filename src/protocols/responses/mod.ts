@@ -45,7 +45,7 @@ const FIELD_NAMES: Readonly<Record<RequestField, string>> = {
 /** The codec of OpenAI's Responses, and of the back end of Codex. */
 export const responsesCodec: Codec = {
   protocol: "responses",
-  takesStops: () => false,
+  maxStops: () => 0,
   fieldNames: FIELD_NAMES,
   otherNames: { user: ["user"] },
   toolSupport(target) {

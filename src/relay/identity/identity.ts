@@ -105,8 +105,9 @@ export function createIdentity(
           ? await verify(token, config)
           : await verifyAgain(token, config, known);
         tokens.delete(digest);
-        const [oldest] = tokens.keys();
-        if (oldest !== undefined && tokens.size >= MAX_TOKENS) {
+        const nowMs = clock.now();
+        for (const [oldest, { endsAtMs }] of tokens) {
+          if (tokens.size < MAX_TOKENS && nowMs < endsAtMs) break;
           tokens.delete(oldest);
         }
         tokens.set(digest, found);

@@ -4,6 +4,7 @@ import type {
   IdentityRule,
 } from "../../config/config.ts";
 import { identityCallerName } from "../../config/identity.ts";
+import { isPlainName } from "../../core/caller_names.ts";
 import { oncePer } from "../../core/memo.ts";
 import { sha256Hex } from "../../core/sha256.ts";
 import type { Claims } from "./jwt.ts";
@@ -62,22 +63,16 @@ export function claimsLeftOut(
   return [...new Set(wanted)].filter((name) => leftOut.has(name));
 }
 
-/** Control characters, and those that reorder text, so that a line of the log shows another name. */
-const CONTROL_REGEXP =
-  /[\p{Cc}\u2028\u2029\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u;
-
 const MAX_NAME_LENGTH = 256;
 
-/** Returns the name in the claims, with its issuer; `undefined` when there is none that a log could hold. */
+/** Returns the name in the claims, with its issuer; `undefined` when there is none that a log could show. */
 export function nameIn(
   claims: Claims,
   { nameClaim, issuer }: IdentityProvider,
 ): string | undefined {
   const [name] = claimsNamed(nameClaim, claims);
-  if (typeof name !== "string" || name.trim() === "") return undefined;
-  if (name.length > MAX_NAME_LENGTH || CONTROL_REGEXP.test(name)) {
-    return undefined;
-  }
+  if (typeof name !== "string" || name === "") return undefined;
+  if (name.length > MAX_NAME_LENGTH || !isPlainName(name)) return undefined;
   // All lone surrogates have one form in UTF-8, so that two names would have one hash.
   if (!name.isWellFormed()) return undefined;
   return identityCallerName(name, issuer);
@@ -100,6 +95,7 @@ export function callerOf(rule: IdentityRule, name: string): Caller {
     // No token has this text: a header holds no line feed.
     sha256: sha256Hex(`jwt\n${name}`),
     expiresAtMs: undefined,
+    isUnlisted: true,
     ...{ connectionIds, models, maxConcurrent, groups, limits },
   };
   const [oldest] = callers.keys();

@@ -11,7 +11,11 @@ import type { RequestRecord } from "../../observe/record.ts";
 import type { AnswerWatch } from "../../protocols/canonical/codec.ts";
 import { createDataLines } from "../../streams/data_lines.ts";
 import { LONG_BYTES } from "../../streams/line_buffer.ts";
-import { type BodyKind, bodyKind } from "../../streams/media_type.ts";
+import {
+  type BodyKind,
+  bodyKind,
+  markBytes,
+} from "../../streams/media_type.ts";
 import type { AnswerEnd } from "../answer_body.ts";
 
 /** Reads the bytes of an answer for the record, while they pass. It never throws and never changes a byte. */
@@ -151,14 +155,14 @@ export function createAnswerMeter(
   };
   return {
     push(chunk, text) {
-      const kind = chosen === undefined ? bodyKind(chunk) : undefined;
-      // White space before the answer counts only for its length.
-      if (chosen === undefined && kind === undefined) {
-        record.facts.bytesOut += chunk.length;
-        return;
-      }
-      chosen ??= meterOf(kind);
-      chosen.push(chunk, text);
+      if (chosen !== undefined) return chosen.push(chunk, text);
+      const kind = bodyKind(chunk);
+      // White space and a byte order mark before the answer count only for their length. A mark may come in parts.
+      const skipped = kind === undefined ? chunk.length : markBytes(chunk);
+      record.facts.bytesOut += skipped;
+      if (kind === undefined) return;
+      chosen = meterOf(kind);
+      chosen.push(chunk.subarray(skipped), text?.slice(skipped));
     },
     end: (isBodyWhole) => (chosen ??= meterOf(undefined)).end(isBodyWhole),
     failure: () => chosen?.failure(),
@@ -186,6 +190,7 @@ export function createBodyMeter(
   const json = isJson ? new JsonEnd() : undefined;
   const decoder = new TextDecoder();
   let text = "";
+  let failure: JsonObject | undefined;
   return {
     push(chunk) {
       facts.answer.firstOutputMs ??= record.elapsedMs();
@@ -202,17 +207,21 @@ export function createBodyMeter(
       const body = isJson || watch.mayCount(text)
         ? parseLightJson(text)
         : undefined;
-      if (isJsonObject(body)) noteAnswer(watch, body, record);
-      else facts.answer.model ??= modelIn(text);
+      if (isJsonObject(body)) {
+        noteAnswer(watch, body, record);
+        failure = watch.failureOf(body);
+        if (failure !== undefined) return "failed";
+      } else facts.answer.model ??= modelIn(text);
       return isBodyWhole && json?.isCut() !== true ? "whole" : "cut";
     },
-    failure: () => undefined,
+    failure: () => failure,
   };
 }
 
 /** The options of {@linkcode meterWhole}. */
 interface MeterWholeOptions {
-  readonly text: string;
+  /** The body as JSON, if it was parsed and is some. */
+  readonly json: JsonValue | undefined;
   readonly watch: AnswerWatch;
   readonly record: RequestRecord;
   /** True when the headers name JSON or no type. */
@@ -222,14 +231,13 @@ interface MeterWholeOptions {
 /** Records a complete body, as {@linkcode createBodyMeter} does for chunks. */
 export function meterWhole(
   bytes: Uint8Array,
-  { text, watch, record, isJson }: MeterWholeOptions,
+  { json, watch, record, isJson }: MeterWholeOptions,
 ): AnswerEnd {
   const { facts } = record;
   facts.answer.firstOutputMs ??= record.elapsedMs();
   facts.bytesOut += bytes.length;
-  const body = isJson || watch.mayCount(text) ? parseJson(text) : undefined;
-  if (isJsonObject(body)) {
-    noteAnswer(watch, body, record);
+  if (isJsonObject(json)) {
+    noteAnswer(watch, json, record);
     return "whole";
   }
   return isJson && isCutJson(bytes) ? "cut" : "whole";

@@ -1,6 +1,7 @@
+import { isJsonObject, parseJson } from "../../core/json.ts";
 import type { Protocol } from "../../core/protocol.ts";
 import { parseErrorBody } from "../../protocols/canonical/failure/error_body.ts";
-import { stopHeaders } from "../../core/retry_after.ts";
+import { saneWaitHeader, stopHeaders } from "../../core/retry_after.ts";
 import {
   type Failure,
   isFinal,
@@ -32,31 +33,46 @@ export class NativeFailure extends UpstreamFailure {
 
   /**
    * Returns the upstream's own response and finishes the record. If the failure is final, adds the headers that stop
-   * clients, except those that the upstream sent.
-   *
-   * @param isExhausted True when the upstream's quota is exhausted for a minute or longer.
+   * clients, except those that the upstream sent. Its `retry-after` is shortened to the gateway's own next try.
    */
-  pass({ record }: Exchange, isExhausted: boolean): Response {
+  pass({ record }: Exchange, { untilMs, nowMs }: PassOptions): Response {
     const { status, bytes, protocol } = this.#response;
     const headers = new Headers(
-      isExhausted || isFinal(this.failure, status)
+      untilMs !== undefined || isFinal(this.failure, status)
         ? { ...stopHeaders(protocol, status) }
         : {},
     );
     for (const [name, value] of this.#response.headers) {
-      headers.set(name, value);
+      const isWait = name === "retry-after" || name === "retry-after-ms";
+      const sent = isWait && untilMs !== undefined
+        ? saneWaitHeader(name, value, nowMs, untilMs - nowMs)
+        : value;
+      headers.set(name, sent ?? value);
     }
     noteFailure(this.failure, record.facts);
+    if (this.#response.reason !== undefined) {
+      record.facts.reason = this.#response.reason;
+    }
     record.facts.status = status;
     if (status < 400) {
       // An answer with an error in it may report the usage up to the error.
       const { watch } = CODECS[protocol];
-      const text = new TextDecoder().decode(bytes);
-      meterWhole(bytes, { text, watch, record, isJson: true });
+      const json = parseJson(new TextDecoder().decode(bytes));
+      meterWhole(bytes, { json, watch, record, isJson: true });
     } else record.facts.bytesOut = bytes.length;
     record.finish("complete");
     return new Response(bytes.length === 0 ? null : bytes, { status, headers });
   }
+}
+
+/** The options of {@linkcode NativeFailure.pass}. */
+interface PassOptions {
+  /**
+   * The time of the reset or of the gateway's next try, in milliseconds since 1970, when the upstream's quota is exhausted
+   * for a minute or longer.
+   */
+  readonly untilMs: number | undefined;
+  readonly nowMs: number;
 }
 
 /** An error response, unchanged. */
@@ -67,12 +83,16 @@ interface OwnResponse {
   /** The upstream's headers that the caller receives. */
   readonly headers: [string, string][];
   readonly bytes: Uint8Array<ArrayBuffer>;
+  /** The reason for the log. */
+  readonly reason?: string | undefined;
 }
 
 /** The options of {@linkcode readNativeFailure}. Its protocol is also that of the path. */
 interface ReadFailureOptions extends ReadBodyOptions, AnswerFailureOptions {
   /** The upstream's headers that the caller receives. */
   readonly headers: [string, string][];
+  /** Returns the reason for the log; default: none. */
+  readonly reasonOf?: ((failure: Failure) => string | undefined) | undefined;
 }
 
 /**
@@ -91,21 +111,27 @@ export async function readNativeFailure(
 }
 
 interface NativeFailureOptions
-  extends AnswerFailureOptions, Pick<ReadFailureOptions, "headers"> {
+  extends
+    AnswerFailureOptions,
+    Pick<ReadFailureOptions, "headers" | "reasonOf"> {
   readonly bytes: Uint8Array<ArrayBuffer>;
 }
 
 /**
- * Creates the failure of an error response with any status. The response's text is left out if it is about the
- * gateway's own key, its rights or its account, or if it contains that key.
+ * Creates the failure of an error response with any status, or of an answer with an error in it. The response's text is
+ * left out if it is about the gateway's own key, its rights or its account, or if it contains that key.
  */
 export function nativeFailure(
   answer: UpstreamAnswer,
-  { bytes, headers, protocol, secrets, clock }: NativeFailureOptions,
+  { bytes, headers, reasonOf, protocol, secrets, clock }: NativeFailureOptions,
 ): UpstreamFailure {
   const text = new TextDecoder().decode(bytes);
   const body = parseErrorBody(text);
-  const failure = answerFailure(answer, body, { protocol, secrets, clock });
+  const inside = answer.ok && isJsonObject(body)
+    ? CODECS[protocol].watch.failureOf(body)
+    : undefined;
+  const options = { protocol, secrets, clock };
+  const failure = answerFailure(answer, inside ?? body, options);
   return isHidden(failure) || secrets.areIn(text)
     ? new UpstreamFailure(failure)
     : new NativeFailure(failure, {
@@ -113,5 +139,6 @@ export function nativeFailure(
       status: answer.status,
       headers,
       bytes,
+      reason: reasonOf?.(failure),
     });
 }

@@ -1,15 +1,13 @@
 import {
   isJsonObject,
   type JsonObject,
+  parseJson,
   parseLightJson,
 } from "../../core/json.ts";
 import type { Protocol } from "../../core/protocol.ts";
 import type { Clock } from "../../core/time/timers.ts";
 import type { Deadlines } from "../../core/time/deadlines.ts";
-import {
-  isHidden,
-  UpstreamFailure,
-} from "../../protocols/canonical/failure/failure.ts";
+import { UpstreamFailure } from "../../protocols/canonical/failure/failure.ts";
 import type { AnswerWatch } from "../../protocols/canonical/codec.ts";
 import { CODECS } from "../../protocols/mod.ts";
 import { createDataLines } from "../../streams/data_lines.ts";
@@ -26,6 +24,7 @@ import {
   bodyKind,
   isEventStream,
   isJson,
+  markBytes,
 } from "../../streams/media_type.ts";
 import { passThrough } from "../../streams/pass_through.ts";
 import type { UpstreamAnswer } from "../../upstream/call.ts";
@@ -38,7 +37,6 @@ import {
   holdBack,
   openBody,
 } from "../answer_body.ts";
-import { noteFailure } from "../answer_failure.ts";
 import { type Attempt, firstOutputRestMs } from "../attempt.ts";
 import { type AnswerLabel, createAnswerMeter, meterWhole } from "./meter.ts";
 import { nativeFailure } from "./native_failure.ts";
@@ -218,16 +216,18 @@ async function passWhole(
   }
   const { watch } = CODECS[protocol];
   const text = decoder.decode(bytes);
-  if (holdsFailure(text, watch)) {
+  const isRead = isJson || watch.mayCount(text) || mayHoldFailure(text, watch);
+  const json = isRead ? parseJson(text) : undefined;
+  if (isJsonObject(json) && watch.failureOf(json) !== undefined) {
     const response = { bytes, headers, protocol, secrets, clock };
-    const failure = nativeFailure(answer, response);
-    if (attempt.mayRepeat || isHidden(failure.failure)) throw failure;
-    noteFailure(failure.failure, record.facts);
+    throw nativeFailure(answer, response);
   }
-  if (meterWhole(bytes, { text, watch, record, isJson }) === "cut") {
+  if (meterWhole(bytes, { json, watch, record, isJson }) === "cut") {
     throw brokenUpstream("its JSON is not whole");
   }
   record.facts.status = status;
+  const noted = attempt.noteServed();
+  if (noted instanceof Promise) await noted;
   record.finish("complete");
   return new Response(bytes, { status, headers });
 }
@@ -280,7 +280,10 @@ export function createBeginningJudge(
       const kind = chosen === undefined ? bodyKind(chunk) : undefined;
       if (chosen === undefined && kind === undefined && isStream) return;
       chosen ??= judgeOf(kind);
-      return chosen.push(chunk);
+      // The beginning of a byte order mark may have come before, alone.
+      return chosen.push(
+        kind === "events" ? chunk.subarray(markBytes(chunk)) : chunk,
+      );
     },
     end: () => (chosen ??= judgeOf(undefined)).end(),
   };

@@ -22,6 +22,7 @@ import { withRequestId } from "../request_id.ts";
 import type { RelayServices } from "../services.ts";
 import { readNativeFailure } from "./native_failure.ts";
 import { passAnswer } from "./pass_answer.ts";
+import { reasonOfRefusedBetas } from "./refused_betas.ts";
 
 /**
  * Forwards a request to an upstream that speaks its protocol (docs/design.md#native-and-translated). The body is sent
@@ -59,6 +60,12 @@ export async function relayNative(
     throw await readNativeFailure(answer, {
       protocol,
       headers,
+      reasonOf: (failure) =>
+        reasonOfRefusedBetas(
+          failure,
+          upstreamHeaders(exchange.headers, connection),
+          connection,
+        ),
       secrets,
       deadlines,
       clock,
@@ -100,6 +107,7 @@ function sendRequest(
     deadlines,
     connectMs: connection.timeouts.connectMs,
     firstByteMs: firstAnswerMs(attempt),
+    overNewConnection: attempt.overNewConnection,
     controller,
   });
 }

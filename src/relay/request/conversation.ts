@@ -1,6 +1,8 @@
 import { createHash } from "node:crypto";
 import type { HeaderFields } from "../../core/header_fields.ts";
+import { memoized } from "../../core/memo.ts";
 import { type Operation, OPERATIONS } from "../../core/protocol.ts";
+import { digestOf } from "../../core/sha256.ts";
 import type { ByteSpan } from "../../json_scan/key.ts";
 import { JsonObjectScan } from "../../json_scan/scan.ts";
 import { JsonScanError } from "../../json_scan/scan_error.ts";
@@ -13,7 +15,8 @@ import { bodyPart, bodyPieces, type HeldBody } from "./held_body.ts";
  * The headers in which clients name their session. The first one that is present counts.
  *
  * - Claude Code: `x-claude-code-session-id` (code.claude.com/docs/en/llm-gateway-protocol)
- * - Codex 0.169: `session-id`; older versions `session_id` (codex-rs/codex-api/src/requests/headers.rs of
+ * - Codex 0.169: `session-id`, which its subagents share; older versions `session_id`, with the parent of a subagent in
+ *   `x-codex-parent-thread-id` (codex-rs/codex-api/src/requests/headers.rs and codex-rs/core/src/client.rs of
  *   openai/codex), and before that `conversation_id` too
  * - opencode 1.18: `x-session-affinity` and `x-session-id`, to its own service `x-opencode-session`; a subagent has its
  *   own session, and names its parent's in `x-parent-session-id` (packages/opencode/src/session/llm/request.ts of
@@ -22,6 +25,7 @@ import { bodyPart, bodyPieces, type HeldBody } from "./held_body.ts";
 const SESSION_HEADERS = [
   "x-claude-code-session-id",
   "session-id",
+  "x-codex-parent-thread-id",
   "session_id",
   "x-parent-session-id",
   "x-opencode-session",
@@ -41,37 +45,73 @@ export interface ConversationSource {
 }
 
 /**
- * Returns an id of the conversation, the same for all its requests. It is a hash of the client's session id, or of the
- * beginning up to the user's first message. Two callers never share an id.
+ * Returns the id of the conversation that a client names by its session, the same for all its requests and on all
+ * replicas. Two callers never share an id.
  *
- * @returns `undefined` when the body holds no conversation.
+ * @returns `undefined` when the client names none.
  */
-export async function conversationOf(
-  { caller, headers }: Pick<Exchange, "caller" | "headers">,
+export function namedConversation(
+  { caller, record }: Pick<Exchange, "caller" | "record">,
+): string | undefined {
+  const session = record.facts.client?.session;
+  return session && sessionId(`${caller.sha256} ${session}`);
+}
+
+/** A look-up takes a fraction of the time of a hash. */
+const sessionId = memoized((name) => `${NAMED}${digestOf(name)}`, 10_000);
+
+/** The beginning of the ids of conversations that clients name. */
+const NAMED = "session ";
+
+/** Returns true for the id of a conversation that its client names. */
+export function isNamed(id: string): boolean {
+  return id.startsWith(NAMED);
+}
+
+/** A conversation without a name. */
+export interface UnnamedConversation {
+  /** A hash of its beginning up to the user's first message. */
+  readonly id: string;
+  /** True when messages follow that beginning. */
+  readonly isContinued: boolean;
+}
+
+/**
+ * Finds the conversation in a body.
+ *
+ * @returns `undefined` when the body holds none.
+ */
+export async function unnamedConversation(
+  { caller }: Pick<Exchange, "caller">,
   source: ConversationSource,
-): Promise<string | undefined> {
-  const named = SESSION_HEADERS
-    .map((name) => headers.get(name))
-    .find((value) => value);
-  const subject = named ?? await openingOf(source);
-  if (subject === undefined) return undefined;
-  return createHash("sha256").update(`${caller.sha256} `).update(subject)
-    .digest("base64");
+): Promise<UnnamedConversation | undefined> {
+  const opening = await openingOf(source);
+  return opening && {
+    id: createHash("sha256").update(`${caller.sha256} `)
+      .update(opening.bytes).digest("hex"),
+    isContinued: opening.isContinued,
+  };
+}
+
+interface Opening extends Pick<UnnamedConversation, "isContinued"> {
+  readonly bytes: Uint8Array;
 }
 
 async function openingOf(
   { body, operation }: ConversationSource,
-): Promise<Uint8Array | undefined> {
+): Promise<Opening | undefined> {
   const { conversationField } = OPERATIONS[operation];
   if (conversationField === undefined) return undefined;
   const span = await spanOf(conversationField, body);
   if (span === undefined) return undefined;
   const { start } = span;
   const end = Math.min(span.end, start + MAX_OPENING_BYTES);
-  const opening = bodyPart(body, { start, end });
-  return opening[0] === OPEN_BRACKET
-    ? opening.subarray(0, endOfOpening(opening))
-    : opening;
+  const part = bodyPart(body, { start, end });
+  const length = part[0] === OPEN_BRACKET ? endOfOpening(part) : part.length;
+  return {
+    bytes: part.subarray(0, length),
+    isContinued: part[skipSeparators(part, length)] === OPEN_BRACE,
+  };
 }
 
 async function spanOf(
@@ -145,6 +185,7 @@ const MAX_ID_LENGTH = 128;
 const AGENT_HEADERS = [
   "x-claude-code-agent-id",
   "thread-id",
+  "session_id",
   "x-opencode-session",
   "x-session-affinity",
   "x-session-id",

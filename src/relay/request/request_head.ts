@@ -10,6 +10,7 @@ import type { ByteSpan } from "../../json_scan/key.ts";
 import { type FoundValue, JsonObjectScan } from "../../json_scan/scan.ts";
 import { JsonScanError } from "../../json_scan/scan_error.ts";
 import { bodyPieces, type HeldBody } from "./held_body.ts";
+import { createInputEstimate } from "./input_estimate.ts";
 import {
   createNamedModels,
   type NamedModel,
@@ -33,6 +34,8 @@ export interface RequestHead {
   readonly shape: BodyShape;
   /** A rough count of the body's tokens. */
   readonly estimatedTokens: number;
+  /** The most output tokens that the body allows, over all of its choices; `undefined` when it sets no bound. */
+  readonly maxOutputTokens: number | undefined;
 }
 
 /** The measures that decide the work and memory of parsing a body. */
@@ -113,6 +116,16 @@ const DEFERRING_FIELDS: Partial<Readonly<Record<Protocol, string>>> = {
   chat: "deferred",
 };
 
+/** The fields that bound the output tokens, the one with reasoning too (npm `openai`, `@anthropic-ai/sdk`). */
+const OUTPUT_FIELDS: Partial<Readonly<Record<Protocol, readonly string[]>>> = {
+  chat: ["max_tokens", "max_completion_tokens"],
+  messages: ["max_tokens"],
+  responses: ["max_output_tokens"],
+};
+
+/** The number of choices, each of which has its own output. */
+const CHOICES_FIELD = "n";
+
 const WATCHED_KEYS: ReadonlyMap<Operation, readonly string[]> = new Map(
   OPERATION_NAMES.map((name) => {
     const { modelField, streamField, protocol } = OPERATIONS[name];
@@ -121,6 +134,8 @@ const WATCHED_KEYS: ReadonlyMap<Operation, readonly string[]> = new Map(
       streamField,
       foreignFieldOf(name),
       DEFERRING_FIELDS[protocol],
+      ...OUTPUT_FIELDS[protocol] ?? [],
+      protocol === "chat" ? CHOICES_FIELD : undefined,
     ].filter((field) => field !== undefined);
     return [name, [...new Set([...own, ...namingFields(protocol)])]];
   }),
@@ -158,7 +173,28 @@ function headOf(
     namedModels: named.end(),
     shape: { values, depth },
     estimatedTokens,
+    maxOutputTokens: maxOutputOf(found, operation),
   };
+}
+
+function maxOutputOf(
+  found: ReadonlyMap<string, FoundValue>,
+  { protocol }: OperationShape,
+): number | undefined {
+  const bounds = (OUTPUT_FIELDS[protocol] ?? []).flatMap((field) =>
+    countAt(found, field) ?? []
+  );
+  if (bounds.length === 0) return undefined;
+  return Math.max(...bounds) * (countAt(found, CHOICES_FIELD) ?? 1);
+}
+
+function countAt(
+  found: ReadonlyMap<string, FoundValue>,
+  field: string,
+): number | undefined {
+  const value = valueAt(found, field);
+  const count = value && valueOf(value);
+  return typeof count === "number" && count > 0 ? count : undefined;
 }
 
 function deferringField(
@@ -238,67 +274,6 @@ function wrongStream(field: string): GatewayError {
     { param: field },
   );
 }
-
-/** A rough count of the tokens of a body that is not parsed. */
-interface InputEstimate {
-  /** Counts the next chunk without keeping it. */
-  push(chunk: Uint8Array): void;
-  /** Returns the tokens of the chunks so far. */
-  tokens(): number;
-}
-
-/** A rough value for English text. */
-const BYTES_PER_TOKEN = 4;
-
-/** A screenshot of 300 KB in base64 costs some 1,500 tokens, and so does a page of a document. */
-const MEDIA_BYTES_PER_TOKEN = 200;
-
-/** The distance between two samples, in bytes. A shorter body counts as text. */
-const STEP_BYTES = 4096;
-
-/**
- * The size of a sample, in bytes. Base64 runs for that long without a space, line feed or quotation mark; text does
- * not.
- */
-const SAMPLE_BYTES = 64;
-
-/**
- * Estimates the tokens of a request by its length. Base64 of pictures, files and sound costs far fewer tokens than text
- * of that length. A sample every few kilobytes separates the two.
- */
-export function createInputEstimate(): InputEstimate {
-  let bytes = 0;
-  let mediaBytes = 0;
-  return {
-    push(chunk) {
-      bytes += chunk.length;
-      const last = chunk.length - SAMPLE_BYTES;
-      for (let at = STEP_BYTES - SAMPLE_BYTES; at <= last; at += STEP_BYTES) {
-        if (isBase64(chunk, at)) mediaBytes += STEP_BYTES;
-      }
-    },
-    tokens() {
-      const textBytes = bytes - mediaBytes;
-      return Math.ceil(
-        textBytes / BYTES_PER_TOKEN + mediaBytes / MEDIA_BYTES_PER_TOKEN,
-      );
-    },
-  };
-}
-
-function isBase64(bytes: Uint8Array, start: number): boolean {
-  for (let at = start; at < start + SAMPLE_BYTES; at++) {
-    if (IS_BASE64[bytes[at] ?? 0] !== 1) return false;
-  }
-  return true;
-}
-
-const ALPHABET =
-  "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_=";
-
-/** 1 for each byte of the alphabet of base64. */
-const IS_BASE64 = new Uint8Array(256);
-for (const byte of new TextEncoder().encode(ALPHABET)) IS_BASE64[byte] = 1;
 
 /**
  * Returns the protocol of a body for Chat Completions that has an `input`. Without `messages` it is a Responses

@@ -14,6 +14,7 @@ import type {
   Cooling,
   TokenAttempt,
 } from "./breaker_by_token.ts";
+import type { LimitProbe } from "./cool_down.ts";
 
 /** Returns true when a failure concerns one model of its connection alone. */
 export function isOfModel({ kind }: AttemptFailure): boolean {
@@ -45,6 +46,8 @@ const SUBJECT_BY_KIND = {
   filtered: "request",
   not_found: "request",
   untranslatable: "nobody",
+  unauthenticated: "nobody",
+  gateway_shortage: "nobody",
 } as const satisfies Record<AttemptFailureKind, string>;
 
 interface AttemptReportOptions {
@@ -55,6 +58,10 @@ interface AttemptReportOptions {
   readonly isRepeat: boolean;
   /** Called when a cool-down begins. */
   readonly onCooling: (cooling: AttemptCooling) => void;
+  /** Called when the attempt probes the wait that a provider asked for, and when the provider has answered. */
+  readonly onLimitProbe: (probe: LimitProbe, isForAll: boolean) => void;
+  /** Called when the gateway's own machine is short of something. */
+  readonly onShortage: () => void;
 }
 
 /** A cool-down that a failed attempt started, and its cause. */
@@ -80,6 +87,7 @@ export class AttemptReport {
     this.#options = options;
     this.#connectionAttempt = connection.admit(token, isRepeat);
     this.#modelAttempt = model.admit(token, isRepeat);
+    this.#reportProbe("begun");
   }
 
   /** True when the attempt tests the recovery of the deployment. No other request goes there meanwhile. */
@@ -91,6 +99,7 @@ export class AttemptReport {
   answered(): void {
     this.#options.connection.answered(this.#connectionAttempt);
     this.#options.model.answered(this.#modelAttempt);
+    this.#reportProbe("answered");
   }
 
   /** Records the end of a complete answer. */
@@ -119,11 +128,15 @@ export class AttemptReport {
   #blame(failure: AttemptFailure): void {
     const { connection, model } = this.#options;
     const { kind, status, retryAfterMs } = failure;
-    const subject = SUBJECT_BY_KIND[kind];
+    if (kind === "gateway_shortage") this.#options.onShortage();
+    const subject = failure.wasLost ? "nobody" : SUBJECT_BY_KIND[kind];
     if (subject === "connection") return this.#blameConnection(failure);
     if (subject === "nobody") return this.#dismiss();
     settleConnection(connection, this.#connectionAttempt, kind);
-    if (subject === "request") return model.succeeded(this.#modelAttempt);
+    if (subject === "request") {
+      model.succeeded(this.#modelAttempt);
+      return this.#reportProbe("answered");
+    }
     if (isLimit(failure) && status !== 402 && retryAfterMs !== undefined) {
       const cooling = model.coolFor(this.#modelAttempt, retryAfterMs);
       return this.#report(cooling, { failure, requestedMs: retryAfterMs });
@@ -147,6 +160,13 @@ export class AttemptReport {
     this.#options.model.dismissed(this.#modelAttempt);
   }
 
+  /** A provider asks to wait for a model, so no connection's attempt is such a probe. */
+  #reportProbe(probe: LimitProbe): void {
+    const { forAll, own } = this.#modelAttempt;
+    if (!forAll.isLimitProbe && !own.isLimitProbe) return;
+    this.#options.onLimitProbe(probe, forAll.isLimitProbe);
+  }
+
   #report(
     cooling: Cooling,
     why: Pick<AttemptCooling, "failure" | "requestedMs">,
@@ -156,7 +176,8 @@ export class AttemptReport {
 }
 
 function isProbe({ forAll, own }: TokenAttempt): boolean {
-  return forAll.isProbe || own.isProbe;
+  return forAll.isProbe || own.isProbe || forAll.isLimitProbe ||
+    own.isLimitProbe;
 }
 
 /** Without a connection, no request was sent that could be the cause. */

@@ -1,5 +1,5 @@
 import type { Clock } from "../../core/time/timers.ts";
-import type { CoolDown, LastingCause } from "./cool_down.ts";
+import { type CoolDown, type LastingCause, LONG_MS } from "./cool_down.ts";
 
 /** An attempt that a {@linkcode Breaker} admitted. */
 export interface BreakerAttempt {
@@ -7,13 +7,15 @@ export interface BreakerAttempt {
   readonly coolDowns: number;
   /** True when the attempt tests the recovery. */
   readonly isProbe: boolean;
+  /** True when the attempt tests whether the wait that the provider asked for is over. */
+  readonly isLimitProbe: boolean;
   /** True when its request has failed here before. The failures of one request count once. */
   readonly isRepeat: boolean;
 }
 
 /** Creates an attempt for a subject that has no {@linkcode Breaker} yet. */
 export function firstAttempt(isRepeat: boolean): BreakerAttempt {
-  return { coolDowns: 0, isProbe: false, isRepeat };
+  return { coolDowns: 0, isProbe: false, isLimitProbe: false, isRepeat };
 }
 
 /** The number of successive failures before the first cool-down. */
@@ -31,10 +33,15 @@ const ADMIT_ALL_MS = 2000;
 /** The longest cool-down that a provider may ask for, in milliseconds. */
 const MAX_REQUESTED_MS = 3_600_000;
 
+/** The interval between two probes of a provider's long wait, in milliseconds. */
+const LIMIT_PROBE_MS = 300_000;
+
 /**
  * Stops requests to a failing connection or model (docs/design.md#failover). The first cool-down, after some successive
  * failures, takes a second. Each failed probe doubles it, up to 15 seconds. After a cool-down one probe is admitted,
  * then gradually more while that one has no result.
+ *
+ * A long wait that the provider asks for may end early: by a probe every five minutes, or by a reading of the quota.
  */
 export class Breaker {
   readonly #clock: Clock;
@@ -44,6 +51,12 @@ export class Breaker {
   #coolUntilMs = 0;
   /** The time that the provider named; later than the end of the cool-down where that is capped. */
   #requestedUntilMs = 0;
+  /** The time of the next probe of the provider's wait; `undefined` when it has not asked for a long one. */
+  #limitProbeAtMs: number | undefined;
+  /** The start of the last cool-down, in milliseconds since 1970. */
+  #coolSinceMs = 0;
+  /** The time until which readings end no cool-down, because one did so in vain. */
+  #distrustUntilMs = 0;
   #needsProbe = false;
   /** The start of the first probe since the last cool-down. */
   #probingSinceMs: number | undefined;
@@ -63,6 +76,11 @@ export class Breaker {
   /** True after the first cool-down. */
   get hasCooledDown(): boolean {
     return this.#coolDowns > 0;
+  }
+
+  /** True during a long wait that the provider asked for. */
+  get isWaiting(): boolean {
+    return this.#limitProbeAtMs !== undefined && this.restMs() > 0;
   }
 
   /** The cause of the last cool-down, if only an administrator can fix it. */
@@ -90,14 +108,25 @@ export class Breaker {
       : restMs;
   }
 
+  /** Returns the time until the next request may pass, in milliseconds: the end of the cool-down, or a probe. */
+  nextTryMs(): number {
+    const restMs = this.restMs();
+    if (restMs === 0 || this.#limitProbeAtMs === undefined) return restMs;
+    const probeMs = this.#limitProbeAtMs - this.#clock.elapsedMs();
+    return Math.min(restMs, Math.max(0, probeMs));
+  }
+
   /** Admits an attempt. Check {@linkcode Breaker.restMs} before, unless the same request was admitted already. */
   admit(isRepeat: boolean): BreakerAttempt {
     const isProbe = this.#needsProbe && !isRepeat;
+    const isLimitProbe = !isRepeat && this.restMs() > 0 &&
+      this.nextTryMs() === 0;
+    if (isLimitProbe) this.postponeProbe();
     if (isProbe) {
       this.#probingSinceMs ??= this.#clock.elapsedMs();
       this.#probes += 1;
     }
-    return { coolDowns: this.#coolDowns, isProbe, isRepeat };
+    return { coolDowns: this.#coolDowns, isProbe, isLimitProbe, isRepeat };
   }
 
   /** Returns true for an attempt that began after the last cool-down. */
@@ -111,6 +140,7 @@ export class Breaker {
    * @returns True when that ended the probing.
    */
   answered(attempt: BreakerAttempt): boolean {
+    if (attempt.isLimitProbe) return this.isCurrent(attempt) && this.endWait();
     if (!this.isCurrent(attempt) || !this.#needsProbe) return false;
     this.#needsProbe = false;
     return true;
@@ -122,6 +152,7 @@ export class Breaker {
     this.#failures = 0;
     this.#coolMs = 0;
     this.#needsProbe = false;
+    this.#distrustUntilMs = 0;
   }
 
   /**
@@ -184,15 +215,57 @@ export class Breaker {
     this.#coolDown(coolMs, cause);
   }
 
-  /** Records the end of an attempt without a result. */
+  /** Records the end of an attempt without a result. The next request may then probe a provider's wait instead. */
   dismissed(attempt: BreakerAttempt): void {
-    if (attempt.isProbe && this.isCurrent(attempt)) this.#probes -= 1;
+    if (!this.isCurrent(attempt)) return;
+    if (attempt.isProbe) this.#probes -= 1;
+    if (attempt.isLimitProbe && this.#limitProbeAtMs !== undefined) {
+      this.#limitProbeAtMs = this.#clock.elapsedMs();
+    }
+  }
+
+  /** Puts the next probe of the provider's wait off, because one has begun. */
+  postponeProbe(): void {
+    if (this.#limitProbeAtMs === undefined) return;
+    this.#limitProbeAtMs = this.#clock.elapsedMs() + LIMIT_PROBE_MS;
+  }
+
+  /**
+   * Ends a long wait that the provider asked for.
+   *
+   * @returns False when there is none.
+   */
+  endWait(): boolean {
+    if (!this.isWaiting) return false;
+    this.#limitProbeAtMs = undefined;
+    this.#requestedUntilMs = 0;
+    this.#coolUntilMs = 0;
+    return true;
+  }
+
+  /**
+   * Ends a long wait after a reading that shows room in the quota. If the provider refuses again, only a probe ends the
+   * wait for the next five minutes, because the reading misses what is used up.
+   *
+   * @param readAtMs The time of the reading, in milliseconds since 1970.
+   * @returns True when a wait has ended.
+   */
+  noteRoom(readAtMs: number): boolean {
+    const nowMs = this.#clock.elapsedMs();
+    const isTrusted = readAtMs > this.#coolSinceMs &&
+      nowMs >= this.#distrustUntilMs;
+    if (!isTrusted || !this.endWait()) return false;
+    this.#distrustUntilMs = nowMs + LIMIT_PROBE_MS;
+    return true;
   }
 
   #coolAsRequested(forMs: number, requestedMs: number): void {
     this.#needsProbe = false;
     this.#coolDown(forMs);
     this.#requestedUntilMs = this.#clock.elapsedMs() + requestedMs;
+    if (requestedMs < LONG_MS) return;
+    this.#limitProbeAtMs = 0;
+    this.postponeProbe();
   }
 
   #coolDown(forMs: number, cause?: LastingCause): void {
@@ -200,13 +273,16 @@ export class Breaker {
     this.#coolDowns += 1;
     this.#coolUntilMs = this.#clock.elapsedMs() + forMs;
     this.#requestedUntilMs = 0;
+    this.#limitProbeAtMs = undefined;
+    this.#coolSinceMs = this.#clock.now();
     this.#probingSinceMs = undefined;
     this.#probes = 0;
   }
 
   #counts(attempt: BreakerAttempt): boolean {
     const isKnown = this.#needsProbe && !attempt.isProbe;
-    return this.isCurrent(attempt) && !attempt.isRepeat && !isKnown;
+    return this.isCurrent(attempt) && !attempt.isRepeat &&
+      !attempt.isLimitProbe && !isKnown;
   }
 
   /** Returns the time until the next probe may start, in milliseconds. */

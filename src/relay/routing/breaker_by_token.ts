@@ -1,6 +1,6 @@
 import type { Clock } from "../../core/time/timers.ts";
 import { Breaker, type BreakerAttempt, firstAttempt } from "./breaker.ts";
-import type { CoolDown, LastingCause } from "./cool_down.ts";
+import type { CoolDown, LastingCause, LimitProbe } from "./cool_down.ts";
 
 /** An attempt of a token that a {@linkcode BreakerByToken} admitted. */
 export interface TokenAttempt {
@@ -66,6 +66,14 @@ export class BreakerByToken {
     );
   }
 
+  /** Returns the time until a token's next request may pass, in milliseconds; see {@linkcode Breaker.nextTryMs}. */
+  nextTryMs(token: string): number {
+    return Math.max(
+      this.#forAll.nextTryMs(),
+      this.#byToken.get(token)?.nextTryMs() ?? 0,
+    );
+  }
+
   /** Returns the cause of a token's cool-down, if only an administrator can fix it. */
   cause(token: string): LastingCause | undefined {
     const own = this.#byToken.get(token);
@@ -88,6 +96,20 @@ export class BreakerByToken {
   answered({ token, forAll, own }: TokenAttempt): void {
     if (this.#forAll.answered(forAll)) this.#byToken.clear();
     this.#byToken.get(token)?.answered(own);
+    if (forAll.isLimitProbe || own.isLimitProbe) this.#limited.forget();
+  }
+
+  /** True during a long wait that the provider asked for, of any token. */
+  get isWaiting(): boolean {
+    return this.#forAll.isWaiting ||
+      this.#byToken.values().some((breaker) => breaker.isWaiting);
+  }
+
+  /** Ends the long waits that the provider asked for, after a reading of its quota; see {@linkcode Breaker.noteRoom}. */
+  noteRoom(readAtMs: number): void {
+    const ended = [this.#forAll, ...this.#byToken.values()]
+      .filter((breaker) => breaker.noteRoom(readAtMs));
+    if (ended.length > 0) this.#limited.forget();
   }
 
   /** Records the end of a complete answer. */
@@ -142,7 +164,8 @@ export class BreakerByToken {
     if (!this.#forAll.isCurrent(attempt.forAll)) {
       return { ms: 0, isForAll: false };
     }
-    const isForAll = this.#limited.add(attempt.token);
+    const isForAll = this.#limited.add(attempt.token) ||
+      attempt.forAll.isLimitProbe;
     const breaker = isForAll ? this.#forAll : this.#ownOf(attempt.token);
     return { ms: breaker.coolFor(forMs), isForAll };
   }
@@ -152,11 +175,12 @@ export class BreakerByToken {
    * keeps all away.
    */
   follow(
-    { token, ms, requestedMs, cause }: Omit<
+    { token, ms, requestedMs, probe, cause }: Omit<
       CoolDown,
       "connectionId" | "model"
     >,
   ): void {
+    if (probe !== undefined) return this.#followProbe(token, probe);
     const requestedByProvider = requestedMs !== undefined;
     if (token === undefined) {
       this.#forAll.follow(ms, { requestedMs, cause });
@@ -176,6 +200,16 @@ export class BreakerByToken {
   dismissed({ token, forAll, own }: TokenAttempt): void {
     this.#forAll.dismissed(forAll);
     this.#byToken.get(token)?.dismissed(own);
+  }
+
+  #followProbe(token: string | undefined, probe: LimitProbe): void {
+    const breaker = token === undefined
+      ? this.#forAll
+      : this.#byToken.get(token);
+    if (probe === "begun") return breaker?.postponeProbe();
+    breaker?.endWait();
+    this.#limited.forget();
+    if (token === undefined) this.#byToken.clear();
   }
 
   /** @returns The length of the token's cool-down, in milliseconds. */

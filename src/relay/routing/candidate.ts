@@ -9,14 +9,17 @@ import type {
 import { isNonEmpty } from "../../core/collections.ts";
 import { GatewayError, shorten } from "../../core/error.ts";
 import {
+  ENDPOINT_NAMES,
   FAMILIES,
-  type Family,
+  isFurther,
   MAIN_OPERATIONS,
   type Operation,
   OPERATIONS,
   type Protocol,
   PROTOCOLS,
+  servingOf,
 } from "../../core/protocol.ts";
+import { endpointFor } from "../../protocols/dialects/endpoint_models.ts";
 import type { CallDeployments } from "../../usage/limiter.ts";
 import type { Exchange } from "../exchange.ts";
 import type { NamedModel } from "../request/named_models.ts";
@@ -59,18 +62,27 @@ function candidateFor(
   operation: Operation,
   deployment: Deployment,
 ): Candidate | GatewayError {
-  const { family, endpoints } = deployment.connection;
-  const { protocol, serves } = FAMILIES[family];
-  const serving = serves[operation];
+  const { connection } = deployment;
+  const { endpoints } = connection;
+  const { protocol } = FAMILIES[connection.family];
+  const serving = servingOf(operation, connection);
   const isOffered = serving === "native" || serving === "either";
   if (isOffered && endpoints[OPERATIONS[operation].endpoint] !== undefined) {
     return { mode: "native", deployment };
+  }
+  if (serving === "either") {
+    const better = endpointFor(deployment.model.upstream);
+    if (better !== undefined && endpoints[better] !== undefined) {
+      return { mode: "translated", deployment, protocol: better };
+    }
   }
   const isTranslated = serving === "translated" || serving === "either";
   if (isTranslated && endpoints[protocol] !== undefined) {
     return { mode: "translated", deployment, protocol };
   }
-  return isOffered ? unsupported(operation) : wrongFamily(operation, family);
+  return isOffered || connection.paths.includes(OPERATIONS[operation].protocol)
+    ? unsupported(operation)
+    : unservedPath(operation, connection);
 }
 
 /**
@@ -142,13 +154,19 @@ function unsupported(operation: Operation): GatewayError {
   );
 }
 
-/** Names the paths that serve the model, the one of the family's own protocol first. */
-function wrongFamily(operation: Operation, family: Family): GatewayError {
-  const { protocol, serves } = FAMILIES[family];
-  const own = MAIN_OPERATIONS[protocol];
+/**
+ * Names the paths that serve the model, the one of the family's own protocol first. The log also names the option that
+ * adds this path.
+ */
+function unservedPath(
+  operation: Operation,
+  connection: Connection,
+): GatewayError {
+  const own = MAIN_OPERATIONS[FAMILIES[connection.family].protocol];
   const others = PROTOCOLS.map((one) => MAIN_OPERATIONS[one])
-    .filter((one) => one !== own && serves[one] !== "none");
+    .filter((one) => one !== own && servingOf(one, connection) !== "none");
   const paths = [own, ...others].map((one) => OPERATIONS[one].path);
+  const { protocol } = OPERATIONS[operation];
   return new GatewayError(
     "invalid_request",
     `Cannot serve ${
@@ -156,7 +174,15 @@ function wrongFamily(operation: Operation, family: Family): GatewayError {
     } for this model: its provider does not support this operation. Use ${
       paths.join(" or ")
     } instead.`,
-    { param: "model", code: "unsupported_path" },
+    {
+      param: "model",
+      code: "unsupported_path",
+      ...isFurther(protocol, connection.family) && {
+        reason: `The connection "${connection.name}" does not serve ${
+          ENDPOINT_NAMES[protocol]
+        }. Set \`paths: [${protocol}]\` there to translate these requests.`,
+      },
+    },
   );
 }
 

@@ -18,6 +18,15 @@ export const tokenDigest: (caller: Caller) => string = oncePer(
   ({ name }: Caller) => digestOf(name),
 );
 
+/**
+ * Waits of this length or more come from a provider, in milliseconds. The gateway's own cool-downs take 15 seconds at
+ * most. No SDK waits longer than this by itself.
+ */
+export const LONG_MS = 60_000;
+
+/** The state of a request that probes whether a provider's wait is over. */
+export type LimitProbe = "begun" | "answered";
+
 /** A cool-down of a connection, as threads and replicas send it to each other. */
 export interface CoolDown {
   /** The connection's id. */
@@ -33,6 +42,8 @@ export interface CoolDown {
    * when the connection failed.
    */
   readonly requestedMs?: number | undefined;
+  /** Defined for news of a cool-down that the upstream asked for: a probe has `begun`, or was `answered` and ended it. */
+  readonly probe?: LimitProbe | undefined;
   /** Defined only if an administrator must act. */
   readonly cause?: LastingCause | undefined;
 }

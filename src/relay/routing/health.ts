@@ -1,8 +1,15 @@
-import type { Caller, Config, Deployment } from "../../config/config.ts";
+import type {
+  Caller,
+  Config,
+  Connection,
+  Deployment,
+} from "../../config/config.ts";
 import type { Clock } from "../../core/time/timers.ts";
 import { FAILURE_WORD_BY_KIND } from "../../observe/facts.ts";
 import type { Log } from "../../observe/log.ts";
 import type { Metrics } from "../../observe/metrics.ts";
+import type { GoodReading } from "../../quotas/reading.ts";
+import { hasRoom } from "../../quotas/window.ts";
 import { lastingCause } from "../attempt_failure.ts";
 import {
   type AttemptCooling,
@@ -10,17 +17,24 @@ import {
   isOfModel,
 } from "./attempt_report.ts";
 import { BreakerByToken } from "./breaker_by_token.ts";
-import { type CoolDown, type LastingCause, tokenDigest } from "./cool_down.ts";
+import {
+  type CoolDown,
+  type LastingCause,
+  type LimitProbe,
+  tokenDigest,
+} from "./cool_down.ts";
 
 /** Tracks failing connections and keeps requests away from them (docs/design.md#failover). */
 export interface Health {
   /** Returns the rest of a deployment's cool-down for a caller, in milliseconds; 0 when an attempt may begin. */
   restMs(deployment: Deployment, caller: Caller): number;
   /**
-   * Returns the wait that a rejected caller may read, in milliseconds. It is longer than the rest of the cool-down where
-   * the provider asked for more than an hour.
+   * Returns the wait that the provider asked for, in milliseconds, however long, or else the rest of the cool-down. It
+   * decides whether a quota is used up.
    */
   waitMs(deployment: Deployment, caller: Caller): number;
+  /** Returns the time until the next request may try a deployment, in milliseconds. Callers read no later time. */
+  nextTryMs(deployment: Deployment, caller: Caller): number;
   /** Returns the cause of a deployment's cool-down for a caller, if only an administrator can fix it. */
   lastingCause(
     deployment: Deployment,
@@ -35,6 +49,16 @@ export interface Health {
     deployment: Deployment,
     options: BeginOptions,
   ): AttemptReport | undefined;
+  /**
+   * Ends the long waits that the provider of a connection asked for, if a newer reading of its quota shows room. It calls
+   * `read` only if there is such a wait.
+   */
+  noteReading(
+    connection: Connection,
+    read: () => GoodReading | undefined,
+  ): void;
+  /** Returns true when an attempt of the last minute failed by a shortage of the gateway's own machine. */
+  hasShortage(): boolean;
   /** Applies the cool-down of another thread or replica. A connection that is not in the configuration is ignored. */
   follow(coolDown: CoolDown, config: Pick<Config, "connections">): void;
 }
@@ -46,6 +70,8 @@ export interface BeginOptions {
   readonly isRepeat: boolean;
   /** True when no other deployment is left. Only then may the attempt run beside a probe without a result. */
   readonly hasNoAlternative: boolean;
+  /** True when no other deployment can serve at all. Only then may the attempt probe a wait that the provider asked for. */
+  readonly isLastResort?: boolean;
 }
 
 interface HealthOptions {
@@ -54,13 +80,21 @@ interface HealthOptions {
   readonly metrics?: Metrics | undefined;
   /** Sends each cool-down to the other threads and replicas; default: there are none. */
   readonly publish?: ((coolDown: CoolDown) => void) | undefined;
+  /** Called at each shortage of this machine. */
+  readonly onShortage?: (() => void) | undefined;
 }
+
+/** The time for which a shortage shows, in milliseconds: longer than the period of most probes. */
+export const SHORTAGE_MS = 60_000;
 
 /** Creates a health tracker without failures. The objects of the configuration are its keys, so a reload clears it. */
 export function createHealth(
-  { clock, log, metrics, publish }: HealthOptions,
+  { clock, log, metrics, publish, onShortage }: HealthOptions,
 ): Health {
   const breakers = new WeakMap<object, BreakerByToken>();
+  let shortageUntilMs = -Infinity;
+  /** The connections of which a provider asked for a wait, so that no other costs time after each answer. */
+  const limited = new WeakSet<Connection>();
 
   function breakerOf(subject: object): BreakerByToken {
     const known = breakers.get(subject);
@@ -70,21 +104,18 @@ export function createHealth(
     return breaker;
   }
 
-  function restMs({ connection, model }: Deployment, caller: Caller): number {
-    const token = tokenDigest(caller);
-    return Math.max(
-      breakers.get(connection)?.restMs(token) ?? 0,
-      breakers.get(model)?.restMs(token) ?? 0,
-    );
+  /** Returns a function that reads a time of both breakers of a deployment, and returns the longer one. */
+  function longest(read: "restMs" | "waitMs" | "nextTryMs") {
+    return ({ connection, model }: Deployment, caller: Caller): number => {
+      const token = tokenDigest(caller);
+      return Math.max(
+        breakers.get(connection)?.[read](token) ?? 0,
+        breakers.get(model)?.[read](token) ?? 0,
+      );
+    };
   }
 
-  function waitMs({ connection, model }: Deployment, caller: Caller): number {
-    const token = tokenDigest(caller);
-    return Math.max(
-      breakers.get(connection)?.waitMs(token) ?? 0,
-      breakers.get(model)?.waitMs(token) ?? 0,
-    );
-  }
+  const restMs = longest("restMs");
 
   function lastingCauseOf(
     { connection, model }: Deployment,
@@ -112,6 +143,7 @@ export function createHealth(
       ms,
     };
     const requestedByProvider = requestedMs !== undefined;
+    if (requestedByProvider) limited.add(connection);
     const cause = requestedByProvider ? undefined : lastingCause(failure);
     publish?.({
       ...coolDown,
@@ -131,9 +163,26 @@ export function createHealth(
     });
   }
 
+  /** Returns a function that sends the news of an attempt's probe, if it is one. */
+  function probeReporter(deployment: Deployment, caller: Caller) {
+    let untilMs = 0;
+    return (probe: LimitProbe, isForAll: boolean): void => {
+      const nowMs = clock.elapsedMs();
+      if (probe === "begun") untilMs = nowMs + restMs(deployment, caller);
+      const ms = Math.max(1, untilMs - nowMs);
+      publish?.({
+        connectionId: deployment.connection.id,
+        model: deployment.model.id,
+        token: isForAll ? undefined : tokenDigest(caller),
+        ...{ ms, requestedMs: ms, probe },
+      });
+    };
+  }
+
   return {
     restMs,
-    waitMs,
+    waitMs: longest("waitMs"),
+    nextTryMs: longest("nextTryMs"),
     lastingCause: lastingCauseOf,
     begin(deployment, options) {
       const connection = breakerOf(deployment.connection);
@@ -148,7 +197,23 @@ export function createHealth(
         token: tokenDigest(caller),
         isRepeat,
         onCooling: (cooling) => report(deployment, caller, cooling),
+        onLimitProbe: probeReporter(deployment, caller),
+        onShortage() {
+          shortageUntilMs = clock.elapsedMs() + SHORTAGE_MS;
+          onShortage?.();
+        },
       });
+    },
+    hasShortage: () => clock.elapsedMs() < shortageUntilMs,
+    noteReading(connection, read) {
+      if (!limited.has(connection)) return;
+      const waiting = connection.models
+        .flatMap((model) => breakers.get(model) ?? [])
+        .filter((breaker) => breaker.isWaiting);
+      if (waiting.length === 0) return void limited.delete(connection);
+      const reading = read();
+      if (reading === undefined || !hasRoom(reading.windows)) return;
+      for (const breaker of waiting) breaker.noteRoom(reading.checkedAtMs);
     },
     follow({ connectionId, model: modelId, ...cooling }, config) {
       const connection = config.connections
@@ -156,7 +221,8 @@ export function createHealth(
       const subject = modelId === undefined
         ? connection
         : connection?.models.find(({ id }) => id === modelId);
-      if (subject === undefined) return;
+      if (connection === undefined || subject === undefined) return;
+      if (cooling.requestedMs !== undefined) limited.add(connection);
       breakerOf(subject).follow(cooling);
     },
   };
@@ -165,9 +231,11 @@ export function createHealth(
 /** Returns true when a request's first attempt may begin. */
 function admits(
   breaker: BreakerByToken,
-  { caller, hasNoAlternative }: BeginOptions,
+  { caller, hasNoAlternative, isLastResort = false }: BeginOptions,
 ): boolean {
   const token = tokenDigest(caller);
-  return breaker.restMs(token) === 0 &&
-    (hasNoAlternative || !breaker.isProbing(token));
+  if (breaker.restMs(token) > 0) {
+    return isLastResort && breaker.nextTryMs(token) === 0;
+  }
+  return hasNoAlternative || !breaker.isProbing(token);
 }

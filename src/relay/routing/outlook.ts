@@ -15,7 +15,7 @@ import { redirected, untrusted } from "../../upstream/failure.ts";
 import { isLimit, lastingCause } from "../attempt_failure.ts";
 import type { FailedAttempt } from "../next_attempts.ts";
 import type { Candidate } from "./candidate.ts";
-import type { LastingCause } from "./cool_down.ts";
+import { type LastingCause, LONG_MS } from "./cool_down.ts";
 import type { Health } from "./health.ts";
 
 /**
@@ -30,6 +30,8 @@ export type Outlook =
   | {
     readonly kind: "exhausted";
     readonly atMs: number;
+    /** The time from which the gateway tries a connection again, if that is before the reset. */
+    readonly tryAtMs?: number;
     /** The candidate that a limit of the token excludes; `undefined` for a provider's quota. */
     readonly limited?: Candidate;
   }
@@ -53,29 +55,37 @@ interface OutlookOptions {
 
 /** The state that {@linkcode outlookOf} reads. */
 interface OutlookEvidence {
-  readonly health: Pick<Health, "restMs" | "waitMs" | "lastingCause">;
+  readonly health: Pick<
+    Health,
+    "restMs" | "waitMs" | "nextTryMs" | "lastingCause"
+  >;
   readonly quotas: Pick<QuotaService, "known">;
   readonly clock: Pick<Clock, "now">;
 }
 
 /**
- * Waits of this length or more come from a provider, in milliseconds. The gateway's own cool-downs take 15 seconds at
- * most. No SDK waits longer than this by itself.
+ * Returns the outlook of a request; the candidates are in the order of preference. The providers' times decide its kind.
+ * Of several exhausted candidates, it is that of the one which is tried first.
  */
-export const LONG_MS = 60_000;
-
-/** Returns the outlook of a request; the candidates are in the order of preference. */
 export function outlookOf(
   [first, ...others]: readonly [Candidate, ...Candidate[]],
   options: OutlookOptions,
   evidence: OutlookEvidence,
 ): Outlook {
   let soonest = outlookFor(first, options, evidence);
+  let tried = soonest;
   for (const candidate of others) {
     const outlook = outlookFor(candidate, options, evidence);
     if (outlook.atMs < soonest.atMs) soonest = outlook;
+    if (triedAtMs(outlook) < triedAtMs(tried)) tried = outlook;
   }
-  return soonest;
+  return soonest.kind === "exhausted" ? tried : soonest;
+}
+
+function triedAtMs(outlook: Outlook): number {
+  return outlook.kind === "exhausted"
+    ? outlook.tryAtMs ?? outlook.atMs
+    : Infinity;
 }
 
 function outlookFor(
@@ -105,7 +115,11 @@ function outlookFor(
     return { kind: "soon", atMs: nowMs + restMs, isBusy };
   }
   const resetMs = exhaustedUntilMs(deployment.connection, { quotas, nowMs });
-  return { kind: "exhausted", atMs: Math.max(nowMs + waitMs, resetMs) };
+  const atMs = Math.max(nowMs + waitMs, resetMs);
+  const tryAtMs = nowMs + health.nextTryMs(deployment, caller);
+  return restMs > 0 && tryAtMs < atMs
+    ? { kind: "exhausted", atMs, tryAtMs }
+    : { kind: "exhausted", atMs };
 }
 
 /**
@@ -132,7 +146,7 @@ export function outlookError(outlook: Outlook, nowMs: number): Error {
     case "soon":
       return unavailable(outlook, nowMs);
     case "exhausted":
-      return exhaustedFailure(outlook.atMs, nowMs);
+      return exhaustedFailure(outlook, nowMs);
     case "lasting":
       return LASTING_ERRORS[outlook.cause.kind](outlook.cause);
   }
@@ -185,25 +199,31 @@ function unavailable(
 
 /**
  * Returns the failure of a request whose connections are all exhausted. It is a 429, after which clients do not retry
- * before the reset.
+ * before the named time: the reset, or the gateway's own next try, if that is earlier.
  *
- * @param untilMs Milliseconds since 1970.
  * @param cause The provider's failure, if there was an attempt.
  */
 export function exhaustedFailure(
-  untilMs: number,
+  { atMs, tryAtMs }: Pick<
+    Extract<Outlook, { kind: "exhausted" }>,
+    "atMs" | "tryAtMs"
+  >,
   nowMs: number,
   cause?: Failure | undefined,
 ): UpstreamFailure {
   const words = cause?.message ??
     "Cannot serve the model: every connection that has it has used up its quota";
+  const untilMs = tryAtMs ?? atMs;
+  const advice = tryAtMs === undefined
+    ? `It is available again at ${minuteText(atMs)}, when`
+    : `It is tried again at ${minuteText(tryAtMs)}, before`;
   return new UpstreamFailure({
     ...cause,
     kind: "rate_limited",
     status: 429,
-    message: `${words.replace(/\.$/, "")}. It is available again at ${
-      minuteText(untilMs)
-    }, when the exhausted quota will reset.`,
+    message: `${
+      words.replace(/\.$/, "")
+    }. ${advice} the exhausted quota will reset.`,
     code: cause?.code ?? "quota_used_up",
     retryAfterMs: untilMs - nowMs,
     resetsAtMs: untilMs,

@@ -1,37 +1,19 @@
 import type { Connection } from "../../config/config.ts";
 import type { Clock } from "../../core/time/timers.ts";
-import type { Operation } from "../../core/protocol.ts";
 import { Recent } from "../../core/collections.ts";
 import type { QuotaService } from "../../quotas/service.ts";
 import { limitsModels, type QuotaWindow } from "../../quotas/window.ts";
-import {
-  conversationOf,
-  type ConversationSource,
-} from "../request/conversation.ts";
-import type { Exchange } from "../exchange.ts";
-import type { HeldBody } from "../request/held_body.ts";
 import type { Candidate, Candidates } from "./candidate.ts";
 
-/** Candidates in the order of their attempts. */
-export interface RoutedCandidates extends Candidates {
-  /** Called with the candidate that served the request. */
-  readonly onServed?: (candidate: Candidate) => void;
-}
-
-/** Distributes the requests of a pool by the quotas that are left. */
+/** Ranks the connections of a pool by the quotas that are left. */
 export interface QuotaRouting {
   /**
-   * Orders the connections of a model with `quota_routing`. First comes the one with the conversation in its prompt
-   * cache, then the one with the most left in its tightest window, then the others by that. It calls no provider.
+   * Orders the connections of a model with `quota_routing`. The one with the conversation comes first if it has anything
+   * left. Then come the leader and the others, by what is left in their tightest windows. It calls no provider.
    *
-   * @returns The candidates themselves, without a promise, when there is nothing to order.
+   * @param home The id of the connection with the conversation, if there is one.
    */
-  route(
-    candidates: Candidates,
-    exchange: Pick<Exchange, "caller" | "headers">,
-    body: HeldBody,
-    operation: Operation,
-  ): RoutedCandidates | Promise<RoutedCandidates>;
+  rank(own: Candidates["own"], home: string | undefined): Candidates["own"];
 }
 
 /** The options of {@linkcode createQuotaRouting}. */
@@ -47,20 +29,16 @@ const LEAD = 0.1;
 /** The share that is assumed to be left when the quota is unknown. */
 const UNKNOWN_LEFT = 0.5;
 
-/** The time for which a conversation stays on its connection. No prompt cache lasts longer. */
-const CONVERSATION_MS = 3_600_000;
-
-const MAX_CONVERSATIONS = 10_000;
-
-/** Creates a routing without conversations. */
+/** Creates a routing without leaders. */
 export function createQuotaRouting(
   { clock, quotas }: QuotaRoutingOptions,
 ): QuotaRouting {
-  const bounds = { clock, ttlMs: CONVERSATION_MS, maxSize: MAX_CONVERSATIONS };
-  /** Connection ids by conversation. */
-  const conversations = new Recent<string>(bounds);
   /** The id of the leading connection, by pool. */
-  const leaders = new Recent<string>(bounds);
+  const leaders = new Recent<string>({
+    clock,
+    ttlMs: 3_600_000,
+    maxSize: 10_000,
+  });
 
   /** Keeps the leader in front until another has clearly more left. */
   function lead(ranked: readonly Ranked[]): readonly Ranked[] {
@@ -76,54 +54,19 @@ export function createQuotaRouting(
     return [leader];
   }
 
-  async function order(
-    candidates: Candidates,
-    request: ConversationRequest,
-  ): Promise<RoutedCandidates> {
-    const ranked = rank(candidates.own, quotas);
-    const conversation = await conversationIn(candidates, request);
-    const home = conversation && conversations.get(conversation);
-    const ordered = new Set([
-      ...ranked.filter(({ id, left }) => id === home && left > 0),
-      ...lead(ranked),
-      ...ranked,
-    ]);
-    const [first = candidates.own[0], ...others] = [...ordered]
-      .map(({ candidate }) => candidate);
-    return {
-      ...candidates,
-      own: [first, ...others],
-      onServed({ deployment: { connection } }) {
-        if (conversation === undefined) return;
-        conversations.set(conversation, connection.id);
-      },
-    };
-  }
-
   return {
-    route(candidates, exchange, body, operation) {
-      const isRouted = candidates.own.length > 1 &&
-        candidates.own.some(({ deployment }) => deployment.model.quotaRouting);
-      return isRouted
-        ? order(candidates, { exchange, source: { body, operation } })
-        : candidates;
+    rank(own, home) {
+      const ranked = byRest(own, quotas);
+      const ordered = new Set([
+        ...ranked.filter(({ id, left }) => id === home && left > 0),
+        ...lead(ranked),
+        ...ranked,
+      ]);
+      const [first = own[0], ...others] = [...ordered]
+        .map(({ candidate }) => candidate);
+      return [first, ...others];
     },
   };
-}
-
-/** A request, and the place of its conversation. */
-interface ConversationRequest {
-  readonly exchange: Pick<Exchange, "caller" | "headers">;
-  readonly source: ConversationSource;
-}
-
-/** The model is part of the id, because a prompt cache belongs to one model. */
-async function conversationIn(
-  { own: [{ deployment }] }: Candidates,
-  { exchange, source }: ConversationRequest,
-): Promise<string | undefined> {
-  const conversation = await conversationOf(exchange, source);
-  return conversation && `${conversation} ${deployment.model.id}`;
 }
 
 /** A candidate and the rest of its connection's quota. */
@@ -136,7 +79,7 @@ interface Ranked {
 }
 
 /** Sorts by the share that is left; equals keep the file's order. */
-function rank(
+function byRest(
   candidates: readonly Candidate[],
   quotas: Pick<QuotaService, "known">,
 ): readonly Ranked[] {

@@ -1,5 +1,5 @@
 import type { Ids } from "../../core/ids.ts";
-import { parseJson } from "../../core/json.ts";
+import { isDeepJson, parseJson } from "../../core/json.ts";
 import type { Protocol } from "../../core/protocol.ts";
 import { runStage } from "../../core/stage.ts";
 import type { Answer, Usage } from "../../protocols/canonical/answer/answer.ts";
@@ -30,6 +30,9 @@ import { callerCodec, type CallerForm } from "./request_job.ts";
  * As with a request, the translation of an answer is a pure function of plain data: the bytes are the same on each
  * thread.
  */
+
+/** The maximum depth of a body. No client nests deeper, and few upstreams accept that. */
+export const MAX_DEPTH = 1000;
 
 /** A whole answer to translate. */
 export interface AnswerJob
@@ -109,7 +112,11 @@ function reasoningIn(
 
 function readAnswer({ answer, to }: AnswerJob, ids: Ids): Answer {
   if (!(answer instanceof Uint8Array)) return answer;
-  const json = parseJson(decoder.decode(answer));
+  const text = decoder.decode(answer);
+  if (isDeepJson(text, MAX_DEPTH)) {
+    throw brokenUpstream("it is nested too deeply");
+  }
+  const json = parseJson(text);
   if (json === undefined) throw brokenUpstream("it is not JSON");
   try {
     return CODECS[to].decodeAnswer(json, ids);

@@ -45,7 +45,10 @@ interface ReasoningStoreOptions {
   readonly clock: Clock;
   /** The time after which reasoning expires, in milliseconds. */
   readonly ttlMs?: number;
-  /** The maximum size of the store, in characters; the oldest reasoning is dropped first. */
+  /**
+   * The maximum size of the store, in characters. The caller who holds most gives way, with its oldest reasoning first,
+   * so that nobody's answers push out those of a caller with less.
+   */
   readonly maxCharacters?: number;
 }
 
@@ -63,6 +66,9 @@ interface Owned {
   readonly callerSha256: string;
   readonly calls: Map<string, Kept>;
   readonly refused: Map<string, Kept>;
+  /** Oldest first. */
+  readonly inOrder: Set<Kept>;
+  characters: number;
 }
 
 /** Creates an empty store. */
@@ -72,14 +78,20 @@ export function createReasoningStore(
   const { clock } = options;
   const { ttlMs = 3_600_000, maxCharacters = 32 * 1024 * 1024 } = options;
   const owners = new Map<string, Owned>();
-  /** Oldest first, so that expiry and size both remove from the front. */
+  /** Oldest first, so that expiry removes from the front. */
   const inOrder = new Set<Kept>();
   let characters = 0;
 
   function ownedBy(callerSha256: string): Owned {
     const known = owners.get(callerSha256);
     if (known !== undefined) return known;
-    const owned = { callerSha256, calls: new Map(), refused: new Map() };
+    const owned = {
+      callerSha256,
+      calls: new Map(),
+      refused: new Map(),
+      inOrder: new Set<Kept>(),
+      characters: 0,
+    };
     owners.set(callerSha256, owned);
     return owned;
   }
@@ -98,23 +110,41 @@ export function createReasoningStore(
     };
     for (const key of keys) mapOf(kept).set(key, kept);
     inOrder.add(kept);
+    owner.inOrder.add(kept);
+    owner.characters += kept.characters;
     characters += kept.characters;
-    dropOld();
+    dropExpired();
+    while (characters > maxCharacters) {
+      const [oldest] = largest(owner).inOrder;
+      if (oldest !== undefined) drop(oldest);
+    }
   }
 
   function drop(kept: Kept): void {
+    const { owner, keys } = kept;
     inOrder.delete(kept);
+    owner.inOrder.delete(kept);
+    owner.characters -= kept.characters;
     characters -= kept.characters;
-    const { owner: { callerSha256, calls, refused }, keys } = kept;
     const map = mapOf(kept);
     for (const key of keys) if (map.get(key) === kept) map.delete(key);
-    if (calls.size + refused.size === 0) owners.delete(callerSha256);
+    if (owner.inOrder.size === 0) owners.delete(owner.callerSha256);
   }
 
-  function dropOld(): void {
+  /** Returns the caller who holds most. One with more than half of the store is found without a search. */
+  function largest(first: Owned): Owned {
+    if (first.characters > maxCharacters / 2) return first;
+    let most = first;
+    for (const owner of owners.values()) {
+      if (owner.characters > most.characters) most = owner;
+    }
+    return most;
+  }
+
+  function dropExpired(): void {
     const nowMs = clock.elapsedMs();
     for (const kept of inOrder) {
-      if (kept.expiresMs > nowMs && characters <= maxCharacters) return;
+      if (kept.expiresMs > nowMs) return;
       drop(kept);
     }
   }
@@ -124,23 +154,25 @@ export function createReasoningStore(
       add(callerSha256, { keys: callIdsOf(reasoning), reasoning });
     },
     known(callerSha256) {
-      dropOld();
+      dropExpired();
       return new Set(owners.get(callerSha256)?.calls.keys());
     },
     recall({ callerSha256, callId }) {
-      dropOld();
+      dropExpired();
       const kept = owners.get(callerSha256)?.calls.get(callId);
       if (kept === undefined) return undefined;
       kept.expiresMs = clock.elapsedMs() + ttlMs;
-      inOrder.delete(kept);
-      inOrder.add(kept);
+      for (const order of [inOrder, kept.owner.inOrder]) {
+        order.delete(kept);
+        order.add(kept);
+      }
       return kept.reasoning;
     },
     refuse(callerSha256, digests) {
       if (digests.length > 0) add(callerSha256, { keys: digests });
     },
     refused(callerSha256) {
-      dropOld();
+      dropExpired();
       return new Set(owners.get(callerSha256)?.refused.keys());
     },
   };

@@ -10,6 +10,12 @@ import type { Target } from "../../protocols/canonical/codec.ts";
 import { parseErrorBody } from "../../protocols/canonical/failure/error_body.ts";
 import { UpstreamFailure } from "../../protocols/canonical/failure/failure.ts";
 import { refusesReasoning } from "../../protocols/canonical/failure/refusal.ts";
+import {
+  isConditional,
+  type Lesson,
+  lessonsIn,
+  lessonText,
+} from "../../protocols/dialects/lessons.ts";
 import { CODECS, protocolHeaderPrefixes } from "../../protocols/mod.ts";
 import { discard } from "../../streams/byte_reader.ts";
 import { callUpstream, type UpstreamAnswer } from "../../upstream/call.ts";
@@ -20,6 +26,7 @@ import { translatedHeaders } from "../../upstream/headers.ts";
 import { answerFailure, noteAnswer } from "../answer_failure.ts";
 import { type Attempt, firstAnswerMs } from "../attempt.ts";
 import type { RelayServices } from "../services.ts";
+import { subjectOf } from "./lesson_book.ts";
 import { translateAnswer } from "./translate_answer.ts";
 import { callerCodec, type TranslatedBody } from "./request_job.ts";
 import type { TranslatedBodyLoan } from "./translation.ts";
@@ -54,55 +61,147 @@ interface Exchanged {
   readonly translated: Omit<TranslatedBody, "body">;
 }
 
+/** A refusal, and the lessons with which the request is tried again. */
+interface Refused {
+  readonly failure: Error;
+  readonly lessons: readonly Lesson[];
+}
+
+/** The most lessons that one request learns (docs/translation.md#a-refusal-teaches). */
+const MAX_TAUGHT = 2;
+
 /**
- * Sends the request. If the upstream rejects the earlier reasoning, sends it again without that, because the caller may
- * not know of it and could not fix it.
+ * Sends the request. If the upstream rejects the earlier reasoning, or a field that the gateway may change, sends it
+ * again without that, because the caller may not know of it and could not fix it. A lesson is kept once the upstream
+ * has accepted the changed request, so that no error teaches anything untrue.
  */
 async function exchange(
   attempt: Attempt,
   protocol: Protocol,
   services: RelayServices,
 ): Promise<Exchanged> {
-  const { reasoningStore } = services;
-  const { sha256 } = attempt.exchange.caller;
-  for (let isResent = false;; isResent = true) {
+  const { reasoningStore, lessonBook, budget } = services;
+  const { deployment, exchange: { caller, record } } = attempt;
+  const { connection } = deployment;
+  let isResent = false;
+  let taught: readonly Lesson[] = [];
+  let lasting: readonly Lesson[] = [];
+  let last: Refused | undefined;
+  for (;;) {
     const { body, release, ...translated } = await translate(
       attempt,
-      protocol,
+      { protocol, taught },
       services,
     );
+    const applied = new Set(translated.lessons.map(lessonText));
+    const isApplied = (lesson: Lesson) => applied.has(lessonText(lesson));
+    if (last !== undefined && !last.lessons.some(isApplied)) {
+      release();
+      throw last.failure;
+    }
     const { reasoning, stream } = translated;
     const mayResend = !isResent && reasoning.length > 0;
-    if (!attempt.mayRepeat && !mayResend) attempt.body.release();
+    const learned = record.facts.taught ?? 0;
+    const mayLearn = !connection.strict && learned < MAX_TAUGHT;
+    if (!attempt.mayRepeat && !mayResend && !mayLearn) attempt.body.release();
     let answer: UpstreamAnswer;
     try {
       answer = await sendRequest({ attempt, protocol, body, stream }, services);
     } finally {
       release();
     }
-    const { connection } = attempt.deployment;
-    noteAnswer(answer, attempt.exchange.record, secretsOf(connection));
+    noteAnswer(answer, record, secretsOf(connection));
     services.harvest.observe(connection, answer.headers);
-    if (answer.ok) return { answer, translated };
+    if (answer.ok) {
+      lessonBook.keep(deployment, lasting.filter(isApplied));
+      return { answer, translated };
+    }
     const failure = await failureOf(answer, { attempt, protocol }, services);
-    if (!mayResend || !isReasoningRefused(failure)) throw failure;
-    reasoningStore.refuse(sha256, reasoning);
+    if (mayResend && isReasoningRefused(failure)) {
+      reasoningStore.refuse(caller.sha256, reasoning);
+      isResent = true;
+      continue;
+    }
+    const lessons = mayLearn
+      ? lessonsOf(failure, protocol).filter((lesson) => !isApplied(lesson))
+      : [];
+    if (lessons.length === 0 || !budget.spend(connection.id)) throw failure;
+    record.facts.taught = learned + 1;
+    taught = merged(taught, lessons);
+    if (!dependsOnRequest(failure)) lasting = merged(lasting, lessons);
+    last = { failure, lessons };
   }
+}
+
+function lessonsOf(thrown: Error, protocol: Protocol): readonly Lesson[] {
+  return thrown instanceof UpstreamFailure
+    ? lessonsIn(thrown.failure, protocol)
+    : [];
+}
+
+function dependsOnRequest(thrown: Error): boolean {
+  return thrown instanceof UpstreamFailure && isConditional(thrown.failure);
+}
+
+/** Returns earlier and later lessons. Of two about the same field, the later one counts. */
+function merged(
+  earlier: readonly Lesson[],
+  later: readonly Lesson[],
+): readonly Lesson[] {
+  const subjects = new Set(later.map(subjectOf));
+  return [...earlier.filter((one) => !subjects.has(subjectOf(one))), ...later];
 }
 
 function isReasoningRefused(thrown: Error): boolean {
   return thrown instanceof UpstreamFailure && refusesReasoning(thrown.failure);
 }
 
+/**
+ * Translates a request and sends nothing.
+ *
+ * @throws {GatewayError} When the request cannot be translated.
+ */
+export async function checkTranslation(
+  attempt: Attempt,
+  protocol: Protocol,
+  services: RelayServices,
+): Promise<void> {
+  const wanted = { protocol, taught: [] };
+  const { release } = await translateFor(attempt, wanted, services);
+  release();
+}
+
 async function translate(
   attempt: Attempt,
-  to: Protocol,
-  { translation, reasoningStore }: RelayServices,
+  wanted: Wanted,
+  services: RelayServices,
+): Promise<TranslatedBodyLoan> {
+  const translated = await translateFor(attempt, wanted, services);
+  const { answer } = attempt.exchange.record.facts;
+  const { dropped, lessons, reasoningDropped } = translated;
+  if (lessons.length > 0) answer.lessons = lessons.map(lessonText);
+  if (dropped.size > 0) answer.dropped = [...dropped];
+  if (reasoningDropped !== undefined) {
+    answer.reasoningDropped = [reasoningDropped];
+  }
+  return translated;
+}
+
+/** The protocol of a translated request, and what earlier refusals of it taught. */
+interface Wanted {
+  readonly protocol: Protocol;
+  readonly taught: readonly Lesson[];
+}
+
+function translateFor(
+  attempt: Attempt,
+  { protocol: to, taught }: Wanted,
+  { translation, reasoningStore, lessonBook }: RelayServices,
 ): Promise<TranslatedBodyLoan> {
   const { exchange, deployment, body, head } = attempt;
   const { connection } = deployment;
   const callerSha256 = exchange.caller.sha256;
-  const translated = await translation.request(
+  return translation.request(
     {
       body: body.get(),
       operation: attempt.operation,
@@ -114,7 +213,10 @@ async function translate(
       strict: connection.strict,
       streamOnly: connection.streamOnly,
       force: connection.force,
-      omit: connection.omit,
+      omit: [...connection.omit, ...deployment.model.omit],
+      lessons: connection.strict
+        ? []
+        : merged(lessonBook.known(deployment), taught),
       recallable: reasoningStore.known(callerSha256),
       refused: reasoningStore.refused(callerSha256),
     },
@@ -129,13 +231,6 @@ async function translate(
         })),
     },
   );
-  const { answer } = exchange.record.facts;
-  const { dropped, reasoningDropped } = translated;
-  if (dropped.size > 0) answer.dropped = [...dropped];
-  if (reasoningDropped !== undefined) {
-    answer.reasoningDropped = [reasoningDropped];
-  }
-  return translated;
 }
 
 /** The object is the same for all requests, because codecs use it as a key. */
@@ -184,6 +279,7 @@ async function sendRequest(
     deadlines,
     connectMs: connection.timeouts.connectMs,
     firstByteMs: firstAnswerMs(attempt),
+    overNewConnection: attempt.overNewConnection,
     controller,
   });
 }

@@ -23,6 +23,7 @@ import {
 import type { CallerCodec, Target } from "../../protocols/canonical/codec.ts";
 import type { CanonicalRequest } from "../../protocols/canonical/request/request.ts";
 import type { ToolAliases } from "../../protocols/canonical/tools/bridge_tools.ts";
+import type { Lesson } from "../../protocols/dialects/lessons.ts";
 import { completionsCodec } from "../../protocols/completions/mod.ts";
 import { keptRequest } from "../../protocols/kept_request.ts";
 import { CODECS } from "../../protocols/mod.ts";
@@ -55,6 +56,8 @@ export interface RequestJob extends CallerForm {
   readonly force: Readonly<JsonObject>;
   /** Fields of the upstream's body to remove. */
   readonly omit: readonly string[];
+  /** The lessons of earlier refusals. */
+  readonly lessons: readonly Lesson[];
   /** The ids of the caller's calls that have reasoning to recall. */
   readonly recallable: ReadonlySet<string>;
   /** The digests of the caller's reasoning that a provider refused. */
@@ -76,6 +79,8 @@ export interface TranslatedBody {
   readonly estimatedInputTokens: number;
   /** The dropped fields, in the caller's spelling. */
   readonly dropped: ReadonlySet<string>;
+  /** The lessons that changed the request. */
+  readonly lessons: readonly Lesson[];
   /** The digests of the sealed reasoning that it carries. */
   readonly reasoning: readonly string[];
   /** The binding of the answer's reasoning; absent if the upstream does not bind it. */

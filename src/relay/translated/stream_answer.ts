@@ -32,6 +32,7 @@ import {
   holdBack,
 } from "../answer_body.ts";
 import { firstOutputRestMs } from "../attempt.ts";
+import { isTokenRemoved } from "../request/admission.ts";
 import {
   contextOf,
   headersOf,
@@ -164,7 +165,10 @@ function failureOfBreak(
 ): Failure {
   if (signal.reason instanceof CallerLeft) throw signal.reason;
   if (signal.reason instanceof GatewayError) {
-    return { kind: "overloaded", message: signal.reason.message };
+    const { message, code } = signal.reason;
+    return isTokenRemoved(signal.reason)
+      ? { kind: "unauthenticated", message, code }
+      : { kind: "overloaded", message };
   }
   if (cause instanceof IdleError) return SILENT;
   return brokenAnswer(`The model's provider broke off: ${reasonOf(cause)}`);

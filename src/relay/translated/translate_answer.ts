@@ -166,11 +166,13 @@ function write(
 }
 
 /** Creates the response: one object, or a short stream for a caller who requested one. */
-function respond(
+async function respond(
   { bytes }: WrittenAnswer,
   options: TranslateAnswerOptions,
-): Response {
-  const { attempt: { exchange: { record } }, translated } = options;
+): Promise<Response> {
+  const { attempt, translated } = options;
+  const { record } = attempt.exchange;
+  await attempt.noteServed();
   record.facts.status = 200;
   record.facts.bytesOut = bytes.length;
   record.finish("complete");

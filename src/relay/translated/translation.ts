@@ -6,6 +6,7 @@ import { bodyBytes, type HeldBody } from "../request/held_body.ts";
 import type { BodyShape } from "../request/request_head.ts";
 import {
   type AnswerJob,
+  MAX_DEPTH,
   translateWhole,
   type WrittenAnswer,
 } from "./answer_job.ts";
@@ -93,9 +94,6 @@ const ANSWER_COST_PER_BYTE = 8;
  * fifty tokens has about as many; no client sends more.
  */
 const MAX_VALUES = 250_000;
-
-/** The maximum depth. No client nests deeper, and few upstreams accept that. */
-const MAX_DEPTH = 1000;
 
 /**
  * Creates a translation.

@@ -1,3 +1,4 @@
+import { memoized } from "../../core/memo.ts";
 import type { Clock } from "../../core/time/timers.ts";
 import { type Hold, HOLD_MS } from "../../usage/sums.ts";
 import type { Ledger } from "../ledger.ts";
@@ -15,8 +16,7 @@ interface StoreLedgerOptions {
 /** The time for which a table stays in the store after its window, in milliseconds, because clocks differ. */
 const GRACE_MS = 3_600_000;
 
-/** The number of cached keys; a cached key needs no digest. */
-const MAX_KNOWN_KEYS = 50_000;
+const MAX_KNOWN_DIGESTS = 50_000;
 
 /**
  * The time for which a batch is known, in milliseconds. It exceeds the life of any sum, so that a batch counts once
@@ -148,16 +148,10 @@ export function createStoreLedger(
   { link, prefix, clock }: StoreLedgerOptions,
 ): Ledger {
   const sinceKey = `${prefix}since`;
-  const knownKeys = new Map<string, string>();
+  const knownDigest = memoized(digestOf, MAX_KNOWN_DIGESTS);
 
   function keyOf(kind: "sums" | "holds" | "once", name: string): string {
-    const full = `${kind}\t${name}`;
-    const known = knownKeys.get(full);
-    if (known !== undefined) return known;
-    if (knownKeys.size >= MAX_KNOWN_KEYS) knownKeys.clear();
-    const key = `${prefix}${kind}:${digestOf(name)}`;
-    knownKeys.set(full, key);
-    return key;
+    return `${prefix}${kind}:${knownDigest(name)}`;
   }
 
   return {

@@ -35,7 +35,19 @@ const POLL_MS = 150;
 const MEMORY_MS = 3_600_000;
 
 /** The approximate number of notices that the store keeps. */
-const MAX_KEPT = { cool_down: 5000, quota: 500 } as const;
+const MAX_KEPT = { cool_down: 5000, quota: 500, conversation: 10_000 } as const;
+
+/**
+ * The stream of each kind of notice. Lessons are as rare and as urgent as cool-downs. Notices about quotas can wait for
+ * the next look at the store.
+ */
+const STREAM_BY_KIND = {
+  cool_down: "cool_down",
+  lesson: "cool_down",
+  polled: "quota",
+  harvested: "quota",
+  placed: "conversation",
+} as const satisfies Record<StoredNotice["kind"], keyof typeof MAX_KEPT>;
 
 /** The number of notices that wait while the store is away; the oldest are dropped first. */
 const MAX_WAITING = 1000;
@@ -46,8 +58,8 @@ const HARVEST_PACE_MS = 5000;
 const MAX_READ = 200;
 
 /**
- * Creates notices in two streams of the store: cool-downs, and quotas. A notice holds remaining times, and only the
- * store's clock decides about its age, so that the clocks of replicas may differ.
+ * Creates notices in streams of the store: cool-downs, quotas, and conversations. A notice holds remaining times, and
+ * only the store's clock decides about its age, so that the clocks of replicas may differ.
  */
 export function createStoreNotices(
   options: StoreNoticesOptions,
@@ -56,13 +68,15 @@ export function createStoreNotices(
   const streams = {
     cool_down: `${prefix}cool-downs`,
     quota: `${prefix}quotas`,
+    conversation: `${prefix}conversations`,
   };
   const listeners: ((notice: Notice) => void)[] = [];
   const waiting: { readonly stored: StoredNotice; readonly atMs: number }[] =
     [];
   /** The time of the last notice about a connection's quota, by connection id. */
   const harvestSentMs = new Map<string, number>();
-  let positions: readonly [string, string] | undefined;
+  /** The id of the last entry that was read, by stream. */
+  let positions: ReadonlyMap<string, string> | undefined;
   /** The difference between the store's clock and our monotonic clock, in milliseconds. */
   let aheadMs = 0;
   let isPolling = false;
@@ -72,9 +86,11 @@ export function createStoreNotices(
   function publish(notice: Notice): void {
     const stored = toStored(notice, config());
     if (stored === undefined || isTooSoon(notice)) return;
+    // Conversations are renewed later, and cool-downs need the space.
+    if (stored.kind === "placed" && link.isAway) return;
     waiting.push({ stored, atMs: deadlines.elapsedMs() });
     if (waiting.length > MAX_WAITING) waiting.shift();
-    if (stored.kind === "cool_down" && !link.isAway) sendWaiting();
+    if (STREAM_BY_KIND[stored.kind] !== "quota" && !link.isAway) sendWaiting();
   }
 
   function isTooSoon(notice: Notice): boolean {
@@ -90,7 +106,7 @@ export function createStoreNotices(
     for (const { stored, atMs } of waiting.splice(0)) {
       const left = leftAfter(stored, deadlines.elapsedMs() - atMs);
       if (left === undefined) continue;
-      const kind = stored.kind === "cool_down" ? "cool_down" : "quota";
+      const kind = STREAM_BY_KIND[stored.kind];
       const command = ["XADD", streams[kind], "MAXLEN", "~"];
       const entry = ["*", "from", id, "notice", JSON.stringify(left)];
       link.send([...command, String(MAX_KEPT[kind]), ...entry]).catch(() => {});
@@ -119,34 +135,28 @@ export function createStoreNotices(
     if (!isClosed) cancel = deadlines.start(POLL_MS, poll);
   }
 
-  async function findBeginning(): Promise<readonly [string, string]> {
+  async function findBeginning(): Promise<ReadonlyMap<string, string>> {
     const reply = await link.send(["TIME"]);
     const [seconds, microseconds] = Array.isArray(reply) ? reply : [];
     const nowMs = Number(seconds) * 1000 + Number(microseconds) / 1000;
     aheadMs = nowMs - deadlines.elapsedMs();
     const since = String(Math.max(0, Math.floor(nowMs - MEMORY_MS)));
-    return [since, since];
+    return new Map(Object.values(streams).map((stream) => [stream, since]));
   }
 
   async function readNotices(
-    [coolDowns, quotas]: readonly [string, string],
+    before: ReadonlyMap<string, string>,
   ): Promise<void> {
     const reply = await link.send([
       ...["XREAD", "COUNT", String(MAX_READ), "STREAMS"],
-      ...[streams.cool_down, streams.quota, coolDowns, quotas],
+      ...[...before.keys(), ...before.values()],
     ]);
-    const next = new Map([
-      [streams.cool_down, coolDowns],
-      [streams.quota, quotas],
-    ]);
+    const next = new Map(before);
     for (const { stream, entryId, fields } of entriesOf(reply)) {
       next.set(stream, entryId);
       handle(entryId, fields);
     }
-    positions = [
-      next.get(streams.cool_down) ?? coolDowns,
-      next.get(streams.quota) ?? quotas,
-    ];
+    positions = next;
   }
 
   function handle(entryId: string, fields: ReadonlyMap<string, string>): void {

@@ -9,6 +9,7 @@ import {
   isLastingKind,
   type LastingKind,
 } from "../../protocols/canonical/failure/failure.ts";
+import { isLesson, type Lesson } from "../../protocols/dialects/lessons.ts";
 import type { Notice } from "../notice.ts";
 
 const milliseconds = z.number().min(0).max(86_400_000);
@@ -51,11 +52,19 @@ export const storedNoticeSchema = z.discriminatedUnion("kind", [
     requestedByProvider: z.boolean(),
     // Replicas of another version may not send it.
     requestedMs: z.number().min(0).optional(),
+    probe: z.enum(["begun", "answered"]).optional(),
     // Replicas of another version may have other kinds.
     cause: z.object({
       kind: z.custom<LastingKind>(isLastingKind),
       status: z.number().optional(),
     }).optional().catch(undefined),
+  }),
+  z.object({
+    kind: z.literal("lesson"),
+    connection: z.string(),
+    model: z.string(),
+    lesson: z.custom<Lesson>(isLesson),
+    ms: milliseconds,
   }),
   z.object({
     kind: z.literal("polled"),
@@ -67,6 +76,13 @@ export const storedNoticeSchema = z.discriminatedUnion("kind", [
     kind: z.literal("harvested"),
     connection: z.string(),
     reading: readingSchema,
+  }),
+  z.object({
+    kind: z.literal("placed"),
+    connection: z.string(),
+    conversation: z.string(),
+    model: z.string(),
+    ms: milliseconds,
   }),
 ]);
 
@@ -80,9 +96,7 @@ export function toStored(
 ): StoredNotice | undefined {
   if (notice.kind === "store") return undefined;
   const { kind } = notice;
-  const connectionId = kind === "cool_down"
-    ? notice.coolDown.connectionId
-    : notice.connectionId;
+  const connectionId = connectionIdOf(notice);
   const found = config.connections.find((one) => one.id === connectionId);
   if (found === undefined) return undefined;
   const connection = connectionDigest(found);
@@ -93,15 +107,31 @@ export function toStored(
   if (kind === "harvested") {
     return { kind, connection, reading: notice.reading };
   }
-  const { model, token, ms, requestedMs, cause } = notice.coolDown;
+  if (kind === "placed") {
+    const { conversation, model, ms } = notice;
+    return { kind, connection, conversation, model, ms };
+  }
+  if (kind === "lesson") {
+    const { model, lesson, ms } = notice.taught;
+    return { kind, connection, model, lesson, ms };
+  }
+  const { model, token, ms, requestedMs, probe, cause } = notice.coolDown;
   return {
     ...{ kind, connection, ms },
     requestedByProvider: requestedMs !== undefined,
     ...(requestedMs === undefined ? {} : { requestedMs }),
     ...(model === undefined ? {} : { model }),
     ...(token === undefined ? {} : { token }),
+    ...(probe === undefined ? {} : { probe }),
     ...(cause === undefined ? {} : { cause }),
   };
+}
+
+function connectionIdOf(notice: Exclude<Notice, { kind: "store" }>): string {
+  if (notice.kind === "cool_down") return notice.coolDown.connectionId;
+  return notice.kind === "lesson"
+    ? notice.taught.connectionId
+    : notice.connectionId;
 }
 
 /** Converts a stored notice to the names of this configuration; returns `undefined` when it lacks them. */
@@ -118,13 +148,21 @@ export function fromStored(
   if (stored.kind === "harvested") {
     return { kind: stored.kind, connectionId, reading: stored.reading };
   }
-  const { kind, model, token, ms, requestedByProvider, cause } = stored;
+  if (stored.kind === "placed") {
+    const { kind, conversation, model, ms } = stored;
+    return { kind, connectionId, conversation, model, ms };
+  }
+  if (stored.kind === "lesson") {
+    const { kind, model, lesson, ms } = stored;
+    return { kind, taught: { connectionId, model, lesson, ms } };
+  }
+  const { kind, model, token, ms, requestedByProvider, probe, cause } = stored;
   const requestedMs = requestedByProvider
     ? stored.requestedMs ?? ms
     : undefined;
   return {
     kind,
-    coolDown: { connectionId, model, token, ms, requestedMs, cause },
+    coolDown: { connectionId, model, token, ms, requestedMs, probe, cause },
   };
 }
 
@@ -138,6 +176,7 @@ export function leftAfter(
   const leftMs = (isPolled ? stored.ttlMs : stored.ms) - passedMs;
   if (leftMs <= 0) return undefined;
   if (isPolled) return { ...stored, ttlMs: leftMs };
+  if (stored.kind !== "cool_down") return { ...stored, ms: leftMs };
   const { requestedMs } = stored;
   return {
     ...stored,

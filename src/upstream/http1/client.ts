@@ -4,8 +4,9 @@ import type {
   UpstreamRequest,
   UpstreamResponse,
 } from "../call.ts";
+import { shortageOf } from "../failure.ts";
 import { Connection, type Duplex } from "./connection.ts";
-import { Http1Failure } from "./failure.ts";
+import { Http1Failure, wasLost } from "./failure.ts";
 
 /** The place that a connection leads to. */
 export interface Origin {
@@ -39,8 +40,11 @@ interface Http1ClientOptions {
   readonly defaultHeaders?: readonly (readonly [name: string, value: string])[];
 }
 
-/** The time for which an idle connection is kept, in milliseconds: load balancers close theirs after 60 s. */
-const IDLE_MS = 50_000;
+/** The time for which an idle connection is kept, in milliseconds: load balancers and firewalls drop theirs after 60 s. */
+const IDLE_MS = 30_000;
+
+/** The age from which a connection serves no more requests, in milliseconds: its host may have moved. */
+const MAX_AGE_MS = 300_000;
 
 /** A connection is closed so long before its provider would close it, in milliseconds. */
 const MARGIN_MS = 1000;
@@ -59,17 +63,23 @@ export interface Address {
 /** A connection that is idle. */
 interface Idle {
   readonly connection: PooledConnection;
+  /** When it became idle, on the clock of the deadlines. */
+  readonly sinceMs: number;
   readonly stopWaiting: Cancel;
 }
 
-/** A connection and the headers that its proxy needs. */
+/** A connection, the headers that its proxy needs, and when it was opened. */
 interface PooledConnection extends Connection {
   proxyHeaders?: Dialed["proxyHeaders"];
+  openedMs?: number;
 }
 
 /**
  * A client for HTTP/1.1: strict with responses, one request at a time on each connection, and never the same request
  * twice. The newest idle connection serves first, so that the others grow old and close.
+ *
+ * When a kept connection is lost before any byte of an answer, those that have been idle since before it was used close
+ * too: what silenced one, such as a firewall, has probably silenced all.
  */
 export function createHttp1Client(
   { dial, deadlines, maxIdle = 1024, defaultHeaders = [] }: Http1ClientOptions,
@@ -83,20 +93,41 @@ export function createHttp1Client(
     do {
       found = idle?.pop();
       found?.stopWaiting();
+      if (found !== undefined && isOld(found.connection)) {
+        found.connection.close();
+      }
     } while (found?.connection.isClosed);
     return found?.connection;
+  }
+
+  function isOld({ openedMs = 0 }: PooledConnection): boolean {
+    return deadlines.elapsedMs() - openedMs >= MAX_AGE_MS;
+  }
+
+  /** Closes the idle connections to an origin of which nothing was heard since a moment. */
+  function forgetIdleSince(key: string, ms: number): void {
+    for (const { connection, sinceMs } of [...idleByOrigin.get(key) ?? []]) {
+      if (sinceMs <= ms) forget(key, connection);
+    }
   }
 
   function keep(key: string, connection: PooledConnection): void {
     const { announcedIdleMs = Infinity } = connection;
     const idleMs = Math.min(IDLE_MS, announcedIdleMs - MARGIN_MS);
-    if (isDisposed || idleMs <= 0 || maxIdle <= 0) return connection.close();
+    const mayKeep = !isDisposed && idleMs > 0 && maxIdle > 0;
+    if (!mayKeep || isOld(connection)) return connection.close();
     const idle = idleByOrigin.get(key) ?? [];
     if (idle.length >= maxIdle) forget(key, idle[0]?.connection);
     idleByOrigin.set(key, idle);
+    const sinceMs = deadlines.elapsedMs();
     idle.push({
       connection,
-      stopWaiting: deadlines.start(idleMs, () => forget(key, connection)),
+      sinceMs,
+      stopWaiting: deadlines.start(
+        idleMs,
+        () => forget(key, connection),
+        sinceMs,
+      ),
     });
     connection.watchIdle(() => forget(key, connection));
   }
@@ -109,6 +140,12 @@ export function createHttp1Client(
       stopWaiting();
     }
     if (idle.length === 0) idleByOrigin.delete(key);
+  }
+
+  function forgetAllIdle(): void {
+    for (const [key, idle] of idleByOrigin) {
+      for (const { connection } of [...idle]) forget(key, connection);
+    }
   }
 
   async function open(
@@ -132,9 +169,12 @@ export function createHttp1Client(
         () => keep(key, connection),
       );
       connection.proxyHeaders = proxyHeaders;
+      connection.openedMs = deadlines.elapsedMs();
       return connection;
     } catch (cause) {
       const why = dialing.signal.aborted ? dialing.signal.reason : cause;
+      // Idle connections are the only descriptors that nobody needs now. Ports would stay reserved.
+      if (shortageOf(why) === "file descriptors") forgetAllIdle();
       throw new Http1Failure("connect", "no connection could be opened", {
         cause: why,
         progress: { sent: "nothing", hasAnswer: false, isReused: false },
@@ -173,12 +213,16 @@ export function createHttp1Client(
     const { request } = sending;
     const address = addressOf(request.url);
     request.signal.throwIfAborted();
-    const known = take(address.key);
+    const known = request.overNewConnection ? undefined : take(address.key);
     if (known !== undefined) {
+      const sentMs = deadlines.elapsedMs();
       try {
         return await sendOver(known, address, sending);
       } catch (cause) {
-        if (!isUnsent(cause) || request.signal.aborted) throw cause;
+        if (wasLost(cause)) forgetIdleSince(address.key, sentMs);
+        const isUnsent = wasLost(cause) &&
+          cause.progress.sent === "nothing";
+        if (!isUnsent || request.signal.aborted) throw cause;
         // Nothing of it was sent: the connection had ended while it was idle.
       }
     }
@@ -197,9 +241,7 @@ export function createHttp1Client(
     },
     [Symbol.dispose]() {
       isDisposed = true;
-      for (const [key, idle] of idleByOrigin) {
-        for (const { connection } of [...idle]) forget(key, connection);
-      }
+      forgetAllIdle();
     },
   };
 }
@@ -263,13 +305,6 @@ function hasHeader(
   name: string,
 ): boolean {
   return headers.some(([other]) => other.toLowerCase() === name);
-}
-
-/** Returns true when nothing of a request was sent over a connection that had served before. */
-function isUnsent(cause: unknown): boolean {
-  return cause instanceof Http1Failure && cause.kind === "closed" &&
-    cause.progress.isReused && cause.progress.sent === "nothing" &&
-    !cause.progress.hasAnswer;
 }
 
 const DEFAULT_PORT = { "http:": 80, "https:": 443 };

@@ -34,7 +34,21 @@ export class Http1Failure extends Error {
   }
 }
 
+/**
+ * Returns true when a connection that had served before ended, or was given up, before any byte of an answer. A firewall
+ * may have lost it, or its provider closed it; a new one may serve.
+ */
+export function wasLost(cause: unknown): cause is Http1Failure {
+  return cause instanceof Http1Failure && cause.kind === "closed" &&
+    cause.progress.isReused && !cause.progress.hasAnswer;
+}
+
 /** A message that breaks the rules of HTTP/1.1 (RFC 9112). The connection cannot be used any further. */
 export class MalformedMessage extends Error {
   override readonly name = "MalformedMessage";
+}
+
+/** A proxy on the way did not connect. Its message is the reason that the caller reads; it holds no address. */
+export class ProxyFailure extends Error {
+  override readonly name = "ProxyFailure";
 }

@@ -165,7 +165,7 @@ Deno.test("check prints its usage after bad arguments", async () => {
     assert.equal(code, 2);
     assert.equal(
       error,
-      `Cannot run check: ${fault}\nusage: model-gateway check [--config FILE] [--live] [--quiet]\n` +
+      `Cannot run check: ${fault}\nusage: model-gateway check [--config FILE] [--live] [--try] [--model ID] [--demo]\n       [--json] [--quiet]\n` +
         "Run model-gateway check --help for more.\n",
     );
   }

@@ -199,6 +199,33 @@ Deno.test("createLineWriter() reports a dropped line even if no other waits", as
   assert.deepEqual(calls, ["1 dropped\n"]);
 });
 
+Deno.test("createLineWriter() reports once that its disk is full, and writes on with the count of lost lines when there is room", async () => {
+  let room = 0;
+  const failures: string[] = [];
+  const { timers, calls, writer } = begin((bytes) => {
+    if (room === 0) return Promise.reject(new Error("No space left"));
+    const count = Math.min(room, bytes.length);
+    room -= count;
+    return Promise.resolve(count);
+  }, { onFailure: (reason) => void failures.push(reason) });
+  const write = async (line: string) => {
+    writer.write(line);
+    timers.advance(20);
+    await settle();
+  };
+  await write("a\n");
+  await write("b\n");
+  room = 2;
+  await write("c\n");
+  room = Infinity;
+  await write("d\n");
+  assert.deepEqual(calls, ["\nc", "\nd\n3 dropped\n"]);
+  await write("e\n");
+  assert.deepEqual(calls.slice(2), ["e\n"]);
+  assert.deepEqual(failures, ["No space left"]);
+  assert.equal(timers.running, 0);
+});
+
 Deno.test("createLineWriter() writes on when its sink has failed once", async () => {
   let fails = true;
   const { timers, calls, writer } = begin(({ length }) => {
@@ -212,7 +239,7 @@ Deno.test("createLineWriter() writes on when its sink has failed once", async ()
   await settle();
   timers.advance(20);
   await settle();
-  assert.deepEqual(calls, ["b\n"]);
+  assert.deepEqual(calls, ["\nb\n1 dropped\n"]);
 });
 
 Deno.test("createLineWriter() flushes what waits behind a write that fails", async () => {
@@ -227,7 +254,7 @@ Deno.test("createLineWriter() flushes what waits behind a write that fails", asy
   const flushed = writer.flush();
   gate.reject(new Error("broken pipe"));
   await flushed;
-  assert.deepEqual(calls, ["b\n"]);
+  assert.deepEqual(calls, ["\nb\n1 dropped\n"]);
 });
 
 Deno.test("createLineWriter() gives a sink up that takes nothing", async () => {
@@ -295,7 +322,7 @@ Deno.test("writeWhole() writes all of what its sink takes in parts", () => {
   assert.ok(isWritten);
 });
 
-Deno.test("writeWhole() stops where the reader has gone, and throws what else is wrong", () => {
+Deno.test("writeWhole() stops where the sink takes no more, with the reason unless the reader has gone", () => {
   let asked = 0;
   const failing = (error: Error) => ({
     writeSync(): number {
@@ -304,8 +331,11 @@ Deno.test("writeWhole() stops where the reader has gone, and throws what else is
     },
   });
   const gone = failing(new Deno.errors.BrokenPipe("broken pipe"));
-  assert.equal(writeWhole(gone, "text"), false);
+  const reasons: string[] = [];
+  const note = (reason: string) => void reasons.push(reason);
+  assert.equal(writeWhole(gone, "text", note), false);
   assert.equal(asked, 1);
   const full = new Error("no space left");
-  assert.throws(() => writeWhole(failing(full), "text"), full);
+  assert.equal(writeWhole(failing(full), "text", note), false);
+  assert.deepEqual(reasons, ["no space left"]);
 });

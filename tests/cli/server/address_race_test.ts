@@ -146,6 +146,18 @@ Deno.test("a race that all addresses lose fails as the first one did", async () 
   await assert.rejects(startRace([]).result, /no addresses/);
 });
 
+Deno.test("a race that all addresses lose hides none of their reasons behind a family that this machine has not", async () => {
+  const missing = Object.assign(new Error("no address of this family"), {
+    code: "EADDRNOTAVAIL",
+  });
+  const refused = new Error("refused");
+  const fail = (address: string) =>
+    Promise.reject(address === "a" ? missing : refused);
+  const { signal } = new AbortController();
+  await assert.rejects(raceAddresses(["a", "b"], fail, signal), refused);
+  await assert.rejects(raceAddresses(["a", "a"], fail, signal), missing);
+});
+
 Deno.test("a race ends with its signal", async () => {
   const leaving = new AbortController();
   const race = startRace(["a", "b"], leaving.signal);

@@ -15,6 +15,7 @@ import {
   say,
   startRawUpstream,
 } from "../../support/upstream/raw_upstream.ts";
+import { startSecureHop } from "../../support/upstream/secure_hop.ts";
 import { startSecureUpstream } from "../../support/upstream/secure_upstream.ts";
 import { startTcpRelay } from "../../support/upstream/tcp_relay.ts";
 import { startScriptedProxy } from "../../support/upstream/scripted_proxy.ts";
@@ -310,11 +311,47 @@ Deno.test("a dial that is aborted leaves no connection open, whenever it is abor
   await within(Promise.all(ends), "the end of every connection");
 });
 
-Deno.test("a proxy that our client does not speak to is left to fetch", async () => {
-  await using upstream = startRawUpstream(() => {});
-  using network = openNetworkClient((name) =>
-    name === "ALL_PROXY" ? "socks5://127.0.0.1:1" : undefined
+Deno.test("a proxy that speaks HTTP over TLS carries plain HTTP and tunnels, and its own certificate is checked", async () => {
+  await using upstream = startRawUpstream(
+    (connection) => say(connection, ANSWER),
+    testCertificate,
   );
-  // The platform reads the variables of the process, so that the test's own proxy is not asked.
-  await assert.rejects(send(network.client, upstream.url), TypeError);
+  await using inner = startScriptedProxy(ESTABLISHED, portOf(upstream.url));
+  await using outer = startSecureHop(inner.port);
+  const env = { ALL_PROXY: `https://me:secret@localhost:${outer.port}` };
+  {
+    using client = open(env);
+    const { status, body } = await send(client, "https://localhost/v1");
+    assert.equal(status, 200);
+    await body?.cancel();
+    await failureOf(send(client, "https://wrong.example/v1"));
+  }
+  await using web = startKeepAliveUpstream(() => "answer");
+  await using hop = startSecureHop(portOf(web.url));
+  using client = open({ HTTP_PROXY: `https://localhost:${hop.port}` });
+  for (const path of ["/v1", "/v2"]) {
+    const answer = await send(client, `http://provider.example${path}`);
+    assert.equal(await bodyOf(answer), "{}");
+  }
+  assert.match(
+    web.heard[0]?.head ?? "",
+    /^POST http:\/\/provider\.example\/v1 /,
+  );
+  assert.equal(web.heard[1]?.connection, 0);
+  using careful = open(env, []);
+  const failure = await failureOf(send(careful, "https://localhost/v1"));
+  assert.equal(reasonOf(failure), "its TLS certificate is not valid");
+  assert.match(
+    inner.heads.join(""),
+    /^CONNECT localhost:443 [^]*\r\nCONNECT wrong\.example:443 [^]*\r\n$/,
+  );
+});
+
+Deno.test("a request does not go past a proxy whose address is not valid", async () => {
+  await using upstream = startRawUpstream(() => assert.fail("A request came"));
+  using network = openNetworkClient((name) =>
+    name === "ALL_PROXY" ? "socks4://127.0.0.1:1" : undefined
+  );
+  const failure = await failureOf(send(network.client, upstream.url));
+  assert.equal(reasonOf(failure), "the address of the proxy is not valid");
 });

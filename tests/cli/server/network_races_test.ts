@@ -14,6 +14,7 @@ import {
   say,
   startRawUpstream,
 } from "../../support/upstream/raw_upstream.ts";
+import { startSocksProxy } from "../../support/upstream/socks_proxy.ts";
 import { until, within } from "../../support/within.ts";
 import { bodyOf } from "../../upstream/http1/examine.ts";
 
@@ -37,28 +38,47 @@ Deno.test("a connection that its server ends after an answer is given up, and no
   assert.deepEqual(connections, [0, 1, 2, 3, 4]);
 });
 
-Deno.test("a request that meets the end of its connection fails honestly, and reaches no server twice", async () => {
-  using network = openNetworkClient(() => undefined);
-  await using upstream = startKeepAliveUpstream(({ turn }) =>
-    turn < 2 ? "answer" : "close"
-  );
-  const outcomes = { answered: 0, failed: 0 };
-  for (let count = 0; count < 12; count++) {
-    try {
-      await bodyOf(await post(network.client, upstream.url));
-      outcomes.answered++;
-    } catch (cause) {
-      assert.ok(cause instanceof Http1Failure);
-      assert.deepEqual(cause.progress, {
-        sent: "all",
-        hasAnswer: false,
-        isReused: true,
+/** The ways to a provider; each names the proxy's address after its port. */
+const WAYS: Readonly<Record<string, ((port: number) => string) | undefined>> = {
+  "directly": undefined,
+  "behind a SOCKS proxy": (port) => `socks5://127.0.0.1:${port}`,
+  "behind a SOCKS proxy with credentials": (port) =>
+    `socks5h://me:secret@127.0.0.1:${port}`,
+};
+
+Deno.test("a request that meets the end of its connection fails honestly, and reaches no server twice, on every way", async (t) => {
+  for (const [way, addressOf] of Object.entries(WAYS)) {
+    await t.step(way, async () => {
+      await using upstream = startKeepAliveUpstream(({ turn }) =>
+        turn < 2 ? "answer" : "close"
+      );
+      await using proxy = startSocksProxy({
+        tunnelTo: Number(new URL(upstream.url).port),
+        ...(way.endsWith("credentials") ? { wants: "me:secret" } : {}),
       });
-      outcomes.failed++;
-    }
+      using network = openNetworkClient((name) =>
+        name === "ALL_PROXY" ? addressOf?.(proxy.port) : undefined
+      );
+      const outcomes = { answered: 0, failed: 0 };
+      for (let count = 0; count < 12; count++) {
+        try {
+          await bodyOf(await post(network.client, upstream.url));
+          outcomes.answered++;
+        } catch (cause) {
+          assert.ok(cause instanceof Http1Failure, String(cause));
+          assert.deepEqual(cause.progress, {
+            sent: "all",
+            hasAnswer: false,
+            isReused: true,
+          });
+          outcomes.failed++;
+        }
+      }
+      assert.deepEqual(outcomes, { answered: 8, failed: 4 });
+      assert.equal(upstream.heard.length, 12);
+      assert.equal(proxy.requests.length, addressOf === undefined ? 0 : 4);
+    });
   }
-  assert.deepEqual(outcomes, { answered: 8, failed: 4 });
-  assert.equal(upstream.heard.length, 12);
 });
 
 Deno.test("a response that ends with one direction of its connection is whole, and the other direction is closed", async () => {

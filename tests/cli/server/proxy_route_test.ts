@@ -14,13 +14,13 @@ function routeTo(
 }
 
 const DIRECT = { kind: "direct" } as const;
-const OTHER = { kind: "other" } as const;
+const INVALID = { kind: "invalid" } as const;
 
 function via(hostname: string, port: number, credentials?: string): ProxyRoute {
   const headers = credentials === undefined
     ? []
     : [["proxy-authorization", `Basic ${credentials}`] as const];
-  return { kind: "proxy", proxy: { hostname, port, headers } };
+  return { kind: "proxy", proxy: { hostname, port, isSecure: false, headers } };
 }
 
 Deno.test("each scheme has its variable, in upper or lower case, and ALL_PROXY stands for both", () => {
@@ -60,11 +60,45 @@ Deno.test("the address of a proxy may lack its scheme and port, and may have cre
   }
 });
 
-Deno.test("a proxy that our client does not speak to goes by fetch", () => {
-  const proxies = ["socks5://p:1080", "https://p:3128", "http://", "http://:1"];
+Deno.test("the address of a proxy may be of HTTP over TLS or of SOCKS5", () => {
+  const bytes = (text: string) => new TextEncoder().encode(text);
+  const socks = (port: number) =>
+    ({ kind: "socks", proxy: { hostname: "p", port } }) as const;
+  const credentials = [bytes("é:"), bytes("")] as const;
+  const proxies: Readonly<Record<string, ProxyRoute>> = {
+    "https://p": {
+      kind: "proxy",
+      proxy: { hostname: "p", port: 443, isSecure: true, headers: [] },
+    },
+    "socks5://p": socks(1080),
+    "socks5h://p:9050/": socks(9050),
+    "SOCKS5://p:80": socks(80),
+    "socks5://[::1]:9050": {
+      kind: "socks",
+      proxy: { hostname: "::1", port: 9050 },
+    },
+    "socks5://%C3%A9%3A@p:1": {
+      kind: "socks",
+      proxy: { hostname: "p", port: 1, credentials },
+    },
+  };
+  for (const [address, route] of Object.entries(proxies)) {
+    const found = routeTo("https://a.example/", { ALL_PROXY: address });
+    assert.deepEqual(found, route, address);
+  }
+});
+
+Deno.test("an address of a proxy that is none is never taken for no proxy", () => {
+  const proxies = [
+    ...["http://", "http://:1", "socks5://", "socks4://p", "ftp://p", "p:x"],
+    `socks5://${"u".repeat(256)}@p`,
+    `socks5://u:${"p".repeat(256)}@p`,
+  ];
   for (const address of proxies) {
     const found = routeTo("https://a.example/", { HTTPS_PROXY: address });
-    assert.deepEqual(found, OTHER, address);
+    assert.deepEqual(found, INVALID, address);
+    const direct = { HTTPS_PROXY: address, NO_PROXY: "*" };
+    assert.deepEqual(routeTo("https://a.example/", direct), DIRECT, address);
   }
 });
 

@@ -1,28 +1,33 @@
 import assert from "node:assert/strict";
 import { createDial } from "../../../src/cli/server/dial.ts";
+import { createHandshakes } from "../../../src/cli/server/handshakes.ts";
+import { readProxies } from "../../../src/cli/server/proxy_route.ts";
 import { createDeadlines } from "../../../src/core/time/deadlines.ts";
 import { createHttp1Client } from "../../../src/upstream/http1/client.ts";
 import { Http1Failure } from "../../../src/upstream/http1/failure.ts";
 import { createFakeTimers } from "../../support/fakes/fake_timers.ts";
 import { freePort } from "../../support/program/free_port.ts";
-import { nextTurn } from "../../support/settle.ts";
 import { say, startRawUpstream } from "../../support/upstream/raw_upstream.ts";
 import { testCertificate } from "../../support/upstream/test_certificate.ts";
-import { within } from "../../support/within.ts";
+import { startScriptedProxy } from "../../support/upstream/scripted_proxy.ts";
+import { startSocksProxy } from "../../support/upstream/socks_proxy.ts";
+import { until, within } from "../../support/within.ts";
 import { bodyOf } from "../../upstream/http1/examine.ts";
 
 const CONNECT_MS = 5000;
 
-/** A server that accepts connections, reads what comes and never answers. */
+/** A server that accepts connections, reads what comes and never answers by itself. */
 interface SilentServer extends AsyncDisposable {
   /** Resolves for the next connection when its first bytes have arrived. */
   next(): Promise<{
     /** Resolves when the client closes the connection. */
     readonly closed: Promise<void>;
   }>;
+  /** Leads the next connection to the upstream. */
+  pass(): Promise<void>;
 }
 
-function startSilentServer(port: number): SilentServer {
+function startSilentServer(port: number, upstreamPort = 0): SilentServer {
   const listener = Deno.listen({ hostname: "127.0.0.1", port });
   const open: Deno.Conn[] = [];
   let isOver = false;
@@ -37,6 +42,15 @@ function startSilentServer(port: number): SilentServer {
       };
       return { closed: listen().catch(() => {}) };
     },
+    async pass() {
+      const near = await within(listener.accept(), "a connection");
+      const far = await Deno.connect({
+        hostname: "127.0.0.1",
+        port: upstreamPort,
+      });
+      void near.readable.pipeTo(far.writable).catch(() => {});
+      void far.readable.pipeTo(near.writable).catch(() => {});
+    },
     [Symbol.asyncDispose]() {
       if (!isOver) listener.close();
       isOver = true;
@@ -46,58 +60,146 @@ function startSilentServer(port: number): SilentServer {
   };
 }
 
+/** The age at which a handshake speaks for a silent server, in milliseconds. */
+const SILENT_MS = 1000;
+
+/** The most handshakes with one server that may keep their descriptors. */
+const MAX_UNANSWERED = 8;
+
 /** A client with a clock that stands still. */
-function openClient() {
+function openClient(proxy?: string) {
   const timers = createFakeTimers();
-  const dial = createDial(() => ({ kind: "direct" }), [testCertificate.cert]);
+  const handshakes = createHandshakes(timers);
+  const routeOf = readProxies((name) =>
+    name === "ALL_PROXY" ? proxy : undefined
+  );
+  const dial = createDial(routeOf, [testCertificate.cert], handshakes);
   const client = createHttp1Client({
     dial,
     deadlines: createDeadlines(timers),
   });
   return {
     timers,
-    send: (url: string) =>
+    handshakes,
+    send: (url: string, signal = new AbortController().signal) =>
       within(
-        client.send({
-          url,
-          headers: [],
-          connectMs: CONNECT_MS,
-          signal: new AbortController().signal,
-        }),
+        client.send({ url, headers: [], connectMs: CONNECT_MS, signal }),
         "the response",
       ),
     [Symbol.dispose]: () => client[Symbol.dispose](),
   };
 }
 
-Deno.test("a TLS handshake that is never answered ends with the connect timeout, and the next ones leave nothing open", async () => {
+function assertLate(sending: Promise<unknown>): Promise<void> {
+  return assert.rejects(
+    sending,
+    (cause) =>
+      cause instanceof Http1Failure && cause.kind === "connect" &&
+      /timed out/.test(String(cause.cause)),
+  );
+}
+
+const ESTABLISHED = "HTTP/1.1 200 OK\r\n\r\n";
+
+/** The ways to a server on this machine; each starts a proxy, or none. */
+const WAYS: Readonly<
+  Record<
+    string,
+    (port: number) => { url?: string; proxy?: AsyncDisposable }
+  >
+> = {
+  "directly": () => ({}),
+  "behind an HTTP proxy": (port) => {
+    const proxy = startScriptedProxy(ESTABLISHED, port);
+    return { url: `http://127.0.0.1:${proxy.port}`, proxy };
+  },
+  "behind a SOCKS proxy": (port) => {
+    const proxy = startSocksProxy({ tunnelTo: port });
+    return { url: `socks5://127.0.0.1:${proxy.port}`, proxy };
+  },
+};
+
+Deno.test("a TLS handshake that is never answered ends with the connect timeout or the caller, and at most the first one keeps its descriptor, on every way", async (t) => {
+  for (const [way, startProxy] of Object.entries(WAYS)) {
+    await t.step(way, async () => {
+      const port = freePort();
+      const { url: proxyUrl, proxy } = startProxy(port);
+      await using _proxy = proxy;
+      const url = `https://127.0.0.1:${port}/`;
+      using client = openClient(proxyUrl);
+      {
+        await using server = startSilentServer(port);
+        for (let attempt = 0; attempt < 11; attempt++) {
+          const leaving = new AbortController();
+          const sending = client.send(url, leaving.signal);
+          const isLate = attempt % 2 === 0;
+          const failing = isLate
+            ? assertLate(sending)
+            : assert.rejects(sending);
+          const { closed } = await server.next();
+          if (isLate) client.timers.advance(CONNECT_MS);
+          else leaving.abort(new Error("gone"));
+          await failing;
+          // Deno keeps the first one open until the server closes it.
+          if (attempt > 0) await within(closed, "the connection to be closed");
+          assert.equal(client.handshakes.abandoned, 1);
+        }
+      }
+      await until(() => client.handshakes.abandoned === 0, "its end");
+      await using _server = startRawUpstream(
+        (connection) => say(connection, "HTTP/1.1 200 OK\r\n\r\nhello"),
+        { ...testCertificate, port },
+      );
+      for (let count = 0; count < 2; count++) {
+        assert.equal(await bodyOf(await client.send(url)), "hello");
+      }
+    });
+  }
+});
+
+Deno.test("handshakes with a server that falls silent for many at once keep a bounded number of descriptors", async () => {
   const port = freePort();
   const url = `https://127.0.0.1:${port}/`;
   using client = openClient();
-  {
-    await using server = startSilentServer(port);
-    for (let attempt = 0; attempt < 4; attempt++) {
-      const failing = assert.rejects(
-        client.send(url),
-        (cause) =>
-          cause instanceof Http1Failure && cause.kind === "connect" &&
-          /timed out/.test(String(cause.cause)),
-      );
-      const { closed } = await server.next();
-      client.timers.advance(CONNECT_MS - 1);
-      await nextTurn();
-      client.timers.advance(1);
-      await failing;
-      // Deno keeps the first one open until the server closes it.
-      if (attempt > 0) await within(closed, "the connection to be closed");
-    }
-  }
-  await using _server = startRawUpstream(
-    (connection) => say(connection, "HTTP/1.1 200 OK\r\n\r\nhello"),
-    { ...testCertificate, port },
+  await using server = startSilentServer(port);
+  const leaving = new AbortController();
+  const failing = Array.from(
+    { length: 30 },
+    () => assert.rejects(client.send(url, leaving.signal)),
   );
-  for (let count = 0; count < 2; count++) {
-    assert.equal(await bodyOf(await client.send(url)), "hello");
+  let closed = 0;
+  for (const _ of failing) {
+    const connection = await server.next();
+    connection.closed.then(() => closed++);
+  }
+  leaving.abort(new Error("gone"));
+  await Promise.all(failing);
+  await until(() => closed === 30 - MAX_UNANSWERED, "the others to be closed");
+  assert.equal(client.handshakes.abandoned, MAX_UNANSWERED);
+});
+
+Deno.test("a server that leaves some handshakes unanswered serves the others, and keeps at most one descriptor", async () => {
+  const port = freePort();
+  const url = `https://127.0.0.1:${port}/`;
+  await using upstream = startRawUpstream(
+    (connection) => say(connection, "HTTP/1.1 200 OK\r\n\r\nhello"),
+    testCertificate,
+  );
+  const upstreamPort = Number(new URL(upstream.url).port);
+  using client = openClient();
+  await using server = startSilentServer(port, upstreamPort);
+  for (let attempt = 0; attempt < 10; attempt++) {
+    const failing = assertLate(client.send(url));
+    const { closed } = await server.next();
+    client.timers.advance(SILENT_MS);
+    // The handshake that hangs makes the next one take the detour, which works.
+    const serving = client.send(url);
+    await server.pass();
+    assert.equal(await bodyOf(await serving), "hello");
+    client.timers.advance(CONNECT_MS - SILENT_MS);
+    await failing;
+    if (attempt > 0) await within(closed, "the connection to be closed");
+    assert.equal(client.handshakes.abandoned, 1);
   }
 });
 

@@ -6,6 +6,7 @@ import { ALICE_TOKEN } from "../../support/gateway/config.ts";
 import {
   type DemoGateway,
   startDemoGateway,
+  startOffering,
 } from "../../support/gateway/demo_gateway.ts";
 import { endless } from "../../support/wire/answers.ts";
 
@@ -43,6 +44,37 @@ Deno.test("setup --check passes every step against the demo, in the protocol of 
       const { code, lines } = await check({ args: [id, "--url", gateway.url] });
       assert.deepEqual(steps(lines), ALL_GOOD, lines.join("\n"));
       assert.equal(code, 0);
+    });
+  }
+});
+
+Deno.test("setup --check passes on a path that the connection offers with `paths`, and names the model where it does not", async (t) => {
+  const cases = [["claude", "demo-c", "responses"], [
+    "codex",
+    "demo-b",
+    "messages",
+  ]] as const;
+  for (const [client, model, endpoint] of cases) {
+    await t.step(`${client} on ${model}`, async () => {
+      await using offering = await startOffering();
+      const args = [client, "--model", model, "--url"];
+      const good = await check({ args: [...args, offering.url] });
+      assert.deepEqual(steps(good.lines), ALL_GOOD, good.lines.join("\n"));
+      const posted = offering.asked.filter(({ body }) => body !== "");
+      assert.ok(posted.length > 0);
+      for (const { url } of posted) {
+        assert.ok(url.endsWith(`/${endpoint}`), url);
+      }
+      await using plain = await startDemoGateway();
+      const bad = await check({ args: [...args, plain.url] });
+      assert.equal(bad.code, 1);
+      assert.match(
+        bad.lines.at(-1) ?? "",
+        /^bad {3}model .*is not served in it/,
+      );
+      // Without a name, the client gets a model that it can use.
+      const other = await check({ args: [client, "--url", plain.url] });
+      assert.deepEqual(steps(other.lines), ALL_GOOD);
     });
   }
 });

@@ -176,6 +176,14 @@ const ROWS: readonly Row[] = [
     "connections[0].name: must not hold control characters.",
   ],
   [
+    token({ name: "ali\u200bce" }),
+    "tokens[0].name: must not hold characters that do not show, or spaces of other kinds.",
+  ],
+  [
+    token({ group: "pro\u00a0motion" }),
+    "tokens[0].group: must not hold characters that do not show, or spaces of other kinds.",
+  ],
+  [
     connection({ name: "x".repeat(257) }),
     "connections[0].name: must not be longer than 256 characters.",
   ],

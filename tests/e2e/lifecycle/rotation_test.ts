@@ -297,3 +297,36 @@ Deno.test({
     );
   },
 });
+
+Deno.test({
+  ...needing(
+    "SIGHUP without a change and another key end a provider's long wait",
+    ignore && "Windows has no such links and signals",
+  ),
+  async fn() {
+    await using upstream = startUpstream();
+    await using directory = await tempDirectory();
+    const path = `${directory.path}/provider.key`;
+    await Deno.writeTextFile(path, "first-key-of-the-provider");
+    await using gateway = await serveKeyFile(upstream.url, path);
+    const status = async () =>
+      (await askOnce(gateway.url + PATHS.chat, ask("chat"))).status;
+
+    async function useUp(): Promise<void> {
+      const headers = { "retry-after": "1587827" };
+      upstream.play(() => new Response("{}", { status: 429, headers }));
+      assert.equal(await status(), 429);
+      upstream.play(() => Response.json({}));
+      assert.equal(await status(), 429);
+    }
+
+    await useUp();
+    gateway.kill("SIGHUP");
+    await gateway.line("config_unchanged");
+    assert.equal(await status(), 200);
+    await useUp();
+    await replace(path, "second-key-of-the-provider");
+    await gateway.line("config_applied");
+    assert.equal(await status(), 200);
+  },
+});

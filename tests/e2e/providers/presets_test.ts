@@ -32,6 +32,7 @@ import {
   type FakeProvider,
   refusalOf,
 } from "../../support/upstream/fake_providers.ts";
+import { HARD } from "./hard_requests.ts";
 import type { FakeRequest } from "../../support/upstream/refusals.ts";
 
 // The file of `init`, unchanged, in front of a fake of each provider that refuses what the real one refuses.
@@ -53,6 +54,7 @@ async function gatewayFor(service: ServiceName, provider: FakeProvider) {
     }),
   );
   const received: (FakeRequest & { readonly text: string })[] = [];
+  const lines: string[] = [];
   const { handler } = createGateway({
     store: createConfigStore(config),
     async fetch(url, init) {
@@ -69,7 +71,11 @@ async function gatewayFor(service: ServiceName, provider: FakeProvider) {
           status: 400,
         });
     },
-    log: createLog({ format: "json", now: Date.now, sink: () => {} }),
+    log: createLog({
+      format: "json",
+      now: Date.now,
+      sink: (line) => lines.push(line),
+    }),
   });
   const [connection] = config.connections;
   assert.ok(connection);
@@ -100,7 +106,7 @@ async function gatewayFor(service: ServiceName, provider: FakeProvider) {
       text: await answer.text(),
     };
   }
-  return { model, received, ask };
+  return { model, received, lines, ask };
 }
 
 const SHORT: Readonly<Record<FakeOperation, JsonObject>> = {
@@ -212,7 +218,9 @@ const OPERATIONS_ASKED: readonly FakeOperation[] = [
   "completions",
 ];
 
-for (const [name, provider] of Object.entries(FAKE_PROVIDERS)) {
+for (
+  const [name, provider] of Object.entries<FakeProvider>(FAKE_PROVIDERS)
+) {
   assert.ok(isServiceName(name));
   const urls: FakeProvider["urls"] = provider.urls;
 
@@ -245,9 +253,19 @@ for (const [name, provider] of Object.entries(FAKE_PROVIDERS)) {
     const { received, ask } = await gatewayFor(name, provider);
     for (const operation of translated) {
       await t.step(operation, async () => {
+        const before = received.length;
         const { status, text } = await ask(operation, RICH[operation]);
         assert.equal(status, 200, `${text}\n${received.at(-1)?.text}`);
-        assert.equal(received.at(-1)?.url, urls[main]);
+        // A lesson would heal a refusal that a row of the tables should avoid.
+        assert.equal(received.length, before + 1, received.at(-2)?.text);
+        const { translatedTo = main } = provider;
+        assert.equal(received.at(-1)?.url, urls[translatedTo]);
+        const hard = await ask(operation, HARD[operation] ?? RICH[operation]);
+        assert.equal(
+          hard.status,
+          200,
+          `${hard.text}\n${received.at(-1)?.text}`,
+        );
       });
     }
   });
@@ -365,7 +383,7 @@ Deno.test("the gateway itself stops an answer of xai at the caller's stop string
 });
 
 Deno.test("bedrock-claude gets no beta of headers_drop, and the others in their order", async () => {
-  const { received, ask } = await gatewayFor(
+  const { received, lines, ask } = await gatewayFor(
     "bedrock-claude",
     FAKE_PROVIDERS["bedrock-claude"],
   );
@@ -384,4 +402,8 @@ Deno.test("bedrock-claude gets no beta of headers_drop, and the others in their 
   });
   assert.equal(refused.status, 400);
   assert.match(refused.text, /invalid beta flag/);
+  assert.match(
+    lines.at(-1) ?? "",
+    /"reason":"the provider refuses a beta [^"]*headers_drop: \{ anthropic-beta: \[[^"]*fast-mode-2026-02-01\] \}"/,
+  );
 });

@@ -42,7 +42,9 @@ function fallOver(seen: SeenRequest): Response {
 const startFrozen = (file: Readonly<Record<string, unknown>>) =>
   startGateway(file, { clock: createFakeClock(NOW_MS) });
 
-/** Sends a request, which always succeeds, and returns its connection. */
+let asked = 0;
+
+/** Sends a request, which always succeeds, in a conversation of its own, and returns its connection. */
 async function servedBy(
   gateway: RunningGateway,
   protocol: Protocol,
@@ -52,9 +54,10 @@ async function servedBy(
     readonly words?: string;
   },
 ): Promise<unknown> {
+  const content = `${words} ${++asked}`;
   const said = protocol === "responses"
-    ? { input: words }
-    : { messages: [{ role: "user", content: words }] };
+    ? { input: content }
+    : { messages: [{ role: "user", content }] };
   const response = await gateway.call(
     PATHS[protocol],
     ask(

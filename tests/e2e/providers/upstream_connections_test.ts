@@ -106,19 +106,33 @@ Deno.test("a provider that takes few requests on one HTTP/2 connection gets as m
   assertUncoupled(upstream);
 });
 
-Deno.test("a pooled connection that is silently lost fails one request and no later one", async () => {
-  await using upstream = await startSecureUpstream((_, response) =>
-    sayGood(response)
-  );
+Deno.test("twenty kept connections that fall silent at once fail no request, and each second attempt is logged", async () => {
+  const KEPT = 20;
+  let waiting: Http2ServerResponse[] = [];
+  let together = KEPT;
+  await using upstream = await startSecureUpstream((_, response) => {
+    waiting.push(response);
+    if (waiting.length < together) return;
+    waiting.forEach(sayGood);
+    waiting = [];
+  });
   await using relay = startTcpRelay(upstream.port);
   await using gateway = await serve(`https://127.0.0.1:${relay.port}`, {
     first_byte: 1_000,
   });
-  assert.equal((await chat(gateway)).status, 200);
+  const chats = (count: number) =>
+    Promise.all(Array.from({ length: count }, () => chat(gateway)));
+  for (const { status } of await chats(KEPT)) assert.equal(status, 200);
+  together = 1;
   relay.swallow();
-  assert.equal((await chat(gateway)).status, 504);
-  assert.equal((await chat(gateway)).status, 200);
-  assert.equal(relay.connections, 2);
+  const answers = [...await chats(12), ...await chats(1)];
+  assert.deepEqual(answers.map(({ status }) => status), Array(13).fill(200));
+  await until(
+    () => gateway.lines("request").length === KEPT + answers.length,
+    "all lines of the log",
+  );
+  assert.equal(loggedAttempts(gateway), KEPT + 12 * 2 + 1);
+  assert.deepEqual(gateway.lines("cooling_down"), []);
   assertUncoupled(upstream);
 });
 

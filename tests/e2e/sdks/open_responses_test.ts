@@ -26,6 +26,18 @@ const BACKENDS = {
     endpoint: "chat",
     model: "demo-a",
   },
+  "a model behind Messages": {
+    family: "B",
+    endpoint: "messages",
+    model: "demo-b",
+    paths: ["responses"],
+  },
+  "a model behind Messages that reasons": {
+    family: "B",
+    endpoint: "messages",
+    model: "demo-b-think",
+    paths: ["responses"],
+  },
   "a native model that reasons": {
     family: "C",
     endpoint: "responses",
@@ -42,10 +54,11 @@ interface Backend {
   readonly family: Family;
   readonly endpoint: Protocol;
   readonly model: string;
+  readonly paths?: readonly Protocol[];
 }
 
 function startBackend(
-  { family, endpoint, model }: Backend,
+  { family, endpoint, model, paths = [] }: Backend,
 ): Promise<RunningGateway> {
   const letter = family.toLowerCase();
   const connection = connectionFile({
@@ -56,6 +69,7 @@ function startBackend(
       key: `demo-key-${letter}`,
     },
     models: [model],
+    paths,
   });
   return startGateway(minimalFile({ connections: [connection] }), {
     fetch: createStrictProvider({
@@ -196,7 +210,7 @@ for (const [name, backend] of Object.entries(BACKENDS)) {
   });
 }
 
-Deno.test("a model behind Messages is refused on /responses, where Open Responses asks for an answer", async () => {
+Deno.test("a model behind Messages is refused on /responses without the option `paths`", async () => {
   await using gateway = await startBackend({
     family: "B",
     endpoint: "messages",

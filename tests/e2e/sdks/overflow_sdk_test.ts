@@ -1,22 +1,21 @@
 import assert from "node:assert/strict";
 import type { Protocol } from "../../../src/core/protocol.ts";
 import type { Fetch } from "../../../src/upstream/call.ts";
-import { ALICE_TOKEN, minimalFile } from "../../support/gateway/config.ts";
-import { connectionTo } from "../../support/gateway/failover_scene.ts";
+import { ALICE_TOKEN } from "../../support/gateway/config.ts";
 import { startGateway } from "../../support/gateway/gateway.ts";
 import {
   OVERFLOWS,
   type ProviderError,
 } from "../../support/dialects/provider_errors.ts";
+import { PAIRS, pairsFile } from "../../support/dialects/pairs.ts";
 import { Anthropic, Anthropic0, OpenAI } from "../../support/sdk/sdks.ts";
-
-const MODEL = "model-1";
 
 const USER = [{ role: "user" as const, content: "Hello" }];
 
-/** The gateway's address, and a `fetch` that reaches it. */
+/** The gateway's address, a `fetch` that reaches it, and one of its models. */
 interface Reach {
   readonly url: string;
+  readonly model: string;
   readonly fetch: typeof fetch;
 }
 
@@ -31,26 +30,29 @@ const SDKS: readonly {
     name: "OpenAI SDK, chat",
     protocol: "chat",
     ask: (reach) =>
-      openAi(reach).chat.completions.create({ model: MODEL, messages: USER }),
+      openAi(reach).chat.completions.create({
+        model: reach.model,
+        messages: USER,
+      }),
     isOverflow: isOpenAiOverflow,
   },
   {
     name: "OpenAI SDK, responses",
     protocol: "responses",
     ask: (reach) =>
-      openAi(reach).responses.create({ model: MODEL, input: "Hi" }),
+      openAi(reach).responses.create({ model: reach.model, input: "Hi" }),
     isOverflow: isOpenAiOverflow,
   },
   {
     name: "Anthropic SDK 1.x",
     protocol: "messages",
-    ask: ({ url, fetch }) =>
+    ask: ({ url, fetch, model }) =>
       new Anthropic({
         baseURL: url,
         apiKey: ALICE_TOKEN,
         maxRetries: 0,
         fetch,
-      }).messages.create({ model: MODEL, max_tokens: 9, messages: USER }),
+      }).messages.create({ model, max_tokens: 9, messages: USER }),
     isOverflow: (thrown) =>
       thrown instanceof Anthropic.BadRequestError &&
       /prompt is too long/i.test(thrown.message),
@@ -58,13 +60,13 @@ const SDKS: readonly {
   {
     name: "Anthropic SDK 0.x",
     protocol: "messages",
-    ask: ({ url, fetch }) =>
+    ask: ({ url, fetch, model }) =>
       new Anthropic0({
         baseURL: url,
         apiKey: ALICE_TOKEN,
         maxRetries: 0,
         fetch,
-      }).messages.create({ model: MODEL, max_tokens: 9, messages: USER }),
+      }).messages.create({ model, max_tokens: 9, messages: USER }),
     isOverflow: (thrown) =>
       thrown instanceof Anthropic0.BadRequestError &&
       /prompt is too long/i.test(thrown.message),
@@ -93,18 +95,19 @@ for (const { name, protocol, ask, isOverflow } of SDKS) {
         Response.json(sent?.body, { status: sent?.status ?? 500 }),
       );
     await using gateway = await startGateway(
-      minimalFile({
-        connections: [connectionTo("one", { protocol, mode: "translated" })],
-      }),
+      pairsFile("http://upstream.test"),
       { fetch: upstream },
     );
-    for (const one of OVERFLOWS) {
-      await t.step(one.provider, async () => {
-        sent = one;
-        await assert.rejects(async () => {
-          await ask(gateway);
-        }, isOverflow);
-      });
+    const { url, fetch } = gateway;
+    for (const { to, model } of PAIRS.filter(({ from }) => from === protocol)) {
+      for (const one of OVERFLOWS) {
+        await t.step(`${one.provider}, behind ${to}`, async () => {
+          sent = one;
+          await assert.rejects(async () => {
+            await ask({ url, fetch, model });
+          }, isOverflow);
+        });
+      }
     }
   });
 }

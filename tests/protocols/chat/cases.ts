@@ -101,7 +101,7 @@ export const CHAT_CASES: readonly ContractCase[] = [
   {
     name: "content of every kind",
     request: {
-      model: "gpt-x",
+      model: "gpt-5.6",
       messages: [{
         role: "user",
         content: [

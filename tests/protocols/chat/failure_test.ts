@@ -156,6 +156,7 @@ Deno.test("a Chat error has a status and a type for every kind of failure", () =
     too_large: [413, "request_too_large", null],
     filtered: [400, "invalid_request_error", "content_filter"],
     authentication: [502, "upstream_error", "upstream_authentication"],
+    unauthenticated: [401, "authentication_error", null],
     permission: [502, "upstream_error", "upstream_authentication"],
     forbidden: [502, "upstream_error", "upstream_authentication"],
     not_found: [404, "not_found_error", null],

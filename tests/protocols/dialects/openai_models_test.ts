@@ -128,12 +128,12 @@ Deno.test("a model that always reasons gets its least effort for none, and the d
 Deno.test("an effort that a model lacks becomes the closest, and the dropped field is named", () => {
   const cases: [model: string, asked: string, made: string, lost: boolean][] = [
     ["gpt-5", "xhigh", "high", true],
-    ["gpt-5.1", "minimal", "low", false],
+    ["gpt-5.1", "minimal", "low", true],
     ["gpt-5.2", "max", "xhigh", true],
     ["gpt-5.2-pro", "low", "medium", true],
     ["gpt-5-pro", "medium", "high", true],
     ["gpt-5.6-sol", "max", "max", false],
-    ["gpt-6.2-sol", "max", "xhigh", true],
+    ["gpt-6.2-sol", "max", "max", false],
     ["gpt-9", "max", "max", false],
   ];
   for (const [model, asked, made, lost] of cases) {

@@ -24,6 +24,7 @@ const COHERE: Provider = {
 };
 const DOUBAO: Provider = { service: "volcengine", model: "doubao-seed-1-8" };
 const NVIDIA: Provider = { service: "nvidia", model: "openai/gpt-oss-120b" };
+const LM_STUDIO: Provider = { service: "lmstudio", model: "qwen3-30b-a3b" };
 const KIMI: Provider = { service: "kimi", model: "kimi-for-coding" };
 
 function sent(from: Protocol, fields: JsonObject, provider: Provider) {
@@ -120,6 +121,307 @@ Deno.test("a format of plain JSON beside tools is asked for in words too", () =>
   assert.equal(first?.content, "Answer with one JSON object and nothing else.");
 });
 
+// "Requests with max_tokens > 4096 must have stream=true": https://github.com/nullclaw/nullclaw/pull/231
+Deno.test("Fireworks is asked for a stream where a whole answer may be too long", () => {
+  for (
+    const [service, tokens, stream] of [
+      ["fireworks", 4096, undefined],
+      ["fireworks", 4097, true],
+      ["together", 100_000, undefined],
+    ] as const
+  ) {
+    const { body } = sent("messages", { max_tokens: tokens }, {
+      service,
+      model: "accounts/fireworks/models/kimi-k2p6",
+    });
+    assert.deepEqual([body.stream, body.max_tokens], [stream, tokens]);
+    if (stream) assert.deepEqual(body.stream_options, { include_usage: true });
+  }
+});
+
+// 422 for `file`: https://github.com/danny-avila/LibreChat/pull/12144
+Deno.test("Mistral gets files as `document_url`, in a message and in a tool's result", () => {
+  const data = "JVBERi0xLjQ=";
+  const document = (source: JsonObject): JsonObject => ({
+    type: "document",
+    title: "a.pdf",
+    source,
+  });
+  const pdf = document({ type: "base64", media_type: "application/pdf", data });
+  const linked = document({ type: "url", url: "https://a.example/a.pdf" });
+  const part = (url: string) => ({
+    type: "document_url",
+    document_url: url,
+    document_name: "a.pdf",
+  });
+  const { body } = sent("messages", {
+    messages: [
+      { role: "user", content: [pdf, linked] },
+      {
+        role: "assistant",
+        content: [{ type: "tool_use", id: "t", name: "f", input: {} }],
+      },
+      {
+        role: "user",
+        content: [{ type: "tool_result", tool_use_id: "t", content: [pdf] }],
+      },
+    ],
+  }, MISTRAL);
+  const messages = messagesOf({ body });
+  const embedded = part(`data:application/pdf;base64,${data}`);
+  assert.deepEqual(messages[0]?.content, [
+    embedded,
+    part("https://a.example/a.pdf"),
+  ]);
+  assert.deepEqual(messages.at(-1)?.content, [embedded]);
+  assert.doesNotMatch(JSON.stringify(body), /"type":"file"/);
+});
+
+// "unknown variant `image_url`, expected `text`": https://github.com/nesquena/hermes-webui/issues/2297
+Deno.test("a model of DeepSeek's that reads text alone gets a text for the picture in a tool's result", () => {
+  const picture = {
+    type: "input_image",
+    image_url: "data:image/png;base64,iV",
+  };
+  const input = [
+    { role: "user", content: "Look." },
+    {
+      type: "function_call",
+      call_id: "1",
+      name: "view_image",
+      arguments: "{}",
+    },
+    { type: "function_call_output", call_id: "1", output: [picture] },
+  ];
+  const at = (model: string, service = "deepseek") =>
+    upstreamRequest({ input }, {
+      from: "responses",
+      to: "chat",
+      service,
+      model,
+    });
+  for (const model of ["deepseek-v4-flash", "deepseek-chat"]) {
+    const { body, dropped } = at(model);
+    assert.doesNotMatch(JSON.stringify(body), /image_url/);
+    const last = messagesOf({ body }).at(-1);
+    assert.equal(last?.role, "tool");
+    assert.equal(
+      last?.content,
+      "[image left out: this model reads text alone]",
+    );
+    assert.deepEqual(dropped, ["input"]);
+  }
+  for (
+    const [model, service] of [
+      ["deepseek-v4-flash-vision-exp", "deepseek"],
+      ["glm-4.6v", "zai"],
+    ] as const
+  ) {
+    const { body, dropped } = at(model, service);
+    assert.match(JSON.stringify(body), /image_url/);
+    assert.deepEqual(dropped, []);
+  }
+});
+
+/** The parts of the model's message, and its content and refusal for OpenAI and for others. */
+const REFUSALS: readonly (readonly [
+  what: string,
+  parts: readonly ("text" | "refusal")[],
+  own: JsonObject,
+  other: string,
+])[] = [
+  [
+    "before a text",
+    ["refusal", "text"],
+    { content: "No.\n\nYes.", refusal: undefined },
+    "No.\n\nYes.",
+  ],
+  [
+    "after a text",
+    ["text", "refusal"],
+    { content: "Yes.", refusal: "No." },
+    "Yes.\n\nNo.",
+  ],
+  [
+    "between texts",
+    ["text", "refusal", "text"],
+    { content: "Yes.\n\nNo.\n\nYes.", refusal: undefined },
+    "Yes.\n\nNo.\n\nYes.",
+  ],
+  ["alone", ["refusal"], { content: null, refusal: "No." }, "No."],
+];
+
+for (const [what, parts, own, other] of REFUSALS) {
+  Deno.test(`a refusal ${what} keeps its place in the history`, () => {
+    const content = parts.map((kind) =>
+      kind === "text"
+        ? { type: "output_text", text: "Yes." }
+        : { type: "refusal", refusal: "No." }
+    );
+    const at = (service: string, model: string) =>
+      messagesOf(upstreamRequest({
+        input: [
+          { role: "user", content: "May I?" },
+          { type: "message", role: "assistant", content },
+          { role: "user", content: "And now?" },
+        ],
+      }, { from: "responses", to: "chat", service, model }))[1];
+    const atOpenAi = at("openai", "gpt-4.1");
+    assert.deepEqual(
+      { content: atOpenAi?.content, refusal: atOpenAi?.refusal },
+      own,
+    );
+    assert.equal(at("groq", "openai/gpt-oss-120b")?.content, other);
+  });
+}
+
+/** The fields of a request, what is sent, and what is dropped. */
+type FormatCase = readonly [
+  what: string,
+  provider: Provider,
+  fields: JsonObject,
+  sent: JsonObject,
+  dropped: readonly string[],
+];
+
+/** The formats and choices of single providers. */
+const FORMATS: readonly FormatCase[] = [
+  // "Function calling with a response mime type: 'application/json' is unsupported":
+  // https://github.com/symfony/ai/issues/1777, https://github.com/openai/openai-agents-python/issues/656
+  ...["gemini-2.5-flash", "gemini-2.0-flash"].flatMap((model) =>
+    ["gemini", "vertex"].map((service): FormatCase => [
+      `${model} at ${service} gets a format beside tools in words`,
+      { service, model },
+      { ...FORMATTED, tools: [TOOL] },
+      { response_format: undefined },
+      ["text.format"],
+    ])
+  ),
+  // https://github.com/simstudioai/sim/pull/4184
+  [
+    "Gemini 3 gets a format beside tools",
+    GEMINI,
+    { ...FORMATTED, tools: [TOOL] },
+    { response_format: sentSchema(SCHEMA, "n") },
+    [],
+  ],
+  [
+    "Gemini 2.5 gets a format without tools",
+    { ...GEMINI, model: "gemini-2.5-flash" },
+    FORMATTED,
+    { response_format: sentSchema(SCHEMA, "n") },
+    [],
+  ],
+  // "This model does not support response format `json_schema`":
+  // https://console.groq.com/docs/structured-outputs, https://github.com/ItzCrazyKns/Vane/issues/980
+  ...["llama-3.3-70b-versatile", "qwen/qwen3-32b"].map((model): FormatCase => [
+    `${model} at Groq gets a schema in words, and JSON as the format`,
+    { ...GROQ, model },
+    FORMATTED,
+    { response_format: { type: "json_object" } },
+    ["text.format"],
+  ]),
+  // https://github.com/cisco-ai-defense/skill-scanner/pull/115
+  [
+    "MiniMax gets a schema in words, and JSON as the format",
+    { service: "minimax", model: "MiniMax-M2.7" },
+    FORMATTED,
+    { response_format: { type: "json_object" } },
+    ["text.format"],
+  ],
+  [
+    "Llama 4 at Groq gets a schema",
+    { ...GROQ, model: "meta-llama/llama-4-scout-17b-16e-instruct" },
+    FORMATTED,
+    { response_format: sentSchema(SCHEMA, "n") },
+    [],
+  ],
+  // "'response_format.type' must be 'json_schema' or 'text'":
+  // https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/189
+  [
+    "LM Studio gets JSON without a schema as a schema of any object",
+    LM_STUDIO,
+    { text: { format: { type: "json_object" } } },
+    {
+      response_format: {
+        type: "json_schema",
+        json_schema: { name: "output", schema: { type: "object" } },
+      },
+    },
+    [],
+  ],
+  // "Invalid tool_choice type: 'object'. Supported string values: none, auto, required":
+  // https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/670
+  [
+    "LM Studio gets a forced tool alone, with a word as the choice",
+    LM_STUDIO,
+    {
+      tools: [TOOL, { ...TOOL, name: "g" }],
+      tool_choice: { type: "function", name: "g" },
+    },
+    { tool_choice: "required", tools: [sentTool("g", { strict: false })] },
+    [],
+  ],
+  [
+    "LM Studio gets all tools with a choice among them",
+    LM_STUDIO,
+    {
+      tools: [TOOL],
+      tool_choice: {
+        type: "allowed_tools",
+        mode: "required",
+        tools: [{ type: "function", name: "f" }],
+      },
+    },
+    { tool_choice: "required", tools: [sentTool("f", { strict: false })] },
+    [],
+  ],
+  // "Tools with mixed values for 'strict' are not allowed":
+  // https://github.com/mpfaffenberger/code_puppy/pull/368
+  [
+    "Cerebras gets no strict tool beside another",
+    CEREBRAS,
+    { tools: [{ ...TOOL, strict: true }, { ...TOOL, name: "g" }] },
+    { tools: [sentTool("f"), sentTool("g")] },
+    ["tools[].strict"],
+  ],
+  [
+    "Cerebras gets no strict tool beside one that leaves it open",
+    CEREBRAS,
+    { tools: [{ ...TOOL, strict: true }, { type: "function", name: "g" }] },
+    { tools: [sentTool("f"), sentTool("g")] },
+    ["tools[].strict"],
+  ],
+  [
+    "Cerebras gets strict tools where all are",
+    CEREBRAS,
+    { tools: [{ ...TOOL, strict: true }] },
+    { tools: [sentTool("f", { strict: true })] },
+    [],
+  ],
+];
+
+for (const [what, provider, fields, fitted, dropped] of FORMATS) {
+  Deno.test(what, () => {
+    const made = sent("responses", fields, provider);
+    for (const [name, value] of Object.entries(fitted)) {
+      assert.deepEqual(made.body[name], value, name);
+    }
+    assert.deepEqual(made.dropped, dropped);
+    const isInWords = JSON.stringify(made.body.messages).includes("one JSON");
+    assert.equal(isInWords, dropped.includes("text.format"));
+  });
+}
+
+function sentSchema(schema: JsonObject, name: string): JsonObject {
+  return { type: "json_schema", json_schema: { name, schema, strict: true } };
+}
+
+function sentTool(name: string, strict: JsonObject = {}): JsonObject {
+  const parameters = { type: "object", properties: {} };
+  return { type: "function", function: { name, parameters, ...strict } };
+}
+
 /** The effort that is sent for each requested one, and true when the change is named. */
 const EFFORTS: readonly (readonly [
   provider: Provider,
@@ -129,7 +431,7 @@ const EFFORTS: readonly (readonly [
 ])[] = [
   [GROQ, "high", "high", false],
   [GROQ, "xhigh", "high", true],
-  [GROQ, "minimal", "low", false],
+  [GROQ, "minimal", "low", true],
   [GROQ, "none", "low", true],
   [{ ...GROQ, model: "qwen/qwen3-32b" }, "none", "none", false],
   [{ ...GROQ, model: "qwen/qwen3-32b" }, "medium", "default", true],
@@ -140,7 +442,7 @@ const EFFORTS: readonly (readonly [
   [MISTRAL, "low", "high", true],
   [MISTRAL, "none", "none", false],
   [{ ...MISTRAL, model: "mistral-large-latest" }, "high", undefined, true],
-  [GEMINI, "minimal", "low", false],
+  [GEMINI, "minimal", "low", true],
   [GEMINI, "none", "none", false],
   [GEMINI, "max", "high", true],
   [{ ...GEMINI, model: "gemini-3-pro-preview" }, "medium", "high", true],
@@ -158,7 +460,7 @@ const EFFORTS: readonly (readonly [
   [DOUBAO, "none", "minimal", true],
   [DOUBAO, "xhigh", "high", true],
   [{ ...DOUBAO, model: "deepseek-v3-2-251201" }, "high", undefined, true],
-  [NVIDIA, "minimal", "low", false],
+  [NVIDIA, "minimal", "low", true],
   [{ ...NVIDIA, model: "z-ai/glm5" }, "high", undefined, true],
 ];
 

@@ -20,6 +20,7 @@ import {
   NVIDIA_MODELS,
   XAI_MODELS,
 } from "../../../src/protocols/dialects/effort_models.ts";
+import { ENDPOINT_MODELS } from "../../../src/protocols/dialects/endpoint_models.ts";
 import { OPENAI_MODELS } from "../../../src/protocols/dialects/openai_models.ts";
 import { CHAT_PROVIDERS } from "../../../src/protocols/dialects/chat_providers.ts";
 import { TEMPLATE_MODELS } from "../../../src/protocols/dialects/chat_rules.ts";
@@ -37,6 +38,7 @@ import { RESPONSES_PROVIDERS } from "../../../src/protocols/dialects/responses_p
 
 const MODEL_TABLES: Readonly<Record<string, readonly ModelRow<unknown>[]>> = {
   OPENAI_MODELS,
+  ENDPOINT_MODELS,
   KIMI_MODELS,
   DEEPSEEK_MODELS,
   GLM_MODELS,
@@ -51,6 +53,10 @@ const MODEL_TABLES: Readonly<Record<string, readonly ModelRow<unknown>[]>> = {
   DOUBAO_MODELS,
   NVIDIA_MODELS,
   TEMPLATE_MODELS,
+  ...Object.fromEntries(
+    CHAT_PROVIDERS.filter(({ models }) => models !== undefined)
+      .map(({ services, models = [] }) => [services.join(), models]),
+  ),
 };
 
 for (const [name, rows] of Object.entries(MODEL_TABLES)) {

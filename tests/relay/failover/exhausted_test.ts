@@ -8,8 +8,8 @@ import {
 } from "../../support/gateway/failover_scene.ts";
 import { good, reset, status } from "../../support/upstream/bad_provider.ts";
 
-/** A 429 of a window that resets in ten minutes. */
-const WAIT_SECONDS = 600;
+/** A 429 of a window that resets in four minutes, before the gateway tries by itself. */
+const WAIT_SECONDS = 240;
 
 const exhausted = status(429, {
   headers: { "retry-after": `${WAIT_SECONDS}` },
@@ -82,7 +82,7 @@ Deno.test("a native 429 keeps what the provider says of repetitions", async () =
     [connectionTo("one", { protocol: "messages", mode: "native" })],
     {
       one: [status(429, {
-        headers: { "retry-after": "600", "x-should-retry": "true" },
+        headers: { "retry-after": "240", "x-should-retry": "true" },
       })],
     },
   );
@@ -130,40 +130,101 @@ Deno.test("an exhausted quota is over when its provider says so, not at the rese
 
 const HOUR_SECONDS = 3600;
 
-Deno.test("every caller reads the provider's own time, however long its wait is and however much of it has passed", async () => {
+/** The time from one try of the gateway to the next, while a long wait of the provider lasts. */
+const TRY_SECONDS = 300;
+
+Deno.test("every caller reads the earlier of the provider's time and the gateway's next try, in every protocol and however much of it has passed", async (t) => {
   const days = 86_400;
   const waits: readonly [string, number][] = [
-    [`${2 * HOUR_SECONDS}`, 2 * HOUR_SECONDS],
-    [
-      new Date(NOW_MS + 5 * HOUR_SECONDS * 1000).toUTCString(),
-      5 * HOUR_SECONDS,
-    ],
-    [`${30 * days}`, 30 * days],
+    ["299", 299],
+    [`${2 * HOUR_SECONDS}`, TRY_SECONDS],
+    [new Date(NOW_MS + 5 * HOUR_SECONDS * 1000).toUTCString(), TRY_SECONDS],
+    [`${30 * days}`, TRY_SECONDS],
   ];
-  for (const [wait, seconds] of waits) {
-    const scene = await openScene(
-      [connectionTo("one", { protocol: "responses", mode: "translated" })],
-      { one: [status(429, { headers: { "retry-after": wait } })] },
-    );
-    const until = NOW_MS / 1000 + seconds;
-    for (const passed of [0, 60, HOUR_SECONDS - 90]) {
-      scene.timers.advance(passed * 1000);
-      const received = await scene.ask("responses");
-      assert.equal(received.status, 429, received.text);
-      const { error } = JSON.parse(received.text);
-      assert.equal(error.resets_at, until, wait);
-      assert.match(
-        error.message,
-        new RegExp(
-          new Date(until * 1000).toISOString().slice(0, 16).replace("T", " "),
-        ),
-      );
-      const left = until - (NOW_MS + scene.timers.elapsedMs()) / 1000;
-      // No timer of a client holds more.
-      const header = Math.min(Math.ceil(left), 2_147_483);
-      assert.equal(received.headers.get("retry-after"), `${header}`);
+  for (const protocol of ["responses", "messages", "chat"] as const) {
+    for (const [wait, seconds] of waits) {
+      await t.step(`${protocol} ${wait}`, async () => {
+        const scene = await openScene(
+          [connectionTo("one", { protocol, mode: "translated" })],
+          { one: [status(429, { headers: { "retry-after": wait } })] },
+        );
+        const until = NOW_MS / 1000 + seconds;
+        for (const passed of [0, 60, 175]) {
+          scene.timers.advance(passed * 1000);
+          const received = await scene.ask(protocol);
+          assert.equal(received.status, 429, received.text);
+          assert.equal(received.headers.get("x-should-retry"), "false");
+          const { error } = JSON.parse(received.text);
+          if (protocol === "responses") assert.equal(error.resets_at, until);
+          assert.match(error.message, /at 2026-01-01 00:05 UTC/);
+          const left = until - (NOW_MS + scene.timers.elapsedMs()) / 1000;
+          assert.equal(received.headers.get("retry-after"), `${left}`);
+        }
+        assert.equal(scene.providers.asked.length, 1);
+      });
     }
-    assert.equal(scene.providers.asked.length, 1);
+  }
+});
+
+Deno.test("a native 429 asks for no longer wait than until the gateway's next try, in the headers that its provider sent", async () => {
+  const scene = await openScene(
+    [connectionTo("one", { protocol: "messages", mode: "native" })],
+    {
+      one: [
+        status(429, {
+          headers: { "retry-after": "1587827", "retry-after-ms": "1587827000" },
+        }),
+      ],
+    },
+  );
+  const { headers } = await scene.ask("messages");
+  assert.equal(headers.get("retry-after"), `${TRY_SECONDS}`);
+  assert.equal(headers.get("retry-after-ms"), `${TRY_SECONDS * 1000}`);
+});
+
+Deno.test("of several exhausted connections, callers read the first try, and stop as long as none may serve within a minute", async () => {
+  const RESPONSES = { protocol: "responses", mode: "translated" } as const;
+  const month = status(429, { headers: { "retry-after": "1587827" } });
+  const later = status(429, { headers: { "retry-after": "3000" } });
+  const scene = await openScene(
+    [connectionTo("one", RESPONSES), connectionTo("two", RESPONSES)],
+    { one: [month, later], two: [later] },
+  );
+  await scene.ask("responses");
+  scene.timers.advance((TRY_SECONDS - 10) * 1000);
+  const received = await scene.ask("responses");
+  assert.equal(received.status, 429, received.text);
+  const { error } = JSON.parse(received.text);
+  assert.equal(error.resets_at, NOW_MS / 1000 + TRY_SECONDS);
+  assert.match(
+    error.message,
+    /tried again at 2026-01-01 00:05 UTC, before the exhausted quota will reset/,
+  );
+});
+
+Deno.test("a usage limit whose body alone has the reset is exhausted until then, natively and translated", async (t) => {
+  const resets = NOW_MS / 1000 + WAIT_SECONDS;
+  const limit = (resets_at: number) => () =>
+    Response.json({
+      error: { type: "usage_limit_reached", message: "Used up.", resets_at },
+    }, { status: 429 });
+  for (const protocol of ["responses", "chat"] as const) {
+    await t.step(protocol, async () => {
+      const way = { protocol: "responses", mode: "native" } as const;
+      const scene = await openScene([connectionTo("one", way)], {
+        one: [limit(resets), limit(253_402_300_799), good],
+      });
+      for (const asked of [1, 1]) {
+        const received = await scene.ask(protocol);
+        assert.equal(received.status, 429, received.text);
+        assert.equal(received.headers.get("x-should-retry"), "false");
+        assert.equal(scene.providers.asked.length, asked);
+      }
+      scene.timers.advance(WAIT_SECONDS * 1000);
+      // A reset that no quota can have counts as none.
+      await scene.ask(protocol);
+      assert.equal((await scene.ask(protocol)).status, 200);
+    });
   }
 });
 
@@ -185,10 +246,10 @@ Deno.test("the connection is tried again after an hour, before the provider's ow
 Deno.test("the minute that a caller reads is never before the provider's time", async () => {
   const scene = await openScene(
     [connectionTo("one", { protocol: "chat", mode: "translated" })],
-    { one: [status(429, { headers: { "retry-after": "601" } })] },
+    { one: [status(429, { headers: { "retry-after": "241" } })] },
   );
   const { error } = JSON.parse((await scene.ask("chat")).text);
-  assert.match(error.message, /available again at 2026-01-01 00:11 UTC/);
+  assert.match(error.message, /available again at 2026-01-01 00:05 UTC/);
 });
 
 Deno.test("the time of a window that limits something else is nobody's reset", async () => {

@@ -44,6 +44,11 @@ function pool(overrides: Readonly<Record<string, unknown>> = {}) {
   ];
 }
 
+/** Returns what makes a request begin a conversation of its own, which the file's order leads. */
+function newConversation(count: number) {
+  return { messages: [{ role: "user", content: `Hello ${count}` }] };
+}
+
 Deno.test("a primary that is down for a minute is left alone, and used again within 15 s", async () => {
   const scene = await openScene(withFallback(), {
     one: [downUntil(60_000)],
@@ -73,7 +78,7 @@ Deno.test("a 503 that recovers after 17 s is used again within 15 s", async () =
   const served: [atMs: number, host: unknown][] = [];
   for (let count = 0; count < 60; count++) {
     scene.timers.advance(1000);
-    const { atMs, line } = await scene.ask("chat");
+    const { atMs, line } = await scene.ask("chat", newConversation(count));
     served.push([atMs, line.connection]);
   }
   const back = served.find(([, host]) => host === "one")?.[0];
@@ -121,6 +126,37 @@ Deno.test("an upstream whose answers take 12 s serves all again within two secon
   assert.ok(turnedAway.every(({ atMs }) => atMs < probeAtMs + 2000));
   const early = recovered.filter(({ atMs }) => atMs < probeAtMs + 250);
   assert.equal(early.length, 1, "more than one probe at once");
+});
+
+Deno.test("probes, and what follows silence or a break, go over a new connection, and nothing else does", async (t) => {
+  const sentOver = async (ask: (scene: Scene) => Promise<void>, act: Act) => {
+    const sent: (boolean | undefined)[] = [];
+    const scene = await openScene(
+      [connectionTo("one", CHAT)],
+      { one: [act] },
+      {},
+      ({ overNewConnection }) => sent.push(overNewConnection),
+    );
+    await ask(scene);
+    return sent;
+  };
+  const once = async (scene: Scene) => void await scene.ask("chat");
+  await t.step("an error of the provider", async () => {
+    assert.deepEqual(await sentOver(once, status(500)), [false, false, false]);
+  });
+  await t.step("a break", async () => {
+    assert.deepEqual(await sentOver(once, reset), [false, true, true]);
+  });
+  await t.step("a probe", async () => {
+    const untilProbe = async (scene: Scene) => {
+      for (let count = 0; count < 3; count++) await once(scene);
+      scene.timers.advance(1000);
+      await once(scene);
+      await once(scene);
+    };
+    const sent = await sentOver(untilProbe, downUntil(4000));
+    assert.deepEqual(sent.slice(-2), [true, false]);
+  });
 });
 
 Deno.test("200 requests a second on a dead provider come to at most 1.2 attempts each", async () => {
@@ -200,11 +236,10 @@ Deno.test("a 429 without Retry-After whose window is exhausted benches to the re
     connectionTo("one", way, { quota: { kind: "codex" } }),
     connectionTo("two", way),
   ], { one: [exhausted, good], two: [good] });
-  await scene.ask("responses");
-  scene.timers.advance(1_190_000);
-  await scene.ask("responses");
-  scene.timers.advance(11_000);
-  await scene.ask("responses");
+  for (const [count, ms] of [0, 1_190_000, 11_000].entries()) {
+    scene.timers.advance(ms);
+    await scene.ask("responses", { input: `Hello ${count}` });
+  }
   assert.deepEqual(scene.providers.hosts(), ["one", "two", "two", "one"]);
 });
 
@@ -235,8 +270,8 @@ Deno.test("a 429 whose wait no quota can mean, in a header, a window or its body
         connectionTo("one", way, { quota: { kind: "codex" } }),
         connectionTo("two", way),
       ], { one: [act, good], two: [good] });
-      await scene.ask("responses");
-      await scene.ask("responses");
+      await scene.ask("responses", { input: "Hello" });
+      await scene.ask("responses", { input: "Another" });
       assert.deepEqual(scene.providers.hosts(), ["one", "two", "one"]);
     });
   }

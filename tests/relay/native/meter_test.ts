@@ -6,6 +6,7 @@ import { runStage } from "../../../src/core/stage.ts";
 import type { Usage } from "../../../src/protocols/canonical/answer/answer.ts";
 import { CODECS } from "../../../src/protocols/mod.ts";
 import {
+  createAnswerMeter,
   createBodyMeter,
   createStreamMeter,
 } from "../../../src/relay/native/meter.ts";
@@ -329,6 +330,34 @@ Deno.test({
       }
     }
   },
+});
+
+Deno.test("createAnswerMeter() reads an answer behind a byte order mark alike, however the two are divided", () => {
+  const event = {
+    choices: [],
+    usage: { prompt_tokens: 3, completion_tokens: 2 },
+  };
+  const kinds = [
+    {
+      isStream: true,
+      isJson: false,
+      text: `data: ${JSON.stringify(event)}\n\n`,
+    },
+    { isStream: false, isJson: true, text: JSON.stringify(event) },
+  ];
+  for (const { text, ...label } of kinds) {
+    const bytes = encoder.encode(`\ufeff${text}`);
+    for (let size = 1; size <= 5; size++) {
+      const { record } = openTestRecord();
+      const meter = createAnswerMeter(CODECS.chat.watch, record, label);
+      meter.push(bytes.slice(0, size));
+      meter.push(bytes.slice(size));
+      meter.end(true);
+      const { answer: { usage }, bytesOut } = record.facts;
+      assert.equal(usage?.inputTokens, 3, `${text} ${size}`);
+      assert.equal(bytesOut, bytes.length);
+    }
+  }
 });
 
 Deno.test("createBodyMeter() reads the usage of a body that comes in pieces", () => {

@@ -3,10 +3,12 @@ import type { JsonObject } from "../../../src/core/json.ts";
 import type { Operation } from "../../../src/core/protocol.ts";
 import type { ClientIds } from "../../../src/observe/facts.ts";
 import {
-  conversationOf,
+  namedConversation,
   readClientIds,
+  unnamedConversation,
 } from "../../../src/relay/request/conversation.ts";
 import { LongBytes } from "../../../src/streams/bytes.ts";
+import { openTestRecord } from "../../support/gateway/open_record.ts";
 import { minimalConfig, tokenFile } from "../../support/gateway/config.ts";
 
 const config = await minimalConfig({
@@ -14,7 +16,7 @@ const config = await minimalConfig({
 });
 const [alice, bob] = config.callers.values();
 
-function nameOf(
+async function nameOf(
   body: JsonObject | string,
   headers: Readonly<Record<string, string>> = {},
   caller = alice,
@@ -22,18 +24,23 @@ function nameOf(
 ): Promise<string | undefined> {
   assert.ok(caller);
   const text = typeof body === "string" ? body : JSON.stringify(body);
-  return conversationOf({ caller, headers: new Headers(headers) }, {
+  const { record } = openTestRecord();
+  record.facts.client = readClientIds(new Headers(headers));
+  const named = namedConversation({ caller, record });
+  if (named !== undefined) return named;
+  const found = await unnamedConversation({ caller }, {
     operation: operation ??
       (text.includes('"input"') ? "responses" : "chat_completions"),
     body: new TextEncoder().encode(text),
   });
+  return found?.id;
 }
 
 const HI = { role: "user", content: "Hi" };
 const HELLO = { role: "assistant", content: "Hello" };
 const SYSTEM = { role: "system", content: "Be brief" };
 
-Deno.test("conversationOf() is the same for every turn of a conversation", async (t) => {
+Deno.test("the id of a conversation is the same for every turn of a conversation", async (t) => {
   const cases: Readonly<Record<string, readonly [JsonObject, JsonObject]>> = {
     "Chat": [
       { messages: [SYSTEM, HI] },
@@ -51,7 +58,7 @@ Deno.test("conversationOf() is the same for every turn of a conversation", async
   }
 });
 
-Deno.test("conversationOf() distinguishes conversations", async () => {
+Deno.test("the id of a conversation is that of no other", async () => {
   const other = { role: "user", content: "Hi there" };
   assert.notEqual(
     await nameOf({ messages: [SYSTEM, HI] }),
@@ -63,7 +70,7 @@ Deno.test("conversationOf() distinguishes conversations", async () => {
   );
 });
 
-Deno.test("conversationOf() distinguishes callers with equal ids", async () => {
+Deno.test("two callers with equal sessions or messages have different conversations", async () => {
   const headers = { "session-id": "1" };
   assert.notEqual(
     await nameOf({ messages: [HI] }),
@@ -72,11 +79,12 @@ Deno.test("conversationOf() distinguishes callers with equal ids", async () => {
   assert.notEqual(await nameOf({}, headers), await nameOf({}, headers, bob));
 });
 
-Deno.test("conversationOf() goes by the name that an agent gives, before the messages", async () => {
+Deno.test("the id of a conversation depends on the name that an agent gives, not on the messages", async () => {
   for (
     const header of [
       "x-claude-code-session-id",
       "session-id",
+      "x-codex-parent-thread-id",
       "session_id",
       "x-parent-session-id",
       "x-opencode-session",
@@ -96,7 +104,7 @@ Deno.test("conversationOf() goes by the name that an agent gives, before the mes
   }
 });
 
-Deno.test("conversationOf() and readClientIds() go by the same session", async () => {
+Deno.test("namedConversation() and readClientIds() read the same session", async () => {
   for (const { headers, ids } of Object.values(CLIENTS)) {
     if (ids?.session === undefined) continue;
     assert.equal(
@@ -106,7 +114,7 @@ Deno.test("conversationOf() and readClientIds() go by the same session", async (
   }
 });
 
-Deno.test("conversationOf() reads no more of a long beginning than it needs", async () => {
+Deno.test("unnamedConversation() reads no more of a long beginning than it needs", async () => {
   const long = "x".repeat(100_000);
   assert.equal(
     await nameOf({ messages: [{ role: "user", content: `${long}a` }] }),
@@ -124,7 +132,7 @@ Deno.test("conversationOf() reads no more of a long beginning than it needs", as
   );
 });
 
-Deno.test("conversationOf() accepts bodies without a conversation", async () => {
+Deno.test("unnamedConversation() accepts bodies without a conversation", async () => {
   assert.equal(await nameOf({ prompt: "Hi" }), undefined);
   assert.equal(
     await nameOf({ input: "Hi" }, {}, alice, "completions"),
@@ -139,10 +147,9 @@ Deno.test("conversationOf() accepts bodies without a conversation", async () => 
   }
 });
 
-Deno.test("conversationOf() takes a long body and a short one for the same when they begin alike", async () => {
+Deno.test("unnamedConversation() takes a long body and a short one for the same when they begin alike", async () => {
   const [caller] = config.callers.values();
   assert.ok(caller);
-  const headers = new Headers();
   const begun = JSON.stringify({ messages: [SYSTEM, HI] });
   const gone = JSON.stringify({
     messages: [SYSTEM, HI, { ...HELLO, content: "x".repeat(300_000) }],
@@ -153,9 +160,14 @@ Deno.test("conversationOf() takes a long body and a short one for the same when 
   const long = new LongBytes(
     pieces.map((piece) => new TextEncoder().encode(piece)),
   );
-  assert.equal(
-    await conversationOf({ caller, headers }, { operation, body: long }),
-    await conversationOf({ caller, headers }, { operation, body }),
+  const found = await unnamedConversation(
+    { caller },
+    { operation, body: long },
+  );
+  assert.equal(found?.isContinued, true);
+  assert.deepEqual(
+    await unnamedConversation({ caller }, { operation, body }),
+    { id: found?.id, isContinued: false },
   );
 });
 
@@ -192,6 +204,10 @@ const CLIENTS: Readonly<
   },
   "another thread of Codex": {
     headers: { "session-id": ONE, "thread-id": OTHER },
+    ids: { session: ONE, agent: OTHER },
+  },
+  "a subagent of Codex before its threads shared a session": {
+    headers: { session_id: OTHER, "x-codex-parent-thread-id": ONE },
     ids: { session: ONE, agent: OTHER },
   },
   "Codex of old": {

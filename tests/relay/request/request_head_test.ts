@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { GatewayError } from "../../../src/core/error.ts";
 import {
-  createInputEstimate,
   createRequestHeadReader,
   type RequestHead,
 } from "../../../src/relay/request/request_head.ts";
+import { createInputEstimate } from "../../../src/relay/request/input_estimate.ts";
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 

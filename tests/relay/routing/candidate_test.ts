@@ -10,8 +10,11 @@ import { GatewayError } from "../../../src/core/error.ts";
 import {
   type Endpoint,
   type Family,
+  isFurther,
   type Operation,
   OPERATIONS,
+  type Protocol,
+  PROTOCOLS,
 } from "../../../src/core/protocol.ts";
 import {
   assign,
@@ -29,6 +32,7 @@ import {
 async function deployment(
   family: Family,
   endpoints: readonly Endpoint[],
+  paths: readonly Protocol[] = [],
 ): Promise<Deployment> {
   const { connections: [first] } = await minimalConfig();
   const [model] = first?.models ?? [];
@@ -37,6 +41,7 @@ async function deployment(
     ...first,
     name: `${family}: ${endpoints.join(" ")}`,
     family,
+    paths,
     endpoints: Object.fromEntries(
       endpoints.map((endpoint) => [endpoint, `http://127.0.0.1:9/${endpoint}`]),
     ),
@@ -49,10 +54,11 @@ async function outcome(
   operation: Operation,
   family: Family,
   endpoints: readonly Endpoint[],
+  paths: readonly Protocol[] = [],
 ): Promise<string> {
   try {
     const [first] = candidatesFor(operation, [
-      await deployment(family, endpoints),
+      await deployment(family, endpoints, paths),
     ]);
     return first.mode === "native" ? "native" : first.protocol;
   } catch (error) {
@@ -162,6 +168,87 @@ Deno.test("candidatesFor() uses no endpoint that the connection lacks", async ()
       }
     }
   }
+});
+
+/** The outcomes for a connection that offers all paths, where they differ from {@linkcode TABLE}. */
+const OFFERED: readonly (readonly [Operation, Family, string, string])[] = [
+  ["responses", "B", "messages", "messages"],
+  ["responses", "B", "messages responses", "messages"],
+  ["compact", "B", "messages", GONE],
+  ["compact", "B", "messages responses", GONE],
+  ["messages", "C", "responses", "responses"],
+  ["messages", "C", "messages responses", "responses"],
+  ["count_tokens", "C", "responses", GONE],
+  ["count_tokens", "C", "messages responses", GONE],
+];
+
+Deno.test("candidatesFor() translates each path that a connection offers besides its family's, and changes no other", async (t) => {
+  for (const operation of operations()) {
+    for (const [family, names, usual] of TABLE[operation]) {
+      await t.step(`${operation} of ${family} with ${names}`, async () => {
+        const offered = OFFERED.find(([path, letter, endpoints]) =>
+          path === operation && letter === family && endpoints === names
+        );
+        const endpoints = ENDPOINTS.filter((one) =>
+          names.split(" ").includes(one)
+        );
+        const further = PROTOCOLS.filter((one) => isFurther(one, family));
+        assert.equal(
+          await outcome(operation, family, endpoints, further),
+          offered?.[3] ?? usual,
+        );
+      });
+    }
+  }
+});
+
+Deno.test("candidatesFor() translates to the endpoint that suits the model, where the connection has several", async () => {
+  const cases = [
+    // These models refuse tools beside reasoning in Chat Completions.
+    ["gpt-5.4", ["chat", "responses"], "responses"],
+    ["gpt-6-astra", ["chat", "responses"], "responses"],
+    ["openai/gpt-6.1-sol", ["chat", "responses"], "responses"],
+    // These have no Chat Completions.
+    ["gpt-5-codex", ["chat", "responses"], "responses"],
+    // The other models keep the protocol of the family, and so do all without that endpoint.
+    ["gpt-5.2", ["chat", "responses"], "chat"],
+    ["glm-5", ["chat", "responses"], "chat"],
+    ["gpt-6-astra", ["chat"], "chat"],
+  ] as const;
+  for (const [upstream, endpoints, protocol] of cases) {
+    const { connection, model } = await deployment("A", endpoints);
+    const only = { connection, model: { ...model, upstream } };
+    assert.deepEqual(
+      candidatesFor("messages", [only]),
+      [{ mode: "translated", deployment: only, protocol }],
+      upstream,
+    );
+    assert.deepEqual(
+      candidatesFor("chat_completions", [only]),
+      [{ mode: "native", deployment: only }],
+      upstream,
+    );
+  }
+});
+
+Deno.test("candidatesFor() names the option that adds a path to the administrator alone", async () => {
+  const b = await deployment("B", ["messages"]);
+  for (const operation of ["responses", "compact"] as const) {
+    assert.throws(() => candidatesFor(operation, [b]), (error) => {
+      assert.ok(error instanceof GatewayError);
+      assert.equal(
+        error.reason,
+        'The connection "B: messages" does not serve Responses. Set `paths: [responses]` there to translate these requests.',
+      );
+      assert.ok(!/paths:|B: /.test(error.message), error.message);
+      return true;
+    });
+  }
+  assert.throws(() => candidatesFor("completions", [b]), (error) => {
+    assert.ok(error instanceof GatewayError);
+    assert.equal(error.reason, undefined);
+    return true;
+  });
 });
 
 Deno.test("candidatesFor() names the path and those that serve the model instead", async () => {

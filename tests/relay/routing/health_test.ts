@@ -107,14 +107,12 @@ function restMs(
 function fail(
   scene: Scene,
   deployment: Deployment,
-  { kind, status, retryAfterMs, wasConnected }: AttemptFailure = fault(
-    "server",
-  ),
+  failure: AttemptFailure = fault("server"),
   caller = scene.alice,
 ): void {
   const report = ask(scene, deployment, { caller });
   assert.ok(report, "was not let in");
-  report.failed({ kind, status, retryAfterMs, wasConnected });
+  report.failed(failure);
 }
 
 function succeed(
@@ -224,7 +222,7 @@ Deno.test("what had begun before a cool-down does not lengthen it", async () => 
   assert.equal(restMs(scene, scene.one), 1000);
 });
 
-Deno.test("what the caller asks for and leaving never count against a connection", async (t) => {
+Deno.test("what the caller asks for, leaving and the gateway's own losses never count against a connection", async (t) => {
   const kinds = [
     "invalid_request",
     "too_large",
@@ -233,12 +231,22 @@ Deno.test("what the caller asks for and leaving never count against a connection
     "context_too_long",
     "oversized",
     "untranslatable",
+    "gateway_shortage",
   ] as const;
   for (const kind of kinds) {
     await t.step(kind, async () => {
       const scene = await begin();
       for (let count = 0; count < 20; count++) {
         fail(scene, scene.one, fault(kind));
+      }
+      assert.equal(restMs(scene, scene.one), 0);
+    });
+  }
+  for (const kind of ["silent", "unreachable"] as const) {
+    await t.step(`a lost connection of the pool: ${kind}`, async () => {
+      const scene = await begin();
+      for (let count = 0; count < 20; count++) {
+        fail(scene, scene.one, fault(kind, { wasLost: true }));
       }
       assert.equal(restMs(scene, scene.one), 0);
     });
@@ -250,6 +258,17 @@ Deno.test("what the caller asks for and leaving never count against a connection
     }
     assert.equal(restMs(scene, scene.one), 0);
   });
+});
+
+Deno.test("hasShortage() is true for a minute after a shortage of the gateway's own machine", async () => {
+  const scene = await begin();
+  fail(scene, scene.one);
+  assert.equal(scene.health.hasShortage(), false);
+  fail(scene, scene.one, fault("gateway_shortage"));
+  scene.clock.advance(59_999);
+  assert.equal(scene.health.hasShortage(), true);
+  scene.clock.advance(1);
+  assert.equal(scene.health.hasShortage(), false);
 });
 
 Deno.test("a model that fails leaves the connection's other models alone", async (t) => {
@@ -697,3 +716,50 @@ Deno.test("follow() passes over what the configuration does not have", async () 
   for (const one of strangers) scene.health.follow(one, scene.config);
   assert.equal(restMs(scene, scene.one), 0);
 });
+
+Deno.test("gateways that follow each other's cool-downs probe a provider's wait once in five minutes, and an answer ends it in all", async () => {
+  const [there, here] = [await begin(), await begin()];
+  const limit = fault("quota", { status: 429, retryAfterMs: 40_000_000 });
+  fail(there, there.one, limit);
+  fail(there, there.one, limit, there.bob);
+  follow(here, there);
+  for (const { clock } of [there, here]) clock.advance(300_000);
+  const followLast = () => {
+    const last = there.published.at(-1);
+    assert.ok(last);
+    here.health.follow(last, here.config);
+  };
+  const probe = probeLimit(there, there.carol);
+  assert.ok(probe?.isProbe);
+  followLast();
+  assert.equal(probeLimit(here, here.carol), undefined);
+  assert.equal(here.health.nextTryMs(here.one, here.carol), 300_000);
+  probe.answered();
+  followLast();
+  for (const scene of [there, here]) {
+    for (const caller of [scene.alice, scene.bob, scene.carol]) {
+      assert.equal(restMs(scene, scene.one, caller), 0);
+    }
+  }
+});
+
+Deno.test("a probe of a provider's wait that ends without a result lets the next request probe", async () => {
+  const scene = await begin();
+  const limit = fault("quota", { status: 429, retryAfterMs: 40_000_000 });
+  fail(scene, scene.one, limit);
+  scene.clock.advance(300_000);
+  assert.equal(ask(scene, scene.one), undefined);
+  probeLimit(scene, scene.alice)?.dismissed();
+  assert.ok(probeLimit(scene, scene.alice)?.isProbe);
+  assert.equal(probeLimit(scene, scene.alice), undefined);
+});
+
+function probeLimit(
+  { health, one }: Scene,
+  caller: Caller,
+): AttemptReport | undefined {
+  return health.begin(one, {
+    ...{ caller, isRepeat: false },
+    ...{ hasNoAlternative: true, isLastResort: true },
+  });
+}

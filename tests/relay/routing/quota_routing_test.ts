@@ -1,30 +1,31 @@
 import assert from "node:assert/strict";
 import type { Connection } from "../../../src/config/config.ts";
+import { createDeadlines } from "../../../src/core/time/deadlines.ts";
 import type { QuotaWindow } from "../../../src/quotas/window.ts";
 import {
   type Candidate,
   findCandidates,
 } from "../../../src/relay/routing/candidate.ts";
 import {
-  createQuotaRouting,
+  createConversations,
   type RoutedCandidates,
-} from "../../../src/relay/routing/quota_routing.ts";
+} from "../../../src/relay/routing/conversations.ts";
+import { createQuotaRouting } from "../../../src/relay/routing/quota_routing.ts";
 import {
   connectionFile,
   minimalConfig,
   NOW_MS,
 } from "../../support/gateway/config.ts";
+import { openTestRecord } from "../../support/gateway/open_record.ts";
 import {
   createFakeClock,
   type FakeClock,
 } from "../../support/fakes/fake_clock.ts";
-import {
-  connectionTo,
-  openScene,
-} from "../../support/gateway/failover_scene.ts";
-import { good, status } from "../../support/upstream/bad_provider.ts";
+import { createFakeTimers } from "../../support/fakes/fake_timers.ts";
 
 interface Scene {
+  /** Ends every request, after this time. */
+  end(ms: number): void;
   readonly clock: FakeClock;
   /** The used share of each connection's windows, in percent. */
   readonly used: Record<string, readonly (number | null)[]>;
@@ -35,8 +36,8 @@ interface Scene {
 
 const nameOf = ({ deployment }: Candidate) => deployment.connection.name;
 
-async function begin(quotaRouting = true): Promise<Scene> {
-  const models = [{ id: "model-1", quota_routing: quotaRouting }];
+async function begin(isByQuota = true): Promise<Scene> {
+  const models = [{ id: "model-1", quota_routing: isByQuota }];
   const config = await minimalConfig({
     connections: ["one", "two", "three"].map((name) =>
       connectionFile({ name, models })
@@ -46,26 +47,34 @@ async function begin(quotaRouting = true): Promise<Scene> {
   assert.ok(caller);
   const clock = createFakeClock(NOW_MS);
   const used: Scene["used"] = {};
-  const routing = createQuotaRouting({
+  const quotas = {
+    known: ({ name }: Connection) => (used[name] ?? []).map(windowOf),
+  };
+  const quotaRouting = createQuotaRouting({ clock, quotas });
+  const conversations = createConversations({
     clock,
-    quotas: {
-      known: ({ name }: Connection) => (used[name] ?? []).map(windowOf),
-    },
+    quotaRouting,
+    health: { restMs: () => 0 },
+    deadlines: createDeadlines(createFakeTimers()),
   });
+  const { record, clock: recordClock } = openTestRecord();
   const route = async (session?: string) => {
     const asked = { operation: "chat_completions", model: "model-1" } as const;
-    const headers = new Headers();
-    if (session !== undefined) headers.set("session-id", session);
+    record.facts.client = session === undefined ? undefined : { session };
     const body = new TextEncoder().encode("{}");
     const candidates = findCandidates(asked, { caller, config });
-    return await routing.route(
+    return await conversations.route(
       candidates,
-      { caller, headers },
-      body,
-      asked.operation,
+      { caller, config, record },
+      { body, operation: asked.operation },
     );
   };
   return {
+    end(ms) {
+      clock.advance(ms);
+      recordClock.advance(ms);
+      record.finish("complete");
+    },
     clock,
     used,
     route,
@@ -158,23 +167,29 @@ Deno.test("route() keeps a conversation where it was, as long as there is someth
   assert.equal((await order("s-1"))[0], "one");
 });
 
-Deno.test("a conversation stays on the connection that served it after a failover, with that model alone", async () => {
-  const models = ["model-1", "model-2"]
-    .map((id) => ({ id, quota_routing: true }));
-  const chat = { protocol: "chat", mode: "native" } as const;
-  const scene = await openScene(
-    ["one", "two"].map((name) => connectionTo(name, chat, { models })),
-    { one: [status(503), good], two: [good] },
-  );
-  const servedBy = async (session: string, model = "model-1") => {
-    const request = scene.request("chat", { model });
-    request.headers.set("session-id", session);
-    const response = await scene.pass(scene.gateway.handler(request));
-    await scene.pass(response.text());
-    return (await scene.lines.of(response)).connection;
-  };
-  assert.equal(await servedBy("first"), "two");
-  assert.equal(await servedBy("first"), "two");
-  assert.equal(await servedBy("first", "model-2"), "one");
-  assert.equal(await servedBy("second"), "one");
+Deno.test("route() keeps a conversation for an hour after the end of a long answer", async () => {
+  const { route, order, clock, end } = await begin(false);
+  const routed = await route("s-1");
+  const [, second] = routed.own;
+  assert.ok(second);
+  routed.onServed?.(second);
+  end(1_800_000);
+  clock.advance(3_500_000);
+  assert.equal((await order("s-1"))[0], "two");
+  clock.advance(100_000);
+  assert.equal((await order("s-1"))[0], "one");
+});
+
+Deno.test("route() remembers the last 10,000 conversations", async () => {
+  const { route, order } = await begin(false);
+  for (let count = 0; count <= 10_000; count++) {
+    const routed = await route(`s-${count}`);
+    const [, second] = routed.own;
+    assert.ok(second);
+    routed.onServed?.(second);
+  }
+  assert.equal((await order("s-0"))[0], "one");
+  for (const session of ["s-1", "s-10000"]) {
+    assert.equal((await order(session))[0], "two");
+  }
 });

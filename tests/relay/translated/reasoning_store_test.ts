@@ -74,6 +74,28 @@ Deno.test("the reasoning store drops the reasoning first that was not recalled",
   assert.deepEqual(store.known("alice"), new Set(["call_1", "call_3"]));
 });
 
+Deno.test("the reasoning store drops the reasoning of the caller who holds most, not of others", () => {
+  const { store } = storeAt({ maxCharacters: 2500 });
+  const text = "x".repeat(300);
+  store.keep("bob", reasoningOf(text, "call_b1"));
+  for (let count = 1; count <= 20; count++) {
+    store.keep("alice", reasoningOf(text, `call_${count}`));
+  }
+  assert.deepEqual(store.known("bob"), new Set(["call_b1"]));
+  assert.deepEqual(
+    store.known("alice"),
+    new Set(["call_18", "call_19", "call_20"]),
+  );
+  store.keep("bob", reasoningOf(text, "call_b2"));
+  assert.deepEqual(store.known("bob"), new Set(["call_b1", "call_b2"]));
+  assert.deepEqual(store.known("alice"), new Set(["call_19", "call_20"]));
+  store.refuse("carol", ["d".repeat(64)]);
+  store.keep("alice", reasoningOf("x".repeat(3000), "call_long"));
+  assert.deepEqual(store.known("alice"), new Set());
+  assert.equal(store.known("bob").size, 2);
+  assert.equal(store.refused("carol").size, 1);
+});
+
 Deno.test("the reasoning store keeps the refused reasoning of a caller, with the same limits", () => {
   const { store, pass } = storeAt({ ttlMs: 1000, maxCharacters: 500 });
   store.refuse("alice", ["a", "b"]);

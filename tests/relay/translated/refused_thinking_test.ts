@@ -99,8 +99,11 @@ Deno.test("a refusal of earlier thinking in the last attempt is asked again, too
     broken: ["first", "second"],
   });
   const agent = agentOf(scene);
+  agent.isEcho = true;
   await agent.turn();
   bytes = "other";
+  // Another replica does not know the connection of the conversation.
+  scene.swap();
   await agent.turn();
   assert.deepEqual(statuses(scene.provider), [200, 400, 200]);
   const headers = agent.headers.at(-1) ?? new Headers();

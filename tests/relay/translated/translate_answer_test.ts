@@ -42,6 +42,7 @@ async function begin(
         cuts: [],
         estimatedInputTokens: 1,
         dropped: new Set(["seed", "a,b", "é".repeat(100)]),
+        lessons: [],
         reasoning: [],
       },
       services: {
@@ -165,6 +166,47 @@ Deno.test("translateAnswer() throws the reason when the gateway aborts a stream 
   attempt.controller.abort(reason);
   await assert.rejects(translating, (thrown) => thrown === reason);
 });
+
+for (
+  const [protocol, expected] of [
+    [
+      "chat",
+      { type: "authentication_error", code: "token_removed" },
+    ],
+    [
+      "messages",
+      {
+        type: "authentication_error",
+        details: { error_code: "token_removed" },
+      },
+    ],
+    ["responses", { code: "token_removed" }],
+  ] as const
+) {
+  Deno.test(`a removed token ends a translated ${protocol} stream as an authentication failure, in words of its own`, async () => {
+    const { attempt, translate } = await begin({
+      stream: true,
+      from: CODECS[protocol],
+    });
+    const answer = await translate(
+      answerOf([START, delta("Hi")], attempt.controller.signal),
+    );
+    const reason = new GatewayError("unauthenticated", "The token is gone.", {
+      code: "token_removed",
+    });
+    attempt.controller.abort(reason);
+    const events = (await answer.text()).split("\n")
+      .filter((line) => line.startsWith("data: {"))
+      .map((line) => JSON.parse(line.slice(6)));
+    const last = events.at(-1);
+    const { message, ...error } = last.error ?? last.response.error;
+    assert.equal(message, "The token is gone.");
+    assert.deepEqual({ ...error, param: undefined }, {
+      ...expected,
+      param: undefined,
+    });
+  });
+}
 
 Deno.test("translateAnswer() throws the failure before the output of a stream, however long its first events are", async () => {
   const tool = {

@@ -27,6 +27,7 @@ const ORDER = {
     streamOnly: false,
     force: {},
     omit: [],
+    lessons: [],
     recallable: new Set<string>(),
     refused: new Set<string>(),
   },

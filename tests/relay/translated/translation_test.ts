@@ -79,6 +79,7 @@ function jobOf(
     streamOnly: false,
     force: { store: false },
     omit: ["top_p"],
+    lessons: [],
     recallable: new Set(),
     refused: new Set(),
     ...parts,
@@ -195,6 +196,23 @@ Deno.test("an answer becomes the same in a thread of its own as at once, failure
       });
     }
   });
+});
+
+Deno.test("a whole answer that is nested deeper than any real one is broken, in any field", async () => {
+  const encoder = new TextEncoder();
+  for (const depth of [990, 1001]) {
+    const deep = `${"[".repeat(depth)}"]"${"]".repeat(depth)}`;
+    for (const [operation, to] of OPERATIONS) {
+      const [{ answer } = { answer: undefined }] = ANSWERS;
+      assert.ok(answer);
+      const whole = CODECS[to].encodeAnswer(answer, answerContext(requestOf()));
+      const text = JSON.stringify(whole).replace("{", `{"x":${deep},`);
+      const job = answerJob(encoder.encode(text), operation, to, false);
+      const result = await outcome(here.answer(job, text.length, wanted()));
+      const isBroken = /nested too deeply/.test(JSON.stringify(result));
+      assert.equal(isBroken, depth > 1000, `${to} ${depth}`);
+    }
+  }
 });
 
 function answerJob(
@@ -391,6 +409,7 @@ Deno.test("a translation takes 5 times its bytes and 1,100 for each value while 
       cuts: [],
       estimatedInputTokens: 7,
       dropped: new Set(),
+      lessons: [],
       reasoning: [],
     },
   });

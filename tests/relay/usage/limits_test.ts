@@ -16,7 +16,12 @@ import {
   openUsageScene,
   type UsageScene,
 } from "../../support/gateway/usage_scene.ts";
-import { good, silent, status } from "../../support/upstream/bad_provider.ts";
+import {
+  type Act,
+  good,
+  silent,
+  status,
+} from "../../support/upstream/bad_provider.ts";
 import { PROTOCOLS } from "../../support/wire/ask.ts";
 import { openAnswer } from "../../support/wire/answers.ts";
 
@@ -244,7 +249,7 @@ Deno.test("what runs is reserved, and when the caller leaves it counts what went
     { one: [() => answer.response, good] },
   );
   const running = scene.gateway.handler(
-    scene.request("chat", { stream: true }),
+    scene.request("chat", { stream: true, max_tokens: 7 }),
   );
   answer.write(
     'data: {"choices":[{"index":0,"delta":{"content":"Hello"}}]}\n\n',
@@ -259,7 +264,88 @@ Deno.test("what runs is reserved, and when the caller leaves it counts what went
   await scene.lines.of(response);
   const settled = (await limitOf(scene)).used;
   // The estimated input, and two tokens for five characters.
-  assert.equal(settled, reserved + 2);
+  assert.equal(settled, reserved - 7 + 2);
+});
+
+/** Answers with this many output tokens. */
+function longAnswer(outputTokens: number): Act {
+  return async (asked) => {
+    const answer = await (await good(asked)).json();
+    const usage = { prompt_tokens: 3, completion_tokens: outputTokens };
+    return Response.json({ ...answer, usage });
+  };
+}
+
+/** The bound of the output in each protocol, on a request for a native connection. */
+const OUTPUT_BOUNDS = [
+  ["chat", { max_tokens: 500 }],
+  ["chat", { max_completion_tokens: 250, n: 2 }],
+  ["messages", { max_tokens: 500 }],
+  ["responses", { max_output_tokens: 500 }],
+] as const;
+
+Deno.test("parallel requests reserve the output that they allow, and those without room are to try again soon", async () => {
+  for (const [protocol, bound] of OUTPUT_BOUNDS) {
+    const scene = await openUsageScene({
+      connections: [connectionTo("one", { protocol, mode: "native" })],
+      ...limited({ window: "day", tokens: 1200 }),
+    });
+    const received = await Promise.all(
+      Array.from({ length: 10 }, () => scene.ask(protocol, bound)),
+    );
+    const served = received.filter(({ status }) => status === 200);
+    assert.equal(served.length, 2, protocol);
+    const [refused] = received.filter(({ status }) => status === 429);
+    assert.ok(refused);
+    assert.equal(refused.headers.get("retry-after"), "5");
+    assert.equal(refused.headers.get("x-should-retry"), null);
+    assert.match(String(errorOf(refused).message), /Running requests hold/);
+    assert.equal((await scene.ask(protocol, bound)).status, 200);
+  }
+});
+
+Deno.test("ten parallel requests with unbounded answers exceed a limit by one answer at most", async () => {
+  for (const fields of [{}, { max_tokens: 32_000 }]) {
+    const scene = await openUsageScene(
+      limited({ window: "day", tokens: 1000 }),
+      { one: [longAnswer(500)] },
+    );
+    for (let round = 0; round < 5; round++) {
+      await Promise.all(
+        Array.from({ length: 10 }, () => scene.ask("chat", fields)),
+      );
+    }
+    const { used } = await limitOf(scene);
+    assert.ok(used !== null && used >= 1000 && used < 1510, String(used));
+  }
+});
+
+Deno.test("a token's short answers make room for more requests at once", async () => {
+  const scene = await openUsageScene(
+    limited({ window: "day", tokens: 20_000 }),
+  );
+  const servedAtOnce = async () => {
+    const received = await Promise.all(
+      Array.from({ length: 10 }, () => scene.ask("chat")),
+    );
+    return received.filter(({ status }) => status === 200).length;
+  };
+  assert.equal(await servedAtOnce(), 4);
+  for (let count = 0; count < 10; count++) await scene.ask("chat");
+  assert.equal(await servedAtOnce(), 10);
+});
+
+Deno.test("a model's greatest output bounds what is reserved", async () => {
+  const models = [{ id: "model-1", max_output_tokens: 100 }];
+  const scene = await openUsageScene({
+    connections: [oneConnection({ models })],
+    ...limited({ window: "day", tokens: 400 }),
+  });
+  const received = await Promise.all(
+    Array.from({ length: 10 }, () => scene.ask("chat")),
+  );
+  const served = received.filter(({ status }) => status === 200);
+  assert.equal(served.length, 3);
 });
 
 Deno.test("an attempt that failed gives back what it had reserved, and the request counts once", async () => {

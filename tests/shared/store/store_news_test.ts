@@ -73,7 +73,7 @@ Deno.test({
   async fn() {
     await using server = await startStoreServer();
     const [one, two, connection] = await replicas(server);
-    const seen = coolDown(connection);
+    const seen = coolDown(connection, { probe: "begun" });
     one.state.notices?.publish(seen);
     await until(() => two.heard.length === 1, "the cool-down");
     const late = await connectProcess({ port: server.port });
@@ -98,6 +98,35 @@ Deno.test({
     assert.match(stream, /"model":"model-a"/);
     assert.doesNotMatch(stream, /alice/);
     for (const process of [one, two, late]) await process.close();
+  },
+});
+
+Deno.test({
+  ...needing(
+    "replicas hear what a refusal has taught another one, and nothing that is no lesson",
+    lack,
+  ),
+  async fn() {
+    await using server = await startStoreServer();
+    const [one, two, connection] = await replicas(server);
+    const ms = 86_400_000;
+    const taught = (move: "omit", field: string) => ({
+      ...{ connectionId: connection.id, model: "model-a", ms },
+      lesson: { move, field, words: [] },
+    });
+    const publish = (field: string) =>
+      one.state.notices?.publish({
+        kind: "lesson",
+        taught: taught("omit", field),
+      });
+    publish("messages");
+    publish("temperature");
+    await until(() => two.heard.length === 1, "the lesson");
+    const [notice] = two.heard;
+    assert.ok(notice?.kind === "lesson");
+    assert.deepEqual({ ...notice.taught, ms }, taught("omit", "temperature"));
+    assert.ok(notice.taught.ms > ms - 60_000, String(notice.taught.ms));
+    for (const process of [one, two]) await process.close();
   },
 });
 
@@ -278,5 +307,46 @@ Deno.test({
     const harvested = two.heard.filter(({ kind }) => kind === "harvested");
     assert.equal(harvested.length, 1);
     for (const process of [one, two]) await process.close();
+  },
+});
+
+Deno.test({
+  ...needing(
+    "replicas hear where conversations are, also those that come later, with what is left of the hour",
+    lack,
+  ),
+  async fn() {
+    await using server = await startStoreServer();
+    const [one, two, connection] = await replicas(server);
+    const placed = {
+      kind: "placed",
+      connectionId: connection.id,
+      conversation: "session 0a",
+      model: "model-a",
+      ms: 4_200_000,
+    } as const;
+    one.state.notices?.publish(placed);
+    await until(() => two.heard.length === 1, "the conversation");
+    const late = await connectProcess({ port: server.port });
+    await until(() => late.heard.length === 1, "the conversation");
+    for (const { heard: [notice] } of [two, late]) {
+      assert.ok(notice?.kind === "placed");
+      const { ms, ...rest } = notice;
+      assert.deepEqual({ ...rest, ms: placed.ms }, placed);
+      assert.ok(ms <= placed.ms && ms > placed.ms - 60_000, String(ms));
+    }
+    const stream = await server.ask("XRANGE", "test:conversations", "-", "+");
+    assert.doesNotMatch(stream, new RegExp(connection.id));
+    await server.kill();
+    await one.until("away");
+    one.state.notices?.publish(placed);
+    one.state.notices?.publish(coolDown(connection));
+    await server.restart();
+    await until(
+      () => two.heard.some(({ kind }) => kind === "cool_down"),
+      "the cool-down",
+    );
+    assert.equal(two.heard.filter(({ kind }) => kind === "placed").length, 1);
+    for (const process of [one, two, late]) await process.close();
   },
 });

@@ -4,6 +4,7 @@ import type {
   Block,
   CacheMark,
 } from "../../../src/protocols/canonical/content/block.ts";
+import { countCacheMarks } from "../../../src/protocols/canonical/request/loss.ts";
 import type { CanonicalRequest } from "../../../src/protocols/canonical/request/request.ts";
 
 /** A feature that a request may use. */
@@ -166,6 +167,17 @@ export const FEATURES: readonly Feature[] = [
         : undefined,
   },
   {
+    name: "web search as a tool",
+    asked: {
+      messages: {
+        tools: [{ type: "web_search_20250305", name: "web_search" }],
+      },
+      responses: { tools: [{ type: "web_search" }] },
+    },
+    found: ({ tools: [tool] }) =>
+      keptIf(tool?.kind === "hosted" && tool.type.startsWith("web_search")),
+  },
+  {
     name: "a forced tool",
     asked: {
       chat: {
@@ -295,10 +307,19 @@ export const FEATURES: readonly Feature[] = [
     chat: { metadata: { team: "a" } },
     responses: { metadata: { team: "a" } },
   }, ({ metadata }) => metadata?.team === "a"),
-  setting("prompt cache key", {
-    chat: { prompt_cache_key: "k" },
-    responses: { prompt_cache_key: "k" },
-  }, ({ cacheKey }) => cacheKey === "k"),
+  {
+    name: "prompt cache key",
+    asked: {
+      chat: { prompt_cache_key: "k" },
+      responses: { prompt_cache_key: "k" },
+    },
+    found: (request) =>
+      request.cacheKey === "k"
+        ? KEPT
+        : countCacheMarks(request) > 0
+        ? "as marks"
+        : undefined,
+  },
   {
     name: "prompt cache marks",
     asked: {

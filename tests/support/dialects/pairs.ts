@@ -19,12 +19,14 @@ export interface Pair {
   readonly model: string;
 }
 
-/** Every translated route of the three protocols. */
+/** Every translated route of the three protocols. The last two need `paths`. */
 export const PAIRS: readonly Pair[] = [
   { from: "chat", to: "messages", model: "model-b" },
   { from: "chat", to: "responses", model: "model-c" },
   { from: "messages", to: "chat", model: "model-a" },
   { from: "responses", to: "chat", model: "model-a" },
+  { from: "messages", to: "responses", model: "model-c" },
+  { from: "responses", to: "messages", model: "model-b" },
 ];
 
 /** The protocol of each family's upstream. */
@@ -35,7 +37,7 @@ export const PROTOCOL_BY_FAMILY = {
 } as const satisfies Record<Family, Protocol>;
 
 /**
- * Returns a configuration with one connection per family, each to an upstream with one protocol.
+ * Returns a configuration with one connection per family, each to an upstream with one protocol, and each on all paths.
  */
 export function pairsFile(
   url: string,
@@ -46,6 +48,7 @@ export function pairsFile(
     connections: families.map((family) =>
       familyConnection(family, url, {
         endpoints: { [PROTOCOL_BY_FAMILY[family]]: `${url}/v1` },
+        ...(family === "A" ? {} : { paths: ["messages", "responses"] }),
         ...overrides,
       })
     ),

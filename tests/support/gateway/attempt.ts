@@ -52,11 +52,13 @@ export async function openTestAttempt(
       body: keepBody(body, () => {}),
       memory: createBodyMemory().open(2 ** 20, "alice"),
       head: reader.end(),
+      overNewConnection: false,
       startedMs: 0,
       controller: control.controller,
       mayRepeat,
       mayFailOver: false,
       noteFailure() {},
+      noteServed() {},
     },
   };
 }

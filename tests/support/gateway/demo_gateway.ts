@@ -47,3 +47,17 @@ export async function startDemoGateway(
   const gateway = await startGateway(file, { fetch, timers: hurriedTimers });
   return { ...gateway, asked };
 }
+
+/** Starts the same gateway, whose connections offer all paths. */
+export function startOffering(): Promise<DemoGateway> {
+  const file = parseYaml(demoConfigText(sha256Hex(ALICE_TOKEN)));
+  if (!isJsonObject(file) || !Array.isArray(file.connections)) {
+    throw new Error("The demo has no connections");
+  }
+  return startDemoGateway({
+    connections: file.connections.filter(isJsonObject).map((connection) => ({
+      ...connection,
+      paths: ["chat", "messages", "responses"],
+    })),
+  });
+}

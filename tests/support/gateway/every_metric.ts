@@ -34,6 +34,7 @@ export async function everyMetric(): Promise<string> {
       attempts: [{ connection: "main", model: "model-a", startedMs: 1 }],
       bytesIn: 1,
       bytesOut: 1,
+      moved: { from: "main", why: "full" },
       chunkGaps,
       answer: {
         upstreamStatus: 200,

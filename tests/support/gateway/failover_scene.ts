@@ -4,7 +4,10 @@ import {
   createConfigStore,
 } from "../../../src/config/store.ts";
 import type { JsonObject } from "../../../src/core/json.ts";
+import type { UpstreamRequest } from "../../../src/upstream/call.ts";
+import { createFetchClient } from "../../../src/upstream/fetch_client.ts";
 import type { Protocol } from "../../../src/core/protocol.ts";
+import type { Notices } from "../../../src/shared/notice.ts";
 import { ask, hello, PATHS } from "../wire/ask.ts";
 import {
   type Act,
@@ -78,20 +81,31 @@ const MAX_RINGS = 1000;
  * Opens a gateway in front of scripted providers.
  *
  * @param connections The connections of the configuration file, see {@linkcode connectionTo}.
+ * @param onSend Called with each request to a provider.
+ * @param notices The channel to other gateways; default: there are none.
  */
 export async function openScene(
   connections: readonly Record<string, unknown>[],
   scripts: Readonly<Record<string, readonly Act[]>>,
   overrides: Readonly<Record<string, unknown>> = {},
+  onSend: (request: UpstreamRequest) => void = () => {},
+  notices?: Notices,
 ): Promise<Scene> {
   const file = minimalFile({ connections, ...overrides });
   const timers = createFakeTimers();
   const providers = badProviders(scripts, timers.elapsedMs);
   const lines = createLogLines();
   const store = createConfigStore(configOf(await loadFile(file)));
+  const client = createFetchClient(providers.fetch);
   const gateway = createGateway({
     store,
     fetch: providers.fetch,
+    client: {
+      send(request) {
+        onSend(request);
+        return client.send(request);
+      },
+    },
     log: lines.log,
     clock: {
       now: () => NOW_MS + timers.elapsedMs(),
@@ -99,6 +113,7 @@ export async function openScene(
     },
     timers,
     random: () => 0.5,
+    ...notices && { shared: { notices } },
   });
 
   let pieces = 0;

@@ -77,6 +77,7 @@ export async function sceneOf(
         ),
         connectionFile({
           ...PLACES[place],
+          paths: ["responses"],
           auth: { scheme: "x-api-key", key: UPSTREAM_KEY },
           models: [
             MODEL,

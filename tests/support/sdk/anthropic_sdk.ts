@@ -19,6 +19,7 @@ export type Block =
 export interface Body {
   model: string;
   max_tokens: number;
+  thinking?: { type: "enabled"; budget_tokens: number };
   messages: { role: "user" | "assistant"; content: string | Block[] }[];
   tools?: {
     name: string;
@@ -110,12 +111,15 @@ export function helloTo(model: string): Body {
  * Lets the demo reason and call the tool, sends its whole answer back with a result, and returns
  * the next answer.
  */
-export async function handBackToolResult(sdk: Sdk): Promise<string> {
+export async function handBackToolResult(
+  sdk: Sdk,
+  more: Partial<Body> = {},
+): Promise<string> {
   const question = {
     role: "user" as const,
     content: "Please use get_weather.",
   };
-  const body = { ...helloTo("demo-b-think"), tools: [TOOL] };
+  const body = { ...helloTo("demo-b-think"), tools: [TOOL], ...more };
   const first = await sdk.stream({ ...body, messages: [question] });
   assert.equal(first.stop_reason, "tool_use");
   const content: Block[] = JSON.parse(JSON.stringify(first.content));

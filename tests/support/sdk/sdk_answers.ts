@@ -78,17 +78,22 @@ async function readChat(text: string): Promise<AnswerFacts> {
   };
 }
 
-async function readMessages(text: string): Promise<AnswerFacts> {
+/** Returns the message that Anthropic's SDK assembles from the text of a stream. */
+export function messageOfSdk(text: string): Promise<Anthropic.Message> {
   const sdk = new Anthropic({
     apiKey: "k",
     fetch: answering(text),
     maxRetries: 0,
   });
-  const message = await sdk.messages.stream({
+  return sdk.messages.stream({
     model: "m",
     max_tokens: 100,
     messages: [{ role: "user", content: "Hi" }],
   }).finalMessage();
+}
+
+async function readMessages(text: string): Promise<AnswerFacts> {
+  const message = await messageOfSdk(text);
   const { usage, content } = message;
   return {
     text: squeeze(
@@ -109,14 +114,20 @@ async function readMessages(text: string): Promise<AnswerFacts> {
   };
 }
 
-async function readResponses(text: string): Promise<AnswerFacts> {
+/** Returns the response that OpenAI's SDK assembles from the text of a stream. */
+export function responseOfSdk(
+  text: string,
+): Promise<OpenAI.Responses.Response> {
   const sdk = new OpenAI({
     apiKey: "k",
     fetch: answering(text),
     maxRetries: 0,
   });
-  const response = await sdk.responses.stream({ model: "m", input: "Hi" })
-    .finalResponse();
+  return sdk.responses.stream({ model: "m", input: "Hi" }).finalResponse();
+}
+
+async function readResponses(text: string): Promise<AnswerFacts> {
+  const response = await responseOfSdk(text);
   const parts = response.output.flatMap((item) =>
     item.type === "message" ? item.content : []
   );

@@ -4,6 +4,8 @@ import type { ServiceName } from "../../../src/config/services.ts";
 import {
   answerSchemas,
   at,
+  chatToolsBesideReasoning,
+  claudeSchemas,
   efforts,
   type FakeRequest,
   fields,
@@ -11,9 +13,16 @@ import {
   foreignParts,
   GEMINI,
   hostedTools,
+  jsonObjects,
   longCallIds,
+  longWhole,
+  mixedStrict,
+  namedChoice,
   namelessResults,
+  openAiSchemas,
+  parts,
   type Refusal,
+  stops,
   unknownBeta,
   version,
   withoutUser,
@@ -36,6 +45,8 @@ export interface FakeProvider {
   readonly credential?: readonly [name: string, value: string];
   /** Returns what the real provider says when it refuses such a request. */
   readonly refuse?: Refusal;
+  /** The operation that translated requests use, where it is not the main one of the family. */
+  readonly translatedTo?: FakeOperation;
 }
 
 const BEARER = ["authorization", `Bearer ${FAKE_KEY}`] as const;
@@ -65,6 +76,7 @@ const glm = (host: string): FakeProvider => ({
   refuse: firstOf(
     withoutUser,
     answerSchemas,
+    stops(1),
     at(CHAT, fields("reasoning_effort")),
     at(MESSAGES, version),
   ),
@@ -77,13 +89,13 @@ export const FAKE_PROVIDERS = {
   anthropic: {
     urls: { messages: "https://api.anthropic.com/v1/messages" },
     credential: ["x-api-key", FAKE_KEY],
-    refuse: version,
+    refuse: firstOf(version, claudeSchemas),
   },
   openai: {
     urls: { responses: "https://api.openai.com/v1/responses" },
     credential: BEARER,
     // "Unsupported parameter: 'temperature' is not supported with this model."
-    refuse: fields("temperature", "max_tokens", "stop"),
+    refuse: firstOf(fields("temperature", "max_tokens", "stop"), openAiSchemas),
   },
   openrouter: {
     urls: {
@@ -116,6 +128,8 @@ export const FAKE_PROVIDERS = {
       responses: "https://api.minimax.io/v1/responses",
     },
     credential: BEARER,
+    // https://github.com/cisco-ai-defense/skill-scanner/pull/115
+    refuse: at(CHAT, answerSchemas),
   },
   deepseek: {
     urls: {
@@ -124,8 +138,8 @@ export const FAKE_PROVIDERS = {
       completions: "https://api.deepseek.com/beta/completions",
     },
     credential: BEARER,
-    // https://api-docs.deepseek.com/guides/json_mode
-    refuse: answerSchemas,
+    // https://api-docs.deepseek.com/guides/json_mode, https://github.com/nesquena/hermes-webui/issues/2297
+    refuse: firstOf(answerSchemas, at(CHAT, parts("image_url")), stops(16)),
   },
   groq: {
     urls: {
@@ -136,6 +150,7 @@ export const FAKE_PROVIDERS = {
     refuse: firstOf(
       fields("logprobs", "logit_bias", "top_logprobs"),
       foreignParts,
+      stops(4),
       ({ body }) =>
         body.tools !== undefined && body.response_format !== undefined
           ? "json mode cannot be combined with tool/function calling"
@@ -164,14 +179,23 @@ export const FAKE_PROVIDERS = {
     },
     credential: BEARER,
     // "Unsupported parameter: 'max_tokens' is not supported with this model."
-    refuse: fields("max_tokens", "temperature"),
+    refuse: firstOf(
+      fields("max_tokens", "temperature"),
+      chatToolsBesideReasoning,
+      openAiSchemas,
+    ),
+    translatedTo: "responses",
   },
   azure: {
     urls: {
       responses: "https://my-resource.openai.azure.com/openai/v1/responses",
     },
     credential: API_KEY,
-    refuse: firstOf(hostedTools, fields("temperature", "max_tokens")),
+    refuse: firstOf(
+      hostedTools,
+      fields("temperature", "max_tokens"),
+      openAiSchemas,
+    ),
   },
   "azure-chat": {
     urls: {
@@ -179,7 +203,11 @@ export const FAKE_PROVIDERS = {
         "https://my-resource.openai.azure.com/openai/v1/chat/completions",
     },
     credential: API_KEY,
-    refuse: fields("max_tokens", "temperature", "prompt_cache_breakpoint"),
+    refuse: firstOf(
+      fields("max_tokens", "temperature", "prompt_cache_breakpoint"),
+      openAiSchemas,
+      stops(4),
+    ),
   },
   "azure-claude": {
     urls: {
@@ -187,7 +215,7 @@ export const FAKE_PROVIDERS = {
         "https://my-resource.services.ai.azure.com/anthropic/v1/messages",
     },
     credential: API_KEY,
-    refuse: version,
+    refuse: firstOf(version, claudeSchemas),
   },
   "aws-claude": {
     urls: {
@@ -225,7 +253,7 @@ export const FAKE_PROVIDERS = {
         "https://bedrock-mantle.us-west-2.api.aws/anthropic/v1/messages",
     },
     credential: ["x-api-key", FAKE_KEY],
-    refuse: firstOf(version, unknownBeta),
+    refuse: firstOf(version, unknownBeta, claudeSchemas),
   },
   vertex: {
     urls: {
@@ -234,7 +262,11 @@ export const FAKE_PROVIDERS = {
     },
     credential: BEARER,
     // A parameter that it does not know is ignored.
-    refuse: firstOf(namelessResults, efforts("none", "low", "medium", "high")),
+    refuse: firstOf(
+      namelessResults,
+      efforts("none", "low", "medium", "high"),
+      stops(5),
+    ),
   },
   gemini: {
     urls: {
@@ -266,6 +298,7 @@ export const FAKE_PROVIDERS = {
       fields("user", "stream_options", "seed", "max_completion_tokens"),
       foreignParts,
       longCallIds,
+      parts("file"),
       efforts("none", "high"),
     ),
   },
@@ -282,6 +315,7 @@ export const FAKE_PROVIDERS = {
         body.tools !== undefined && body.response_format !== undefined
           ? '"tools" is incompatible with "response_format"'
           : undefined,
+      mixedStrict,
       foreignParts,
       efforts("low", "medium", "high"),
     ),
@@ -298,6 +332,7 @@ export const FAKE_PROVIDERS = {
       fields("store", "metadata", "logit_bias", "top_logprobs", "n"),
       fields("modalities", "prediction", "audio", "service_tier"),
       fields("parallel_tool_calls", "user"),
+      stops(5),
       efforts("none", "high"),
     ),
   },
@@ -346,6 +381,7 @@ export const FAKE_PROVIDERS = {
       completions: "https://api.fireworks.ai/inference/v1/completions",
     },
     credential: BEARER,
+    refuse: longWhole,
   },
   nvidia: {
     urls: {
@@ -370,7 +406,11 @@ export const FAKE_PROVIDERS = {
     },
   },
   llamacpp: inHouse(8080),
-  lmstudio: inHouse(1234),
+  // https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/189 and /670
+  lmstudio: {
+    ...inHouse(1234),
+    refuse: at(CHAT, firstOf(namedChoice, jsonObjects)),
+  },
   litellm: { ...inHouse(4000), credential: BEARER },
 } as const satisfies Readonly<Partial<Record<ServiceName, FakeProvider>>>;
 

@@ -4,6 +4,8 @@ import {
   type JsonValue,
 } from "../../../src/core/json.ts";
 
+import { claudeSchemaFault, openAiSchemaFault } from "./schema_rules.ts";
+
 /** A request as a fake provider receives it. */
 export interface FakeRequest {
   readonly url: string;
@@ -46,6 +48,16 @@ function objectsIn(value: JsonValue | undefined): readonly JsonObject[] {
 export function hostedTools({ body }: FakeRequest): string | undefined {
   const hosted = objectsIn(body.tools).find(({ type }) => type !== "function");
   return hosted && `The tool ${hosted.type} is not supported.`;
+}
+
+/** Refuses function tools in Chat Completions, unless reasoning is off: OpenAI's models from GPT-5.4 on. */
+export function chatToolsBesideReasoning(
+  { url, body }: FakeRequest,
+): string | undefined {
+  return url.endsWith("/chat/completions") && body.tools !== undefined &&
+      body.reasoning_effort !== "none"
+    ? `Function tools with reasoning_effort are not supported for ${body.model} in /v1/chat/completions. Please use /v1/responses instead.`
+    : undefined;
 }
 
 /** Refuses the result of a tool without a name. */
@@ -92,6 +104,8 @@ export const GEMINI: Refusal = firstOf(
   foreignParts,
   // https://discuss.ai.google.dev/t/117875
   efforts("none", "low", "medium", "high"),
+  // https://github.com/continuedev/continue/issues/2702
+  stops(5),
 );
 
 const BEDROCK_BETAS = [
@@ -127,4 +141,71 @@ export function withoutUser({ body }: FakeRequest): string | undefined {
 /** Applies a rule to one endpoint alone. */
 export function at(path: string, rule: Refusal): Refusal {
   return (request) => request.url.endsWith(path) ? rule(request) : undefined;
+}
+
+/** Refuses more stop strings. */
+export function stops(most: number): Refusal {
+  return ({ body: { stop } }) =>
+    Array.isArray(stop) && stop.length > most
+      ? `len(stop) > ${most} is not supported`
+      : undefined;
+}
+
+/** The schemas of a body's tools, in any protocol. */
+function toolsIn({ body }: FakeRequest): readonly JsonObject[] {
+  return objectsIn(body.tools).map((tool) =>
+    isJsonObject(tool.function) ? tool.function : tool
+  );
+}
+
+/** Refuses the schemas of tools that OpenAI refuses, strict or not. */
+export function openAiSchemas(request: FakeRequest): string | undefined {
+  return toolsIn(request).map(({ parameters }) => openAiSchemaFault(parameters))
+    .find((fault) => fault !== undefined);
+}
+
+/** Refuses the schemas of tools that Claude refuses. */
+export function claudeSchemas(request: FakeRequest): string | undefined {
+  return toolsIn(request).map(({ input_schema: schema }) =>
+    isJsonObject(schema) ? claudeSchemaFault(schema) : undefined
+  ).find((fault) => fault !== undefined);
+}
+
+/** Refuses tools of which only some are strict: https://github.com/mpfaffenberger/code_puppy/pull/368 */
+export function mixedStrict(request: FakeRequest): string | undefined {
+  const values = toolsIn(request).map(({ strict }) => strict === true);
+  return new Set(values).size > 1
+    ? "Tools with mixed values for 'strict' are not allowed."
+    : undefined;
+}
+
+/** Refuses parts of messages with this type. */
+export function parts(type: string): Refusal {
+  return ({ body }) =>
+    objectsIn(body.messages).flatMap(({ content }) => objectsIn(content))
+        .some((part) => part.type === type)
+      ? `unknown variant \`${type}\`, expected \`text\``
+      : undefined;
+}
+
+/** Refuses a choice of one tool, which is an object. */
+export function namedChoice({ body }: FakeRequest): string | undefined {
+  return isJsonObject(body.tool_choice)
+    ? "Invalid tool_choice type: 'object'. Supported string values: none, auto, required"
+    : undefined;
+}
+
+/** Refuses JSON without a schema. */
+export function jsonObjects({ body }: FakeRequest): string | undefined {
+  const { response_format: format } = body;
+  return isJsonObject(format) && format.type === "json_object"
+    ? "'response_format.type' must be 'json_schema' or 'text'"
+    : undefined;
+}
+
+/** Refuses a long answer that is not streamed: https://github.com/nullclaw/nullclaw/pull/231 */
+export function longWhole({ body }: FakeRequest): string | undefined {
+  return Number(body.max_tokens) > 4096 && body.stream !== true
+    ? "Requests with max_tokens > 4096 must have stream=true"
+    : undefined;
 }

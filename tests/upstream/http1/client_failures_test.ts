@@ -154,6 +154,26 @@ Deno.test("no time is set where a connection is there, or none is wanted", async
   assert.equal(scene.opened.length, 1);
 });
 
+Deno.test("idle connections close when no descriptor is free, and not when no port is", async () => {
+  const shortages = {
+    "Too many open files (os error 24)": true,
+    "Cannot assign requested address (os error 99)": false,
+  };
+  for (const [message, isClosed] of Object.entries(shortages)) {
+    const kept = answering();
+    using scene = createClientScene({
+      dial: ({ hostname }) =>
+        hostname === "kept.example"
+          ? Promise.resolve({ duplex: kept })
+          : Promise.reject(new Error(message)),
+    });
+    await textOf(await scene.send({ url: "http://kept.example/v1" }));
+    await nextTurn();
+    await failureOf(scene.send());
+    assert.equal(kept.isClosed, isClosed, message);
+  }
+});
+
 Deno.test("a request that is aborted before it is sent takes no connection", async () => {
   using scene = createClientScene();
   const reason = new Error("gone");

@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
 import { addressOf } from "../../../src/upstream/http1/client.ts";
 import { nextTurn } from "../../support/settle.ts";
-import { createScriptedDuplex } from "../../support/upstream/scripted_duplex.ts";
+import {
+  createScriptedDuplex,
+  type ScriptedDuplex,
+} from "../../support/upstream/scripted_duplex.ts";
 import { within } from "../../support/within.ts";
 import {
   answering,
@@ -65,8 +68,8 @@ Deno.test("connections are shared by one origin alone", async () => {
   });
 });
 
-Deno.test("an idle connection is closed after 50 s, or a second before its provider would close it", async () => {
-  const lasting = { "": 50_000, "timeout=60": 50_000, "timeout=5": 4000 };
+Deno.test("an idle connection is closed after 30 s, or a second before its provider would close it", async () => {
+  const lasting = { "": 30_000, "timeout=60": 30_000, "timeout=5": 4000 };
   for (const [value, ms] of Object.entries(lasting)) {
     const answer = OK.replace("\r\n", `\r\nkeep-alive: ${value}\r\n`);
     using scene = createClientScene({
@@ -80,6 +83,72 @@ Deno.test("an idle connection is closed after 50 s, or a second before its provi
     assert.deepEqual(served(scene), [2, 1], value);
     assert.ok(scene.opened[0]?.isClosed);
   }
+});
+
+Deno.test("a connection serves no request five minutes after it was opened, however busy it is", async () => {
+  using scene = createClientScene();
+  for (let second = 0; second < 300; second += 20) {
+    await exchange(scene);
+    scene.timers.advance(20_000);
+  }
+  await exchange(scene);
+  assert.deepEqual(served(scene), [15, 1]);
+  assert.ok(scene.opened[0]?.isClosed);
+});
+
+Deno.test("a request that needs a new connection leaves the idle ones alone", async () => {
+  using scene = createClientScene();
+  await openIdle(scene, 2);
+  await textOf(await scene.send({ overNewConnection: true }));
+  assert.deepEqual(served(scene), [1, 1, 1]);
+  assert.ok(scene.opened.every(({ isClosed }) => !isClosed));
+});
+
+Deno.test("when a kept connection is lost before any answer, all that were idle before it was used close", async (t) => {
+  const losses: Readonly<
+    Record<string, (lost: ScriptedDuplex, leaving: AbortController) => void>
+  > = {
+    "silence until a deadline or the caller's leaving": (_, leaving) =>
+      leaving.abort(),
+    "an end": (lost) => lost.end(),
+    "a reset": (lost) => lost.breakReads(new Error("Connection reset by peer")),
+  };
+  for (const [name, lose] of Object.entries(losses)) {
+    await t.step(name, async () => {
+      using scene = createClientScene({
+        open: (number) =>
+          number === 2 ? createScriptedDuplex({ answers: [OK] }) : answering(),
+      });
+      await openIdle(scene, 3);
+      const leaving = new AbortController();
+      scene.timers.advance(1000);
+      const lost = scene.send({ signal: leaving.signal });
+      await nextTurn();
+      scene.timers.advance(1000);
+      await exchange(scene);
+      const [first, second, third] = scene.opened;
+      assert.ok(first && second && third);
+      lose(third, leaving);
+      await assert.rejects(lost, { name: "Http1Failure" });
+      // The second one has answered meanwhile.
+      assert.deepEqual([first.isClosed, second.isClosed], [true, false]);
+    });
+  }
+});
+
+Deno.test("a connection that ends within an answer says nothing about the idle ones", async () => {
+  using scene = createClientScene({
+    open: (number) =>
+      number === 1
+        ? createScriptedDuplex({ answers: [OK, OK.slice(0, 20)] })
+        : answering(),
+  });
+  await openIdle(scene, 2);
+  const broken = scene.send();
+  await nextTurn();
+  scene.opened[1]?.end();
+  await assert.rejects(broken, { name: "Http1Failure" });
+  assert.equal(scene.opened[0]?.isClosed, false);
 });
 
 Deno.test("a connection that its provider closes within a second is not kept", async () => {

@@ -1,8 +1,36 @@
 import type { Emit, Stage } from "../../../core/stage.ts";
+import { invalidField } from "../request/invalid_request.ts";
 import type { Answer, Stop } from "./answer.ts";
 import type { AnswerEvent, EndEvent } from "../stream/event.ts";
 import { foldAnswer, unfoldAnswer } from "./fold.ts";
 import { isToolCall, type TokenLogprob } from "../content/block.ts";
+
+/** The most stop strings that the gateway searches for, because it searches each chunk of an answer for each. */
+const MAX_STOPS = 1000;
+
+/** The most characters of these stop strings together. */
+const MAX_STOP_CHARACTERS = 64 * 1024;
+
+/**
+ * Returns the stop strings at which the gateway must cut an answer.
+ *
+ * @param param The caller's name of the field.
+ * @throws {GatewayError} `invalid_request` when there are too many.
+ */
+export function watchableStops(
+  stops: readonly string[],
+  param: string,
+): readonly string[] {
+  const characters = stops.reduce((sum, { length }) => sum + length, 0);
+  if (stops.length <= MAX_STOPS && characters <= MAX_STOP_CHARACTERS) {
+    return stops;
+  }
+  throw invalidField(
+    param,
+    "has more stop strings than this model's provider accepts, and the gateway searches for " +
+      `at most ${MAX_STOPS} others, of ${MAX_STOP_CHARACTERS} characters together. Send fewer.`,
+  );
+}
 
 /** The place at which a text is cut, and the stop string there. */
 interface Cut {
@@ -42,8 +70,9 @@ export function cutAtStops(
   }
 
   function addText(index: number, text: string, emit: Emit<AnswerEvent>): void {
-    const all = (held.get(index) ?? "") + text;
-    const cut = findCut(all, stops);
+    const before = held.get(index) ?? "";
+    const all = before + text;
+    const cut = findCut(all, stops, before.length);
     if (cut === undefined) {
       const ready = Math.max(0, all.length - holdBack);
       held.set(index, all.slice(ready));
@@ -128,10 +157,18 @@ function endOf(event: AnswerEvent, stop: Stop): EndEvent | undefined {
   return event.type === "failure" ? { type: "end", stop } : undefined;
 }
 
-/** Returns the stop string that ends first, so that chunks do not matter. With the same end, the longest counts. */
-function findCut(text: string, stops: readonly string[]): Cut | undefined {
+/**
+ * Returns the stop string that ends first, so that chunks do not matter. With the same end, the longest counts.
+ *
+ * @param searched The length of the text's beginning that was searched before, without result.
+ */
+function findCut(
+  text: string,
+  stops: readonly string[],
+  searched: number,
+): Cut | undefined {
   return stops.map((sequence): Cut => ({
-    at: text.indexOf(sequence),
+    at: text.indexOf(sequence, Math.max(0, searched - sequence.length + 1)),
     sequence,
   }))
     .filter(({ at }) => at >= 0)

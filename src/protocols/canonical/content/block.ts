@@ -152,6 +152,8 @@ export interface FunctionCallBlock {
   readonly namespace?: string | undefined;
   /** The JSON text of the model, which may be invalid; empty means no arguments. */
   readonly arguments: string;
+  /** True when the model goes on before it has the result; absent: false. */
+  readonly isAsync?: boolean | undefined;
   /** The sealed part that must go back to the upstream with the call. */
   readonly sealed?: Sealed | undefined;
   readonly cache?: CacheMark | undefined;
@@ -167,6 +169,8 @@ export interface CustomCallBlock {
   /** The namespace tool that holds the tool. */
   readonly namespace?: string | undefined;
   readonly input: string;
+  /** True when the model goes on before it has the result; absent: false. */
+  readonly isAsync?: boolean | undefined;
   /** The sealed part that must go back to the upstream with the call. */
   readonly sealed?: Sealed | undefined;
   readonly cache?: CacheMark | undefined;
@@ -206,12 +210,21 @@ export interface OpaqueBlock {
   readonly value: JsonValue;
   /** A text form for models that do not know the block. */
   readonly text?: string | undefined;
+  /** Set for a web search of the upstream in an answer. */
+  readonly search?: SearchRun | undefined;
   /** The content as other blocks, when text alone is not enough. */
   readonly content?: readonly (TextBlock | ImageBlock)[] | undefined;
   /** The cache mark of `text` or `content`; `value` contains its own. */
   readonly cache?: CacheMark | undefined;
   readonly weight: Weight;
   readonly providerMetadata?: ProviderMetadata | undefined;
+}
+
+/** A web search that the upstream ran for an answer. */
+export interface SearchRun {
+  readonly query: string;
+  /** The addresses of the pages that it found, as far as the upstream names them. */
+  readonly pages: readonly string[];
 }
 
 /** The source of a part of a text. */

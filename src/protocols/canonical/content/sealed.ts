@@ -23,6 +23,12 @@ export interface Sealed {
   readonly origin?: string | undefined;
   /** The binding of reasoning; absent when its provider binds it to nothing. */
   readonly bound?: Bound | undefined;
+  /** The digest of the readable text to which it belongs; absent when nothing checks that the caller returns it. */
+  readonly text?: string | undefined;
+  /** True when its text is the reasoning itself, for a protocol that distinguishes that from a summary. */
+  readonly isRaw?: boolean | undefined;
+  /** True when the caller returned another text with it. */
+  readonly isAltered?: boolean | undefined;
 }
 
 /** The binding of sealed reasoning by its provider, as digests. */
@@ -36,6 +42,13 @@ export interface Bound {
 /** Returns the digest that identifies sealed reasoning. */
 export function sealDigest({ value }: Pick<Sealed, "value">): string {
   return shortDigest(value);
+}
+
+/** Returns the digest of the readable text of sealed reasoning. */
+export function textDigest(
+  parts: readonly { readonly text: string }[],
+): string {
+  return shortDigest(parts.map(({ text }) => text).join("\n\n"));
 }
 
 /** The part of a block of sealed reasoning that a caller sees. */
@@ -63,9 +76,12 @@ const ENVELOPE_PREFIX = "mg1.";
  */
 export function wrapSealed(sealed?: Sealed, shown?: ShownReasoning): string {
   if (sealed === undefined) return ENVELOPE_PREFIX;
-  const { protocol, form, value, id, origin, bound } = sealed;
-  const content = { protocol, form, value, id, origin, bound, shown };
-  return ENVELOPE_PREFIX + encodeBase64Url(JSON.stringify(content));
+  const { protocol, form, value, id, origin, bound, text, isRaw } = sealed;
+  return ENVELOPE_PREFIX + encodeBase64Url(
+    JSON.stringify(
+      { protocol, form, value, id, origin, bound, text, isRaw, shown },
+    ),
+  );
 }
 
 /** Returns true when `text` comes from {@linkcode wrapSealed}. */
@@ -77,7 +93,7 @@ export function isWrapped(text: string): boolean {
 export function unwrapSealed(text: string): Sealed | undefined {
   const content = contentOf(text);
   if (content === undefined) return undefined;
-  const { protocol, form, value, id, origin } = content;
+  const { protocol, form, value, id, origin, text: digest } = content;
   if (!isProtocol(protocol)) return undefined;
   if (typeof form !== "string" || typeof value !== "string") return undefined;
   const bound = readBound(content.bound);
@@ -88,6 +104,8 @@ export function unwrapSealed(text: string): Sealed | undefined {
     id: typeof id === "string" ? id : undefined,
     origin: typeof origin === "string" ? origin : undefined,
     ...(bound === undefined ? {} : { bound }),
+    ...(typeof digest === "string" ? { text: digest } : {}),
+    ...(content.isRaw === true ? { isRaw: true } : {}),
   };
 }
 
@@ -124,7 +142,8 @@ function isPart(
 }
 
 /**
- * Returns true when `sealed` may be sent to an upstream: the protocol is the same, and so is the issuer if it is known.
+ * Returns true when `sealed` may be sent to an upstream: the protocol is the same, and so are the text and the issuer as
+ * far as they are known.
  *
  * @param target The protocol of the attempt and the connection's id.
  */
@@ -132,7 +151,7 @@ export function maySend(
   sealed: Sealed,
   target: { readonly protocol: Protocol; readonly connectionId: string },
 ): boolean {
-  return sealed.protocol === target.protocol &&
+  return sealed.isAltered !== true && sealed.protocol === target.protocol &&
     (sealed.origin === undefined || sealed.origin === target.connectionId);
 }
 

@@ -28,6 +28,7 @@ export interface Failure {
  * - `filtered`: a safety system rejected the request.
  * - `authentication`, `permission`, `not_found`: about the gateway's credential, its rights or the model.
  *   `forbidden`: a 403 without a known reason.
+ * - `unauthenticated`: about the caller's own token, which was removed meanwhile.
  * - `quota`: the quota is used up, and waiting does not help soon. `rate_limited`: too many requests, waiting helps.
  * - `overloaded`, `timeout`, `server`: an error of the upstream itself.
  * - `unreachable`: there was no connection, or it ended before a response.
@@ -43,6 +44,7 @@ export type FailureKind =
   | "too_large"
   | "filtered"
   | "authentication"
+  | "unauthenticated"
   | "permission"
   | "forbidden"
   | "not_found"
@@ -76,6 +78,7 @@ const REMEDY_BY_KIND = {
   misconfigured: "administrator",
   untrusted: "administrator",
   forbidden: "other request",
+  unauthenticated: "other request",
   invalid_request: "other request",
   context_too_long: "other request",
   too_large: "other request",

@@ -31,9 +31,17 @@ const MISSING_RESULT: readonly ResultContent[] = [
 ];
 
 /**
+ * The text in place of a result that is still to come: "include its output in a later Responses request"
+ * (https://developers.openai.com/api/docs/guides/async-tool-calling).
+ */
+const LATER_RESULT: readonly ResultContent[] = [
+  { kind: "text", text: "[no result yet: the tool is still running]" },
+];
+
+/**
  * Moves the results of tool calls directly after the assistant turn with the calls, as the protocols require. They
  * become one `tool` turn, in the order of the calls. Turns in between follow the results. A call without a result gets
- * an error result. A result without a call becomes text of the user, so that no history is lost.
+ * an error result, unless it is still running. A result without a call becomes text of the user, so that no history is lost.
  *
  * Later turns may repeat an id, because some models count from 0 in each answer. A result belongs to the nearest call
  * before it.
@@ -99,8 +107,8 @@ function resultOf({ call, result }: AwaitedCall): ToolResultBlock {
       kind: "tool_result",
       callId: call.id,
       callKind,
-      content: MISSING_RESULT,
-      isError: true,
+      content: call.isAsync ? LATER_RESULT : MISSING_RESULT,
+      isError: call.isAsync !== true,
     }
     : { ...result, callKind };
 }

@@ -163,19 +163,26 @@ export function countCacheMarks({ tools, turns }: CanonicalRequest): number {
 }
 
 /**
- * Reports the cache marks of a request for a provider that knows none, because it caches automatically or never.
+ * Reports the cache marks of a request for a provider that knows none, because it caches automatically or never. With
+ * `onlyOn` set to `tools`, it reports the marks of tools alone.
  *
  * @throws {GatewayError} When the connection is strict.
  */
 export function dropCacheMarks(
   request: CanonicalRequest,
   losses: { reportDropped(loss: Loss): void },
+  onlyOn?: "tools",
 ): void {
-  if (request.cache === undefined && countCacheMarks(request) === 0) return;
+  const isTools = onlyOn === "tools";
+  const turns = isTools ? [] : request.turns;
+  const isAutomatic = !isTools && request.cache !== undefined;
+  if (!isAutomatic && countCacheMarks({ ...request, turns }) === 0) return;
   losses.reportDropped({
     field: "cache",
     weight: "report",
-    reason: "this model's provider has no cache marks",
+    reason: isTools
+      ? "this model's provider accepts cache marks on content alone"
+      : "this model's provider has no cache marks",
   });
 }
 

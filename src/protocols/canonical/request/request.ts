@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from "../../../core/json.ts";
 import type { Block, CacheMark } from "../content/block.ts";
 import type { Extras, ProviderMetadata, Raw } from "../content/extras.ts";
-import type { Tool, ToolChoice } from "../tools/tool.ts";
+import type { Tool, ToolChoice, WebSearch } from "../tools/tool.ts";
 
 /**
  * A request in the canonical form. An absent field was not in the caller's request: an encoder omits it too, unless
@@ -89,14 +89,6 @@ export type OutputFormat =
     /** Absent when the caller did not set it. */
     readonly strict?: boolean | undefined;
   };
-
-/** The settings of an upstream's web search. */
-export interface WebSearch {
-  /** The amount of search results in the context: `low`, `medium`, `high`. */
-  readonly contextSize?: string | undefined;
-  /** The user's approximate location: `city`, `country`, `region`, `timezone`. */
-  readonly location?: JsonObject | undefined;
-}
 
 /** The sampling settings, with the caller's own values. */
 export interface Sampling {

@@ -19,7 +19,7 @@ export function objectSchema(schema: JsonObject | undefined): JsonObject {
 
 /**
  * Returns true when an OpenAI-style upstream accepts `strict` with the schema: each object is closed and requires all
- * its properties. The upstream rejects other schemas with 400.
+ * its properties, and each list names the schema of its items. The upstream rejects other schemas with 400.
  */
 export function isClosedSchema(schema: JsonValue | undefined): boolean {
   if (Array.isArray(schema)) return schema.every(isClosedSchema);
@@ -28,7 +28,12 @@ export function isClosedSchema(schema: JsonValue | undefined): boolean {
     isJsonObject(schema.properties) &&
     !isClosedObject(schema, schema.properties)
   ) return false;
+  if (schema.type === "array" && !isNamed(schema.items)) return false;
   return Object.values(schema).every(isClosedSchema);
+}
+
+function isNamed(items: JsonValue | undefined): boolean {
+  return isJsonObject(items) && Object.keys(items).length > 0;
 }
 
 function isClosedObject(schema: JsonObject, properties: JsonObject): boolean {

@@ -2,6 +2,7 @@ import {
   isJsonObject,
   type JsonObject,
   type JsonValue,
+  present,
 } from "../../../core/json.ts";
 import type { Loss } from "./loss.ts";
 import { isPortablePattern } from "./portable_pattern.ts";
@@ -35,15 +36,20 @@ const SCHEMA_MAPS: readonly string[] = [
 ];
 
 /**
- * Returns `schema` as {@linkcode withPortablePatterns} does, and reports moved patterns.
+ * Returns a schema that OpenAI accepts. Patterns that its engines cannot compile move into the descriptions beside them,
+ * where the model reads them, and are reported. Property names and examples that look like the keyword stay.
  *
+ * Each list gets a schema of its items, and a list of schemas in `items` becomes `prefixItems`: "array schema missing
+ * items", "is not of type 'object', 'boolean'".
+ *
+ * @returns The same object when it has no such pattern.
  * @throws {GatewayError} When the connection is strict.
  */
-export function movePatterns(
+export function fitOpenAiSchema(
   schema: JsonObject,
   losses: { reportDropped(loss: Loss): void },
 ): JsonObject {
-  const fitted = withPortablePatterns(schema);
+  const fitted = mapSchemas(schema, withPortablePatterns);
   if (fitted !== schema) {
     losses.reportDropped({
       field: { extra: "pattern" },
@@ -51,53 +57,78 @@ export function movePatterns(
       reason: "this model's provider cannot compile that regular expression",
     });
   }
-  return fitted;
+  return mapSchemas(fitted, withItems);
 }
+
+function withPortablePatterns(schema: JsonObject): JsonObject {
+  return withoutPatternNames(withoutPattern(schema));
+}
+
+function withItems(schema: JsonObject): JsonObject {
+  const { type, items, additionalItems, ...rest } = schema;
+  if (Array.isArray(items)) {
+    return {
+      ...rest,
+      ...present({ type }),
+      prefixItems: items,
+      items: additionalItems ?? {},
+    };
+  }
+  const isList = type === "array" ||
+    Array.isArray(type) && type.includes("array");
+  return isList && items === undefined ? { ...schema, items: {} } : schema;
+}
+
+/** Changes one schema; returns the same object when it has nothing to change. */
+type SchemaEdit = (schema: JsonObject) => JsonObject;
 
 /**
- * Moves patterns that some engines cannot compile into the descriptions beside them, where the model reads them.
- * Property names and examples that look like the keyword stay.
+ * Returns a schema after `edit` has changed it and every schema in it, the inner ones first. Property names and
+ * examples that look like a keyword stay.
  *
- * @returns The same object when it has no such pattern.
+ * @returns The same object when nothing changed.
  */
-function withPortablePatterns(schema: JsonObject): JsonObject {
+export function mapSchemas(schema: JsonObject, edit: SchemaEdit): JsonObject {
   const changes: [string, JsonValue | undefined][] = [];
   for (const [keyword, value] of Object.entries(schema)) {
-    const fitted = fitKeyword(keyword, value);
+    const fitted = mapKeyword(keyword, value, edit);
     if (fitted !== value) changes.push([keyword, fitted]);
   }
-  const fitted = changes.length === 0
-    ? schema
-    : { ...schema, ...Object.fromEntries(changes) };
-  return withoutPatternNames(withoutPattern(fitted));
+  return edit(
+    changes.length === 0
+      ? schema
+      : { ...schema, ...Object.fromEntries(changes) },
+  );
 }
 
-function fitKeyword(
+function mapKeyword(
   keyword: string,
   value: JsonValue | undefined,
+  edit: SchemaEdit,
 ): JsonValue | undefined {
   if (SCHEMAS.includes(keyword)) {
-    return Array.isArray(value) ? fitList(value) : fitValue(value);
+    return Array.isArray(value) ? mapList(value, edit) : mapValue(value, edit);
   }
   return SCHEMA_MAPS.includes(keyword) && isJsonObject(value)
-    ? fitMap(value)
+    ? mapMap(value, edit)
     : value;
 }
 
-function fitValue<Value extends JsonValue | undefined>(
+function mapValue<Value extends JsonValue | undefined>(
   value: Value,
+  edit: SchemaEdit,
 ): Value | JsonObject {
-  return isJsonObject(value) ? withPortablePatterns(value) : value;
+  return isJsonObject(value) ? mapSchemas(value, edit) : value;
 }
 
-function fitList(list: JsonValue[]): JsonValue {
-  const fitted = list.map(fitValue);
+function mapList(list: JsonValue[], edit: SchemaEdit): JsonValue {
+  const fitted = list.map((one) => mapValue(one, edit));
   return fitted.some((one, index) => one !== list[index]) ? fitted : list;
 }
 
-function fitMap(map: JsonObject): JsonObject {
+function mapMap(map: JsonObject, edit: SchemaEdit): JsonObject {
   const fitted = Object.entries(map).map(([name, value]) =>
-    [name, fitValue(value)] as const
+    [name, mapValue(value, edit)] as const
   );
   return fitted.some(([name, value]) => value !== map[name])
     ? Object.fromEntries(fitted)
@@ -138,7 +169,11 @@ function withoutPatternNames(schema: JsonObject): JsonObject {
   );
 }
 
-function withDescription(schema: JsonObject, words: string): JsonObject {
+/** Returns a schema with further words in its description. */
+export function withDescription(
+  schema: JsonObject,
+  words: string,
+): JsonObject {
   const { description } = schema;
   return {
     ...schema,

@@ -11,13 +11,31 @@ import type {
   ToolChoice,
   ToolReference,
 } from "./tool.ts";
+import {
+  type PropertyNames,
+  renameArguments,
+  type RenamedArguments,
+  withNames,
+} from "./property_names.ts";
 import { fitId } from "./tool_call_id.ts";
+
+/** A tool of the caller. */
+interface ToolAlias extends ToolReference {
+  /** The caller's names of arguments by the sent ones; absent when all are the same. */
+  readonly propertyNames?: PropertyNames | undefined;
+}
 
 /**
  * The caller's tools by the {@linkcode toolKey} of the tools that were sent in their place. Tools that were sent
  * unchanged are absent.
  */
-export type ToolAliases = ReadonlyMap<string, ToolReference>;
+export type ToolAliases = ReadonlyMap<string, ToolAlias>;
+
+/** The support of the target, and what it does not accept. */
+interface Bridging extends ToolSupport {
+  /** The new arguments of tools whose old ones have names that the target rejects, by {@linkcode toolKey}. */
+  readonly renamed: ReadonlyMap<string, RenamedArguments>;
+}
 
 /** A request with only tools that the target's encoder can write, and the aliases to restore the caller's tools. */
 interface BridgedRequest {
@@ -41,18 +59,27 @@ export function toolKey(
 /**
  * Replaces tools that a target does not support, and their calls in the history. Tools in namespaces become
  * `namespace__name`. Custom tools become functions with one string `input`. Names that are too long or contain
- * illegal characters are cut and hashed. Hosted tools stay, because the encoder reports their loss.
+ * illegal characters are cut and hashed, and so are names of arguments. Hosted tools stay, because the encoder reports their loss.
  *
  * @throws {GatewayError} `invalid_request` when two tools would get the same name.
  */
 export function bridgeTools(
   request: CanonicalRequest,
-  support: ToolSupport,
+  targetSupport: ToolSupport,
 ): BridgedRequest {
+  const support: Bridging = {
+    ...targetSupport,
+    renamed: renameTools(request.tools, targetSupport),
+  };
   const owners = claimNames(request.tools, support);
-  const aliases = new Map<string, ToolReference>();
+  const aliases = new Map<string, ToolAlias>();
   for (const [key, owner] of owners) {
-    if (!isSame(sentTool(owner, support), owner)) aliases.set(key, owner);
+    const propertyNames = support.renamed.get(toolKey(owner))?.originals;
+    if (propertyNames !== undefined) {
+      aliases.set(key, { ...owner, propertyNames });
+    } else if (!isSame(sentTool(owner, support), owner)) {
+      aliases.set(key, owner);
+    }
   }
   return {
     aliases,
@@ -76,6 +103,26 @@ function sentTool(tool: ToolReference, support: ToolSupport): ToolReference {
     name: fitId(flat, { maxLength: support.maxNameLength }),
     namespace: support.namespaces ? namespace : undefined,
   };
+}
+
+function renameTools(
+  tools: readonly Tool[],
+  { limitsPropertyNames }: ToolSupport,
+): ReadonlyMap<string, RenamedArguments> {
+  const renamed = new Map<string, RenamedArguments>();
+  if (limitsPropertyNames !== true) return renamed;
+  for (const tool of tools) {
+    if (tool.kind === "hosted") continue;
+    const namespace = tool.kind === "namespace" ? tool.name : undefined;
+    for (const one of tool.kind === "namespace" ? tool.tools : [tool]) {
+      const fitted = one.kind === "function"
+        ? renameArguments(one.parameters)
+        : undefined;
+      const key = toolKey({ name: one.name, namespace });
+      if (fitted !== undefined) renamed.set(key, fitted);
+    }
+  }
+  return renamed;
 }
 
 function isSame(one: ToolReference, other: ToolReference): boolean {
@@ -114,7 +161,7 @@ function references(tool: Tool): ToolReference[] {
   }
 }
 
-function bridgeTool(tool: Tool, support: ToolSupport): Tool[] {
+function bridgeTool(tool: Tool, support: Bridging): Tool[] {
   switch (tool.kind) {
     case "hosted":
       return [tool];
@@ -147,7 +194,7 @@ function withPreface(
 function bridgeCallable(
   tool: CallableTool,
   namespace: string | undefined,
-  support: ToolSupport,
+  support: Bridging,
 ): CallableTool {
   const { name } = sentTool(
     { kind: tool.kind, name: tool.name, namespace },
@@ -156,7 +203,12 @@ function bridgeCallable(
   if (tool.kind === "custom" && !support.custom) {
     return customAsFunction(tool, name);
   }
-  return name === tool.name ? tool : { ...tool, name };
+  const parameters = support.renamed.get(
+    toolKey({ name: tool.name, namespace }),
+  )?.parameters;
+  return name === tool.name && parameters === undefined
+    ? tool
+    : { ...tool, name, ...(parameters === undefined ? {} : { parameters }) };
 }
 
 function customAsFunction(tool: CustomTool, name: string): FunctionTool {
@@ -197,7 +249,7 @@ function bridgeChoice(
   }
 }
 
-function bridgeTurn(turn: Turn, support: ToolSupport): Turn {
+function bridgeTurn(turn: Turn, support: Bridging): Turn {
   if (turn.role !== "assistant" && turn.role !== "tool") return turn;
   return {
     ...turn,
@@ -205,14 +257,22 @@ function bridgeTurn(turn: Turn, support: ToolSupport): Turn {
   };
 }
 
-function bridgeBlock(block: Block, support: ToolSupport): Block {
+function bridgeBlock(block: Block, support: Bridging): Block {
   switch (block.kind) {
     case "function_call": {
       const { name, namespace } = sentTool(
         { ...block, kind: "function" },
         support,
       );
-      return { ...block, name, namespace };
+      const names = support.renamed.get(toolKey(block))?.names;
+      return {
+        ...block,
+        name,
+        namespace,
+        ...(names === undefined
+          ? {}
+          : { arguments: withNames(block.arguments, names) }),
+      };
     }
     case "custom_call": {
       const { kind, name, namespace } = sentTool(
@@ -222,6 +282,7 @@ function bridgeBlock(block: Block, support: ToolSupport): Block {
       if (kind === "custom") return { ...block, name, namespace };
       return {
         ...functionCall(block.id, name, { [CUSTOM_INPUT_KEY]: block.input }),
+        isAsync: block.isAsync,
         sealed: block.sealed,
       };
     }

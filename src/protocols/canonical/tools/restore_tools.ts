@@ -3,13 +3,15 @@ import type { Emit, Stage } from "../../../core/stage.ts";
 import type { Answer } from "../answer/answer.ts";
 import type { AnswerBlock } from "../content/block.ts";
 import type { AnswerEvent, BlockStartEvent } from "../stream/event.ts";
+import { MAX_FRAME_CHARACTERS } from "../max_sizes.ts";
 import { CUSTOM_INPUT_KEY, type ToolAliases, toolKey } from "./bridge_tools.ts";
+import { type PropertyNames, withNames } from "./property_names.ts";
 
 /** Returns a stage that restores the caller's tools in the calls of an answer: the reverse of `bridgeTools`. */
 export function restoreTools(
   aliases: ToolAliases,
 ): Stage<AnswerEvent, AnswerEvent> {
-  const inputs = new Map<number, CustomInput>();
+  const inputs = new Map<number, CallInput>();
 
   function start(event: BlockStartEvent, emit: Emit<AnswerEvent>): void {
     const { index, block } = event;
@@ -27,6 +29,9 @@ export function restoreTools(
         block: { kind: "custom_call", id, name, namespace, providerMetadata },
       });
     } else {
+      if (tool.propertyNames !== undefined) {
+        inputs.set(index, createRenamedInput(tool.propertyNames));
+      }
       emit({
         type: "block-start",
         index,
@@ -77,9 +82,17 @@ function restoreBlock(block: AnswerBlock, aliases: ToolAliases): AnswerBlock {
   }
   const tool = aliases.get(toolKey(block));
   if (tool === undefined) return block;
-  const { name, namespace } = tool;
-  if (tool.kind === "function" || block.kind === "custom_call") {
-    return { ...block, name, namespace };
+  const { name, namespace, propertyNames } = tool;
+  if (block.kind === "custom_call") return { ...block, name, namespace };
+  if (tool.kind === "function") {
+    return {
+      ...block,
+      name,
+      namespace,
+      arguments: propertyNames === undefined
+        ? block.arguments
+        : withNames(block.arguments, propertyNames),
+    };
   }
   return {
     kind: "custom_call",
@@ -100,19 +113,38 @@ const MAX_OPENING_LENGTH = 64;
 /** A run of characters, one complete escape of a JSON string, or a backslash that begins no escape. */
 const STRING_PIECE_REGEXP = /[^"\\]+|\\(?:u[0-9A-Fa-f]{4}|u(?=[^]{4})|[^u])/y;
 
-/**
- * Reads the text in `{"input":"…"}` as it arrives, so that a custom tool's input streams although the model called a
- * function. If the model wrote another form, the result comes at the end: the object's `input`, or the whole text.
- */
-interface CustomInput {
+/** Reads the arguments of a call as they arrive, and returns those of the caller's tool. */
+interface CallInput {
   /** Returns the next part of the input, which may be empty. */
   push(fragment: string): string;
   /** Returns the rest after the arguments are complete. */
   end(): string;
 }
 
-/** Returns a reader for one call. */
-export function createCustomInput(): CustomInput {
+/** Returns a reader that holds the arguments of a call until it can rename them. */
+function createRenamedInput(names: PropertyNames): CallInput {
+  let held = "";
+  return {
+    push(fragment) {
+      held += fragment;
+      // Such a call fails later, by its size.
+      return held.length > MAX_FRAME_CHARACTERS ? take() : "";
+    },
+    end: () => withNames(take(), names),
+  };
+
+  function take(): string {
+    const text = held;
+    held = "";
+    return text;
+  }
+}
+
+/**
+ * Returns a reader of the text in `{"input":"…"}`, so that a custom tool's input streams although the model called a
+ * function. If the model wrote another form, the result comes at the end: the object's `input`, or the whole text.
+ */
+export function createCustomInput(): CallInput {
   let state: "opening" | "string" | "closed" | "other" = "opening";
   let rest = "";
 

@@ -64,7 +64,21 @@ export interface HostedTool {
   /** The original `type`, for reports. */
   readonly type: string;
   readonly value: JsonObject;
+  /** Set for a web search that providers of other protocols may replace with their own. */
+  readonly webSearch?: WebSearch | undefined;
   readonly providerMetadata?: ProviderMetadata | undefined;
+}
+
+/** The settings of an upstream's web search. */
+export interface WebSearch {
+  /** The amount of search results in the context: `low`, `medium`, `high`. */
+  readonly contextSize?: string | undefined;
+  /** The user's approximate location: `city`, `country`, `region`, `timezone`. */
+  readonly location?: JsonObject | undefined;
+  readonly allowedDomains?: readonly string[] | undefined;
+  readonly blockedDomains?: readonly string[] | undefined;
+  /** The most searches for one answer. */
+  readonly maxUses?: number | undefined;
 }
 
 /** The kind and name of one tool. */

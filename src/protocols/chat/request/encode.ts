@@ -17,8 +17,8 @@ import { isClosedSchema } from "../../canonical/request/schema.ts";
 import {
   type ChatDialect,
   dialectOf,
+  maxStopsOf,
   type Scope,
-  takesStops,
 } from "../dialect.ts";
 import { withInstruction, withNudge } from "./instruction.ts";
 import { encodeReasoning, type Reasoning } from "./reasoning_encode.ts";
@@ -35,6 +35,7 @@ export function encodeRequest(
   const taken = takenSettings(request, scope);
   dropForeignExtras(request, "chat", context, taken);
   if (scope.dialect.cache === undefined) dropCacheMarks(request, context);
+  else if (!scope.dialect.marksTools) dropCacheMarks(request, context, "tools");
   dropCitations(request.turns, context);
   if (scope.dialect.openaiSettings) dropContinuation(request, context);
   const tooling = encodeTooling(request, scope);
@@ -109,7 +110,8 @@ function encodeStream(
   request: CanonicalRequest,
   { dialect }: Scope,
 ): JsonObject {
-  if (!request.stream) return {};
+  const limit = request.maxOutputTokens ?? 0;
+  if (!request.stream && limit <= dialect.maxWholeTokens) return {};
   return {
     stream: true,
     ...(dialect.streamOptions
@@ -126,6 +128,13 @@ interface Format {
 }
 
 const JSON_OBJECT: JsonObject = { response_format: { type: "json_object" } };
+
+const ANY_OBJECT: JsonObject = {
+  response_format: {
+    type: "json_schema",
+    json_schema: { name: "output", schema: { type: "object" } },
+  },
+};
 
 function encodeFormat(
   format: OutputFormat | undefined,
@@ -147,7 +156,9 @@ function encodeFormat(
     dropFormat("this model's provider accepts no format beside tools", scope);
     return { fields: {}, instruction: formatInstruction(format) };
   }
-  if (format.type === "json") return { fields: JSON_OBJECT };
+  if (format.type === "json") {
+    return { fields: dialect.jsonObjects ? JSON_OBJECT : ANY_OBJECT };
+  }
   if (!dialect.schemas) {
     dropFormat(
       "this model's provider enforces JSON, but no schema",
@@ -237,23 +248,16 @@ function encodeStops(
 ): JsonObject {
   const { stop } = request;
   if (stop === undefined) return {};
-  if (!takesStops(dialect)) {
+  const most = maxStopsOf(dialect);
+  if (stop.length > most) {
     context.reportDropped({
       field: "stop",
       weight: "report",
-      reason: "this model rejects stop strings; the gateway cuts the answer",
-    });
-    return {};
-  }
-  if (dialect.maxStops !== undefined && stop.length > dialect.maxStops) {
-    context.reportDropped({
-      field: "stop",
-      weight: "reject",
       reason:
-        `this model's provider accepts at most ${dialect.maxStops} stop strings`,
+        `this model accepts at most ${most} stop strings; the gateway cuts the answer at others`,
     });
   }
-  return { stop: [...stop] };
+  return most === 0 ? {} : { stop: stop.slice(0, most) };
 }
 
 function encodeSampling(

@@ -174,6 +174,9 @@ function encodeDetail(
 
 function encodeFile(block: FileBlock, scope: Scope): JsonObject | undefined {
   const { source, name } = block;
+  if (scope.dialect.filePart === "document_url" && source.type !== "id") {
+    return encodeDocument(block);
+  }
   switch (source.type) {
     case "base64":
       return {
@@ -195,6 +198,20 @@ function encodeFile(block: FileBlock, scope: Scope): JsonObject | undefined {
     default:
       return rejectSource("a file", scope);
   }
+}
+
+/** Returns Mistral's part for a file: https://docs.mistral.ai/capabilities/document/ */
+function encodeDocument({ source, name }: FileBlock): JsonObject | undefined {
+  const url = source.type === "url"
+    ? source.url
+    : source.type === "base64"
+    ? dataUrl(source)
+    : undefined;
+  return url === undefined ? undefined : {
+    type: "document_url",
+    document_url: url,
+    ...present({ document_name: name }),
+  };
 }
 
 function rejectSource(

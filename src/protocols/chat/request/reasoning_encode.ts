@@ -33,6 +33,9 @@ interface ReasoningOptions {
 /** The effort words in ascending order. */
 const EFFORT_WORDS: readonly EffortWord[] = ["none", ...ALL_EFFORTS];
 
+/** The efforts that nearly all providers support. */
+const COMMON_EFFORTS: readonly Effort[] = ["low", "medium", "high"];
+
 /** The effort of a request that asks for reasoning without an amount. */
 const DEFAULT_EFFORT: Effort = "medium";
 
@@ -85,7 +88,7 @@ function encodeWord(
   const chosen = requested === undefined || requested === "none"
     ? least
     : closestEffort(requested, known) ?? least;
-  if (words[chosen] !== requested && requested !== "minimal") {
+  if (words[chosen] !== requested) {
     reportDropped("this model does not support this effort", scope);
   }
   return {
@@ -106,18 +109,24 @@ function encodeOff(scope: Scope): JsonObject {
 
 function knownEffort(effort: Effort, scope: Scope): Effort {
   if (scope.dialect.maxEffort === "max") return effort;
-  if (effort === "minimal") return "low";
-  if (effort !== "xhigh" && effort !== "max") return effort;
-  reportDropped("this model's provider supports no effort above high", scope);
-  return "high";
+  const known = closestEffort(effort, COMMON_EFFORTS) ?? effort;
+  if (known !== effort) {
+    reportDropped("this model's provider does not support this effort", scope);
+  }
+  return known;
 }
 
 /** Returns `reasoning_effort` for an OpenAI model. */
 function encodeOpenAi(
   { settings, hasTools }: ReasoningOptions,
-  { efforts, defaultEffort, refusesChatTools }: OpenAiModelRules,
+  { defaultEffort, refusesChatTools, ...rules }: OpenAiModelRules,
   scope: Scope,
 ): Reasoning {
+  // "accepts `max` only on the Responses API": https://github.com/BerriAI/litellm-docs/pull/1173. The supported values
+  // in Chat Completions: https://github.com/mnfst/modelparams.dev/pull/236
+  const efforts: readonly EffortWord[] | undefined = rules.efforts?.filter((
+    word,
+  ) => word !== "max");
   const requested = requestedEffort(settings, defaultEffort);
   const isDefaultOn = defaultEffort !== "none";
   if (hasTools && refusesChatTools && (requested ?? defaultEffort) !== "none") {
@@ -140,9 +149,7 @@ function encodeOpenAi(
     }
     return { fields: {}, isOn: false };
   }
-  if (requested !== "minimal") {
-    reportDropped("this model does not support this effort", scope);
-  }
+  reportDropped("this model does not support this effort", scope);
   return { fields: { reasoning_effort: chosen }, isOn: true };
 }
 

@@ -1,9 +1,5 @@
 import { createHash } from "node:crypto";
-import {
-  isJsonObject,
-  type JsonObject,
-  type JsonValue,
-} from "../../../core/json.ts";
+import type { JsonObject } from "../../../core/json.ts";
 import {
   type Block,
   type CacheMark,
@@ -20,6 +16,7 @@ import type { Turn } from "../../canonical/request/request.ts";
 import { fitId, restoreNativeIds } from "../../canonical/tools/tool_call_id.ts";
 import { detailsOfSealed, extraOfSealed } from "../answer/reasoning_details.ts";
 import { encodeCache, type Scope } from "../dialect.ts";
+import { fitMessages, type TurnsScope } from "./fit_messages.ts";
 import {
   contentText,
   encodeParts,
@@ -35,20 +32,6 @@ import {
  */
 const ID_RULE = { maxLength: 64, anyCharacter: true };
 
-/** The placeholder for unknown reasoning, when a provider requires some on every message. */
-const UNKNOWN_REASONING = " ";
-
-/** The placeholder for a message that a provider requires and the history does not have. */
-const CONTINUED = "(continued)";
-
-/** The scope of encoding turns. */
-interface TurnsScope extends Scope {
-  /** True when the model thinks in this request. */
-  readonly isThinking: boolean;
-  /** True when the answer must continue the last turn. */
-  readonly continues: boolean;
-}
-
 /** Encodes turns as `messages`. */
 export function encodeTurns(
   turns: readonly Turn[],
@@ -60,57 +43,7 @@ export function encodeTurns(
     .filter((turn) => !isDropped(turn, scope));
   const placed = scope.dialect.systemAnywhere ? settled : placeSystem(settled);
   const messages = placed.flatMap((turn) => encodeTurn(turn, scope));
-  return fitMessages(fillReasoning(messages, scope), scope);
-}
-
-/** Adds the messages and marks that some providers require in a history. */
-function fitMessages(
-  messages: JsonObject[],
-  { dialect, continues }: TurnsScope,
-): JsonObject[] {
-  const fitted = dialect.userAfterTool
-    ? [...messages]
-    : separateUsers(messages);
-  if (dialect.demandsUser && !fitted.some(({ role }) => role === "user")) {
-    const start = fitted.findIndex(({ role }) => role !== "system");
-    const at = start < 0 ? fitted.length : start;
-    fitted.splice(at, 0, { role: "user", content: CONTINUED });
-  }
-  if (dialect.namesResults) nameResults(fitted);
-  const last = fitted.at(-1);
-  if (dialect.continueField === undefined || !continues) return fitted;
-  return last?.role === "assistant"
-    ? [...fitted.slice(0, -1), { ...last, [dialect.continueField]: true }]
-    : fitted;
-}
-
-/** Adds the name of the tool to each result in the messages. */
-function nameResults(messages: JsonObject[]): void {
-  const names = new Map<string, string>();
-  messages.forEach((message, at) => {
-    for (const call of listOf(message.tool_calls).filter(isJsonObject)) {
-      const { id, function: called } = call;
-      if (typeof id !== "string" || !isJsonObject(called)) continue;
-      if (typeof called.name === "string") names.set(id, called.name);
-    }
-    const name = names.get(String(message.tool_call_id));
-    if (message.role === "tool" && name !== undefined) {
-      messages[at] = { ...message, name };
-    }
-  });
-}
-
-function listOf(value: JsonValue | undefined): readonly JsonValue[] {
-  return Array.isArray(value) ? value : [];
-}
-
-/** Inserts an assistant message between the result of a tool and the user's next message. */
-function separateUsers(messages: readonly JsonObject[]): JsonObject[] {
-  return messages.flatMap((message, at) =>
-    message.role === "user" && messages[at - 1]?.role === "tool"
-      ? [{ role: "assistant", content: CONTINUED }, message]
-      : [message]
-  );
+  return fitMessages(messages, scope);
 }
 
 /** Reduces a system message to text. Some providers reject a list of parts there, and others reject an empty one. */
@@ -176,31 +109,37 @@ function encodeAssistant(turn: Turn, scope: Scope): JsonObject {
   };
 }
 
-/** Returns the text, and the refusal in its own field when the provider has one. */
+/**
+ * Returns the text, and the refusal in its own field when the provider has one. That field has no place among the texts,
+ * so a refusal before a text becomes text.
+ */
 function encodeContent(blocks: readonly Block[], scope: Scope): JsonObject {
-  const refusal = blocks.filter((block) => block.kind === "refusal")
-    .map(({ text }) => text).filter((text) => text !== "").join("\n\n");
-  const text = textRuns(blocks, scope).map((run) => contentText(run, scope))
-    .filter((run) => run !== "").join("\n\n");
-  if (scope.dialect.fullToolset && refusal !== "") {
-    return { content: text === "" ? null : text, refusal };
+  const first = blocks.findIndex(({ kind }) => kind === "refusal");
+  const isLast = first > blocks.findLastIndex(({ kind }) => kind === "text");
+  if (scope.dialect.fullToolset && isLast) {
+    const isRefusal = ({ kind }: Block) => kind === "refusal";
+    const refusal = joinRuns(blocks.filter(isRefusal), scope);
+    const text = joinRuns(blocks.filter((one) => !isRefusal(one)), scope);
+    if (refusal !== "") return { content: text === "" ? null : text, refusal };
   }
-  const all = [text, refusal].filter((words) => words !== "").join("\n\n");
+  const all = joinRuns(blocks, scope);
   return { content: all === "" && blocks.some(isToolCall) ? null : all };
 }
 
+function joinRuns(blocks: readonly Block[], scope: Scope): string {
+  return textRuns(blocks, scope).map((run) => contentText(run, scope))
+    .filter((run) => run !== "").join("\n\n");
+}
+
 /**
- * Groups the blocks of the content. Reasoning, refusals, calls and new messages separate the groups. A block that is
- * not the model's text, but is shown as text, forms its own group.
+ * Groups the blocks of the content. Reasoning, calls and new messages separate the groups. A block that is not the
+ * model's text, but is shown as text, forms its own group.
  */
 function textRuns(blocks: readonly Block[], { dialect }: Scope): Block[][] {
   const runs: Block[][] = [[]];
   for (const block of blocks) {
     if (dialect.openaiSettings && isOwnAudio(block)) continue;
-    if (
-      block.kind === "reasoning" || block.kind === "refusal" ||
-      isToolCall(block)
-    ) runs.push([]);
+    if (block.kind === "reasoning" || isToolCall(block)) runs.push([]);
     else if (block.kind !== "text") runs.push([block], []);
     else if (block.message !== undefined) runs.push([block]);
     else runs.at(-1)?.push(block);
@@ -246,28 +185,6 @@ function sendableOf(
   });
 }
 
-/**
- * Adds placeholder reasoning to assistant messages for providers that require it. Some require it on messages with
- * calls while the model thinks. Others require it on all messages when one has it.
- */
-function fillReasoning(
-  messages: JsonObject[],
-  { dialect, isThinking }: TurnsScope,
-): JsonObject[] {
-  const field = dialect.reasoningField;
-  if (field === undefined) return messages;
-  const isKnown = messages.some((message) => message[field] !== undefined);
-  const onAll = dialect.reasoningOnAll && isKnown;
-  const onCalls = dialect.reasoningOfCalls && isThinking;
-  for (const message of messages) {
-    const isWanted = message.role === "assistant" &&
-      (onAll || onCalls && message.tool_calls !== undefined) &&
-      message.reasoning_details === undefined;
-    if (isWanted) message[field] ??= UNKNOWN_REASONING;
-  }
-  return messages;
-}
-
 /** Returns the id of a call and its result, in the form that the provider accepts. */
 function wireId(id: string, { dialect }: Scope): string {
   if (!dialect.shortCallIds) return fitId(id, ID_RULE);
@@ -305,9 +222,9 @@ function encodeCall(call: ToolCallBlock, scope: Scope): JsonObject {
 /** Encodes each result as one message. Content that a tool message cannot hold follows in a user message. */
 function encodeResults(turn: Turn, scope: Scope): JsonObject[] {
   const results = turn.blocks.filter((block) => block.kind === "tool_result");
-  const attachments = results.flatMap(({ content }) =>
-    content.filter(isAttachment)
-  );
+  const attachments = scope.dialect.mediaOfResults
+    ? results.flatMap(({ content }) => content.filter(isAttachment))
+    : [];
   const messages = results.map((result) => encodeResult(result, scope));
   if (attachments.length === 0) return messages;
   return [...messages, {
@@ -319,7 +236,9 @@ function encodeResults(turn: Turn, scope: Scope): JsonObject[] {
 function encodeResult(result: ToolResultBlock, scope: Scope): JsonObject {
   const texts = result.content.filter((block) => !isAttachment(block));
   const notes = result.content.filter(isAttachment).map(({ kind }) =>
-    `[${kind} attached below]`
+    scope.dialect.mediaOfResults
+      ? `[${kind} attached below]`
+      : omitted(kind, scope)
   );
   const text = [joinText(texts, scope, "\n"), ...notes].filter((text) =>
     text !== ""
@@ -336,6 +255,16 @@ function encodeResult(result: ToolResultBlock, scope: Scope): JsonObject {
       ? words
       : [{ type: "text", text: words, ...cache }],
   };
+}
+
+/** Reports a picture or file of a result that the model cannot read, and returns the text in its place. */
+function omitted(kind: Block["kind"], { context }: Scope): string {
+  context.reportDropped({
+    field: "messages",
+    weight: "report",
+    reason: `this model cannot read the \`${kind}\` in a tool's result`,
+  });
+  return `[${kind} left out: this model reads text alone]`;
 }
 
 /** Returns the cache mark of the result, or of its last part. */

@@ -9,7 +9,11 @@ import {
   isClosedSchema,
   objectSchema,
 } from "../../canonical/request/schema.ts";
-import { movePatterns } from "../../canonical/request/schema_patterns.ts";
+import {
+  openAiParameters,
+  rootObject,
+} from "../../canonical/request/root_object.ts";
+import { fitOpenAiSchema } from "../../canonical/request/schema_patterns.ts";
 import {
   allowedTools,
   type CallableTool,
@@ -39,7 +43,7 @@ export function encodeTooling(
   scope: Scope,
 ): Tooling {
   const { choice, offered, nudge } = fitChoice(request, scope);
-  const tools = offered
+  const tools = sameStrictness(offered, scope)
     .map((tool) => encodeTool(tool, scope))
     .filter((tool) => tool !== undefined);
   dropForeignChoice(request.toolChoice, "chat", scope.context);
@@ -71,9 +75,10 @@ function fitChoice(
   { tools, toolChoice: choice }: CanonicalRequest,
   scope: Scope,
 ): FittedChoice {
-  const { fullToolset, thinking } = scope.dialect;
+  const { fullToolset, thinking, namedChoice } = scope.dialect;
   // A provider without `allowed_tools` receives only the allowed tools.
   const offered = fullToolset ? tools : allowedTools(tools, choice);
+  if (!namedChoice) return onlyNamed(choice, offered);
   if (thinking === undefined) return { choice, offered };
   if (choice?.type === "none" && !thinking.forbidsTools) {
     return { choice: undefined, offered: [] };
@@ -81,9 +86,7 @@ function fitChoice(
   if (!isForce(choice)) return { choice, offered };
   switch (thinking.forcedTools) {
     case "any_tool":
-      return choice?.type === "tool"
-        ? { choice: { type: "required" }, offered: named(offered, choice.tool) }
-        : { choice, offered };
+      return onlyNamed(choice, offered);
     case "never":
       dropForce(scope);
       return {
@@ -96,9 +99,42 @@ function fitChoice(
   }
 }
 
-/** Returns only the named tool, so that a model that must call any tool calls this one. */
-function named(tools: readonly Tool[], { name }: ToolReference): Tool[] {
-  return tools.filter((tool) => tool.kind !== "hosted" && tool.name === name);
+/** Offers only the named tool, so that a model that must call any tool calls this one. */
+function onlyNamed(
+  choice: ToolChoice | undefined,
+  offered: readonly Tool[],
+): FittedChoice {
+  if (choice?.type !== "tool") return { choice, offered };
+  const { name } = choice.tool;
+  return {
+    choice: { type: "required" },
+    offered: offered.filter((tool) =>
+      tool.kind !== "hosted" && tool.name === name
+    ),
+  };
+}
+
+/** Returns the tools without `strict`, where the provider accepts it only on all of them and some have it. */
+function sameStrictness(
+  tools: readonly Tool[],
+  { dialect, context }: Scope,
+): readonly Tool[] {
+  if (dialect.mixedStrict) return tools;
+  const strict = tools.filter((tool) =>
+    tool.kind === "function" && tool.strict === true
+  );
+  if (strict.length === tools.length) return tools;
+  if (strict.length > 0) {
+    context.reportDropped({
+      field: "toolStrictness",
+      weight: "report",
+      reason:
+        "this model's provider accepts strict tools only where all are strict",
+    });
+  }
+  return tools.map((tool) =>
+    tool.kind === "function" ? { ...tool, strict: undefined } : tool
+  );
 }
 
 function dropForce({ context }: Scope): void {
@@ -126,15 +162,16 @@ function encodeTool(tool: Tool, scope: Scope): JsonObject | undefined {
 }
 
 function encodeFunction(tool: FunctionTool, scope: Scope): JsonObject {
+  const parameters = encodeParameters(tool.parameters, scope);
   return {
     type: "function",
     function: {
       name: tool.name,
       ...describe(tool),
-      parameters: encodeParameters(tool.parameters, scope),
-      ...encodeStrict(tool, scope),
+      parameters,
+      ...encodeStrict({ ...tool, parameters }, scope),
     },
-    ...encodeCache(tool.cache, scope.dialect.cache),
+    ...markTool(tool, scope),
   };
 }
 
@@ -142,7 +179,12 @@ function encodeParameters(
   parameters: JsonObject | undefined,
   scope: Scope,
 ): JsonObject {
-  return fitSchema(objectSchema(parameters), scope);
+  const schema = objectSchema(parameters);
+  if (scope.dialect.isClaude) return rootObject(schema);
+  return fitSchema(
+    scope.dialect.checksSchemas ? openAiParameters(schema) : schema,
+    scope,
+  );
 }
 
 /** Returns the schema in the form that the provider accepts. */
@@ -151,7 +193,7 @@ export function fitSchema(
   { dialect, context }: Scope,
 ): JsonObject {
   if (dialect.moonshotSchemas) return moonshotSchema(schema);
-  return dialect.compilesPatterns ? movePatterns(schema, context) : schema;
+  return dialect.checksSchemas ? fitOpenAiSchema(schema, context) : schema;
 }
 
 /**
@@ -177,7 +219,7 @@ function encodeStrict(
 
 function encodeCustom(
   tool: Exclude<CallableTool, FunctionTool>,
-  { dialect }: Scope,
+  scope: Scope,
 ): JsonObject {
   const { name, grammar } = tool;
   const format = grammar === undefined
@@ -186,8 +228,12 @@ function encodeCustom(
   return {
     type: "custom",
     custom: { name, ...describe(tool), format },
-    ...encodeCache(tool.cache, dialect.cache),
+    ...markTool(tool, scope),
   };
+}
+
+function markTool({ cache }: CallableTool, { dialect }: Scope): JsonObject {
+  return dialect.marksTools ? encodeCache(cache, dialect.cache) : {};
 }
 
 function describe({ description }: CallableTool): JsonObject {

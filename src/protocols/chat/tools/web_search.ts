@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject } from "../../../core/json.ts";
 import type { RequestContext } from "../../canonical/codec.ts";
-import type { WebSearch } from "../../canonical/request/request.ts";
+import type { WebSearch } from "../../canonical/tools/tool.ts";
 import type { Scope } from "../dialect.ts";
 
 /** Reads `web_search_options`, which nests the user's location one level deeper than other protocols do. */

@@ -16,6 +16,7 @@ import {
   signatureForCaller,
   thinkingText,
 } from "../request/blocks.ts";
+import { searchBlocks, searchUsage } from "../tools/web_search.ts";
 import { createAnswerIds } from "../tools/tool_call_ids.ts";
 import { encodeStop, refusalOf } from "./stop.ts";
 import { encodeUsage } from "./usage.ts";
@@ -34,8 +35,13 @@ export function encodeAnswer(
 ): JsonObject {
   const { blocks, stop } = answer;
   const scope = { context, idFor: createAnswerIds(context.request) };
-  const content = blocks.map((block) => encodeBlock(block, scope))
-    .filter((block) => block !== undefined);
+  const content = blocks.flatMap((block): readonly JsonObject[] =>
+    encodeSearchRun(block, context) ?? listOf(encodeBlock(block, scope))
+  );
+  const searches =
+    blocks.filter((block) =>
+      block.kind === "opaque" && block.search !== undefined
+    ).length;
   const usage = answer.usage ??
     estimateUsage(context.estimatedInputTokens, lengthOf(blocks));
   return {
@@ -43,7 +49,11 @@ export function encodeAnswer(
     content,
     ...encodeStop(stop, refusalOf(blocks)),
     ...(answer.providerMetadata?.messages ?? {}),
-    usage: { ...encodeUsage(usage), ...encodeServiceTier(answer.serviceTier) },
+    usage: {
+      ...searchUsage(searches),
+      ...encodeUsage(usage),
+      ...encodeServiceTier(answer.serviceTier),
+    },
   };
 }
 
@@ -88,6 +98,10 @@ export function callHead(
 function messageId(id: string, context: AnswerContext): string {
   if (id === "") return context.ids.next("msg");
   return id.startsWith("msg_") ? id : `msg_${id}`;
+}
+
+function listOf(block: JsonObject | undefined): readonly JsonObject[] {
+  return block === undefined ? [] : [block];
 }
 
 function encodeBlock(
@@ -138,7 +152,8 @@ function encodeReasoning(
   if (thinking === "" && isRedacted(sealed)) {
     return { type: "redacted_thinking", data: sealed?.value };
   }
-  const signature = signatureForCaller(sealed, context.connectionId);
+  const isRaw = parts.some(({ form }) => form === "raw");
+  const signature = signatureForCaller(sealed, context.connectionId, isRaw);
   return { type: "thinking", thinking, signature };
 }
 
@@ -151,6 +166,16 @@ function encodeCall(
   if (input !== undefined) return { ...callHead(call, idFor), input };
   context.drop("tool_use");
   return undefined;
+}
+
+/** Returns the blocks of another provider's web search, or `undefined` for another block. */
+function encodeSearchRun(
+  block: AnswerBlock,
+  { ids }: AnswerContext,
+): readonly JsonObject[] | undefined {
+  if (block.kind !== "opaque" || block.search === undefined) return undefined;
+  const { call, input, result } = searchBlocks(block.search, ids);
+  return [{ ...call, input }, result];
 }
 
 function encodeOpaque(

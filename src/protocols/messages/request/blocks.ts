@@ -38,12 +38,17 @@ export function decodeThinking(block: JsonObject): ReasoningBlock {
   }
   const text = optionalText(block.thinking) ?? "";
   const signature = optionalText(block.signature) ?? "";
+  const sealed = isWrapped(signature)
+    ? unwrapSealed(signature)
+    : sealedOfSignature(signature);
+  // OpenAI accepts its text as a summary alone: https://github.com/router-for-me/CLIProxyAPI/issues/5825
+  const form = sealed?.protocol === "responses" && sealed.isRaw !== true
+    ? "summary"
+    : "raw";
   return {
     kind: "reasoning",
-    parts: text === "" ? [] : [{ form: "raw", text }],
-    sealed: isWrapped(signature)
-      ? unwrapSealed(signature)
-      : sealedOfSignature(signature),
+    parts: text === "" ? [] : [{ form, text }],
+    sealed,
   };
 }
 
@@ -75,15 +80,19 @@ export function thinkingText(parts: readonly ReasoningPart[]): string {
  * keep it and send it back.
  *
  * @param origin The connection that issued it.
+ * @param isRaw True when its text is no summary.
  */
 export function signatureForCaller(
   sealed: Sealed | undefined,
   origin: string,
+  isRaw: boolean,
 ): string {
   if (sealed === undefined) return wrapSealed();
   const isOwn = sealed.protocol === "messages" &&
     sealed.form === SIGNATURE_FORM && !isWrapped(sealed.value);
-  return isOwn ? sealed.value : wrapSealed({ ...sealed, origin });
+  return isOwn
+    ? sealed.value
+    : wrapSealed({ ...sealed, origin, ...(isRaw ? { isRaw } : {}) });
 }
 
 /** Encodes sealed thinking for its issuer. */

@@ -34,6 +34,45 @@ export function encodeCache(cache: CacheMark | undefined): JsonObject {
   return { cache_control: { type: "ephemeral", ...ttl } };
 }
 
+/** The parts of a request's prefix that can hold marks. */
+interface Prefix<Message> {
+  readonly system: readonly JsonObject[];
+  readonly messages: readonly Message[];
+}
+
+/** The user messages at the end that get a mark. The second finds what the request before wrote, after long answers. */
+const MARKED_MESSAGES = 2;
+
+/**
+ * Marks the prefix for a caller with a cache key and without marks of its own. OpenAI caches prefixes by itself, Claude
+ * none without a mark: https://platform.claude.com/docs/en/build-with-claude/prompt-caching
+ */
+export function markKeyedPrefix<
+  Message extends { readonly role: string; readonly content: JsonObject[] },
+>(
+  request: CanonicalRequest,
+  { system, messages }: Prefix<Message>,
+): Prefix<Message> {
+  const hasOwn = request.cache !== undefined || countCacheMarks(request) > 0;
+  if (request.cacheKey === undefined || hasOwn) return { system, messages };
+  const users = messages.filter(({ role }) => role === "user")
+    .slice(-MARKED_MESSAGES);
+  return {
+    system: markLast(system),
+    messages: messages.map((message) =>
+      users.includes(message)
+        ? { ...message, content: markLast(message.content) }
+        : message
+    ),
+  };
+}
+
+function markLast(blocks: readonly JsonObject[]): JsonObject[] {
+  return blocks.map((block, index) =>
+    index === blocks.length - 1 ? { ...block, ...encodeCache({}) } : block
+  );
+}
+
 /** Writes the marks of one request in the order of its prefix: tools, system, messages. */
 export interface CacheWriter {
   /** The number of marks that are left out, because providers reject more than four. */

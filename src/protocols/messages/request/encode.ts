@@ -14,7 +14,7 @@ import { dialectOf, type Scope } from "../dialect.ts";
 import { encodeTooling } from "../tools/encode.ts";
 import { enforceableSchema } from "../tools/enforceable_schema.ts";
 import { createHistoryIds } from "../tools/tool_call_ids.ts";
-import { createCacheWriter, encodeCache } from "./cache.ts";
+import { createCacheWriter, encodeCache, markKeyedPrefix } from "./cache.ts";
 import { DROP_MISMATCHES } from "./preserved_thinking.ts";
 import {
   dropSettings,
@@ -51,8 +51,12 @@ export function encodeRequest(
   if (!scope.dialect.prefill) dropContinuation(request, context);
   const extras = ownExtras(request);
   const tooling = encodeTooling(request, scope);
-  const { system, messages } = encodeTurns(request.turns, scope);
+  const turns = encodeTurns(request.turns, scope);
   const format = encodeFormat(request.format, scope);
+  const { system, messages } = markKeyedPrefix(request, {
+    system: [...turns.system, ...format.instructions],
+    messages: withNudge(turns.messages, tooling.nudge),
+  });
   const thinking = encodeThinking({
     settings: request.reasoning,
     maxTokens: encodeLimit(request, scope),
@@ -63,8 +67,8 @@ export function encodeRequest(
     ...extras,
     model: context.target.model,
     max_tokens: thinking.maxTokens,
-    ...encodeSystem([...system, ...format.instructions]),
-    messages: [...withNudge(messages, tooling.nudge)].map(jsonOf),
+    ...encodeSystem(system),
+    messages: messages.map(jsonOf),
     ...(request.stream ? { stream: true } : {}),
     ...tooling.fields,
     ...encodeOutput(extras.output_config, format.config, {

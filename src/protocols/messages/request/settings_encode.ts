@@ -24,7 +24,6 @@ export function dropSettings(
   const { seed, frequencyPenalty, presencePenalty } = request.sampling;
   const given: Partial<Record<RequestField, boolean>> = {
     verbosity: request.verbosity !== undefined,
-    cacheKey: request.cacheKey !== undefined,
     metadata: request.metadata !== undefined,
     seed: seed !== undefined,
     // A penalty of 0 is the default everywhere.
@@ -46,7 +45,6 @@ export function dropSettings(
 
 const DROPPABLE_FIELDS = [
   "verbosity",
-  "cacheKey",
   "metadata",
   "seed",
   "frequencyPenalty",

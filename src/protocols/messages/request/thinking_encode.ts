@@ -184,8 +184,8 @@ function effortFor(
   const { efforts } = scope.dialect;
   if (effort === undefined || efforts.length === 0) return undefined;
   if (efforts.includes(effort)) return effort;
-  if (effort === "minimal") return "low";
   reportDropped("this model does not support this effort", scope);
+  if (effort === "minimal") return "low";
   return effort === "xhigh" ? "high" : efforts.at(-1);
 }
 

@@ -2,6 +2,7 @@ import type { SseFrame } from "../../../core/frame.ts";
 import { isJsonObject, type JsonObject } from "../../../core/json.ts";
 import type { Emit } from "../../../core/stage.ts";
 import { Paragraphs } from "../../canonical/answer/readable.ts";
+import type { SearchRun } from "../../canonical/content/block.ts";
 import type { Sealed } from "../../canonical/content/sealed.ts";
 import type { AnswerContext } from "../../canonical/codec.ts";
 import type { AnswerEvent, BlockHead } from "../../canonical/stream/event.ts";
@@ -11,6 +12,7 @@ import {
   isRedacted,
   signatureForCaller,
 } from "../request/blocks.ts";
+import { searchBlocks } from "../tools/web_search.ts";
 
 /** Writes one block of a stream. */
 export interface BlockWriter {
@@ -44,7 +46,9 @@ export function createBlockWriter(
     case "custom_call":
       return writeCustomCall(head, options, emit);
     case "opaque":
-      return writeOpaque(head, options, emit);
+      return head.search === undefined
+        ? writeOpaque(head, options, emit)
+        : writeSearch(head.search, options, emit);
   }
 }
 
@@ -85,10 +89,11 @@ function writeThinking(options: BlockWriterOptions): BlockWriter {
   let sealed: Sealed | undefined;
   const paragraphs = new Paragraphs();
   let hasText = false;
+  let isRaw = false;
 
   function sign(emit: Emit<SseFrame>): void {
     const { connectionId } = options.context;
-    const signature = signatureForCaller(sealed, connectionId);
+    const signature = signatureForCaller(sealed, connectionId, isRaw);
     wire.begin(EMPTY_THINKING, emit);
     wire.writeDelta(
       JSON.stringify({ type: "signature_delta", signature }),
@@ -100,6 +105,7 @@ function writeThinking(options: BlockWriterOptions): BlockWriter {
     push(event, emit) {
       switch (event.type) {
         case "block-part":
+          isRaw ||= event.form === "raw";
           paragraphs.part();
           break;
         case "block-delta": {
@@ -190,6 +196,23 @@ function writeOpaque(
       if (event.type === "block-end") wire.end(emit);
     },
   };
+}
+
+/** Writes another provider's web search as a call and its result. */
+function writeSearch(
+  search: SearchRun,
+  { context, takeIndex }: BlockWriterOptions,
+  emit: Emit<SseFrame>,
+): BlockWriter {
+  const { call, input, result } = searchBlocks(search, context.ids);
+  const callWire = createContentBlock(takeIndex);
+  callWire.begin(call, emit);
+  callWire.writeDelta(inputDelta(JSON.stringify(input)), emit);
+  callWire.end(emit);
+  const resultWire = createContentBlock(takeIndex);
+  resultWire.begin(result, emit);
+  resultWire.end(emit);
+  return { push() {} };
 }
 
 function textDelta(text: string): string {

@@ -13,6 +13,7 @@ import {
 } from "../../canonical/failure/failure.ts";
 import { errorObject } from "../errors.ts";
 import { createAnswerIds } from "../tools/tool_call_ids.ts";
+import { searchUsage } from "../tools/web_search.ts";
 import { encodeStop, joinRefusal } from "../answer/stop.ts";
 import { encodeUsage } from "../answer/usage.ts";
 
@@ -26,6 +27,7 @@ function createEncoder(context: AnswerContext): StreamEncoder {
   let writer: BlockWriter | undefined;
   /** The number of characters of the answer, for providers that do not count tokens. */
   let length = 0;
+  let searches = 0;
   let isRefusal = false;
   let refusal = "";
   const options = {
@@ -39,7 +41,11 @@ function createEncoder(context: AnswerContext): StreamEncoder {
       estimateUsage(context.estimatedInputTokens, length);
     write("message_delta", {
       ...splitMetadata(event, encodeStop(event.stop, refusal)),
-      usage: { ...encodeUsage(usage), ...encodeServiceTier(event.serviceTier) },
+      usage: {
+        ...searchUsage(searches),
+        ...encodeUsage(usage),
+        ...encodeServiceTier(event.serviceTier),
+      },
     }, emit);
     write("message_stop", {}, emit);
   }
@@ -51,6 +57,11 @@ function createEncoder(context: AnswerContext): StreamEncoder {
           return write("message_start", messageStart(event, context), emit);
         case "block-start":
           isRefusal = event.block.kind === "refusal";
+          if (
+            event.block.kind === "opaque" && event.block.search !== undefined
+          ) {
+            searches++;
+          }
           writer = createBlockWriter(event.block, options, emit);
           return;
         case "block-delta":

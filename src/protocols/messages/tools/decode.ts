@@ -12,6 +12,7 @@ import type {
 import { decodeCache } from "../request/cache.ts";
 import { metadataOf, optionalText, requireName } from "../request/fields.ts";
 import type { WireToolChoice } from "../wire.ts";
+import { decodeSearch } from "./web_search.ts";
 
 const FUNCTION_FIELDS: ReadonlySet<string> = new Set([
   "name",
@@ -64,7 +65,14 @@ export function decodeToolChoice(
 function decodeTool(tool: JsonObject, param: string): Tool {
   const type = optionalText(tool.type) ?? "custom";
   if (isHosted(tool)) {
-    return { kind: "hosted", protocol: "messages", type, value: tool };
+    const webSearch = decodeSearch(tool);
+    return {
+      kind: "hosted",
+      protocol: "messages",
+      type,
+      value: tool,
+      webSearch,
+    };
   }
   const name = requireName(tool.name, `${param}.name`);
   const typed = typedToolOf(type, tool);

@@ -1,14 +1,11 @@
-import {
-  isJsonObject,
-  type JsonObject,
-  type JsonValue,
-} from "../../../core/json.ts";
+import type { JsonObject } from "../../../core/json.ts";
 import {
   dropForceOnNothing,
   dropForeignChoice,
   encodeHostedTool,
 } from "../../canonical/request/loss.ts";
 import type { CanonicalRequest } from "../../canonical/request/request.ts";
+import { rootObject } from "../../canonical/request/root_object.ts";
 import {
   allowedTools,
   type FunctionTool,
@@ -19,7 +16,7 @@ import {
   type ToolReference,
 } from "../../canonical/tools/tool.ts";
 import type { Scope } from "../dialect.ts";
-import { enforceableSchema, resolve } from "./enforceable_schema.ts";
+import { enforceableSchema } from "./enforceable_schema.ts";
 import { typedToolOf } from "./decode.ts";
 
 /** The encoded tools of a request, and the choice among them. */
@@ -94,7 +91,7 @@ function encodeFunction(tool: FunctionTool, scope: Scope): JsonObject {
  * `strict`.
  */
 function encodeSchema(tool: FunctionTool, scope: Scope): JsonObject {
-  const schema = inputSchema(tool.parameters);
+  const schema = rootObject(tool.parameters);
   if (tool.strict !== true) return { input_schema: schema };
   const enforceable = scope.dialect.schemas
     ? enforceableSchema(schema)
@@ -149,60 +146,4 @@ function wireChoice(choice: ToolChoice): JsonObject {
 
 function namedChoice({ name }: ToolReference): JsonObject {
   return { type: "tool", name };
-}
-
-/**
- * Returns the schema of a tool's input. Providers require an object at its root, without a choice between objects. A
- * choice becomes one object with the properties of all. A property is required when all of them require it.
- */
-export function inputSchema(parameters: JsonObject | undefined): JsonObject {
-  if (parameters === undefined) return { type: "object", properties: {} };
-  const root = resolveRoot(parameters);
-  const { anyOf, oneOf, allOf, ...rest } = root;
-  const choices = [anyOf, oneOf].flatMap(schemasIn);
-  const parts = schemasIn(allOf);
-  if (choices.length === 0 && parts.length === 0) {
-    return { ...rest, type: "object" };
-  }
-  const members = [rest, ...parts, ...choices];
-  return {
-    ...rest,
-    type: "object",
-    properties: Object.assign({}, ...members.map(propertiesOf)),
-    required: [
-      ...new Set([
-        ...[rest, ...parts].flatMap(requiredOf),
-        ...requiredByAll(choices),
-      ]),
-    ],
-  };
-}
-
-/** Returns the definition that the root refers to, or the root. */
-function resolveRoot(schema: JsonObject): JsonObject {
-  if (typeof schema.$ref !== "string") return schema;
-  const { $ref: _reference, ...rest } = schema;
-  const target = resolve(schema.$ref, schema);
-  return target === undefined || target.$ref !== undefined
-    ? rest
-    : { ...rest, ...target };
-}
-
-function schemasIn(value: JsonValue | undefined): JsonObject[] {
-  return Array.isArray(value) ? value.filter(isJsonObject) : [];
-}
-
-function propertiesOf({ properties }: JsonObject): JsonObject {
-  return isJsonObject(properties) ? properties : {};
-}
-
-function requiredOf({ required }: JsonObject): JsonValue[] {
-  return Array.isArray(required) ? required : [];
-}
-
-function requiredByAll(schemas: readonly JsonObject[]): JsonValue[] {
-  const [first, ...others] = schemas.map(requiredOf);
-  return (first ?? []).filter((name) =>
-    others.every((names) => names.includes(name))
-  );
 }

@@ -3,6 +3,7 @@ import {
   type JsonObject,
   type JsonValue,
 } from "../../../core/json.ts";
+import { resolve } from "../../canonical/request/root_object.ts";
 
 /** The keywords of a schema that providers can enforce. Others move to the description. */
 const KNOWN_KEYWORDS: ReadonlySet<string> = new Set([
@@ -135,22 +136,6 @@ function describe(
 /** Returns true when the references of a schema form a cycle, or leave the schema. */
 function isRecursive(schema: JsonObject): boolean {
   return formsCycle(schema, { root: schema, open: new Set(), done: new Set() });
-}
-
-/** Resolves a reference such as `#/$defs/city`. */
-export function resolve(
-  reference: string,
-  root: JsonObject,
-): JsonObject | undefined {
-  const [start, ...path] = reference.split("/");
-  if (start !== "#") return undefined;
-  let place: JsonValue | undefined = root;
-  for (const key of path) {
-    place = isJsonObject(place) && Object.hasOwn(place, key)
-      ? place[key]
-      : undefined;
-  }
-  return isJsonObject(place) ? place : undefined;
 }
 
 /** The state of following a schema's references. */

@@ -18,6 +18,7 @@ import { encodeShared, takenShared } from "../../openai/settings.ts";
 import { dialectOf, type ResponsesDialect, type Scope } from "../dialect.ts";
 import { hasFlag } from "../fields.ts";
 import { encodeTooling, fitSchema } from "../tools/encode.ts";
+import { searchFields } from "../tools/web_search.ts";
 import { encodeReasoning, type Reasoning } from "./reasoning_encode.ts";
 import { encodeExtras, encodeFormat, encodeServiceTier } from "./settings.ts";
 import { encodeTurns } from "./turn_encode.ts";
@@ -32,10 +33,14 @@ export function encodeRequest(
   const taken = takenSettings(request, reasoning, scope);
   dropForeignExtras(request, "responses", context, taken);
   dropSettings(request, scope);
-  if (!scope.dialect.cacheMarks) dropCacheMarks(request, context);
+  dropCacheMarks(
+    request,
+    context,
+    scope.dialect.cacheMarks ? "tools" : undefined,
+  );
   dropCitations(request.turns, context);
   dropContinuation(request, context);
-  const body = {
+  const body: JsonObject = {
     model: context.target.model,
     ...encodeInput(request.turns, scope),
     ...encodeTooling(request, scope),
@@ -49,7 +54,11 @@ export function encodeRequest(
     store: false,
     ...(request.stream ? { stream: true } : {}),
   };
-  return { ...body, ...encodeExtras(request, body) };
+  return {
+    ...body,
+    ...searchFields(request.tools, body.include, scope.dialect),
+    ...encodeExtras(request, body),
+  };
 }
 
 function takenSettings(

@@ -8,6 +8,7 @@ import type {
   Role,
 } from "../../canonical/request/request.ts";
 import { textOf } from "../fields.ts";
+import { searchIn } from "../tools/web_search.ts";
 
 /**
  * The `form` of a summary in its envelope. An input that ends in `compaction_trigger` asks for one item that replaces
@@ -93,10 +94,20 @@ export function opaqueItem(item: JsonObject): OpaqueBlock {
     type,
     value: item,
     text: lookup(TEXT_BY_TYPE, type)?.(item),
+    search: searchIn(item),
     weight: hasOnlyCallerTools(item)
       ? "ignore"
       : lookup(WEIGHT_BY_TYPE, type) ?? "report",
   };
+}
+
+/** Returns an item of the history. A model of another protocol reads what was searched for, but not the results. */
+export function historyItem(item: JsonObject): OpaqueBlock {
+  const block = opaqueItem(item);
+  const { search } = block;
+  return search === undefined
+    ? block
+    : { ...block, text: `[searched the web for: ${search.query}]` };
 }
 
 /** Returns true when the item only holds tools of the caller, which the tools of the request already include. */

@@ -56,9 +56,7 @@ function effortFor(
   }
   const closest = closestEffort(requested, known);
   if (closest === undefined) reportDropped("this model does not reason", scope);
-  else if (requested !== "minimal") {
-    reportDropped("this model does not support this effort", scope);
-  }
+  else reportDropped("this model does not support this effort", scope);
   return closest;
 }
 

@@ -11,6 +11,7 @@ import type {
 import {
   isWrapped,
   type Sealed,
+  textDigest,
   unwrapSealed,
   wrapSealed,
 } from "../../canonical/content/sealed.ts";
@@ -53,9 +54,12 @@ export function decodeSealed(item: JsonObject): Sealed | undefined {
 
 function decodeReturned(item: JsonObject): Sealed | undefined {
   const { encrypted_content: value } = item;
-  return typeof value === "string" && isWrapped(value)
-    ? unwrapSealed(value)
-    : decodeSealed(item);
+  if (typeof value !== "string" || !isWrapped(value)) return decodeSealed(item);
+  const sealed = unwrapSealed(value);
+  return sealed?.text === undefined ||
+      sealed.text === textDigest(decodeParts(item))
+    ? sealed
+    : { ...sealed, isAltered: true };
 }
 
 /** Returns the readable parts of a reasoning item, with the summary first. */
@@ -111,15 +115,17 @@ function partsOf(
  * Returns sealed data for a caller: the protocol's own unchanged, other data in an envelope.
  *
  * @param origin The connection that issued it.
+ * @param parts The readable parts, which the caller must return unchanged.
  */
 export function encodeSealed(
   sealed: Sealed | undefined,
   origin: string,
+  parts: readonly { readonly text: string }[],
 ): string {
   if (sealed === undefined) return wrapSealed();
   return sealed.protocol === "responses" && sealed.form === SEALED_FORM
     ? sealed.value
-    : wrapSealed({ ...sealed, origin });
+    : wrapSealed({ ...sealed, origin, text: textDigest(parts) });
 }
 
 /** Returns true for the form that {@linkcode reasoningItem} writes. */

@@ -14,7 +14,7 @@ import { decodeAgentMessage } from "../items/agent_message.ts";
 import { decodeCall, decodeResult } from "../tools/call_item.ts";
 import { otherFields, ownMetadata, withMetadata } from "../fields.ts";
 import { decodeParts, messageHead, type PartBlock } from "./part_decode.ts";
-import { opaqueItem, roleOfItem } from "./opaque_item.ts";
+import { historyItem, roleOfItem } from "./opaque_item.ts";
 import { decodeReasoning } from "./reasoning_item.ts";
 import { decodeTools } from "../tools/decode.ts";
 
@@ -113,8 +113,8 @@ function createReader(): Reader {
   function pushOpaque(item: JsonObject, param: string): void {
     const role = roleOfItem(item);
     if (item.type === "additional_tools") pushLoaded(item, param);
-    if (role === "assistant") append(role, [opaqueItem(item)]);
-    else turns.push({ role, blocks: [opaqueItem(item)] });
+    if (role === "assistant") append(role, [historyItem(item)]);
+    else turns.push({ role, blocks: [historyItem(item)] });
   }
 
   /**

@@ -119,7 +119,26 @@ function encodeAssistant(turn: Turn, scope: Scope): JsonObject[] {
     open.push(part);
     if (isShown) open = undefined;
   }
-  return items;
+  return withoutLastReasoning(items, scope);
+}
+
+/**
+ * Removes reasoning at the end of a turn, as of an answer that broke off. OpenAI rejects it "without its required
+ * following item": https://github.com/openai/openai-agents-python/pull/3207
+ */
+function withoutLastReasoning(
+  items: JsonObject[],
+  { context }: Scope,
+): JsonObject[] {
+  const end = items.findLastIndex(({ type }) => type !== "reasoning") + 1;
+  if (end < items.length) {
+    context.reportDropped({
+      field: "sealedReasoning",
+      weight: "report",
+      reason: "nothing follows it",
+    });
+  }
+  return items.slice(0, end);
 }
 
 function assistantMessage(

@@ -2,6 +2,7 @@ import type { SseFrame } from "../../../core/frame.ts";
 import type { JsonObject } from "../../../core/json.ts";
 import type { Emit } from "../../../core/stage.ts";
 import type { AnswerContext, StreamEncoder } from "../../canonical/codec.ts";
+import { CONTEXT_FULL, type Stop } from "../../canonical/answer/answer.ts";
 import type { EndEvent } from "../../canonical/stream/event.ts";
 import {
   type Failure,
@@ -51,6 +52,8 @@ function createItemEncoder(context: AnswerContext): StreamEncoder {
   function end(event: EndEvent): void {
     output.finish(event.stop);
     isOver = true;
+    const failure = isCodex(context) ? failureForCodex(event.stop) : undefined;
+    if (failure !== undefined) return fail(failure);
     const fields = finalFields(event, context, output.written);
     writeResponse(String(fields.status), { ...fields, output: output.items });
   }
@@ -83,10 +86,32 @@ function createItemEncoder(context: AnswerContext): StreamEncoder {
     },
     end() {},
     keepAlive(emit) {
-      if (identity === undefined || isOver) return;
+      if (isOver) return;
       sink = emit;
+      // Codex waits for events, not for the comments that a provider sends while it thinks.
+      start({ id: "" });
       events.write("keepalive", {});
     },
+  };
+}
+
+/** Returns true for a request of Codex, which alone sends the field. */
+function isCodex({ request }: AnswerContext): boolean {
+  return request.extras.responses?.client_metadata !== undefined;
+}
+
+/**
+ * Returns the failure that Codex gets in the place of an incomplete answer: for a refusal, and for a full context.
+ * Codex repeats a request whose answer is incomplete for its content, and shows neither the reason nor a part of the
+ * type `refusal`. For a full context, only the failure makes it shorten the conversation.
+ */
+function failureForCodex({ reason, explanation }: Stop): Failure | undefined {
+  if (reason === "context_full") return CONTEXT_FULL;
+  if (reason !== "filtered") return undefined;
+  return {
+    kind: "filtered",
+    message: explanation ??
+      "The model's provider ended the answer because of its content.",
   };
 }
 

@@ -21,7 +21,7 @@ export function createReasoningWriter(
   { events, context, outputIndex }: WriterScope,
 ): ItemWriter {
   const id = metadataId(head) ?? context.ids.next("rs");
-  const summary: JsonObject[] = [];
+  const summary: { readonly type: string; readonly text: string }[] = [];
   let text = "";
   let place: JsonObject | undefined;
   let deltaPlace = "";
@@ -40,7 +40,8 @@ export function createReasoningWriter(
 
   function envelope(): JsonObject {
     if (sealed === undefined && !isRaw) return {};
-    return { encrypted_content: encodeSealed(sealed, context.connectionId) };
+    const { connectionId } = context;
+    return { encrypted_content: encodeSealed(sealed, connectionId, summary) };
   }
 
   function finishPart(): void {

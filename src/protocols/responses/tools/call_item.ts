@@ -62,12 +62,13 @@ function decodeTypedCall(item: JsonObject): ToolCallBlock | undefined {
 }
 
 function identityOf(
-  { call_id, name, namespace }: JsonObject,
-): Pick<ToolCallBlock, "id" | "name" | "namespace"> {
+  { call_id, name, namespace, async }: JsonObject,
+): Pick<ToolCallBlock, "id" | "name" | "namespace" | "isAsync"> {
   return {
     id: textOf(call_id) ?? "",
     name: textOf(name) ?? "",
     namespace: textOf(namespace),
+    ...(async === true ? { isAsync: true } : {}),
   };
 }
 

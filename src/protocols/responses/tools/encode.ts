@@ -5,10 +5,7 @@ import {
   encodeHostedTool,
   type Loss,
 } from "../../canonical/request/loss.ts";
-import type {
-  CanonicalRequest,
-  WebSearch,
-} from "../../canonical/request/request.ts";
+import type { CanonicalRequest } from "../../canonical/request/request.ts";
 import {
   isClosedSchema,
   objectSchema,
@@ -22,11 +19,14 @@ import {
   type Tool,
   type ToolChoice,
   type ToolReference,
+  type WebSearch,
 } from "../../canonical/tools/tool.ts";
-import { movePatterns } from "../../canonical/request/schema_patterns.ts";
+import { openAiParameters } from "../../canonical/request/root_object.ts";
+import { fitOpenAiSchema } from "../../canonical/request/schema_patterns.ts";
 import type { Scope } from "../dialect.ts";
 import { hasFlag, metadataObject } from "../fields.ts";
 import { encodeTypedTool } from "./typed_tools.ts";
+import { chooseSearch, encodeSearch, isServedSearch } from "./web_search.ts";
 
 /** The functions that fit a tool to the provider. */
 export interface ToolFit {
@@ -43,14 +43,23 @@ export function encodeTooling(
   const { toolChoice, parallelTools } = request;
   const fit: ToolFit = {
     reportDropped: (loss) => context.reportDropped(loss),
-    schema: (schema) => fitSchema(schema, { dialect, context }),
+    schema: (schema) =>
+      fitSchema(
+        dialect.checksSchemas ? openAiParameters(schema) : schema,
+        { dialect, context },
+      ),
   };
-  const { tools: offered, choice } = dialect.fullToolset
+  const { tools: offered, choice: given } = dialect.fullToolset
     ? { tools: request.tools, choice: toolChoice }
     : withoutList(request);
+  const choice = chooseSearch(given, offered, dialect);
   const tools = [
     ...offered.filter((tool) => !isLoaded(tool))
-      .map((tool) => encodeTool(tool, fit)),
+      .map((tool) =>
+        isServedSearch(tool, dialect)
+          ? encodeSearch(tool.webSearch, { context })
+          : encodeTool(tool, fit)
+      ),
     encodeWebSearch(request.webSearch, { dialect, context }),
   ].filter((tool) => tool !== undefined);
   dropForeignChoice(choice, "responses", context);
@@ -68,7 +77,7 @@ export function fitSchema(
   schema: JsonObject,
   { dialect, context }: Scope,
 ): JsonObject {
-  return dialect.compilesPatterns ? movePatterns(schema, context) : schema;
+  return dialect.checksSchemas ? fitOpenAiSchema(schema, context) : schema;
 }
 
 /** Returns the web search tool for the setting of Chat Completions. */
@@ -85,14 +94,7 @@ function encodeWebSearch(
     });
     return undefined;
   }
-  const { contextSize, location } = search;
-  return {
-    type: "web_search",
-    ...present({ search_context_size: contextSize }),
-    ...(location === undefined
-      ? {}
-      : { user_location: { type: "approximate", ...location } }),
-  };
+  return encodeSearch(search, { context });
 }
 
 /** Removes the tools that are not allowed, for a provider without a list of allowed tools. */
@@ -136,13 +138,15 @@ function encodeCallable(tool: CallableTool, fit: ToolFit): JsonObject {
 /** Encodes a function. `strict` is always written, because it is true by default. */
 function encodeFunction(tool: FunctionTool, fit: ToolFit): JsonObject {
   const { name, description } = tool;
-  const parameters = metadataObject(tool, "parameters") ?? tool.parameters;
+  const parameters = fit.schema(
+    objectSchema(metadataObject(tool, "parameters") ?? tool.parameters),
+  );
   return {
     type: "function",
     name,
     ...present({ description }),
-    parameters: fit.schema(objectSchema(parameters)),
-    strict: strictness(tool, fit),
+    parameters,
+    strict: strictness({ ...tool, parameters }, fit),
     ...restOfTool(tool),
   };
 }

@@ -100,7 +100,6 @@ Deno.test("Messages request written: a model that thinks is drawn as it wants", 
 Deno.test("Messages request written: settings that the protocol lacks are reported, unless they say nothing", () => {
   const { lost } = encode({
     verbosity: "low",
-    cacheKey: "k",
     metadata: { a: "b" },
     sampling: { seed: 1, frequencyPenalty: 0.1, presencePenalty: 0 },
     extras: {
@@ -114,7 +113,6 @@ Deno.test("Messages request written: settings that the protocol lacks are report
   assert.deepEqual(lost, [
     "n reject",
     "verbosity report",
-    "cacheKey report",
     "metadata report",
     "seed report",
     "frequencyPenalty report",

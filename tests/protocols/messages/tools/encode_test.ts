@@ -6,7 +6,7 @@ import type {
   Tool,
 } from "../../../../src/protocols/canonical/tools/tool.ts";
 import { enforceableSchema } from "../../../../src/protocols/messages/tools/enforceable_schema.ts";
-import { inputSchema } from "../../../../src/protocols/messages/tools/encode.ts";
+import { rootObject } from "../../../../src/protocols/canonical/request/root_object.ts";
 import { messagesCodec } from "../../../../src/protocols/messages/mod.ts";
 import { encodeRequest } from "../../../../src/protocols/messages/request/encode.ts";
 import { requestOf } from "../../../support/wire/requests.ts";
@@ -171,11 +171,12 @@ Deno.test("Messages tools written: tools of other kinds must have been bridged",
     custom: false,
     namespaces: false,
     maxNameLength: 128,
+    limitsPropertyNames: true,
   });
   assert.equal(support("glm-5").maxNameLength, 64);
 });
 
-Deno.test("inputSchema() makes one object of a choice between objects", () => {
+Deno.test("rootObject() makes one object of a choice between objects", () => {
   const a = {
     type: "object",
     properties: { a: {}, c: {} },
@@ -186,35 +187,35 @@ Deno.test("inputSchema() makes one object of a choice between objects", () => {
     properties: { b: {}, c: {} },
     required: ["b", "c"],
   };
-  assert.deepEqual(inputSchema({ anyOf: [a, b], description: "d" }), {
+  assert.deepEqual(rootObject({ anyOf: [a, b], description: "d" }), {
     type: "object",
     description: "d",
     properties: { a: {}, b: {}, c: {} },
     required: ["c"],
   });
   assert.deepEqual(
-    inputSchema({ type: "object", required: ["c"], oneOf: [a] }),
+    rootObject({ type: "object", required: ["c"], oneOf: [a] }),
     {
       type: "object",
       properties: { a: {}, c: {} },
       required: ["c", "a"],
     },
   );
-  assert.deepEqual(inputSchema({ allOf: [a, b] }).required, ["a", "c", "b"]);
+  assert.deepEqual(rootObject({ allOf: [a, b] }).required, ["a", "c", "b"]);
 });
 
-Deno.test("inputSchema() follows a root that is only a reference", () => {
+Deno.test("rootObject() follows a root that is only a reference", () => {
   const $defs = { In: { type: "object", properties: { a: {} } } };
-  assert.deepEqual(inputSchema({ $ref: "#/$defs/In", $defs }), {
+  assert.deepEqual(rootObject({ $ref: "#/$defs/In", $defs }), {
     $defs,
     type: "object",
     properties: { a: {} },
   });
-  assert.deepEqual(inputSchema({ $ref: "#/$defs/Out", $defs }), {
+  assert.deepEqual(rootObject({ $ref: "#/$defs/Out", $defs }), {
     $defs,
     type: "object",
   });
-  assert.deepEqual(inputSchema({ type: "string" }), { type: "object" });
+  assert.deepEqual(rootObject({ type: "string" }), { type: "object" });
 });
 
 Deno.test("enforceableSchema() leaves a schema in that form as it is", () => {

@@ -12,7 +12,10 @@ import type { AnswerEvent } from "../../../../src/protocols/canonical/stream/eve
 import { UpstreamFailure } from "../../../../src/protocols/canonical/failure/failure.ts";
 import { unfoldAnswer } from "../../../../src/protocols/canonical/answer/fold.ts";
 import { MAX_HELD_CHARACTERS } from "../../../../src/protocols/canonical/max_sizes.ts";
-import { unwrapSealed } from "../../../../src/protocols/canonical/content/sealed.ts";
+import {
+  textDigest,
+  unwrapSealed,
+} from "../../../../src/protocols/canonical/content/sealed.ts";
 import type { StopReason } from "../../../../src/protocols/canonical/answer/answer.ts";
 import { responsesCodec } from "../../../../src/protocols/responses/mod.ts";
 import { formatFrame } from "../../../../src/streams/sse.ts";
@@ -256,6 +259,7 @@ Deno.test("createStreamEncoder() hands out what is sealed", () => {
     value: "secret",
     id: undefined,
     origin: "connection-1",
+    text: textDigest([]),
   });
 });
 
@@ -401,19 +405,22 @@ Deno.test("createStreamEncoder() repeats the request's settings", () => {
   });
 });
 
-Deno.test("createStreamEncoder() keeps a silent stream alive once it has begun", () => {
+Deno.test("createStreamEncoder() keeps a silent stream alive with events, also before its provider has sent any", () => {
   const encoder = responsesCodec.createStreamEncoder(contextOf({}));
   const frames: (SseFrame | SseComment)[] = [];
   const emit = (frame: SseFrame | SseComment) => {
     frames.push(frame);
   };
   encoder.keepAlive(emit);
-  assert.deepEqual(frames, []);
   encoder.push(START, emit);
   encoder.keepAlive(emit);
+  assert.deepEqual(
+    frames.map((frame) => "event" in frame ? frame.event : undefined),
+    ["response.created", "response.in_progress", "keepalive", "keepalive"],
+  );
   assert.deepEqual(frames.at(-1), {
     event: "keepalive",
-    data: '{"type":"keepalive","sequence_number":2}',
+    data: '{"type":"keepalive","sequence_number":3}',
   });
   encoder.push(END, emit);
   const { length } = frames;

@@ -8,6 +8,7 @@ import {
 } from "../../../../src/demo/ask/ask.ts";
 import { unseal } from "../../../../src/demo/script.ts";
 import { invalid } from "../../../../src/demo/refusal.ts";
+import { claudeSchemaFault } from "../schema_rules.ts";
 import { faultOfHistory } from "./history.ts";
 
 /**
@@ -91,6 +92,10 @@ function checkTool(tool: JsonObject, index: number): void {
     throw invalid(
       `tools.${index}.custom.name: String should match pattern '^[a-zA-Z0-9_-]{1,128}$'`,
     );
+  }
+  const fault = claudeSchemaFault(objectOf(tool.input_schema));
+  if (fault !== undefined) {
+    throw invalid(`tools.${index}.custom.input_schema: ${fault}`);
   }
   if (objectOf(tool.input_schema).type !== "object") {
     throw invalid(

@@ -1,0 +1,108 @@
+import { untilAbort } from "../../core/time/deadlines.ts";
+import { systemTimers, type Timers } from "../../core/time/timers.ts";
+import type { Origin } from "../../upstream/http1/client.ts";
+import { loopBack } from "./loopback.ts";
+
+/** The age from which an unanswered handshake speaks for a silent server, in milliseconds. */
+const SILENT_MS = 1000;
+
+/** The most handshakes with one server that may keep their descriptors. */
+const MAX_UNANSWERED = 8;
+
+/** A handshake of the platform that the server has not answered. */
+interface Unanswered {
+  readonly startedMs: number;
+  isGivenUp: boolean;
+}
+
+/** What a handshake needs beside the connection. */
+interface Terms {
+  /** The server, whose name the certificate must have. */
+  readonly origin: Pick<Origin, "hostname" | "port">;
+  /** Authorities that are trusted beside those of the platform, as PEM. */
+  readonly caCerts: readonly string[];
+  /** Ends the handshake when it aborts. */
+  readonly signal: AbortSignal;
+}
+
+/** The handshakes of TLS as a client. */
+export interface Handshakes {
+  /** The number of handshakes that were given up and keep their descriptors until their servers close them. */
+  readonly abandoned: number;
+  /**
+   * Speaks TLS over a connection, which the caller closes on failure.
+   *
+   * @throws The reason of the platform, or of the signal when it aborts.
+   */
+  secure(connection: Deno.TcpConn | Deno.TlsConn, terms: Terms): Promise<
+    Deno.TlsConn
+  >;
+}
+
+/**
+ * Creates the handshakes. Deno keeps the descriptor of an unanswered one until the other end closes it, whatever the
+ * gateway does. So it leads the connections of a server that may be silent through one of this machine, whose other end
+ * it can close. A server that answers is spoken to directly: the detour copies every byte.
+ */
+export function createHandshakes(timers: Timers = systemTimers): Handshakes {
+  const unanswered = new Map<string, Set<Unanswered>>();
+
+  function mayBeSilent(place: string): boolean {
+    const known = unanswered.get(place);
+    if (known === undefined) return false;
+    const sinceMs = timers.elapsedMs() - SILENT_MS;
+    return known.size >= MAX_UNANSWERED ||
+      [...known].some((one) => one.isGivenUp || one.startedMs <= sinceMs);
+  }
+
+  /** Counts a handshake until it settles. */
+  function begin(place: string): Unanswered {
+    const known = unanswered.get(place) ?? new Set();
+    unanswered.set(place, known);
+    const one = { startedMs: timers.elapsedMs(), isGivenUp: false };
+    known.add(one);
+    return one;
+  }
+
+  function settle(place: string, one: Unanswered): void {
+    const known = unanswered.get(place);
+    known?.delete(one);
+    if (known?.size === 0) unanswered.delete(place);
+  }
+
+  return {
+    get abandoned() {
+      return [...unanswered.values()].flatMap((known) => [...known])
+        .filter(({ isGivenUp }) => isGivenUp).length;
+    },
+    async secure(connection, { origin: { hostname, port }, caCerts, signal }) {
+      const place = `${hostname} ${port}`;
+      const isDirect = !("handshake" in connection) && !mayBeSilent(place);
+      const one = isDirect ? begin(place) : undefined;
+      const leading = isDirect ? connection : loopBack(connection);
+      const handshaking = (async () => {
+        const tcp = await leading;
+        const tls = await Deno.startTls(tcp, {
+          hostname,
+          alpnProtocols: ["http/1.1"],
+          caCerts: [...caCerts],
+        });
+        try {
+          await tls.handshake();
+        } catch (error) {
+          tls.close();
+          throw error;
+        }
+        return tls;
+      })().finally(() => one && settle(place, one));
+      try {
+        return await untilAbort(handshaking, signal);
+      } catch (error) {
+        if (one !== undefined) one.isGivenUp = true;
+        // Before the handshake settles, a close frees nothing, and its end would go unnoticed.
+        handshaking.then((tls) => tls.close(), () => {});
+        throw error;
+      }
+    },
+  };
+}

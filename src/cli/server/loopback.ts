@@ -1,0 +1,66 @@
+/**
+ * Leads a connection through a TCP connection of this machine, for `Deno.startTls`: it takes no other kind, so that TLS
+ * over TLS needs this, and only the other end of a connection can end its handshake. Costs a copy of every byte.
+ *
+ * @param far Closed together with the result. A write direction that it ends is passed on.
+ */
+export async function loopBack(far: Deno.Conn): Promise<Deno.TcpConn> {
+  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const { hostname, port } = listener.addr;
+  const near = await Deno.connect({ hostname, port });
+  try {
+    near.setNoDelay(true);
+    const inner = await acceptFrom(listener, near.localAddr.port);
+    inner.setNoDelay(true);
+    void carryBoth(inner, far);
+    return near;
+  } catch (error) {
+    near.close();
+    throw error;
+  }
+}
+
+/** Accepts the connection from a port; any other program may have been faster. */
+async function acceptFrom(
+  listener: Deno.TcpListener,
+  port: number,
+): Promise<Deno.TcpConn> {
+  for (;;) {
+    const connection = await listener.accept();
+    if (connection.remoteAddr.port === port) return connection;
+    connection.close();
+  }
+}
+
+async function carryBoth(inner: Deno.TcpConn, far: Deno.Conn): Promise<void> {
+  void carry(far, inner).then(() => inner.closeWrite()).catch(() => {
+    // The gateway has closed its end.
+  });
+  await carry(inner, far);
+  for (const connection of [inner, far]) {
+    try {
+      connection.close();
+    } catch {
+      // It is closed already.
+    }
+  }
+}
+
+/** The size of the buffer of one direction: a TLS record and its head fit. */
+const BUFFER_BYTES = 32 * 1024;
+
+/** Carries bytes until they end. Drops them once they cannot be written: an answer may still come the other way. */
+async function carry(from: Deno.Conn, to: Deno.Conn): Promise<void> {
+  const buffer = new Uint8Array(BUFFER_BYTES);
+  let isTaken = true;
+  for (;;) {
+    const size = await from.read(buffer).catch(() => null);
+    if (size === null) return;
+    let rest = buffer.subarray(0, size);
+    while (isTaken && rest.length > 0) {
+      const count = await to.write(rest).catch(() => 0);
+      isTaken = count > 0;
+      rest = rest.subarray(count);
+    }
+  }
+}

@@ -1,0 +1,139 @@
+import type { Config } from "../../config/config.ts";
+import { omitLine } from "../../relay/translated/lesson_book.ts";
+import { sentOf, type TrialResult } from "./try_models.ts";
+
+/** A line for the entry of a model in the file. */
+interface ConfigLine {
+  readonly connection: string;
+  readonly model: string;
+  readonly line: string;
+}
+
+/** What {@linkcode tryReport} and {@linkcode tryJson} report. */
+export interface TriedModels {
+  readonly results: readonly TrialResult[];
+  readonly config: Pick<Config, "connections">;
+}
+
+/** Returns the table of tried models, the sums, and the lines to put into the file. */
+export function tryReport(tried: TriedModels): string {
+  const rows = paths(tried.results).flatMap(rowsOf);
+  const widths = [0, 1, 2, 3].map((column) =>
+    Math.max(0, ...rows.map((row) => row[column]?.length ?? 0))
+  );
+  const table = rows.map((row) =>
+    row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join("  ")
+      .trimEnd()
+  );
+  const { requests, tokens, costUsd } = sumsOf(tried.results);
+  const lines = configLines(tried);
+  return [
+    ...table,
+    "",
+    `Sent ${requests} requests with ${tokens} tokens, for about $${
+      costUsd.toFixed(4)
+    } where the file has prices.`,
+    ...(lines.length === 0 ? [] : [
+      "To avoid the refusals that taught the gateway something, put this into the file:",
+      ...lines.map(({ connection, model, line }) =>
+        `  ${connection}, models: { id: ${model}, ${line} }`
+      ),
+    ]),
+    "",
+  ].join("\n");
+}
+
+/** Returns the same as {@linkcode tryReport} as one line of JSON. */
+export function tryJson(tried: TriedModels): string {
+  const { requests, tokens, costUsd } = sumsOf(tried.results);
+  const results = tried.results.map(({ costUsd: cost_usd, ...result }) => ({
+    ...result,
+    cost_usd,
+  }));
+  return JSON.stringify({
+    ...{ requests, tokens, cost_usd: costUsd },
+    config: configLines(tried),
+    results,
+  }) + "\n";
+}
+
+/** Groups results by connection, model and path, in their order. */
+function paths(
+  results: readonly TrialResult[],
+): readonly (readonly TrialResult[])[] {
+  const groups = Map.groupBy(
+    results,
+    ({ connection, model, protocol }) =>
+      JSON.stringify([connection, model, protocol]),
+  );
+  return [...groups.values()];
+}
+
+const RESULT_NAMES = {
+  works: "works",
+  without: "works without",
+  refused: "refused",
+  untried: "not tried",
+} as const satisfies Record<TrialResult["result"], string>;
+
+/** Returns a row for each result and reason, with all trials that had it. */
+function rowsOf(results: readonly TrialResult[]): readonly string[][] {
+  const groups = Map.groupBy(
+    results,
+    (one) => JSON.stringify([one.result, reasonOf(one)]),
+  );
+  return [...groups.values()].flatMap((group, index) => {
+    const [first] = group;
+    if (first === undefined) return [];
+    const { connection, model, protocol, mode, result } = first;
+    const trials = group.map(({ trial }) => trial).join(", ");
+    const reason = reasonOf(first);
+    return [[
+      ...(index === 0
+        ? [connection, model, `${protocol}, ${mode}`]
+        : ["", "", ""]),
+      RESULT_NAMES[result],
+      reason === "" ? trials : `${trials}: ${reason}`,
+    ]];
+  });
+}
+
+function reasonOf({ reason, dropped, lessons }: TrialResult): string {
+  if (reason !== "") return reason;
+  return [
+    ...(dropped.length === 0 ? [] : [`dropped ${dropped.join(", ")}`]),
+    ...(lessons.length === 0 ? [] : [`learned to ${lessons.join("; ")}`]),
+  ].join(", ");
+}
+
+function sumsOf(results: readonly TrialResult[]) {
+  return {
+    requests: sentOf(results),
+    tokens: results.reduce((sum, { tokens }) => sum + tokens, 0),
+    costUsd: results.reduce((sum, { costUsd }) => sum + costUsd, 0),
+  };
+}
+
+/** Returns the lines that make lessons permanent, with the fields that the file omits already. */
+function configLines(
+  { results, config }: TriedModels,
+): readonly ConfigLine[] {
+  return config.connections.flatMap(({ name, models }) =>
+    models.flatMap(({ id, omit }) => {
+      const learned = results
+        .filter(({ connection, model }) => connection === name && model === id)
+        .flatMap(({ lessons }) => lessons)
+        .filter((lesson) =>
+          lesson.startsWith(OMIT) && !lesson.includes(" beside ")
+        )
+        .map((lesson) => lesson.slice(OMIT.length));
+      return learned.length === 0 ? [] : [{
+        connection: name,
+        model: id,
+        line: omitLine([...omit, ...learned]),
+      }];
+    })
+  );
+}
+
+const OMIT = "omit ";

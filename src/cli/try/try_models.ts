@@ -1,0 +1,287 @@
+import { createGateway } from "../../app.ts";
+import type { Caller, Config, Deployment } from "../../config/config.ts";
+import { createConfigStore } from "../../config/store.ts";
+import { shorten } from "../../core/error.ts";
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  parseJson,
+} from "../../core/json.ts";
+import type { Protocol } from "../../core/protocol.ts";
+import { sha256Hex } from "../../core/sha256.ts";
+import { systemClock } from "../../core/time/timers.ts";
+import { PROBES } from "../../http/wording/probes.js";
+import { createLog } from "../../observe/log.ts";
+import { readErrorWords } from "../../protocols/canonical/failure/error_words.ts";
+import {
+  nativeProtocols,
+  servedProtocols,
+} from "../../relay/routing/candidate.ts";
+import { readText } from "../../streams/byte_reader.ts";
+import { secretsOf } from "../../upstream/secrets.ts";
+import type { RequestTools } from "../gateway_client.ts";
+import { plainText } from "../text.ts";
+import { type Trial, trialsOf } from "./trials.ts";
+
+/** The result of one small request to a model. */
+export interface TrialResult {
+  readonly connection: string;
+  readonly model: string;
+  /** The caller's protocol. */
+  readonly protocol: Protocol;
+  readonly mode: "native" | "translated";
+  /** What was tried, such as `a tool`. */
+  readonly trial: string;
+  /**
+   * `without`: a field was dropped, or a refusal taught the gateway to change one. `untried`: an earlier one failed, or
+   * a bound was reached.
+   */
+  readonly result: "works" | "without" | "refused" | "untried";
+  /** The dropped fields. */
+  readonly dropped: readonly string[];
+  /** The lessons, in the words of the log. */
+  readonly lessons: readonly string[];
+  /** The reason, in the provider's words where it refused; "" when it works. */
+  readonly reason: string;
+  /** The tokens of the request and the answer, as far as they are known. */
+  readonly tokens: number;
+  /** The cost in US dollars, where the model has a price. */
+  readonly costUsd: number;
+}
+
+/** The means and the bounds of {@linkcode tryModels}. */
+export interface TryOptions extends RequestTools {
+  /** Returns milliseconds on a monotonic clock. */
+  readonly elapsedMs: () => number;
+  /** Shows what is tried next, as one line. */
+  readonly onProgress: (line: string) => void;
+  /** Tries this model alone; absent: all. */
+  readonly model?: string | undefined;
+}
+
+/** The most requests, and the time after which none begins. */
+const MOST = { requests: 1000, ms: 20 * 60_000 };
+
+/** The timeout of one request. */
+const DEADLINE_MS = 60_000;
+
+/** The longest answer that is read, in bytes. */
+const MAX_BYTES = 1024 * 1024;
+
+/** The longest reason of a provider, in characters. */
+const MAX_REASON = 160;
+
+/**
+ * Tries each model of each enabled connection with a handful of small requests, in every protocol that the gateway
+ * offers for it. The requests pass a gateway of their own, which sends them only to this model.
+ */
+export async function tryModels(
+  config: Config,
+  options: TryOptions,
+): Promise<readonly TrialResult[]> {
+  const paths = config.connections.filter(({ enabled }) => enabled)
+    .flatMap((connection) =>
+      connection.models.map((model) => ({ connection, model }))
+    )
+    .filter(({ model }) => [undefined, model.id].includes(options.model))
+    .flatMap((deployment) => {
+      const native = nativeProtocols([deployment]);
+      return servedProtocols([deployment]).map((protocol): TriedPath => ({
+        deployment,
+        protocol,
+        mode: native.includes(protocol) ? "native" : "translated",
+      }));
+    });
+  const results: TrialResult[] = [];
+  const endMs = options.elapsedMs() + MOST.ms;
+  for (const [index, path] of paths.entries()) {
+    const { deployment: { connection, model }, protocol, mode } = path;
+    options.onProgress(
+      `Trying ${connection.name}: ${model.id}, ${protocol}, ${mode} (${
+        index + 1
+      } of ${paths.length})`,
+    );
+    const mayAsk = () =>
+      sentOf(results) < MOST.requests && options.elapsedMs() < endMs;
+    for await (const result of tryPath(path, { ...options, config, mayAsk })) {
+      results.push(result);
+    }
+  }
+  return results;
+}
+
+/** Returns the number of requests that were sent. */
+export function sentOf(results: readonly TrialResult[]): number {
+  return results.filter(({ result }) => result !== "untried").length;
+}
+
+/** A model in a protocol that the gateway offers for it. */
+interface TriedPath {
+  readonly deployment: Deployment;
+  readonly protocol: Protocol;
+  readonly mode: TrialResult["mode"];
+}
+
+/** Tries one path. Where even a word fails, nothing more is asked. */
+async function* tryPath(
+  path: TriedPath,
+  options: TryOptions & {
+    readonly config: Config;
+    /** Returns false when a bound is reached. */
+    readonly mayAsk: () => boolean;
+  },
+): AsyncGenerator<TrialResult> {
+  const { deployment: { connection, model }, protocol, mode } = path;
+  const ask = openGateway(path, options);
+  const head = {
+    ...{ connection: connection.name, model: model.id },
+    ...{ protocol, mode },
+  };
+  let before: Answer | undefined;
+  let failed: string | undefined;
+  for (const trial of trialsOf(path.deployment, protocol)) {
+    const body = trial.body(before?.body);
+    const untried = failed ?? (options.mayAsk() ? undefined : BOUND) ??
+      (body === undefined ? "there was no call to answer" : undefined);
+    if (untried !== undefined) {
+      yield { ...head, trial: trial.name, ...UNTRIED, reason: untried };
+      continue;
+    }
+    before = await ask(body);
+    const result = resultOf(trial, before);
+    if (trial.name === "a word" && result.result === "refused") {
+      failed = "a word failed";
+    }
+    yield { ...head, trial: trial.name, ...result };
+  }
+}
+
+const BOUND = "the most requests or the time are used up";
+
+const UNTRIED = {
+  result: "untried",
+  dropped: [],
+  lessons: [],
+  tokens: 0,
+  costUsd: 0,
+} as const;
+
+/** The answer to one request, with its log line. */
+interface Answer {
+  /** 0 without a response. */
+  readonly status: number;
+  readonly text: string;
+  readonly body: JsonValue | undefined;
+  readonly line: JsonObject;
+  /** The provider's words, or the gateway's, without any secret. */
+  readonly reason: string;
+}
+
+function resultOf(
+  trial: Trial,
+  { status, text, body, line, reason }: Answer,
+): Omit<TrialResult, "connection" | "model" | "protocol" | "mode" | "trial"> {
+  const usage = isJsonObject(line.usage) ? line.usage : {};
+  const [dropped, lessons] = [textsOf(line.dropped), textsOf(line.lesson)];
+  const sums = {
+    tokens: Number(usage.input_tokens ?? 0) + Number(usage.output_tokens ?? 0),
+    costUsd: Number(line.cost_usd ?? 0),
+  };
+  if (status !== 200) {
+    return { result: "refused", dropped: [], lessons: [], reason, ...sums };
+  }
+  const isWhole = dropped.length + lessons.length === 0;
+  const fault = trial.fault?.(text, body) ?? "";
+  const result = fault !== "" ? "refused" : isWhole ? "works" : "without";
+  return { result, dropped, lessons, reason: fault, ...sums };
+}
+
+function textsOf(value: JsonValue | undefined): readonly string[] {
+  return Array.isArray(value) ? value.map(String) : [];
+}
+
+const TOKEN = "try";
+
+/** The caller of the requests. */
+const CALLER = {
+  name: "check --try",
+  sha256: sha256Hex(TOKEN),
+  expiresAtMs: undefined,
+  models: undefined,
+  maxConcurrent: 1,
+  groups: [],
+  limits: [],
+} as const satisfies Omit<Caller, "connectionIds">;
+
+/** Opens a gateway that serves one model of one connection. Returns a function that sends it a request. */
+function openGateway(
+  { deployment, protocol }: TriedPath,
+  { config, fetch, deadline }: TryOptions & { readonly config: Config },
+): (body: unknown) => Promise<Answer> {
+  const model = {
+    ...deployment.model,
+    ...{ aliases: [], fallbacks: [], quotaRouting: false },
+  };
+  const connection = { ...deployment.connection, models: [model] };
+  const connectionIds = new Set([connection.id]);
+  let onLine = (_line: JsonObject) => {};
+  const { handler } = createGateway({
+    store: createConfigStore({
+      ...config,
+      connections: [connection],
+      pools: new Map([[model.id, [{ connection, model }]]]),
+      callers: new Map([[CALLER.sha256, { ...CALLER, connectionIds }]]),
+      identity: [],
+    }),
+    fetch,
+    log: createLog({
+      format: "json",
+      now: systemClock.now,
+      sink(text) {
+        const line = parseJson(text);
+        if (isJsonObject(line) && line.event === "request") onLine(line);
+      },
+    }),
+  });
+  return async (body) => {
+    const ended = new Promise<JsonObject>((resolve) => onLine = resolve);
+    const request = new Request(`http://gateway/v1${PROBES[protocol].path}`, {
+      method: "POST",
+      headers: {
+        "authorization": `Bearer ${TOKEN}`,
+        "content-type": "application/json",
+        "anthropic-version": "2023-06-01",
+      },
+      body: JSON.stringify(body),
+      signal: deadline(DEADLINE_MS),
+    });
+    try {
+      const response = await handler(request);
+      const { status } = response;
+      const text = await readText(response, MAX_BYTES) ?? "";
+      const line = await Promise.race([abortOf(request.signal), ended]);
+      const answer = parseJson(text);
+      return { status, text, body: answer, line, reason: reasonIn(answer) };
+    } catch {
+      const reason = request.signal.aborted
+        ? `no answer in ${DEADLINE_MS / 1000} s`
+        : "the answer broke off";
+      return { status: 0, text: "", body: undefined, line: {}, reason };
+    }
+  };
+
+  function abortOf(signal: AbortSignal): Promise<never> {
+    return new Promise((_resolve, reject) => {
+      if (signal.aborted) reject(signal.reason);
+      signal.addEventListener("abort", () => reject(signal.reason));
+    });
+  }
+
+  function reasonIn(answer: JsonValue | undefined): string {
+    const words = plainText(readErrorWords(answer).message ?? "no reason");
+    return secretsOf(deployment.connection).areIn(words)
+      ? "its words contain a secret"
+      : shorten(words, MAX_REASON);
+  }
+}

@@ -1,0 +1,81 @@
+import {
+  isHeavyJson,
+  isJsonObject,
+  type JsonObject,
+  parseJson,
+} from "../../../core/json.ts";
+import { rootObject } from "../request/root_object.ts";
+import { fitId } from "./tool_call_id.ts";
+
+/** New names of a call's arguments by their old ones. */
+export type PropertyNames = ReadonlyMap<string, string>;
+
+/** A schema of arguments in which some have new names. */
+export interface RenamedArguments {
+  readonly parameters: JsonObject;
+  /** The sent names by the caller's. */
+  readonly names: PropertyNames;
+  /** The caller's names by the sent ones. */
+  readonly originals: PropertyNames;
+}
+
+const MAX_NAME_LENGTH = 64;
+
+/**
+ * The names of arguments that Claude accepts: "Property keys should match pattern '^[a-zA-Z0-9_.-]{1,64}$'". It checks
+ * them at the root alone (https://github.com/beautyfree/appstore-connect-mcp/issues/2).
+ */
+const LEGAL_REGEXP = /^[a-zA-Z0-9_.-]{1,64}$/;
+
+/**
+ * Renames arguments such as `filter[id]` and `$top`. The title of each keeps the caller's name.
+ *
+ * @returns `undefined` when all names are legal.
+ */
+export function renameArguments(
+  schema: JsonObject | undefined,
+): RenamedArguments | undefined {
+  const root = rootObject(schema);
+  const properties = Object.entries(
+    isJsonObject(root.properties) ? root.properties : {},
+  );
+  const names = new Map(
+    properties.map(([name]) => name)
+      .filter((name) => !LEGAL_REGEXP.test(name))
+      .map((name) => [name, fitId(name, { maxLength: MAX_NAME_LENGTH })]),
+  );
+  if (names.size === 0) return undefined;
+  const renamed = properties.map(([name, property]) => {
+    const sent = names.get(name);
+    return sent === undefined ? [name, property] : [
+      sent,
+      isJsonObject(property) ? { title: name, ...property } : property,
+    ];
+  });
+  const { required } = root;
+  return {
+    names,
+    originals: new Map([...names].map(([name, sent]) => [sent, name])),
+    parameters: {
+      ...root,
+      properties: Object.fromEntries(renamed),
+      ...(Array.isArray(required)
+        ? { required: required.map((name) => names.get(String(name)) ?? name) }
+        : {}),
+    },
+  };
+}
+
+/** Returns the arguments of a call with other names; text that is not a JSON object stays as it is. */
+export function withNames(text: string, names: PropertyNames): string {
+  const value = isHeavyJson(text) ? undefined : parseJson(text);
+  if (!isJsonObject(value)) return text;
+  if (!Object.keys(value).some((name) => names.has(name))) return text;
+  return JSON.stringify(
+    Object.fromEntries(
+      Object.entries(value).map((
+        [name, one],
+      ) => [names.get(name) ?? name, one]),
+    ),
+  );
+}

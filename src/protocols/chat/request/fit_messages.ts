@@ -1,0 +1,94 @@
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+} from "../../../core/json.ts";
+import type { Scope } from "../dialect.ts";
+
+/** The placeholder for unknown reasoning, when a provider requires some on every message. */
+const UNKNOWN_REASONING = " ";
+
+/** The placeholder for a message that a provider requires and the history does not have. */
+const CONTINUED = "(continued)";
+
+/** The scope of encoding turns. */
+export interface TurnsScope extends Scope {
+  /** True when the model thinks in this request. */
+  readonly isThinking: boolean;
+  /** True when the answer must continue the last turn. */
+  readonly continues: boolean;
+}
+
+/** Adds the messages, marks and reasoning that some providers require in a history. */
+export function fitMessages(
+  encoded: JsonObject[],
+  scope: TurnsScope,
+): JsonObject[] {
+  const { dialect, continues } = scope;
+  const messages = fillReasoning(encoded, scope);
+  const fitted = dialect.userAfterTool
+    ? [...messages]
+    : separateUsers(messages);
+  if (dialect.demandsUser && !fitted.some(({ role }) => role === "user")) {
+    const start = fitted.findIndex(({ role }) => role !== "system");
+    const at = start < 0 ? fitted.length : start;
+    fitted.splice(at, 0, { role: "user", content: CONTINUED });
+  }
+  if (dialect.namesResults) nameResults(fitted);
+  const last = fitted.at(-1);
+  if (dialect.continueField === undefined || !continues) return fitted;
+  return last?.role === "assistant"
+    ? [...fitted.slice(0, -1), { ...last, [dialect.continueField]: true }]
+    : fitted;
+}
+
+/** Adds the name of the tool to each result in the messages. */
+function nameResults(messages: JsonObject[]): void {
+  const names = new Map<string, string>();
+  messages.forEach((message, at) => {
+    for (const call of listOf(message.tool_calls).filter(isJsonObject)) {
+      const { id, function: called } = call;
+      if (typeof id !== "string" || !isJsonObject(called)) continue;
+      if (typeof called.name === "string") names.set(id, called.name);
+    }
+    const name = names.get(String(message.tool_call_id));
+    if (message.role === "tool" && name !== undefined) {
+      messages[at] = { ...message, name };
+    }
+  });
+}
+
+function listOf(value: JsonValue | undefined): readonly JsonValue[] {
+  return Array.isArray(value) ? value : [];
+}
+
+/** Inserts an assistant message between the result of a tool and the user's next message. */
+function separateUsers(messages: readonly JsonObject[]): JsonObject[] {
+  return messages.flatMap((message, at) =>
+    message.role === "user" && messages[at - 1]?.role === "tool"
+      ? [{ role: "assistant", content: CONTINUED }, message]
+      : [message]
+  );
+}
+
+/**
+ * Adds placeholder reasoning to assistant messages for providers that require it. Some require it on messages with
+ * calls while the model thinks. Others require it on all messages when one has it.
+ */
+function fillReasoning(
+  messages: JsonObject[],
+  { dialect, isThinking }: TurnsScope,
+): JsonObject[] {
+  const field = dialect.reasoningField;
+  if (field === undefined) return messages;
+  const isKnown = messages.some((message) => message[field] !== undefined);
+  const onAll = dialect.reasoningOnAll && isKnown;
+  const onCalls = dialect.reasoningOfCalls && isThinking;
+  for (const message of messages) {
+    const isWanted = message.role === "assistant" &&
+      (onAll || onCalls && message.tool_calls !== undefined) &&
+      message.reasoning_details === undefined;
+    if (isWanted) message[field] ??= UNKNOWN_REASONING;
+  }
+  return messages;
+}

@@ -1,0 +1,256 @@
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  pickFields,
+} from "../../core/json.ts";
+import type { Block, ResultContent } from "../canonical/content/block.ts";
+import type { CanonicalRequest, Turn } from "../canonical/request/request.ts";
+import {
+  mapSchemas,
+  withDescription,
+} from "../canonical/request/schema_patterns.ts";
+import { ALL_EFFORTS, closestEffort, type EffortWord } from "./effort.ts";
+import type { Lesson } from "./lessons.ts";
+
+/** A request after the lessons that concern it. */
+export interface Taught<Value> {
+  readonly value: Value;
+  /** The lessons that changed it. */
+  readonly lessons: readonly Lesson[];
+}
+
+/**
+ * Changes a provider's request by the lessons about its fields.
+ *
+ * @returns The same body when no lesson concerns it.
+ */
+export function teachBody(
+  body: JsonObject,
+  lessons: readonly Lesson[],
+): Taught<JsonObject> {
+  return teach(body, lessons, changeBody);
+}
+
+/**
+ * Changes a request before it is written, by the lessons about kinds of content. The caller's last message stays as it
+ * is, because the caller would miss a picture there; the provider then refuses it.
+ *
+ * @returns The same request when no lesson concerns it.
+ */
+export function teachContent(
+  request: CanonicalRequest,
+  lessons: readonly Lesson[],
+): Taught<CanonicalRequest> {
+  return teach(request, lessons, changeContent);
+}
+
+function teach<Value>(
+  value: Value,
+  lessons: readonly Lesson[],
+  change: (value: Value, lesson: Lesson) => Value,
+): Taught<Value> {
+  let taught = value;
+  const effective = lessons.filter((lesson) => {
+    const before = taught;
+    taught = change(before, lesson);
+    return taught !== before;
+  });
+  return { value: taught, lessons: effective };
+}
+
+function changeBody(body: JsonObject, lesson: Lesson): JsonObject {
+  const { move, field, words } = lesson;
+  const [word = ""] = words;
+  switch (move) {
+    case "omit":
+      return words.every((beside) => body[beside] !== undefined)
+        ? omitField(body, field)
+        : body;
+    case "nearest":
+      return editField(body, field.split("."), nearestEdit(words));
+    case "describe":
+      return SCHEMA_PATHS.reduce(
+        (edited, path) =>
+          editField(edited, path, (holder, name) => {
+            const schema = holder[name];
+            return isJsonObject(schema)
+              ? changed(holder, name, mapSchemas(schema, describe(field)))
+              : holder;
+          }),
+        body,
+      );
+    case "respell":
+      return field.startsWith("max_")
+        ? renameField(body, field, word)
+        : ROLE_PATHS.reduce(
+          (edited, path) =>
+            editField(edited, path, (message, name) =>
+              message[name] === field
+                ? { ...message, [name]: word }
+                : message),
+          body,
+        );
+    case "clamp":
+      return clampLimit(body, field, Number(word));
+    case "mention":
+      return body;
+  }
+}
+
+/** Returns the body without a field. The path has `[]` after each list: `messages[].reasoning_content`. */
+export function omitField(body: JsonObject, path: string): JsonObject {
+  return editField(
+    body,
+    path.split("."),
+    (holder, name) => pickFields(holder, (one) => one !== name),
+  );
+}
+
+/** The places of the schemas of tools and answers, in all protocols. */
+const SCHEMA_PATHS: readonly (readonly string[])[] = [
+  ["tools[]", "function", "parameters"],
+  ["tools[]", "parameters"],
+  ["tools[]", "input_schema"],
+  ["response_format", "json_schema", "schema"],
+  ["text", "format", "schema"],
+  ["output_config", "format", "schema"],
+];
+
+const ROLE_PATHS: readonly (readonly string[])[] = [
+  ["messages[]", "role"],
+  ["input[]", "role"],
+];
+
+/**
+ * Changes a field wherever the path leads. An object that becomes empty on the way goes too.
+ *
+ * @param edit Returns the object that holds the field, changed or the same.
+ */
+function editField(
+  holder: JsonObject,
+  [step = "", ...rest]: readonly string[],
+  edit: (holder: JsonObject, name: string) => JsonObject,
+): JsonObject {
+  const name = step.replace("[]", "");
+  const value = holder[name];
+  if (value === undefined) return holder;
+  if (rest.length === 0) return edit(holder, name);
+  const inner = (one: JsonValue) =>
+    isJsonObject(one) ? editField(one, rest, edit) : one;
+  if (!Array.isArray(value)) {
+    const edited = inner(value);
+    return isJsonObject(edited) && Object.keys(edited).length === 0
+      ? pickFields(holder, (one) => one !== name)
+      : changed(holder, name, edited);
+  }
+  const edited = value.map(inner);
+  return edited.some((one, index) => one !== value[index])
+    ? { ...holder, [name]: edited }
+    : holder;
+}
+
+function changed(
+  holder: JsonObject,
+  name: string,
+  value: JsonValue,
+): JsonObject {
+  return holder[name] === value ? holder : { ...holder, [name]: value };
+}
+
+function renameField(body: JsonObject, from: string, to: string): JsonObject {
+  const { [from]: value, ...rest } = body;
+  return value === undefined ? body : { ...rest, [to]: value };
+}
+
+/** Lowers a limit, unless it would leave no room for a thinking budget. */
+function clampLimit(body: JsonObject, name: string, most: number): JsonObject {
+  const { [name]: limit, thinking } = body;
+  const budget = isJsonObject(thinking) ? Number(thinking.budget_tokens) : 0;
+  return typeof limit !== "number" || limit <= most || budget >= most
+    ? body
+    : { ...body, [name]: most };
+}
+
+/** Replaces an effort that is not among `words`. A model that cannot be kept from reasoning gets its lowest effort. */
+function nearestEdit(words: readonly string[]) {
+  const known = [...ALL_EFFORTS, "none" as const].filter((word) =>
+    words.includes(word)
+  );
+  return (holder: JsonObject, name: string): JsonObject => {
+    const asked = [...ALL_EFFORTS, "none" as const].find((word) =>
+      word === holder[name]
+    );
+    if (asked === undefined || known.includes(asked)) return holder;
+    const nearest = closestWord(asked, known);
+    return nearest === undefined
+      ? pickFields(holder, (one) => one !== name)
+      : { ...holder, [name]: nearest };
+  };
+}
+
+function closestWord(
+  asked: EffortWord,
+  known: readonly EffortWord[],
+): EffortWord | undefined {
+  return asked === "none"
+    ? ALL_EFFORTS.find((word) => known.includes(word))
+    : closestEffort(asked, known);
+}
+
+/** Keywords that change nothing for the model, so that no words replace them. */
+const SILENT_KEYWORDS: readonly string[] = [
+  ...["$schema", "$id", "$comment", "title", "deprecated", "readOnly"],
+  ...["writeOnly", "additionalProperties", "unevaluatedProperties"],
+];
+
+function describe(keyword: string) {
+  return (schema: JsonObject): JsonObject => {
+    const { [keyword]: value, ...rest } = schema;
+    if (value === undefined) return schema;
+    return SILENT_KEYWORDS.includes(keyword)
+      ? rest
+      : withDescription(rest, `${keyword}: ${JSON.stringify(value)}`);
+  };
+}
+
+function changeContent(
+  request: CanonicalRequest,
+  { move, field }: Lesson,
+): CanonicalRequest {
+  if (move !== "mention") return request;
+  const last = request.turns.findLastIndex(({ role }) => role === "user");
+  const turns = request.turns.map((turn, index) =>
+    index === last ? turn : mentionIn(turn, field)
+  );
+  return turns.some((turn, index) => turn !== request.turns[index])
+    ? { ...request, turns }
+    : request;
+}
+
+function mentionIn(turn: Turn, kind: string): Turn {
+  const blocks = turn.blocks.map((block): Block => {
+    if (block.kind !== "tool_result") return mention(block, kind);
+    const content = block.content.map((one) => mention(one, kind));
+    return content.some((one, index) => one !== block.content[index])
+      ? { ...block, content }
+      : block;
+  });
+  return blocks.some((block, index) => block !== turn.blocks[index])
+    ? { ...turn, blocks }
+    : turn;
+}
+
+function mention<One extends Block | ResultContent>(
+  block: One,
+  kind: string,
+): One | ResultContent {
+  if (block.kind !== kind) return block;
+  const name = block.kind === "file" && block.name !== undefined
+    ? ` ${block.name}`
+    : "";
+  return {
+    kind: "text",
+    text: `[${kind}${name}: not shown, because this model reads text alone]`,
+  };
+}

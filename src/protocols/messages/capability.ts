@@ -1,0 +1,46 @@
+import type { Failure } from "../canonical/failure/failure.ts";
+
+/** The words of a provider that does not support something. */
+const UNSUPPORTED_REGEXP =
+  /not (?:\w+ )?(?:support|permit|allow|accept|available)|n't support|unsupported|unknown|unrecognized|unavailable|extra inputs|must be|expected [`'"]?text|no endpoints found/i;
+
+/**
+ * The subjects of refusals after which Claude Code repeats its request without the subject, in the order in which it
+ * looks for them. The classes and their order are those of the protocol reference in Claude Code's program (`claude
+ * gateway`, "Errors"), which https://code.claude.com/docs/en/llm-gateway-protocol describes.
+ */
+const CLASSES: readonly (readonly [name: string, subject: RegExp])[] = [
+  // "System message must be at the beginning.": https://github.com/QuantumNous/new-api/issues/7307
+  ["mid_conv_system", /system message must be at the beginning/i],
+  ["cache_control_field", /cache_control|prompt_cache_breakpoint/i],
+  // "This model does not support response format `json_schema`": https://github.com/ItzCrazyKns/Vane/issues/980
+  ["structured_outputs_unsupported", /response[_ ]format|text\.format/i],
+  // "Model X does not support parameter reasoningEffort": https://github.com/NousResearch/hermes-agent/pull/23435
+  ["effort_unsupported", /reasoning[._ ]?effort/i],
+  // "unknown variant `image_url`, expected `text`": https://github.com/nesquena/hermes-webui/issues/2297
+  ["image_block", /\bimages?(?:_url|\b)/i],
+  ["document_block", /\bpdfs?\b|document_url|input_file|[`'"]file[`'"]/i],
+];
+
+/** The most characters of a message that are read. What follows may be a part of the request. */
+const MAX_CHARACTERS = 400;
+
+/**
+ * Returns the message with the token on which Claude Code switches a capability off: `capability_rejected: <class>`.
+ *
+ * @returns `undefined` when the provider refuses something else.
+ */
+export function withCapability(
+  { kind, message, param = "" }: Failure,
+): string | undefined {
+  if (kind !== "invalid_request" && kind !== "not_found") return undefined;
+  if (message.includes("capability_rejected")) return undefined;
+  const words = message.slice(0, MAX_CHARACTERS);
+  if (!UNSUPPORTED_REGEXP.test(words) || /invalid schema/i.test(words)) {
+    return undefined;
+  }
+  const found = CLASSES.find(([, subject]) =>
+    subject.test(words) || subject.test(param)
+  );
+  return found && `${message} (capability_rejected: ${found[0]})`;
+}

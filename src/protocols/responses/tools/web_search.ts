@@ -1,0 +1,102 @@
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  present,
+} from "../../../core/json.ts";
+import type { SearchRun } from "../../canonical/content/block.ts";
+import type {
+  HostedTool,
+  Tool,
+  ToolChoice,
+  WebSearch,
+} from "../../canonical/tools/tool.ts";
+import type { ResponsesDialect, Scope } from "../dialect.ts";
+import { textOf } from "../fields.ts";
+
+const TYPE = "web_search";
+
+/** Returns true for another protocol's web search that this provider replaces with its own. */
+export function isServedSearch(
+  tool: Tool,
+  { hostedTools }: Pick<ResponsesDialect, "hostedTools">,
+): tool is HostedTool & { readonly webSearch: WebSearch } {
+  return hostedTools && tool.kind === "hosted" &&
+    tool.protocol !== "responses" && tool.webSearch !== undefined;
+}
+
+/** Encodes the web search of another protocol. Limits that the provider does not have are reported. */
+export function encodeSearch(
+  search: WebSearch,
+  { context }: Pick<Scope, "context">,
+): JsonObject {
+  const { contextSize, location, allowedDomains, blockedDomains } = search;
+  if (blockedDomains !== undefined) {
+    context.reportDropped({
+      field: { extra: "tools.blocked_domains" },
+      weight: "report",
+      reason: "this model's provider cannot exclude domains from its search",
+    });
+  }
+  return {
+    type: TYPE,
+    ...present({ search_context_size: contextSize }),
+    ...(allowedDomains === undefined
+      ? {}
+      : { filters: { allowed_domains: [...allowedDomains] } }),
+    ...(location === undefined
+      ? {}
+      : { user_location: { type: "approximate", ...location } }),
+  };
+}
+
+/** Returns the choice, with the provider's own search in the place of a served one. */
+export function chooseSearch(
+  choice: ToolChoice | undefined,
+  tools: readonly Tool[],
+  dialect: ResponsesDialect,
+): ToolChoice | undefined {
+  if (choice?.type !== "hosted") return choice;
+  const isServed = tools.some((tool) =>
+    isServedSearch(tool, dialect) && tool.value.name === choice.value.name
+  );
+  return isServed
+    ? { type: "hosted", protocol: "responses", value: { type: TYPE } }
+    : choice;
+}
+
+/**
+ * Returns the fields beside `tools` that a served search needs: its limit, and the wish for its pages. Backends that
+ * take no limits know neither.
+ *
+ * @param include What the answer must include already.
+ */
+export function searchFields(
+  tools: readonly Tool[],
+  include: JsonValue | undefined,
+  dialect: ResponsesDialect,
+): JsonObject {
+  const served = tools.find((tool) => isServedSearch(tool, dialect));
+  if (served === undefined || !dialect.limits) return {};
+  const { maxUses } = served.webSearch ?? {};
+  const others = Array.isArray(include) ? include : [];
+  return {
+    ...present({ max_tool_calls: maxUses }),
+    ...(dialect.openAiOnly
+      ? { include: [...others, "web_search_call.action.sources"] }
+      : {}),
+  };
+}
+
+/** Returns the search of a `web_search_call`, or `undefined` for another item and for a page that the model opened. */
+export function searchIn({ type, action }: JsonObject): SearchRun | undefined {
+  if (type !== "web_search_call" || !isJsonObject(action)) return undefined;
+  if (action.type !== "search") return undefined;
+  const { query, queries, sources } = action;
+  const given = Array.isArray(queries) ? queries.map(textOf) : [];
+  return {
+    query: textOf(query) ?? given.filter(Boolean).join("; "),
+    pages: (Array.isArray(sources) ? sources : []).filter(isJsonObject)
+      .map(({ url }) => textOf(url)).filter((url) => url !== undefined),
+  };
+}

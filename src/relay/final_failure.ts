@@ -1,0 +1,99 @@
+import { isNonEmpty } from "../core/collections.ts";
+import { FAILURE_WORD_BY_KIND } from "../observe/facts.ts";
+import { UpstreamFailure } from "../protocols/canonical/failure/failure.ts";
+import { noteDeployment } from "./attempt.ts";
+import {
+  type AttemptFailure,
+  isLimit,
+  lastingCause,
+} from "./attempt_failure.ts";
+import type { Exchange } from "./exchange.ts";
+import type { LimitGate } from "./limit_gate.ts";
+import { NativeFailure } from "./native/native_failure.ts";
+import { type FailedAttempt, isRefused, wasSent } from "./next_attempts.ts";
+import type { Candidates } from "./routing/candidate.ts";
+import { LONG_MS } from "./routing/cool_down.ts";
+import {
+  exhaustedFailure,
+  type Outlook,
+  outlookError,
+  outlookOf,
+} from "./routing/outlook.ts";
+import type { RelayServices } from "./services.ts";
+
+/** A request that no attempt served. */
+interface FailedRequest {
+  readonly exchange: Exchange;
+  readonly candidates: Candidates;
+  /** The failed attempts, and the refusals of the translation. */
+  readonly failed: readonly FailedAttempt[];
+  readonly gate: LimitGate;
+}
+
+/**
+ * Returns or throws the error for a request that no attempt served. It must fit the {@linkcode Outlook}: a client must
+ * neither stop nor wait long if it can soon be served, and must not retry in vain. The last fitting failure is used;
+ * the requested model's come first. A refusal by the translation is used only when no candidate can serve the request,
+ * or none of the requested model's can and the fallbacks will not soon.
+ *
+ * @returns The upstream's own error, where it may pass unchanged.
+ * @throws Every other failure.
+ */
+export function passFailure(
+  { exchange, candidates: { own, fallbacks }, failed, gate }: FailedRequest,
+  services: RelayServices,
+): Response {
+  const { facts } = exchange.record;
+  const sent = failed.filter(wasSent);
+  const able = [...own, ...fallbacks].filter((one) => !isRefused(one, failed));
+  const outlook = isNonEmpty(able)
+    ? outlookOf(able, {
+      caller: exchange.caller,
+      failed: sent,
+      limitedUntilMs: gate.limitedUntilMs,
+    }, services)
+    : undefined;
+  const isMistake = outlook?.kind !== "soon" &&
+    own.every((one) => isRefused(one, failed));
+  if (outlook === undefined || isMistake) {
+    const refusal = failed.find((one) => !wasSent(one));
+    facts.failure = FAILURE_WORD_BY_KIND.untranslatable;
+    noteDeployment(refusal?.candidate, facts);
+    throw refusal?.thrown;
+  }
+  const ofOwn = sent.filter(({ candidate }) => own.includes(candidate));
+  const fitting = (ofOwn.length > 0 ? ofOwn : sent)
+    .findLast(({ failure }) => fitsOutlook(failure, outlook));
+  const last = fitting ?? sent.at(-1);
+  if (last === undefined) noteDeployment(undefined, facts);
+  else facts.failure = FAILURE_WORD_BY_KIND[last.failure.kind];
+  const nowMs = services.clock.now();
+  if (fitting === undefined) {
+    throw outlook.kind === "exhausted" && outlook.limited !== undefined
+      ? gate.refusal(outlook.limited)
+      : outlookError(outlook, nowMs);
+  }
+  const isExhausted = outlook.kind === "exhausted" && isLimit(fitting.failure);
+  if (fitting.thrown instanceof NativeFailure) {
+    const untilMs = isExhausted ? outlook.tryAtMs ?? outlook.atMs : undefined;
+    return fitting.thrown.pass(exchange, { untilMs, nowMs });
+  }
+  throw isExhausted && fitting.thrown instanceof UpstreamFailure
+    ? exhaustedFailure(outlook, nowMs, fitting.thrown.failure)
+    : fitting.thrown;
+}
+
+/** Returns true when a failure gives a client the same advice as the outlook: to retry soon, to wait, or to stop. */
+function fitsOutlook(failure: AttemptFailure, { kind }: Outlook): boolean {
+  const isLasting = lastingCause(failure) !== undefined;
+  const isExhausted = isLimit(failure) &&
+    (failure.retryAfterMs ?? 0) >= LONG_MS;
+  switch (kind) {
+    case "lasting":
+      return isLasting;
+    case "exhausted":
+      return isLimit(failure);
+    case "soon":
+      return !isLasting && !isExhausted;
+  }
+}

@@ -1,0 +1,261 @@
+import { TtlCache } from "../../core/collections.ts";
+import type { Deadlines } from "../../core/time/deadlines.ts";
+import type { Clock } from "../../core/time/timers.ts";
+import type { MoveWord } from "../../observe/facts.ts";
+import { isBound } from "../../usage/bounds.ts";
+import type { Exchange } from "../exchange.ts";
+import {
+  type ConversationSource,
+  isNamed,
+  namedConversation,
+  unnamedConversation,
+} from "../request/conversation.ts";
+import type { Candidate, Candidates } from "./candidate.ts";
+import type { Health } from "./health.ts";
+import type { QuotaRouting } from "./quota_routing.ts";
+
+/** Candidates in the order of their attempts. */
+export interface RoutedCandidates extends Candidates {
+  /** Called with the candidate that serves the request, before its response; a promise delays the response. */
+  readonly onServed?: (candidate: Candidate) => Promise<void> | void;
+}
+
+/** A conversation with the connection that serves it now, as threads and replicas send it to each other. */
+export interface PlacedConversation {
+  /** The id of the conversation. */
+  readonly conversation: string;
+  /** The id of the model. */
+  readonly model: string;
+  readonly connectionId: string;
+  /** The time for which it stays there, from now, in milliseconds. */
+  readonly ms: number;
+}
+
+/** Keeps each conversation on the connection that served it last (docs/failover.md#conversations). */
+export interface Conversations {
+  /**
+   * Orders the connections of a model. First comes the one with the conversation, then the others in the file's order,
+   * or by quota with `quota_routing`.
+   *
+   * @returns The candidates without a promise, unless the body must be searched for the conversation.
+   */
+  route(
+    candidates: Candidates,
+    exchange: RoutedExchange,
+    source: ConversationSource,
+  ): RoutedCandidates | Promise<RoutedCandidates>;
+  /** Remembers the conversation of another thread or replica. */
+  follow(placed: PlacedConversation): void;
+}
+
+type RoutedExchange = Pick<Exchange, "caller" | "config" | "record">;
+
+/** The options of {@linkcode createConversations}. */
+interface ConversationsOptions {
+  readonly clock: Clock;
+  readonly deadlines: Pick<Deadlines, "start">;
+  readonly health: Pick<Health, "restMs">;
+  readonly quotaRouting: QuotaRouting;
+  /** Sends a conversation to the other threads and replicas; default: there are none. */
+  readonly publish?: ((placed: PlacedConversation) => void) | undefined;
+}
+
+/** The time for which a conversation stays on its connection. No prompt cache lasts longer. */
+const CONVERSATION_MS = 3_600_000;
+
+/** The length of an answer, in milliseconds, from which that time counts from its end. */
+const LONG_ANSWER_MS = 60_000;
+
+const MAX_CONVERSATIONS = 10_000;
+
+/** The interval at which others hear that a conversation goes on, in milliseconds. */
+const RENEWAL_MS = 600_000;
+
+/** The delay before others hear of a conversation, in milliseconds, so that no response waits for the sending. */
+const NOTICE_MS = 20;
+
+/** The connections of a conversation. */
+interface Stay {
+  /** The ids of the connections by model, because a connection may fail for one model and serve another. */
+  readonly byModel: Map<string, string>;
+  /** The id of the last connection. A model that is new in the session begins there. */
+  latest: string;
+  /** The time at which the others last heard of it, in milliseconds on a monotonic clock. */
+  heardMs: number;
+}
+
+/** A request for a model with several connections. */
+interface PoolRequest {
+  /** The candidates in the file's order. */
+  readonly candidates: Candidates;
+  readonly exchange: RoutedExchange;
+  /** True with `quota_routing`. */
+  readonly isByQuota: boolean;
+}
+
+/** Creates a routing without conversations. */
+export function createConversations(
+  { clock, deadlines, health, quotaRouting, publish }: ConversationsOptions,
+): Conversations {
+  const stays = new TtlCache<string, Stay>(clock);
+  /** The time until which conversations without a name may be elsewhere than on the first connection, by model. */
+  const unnamedUntilMs = new Map<string, number>();
+
+  /** @param assumed The id of the connection before, for a conversation that is not remembered. */
+  function routed(
+    request: PoolRequest,
+    id: string | undefined,
+    assumed?: string,
+  ): RoutedCandidates {
+    const { candidates, exchange, isByQuota } = request;
+    const { own } = candidates;
+    const stay = id === undefined ? undefined : stays.get(id);
+    const before = stay?.byModel.get(own[0].deployment.model.id) ?? assumed;
+    const home = before ?? stay?.latest;
+    const ordered = isByQuota
+      ? quotaRouting.rank(own, home)
+      : homeFirst(own, home);
+    if (id === undefined) return { ...candidates, own: ordered };
+    return {
+      ...candidates,
+      own: ordered,
+      onServed(candidate) {
+        const { config, record } = exchange;
+        record.onFinish(() => {
+          if (record.elapsedMs() < LONG_ANSWER_MS) return;
+          settle(id, candidate, { request, before });
+        });
+        if (!settle(id, candidate, { request, before })) return;
+        record.facts.moved = {
+          from: config.connections.find((one) => one.id === before)?.name,
+          why: whyLeft(before, ordered, exchange),
+        };
+      },
+    };
+  }
+
+  function whyLeft(
+    connectionId: string | undefined,
+    ordered: Candidates["own"],
+    { caller, record }: RoutedExchange,
+  ): MoveWord {
+    const left = ordered.find((one) => idOf(one) === connectionId);
+    if (left === undefined) return "removed";
+    if (left !== ordered[0]) return "exhausted";
+    const { name, maxConcurrent } = left.deployment.connection;
+    const failed = record.facts.attempts
+      .find(({ connection }) => connection === name)?.failed;
+    if (failed !== undefined) return failed.why;
+    // A short cool-down may be over by now.
+    const mayBeFull = maxConcurrent !== undefined || isBound(caller);
+    return mayBeFull && health.restMs(left.deployment, caller) === 0
+      ? "full"
+      : "cooling_down";
+  }
+
+  /**
+   * Remembers the connection that serves a conversation. Of several requests at the same time, the first one that moves
+   * it decides.
+   *
+   * @param before The connection when the request was routed.
+   * @returns True when the conversation moved.
+   */
+  function settle(
+    id: string,
+    candidate: Candidate,
+    { request: { candidates: { own }, isByQuota }, before }: {
+      readonly request: PoolRequest;
+      readonly before: string | undefined;
+    },
+  ): boolean {
+    // A fallback serves only as long as no connection of the model can.
+    if (!own.includes(candidate)) return false;
+    const known = stays.get(id);
+    const isAtFirst = known === undefined && candidate === own[0];
+    if (isAtFirst && !isByQuota && !isNamed(id)) return false;
+    const model = candidate.deployment.model.id;
+    const now = known?.byModel.get(model);
+    const decides = now === undefined || now === before;
+    const connectionId = decides ? idOf(candidate) : now;
+    const ms = CONVERSATION_MS;
+    const stay = keep({ conversation: id, model, connectionId, ms }, known);
+    const nowMs = clock.elapsedMs();
+    if (now !== connectionId || nowMs - stay.heardMs > RENEWAL_MS) {
+      stay.heardMs = nowMs;
+      const heard = {
+        conversation: id,
+        model,
+        connectionId,
+        ms: ms + RENEWAL_MS,
+      };
+      if (publish) deadlines.start(NOTICE_MS, () => publish(heard));
+    }
+    return decides && before !== undefined && before !== connectionId;
+  }
+
+  function keep(
+    { conversation, model, connectionId, ms }: PlacedConversation,
+    known = stays.get(conversation),
+  ): Stay {
+    const stay = known ??
+      { byModel: new Map(), latest: connectionId, heardMs: -Infinity };
+    stay.byModel.set(model, connectionId);
+    stay.latest = connectionId;
+    stays.set(conversation, stay, { ttlMs: ms });
+    if (stays.size > MAX_CONVERSATIONS) stays.dropOldest();
+    if (!isNamed(conversation)) {
+      unnamedUntilMs.set(model, clock.elapsedMs() + ms);
+    }
+    return stay;
+  }
+
+  return {
+    route(candidates, exchange, source) {
+      const { own } = candidates;
+      if (own.length === 1) return candidates;
+      const isByQuota = own.some(({ deployment }) =>
+        deployment.model.quotaRouting
+      );
+      const request = { candidates, exchange, isByQuota };
+      const named = namedConversation(exchange);
+      if (named !== undefined) return routed(request, named);
+      const search = async () => {
+        const found = await unnamedConversation(exchange, source);
+        const wasAtFirst = found?.isContinued === true && !isByQuota;
+        return routed(
+          request,
+          found?.id,
+          wasAtFirst ? idOf(own[0]) : undefined,
+        );
+      };
+      const untilMs = unnamedUntilMs.get(own[0].deployment.model.id) ?? 0;
+      if (isByQuota || clock.elapsedMs() < untilMs) return search();
+      // All of them are on the first connection, so the search waits until one is not.
+      return {
+        ...candidates,
+        onServed: (candidate) =>
+          candidate === own[0] ? undefined : search()
+            .then(({ onServed }) => onServed?.(candidate)),
+      };
+    },
+    follow(placed) {
+      keep(placed).heardMs = clock.elapsedMs();
+    },
+  };
+}
+
+/** Moves the connection of a conversation to the front. */
+function homeFirst(
+  own: Candidates["own"],
+  home: string | undefined,
+): Candidates["own"] {
+  if (home === undefined || idOf(own[0]) === home) return own;
+  const first = own.find((one) => idOf(one) === home);
+  return first === undefined
+    ? own
+    : [first, ...own.filter((one) => one !== first)];
+}
+
+function idOf({ deployment }: Candidate): string {
+  return deployment.connection.id;
+}

@@ -1,0 +1,54 @@
+import type { Deployment } from "../config/config.ts";
+import { type AmountBound, amountOf, countsRow } from "./bounds.ts";
+import { type Counts, countsOf } from "./counts.ts";
+import type { Row } from "./tables.ts";
+
+/** A call to admit. */
+export interface LimitedCall {
+  /** The id of the request. */
+  readonly id: string;
+  /** A rough count of its input tokens. */
+  readonly estimatedTokens: number;
+  /** The most output tokens that it allows; `undefined` when it sets no bound. */
+  readonly maxOutputTokens?: number | undefined;
+}
+
+/** The need of a request at one deployment. */
+export interface Need {
+  readonly row: Row;
+  /** A rough count of its input, and no output, which is unknown before it is sent. */
+  readonly least: Counts;
+  /** The same with the expected output. */
+  readonly expected: Counts;
+}
+
+/** Returns the need of a call. @param expectedTokens The expected output of its caller. */
+export function needOf(
+  { connection, model: { id, price, maxOutputTokens } }: Deployment,
+  { estimatedTokens, maxOutputTokens: asked }: LimitedCall,
+  expectedTokens: number,
+): Need {
+  const inputTokens = Math.max(1, estimatedTokens);
+  const output = [asked, maxOutputTokens].filter((one) => one !== undefined);
+  const counts = (outputTokens: number) =>
+    countsOf({ inputTokens, outputTokens }, { price, isEstimated: false });
+  return {
+    row: { connection: connection.name, model: id },
+    least: counts(0),
+    expected: counts(Math.min(expectedTokens, ...output)),
+  };
+}
+
+/** Returns the largest need that a limit counts; the first of equal ones. */
+export function largestNeed(
+  needs: readonly Need[],
+  { limit }: AmountBound,
+): Need | undefined {
+  const amount = ({ expected }: Need) => amountOf(limit.unit, expected);
+  return needs.filter(({ row }) => countsRow(limit, row))
+    .reduce<Need | undefined>(
+      (most, one) =>
+        most === undefined || amount(one) > amount(most) ? one : most,
+      undefined,
+    );
+}

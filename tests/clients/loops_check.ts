@@ -1,0 +1,144 @@
+import assert from "node:assert/strict";
+import { isJsonObject, type JsonObject } from "../../src/core/json.ts";
+import type { Protocol } from "../../src/core/protocol.ts";
+import type { Answer } from "../../src/protocols/canonical/answer/answer.ts";
+import type { AnswerBlock } from "../../src/protocols/canonical/content/block.ts";
+import { streamFrames } from "../support/dialects/pairs.ts";
+import { ALICE_TOKEN } from "../support/gateway/config.ts";
+import { SSE_HEADERS } from "../support/wire/answers.ts";
+import { installClient } from "./install.ts";
+import { type ClientProgram, CLIENTS } from "./programs.ts";
+import { runClient } from "./run_client.ts";
+import { startTranslating, type Upstream, UPSTREAMS } from "./upstreams.ts";
+
+// Claude Code on a model behind Responses, and Codex on one behind Messages: several calls in an
+// answer, with sealed reasoning before each. `deno task test:clients` runs this; `deno task test`
+// does not.
+
+const MODEL = "unknown-model";
+
+const PAIRS: readonly (readonly [client: string, endpoint: Protocol])[] = [
+  ["Claude Code", "responses"],
+  ["Codex CLI", "messages"],
+];
+
+for (const [client, endpoint] of PAIRS) {
+  const program = CLIENTS.find(({ name }) => name === client);
+  const upstream = UPSTREAMS.find((one) => one.endpoint === endpoint);
+  const installed = program === undefined
+    ? { reason: "it is not in the list" }
+    : await installClient(program);
+  Deno.test({
+    name:
+      `${client} runs two calls of an answer, and sends its model's sealed reasoning back in its place, behind ${endpoint}`,
+    ignore: "reason" in installed,
+    async fn() {
+      assert.ok(program !== undefined && upstream !== undefined);
+      const command = "command" in installed ? installed.command : [];
+      await check(upstream, { program, command });
+    },
+  });
+}
+
+async function check(
+  upstream: Upstream,
+  { program, command }: {
+    readonly program: ClientProgram;
+    readonly command: readonly string[];
+  },
+): Promise<void> {
+  const { endpoint } = upstream;
+  const answers = answersOf(program, endpoint);
+  const bodies: JsonObject[] = [];
+  await using gateway = await startTranslating(upstream, {
+    model: MODEL,
+    asked: [],
+    spoil: (_answer, { body }) => {
+      const answer = answers[bodies.push(JSON.parse(body)) - 1];
+      assert.ok(answer !== undefined, body);
+      const frames = streamFrames(endpoint, answer).join("");
+      return Promise.resolve(new Response(frames, { headers: SSE_HEADERS }));
+    },
+  });
+  const run = await runClient(command, {
+    program,
+    prompt: "Go",
+    address: { url: gateway.url, token: ALICE_TOKEN, model: MODEL },
+  });
+  const output = `${run.stdout}\n${run.stderr}\n${gateway.lines.text()}`;
+  assert.equal(run.code, 0, output);
+  assert.match(run.stdout, /All done/, output);
+  // Codex runs both calls at once.
+  assert.match(run.file("proof.txt") ?? "", /^(a\nb|b\na)\n$/, output);
+  assert.deepEqual(bodies.map((body) => partsOf(body, endpoint)), [
+    [],
+    ["s1", "call", "s2", "call", "result", "result"],
+    [
+      ...["s1", "call", "s2", "call", "result", "result"],
+      ...["s3", "text", "call", "result"],
+    ],
+  ]);
+}
+
+/** Returns the model's answers: two calls, one call after a text, and a text. */
+function answersOf(
+  { shell: { tool, argument } }: ClientProgram,
+  protocol: Protocol,
+): readonly Answer[] {
+  const form = protocol === "messages" ? "signature" : "encrypted_content";
+  const thought = (value: string): AnswerBlock => ({
+    kind: "reasoning",
+    parts: [],
+    sealed: { protocol, form, value },
+  });
+  const call = (id: string, line: string): AnswerBlock => ({
+    kind: "function_call",
+    id,
+    name: tool,
+    arguments: JSON.stringify({ [argument]: line, description: "Runs it" }),
+  });
+  const text = (words: string): AnswerBlock => ({ kind: "text", text: words });
+  return [
+    [
+      ...[thought("s1"), call("call_1", "echo a >> proof.txt")],
+      ...[thought("s2"), call("call_2", "echo b >> proof.txt")],
+    ],
+    [thought("s3"), text("Both ran."), call("call_3", "cat proof.txt")],
+    [text("All done.")],
+  ].map((blocks, index) => ({
+    id: `answer-${index}`,
+    model: "m",
+    blocks,
+    stop: { reason: index < 2 ? "tool_calls" : "end" },
+    usage: { inputTokens: 10, outputTokens: 10 },
+  }));
+}
+
+/** Returns what a request holds behind the first answer: reasoning by its seal, and other parts by their kind. */
+function partsOf(body: JsonObject, endpoint: Protocol): string[] {
+  const items = endpoint === "messages"
+    ? objects(body.messages).flatMap(({ role, content }) =>
+      objects(content).map((block): JsonObject => ({ role, ...block }))
+    )
+    : objects(body.input);
+  return items.flatMap((item) => {
+    switch (item.type) {
+      case "thinking":
+        return [String(item.signature)];
+      case "reasoning":
+        return [String(item.encrypted_content)];
+      case "tool_use":
+      case "function_call":
+        return ["call"];
+      case "tool_result":
+      case "function_call_output":
+        return ["result"];
+      default:
+        return item.role === "assistant" ? ["text"] : [];
+    }
+  });
+}
+
+function objects(value: unknown): JsonObject[] {
+  return Array.isArray(value) ? value.filter(isJsonObject) : [];
+}

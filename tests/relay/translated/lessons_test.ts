@@ -1,0 +1,463 @@
+import assert from "node:assert/strict";
+import { isJsonObject, type JsonObject } from "../../../src/core/json.ts";
+import type { Notice } from "../../../src/shared/notice.ts";
+import { UPSTREAM_KEY } from "../../support/gateway/config.ts";
+import { openLessonScene } from "../../support/gateway/lesson_scene.ts";
+
+const DAY_MS = 86_400_000;
+
+const HELLO: JsonObject = {
+  max_tokens: 100,
+  messages: [{ role: "user", content: "Hello" }],
+};
+
+/** Refuses fields in OpenAI's words. */
+function refusing(...names: readonly string[]) {
+  return (body: JsonObject) => {
+    const name = names.find((one) => body[one] !== undefined);
+    return name &&
+      `Unsupported parameter: '${name}' is not supported with this model.`;
+  };
+}
+
+Deno.test("a refused field is left out of one more attempt, and of all requests of the next day", async () => {
+  const scene = await openLessonScene(refusing("temperature"));
+  const asked = { ...HELLO, temperature: 0.5 };
+  const first = await scene.ask("messages", asked);
+  assert.equal(first.status, 200);
+  assert.deepEqual(first.sent.map(({ temperature }) => temperature), [
+    0.5,
+    undefined,
+  ]);
+  assert.deepEqual(first.dropped, ["temperature"]);
+  assert.deepEqual(first.line.lesson, ["omit temperature"]);
+  assert.equal(first.line.attempts, undefined);
+  const learned = scene.lines.others.items.filter(({ event }) =>
+    event === "lesson_learned"
+  );
+  assert.equal(learned.length, 1);
+  assert.equal(learned[0]?.config, "omit: [temperature]");
+  assert.deepEqual(learned[0]?.lesson, ["omit temperature"]);
+
+  scene.clock.advance(DAY_MS - 1000);
+  const next = await scene.ask("messages", asked);
+  assert.equal(next.sent.length, 1);
+  assert.deepEqual(next.dropped, ["temperature"]);
+  assert.deepEqual(next.line.lesson, ["omit temperature"]);
+  const plain = await scene.ask("messages", HELLO);
+  assert.deepEqual(plain.dropped, []);
+  assert.equal(plain.line.lesson, undefined);
+
+  scene.clock.advance(2000);
+  const later = await scene.ask("messages", asked);
+  assert.equal(later.sent.length, 2);
+});
+
+Deno.test("the line of the log, in the model's entry, prevents the first refusal", async () => {
+  const models = [{ id: "m", omit: ["temperature", "messages[].name"] }];
+  const scene = await openLessonScene(refusing("temperature"), {
+    connection: { models },
+  });
+  const { sent, dropped } = await scene.ask("responses", {
+    input: "Hello",
+    temperature: 0.5,
+  });
+  assert.equal(sent.length, 1);
+  assert.deepEqual(dropped, ["temperature"]);
+});
+
+Deno.test("a reload forgets what refusals have taught", async () => {
+  const scene = await openLessonScene(refusing("temperature"));
+  const asked = { ...HELLO, temperature: 0.5 };
+  await scene.ask("messages", asked);
+  scene.store.swap(structuredClone(scene.store.current()));
+  assert.equal((await scene.ask("messages", asked)).sent.length, 2);
+});
+
+Deno.test("a provider that refuses everything costs two more attempts, and teaches nothing", async () => {
+  const names = ["temperature", "top_p", "top_k", "user", "stop"];
+  const scene = await openLessonScene((body) => {
+    const name = names.find((one) => body[one] !== undefined) ?? "user";
+    return `Unsupported parameter: '${name}' is not supported with this model.`;
+  });
+  const asked = {
+    ...HELLO,
+    ...{ temperature: 1, top_p: 0.5, top_k: 4, stop_sequences: ["END"] },
+  };
+  for (let request = 0; request < 2; request++) {
+    const { status, sent, text } = await scene.ask("messages", asked);
+    assert.equal(status, 400);
+    assert.match(text, /Unsupported parameter/);
+    assert.ok(sent.length <= 3, `${sent.length} attempts`);
+  }
+  assert.doesNotMatch(scene.lines.text(), /lesson_learned/);
+});
+
+Deno.test("a strict connection learns nothing", async () => {
+  const scene = await openLessonScene(refusing("temperature"), {
+    connection: { strict: true },
+  });
+  const { status, sent } = await scene.ask("messages", {
+    ...HELLO,
+    temperature: 0.5,
+  });
+  assert.deepEqual([status, sent.length], [400, 1]);
+});
+
+Deno.test("a native request is never changed", async () => {
+  const scene = await openLessonScene(refusing("temperature"));
+  const { status, sent } = await scene.ask("chat", {
+    messages: [{ role: "user", content: "Hello" }],
+    temperature: 0.5,
+  });
+  assert.deepEqual([status, sent.length], [400, 1]);
+});
+
+Deno.test("a field that the caller would miss is not left out", async () => {
+  const tool = { type: "function", name: "f", strict: false };
+  const cases: [string, JsonObject][] = [
+    ["tools", { tools: [tool] }],
+    ["tool_choice", { tools: [tool], tool_choice: "required" }],
+    ["response_format", { text: { format: { type: "json_object" } } }],
+    ["messages", {}],
+    ["model", {}],
+  ];
+  for (const [name, fields] of cases) {
+    const scene = await openLessonScene(() =>
+      `Invalid value for '${name}': '${name}' is not supported.`
+    );
+    const { status, sent } = await scene.ask("responses", {
+      input: "Hello",
+      ...fields,
+    });
+    assert.deepEqual([name, status, sent.length], [name, 400, 1]);
+  }
+});
+
+Deno.test("the limit of the answer keeps its amount under the provider's name for it", async () => {
+  const scene = await openLessonScene(
+    refusing("max_tokens"),
+    { model: "house-model" },
+  );
+  const { status, sent, dropped } = await scene.ask("messages", HELLO);
+  assert.equal(status, 200);
+  assert.deepEqual(
+    sent.map((body) => [body.max_tokens, body.max_completion_tokens]),
+    [[100, undefined], [undefined, 100]],
+  );
+  assert.deepEqual(dropped, []);
+  const tooHigh = await openLessonScene(() =>
+    "max_tokens: 100 is too large: at most 50 is supported"
+  );
+  assert.equal((await tooHigh.ask("messages", HELLO)).sent.length, 1);
+});
+
+Deno.test("an effort becomes the nearest that the provider lists", async () => {
+  const scene = await openLessonScene(({ reasoning_effort: effort }) =>
+    effort === undefined || effort === "low" || effort === "high"
+      ? undefined
+      : `reasoning_effort: Input should be 'low' or 'high', received '${effort}'`
+  );
+  const effortOf = async (effort: string) => {
+    const { sent, dropped, status } = await scene.ask("responses", {
+      input: "Hello",
+      reasoning: { effort },
+    });
+    assert.equal(status, 200, effort);
+    return [
+      sent.map(({ reasoning_effort }) => reasoning_effort).join(),
+      dropped.join(),
+    ];
+  };
+  assert.deepEqual(await effortOf("medium"), ["medium,high", "reasoning"]);
+  assert.deepEqual(await effortOf("low"), ["low", ""]);
+});
+
+Deno.test("a limit that the gateway chose is lowered to the provider's maximum, and one of the caller never", async () => {
+  const scene = await openLessonScene(
+    ({ max_tokens }) =>
+      Number(max_tokens) > 8192
+        ? `max_tokens: ${max_tokens} > 8192, which is the maximum allowed number of output tokens for m`
+        : undefined,
+    { to: "messages" },
+  );
+  const messages = [{ role: "user", content: "Hello" }];
+  const own = await scene.ask("chat", { messages });
+  assert.deepEqual(
+    [own.status, own.sent.map(({ max_tokens }) => max_tokens)],
+    [200, [32_000, 8192]],
+  );
+  assert.deepEqual(own.dropped, []);
+  const [learned] = scene.lines.others.items.filter(({ event }) =>
+    event === "lesson_learned"
+  );
+  assert.equal(learned?.config, "max_output_tokens: 8192");
+  const asked = await scene.ask("chat", { messages, max_tokens: 10_000 });
+  assert.deepEqual(
+    [asked.status, asked.sent.map(({ max_tokens }) => max_tokens)],
+    [400, [10_000]],
+  );
+});
+
+Deno.test("refusals of one effort after another add up", async () => {
+  const scene = await openLessonScene(
+    ({ reasoning_effort: effort }) =>
+      effort === "minimal" || effort === "max"
+        ? `Invalid reasoning_effort: ${effort}`
+        : undefined,
+    { service: "gateway" },
+  );
+  const ask = async (effort: string) =>
+    (await scene.ask("responses", { input: "Hi", reasoning: { effort } })).sent
+      .map(({ reasoning_effort }) => reasoning_effort).join();
+  assert.equal(await ask("max"), "max,xhigh");
+  assert.equal(await ask("minimal"), "minimal,low");
+  assert.equal(await ask("max"), "xhigh");
+  assert.equal(await ask("minimal"), "low");
+});
+
+Deno.test("stop strings that a provider refuses are cut by the gateway", async () => {
+  const scene = await openLessonScene(refusing("stop"));
+  const { status, text, sent } = await scene.ask("messages", {
+    ...HELLO,
+    stop_sequences: ["END"],
+  });
+  assert.equal(status, 200);
+  assert.equal(sent.length, 2);
+  assert.doesNotMatch(text, /END of it/);
+  assert.match(text, /"stop_sequence":"END"/);
+});
+
+Deno.test("stop strings that the file omits are cut by the gateway, too", async () => {
+  const scene = await openLessonScene(refusing("stop"), {
+    connection: { omit: ["stop"] },
+  });
+  const { text, sent } = await scene.ask("messages", {
+    ...HELLO,
+    stop_sequences: ["END"],
+  });
+  assert.equal(sent.length, 1);
+  assert.match(text, /"stop_sequence":"END"/);
+});
+
+Deno.test("a keyword of a schema moves into the description beside it", async () => {
+  const scene = await openLessonScene((body) =>
+    JSON.stringify(body).includes('"minLength":')
+      ? {
+        error: {
+          message:
+            "Invalid schema for function 'f': In context=('properties', 'a'), 'minLength' is not permitted.",
+          param: "tools[0].function.parameters",
+        },
+      }
+      : undefined
+  );
+  const input_schema = {
+    type: "object",
+    properties: {
+      a: { type: "string", minLength: 3, description: "A name." },
+      minLength: { type: "number" },
+    },
+  };
+  const { status, sent, dropped } = await scene.ask("messages", {
+    ...HELLO,
+    tools: [{ name: "f", input_schema }],
+  });
+  assert.equal(status, 400, "a property of that name stays");
+  assert.equal(sent.length, 2);
+  assert.deepEqual(dropped, []);
+  const { minLength: _name, ...properties } = input_schema.properties;
+  const healed = await scene.ask("messages", {
+    ...HELLO,
+    tools: [{ name: "f", input_schema: { type: "object", properties } }],
+  });
+  assert.equal(healed.status, 200);
+  assert.match(
+    JSON.stringify(healed.sent.at(-1)?.tools),
+    /"description":"A name\.\\n\\nminLength: 3"/,
+  );
+  assert.deepEqual(healed.dropped, ["minLength"]);
+});
+
+Deno.test("a picture of an earlier turn or of a result is mentioned, and one that the caller asks about is refused", async () => {
+  const scene = await openLessonScene((body) =>
+    JSON.stringify(body).includes('"image_url"')
+      ? "Failed to deserialize the JSON body into the target type: messages[1]: unknown variant `image_url`, expected `text` at line 1 column 679289"
+      : undefined
+  );
+  const url = "data:image/png;base64,iVBORw0KGgo=";
+  const looked = [
+    { role: "user", content: "Look" },
+    { type: "function_call", call_id: "1", name: "view", arguments: "{}" },
+    {
+      type: "function_call_output",
+      call_id: "1",
+      output: [{ type: "input_image", image_url: url }],
+    },
+  ];
+  const shown = {
+    role: "user",
+    content: [{ type: "input_image", image_url: url }],
+  };
+  const result = await scene.ask("responses", { input: looked });
+  assert.equal(result.status, 200);
+  assert.match(JSON.stringify(result.sent.at(-1)), /\[image: not shown/);
+  assert.deepEqual(result.dropped, ["input"]);
+  const asked = await scene.ask("responses", { input: [shown] });
+  assert.equal(asked.status, 400);
+  const later = await scene.ask("responses", {
+    input: [shown, { role: "assistant", content: "?" }, ...looked.slice(0, 1)],
+  });
+  assert.deepEqual([later.status, later.sent.length], [200, 1]);
+});
+
+Deno.test("earlier reasoning that a provider refuses is left out, and nothing else of the history", async () => {
+  const scene = await openLessonScene((body) =>
+    JSON.stringify(body).includes('"reasoning_content":')
+      ? "'messages.1' : for 'role:assistant' the following must be satisfied[('messages.1' : property 'reasoning_content' is unsupported)]"
+      : undefined
+  );
+  const { status, sent, dropped } = await scene.ask("messages", {
+    max_tokens: 100,
+    messages: [
+      { role: "user", content: "Hello" },
+      {
+        role: "assistant",
+        content: [
+          { type: "thinking", thinking: "Hm.", signature: "" },
+          { type: "tool_use", id: "t1", name: "f", input: {} },
+        ],
+      },
+      {
+        role: "user",
+        content: [{ type: "tool_result", tool_use_id: "t1", content: "1" }],
+      },
+    ],
+  });
+  assert.equal(status, 200);
+  const [before, after] = sent.map(({ messages }) => JSON.stringify(messages));
+  assert.equal(before?.replace(/"reasoning_content":"Hm\.",?/, ""), after);
+  assert.deepEqual(dropped, ["messages[].reasoning_content"]);
+});
+
+Deno.test("a refusal that depends on the rest of a request teaches for that request alone", async () => {
+  const scene = await openLessonScene(
+    ({ temperature, tools }) =>
+      temperature === undefined || tools === undefined
+        ? undefined
+        : "`temperature` is not supported when tools are used",
+  );
+  const asked = { ...HELLO, temperature: 0.5 };
+  const tools = [{ name: "f", input_schema: { type: "object" } }];
+  const both = await scene.ask("messages", { ...asked, tools });
+  assert.deepEqual([both.status, both.sent.length], [200, 2]);
+  assert.deepEqual(both.dropped, ["temperature"]);
+  const alone = await scene.ask("messages", asked);
+  assert.deepEqual(alone.sent.map(({ temperature }) => temperature), [0.5]);
+  assert.doesNotMatch(scene.lines.text(), /lesson_learned/);
+});
+
+/** Errors about one caller's value, which another caller's request need not have. */
+const BAD_VALUES: readonly (readonly [string, JsonObject])[] = [
+  ["OpenAI", {
+    message:
+      "Invalid 'temperature': decimal above maximum value. Expected a value <= 2, but got 5 instead.",
+    param: "temperature",
+  }],
+  ["pydantic", {
+    message: "temperature: Input should be less than or equal to 1",
+  }],
+  ["a model's own bounds", {
+    message: "temperature must be at most 1 for this model",
+    param: "temperature",
+  }],
+  ["a sentence", { message: "temperature is not allowed to exceed 2" }],
+];
+
+for (const [who, error] of BAD_VALUES) {
+  Deno.test(`a caller's bad value takes the field from nobody: ${who}`, async () => {
+    const scene = await openLessonScene(({ temperature }) =>
+      Number(temperature) > 1 ? { error } : undefined
+    );
+    const bad = await scene.ask("responses", { input: "Hi", temperature: 1.5 });
+    assert.deepEqual([bad.status, bad.sent.length], [400, 1]);
+    const good = await scene.ask("responses", { input: "Hi", temperature: 1 });
+    assert.deepEqual(good.sent.map(({ temperature }) => temperature), [1]);
+  });
+}
+
+/** Words that name a field which the gateway may change, where they must not count. */
+const HOSTILE: readonly (readonly [string, JsonObject])[] = [
+  ["a message of the conversation", {
+    message:
+      "Invalid content: Unsupported parameter: 'temperature' is not supported",
+    param: "messages[0].content",
+  }],
+  ["a tool's name", {
+    message: "Invalid 'tools[0].function.name': string too long.",
+    param: "tools[0].function.name",
+  }],
+  ["the gateway's key", {
+    message: `Unsupported parameter: 'temperature' for ${UPSTREAM_KEY}`,
+  }],
+  ["a megabyte", {
+    message: "Unsupported parameter: 'temperature' ".repeat(30_000),
+  }],
+];
+
+for (const [what, error] of HOSTILE) {
+  Deno.test(`hostile words teach nothing: ${what}`, async () => {
+    const scene = await openLessonScene(() => ({ error }));
+    const { status, sent, line } = await scene.ask("messages", {
+      ...HELLO,
+      temperature: 0.5,
+    });
+    assert.deepEqual([status, sent.length], [400, 1]);
+    assert.equal(line.lesson, undefined);
+  });
+}
+
+Deno.test("what an error quotes of a caller's text or of a secret is not kept, because the changed request fails too", async () => {
+  const scene = await openLessonScene((body) =>
+    JSON.stringify(body).includes("poison")
+      ? "Bad text: 'poison sk-secret-1 `temperature` is not supported'"
+      : undefined
+  );
+  const poisoned = await scene.ask("messages", {
+    max_tokens: 100,
+    temperature: 0.5,
+    messages: [{ role: "user", content: "poison" }],
+  });
+  assert.equal(poisoned.status, 400);
+  const next = await scene.ask("messages", { ...HELLO, temperature: 0.5 });
+  assert.deepEqual(next.sent.map(({ temperature }) => temperature), [0.5]);
+  assert.deepEqual(next.dropped, []);
+  assert.doesNotMatch(scene.lines.text(), /sk-secret|poison|lesson_learned/);
+});
+
+Deno.test("another gateway's lesson counts here, if it is one of our own tables", async () => {
+  const published: Notice[] = [];
+  const first = await openLessonScene(refusing("temperature"), {
+    notices: { publish: (one) => void published.push(one), onNotice() {} },
+  });
+  await first.ask("messages", { ...HELLO, temperature: 0.5 });
+  const notice = published.find(({ kind }) => kind === "lesson");
+  assert.ok(notice?.kind === "lesson" && isJsonObject(notice.taught));
+  let listener = (_notice: Notice) => {};
+  const second = await openLessonScene(refusing("temperature"), {
+    notices: {
+      publish() {},
+      onNotice(one) {
+        listener = one;
+      },
+    },
+  });
+  listener(structuredClone(notice));
+  const { sent, dropped } = await second.ask("messages", {
+    ...HELLO,
+    temperature: 0.5,
+  });
+  assert.equal(sent.length, 1);
+  assert.deepEqual(dropped, ["temperature"]);
+  assert.doesNotMatch(second.lines.text(), /lesson_learned/);
+});

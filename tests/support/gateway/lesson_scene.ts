@@ -1,0 +1,127 @@
+import assert from "node:assert/strict";
+import { createGateway, type Gateway } from "../../../src/app.ts";
+import {
+  type ConfigStore,
+  createConfigStore,
+} from "../../../src/config/store.ts";
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+} from "../../../src/core/json.ts";
+import type { Protocol } from "../../../src/core/protocol.ts";
+import type { Notices } from "../../../src/shared/notice.ts";
+import { createFakeClock, type FakeClock } from "../fakes/fake_clock.ts";
+import { answerAt } from "../upstream/fake_answers.ts";
+import { ask, PATHS } from "../wire/ask.ts";
+import {
+  configOf,
+  connectionFile,
+  loadFile,
+  minimalFile,
+  NOW_MS,
+} from "./config.ts";
+import { createLogLines, type LogLines } from "./log_lines.ts";
+
+/** Returns the message of a provider that refuses a body, or its whole error; `undefined` when it accepts the body. */
+export type Judge = (body: JsonObject) => JsonValue | undefined;
+
+/** A gateway in front of a provider that refuses what its judge refuses. */
+export interface LessonScene {
+  readonly gateway: Gateway;
+  readonly store: ConfigStore;
+  readonly clock: FakeClock;
+  readonly lines: LogLines;
+  /** The bodies that the provider received, in order. */
+  readonly sent: readonly JsonObject[];
+  /** Sends a caller's request. */
+  ask(protocol: Protocol, body: JsonObject): Promise<LessonAnswer>;
+}
+
+/** The answer to a caller. */
+export interface LessonAnswer {
+  readonly status: number;
+  readonly text: string;
+  /** The fields of `x-gateway-dropped`. */
+  readonly dropped: readonly string[];
+  /** The bodies that the provider received for this request. */
+  readonly sent: readonly JsonObject[];
+  readonly line: JsonObject;
+}
+
+/** The parts of a scene that a test may set. */
+export interface LessonSceneOptions {
+  /** Default: `custom`. */
+  readonly service?: string;
+  /** The provider's protocol. Default: `chat`. */
+  readonly to?: Protocol;
+  readonly model?: string;
+  /** The status of a refusal; default: 400. */
+  readonly status?: number;
+  /** Further keys of the connection. */
+  readonly connection?: Readonly<Record<string, unknown>>;
+  readonly notices?: Notices;
+}
+
+const FAMILIES = { chat: "A", messages: "B", responses: "C" } as const;
+
+/** Opens a gateway whose only provider is judged by `judge`. */
+export async function openLessonScene(
+  judge: Judge,
+  options: LessonSceneOptions = {},
+): Promise<LessonScene> {
+  const { service = "custom", to = "chat", model = "m", status = 400 } =
+    options;
+  const file = minimalFile({
+    connections: [connectionFile({
+      service,
+      family: FAMILIES[to],
+      endpoints: { [to]: "http://provider.test/v1" },
+      models: [model],
+      ...options.connection,
+    })],
+  });
+  const clock = createFakeClock(NOW_MS);
+  const lines = createLogLines();
+  const sent: JsonObject[] = [];
+  const store = createConfigStore(configOf(await loadFile(file)));
+  const { notices } = options;
+  const gateway = createGateway({
+    store,
+    clock,
+    log: lines.log,
+    ...(notices === undefined ? {} : { shared: { notices } }),
+    async fetch(url, init) {
+      const body: unknown = JSON.parse(await new Request(url, init).text());
+      assert.ok(isJsonObject(body));
+      sent.push(body);
+      const refusal = judge(body);
+      if (refusal === undefined) return Response.json(answerAt(url));
+      const error = typeof refusal === "string"
+        ? { error: { message: refusal, type: "invalid_request_error" } }
+        : refusal;
+      return Response.json(error, { status });
+    },
+  });
+  return {
+    ...{ gateway, store, clock, lines, sent },
+    async ask(protocol, body) {
+      const before = sent.length;
+      const response = await gateway.handler(
+        new Request(
+          `http://gateway.test${PATHS[protocol]}`,
+          ask(protocol, JSON.stringify({ model, ...body })),
+        ),
+      );
+      const text = await response.text();
+      const dropped = response.headers.get("x-gateway-dropped");
+      return {
+        status: response.status,
+        text,
+        dropped: dropped?.split(", ") ?? [],
+        sent: sent.slice(before),
+        line: await lines.of(response),
+      };
+    },
+  };
+}

@@ -1,0 +1,138 @@
+/** What a client asked a SOCKS proxy for. */
+export interface SocksRequest {
+  /** The methods of authentication that it offered. */
+  readonly methods: readonly number[];
+  /** The user name and the password, where the proxy wanted them. */
+  readonly credentials?: string;
+  /** The kind of the address: 1, 3 or 4. */
+  readonly kind: number;
+  /** The bytes of the address; those of a name as a text. */
+  readonly address: string;
+  readonly port: number;
+}
+
+/** A SOCKS5 proxy on this machine. */
+export interface SocksProxy extends AsyncDisposable {
+  readonly port: number;
+  readonly requests: readonly SocksRequest[];
+  /** The number of connections that the client keeps open. */
+  readonly open: number;
+}
+
+/** The options of {@linkcode startSocksProxy}. */
+interface SocksOptions {
+  /** The port of this machine to which every connection leads. */
+  readonly tunnelTo?: number;
+  /** User and password, with a colon between them. Without, it asks for none. */
+  readonly wants?: string;
+  /** Its reply to a request; default: success, with an IPv4 address. */
+  readonly reply?: readonly number[];
+  /** The way to authenticate that it chooses; default: what `wants` needs. */
+  readonly method?: number;
+  /** Called in place of the whole conversation. */
+  readonly talk?: (connection: Deno.TcpConn) => Promise<void>;
+}
+
+const SUCCESS = [5, 0, 0, 1, 127, 0, 0, 1, 0x1f, 0x90];
+
+/** Starts a SOCKS5 proxy (RFC 1928, RFC 1929) that leads every connection to one port of this machine. */
+export function startSocksProxy(
+  { tunnelTo, wants, reply = SUCCESS, ...options }: SocksOptions,
+): SocksProxy {
+  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const requests: SocksRequest[] = [];
+  const open = new Set<Deno.Conn>();
+  const talks: Promise<void>[] = [];
+  const decoder = new TextDecoder();
+  const { method = wants === undefined ? 0 : 2 } = options;
+
+  async function talk(connection: Deno.TcpConn): Promise<void> {
+    const [, count = 0] = await read(connection, 2);
+    const methods = [...await read(connection, count)];
+    await write(connection, [5, method]);
+    let credentials: string | undefined;
+    if (method === 2) {
+      const [, userBytes = 0] = await read(connection, 2);
+      const user = decoder.decode(await read(connection, userBytes));
+      const [passwordBytes = 0] = await read(connection, 1);
+      const password = decoder.decode(await read(connection, passwordBytes));
+      credentials = `${user}:${password}`;
+      await write(connection, [1, credentials === wants ? 0 : 1]);
+      if (credentials !== wants) return;
+    }
+    const [, , , kind = 0] = await read(connection, 4);
+    const length = kind === 3 ? (await read(connection, 1))[0] : kind * 4;
+    const address = await read(connection, length ?? 0);
+    const [high = 0, low = 0] = await read(connection, 2);
+    requests.push({
+      methods,
+      ...(credentials === undefined ? {} : { credentials }),
+      kind,
+      address: kind === 3 ? decoder.decode(address) : address.join("."),
+      port: high * 256 + low,
+    });
+    if (tunnelTo === undefined) return await write(connection, reply);
+    const far = await Deno.connect({ hostname: "127.0.0.1", port: tunnelTo });
+    open.add(far);
+    await write(connection, reply);
+    await Promise.allSettled([carry(connection, far), carry(far, connection)]);
+    close(far);
+  }
+
+  function close(connection: Deno.Conn): void {
+    if (open.delete(connection)) connection.close();
+  }
+
+  const accepting = (async () => {
+    for await (const connection of listener) {
+      open.add(connection);
+      const talking = (options.talk ?? talk)(connection);
+      // The client may leave at any time.
+      talks.push(talking.catch(() => {}).then(() => close(connection)));
+    }
+  })();
+  return {
+    port: listener.addr.port,
+    requests,
+    get open() {
+      return open.size;
+    },
+    async [Symbol.asyncDispose]() {
+      listener.close();
+      for (const connection of [...open]) close(connection);
+      await accepting;
+      await Promise.all(talks);
+    },
+  };
+}
+
+async function read(
+  connection: Deno.Conn,
+  count: number,
+): Promise<Uint8Array> {
+  const bytes = new Uint8Array(count);
+  for (let at = 0; at < count;) {
+    const size = await connection.read(bytes.subarray(at));
+    if (size === null) throw new Error("The client left");
+    at += size;
+  }
+  return bytes;
+}
+
+/** Writes byte by byte, as a slow network may deliver them. */
+async function write(
+  connection: Deno.Conn,
+  bytes: readonly number[],
+): Promise<void> {
+  for (const byte of bytes) await connection.write(Uint8Array.of(byte));
+}
+
+async function carry(from: Deno.TcpConn, to: Deno.TcpConn): Promise<void> {
+  const buffer = new Uint8Array(65_536);
+  for (;;) {
+    const size = await from.read(buffer);
+    if (size === null) return await to.closeWrite();
+    let rest = buffer.subarray(0, size);
+    while (rest.length > 0) rest = rest.subarray(await to.write(rest));
+  }
+}
