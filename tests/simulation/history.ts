@@ -1,0 +1,299 @@
+import { createGateway, type Gateway } from "../../src/app.ts";
+import type { Config } from "../../src/config/config.ts";
+import { createConfigStore } from "../../src/config/store.ts";
+import { createDeadlines } from "../../src/core/time/deadlines.ts";
+import { sha256Hex } from "../../src/core/sha256.ts";
+import { createHttp1Client } from "../../src/upstream/http1/client.ts";
+import {
+  createMemoryLog,
+  type MemoryLog,
+} from "../support/fakes/memory_log.ts";
+import { createRandom, type Random } from "../support/fakes/random.ts";
+import { minimalConfig } from "../support/gateway/config.ts";
+import { brokenPromises } from "./promises.ts";
+import { type Agent, ask, type Asked, liveSession } from "./world/caller.ts";
+import {
+  createSimulatedDial,
+  type LedgerEntry,
+  SimulatedProvider,
+} from "./world/provider.ts";
+import { VirtualTime } from "./world/time.ts";
+import { Trace } from "./world/trace.ts";
+
+/** The parts of a history that its promises are checked on. */
+export interface World {
+  readonly time: VirtualTime;
+  readonly trace: Trace;
+  readonly log: MemoryLog;
+  readonly gateway: Gateway;
+  readonly config: Config;
+  readonly agents: readonly Agent[];
+  readonly providers: readonly SimulatedProvider[];
+  readonly ledger: readonly LedgerEntry[];
+  readonly asked: readonly Asked[];
+  /** The last requests, one to each provider, all of which are healthy then. */
+  readonly checked: readonly Asked[];
+  /** Errors that no part of the program has handled. */
+  readonly unhandled: readonly unknown[];
+}
+
+/** What one history came to. */
+export interface History {
+  readonly seed: number;
+  readonly requests: number;
+  readonly virtualMs: number;
+  /** The same for two runs of one seed. */
+  readonly digest: number;
+  /** The promises that broke, a line each. */
+  readonly broken: readonly string[];
+  readonly trace: Trace;
+}
+
+/** The time after which a history must have come to rest, in milliseconds: ten times what its people need. */
+const HORIZON_MS = 10 * 24 * 3600_000;
+
+/** The time for which everything is quiet at the end: longer than an idle connection is kept. */
+const QUIET_MS = 2_400_000;
+
+/** Changes of every word and rhythm of a history. */
+export interface Scale {
+  /** The time in which sessions begin, in minutes. */
+  readonly minutes: number;
+  readonly sessions: number;
+}
+
+/**
+ * Lives one history: the real gateway and its HTTP client, simulated callers and providers, on a virtual clock.
+ *
+ * @param seed One seed is one history.
+ */
+export async function liveHistory(
+  seed: number,
+  { minutes, sessions }: Scale = { minutes: 30, sessions: 25 },
+): Promise<History> {
+  const random = createRandom(seed);
+  const time = new VirtualTime();
+  const trace = new Trace(() => time.elapsedMs());
+  const ledger: LedgerEntry[] = [];
+  const providers = createProviders({ time, random, trace, ledger });
+  const people = createAgents(random);
+  const agents = [...people, CHECKER];
+  const file = createFile(providers, agents, random);
+  const config = await minimalConfig(file);
+  const store = createConfigStore(config);
+  const log = createMemoryLog();
+  const client = createHttp1Client({
+    dial: createSimulatedDial(providers),
+    deadlines: createDeadlines(time),
+  });
+  const gateway = createGateway({
+    store,
+    fetch: () => Promise.resolve(new Response(null, { status: 404 })),
+    client,
+    log,
+    clock: time,
+    timers: time,
+    random: () => random.below(2 ** 30) / 2 ** 30,
+  });
+  const asked: Asked[] = [];
+  const unhandled: unknown[] = [];
+  const onUnhandled = (event: PromiseRejectionEvent) => {
+    event.preventDefault();
+    unhandled.push(event.reason);
+  };
+  globalThis.addEventListener("unhandledrejection", onUnhandled);
+  try {
+    const { handler } = gateway;
+    const scene = { handler, time, random, trace, asked };
+    const lives = Array.from({ length: sessions }, async () => {
+      await time.sleep(random.below(minutes * 60_000));
+      await liveSession(random.pick(people), scene);
+    });
+    let isLived = false;
+    const lived = Promise.all(lives).then(() => isLived = true);
+    startWeather({ time, random, trace, providers, isOver: () => isLived });
+    startReloads(
+      { time, random, trace, isOver: () => isLived },
+      async () => store.swap(await minimalConfig(file)),
+    );
+    await time.run(HORIZON_MS, () => isLived);
+    if (isLived) await lived;
+    for (const provider of providers) provider.recover();
+    await time.run(time.elapsedMs() + QUIET_MS, () => false);
+    const checks = providers.map((provider) =>
+      ask({
+        ...{ agent: CHECKER, session: "check", protocol: "chat" },
+        ...{ model: ownModel(provider), isStream: false, isPatient: true },
+      }, scene)
+    );
+    await time.run(time.elapsedMs() + QUIET_MS, () => false);
+    const checked = await Promise.all(checks);
+    const world: World = {
+      ...{ time, trace, log, gateway, config, agents, providers, ledger },
+      ...{ asked, checked, unhandled },
+    };
+    return {
+      seed,
+      requests: asked.length,
+      virtualMs: time.elapsedMs(),
+      digest: trace.digest,
+      broken: brokenPromises(world),
+      trace,
+    };
+  } finally {
+    globalThis.removeEventListener("unhandledrejection", onUnhandled);
+    client[Symbol.dispose]();
+  }
+}
+
+interface Weather {
+  readonly time: VirtualTime;
+  readonly random: Random;
+  readonly trace: Trace;
+  readonly isOver: () => boolean;
+}
+
+/** Changes the moods of the providers, and breaks their connections, at random moments. */
+function startWeather(
+  { providers, ...weather }: Weather & {
+    readonly providers: readonly SimulatedProvider[];
+  },
+): void {
+  const { random } = weather;
+  for (const provider of providers) {
+    repeat(weather, 600_000, () => provider.changeMood());
+    repeat(
+      weather,
+      1_800_000,
+      () => provider.breakSockets(random.below(2) === 0),
+    );
+  }
+}
+
+function startReloads(weather: Weather, reload: () => Promise<void>): void {
+  repeat(weather, 1_200_000, () => {
+    weather.trace.note("the configuration is read again");
+    void reload();
+  });
+}
+
+function repeat(
+  { time, random, isOver }: Weather,
+  mostMs: number,
+  change: () => void,
+): void {
+  time.schedule(random.below(mostMs), () => {
+    if (isOver()) return;
+    change();
+    repeat({ time, random, isOver } as Weather, mostMs, change);
+  });
+}
+
+function createProviders(
+  parts: {
+    readonly time: VirtualTime;
+    readonly random: Random;
+    readonly trace: Trace;
+    readonly ledger: LedgerEntry[];
+  },
+): SimulatedProvider[] {
+  const count = 2 + parts.random.below(4);
+  return Array.from({ length: count }, (_, at) => {
+    const family = parts.random.pick(["A", "B", "C"] as const);
+    return new SimulatedProvider({
+      ...parts,
+      name: `provider-${at}`,
+      protocols: PROTOCOLS[family],
+    });
+  });
+}
+
+const PROTOCOLS = {
+  A: ["chat"],
+  B: ["messages"],
+  C: ["responses"],
+} as const;
+
+const FAMILY = { chat: "A", messages: "B", responses: "C" } as const;
+
+const MODELS = ["model-one", "model-two", "model-three"];
+
+function createAgents(random: Random): Agent[] {
+  const count = 2 + random.below(4);
+  return Array.from({ length: count }, (_, at) => ({
+    name: `agent-${at}`,
+    token: `mg_secret_of_agent_${at}`,
+    models: random.below(3) === 0 ? [random.pick(MODELS)] : MODELS,
+  }));
+}
+
+/** Asks each provider at the end. */
+const CHECKER: Agent = {
+  name: "checker",
+  token: "mg_secret_of_checker",
+  models: ["*"],
+};
+
+/** Returns the model that a provider alone serves. */
+function ownModel({ name }: { readonly name: string }): string {
+  return `model-of-${name}`;
+}
+
+/** Returns the key of a provider, which nobody else may see. */
+export function keyOf({ name }: { readonly name: string }): string {
+  return `sk-secret-of-${name}`;
+}
+
+function createFile(
+  providers: readonly SimulatedProvider[],
+  agents: readonly Agent[],
+  random: Random,
+): Readonly<Record<string, unknown>> {
+  const connections = providers.map((provider, at) => {
+    const [protocol = "chat"] = provider.protocols;
+    const family = FAMILY[protocol];
+    const own = MODELS.filter((_, model) =>
+      model % providers.length === at || random.below(2) === 0
+    );
+    return {
+      name: provider.name,
+      service: "custom",
+      family,
+      endpoints: { [protocol]: `https://${provider.host}/v1` },
+      auth: {
+        scheme: family === "B" ? "x-api-key" : "bearer",
+        key: keyOf(provider),
+      },
+      paths: ["chat", "messages", "responses"],
+      models: [...own, ownModel(provider)].map((id) => ({
+        id,
+        upstream: `${id}-of-${provider.name}`,
+        ...MODELS.includes(id) && random.below(4) === 0
+          ? { fallbacks: MODELS.slice(MODELS.indexOf(id) + 1) }
+          : {},
+      })),
+      ...random.below(3) === 0 ? { max_concurrent: 1 + random.below(4) } : {},
+    };
+  });
+  return {
+    connections,
+    timeouts: {
+      connect: random.pick([2000, 10_000]),
+      first_byte: random.pick([20_000, 300_000]),
+      first_output: random.pick([0, 30_000]),
+      idle: random.pick([30_000, 300_000]),
+    },
+    tokens: agents.map(({ name, token, models }) => ({
+      name,
+      sha256: sha256Hex(token),
+      connections: ["*"],
+      models: [...models],
+      ...name !== CHECKER.name && random.below(3) === 0
+        ? { limits: [{ window: "hour", requests: 3 + random.below(40) }] }
+        : {},
+      ...name !== CHECKER.name && random.below(3) === 0
+        ? { max_concurrent: 2 + random.below(3) }
+        : {},
+    })),
+  };
+}

@@ -1,0 +1,54 @@
+import { parseArgs } from "node:util";
+import { liveHistory } from "./history.ts";
+
+const { seed, seeds, minutes, sessions, about } = parseArgs({
+  args: Deno.args,
+  options: {
+    seed: { type: "string" },
+    seeds: { type: "string" },
+    minutes: { type: "string" },
+    sessions: { type: "string" },
+    about: { type: "string" },
+  },
+}).values;
+const first = Number(seed ?? Math.floor(Math.random() * 1e9));
+const count = Number(seeds ?? 1);
+const scale = {
+  minutes: Number(minutes ?? 30),
+  sessions: Number(sessions ?? 25),
+};
+const startedMs = performance.now();
+let requests = 0;
+let virtualMs = 0;
+let failed = 0;
+for (let at = first; at < first + count; at++) {
+  const history = await liveHistory(at, scale);
+  requests += history.requests;
+  virtualMs += history.virtualMs;
+  if (count === 1) console.log(`seed ${at} has the digest ${history.digest}`);
+  if (history.broken.length === 0) continue;
+  failed++;
+  const [broken = ""] = history.broken;
+  console.log(`seed ${at} breaks ${history.broken.length} promises:`);
+  for (const line of firstOfEach(history.broken)) console.log(`  ${line}`);
+  const request = about ?? /#\d+/.exec(broken)?.[0];
+  for (const line of history.trace.last(40, request)) console.log(line);
+  console.log(
+    `replay it: deno task simulate --seed ${at} --minutes ${scale.minutes} --sessions ${scale.sessions}`,
+  );
+}
+const seconds = (performance.now() - startedMs) / 1000;
+console.log(
+  `${count} histories, ${failed} failed; ${requests} requests, ${
+    Math.round(requests / seconds)
+  } a second; ${
+    (virtualMs / 3600_000 / (seconds / 60)).toFixed(1)
+  } hours a minute`,
+);
+if (failed > 0) Deno.exitCode = 1;
+
+/** Returns the first two lines of each promise. */
+function firstOfEach(broken: readonly string[]): string[] {
+  const byPromise = Map.groupBy(broken, (line) => line.split(": ")[0]);
+  return [...byPromise.values()].flatMap((lines) => lines.slice(0, 2));
+}

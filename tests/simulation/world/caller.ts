@@ -1,0 +1,242 @@
+import type { JsonObject } from "../../../src/core/json.ts";
+import type { Protocol } from "../../../src/core/protocol.ts";
+import type { Handler } from "../../../src/http/gateway.ts";
+import type { Random } from "../../support/fakes/random.ts";
+import { PATHS } from "../../support/wire/ask.ts";
+import type { VirtualTime } from "./time.ts";
+import type { Trace } from "./trace.ts";
+
+/** A person's agent: its token, and the models that it may use. */
+export interface Agent {
+  readonly name: string;
+  readonly token: string;
+  readonly models: readonly string[];
+}
+
+/** One request of a caller, and what came back. */
+export interface Asked {
+  readonly number: number;
+  readonly agent: Agent;
+  readonly session: string;
+  readonly protocol: Protocol;
+  readonly model: string;
+  readonly isStream: boolean;
+  readonly startedMs: number;
+  status: number | undefined;
+  headers: Headers | undefined;
+  /** The body as far as it was read. */
+  text: string;
+  /** The moment of the first byte of a 200's body. */
+  outputMs: number | undefined;
+  ending: "complete" | "broken" | "left" | undefined;
+  endedMs: number | undefined;
+}
+
+/** The parts of a world that callers use. */
+export interface CallerScene {
+  readonly handler: Handler;
+  readonly time: VirtualTime;
+  readonly random: Random;
+  readonly trace: Trace;
+  /** All requests so far; the index is the number. */
+  readonly asked: Asked[];
+}
+
+/** The statuses after which the SDKs send a request again, up to twice. */
+const REPEATED = new Set([408, 409, 429, 500, 502, 503, 504, 529]);
+
+/** Lives one session: some turns with pauses, each repeated as the SDKs repeat it. */
+export async function liveSession(
+  agent: Agent,
+  scene: CallerScene,
+): Promise<void> {
+  const { random, time } = scene;
+  const session = `session-${agent.name}-${random.below(1e9)}`;
+  const protocol = random.pick(["chat", "messages", "responses"] as const);
+  const model = random.pick(agent.models);
+  const turns = 1 + random.below(8);
+  for (let turn = 0; turn < turns; turn++) {
+    const isParallel = random.below(6) === 0;
+    const count = isParallel ? 2 + random.below(4) : 1;
+    await Promise.all(Array.from(
+      { length: count },
+      () => askUntilServed({ agent, session, protocol, model }, scene),
+    ));
+    await time.sleep(random.below(random.pick([2000, 30_000, 200_000])));
+  }
+}
+
+interface Turn {
+  readonly agent: Agent;
+  readonly session: string;
+  readonly protocol: Protocol;
+  readonly model: string;
+}
+
+async function askUntilServed(turn: Turn, scene: CallerScene): Promise<void> {
+  const isStream = scene.random.below(4) > 0;
+  for (let retry = 0; retry < 3; retry++) {
+    const asked = await ask({ ...turn, isStream }, scene);
+    const mayRepeat = asked.headers?.get("x-should-retry") !== "false";
+    if (!REPEATED.has(asked.status ?? 200) || !mayRepeat) return;
+    const waitMs = 1000 * Number(asked.headers?.get("retry-after") ?? 1);
+    await scene.time.sleep(waitMs <= 60_000 ? waitMs : 500 * 2 ** retry);
+  }
+}
+
+/** Sends one request, and reads its response at its own speed; unless it is patient, perhaps not to the end. */
+export async function ask(
+  turn: Turn & { readonly isStream: boolean; readonly isPatient?: boolean },
+  { handler, time, random, trace, asked }: CallerScene,
+): Promise<Asked> {
+  const one: Asked = {
+    ...turn,
+    number: asked.length,
+    startedMs: time.elapsedMs(),
+    ...{ status: undefined, headers: undefined, text: "", ending: undefined },
+    ...{ outputMs: undefined, endedMs: undefined },
+  };
+  asked.push(one);
+  trace.note(
+    `#${one.number} : ${turn.agent.name} asks ${turn.protocol} for ${turn.model}${
+      turn.isStream ? " as a stream" : ""
+    }`,
+  );
+  const leaving = new AbortController();
+  const stopLeaving = !turn.isPatient && random.below(12) === 0
+    ? time.schedule(random.below(random.pick([200, 3000, 60_000])), () => {
+      trace.note(`#${one.number} leaves`);
+      one.ending ??= "left";
+      leaving.abort();
+    })
+    : () => {};
+  try {
+    const response = await handler(
+      requestOf(one, leaving.signal, time, random),
+    );
+    one.status = response.status;
+    one.headers = response.headers;
+    trace.note(`#${one.number} gets ${response.status}`);
+    await readBody(one, response, { leaving, time, random });
+    one.ending ??= "complete";
+  } catch {
+    one.ending ??= "broken";
+  }
+  stopLeaving();
+  one.endedMs = time.elapsedMs();
+  trace.note(`#${one.number} ends ${one.ending} after ${one.text.length}`);
+  return one;
+}
+
+async function readBody(
+  one: Asked,
+  response: Response,
+  { leaving, time, random }: {
+    readonly leaving: AbortController;
+    readonly time: VirtualTime;
+    readonly random: Random;
+  },
+): Promise<void> {
+  if (response.body === null) return;
+  const reader = response.body.getReader();
+  // A server cancels the body when its caller hangs up.
+  const cancel = () =>
+    void reader.cancel(new Error("The caller left")).catch(() => {});
+  if (leaving.signal.aborted) cancel();
+  leaving.signal.addEventListener("abort", cancel, { once: true });
+  const decoder = new TextDecoder();
+  const isSlow = random.below(10) === 0;
+  for (;;) {
+    const { done, value } = await reader.read();
+    time.touch();
+    if (one.ending === "left") return;
+    if (done) break;
+    if (response.status === 200) one.outputMs ??= time.elapsedMs();
+    one.text += decoder.decode(value, { stream: true });
+    if (isSlow) await time.sleep(random.below(3000));
+  }
+  one.text += decoder.decode();
+}
+
+function requestOf(
+  { number, agent, session, protocol, model, isStream }: Asked,
+  signal: AbortSignal,
+  time: VirtualTime,
+  random: Random,
+): Request {
+  const text = `Prompt #${number}# ${"x".repeat(random.below(2000))}`;
+  const body = JSON.stringify(bodyOf(protocol, {
+    model,
+    isStream,
+    text,
+    hasTools: random.below(3) > 0,
+    withUsage: random.below(2) === 0,
+  }));
+  return new Request(`http://gateway.example${PATHS[protocol]}`, {
+    method: "POST",
+    headers: {
+      "content-type": "application/json",
+      [protocol === "messages" ? "x-api-key" : "authorization"]:
+        protocol === "messages" ? agent.token : `Bearer ${agent.token}`,
+      "session-id": session,
+      ...protocol === "messages" ? { "anthropic-version": "2023-06-01" } : {},
+    },
+    body: random.below(3) === 0 ? inPieces(body, time, random) : body,
+    signal,
+  });
+}
+
+function inPieces(
+  text: string,
+  time: VirtualTime,
+  random: Random,
+): ReadableStream<Uint8Array> {
+  const bytes = new TextEncoder().encode(text);
+  let at = 0;
+  return new ReadableStream({
+    async pull(controller) {
+      await time.sleep(random.below(500));
+      const next = at + 1 + random.below(bytes.length);
+      controller.enqueue(bytes.slice(at, next));
+      at = next;
+      if (at >= bytes.length) controller.close();
+    },
+  }, { highWaterMark: 0 });
+}
+
+interface BodyParts {
+  readonly model: string;
+  readonly isStream: boolean;
+  readonly text: string;
+  readonly hasTools: boolean;
+  readonly withUsage: boolean;
+}
+
+const CITY = {
+  type: "object",
+  properties: { city: { type: "string" } },
+  required: ["city"],
+};
+
+function bodyOf(protocol: Protocol, parts: BodyParts): JsonObject {
+  const { model, isStream, text, hasTools, withUsage } = parts;
+  const messages = [{ role: "user", content: text }];
+  const stream = isStream ? { stream: true } : {};
+  if (protocol === "messages") {
+    const tool = { name: "weather", input_schema: CITY };
+    const tools = hasTools ? { tools: [tool] } : {};
+    return { model, ...stream, max_tokens: 1000, messages, ...tools };
+  }
+  const tool = { name: "weather", parameters: CITY };
+  if (protocol === "responses") {
+    const tools = hasTools ? { tools: [{ type: "function", ...tool }] } : {};
+    return { model, ...stream, input: messages, store: false, ...tools };
+  }
+  return {
+    model,
+    ...stream,
+    ...isStream && withUsage ? { stream_options: { include_usage: true } } : {},
+    messages,
+    ...hasTools ? { tools: [{ type: "function", function: tool }] } : {},
+  };
+}

@@ -1,0 +1,416 @@
+import { Buffer } from "node:buffer";
+import {
+  isJsonObject,
+  type JsonObject,
+  parseJson,
+} from "../../../src/core/json.ts";
+import type { Protocol } from "../../../src/core/protocol.ts";
+import type { Dial } from "../../../src/upstream/http1/client.ts";
+import type { Random } from "../../support/fakes/random.ts";
+import {
+  ERROR_EVENTS,
+  errorBody,
+  planAnswer,
+  type PlannedAnswer,
+  WRITERS,
+} from "./answers.ts";
+import { SimulatedSocket } from "./socket.ts";
+import type { VirtualTime } from "./time.ts";
+import type { Trace } from "./trace.ts";
+
+/** One request that a provider received, and what became of it. */
+export interface LedgerEntry {
+  /** The number of the caller's request, which its prompt carries. */
+  readonly request: number;
+  readonly provider: string;
+  readonly key: string | undefined;
+  readonly protocol: Protocol;
+  readonly body: JsonObject;
+  readonly receivedMs: number;
+  /** Absent for errors. */
+  answer: PlannedAnswer | undefined;
+  status: number | undefined;
+  /** The payload that left the provider. */
+  payload: string;
+  /** True once the whole answer left the provider. */
+  isWhole: boolean;
+  /** Undefined while it is under way. */
+  endedMs: number | undefined;
+}
+
+/** The fates of a request; a mood gives each its weight. */
+const FATES = [
+  "answer",
+  "slow answer",
+  "overloaded",
+  "server error",
+  "rate limit",
+  "long rate limit",
+  "unauthorized",
+  "bad request",
+  "reset before",
+  "close before",
+  "silence",
+  "error in stream",
+  "cut",
+  "reset within",
+  "stall",
+  "garbage",
+  "surplus",
+] as const;
+
+type Fate = (typeof FATES)[number];
+
+/** How a provider behaves for a while: the weight of each fate that can happen. */
+type Mood = Partial<Record<Fate, number>> & {
+  /** Of a hundred new connections, so many are refused, or never open. */
+  readonly refused?: number;
+  readonly hanging?: number;
+};
+
+const MOODS: readonly Mood[] = [
+  { "answer": 100 },
+  { "answer": 60, "slow answer": 40 },
+  { "answer": 80, "overloaded": 10, "server error": 5, "rate limit": 5 },
+  { "answer": 20, "rate limit": 60, "long rate limit": 20 },
+  { "server error": 50, "overloaded": 50 },
+  { "answer": 50, "reset before": 20, "close before": 20, "garbage": 10 },
+  {
+    "answer": 60,
+    "cut": 10,
+    "reset within": 10,
+    "error in stream": 10,
+    "stall": 10,
+  },
+  { "answer": 70, "silence": 30 },
+  { "answer": 60, "refused": 60, "hanging": 20 },
+  { "refused": 100 },
+  { "answer": 80, "unauthorized": 10, "bad request": 10 },
+  { "answer": 70, "surplus": 30 },
+];
+
+/** A provider at the level of bytes: what it receives goes into a ledger, and a mood decides what it sends. */
+export class SimulatedProvider {
+  readonly name: string;
+  readonly host: string;
+  readonly protocols: readonly Protocol[];
+  readonly ledger: LedgerEntry[];
+  /** The connections that are open at the provider's end. */
+  readonly sockets: Set<SimulatedSocket> = new Set();
+  /** The connections that were asked for and never opened. */
+  readonly hung: { readonly startedMs: number; endedMs: number }[] = [];
+  #mood: Mood = { answer: 100 };
+  readonly #time: VirtualTime;
+  readonly #random: Random;
+  readonly #trace: Trace;
+
+  /** @param ledger Shared by the providers of a world, in order of arrival. */
+  constructor(
+    { name, protocols, time, random, trace, ledger }: {
+      readonly name: string;
+      readonly protocols: readonly Protocol[];
+      readonly time: VirtualTime;
+      readonly random: Random;
+      readonly trace: Trace;
+      readonly ledger: LedgerEntry[];
+    },
+  ) {
+    this.name = name;
+    this.host = `${name}.example`;
+    this.protocols = protocols;
+    this.ledger = ledger;
+    this.#time = time;
+    this.#random = random;
+    this.#trace = trace;
+  }
+
+  /** Makes it behave otherwise from now on. */
+  changeMood(): void {
+    this.#mood = this.#random.pick(MOODS);
+    this.#trace.note(`${this.name} changes to ${JSON.stringify(this.#mood)}`);
+  }
+
+  /** Makes it answer everything from now on. */
+  recover(): void {
+    this.#mood = { answer: 100 };
+  }
+
+  /** Breaks every connection that is open: `lost` lets them fall silent, else they are reset. */
+  breakSockets(isLost: boolean): void {
+    this.#trace.note(`${this.name} ${isLost ? "loses" : "resets"} its sockets`);
+    for (const socket of [...this.sockets]) {
+      if (isLost) socket.isLost = true;
+      else socket.reset();
+    }
+  }
+
+  /** Opens a connection; see {@linkcode Dial}. */
+  async dial(signal: AbortSignal): Promise<SimulatedSocket> {
+    const luck = this.#random.below(100);
+    const { refused = 0, hanging = 0 } = this.#mood;
+    await this.#time.sleep(1 + this.#random.below(80));
+    signal.throwIfAborted();
+    if (luck < refused) throw new Error("Connection refused (os error 111)");
+    if (luck < refused + hanging) {
+      const hung = { startedMs: this.#time.elapsedMs(), endedMs: Infinity };
+      this.hung.push(hung);
+      await new Promise((_, reject) =>
+        signal.addEventListener("abort", () => {
+          hung.endedMs = this.#time.elapsedMs();
+          reject(signal.reason);
+        })
+      );
+    }
+    const socket = new SimulatedSocket(this.#time, this.#random);
+    this.sockets.add(socket);
+    socket.attach(new Service(this, socket));
+    return socket;
+  }
+
+  /** Receives a request and answers it. */
+  async serve(head: string, text: string, line: Line): Promise<void> {
+    const protocol = protocolOf(head);
+    const parsed = parseJson(text);
+    const body = isJsonObject(parsed) ? parsed : {};
+    const entry: LedgerEntry = {
+      request: Number(/#(\d+)#/.exec(text)?.[1] ?? -1),
+      provider: this.name,
+      key: /^(?:authorization: Bearer|x-api-key:) (\S+)/im.exec(head)?.[1],
+      ...{ protocol, body, receivedMs: this.#time.elapsedMs() },
+      ...{ answer: undefined, status: undefined, payload: "" },
+      ...{ isWhole: false, endedMs: undefined },
+    };
+    this.ledger.push(entry);
+    line.entry = entry;
+    const fate = this.#fate();
+    this.#trace.note(`${this.name} receives #${entry.request} : ${fate}`);
+    try {
+      await this.#play(fate, entry, line);
+    } catch (cause) {
+      if (!line.socket.isOver) throw cause;
+    } finally {
+      if (fate !== "silence" && fate !== "stall") this.#end(entry);
+    }
+  }
+
+  /** The gateway has closed a connection. */
+  closed({ socket, entry }: Line): void {
+    this.sockets.delete(socket);
+    if (entry === undefined || entry.endedMs !== undefined) return;
+    this.#trace.note(`${this.name} is left by #${entry.request}`);
+    this.#end(entry);
+  }
+
+  #end(entry: LedgerEntry): void {
+    entry.endedMs ??= this.#time.elapsedMs();
+  }
+
+  #fate(): Fate {
+    const total = FATES.reduce((sum, one) => sum + (this.#mood[one] ?? 0), 0);
+    let at = this.#random.below(Math.max(total, 1));
+    for (const fate of FATES) {
+      at -= this.#mood[fate] ?? 0;
+      if (at < 0) return fate;
+    }
+    return "answer";
+  }
+
+  async #play(fate: Fate, entry: LedgerEntry, line: Line): Promise<void> {
+    const random = this.#random;
+    const pause = fate === "slow answer" ? 20_000 : 800;
+    await this.#time.sleep(random.below(pause));
+    switch (fate) {
+      case "overloaded":
+        return this.#refuse(entry, line, random.pick([503, 529]));
+      case "server error":
+        return this.#refuse(entry, line, random.pick([500, 502]));
+      case "rate limit":
+        return this.#refuse(
+          entry,
+          line,
+          429,
+          random.pick([0, 1, 3, 20]),
+        );
+      case "long rate limit":
+        return this.#refuse(entry, line, 429, 600 + random.below(1e6));
+      case "unauthorized":
+        return this.#refuse(entry, line, 401);
+      case "bad request":
+        return this.#refuse(entry, line, 400);
+      case "reset before":
+        return line.socket.reset();
+      case "close before":
+        return line.socket.finish();
+      case "silence":
+        return;
+      case "garbage":
+        line.write(random.pick([
+          "HTTP/1.1 200 OK\r\nbad header\r\n\r\n",
+          "HTTP/1.1 200 OK\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n",
+          "<html>",
+        ]));
+        return line.socket.finish();
+      default:
+        return await this.#answer(fate, entry, line);
+    }
+  }
+
+  #refuse(
+    entry: LedgerEntry,
+    line: Line,
+    status: number,
+    retryAfter = 0,
+  ): void {
+    entry.status = status;
+    const type = status === 429 ? "rate_limit_error" : `error_${status}`;
+    const body = JSON.stringify(errorBody(entry.protocol, type));
+    const wait = retryAfter > 0 ? `retry-after: ${retryAfter}\r\n` : "";
+    line.write(
+      `HTTP/1.1 ${status} No\r\ncontent-type: application/json\r\n${wait}content-length: ${body.length}\r\n\r\n${body}`,
+    );
+    line.done();
+  }
+
+  async #answer(fate: Fate, entry: LedgerEntry, line: Line): Promise<void> {
+    const random = this.#random;
+    const { protocol, body } = entry;
+    const { tools, stream, stream_options: options, model } = body;
+    const number = this.ledger.length;
+    const answer = planAnswer(number, random, Array.isArray(tools));
+    entry.answer = answer;
+    entry.status = 200;
+    const writer = WRITERS[protocol];
+    const isStream = stream === true;
+    const withUsage = isJsonObject(options) && options.include_usage === true;
+    const events = isStream
+      ? writer.events(answer, String(model), withUsage)
+      : [JSON.stringify(writer.whole(answer, String(model)))];
+    const text = events.join("");
+    const framing = isStream
+      ? random.pick(["chunked", "chunked", "close"] as const)
+      : random.pick(["length", "chunked", "close"] as const);
+    const isWhole = fate === "answer" || fate === "slow answer" ||
+      fate === "surplus";
+    const stopsAt = isWhole ? undefined : random.below(events.length);
+    const pauseMs = fate === "slow answer" ? 4000 : 300;
+    line.write(headOf(framing, Buffer.byteLength(text), isStream));
+    for (const [at, event] of events.entries()) {
+      if (random.below(3) === 0) await this.#time.sleep(random.below(pauseMs));
+      if (line.socket.isOver) return;
+      if (at === stopsAt) {
+        if (fate === "stall") return;
+        if (fate === "reset within") return line.socket.reset();
+        if (fate === "error in stream" && isStream) {
+          line.frame(framing, ERROR_EVENTS[protocol]);
+          entry.payload += ERROR_EVENTS[protocol];
+          return line.end(framing);
+        }
+        const part = event.slice(0, random.below(event.length));
+        line.frame(framing, part);
+        entry.payload += part;
+        // docs/design.md, "The last event": some providers send no `[DONE]`.
+        entry.isWhole = /"finish_reason":"[^\n]*\n/.test(entry.payload);
+        return line.socket.finish();
+      }
+      line.frame(framing, event);
+      entry.payload += event;
+    }
+    entry.isWhole = true;
+    line.end(framing);
+    if (fate !== "surplus" || framing === "close") return;
+    // A client that takes this for its next answer mixes up two callers.
+    line.write("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}");
+  }
+}
+
+function headOf(framing: string, length: number, isStream: boolean): string {
+  const type = isStream ? "text/event-stream" : "application/json";
+  const framed = framing === "length"
+    ? `content-length: ${length}\r\n`
+    : framing === "chunked"
+    ? "transfer-encoding: chunked\r\n"
+    : "connection: close\r\n";
+  return `HTTP/1.1 200 OK\r\ncontent-type: ${type}\r\n${framed}\r\n`;
+}
+
+function protocolOf(head: string): Protocol {
+  if (head.includes("/messages ")) return "messages";
+  return head.includes("/responses ") ? "responses" : "chat";
+}
+
+/** A provider's end of a connection, with what it needs to answer. */
+interface Line {
+  readonly socket: SimulatedSocket;
+  /** The request that is being served. */
+  entry: LedgerEntry | undefined;
+  write(text: string): void;
+  frame(framing: string, text: string): void;
+  /** Ends an answer in good order. */
+  end(framing: string): void;
+  /** Ends a response; the connection may serve another request, or close. */
+  done(): void;
+}
+
+/** Reads the requests on one connection, one after another. */
+class Service implements Line {
+  readonly socket: SimulatedSocket;
+  entry: LedgerEntry | undefined;
+  readonly #provider: SimulatedProvider;
+  #bytes = Buffer.alloc(0);
+
+  constructor(provider: SimulatedProvider, socket: SimulatedSocket) {
+    this.#provider = provider;
+    this.socket = socket;
+  }
+
+  onBytes(bytes: Uint8Array): void {
+    this.#bytes = Buffer.concat([this.#bytes, bytes]);
+    const headEnd = this.#bytes.indexOf("\r\n\r\n");
+    if (headEnd < 0) return;
+    const head = this.#bytes.subarray(0, headEnd).toString("latin1");
+    const length = Number(/^content-length: (\d+)/im.exec(head)?.[1] ?? 0);
+    const end = headEnd + 4 + length;
+    if (this.#bytes.length < end) return;
+    const body = this.#bytes.subarray(headEnd + 4, end).toString("utf8");
+    this.#bytes = this.#bytes.subarray(end);
+    void this.#provider.serve(head, body, this);
+  }
+
+  onClosed(): void {
+    this.#provider.closed(this);
+  }
+
+  write(text: string): void {
+    if (!this.socket.isOver) this.socket.send(Buffer.from(text));
+  }
+
+  frame(framing: string, text: string): void {
+    if (text === "") return;
+    this.write(
+      framing === "chunked"
+        ? `${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`
+        : text,
+    );
+  }
+
+  end(framing: string): void {
+    if (framing === "chunked") this.write("0\r\n\r\n");
+    if (framing === "close") this.socket.finish();
+    else this.done();
+  }
+
+  done(): void {
+    this.entry = undefined;
+  }
+}
+
+/** Connects the HTTP client to the providers of a world by their host names. */
+export function createSimulatedDial(
+  providers: readonly SimulatedProvider[],
+): Dial {
+  return async ({ hostname }, signal) => {
+    const provider = providers.find(({ host }) => host === hostname);
+    if (provider === undefined) throw new Error(`No provider ${hostname}`);
+    return { duplex: await provider.dial(signal) };
+  };
+}

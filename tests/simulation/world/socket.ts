@@ -1,0 +1,133 @@
+import type { Duplex } from "../../../src/upstream/http1/connection.ts";
+import type { Random } from "../../support/fakes/random.ts";
+import type { VirtualTime } from "./time.ts";
+
+/** The other end of a {@linkcode SimulatedSocket}. */
+export interface Peer {
+  /** Bytes have arrived at the provider. */
+  onBytes(bytes: Uint8Array): void;
+  /** The gateway has closed the connection; called at once, even where a real provider would not learn of it. */
+  onClosed(): void;
+}
+
+/**
+ * A connection between the gateway and a provider: bytes arrive late and in pieces of any size, in order. Each end may
+ * close or break it at any moment.
+ */
+export class SimulatedSocket implements Duplex {
+  readonly #time: VirtualTime;
+  readonly #random: Random;
+  readonly #latencyMs: number;
+  readonly #arrived: Uint8Array[] = [];
+  #waiting: {
+    resolve: (count: number | null) => void;
+    reject: (cause: Error) => void;
+    into: Uint8Array;
+  } | undefined;
+  #peer: Peer | undefined;
+  #hasEnded = false;
+  #broken: Error | undefined;
+  /** True once the gateway has closed it. */
+  isClosed = false;
+  /** True while no byte passes in either direction and no end learns of it, as behind a firewall that forgot it. */
+  isLost = false;
+
+  constructor(time: VirtualTime, random: Random) {
+    this.#time = time;
+    this.#random = random;
+    this.#latencyMs = 1 + random.below(40);
+  }
+
+  /** Connects the provider's end. */
+  attach(peer: Peer): void {
+    this.#peer = peer;
+  }
+
+  /** True when the provider can neither send nor receive on it. */
+  get isOver(): boolean {
+    return this.isClosed || this.#hasEnded || this.#broken !== undefined;
+  }
+
+  read(into: Uint8Array): Promise<number | null> {
+    this.#time.touch();
+    if (this.isClosed) return Promise.reject(new Error("Socket is closed"));
+    return new Promise((resolve, reject) => {
+      this.#waiting = { resolve, reject, into };
+      this.#serve();
+    });
+  }
+
+  write(bytes: Uint8Array): Promise<number> {
+    this.#time.touch();
+    if (this.isClosed || this.#broken !== undefined) {
+      return Promise.reject(this.#broken ?? new Error("Broken pipe"));
+    }
+    const count = this.#random.below(4) > 0
+      ? bytes.length
+      : 1 + this.#random.below(bytes.length);
+    const sent = bytes.slice(0, count);
+    this.#time.schedule(this.#latencyMs, () => {
+      if (!this.isClosed && !this.isLost) this.#peer?.onBytes(sent);
+    });
+    return Promise.resolve(count);
+  }
+
+  close(): void {
+    if (this.isClosed) return;
+    this.isClosed = true;
+    this.#time.touch();
+    this.#waiting?.reject(new Error("Socket is closed"));
+    this.#waiting = undefined;
+    this.#peer?.onClosed();
+  }
+
+  /** Sends bytes to the gateway. */
+  send(bytes: Uint8Array): void {
+    this.#later(() => this.#arrived.push(bytes));
+  }
+
+  /** Ends the provider's direction in good order. */
+  finish(): void {
+    this.#later(() => this.#hasEnded = true);
+  }
+
+  /** Breaks the connection; what has not been read yet is lost. */
+  reset(): void {
+    this.#later(() => {
+      this.#arrived.length = 0;
+      this.#broken = new Error("Connection reset by peer (os error 104)");
+    });
+  }
+
+  #later(change: () => void): void {
+    this.#time.schedule(this.#latencyMs, () => {
+      if (this.isClosed || this.isLost) return;
+      change();
+      this.#serve();
+    });
+  }
+
+  #serve(): void {
+    const waiting = this.#waiting;
+    if (waiting === undefined) return;
+    const [first] = this.#arrived;
+    if (first !== undefined) {
+      this.#waiting = undefined;
+      const most = Math.min(first.length, waiting.into.length);
+      const count = this.#random.below(5) > 0
+        ? most
+        : 1 + this.#random.below(most);
+      waiting.into.set(first.subarray(0, count));
+      if (count === first.length) this.#arrived.shift();
+      else this.#arrived[0] = first.subarray(count);
+      waiting.resolve(count);
+    } else if (this.#broken !== undefined) {
+      this.#waiting = undefined;
+      waiting.reject(this.#broken);
+    } else if (this.#hasEnded) {
+      this.#waiting = undefined;
+      waiting.resolve(null);
+    }
+    this.#time.touch();
+  }
+}
