@@ -17,6 +17,7 @@ import {
   type LedgerEntry,
   SimulatedProvider,
 } from "./world/provider.ts";
+import { takeOver } from "./world/platform.ts";
 import { VirtualTime } from "./world/time.ts";
 import { Trace } from "./world/trace.ts";
 
@@ -81,7 +82,8 @@ export async function liveHistory(
   const file = createFile(providers, agents, random);
   const config = await minimalConfig(file);
   const store = createConfigStore(config);
-  const log = createMemoryLog();
+  const log = createTracedLog(trace);
+  const giveBack = takeOver(time, createRandom(~seed));
   const client = createHttp1Client({
     dial: createSimulatedDial(providers),
     deadlines: createDeadlines(time),
@@ -93,7 +95,6 @@ export async function liveHistory(
     log,
     clock: time,
     timers: time,
-    random: () => random.below(2 ** 30) / 2 ** 30,
   });
   const asked: Asked[] = [];
   const unhandled: unknown[] = [];
@@ -141,9 +142,22 @@ export async function liveHistory(
       trace,
     };
   } finally {
+    giveBack();
     globalThis.removeEventListener("unhandledrejection", onUnhandled);
     client[Symbol.dispose]();
   }
+}
+
+/** Creates a log whose lines are events of the history, too. */
+function createTracedLog(trace: Trace): MemoryLog {
+  const log = createMemoryLog();
+  return {
+    entries: log.entries,
+    write(event, fields) {
+      log.write(event, fields);
+      trace.note(`log ${event} ${JSON.stringify(fields)}`);
+    },
+  };
 }
 
 interface Weather {

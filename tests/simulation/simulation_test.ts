@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { fromFileUrl } from "../support/program/paths.ts";
 import { liveHistory } from "./history.ts";
 
 /** Seeds that every run lives; more with `task simulate`. */
@@ -19,9 +20,25 @@ Deno.test("no promise breaks in a history that nobody has seen", async () => {
   assert.deepEqual(broken, [], `task simulate --seed ${seed}`);
 });
 
-Deno.test("one seed is one history", async () => {
-  const [one, other] = [await liveHistory(7), await liveHistory(7)];
-  assert.equal(one.digest, other.digest);
-  assert.equal(one.requests, other.requests);
-  assert.notEqual(one.digest, (await liveHistory(8)).digest);
+Deno.test("one seed is one history, in every process", async () => {
+  const one = await liveHistory(7);
+  const { digest: another } = await liveHistory(8);
+  const again = await liveHistory(7);
+  assert.equal(again.digest, one.digest);
+  assert.equal(again.requests, one.requests);
+  assert.notEqual(another, one.digest);
+  assert.match(await simulated("7"), new RegExp(`digest ${one.digest}\n`));
 });
+
+/** Returns what `task simulate` prints about a seed. */
+async function simulated(seed: string): Promise<string> {
+  const main = fromFileUrl(new URL("main.ts", import.meta.url));
+  const flags = ["--no-check", "--no-lock", "--allow-read", "--allow-env"];
+  const { stdout } = await new Deno.Command(Deno.execPath(), {
+    args: ["run", ...flags, main, "--seed", seed],
+    stdin: "null",
+    stderr: "inherit",
+    signal: AbortSignal.timeout(60_000),
+  }).output();
+  return new TextDecoder().decode(stdout);
+}

@@ -4,7 +4,10 @@ import type { Clock, Timers } from "../../../src/core/time/timers.ts";
 /** The moment at which every history begins: Monday, 2026-11-23, 08:00 UTC. */
 const START_MS = Date.UTC(2026, 10, 23, 8);
 
-/** The turns of the event loop without any activity after which nothing is left to run. */
+/**
+ * The turns of the event loop without any activity after which nothing is left to run. What needs more turns continues
+ * at a later moment, the same one in every run.
+ */
 const QUIET_TURNS = 2;
 
 interface Timer {
@@ -26,6 +29,9 @@ export class VirtualTime implements Clock, Timers {
   #elapsedMs = 0;
   #number = 0;
   #activity = 0;
+  /** The work of other threads that is under way, in the order in which it began. */
+  readonly #outside: { readonly done: Promise<void>; deliver: () => void }[] =
+    [];
 
   // Users of a clock may take it apart.
   readonly now = (): number => START_MS + Math.floor(this.#elapsedMs);
@@ -56,6 +62,17 @@ export class VirtualTime implements Clock, Timers {
   }
 
   /**
+   * Waits for work of another thread, whose real duration varies: time stands still meanwhile, and its result comes when
+   * nothing else is left to run.
+   */
+  outside<Value>(work: Promise<Value>): Promise<Value> {
+    const { promise, resolve } = Promise.withResolvers<Value>();
+    const done = work.then(() => {}, () => {});
+    this.#outside.push({ done, deliver: () => resolve(work) });
+    return promise;
+  }
+
+  /**
    * Lets everything run until no timer is left or `untilMs` has come.
    *
    * @param untilMs Milliseconds since the start of the history.
@@ -78,6 +95,17 @@ export class VirtualTime implements Clock, Timers {
   }
 
   async #settle(): Promise<void> {
+    await this.#quiet();
+    let work = this.#outside.shift();
+    while (work !== undefined) {
+      await work.done;
+      work.deliver();
+      await this.#quiet();
+      work = this.#outside.shift();
+    }
+  }
+
+  async #quiet(): Promise<void> {
     let quiet = 0;
     while (quiet < QUIET_TURNS) {
       const before = this.#activity;
