@@ -83,7 +83,8 @@ export function wrapWords(line: string, columns: number): readonly string[] {
   return lines;
 }
 
-function widthOf(text: string): number {
+/** Returns the width of a text in characters; colour codes count as none. */
+export function widthOf(text: string): number {
   return stripVTControlCharacters(text).length;
 }
 

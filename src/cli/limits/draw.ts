@@ -15,11 +15,13 @@ import {
 } from "../../http/wording/words.js";
 import type { ConnectionEntry, QuotaList } from "../../quotas/list.ts";
 import type { QuotaWindow } from "../../quotas/window.ts";
+import { alignColumns, drawBar } from "../table.ts";
 import {
   type Page,
   type Paint,
   plainText,
   type Style,
+  widthOf,
   wrapWords,
 } from "../text.ts";
 
@@ -34,16 +36,15 @@ export function drawLimits(
   list: QuotaList,
   options: DrawOptions & { readonly own?: readonly OwnLimits[] | undefined },
 ): string {
-  const { own = [] } = options;
-  const widths = sharedWidths([...own, ...list.data], options);
-  const drawn = [
-    ...own.map((one) => drawOwn(one, { ...options, widths })),
-    ...list.data.map((entry) => drawConnection(entry, { ...options, widths })),
-  ];
+  const { own = [], columns } = options;
+  const drawn = drawSections([
+    ...own.map((one) => ownSection(one, options)),
+    ...list.data.map((entry) => connectionSection(entry, options)),
+  ], options);
   if (list.data.length === 0) {
     const text =
       "No connection is assigned to this token. Ask the administrator.";
-    drawn.push(`${wrapWords(text, options.columns).join("\n")}\n`);
+    drawn.push(`${wrapWords(text, columns).join("\n")}\n`);
   }
   return drawn.join("\n");
 }
@@ -53,76 +54,46 @@ export function drawOwnLimits(
   own: readonly OwnLimits[],
   options: DrawOptions,
 ): string {
-  const widths = sharedWidths(own, options);
-  return own.map((one) => drawOwn(one, { ...options, widths })).join("\n");
+  const sections = own.map((one) => ownSection(one, options));
+  return drawSections(sections, options).join("\n");
 }
 
-/** Returns the widths of the columns of all windows, so that they align. */
-function sharedWidths(
-  holders: readonly { readonly limits: readonly QuotaWindow[] }[],
-  { nowMs }: DrawOptions,
-): Widths {
-  return widthsOf(
-    holders.flatMap(({ limits }) =>
-      limits.map((window) => rowOf(window, nowMs))
-    ),
-  );
+/** A heading with windows or lines of text below it. */
+interface Section {
+  readonly head: string;
+  readonly body: readonly (QuotaWindow | string)[];
 }
 
-interface ConnectionOptions extends DrawOptions {
-  /** Shared by all connections, so that their columns align. */
-  readonly widths: Widths;
-}
-
-function drawOwn(
+function ownSection(
   { name, note, limits }: OwnLimits,
-  options: ConnectionOptions,
-): string {
-  const { paint, columns, nowMs } = options;
-  const head = `${paint("bold", plainText(name))}  ${paint("dim", note)}`;
-  const rows = limits.flatMap((window) =>
-    drawRow(rowOf(window, nowMs), options)
-  );
-  return [head, ...rows, ""].flatMap((line) => wrapWords(line, columns))
-    .join("\n");
+  { paint }: Page,
+): Section {
+  return { head: headLine(name, note, paint), body: limits };
 }
 
-function drawConnection(
+function headLine(name: string, note: string, paint: Paint): string {
+  return `${paint("bold", plainText(name))}  ${paint("dim", note)}`;
+}
+
+function connectionSection(
   entry: ConnectionEntry,
-  options: ConnectionOptions,
-): string {
-  const lines = entry.status === "ok"
-    ? windowLines(entry, options)
-    : stateLines(entry, options).map((line) => `  ${line}`);
-  return [headLine(entry, options), ...lines, ""]
-    .flatMap((line) => wrapWords(line, options.columns)).join("\n");
-}
-
-function headLine(
-  { name, service, checked_at, cached }: ConnectionEntry,
   { paint, nowMs }: DrawOptions,
-): string {
-  const facts = [
+): Section {
+  const { name, service, checked_at, cached, status, limits } = entry;
+  const note = [
     plainText(serviceText(service)),
     checkedText(checked_at, nowMs),
     ...(cached ? ["from the gateway's cache"] : []),
-  ];
-  return `${paint("bold", plainText(name))}  ${paint("dim", facts.join(", "))}`;
-}
-
-function windowLines(
-  { limits }: ConnectionEntry,
-  options: ConnectionOptions,
-): readonly string[] {
-  if (limits.length === 0) return ["  the provider reports no window"];
-  return limits.flatMap((window) =>
-    drawRow(rowOf(window, options.nowMs), options)
-  );
+  ].join(", ");
+  const head = headLine(name, note, paint);
+  if (status !== "ok") return { head, body: stateLines(entry, paint) };
+  const isEmpty = limits.length === 0;
+  return { head, body: isEmpty ? ["the provider reports no window"] : limits };
 }
 
 function stateLines(
   { status, error }: ConnectionEntry,
-  { paint }: DrawOptions,
+  paint: Paint,
 ): readonly string[] {
   const state = plainText(status);
   if (error === undefined) {
@@ -145,105 +116,80 @@ function stateLines(
 
 function calmLines(
   { title, advice }: FailureMeaning,
-  paint: DrawOptions["paint"],
+  paint: Paint,
 ): readonly string[] {
   return [paint("dim", title.toLowerCase()), advice];
 }
 
+const INDENT = "  ";
+
+/** The narrowest useful bar. With less room, a window takes three lines instead of one. */
+const MIN_BAR = 10;
+const MAX_BAR = 30;
+
+/** Draws sections; their windows share the columns of one table. */
+function drawSections(
+  sections: readonly Section[],
+  { columns, paint, nowMs }: DrawOptions,
+): string[] {
+  const windows = sections.flatMap(({ body }) => body)
+    .filter((one) => typeof one !== "string");
+  const rows = windows.map((window) => rowOf(window, { paint, nowMs }));
+  const withoutBars = wideLines(rows, 0).map(widthOf);
+  const room = columns - INDENT.length;
+  const width = room - Math.max(0, ...withoutBars) - GAP.length;
+  const drawn = width >= MIN_BAR
+    ? wideLines(rows, Math.min(MAX_BAR, width)).map((line) => [line])
+    : rows.map((row) => narrowLines(row, Math.max(1, Math.min(MAX_BAR, room))));
+  const byWindow = new Map(
+    windows.map((window, index) => [window, drawn[index] ?? []]),
+  );
+  return sections.map(({ head, body }) => {
+    const lines = body
+      .flatMap((one) => typeof one === "string" ? one : byWindow.get(one) ?? [])
+      .map((line) => INDENT + line);
+    return [head, ...lines, ""].flatMap((line) => wrapWords(line, columns))
+      .join("\n");
+  });
+}
+
+const GAP = "  ";
+
 /** The texts of a window, beside its bar. */
 interface Row {
-  readonly window: QuotaWindow;
   readonly name: string;
   readonly left: string;
   readonly used: string;
   readonly reset: string;
   /** The warning of a window that needs attention; empty for others. */
   readonly notice: string;
+  /** Draws the bar of the window with this width, in characters. */
+  readonly bar: (width: number) => string;
 }
 
-/** The widths of the columns of a table, in characters. */
-type Widths = Readonly<Record<Exclude<keyof Row, "window">, number>>;
-
-/** The options for drawing a row. */
-interface RowOptions extends Page {
-  readonly widths: Widths;
-}
-
-/** Returns the texts of a window at the time `nowMs`, in milliseconds since 1970. */
-function rowOf(window: QuotaWindow, nowMs: number): Row {
+function rowOf(
+  window: QuotaWindow,
+  { paint, nowMs }: Omit<DrawOptions, "columns">,
+): Row {
   const level = levelOf(window);
+  const style = STYLES[level];
+  const percent = leftPercent(window);
+  const isStock = window.remaining !== null && window.limit === null;
   const isNotable = level !== "plenty" && level !== "unknown";
   return {
-    window,
     name: plainText(nameParts(window).join(" ")),
     left: plainText(leftText(window)),
     used: plainText(usedText(window)),
-    reset: resetText(window, nowMs),
-    notice: isNotable ? LEVEL_TEXTS[level] : "",
+    reset: paint("dim", resetText(window, nowMs)),
+    notice: isNotable ? paint(style, LEVEL_TEXTS[level]) : "",
+    bar: (width) => {
+      if (percent !== null) return drawBar(percent, { width, style, paint });
+      // A stock has no size, so it has no bar.
+      return isStock ? "" : paint("dim", UNKNOWN.repeat(width));
+    },
   };
 }
 
-/** Returns the width of the widest text in each column. */
-function widthsOf(rows: readonly Row[]): Widths {
-  const widest = (column: keyof Widths) =>
-    Math.max(0, ...rows.map((row) => row[column].length));
-  return {
-    name: widest("name"),
-    left: widest("left"),
-    used: widest("used"),
-    reset: widest("reset"),
-    notice: widest("notice"),
-  };
-}
-
-const GAP = "  ";
-
-/** The narrowest useful bar. With less room, a window takes three lines instead of one. */
-const MIN_BAR = 10;
-const MAX_BAR = 30;
-
-/** Draws a row in one line when its columns fit, else in three. */
-function drawRow(row: Row, options: RowOptions): readonly string[] {
-  const { name, left, used, reset, notice } = options.widths;
-  const texts = [name, left, used, reset, notice].filter((width) => width > 0);
-  const taken = texts.reduce((sum, width) => sum + GAP.length + width, 0);
-  const room = options.columns - taken - GAP.length;
-  return room >= MIN_BAR
-    ? [wideLine(row, { ...options, bar: Math.min(MAX_BAR, room) })]
-    : narrowLines(row, options);
-}
-
-function wideLine(
-  { window, name, left, used, reset, notice }: Row,
-  { widths, paint, bar }: RowOptions & { readonly bar: number },
-): string {
-  const cells = [
-    "",
-    name.padEnd(widths.name),
-    drawBar(window, { width: bar, paint }),
-    left.padStart(widths.left),
-    used.padStart(widths.used),
-    paint("dim", reset.padEnd(notice === "" ? 0 : widths.reset)),
-    paint(STYLES[levelOf(window)], notice),
-  ];
-  return cells.join(GAP).trimEnd();
-}
-
-function narrowLines(
-  { window, name, left, used, reset, notice }: Row,
-  { columns, paint }: RowOptions,
-): readonly string[] {
-  const width = Math.max(1, Math.min(MAX_BAR, columns - GAP.length));
-  const bar = drawBar(window, { width, paint });
-  const texts = [left, used, reset].filter((text) => text !== "").join(", ");
-  const heading = [name, paint(STYLES[levelOf(window)], notice)];
-  return [heading.join(GAP).trimEnd(), bar, texts]
-    .filter((line) => line.trim() !== "")
-    .map((line) => GAP + line);
-}
-
-const LEFT = "█";
-const GONE = "░";
 const UNKNOWN = "·";
 
 /** The colour of each level; the words beside the bar carry the same information. */
@@ -256,28 +202,26 @@ const STYLES: Readonly<Record<Level, Style>> = {
   over: "magenta",
 };
 
-/**
- * Draws the bar of a window, filled from the left by what is left. A stock has no size, so it has no bar.
- *
- * @param width In characters.
- */
-function drawBar(
-  window: QuotaWindow,
-  { width, paint }: { readonly width: number; readonly paint: Paint },
-): string {
-  const percent = leftPercent(window);
-  if (percent === null) {
-    const isStock = window.remaining !== null && window.limit === null;
-    return isStock ? " ".repeat(width) : paint("dim", UNKNOWN.repeat(width));
-  }
-  const left = leftCells(percent, width);
-  return paint(STYLES[levelOf(window)], LEFT.repeat(left)) +
-    paint("dim", GONE.repeat(width - left));
+/** Draws each window in one line, with a bar of this width in characters; 0 draws none. */
+function wideLines(rows: readonly Row[], width: number): readonly string[] {
+  const cells = rows.map(({ name, bar, left, used, reset, notice }) => [
+    name,
+    width > 0 ? bar(width) : "",
+    left,
+    used,
+    reset,
+    notice,
+  ]);
+  const isLeft = (index: number) => index !== 2 && index !== 3;
+  return alignColumns(cells, { columns: Infinity, isLeft }) ?? [];
 }
 
-/** Returns the filled cells: at least one for any remainder, and at least one empty for any use. */
-function leftCells(percent: number, width: number): number {
-  if (percent <= 0) return 0;
-  if (percent >= 100) return width;
-  return Math.min(width - 1, Math.max(1, Math.round(percent / 100 * width)));
+/** Draws a window in three lines: its name, its bar and its numbers. */
+function narrowLines(
+  { name, left, used, reset, notice, bar }: Row,
+  width: number,
+): readonly string[] {
+  const numbers = [left, used, reset].filter((text) => text !== "").join(", ");
+  return [`${name}${GAP}${notice}`.trimEnd(), bar(width), numbers]
+    .filter((line) => line !== "");
 }

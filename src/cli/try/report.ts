@@ -1,5 +1,6 @@
 import type { Config } from "../../config/config.ts";
 import { omitLine } from "../../relay/translated/lesson_book.ts";
+import { alignColumns } from "../table.ts";
 import { sentOf, type TrialResult } from "./try_models.ts";
 
 /** A line for the entry of a model in the file. */
@@ -18,17 +19,11 @@ export interface TriedModels {
 /** Returns the table of tried models, the sums, and the lines to put into the file. */
 export function tryReport(tried: TriedModels): string {
   const rows = paths(tried.results).flatMap(rowsOf);
-  const widths = [0, 1, 2, 3].map((column) =>
-    Math.max(0, ...rows.map((row) => row[column]?.length ?? 0))
-  );
-  const table = rows.map((row) =>
-    row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join("  ")
-      .trimEnd()
-  );
+  const table = alignColumns(rows, { columns: Infinity, isLeft: () => true });
   const { requests, tokens, costUsd } = sumsOf(tried.results);
   const lines = configLines(tried);
   return [
-    ...table,
+    ...table ?? [],
     "",
     `Sent ${requests} requests with ${tokens} tokens, for about $${
       costUsd.toFixed(4)

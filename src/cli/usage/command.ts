@@ -10,7 +10,7 @@ import {
 import { endSentence, pageOf } from "../text.ts";
 import { csvLines, jsonParts } from "./export.ts";
 import { type OwnUsageTools, printOwnUsage } from "./own.ts";
-import { drawTable } from "./table.ts";
+import { drawTotals } from "./table.ts";
 import {
   createTotals,
   type Grouping,
@@ -162,7 +162,7 @@ function print(
     }
     return;
   }
-  tools.write(drawTable(totals, lines, pageOf(tools)));
+  tools.write(drawTotals(totals, lines, pageOf(tools)));
 }
 
 /** The length of the text that is written at once, in UTF-16 code units. */

@@ -11,8 +11,8 @@ import {
   type RequestTools,
 } from "../gateway_client.ts";
 import { drawOwnLimits } from "../limits/draw.ts";
+import { countText, dollarsText, drawTable } from "../table.ts";
 import { type Page, pageOf, plainText, wrapWords } from "../text.ts";
-import { alignColumns, countText, dollarsText, wrapFacts } from "./table.ts";
 
 /** The dependencies of {@linkcode printOwnUsage}. */
 export interface OwnUsageTools extends CliIo, RequestTools {
@@ -69,6 +69,13 @@ const COUNTS = [
   "output_tokens",
 ] as const;
 
+const HEADINGS: Readonly<Record<typeof COUNTS[number], string>> = {
+  requests: "requests",
+  input_tokens: "input",
+  cached_input_tokens: "cached",
+  output_tokens: "output",
+};
+
 /**
  * Returns true when a body is a report (docs/usage.md#get-usage). It accepts unknown fields, because the gateway may be
  * newer than this program. The limits are checked where they are drawn.
@@ -105,48 +112,33 @@ const QUOTAS_HINT =
 /** Draws the usage in the current windows: a line per window, or several when the columns do not fit. */
 function drawUsed(
   { token, since, windows }: Report,
-  { columns, paint, nowMs }: Page & { readonly nowMs: number },
+  page: Page & { readonly nowMs: number },
 ): string {
+  const { columns, paint, nowMs } = page;
   const from = localTime(Date.parse(since)) ?? plainText(since);
   const head = `${paint("bold", `Used by ${plainText(token)}`)}  ${
     paint("dim", `counted since ${from}`)
   }`;
-  const rows = windows.map(({ window, resets_at, total }) => [
-    `1 ${plainText(window)}`,
-    countText(total.requests),
-    countText(total.input_tokens),
-    countText(total.cached_input_tokens),
-    countText(total.output_tokens),
-    total.cost_usd === null ? "–" : dollarsText(total.cost_usd),
-    resetText({ resets_at, window }, nowMs),
-  ]);
-  const wide = alignColumns([HEADINGS, ...rows], {
-    columns: columns - INDENT.length,
-    isLeft: (index) => LEFT_ALIGNED.includes(HEADINGS[index] ?? ""),
-  })?.map((line, index) => INDENT + (index === 0 ? paint("dim", line) : line));
-  const lines = wide ?? rows.flatMap(([window, ...cells]) => [
-    `${window}`,
-    ...wrapFacts(cells.map(factOf), columns),
-  ]);
-  return [...wrapWords(head, columns), ...lines, ""].join("\n");
+  const table = drawTable(windows, {
+    ...page,
+    indent: "  ",
+    names: [{
+      heading: "window",
+      text: ({ window }) => `1 ${plainText(window)}`,
+      isWords: true,
+    }],
+    facts: [
+      ...COUNTS.map((name) => ({
+        heading: HEADINGS[name],
+        text: ({ total }: ReportedWindow) => countText(total[name]),
+      })),
+      { heading: "cost", text: ({ total }) => dollarsText(total.cost_usd) },
+      {
+        heading: "reset",
+        text: (one) => resetText(one, nowMs),
+        isWords: true,
+      },
+    ],
+  });
+  return [...wrapWords(head, columns), ...table, ""].join("\n");
 }
-
-/** Returns a cell behind its heading; that of the reset says so itself. */
-function factOf(cell: string, index: number): string {
-  const heading = HEADINGS[index + 1];
-  return heading === "reset" ? cell : `${heading} ${cell}`;
-}
-
-const INDENT = "  ";
-
-const HEADINGS = [
-  "window",
-  "requests",
-  "input",
-  "cached",
-  "output",
-  "cost",
-  "reset",
-];
-
-const LEFT_ALIGNED = ["window", "reset"];

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { csvLines, jsonParts } from "../../../src/cli/usage/export.ts";
-import { drawTable } from "../../../src/cli/usage/table.ts";
+import { drawTotals } from "../../../src/cli/usage/table.ts";
 import {
   createTotals,
   type Grouping,
@@ -108,7 +108,10 @@ Deno.test("createTotals() keeps so many rows apart and no more; the rest is one 
   assert.equal(totals.rest.requests, 2);
   assert.equal(totals.total.requests, 5);
   const lines = noLines();
-  const table = drawTable(totals, lines, { columns: 80, paint: withoutColour });
+  const table = drawTotals(totals, lines, {
+    columns: 80,
+    paint: withoutColour,
+  });
   assert.match(table, /^\(rest\) +2 /m);
   assert.match(table, /^\(rest\): the requests of all groups/m);
   const json = JSON.parse([...jsonParts(totals, lines)].join(""));

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { alignColumns } from "../../../src/cli/usage/table.ts";
+import { alignColumns } from "../../src/cli/table.ts";
 
 Deno.test("alignColumns() aligns as many rows as a table can have", () => {
   const rows = Array.from({ length: 300_000 }, () => ["alice", "1"]);

@@ -1,0 +1,163 @@
+import { type Page, type Style, widthOf, wrapWords } from "./text.ts";
+
+/** A column of a table. */
+export interface Column<Row> {
+  readonly heading: string;
+  readonly text: (row: Row) => string;
+  /** True for words: they begin at the left and need no heading beside them. Numbers end at the right. */
+  readonly isWords?: boolean;
+}
+
+/** The options of {@linkcode drawTable}. */
+interface TableOptions<Row> extends Page {
+  /** The columns that name a row. */
+  readonly names: readonly Column<Row>[];
+  /** The columns with the facts about a row. */
+  readonly facts: readonly Column<Row>[];
+  /** Returns true for a row with the sum of the others, which is drawn bold. */
+  readonly isTotal?: (row: Row) => boolean;
+  /** The spaces before each line under the headings. */
+  readonly indent?: string;
+}
+
+/**
+ * Draws rows under headings, one line each. When the columns do not fit the page, it draws the name of each row and,
+ * below it, those facts that are not empty or 0.
+ */
+export function drawTable<Row>(
+  rows: readonly Row[],
+  options: TableOptions<Row>,
+): readonly string[] {
+  const { names, facts, isTotal, indent = "", columns, paint } = options;
+  const all = [...names, ...facts];
+  const aligned = alignColumns(
+    [
+      all.map(({ heading }) => heading),
+      ...rows.map((row) => all.map(({ text }) => text(row))),
+    ],
+    {
+      columns: columns - indent.length,
+      isLeft: (index) => all[index]?.isWords === true,
+    },
+  );
+  if (aligned === undefined) {
+    return rows.flatMap((row) => narrowLines(row, options));
+  }
+  return aligned.map((line, index) => {
+    const row = rows[index - 1];
+    if (row === undefined) return indent + paint("dim", line);
+    return indent + (isTotal?.(row) === true ? paint("bold", line) : line);
+  });
+}
+
+const INDENT = "  ";
+
+function narrowLines<Row>(
+  row: Row,
+  { names, facts, columns, paint }: TableOptions<Row>,
+): readonly string[] {
+  const name = names.map(({ text }) => text(row)).filter((text) => text !== "")
+    .join(INDENT);
+  // A no-break space keeps a fact on one line.
+  const shown = facts.map(({ heading, text, isWords }) => {
+    const value = text(row);
+    if (value === "" || value === "0") return "";
+    return (isWords === true ? value : `${heading} ${value}`)
+      .replaceAll(" ", "\u00a0");
+  }).filter((fact) => fact !== "").join(", ");
+  return [
+    paint("bold", name),
+    ...wrapWords(INDENT + shown, columns)
+      .map((line) => line.replaceAll("\u00a0", " ")),
+  ];
+}
+
+const GAPS = ["  ", " "];
+
+/**
+ * Aligns the cells of rows in columns. It leaves out empty columns.
+ *
+ * @param options `isLeft` returns true for a column whose cells begin at its left; the others end at its right.
+ * `columns` is the width of the page; colour codes count as none.
+ * @returns A line for each row; `undefined` when the lines would be longer than `columns`.
+ */
+export function alignColumns(
+  rows: readonly (readonly string[])[],
+  { columns, isLeft }: {
+    readonly columns: number;
+    readonly isLeft: (index: number) => boolean;
+  },
+): readonly string[] | undefined {
+  const widths = (rows[0] ?? []).map((_, index) =>
+    rows.reduce((width, row) => Math.max(width, widthOf(row[index] ?? "")), 0)
+  );
+  const shown = widths.flatMap((width, index) => width > 0 ? [index] : []);
+  const taken = widths.reduce((sum, width) => sum + width, 0);
+  const gap = GAPS.find(({ length }) =>
+    taken + length * (shown.length - 1) <= columns
+  );
+  if (gap === undefined) return undefined;
+  return rows.map((row) =>
+    shown.map((index) => {
+      const cell = row[index] ?? "";
+      const padding = " ".repeat((widths[index] ?? 0) - widthOf(cell));
+      return isLeft(index) ? cell + padding : padding + cell;
+    }).join(gap).trimEnd()
+  );
+}
+
+const FILLED = "█";
+const EMPTY = "░";
+
+/**
+ * Draws a bar that is filled from the left. Any share fills at least one cell, and any rest leaves one empty.
+ *
+ * @param percent The filled share; less than 0 counts as 0, and more than 100 as 100.
+ * @param options `width` is in characters; `style` is that of the filled cells.
+ */
+export function drawBar(
+  percent: number,
+  { width, style, paint }: Pick<Page, "paint"> & {
+    readonly width: number;
+    readonly style: Style;
+  },
+): string {
+  const inside = Math.min(
+    width - 1,
+    Math.max(1, Math.round(percent / 100 * width)),
+  );
+  const filled = percent <= 0 ? 0 : percent >= 100 ? width : inside;
+  return paint(style, FILLED.repeat(filled)) +
+    paint("dim", EMPTY.repeat(width - filled));
+}
+
+const EXACT = new Intl.NumberFormat("en");
+const SHORT = new Intl.NumberFormat("en", {
+  notation: "compact",
+  maximumSignificantDigits: 3,
+});
+
+/** The smallest count that is shown with three digits. */
+const LARGE = 100_000;
+
+/** Formats a count for a column: `99,999`, `100K`, `1.23B`. */
+export function countText(count: number): string {
+  return (count < LARGE ? EXACT : SHORT).format(count);
+}
+
+const DOLLARS = new Intl.NumberFormat("en", {
+  style: "currency",
+  currency: "USD",
+});
+const PARTS_OF_A_CENT = new Intl.NumberFormat("en", {
+  style: "currency",
+  currency: "USD",
+  maximumSignificantDigits: 2,
+});
+
+/** Formats an amount of dollars: `$1,234.50`, `$0.0012`; `–` for null, which means that nothing had a price. */
+export function dollarsText(dollars: number | null): string {
+  if (dollars === null) return "–";
+  const format = dollars > 0 && dollars < 0.01 ? PARTS_OF_A_CENT : DOLLARS;
+  return format.format(dollars);
+}
