@@ -1,7 +1,7 @@
 import { parseArgs } from "node:util";
 import { liveHistory } from "./history.ts";
 
-const { seed, seeds, minutes, sessions, about } = parseArgs({
+const { seed, seeds, minutes, sessions, about, ...flags } = parseArgs({
   args: Deno.args,
   options: {
     seed: { type: "string" },
@@ -9,6 +9,7 @@ const { seed, seeds, minutes, sessions, about } = parseArgs({
     minutes: { type: "string" },
     sessions: { type: "string" },
     about: { type: "string" },
+    "until-broken": { type: "boolean" },
   },
 }).values;
 const first = Number(seed ?? Math.floor(Math.random() * 1e9));
@@ -36,6 +37,7 @@ for (let at = first; at < first + count; at++) {
   console.log(
     `replay it: deno task simulate --seed ${at} --minutes ${scale.minutes} --sessions ${scale.sessions}`,
   );
+  if (flags["until-broken"]) break;
 }
 const seconds = (performance.now() - startedMs) / 1000;
 console.log(

@@ -1,0 +1,464 @@
+import type { FaultsByFile } from "./fault.ts";
+
+/** Faults of the relay, without its routing. */
+export const RELAY_FAULTS: FaultsByFile = {
+  "relay/failover.ts": [
+    {
+      name: "a body is kept after the response has begun",
+      text: "      task.body.release();\n",
+      wrong: "",
+      unseen:
+        "the memory of the request ends with it, and a body is short before it",
+    },
+    {
+      name: "the limit's warning is left out",
+      text: "      gate.warn(outcome);\n",
+      wrong: "",
+    },
+    {
+      name: "a failed attempt is not remembered",
+      text: "    failed.push(outcome);\n",
+      wrong: "",
+    },
+    {
+      name: "a failed attempt is not aborted",
+      text: "    exchange.control.nextAttempt();\n",
+      wrong: "",
+    },
+    {
+      name: "a connection's slot is not freed after success",
+      text: "      leave();\n      if (ending",
+      wrong: "      if (ending",
+    },
+    {
+      name: "a connection's slot is not freed after failure",
+      text: "  } catch (thrown) {\n    leave();\n",
+      wrong: "  } catch (thrown) {\n",
+    },
+    {
+      name: "a complete answer counts as a failure",
+      text: `if (ending === "complete") report.succeeded();`,
+      wrong: `if (ending === "complete") report.failed(BROKE_OFF);`,
+    },
+    {
+      name: "a caller that leaves counts as a failure",
+      text: "      } else report.dismissed();\n",
+      wrong: "      } else report.failed(BROKE_OFF);\n",
+    },
+    {
+      name: "an answer that breaks off is not reported",
+      text: `else if (ending === "upstream_broken") {`,
+      wrong: `else if (ending === "error") {`,
+    },
+    {
+      name: "a failure is not reported to health",
+      text: "    report.failed(failure);\n",
+      wrong: "",
+    },
+    {
+      name: "an attempt's result is not dismissed when the caller left",
+      text: "      report.dismissed();\n      attempt.controller.abort();\n",
+      wrong: "      attempt.controller.abort();\n",
+    },
+    {
+      name: "an attempt goes on when the caller left",
+      text: "      report.dismissed();\n      attempt.controller.abort();\n",
+      wrong: "      report.dismissed();\n",
+    },
+    {
+      name: "a failed attempt is not in the log",
+      text: "    noteFailed(failure, context.exchange);\n",
+      wrong: "",
+    },
+    {
+      name: "an attempt does not clear the answer before it",
+      text: "  facts.answer = {};\n",
+      wrong: "",
+    },
+    {
+      name: "the beginning of the last attempt is held back for another",
+      text: ".length + 1 < MAX_ATTEMPTS",
+      wrong: ".length < MAX_ATTEMPTS",
+    },
+    {
+      name: "the beginning is never held back for another connection",
+      text:
+        "mayFailOver: mayRepeat && (own.some(isOther) || fallbacks.some(isOther)),",
+      wrong: "mayFailOver: false,",
+    },
+    {
+      name: "a repeat uses a kept connection",
+      text: "one.candidate === candidate && one.failure.status === undefined",
+      wrong: "one.candidate === candidate && one.failure.status === null",
+    },
+    {
+      name: "a conversation does not stay where it was served",
+      text: "      return task.candidates.onServed?.(candidate);\n",
+      wrong: "",
+    },
+    {
+      name: "an attempt that the limits refuse keeps its slot",
+      text: "      begun.leave();\n      begun.report.dismissed();\n",
+      wrong: "      begun.report.dismissed();\n",
+    },
+    {
+      name: "an attempt that the limits refuse keeps its probe",
+      text: "      begun.leave();\n      begun.report.dismissed();\n",
+      wrong: "      begun.leave();\n",
+    },
+    {
+      name: "an attempt without a slot keeps its probe",
+      text:
+        "  if (leave !== undefined) return { next, report, leave };\n  report.dismissed();\n",
+      wrong: "  if (leave !== undefined) return { next, report, leave };\n",
+    },
+    {
+      name: "the last resort is never tried",
+      text: "  { hasNoAlternative: true, isLastResort: true },\n",
+      wrong: "",
+    },
+    {
+      name: "a probe goes beside another when there is an alternative",
+      text: "  { hasNoAlternative: false, isLastResort: false },\n",
+      wrong: "",
+    },
+    {
+      name: "a repeat does not wait for its turn",
+      text:
+        "  await wait(waitMs, { deadlines, signal: control.controller.signal });\n",
+      wrong: "",
+    },
+    {
+      name: "a repeat's pause ignores that the caller left",
+      text: "{ deadlines, signal: control.controller.signal }",
+      wrong: "{ deadlines, signal: new AbortController().signal }",
+    },
+    {
+      name: "the limits are not asked",
+      text: "      const entered = gate.enter(candidate);\n",
+      wrong: "      const entered = true as boolean | Promise<boolean>;\n",
+    },
+  ],
+  "relay/next_attempts.ts": [
+    {
+      name: "four attempts are made",
+      text: "MAX_ATTEMPTS = 3",
+      wrong: "MAX_ATTEMPTS = 4",
+    },
+    {
+      name: "two attempts are made",
+      text: "MAX_ATTEMPTS = 3",
+      wrong: "MAX_ATTEMPTS = 2",
+    },
+    {
+      name: "a long Retry-After is waited for",
+      text: "MAX_WAIT_MS = 5000",
+      wrong: "MAX_WAIT_MS = 500_000_000",
+    },
+    {
+      name: "a short Retry-After is not kept to",
+      text: "const waitMs = retryAfterMs * (1 + MAX_LATENESS * random());",
+      wrong: "const waitMs = 0 * (1 + MAX_LATENESS * random());",
+    },
+    {
+      name: "an invalid request is tried elsewhere",
+      text: `invalid_request: "nothing"`,
+      wrong: `invalid_request: "elsewhere"`,
+    },
+    {
+      name: "an unreachable provider ends the request",
+      text: `  unreachable: "again"`,
+      wrong: `  unreachable: "nothing"`,
+    },
+    {
+      name: "a refused key ends the request",
+      text: `  authentication: "elsewhere"`,
+      wrong: `  authentication: "nothing"`,
+    },
+    {
+      name: "an overloaded provider is not tried again",
+      text: `  overloaded: "again"`,
+      wrong: `  overloaded: "nothing"`,
+    },
+    {
+      name: "a candidate that failed counts as untried",
+      text: "failed.every((other) => other.candidate !== one)\n    );",
+      wrong: "failed.length > 0 || one !== undefined\n    );",
+    },
+    {
+      name: "the same connection comes before an untried one",
+      text: "? [...others, ...again]\n    : [...again, ...others]",
+      wrong: "? [...again, ...others]\n    : [...again, ...others]",
+    },
+    {
+      name: "fallbacks come before the model's own connections",
+      text: "return isOwn && left > 1\n",
+      wrong: "return isOwn && left > 9\n",
+    },
+  ],
+  "relay/answer_body.ts": [
+    {
+      name: "a whole answer whose caller left then counts as left",
+      text: `  if (answerEnd === "whole") return "complete";\n`,
+      wrong:
+        `  if (answerEnd === "whole" && !signal.aborted) return "complete";\n`,
+    },
+    {
+      name: "an error in a stream counts as complete",
+      text:
+        `    return failure?.kind === "oversized" ? "error" : "upstream_broken";`,
+      wrong: `    return "complete";`,
+    },
+    {
+      name: "an answer that was cut counts as complete",
+      text:
+        `      facts.reason = "its answer ended before it was whole";\n      return "upstream_broken";`,
+      wrong: `      return "complete";`,
+    },
+    {
+      name: "the idle timeout of an answer is missing",
+      text: "    idleMs: connection.timeouts.idleMs,\n",
+      wrong: "    idleMs: 0,\n",
+    },
+    {
+      name: "the reader of an answer ignores the abort",
+      text: "    idleMs: connection.timeouts.idleMs,\n    signal,\n",
+      wrong:
+        "    idleMs: connection.timeouts.idleMs,\n    signal: new AbortController().signal,\n",
+      unseen: "the client's connection closes at the same abort",
+    },
+    {
+      name: "a key in an answer is not masked",
+      text: "  return secretsOf(connection).cover(reader);",
+      wrong: "  return reader;",
+    },
+    {
+      name: "a beginning is held back for ever",
+      text: "  if (waitsWithoutLimit) return await look();\n",
+      wrong:
+        "  if (waitsWithoutLimit || isLate === false) return await look();\n",
+    },
+  ],
+  "relay/attempt.ts": [
+    {
+      name: "the deadline of the first output is missing",
+      text: "    : Math.min(firstByteMs, firstOutputMs);",
+      wrong: "    : Math.max(firstByteMs, firstOutputMs);",
+    },
+    {
+      name: "the first output has its whole time after the head",
+      text: "startedMs + firstOutputMs - deadlines.elapsedMs()",
+      wrong: "firstOutputMs",
+    },
+  ],
+  "relay/attempt_failure.ts": [
+    {
+      name: "a lost connection counts against the provider",
+      text:
+        "wasLost: thrown instanceof UpstreamCallError && wasLost(thrown.cause),",
+      wrong: "wasLost: false,",
+    },
+    {
+      name: "every break counts as a lost connection",
+      text:
+        "wasLost: thrown instanceof UpstreamCallError && wasLost(thrown.cause),",
+      wrong: "wasLost: thrown instanceof UpstreamCallError,",
+    },
+  ],
+  "relay/exchange.ts": [
+    {
+      name: "a caller that leaves ends nothing",
+      text: "    if (!record.isFinished()) control.cancel(new CallerLeft());\n",
+      wrong: "",
+    },
+    {
+      name: "an attempt follows although the caller left",
+      text: "      if (over !== undefined) throw over;\n",
+      wrong: "",
+    },
+    {
+      name: "a failed attempt's exchange goes on",
+      text: "      control.controller.abort();\n      if (over",
+      wrong: "      if (over",
+    },
+    {
+      name: "a caller that left before is not noticed",
+      text: "    if (signal.aborted) leave();\n",
+      wrong: "",
+    },
+  ],
+  "relay/native/pass_answer.ts": [
+    {
+      name: "a failure in a stream's beginning passes",
+      text:
+        "    if (beginning !== undefined) throwFailure(beginning, answer, options);\n",
+      wrong: "",
+    },
+    {
+      name: "a refused beginning is not closed",
+      text:
+        "  } catch (cause) {\n    abandon(source);\n    throw failedReading",
+      wrong: "  } catch (cause) {\n    throw failedReading",
+    },
+    {
+      name: "a broken answer is not aborted",
+      text: `      if (end.kind !== "complete") controller.abort();\n`,
+      wrong: "",
+    },
+    {
+      name: "a cut JSON answer passes as whole",
+      text: `    throw brokenUpstream("its JSON is not whole");\n`,
+      wrong: "",
+      unseen:
+        "a whole answer with a length is cut only when the client has failed",
+    },
+    {
+      name: "a cut stream looks complete",
+      text: `    isWhole: () => meter.end(true) !== "cut",\n`,
+      wrong: "    isWhole: () => true,\n",
+    },
+    {
+      name: "a whole answer's record never ends",
+      text:
+        `  if (noted instanceof Promise) await noted;\n  record.finish("complete");\n`,
+      wrong: "  if (noted instanceof Promise) await noted;\n",
+    },
+    {
+      name: "output is held until the end of an answer",
+      text: `      if (events >= MAX_EVENTS) found ??= { kind: "good" };\n`,
+      wrong: "",
+    },
+  ],
+  "relay/native/relay_native.ts": [
+    {
+      name: "a model keeps its name for the provider",
+      text:
+        "    renamedTo: model.upstream === head.model ? undefined : model.upstream,\n",
+      wrong: "    renamedTo: undefined,\n",
+    },
+  ],
+  "relay/request/admission.ts": [
+    {
+      name: "a request that ends stays counted",
+      text: "    counts.requests.remove();\n    if (draining",
+      wrong: "    if (draining",
+    },
+    {
+      name: "a request that its token may not make stays counted",
+      text:
+        "      if (leaveCaller === undefined) {\n        counts.requests.remove();\n",
+      wrong: "      if (leaveCaller === undefined) {\n",
+    },
+    {
+      name: "a token's running requests never end",
+      text: "      one.record.onFinish(leaveCaller);\n",
+      wrong: "",
+    },
+    {
+      name: "a key takes one request too many",
+      text: "most !== undefined && count >= most",
+      wrong: "most !== undefined && count > most",
+    },
+    {
+      name: "a slot is freed twice",
+      text: "      return once(() => give(key));",
+      wrong: "      return () => give(key);",
+    },
+    {
+      name: "the gateway never finds its end when it drains",
+      text: "    if (draining && admitted.size === 0) drained.resolve();\n",
+      wrong: "",
+    },
+  ],
+  "relay/request/body.ts": [
+    {
+      name: "a body's deadline is missing",
+      text: "    () => controller.abort(bodyTimeout()),\n",
+      wrong: "    () => {},\n",
+    },
+    {
+      name: "a body's timer stays",
+      text: "  } finally {\n    cancel();\n    end();\n",
+      wrong: "  } finally {\n    end();\n",
+    },
+    {
+      name: "an upload never ends",
+      text: "  } finally {\n    cancel();\n    end();\n",
+      wrong: "  } finally {\n    cancel();\n",
+    },
+    {
+      name: "a body that breaks off is taken for whole",
+      text:
+        `  return new CallerLeft("The caller's body broke off", { cause: error });`,
+      wrong: `  return error;`,
+    },
+  ],
+  "relay/request/body_memory.ts": [
+    {
+      name: "the memory of a body is not given back",
+      text: "          holder.bytes = 0;\n          give(rest);\n",
+      wrong: "          holder.bytes = 0;\n",
+    },
+    {
+      name: "the memory of a loan is not given back",
+      text: "      left -= rest;\n      give(rest);\n",
+      wrong: "      left -= rest;\n",
+    },
+    {
+      name: "a body that is released is given back twice",
+      text: "          holder.bytes -= given;\n          give(given);\n",
+      wrong: "          give(given);\n",
+    },
+  ],
+  "relay/relay.ts": [
+    {
+      name: "a request's memory is not closed",
+      text: "  record.onFinish(memory.close);\n",
+      wrong: "",
+    },
+    {
+      name: "every request is counted as free",
+      text: `operation === "count_tokens" ? undefined`,
+      wrong: `operation !== "count_tokens" ? undefined`,
+    },
+  ],
+  "relay/translated/stream_answer.ts": [
+    {
+      name: "a translated answer does not end its attempt",
+      text:
+        "      record.finish(endingOf(end, { answerEnd, failure, record, signal }));\n      controller.abort();\n",
+      wrong:
+        "      record.finish(endingOf(end, { answerEnd, failure, record, signal }));\n",
+      unseen:
+        "a whole answer needs no abort, and a broken one has closed its connection",
+    },
+    {
+      name: "a translated stream that was cut looks whole",
+      text: `  if (watch.isWhole()) return "whole";\n`,
+      wrong: `  if (watch.hasOutput()) return "whole";\n`,
+    },
+    {
+      name: "a translated failure before output passes",
+      text:
+        "    throw signal.aborted ? signal.reason : new UpstreamFailure(failure);\n",
+      wrong: "",
+    },
+    {
+      name: "a translated stream is not closed at its end",
+      text: "    if (translator.isOver()) abandon(upstream);\n",
+      wrong: "",
+    },
+  ],
+  "relay/translated/translate_answer.ts": [
+    {
+      name: "a translated whole answer's record never ends",
+      text: `  record.finish("complete");\n`,
+      wrong: "",
+    },
+    {
+      name: "a translated answer that fails is not aborted",
+      text: "    controller.abort(failure);\n",
+      wrong: "",
+    },
+  ],
+};

@@ -1,0 +1,196 @@
+import type { FaultsByFile } from "./fault.ts";
+
+/** Faults of what threads and replicas share. */
+export const SHARED_FAULTS: FaultsByFile = {
+  "shared/outbox.ts": [
+    {
+      name: "a failed batch is lost",
+      text: "      failed.push(sent);\n",
+      wrong: "",
+    },
+    {
+      name: "a failed batch is not sent again by itself",
+      text: "      failed.push(sent);\n      sendLater();\n",
+      wrong: "      failed.push(sent);\n",
+      unseen: "the next change and the store's return send it, too",
+    },
+    {
+      name: "a failed batch gets another id",
+      text: "    for (const sent of failed.splice(0)) post(sent);\n",
+      wrong:
+        '    for (const sent of failed.splice(0)) post({ ...sent, batch: { ...sent.batch, id: ids.next("batch") } });\n',
+    },
+    {
+      name: "an addition is sent twice",
+      text: "        counter.unsent = 0;\n",
+      wrong: "",
+    },
+    {
+      name: "a confirmed batch is not noted",
+      text: "        counter.confirmed += amount;\n",
+      wrong: "",
+    },
+    {
+      name: "a batch stays unconfirmed",
+      text: "      unconfirmed.delete(sent);\n",
+      wrong: "",
+    },
+    {
+      name: "releases are sent as holds",
+      text: "const [holds, releases] = [holdsThat(false), holdsThat(true)];",
+      wrong: "const [holds, releases] = [holdsThat(true), holdsThat(false)];",
+    },
+    {
+      name: "an addition to an ended window stops the others",
+      text: "        if (counter === undefined) return;\n",
+      wrong: "        if (counter === undefined) throw new Error();\n",
+    },
+    {
+      name: "changes are gathered for ever",
+      text: "      cancelGathering = undefined;\n      send();\n",
+      wrong: "      send();\n",
+    },
+  ],
+  "shared/remote_sums.ts": [
+    {
+      name: "a hold is never renewed",
+      text: "      if (!ledger.isAway) resume();\n",
+      wrong: "",
+    },
+    {
+      name: "holds are not sent when the store is back",
+      text: "    for (const hold of holds.all()) outbox.change(hold, false);\n",
+      wrong: "",
+    },
+    {
+      name: "a local decision holds nothing",
+      text: "          if (decision.isGranted) hold(id, claims, lifetimeMs);\n",
+      wrong: "",
+    },
+    {
+      name: "a granted claim is not renewed",
+      text:
+        "          if (isGranted && !isLate) hold(id, claims, lifetimeMs);\n",
+      wrong: "",
+    },
+    {
+      name: "a late reply is not corrected",
+      text: "            correct(id, claims, answer);\n",
+      wrong: "            outbox.sendLater();\n",
+    },
+    {
+      name: "a late store is waited for",
+      text: "() => resolve(answer = local())",
+      wrong: "() => {}",
+    },
+    {
+      name: "a failing store fails the request",
+      text: "      answer ??= local();\n      resolve(answer);\n",
+      wrong: "",
+    },
+    {
+      name: "the timer of a reply stays",
+      text: "    send().then((reply) => {\n      cancel();\n",
+      wrong: "    send().then((reply) => {\n",
+    },
+    {
+      name: "releases are not sent",
+      text: "      for (const one of releases) outbox.change(one, true);\n",
+      wrong: "",
+    },
+    {
+      name: "releases stay in this process",
+      text: "      holds.remove(releases);\n",
+      wrong: "",
+    },
+    {
+      name: "what this process added counts twice",
+      text: "  return base + added - baseConfirmed;\n",
+      wrong: "  return base + added;\n",
+    },
+    {
+      name: "an empty store is not learnt",
+      text:
+        "      sums.forEach((sum, place) => learn(sum, counted[place] ?? 0));\n",
+      wrong: "",
+    },
+    {
+      name: "a claim does not send what was counted before it",
+      text: "      outbox.send(claims);\n      return call",
+      wrong: "      return call",
+    },
+  ],
+  "shared/store/store_link.ts": [
+    {
+      name: "a store that is away is never probed",
+      text:
+        "    if (!isClosed) cancelProbe = deadlines.start(PROBE_MS, probe);\n",
+      wrong: "",
+    },
+    {
+      name: "a store that breaks is not away",
+      text: "    onBroken: (error) => markAway(error.fault),\n",
+      wrong: "    onBroken: () => {},\n",
+    },
+    {
+      name: "a slow store is not away",
+      text: '  if (late >= MAX_LATE_REPLIES) markAway("slow");',
+      wrong: '  if (late >= 1e9) markAway("slow");',
+    },
+    {
+      name: "a store that refuses a command stays",
+      text: "        markAway(error.fault);\n",
+      wrong: "",
+    },
+    {
+      name: "nobody hears that the store is back",
+      text: "    isReported = false;\n    change();\n",
+      wrong: "    isReported = false;\n",
+    },
+    {
+      name: "a probe runs for ever",
+      text: "      isProbing = false;\n",
+      wrong: "",
+    },
+  ],
+  "shared/store/store_ledger.ts": [
+    {
+      name: "a batch counts again when it is sent again",
+      text: "if redis.call('EXISTS', KEYS[1]) == 1 then return 'known' end\n",
+      wrong: "",
+    },
+    {
+      name: "a store's hold counts against its own request",
+      text: "if amount and owner ~= id then",
+      wrong: "if amount then",
+      unseen: "each call of a request has an id of its own",
+    },
+    {
+      name: "a store's limit takes one too many",
+      text: "> tonumber(ARGV[i + 4]) then isGranted = false end",
+      wrong: "> tonumber(ARGV[i + 4]) + 1 then isGranted = false end",
+    },
+    {
+      name: "a store's hold is not written",
+      text:
+        "    redis.call('ZADD', hold[1], string.format('%.0f', now + lifetime), hold[2])\n",
+      wrong: "",
+    },
+    {
+      name: "a store keeps a released hold",
+      text: "    refusal = run('ZREM', key, ARGV[i + 2])\n",
+      wrong: "",
+    },
+    {
+      name: "a store's holds never end",
+      text:
+        "  redis.call('ZREMRANGEBYSCORE', key, '-inf', string.format('%.0f', now))\n",
+      wrong: "",
+    },
+    {
+      name: "the id of a batch is forgotten",
+      text: " or run('SET', KEYS[1], '1', 'PX', ARGV[1])\n",
+      wrong: "\n",
+    },
+  ],
+};

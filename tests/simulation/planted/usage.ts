@@ -1,0 +1,230 @@
+import type { FaultsByFile } from "./fault.ts";
+
+/** Faults of limits, of counting and of identity. */
+export const USAGE_FAULTS: FaultsByFile = {
+  "usage/tally.ts": [
+    {
+      name: "the holds of a request stay",
+      text:
+        "    options.sums.apply({ additions: [], releases: admitted.holds });\n",
+      wrong: "",
+    },
+    {
+      name: "a call's holds stay when the next one begins",
+      text: "    enter(deployments) {\n      release();\n",
+      wrong: "    enter(deployments) {\n",
+    },
+    {
+      name: "a request that was never sent counts",
+      text: "called === undefined || wasNeverSent(record.facts)",
+      wrong: "called === undefined",
+    },
+    {
+      name: "a request that ended while it was admitted keeps its hold",
+      text: "    if (record.isFinished()) release();\n",
+      wrong: "    if (record.isFinished()) called = undefined;\n",
+    },
+    {
+      name: "a counted request keeps its holds",
+      text: "        index === 0 ? admitted?.holds : undefined,\n",
+      wrong: "        undefined,\n",
+    },
+    {
+      name: "an answer whose caller left is free",
+      text: `status < 400 || ending === "client_abort"`,
+      wrong: `status < 400 && ending !== "client_abort"`,
+    },
+    {
+      name: "the usage of a whole answer is estimated",
+      text: `(ending === "complete" || answer.isUsageFinal === true)`,
+      wrong: `(ending !== "complete" && answer.isUsageFinal === true)`,
+    },
+    {
+      name: "an estimate looks like a report",
+      text: "  if (!isFinal) answer.isUsageEstimated = true;\n",
+      wrong: "",
+    },
+    {
+      name: "a request counts twice",
+      text: "    settled.forEach((use, index) =>\n",
+      wrong: "    [...settled, ...settled].forEach((use, index) =>\n",
+    },
+  ],
+  "usage/counting.ts": [
+    {
+      name: "the requests of a window are not counted",
+      text: "  put(TOTALS.requests, counts.requests);\n",
+      wrong: "",
+    },
+    {
+      name: "the tokens of a window are not counted",
+      text: "  put(TOTALS.tokens, tokensOf(counts));\n",
+      wrong: "",
+    },
+    {
+      name: "the requests of a window count twice",
+      text: "  put(TOTALS.requests, counts.requests);\n",
+      wrong: "  put(TOTALS.requests, 2 * counts.requests);\n",
+    },
+    {
+      name: "output counts as input",
+      text: "  put(fields.output, counts.output);\n",
+      wrong: "  put(fields.input, counts.output);\n",
+    },
+    {
+      name: "groups are not counted",
+      text: '        ...groups.map((group) => namesOf("group", group.name)),\n',
+      wrong: "",
+    },
+    {
+      name: "counts go into the window before",
+      text: "      atMs < shortest.endMs;\n",
+      wrong: "      atMs < shortest.endMs + 600_000;\n",
+    },
+  ],
+  "usage/limiter.ts": [
+    {
+      name: "a limit does not count its reset",
+      text:
+        "    return soon(sums.reserve(id, claims), ({ isGranted, uses }) => {\n      if (isGranted)",
+      wrong:
+        '    return soon(sums.reserve(id, claims), ({ isGranted, uses }) => {\n      if (isGranted || id === "")',
+      unseen: "no request has an empty id",
+    },
+    {
+      name: "a refusal is an admission",
+      text: "        return refusalOf(wanted, claims, uses);\n      }\n",
+      wrong: "        return admitted(claims, uses);\n      }\n",
+    },
+    {
+      name: "the rest of a limit is refused",
+      text: "  return left < amount ? { ...claim, amount: left } : claim;",
+      wrong: "  return claim;",
+    },
+    {
+      name: "the rest of a limit is claimed beside another request",
+      text: "use === undefined || use.held > 0",
+      wrong: "use === undefined",
+    },
+    {
+      name: "answers teach nothing about the next one",
+      text:
+        "      outputs.set(caller, known + LAST_WEIGHT * (outputTokens - known));\n",
+      wrong: "",
+      unseen: "it changes how much is reserved, within what is allowed",
+    },
+    {
+      name: "a limit is near from the beginning",
+      text: "NEAR_RATIO = 0.8",
+      wrong: "NEAR_RATIO = 0",
+    },
+  ],
+  "usage/sums.ts": [
+    {
+      name: "a limit takes one too many",
+      text: "usedOf(uses[index]) + amount <= most",
+      wrong: "usedOf(uses[index]) + amount <= most + 1",
+    },
+    {
+      name: "a limit takes one too few",
+      text: "usedOf(uses[index]) + amount <= most",
+      wrong: "usedOf(uses[index]) + amount < most",
+    },
+    {
+      name: "holds do not count",
+      text: "amount, use.held);",
+      wrong: "amount, 0);",
+    },
+    {
+      name: "one claim of several is enough",
+      text: "claims.every(({ amount",
+      wrong: "claims.some(({ amount",
+    },
+  ],
+  "usage/holds.ts": [
+    {
+      name: "a removed hold stays in the total",
+      text: "      if (isAmong(holds, hold)) add(hold.key, -hold.amount);\n",
+      wrong: "      if (isAmong(holds, hold)) left += 0;\n",
+    },
+    {
+      name: "a hold is not in the total",
+      text: "        for (const { key, amount } of own) add(key, amount);\n",
+      wrong: "",
+    },
+    {
+      name: "a request's own hold counts against it",
+      text: "total === 0 ? 0 : total - (find({ key, id })?.amount ?? 0)",
+      wrong: "total",
+      unseen: "each call of a request has an id of its own",
+    },
+  ],
+  "usage/memory_sums.ts": [
+    {
+      name: "releases are ignored",
+      text: "      holds.remove(releases);\n",
+      wrong: "",
+    },
+    {
+      name: "a granted claim holds nothing",
+      text: "      if (decision.isGranted) {\n",
+      wrong: "      if (!decision.isGranted) {\n",
+    },
+    {
+      name: "a window that has ended still counts",
+      text:
+        "  function valueOf({ table, field }: Sum): number {\n    return tables.find(table)?.get(field) ?? 0;",
+      wrong:
+        "  function valueOf({ table, field }: Sum): number {\n    return tables.find(table)?.get(field) ?? 1;",
+    },
+    {
+      name: "an addition replaces the sum",
+      text: "(table.get(field) ?? 0) + amount",
+      wrong: "amount",
+    },
+  ],
+  "usage/bounds.ts": [
+    {
+      name: "a limit stays in its first window",
+      text:
+        "      if (known !== undefined && isIn(known.window, atMs)) return known;\n",
+      wrong: "      if (known !== undefined) return known;\n",
+    },
+    {
+      name: "the limits of groups do not count",
+      text: "    return [...own, ...caller.groups.flatMap(boundsOfGroup)];\n",
+      wrong: "    return own;\n",
+    },
+    {
+      name: "a window's end belongs to it",
+      text: "  return atMs >= startMs && atMs < endMs;\n",
+      wrong: "  return atMs >= startMs && atMs <= endMs;\n",
+    },
+  ],
+  "usage/need.ts": [
+    {
+      name: "the expected output is not reserved",
+      text: "    expected: counts(Math.min(expectedTokens, ...output)),\n",
+      wrong: "    expected: counts(0),\n",
+    },
+  ],
+  "relay/request/authenticate.ts": [
+    {
+      name: "an expired token is accepted",
+      text: "expiresAtMs !== undefined && nowMs >= expiresAtMs",
+      wrong: "expiresAtMs !== undefined && nowMs < 0",
+    },
+  ],
+  "relay/identity/jwt.ts": [
+    {
+      name: "a key that is new is not read",
+      text: "    const renewed = await keySets.renewed(source, set);\n",
+      wrong: "    const renewed = undefined as AnyKeySet | undefined;\n",
+    },
+    {
+      name: "a JWT is valid for ever",
+      text: "      clockTolerance: LEEWAY_SECONDS,\n",
+      wrong: "      clockTolerance: 1e12,\n",
+    },
+  ],
+};
