@@ -71,17 +71,28 @@ const MAX_CONVERSATIONS = 10_000;
 /** The interval at which others hear that a conversation goes on, in milliseconds. */
 const RENEWAL_MS = 600_000;
 
+/** The time for which others keep a conversation, in milliseconds. */
+const NOTICE_LASTS_MS = CONVERSATION_MS + RENEWAL_MS;
+
 /** The delay before others hear of a conversation, in milliseconds, so that no response waits for the sending. */
 const NOTICE_MS = 20;
 
 /** The connections of a conversation. */
 interface Stay {
-  /** The ids of the connections by model, because a connection may fail for one model and serve another. */
-  readonly byModel: Map<string, string>;
+  /** The connections by model, because a connection may fail for one model and serve another. */
+  readonly byModel: Map<string, Place>;
   /** The id of the last connection. A model that is new in the session begins there. */
   latest: string;
   /** The time at which the others last heard of it, in milliseconds on a monotonic clock. */
   heardMs: number;
+}
+
+/** The place of a conversation. */
+interface Place {
+  /** The id of the connection. */
+  readonly id: string;
+  /** The time at which it began, in milliseconds on a monotonic clock. */
+  readonly sinceMs: number;
 }
 
 /** A request for a model with several connections. */
@@ -110,7 +121,8 @@ export function createConversations(
     const { candidates, exchange, isByQuota } = request;
     const { own } = candidates;
     const stay = id === undefined ? undefined : stays.get(id);
-    const before = stay?.byModel.get(own[0].deployment.model.id) ?? assumed;
+    const before = stay?.byModel.get(own[0].deployment.model.id)?.id ??
+      assumed;
     const home = before ?? stay?.latest;
     const ordered = isByQuota
       ? quotaRouting.rank(own, home)
@@ -174,7 +186,7 @@ export function createConversations(
     const isAtFirst = known === undefined && candidate === own[0];
     if (isAtFirst && !isByQuota && !isNamed(id)) return false;
     const model = candidate.deployment.model.id;
-    const now = known?.byModel.get(model);
+    const now = known?.byModel.get(model)?.id;
     const decides = now === undefined || now === before;
     const connectionId = decides ? idOf(candidate) : now;
     const ms = CONVERSATION_MS;
@@ -186,7 +198,7 @@ export function createConversations(
         conversation: id,
         model,
         connectionId,
-        ms: ms + RENEWAL_MS,
+        ms: NOTICE_LASTS_MS,
       };
       if (publish) deadlines.start(NOTICE_MS, () => publish(heard));
     }
@@ -196,10 +208,13 @@ export function createConversations(
   function keep(
     { conversation, model, connectionId, ms }: PlacedConversation,
     known = stays.get(conversation),
+    sinceMs = clock.elapsedMs(),
   ): Stay {
     const stay = known ??
       { byModel: new Map(), latest: connectionId, heardMs: -Infinity };
-    stay.byModel.set(model, connectionId);
+    if (stay.byModel.get(model)?.id !== connectionId) {
+      stay.byModel.set(model, { id: connectionId, sinceMs });
+    }
     stay.latest = connectionId;
     stays.set(conversation, stay, { ttlMs: ms });
     if (stays.size > MAX_CONVERSATIONS) stays.dropOldest();
@@ -239,7 +254,12 @@ export function createConversations(
       };
     },
     follow(placed) {
-      keep(placed).heardMs = clock.elapsedMs();
+      const { conversation, model, ms } = placed;
+      const sentMs = clock.elapsedMs() - (NOTICE_LASTS_MS - ms);
+      const known = stays.get(conversation);
+      // A store that was away returns with notices from before a move.
+      if (sentMs < (known?.byModel.get(model)?.sinceMs ?? -Infinity)) return;
+      keep(placed, known, sentMs).heardMs = clock.elapsedMs();
     },
   };
 }

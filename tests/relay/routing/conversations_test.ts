@@ -397,7 +397,9 @@ async function openReplicas(
     await openPool(second, { ...options, notices: other }),
   ] as const;
   const share = () => scenes.forEach(({ timers }) => timers.advance(1000));
-  return { scenes, sent, share };
+  /** Sends a notice to the second gateway. */
+  const send = (notice: Notice) => one.publish(notice);
+  return { scenes, sent, share, send };
 }
 
 Deno.test("threads and replicas know where a conversation is, with and without a name", async (t) => {
@@ -419,6 +421,24 @@ Deno.test("threads and replicas know where a conversation is, with and without a
       });
     }
   }
+});
+
+Deno.test("a notice from before a move does not move a conversation back", async () => {
+  const { scenes: [one, other], sent, share, send } = await openReplicas(
+    { a: [status(503), good], b: [good] },
+    { a: [good], b: [status(503), good] },
+  );
+  const own = { session: "s-1" };
+  assert.equal(await turn(one, own), "b");
+  share();
+  const [placed] = sent;
+  assert.ok(placed?.kind === "placed");
+  other.timers.advance(30_000);
+  assert.equal(await turn(other, own), "a");
+  other.timers.advance(30_000);
+  // A store that was away returns, and its notices are read again.
+  send({ ...placed, ms: placed.ms - 60_000 });
+  assert.equal(await turn(other, own), "a");
 });
 
 Deno.test("a conversation that goes on is known to the others until an hour after its last answer", async () => {
