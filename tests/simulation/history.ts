@@ -1,9 +1,5 @@
-import { createGateway, type Gateway } from "../../src/app.ts";
 import type { Config } from "../../src/config/config.ts";
-import { createConfigStore } from "../../src/config/store.ts";
-import { createDeadlines } from "../../src/core/time/deadlines.ts";
 import { sha256Hex } from "../../src/core/sha256.ts";
-import { createHttp1Client } from "../../src/upstream/http1/client.ts";
 import {
   createMemoryLog,
   type MemoryLog,
@@ -18,6 +14,8 @@ import {
   SimulatedProvider,
 } from "./world/provider.ts";
 import { takeOver } from "./world/platform.ts";
+import { Replica } from "./world/replica.ts";
+import { SimulatedStore } from "./world/store.ts";
 import { VirtualTime } from "./world/time.ts";
 import { Trace } from "./world/trace.ts";
 
@@ -25,8 +23,11 @@ import { Trace } from "./world/trace.ts";
 export interface World {
   readonly time: VirtualTime;
   readonly trace: Trace;
+  /** The lines of all replicas. */
   readonly log: MemoryLog;
-  readonly gateway: Gateway;
+  readonly replicas: readonly Replica[];
+  /** The store of the replicas, if they share one. */
+  readonly store: SimulatedStore | undefined;
   readonly config: Config;
   readonly agents: readonly Agent[];
   readonly providers: readonly SimulatedProvider[];
@@ -64,16 +65,16 @@ export interface Scale {
 }
 
 /**
- * Lives one history: the real gateway and its HTTP client, simulated callers and providers, on a virtual clock.
+ * Lives one history: real gateways and their HTTP clients, simulated callers, providers and a store, on a virtual clock.
  *
  * @param seed One seed is one history.
  */
 export async function liveHistory(
   seed: number,
-  { minutes, sessions }: Scale = { minutes: 30, sessions: 25 },
+  scale: Scale = { minutes: 30, sessions: 25 },
 ): Promise<History> {
   const random = createRandom(seed);
-  const time = new VirtualTime();
+  const time = new VirtualTime(random.below(40 * 24 * 3600_000));
   const trace = new Trace(() => time.elapsedMs());
   const ledger: LedgerEntry[] = [];
   const providers = createProviders({ time, random, trace, ledger });
@@ -81,21 +82,22 @@ export async function liveHistory(
   const agents = [...people, CHECKER];
   const file = createFile(providers, agents, random);
   const config = await minimalConfig(file);
-  const store = createConfigStore(config);
-  const log = createTracedLog(trace);
-  const giveBack = takeOver(time, createRandom(~seed));
-  const client = createHttp1Client({
-    dial: createSimulatedDial(providers),
-    deadlines: createDeadlines(time),
-  });
-  const gateway = createGateway({
-    store,
-    fetch: () => Promise.resolve(new Response(null, { status: 404 })),
-    client,
-    log,
-    clock: time,
-    timers: time,
-  });
+  const store = random.below(2) === 0
+    ? new SimulatedStore({ time, random, trace })
+    : undefined;
+  // Replicas look at the store seven times a second, so their histories are shorter.
+  const minutes = store === undefined ? scale.minutes : scale.minutes / 6;
+  const log = createMemoryLog();
+  const replicas = Array.from(
+    { length: store === undefined ? 1 : 1 + random.below(4) },
+    (_, at) =>
+      new Replica({
+        ...{ time, random, trace, log, config, store },
+        name: `replica-${at}`,
+        dial: createSimulatedDial(providers),
+        fetch: () => Promise.resolve(new Response(null, { status: 404 })),
+      }),
+  );
   const asked: Asked[] = [];
   const unhandled: unknown[] = [];
   const onUnhandled = (event: PromiseRejectionEvent) => {
@@ -103,35 +105,49 @@ export async function liveHistory(
     unhandled.push(event.reason);
   };
   globalThis.addEventListener("unhandledrejection", onUnhandled);
+  const giveBack = takeOver(time, createRandom(~seed));
   try {
-    const { handler } = gateway;
-    const scene = { handler, time, random, trace, asked };
-    const lives = Array.from({ length: sessions }, async () => {
+    for (const replica of replicas) await replica.start();
+    const scene = { replicas, time, random, trace, asked };
+    const lives = Array.from({ length: scale.sessions }, async () => {
       await time.sleep(random.below(minutes * 60_000));
       await liveSession(random.pick(people), scene);
     });
     let isLived = false;
     const lived = Promise.all(lives).then(() => isLived = true);
-    startWeather({ time, random, trace, providers, isOver: () => isLived });
-    startReloads(
-      { time, random, trace, isOver: () => isLived },
-      async () => store.swap(await minimalConfig(file)),
-    );
+    const weather = { time, random, trace, isOver: () => isLived };
+    startWeather({ ...weather, providers });
+    startReloads(weather, async () => {
+      const next = await minimalConfig(file);
+      for (const { configs } of replicas) configs.swap(next);
+    });
+    startCrashes({ ...weather, replicas, store }, minutes);
     await time.run(HORIZON_MS, () => isLived);
     if (isLived) await lived;
     for (const provider of providers) provider.recover();
-    await time.run(time.elapsedMs() + QUIET_MS, () => false);
+    store?.recover();
+    await time.run(
+      time.elapsedMs() + (store === undefined ? QUIET_MS : STORE_QUIET_MS),
+      () => false,
+    );
+    for (const replica of replicas) {
+      if (replica.life === undefined) await replica.start();
+    }
+    await time.run(time.elapsedMs() + 1000, () => false);
     const checks = providers.map((provider) =>
       ask({
         ...{ agent: CHECKER, session: "check", protocol: "chat" },
         ...{ model: ownModel(provider), isStream: false, isPatient: true },
       }, scene)
     );
-    await time.run(time.elapsedMs() + QUIET_MS, () => false);
+    await time.run(time.elapsedMs() + STORE_QUIET_MS, () => false);
     const checked = await Promise.all(checks);
+    const closing = replicas.map(({ life }) => life?.closeStore());
+    await time.run(time.elapsedMs() + QUIET_MS, () => false);
+    await Promise.all(closing);
     const world: World = {
-      ...{ time, trace, log, gateway, config, agents, providers, ledger },
-      ...{ asked, checked, unhandled },
+      ...{ time, trace, log, replicas, store, config, agents, providers },
+      ...{ ledger, asked, checked, unhandled },
     };
     return {
       seed,
@@ -142,22 +158,40 @@ export async function liveHistory(
       trace,
     };
   } finally {
+    for (const { life } of replicas) life?.end();
     giveBack();
     globalThis.removeEventListener("unhandledrejection", onUnhandled);
-    client[Symbol.dispose]();
   }
 }
 
-/** Creates a log whose lines are events of the history, too. */
-function createTracedLog(trace: Trace): MemoryLog {
-  const log = createMemoryLog();
-  return {
-    entries: log.entries,
-    write(event, fields) {
-      log.write(event, fields);
-      trace.note(`log ${event} ${JSON.stringify(fields)}`);
-    },
-  };
+/** The quiet time while replicas still look at their store, in milliseconds: longer than any reservation. */
+const STORE_QUIET_MS = 200_000;
+
+/** Crashes, restarts and drains replicas, and troubles their store, at random moments. */
+function startCrashes(
+  { replicas, store, ...weather }: Weather & {
+    readonly replicas: readonly Replica[];
+    readonly store: SimulatedStore | undefined;
+  },
+  minutes: number,
+): void {
+  const { random, time, trace } = weather;
+  const mostMs = minutes * 40_000;
+  const isRough = random.below(2) === 0;
+  if (store !== undefined && isRough) {
+    repeat(weather, mostMs / 2, () => store.trouble());
+  }
+  if (random.below(2) === 0) return;
+  for (const replica of replicas) {
+    repeat(weather, mostMs, async () => {
+      if (replica.life === undefined) return;
+      if (random.below(3) === 0) await replica.stop();
+      else replica.crash();
+      await time.sleep(random.below(5000));
+      trace.note(`${replica.name} starts`);
+      await replica.start();
+    });
+  }
 }
 
 interface Weather {
@@ -194,11 +228,11 @@ function startReloads(weather: Weather, reload: () => Promise<void>): void {
 function repeat(
   { time, random, isOver }: Weather,
   mostMs: number,
-  change: () => void,
+  change: () => void | Promise<void>,
 ): void {
   time.schedule(random.below(mostMs), () => {
     if (isOver()) return;
-    change();
+    void change();
     repeat({ time, random, isOver } as Weather, mostMs, change);
   });
 }
@@ -303,7 +337,12 @@ function createFile(
       connections: ["*"],
       models: [...models],
       ...name !== CHECKER.name && random.below(3) === 0
-        ? { limits: [{ window: "hour", requests: 3 + random.below(40) }] }
+        ? {
+          limits: [{
+            window: random.pick(["minute", "hour", "day"]),
+            requests: 3 + random.below(40),
+          }],
+        }
         : {},
       ...name !== CHECKER.name && random.below(3) === 0
         ? { max_concurrent: 2 + random.below(3) }

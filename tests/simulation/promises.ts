@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { calendarSpan } from "../../src/core/time/calendar.ts";
 import { isJsonObject, type JsonObject } from "../../src/core/json.ts";
 import { foldChat } from "../support/sdk/chat_fold.ts";
 import { foldMessages } from "../support/sdk/messages_fold.ts";
@@ -30,7 +31,7 @@ const PROMISES: Readonly<Record<string, Promised>> = {
   },
   "a caller gets 200, or an error with a message": function* ({ asked }) {
     for (const { number, status, text, ending } of asked) {
-      if (ending === "left" || status === 200) continue;
+      if (ending === "left" || ending === "lost" || status === 200) continue;
       if (status === undefined) yield `#${number} has no status`;
       else if (!/"message":"[^"]/.test(text)) yield `#${number} has ${text}`;
     }
@@ -54,7 +55,7 @@ const PROMISES: Readonly<Record<string, Promised>> = {
       const attempts = lineOf(one, world)?.attempts;
       const logged = Array.isArray(attempts) ? attempts.length : 1;
       const sent = attemptsOf(one, world.ledger).length;
-      if (sent > logged && one.ending !== "left") {
+      if (sent > logged && one.ending !== "left" && one.ending !== "lost") {
         yield `#${one.number} was sent ${sent} times, and the log has ${logged}`;
       }
     }
@@ -144,6 +145,7 @@ const PROMISES: Readonly<Record<string, Promised>> = {
       // Nor does anything after the last event count.
       if (LAST_EVENT_REGEXP.test(one.text)) continue;
       const isCut = one.ending === "broken" || hasError(one);
+      if (one.ending === "lost") continue;
       if (isCut === (ended === "complete") && one.ending !== "left") {
         yield `#${one.number} ended ${one.ending}, and the log has ${ended}`;
       }
@@ -188,6 +190,7 @@ const PROMISES: Readonly<Record<string, Promised>> = {
           other.startedMs > (one.endedMs ?? Infinity) || !wasSent(other, world)
         );
         const [from, to] = [lineOf(before, world), lineOf(one, world)];
+        if (before.replica !== one.replica || one.ending === "lost") continue;
         const isOwn = from?.served_model === undefined &&
           to?.served_model === undefined;
         if (!isAlone || !isOwn || from?.connection === to?.connection) continue;
@@ -204,7 +207,8 @@ const PROMISES: Readonly<Record<string, Promised>> = {
       if (status !== 200) yield `#${number} for ${model} got ${status}`;
     }
   },
-  "every request has one line in the log": function* ({ asked, log }) {
+  "every request has one line in the log": function* (world) {
+    const { asked, log } = world;
     const ids = new Map<unknown, number>();
     for (const { event, fields } of log.entries) {
       if (event !== "request") continue;
@@ -215,10 +219,12 @@ const PROMISES: Readonly<Record<string, Promised>> = {
     }
     for (const one of asked) {
       const id = one.headers?.get("x-request-id");
-      if (id !== undefined && !ids.has(id)) yield `#${one.number} has no line`;
+      if (id === undefined || ids.has(id) || mayLackLine(one, world)) continue;
+      yield `#${one.number} has no line`;
     }
     const lines = [...ids.values()].reduce((sum, count) => sum + count, 0);
-    if (lines !== asked.length) {
+    const least = asked.filter((one) => !mayLackLine(one, world)).length;
+    if (lines > asked.length || lines < least) {
       yield `${asked.length} requests have ${lines} lines`;
     }
   },
@@ -228,41 +234,62 @@ const PROMISES: Readonly<Record<string, Promised>> = {
     }
     for (const cause of unhandled) yield `unhandled: ${String(cause)}`;
   },
-  "no limit on requests is exceeded": function* ({ asked, ledger, config }) {
+  "no limit on requests is exceeded": function* (world) {
+    const { asked, ledger, config, replicas, store, time } = world;
+    const starts = sumOf(replicas, ({ starts }) => starts);
+    const crashes = sumOf(replicas, ({ crashes }) => crashes);
     for (const caller of config.callers.values()) {
       for (const limit of caller.limits) {
         if (limit.kind !== "amount" || limit.unit !== "requests") continue;
-        const hours = new Map<number, number>();
-        const served = asked.filter((one) =>
+        const sent = asked.filter((one) =>
           one.agent.name === caller.name && attemptsOf(one, ledger).length > 0
         );
-        for (const { startedMs } of served) {
-          const hour = Math.floor(startedMs / 3600_000);
-          hours.set(hour, (hours.get(hour) ?? 0) + 1);
-        }
-        for (const [hour, count] of hours) {
-          if (count > limit.most) {
-            yield `${caller.name} has ${count} of ${limit.most} in hour ${hour}`;
-          }
+        // A request whose process ended is not counted.
+        const lost = sent.filter((one) => mayLackLine(one, world)).length;
+        // While the store is away, each replica counts for itself; what it loses is lost.
+        const isCounted = store === undefined ||
+          !store.hasFailed && starts === replicas.length;
+        // A crash may cut a line of the log.
+        const most = isCounted
+          ? limit.most + lost + crashes
+          : limit.most * (starts + store.losses) + lost;
+        const windowOf = (atMs = 0) =>
+          calendarSpan(limit.window, time.startMs + atMs).startMs;
+        const within = sent.filter((one) =>
+          windowOf(one.startedMs) ===
+            windowOf(attemptsOf(one, ledger)[0]?.receivedMs)
+        );
+        const windows = Map.groupBy(
+          within,
+          ({ startedMs }) => windowOf(startedMs),
+        );
+        for (const [startMs, { length }] of windows) {
+          if (length <= most) continue;
+          yield `${caller.name} has ${length} of ${limit.most} in the ${limit.window} of ${
+            startMs - time.startMs
+          }`;
         }
       }
     }
   },
   "no connection has more requests at once than it takes": function* (
-    { config, ledger },
+    { config, ledger, replicas },
   ) {
-    for (const { name, maxConcurrent } of config.connections) {
+    for (const { name, maxConcurrent = Infinity } of config.connections) {
       const own = ledger.filter(({ provider }) => provider === name);
       const most = mostAtOnce(own);
-      if (most > (maxConcurrent ?? Infinity)) {
+      // Each process counts its own.
+      if (most > maxConcurrent * replicas.length) {
         yield `${name} had ${most} of ${maxConcurrent} at once`;
       }
     }
   },
-  "after quiet nothing is held": function* ({ gateway, providers, time }) {
-    const { inFlight, bodyMemoryBytes } = gateway.state();
-    if (inFlight > 0) yield `${inFlight} requests in flight`;
-    if (bodyMemoryBytes > 0) yield `${bodyMemoryBytes} bytes of bodies`;
+  "after quiet nothing is held": function* ({ replicas, providers, time }) {
+    for (const { name, life } of replicas) {
+      const { inFlight = 0, bodyMemoryBytes = 0 } = life?.gateway.state() ?? {};
+      if (inFlight > 0) yield `${name} has ${inFlight} requests in flight`;
+      if (bodyMemoryBytes > 0) yield `${name} holds ${bodyMemoryBytes} bytes`;
+    }
     for (const { name, sockets } of providers) {
       const open = [...sockets].filter(({ isClosed }) => !isClosed).length;
       if (open > 0) yield `${open} sockets to ${name}`;
@@ -299,6 +326,16 @@ function longestWaitMs(
 ): number {
   const { connectMs, firstByteMs, idleMs } = timeouts;
   return 3 * (connectMs + firstByteMs + idleMs) + 60_000;
+}
+
+/** Returns true when the process of a request ended before it could log it. */
+function mayLackLine({ ending, replica }: Asked, { replicas }: World): boolean {
+  if (replica === undefined) return true;
+  if (ending === "complete" || ending === "broken") return false;
+  const hasEnded = replicas.some(({ name, starts }) =>
+    replica.startsWith(`${name}.`) && replica !== `${name}.${starts}`
+  );
+  return hasEnded || ending === "lost";
 }
 
 function isServed(one: Asked): boolean {
@@ -396,6 +433,13 @@ const READERS: Readonly<
 
 function canonical(text: unknown): string {
   return JSON.stringify(JSON.parse(String(text)));
+}
+
+function sumOf<One>(
+  list: readonly One[],
+  amountOf: (one: One) => number,
+): number {
+  return list.reduce((sum, one) => sum + amountOf(one), 0);
 }
 
 function objects(value: unknown): JsonObject[] {

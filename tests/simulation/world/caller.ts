@@ -1,8 +1,8 @@
 import type { JsonObject } from "../../../src/core/json.ts";
 import type { Protocol } from "../../../src/core/protocol.ts";
-import type { Handler } from "../../../src/http/gateway.ts";
 import type { Random } from "../../support/fakes/random.ts";
 import { PATHS } from "../../support/wire/ask.ts";
+import { ProcessEnded, type Replica } from "./replica.ts";
 import type { VirtualTime } from "./time.ts";
 import type { Trace } from "./trace.ts";
 
@@ -22,19 +22,22 @@ export interface Asked {
   readonly model: string;
   readonly isStream: boolean;
   readonly startedMs: number;
+  /** The replica that it went to, and the number of its process; undefined when none was up. */
+  replica: string | undefined;
   status: number | undefined;
   headers: Headers | undefined;
   /** The body as far as it was read. */
   text: string;
   /** The moment of the first byte of a 200's body. */
   outputMs: number | undefined;
-  ending: "complete" | "broken" | "left" | undefined;
+  /** `lost` when the gateway's process ended, or none was up. */
+  ending: "complete" | "broken" | "left" | "lost" | undefined;
   endedMs: number | undefined;
 }
 
 /** The parts of a world that callers use. */
 export interface CallerScene {
-  readonly handler: Handler;
+  readonly replicas: readonly Replica[];
   readonly time: VirtualTime;
   readonly random: Random;
   readonly trace: Trace;
@@ -87,12 +90,15 @@ async function askUntilServed(turn: Turn, scene: CallerScene): Promise<void> {
 /** Sends one request, and reads its response at its own speed; unless it is patient, perhaps not to the end. */
 export async function ask(
   turn: Turn & { readonly isStream: boolean; readonly isPatient?: boolean },
-  { handler, time, random, trace, asked }: CallerScene,
+  scene: CallerScene,
 ): Promise<Asked> {
+  const { time, random, trace, asked } = scene;
+  const replica = routeOf(turn.session, scene);
   const one: Asked = {
     ...turn,
     number: asked.length,
     startedMs: time.elapsedMs(),
+    replica: replica && `${replica.name}.${replica.starts}`,
     ...{ status: undefined, headers: undefined, text: "", ending: undefined },
     ...{ outputMs: undefined, endedMs: undefined },
   };
@@ -110,22 +116,41 @@ export async function ask(
       leaving.abort();
     })
     : () => {};
+  const life = replica?.life;
   try {
-    const response = await handler(
-      requestOf(one, leaving.signal, time, random),
-    );
+    if (life === undefined) throw new ProcessEnded();
+    const response = await Promise.race([
+      life.gateway.handler(requestOf(one, leaving.signal, time, random)),
+      life.ended,
+    ]);
     one.status = response.status;
     one.headers = response.headers;
     trace.note(`#${one.number} gets ${response.status}`);
-    await readBody(one, response, { leaving, time, random });
+    await Promise.race([
+      readBody(one, response, { leaving, time, random }),
+      life.ended,
+    ]);
     one.ending ??= "complete";
-  } catch {
-    one.ending ??= "broken";
+  } catch (cause) {
+    one.ending ??= cause instanceof ProcessEnded ? "lost" : "broken";
   }
   stopLeaving();
   one.endedMs = time.elapsedMs();
   trace.note(`#${one.number} ends ${one.ending} after ${one.text.length}`);
   return one;
+}
+
+/** Returns the replica that a load balancer chooses: mostly the same one for a session, and one that is up. */
+function routeOf(
+  session: string,
+  { replicas, random }: CallerScene,
+): Replica | undefined {
+  const up = replicas.filter(({ life }) => life !== undefined);
+  if (up.length === 0) return undefined;
+  if (up.length > 1 && random.below(6) === 0) return random.pick(up);
+  const digits = Number(session.split("-").at(-1)) || 0;
+  const own = replicas[digits % replicas.length];
+  return own?.life === undefined ? up[0] : own;
 }
 
 async function readBody(

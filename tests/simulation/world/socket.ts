@@ -81,6 +81,12 @@ export class SimulatedSocket implements Duplex {
     this.#peer?.onClosed();
   }
 
+  /** Ends it as the end of the gateway's process does: the gateway does not learn of it. */
+  abandon(): void {
+    this.#waiting = undefined;
+    this.close();
+  }
+
   /** Sends bytes to the gateway. */
   send(bytes: Uint8Array): void {
     this.#later(() => this.#arrived.push(bytes));

@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers";
 import type { Clock, Timers } from "../../../src/core/time/timers.ts";
 
-/** The moment at which every history begins: Monday, 2026-11-23, 08:00 UTC. */
+/** The moment from which histories begin: Monday, 2026-11-23, 08:00 UTC. */
 const START_MS = Date.UTC(2026, 10, 23, 8);
 
 /**
@@ -23,6 +23,8 @@ interface Timer {
  */
 export class VirtualTime implements Clock, Timers {
   readonly mayFireUnused = false;
+  /** The start of the history, in milliseconds since 1970. */
+  readonly startMs: number;
   /** The number of timers that have neither fired nor been cancelled. */
   running = 0;
   readonly #heap: Timer[] = [];
@@ -33,8 +35,13 @@ export class VirtualTime implements Clock, Timers {
   readonly #outside: { readonly done: Promise<void>; deliver: () => void }[] =
     [];
 
+  /** @param offsetMs The time between {@linkcode START_MS} and the start. */
+  constructor(offsetMs = 0) {
+    this.startMs = START_MS + offsetMs;
+  }
+
   // Users of a clock may take it apart.
-  readonly now = (): number => START_MS + Math.floor(this.#elapsedMs);
+  readonly now = (): number => this.startMs + Math.floor(this.#elapsedMs);
 
   readonly elapsedMs = (): number => this.#elapsedMs;
 

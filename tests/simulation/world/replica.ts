@@ -1,0 +1,277 @@
+import { createGateway, type Gateway } from "../../../src/app.ts";
+import { startReplay } from "../../../src/cli/usage/replay_logs.ts";
+import type { Config } from "../../../src/config/config.ts";
+import {
+  type ConfigStore,
+  createConfigStore,
+} from "../../../src/config/store.ts";
+import { randomIds } from "../../../src/core/ids.ts";
+import { createDeadlines } from "../../../src/core/time/deadlines.ts";
+import type { Clock, Timers } from "../../../src/core/time/timers.ts";
+import { createLog, type Log } from "../../../src/observe/log.ts";
+import {
+  createStoreState,
+  type StoreState,
+} from "../../../src/shared/store/store_state.ts";
+import type { Fetch } from "../../../src/upstream/call.ts";
+import {
+  createHttp1Client,
+  type Dial,
+} from "../../../src/upstream/http1/client.ts";
+import type { Sums } from "../../../src/usage/sums.ts";
+import type { MemoryLog } from "../../support/fakes/memory_log.ts";
+import type { Random } from "../../support/fakes/random.ts";
+import { SimulatedSocket } from "./socket.ts";
+import type { SimulatedStore, StoreLine } from "./store.ts";
+import type { VirtualTime } from "./time.ts";
+import type { Trace } from "./trace.ts";
+
+/** The parts of a world that a replica uses. */
+export interface ReplicaParts {
+  readonly name: string;
+  readonly time: VirtualTime;
+  readonly random: Random;
+  readonly trace: Trace;
+  /** The lines of all replicas. */
+  readonly log: MemoryLog;
+  readonly dial: Dial;
+  readonly fetch: Fetch;
+  readonly config: Config;
+  /** The store that replicas share; absent for a gateway alone. */
+  readonly store: SimulatedStore | undefined;
+}
+
+/** The prefix of every key in the store. */
+const PREFIX = "mg:";
+
+/** A gateway that crashes, starts again and drains. Its log stays. */
+export class Replica {
+  readonly name: string;
+  /** The lines of its log, over all of its lives. */
+  readonly lines: string[] = [];
+  readonly configs: ConfigStore;
+  /** The number of its processes so far, and of those that crashed. */
+  starts = 0;
+  crashes = 0;
+  readonly #parts: ReplicaParts;
+  #life: Life | undefined;
+
+  constructor(parts: ReplicaParts) {
+    this.name = parts.name;
+    this.configs = createConfigStore(parts.config);
+    this.#parts = parts;
+  }
+
+  /** Its running process; absent while it is down. */
+  get life(): Life | undefined {
+    return this.#life;
+  }
+
+  /** Starts the process; the requests that it logged count again where no store keeps the counts. */
+  async start(): Promise<void> {
+    const life = new Life(this, this.#parts);
+    this.starts++;
+    await life.begin();
+    this.#life = life;
+    this.#parts.trace.note(`${this.name} serves`);
+  }
+
+  /** Ends the process at once, as a machine does that loses power. */
+  crash(): void {
+    const life = this.#life;
+    if (life === undefined) return;
+    this.#life = undefined;
+    this.crashes++;
+    this.#parts.trace.note(`${this.name} crashes`);
+    life.end();
+    const { random } = this.#parts;
+    // A line may be on its way to the file.
+    const last = this.lines.pop();
+    if (last !== undefined && random.below(2) === 0) {
+      this.lines.push(last.slice(0, random.below(last.length)));
+    }
+  }
+
+  /** Ends the process as SIGTERM does. */
+  async stop(): Promise<void> {
+    const life = this.#life;
+    if (life === undefined) return;
+    this.#life = undefined;
+    this.#parts.trace.note(`${this.name} drains`);
+    await life.drain();
+    life.end();
+    this.#parts.trace.note(`${this.name} has ended`);
+  }
+}
+
+/** A process is not there any more; its callers see a broken connection. */
+export class ProcessEnded extends Error {}
+
+/** One process of a replica. */
+class Life {
+  readonly #replica: Replica;
+  readonly #parts: ReplicaParts;
+  readonly #clock: ProcessClock;
+  readonly #sockets = new Set<SimulatedSocket>();
+  readonly #isOver = new AbortController();
+  readonly #ended = Promise.withResolvers<never>();
+  #line: StoreLine | undefined;
+  #state: StoreState | undefined;
+  #client: ReturnType<typeof createHttp1Client> | undefined;
+  #gateway: Gateway | undefined;
+
+  constructor(replica: Replica, parts: ReplicaParts) {
+    this.#replica = replica;
+    this.#parts = parts;
+    this.#clock = new ProcessClock(parts.time, parts.random.below(2) === 0);
+    this.#ended.promise.catch(() => {});
+  }
+
+  get gateway(): Gateway {
+    if (this.#gateway === undefined) throw new Error("It has not begun");
+    return this.#gateway;
+  }
+
+  /** Rejects when the process ends. */
+  get ended(): Promise<never> {
+    return this.#ended.promise;
+  }
+
+  get isConnected(): boolean {
+    return this.#state?.state.store?.() === "connected";
+  }
+
+  async begin(): Promise<void> {
+    const { fetch, store } = this.#parts;
+    const [clock, configs] = [this.#clock, this.#replica.configs];
+    const log = this.#createLog();
+    const replayed = store === undefined ? await this.#replay(log) : undefined;
+    this.#state = store && createStoreState({
+      open: (events) => this.#line = store.connect(events),
+      prefix: PREFIX,
+      config: configs.current,
+      ...{ clock, timers: clock, log, ids: randomIds },
+    });
+    this.#client = createHttp1Client({
+      dial: this.#dial,
+      deadlines: createDeadlines(clock),
+    });
+    this.#gateway = createGateway({
+      store: configs,
+      client: this.#client,
+      ...{ fetch, log, clock, timers: clock },
+      shared: this.#state?.state ?? (replayed && { sums: replayed }),
+    });
+  }
+
+  /** Ends the connection to the store, as the end of a drain does; it still serves without. */
+  async closeStore(): Promise<void> {
+    await this.#state?.close();
+  }
+
+  async drain(): Promise<void> {
+    const { admission } = this.gateway;
+    const { drainMs } = this.#replica.configs.current().server;
+    let isDrained = false;
+    const drained = admission.drain().then(() => isDrained = true);
+    await Promise.race([drained, this.#parts.time.sleep(drainMs)]);
+    if (!isDrained) admission.cut();
+    await this.closeStore();
+  }
+
+  /** Ends everything at once. */
+  end(): void {
+    this.#clock.end();
+    this.#isOver.abort();
+    this.#line?.abandon();
+    for (const socket of this.#sockets) socket.abandon();
+    this.#client?.[Symbol.dispose]();
+    this.#ended.reject(new ProcessEnded());
+  }
+
+  readonly #dial: Dial = async (target, signal) => {
+    const either = AbortSignal.any([signal, this.#isOver.signal]);
+    const dialed = await this.#parts.dial(target, either);
+    const { duplex } = dialed;
+    if (!(duplex instanceof SimulatedSocket)) throw new Error("No socket");
+    this.#sockets.add(duplex);
+    if (this.#clock.hasEnded) duplex.abandon();
+    return dialed;
+  };
+
+  async #replay(log: Log): Promise<Sums | undefined> {
+    const { lines } = this.#replica;
+    if (lines.length === 0) return undefined;
+    const bytes = new TextEncoder().encode(lines.join(""));
+    const clock = this.#clock;
+    const file = { id: "log", path: "log", size: bytes.length };
+    return await startReplay({
+      store: this.#replica.configs,
+      patterns: ["log"],
+      ...{ log, clock, timers: clock },
+      files: {
+        find: () => Promise.resolve([{ ...file, writtenMs: clock.now() }]),
+        async *read() {
+          await Promise.resolve();
+          yield bytes;
+        },
+      },
+    });
+  }
+
+  #createLog(): Log {
+    const { log: memory, trace, name } = this.#parts;
+    const { lines } = this.#replica;
+    const file = createLog({
+      format: "json",
+      now: this.#clock.now,
+      sink(line) {
+        lines.push(line);
+        trace.note(`${name} logs ${line.trimEnd()}`);
+      },
+    });
+    return {
+      write: (event, fields) => {
+        if (this.#clock.hasEnded) return;
+        memory.write(event, fields);
+        file.write(event, fields);
+      },
+    };
+  }
+}
+
+/** The clock and timers of a process; they end with it. */
+class ProcessClock implements Clock, Timers {
+  readonly mayFireUnused: boolean;
+  hasEnded = false;
+  readonly now: () => number;
+  readonly elapsedMs: () => number;
+  readonly #running = new Set<() => void>();
+  readonly #time: VirtualTime;
+
+  constructor(time: VirtualTime, mayFireUnused: boolean) {
+    this.mayFireUnused = mayFireUnused;
+    this.now = time.now;
+    this.elapsedMs = time.elapsedMs;
+    this.#time = time;
+  }
+
+  readonly schedule = (delayMs: number, onDue: () => void): () => void => {
+    if (this.hasEnded) return () => {};
+    const cancel = this.#time.schedule(delayMs, () => {
+      this.#running.delete(cancel);
+      onDue();
+    });
+    this.#running.add(cancel);
+    return () => {
+      this.#running.delete(cancel);
+      cancel();
+    };
+  };
+
+  end(): void {
+    this.hasEnded = true;
+    for (const cancel of this.#running) cancel();
+    this.#running.clear();
+  }
+}
