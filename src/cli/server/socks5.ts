@@ -1,5 +1,5 @@
 import { isIP } from "node:net";
-import type { Duplex } from "../../upstream/http1/connection.ts";
+import type { Duplex } from "../../upstream/http1/socket.ts";
 import { ProxyFailure } from "../../upstream/http1/failure.ts";
 import type { SocksProxy } from "./proxy_route.ts";
 

@@ -5,10 +5,10 @@ import type {
   UpstreamResponse,
 } from "../call.ts";
 import { shortageOf } from "../failure.ts";
-import { Connection, type Duplex } from "./connection.ts";
+import { type Duplex, Socket } from "./socket.ts";
 import { Http1Failure, wasLost } from "./failure.ts";
 
-/** The place that a connection leads to. */
+/** The place that a socket leads to. */
 export interface Origin {
   readonly isSecure: boolean;
   /** A name or an IP address, without brackets. */
@@ -16,7 +16,7 @@ export interface Origin {
   readonly port: number;
 }
 
-/** An open connection, and the way to send requests over it. */
+/** An open socket, and the way to send requests over it. */
 export interface Dialed {
   readonly duplex: Duplex;
   /** Set where the other end is a proxy that forwards plain HTTP: it needs whole addresses, and these headers. */
@@ -24,7 +24,7 @@ export interface Dialed {
 }
 
 /**
- * Opens a connection, TLS handshake included.
+ * Opens a socket, TLS handshake included.
  *
  * @throws The reason of the platform, or of the signal when it aborts.
  */
@@ -34,19 +34,19 @@ export type Dial = (origin: Origin, signal: AbortSignal) => Promise<Dialed>;
 interface Http1ClientOptions {
   readonly dial: Dial;
   readonly deadlines: Deadlines;
-  /** The most idle connections to one origin; default 1,024. */
+  /** The most idle sockets to one origin; default 1,024. */
   readonly maxIdle?: number;
   /** Headers for requests that have none of the same name, in lower case. */
   readonly defaultHeaders?: readonly (readonly [name: string, value: string])[];
 }
 
-/** The time for which an idle connection is kept, in milliseconds: load balancers and firewalls drop theirs after 60 s. */
+/** The time for which an idle socket is kept, in milliseconds: load balancers and firewalls drop theirs after 60 s. */
 const IDLE_MS = 30_000;
 
-/** The age from which a connection serves no more requests, in milliseconds: its host may have moved. */
+/** The age from which a socket serves no more requests, in milliseconds: its host may have moved. */
 const MAX_AGE_MS = 300_000;
 
-/** A connection is closed so long before its provider would close it, in milliseconds. */
+/** A socket is closed so long before its provider would close it, in milliseconds. */
 const MARGIN_MS = 1000;
 
 /** An address, taken apart. */
@@ -60,25 +60,25 @@ export interface Address {
   readonly path: string;
 }
 
-/** A connection that is idle. */
+/** A socket that is idle. */
 interface Idle {
-  readonly connection: PooledConnection;
+  readonly socket: PooledSocket;
   /** When it became idle, on the clock of the deadlines. */
   readonly sinceMs: number;
   readonly stopWaiting: Cancel;
 }
 
-/** A connection, the headers that its proxy needs, and when it was opened. */
-interface PooledConnection extends Connection {
+/** A socket, the headers that its proxy needs, and when it was opened. */
+interface PooledSocket extends Socket {
   proxyHeaders?: Dialed["proxyHeaders"];
   openedMs?: number;
 }
 
 /**
- * A client for HTTP/1.1: strict with responses, one request at a time on each connection, and never the same request
- * twice. The newest idle connection serves first, so that the others grow old and close.
+ * A client for HTTP/1.1: strict with responses, one request at a time on each socket, and never the same request
+ * twice. The newest idle socket serves first, so that the others grow old and close.
  *
- * When a kept connection is lost before any byte of an answer, those that have been idle since before it was used close
+ * When a kept socket is lost before any byte of an answer, those that have been idle since before it was used close
  * too: what silenced one, such as a firewall, has probably silenced all.
  */
 export function createHttp1Client(
@@ -87,55 +87,55 @@ export function createHttp1Client(
   const idleByOrigin = new Map<string, Idle[]>();
   let isDisposed = false;
 
-  function take(key: string): PooledConnection | undefined {
+  function take(key: string): PooledSocket | undefined {
     const idle = idleByOrigin.get(key);
     let found: Idle | undefined;
     do {
       found = idle?.pop();
       found?.stopWaiting();
-      if (found !== undefined && isOld(found.connection)) {
-        found.connection.close();
+      if (found !== undefined && isOld(found.socket)) {
+        found.socket.close();
       }
-    } while (found?.connection.isClosed);
-    return found?.connection;
+    } while (found?.socket.isClosed);
+    return found?.socket;
   }
 
-  function isOld({ openedMs = 0 }: PooledConnection): boolean {
+  function isOld({ openedMs = 0 }: PooledSocket): boolean {
     return deadlines.elapsedMs() - openedMs >= MAX_AGE_MS;
   }
 
-  /** Closes the idle connections to an origin of which nothing was heard since a moment. */
+  /** Closes the idle sockets to an origin of which nothing was heard since a moment. */
   function forgetIdleSince(key: string, ms: number): void {
-    for (const { connection, sinceMs } of [...idleByOrigin.get(key) ?? []]) {
-      if (sinceMs <= ms) forget(key, connection);
+    for (const { socket, sinceMs } of [...idleByOrigin.get(key) ?? []]) {
+      if (sinceMs <= ms) forget(key, socket);
     }
   }
 
-  function keep(key: string, connection: PooledConnection): void {
-    const { announcedIdleMs = Infinity } = connection;
+  function keep(key: string, socket: PooledSocket): void {
+    const { announcedIdleMs = Infinity } = socket;
     const idleMs = Math.min(IDLE_MS, announcedIdleMs - MARGIN_MS);
     const mayKeep = !isDisposed && idleMs > 0 && maxIdle > 0;
-    if (!mayKeep || isOld(connection)) return connection.close();
+    if (!mayKeep || isOld(socket)) return socket.close();
     const idle = idleByOrigin.get(key) ?? [];
-    if (idle.length >= maxIdle) forget(key, idle[0]?.connection);
+    if (idle.length >= maxIdle) forget(key, idle[0]?.socket);
     idleByOrigin.set(key, idle);
     const sinceMs = deadlines.elapsedMs();
     idle.push({
-      connection,
+      socket,
       sinceMs,
       stopWaiting: deadlines.start(
         idleMs,
-        () => forget(key, connection),
+        () => forget(key, socket),
         sinceMs,
       ),
     });
-    connection.watchIdle(() => forget(key, connection));
+    socket.watchIdle(() => forget(key, socket));
   }
 
-  function forget(key: string, connection: Connection | undefined): void {
-    connection?.close();
+  function forget(key: string, socket: Socket | undefined): void {
+    socket?.close();
     const idle = idleByOrigin.get(key) ?? [];
-    const at = idle.findIndex((one) => one.connection === connection);
+    const at = idle.findIndex((one) => one.socket === socket);
     for (const { stopWaiting } of at < 0 ? [] : idle.splice(at, 1)) {
       stopWaiting();
     }
@@ -144,14 +144,14 @@ export function createHttp1Client(
 
   function forgetAllIdle(): void {
     for (const [key, idle] of idleByOrigin) {
-      for (const { connection } of [...idle]) forget(key, connection);
+      for (const { socket } of [...idle]) forget(key, socket);
     }
   }
 
   async function open(
     { key, origin }: Address,
     { connectMs, signal }: UpstreamRequest,
-  ): Promise<PooledConnection> {
+  ): Promise<PooledSocket> {
     const dialing = new AbortController();
     const stop = () => dialing.abort(signal.reason);
     signal.addEventListener("abort", stop, { once: true });
@@ -164,16 +164,16 @@ export function createHttp1Client(
         dial(origin, dialing.signal),
         dialing.signal,
       );
-      const connection: PooledConnection = new Connection(
+      const socket: PooledSocket = new Socket(
         duplex,
-        () => keep(key, connection),
+        () => keep(key, socket),
       );
-      connection.proxyHeaders = proxyHeaders;
-      connection.openedMs = deadlines.elapsedMs();
-      return connection;
+      socket.proxyHeaders = proxyHeaders;
+      socket.openedMs = deadlines.elapsedMs();
+      return socket;
     } catch (cause) {
       const why = dialing.signal.aborted ? dialing.signal.reason : cause;
-      // Idle connections are the only descriptors that nobody needs now. Ports would stay reserved.
+      // Idle sockets are the only descriptors that nobody needs now. Ports would stay reserved.
       if (shortageOf(why) === "file descriptors") forgetAllIdle();
       throw new Http1Failure("connect", "no connection could be opened", {
         cause: why,
@@ -186,14 +186,14 @@ export function createHttp1Client(
   }
 
   async function sendOver(
-    connection: PooledConnection,
+    socket: PooledSocket,
     { host, path }: Address,
     { request, loan }: Sending,
   ): Promise<UpstreamResponse> {
-    const { proxyHeaders } = connection;
+    const { proxyHeaders } = socket;
     const { method = "POST", headers, body, signal } = request;
     loan?.begin();
-    const { head, body: answer } = await connection.send({
+    const { head, body: answer } = await socket.send({
       method,
       host,
       target: proxyHeaders === undefined ? path : `http://${host}${path}`,
@@ -223,7 +223,7 @@ export function createHttp1Client(
         const isUnsent = wasLost(cause) &&
           cause.progress.sent === "nothing";
         if (!isUnsent || request.signal.aborted) throw cause;
-        // Nothing of it was sent: the connection had ended while it was idle.
+        // Nothing of it was sent: the socket had ended while it was idle.
       }
     }
     const fresh = await open(address, request);
@@ -255,7 +255,7 @@ function unlessAborted(
     const stop = () => reject(signal.reason);
     signal.addEventListener("abort", stop, { once: true });
     dialed.then((one) => {
-      if (signal.aborted) new Connection(one.duplex, () => {}).close();
+      if (signal.aborted) new Socket(one.duplex, () => {}).close();
       resolve(one);
     }, reject);
   });
@@ -268,7 +268,7 @@ interface Sending {
   readonly loan: Loan | undefined;
 }
 
-/** A body that is lent to one connection after another, and given back once. */
+/** A body that is lent to one socket after another, and given back once. */
 class Loan {
   readonly #onOver: () => void;
   #readers = 0;
@@ -278,18 +278,18 @@ class Loan {
     this.#onOver = onOver;
   }
 
-  /** Notes that a connection reads the body from now on. */
+  /** Notes that a socket reads the body from now on. */
   begin(): void {
     this.#readers++;
   }
 
-  /** Notes that a connection reads it no more. */
+  /** Notes that a socket reads it no more. */
   end(): void {
     this.#readers--;
     this.#giveBack();
   }
 
-  /** Notes that no further connection will read it. Called once. */
+  /** Notes that no further socket will read it. Called once. */
   settle(): void {
     this.#isSettled = true;
     this.#giveBack();

@@ -1,4 +1,4 @@
-import type { Duplex } from "../../../src/upstream/http1/connection.ts";
+import type { Duplex } from "../../../src/upstream/http1/socket.ts";
 import { bytesOf, byteText } from "../../../src/streams/bytes.ts";
 
 /** A byte stream whose other end is the test. */

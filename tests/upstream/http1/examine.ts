@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createByteReader, readAll } from "../../../src/streams/byte_reader.ts";
 import { byteText } from "../../../src/streams/bytes.ts";
 import type { UpstreamResponse } from "../../../src/upstream/call.ts";
-import { Connection } from "../../../src/upstream/http1/connection.ts";
+import { Socket } from "../../../src/upstream/http1/socket.ts";
 import { Http1Failure } from "../../../src/upstream/http1/failure.ts";
 import { createScriptedDuplex } from "../../support/upstream/scripted_duplex.ts";
 import { within } from "../../support/within.ts";
@@ -29,15 +29,15 @@ export async function examine(
   const duplex = createScriptedDuplex();
   duplex.give(...pieces);
   duplex.end();
-  const connection = new Connection(duplex, () => connection.close());
-  const verdict = await within(read(connection), "the verdict");
+  const socket = new Socket(duplex, () => socket.close());
+  const verdict = await within(read(socket), "the verdict");
   await within(duplex.closed, "the close of the connection");
   return verdict;
 }
 
-async function read(connection: Connection): Promise<Verdict> {
+async function read(socket: Socket): Promise<Verdict> {
   try {
-    const response = await connection.send({
+    const response = await socket.send({
       method: "POST",
       target: "/",
       host: "a",

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { readAll } from "../../../src/streams/byte_reader.ts";
-import { Connection } from "../../../src/upstream/http1/connection.ts";
+import { Socket } from "../../../src/upstream/http1/socket.ts";
 import {
   Http1Failure,
   type Http1FailureKind,
@@ -116,8 +116,8 @@ const SCENES: Readonly<Record<string, Scene>> = {
 };
 
 /** Sends a request of some 100 bytes, and reads the whole response. */
-async function exchange(connection: Connection): Promise<void> {
-  const { body } = await connection.send({
+async function exchange(socket: Socket): Promise<void> {
+  const { body } = await socket.send({
     method: "POST",
     target: "/v1",
     host: "a",
@@ -128,8 +128,8 @@ async function exchange(connection: Connection): Promise<void> {
   if (body !== null) await readAll(body, 1e6);
 }
 
-async function failureOf(connection: Connection): Promise<Http1Failure> {
-  const failure = await within(exchange(connection), "the end").then(
+async function failureOf(socket: Socket): Promise<Http1Failure> {
+  const failure = await within(exchange(socket), "the end").then(
     () => undefined,
     (cause) => cause,
   );
@@ -143,15 +143,15 @@ Deno.test("a failure says how far the exchange came", async (t) => {
       await t.step(`${name}, ${isReused ? "reused" : "fresh"}`, async () => {
         const { fail, takes = Infinity, kind = "closed", sent } = scene;
         const duplex = createScriptedDuplex();
-        const idle = Promise.withResolvers<Connection>();
-        const connection = new Connection(duplex, idle.resolve);
+        const idle = Promise.withResolvers<Socket>();
+        const socket = new Socket(duplex, idle.resolve);
         if (isReused) {
           duplex.give(OK);
-          await exchange(connection);
+          await exchange(socket);
           await within(idle.promise, "the connection to be idle");
         }
         duplex.limit(takes);
-        const failing = failureOf(connection);
+        const failing = failureOf(socket);
         await nextTurn();
         fail(duplex);
         const failure = await failing;
@@ -172,7 +172,7 @@ Deno.test("bytes whose write is reported after the end of the connection count a
   for (const [name, reported] of Object.entries(ways)) {
     await t.step(name, async () => {
       const inner = createScriptedDuplex();
-      const connection = new Connection({
+      const socket = new Socket({
         read: inner.read,
         close: inner.close,
         async write(bytes) {
@@ -181,7 +181,7 @@ Deno.test("bytes whose write is reported after the end of the connection count a
           return count;
         },
       }, () => assert.fail("It is idle"));
-      const failing = failureOf(connection);
+      const failing = failureOf(socket);
       await nextTurn();
       inner.end();
       assert.notEqual((await failing).progress.sent, "nothing");
@@ -191,12 +191,12 @@ Deno.test("bytes whose write is reported after the end of the connection count a
 
 Deno.test("a write that takes nothing fails instead of being repeated", async () => {
   const inner = createScriptedDuplex();
-  const connection = new Connection({
+  const socket = new Socket({
     read: inner.read,
     close: inner.close,
     write: () => Promise.resolve(0),
   }, () => assert.fail("It is idle"));
-  const failing = failureOf(connection);
+  const failing = failureOf(socket);
   await nextTurn();
   inner.end();
   assert.equal((await failing).progress.sent, "nothing");
@@ -204,8 +204,8 @@ Deno.test("a write that takes nothing fails instead of being repeated", async ()
 
 Deno.test("a failure is described by what broke first", async () => {
   const duplex = createScriptedDuplex({ takes: 10 });
-  const connection = new Connection(duplex, () => assert.fail("It is idle"));
-  const failing = failureOf(connection);
+  const socket = new Socket(duplex, () => assert.fail("It is idle"));
+  const failing = failureOf(socket);
   await nextTurn();
   duplex.breakWrites(RESET);
   await nextTurn();

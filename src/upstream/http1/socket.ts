@@ -23,12 +23,12 @@ export interface Duplex {
   close(): void;
 }
 
-/** A request as a {@linkcode Connection} sends it. */
+/** A request as a {@linkcode Socket} sends it. */
 export interface OutgoingRequest extends Omit<RequestHead, "bodyBytes"> {
   readonly body: Uint8Array | LongBytes | undefined;
-  /** Called once when the body is not read any more: all of it was written, or the connection ended. */
+  /** Called once when the body is not read any more: all of it was written, or the socket ended. */
   readonly onUploaded?: (() => void) | undefined;
-  /** Closes the connection when it aborts, until the response is complete. */
+  /** Closes the socket when it aborts, until the response is complete. */
   readonly signal: AbortSignal;
 }
 
@@ -53,17 +53,17 @@ const SMALL_SHARE = 1 / 4;
 const MAX_INTERIM = 8;
 
 /**
- * A connection that serves one request after another (RFC 9112). One read is always under way: while it is idle, to
+ * A socket that serves one request after another (RFC 9112). One read is always under way: while it is idle, to
  * notice that the provider closes it; while a request is sent, to notice an early response. It never sends a request
  * twice. After any doubt about where a response ends it is closed.
  */
-export class Connection {
+export class Socket {
   /** True once it served a request. */
   isReused = false;
   /** The longest time that it may be idle, in milliseconds, as the last response announced; `undefined` without. */
   announcedIdleMs: number | undefined;
   readonly #duplex: Duplex;
-  readonly #onIdle: (connection: Connection) => void;
+  readonly #onIdle: (socket: Socket) => void;
   #buffer = new Uint8Array(BUFFER_BYTES.smallest);
   #start = 0;
   #end = 0;
@@ -77,9 +77,9 @@ export class Connection {
   #writeError: unknown;
 
   /**
-   * @param onIdle Called when a response is complete and the connection may serve another request.
+   * @param onIdle Called when a response is complete and the socket may serve another request.
    */
-  constructor(duplex: Duplex, onIdle: (connection: Connection) => void) {
+  constructor(duplex: Duplex, onIdle: (socket: Socket) => void) {
     this.#duplex = duplex;
     this.#onIdle = onIdle;
   }
@@ -166,7 +166,7 @@ export class Connection {
     }
   }
 
-  /** Waits for the first write: the platform may report it later than the end of the connection. */
+  /** Waits for the first write: the platform may report it later than the end of the socket. */
   async #learnSent(uploaded: Promise<unknown>): Promise<void> {
     if (this.#sent !== "nothing") return;
     let isReported = false;
@@ -176,7 +176,7 @@ export class Connection {
     if (!isReported) this.#sent = "part";
   }
 
-  /** Closes the connection and returns the failure that `cause` means. */
+  /** Closes the socket and returns the failure that `cause` means. */
   failure(cause: unknown): Http1Failure {
     this.close();
     if (cause instanceof Http1Failure) return cause;
@@ -243,8 +243,8 @@ export class Connection {
   /**
    * Reads more bytes.
    *
-   * @returns False when the connection has ended.
-   * @throws The reason of the platform when the connection broke.
+   * @returns False when the socket has ended.
+   * @throws The reason of the platform when the socket broke.
    */
   fill(): Promise<boolean> {
     const reading = this.#reading ?? this.#read();
@@ -289,7 +289,7 @@ export class Connection {
    * Decodes the bytes that were read.
    *
    * @returns The payload in them, which is the caller's to keep; `undefined` where there is none.
-   * @throws When the connection is closed: bytes behind a fault mean nothing.
+   * @throws When the socket is closed: bytes behind a fault mean nothing.
    */
   decode(decoder: BodyDecoder): Uint8Array<ArrayBuffer> | undefined {
     if (this.#isClosed) throw new Error("The connection was closed");
@@ -308,7 +308,7 @@ export class Connection {
     return payload;
   }
 
-  /** Gives the connection back after a whole response, or closes it. */
+  /** Gives the socket back after a whole response, or closes it. */
   async #complete({ isKeptAlive, headers }: ResponseHead): Promise<void> {
     const hasSurplus = this.#start < this.#end;
     if (this.#isClosed || !isKeptAlive || hasSurplus) return this.close();
@@ -327,17 +327,17 @@ const KEEP_ALIVE_REGEXP = /(?:^|[,;\s])timeout\s*=\s*"?([0-9]{1,6})/i;
 
 /** Reads the body of one response. */
 class BodyReader implements ByteReader {
-  readonly #connection: Connection;
+  readonly #socket: Socket;
   readonly #decoder: BodyDecoder | undefined;
   readonly #onComplete: () => void;
   #isOver = false;
 
   constructor(
-    connection: Connection,
+    socket: Socket,
     decoder: BodyDecoder | undefined,
     onComplete: () => void,
   ) {
-    this.#connection = connection;
+    this.#socket = socket;
     this.#decoder = decoder;
     this.#onComplete = onComplete;
   }
@@ -357,20 +357,20 @@ class BodyReader implements ByteReader {
       }
       return this.#isOver ? END : this.#readOn(this.#decoder);
     } catch (cause) {
-      return Promise.reject(this.#connection.failure(cause));
+      return Promise.reject(this.#socket.failure(cause));
     }
   }
 
   cancel(): Promise<void> {
     if (!this.#isOver) {
-      this.#connection.close();
+      this.#socket.close();
       this.complete();
     }
     return Promise.resolve();
   }
 
   #take(decoder: BodyDecoder): Uint8Array<ArrayBuffer> | undefined {
-    const payload = this.#connection.decode(decoder);
+    const payload = this.#socket.decode(decoder);
     if (decoder.isDone) this.complete();
     return payload;
   }
@@ -378,7 +378,7 @@ class BodyReader implements ByteReader {
   async #readOn(decoder: BodyDecoder): Promise<ByteRead> {
     try {
       for (;;) {
-        const isMore = await this.#connection.fill();
+        const isMore = await this.#socket.fill();
         // A cancelled body ends at once.
         if (this.#isOver) return { done: true };
         if (!isMore) {
@@ -392,7 +392,7 @@ class BodyReader implements ByteReader {
       }
     } catch (cause) {
       if (this.#isOver) return { done: true };
-      throw this.#connection.failure(cause);
+      throw this.#socket.failure(cause);
     }
   }
 }

@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { readAll } from "../../../src/streams/byte_reader.ts";
 import { LongBytes } from "../../../src/streams/bytes.ts";
 import {
-  Connection,
   type IncomingResponse,
   type OutgoingRequest,
-} from "../../../src/upstream/http1/connection.ts";
+  Socket,
+} from "../../../src/upstream/http1/socket.ts";
 import { Http1Failure } from "../../../src/upstream/http1/failure.ts";
 import { nextTurn } from "../../support/settle.ts";
 import {
@@ -19,7 +19,7 @@ const OK = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
 /** A connection and all that can be seen of it. */
 interface Scene {
   readonly duplex: ScriptedDuplex;
-  readonly connection: Connection;
+  readonly socket: Socket;
   /** How often it was given back. */
   readonly idle: () => number;
   send(request?: Partial<OutgoingRequest>): Promise<IncomingResponse>;
@@ -27,14 +27,14 @@ interface Scene {
 
 function open(duplex: ScriptedDuplex = createScriptedDuplex()): Scene {
   let idle = 0;
-  const connection = new Connection(duplex, () => idle++);
+  const socket = new Socket(duplex, () => idle++);
   return {
     duplex,
-    connection,
+    socket,
     idle: () => idle,
     send: (request) =>
       within(
-        connection.send({
+        socket.send({
           method: "POST",
           target: "/v1",
           host: "a",
@@ -88,13 +88,13 @@ Deno.test("each character of a header is one byte, and moves no byte of the body
 });
 
 Deno.test("a connection is given back after a whole response, and serves again", async () => {
-  const { duplex, connection, send, idle } = open(
+  const { duplex, socket, send, idle } = open(
     createScriptedDuplex({ answers: [OK, OK] }),
   );
   assert.equal(await textOf(await send()), "ok");
   await nextTurn();
   assert.equal(idle(), 1);
-  connection.watchIdle(() => assert.fail("It is gone"));
+  socket.watchIdle(() => assert.fail("It is gone"));
   assert.equal(await textOf(await send()), "ok");
   await nextTurn();
   assert.equal(idle(), 2);
@@ -157,12 +157,12 @@ Deno.test("an idle connection that ends, breaks or speaks is gone, and is closed
   };
   for (const [name, leave] of Object.entries(ways)) {
     await t.step(name, async () => {
-      const { duplex, connection, send } = open();
+      const { duplex, socket, send } = open();
       duplex.give(OK);
       await textOf(await send());
       await nextTurn();
       const gone = Promise.withResolvers<void>();
-      connection.watchIdle(gone.resolve);
+      socket.watchIdle(gone.resolve);
       leave(duplex);
       await within(gone.promise, "the end to be noticed");
       assert.ok(duplex.isClosed);
@@ -187,11 +187,11 @@ Deno.test("the time that a connection may be idle is what the response announces
     "timeout=-5": undefined,
   };
   for (const [value, ms] of Object.entries(announced)) {
-    const { duplex, connection, send } = open();
+    const { duplex, socket, send } = open();
     duplex.give(OK.replace("\r\n", `\r\nkeep-alive: ${value}\r\n`));
     await textOf(await send());
     await nextTurn();
-    assert.equal(connection.announcedIdleMs, ms, value);
+    assert.equal(socket.announcedIdleMs, ms, value);
   }
 });
 
