@@ -230,6 +230,8 @@ export interface Access {
   readonly maxConcurrent: number;
   /** The groups whose limits it shares. All of them apply. */
   readonly groups: readonly Group[];
+  /** What it has from its groups, because its entry does not name it. */
+  readonly inherited?: readonly ("connections" | "models" | "maxConcurrent")[];
   /** The limits of the caller alone. */
   readonly limits: readonly UsageLimit[];
 }

@@ -58,6 +58,7 @@ export function describeConfig(config: Config): string {
     include: describeNames(config.include),
     shared: describeShared(config.shared),
     connections: config.connections.map(describeConnection),
+    groups: describeGroups(config),
     tokens: [...new Set(config.callers.values())].map((caller) =>
       describeCaller(caller, config)
     ),
@@ -216,16 +217,49 @@ function describeAccess(
   access: Access,
   config: Config,
 ): Record<string, unknown> {
-  const assigned = config.connections.filter(({ id }) =>
-    access.connectionIds.has(id)
-  );
+  const { inherited = [], maxConcurrent, groups } = access;
+  const source = groups.length === 1 ? "of the group" : "of the groups";
   return {
-    connections: describeNames(assigned.map(({ name }) => name)),
-    models: describeNames([...assignedModels(access, config).keys()]),
-    max_concurrent: access.maxConcurrent,
+    connections: inherited.includes("connections")
+      ? source
+      : describeConnections(access, config),
+    models: inherited.includes("models")
+      ? source
+      : describeNames([...assignedModels(access, config).keys()]),
+    max_concurrent: inherited.includes("maxConcurrent")
+      ? `${maxConcurrent}, ${source}`
+      : maxConcurrent,
     groups: describeNames(access.groups.map(({ name }) => name)),
     limits: describeLimits(access),
   };
+}
+
+function describeConnections(
+  { connectionIds }: Pick<Access, "connectionIds">,
+  { connections }: Config,
+): readonly string[] | string {
+  const assigned = connections.filter(({ id }) => connectionIds.has(id));
+  return describeNames(assigned.map(({ name }) => name));
+}
+
+/** Returns what each group with members gives to those that name nothing themselves. */
+function describeGroups(config: Config): unknown {
+  const members = [
+    ...config.callers.values(),
+    ...config.identity.flatMap(({ rules }) => rules),
+  ];
+  const groups = new Set(members.flatMap((member) => member.groups));
+  if (groups.size === 0) return "none";
+  return [...groups].map(({ name, connectionIds, models, maxConcurrent }) => ({
+    name,
+    connections: connectionIds === undefined
+      ? "none of its own"
+      : describeConnections({ connectionIds }, config),
+    models: models === undefined
+      ? "every model of the connections"
+      : describeNames([...models]),
+    max_concurrent: maxConcurrent ?? "none of its own",
+  }));
 }
 
 function describeProvider(

@@ -1,7 +1,6 @@
-import type { Caller } from "./config.ts";
 import { aliasesIn, type DirectoryEntry } from "./directory.ts";
 import { type Findings, type Path, suggestion } from "./problems.ts";
-import type { AccessFields } from "./schema/token.ts";
+import type { GroupFields } from "./schema/token.ts";
 
 /** The connections and models that tokens may name. */
 export interface SelectionIndex {
@@ -18,9 +17,16 @@ export interface SelectionIndex {
 /** The options of {@linkcode selectFor}. */
 interface SelectOptions {
   readonly index: SelectionIndex;
-  /** The path of the token. */
+  /** The path of the token, rule or group. */
   readonly path: Path;
   readonly findings: Findings;
+}
+
+/** What an entry of the file names. Its own lists, not those of its groups. */
+interface NamedAccess {
+  readonly connectionIds: ReadonlySet<string> | undefined;
+  /** `undefined` when it names none, or `*`. */
+  readonly models: ReadonlySet<string> | undefined;
 }
 
 /** Indexes a directory, so that many tokens can be resolved quickly. */
@@ -43,29 +49,54 @@ export function indexSelection(
   };
 }
 
-/** Returns the connections and models of a token. Reports names that do not exist. */
+/**
+ * Returns the connections and models that a token, rule or group names. Reports names that do not exist.
+ *
+ * @param inheritedIds The connections of its groups, which serve its models when it names no connections.
+ */
 export function selectFor(
-  token: AccessFields,
+  { connections, models: written }: Pick<GroupFields, "connections" | "models">,
+  inheritedIds: ReadonlySet<string> | undefined,
   options: SelectOptions,
-): Pick<Caller, "connectionIds" | "models"> {
-  const everything = token.connections.includes("*");
-  const entries = selectEntries(token.connections, options);
-  const { idByAlias } = options.index;
-  const models = (token.models ?? ["*"])
-    .map((name) => idByAlias.get(name) ?? name);
-  const allKnown = entries.length === token.connections.length;
-  if (everything) {
-    const { allModels } = options.index;
-    reportUnserved(models, { ...options, serves: (id) => allModels.has(id) });
-  } else if (allKnown && entries.length > 0) {
-    const serves = (id: string) =>
-      entries.some(({ modelIds }) => modelIds.has(id));
-    reportUnserved(models, { ...options, serves });
+): NamedAccess {
+  const { idByAlias, directory, allIds, allModels } = options.index;
+  const everything = connections?.includes("*") === true;
+  const entries = selectEntries(connections ?? [], options);
+  const models = written?.map((name) => idByAlias.get(name) ?? name);
+  const ids = everything ? allIds : connections && idsOf(entries);
+  const servedIds = ids ?? inheritedIds;
+  if (everything || servedIds === undefined) {
+    reportUnserved(models ?? [], {
+      ...options,
+      serves: (id) => allModels.has(id),
+    });
+  } else if (
+    entries.length === (connections?.length ?? 0) && servedIds.size > 0
+  ) {
+    const served = modelsOn(servedIds, directory);
+    reportUnserved(models ?? [], {
+      ...options,
+      serves: (id) => served.has(id),
+    });
   }
   return {
-    connectionIds: everything ? options.index.allIds : idsOf(entries),
-    models: models.includes("*") ? undefined : new Set(models),
+    connectionIds: ids,
+    models: models === undefined || models.includes("*")
+      ? undefined
+      : new Set(models),
   };
+}
+
+/** Returns the models of connections, disabled ones included. */
+export function modelsOn(
+  connectionIds: ReadonlySet<string>,
+  directory: readonly DirectoryEntry[],
+): ReadonlySet<string> {
+  return new Set(
+    directory.flatMap(({ id, modelIds }) =>
+      id !== undefined && connectionIds.has(id) ? [...modelIds] : []
+    ),
+  );
 }
 
 /** Returns the connections that a token names individually. */
@@ -97,7 +128,9 @@ function reportUnserved(
   models.forEach((model, position) => {
     if (model === "*" || serves(model)) return;
     const message = index.allModels.has(model)
-      ? "is served by no connection of this token."
+      ? `is served by no connection of this ${
+        path.includes("groups") ? "group" : "token"
+      }.`
       : `is served by no connection${
         suggestion(model, index.allModels) || "."
       }`;

@@ -168,6 +168,10 @@ server:
 
 connections:
 ${services.map(connectionLines).join("")}
+# groups: # a team: what its members may use, and the limits that they share
+#   engineering: { connections: [${
+    services.join(", ")
+  }], limits: [{ window: day, tokens: 5000000 }] }
 include: [tokens.d/*.yaml] # files with \`tokens\` and \`groups\`; both may stand in this file, too
 `;
 }

@@ -37,10 +37,16 @@ export interface ShareLimit {
   readonly share: number;
 }
 
-/** Tokens that share limits. */
+/** Tokens that share limits, and what each of them may use if it names nothing itself. */
 export interface Group {
   readonly name: string;
   readonly limits: readonly UsageLimit[];
+  /** The ids of its connections. `undefined` when it names none. */
+  readonly connectionIds?: ReadonlySet<string> | undefined;
+  /** The ids of its models. `undefined` when it does not restrict them. */
+  readonly models?: ReadonlySet<string> | undefined;
+  /** `undefined` when it sets none. */
+  readonly maxConcurrent?: number | undefined;
 }
 
 /** Returns the names of groups as one text, as the log has them; `undefined` when there are none. */

@@ -62,6 +62,7 @@ connections:
       idle: 300000 ms
     models:
       - model-a
+groups: none
 tokens:
   - name: alice
     sha256:

@@ -149,6 +149,7 @@ Deno.test("loadConfig() resolves every key of a full file", async () => {
     maxConcurrent: 32,
     groups: [],
     limits: [],
+    inherited: [],
   };
   assert.deepEqual(config, {
     server: {

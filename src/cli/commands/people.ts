@@ -112,8 +112,8 @@ function cellsIn(line: string, delimiter: string): string[] | undefined {
 export interface WrittenNames {
   /** The file of each token's name. */
   readonly tokens: ReadonlyMap<string, string>;
-  /** `undefined` when they are not known. */
-  readonly groups: ReadonlySet<string> | undefined;
+  /** Whether each group has connections. `undefined` when they are not known. */
+  readonly groups: ReadonlyMap<string, boolean> | undefined;
   /** `undefined` when they are not known. */
   readonly connections: ReadonlySet<string> | undefined;
 }
@@ -148,10 +148,12 @@ export async function readWrittenNames(
         namesIn(tree, "tokens").map((name) => [name, file] as const)
       ),
     ),
-    groups: new Set(
+    groups: new Map(
       [...trees.values()].flatMap((tree) =>
         isMapping(tree) && isMapping(tree.groups)
-          ? Object.keys(tree.groups)
+          ? Object.entries(tree.groups).map(([name, group]) =>
+            [name, isMapping(group) && "connections" in group] as const
+          )
           : []
       ),
     ),

@@ -36,11 +36,12 @@ export const TOKEN: CommandSpec = {
   }, {
     name: "connections",
     value: "NAMES",
-    summary: "the connections that it may use; default: all",
+    summary:
+      "the connections that it may use; default: its groups', or all without a group",
   }, {
     name: "models",
     value: "IDS",
-    summary: "the models that it may use; default: all",
+    summary: "the models that it may use; default: its groups', or all",
   }, {
     name: "expires",
     value: "TIME",
@@ -48,7 +49,8 @@ export const TOKEN: CommandSpec = {
   }, {
     name: "config",
     value: "FILE",
-    summary: "refuse names that it has, and groups that it lacks",
+    summary:
+      "refuse names that it has, and groups that it lacks or that have no connections",
   }],
   details: [
     "The token is printed only once. gateway.yaml holds only its SHA-256.",
@@ -119,7 +121,8 @@ async function readFrom<Value>(
 /** What the options say about each token. */
 interface Access {
   readonly group: readonly string[];
-  readonly connections: readonly string[];
+  /** `undefined` for those of the groups. */
+  readonly connections: readonly string[] | undefined;
   readonly models: readonly string[] | undefined;
   readonly expires: string | undefined;
 }
@@ -135,7 +138,7 @@ function accessIn(values: ReadonlyMap<string, string>): Access {
     values.get(name)?.split(",").map((one) => one.trim());
   return {
     group: list("group") ?? [],
-    connections: list("connections") ?? ["*"],
+    connections: list("connections"),
     models: list("models"),
     expires: values.get("expires"),
   };
@@ -150,11 +153,13 @@ function optionProblems({ access, written }: TokenOptions): readonly Problem[] {
       path: path.replace(/^(\w+?)(?:_at)?\b/, "--$1"),
       message,
     })),
-    ...unknownNames(access.group, written.groups).map((message) => ({
+    ...unknownGroups(access.group, written).map((message) => ({
       path: "--group",
       message,
     })),
-    ...unknownNames(access.connections, written.connections).map((message) => ({
+    ...unknownNames(access.connections ?? [], written.connections).map((
+      message,
+    ) => ({
       path: "--connections",
       message,
     })),
@@ -176,16 +181,39 @@ function unknownNames(
     );
 }
 
+function unknownGroups(
+  names: readonly string[],
+  { groups }: WrittenNames,
+): readonly string[] {
+  return unknownNames(names, groups && new Set(groups.keys()));
+}
+
+/** Returns a message when a token would have no connections: it names none, and no group of it has some. */
+function unassigned(
+  { group, connections }: Access,
+  { groups }: WrittenNames,
+): readonly string[] {
+  if (connections !== undefined || groups === undefined) return [];
+  if (group.length === 0 || group.some((name) => groups.get(name) !== false)) {
+    return [];
+  }
+  const names = group.map((name) => quote(name)).join(", ");
+  return [
+    `would have no connections: the group ${names} has none. Give the group some, or use --connections.`,
+  ];
+}
+
 const ID_REGEXP = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 function printOne(name: string, options: TokenOptions, io: CliIo): number {
   const made = createEntry(name, options.access);
+  const messages = [
+    ...takenName(name, options.written),
+    ...unassigned(options.access, options.written),
+  ];
   const problems = "problems" in made
     ? made.problems
-    : takenName(name, options.written).map((message) => ({
-      path: "name",
-      message,
-    }));
+    : messages.map((message) => ({ path: "name", message }));
   if (problems.length > 0 || "problems" in made) return refuse(problems, io);
   io.write(
     `The token, shown only once:\n\n  ${made.token}\n\n` +
@@ -260,7 +288,8 @@ function createPerson(
   const messages = [
     ..."problems" in made ? made.problems.map(({ message }) => message) : [],
     ...takenName(name, written),
-    ...unknownNames(groups, written.groups),
+    ...unknownGroups(groups, written),
+    ...unassigned({ ...access, group }, written),
   ];
   return messages.length === 0
     ? made
@@ -281,7 +310,9 @@ function createEntry(
     ...(only === undefined
       ? {}
       : { group: more.length === 0 ? only : [...group] }),
-    connections: [...connections],
+    ...(connections === undefined && only !== undefined
+      ? {}
+      : { connections: [...(connections ?? ["*"])] }),
     ...(models === undefined ? {} : { models: [...models] }),
     ...(expires === undefined ? {} : { expires_at: expires }),
   };

@@ -1,8 +1,12 @@
 import type { Access, Caller, Connection, ConnectionModel } from "../config.ts";
 import { type Findings, type Path, quote, suggestion } from "../problems.ts";
 import type { GroupEntry, TokenEntry } from "../schema/config_file.ts";
-import type { AccessFields, TokenFields } from "../schema/token.ts";
-import { selectFor, type SelectionIndex } from "../selection.ts";
+import type {
+  AccessFields,
+  GroupFields,
+  TokenFields,
+} from "../schema/token.ts";
+import { modelsOn, selectFor, type SelectionIndex } from "../selection.ts";
 import {
   type AmountLimit,
   type Group,
@@ -13,10 +17,7 @@ import { resolveUsageLimits } from "./usage_limits.ts";
 
 /** The options of {@linkcode resolveCallers}. */
 interface ResolveCallersOptions {
-  readonly index: SelectionIndex;
-  readonly tokenLimits: Pick<TokenLimits, "of">;
-  /** The number of requests of all callers that may run at once. */
-  readonly maxConcurrentRequests: number;
+  readonly access: Pick<AccessResolver, "of">;
   /** Milliseconds since 1970. */
   readonly nowMs: number;
   readonly findings: Findings;
@@ -37,7 +38,7 @@ export function resolveCallers(
   const callers = new Map<string, Caller>();
   for (const { fields: token, path } of tokens) {
     if (token === undefined) continue;
-    const { index: selection, tokenLimits, findings } = options;
+    const { access, findings } = options;
     claim(pathByName, { key: token.name, field: "name", path, findings });
     for (const key of token.sha256) {
       claim(pathBySha256, { key, field: "sha256", path, findings });
@@ -52,10 +53,7 @@ export function resolveCallers(
       name: token.name,
       sha256: token.sha256[0],
       expiresAtMs: token.expires_at,
-      ...selectFor(token, { index: selection, path, findings }),
-      maxConcurrent: token.max_concurrent ??
-        defaultConcurrency(options.maxConcurrentRequests),
-      ...tokenLimits.of(token, path),
+      ...access.of(token, path),
     };
     for (const sha256 of token.sha256) callers.set(sha256, caller);
   }
@@ -63,7 +61,7 @@ export function resolveCallers(
 }
 
 /** Returns a quarter of all requests, so that one caller cannot fill the gateway. */
-export function defaultConcurrency(maxConcurrentRequests: number): number {
+function defaultConcurrency(maxConcurrentRequests: number): number {
   return Math.max(1, Math.floor(maxConcurrentRequests / 4));
 }
 
@@ -90,35 +88,37 @@ function claim(
   );
 }
 
-/** Resolves the limits of tokens and rules. */
-export interface TokenLimits {
+/** Resolves what tokens and rules may use. */
+export interface AccessResolver {
   /**
-   * Returns the limits of a token or rule, or the default ones, and its groups. The limits of all groups apply in
-   * addition.
+   * Returns what a token or rule may use. What it does not name comes from its groups, the union of all of them; limits
+   * come from the defaults. The limits of all groups apply in addition.
    *
    * @param path The path of the token or rule.
    */
-  of(fields: AccessFields, path: Path): Pick<Access, "groups" | "limits">;
+  of(fields: AccessFields, path: Path): Access;
   /** Checks all callers and rules: reports cost limits on models without a price, and groups without members. */
   review(all: readonly Access[]): void;
 }
 
-/** The dependencies of {@linkcode createTokenLimits}. */
-interface TokenLimitsOptions {
+/** The dependencies of {@linkcode createAccessResolver}. */
+interface AccessOptions {
   readonly defaults: Pick<TokenFields, "limits">;
   readonly groups: readonly GroupEntry[];
   readonly index: SelectionIndex;
   /** The connections that could be resolved. */
   readonly connections: readonly Connection[];
+  /** The number of requests of all callers that may run at once. */
+  readonly maxConcurrentRequests: number;
   readonly findings: Findings;
 }
 
-/** Resolves the limits in `defaults` and `groups`. */
-export function createTokenLimits(
-  { defaults, groups, ...options }: TokenLimitsOptions,
-): TokenLimits {
-  const { findings } = options;
-  const resolve = (limits: GroupEntry["limits"] = [], path: Path) => {
+/** Resolves `defaults` and `groups`. */
+export function createAccessResolver(
+  { defaults, groups, maxConcurrentRequests, ...options }: AccessOptions,
+): AccessResolver {
+  const { findings, index } = options;
+  const resolve = (limits: GroupFields["limits"] = [], path: Path) => {
     const resolved = resolveUsageLimits(limits, { ...options, path });
     for (const limit of resolved) pathOf.set(limit, path);
     return resolved;
@@ -127,9 +127,14 @@ export function createTokenLimits(
   const pathOf = new Map<UsageLimit, Path>();
   const defaultLimits = resolve(defaults.limits, ["defaults", "limits"]);
   const groupByName = new Map<string, { group: Group; path: Path }>();
-  for (const { name, path, limits } of groups) {
+  for (const { name, path, fields } of groups) {
     const first = groupByName.get(name);
-    const group = { name, limits: resolve(limits, [...path, "limits"]) };
+    const group = {
+      name,
+      limits: resolve(fields.limits, [...path, "limits"]),
+      ...selectFor(fields, undefined, { index, path, findings }),
+      maxConcurrent: fields.max_concurrent,
+    };
     if (first === undefined) groupByName.set(name, { group, path });
     else {
       const other = findings.placeOf(first.path);
@@ -145,17 +150,52 @@ export function createTokenLimits(
     return [];
   }
 
+  function groupsOf({ group }: AccessFields, path: Path): readonly Group[] {
+    return typeof group === "string"
+      ? groupNamed(group, [...path, "group"])
+      : group.flatMap((name, position) =>
+        groupNamed(name, [...path, "group", position])
+      );
+  }
+
   return {
-    of: ({ group, limits }, path) => ({
-      groups: typeof group === "string"
-        ? groupNamed(group, [...path, "group"])
-        : group.flatMap((name, index) =>
-          groupNamed(name, [...path, "group", index])
-        ),
-      limits: limits === undefined
-        ? defaultLimits
-        : resolve(limits, [...path, "limits"]),
-    }),
+    of(fields, path) {
+      const groups = groupsOf(fields, path);
+      const ids = unionOf(groups.flatMap((group) => group.connectionIds ?? []));
+      const own = selectFor(fields, ids, { index, path, findings });
+      if (own.connectionIds === undefined && ids === undefined) {
+        findings.problem(
+          [...path, "connections"],
+          groups.length === 0
+            ? "is missing."
+            : "is missing, and no group of it has connections. Name them here or in the group.",
+        );
+      }
+      const mosts = groups.flatMap((group) => group.maxConcurrent ?? []);
+      return {
+        connectionIds: own.connectionIds ?? ids ?? new Set(),
+        models: fields.models === undefined
+          ? modelsOf(groups, own.connectionIds !== undefined, index)
+          : own.models,
+        maxConcurrent: fields.max_concurrent ??
+          (mosts.length > 0
+            ? Math.max(...mosts)
+            : defaultConcurrency(maxConcurrentRequests)),
+        groups,
+        limits: fields.limits === undefined
+          ? defaultLimits
+          : resolve(fields.limits, [...path, "limits"]),
+        inherited: [
+          ...(own.connectionIds === undefined ? ["connections" as const] : []),
+          ...(fields.models === undefined && groups.some(givesAccess)
+            ? ["models" as const]
+            : []),
+          ...(fields.max_concurrent === undefined && mosts.length > 0
+            ? ["maxConcurrent" as const]
+            : []),
+        ],
+      };
+    },
     review(callers) {
       const callersByLimit = Map.groupBy(
         callers.flatMap((caller) =>
@@ -179,6 +219,41 @@ export function createTokenLimits(
       }
     },
   };
+}
+
+function givesAccess({ connectionIds, models }: Group): boolean {
+  return connectionIds !== undefined || models !== undefined;
+}
+
+/**
+ * Returns the models that groups give to a member without models of its own; `undefined` for every model of its
+ * connections. A group that does not restrict its models gives those of its connections.
+ *
+ * @param hasOwnConnections Whether the member's connections replace those of the groups.
+ */
+function modelsOf(
+  groups: readonly Group[],
+  hasOwnConnections: boolean,
+  { directory }: SelectionIndex,
+): ReadonlySet<string> | undefined {
+  const giving = groups.filter(givesAccess);
+  const isFree = ({ models }: Group) => models === undefined;
+  if (giving.every(isFree)) return undefined;
+  if (hasOwnConnections && giving.some(isFree)) return undefined;
+  return unionOf(
+    giving.map(({ models, connectionIds = new Set() }) =>
+      models ?? modelsOn(connectionIds, directory)
+    ),
+  );
+}
+
+/** Returns the union of sets, the set itself if there is one; `undefined` if there is none. */
+function unionOf(
+  sets: readonly ReadonlySet<string>[],
+): ReadonlySet<string> | undefined {
+  return sets.length > 1
+    ? sets.reduce((all, one) => all.union(one))
+    : sets.at(0);
 }
 
 function limitsCost(limit: UsageLimit): limit is AmountLimit {

@@ -8,18 +8,14 @@ import { isIdentityCaller } from "../identity.ts";
 import type { Findings, Path } from "../problems.ts";
 import type { IdentityFields } from "../schema/identity.ts";
 import { parseKeySet } from "../schema/key_set.ts";
-import { selectFor, type SelectionIndex } from "../selection.ts";
 import type { TokenEntry } from "../schema/config_file.ts";
-import { defaultConcurrency, type TokenLimits } from "./caller.ts";
+import type { AccessResolver } from "./caller.ts";
 import { isLoopback } from "./server.ts";
 
 /** The options of {@linkcode resolveIdentity}. */
 interface ResolveIdentityOptions {
   readonly readFile: ReadFile;
-  readonly index: SelectionIndex;
-  readonly tokenLimits: TokenLimits;
-  /** The number of requests of all callers that may run at once. */
-  readonly maxConcurrentRequests: number;
+  readonly access: Pick<AccessResolver, "of">;
   readonly findings: Findings;
 }
 
@@ -76,7 +72,7 @@ function resolveRules(
   path: Path,
   options: ResolveIdentityOptions,
 ): readonly IdentityRule[] {
-  const { index, findings, tokenLimits, maxConcurrentRequests } = options;
+  const { findings, access } = options;
   const forAll = rules.findIndex(({ when = {} }) =>
     Object.keys(when).length === 0
   );
@@ -88,13 +84,7 @@ function resolveRules(
         `is never used: rules[${forAll}] before it is for everybody.`,
       );
     }
-    return {
-      when: rule.when ?? {},
-      ...selectFor(rule, { index, path: place, findings }),
-      maxConcurrent: rule.max_concurrent ??
-        defaultConcurrency(maxConcurrentRequests),
-      ...tokenLimits.of(rule, place),
-    };
+    return { when: rule.when ?? {}, ...access.of(rule, place) };
   });
 }
 

@@ -14,7 +14,7 @@ import {
 } from "../schema/config_file.ts";
 import type { ConnectionFields } from "../schema/connection.ts";
 import { indexSelection } from "../selection.ts";
-import { createTokenLimits, resolveCallers } from "./caller.ts";
+import { createAccessResolver, resolveCallers } from "./caller.ts";
 import { resolveConnection } from "./connection.ts";
 import {
   reportDuplicateModels,
@@ -66,23 +66,21 @@ export async function resolve(
     timeouts,
     idByAlias,
   });
-  const index = indexSelection(directory);
   const callerOptions = {
     ...options,
-    index,
-    tokenLimits: createTokenLimits({
+    access: createAccessResolver({
       defaults: general.defaults,
       groups,
-      index,
+      index: indexSelection(directory),
       connections,
+      maxConcurrentRequests: server.maxConcurrentRequests,
       findings,
     }),
-    maxConcurrentRequests: server.maxConcurrentRequests,
   };
   const callers = resolveCallers(tokens, callerOptions);
   const identity = await resolveIdentity(providers, callerOptions);
   reportIdentityNames(tokens, { identity: providers, findings });
-  callerOptions.tokenLimits.review([
+  callerOptions.access.review([
     ...new Set(callers.values()),
     ...identity.flatMap(({ rules }) => rules),
   ]);

@@ -7,10 +7,10 @@ import { validate } from "./problems.ts";
 import { limitsSchema, serverSchema, timeoutsSchema } from "./server.ts";
 import {
   defaultsSchema,
+  type GroupFields,
   groupsSchema,
   type TokenFields,
   tokenSchema,
-  type UsageLimitFields,
 } from "./token.ts";
 
 /** The most patterns of logs, and of included files. */
@@ -91,7 +91,7 @@ const fileSchema = z.strictObject({
   defaults: defaultsSchema.prefault({})
     .describe("The settings of tokens that set none."),
   groups: groupsSchema.default({}).describe(
-    "Groups of tokens by name. Each has `limits` like a token, which its members share.",
+    "Groups of tokens by name. Each may have limits that its members share, and `connections`, `models` and `max_concurrent` for those without their own.",
   ),
   usage: usageSchema.prefault({}).describe("Settings for counting usage."),
   shared: sharedSchema.optional().describe(
@@ -165,7 +165,7 @@ export interface FileFields {
 export interface GroupEntry {
   readonly path: Path;
   readonly name: string;
-  readonly limits: readonly UsageLimitFields[];
+  readonly fields: GroupFields;
 }
 
 /** A token in a file. */
@@ -228,10 +228,10 @@ function groupsIn(
   { path }: IncludedTree,
   groups: z.output<typeof groupsSchema> = {},
 ): readonly GroupEntry[] {
-  return Object.entries(groups).map(([name, { limits }]) => ({
+  return Object.entries(groups).map(([name, fields]) => ({
     path: [...path, "groups", name],
     name,
-    limits,
+    fields,
   }));
 }
 

@@ -52,17 +52,31 @@ export const defaultsSchema = z.strictObject({
   ),
 });
 
-/** `groups`, by name. */
-export const groupsSchema = z.record(
-  callerName(),
-  z.strictObject({
-    limits: usageLimitsSchema.default([])
-      .describe("The limits that its members share."),
-  }),
-);
+const connectionsSchema = z.array(text()).optional();
 
-/** The groups in the file. */
-type GroupsFields = z.output<typeof groupsSchema>;
+const modelsSchema = z.array(text()).min(1, {
+  error: "must not be empty. Leave it out to allow every model.",
+}).optional();
+
+const groupSchema = z.strictObject({
+  connections: connectionsSchema.describe(
+    "Names or ids of the connections of members that name none of their own. * is all of them.",
+  ),
+  models: modelsSchema.describe(
+    "Model ids of members that name none of their own. Default: every model of the connections.",
+  ),
+  max_concurrent: concurrency().optional().describe(
+    "The max_concurrent of each member that has none of its own.",
+  ),
+  limits: usageLimitsSchema.default([])
+    .describe("The limits that its members share."),
+});
+
+/** A group in the file. */
+export type GroupFields = z.output<typeof groupSchema>;
+
+/** `groups`, by name. */
+export const groupsSchema = z.record(callerName(), groupSchema);
 
 const instantSchema = z.union([
   z.iso.datetime({ offset: true }),
@@ -124,16 +138,14 @@ function isDistinct(names: readonly string[]): boolean {
 
 /** What a caller may use: the fields that a token and a rule of `identity` share. */
 export const accessFields = {
-  connections: z.array(text()).describe(
-    "Names or ids of connections. * is all of them.",
+  connections: connectionsSchema.describe(
+    "Names or ids of connections. * is all of them. Default: those of its groups.",
   ),
-  models: z.array(text()).min(1, {
-    error: "must not be empty. Leave it out to allow every model.",
-  }).optional().describe(
-    "Model ids. * is every model of the connections. Default: *.",
+  models: modelsSchema.describe(
+    "Model ids. * is every model of the connections. Default: those of its groups, else *.",
   ),
   max_concurrent: concurrency().optional().describe(
-    "The number of its requests that may run at once. Further ones get a 429. Default: a quarter of max_concurrent_requests.",
+    "The number of its requests that may run at once. Further ones get a 429. Default: the most of its groups, else a quarter of max_concurrent_requests.",
   ),
   group: z.union([
     callerName(),
@@ -141,7 +153,7 @@ export const accessFields = {
       error: "must not name a group twice.",
     }),
   ], { error: "must be a name or a list of names." }).default([]).describe(
-    "An entry of `groups`, whose limits it shares with the other members. A list: the limits of all of them apply.",
+    "An entry of `groups`, which gives what it does not name itself, and whose limits it shares with the other members. A list: all of them, and the limits of each.",
   ),
   limits: usageLimitsSchema.optional().describe(
     "Its limits. An empty list means none. Default: the `defaults`.",

@@ -221,11 +221,10 @@ Deno.test("a table of people has a column with the groups of each", async (t) =>
     await t.step(what, async () => {
       const { code, out, error } = await runMany(table);
       assert.equal(code, 0, error);
-      const connections = ["*"];
       assert.deepEqual(entriesIn(out), [
-        { name: "alice", group: "platform", connections },
-        { name: "bob", group: ["platform", "research"], connections },
-        { name: "Müller, Zoë", connections },
+        { name: "alice", group: "platform" },
+        { name: "bob", group: ["platform", "research"] },
+        { name: "Müller, Zoë", connections: ["*"] },
       ]);
     });
   }
@@ -299,16 +298,32 @@ Deno.test("a list with bad names names each line, and makes no token", async () 
 const CONFIG = {
   "gateway.yaml": `connections:
   - { name: GLM team, service: zai, auth: { key: "\${NOT_SET}" }, models: [glm-5.1] }
-groups: { platform: {} }
+groups: { platform: { connections: ["*"] }, budget: {} }
 tokens: [{ name: carol, sha256: ${"0".repeat(64)}, connections: ["*"] }]
 include: [tokens.d/*.yaml]
 `,
-  "tokens.d/old.yaml": `groups: { research: {} }
+  "tokens.d/old.yaml": `groups: { research: { connections: [GLM team] } }
 tokens: [{ name: bob, sha256: ${"1".repeat(64)}, connections: ["*"] }]
 `,
   // The shell makes the file of the output before the command begins.
   "tokens.d/staff.yaml": "",
 };
+
+Deno.test("--config refuses a token whose groups have no connections", async () => {
+  const config = ["--config", "HERE/gateway.yaml"];
+  const list = "name,group\nalice,budget\ndave,budget;platform\nerin,\n";
+  const { code, error } = await runMany(list, config, CONFIG);
+  assert.equal(code, 2);
+  assert.deepEqual(problemsIn(error), [
+    'line 2: would have no connections: the group "budget" has none. Give the group some, or use --connections.',
+  ]);
+  const named = await runMany(
+    list,
+    [...config, "--connections", "GLM team"],
+    CONFIG,
+  );
+  assert.equal(named.code, 0, named.error);
+});
 
 Deno.test("--config refuses names that have a token, and groups and connections that do not exist", async () => {
   const config = ["--config", "HERE/gateway.yaml"];
