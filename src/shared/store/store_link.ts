@@ -191,11 +191,16 @@ export function createStoreLink(options: StoreLinkOptions): StoreLink {
     },
     send: (command) => send(command),
     run: (script, keys, args) =>
-      send([
-        ...["EVALSHA", sha1(script), String(keys.length)],
-        ...keys,
-        ...args.map(String),
-      ], script.isOnce),
+      send(
+        [
+          "EVALSHA",
+          sha1(script),
+          `${keys.length}`,
+          ...keys,
+          ...args.map(String),
+        ],
+        script.isOnce,
+      ),
     onChange: (listener) => void listeners.push(listener),
     close() {
       isClosed = true;

@@ -147,10 +147,10 @@ export function createStoreNotices(
   async function readNotices(
     before: ReadonlyMap<string, string>,
   ): Promise<void> {
-    const reply = await link.send([
-      ...["XREAD", "COUNT", String(MAX_READ), "STREAMS"],
-      ...[...before.keys(), ...before.values()],
-    ]);
+    const places = [...before.keys(), ...before.values()];
+    const reply = await link.send(
+      ["XREAD", "COUNT", String(MAX_READ), "STREAMS", ...places],
+    );
     const next = new Map(before);
     for (const { stream, entryId, fields } of entriesOf(reply)) {
       next.set(stream, entryId);

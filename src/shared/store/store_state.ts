@@ -28,6 +28,8 @@ import {
   type StoreScript,
 } from "./store_link.ts";
 import { createStoreNotices } from "./store_notices.ts";
+import findQuotaLua from "./find_quota.lua" with { type: "text" };
+import publishQuotaLua from "./publish_quota.lua" with { type: "text" };
 
 /** The state that a process shares with replicas through a store. */
 export interface StoreState {
@@ -134,35 +136,9 @@ const LOCK_MS = 13_000;
 /** The interval between two looks at another replica's reading, in milliseconds. */
 const POLL_MS = 100;
 
-/**
- * Returns a published quota, or takes the lock to read it.
- *
- * Keys: the quota, the lock. Arguments: the reader's id, the lifetime of the lock (milliseconds).
- *
- * @returns `["found", quota, remaining milliseconds]`, `["read"]` or `["wait"]`.
- */
-const FIND_QUOTA: StoreScript = {
-  // The lock of a second run would make every reader wait.
-  isOnce: true,
-  lua: `
-local found = redis.call('GET', KEYS[1])
-if found then return {'found', found, redis.call('PTTL', KEYS[1])} end
-if redis.call('SET', KEYS[2], ARGV[1], 'NX', 'PX', ARGV[2]) then return {'read'} end
-return {'wait'}`,
-};
-
-/**
- * Publishes a quota and releases the lock.
- *
- * Keys: the quota, the lock. Arguments: the id of the lock's owner, the quota (empty: none), its lifetime
- * (milliseconds).
- */
-const PUBLISH_QUOTA: StoreScript = {
-  lua: `
-if ARGV[2] ~= '' then redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3]) end
-if redis.call('GET', KEYS[2]) == ARGV[1] then redis.call('DEL', KEYS[2]) end
-return 'OK'`,
-};
+/** The lock of a second run would make every reader wait. */
+const FIND_QUOTA: StoreScript = { lua: findQuotaLua, isOnce: true };
+const PUBLISH_QUOTA: StoreScript = { lua: publishQuotaLua };
 
 /** The scripts of readings. */
 const READING_SCRIPTS: readonly StoreScript[] = [

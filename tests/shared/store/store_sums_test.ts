@@ -124,6 +124,26 @@ Deno.test({
 
 Deno.test({
   ...needing(
+    "a name with half of a surrogate pair counts and stops no other count",
+    lack,
+  ),
+  async fn() {
+    await using server = await startStoreServer();
+    await using one = await connectProcess({ port: server.port });
+    await one.until("connected");
+    const half = { ...DAY, field: "requests\tone\t\ud83d" };
+    add(one, 2, half);
+    add(one, 3);
+    await untilStored(server, one, 3);
+    await untilStored(server, one, 2, {
+      ...DAY,
+      field: "requests\tone\t\ufffd",
+    });
+  },
+});
+
+Deno.test({
+  ...needing(
     "counts survive a process that ends, which leaves nothing unsent, and a fresh one reads them at once",
     lack,
   ),
