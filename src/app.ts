@@ -1,5 +1,5 @@
 import { createModelCatalog } from "./catalog/model_catalog.ts";
-import type { ConfigStore } from "./config/store.ts";
+import type { LiveConfig } from "./config/live_config.ts";
 import { type Clock, systemClock, type Timers } from "./core/time/timers.ts";
 import { createDeadlines } from "./core/time/deadlines.ts";
 import { randomIds } from "./core/ids.ts";
@@ -27,7 +27,7 @@ import { createHealth } from "./relay/routing/health.ts";
 import { createQuotaRouting } from "./relay/routing/quota_routing.ts";
 import { createRetryBudget } from "./relay/routing/retry_budget.ts";
 import { createLessonBook } from "./relay/translated/lesson_book.ts";
-import { createReasoningStore } from "./relay/translated/reasoning_store.ts";
+import { createReasoningMemory } from "./relay/translated/reasoning_memory.ts";
 import { createTranslation } from "./relay/translated/translation.ts";
 import type { TranslationPool } from "./relay/translated/translation_pool.ts";
 import { followNotice } from "./shared/notice.ts";
@@ -39,7 +39,7 @@ import { createFetchClient } from "./upstream/fetch_client.ts";
 
 /** The dependencies of a gateway on its platform. */
 export interface GatewaySurroundings {
-  readonly store: ConfigStore;
+  readonly liveConfig: LiveConfig;
   /** Sends requests to the upstreams: the network's `fetch`, or the demo provider. */
   readonly fetch: Fetch;
   /** Sends callers' requests to providers; default: through `fetch`. */
@@ -110,7 +110,7 @@ export function createGateway(surroundings: GatewaySurroundings): Gateway {
   });
   const quotas = createQuotaService({ clock, poller, harvest });
   const identity = createIdentity({
-    store: surroundings.store,
+    liveConfig: surroundings.liveConfig,
     clock,
     keySets: shared.keySets ??
       createKeySets({ ...surroundings, clock, deadlines }),
@@ -128,7 +128,7 @@ export function createGateway(surroundings: GatewaySurroundings): Gateway {
     publish: notices &&
       ((taught) => notices.publish({ kind: "lesson", taught })),
   });
-  endRemovedTokens(surroundings.store, admission);
+  endRemovedTokens(surroundings.liveConfig, admission);
   const conversations = createConversations({
     clock,
     deadlines,
@@ -139,7 +139,7 @@ export function createGateway(surroundings: GatewaySurroundings): Gateway {
   });
   notices?.onNotice((notice) => {
     const targets = { health, poller, harvest, lessonBook, conversations };
-    followNotice(notice, targets, surroundings.store.current());
+    followNotice(notice, targets, surroundings.liveConfig.current());
   });
 
   function sendHarvest(): void {
@@ -168,7 +168,7 @@ export function createGateway(surroundings: GatewaySurroundings): Gateway {
     followAfterMs: surroundings.followAfterMs ?? 0,
     client: surroundings.client ?? createFetchClient(surroundings.fetch),
     lessonBook,
-    reasoningStore: createReasoningStore({ clock }),
+    reasoningMemory: createReasoningMemory({ clock }),
     translation: createTranslation(surroundings.translationPool, randomIds),
     quotas,
     catalog: createModelCatalog({ ...surroundings, clock, deadlines }),
@@ -184,18 +184,20 @@ export function createGateway(surroundings: GatewaySurroundings): Gateway {
     state: () => ({
       inFlight: admission.active,
       bodyMemoryBytes: memory.usedBytes,
-      quotas: surroundings.store.current().connections.flatMap((connection) =>
+      quotas: surroundings.liveConfig.current().connections.flatMap((
+        connection,
+      ) =>
         quotas.known(connection).map((one) => quotaState(connection.name, one))
       ),
     }),
-    usage: () => usage.current(surroundings.store.current()),
+    usage: () => usage.current(surroundings.liveConfig.current()),
   };
 }
 
 /** Ends the running requests of tokens that leave the configuration, where `server.removed_tokens` is `end`. */
-function endRemovedTokens(store: ConfigStore, admission: Admission): void {
-  let known = store.current().callers;
-  store.onSwap(({ callers, server }) => {
+function endRemovedTokens(liveConfig: LiveConfig, admission: Admission): void {
+  let known = liveConfig.current().callers;
+  liveConfig.onSwap(({ callers, server }) => {
     const removed = [...known.keys()].filter((one) => !callers.has(one));
     known = callers;
     if (server.removedTokens === "finish" || removed.length === 0) return;

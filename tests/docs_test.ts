@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import manifest from "../deno.json" with { type: "json" };
 import { createGateway } from "../src/app.ts";
-import { createConfigStore } from "../src/config/store.ts";
+import { createLiveConfig } from "../src/config/live_config.ts";
 import { systemClock } from "../src/core/time/timers.ts";
 import { randomIds } from "../src/core/ids.ts";
 import { parseYaml } from "../src/core/std.ts";
@@ -339,7 +339,7 @@ Deno.test({
       await loadText(demoConfigText(sha256Hex(DEMO_TOKEN))),
     );
     const { handler } = createGateway({
-      store: createConfigStore(config),
+      liveConfig: createLiveConfig(config),
       fetch: createDemoUpstream({
         clock: systemClock,
         ids: randomIds,

@@ -1,5 +1,5 @@
 import type { Connection, Deployment } from "../config/config.ts";
-import type { ConfigStore } from "../config/store.ts";
+import type { LiveConfig } from "../config/live_config.ts";
 import { oncePer, SingleFlight } from "../core/memo.ts";
 import { type Deadlines, untilAbort, within } from "../core/time/deadlines.ts";
 import type { Clock } from "../core/time/timers.ts";
@@ -31,7 +31,7 @@ export interface ModelCatalog {
 
 /** The dependencies of a {@linkcode ModelCatalog}. */
 interface ModelCatalogOptions {
-  readonly store: Pick<ConfigStore, "current">;
+  readonly liveConfig: Pick<LiveConfig, "current">;
   readonly fetch: Fetch;
   readonly clock: Clock;
   readonly deadlines: Deadlines;
@@ -67,7 +67,7 @@ interface Listing {
 
 /** Creates a catalog without any lists. */
 export function createModelCatalog(options: ModelCatalogOptions): ModelCatalog {
-  const { store, clock, deadlines, log } = options;
+  const { liveConfig, clock, deadlines, log } = options;
   const listings = new Map<string, Listing>();
   const flights = new SingleFlight<string, void>();
 
@@ -112,7 +112,7 @@ export function createModelCatalog(options: ModelCatalogOptions): ModelCatalog {
     try {
       listing.list = await readModelList(connection, {
         fetch: options.fetch,
-        messagesVendor: store.current().messagesVendor,
+        messagesVendor: liveConfig.current().messagesVendor,
         signal: late.signal,
       });
       listing.dueMs = clock.elapsedMs() + FRESH_MS;

@@ -19,7 +19,7 @@ import {
 import { resolve } from "./resolve/resolve_config.ts";
 import { type IncludedTree, isIncludePattern } from "./schema/config_file.ts";
 import { configJsonSchema } from "./schema/json_schema.ts";
-import { deepFreeze } from "./store.ts";
+import { deepFreeze } from "./live_config.ts";
 import {
   DuplicateKeyError,
   type LinedYaml,

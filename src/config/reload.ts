@@ -3,7 +3,7 @@ import { lastingTimers, type Timers } from "../core/time/timers.ts";
 import type { Config, ServerConfig } from "./config.ts";
 import type { LoadResult } from "./load.ts";
 import type { Problem } from "./problems.ts";
-import type { ConfigStore } from "./store.ts";
+import type { LiveConfig } from "./live_config.ts";
 
 /** The outcome of an attempt to load a changed file. */
 export type ReloadOutcome =
@@ -26,7 +26,7 @@ interface ReloadCall {
 
 /** The dependencies of {@linkcode createReload}. */
 interface ReloadOptions {
-  readonly store: ConfigStore;
+  readonly liveConfig: LiveConfig;
   /** Reads and validates the file. */
   readonly load: () => Promise<LoadResult>;
   /** Receives the outcome of each attempt. Must not throw. */
@@ -56,7 +56,7 @@ const START_SETTINGS: readonly (keyof ServerConfig)[] = [
  * which reads the latest file.
  */
 export function createReload(options: ReloadOptions): Reload {
-  const started = options.store.current();
+  const started = options.liveConfig.current();
   let running: Promise<void> | undefined;
   let isPending = false;
   let isForced = false;
@@ -89,16 +89,16 @@ async function attemptReload(
   { isForced }: ReloadCall,
 ): Promise<ReloadOutcome> {
   try {
-    const { store } = options;
+    const { liveConfig } = options;
     const result = await lookTwice(options);
     if ("problems" in result) {
       return { kind: "rejected", problems: result.problems };
     }
-    if (isSameConfig(result.config, store.current())) {
-      if (isForced) store.swap(result.config);
+    if (isSameConfig(result.config, liveConfig.current())) {
+      if (isForced) liveConfig.swap(result.config);
       return { kind: "unchanged" };
     }
-    store.swap(result.config);
+    liveConfig.swap(result.config);
     const pending = startSettings(started, result.config);
     return { kind: "applied", warnings: [...result.warnings, ...pending] };
   } catch (error) {
@@ -108,11 +108,13 @@ async function attemptReload(
 
 /** Loads the file, and once more when it takes something away, until two looks agree. */
 async function lookTwice(
-  { store, load, timers = lastingTimers }: ReloadOptions,
+  { liveConfig, load, timers = lastingTimers }: ReloadOptions,
 ): Promise<LoadResult> {
   let result = await load();
   for (let looks = 1; looks < MAX_LOOKS; looks++) {
-    if ("problems" in result || !takesAway(store.current(), result.config)) {
+    if (
+      "problems" in result || !takesAway(liveConfig.current(), result.config)
+    ) {
       break;
     }
     await new Promise<void>((resolve) => {

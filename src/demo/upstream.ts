@@ -2,7 +2,7 @@ import type { Ids } from "../core/ids.ts";
 import type { JsonObject } from "../core/json.ts";
 import { OPERATIONS } from "../core/protocol.ts";
 import type { Clock } from "../core/time/timers.ts";
-import { type Demo, exchange, type Judge } from "./exchange.ts";
+import { type Demo, type Judge, serveModelCall } from "./model_call.ts";
 import {
   checkKey,
   checkVersion,
@@ -129,7 +129,10 @@ async function serveModel(
   requireMethod(request, "POST");
   checkKey(request.headers, { provider, protocol });
   checkVersion(request.headers, protocol);
-  return await exchange({ request, provider, operation, requestId }, demo);
+  return await serveModelCall(
+    { request, provider, operation, requestId },
+    demo,
+  );
 }
 
 function serveFacts(

@@ -1,6 +1,6 @@
 import type { ModelCatalog } from "../catalog/model_catalog.ts";
 import type { Caller, Config } from "../config/config.ts";
-import type { ConfigStore } from "../config/store.ts";
+import type { LiveConfig } from "../config/live_config.ts";
 import { groupText } from "../config/usage_limits.ts";
 import type { StoreCondition } from "../core/store_condition.ts";
 import { type HeaderFields, readHeaders } from "../core/header_fields.ts";
@@ -38,17 +38,17 @@ import {
   websocketError,
 } from "./router.ts";
 import {
-  type Answer,
-  type AnswerAction,
   type OpenAction,
-  type OpenAnswer,
+  type OpenResponse,
+  type OwnResponse,
+  type OwnResponseAction,
   ROUTES,
 } from "./routes.ts";
 import { endRequest } from "./unread_body.ts";
 
 /** The parts of the gateway. */
 interface GatewayParts extends RelayServices {
-  readonly store: ConfigStore;
+  readonly liveConfig: LiveConfig;
   readonly identity: Pick<Identity, "callerOf">;
   readonly catalog: ModelCatalog;
   readonly quotas: QuotaService;
@@ -79,7 +79,7 @@ export function createHandler(parts: GatewayParts): Handler {
       const { headers } = target;
       try {
         refuseAmbiguous(headers);
-        const config = parts.store.current();
+        const config = parts.liveConfig.current();
         const found = finder.find(target, config.messagesVendor);
         const match = found instanceof Promise ? await found : found;
         protocol = match.route.protocol ?? DEFAULT_PROTOCOL;
@@ -157,14 +157,14 @@ function relayed(
 
 /** Returns a response of the gateway's own. Probes come every few seconds, so they get no line in the log. */
 async function answered(
-  action: AnswerAction | OpenAction,
+  action: OwnResponseAction | OpenAction,
   { id, path, route: { protocol = DEFAULT_PROTOCOL } }: RouteMatch,
   served: Served,
 ): Promise<Response> {
   const { record, parts } = served;
   const own = "open" in action
     ? openAnswer(action.open, path, served)
-    : await answer(action.answer, id, {
+    : await answer(action.response, id, {
       ...served,
       caller: await identify(action.credential, served),
     });
@@ -177,7 +177,7 @@ async function answered(
 
 /** Returns true for a probe: a health check of a load balancer, or a `HEAD` request of an agent. */
 function isProbe(
-  action: AnswerAction | OpenAction,
+  action: OwnResponseAction | OpenAction,
   { method }: Request,
 ): boolean {
   if (!("open" in action)) return false;
@@ -200,7 +200,7 @@ async function finish(
 }
 
 function openAnswer(
-  name: OpenAnswer,
+  name: OpenResponse,
   path: string,
   { request, parts }: Served,
 ): Response {
@@ -225,7 +225,7 @@ function openAnswer(
 }
 
 function answer(
-  name: Answer,
+  name: OwnResponse,
   id: string | undefined,
   { request, caller, config, parts }: Served & { readonly caller: Caller },
 ): Response | Promise<Response> {

@@ -56,7 +56,7 @@ const RELAY_ROWS: Readonly<Record<Operation, RelayRow>> = {
 };
 
 /** The responses of the gateway's own to known callers. */
-export type Answer =
+export type OwnResponse =
   | "models"
   | "model"
   | "limits"
@@ -64,7 +64,7 @@ export type Answer =
   | "opencode_config";
 
 /** The responses of the gateway's own without a credential. */
-export type OpenAnswer =
+export type OpenResponse =
   | "live"
   | "ready"
   | "page"
@@ -81,18 +81,18 @@ interface RelayAction {
 }
 
 /** Returns a response of the gateway's own to a known caller. */
-export interface AnswerAction {
-  readonly answer: Answer;
+export interface OwnResponseAction {
+  readonly response: OwnResponse;
   readonly credential: CredentialGroup;
 }
 
 /** Returns a response of the gateway's own to anyone. */
 export interface OpenAction {
-  readonly open: OpenAnswer;
+  readonly open: OpenResponse;
 }
 
 /** The action of a route. */
-type Action = RelayAction | AnswerAction | OpenAction;
+type Action = RelayAction | OwnResponseAction | OpenAction;
 
 /** A row of the route table. */
 export interface Route {
@@ -174,7 +174,7 @@ function relay(
 }
 
 function answer(
-  name: Answer,
+  name: OwnResponse,
   credential: CredentialGroup,
   methods: readonly string[],
   paths: readonly string[],
@@ -183,13 +183,13 @@ function answer(
     methods,
     paths,
     protocol: undefined,
-    action: { answer: name, credential },
+    action: { response: name, credential },
     maxBodyBytes: 0,
   };
 }
 
 function open(
-  name: OpenAnswer,
+  name: OpenResponse,
   methods: readonly string[],
   paths: readonly string[],
   protocol?: Protocol,

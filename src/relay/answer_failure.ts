@@ -9,7 +9,7 @@ import {
   shownFailure,
 } from "../protocols/canonical/failure/failure.ts";
 import { CODECS } from "../protocols/mod.ts";
-import type { UpstreamAnswer } from "../upstream/call.ts";
+import type { UpstreamResponse } from "../upstream/call.ts";
 import type { Secrets } from "../upstream/secrets.ts";
 
 /** The options of {@linkcode answerFailure}. */
@@ -28,7 +28,7 @@ export interface AnswerFailureOptions {
  * @param body `undefined` when the body cannot be read.
  */
 export function answerFailure(
-  { status, headers }: Pick<UpstreamAnswer, "status" | "headers">,
+  { status, headers }: Pick<UpstreamResponse, "status" | "headers">,
   body: JsonValue | undefined,
   { protocol, secrets, clock }: AnswerFailureOptions,
 ): Failure {
@@ -43,7 +43,7 @@ export function answerFailure(
 
 /** Records the arrival of an upstream's response headers. */
 export function noteAnswer(
-  { headers, status }: UpstreamAnswer,
+  { headers, status }: UpstreamResponse,
   record: RequestRecord,
   secrets: Pick<Secrets, "areIn">,
 ): void {

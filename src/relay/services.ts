@@ -12,7 +12,7 @@ import type { Health } from "./routing/health.ts";
 import type { Conversations } from "./routing/conversations.ts";
 import type { RetryBudget } from "./routing/retry_budget.ts";
 import type { LessonBook } from "./translated/lesson_book.ts";
-import type { ReasoningStore } from "./translated/reasoning_store.ts";
+import type { ReasoningMemory } from "./translated/reasoning_memory.ts";
 import type { Translation } from "./translated/translation.ts";
 
 /** The dependencies of the relay; one set for the whole program. */
@@ -45,7 +45,7 @@ export interface RelayServices {
   /** What refusals have taught about the models of connections. */
   readonly lessonBook: LessonBook;
   /** Sealed reasoning that waits for its tool results. */
-  readonly reasoningStore: ReasoningStore;
+  readonly reasoningMemory: ReasoningMemory;
   readonly clock: Clock;
   readonly ids: Ids;
   /** Returns a number from 0 up to 1. */

@@ -1,5 +1,5 @@
 import type { Connection } from "../config/config.ts";
-import type { ConfigStore } from "../config/store.ts";
+import type { LiveConfig } from "../config/live_config.ts";
 import { TtlCache } from "../core/collections.ts";
 import type { Clock } from "../core/time/timers.ts";
 import { QuotaFailure } from "../quotas/failure.ts";
@@ -58,21 +58,21 @@ interface QuotaServer {
 
 /** The dependencies of a {@linkcode QuotaServer}. */
 interface QuotaServerOptions {
-  readonly store: ConfigStore;
+  readonly liveConfig: LiveConfig;
   readonly poller: Poller;
   readonly clock: Pick<Clock, "now">;
 }
 
 /** Creates a server that reads with its own poller and follows the current configuration. */
 export function createQuotaServer(
-  { store, poller, clock }: QuotaServerOptions,
+  { liveConfig, poller, clock }: QuotaServerOptions,
 ): QuotaServer {
-  const retain = () => poller.retain(store.current().connections);
+  const retain = () => poller.retain(liveConfig.current().connections);
   retain();
-  store.onSwap(retain);
+  liveConfig.onSwap(retain);
   return {
     async read(connectionId) {
-      const { connections, limits } = store.current();
+      const { connections, limits } = liveConfig.current();
       const connection = connections.find(({ id }) => id === connectionId);
       const quota = connection?.quota;
       const poll = quota && readerOf(quota).poll;

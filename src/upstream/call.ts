@@ -31,7 +31,7 @@ export interface UpstreamRequest {
 }
 
 /** A provider's response, its head read. */
-export interface UpstreamResponse {
+export interface HttpResponse {
   readonly status: number;
   readonly headers: HeaderFields;
   /** `null` where the response has no body. */
@@ -46,7 +46,7 @@ export interface UpstreamClient {
    * @throws {Http1Failure} When the client is `http1/` and the exchange fails.
    * @throws The platform's error when the client is `fetch`; the signal's reason when it aborts.
    */
-  send(request: UpstreamRequest): Promise<UpstreamResponse>;
+  send(request: UpstreamRequest): Promise<HttpResponse>;
 }
 
 /** The caller disconnected; no response is needed. */
@@ -109,7 +109,7 @@ export const MAX_STATUS = 599;
 export async function callUpstream(
   client: UpstreamClient,
   call: UpstreamCall,
-): Promise<UpstreamAnswer> {
+): Promise<UpstreamResponse> {
   const { url, headers, body, connectMs, controller, deadlines } = call;
   const { signal } = controller;
   const cancel = deadlines.start(
@@ -117,7 +117,7 @@ export async function callUpstream(
     () => controller.abort(LATE),
   );
   const upload = body instanceof Upload ? body : undefined;
-  let response: UpstreamResponse;
+  let response: HttpResponse;
   try {
     response = await client.send({
       url,
@@ -143,7 +143,7 @@ export async function callUpstream(
   throw brokenUpstream(`it has the status ${status}`);
 }
 
-function withStatus(response: UpstreamResponse): UpstreamAnswer {
+function withStatus(response: HttpResponse): UpstreamResponse {
   const { status, headers, body } = response;
   const ok = status < 300;
   if (!NULL_BODY_STATUSES.has(status)) return { status, ok, headers, body };
@@ -160,17 +160,17 @@ const NULL_BODY_STATUSES: ReadonlySet<number> = new Set([204, 205, 304]);
  *
  * @throws {GatewayError} `upstream` when the encoding is unknown; while reading, when the body does not match it.
  */
-function undoEncoding(answer: UpstreamAnswer): UpstreamAnswer {
-  const { body, headers } = answer;
+function undoEncoding(response: UpstreamResponse): UpstreamResponse {
+  const { body, headers } = response;
   const encoding = readContentEncoding(headers.get("content-encoding"));
-  if (body === null || encoding === "identity") return answer;
+  if (body === null || encoding === "identity") return response;
   if (encoding === undefined) {
-    discard(answer);
+    discard(response);
     throw brokenUpstream(UNREADABLE);
   }
   const mismatch = (cause: unknown) => brokenUpstream(UNREADABLE, cause);
   return {
-    ...answer,
+    ...response,
     body: decompress(body, encoding, { mismatch }),
     headers: withoutEncoding(headers),
   };
@@ -188,7 +188,7 @@ const UNREADABLE =
   "it is compressed in an encoding that the gateway cannot decode";
 
 /** A provider's response as the relay reads it. */
-export interface UpstreamAnswer extends UpstreamResponse {
+export interface UpstreamResponse extends HttpResponse {
   /** True for statuses from 200 to 299. */
   readonly ok: boolean;
 }

@@ -69,7 +69,7 @@ const ownHeadersOf = oncePer(({ auth, headers }: Connection) => {
 const isWithheldFromCaller = nameMatcher(WITHHELD_FROM_CALLER);
 
 /** Options that decide about an upstream's headers besides their names. */
-interface AnswerHeadersOptions {
+interface ResponseHeadersOptions {
   /**
    * True when the upstream knows the model by another name. Then `openai-model` is withheld, because Codex takes a
    * different name for a warning about the account.
@@ -85,9 +85,9 @@ interface AnswerHeadersOptions {
  * Returns the headers of an upstream's response for the caller (docs/http.md#headers). It shortens a wait that clients'
  * timers cannot hold, and leaves out one longer than any quota.
  */
-export function answerHeaders(
+export function responseHeaders(
   upstream: HeaderFields,
-  { isRenamed, secrets, clock }: AnswerHeadersOptions,
+  { isRenamed, secrets, clock }: ResponseHeadersOptions,
 ): [string, string][] {
   const dropped = namedByConnection(upstream);
   const pairs: [string, string][] = [];

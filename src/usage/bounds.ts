@@ -1,5 +1,5 @@
 import type { Caller, Config } from "../config/config.ts";
-import type { ConfigStore } from "../config/store.ts";
+import type { LiveConfig } from "../config/live_config.ts";
 import {
   type AmountLimit,
   type Group,
@@ -68,12 +68,12 @@ export function isMetered(caller: Caller): boolean {
 }
 
 /** Creates the bounds of the configurations in use. */
-export function createBounds(store: ConfigStore): Bounds {
+export function createBounds(liveConfig: LiveConfig): Bounds {
   const byCaller = new WeakMap<Caller, readonly Bound[]>();
   const byGroup = new WeakMap<Group, readonly Bound[]>();
   let latest = new WeakMap<AmountBound, BoundUse>();
-  let rows = rowsOf(store.current());
-  store.onSwap((config) => {
+  let rows = rowsOf(liveConfig.current());
+  liveConfig.onSwap((config) => {
     rows = mergedRows(rowsOf(config), rows);
     latest = new WeakMap();
   });

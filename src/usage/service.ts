@@ -1,5 +1,5 @@
 import type { Caller, Config } from "../config/config.ts";
-import type { ConfigStore } from "../config/store.ts";
+import type { LiveConfig } from "../config/live_config.ts";
 import { limitWords } from "../config/usage_limits.ts";
 import type { Clock } from "../core/time/timers.ts";
 import type { QuotaService } from "../quotas/service.ts";
@@ -44,7 +44,7 @@ export interface UsageService {
 /** The dependencies of a {@linkcode UsageService}. */
 interface UsageServiceOptions {
   readonly sums: Sums;
-  readonly store: ConfigStore;
+  readonly liveConfig: LiveConfig;
   /** Returns a caller of an identity provider in the current configuration; default: the same caller. */
   readonly currentIdentity?: (caller: Caller) => Caller;
   readonly quotas: Pick<QuotaService, "known" | "read">;
@@ -59,12 +59,15 @@ interface UsageServiceOptions {
 export function createUsageService(
   options: UsageServiceOptions,
 ): UsageService {
-  const { sums, store, quotas, metrics, clock } = options;
-  const bounds = createBounds(store);
+  const { sums, liveConfig, quotas, metrics, clock } = options;
+  const bounds = createBounds(liveConfig);
   const counting = createCounting(sums);
   const quotaShares = createQuotaShares(options);
   const refreshQuotas = (caller: Caller) =>
-    void quotas.read(caller, store.current()).then(quotaShares.learn, ignore);
+    void quotas.read(caller, liveConfig.current()).then(
+      quotaShares.learn,
+      ignore,
+    );
   const limiter = createLimiter({
     ...options,
     bounds,
@@ -78,7 +81,7 @@ export function createUsageService(
    * Returns the caller in the current configuration, so that limits changed by a reload count running requests, too.
    */
   function current(caller: Caller): Caller {
-    const found = store.current().callers.get(caller.sha256);
+    const found = liveConfig.current().callers.get(caller.sha256);
     if (found?.name === caller.name) return found;
     return options.currentIdentity?.(caller) ?? caller;
   }

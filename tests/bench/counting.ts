@@ -4,7 +4,7 @@
  */
 import process from "node:process";
 import { loadConfig } from "../../src/config/load.ts";
-import { createConfigStore } from "../../src/config/store.ts";
+import { createLiveConfig } from "../../src/config/live_config.ts";
 import type { Caller, Config } from "../../src/config/config.ts";
 import { systemClock } from "../../src/core/time/timers.ts";
 import { sha256Hex } from "../../src/core/sha256.ts";
@@ -72,7 +72,7 @@ function createRequests(config: Config) {
   const log = { write() {} };
   const service = createUsageService({
     sums,
-    store: createConfigStore(config),
+    liveConfig: createLiveConfig(config),
     quotas: {
       known: () => [],
       read: () => Promise.reject(new Error("Nobody reads")),

@@ -4,7 +4,7 @@ import {
   type ModelCatalog,
 } from "../../src/catalog/model_catalog.ts";
 import type { Config, Connection } from "../../src/config/config.ts";
-import { createConfigStore } from "../../src/config/store.ts";
+import { createLiveConfig } from "../../src/config/live_config.ts";
 import { createDeadlines } from "../../src/core/time/deadlines.ts";
 import { createFakeClock } from "../support/fakes/fake_clock.ts";
 import { createFakeTimers } from "../support/fakes/fake_timers.ts";
@@ -40,7 +40,7 @@ async function scene(connections: readonly Record<string, unknown>[] = [{}]) {
     ),
   });
   const catalog = createModelCatalog({
-    store: createConfigStore(config),
+    liveConfig: createLiveConfig(config),
     clock,
     deadlines: createDeadlines(timers),
     log,

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { createConfigStore, deepFreeze } from "../../src/config/store.ts";
+import { createLiveConfig, deepFreeze } from "../../src/config/live_config.ts";
 import { minimalConfig } from "../support/gateway/config.ts";
 
 Deno.test("deepFreeze() freezes objects, lists and what maps and sets hold", () => {
@@ -45,14 +45,14 @@ Deno.test("loadConfig() gives a configuration that nobody can change", async () 
 Deno.test("a store gives the configuration that was swapped in last", async () => {
   const first = await minimalConfig();
   const second = await minimalConfig({ messages_vendor: "other" });
-  const store = createConfigStore(first);
-  assert.equal(store.current(), first);
-  store.swap(second);
-  assert.equal(store.current(), second);
+  const liveConfig = createLiveConfig(first);
+  assert.equal(liveConfig.current(), first);
+  liveConfig.swap(second);
+  assert.equal(liveConfig.current(), second);
 });
 
 Deno.test("a store freezes what it is given", async () => {
   const config = { ...await minimalConfig() };
-  const store = createConfigStore(config);
-  assert.ok(Object.isFrozen(store.current()));
+  const liveConfig = createLiveConfig(config);
+  assert.ok(Object.isFrozen(liveConfig.current()));
 });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { LoadResult } from "../../src/config/load.ts";
 import { createReload, type ReloadOutcome } from "../../src/config/reload.ts";
-import { createConfigStore } from "../../src/config/store.ts";
+import { createLiveConfig } from "../../src/config/live_config.ts";
 import { createFakeTimers } from "../support/fakes/fake_timers.ts";
 import {
   connectionFile,
@@ -16,30 +16,32 @@ import { until } from "../support/within.ts";
 async function createScene() {
   const first = await minimalConfig();
   const scene = { file: minimalFile() as unknown };
-  const store = createConfigStore(first);
+  const liveConfig = createLiveConfig(first);
   const outcomes: ReloadOutcome[] = [];
   const timers = createFakeTimers();
   const reload = createReload({
-    store,
+    liveConfig,
     load: () => loadFile(scene.file),
     report: (outcome) => outcomes.push(outcome),
     timers,
   });
-  return { scene, first, store, outcomes, reload, timers };
+  return { scene, first, store: liveConfig, outcomes, reload, timers };
 }
 
 const SECOND_LOOK_MS = 2000;
 
 /** Reloads a file that takes something away; `act` runs between the first look and the second. */
 async function lookAgain(
-  { reload, timers, store }: Awaited<ReturnType<typeof createScene>>,
+  { reload, timers, store: liveConfig }: Awaited<
+    ReturnType<typeof createScene>
+  >,
   act = () => {},
 ): Promise<void> {
-  const before = store.current();
+  const before = liveConfig.current();
   const reloading = reload();
   await until(() => timers.running === 1, "the first look");
   timers.advance(SECOND_LOOK_MS - 1);
-  assert.equal(store.current(), before);
+  assert.equal(liveConfig.current(), before);
   act();
   timers.advance(1);
   await reloading;
@@ -47,10 +49,10 @@ async function lookAgain(
 
 Deno.test("a valid file takes over, with its warnings", async () => {
   const parts = await createScene();
-  const { scene, store, outcomes } = parts;
+  const { scene, store: liveConfig, outcomes } = parts;
   scene.file = minimalFile({ messages_vendor: "other", tokens: [] });
   await lookAgain(parts);
-  assert.equal(store.current().messagesVendor, "other");
+  assert.equal(liveConfig.current().messagesVendor, "other");
   assert.deepEqual(outcomes, [{
     kind: "applied",
     warnings: [{
@@ -78,19 +80,19 @@ Deno.test("a file without a caller, a connection or a model that was there waits
   for (const [name, overrides] of Object.entries(shorter)) {
     await t.step(name, async () => {
       const parts = await createScene();
-      const { scene, store, outcomes, reload, timers } = parts;
+      const { scene, store: liveConfig, outcomes, reload, timers } = parts;
       scene.file = full;
       await reload();
       assert.equal(timers.started, 0);
-      const whole = store.current();
+      const whole = liveConfig.current();
       scene.file = { ...full, ...Object(overrides) };
       await lookAgain(parts, () => scene.file = full);
-      assert.equal(store.current(), whole);
+      assert.equal(liveConfig.current(), whole);
       assert.equal(outcomes.at(-1)?.kind, "unchanged");
       scene.file = { ...full, ...Object(overrides) };
       await lookAgain(parts);
       assert.equal(outcomes.at(-1)?.kind, "applied");
-      assert.notEqual(store.current(), whole);
+      assert.notEqual(liveConfig.current(), whole);
     });
   }
 });
@@ -104,10 +106,11 @@ Deno.test("a file that is invalid at the second look changes nothing", async () 
 });
 
 Deno.test("an invalid file changes nothing and is reported with every problem", async () => {
-  const { scene, first, store, outcomes, reload } = await createScene();
+  const { scene, first, store: liveConfig, outcomes, reload } =
+    await createScene();
   scene.file = minimalFile({ server: { port: -1, workers: 0 } });
   await reload();
-  assert.equal(store.current(), first);
+  assert.equal(liveConfig.current(), first);
   assert.deepEqual(outcomes, [{
     kind: "rejected",
     problems: [
@@ -117,27 +120,27 @@ Deno.test("an invalid file changes nothing and is reported with every problem", 
   }]);
   scene.file = minimalFile({ messages_vendor: "other" });
   await reload();
-  assert.equal(store.current().messagesVendor, "other");
+  assert.equal(liveConfig.current().messagesVendor, "other");
 });
 
 Deno.test("a file that says the same keeps the very configuration in use", async () => {
-  const { first, store, outcomes, reload } = await createScene();
+  const { first, store: liveConfig, outcomes, reload } = await createScene();
   await reload();
-  assert.equal(store.current(), first);
+  assert.equal(liveConfig.current(), first);
   assert.deepEqual(outcomes, [{ kind: "unchanged" }]);
 });
 
 Deno.test("a forced call replaces an equal configuration once, also when it comes during an attempt", async () => {
-  const { first, store, outcomes, reload } = await createScene();
+  const { first, store: liveConfig, outcomes, reload } = await createScene();
   const running = reload();
   reload({ isForced: true });
   await running;
-  const forced = store.current();
+  const forced = liveConfig.current();
   assert.notEqual(forced, first);
   assert.deepEqual({ ...forced, pools: 0 }, { ...first, pools: 0 });
   assert.notEqual(forced.connections[0], first.connections[0]);
   await reload();
-  assert.equal(store.current(), forced);
+  assert.equal(liveConfig.current(), forced);
   assert.deepEqual(
     outcomes,
     Array.from({ length: 3 }, () => ({ kind: "unchanged" })),
@@ -188,16 +191,16 @@ Deno.test("what only a start can set is a warning as long as it differs from wha
 
 Deno.test("a failure of the gateway itself changes nothing and is reported", async () => {
   const first = await minimalConfig();
-  const store = createConfigStore(first);
+  const liveConfig = createLiveConfig(first);
   const outcomes: ReloadOutcome[] = [];
   const error = new Error("internal");
   const reload = createReload({
-    store,
+    liveConfig,
     load: () => Promise.reject(error),
     report: (outcome) => outcomes.push(outcome),
   });
   await reload();
-  assert.equal(store.current(), first);
+  assert.equal(liveConfig.current(), first);
   assert.deepEqual(outcomes, [{ kind: "failed", error }]);
 });
 
@@ -208,7 +211,7 @@ Deno.test("a thousand calls at once run one attempt at a time, and two in all", 
   const gates: (() => void)[] = [];
   const outcomes: ReloadOutcome[] = [];
   const reload = createReload({
-    store: createConfigStore(config),
+    liveConfig: createLiveConfig(config),
     load: async (): Promise<LoadResult> => {
       running += 1;
       most = Math.max(most, running);
@@ -229,11 +232,11 @@ Deno.test("a thousand calls at once run one attempt at a time, and two in all", 
 });
 
 Deno.test("a call during an attempt resolves after the file was read once more", async () => {
-  const { scene, store, reload } = await createScene();
+  const { scene, store: liveConfig, reload } = await createScene();
   const attempt = reload();
   scene.file = minimalFile({ messages_vendor: "late" });
   await reload();
-  assert.equal(store.current().messagesVendor, "late");
+  assert.equal(liveConfig.current().messagesVendor, "late");
   await attempt;
 });
 
@@ -242,7 +245,7 @@ Deno.test("a call from within a report is not lost", async () => {
   let loads = 0;
   let again: Promise<void> | undefined;
   const reload = createReload({
-    store: createConfigStore(config),
+    liveConfig: createLiveConfig(config),
     load: () => {
       loads += 1;
       return Promise.resolve({ config, warnings: [] });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { HeaderFields } from "../../src/core/header_fields.ts";
 import { createGateway, type Gateway } from "../../src/app.ts";
-import { createConfigStore } from "../../src/config/store.ts";
+import { createLiveConfig } from "../../src/config/live_config.ts";
 import type { Fetch, UpstreamClient } from "../../src/upstream/call.ts";
 import { ask, hello, PATHS, PROTOCOLS } from "../support/wire/ask.ts";
 import { configOf, loadFile } from "../support/gateway/config.ts";
@@ -32,8 +32,14 @@ async function begin(
   const log = createMemoryLog();
   const timers = createFakeTimers();
   const config = configOf(await loadFile(familiesFile("http://127.0.0.1:9")));
-  const store = createConfigStore(config);
-  const gateway = createGateway({ store, fetch, client, log, timers });
+  const liveConfig = createLiveConfig(config);
+  const gateway = createGateway({
+    liveConfig,
+    fetch,
+    client,
+    log,
+    timers,
+  });
   return {
     ...gateway,
     log,

@@ -30,7 +30,7 @@ async function find(
 async function found(method: string, target: string): Promise<string> {
   const { route: { action } } = await find(method, target);
   if ("relay" in action) return action.relay;
-  return "open" in action ? action.open : action.answer;
+  return "open" in action ? action.open : action.response;
 }
 
 async function refused(

@@ -11,7 +11,7 @@ Deno.test("ROUTES are the paths of docs/design.md#paths and the page, with their
       ? `${action.open} none`
       : "relay" in action
       ? `${action.relay} ${action.credential}`
-      : `${action.answer} ${action.credential}`;
+      : `${action.response} ${action.credential}`;
     const size = `${route.maxBodyBytes / MIB} MiB`;
     return paths.map((path) =>
       [methods.join("/"), path, does, protocol ?? "own", size].join(" ")

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { createGateway } from "../../src/app.ts";
-import { createConfigStore } from "../../src/config/store.ts";
+import { createLiveConfig } from "../../src/config/live_config.ts";
 import type { Protocol } from "../../src/core/protocol.ts";
 import { createLog } from "../../src/observe/log.ts";
 import { jsonSchema } from "../support/sdk/ai_sdk.ts";
@@ -220,7 +220,7 @@ async function handlerOf(
   const file = pairsFile("http://upstream.test");
   const headers = { "content-type": contentType };
   return createGateway({
-    store: createConfigStore(configOf(await loadFile(file))),
+    liveConfig: createLiveConfig(configOf(await loadFile(file))),
     fetch: () => Promise.resolve(new Response(answer, { headers })),
     log: createLog({ format: "json", now: Date.now, sink: () => {} }),
     timers: hurriedTimers,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { createGateway } from "../../src/app.ts";
-import { createConfigStore } from "../../src/config/store.ts";
+import { createLiveConfig } from "../../src/config/live_config.ts";
 import { systemClock } from "../../src/core/time/timers.ts";
 import { randomIds } from "../../src/core/ids.ts";
 import type { Family } from "../../src/core/protocol.ts";
@@ -34,7 +34,7 @@ async function demoHandler(): Promise<Handler> {
     connections: PROVIDERS.map(connectionOf),
   });
   const { handler } = createGateway({
-    store: createConfigStore(config),
+    liveConfig: createLiveConfig(config),
     fetch: createStrictProvider({
       clock: systemClock,
       ids: randomIds,

@@ -1,7 +1,7 @@
 /** GET /limits over real sockets: the gateway, simulated providers, and callers. */
 import assert from "node:assert/strict";
 import { createGateway } from "../../src/app.ts";
-import { createConfigStore } from "../../src/config/store.ts";
+import { createLiveConfig } from "../../src/config/live_config.ts";
 import { sha256Hex } from "../../src/core/sha256.ts";
 import type { QuotaList } from "../../src/quotas/list.ts";
 import {
@@ -60,7 +60,7 @@ async function withWorld(
   });
   const config = await minimalConfig(file(upstream.base));
   const { handler } = createGateway({
-    store: createConfigStore(config),
+    liveConfig: createLiveConfig(config),
     fetch,
     log: {
       write: (...line) => lines.push(JSON.stringify(line)),

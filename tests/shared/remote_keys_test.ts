@@ -40,7 +40,7 @@ async function twoThreads(serve: Serve) {
     });
     const identity = createIdentity({ ...scene, keySets });
     const callerOf = async (token: string) =>
-      (await identity.callerOf(token, scene.store.current())).name;
+      (await identity.callerOf(token, scene.liveConfig.current())).name;
     return { callerOf };
   };
   return { ...scene, replies, one: createThread(), other: createThread() };

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
-import { answerHeaders } from "../../src/upstream/headers.ts";
+import { responseHeaders } from "../../src/upstream/headers.ts";
 
 const KEY = "upstream-key-0123456789";
 
 function shownOf(headers: Headers, isRenamed = false): [string, string][] {
   const secrets = { areIn: (text: string) => text.includes(KEY) };
   const clock = { now: () => Date.UTC(2026, 0, 1) };
-  return answerHeaders(headers, { isRenamed, secrets, clock });
+  return responseHeaders(headers, { isRenamed, secrets, clock });
 }
 
 function shown(

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { createConfigStore } from "../../src/config/store.ts";
+import { createLiveConfig } from "../../src/config/live_config.ts";
 import type { UsageState } from "../../src/observe/metrics.ts";
 import { period } from "../../src/quotas/period.ts";
 import { type QuotaWindow, quotaWindow } from "../../src/quotas/window.ts";
@@ -60,7 +60,7 @@ async function currentUse(
   }
   const service = createUsageService({
     sums,
-    store: createConfigStore(config),
+    liveConfig: createLiveConfig(config),
     quotas: {
       known: () => windows,
       read: () => Promise.reject(new Error("Nobody reads")),

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { createConfigStore } from "../../src/config/store.ts";
+import { createLiveConfig } from "../../src/config/live_config.ts";
 import type { Metrics } from "../../src/observe/metrics.ts";
 import { openRecord } from "../../src/observe/record.ts";
 import { createCounting } from "../../src/usage/counting.ts";
@@ -24,10 +24,10 @@ async function openService(sums: Sums = createMemorySums(CLOCK)) {
   });
   const events: LimitedEvent[] = [];
   const { log } = createLogLines();
-  const store = createConfigStore(config);
+  const liveConfig = createLiveConfig(config);
   const service = createUsageService({
     sums,
-    store,
+    liveConfig,
     quotas: {
       known: () => [],
       read: () => Promise.reject(new Error("Nobody reads")),
@@ -49,7 +49,15 @@ async function openService(sums: Sums = createMemorySums(CLOCK)) {
     const tally = service.open({ record, caller, estimatedTokens: 5 });
     return { record, tally };
   };
-  return { config, store, service, caller, deployment, events, open };
+  return {
+    config,
+    store: liveConfig,
+    service,
+    caller,
+    deployment,
+    events,
+    open,
+  };
 }
 
 Deno.test("the metrics learn of a token near its limit once a window, and of every request that it refuses", async () => {
@@ -150,13 +158,15 @@ Deno.test("threads and replicas report a limit once, although the provider's res
 });
 
 Deno.test("a running request counts for its token's name, although a reload renames the token", async () => {
-  const { config, store, service, caller, deployment, open } =
+  const { config, store: liveConfig, service, caller, deployment, open } =
     await openService();
   const { record, tally } = open();
   await tally.enter([deployment]);
-  store.swap(await minimalConfig({ tokens: [tokenFile({ name: "renamed" })] }));
+  liveConfig.swap(
+    await minimalConfig({ tokens: [tokenFile({ name: "renamed" })] }),
+  );
   record.finish("error");
-  const [renamed] = store.current().callers.values();
+  const [renamed] = liveConfig.current().callers.values();
   assert.equal(renamed?.sha256, caller.sha256);
   for (const [one, requests] of [[caller, 1], [renamed, 0]] as const) {
     const { windows: [hour] } = await service.report(one, config);

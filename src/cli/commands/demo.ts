@@ -1,7 +1,7 @@
 import type { Config } from "../../config/config.ts";
 import { loadConfig } from "../../config/load.ts";
 import { formatProblem } from "../../config/problems.ts";
-import { createConfigStore } from "../../config/store.ts";
+import { createLiveConfig } from "../../config/live_config.ts";
 import { systemClock } from "../../core/time/timers.ts";
 import { randomIds } from "../../core/ids.ts";
 import { sha256Hex } from "../../core/sha256.ts";
@@ -43,7 +43,7 @@ export async function runDemo(
   const format = outputFormat(options.log, Deno.stdout.isTerminal(), io.env);
   const { log, writer } = openLog(Deno.stdout, format, io.writeError);
   const code = await runServer({
-    store: createConfigStore(loaded.config),
+    liveConfig: createLiveConfig(loaded.config),
     server: withOptions(loaded.config.server, options),
     fetch: createDemoUpstream({ clock: systemClock, ids: randomIds }),
     log,

@@ -1,5 +1,5 @@
 import { createReload } from "../../config/reload.ts";
-import { type ConfigStore, createConfigStore } from "../../config/store.ts";
+import { createLiveConfig, type LiveConfig } from "../../config/live_config.ts";
 import { randomIds } from "../../core/ids.ts";
 import {
   lastingTimers,
@@ -71,10 +71,10 @@ export async function runServe(
   io.writeError(problemLines(startWarnings(first, options)));
   const format = outputFormat(options.log, Deno.stdout.isTerminal(), io.env);
   const { log, writer } = openLog(Deno.stdout, format, io.writeError);
-  const store = createConfigStore(first.config);
+  const liveConfig = createLiveConfig(first.config);
   const reloadLog = createReloadLog(log);
   const reload = createReload({
-    store,
+    liveConfig,
     load: watched.load,
     report: reloadLog.report,
   });
@@ -86,7 +86,7 @@ export async function runServe(
   const server = withOptions(first.config.server, options);
   const workers = workerCount(server.workers, log);
   checkDescriptors(server, workers, log);
-  const replay = await replayUsage({ store, path, log });
+  const replay = await replayUsage({ liveConfig, path, log });
   const start = (serving: ServingOptions) =>
     workers === 1 ? startServing(serving) : startPool({
       ...serving,
@@ -96,10 +96,10 @@ export async function runServe(
       startThread,
       timers: systemTimers,
     });
-  const storeState = await connectStore(store, log);
+  const storeState = await connectStore(liveConfig, log);
   const network = openNetworkClient(io.env, lastingTimers);
   const code = await runServer({
-    store,
+    liveConfig,
     server,
     shared: storeState?.state ?? (replay && { sums: replay }),
     fetch: network.fetch,
@@ -117,23 +117,23 @@ export async function runServe(
 
 /** Counts the earlier usage from the logs that the configuration names. */
 async function replayUsage(
-  { store, path, log }: {
-    readonly store: ConfigStore;
+  { liveConfig, path, log }: {
+    readonly liveConfig: LiveConfig;
     /** The path of the configuration file. */
     readonly path: string;
     readonly log: Log;
   },
 ): Promise<Sums | undefined> {
-  const patterns = store.current().usage.replay
+  const patterns = liveConfig.current().usage.replay
     .map((pattern) => beside(path, pattern));
   if (patterns.length === 0) return undefined;
-  if (store.current().shared !== undefined) {
+  if (liveConfig.current().shared !== undefined) {
     log.write("usage_not_replayed", {
       reason: "the store keeps the counts",
     });
     return undefined;
   }
-  return await startReplay({ store, patterns, log });
+  return await startReplay({ liveConfig, patterns, log });
 }
 
 /**
@@ -143,10 +143,10 @@ async function replayUsage(
  * @returns The state in the store; `undefined` when the configuration has no store.
  */
 async function connectStore(
-  store: ConfigStore,
+  liveConfig: LiveConfig,
   log: Log,
 ): Promise<StoreState | undefined> {
-  const { shared } = store.current();
+  const { shared } = liveConfig.current();
   if (shared === undefined) return undefined;
   const { loadRedis } = await import("../server/redis.ts");
   const { createStoreState } = await import(
@@ -155,7 +155,7 @@ async function connectStore(
   return createStoreState({
     open: await loadRedis(shared),
     prefix: shared.prefix,
-    config: store.current,
+    config: liveConfig.current,
     clock: systemClock,
     timers: systemTimers,
     log,

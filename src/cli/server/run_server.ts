@@ -60,7 +60,7 @@ const SETTINGS = { host: "server.admin.host", port: "server.admin.port" };
  */
 async function openAdmin(
   place: AdminPlace,
-  { serving, store, log }: Pick<ServerRun, "store" | "log"> & {
+  { serving, liveConfig, log }: Pick<ServerRun, "liveConfig" | "log"> & {
     readonly serving: Omit<Serving, "stop">;
   },
 ): Promise<Listener> {
@@ -73,7 +73,7 @@ async function openAdmin(
     replacements: serving.replacements,
     sharedStore: serving.sharedStore,
     residentBytes: () => Deno.memoryUsage().rss,
-    limits: () => store.current().server,
+    limits: () => liveConfig.current().server,
   });
   const handler = createAdminHandler({
     isReady: serving.isReady,

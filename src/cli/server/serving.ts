@@ -1,7 +1,7 @@
 import { createGateway } from "../../app.ts";
 import type { Config, ServerConfig } from "../../config/config.ts";
 import type { ServiceName } from "../../config/services.ts";
-import type { ConfigStore } from "../../config/store.ts";
+import type { LiveConfig } from "../../config/live_config.ts";
 import { oncePer } from "../../core/memo.ts";
 import type { StoreCondition } from "../../core/store_condition.ts";
 import { createDeadlines, within } from "../../core/time/deadlines.ts";
@@ -24,7 +24,7 @@ import {
 
 /** The options of {@linkcode startServing}. */
 export interface ServingOptions {
-  readonly store: ConfigStore;
+  readonly liveConfig: LiveConfig;
   /** The settings of the listener, overridden by the command line. */
   readonly server: ServerConfig;
   readonly fetch: Fetch;
@@ -74,10 +74,10 @@ const CLOSE_MS = 5_000;
  * @throws {ListenError} As `listen()` does.
  */
 export async function startServing(options: ServingOptions): Promise<Serving> {
-  const { store, server, log } = options;
-  const running = server.admin && await startMetrics(store);
+  const { liveConfig, server, log } = options;
+  const running = server.admin && await startMetrics(liveConfig);
   const metrics = running?.metrics;
-  const telemetry = await startTelemetry(store);
+  const telemetry = await startTelemetry(liveConfig);
   const { isShared = false } = options;
   const translationPool = createTranslationPool({
     startThread: startTranslationThread,
@@ -116,7 +116,7 @@ export async function startServing(options: ServingOptions): Promise<Serving> {
     throw error;
   }
 
-  store.onSwap(({ server: { tls: next } }) => {
+  liveConfig.onSwap(({ server: { tls: next } }) => {
     if (tls === undefined || next === undefined) return;
     if (next.cert === tls.cert && next.key === tls.key) return;
     tls = next;
@@ -132,7 +132,7 @@ export async function startServing(options: ServingOptions): Promise<Serving> {
         admission.drain().then(() => true),
         hurry.then(() => false),
       ]),
-      { ms: store.current().server.drainMs, start, onLate: () => false },
+      { ms: liveConfig.current().server.drainMs, start, onLate: () => false },
     );
     if (!isDrained) {
       log.write("cut", { requests: admission.active });
@@ -200,12 +200,12 @@ interface RunningMetrics {
 
 /** Starts the metrics. The library is loaded here, so that a gateway without metrics does not load it. */
 async function startMetrics(
-  store: ConfigStore,
+  liveConfig: LiveConfig,
 ): Promise<RunningMetrics> {
   const { createGatewayMetrics } = await import("../../observe/prometheus.ts");
   const metrics = createGatewayMetrics({
-    isModel: (name) => store.current().pools.has(name),
-    isToken: (name) => tokenNames(store.current()).has(name),
+    isModel: (name) => liveConfig.current().pools.has(name),
+    isToken: (name) => tokenNames(liveConfig.current()).has(name),
     fields: new Set(
       Object.values(CODECS).flatMap(({ fieldNames }) =>
         Object.values(fieldNames)
@@ -258,7 +258,7 @@ const REGISTRY = Symbol.for("opentelemetry.js.api.1");
  * library is loaded here, so that a gateway without telemetry does not load it.
  */
 async function startTelemetry(
-  store: ConfigStore,
+  liveConfig: LiveConfig,
 ): Promise<Telemetry | undefined> {
   if (!(REGISTRY in globalThis)) return undefined;
   const { propagation } = await import("@opentelemetry/api");
@@ -268,9 +268,9 @@ async function startTelemetry(
   const added = propagation.fields().filter((name) => name !== "tracestate");
   return {
     tracing: createTracing({
-      isModel: (name) => store.current().pools.has(name),
+      isModel: (name) => liveConfig.current().pools.has(name),
       providerOf(connection) {
-        const { connections } = store.current();
+        const { connections } = liveConfig.current();
         const found = connections.find(({ name }) => name === connection);
         return found && (PROVIDERS[found.service] ?? found.service);
       },

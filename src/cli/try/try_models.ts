@@ -1,6 +1,6 @@
 import { createGateway } from "../../app.ts";
 import type { Caller, Config, Deployment } from "../../config/config.ts";
-import { createConfigStore } from "../../config/store.ts";
+import { createLiveConfig } from "../../config/live_config.ts";
 import { shorten } from "../../core/error.ts";
 import {
   isJsonObject,
@@ -227,7 +227,7 @@ function openGateway(
   const connectionIds = new Set([connection.id]);
   let onLine = (_line: JsonObject) => {};
   const { handler } = createGateway({
-    store: createConfigStore({
+    liveConfig: createLiveConfig({
       ...config,
       connections: [connection],
       pools: new Map([[model.id, [{ connection, model }]]]),

@@ -1,6 +1,6 @@
 import type { Config } from "../../config/config.ts";
 import { readFault } from "../../config/environment.ts";
-import type { ConfigStore } from "../../config/store.ts";
+import type { LiveConfig } from "../../config/live_config.ts";
 import { within } from "../../core/time/deadlines.ts";
 import {
   type Clock,
@@ -184,7 +184,7 @@ function isSince(time: string): (line: string) => boolean {
 
 /** The dependencies of {@linkcode startReplay}. */
 interface StartReplayOptions {
-  readonly store: ConfigStore;
+  readonly liveConfig: LiveConfig;
   /** The paths of logs, with wildcards. */
   readonly patterns: readonly string[];
   readonly log: Log;
@@ -204,12 +204,12 @@ const WAIT_MS = 10_000;
 export async function startReplay(
   options: StartReplayOptions,
 ): Promise<Sums> {
-  const { store, clock = systemClock, timers = systemTimers } = options;
+  const { liveConfig, clock = systemClock, timers = systemTimers } = options;
   const sums = createMemorySums(clock);
   const replaying = replayLogs({
     ...options,
     files: options.files ?? LOG_FILES,
-    config: store.current(),
+    config: liveConfig.current(),
     counting: createCounting(sums),
     completeSince: sums.completeSince,
     untilMs: sums.sinceMs,

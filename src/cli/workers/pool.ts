@@ -1,4 +1,4 @@
-import type { ConfigStore } from "../../config/store.ts";
+import type { LiveConfig } from "../../config/live_config.ts";
 import { createDeadlines, within } from "../../core/time/deadlines.ts";
 import {
   type Clock,
@@ -32,7 +32,7 @@ import { createSlot, type Slot } from "./slot.ts";
 /** The dependencies of {@linkcode startPool}. */
 interface PoolOptions
   extends
-    Pick<ServingOptions, "store" | "server" | "log" | "fetch" | "shared"> {
+    Pick<ServingOptions, "liveConfig" | "server" | "log" | "fetch" | "shared"> {
   /** The number of threads. */
   readonly workers: number;
   readonly startThread: StartThread;
@@ -52,12 +52,12 @@ const GRACE_MS = 3_000;
  * @throws {ListenError} When a thread cannot listen; all threads are ended then.
  */
 export async function startPool(options: PoolOptions): Promise<Serving> {
-  const { store, server, workers, timers, log } = options;
+  const { liveConfig, server, workers, timers, log } = options;
   const slots: Slot[] = [];
   const metrics = createPoolMetrics({ timers, fold });
   const table = createCountTable(workers);
   const book = createColumnBook(table);
-  let columns = book.assign(store.current());
+  let columns = book.assign(liveConfig.current());
   const hub = createPoolHub({
     ...options,
     slots,
@@ -67,7 +67,7 @@ export async function startPool(options: PoolOptions): Promise<Serving> {
   /** Returns the settings for a thread; a replacement uses the current certificate. */
   const currentPlace = () => ({
     ...place,
-    tls: place.tls && (store.current().server.tls ?? place.tls),
+    tls: place.tls && (liveConfig.current().server.tls ?? place.tls),
   });
   let replacements = 0;
   let isStopping = false;
@@ -83,7 +83,7 @@ export async function startPool(options: PoolOptions): Promise<Serving> {
         emptyThread(table, thread);
         return {
           kind: "start",
-          config: store.current(),
+          config: liveConfig.current(),
           server: currentPlace(),
           format: options.format,
           share: { table, thread, columns },
@@ -127,7 +127,7 @@ export async function startPool(options: PoolOptions): Promise<Serving> {
       for (const slot of slots) slot.send({ kind: "hurry" });
     });
     await within(Promise.all(slots.map((slot) => slot.stopped)), {
-      ms: store.current().server.drainMs + GRACE_MS,
+      ms: liveConfig.current().server.drainMs + GRACE_MS,
       start: timers.schedule,
       onLate: () => {},
     });
@@ -140,7 +140,7 @@ export async function startPool(options: PoolOptions): Promise<Serving> {
     place = { ...server, port: portOf(url) };
     while (slots.length < workers) addSlot();
     await Promise.all(slots.map(({ listening }) => listening));
-    store.onSwap((config) => {
+    liveConfig.onSwap((config) => {
       columns = book.assign(config);
       for (const slot of slots) slot.send({ kind: "config", config, columns });
     });
@@ -168,7 +168,7 @@ async function fold(snapshots: readonly Snapshot[]): Promise<Snapshot> {
 
 /** The dependencies of {@linkcode createPoolHub}. */
 interface PoolHubOptions {
-  readonly store: ConfigStore;
+  readonly liveConfig: LiveConfig;
   readonly fetch: Fetch;
   readonly log: Log;
   readonly timers: Timers;
@@ -187,7 +187,7 @@ interface PoolHub {
 
 /** Connects the threads with each other and with replicas. */
 function createPoolHub(options: PoolHubOptions): PoolHub {
-  const { store, slots, shared, clock = systemClock } = options;
+  const { liveConfig, slots, shared, clock = systemClock } = options;
   const poller = createPoller({
     fetch: options.fetch,
     log: options.log,
@@ -207,8 +207,12 @@ function createPoolHub(options: PoolHubOptions): PoolHub {
     clock,
     deadlines: createDeadlines(options.timers),
   });
-  store.onSwap(({ identity }) => keySets.retain(identity));
-  const quotaServer = createQuotaServer({ store, poller, clock });
+  liveConfig.onSwap(({ identity }) => keySets.retain(identity));
+  const quotaServer = createQuotaServer({
+    liveConfig,
+    poller,
+    clock,
+  });
   const sums = shared.sums ?? createMemorySums(clock);
 
   function broadcast(notice: Notice, sender?: Slot): void {
@@ -239,7 +243,7 @@ function createPoolHub(options: PoolHubOptions): PoolHub {
   }
 
   shared.notices?.onNotice((notice) => {
-    followNotice(notice, { poller }, store.current());
+    followNotice(notice, { poller }, liveConfig.current());
     broadcast(notice);
   });
   return {

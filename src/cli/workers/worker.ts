@@ -1,4 +1,4 @@
-import { createConfigStore } from "../../config/store.ts";
+import { createLiveConfig } from "../../config/live_config.ts";
 import { randomIds } from "../../core/ids.ts";
 import { createDeadlines } from "../../core/time/deadlines.ts";
 import { lastingTimers, systemClock } from "../../core/time/timers.ts";
@@ -45,7 +45,7 @@ function handleOrders(port: MessagePort): void {
     switch (order.kind) {
       case "config":
         running.shared.adopt(order.columns);
-        return running.store.swap(order.config);
+        return running.liveConfig.swap(order.config);
       case "notice":
         return running.shared.hear(order.notice);
       case "ledger":
@@ -71,7 +71,7 @@ function handleOrders(port: MessagePort): void {
 
 interface RunningThread {
   readonly serving: Serving;
-  readonly store: ReturnType<typeof createConfigStore>;
+  readonly liveConfig: ReturnType<typeof createLiveConfig>;
   readonly shared: SharedThread;
   /** Resolves when all lines of the log are sent to the pool. */
   flush(): Promise<void>;
@@ -89,7 +89,7 @@ async function startGateway(
       return Promise.resolve(bytes.length);
     },
   }, format);
-  const store = createConfigStore(config);
+  const liveConfig = createLiveConfig(config);
   const network = openNetworkClient(
     (name) => Deno.env.get(name),
     lastingTimers,
@@ -97,7 +97,7 @@ async function startGateway(
   const shared = createSharedThread(order, report);
   try {
     const serving = await startServing({
-      store,
+      liveConfig,
       server,
       fetch: network.fetch,
       client: network.client,
@@ -107,7 +107,7 @@ async function startGateway(
       shared: shared.state,
     });
     report({ kind: "listening", url: serving.url });
-    return { serving, store, shared, flush: writer.flush };
+    return { serving, liveConfig, shared, flush: writer.flush };
   } catch (error) {
     if (!(error instanceof ListenError)) throw error;
     report({ kind: "refused", message: error.message });

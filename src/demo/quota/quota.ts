@@ -17,17 +17,17 @@ export interface Quota {
 }
 
 /** The windows of one account. */
-export type AccountReading = Readonly<Record<keyof Account, Reading>>;
+export type AccountReading = Readonly<Record<keyof Account, CreditReading>>;
 
 interface Account {
   /** Credits. */
-  readonly fiveHour: Meter;
+  readonly fiveHour: CreditWindow;
   /** Credits. */
-  readonly weekly: Meter;
+  readonly weekly: CreditWindow;
   /** Requests a minute. */
-  readonly requests: Meter;
+  readonly requests: CreditWindow;
   /** Tokens a minute. */
-  readonly tokens: Meter;
+  readonly tokens: CreditWindow;
 }
 
 /**
@@ -68,13 +68,13 @@ function createAccount(
 ): Account {
   const { fiveHourLimit, daysOld } = options;
   return {
-    fiveHour: createMeter({
+    fiveHour: createCreditWindow({
       clock,
       lengthMs: 5 * HOUR_MS,
       limit: fiveHourLimit,
       othersPerHour: 40,
     }),
-    weekly: createMeter({
+    weekly: createCreditWindow({
       clock,
       lengthMs: 7 * DAY_MS,
       limit: fiveHourLimit * 5,
@@ -86,12 +86,17 @@ function createAccount(
   };
 }
 
-function createRate(clock: Clock, limit: number): Meter {
-  return createMeter({ clock, lengthMs: MINUTE_MS, limit, othersPerHour: 0 });
+function createRate(clock: Clock, limit: number): CreditWindow {
+  return createCreditWindow({
+    clock,
+    lengthMs: MINUTE_MS,
+    limit,
+    othersPerHour: 0,
+  });
 }
 
 /** The current state of a quota's window. */
-export interface Reading {
+export interface CreditReading {
   readonly limit: number;
   /** Credits, with fractions; may exceed the limit. */
   readonly used: number;
@@ -100,14 +105,14 @@ export interface Reading {
 }
 
 /** A count of used credits in a window of fixed length, which is then reset. */
-export interface Meter {
+export interface CreditWindow {
   /** Uses `credits` now; begins the window if it has not begun. */
   spend(credits: number): void;
-  read(): Reading;
+  read(): CreditReading;
 }
 
 /** The options of a window. */
-interface MeterOptions {
+interface CreditWindowOptions {
   readonly clock: Clock;
   readonly lengthMs: number;
   /** The credits of a window. */
@@ -122,7 +127,7 @@ interface MeterOptions {
  * Creates a meter whose numbers change with use and with time: others use the same account, and the end of a window
  * resets the use. It never rejects a request.
  */
-export function createMeter(options: MeterOptions): Meter {
+export function createCreditWindow(options: CreditWindowOptions): CreditWindow {
   const { clock, lengthMs, limit, othersPerHour, begunMsAgo } = options;
   let begunMs = begunMsAgo === undefined ? undefined : clock.now() - begunMsAgo;
   let own = 0;
@@ -158,6 +163,6 @@ export function createMeter(options: MeterOptions): Meter {
 }
 
 /** Returns the used part of the limit; it may exceed 1. */
-export function usedFraction({ used, limit }: Reading): number {
+export function usedFraction({ used, limit }: CreditReading): number {
   return used / limit;
 }

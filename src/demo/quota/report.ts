@@ -1,5 +1,9 @@
 import { bearerToken } from "../interfaces.ts";
-import { type AccountReading, type Reading, usedFraction } from "./quota.ts";
+import {
+  type AccountReading,
+  type CreditReading,
+  usedFraction,
+} from "./quota.ts";
 import type { Provider, SimulatedFamily } from "../providers.ts";
 import { Refusal } from "../refusal.ts";
 
@@ -62,7 +66,7 @@ function zaiQuotaRefusal(): object {
 }
 
 function zaiLimit(
-  { limit, used, resetsAtMs }: Reading,
+  { limit, used, resetsAtMs }: CreditReading,
   period: { readonly unit: number; readonly number: number },
 ): object {
   return {
@@ -98,7 +102,7 @@ function anthropicQuota({ fiveHour, weekly }: AccountReading): object {
   };
 }
 
-function anthropicWindow(reading: Reading): object {
+function anthropicWindow(reading: CreditReading): object {
   return {
     utilization: Math.round(usedFraction(reading) * 1000) / 10,
     resets_at: isoTime(reading.resetsAtMs),
@@ -106,7 +110,7 @@ function anthropicWindow(reading: Reading): object {
 }
 
 function anthropicLimit(
-  reading: Reading,
+  reading: CreditReading,
   names: { readonly kind: string; readonly group: string },
 ): object {
   return {
@@ -140,7 +144,7 @@ function codexQuota(
 
 /** Writes a window; one that has not begun is reported as if it began now. */
 function codexWindow(
-  reading: Reading,
+  reading: CreditReading,
   lengthS: number,
   nowMs: number,
 ): object {
@@ -222,7 +226,7 @@ function codexHeaders(
 
 function codexWindowHeaders(
   slot: "primary" | "secondary",
-  reading: Reading,
+  reading: CreditReading,
   nowMs: number,
 ): Record<string, string> {
   const prefix = `x-codex-${slot}`;
@@ -234,18 +238,18 @@ function codexWindowHeaders(
   };
 }
 
-function remaining({ used, limit }: Reading): number {
+function remaining({ used, limit }: CreditReading): number {
   return Math.max(0, Math.floor(limit - used));
 }
 
-function epochSeconds({ resetsAtMs }: Reading, nowMs: number): string {
+function epochSeconds({ resetsAtMs }: CreditReading, nowMs: number): string {
   return `${Math.ceil((resetsAtMs ?? nowMs) / 1000)}`;
 }
 
-function secondsLeft({ resetsAtMs }: Reading, nowMs: number): number {
+function secondsLeft({ resetsAtMs }: CreditReading, nowMs: number): number {
   return Math.ceil(((resetsAtMs ?? nowMs) - nowMs) / 1000);
 }
 
-function duration(reading: Reading, nowMs: number): string {
+function duration(reading: CreditReading, nowMs: number): string {
   return `${secondsLeft(reading, nowMs)}s`;
 }

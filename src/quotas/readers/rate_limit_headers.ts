@@ -50,16 +50,16 @@ export function headerInstant(
 }
 
 /** The unit of `x-ratelimit-*` headers. */
-export type Meter = "requests" | "tokens";
+export type RateLimitUnit = "requests" | "tokens";
 
 /** The periods of a service whose header names do not include them. */
-type MeterPeriods = Readonly<Partial<Record<Meter, Period>>>;
+type UnitPeriods = Readonly<Partial<Record<RateLimitUnit, Period>>>;
 
 /**
  * Reads the quota in `x-ratelimit-{limit,remaining,reset}-{requests,tokens}`. A suffix may name the length: `-day` and
  * `-minute` (Cerebras), `-per-day` (DigitalOcean), `-1h` (Nous).
  */
-export function rateLimitHeaders(periods: MeterPeriods): HeaderQuota {
+export function rateLimitHeaders(periods: UnitPeriods): HeaderQuota {
   return {
     probes: PROBES,
     parse: (headers, seenAtMs) =>
@@ -95,7 +95,7 @@ const COUNT_REGEXP =
 /** The subject of one set of headers, such as `tokens-per-day`. */
 interface Subject {
   readonly name: string;
-  readonly meter: Meter;
+  readonly meter: RateLimitUnit;
   /** `day`, `1h` and so on. Empty when the name has no length. */
   readonly length: string;
 }

@@ -1,5 +1,5 @@
 import type { Caller, Config } from "../../config/config.ts";
-import type { ConfigStore } from "../../config/store.ts";
+import type { LiveConfig } from "../../config/live_config.ts";
 import { GatewayError } from "../../core/error.ts";
 import { oncePer } from "../../core/memo.ts";
 import { retryAfterText } from "../../core/retry_after.ts";
@@ -24,7 +24,7 @@ export interface Identity {
 
 /** The dependencies of an {@linkcode Identity}. */
 interface IdentityOptions {
-  readonly store: ConfigStore;
+  readonly liveConfig: LiveConfig;
   readonly clock: Clock;
   readonly keySets: KeySets;
 }
@@ -43,12 +43,12 @@ interface Remembered {
 
 /** Creates an identity that remembers no token. */
 export function createIdentity(
-  { store, clock, keySets }: IdentityOptions,
+  { liveConfig, clock, keySets }: IdentityOptions,
 ): Identity {
   // A new configuration begins without tokens, because it may trust fewer of them.
   const tokensOf = oncePer((_config: Config) => new Map<string, Remembered>());
   const sourceOf = new WeakMap<Caller, Source>();
-  store.onSwap(({ identity }) => keySets.retain(identity));
+  liveConfig.onSwap(({ identity }) => keySets.retain(identity));
 
   async function verify(token: string, config: Config): Promise<Remembered> {
     const { provider, claims, endsAtMs } = await verifyJwt(token, {
@@ -121,7 +121,7 @@ export function createIdentity(
       const source = sourceOf.get(caller);
       if (source === undefined) return caller;
       const { issuer, claims } = source;
-      const { identity } = store.current();
+      const { identity } = liveConfig.current();
       const provider = identity.find((one) => one.issuer === issuer);
       const rule = provider && ruleFor(claims, provider.rules);
       return rule === undefined ? caller : callerOf(rule, caller.name);

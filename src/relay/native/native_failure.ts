@@ -9,11 +9,11 @@ import {
   UpstreamFailure,
 } from "../../protocols/canonical/failure/failure.ts";
 import { CODECS } from "../../protocols/mod.ts";
-import type { UpstreamAnswer } from "../../upstream/call.ts";
+import type { UpstreamResponse } from "../../upstream/call.ts";
 import {
   type ReadBodyOptions,
   readErrorBytes,
-} from "../../upstream/read_answer.ts";
+} from "../../upstream/read_response.ts";
 import {
   answerFailure,
   type AnswerFailureOptions,
@@ -101,13 +101,13 @@ interface ReadFailureOptions extends ReadBodyOptions, AnswerFailureOptions {
  * @throws {GatewayError} When the response breaks off or exceeds a timeout.
  */
 export async function readNativeFailure(
-  answer: UpstreamAnswer,
+  response: UpstreamResponse,
   options: ReadFailureOptions,
 ): Promise<UpstreamFailure> {
-  const bytes = await readErrorBytes(answer, options);
+  const bytes = await readErrorBytes(response, options);
   return bytes === undefined
-    ? new UpstreamFailure(answerFailure(answer, undefined, options))
-    : nativeFailure(answer, { ...options, bytes });
+    ? new UpstreamFailure(answerFailure(response, undefined, options))
+    : nativeFailure(response, { ...options, bytes });
 }
 
 interface NativeFailureOptions
@@ -122,21 +122,21 @@ interface NativeFailureOptions
  * left out if it is about the gateway's own key, its rights or its account, or if it contains that key.
  */
 export function nativeFailure(
-  answer: UpstreamAnswer,
+  response: UpstreamResponse,
   { bytes, headers, reasonOf, protocol, secrets, clock }: NativeFailureOptions,
 ): UpstreamFailure {
   const text = new TextDecoder().decode(bytes);
   const body = parseErrorBody(text);
-  const inside = answer.ok && isJsonObject(body)
+  const inside = response.ok && isJsonObject(body)
     ? CODECS[protocol].watch.failureOf(body)
     : undefined;
   const options = { protocol, secrets, clock };
-  const failure = answerFailure(answer, inside ?? body, options);
+  const failure = answerFailure(response, inside ?? body, options);
   return isHidden(failure) || secrets.areIn(text)
     ? new UpstreamFailure(failure)
     : new NativeFailure(failure, {
       protocol,
-      status: answer.status,
+      status: response.status,
       headers,
       bytes,
       reason: reasonOf?.(failure),

@@ -27,9 +27,9 @@ import {
   markBytes,
 } from "../../streams/media_type.ts";
 import { passThrough } from "../../streams/pass_through.ts";
-import type { UpstreamAnswer } from "../../upstream/call.ts";
+import type { UpstreamResponse } from "../../upstream/call.ts";
 import { brokenUpstream, failedReading } from "../../upstream/failure.ts";
-import { declaredBytes, readBodyBytes } from "../../upstream/read_answer.ts";
+import { declaredBytes, readBodyBytes } from "../../upstream/read_response.ts";
 import type { Secrets } from "../../upstream/secrets.ts";
 import {
   type BeginningJudge,
@@ -50,10 +50,10 @@ import { nativeFailure } from "./native_failure.ts";
  * @throws {CallerLeft} When the caller disconnects before any of it was sent.
  */
 export function passAnswer(
-  answer: UpstreamAnswer,
+  response: UpstreamResponse,
   options: PassAnswerOptions,
 ): Promise<Response> {
-  const { status, body, headers } = answer;
+  const { status, body, headers } = response;
   const { record } = options.attempt.exchange;
   if (body === null) {
     record.facts.status = status;
@@ -66,8 +66,8 @@ export function passAnswer(
   const mayBeJson = type === "" || isJson(type);
   const length = isStream ? undefined : declaredBytes(headers);
   return length !== undefined && length <= MAX_WHOLE_BYTES
-    ? passWhole(answer, { ...options, body, length, isJson: mayBeJson })
-    : passInChunks(answer, { ...options, body, isStream, isJson: mayBeJson });
+    ? passWhole(response, { ...options, body, length, isJson: mayBeJson })
+    : passInChunks(response, { ...options, body, isStream, isJson: mayBeJson });
 }
 
 interface PassAnswerOptions {
@@ -94,16 +94,16 @@ interface ChunksOptions extends PassAnswerOptions, AnswerLabel {
  * @throws As `passAnswer` does.
  */
 async function passInChunks(
-  answer: UpstreamAnswer,
+  response: UpstreamResponse,
   options: ChunksOptions,
 ): Promise<Response> {
   const { attempt, headers } = options;
-  const { status } = answer;
+  const { status } = response;
   const { firstOutputMs } = attempt.deployment.connection.timeouts;
   const isHeld = attempt.mayFailOver || options.isStream && firstOutputMs > 0;
   const reader = openBody(options.body, attempt, options);
   const source = createLookAhead(reader);
-  if (isHeld) await rejectFailure(answer, source, options);
+  if (isHeld) await rejectFailure(response, source, options);
   attempt.exchange.record.facts.status = status;
   return new Response(passOn(isHeld ? source : reader, options), {
     status,
@@ -113,7 +113,7 @@ async function passInChunks(
 
 /** Checks the beginning, and cancels the source if it is a failure. */
 async function rejectFailure(
-  answer: UpstreamAnswer,
+  response: UpstreamResponse,
   source: LookAhead,
   options: ChunksOptions,
 ): Promise<void> {
@@ -125,7 +125,7 @@ async function rejectFailure(
       outputMs: isStream ? firstOutputRestMs(attempt, deadlines) : undefined,
       waitsWithoutLimit: !isStream,
     });
-    if (beginning !== undefined) throwFailure(beginning, answer, options);
+    if (beginning !== undefined) throwFailure(beginning, response, options);
   } catch (cause) {
     abandon(source);
     throw failedReading(cause, attempt.controller.signal);
@@ -140,7 +140,7 @@ async function rejectFailure(
  */
 function throwFailure(
   beginning: Beginning,
-  answer: UpstreamAnswer,
+  response: UpstreamResponse,
   { protocol, headers, secrets, clock }: PassAnswerOptions,
 ): void {
   switch (beginning.kind) {
@@ -152,8 +152,8 @@ function throwFailure(
       );
     case "refusal": {
       const { bytes } = beginning;
-      const response = { bytes, headers, protocol, secrets, clock };
-      throw nativeFailure(answer, response);
+      const details = { bytes, headers, protocol, secrets, clock };
+      throw nativeFailure(response, details);
     }
   }
 }
@@ -201,26 +201,26 @@ interface WholeOptions extends PassAnswerOptions {
  * @throws As `passAnswer` does.
  */
 async function passWhole(
-  answer: UpstreamAnswer,
+  response: UpstreamResponse,
   options: WholeOptions,
 ): Promise<Response> {
   const { attempt, protocol, headers, secrets, clock, isJson } = options;
   const { record } = attempt.exchange;
-  const { status } = answer;
+  const { status } = response;
   const bytes = await readShort(options);
   if (bytes === undefined) throw brokenUpstream("it is longer than it says");
   secrets.coverIn(bytes);
   if (bodyKind(bytes) === "events") {
     const events = new Blob([bytes]).stream();
-    return passInChunks(answer, { ...options, body: events, isStream: true });
+    return passInChunks(response, { ...options, body: events, isStream: true });
   }
   const { watch } = CODECS[protocol];
   const text = decoder.decode(bytes);
   const isRead = isJson || watch.mayCount(text) || mayHoldFailure(text, watch);
   const json = isRead ? parseJson(text) : undefined;
   if (isJsonObject(json) && watch.failureOf(json) !== undefined) {
-    const response = { bytes, headers, protocol, secrets, clock };
-    throw nativeFailure(answer, response);
+    const details = { bytes, headers, protocol, secrets, clock };
+    throw nativeFailure(response, details);
   }
   if (meterWhole(bytes, { json, watch, record, isJson }) === "cut") {
     throw brokenUpstream("its JSON is not whole");

@@ -5,9 +5,9 @@ import { LongBytes } from "../../streams/bytes.ts";
 import {
   callUpstream,
   Upload,
-  type UpstreamAnswer,
+  type UpstreamResponse,
 } from "../../upstream/call.ts";
-import { answerHeaders, upstreamHeaders } from "../../upstream/headers.ts";
+import { responseHeaders, upstreamHeaders } from "../../upstream/headers.ts";
 import { redirected } from "../../upstream/failure.ts";
 import { secretsOf } from "../../upstream/secrets.ts";
 import { noteAnswer } from "../answer_failure.ts";
@@ -41,23 +41,23 @@ export async function relayNative(
   const { connection, model } = deployment;
   const { protocol } = OPERATIONS[attempt.operation];
   const isRenamed = model.upstream !== head.model;
-  const answer = await sendRequest(attempt, services);
+  const response = await sendRequest(attempt, services);
   const secrets = secretsOf(connection);
-  noteAnswer(answer, exchange.record, secrets);
-  harvest.observe(connection, answer.headers);
-  if (!answer.ok && answer.status < 400) {
+  noteAnswer(response, exchange.record, secrets);
+  harvest.observe(connection, response.headers);
+  if (!response.ok && response.status < 400) {
     // Redirects are never followed.
-    discard(answer);
+    discard(response);
     throw redirected();
   }
   const headers = withRequestId(
-    answerHeaders(answer.headers, { isRenamed, secrets, clock }),
+    responseHeaders(response.headers, { isRenamed, secrets, clock }),
     protocol,
     exchange.record.requestId,
   );
-  if (!answer.ok) {
+  if (!response.ok) {
     const { idleMs } = connection.timeouts;
-    throw await readNativeFailure(answer, {
+    throw await readNativeFailure(response, {
       protocol,
       headers,
       reasonOf: (failure) =>
@@ -75,9 +75,9 @@ export async function relayNative(
   }
   headers.push(
     ...fallbackHeader(attempt),
-    ...quotaHeaders(attempt, codexQuota, answer.headers),
+    ...quotaHeaders(attempt, codexQuota, response.headers),
   );
-  return await passAnswer(answer, {
+  return await passAnswer(response, {
     attempt,
     protocol,
     headers,
@@ -90,7 +90,7 @@ export async function relayNative(
 function sendRequest(
   attempt: Attempt,
   { client, deadlines }: RelayServices,
-): Promise<UpstreamAnswer> {
+): Promise<UpstreamResponse> {
   const { exchange, head, controller, deployment } = attempt;
   const { connection, model } = deployment;
   const operation = OPERATIONS[attempt.operation];

@@ -23,7 +23,7 @@ import type { RememberedReasoning } from "../../protocols/canonical/answer/remem
 import { CODECS } from "../../protocols/mod.ts";
 import { formatFrame } from "../../streams/sse.ts";
 import { brokenUpstream } from "../../upstream/failure.ts";
-import { createReasoningWatch } from "./reasoning_store.ts";
+import { createReasoningWatch } from "./reasoning_memory.ts";
 import { callerCodec, type CallerForm } from "./request_job.ts";
 
 /*

@@ -22,13 +22,13 @@ import type { WrittenAnswer } from "./answer_job.ts";
 import type { TranslatedBody } from "./request_job.ts";
 import {
   createReasoningWatch,
-  type ReasoningStore,
-} from "./reasoning_store.ts";
+  type ReasoningMemory,
+} from "./reasoning_memory.ts";
 
 /** The options for watching a translated answer. */
 interface AnswerWatchOptions {
   readonly record: RequestRecord;
-  readonly reasoningStore: ReasoningStore;
+  readonly reasoningMemory: ReasoningMemory;
   readonly callerSha256: string;
   readonly connectionId: string;
   /** The earlier reasoning in the request. */
@@ -128,8 +128,13 @@ export function noteWhole(
  */
 function noteDropped(
   reasons: readonly string[] = [],
-  { record, reasoningStore, callerSha256, translated, reasoningField }:
-    AnswerWatchOptions,
+  {
+    record,
+    reasoningMemory,
+    callerSha256,
+    translated,
+    reasoningField,
+  }: AnswerWatchOptions,
 ): void {
   if (reasons.length === 0) return;
   const { answer } = record.facts;
@@ -138,7 +143,7 @@ function noteDropped(
     ...new Set([...answer.reasoningDropped ?? [], ...reasons]),
   ];
   if (translated.bound !== undefined && reasons.some(isAboutPrefix)) {
-    reasoningStore.refuse(callerSha256, translated.reasoning);
+    reasoningMemory.refuse(callerSha256, translated.reasoning);
   }
 }
 
@@ -148,10 +153,10 @@ function isAboutPrefix(reason: string): boolean {
 
 function keepReasoning(
   reasoning: RememberedReasoning | undefined,
-  { reasoningStore, callerSha256, connectionId }: AnswerWatchOptions,
+  { reasoningMemory, callerSha256, connectionId }: AnswerWatchOptions,
 ): void {
   if (reasoning === undefined) return;
-  reasoningStore.keep(callerSha256, issuedBy(connectionId, reasoning));
+  reasoningMemory.keep(callerSha256, issuedBy(connectionId, reasoning));
 }
 
 /** Marks reasoning with the one connection that may receive it again. */
@@ -179,7 +184,7 @@ export interface TranslateAnswerOptions {
   readonly translated: Omit<TranslatedBody, "body">;
   readonly services: Pick<
     RelayServices,
-    | "reasoningStore"
+    | "reasoningMemory"
     | "deadlines"
     | "ids"
     | "clock"

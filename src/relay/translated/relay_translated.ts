@@ -18,9 +18,9 @@ import {
 } from "../../protocols/dialects/lessons.ts";
 import { CODECS, protocolHeaderPrefixes } from "../../protocols/mod.ts";
 import { discard } from "../../streams/byte_reader.ts";
-import { callUpstream, type UpstreamAnswer } from "../../upstream/call.ts";
+import { callUpstream, type UpstreamResponse } from "../../upstream/call.ts";
 import { redirected } from "../../upstream/failure.ts";
-import { readErrorBytes } from "../../upstream/read_answer.ts";
+import { readErrorBytes } from "../../upstream/read_response.ts";
 import { secretsOf } from "../../upstream/secrets.ts";
 import { translatedHeaders } from "../../upstream/headers.ts";
 import { answerFailure, noteAnswer } from "../answer_failure.ts";
@@ -45,8 +45,12 @@ export async function relayTranslated(
   protocol: Protocol,
   services: RelayServices,
 ): Promise<Response> {
-  const { answer, translated } = await exchange(attempt, protocol, services);
-  return await translateAnswer(answer, {
+  const { response, translated } = await sendAndLearn(
+    attempt,
+    protocol,
+    services,
+  );
+  return await translateAnswer(response, {
     attempt,
     from: callerCodec(attempt),
     to: CODECS[protocol],
@@ -56,8 +60,8 @@ export async function relayTranslated(
 }
 
 /** A successful response, and the request that it answers. */
-interface Exchanged {
-  readonly answer: UpstreamAnswer;
+interface SentRequest {
+  readonly response: UpstreamResponse;
   readonly translated: Omit<TranslatedBody, "body">;
 }
 
@@ -75,12 +79,12 @@ const MAX_TAUGHT = 2;
  * again without that, because the caller may not know of it and could not fix it. A lesson is kept once the upstream
  * has accepted the changed request, so that no error teaches anything untrue.
  */
-async function exchange(
+async function sendAndLearn(
   attempt: Attempt,
   protocol: Protocol,
   services: RelayServices,
-): Promise<Exchanged> {
-  const { reasoningStore, lessonBook, budget } = services;
+): Promise<SentRequest> {
+  const { reasoningMemory, lessonBook, budget } = services;
   const { deployment, exchange: { caller, record } } = attempt;
   const { connection } = deployment;
   let isResent = false;
@@ -104,21 +108,24 @@ async function exchange(
     const learned = record.facts.taught ?? 0;
     const mayLearn = !connection.strict && learned < MAX_TAUGHT;
     if (!attempt.mayRepeat && !mayResend && !mayLearn) attempt.body.release();
-    let answer: UpstreamAnswer;
+    let response: UpstreamResponse;
     try {
-      answer = await sendRequest({ attempt, protocol, body, stream }, services);
+      response = await sendRequest(
+        { attempt, protocol, body, stream },
+        services,
+      );
     } finally {
       release();
     }
-    noteAnswer(answer, record, secretsOf(connection));
-    services.harvest.observe(connection, answer.headers);
-    if (answer.ok) {
+    noteAnswer(response, record, secretsOf(connection));
+    services.harvest.observe(connection, response.headers);
+    if (response.ok) {
       lessonBook.keep(deployment, lasting.filter(isApplied));
-      return { answer, translated };
+      return { response, translated };
     }
-    const failure = await failureOf(answer, { attempt, protocol }, services);
+    const failure = await failureOf(response, { attempt, protocol }, services);
     if (mayResend && isReasoningRefused(failure)) {
-      reasoningStore.refuse(caller.sha256, reasoning);
+      reasoningMemory.refuse(caller.sha256, reasoning);
       isResent = true;
       continue;
     }
@@ -196,7 +203,7 @@ interface Wanted {
 function translateFor(
   attempt: Attempt,
   { protocol: to, taught }: Wanted,
-  { translation, reasoningStore, lessonBook }: RelayServices,
+  { translation, reasoningMemory, lessonBook }: RelayServices,
 ): Promise<TranslatedBodyLoan> {
   const { exchange, deployment, body, head } = attempt;
   const { connection } = deployment;
@@ -217,8 +224,8 @@ function translateFor(
       lessons: connection.strict
         ? []
         : merged(lessonBook.known(deployment), taught),
-      recallable: reasoningStore.known(callerSha256),
-      refused: reasoningStore.refused(callerSha256),
+      recallable: reasoningMemory.known(callerSha256),
+      refused: reasoningMemory.refused(callerSha256),
     },
     head.shape,
     {
@@ -226,7 +233,7 @@ function translateFor(
       signal: attempt.controller.signal,
       recall: (callIds) =>
         new Map(callIds.flatMap((callId) => {
-          const reasoning = reasoningStore.recall({ callerSha256, callId });
+          const reasoning = reasoningMemory.recall({ callerSha256, callId });
           return reasoning === undefined ? [] : [[callId, reasoning]];
         })),
     },
@@ -257,7 +264,7 @@ interface Sending {
 async function sendRequest(
   sending: Sending,
   { client, deadlines }: RelayServices,
-): Promise<UpstreamAnswer> {
+): Promise<UpstreamResponse> {
   const { attempt, protocol, body, stream } = sending;
   const { exchange, deployment, controller } = attempt;
   const { connection, model } = deployment;
@@ -285,18 +292,18 @@ async function sendRequest(
 }
 
 async function failureOf(
-  answer: UpstreamAnswer,
+  response: UpstreamResponse,
   { attempt: { deployment, controller }, protocol }: {
     readonly attempt: Attempt;
     readonly protocol: Protocol;
   },
   { deadlines, clock }: RelayServices,
 ): Promise<Error> {
-  if (answer.status < 400) {
-    discard(answer);
+  if (response.status < 400) {
+    discard(response);
     return redirected();
   }
-  const bytes = await readErrorBytes(answer, {
+  const bytes = await readErrorBytes(response, {
     deadlines,
     idleMs: deployment.connection.timeouts.idleMs,
     controller,
@@ -304,6 +311,6 @@ async function failureOf(
   const body = bytes && parseErrorBody(new TextDecoder().decode(bytes));
   const secrets = secretsOf(deployment.connection);
   return new UpstreamFailure(
-    answerFailure(answer, body, { protocol, secrets, clock }),
+    answerFailure(response, body, { protocol, secrets, clock }),
   );
 }

@@ -16,9 +16,9 @@ import {
   readAll,
 } from "../../streams/byte_reader.ts";
 import { bodyKind, isEventStream, isJson } from "../../streams/media_type.ts";
-import type { UpstreamAnswer } from "../../upstream/call.ts";
+import type { UpstreamResponse } from "../../upstream/call.ts";
 import { failedReading, oversized } from "../../upstream/failure.ts";
-import { readAnswerBytes } from "../../upstream/read_answer.ts";
+import { readResponseBytes } from "../../upstream/read_response.ts";
 import { secretsOf } from "../../upstream/secrets.ts";
 import { holdBack, openBody, TRANSLATED_BYTES } from "../answer_body.ts";
 import { firstOutputRestMs } from "../attempt.ts";
@@ -48,19 +48,19 @@ import {
  * no thread can translate it now.
  */
 export async function translateAnswer(
-  answer: UpstreamAnswer,
+  response: UpstreamResponse,
   options: TranslateAnswerOptions,
 ): Promise<Response> {
   const { attempt: { exchange, deployment }, services, translated } = options;
   const watchOptions = {
     record: exchange.record,
-    reasoningStore: services.reasoningStore,
+    reasoningMemory: services.reasoningMemory,
     callerSha256: exchange.caller.sha256,
     connectionId: deployment.connection.id,
     translated,
     reasoningField: options.from.fieldNames.sealedReasoning,
   };
-  const read = await readForCaller(answer, options);
+  const read = await readForCaller(response, options);
   if ("events" in read) {
     const watch = createTranslatedWatch({
       ...watchOptions,
@@ -75,16 +75,16 @@ export async function translateAnswer(
 
 /** Reads a whole answer, or opens it as events if it has them and the caller wants a stream. */
 async function readForCaller(
-  answer: UpstreamAnswer,
+  response: UpstreamResponse,
   options: TranslateAnswerOptions,
 ): Promise<WholeAnswer | { readonly events: ByteReader }> {
   const { translated } = options;
-  const { body } = answer;
+  const { body } = response;
   if (body === null || !translated.request.stream) {
-    return await readWhole(answer, options);
+    return await readWhole(response, options);
   }
   const events = openTranslated(body, options);
-  if (!isJson(typeOf(answer))) return { events };
+  if (!isJson(typeOf(response))) return { events };
   const source = createLookAhead(events);
   return await holdsEvents(source, options)
     ? { events: source }
@@ -101,21 +101,21 @@ function openTranslated(
   });
 }
 
-function typeOf({ headers }: UpstreamAnswer): string {
+function typeOf({ headers }: UpstreamResponse): string {
   return headers.get("content-type") ?? "";
 }
 
 /** Reads an answer for a caller who wants one object. Some upstreams stream without declaring it. */
 function readWhole(
-  answer: UpstreamAnswer,
+  response: UpstreamResponse,
   options: TranslateAnswerOptions,
 ): Promise<WholeAnswer> {
   const { translated } = options;
-  const type = typeOf(answer);
+  const type = typeOf(response);
   const isStream = isEventStream(type) || translated.stream && !isJson(type);
-  return isStream && answer.body !== null
-    ? foldAnswer(openTranslated(answer.body, options), options)
-    : readAnswer(answer, options);
+  return isStream && response.body !== null
+    ? foldAnswer(openTranslated(response.body, options), options)
+    : readAnswer(response, options);
 }
 
 /**
@@ -213,12 +213,12 @@ async function foldAnswer(
 
 /** Reads an answer that is one object. */
 async function readAnswer(
-  answer: UpstreamAnswer,
+  response: UpstreamResponse,
   options: TranslateAnswerOptions,
 ): Promise<WholeAnswer> {
   const { attempt: { controller, deployment }, services } = options;
   const turns = new Turns();
-  const bytes = await readAnswerBytes(answer, {
+  const bytes = await readResponseBytes(response, {
     maxBytes: MAX_ANSWER_BYTES,
     deadlines: services.deadlines,
     idleMs: deployment.connection.timeouts.idleMs,

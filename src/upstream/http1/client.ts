@@ -1,9 +1,5 @@
 import type { Cancel, Deadlines } from "../../core/time/deadlines.ts";
-import type {
-  UpstreamClient,
-  UpstreamRequest,
-  UpstreamResponse,
-} from "../call.ts";
+import type { HttpResponse, UpstreamClient, UpstreamRequest } from "../call.ts";
 import { shortageOf } from "../failure.ts";
 import { type Duplex, Socket } from "./socket.ts";
 import { Http1Failure, wasLost } from "./failure.ts";
@@ -189,7 +185,7 @@ export function createHttp1Client(
     socket: PooledSocket,
     { host, path }: Address,
     { request, loan }: Sending,
-  ): Promise<UpstreamResponse> {
+  ): Promise<HttpResponse> {
     const { proxyHeaders } = socket;
     const { method = "POST", headers, body, signal } = request;
     loan?.begin();
@@ -209,7 +205,7 @@ export function createHttp1Client(
     return { status: head.status, headers: head.headers, body: answer };
   }
 
-  async function send(sending: Sending): Promise<UpstreamResponse> {
+  async function send(sending: Sending): Promise<HttpResponse> {
     const { request } = sending;
     const address = addressOf(request.url);
     request.signal.throwIfAborted();

@@ -4,8 +4,8 @@ import { openNetworkClient } from "../../../src/cli/server/network_client.ts";
 import { readProxies } from "../../../src/cli/server/proxy_route.ts";
 import { createDeadlines } from "../../../src/core/time/deadlines.ts";
 import type {
+  HttpResponse,
   UpstreamClient,
-  UpstreamResponse,
 } from "../../../src/upstream/call.ts";
 import { reasonOf } from "../../../src/upstream/failure.ts";
 import { createHttp1Client } from "../../../src/upstream/http1/client.ts";
@@ -44,7 +44,7 @@ function send(
   client: UpstreamClient,
   url: string,
   signal: AbortSignal = new AbortController().signal,
-): Promise<UpstreamResponse> {
+): Promise<HttpResponse> {
   const request = { url, headers: [], body: new Uint8Array(3), connectMs: 0 };
   return within(client.send({ ...request, signal }), "the response");
 }

@@ -6,8 +6,8 @@ import {
 import { createByteReader, readAll } from "../../../src/streams/byte_reader.ts";
 import { LongBytes } from "../../../src/streams/bytes.ts";
 import type {
+  HttpResponse,
   UpstreamRequest,
-  UpstreamResponse,
 } from "../../../src/upstream/call.ts";
 import {
   listenToEnd,
@@ -31,12 +31,12 @@ function post(
   { client }: NetworkClient,
   url: string,
   { body, signal = new AbortController().signal }: PostOptions,
-): Promise<UpstreamResponse> {
+): Promise<HttpResponse> {
   const sent = client.send({ url, headers: [], body, connectMs: 0, signal });
   return within(sent, "the response");
 }
 
-async function textOf({ body }: UpstreamResponse): Promise<string> {
+async function textOf({ body }: HttpResponse): Promise<string> {
   if (body === null) return "";
   const bytes = await readAll(createByteReader(body), MIB);
   return new TextDecoder().decode(bytes);
@@ -132,7 +132,7 @@ Deno.test("the network client stops sending a body when the response is complete
   const answer =
     "HTTP/1.1 413 Content Too Large\r\ncontent-length: 2\r\n\r\n{}";
   const endings: Readonly<
-    Record<string, (response: UpstreamResponse) => Promise<unknown>>
+    Record<string, (response: HttpResponse) => Promise<unknown>>
   > = {
     "it is read": textOf,
     "it is cancelled": async ({ body }) => await body?.cancel(),

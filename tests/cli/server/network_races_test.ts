@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { openNetworkClient } from "../../../src/cli/server/network_client.ts";
 import type {
+  HttpResponse,
   UpstreamClient,
-  UpstreamResponse,
 } from "../../../src/upstream/call.ts";
 import { Http1Failure } from "../../../src/upstream/http1/failure.ts";
 import { nextTurn } from "../../support/settle.ts";
@@ -18,7 +18,7 @@ import { startSocksProxy } from "../../support/upstream/socks_proxy.ts";
 import { until, within } from "../../support/within.ts";
 import { bodyOf } from "../../upstream/http1/examine.ts";
 
-function post(client: UpstreamClient, url: string): Promise<UpstreamResponse> {
+function post(client: UpstreamClient, url: string): Promise<HttpResponse> {
   const { signal } = new AbortController();
   const body = new Uint8Array(1000);
   return within(

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { createDial } from "../../../src/cli/server/dial.ts";
 import { createDeadlines } from "../../../src/core/time/deadlines.ts";
 import type {
+  HttpResponse,
   UpstreamClient,
-  UpstreamResponse,
 } from "../../../src/upstream/call.ts";
 import { createHttp1Client } from "../../../src/upstream/http1/client.ts";
 import { Http1Failure } from "../../../src/upstream/http1/failure.ts";
@@ -39,7 +39,7 @@ function post(
   client: UpstreamClient,
   url: string,
   bytes = 1000,
-): Promise<UpstreamResponse> {
+): Promise<HttpResponse> {
   const sent = client.send({
     url,
     headers: [["x-id", String(lastId++)]],
@@ -54,7 +54,7 @@ function post(
 async function get(
   client: UpstreamClient,
   url: string,
-): Promise<UpstreamResponse> {
+): Promise<HttpResponse> {
   const { signal } = new AbortController();
   const request = { url, headers: [], connectMs: 0, signal };
   for (;;) {

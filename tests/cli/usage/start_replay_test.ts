@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { LogFiles } from "../../../src/cli/usage/log_files.ts";
 import { startReplay } from "../../../src/cli/usage/replay_logs.ts";
-import { createConfigStore } from "../../../src/config/store.ts";
+import { createLiveConfig } from "../../../src/config/live_config.ts";
 import { createFakeClock } from "../../support/fakes/fake_clock.ts";
 import { createFakeTimers } from "../../support/fakes/fake_timers.ts";
 import { createMemoryLog } from "../../support/fakes/memory_log.ts";
@@ -33,7 +33,7 @@ function openScene() {
 async function start(files: LogFiles) {
   const timers = createFakeTimers();
   const starting = startReplay({
-    store: createConfigStore(await minimalConfig()),
+    liveConfig: createLiveConfig(await minimalConfig()),
     patterns: ["a.jsonl"],
     log: createMemoryLog(),
     files,

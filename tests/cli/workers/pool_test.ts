@@ -9,9 +9,9 @@ import type {
   StartThread,
 } from "../../../src/cli/workers/messages.ts";
 import {
-  type ConfigStore,
-  createConfigStore,
-} from "../../../src/config/store.ts";
+  createLiveConfig,
+  type LiveConfig,
+} from "../../../src/config/live_config.ts";
 import { formatExposition } from "../../../src/observe/exposition.ts";
 import { createGatewayMetrics } from "../../../src/observe/prometheus.ts";
 import type { Notice } from "../../../src/shared/notice.ts";
@@ -38,7 +38,7 @@ interface FakeThread {
 interface Scene {
   readonly threads: FakeThread[];
   readonly timers: FakeTimers;
-  readonly store: ConfigStore;
+  readonly liveConfig: LiveConfig;
   readonly lines: Record<string, unknown>[];
   readonly written: string[];
   /** The addresses that the main thread itself asked, each of which answers with a quota. */
@@ -64,7 +64,7 @@ async function createScene(
   const answer = { used: 40, limit: 100 };
   const server = { port: 0, drain_seconds: 10, max_concurrent_requests: 100 };
   const config = await minimalConfig({ server });
-  const store = createConfigStore(config);
+  const liveConfig = createLiveConfig(config);
   const startThread: StartThread = (report) => {
     const thread: FakeThread = { orders: [], report, ended: false };
     threads.push(thread);
@@ -81,14 +81,14 @@ async function createScene(
   return {
     threads,
     timers,
-    store,
+    liveConfig,
     lines,
     written,
     asked,
     answer,
     start: () =>
       startPool({
-        store,
+        liveConfig,
         server: { ...config.server, tls },
         workers: 2,
         fetch(url) {
@@ -232,10 +232,10 @@ Deno.test("what a thread says after its death is not heard", async () => {
 });
 
 Deno.test("a new configuration reaches every thread, and the replacement of a dead one", async () => {
-  const { threads, timers, store, start } = await createScene();
+  const { threads, timers, liveConfig, start } = await createScene();
   await start();
   const tokens = [tokenFile({ name: "bob" })];
-  store.swap(await minimalConfig({ tokens }));
+  liveConfig.swap(await minimalConfig({ tokens }));
   for (const thread of threads) {
     const order = thread.orders.at(-1);
     assert.ok(order?.kind === "config");
@@ -250,11 +250,14 @@ Deno.test("a new configuration reaches every thread, and the replacement of a de
 
 Deno.test("the replacement of a dead thread has the current certificate", async () => {
   const tls = { cert: "old", key: "old" };
-  const { threads, timers, store, start } = await createScene(undefined, tls);
+  const { threads, timers, liveConfig, start } = await createScene(
+    undefined,
+    tls,
+  );
   await start();
-  const config = store.current();
+  const config = liveConfig.current();
   const renewed = { cert: "new", key: "new" };
-  store.swap({ ...config, server: { ...config.server, tls: renewed } });
+  liveConfig.swap({ ...config, server: { ...config.server, tls: renewed } });
   threads[1]?.report({ kind: "died", error: "TypeError" });
   timers.advance(1_000);
   assert.deepEqual(startOf(threads[1]).server.tls, tls);
@@ -326,15 +329,15 @@ Deno.test("what one thread learned reaches the others, and not itself", async ()
 });
 
 Deno.test("a quota that several threads want is read once, and every thread knows it then", async () => {
-  const { threads, start, store, asked } = await createScene();
+  const { threads, start, liveConfig, asked } = await createScene();
   const url = "https://quota.example/";
   const windows = [{ type: "USAGE_LIMIT", unit: "percent", used: "/used" }];
   const quota = { kind: "json", url, windows };
-  store.swap(
+  liveConfig.swap(
     await minimalConfig({ connections: [connectionFile({ quota })] }),
   );
   await start();
-  const [connection] = store.current().connections;
+  const [connection] = liveConfig.current().connections;
   const connectionId = connection?.id ?? "";
   for (const thread of threads) thread.report({ kind: "quota", connectionId });
   const answersOf = ({ orders }: FakeThread) =>

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { createMeter } from "../../../src/demo/quota/quota.ts";
+import { createCreditWindow } from "../../../src/demo/quota/quota.ts";
 import { createFakeClock, NOON_MS } from "../harness.ts";
 
 const HOUR_MS = 3_600_000;
@@ -8,7 +8,7 @@ const OPTIONS = { lengthMs: 5 * HOUR_MS, limit: 100, othersPerHour: 10 };
 
 Deno.test("a meter begins its window with the first use, and reports none before", () => {
   const clock = createFakeClock();
-  const meter = createMeter({ ...OPTIONS, clock });
+  const meter = createCreditWindow({ ...OPTIONS, clock });
   assert.deepEqual(meter.read(), {
     limit: 100,
     used: 0,
@@ -25,7 +25,7 @@ Deno.test("a meter begins its window with the first use, and reports none before
 
 Deno.test("a meter moves with what is used and with what others use", () => {
   const clock = createFakeClock();
-  const meter = createMeter({ ...OPTIONS, clock });
+  const meter = createCreditWindow({ ...OPTIONS, clock });
   meter.spend(7);
   clock.advance(2 * HOUR_MS);
   meter.spend(100);
@@ -34,7 +34,7 @@ Deno.test("a meter moves with what is used and with what others use", () => {
 
 Deno.test("a meter forgets its use when the window is over", () => {
   const clock = createFakeClock();
-  const meter = createMeter({ ...OPTIONS, clock });
+  const meter = createCreditWindow({ ...OPTIONS, clock });
   meter.spend(7);
   clock.advance(5 * HOUR_MS);
   assert.equal(meter.read().used, 0);
@@ -43,7 +43,7 @@ Deno.test("a meter forgets its use when the window is over", () => {
 
 Deno.test("a meter that has begun before goes on from window to window", () => {
   const clock = createFakeClock();
-  const meter = createMeter({ ...OPTIONS, clock, begunMsAgo: HOUR_MS });
+  const meter = createCreditWindow({ ...OPTIONS, clock, begunMsAgo: HOUR_MS });
   meter.spend(7);
   assert.deepEqual(meter.read(), {
     limit: 100,

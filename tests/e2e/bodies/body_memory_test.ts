@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { createGateway, type Gateway } from "../../../src/app.ts";
-import { createConfigStore } from "../../../src/config/store.ts";
+import { createLiveConfig } from "../../../src/config/live_config.ts";
 import { createDeadlines } from "../../../src/core/time/deadlines.ts";
 import type { Protocol } from "../../../src/core/protocol.ts";
 import { LONG_BYTES } from "../../../src/relay/translated/translation.ts";
@@ -55,7 +55,7 @@ async function openGateway(
   );
   const config = configOf(await loadFile(minimalFile({ connections })));
   return createGateway({
-    store: createConfigStore({
+    liveConfig: createLiveConfig({
       ...config,
       server: { ...config.server, maxBodyMemoryBytes: maxBytes },
     }),

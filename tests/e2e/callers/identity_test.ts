@@ -60,7 +60,7 @@ async function openScene(entry: Fields = {}, rest: Fields = {}) {
     ...{ upstream, issuer, gateway, claims },
     sign: (more: Fields = {}) => signer.sign({ ...claims, ...more }),
     reload: async (over: Fields) =>
-      gateway.store.swap(configOf(await loadFile(file(over)))),
+      gateway.liveConfig.swap(configOf(await loadFile(file(over)))),
     async [Symbol.asyncDispose]() {
       await gateway[Symbol.asyncDispose]();
       await Promise.all([

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { startPool } from "../../../src/cli/workers/pool.ts";
 import type { Serving } from "../../../src/cli/server/serving.ts";
 import { startThread } from "../../../src/cli/workers/thread.ts";
-import { createConfigStore } from "../../../src/config/store.ts";
+import { createLiveConfig } from "../../../src/config/live_config.ts";
 import { ask, hello, PATHS } from "../../support/wire/ask.ts";
 import {
   ALICE_TOKEN,
@@ -53,7 +53,7 @@ async function startMortals(
   });
   const config = configOf(await loadFile(file));
   return await startPool({
-    store: createConfigStore(config),
+    liveConfig: createLiveConfig(config),
     server: config.server,
     log: lines.log,
     workers: 2,

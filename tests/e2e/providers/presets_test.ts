@@ -6,7 +6,7 @@ import {
   SERVICES,
 } from "../../../src/config/services.ts";
 import { starterFile } from "../../../src/config/starter.ts";
-import { createConfigStore } from "../../../src/config/store.ts";
+import { createLiveConfig } from "../../../src/config/live_config.ts";
 import {
   isJsonObject,
   type JsonObject,
@@ -56,7 +56,7 @@ async function gatewayFor(service: ServiceName, provider: FakeProvider) {
   const received: (FakeRequest & { readonly text: string })[] = [];
   const lines: string[] = [];
   const { handler } = createGateway({
-    store: createConfigStore(config),
+    liveConfig: createLiveConfig(config),
     async fetch(url, init) {
       const request = new Request(url, init);
       const text = await request.text();

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { createGateway } from "../../../src/app.ts";
-import { createConfigStore } from "../../../src/config/store.ts";
+import { createLiveConfig } from "../../../src/config/live_config.ts";
 import { systemClock } from "../../../src/core/time/timers.ts";
 import { GatewayError } from "../../../src/core/error.ts";
 import { randomIds } from "../../../src/core/ids.ts";
@@ -28,7 +28,7 @@ async function chatOnlyClient(): Promise<OpenAI> {
     })],
   });
   const { handler } = createGateway({
-    store: createConfigStore(config),
+    liveConfig: createLiveConfig(config),
     fetch: createStrictProvider({
       clock: systemClock,
       ids: randomIds,

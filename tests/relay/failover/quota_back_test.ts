@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { createGateway } from "../../../src/app.ts";
-import { createConfigStore } from "../../../src/config/store.ts";
+import { createLiveConfig } from "../../../src/config/live_config.ts";
 import type { Notice } from "../../../src/shared/notice.ts";
 import { createFakeTimers } from "../../support/fakes/fake_timers.ts";
 import {
@@ -153,7 +153,7 @@ Deno.test("a changed key ends a provider's wait", async () => {
   });
   await scene.ask("chat");
   const file = minimalFile({ connections: [connection("new-key-1234567890")] });
-  scene.store.swap(configOf(await loadFile(file)));
+  scene.liveConfig.swap(configOf(await loadFile(file)));
   assert.equal(await statusOf(scene), 200);
 });
 
@@ -166,11 +166,11 @@ async function openPolled() {
     connectionTo("one", CHAT, { quota: { kind: "codex" } }),
   ];
   const listeners: ((notice: Notice) => void)[] = [];
-  const store = createConfigStore(
+  const liveConfig = createLiveConfig(
     configOf(await loadFile(minimalFile({ connections }))),
   );
   const gateway = createGateway({
-    store,
+    liveConfig,
     fetch: (url, init) =>
       init.body === undefined
         ? Promise.resolve(Response.json({
@@ -198,7 +198,7 @@ async function openPolled() {
   });
   return {
     timers,
-    connectionId: store.current().connections[0]?.id ?? "",
+    connectionId: liveConfig.current().connections[0]?.id ?? "",
     hear: (notice: Notice) => {
       for (const listener of listeners) listener(notice);
     },

@@ -90,7 +90,7 @@ Deno.test("the key of one issuer signs no token of another, even under the same 
   const scene = await identityScene((url, signal) =>
     keySetOf(url === KEYS_URL ? signer : others)(url, signal)
   );
-  scene.store.swap(
+  scene.liveConfig.swap(
     await configWith(
       identityFile(),
       identityFile({ issuer: second, jwks_url: `${second}/keys` }),
@@ -111,7 +111,7 @@ Deno.test("the key of one issuer signs no token of another, even under the same 
 
 Deno.test("two tokens of a person are one caller", async () => {
   const scene = await identityScene(keySetOf(signer));
-  const config = scene.store.current();
+  const config = scene.liveConfig.current();
   const first = await signer.sign();
   const second = await signer.sign({ ...GOOD_CLAIMS, exp: NOW_SECONDS + 60 });
   const one = await scene.identity.callerOf(first, config);
@@ -131,13 +131,19 @@ Deno.test("a remembered token ends a minute after its expiry", async () => {
 Deno.test("a reload applies its rules to remembered tokens, and keeps the keys", async () => {
   const scene = await identityScene(keySetOf(signer));
   const token = await signer.sign();
-  const before = await scene.identity.callerOf(token, scene.store.current());
-  scene.store.swap(
+  const before = await scene.identity.callerOf(
+    token,
+    scene.liveConfig.current(),
+  );
+  scene.liveConfig.swap(
     await configWith(
       identityFile({ rules: [{ connections: [], max_concurrent: 7 }] }),
     ),
   );
-  const after = await scene.identity.callerOf(token, scene.store.current());
+  const after = await scene.identity.callerOf(
+    token,
+    scene.liveConfig.current(),
+  );
   assert.equal(after.maxConcurrent, 7);
   assert.equal(after.sha256, before.sha256);
   assert.equal(scene.identity.current(before), after);
@@ -155,8 +161,8 @@ Deno.test("a reload that trusts the issuer no longer, or for another audience, f
       const scene = await identityScene(keySetOf(signer));
       const token = await signer.sign();
       const caller = await scene.identity
-        .callerOf(token, scene.store.current());
-      scene.store.swap(await configWith(...identity));
+        .callerOf(token, scene.liveConfig.current());
+      scene.liveConfig.swap(await configWith(...identity));
       assert.equal((await scene.refusalOf(token)).status, 401);
       // A request that is running keeps its limits to its end.
       if (what !== "another audience") {
@@ -172,7 +178,7 @@ Deno.test("a reload with other keys reads them, and accepts no token of the old 
   await scene.nameOf(token);
   scene.serve(keySetOf(await createSigner("k2")));
   const url = "https://login.example.com/new-keys";
-  scene.store.swap(await configWith(identityFile({ jwks_url: url })));
+  scene.liveConfig.swap(await configWith(identityFile({ jwks_url: url })));
   assert.equal((await scene.refusalOf(token)).status, 401);
   assert.deepEqual(scene.requested, [KEYS_URL, url]);
 });
@@ -186,7 +192,7 @@ Deno.test("keys in a file need no request", async () => {
       readFile: () => Promise.resolve(text),
     }),
   );
-  scene.store.swap(config);
+  scene.liveConfig.swap(config);
   assert.equal(await scene.nameOf(await signer.sign()), `u-1 (${ISSUER})`);
   const other = await createSigner("k2");
   assert.equal((await scene.refusalOf(await other.sign())).status, 401);

@@ -359,12 +359,12 @@ Deno.test("the log names the move of a conversation once, with its reason", asyn
   await t.step("a reload", async () => {
     const scene = await openPool({ a: [good], b: [good], c: [good] });
     await turn(scene, own);
-    const { connections, ...config } = scene.store.current();
+    const { connections, ...config } = scene.liveConfig.current();
     const changed = await minimalConfig({
       connections: ["b", "c"].map((name) => connectionTo(name, CHAT)),
     });
     assert.equal(connections.length, 3);
-    scene.store.swap({ ...config, ...changed });
+    scene.liveConfig.swap({ ...config, ...changed });
     assert.deepEqual(await moveOf(scene, own), ["b", undefined, "removed"]);
     assert.deepEqual(await moveOf(scene, own), ["b", ...stayed]);
   });

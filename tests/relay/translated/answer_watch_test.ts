@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { AnswerEvent } from "../../../src/protocols/canonical/stream/event.ts";
 import { createTranslatedWatch } from "../../../src/relay/translated/answer_watch.ts";
-import { createReasoningStore } from "../../../src/relay/translated/reasoning_store.ts";
+import { createReasoningMemory } from "../../../src/relay/translated/reasoning_memory.ts";
 import { openTestRecord } from "../../support/gateway/open_record.ts";
 
 const END: AnswerEvent = { type: "end", stop: { reason: "end" } };
@@ -15,7 +15,7 @@ function watchOf(events: readonly AnswerEvent[]) {
   const { record, clock } = openTestRecord();
   const watch = createTranslatedWatch({
     record,
-    reasoningStore: createReasoningStore({ clock }),
+    reasoningMemory: createReasoningMemory({ clock }),
     callerSha256: "alice",
     connectionId: "one",
     translated: { bound: undefined, reasoning: [] },

@@ -5,7 +5,7 @@ import type { CallerCodec } from "../../../src/protocols/canonical/codec.ts";
 import { completionsCodec } from "../../../src/protocols/completions/mod.ts";
 import { CODECS } from "../../../src/protocols/mod.ts";
 import { translateRequest } from "../../../src/protocols/translate_request.ts";
-import { createReasoningStore } from "../../../src/relay/translated/reasoning_store.ts";
+import { createReasoningMemory } from "../../../src/relay/translated/reasoning_memory.ts";
 import { translateAnswer } from "../../../src/relay/translated/translate_answer.ts";
 import { createTranslation } from "../../../src/relay/translated/translation.ts";
 import { counterIds } from "../../contract/codec_contract.ts";
@@ -101,7 +101,7 @@ async function given(
       estimatedInputTokens: 1,
     },
     services: {
-      reasoningStore: createReasoningStore({ clock: opened.clock }),
+      reasoningMemory: createReasoningMemory({ clock: opened.clock }),
       deadlines: createDeadlines(createFakeTimers()),
       ids: counterIds(),
       clock: opened.clock,

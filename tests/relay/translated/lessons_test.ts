@@ -70,7 +70,7 @@ Deno.test("a reload forgets what refusals have taught", async () => {
   const scene = await openLessonScene(refusing("temperature"));
   const asked = { ...HELLO, temperature: 0.5 };
   await scene.ask("messages", asked);
-  scene.store.swap(structuredClone(scene.store.current()));
+  scene.liveConfig.swap(structuredClone(scene.liveConfig.current()));
   assert.equal((await scene.ask("messages", asked)).sent.length, 2);
 });
 

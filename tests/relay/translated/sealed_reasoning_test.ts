@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createGateway } from "../../../src/app.ts";
 import { isJsonObject, type JsonObject } from "../../../src/core/json.ts";
-import { createConfigStore } from "../../../src/config/store.ts";
+import { createLiveConfig } from "../../../src/config/live_config.ts";
 import { systemClock } from "../../../src/core/time/timers.ts";
 import { randomIds } from "../../../src/core/ids.ts";
 import { demoConfigText } from "../../../src/demo/config.ts";
@@ -31,7 +31,7 @@ async function demoClient() {
   });
   const bodies: string[] = [];
   const { handler } = createGateway({
-    store: createConfigStore(config),
+    liveConfig: createLiveConfig(config),
     fetch: async (url, init) => {
       bodies.push(await new Response(init.body).text());
       return await upstream(url, init);
@@ -128,7 +128,7 @@ async function openAiScene(judge: (input: JsonObject[]) => JsonObject) {
   const inputs: JsonObject[][] = [];
   const lines = createLogLines();
   const { handler } = createGateway({
-    store: createConfigStore(config),
+    liveConfig: createLiveConfig(config),
     log: lines.log,
     async fetch(_url, init) {
       const body = JSON.parse(await new Response(init.body).text());

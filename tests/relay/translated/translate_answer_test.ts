@@ -5,7 +5,7 @@ import { UpstreamFailure } from "../../../src/protocols/canonical/failure/failur
 import type { Codec } from "../../../src/protocols/canonical/codec.ts";
 import type { Tool } from "../../../src/protocols/canonical/tools/tool.ts";
 import { CODECS } from "../../../src/protocols/mod.ts";
-import { createReasoningStore } from "../../../src/relay/translated/reasoning_store.ts";
+import { createReasoningMemory } from "../../../src/relay/translated/reasoning_memory.ts";
 import { translateAnswer } from "../../../src/relay/translated/translate_answer.ts";
 import { createTranslation } from "../../../src/relay/translated/translation.ts";
 import { CallerLeft } from "../../../src/upstream/call.ts";
@@ -46,7 +46,7 @@ async function begin(
         reasoning: [],
       },
       services: {
-        reasoningStore: createReasoningStore({ clock: opened.clock }),
+        reasoningMemory: createReasoningMemory({ clock: opened.clock }),
         deadlines: createDeadlines(timers),
         ids: counterIds(),
         clock: opened.clock,

@@ -3,7 +3,7 @@ import { sha256Hex } from "../../../src/core/sha256.ts";
 import type { Fetch } from "../../../src/upstream/call.ts";
 import type { QuotaUsage, UsageReport } from "../../../src/usage/report.ts";
 import { createGateway } from "../../../src/app.ts";
-import { createConfigStore } from "../../../src/config/store.ts";
+import { createLiveConfig } from "../../../src/config/live_config.ts";
 import {
   configOf,
   connectionFile,
@@ -41,7 +41,7 @@ async function openShares(
       usage: { prompt_tokens: usage.tokens, completion_tokens: 0 },
     }));
   };
-  const store = createConfigStore(configOf(
+  const liveConfig = createLiveConfig(configOf(
     await loadFile({
       limits: { cache_seconds: 0 },
       connections: [connectionFile({
@@ -62,7 +62,7 @@ async function openShares(
     }),
   ));
   const gateway = createGateway({
-    store,
+    liveConfig,
     fetch,
     log: createLogLines().log,
     clock: { now: () => clock.nowMs, elapsedMs: () => clock.nowMs - NOW_MS },

@@ -284,7 +284,7 @@ export const UPSTREAM_FAULTS: FaultsByFile = {
       wrong: "    if (signal.reason === LATE) throw new CallerLeft();\n",
     },
   ],
-  "upstream/read_answer.ts": [
+  "upstream/read_response.ts": [
     {
       name: "the idle timeout of a whole answer is missing",
       text: "  const watched = { deadlines, idleMs, signal };",

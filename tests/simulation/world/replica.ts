@@ -2,9 +2,9 @@ import { createGateway, type Gateway } from "../../../src/app.ts";
 import { startReplay } from "../../../src/cli/usage/replay_logs.ts";
 import type { Config } from "../../../src/config/config.ts";
 import {
-  type ConfigStore,
-  createConfigStore,
-} from "../../../src/config/store.ts";
+  createLiveConfig,
+  type LiveConfig,
+} from "../../../src/config/live_config.ts";
 import { randomIds } from "../../../src/core/ids.ts";
 import { createDeadlines } from "../../../src/core/time/deadlines.ts";
 import type { Clock, Timers } from "../../../src/core/time/timers.ts";
@@ -49,7 +49,7 @@ export class Replica {
   readonly name: string;
   /** The lines of its log, over all of its lives. */
   readonly lines: string[] = [];
-  readonly configs: ConfigStore;
+  readonly configs: LiveConfig;
   /** The number of its processes so far, and of those that crashed. */
   starts = 0;
   crashes = 0;
@@ -58,7 +58,7 @@ export class Replica {
 
   constructor(parts: ReplicaParts) {
     this.name = parts.name;
-    this.configs = createConfigStore(parts.config);
+    this.configs = createLiveConfig(parts.config);
     this.#parts = parts;
   }
 
@@ -157,7 +157,7 @@ class Life {
       deadlines: createDeadlines(clock),
     });
     this.#gateway = createGateway({
-      store: configs,
+      liveConfig: configs,
       client: this.#client,
       ...{ fetch, log, clock, timers: clock },
       shared: this.#state?.state ?? (replayed && { sums: replayed }),
@@ -206,7 +206,7 @@ class Life {
     const clock = this.#clock;
     const file = { id: "log", path: "log", size: bytes.length };
     return await startReplay({
-      store: this.#replica.configs,
+      liveConfig: this.#replica.configs,
       patterns: ["log"],
       ...{ log, clock, timers: clock },
       files: {

@@ -1,8 +1,8 @@
 import { createGateway, type Gateway } from "../../../src/app.ts";
 import {
-  type ConfigStore,
-  createConfigStore,
-} from "../../../src/config/store.ts";
+  createLiveConfig,
+  type LiveConfig,
+} from "../../../src/config/live_config.ts";
 import type { JsonObject } from "../../../src/core/json.ts";
 import type { UpstreamRequest } from "../../../src/upstream/call.ts";
 import { createFetchClient } from "../../../src/upstream/fetch_client.ts";
@@ -32,7 +32,7 @@ export interface Scene {
   readonly providers: BadProviders;
   readonly timers: FakeTimers;
   readonly lines: LogLines;
-  readonly store: ConfigStore;
+  readonly liveConfig: LiveConfig;
   /** Sends a request and lets time pass until the whole response has arrived. */
   ask(protocol: Protocol, overrides?: JsonObject): Promise<CallerResponse>;
   /** Lets time pass until `work` is done. */
@@ -95,10 +95,10 @@ export async function openScene(
   const timers = createFakeTimers();
   const providers = badProviders(scripts, timers.elapsedMs);
   const lines = createLogLines();
-  const store = createConfigStore(configOf(await loadFile(file)));
+  const liveConfig = createLiveConfig(configOf(await loadFile(file)));
   const client = createFetchClient(providers.fetch);
   const gateway = createGateway({
-    store,
+    liveConfig,
     fetch: providers.fetch,
     client: {
       send(request) {
@@ -162,7 +162,7 @@ export async function openScene(
     providers,
     timers,
     lines,
-    store,
+    liveConfig,
     pass,
     request,
     async ask(protocol, overrides) {

@@ -3,9 +3,9 @@ import { followAfterMs } from "../../../src/cli/server/serving.ts";
 import { listen } from "../../../src/cli/server/listen.ts";
 import { openNetworkClient } from "../../../src/cli/server/network_client.ts";
 import {
-  type ConfigStore,
-  createConfigStore,
-} from "../../../src/config/store.ts";
+  createLiveConfig,
+  type LiveConfig,
+} from "../../../src/config/live_config.ts";
 import type { Clock, Timers } from "../../../src/core/time/timers.ts";
 import type { Admission } from "../../../src/relay/request/admission.ts";
 import type { Fetch, UpstreamClient } from "../../../src/upstream/call.ts";
@@ -21,7 +21,7 @@ export interface RunningGateway extends AsyncDisposable {
   /** The same as a `fetch`, for clients that build whole URLs. */
   readonly fetch: typeof fetch;
   readonly lines: LogLines;
-  readonly store: ConfigStore;
+  readonly liveConfig: LiveConfig;
   readonly admission: Admission;
 }
 
@@ -43,13 +43,13 @@ export async function startGateway(
   } = {},
 ): Promise<RunningGateway> {
   const config = configOf(await loadFile(file));
-  const store = createConfigStore(config);
+  const liveConfig = createLiveConfig(config);
   const lines = createLogLines();
   const client = Deno.createHttpClient({ poolMaxIdlePerHost: 100 });
   const viaClient: Fetch = (url, init) => fetch(url, { ...init, client });
   const network = openNetworkClient(Deno.env.get, timers);
   const { handler, admission } = createGateway({
-    store,
+    liveConfig,
     fetch: given ?? network.fetch,
     client: own ?? (given === undefined ? network.client : undefined),
     log: lines.log,
@@ -66,7 +66,7 @@ export async function startGateway(
     call: (path, init = {}) => viaClient(listener.url + path, init),
     fetch: (input, init) => fetch(input, { ...init, client }),
     lines,
-    store,
+    liveConfig,
     admission,
     async [Symbol.asyncDispose]() {
       client.close();

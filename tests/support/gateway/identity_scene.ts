@@ -6,9 +6,9 @@ import {
   SignJWT,
 } from "jose";
 import {
-  type ConfigStore,
-  createConfigStore,
-} from "../../../src/config/store.ts";
+  createLiveConfig,
+  type LiveConfig,
+} from "../../../src/config/live_config.ts";
 import { GatewayError } from "../../../src/core/error.ts";
 import { createDeadlines } from "../../../src/core/time/deadlines.ts";
 import {
@@ -106,7 +106,7 @@ export function keySetOf(...signers: readonly Signer[]): Serve {
 export interface IdentityScene {
   readonly identity: Identity;
   readonly keySets: KeySets;
-  readonly store: ConfigStore;
+  readonly liveConfig: LiveConfig;
   readonly clock: FakeClock;
   readonly log: MemoryLog;
   /** The URLs of all requests, in order. */
@@ -131,7 +131,7 @@ export async function identityScene(
   entry: Fields = {},
 ): Promise<IdentityScene> {
   const config = await minimalConfig({ identity: [identityFile(entry)] });
-  const store = createConfigStore(config);
+  const liveConfig = createLiveConfig(config);
   const clock = createFakeClock(NOW_MS);
   const timers = createFakeTimers();
   const log = createMemoryLog();
@@ -146,11 +146,11 @@ export async function identityScene(
       return state.serve(url, signal ?? new AbortController().signal);
     },
   });
-  const identity = createIdentity({ store, clock, keySets });
+  const identity = createIdentity({ liveConfig, clock, keySets });
   const nameOf = async (token: string) =>
-    (await identity.callerOf(token, store.current())).name;
+    (await identity.callerOf(token, liveConfig.current())).name;
   return {
-    ...{ identity, keySets, store, clock, log, requested },
+    ...{ identity, keySets, liveConfig, clock, log, requested },
     serve: (next: Serve) => void (state.serve = next),
     advance(ms: number) {
       clock.advance(ms);

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { createGateway, type Gateway } from "../../../src/app.ts";
 import {
-  type ConfigStore,
-  createConfigStore,
-} from "../../../src/config/store.ts";
+  createLiveConfig,
+  type LiveConfig,
+} from "../../../src/config/live_config.ts";
 import {
   isJsonObject,
   type JsonObject,
@@ -29,7 +29,7 @@ export type Judge = (body: JsonObject) => JsonValue | undefined;
 /** A gateway in front of a provider that refuses what its judge refuses. */
 export interface LessonScene {
   readonly gateway: Gateway;
-  readonly store: ConfigStore;
+  readonly liveConfig: LiveConfig;
   readonly clock: FakeClock;
   readonly lines: LogLines;
   /** The bodies that the provider received, in order. */
@@ -84,10 +84,10 @@ export async function openLessonScene(
   const clock = createFakeClock(NOW_MS);
   const lines = createLogLines();
   const sent: JsonObject[] = [];
-  const store = createConfigStore(configOf(await loadFile(file)));
+  const liveConfig = createLiveConfig(configOf(await loadFile(file)));
   const { notices } = options;
   const gateway = createGateway({
-    store,
+    liveConfig,
     clock,
     log: lines.log,
     ...(notices === undefined ? {} : { shared: { notices } }),
@@ -104,7 +104,7 @@ export async function openLessonScene(
     },
   });
   return {
-    ...{ gateway, store, clock, lines, sent },
+    ...{ gateway, liveConfig, clock, lines, sent },
     async ask(protocol, body) {
       const before = sent.length;
       const response = await gateway.handler(

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { createGateway, type Gateway } from "../../../src/app.ts";
-import { createConfigStore } from "../../../src/config/store.ts";
+import { createLiveConfig } from "../../../src/config/live_config.ts";
 import { isJsonObject, type JsonObject } from "../../../src/core/json.ts";
 import { sha256Hex } from "../../../src/core/sha256.ts";
 import { createFakeClock } from "../fakes/fake_clock.ts";
@@ -98,7 +98,7 @@ export async function sceneOf(
   const clock = createFakeClock(NOW_MS);
   const start = (): Gateway =>
     createGateway({
-      store: createConfigStore(config),
+      liveConfig: createLiveConfig(config),
       fetch: async (url, init) =>
         new URL(url).host === BROKEN_HOST
           ? new Response(null, { status: 500 })

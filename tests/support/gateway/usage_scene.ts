@@ -60,7 +60,7 @@ export async function openUsageScene(
     },
     async reload(other) {
       const file = minimalFile({ connections, ...other });
-      scene.store.swap(configOf(await loadFile(file)));
+      scene.liveConfig.swap(configOf(await loadFile(file)));
     },
   };
 }

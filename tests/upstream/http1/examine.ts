@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createByteReader, readAll } from "../../../src/streams/byte_reader.ts";
 import { byteText } from "../../../src/streams/bytes.ts";
-import type { UpstreamResponse } from "../../../src/upstream/call.ts";
+import type { HttpResponse } from "../../../src/upstream/call.ts";
 import { Socket } from "../../../src/upstream/http1/socket.ts";
 import { Http1Failure } from "../../../src/upstream/http1/failure.ts";
 import { createScriptedDuplex } from "../../support/upstream/scripted_duplex.ts";
@@ -10,7 +10,7 @@ import type { Verdict } from "./odd_responses.ts";
 
 /** Reads a response whole, one character for each byte. */
 export async function bodyOf(
-  { body }: Pick<UpstreamResponse, "body">,
+  { body }: Pick<HttpResponse, "body">,
 ): Promise<string> {
   if (body === null) return "";
   const bytes = await readAll(createByteReader(body), 1e8);

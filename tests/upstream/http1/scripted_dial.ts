@@ -1,8 +1,8 @@
 import { createDeadlines } from "../../../src/core/time/deadlines.ts";
 import type {
+  HttpResponse,
   UpstreamClient,
   UpstreamRequest,
-  UpstreamResponse,
 } from "../../../src/upstream/call.ts";
 import { readAll } from "../../../src/streams/byte_reader.ts";
 import {
@@ -32,7 +32,7 @@ export interface ClientScene extends Disposable {
   /** Each connection that was opened, in order. */
   readonly opened: readonly ScriptedDuplex[];
   readonly origins: readonly Origin[];
-  send(request?: Partial<UpstreamRequest>): Promise<UpstreamResponse>;
+  send(request?: Partial<UpstreamRequest>): Promise<HttpResponse>;
 }
 
 interface ClientSceneOptions {
@@ -88,7 +88,7 @@ export function answering(): ScriptedDuplex {
 }
 
 /** Reads the body of a response, one character for each byte. */
-export async function textOf({ body }: UpstreamResponse): Promise<string> {
+export async function textOf({ body }: HttpResponse): Promise<string> {
   if (body === null) return "";
   const bytes = await within(readAll(createByteReader(body), 1e8), "the body");
   return new TextDecoder("latin1").decode(bytes);

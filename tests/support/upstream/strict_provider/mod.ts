@@ -1,4 +1,4 @@
-import type { Judge } from "../../../../src/demo/exchange.ts";
+import type { Judge } from "../../../../src/demo/model_call.ts";
 import type { SimulatedOperation } from "../../../../src/demo/providers.ts";
 import {
   createDemoUpstream,

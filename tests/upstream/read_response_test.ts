@@ -3,9 +3,9 @@ import { createDeadlines } from "../../src/core/time/deadlines.ts";
 import { GatewayError } from "../../src/core/error.ts";
 import { CallerLeft } from "../../src/upstream/call.ts";
 import {
-  readAnswerBytes,
   readErrorBytes,
-} from "../../src/upstream/read_answer.ts";
+  readResponseBytes,
+} from "../../src/upstream/read_response.ts";
 import { createFakeTimers } from "../support/fakes/fake_timers.ts";
 import { settle } from "../support/settle.ts";
 
@@ -40,9 +40,9 @@ function answerOf(length: number): Response {
 Deno.test("readAnswerBytes() gives what the body holds, up to so many bytes", async () => {
   const { options, timers } = begin();
   const text = new TextEncoder().encode("é");
-  assert.deepEqual(await readAnswerBytes(new Response("é"), options), text);
-  assert.equal((await readAnswerBytes(answerOf(100), options))?.length, 100);
-  assert.equal(await readAnswerBytes(answerOf(101), options), undefined);
+  assert.deepEqual(await readResponseBytes(new Response("é"), options), text);
+  assert.equal((await readResponseBytes(answerOf(100), options))?.length, 100);
+  assert.equal(await readResponseBytes(answerOf(101), options), undefined);
   assert.equal(timers.running, 0);
 });
 
@@ -62,7 +62,7 @@ function openAnswer(
 Deno.test("readAnswerBytes() does not wait for the end of an answer that has all that it promised", async () => {
   const { options, timers } = begin();
   const { answer, cancelled } = openAnswer("hello", { "content-length": "5" });
-  const read = await readAnswerBytes(answer, options);
+  const read = await readResponseBytes(answer, options);
   assert.equal(new TextDecoder().decode(read), "hello");
   await cancelled.promise;
   assert.equal(timers.running, 0);
@@ -80,7 +80,7 @@ Deno.test("readAnswerBytes() waits for the end where the length is not that of t
     await t.step(name, async () => {
       const { options, timers } = begin();
       const { answer } = openAnswer("hello", headers);
-      const reading = readAnswerBytes(answer, options);
+      const reading = readResponseBytes(answer, options);
       await settle();
       timers.advance(options.idleMs);
       await assert.rejects(reading, { code: "upstream_timeout" });
@@ -105,7 +105,7 @@ function bytesAnswer(length: number) {
 Deno.test("readAnswerBytes() reads what says how long it is piece by piece, as slowly as it comes", async () => {
   const { options, timers } = begin();
   const { answer, source, cancels } = bytesAnswer(6);
-  const reading = readAnswerBytes(answer, options);
+  const reading = readResponseBytes(answer, options);
   for (const piece of ["ab", "c", "def"]) {
     await settle();
     timers.advance(options.idleMs - 1);
@@ -119,7 +119,7 @@ Deno.test("readAnswerBytes() reads what says how long it is piece by piece, as s
 Deno.test("readAnswerBytes() gives what there is of an answer that ends before it says", async () => {
   const { options, timers } = begin();
   const { answer, source } = bytesAnswer(6);
-  const reading = readAnswerBytes(answer, options);
+  const reading = readResponseBytes(answer, options);
   await settle();
   source.enqueue(new TextEncoder().encode("abc"));
   await settle();
@@ -133,7 +133,7 @@ Deno.test("readAnswerBytes() gives up what says how long it is and does not come
   await t.step("when the upstream falls silent", async () => {
     const { options, timers, controller } = begin();
     const { answer, source, cancels } = bytesAnswer(6);
-    const reading = readAnswerBytes(answer, options);
+    const reading = readResponseBytes(answer, options);
     await settle();
     source.enqueue(new TextEncoder().encode("abc"));
     await settle();
@@ -145,7 +145,7 @@ Deno.test("readAnswerBytes() gives up what says how long it is and does not come
   await t.step("when the exchange is ended", async () => {
     const { options, timers, controller } = begin();
     const { answer, cancels } = bytesAnswer(6);
-    const reading = readAnswerBytes(answer, options);
+    const reading = readResponseBytes(answer, options);
     await settle();
     const left = new CallerLeft("gone");
     controller.abort(left);
@@ -156,7 +156,7 @@ Deno.test("readAnswerBytes() gives up what says how long it is and does not come
   await t.step("when it breaks off", async () => {
     const { options, timers } = begin();
     const { answer, source } = bytesAnswer(6);
-    const reading = readAnswerBytes(answer, options);
+    const reading = readResponseBytes(answer, options);
     await settle();
     source.error(new TypeError("connection reset"));
     await assert.rejects(reading, { code: "upstream_broken" });
@@ -252,7 +252,7 @@ Deno.test("readErrorBytes() waits 30 seconds for an error that drips, and then g
 Deno.test("readAnswerBytes() waits for a good answer as long as it drips", async () => {
   const { options, timers, controller } = begin();
   const { answer, drip } = drippingAnswer(controller);
-  const reading = readAnswerBytes(answer, options);
+  const reading = readResponseBytes(answer, options);
   for (let count = 0; count < 90; count++) await drip(timers, 999);
   assert.equal(controller.signal.aborted, false);
   timers.advance(1000);

@@ -1,7 +1,7 @@
 import type { Config } from "./config.ts";
 
-/** Holds the configuration in use. A request reads it once and keeps that one until it ends. */
-export interface ConfigStore {
+/** The configuration in use. A request reads it once and keeps that one until it ends. */
+export interface LiveConfig {
   current(): Config;
   /** Replaces the configuration for later requests. */
   swap(config: Config): void;
@@ -9,8 +9,8 @@ export interface ConfigStore {
   onSwap(listener: (config: Config) => void): void;
 }
 
-/** Creates a store with a first configuration. */
-export function createConfigStore(first: Config): ConfigStore {
+/** Creates a holder of a first configuration. */
+export function createLiveConfig(first: Config): LiveConfig {
   const listeners: ((config: Config) => void)[] = [];
   let config = deepFreeze(first);
   return {

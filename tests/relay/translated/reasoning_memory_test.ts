@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { RememberedReasoning } from "../../../src/protocols/canonical/answer/remembered_reasoning.ts";
-import { createReasoningStore } from "../../../src/relay/translated/reasoning_store.ts";
+import { createReasoningMemory } from "../../../src/relay/translated/reasoning_memory.ts";
 
 const SEALED = { protocol: "messages", form: "signature", value: "s" } as const;
 
@@ -21,7 +21,7 @@ function storeAt(options: { ttlMs?: number; maxCharacters?: number } = {}) {
   let nowMs = 0;
   const clock = { now: () => nowMs, elapsedMs: () => nowMs };
   return {
-    store: createReasoningStore({ clock, ...options }),
+    store: createReasoningMemory({ clock, ...options }),
     pass: (ms: number) => nowMs += ms,
   };
 }

@@ -25,7 +25,7 @@ interface SealOwner {
  * Keeps sealed reasoning and signatures of an answer with tool calls until the requests with their results. It serves
  * callers whose protocol or client cannot carry them.
  */
-export interface ReasoningStore {
+export interface ReasoningMemory {
   /** Keeps the reasoning of an answer under each of its tool calls. */
   keep(callerSha256: string, reasoning: RememberedReasoning): void;
   /** Returns the tool calls of a caller that have reasoning. */
@@ -72,9 +72,9 @@ interface Owned {
 }
 
 /** Creates an empty store. */
-export function createReasoningStore(
+export function createReasoningMemory(
   options: ReasoningStoreOptions,
-): ReasoningStore {
+): ReasoningMemory {
   const { clock } = options;
   const { ttlMs = 3_600_000, maxCharacters = 32 * 1024 * 1024 } = options;
   const owners = new Map<string, Owned>();

@@ -35,7 +35,7 @@ import {
 } from "./render/responses.ts";
 
 /** One request to a model. */
-export interface Call {
+export interface ModelCall {
   readonly request: Request;
   readonly provider: Provider;
   readonly operation: SimulatedOperation;
@@ -43,7 +43,7 @@ export interface Call {
 }
 
 /** A call with its parsed request and its rendered answer. */
-interface Prepared extends Call {
+interface Prepared extends ModelCall {
   readonly demo: Demo;
   readonly ask: Ask;
   readonly fault: Fault | undefined;
@@ -57,7 +57,10 @@ interface Prepared extends Call {
  * @throws {Refusal} When the provider rejects the request.
  * @throws The reason of the request's signal, when it aborts before the headers are sent.
  */
-export async function exchange(call: Call, demo: Demo): Promise<Response> {
+export async function serveModelCall(
+  call: ModelCall,
+  demo: Demo,
+): Promise<Response> {
   const prepared = await prepare(call, demo);
   if (prepared.operation !== "count_tokens") {
     demo.quota.spend(call.provider.family, prepared.script.usage);
@@ -68,7 +71,7 @@ export async function exchange(call: Call, demo: Demo): Promise<Response> {
     : await wholeAnswer(prepared);
 }
 
-async function prepare(call: Call, demo: Demo): Promise<Prepared> {
+async function prepare(call: ModelCall, demo: Demo): Promise<Prepared> {
   const { provider, operation } = call;
   const protocol = protocolOf(operation);
   const service = SERVICES[operation];

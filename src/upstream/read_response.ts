@@ -12,10 +12,10 @@ import {
   ReadingWatch,
   type ReadingWatchOptions,
 } from "../streams/watched_reader.ts";
-import type { UpstreamAnswer } from "./call.ts";
+import type { UpstreamResponse } from "./call.ts";
 import { failedReading } from "./failure.ts";
 
-type AnswerBody = Pick<UpstreamAnswer, "body" | "headers">;
+type ResponseBody = Pick<UpstreamResponse, "body" | "headers">;
 
 /** The limits on reading a body. */
 export interface ReadBodyOptions {
@@ -27,7 +27,7 @@ export interface ReadBodyOptions {
 }
 
 /** The limits on reading the whole body of a successful response. */
-interface ReadAnswerOptions extends ReadBodyOptions {
+interface ReadBytesOptions extends ReadBodyOptions {
   readonly maxBytes: number;
 }
 
@@ -38,9 +38,9 @@ interface ReadAnswerOptions extends ReadBodyOptions {
  * @returns `undefined` when the body is longer than `maxBytes`.
  * @throws {GatewayError} `upstream` when the body breaks off, `timeout` when the upstream falls silent.
  */
-export function readAnswerBytes(
-  { body, headers }: AnswerBody,
-  options: ReadAnswerOptions,
+export function readResponseBytes(
+  { body, headers }: ResponseBody,
+  options: ReadBytesOptions,
 ): Promise<Uint8Array<ArrayBuffer> | undefined> {
   return body === null
     ? Promise.resolve(new Uint8Array())
@@ -48,14 +48,14 @@ export function readAnswerBytes(
 }
 
 /**
- * Reads a body as {@linkcode readAnswerBytes} does.
+ * Reads a body as {@linkcode readResponseBytes} does.
  *
  * @param declared The body's declared length in bytes; `undefined` when it declares none.
  */
 export async function readBodyBytes(
   body: ByteSource,
   declared: number | undefined,
-  { maxBytes, deadlines, idleMs, controller }: ReadAnswerOptions,
+  { maxBytes, deadlines, idleMs, controller }: ReadBytesOptions,
 ): Promise<Uint8Array<ArrayBuffer> | undefined> {
   const { signal } = controller;
   const watched = { deadlines, idleMs, signal };
@@ -137,14 +137,14 @@ const MAX_ERROR_MS = 30_000;
  * @throws {GatewayError} `upstream` when the body breaks off, `timeout` when the upstream falls silent.
  */
 export async function readErrorBytes(
-  answer: AnswerBody,
+  answer: ResponseBody,
   options: ReadBodyOptions,
 ): Promise<Uint8Array<ArrayBuffer> | undefined> {
   const { deadlines, controller } = options;
   const late = new Error("The error's body is too slow");
   const cancel = deadlines.start(MAX_ERROR_MS, () => controller.abort(late));
   try {
-    return await readAnswerBytes(answer, {
+    return await readResponseBytes(answer, {
       ...options,
       maxBytes: MAX_ERROR_BYTES,
     });
