@@ -7,7 +7,7 @@ export interface Amounts {
 }
 
 /** The numbers of a window that the provider reported. */
-type KnownAmounts = {
+export type KnownAmounts = {
   readonly [Name in keyof Amounts]?: number | null | undefined;
 };
 

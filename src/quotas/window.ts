@@ -1,5 +1,5 @@
 import type { TimeSpan } from "../core/time/calendar.ts";
-import type { Amounts } from "./amounts.ts";
+import { amounts, type KnownAmounts, percentAmounts } from "./amounts.ts";
 import { lengthOfPeriod, type Period } from "./period.ts";
 
 /**
@@ -58,29 +58,41 @@ export function scopedType(type: string, scope: string): string {
   return slug === "" ? type : `${type}:${slug}`;
 }
 
-/** The parts of a window. */
-interface WindowParts {
+/** The parts of a window, with the numbers that the provider reports. */
+interface WindowParts extends KnownAmounts {
   readonly type: string;
+  /** The part that the type limits, see {@linkcode scopedType}. */
+  readonly scope?: string;
   readonly unit: string;
   readonly period: Period;
-  readonly amounts: Amounts;
-  /** ISO 8601 in UTC. */
-  readonly resetsAt: string | null;
+  /** ISO 8601 in UTC. Absent or null when the provider reports none. */
+  readonly resetsAt?: string | null;
 }
 
-/** Returns a window with its fields in the order of docs/quotas.md. */
-export function quotaWindow(parts: WindowParts): QuotaWindow {
+/**
+ * Returns a window with its fields in the order of docs/quotas.md. Its numbers are completed as by {@linkcode amounts};
+ * a window in percent without counts has the size 100.
+ */
+export function quotaWindow(
+  { type, scope = "", unit, period, resetsAt = null, ...known }: WindowParts,
+): QuotaWindow {
+  const hasCounts = [known.limit, known.used, known.remaining]
+    .some((count) => typeof count === "number");
+  const { limit, used, remaining, usedPercent } =
+    unit === "percent" && !hasCounts
+      ? percentAmounts(known.usedPercent)
+      : amounts(known);
   return {
-    type: parts.type,
-    window: parts.period.name,
-    unit: parts.unit,
-    period_unit: parts.period.unit,
-    period_count: parts.period.count,
-    limit: parts.amounts.limit,
-    used: parts.amounts.used,
-    remaining: parts.amounts.remaining,
-    used_percent: parts.amounts.usedPercent,
-    resets_at: parts.resetsAt,
+    type: scopedType(type, scope),
+    window: period.name,
+    unit,
+    period_unit: period.unit,
+    period_count: period.count,
+    limit,
+    used,
+    remaining,
+    used_percent: usedPercent,
+    resets_at: resetsAt,
   };
 }
 

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import type { Connection } from "../../src/config/config.ts";
-import { amounts, percentAmounts } from "../../src/quotas/amounts.ts";
 import {
   codexHeaders,
   createCodexQuota,
@@ -26,7 +25,7 @@ function usage(
     type,
     unit: "percent",
     period: length,
-    amounts: percent === null ? amounts({}) : percentAmounts(percent),
+    usedPercent: percent,
     resetsAt: RESET,
   });
 }
@@ -78,7 +77,7 @@ Deno.test("codexHeaders() leaves out what says nothing of the whole: parts, tool
     type: QUOTA_TYPES.balance,
     unit: "USD",
     period: TOTAL,
-    amounts: amounts({ remaining: 3 }),
+    remaining: 3,
     resetsAt: null,
   });
   assert.deepEqual(

@@ -4,12 +4,12 @@ import { quotaWindow, windowSpan } from "../../src/quotas/window.ts";
 import type { Period } from "../../src/quotas/period.ts";
 
 function startOf(length: Period, resetsAt: string | null): string | undefined {
-  const amounts = { limit: 1, used: 0, remaining: 1, usedPercent: 0 };
   const window = quotaWindow({
     type: "TOKENS_LIMIT",
     unit: "tokens",
     period: length,
-    amounts,
+    limit: 1,
+    used: 0,
     resetsAt,
   });
   const span = windowSpan(window);

@@ -23,7 +23,7 @@ const WINDOW: QuotaWindow = quotaWindow({
   type: "USAGE_LIMIT",
   unit: "percent",
   period: period(5, "hour"),
-  amounts: { limit: null, used: null, remaining: null, usedPercent: 50 },
+  usedPercent: 50,
   resetsAt: new Date(NOW_MS + HOUR_MS).toISOString(),
 });
 
@@ -158,7 +158,7 @@ const WEEK: QuotaWindow = quotaWindow({
   type: "USAGE_LIMIT",
   unit: "percent",
   period: period(1, "week"),
-  amounts: { limit: null, used: null, remaining: null, usedPercent: 100 },
+  usedPercent: 100,
   resetsAt: new Date(NOW_MS + 160 * HOUR_MS).toISOString(),
 });
 

@@ -12,7 +12,7 @@ function windowOf(type: string, usedPercent: number): QuotaWindow {
     type,
     unit: "percent",
     period: period(5, "hour"),
-    amounts: { limit: null, used: null, remaining: null, usedPercent },
+    usedPercent,
     resetsAt: new Date(NOW_MS + HOUR_MS).toISOString(),
   });
 }

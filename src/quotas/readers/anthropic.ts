@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { HeaderFields } from "../../core/header_fields.ts";
-import { amounts, percentAmounts, tidy } from "../amounts.ts";
+import { tidy } from "../amounts.ts";
 import { QuotaFailure } from "../failure.ts";
 import {
   instantOfText,
@@ -9,12 +9,7 @@ import {
   periodOfText,
   UNKNOWN_PERIOD,
 } from "../period.ts";
-import {
-  QUOTA_TYPES,
-  type QuotaWindow,
-  quotaWindow,
-  scopedType,
-} from "../window.ts";
+import { QUOTA_TYPES, type QuotaWindow, quotaWindow } from "../window.ts";
 import {
   bearerHeaders,
   checkPayload,
@@ -60,11 +55,12 @@ function unifiedWindows(
     // `7d_oi` is the week including paid overage.
     const scope = suffix === "oi" ? "overage_included" : suffix;
     return [quotaWindow({
-      type: scopedType(QUOTA_TYPES.usage, scope),
+      type: QUOTA_TYPES.usage,
+      scope,
       // In percent like the usage endpoint, so that both can be compared.
       unit: "percent",
       period: periodOfText(length),
-      amounts: percentAmounts(tidy(fraction * 100)),
+      usedPercent: tidy(fraction * 100),
       resetsAt: headerInstant(
         headers,
         name.replace(/utilization$/, "reset"),
@@ -77,6 +73,7 @@ function unifiedWindows(
 interface Counter {
   readonly name: string;
   readonly type: string;
+  readonly scope?: string;
   readonly unit: string;
 }
 
@@ -85,19 +82,21 @@ const COUNTERS: readonly Counter[] = [
   { name: "tokens", type: QUOTA_TYPES.tokens, unit: "tokens" },
   {
     name: "input-tokens",
-    type: scopedType(QUOTA_TYPES.tokens, "input"),
+    type: QUOTA_TYPES.tokens,
+    scope: "input",
     unit: "tokens",
   },
   {
     name: "output-tokens",
-    type: scopedType(QUOTA_TYPES.tokens, "output"),
+    type: QUOTA_TYPES.tokens,
+    scope: "output",
     unit: "tokens",
   },
 ];
 
 /** Returns the windows of rate limits, which are per minute (platform documentation, "Rate limits"). */
 function counted(
-  { name, type, unit }: Counter,
+  { name, ...counter }: Counter,
   headers: HeaderFields,
   seenAtMs: number,
 ): QuotaWindow[] {
@@ -106,10 +105,10 @@ function counted(
   const remaining = headerNumber(headers, `${prefix}-remaining`);
   if (limit === null && remaining === null) return [];
   return [quotaWindow({
-    type,
-    unit,
+    ...counter,
     period: period(1, "minute"),
-    amounts: amounts({ limit, remaining }),
+    limit,
+    remaining,
     resetsAt: headerInstant(headers, `${prefix}-reset`, seenAtMs),
   })];
 }
@@ -249,10 +248,11 @@ function usageWindow(
   window: NonNullable<z.output<typeof flat>>,
 ): QuotaWindow {
   return quotaWindow({
-    type: scopedType(QUOTA_TYPES.usage, scope),
+    type: QUOTA_TYPES.usage,
+    scope,
     unit: "percent",
     period: length,
-    amounts: percentAmounts(window.utilization),
+    usedPercent: window.utilization,
     resetsAt: instantOfText(window.resets_at),
   });
 }
@@ -278,11 +278,11 @@ function spendWindow(
   known: { limit: number | null; used: number | null },
 ): QuotaWindow {
   return quotaWindow({
-    type: scopedType(QUOTA_TYPES.spend, "extra_usage"),
+    type: QUOTA_TYPES.spend,
+    scope: "extra_usage",
     unit: /^[A-Z]{3}$/.test(currency ?? "") ? currency ?? "" : "currency",
     period: period(1, "month"),
-    amounts: amounts(known),
-    resetsAt: null,
+    ...known,
   });
 }
 

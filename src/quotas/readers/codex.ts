@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { HeaderFields } from "../../core/header_fields.ts";
 import { isJsonObject, parseJson } from "../../core/json.ts";
-import { amounts, complement, percentAmounts } from "../amounts.ts";
+import { complement } from "../amounts.ts";
 import {
   instantAfter,
   instantOfSeconds,
@@ -9,12 +9,7 @@ import {
   TOTAL,
   UNKNOWN_PERIOD,
 } from "../period.ts";
-import {
-  QUOTA_TYPES,
-  type QuotaWindow,
-  quotaWindow,
-  scopedType,
-} from "../window.ts";
+import { QUOTA_TYPES, type QuotaWindow, quotaWindow } from "../window.ts";
 import {
   baseUrl,
   bearerHeaders,
@@ -61,12 +56,13 @@ function headerUsageWindows(
     const usedPercent = headerNumber(headers, name);
     if (slot === undefined || usedPercent === null) return [];
     return [quotaWindow({
-      type: scopedType(QUOTA_TYPES.usage, meterName(headers, meter)),
+      type: QUOTA_TYPES.usage,
+      scope: meterName(headers, meter),
       unit: "percent",
       period: periodOfSeconds(
         (headerNumber(headers, `${slot}-window-minutes`) ?? 0) * 60,
       ),
-      amounts: percentAmounts(usedPercent),
+      usedPercent,
       resetsAt: headerResetOf(headers, slot, seenAtMs),
     })];
   });
@@ -96,8 +92,7 @@ function headerCreditWindows(headers: HeaderFields): QuotaWindow[] {
     type: QUOTA_TYPES.balance,
     unit: "credits",
     period: TOTAL,
-    amounts: amounts({ remaining: balance }),
-    resetsAt: null,
+    remaining: balance,
   })];
 }
 
@@ -214,10 +209,11 @@ function usageWindows(
   return [limits?.primary_window, limits?.secondary_window].flatMap((slot) =>
     slot
       ? [quotaWindow({
-        type: scopedType(QUOTA_TYPES.usage, scope),
+        type: QUOTA_TYPES.usage,
+        scope,
         unit: "percent",
         period: periodOfSeconds(slot.limit_window_seconds),
-        amounts: percentAmounts(slot.used_percent),
+        usedPercent: slot.used_percent,
         resetsAt: resetOf(slot, nowMs),
       })]
       : []
@@ -236,9 +232,10 @@ function spendWindows(body: Payload, nowMs: number): QuotaWindow[] {
     type: QUOTA_TYPES.spend,
     unit: hasCounts ? "credits" : "percent",
     period: UNKNOWN_PERIOD,
-    amounts: hasCounts
-      ? amounts({ ...cap, usedPercent })
-      : percentAmounts(usedPercent),
+    limit: cap.limit,
+    used: cap.used,
+    remaining: cap.remaining,
+    usedPercent,
     resetsAt: resetOf(cap, nowMs),
   })];
 }
@@ -262,7 +259,6 @@ function creditWindows({ credits }: Payload): QuotaWindow[] {
     type: QUOTA_TYPES.balance,
     unit: "credits",
     period: TOTAL,
-    amounts: amounts({ remaining: credits.balance }),
-    resetsAt: null,
+    remaining: credits.balance,
   })];
 }

@@ -1,10 +1,5 @@
 import { z } from "zod";
-import {
-  type Amounts,
-  amounts,
-  complement,
-  percentAmounts,
-} from "../amounts.ts";
+import { type Amounts, amounts, complement } from "../amounts.ts";
 import { QuotaFailure } from "../failure.ts";
 import { instantOfText, period } from "../period.ts";
 import {
@@ -120,9 +115,9 @@ function snapshotWindow(
     ),
     unit: isShare ? "percent" : isCredits ? "credits" : "requests",
     period: period(1, "month"),
-    amounts: isShare
-      ? percentAmounts(complement(one.percent_remaining, 100))
-      : countsOf(one),
+    ...(isShare
+      ? { usedPercent: complement(one.percent_remaining, 100) }
+      : countsOf(one)),
     resetsAt: instantOfText(body.quota_reset_date_utc) ??
       instantOfText(body.quota_reset_date),
   });
@@ -144,13 +139,12 @@ function freeWindow(
   body: Payload,
 ): QuotaWindow {
   return quotaWindow({
-    type: scopedType(QUOTA_TYPES.requests, meter),
+    type: QUOTA_TYPES.requests,
+    scope: meter,
     unit: "requests",
     period: period(1, "month"),
-    amounts: amounts({
-      limit: body.monthly_quotas?.[meter],
-      remaining: body.limited_user_quotas?.[meter],
-    }),
+    limit: body.monthly_quotas?.[meter],
+    remaining: body.limited_user_quotas?.[meter],
     resetsAt: instantOfText(body.limited_user_reset_date),
   });
 }

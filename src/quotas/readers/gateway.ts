@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { QuotaFailure } from "../failure.ts";
 import { instantOfText } from "../period.ts";
-import { type QuotaWindow, quotaWindow, scopedType } from "../window.ts";
+import { type QuotaWindow, scopedType } from "../window.ts";
 import {
   baseUrl,
   bearerHeaders,
@@ -63,21 +63,18 @@ function windowsOf(entries: readonly Entry[]): QuotaWindow[] {
   );
 }
 
+/** Returns the window as the other gateway reports it: what it has not computed, this one does not compute. */
 function toWindow(one: z.output<typeof window>, scope: string): QuotaWindow {
-  return quotaWindow({
+  return {
     type: scopedType(one.type, scope),
+    window: one.window,
     unit: one.unit,
-    period: {
-      name: one.window,
-      unit: one.period_unit ?? null,
-      count: one.period_count ?? null,
-    },
-    amounts: {
-      limit: one.limit ?? null,
-      used: one.used ?? null,
-      remaining: one.remaining ?? null,
-      usedPercent: one.used_percent ?? null,
-    },
-    resetsAt: instantOfText(one.resets_at),
-  });
+    period_unit: one.period_unit ?? null,
+    period_count: one.period_count ?? null,
+    limit: one.limit ?? null,
+    used: one.used ?? null,
+    remaining: one.remaining ?? null,
+    used_percent: one.used_percent ?? null,
+    resets_at: instantOfText(one.resets_at),
+  };
 }

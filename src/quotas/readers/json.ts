@@ -6,14 +6,7 @@ import type {
   JsonShare,
   JsonWindow,
 } from "../../config/quota_kinds.ts";
-import {
-  type Amounts,
-  amounts,
-  complement,
-  fractionAmounts,
-  percentAmounts,
-  tidy,
-} from "../amounts.ts";
+import { complement, type KnownAmounts, tidy } from "../amounts.ts";
 import { QuotaFailure } from "../failure.ts";
 import {
   instantAfter,
@@ -23,7 +16,7 @@ import {
   periodOfText,
 } from "../period.ts";
 import { type QuotaWindow, quotaWindow } from "../window.ts";
-import { numeric, text } from "./payload.ts";
+import { errorBody, keyRejected, numeric, text } from "./payload.ts";
 import type { QuotaReader, QuotaRequest, QuotaSource } from "./reader.ts";
 
 /** A service whose quota response the config describes. */
@@ -83,16 +76,10 @@ function addCredential(
 
 function rejectErrors(body: unknown, quota: JsonQuota): void {
   if (quota.unauthorized && isMet(quota.unauthorized, body)) {
-    throw new QuotaFailure(
-      "authentication",
-      "Cannot read the quota: the provider rejects the connection's key.",
-    );
+    throw keyRejected();
   }
   if (quota.success && !isMet(quota.success, body)) {
-    throw new QuotaFailure(
-      "server",
-      "Cannot read the quota: the provider responded with an error.",
-    );
+    throw errorBody();
   }
 }
 
@@ -115,7 +102,7 @@ function windowsOf(
     type: window.type,
     unit: window.unit,
     period: periodOfText(window.period),
-    amounts: found,
+    ...found,
     resetsAt: window.resetsAt ? resetOf(window.resetsAt, item, nowMs) : null,
   })];
 }
@@ -130,24 +117,24 @@ function itemOf({ where }: JsonWindow, value: unknown): unknown {
     : undefined;
 }
 
-function amountsOf(window: JsonWindow, item: unknown): Amounts {
+function amountsOf(window: JsonWindow, item: unknown): KnownAmounts {
   const usedPercent = window.share ? percentOf(window.share, item) : null;
   if (usedPercent !== null) {
-    if (window.unit === "percent") return percentAmounts(usedPercent);
+    if (window.unit === "percent") return { usedPercent };
     if (window.unit === "fraction") {
-      return fractionAmounts(tidy(usedPercent / 100));
+      return { limit: 1, used: tidy(usedPercent / 100) };
     }
   }
   const scaled = (pointer: string | undefined) => {
     const value = pointer === undefined ? null : numberAt(item, pointer);
     return value === null ? null : tidy(value * window.scale);
   };
-  return amounts({
+  return {
     limit: scaled(window.limit),
     used: scaled(window.used),
     remaining: scaled(window.remaining),
     usedPercent,
-  });
+  };
 }
 
 function percentOf(share: JsonShare, item: unknown): number | null {

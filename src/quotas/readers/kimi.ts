@@ -1,5 +1,4 @@
 import { z } from "zod";
-import { amounts, fractionAmounts } from "../amounts.ts";
 import {
   instantAfter,
   instantOfText,
@@ -9,16 +8,10 @@ import {
   periodOfText,
   UNKNOWN_PERIOD,
 } from "../period.ts";
+import { QUOTA_TYPES, type QuotaWindow, quotaWindow } from "../window.ts";
 import {
-  QUOTA_TYPES,
-  type QuotaWindow,
-  quotaWindow,
-  scopedType,
-} from "../window.ts";
-import {
-  bearerHeaders,
   checkPayload,
-  hostUrl,
+  hostRequest,
   numeric,
   requireWindows,
   text,
@@ -30,10 +23,7 @@ export const kimi: QuotaReader = {
   poll: {
     // The host responds with 404 to a key without a coding plan.
     noPlanStatus: 404,
-    requests: (source) => [{
-      url: hostUrl(source, "/coding/v1/usages"),
-      headers: bearerHeaders(source),
-    }],
+    requests: hostRequest("/coding/v1/usages"),
     parse([body], { nowMs }) {
       const { data, ...bare } = checkPayload(payload, body);
       return requireWindows(windowsOf(data ?? bare, nowMs));
@@ -106,19 +96,21 @@ function shareWindow(
   const [, length, word, part = ""] = SHARE_REGEXP.exec(name) ?? [];
   const isKnown = length !== undefined || word !== undefined;
   return quotaWindow({
-    type: scopedType(QUOTA_TYPES.usage, isKnown ? part : name),
+    type: QUOTA_TYPES.usage,
+    scope: isKnown ? part : name,
     unit: "fraction",
-    period: isPeriodWord(word) ? period(1, word) : periodOfText(length),
-    amounts: fractionAmounts(window.used_ratio),
+    period: periodOfText(PERIOD_BY_WORD.get(word ?? "") ?? length),
+    limit: 1,
+    used: window.used_ratio,
     resetsAt: resetOf(window, nowMs),
   });
 }
 
-function isPeriodWord(
-  word: string | undefined,
-): word is "day" | "week" | "month" {
-  return word === "day" || word === "week" || word === "month";
-}
+const PERIOD_BY_WORD = new Map([
+  ["day", "1d"],
+  ["week", "1w"],
+  ["month", "1mo"],
+]);
 
 function countWindow(
   detail: Counts,
@@ -130,11 +122,9 @@ function countWindow(
     // Newer plans count in hundredths of the plan, older ones in requests.
     unit: detail.limit === 100 ? "percent" : "requests",
     period: length,
-    amounts: amounts({
-      limit: detail.limit,
-      used: detail.used,
-      remaining: detail.remaining,
-    }),
+    limit: detail.limit,
+    used: detail.used,
+    remaining: detail.remaining,
     resetsAt: resetOf(detail, nowMs),
   });
 }

@@ -1,12 +1,6 @@
 import { z } from "zod";
-import { amounts } from "../amounts.ts";
 import { instantOfText, periodOfText, TOTAL } from "../period.ts";
-import {
-  QUOTA_TYPES,
-  type QuotaWindow,
-  quotaWindow,
-  scopedType,
-} from "../window.ts";
+import { QUOTA_TYPES, type QuotaWindow, quotaWindow } from "../window.ts";
 import {
   bearerHeaders,
   checkPayload,
@@ -99,10 +93,8 @@ function keyWindows(info: Key): QuotaWindow[] {
       type: QUOTA_TYPES.spend,
       unit: "USD",
       period: periodOfText(one.budget_duration),
-      amounts: amounts({
-        limit: one.max_budget,
-        used: spendOf(info, one.budget_duration),
-      }),
+      limit: one.max_budget,
+      used: spendOf(info, one.budget_duration),
       resetsAt: instantOfText(one.reset_at),
     })
   );
@@ -138,10 +130,12 @@ function ownerWindows(
 
 function budgetWindow(scope: string, one: Budget): QuotaWindow {
   return quotaWindow({
-    type: scopedType(QUOTA_TYPES.spend, scope),
+    type: QUOTA_TYPES.spend,
+    scope,
     unit: "USD",
     period: one.budget_duration ? periodOfText(one.budget_duration) : TOTAL,
-    amounts: amounts({ limit: one.max_budget, used: one.spend }),
+    limit: one.max_budget,
+    used: one.spend,
     resetsAt: instantOfText(one.budget_reset_at),
   });
 }

@@ -1,10 +1,5 @@
 import { z } from "zod";
-import {
-  type Amounts,
-  amounts,
-  complement,
-  percentAmounts,
-} from "../amounts.ts";
+import { type Amounts, amounts, complement } from "../amounts.ts";
 import type { FailureKind } from "../../protocols/canonical/failure/failure.ts";
 import { QuotaFailure } from "../failure.ts";
 import {
@@ -15,16 +10,10 @@ import {
   periodOfSeconds,
   UNKNOWN_PERIOD,
 } from "../period.ts";
+import { QUOTA_TYPES, type QuotaWindow, quotaWindow } from "../window.ts";
 import {
-  QUOTA_TYPES,
-  type QuotaWindow,
-  quotaWindow,
-  scopedType,
-} from "../window.ts";
-import {
-  bearerHeaders,
   checkPayload,
-  hostUrl,
+  hostRequest,
   numeric,
   requireWindows,
   text,
@@ -34,10 +23,7 @@ import type { QuotaReader } from "./reader.ts";
 /** MiniMax token plans. A weekly boost enlarges the whole, and the share left is that of the boosted whole. */
 export const minimax: QuotaReader = {
   poll: {
-    requests: (source) => [{
-      url: hostUrl(source, "/v1/token_plan/remains"),
-      headers: bearerHeaders(source),
-    }],
+    requests: hostRequest("/v1/token_plan/remains"),
     parse([body], { nowMs }) {
       rejectErrors(checkPayload(envelope, body));
       const { data, model_remains } = checkPayload(payload, body);
@@ -128,35 +114,30 @@ interface Meter {
 const UNLIMITED = 3;
 
 function windowsOf(one: Row, nowMs: number): QuotaWindow[] {
-  return [intervalOf(one, nowMs), weekOf(one, nowMs)]
+  return (["interval", "weekly"] as const)
+    .map((span) => meterOf(one, span, nowMs))
     .filter((meter) => meter.status !== UNLIMITED && hasNumbers(meter))
     .map(toWindow);
 }
 
-function intervalOf(one: Row, nowMs: number): Meter {
+function meterOf(
+  one: Row,
+  span: "interval" | "weekly",
+  nowMs: number,
+): Meter {
+  const prefix = span === "weekly" ? "weekly_" : "";
+  const startMs = one[`${prefix}start_time` as const];
+  const endMs = one[`${prefix}end_time` as const];
   return {
     model: one.model_name ?? "",
-    total: one.current_interval_total_count,
-    count: one.current_interval_usage_count,
-    remainingPercent: one.current_interval_remaining_percent,
-    status: one.current_interval_status,
-    period: periodBetween(one.start_time, one.end_time) ?? UNKNOWN_PERIOD,
-    resetsAt: instantOfMs(one.end_time) ??
-      instantAfter(nowMs, one.remains_time),
-  };
-}
-
-function weekOf(one: Row, nowMs: number): Meter {
-  return {
-    model: one.model_name ?? "",
-    total: one.current_weekly_total_count,
-    count: one.current_weekly_usage_count,
-    remainingPercent: one.current_weekly_remaining_percent,
-    status: one.current_weekly_status,
-    period: periodBetween(one.weekly_start_time, one.weekly_end_time) ??
-      period(1, "week"),
-    resetsAt: instantOfMs(one.weekly_end_time) ??
-      instantAfter(nowMs, one.weekly_remains_time),
+    total: one[`current_${span}_total_count`],
+    count: one[`current_${span}_usage_count`],
+    remainingPercent: one[`current_${span}_remaining_percent`],
+    status: one[`current_${span}_status`],
+    period: periodBetween(startMs, endMs) ??
+      (span === "weekly" ? period(1, "week") : UNKNOWN_PERIOD),
+    resetsAt: instantOfMs(endMs) ??
+      instantAfter(nowMs, one[`${prefix}remains_time`]),
   };
 }
 
@@ -178,14 +159,11 @@ function hasNumbers({ remainingPercent, total }: Meter): boolean {
 function toWindow(meter: Meter): QuotaWindow {
   const counted = countsOf(meter);
   return quotaWindow({
-    type: scopedType(
-      QUOTA_TYPES.usage,
-      meter.model === "general" ? "" : meter.model,
-    ),
+    type: QUOTA_TYPES.usage,
+    scope: meter.model === "general" ? "" : meter.model,
     unit: counted === undefined ? "percent" : "requests",
     period: meter.period,
-    amounts: counted ??
-      percentAmounts(complement(meter.remainingPercent, 100)),
+    ...(counted ?? { usedPercent: complement(meter.remainingPercent, 100) }),
     resetsAt: meter.resetsAt,
   });
 }

@@ -1,11 +1,11 @@
 import { z } from "zod";
-import { amounts, tidy } from "../amounts.ts";
-import { QuotaFailure } from "../failure.ts";
+import { tidy } from "../amounts.ts";
 import { TOTAL } from "../period.ts";
 import { QUOTA_TYPES, type QuotaWindow, quotaWindow } from "../window.ts";
 import {
   bearerHeaders,
   checkPayload,
+  errorBody,
   flag,
   numeric,
   quantity,
@@ -23,10 +23,7 @@ export const newApi: QuotaReader = {
     requests,
     parse([token, status]) {
       if (checkPayload(envelope, token).success === false) {
-        throw new QuotaFailure(
-          "server",
-          "Cannot read the quota: the provider responded with an error.",
-        );
+        throw errorBody();
       }
       return [
         tokenWindow(checkPayload(payload, token).data, unitsPerDollar(status)),
@@ -80,11 +77,8 @@ function tokenWindow(
     type: QUOTA_TYPES.spend,
     unit: perDollar === undefined ? "quota" : "USD",
     period: TOTAL,
-    amounts: amounts({
-      limit: isCapped ? inDollars(token.total_granted) : null,
-      used: inDollars(token.total_used),
-      remaining: isCapped ? inDollars(token.total_available) : null,
-    }),
-    resetsAt: null,
+    limit: isCapped ? inDollars(token.total_granted) : null,
+    used: inDollars(token.total_used),
+    remaining: isCapped ? inDollars(token.total_available) : null,
   });
 }

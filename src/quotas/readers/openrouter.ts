@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { amounts, tidy } from "../amounts.ts";
+import { tidy } from "../amounts.ts";
 import { type Period, period, TOTAL, UNKNOWN_PERIOD } from "../period.ts";
 import { QUOTA_TYPES, type QuotaWindow, quotaWindow } from "../window.ts";
 import {
@@ -64,29 +64,21 @@ function keyWindow(
     type: QUOTA_TYPES.spend,
     unit: "USD",
     period: hasCap ? periodOf(limit_reset) : TOTAL,
-    amounts: hasCap
-      ? amounts({ limit, remaining: limit_remaining })
-      : amounts({ used: usage }),
-    // Only the name of the period is reported, no instant.
-    resetsAt: null,
+    ...(hasCap ? { limit, remaining: limit_remaining } : { used: usage }),
   });
 }
 
+/** Returns the period of its name; the provider reports no instant. */
 function periodOf(word: string | null | undefined): Period {
-  switch (word) {
-    case "daily":
-      return period(1, "day");
-    case "weekly":
-      return period(1, "week");
-    case "monthly":
-      return period(1, "month");
-    case null:
-    case undefined:
-      return TOTAL;
-    default:
-      return UNKNOWN_PERIOD;
-  }
+  if (word === null || word === undefined) return TOTAL;
+  return PERIOD_BY_WORD.get(word) ?? UNKNOWN_PERIOD;
 }
+
+const PERIOD_BY_WORD = new Map([
+  ["daily", period(1, "day")],
+  ["weekly", period(1, "week")],
+  ["monthly", period(1, "month")],
+]);
 
 function creditWindow(account: unknown): QuotaWindow {
   const { data } = checkPayload(creditPayload, account);
@@ -95,9 +87,6 @@ function creditWindow(account: unknown): QuotaWindow {
     unit: "USD",
     period: TOTAL,
     // May fall below zero.
-    amounts: amounts({
-      remaining: tidy(data.total_credits - data.total_usage),
-    }),
-    resetsAt: null,
+    remaining: tidy(data.total_credits - data.total_usage),
   });
 }

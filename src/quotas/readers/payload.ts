@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { ENDPOINTS } from "../../core/protocol.ts";
 import { QuotaFailure } from "../failure.ts";
-import type { QuotaSource } from "./reader.ts";
+import type { QuotaRequest, QuotaSource } from "./reader.ts";
 
 const NUMBER_REGEXP = /^-?\d+(\.\d+)?(e[+-]?\d+)?$/i;
 
@@ -55,6 +55,22 @@ function placeOf(path: readonly PropertyKey[]): string {
   return words.length === 0 ? "its top" : words.join(".");
 }
 
+/** Returns the failure of an error body without a known reason. */
+export function errorBody(): QuotaFailure {
+  return new QuotaFailure(
+    "server",
+    "Cannot read the quota: the provider responded with an error.",
+  );
+}
+
+/** Returns the failure of a body that rejects the key. */
+export function keyRejected(advice = ""): QuotaFailure {
+  return new QuotaFailure(
+    "authentication",
+    `Cannot read the quota: the provider rejects the connection's key.${advice}`,
+  );
+}
+
 /**
  * Requires at least one window. A provider without windows for a valid key reports nothing, which is not 0 %.
  *
@@ -103,6 +119,15 @@ export function hostUrl(source: QuotaSource, path: string): string {
  */
 export function rootUrl(source: QuotaSource, path: string): string {
   return source.quota.url ?? baseUrl(source).replace(/\/v1$/, "") + path;
+}
+
+/** Returns the function that requests a fixed path of the host, see {@linkcode hostUrl}. */
+export function hostRequest(
+  path: string,
+): (source: QuotaSource) => readonly QuotaRequest[] {
+  return (source) => [
+    { url: hostUrl(source, path), headers: bearerHeaders(source) },
+  ];
 }
 
 /** Returns `url` with `name` set in its query. */

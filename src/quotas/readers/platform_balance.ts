@@ -1,13 +1,13 @@
 import { z } from "zod";
-import { amounts } from "../amounts.ts";
-import { QuotaFailure } from "../failure.ts";
 import { TOTAL } from "../period.ts";
 import { QUOTA_TYPES, quotaWindow } from "../window.ts";
 import {
   bearerHeaders,
   checkPayload,
   currencyOf,
+  errorBody,
   flag,
+  hostRequest,
   hostUrl,
   numeric,
   quantity,
@@ -41,17 +41,13 @@ function platformBalance(
       parse([body], { source }) {
         const { code, status } = checkPayload(envelope, body);
         if ((code ?? successCode) !== successCode || status === false) {
-          throw new QuotaFailure(
-            "server",
-            "Cannot read the quota: the provider responded with an error.",
-          );
+          throw errorBody();
         }
         return [quotaWindow({
           type: QUOTA_TYPES.balance,
           unit: currencyOf(urlOf(source), currencies),
           period: TOTAL,
-          amounts: amounts({ remaining: checkPayload(remaining, body) }),
-          resetsAt: null,
+          remaining: checkPayload(remaining, body),
         })];
       },
     },
@@ -85,10 +81,7 @@ export const siliconflow = platformBalance({
 /** DeepSeek's prepaid balances, one for each currency of the account. */
 export const deepseek: QuotaReader = {
   poll: {
-    requests: (source) => [{
-      url: hostUrl(source, "/user/balance"),
-      headers: bearerHeaders(source),
-    }],
+    requests: hostRequest("/user/balance"),
     parse([body]) {
       const { balance_infos } = checkPayload(payload, body);
       return requireWindows(balance_infos.map((one) =>
@@ -96,8 +89,7 @@ export const deepseek: QuotaReader = {
           type: QUOTA_TYPES.balance,
           unit: one.currency,
           period: TOTAL,
-          amounts: amounts({ remaining: one.total_balance }),
-          resetsAt: null,
+          remaining: one.total_balance,
         })
       ));
     },

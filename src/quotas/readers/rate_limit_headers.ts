@@ -1,5 +1,4 @@
 import type { HeaderFields } from "../../core/header_fields.ts";
-import { amounts } from "../amounts.ts";
 import {
   durationMs,
   instantAfter,
@@ -126,10 +125,8 @@ function windowOf(
     type: QUOTA_TYPES[meter],
     unit: meter,
     period,
-    amounts: amounts({
-      limit: headerNumber(headers, `x-ratelimit-limit-${name}`),
-      remaining: headerNumber(headers, `x-ratelimit-remaining-${name}`),
-    }),
+    limit: headerNumber(headers, `x-ratelimit-limit-${name}`),
+    remaining: headerNumber(headers, `x-ratelimit-remaining-${name}`),
     resetsAt: headerInstant(headers, `x-ratelimit-reset-${name}`, seenAtMs),
   });
 }

@@ -8,11 +8,9 @@ import type { QuotaWindow } from "../window.ts";
  *
  * @example
  * ```ts
- * import { amounts } from "../amounts.ts";
  * import { TOTAL } from "../period.ts";
  * import { QUOTA_TYPES, quotaWindow } from "../window.ts";
- * import { bearerHeaders, hostUrl } from "./payload.ts";
- * import { checkPayload, quantity } from "./payload.ts";
+ * import { checkPayload, hostRequest, quantity } from "./payload.ts";
  * import { z } from "zod";
  *
  * const payload = z.object({ left: quantity });
@@ -20,16 +18,12 @@ import type { QuotaWindow } from "../window.ts";
  * // A prepaid balance in dollars.
  * const example: QuotaReader = {
  *   poll: {
- *     requests: (source) => [{
- *       url: hostUrl(source, "/balance"),
- *       headers: bearerHeaders(source),
- *     }],
+ *     requests: hostRequest("/balance"),
  *     parse: ([body]) => [quotaWindow({
  *       type: QUOTA_TYPES.balance,
  *       unit: "USD",
  *       period: TOTAL,
- *       amounts: amounts({ remaining: checkPayload(payload, body).left }),
- *       resetsAt: null,
+ *       remaining: checkPayload(payload, body).left,
  *     })],
  *   },
  * };

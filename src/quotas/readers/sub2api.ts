@@ -1,6 +1,4 @@
 import { z } from "zod";
-import { amounts } from "../amounts.ts";
-import { QuotaFailure } from "../failure.ts";
 import {
   instantOfText,
   type Period,
@@ -13,6 +11,7 @@ import {
   bearerHeaders,
   checkPayload,
   flag,
+  keyRejected,
   numeric,
   requireWindows,
   rootUrl,
@@ -30,10 +29,7 @@ export const sub2api: QuotaReader = {
     parse([body]) {
       const answer = checkPayload(payload, body);
       if (answer.isValid === false) {
-        throw new QuotaFailure(
-          "authentication",
-          "Cannot read the quota: the provider rejects the connection's key.",
-        );
+        throw keyRejected();
       }
       return requireWindows([
         ...quotaWindows(answer),
@@ -113,8 +109,7 @@ function balanceWindows({ balance, unit }: Payload): QuotaWindow[] {
     type: QUOTA_TYPES.balance,
     unit: unit ?? "currency",
     period: TOTAL,
-    amounts: amounts({ remaining: balance }),
-    resetsAt: null,
+    remaining: balance,
   })];
 }
 
@@ -131,11 +126,9 @@ function spendWindow(length: Period, one: Spending): QuotaWindow {
     type: QUOTA_TYPES.spend,
     unit: one.unit ?? "currency",
     period: length,
-    amounts: amounts({
-      limit: one.limit,
-      used: one.used,
-      remaining: one.remaining,
-    }),
+    limit: one.limit,
+    used: one.used,
+    remaining: one.remaining,
     resetsAt: instantOfText(one.reset_at),
   });
 }

@@ -1,16 +1,10 @@
 import { z } from "zod";
-import { amounts, complement } from "../amounts.ts";
+import { complement } from "../amounts.ts";
 import { instantOfText, period, UNKNOWN_PERIOD } from "../period.ts";
+import { QUOTA_TYPES, type QuotaWindow, quotaWindow } from "../window.ts";
 import {
-  QUOTA_TYPES,
-  type QuotaWindow,
-  quotaWindow,
-  scopedType,
-} from "../window.ts";
-import {
-  bearerHeaders,
   checkPayload,
-  hostUrl,
+  hostRequest,
   numeric,
   requireWindows,
   text,
@@ -20,10 +14,7 @@ import type { QuotaReader } from "./reader.ts";
 /** Synthetic. Its main meters refill in small steps. The next step is no reset, so these windows have no reset time. */
 export const synthetic: QuotaReader = {
   poll: {
-    requests: (source) => [{
-      url: hostUrl(source, "/v2/quotas"),
-      headers: bearerHeaders(source),
-    }],
+    requests: hostRequest("/v2/quotas"),
     parse([body]) {
       const { data, ...bare } = checkPayload(payload, body);
       return requireWindows(windowsOf(data ?? bare));
@@ -62,8 +53,8 @@ function windowsOf(quotas: z.output<typeof body>): QuotaWindow[] {
       type: QUOTA_TYPES.requests,
       unit: "requests",
       period: period(5, "hour"),
-      amounts: amounts({ limit: max, remaining }),
-      resetsAt: null,
+      limit: max,
+      remaining,
     }));
   }
   if (weeklyTokenLimit) {
@@ -71,12 +62,9 @@ function windowsOf(quotas: z.output<typeof body>): QuotaWindow[] {
       type: QUOTA_TYPES.spend,
       unit: "USD",
       period: period(1, "week"),
-      amounts: amounts({
-        limit: weeklyTokenLimit.maxCredits,
-        remaining: weeklyTokenLimit.remainingCredits,
-        usedPercent: complement(weeklyTokenLimit.percentRemaining, 100),
-      }),
-      resetsAt: null,
+      limit: weeklyTokenLimit.maxCredits,
+      remaining: weeklyTokenLimit.remainingCredits,
+      usedPercent: complement(weeklyTokenLimit.percentRemaining, 100),
     }));
   }
   return [
@@ -92,10 +80,12 @@ function callWindows(
 ): QuotaWindow[] {
   if (!meter) return [];
   return [quotaWindow({
-    type: scopedType(QUOTA_TYPES.requests, scope),
+    type: QUOTA_TYPES.requests,
+    scope,
     unit: "requests",
     period: scope === "search" ? period(1, "hour") : UNKNOWN_PERIOD,
-    amounts: amounts({ limit: meter.limit, used: meter.requests }),
+    limit: meter.limit,
+    used: meter.requests,
     resetsAt: instantOfText(meter.renewsAt),
   })];
 }

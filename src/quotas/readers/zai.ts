@@ -1,5 +1,4 @@
 import { z } from "zod";
-import { type Amounts, amounts, percentAmounts } from "../amounts.ts";
 import { QuotaFailure } from "../failure.ts";
 import {
   instantOfMs,
@@ -11,8 +10,10 @@ import { QUOTA_TYPES, type QuotaWindow, quotaWindow } from "../window.ts";
 import {
   checkPayload,
   credential,
+  errorBody,
   flag,
   hostUrl,
+  keyRejected,
   numeric,
   requireWindows,
   text,
@@ -91,10 +92,7 @@ function rejectErrors({ code, success, msg }: z.output<typeof envelope>): void {
   const isSuccess = success !== false && [null, 0, 200].includes(code ?? null);
   if (isSuccess) return;
   if (code === 401 || (code && code >= 1000 && code <= 1004)) {
-    throw new QuotaFailure(
-      "authentication",
-      "Cannot read the quota: the provider rejects the connection's key. Check the key, its region and its expiry.",
-    );
+    throw keyRejected(" Check the key, its region and its expiry.");
   }
   if (/coding plan/i.test(msg ?? "")) {
     throw new QuotaFailure(
@@ -102,10 +100,7 @@ function rejectErrors({ code, success, msg }: z.output<typeof envelope>): void {
       "Cannot read the quota: the connection's key has no active coding plan.",
     );
   }
-  throw new QuotaFailure(
-    "server",
-    "Cannot read the quota: the provider responded with an error.",
-  );
+  throw errorBody();
 }
 
 function windowsOf(all: readonly Row[]): QuotaWindow[] {
@@ -133,13 +128,18 @@ function lengthOf({ unit, number }: Row): string {
 }
 
 function toWindow(one: Row): QuotaWindow {
-  const hasCounts = [one.usage, one.currentValue, one.remaining]
+  const { usage, currentValue, remaining, percentage } = one;
+  const hasCounts = [usage, currentValue, remaining]
     .some((value) => typeof value === "number");
+  const isExact = (usage ?? 0) > 0 && typeof currentValue === "number";
   return quotaWindow({
     type: one.type ?? one.name ?? "unknown",
     unit: hasCounts ? unitOf(one) : "percent",
     period: periodOf(one),
-    amounts: hasCounts ? countsOf(one) : percentAmounts(one.percentage),
+    limit: usage,
+    used: currentValue,
+    remaining,
+    usedPercent: isExact ? null : percentage,
     resetsAt: instantOfMs(one.nextResetTime),
   });
 }
@@ -149,28 +149,14 @@ function typeOf(one: Row): string {
 }
 
 function unitOf(one: Row): string {
-  switch (typeOf(one)) {
-    case QUOTA_TYPES.credits:
-      return "credits";
-    case QUOTA_TYPES.tokens:
-      return "tokens";
-    case QUOTA_TYPES.toolCalls:
-      return "requests";
-    default:
-      return "unknown";
-  }
+  return UNIT_BY_TYPE.get(typeOf(one)) ?? "unknown";
 }
 
-function countsOf(one: Row): Amounts {
-  const { usage, currentValue, remaining, percentage } = one;
-  const isExact = (usage ?? 0) > 0 && typeof currentValue === "number";
-  return amounts({
-    limit: usage,
-    used: currentValue,
-    remaining,
-    usedPercent: isExact ? null : percentage,
-  });
-}
+const UNIT_BY_TYPE = new Map<string, string>([
+  [QUOTA_TYPES.credits, "credits"],
+  [QUOTA_TYPES.tokens, "tokens"],
+  [QUOTA_TYPES.toolCalls, "requests"],
+]);
 
 const UNIT_BY_CODE: Readonly<Record<number, PeriodUnit>> = {
   3: "hour",
