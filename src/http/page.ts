@@ -2,6 +2,7 @@ import card from "./page/card_view.js" with { type: "text" };
 import clipboard from "./page/clipboard.js" with { type: "text" };
 import element from "./page/element.js" with { type: "text" };
 import gateway from "./page/gateway.js" with { type: "text" };
+import historyView from "./page/history_view.js" with { type: "text" };
 import main from "./page/main.js" with { type: "text" };
 import modelsView from "./page/models_view.js" with { type: "text" };
 import pace from "./page/pace.js" with { type: "text" };
@@ -14,6 +15,7 @@ import signInView from "./page/sign_in_view.js" with { type: "text" };
 import summary from "./page/summary.js" with { type: "text" };
 import tryView from "./page/try_view.js" with { type: "text" };
 import failures from "./wording/failures.js" with { type: "text" };
+import history from "./wording/history.js" with { type: "text" };
 import level from "./wording/level.js" with { type: "text" };
 import models from "./wording/models.js" with { type: "text" };
 import ownLimits from "./wording/own_limits.js" with { type: "text" };
@@ -47,6 +49,7 @@ const FILES: Readonly<Record<string, string>> = {
   "/page/clipboard.js": clipboard,
   "/page/element.js": element,
   "/page/gateway.js": gateway,
+  "/page/history_view.js": historyView,
   "/page/main.js": main,
   "/page/models_view.js": modelsView,
   "/page/pace.js": pace,
@@ -57,6 +60,7 @@ const FILES: Readonly<Record<string, string>> = {
   "/page/summary.js": summary,
   "/page/try_view.js": tryView,
   "/wording/failures.js": failures,
+  "/wording/history.js": history,
   "/wording/level.js": level,
   "/wording/models.js": models,
   "/wording/own_limits.js": ownLimits,

@@ -1,6 +1,7 @@
 import type { Ids } from "../core/ids.ts";
 import type { Clock } from "../core/time/timers.ts";
 import type { Deadlines } from "../core/time/deadlines.ts";
+import { isDaysTable } from "../usage/history.ts";
 import { createEndingTables } from "../usage/tables.ts";
 import type { Addition, Counted, Hold, Sum } from "../usage/sums.ts";
 import type { Batch, Ledger } from "./ledger.ts";
@@ -33,6 +34,11 @@ interface Outbox {
   table(name: string): ReadonlyMap<string, Counter>;
   /** Returns true when the ledger has not confirmed all additions to a counter. */
   isPending(counter: Counter): boolean;
+  /**
+   * Drops the confirmed counter of a day. Those of five weeks would take more memory here than in the ledger, and no
+   * limit reads them.
+   */
+  forget(counter: Counter): void;
   add(addition: Addition): void;
   /** Begins, renews or releases a hold. */
   change(hold: Hold, isReleased: boolean): void;
@@ -86,7 +92,7 @@ interface CounterShare {
 /** Creates an outbox without changes. */
 export function createOutbox(options: OutboxOptions): Outbox {
   const { ledger, clock, deadlines, ids, gatherMs } = options;
-  const counters = createEndingTables<Counter>(clock);
+  const counters = createEndingTables(clock, () => new Map<string, Counter>());
   /**
    * Changed counters by table. All additions of a request to one table go in one batch, so that a lost batch loses all
    * of them or none.
@@ -197,12 +203,24 @@ export function createOutbox(options: OutboxOptions): Outbox {
     return taken;
   }
 
+  function forget(counter: Counter): void {
+    const { table, field } = counter.sum;
+    if (!isDaysTable(table) || isPending(counter)) return;
+    counters.find(table)?.delete(field);
+  }
+
+  function isPending(counter: Counter): boolean {
+    return changed.get(counter.sum.table)?.has(counter) === true ||
+      counter.added !== counter.confirmed;
+  }
+
   async function post(sent: SentBatch): Promise<void> {
     try {
       await ledger.apply(sent.batch);
       unconfirmed.delete(sent);
       for (const { counter, amount } of sent.shares) {
         counter.confirmed += amount;
+        forget(counter);
       }
     } catch {
       failed.push(sent);
@@ -217,9 +235,8 @@ export function createOutbox(options: OutboxOptions): Outbox {
       counters.dropEnded();
       return counters.find(name) ?? NO_COUNTERS;
     },
-    isPending: (counter) =>
-      changed.get(counter.sum.table)?.has(counter) === true ||
-      counter.added !== counter.confirmed,
+    isPending,
+    forget,
     add({ amounts, ...place }) {
       const { table } = place;
       const some = changed.get(table) ?? new Set();

@@ -45,7 +45,7 @@ const RENEW_MS = HOLD_MS / 4;
 export function createRemoteSums(options: RemoteSumsOptions): RemoteSums {
   const { ledger, clock, deadlines, waitMs } = options;
   const outbox = createOutbox(options);
-  const names = createEndingTables<true>(clock);
+  const names = createEndingTables(clock, () => new Map<string, true>());
   /** The holds of requests in this process. */
   const holds = createHolds(clock);
   let sinceMs = clock.now();
@@ -184,7 +184,9 @@ export function createRemoteSums(options: RemoteSumsOptions): RemoteSums {
       if (counter === undefined) continue;
       counter.exists = values.has(field) || outbox.isPending(counter);
     }
-    return localTable(name);
+    const table = localTable(name);
+    for (const counter of known.values()) outbox.forget(counter);
+    return table;
   }
 
   return {

@@ -2,6 +2,7 @@ import type { Caller } from "../config/config.ts";
 import type { LimitUnit } from "../config/usage_limits.ts";
 import { CALENDAR_WINDOWS } from "../core/time/calendar.ts";
 import { type Counts, type Measure, tokensOf } from "./counts.ts";
+import { dayAmounts, daysTable } from "./history.ts";
 import { createRelayed } from "./relayed.ts";
 import type { Addition, FieldAmount, Hold, Sums } from "./sums.ts";
 import {
@@ -51,10 +52,12 @@ export function createCounting(sums: Pick<Sums, "apply">): Counting {
       const additions: Addition[] = [];
       const holders = names.holders(caller, atMs);
       const amounts = amountsIn(counts, names.fields(use));
-      for (const { tables } of holders) {
-        for (const { table, endsAtMs, isUnlisted } of tables) {
+      const days = dayAmounts(counts, atMs);
+      for (const { tables, daysTable, isUnlisted } of holders) {
+        for (const { table, endsAtMs } of tables) {
           additions.push({ table, endsAtMs, isUnlisted, amounts });
         }
+        additions.push({ ...daysTable, isUnlisted, amounts: days });
       }
       const tokens = tokensOf(counts);
       relayed.add({ connection, holders, tokens, atMs }, additions);
@@ -99,16 +102,13 @@ function amountsIn(
 /** The names of the sums of one holder. */
 interface HolderNames {
   readonly digest: string;
-  /** The tables of its counts, one per window. */
+  readonly isUnlisted: boolean;
+  /** The tables of its counts, one per window, with the end of the window. */
   readonly tables: readonly CountsTable[];
+  readonly daysTable: CountsTable;
 }
 
-/** A table of counts and the end of its window, in milliseconds since 1970. */
-interface CountsTable {
-  readonly table: string;
-  readonly endsAtMs: number;
-  readonly isUnlisted: boolean;
-}
+type CountsTable = Pick<Addition, "table" | "endsAtMs">;
 
 /**
  * Caches names, because making them costs more than counting: fields for the life of the program, tables for the
@@ -147,9 +147,13 @@ function createNames() {
     const tables = windows.map((window) => ({
       table: countsTable(window, holder),
       endsAtMs: window.endMs,
-      isUnlisted,
     }));
-    const made = { digest: holderDigest(holder), tables };
+    const made = {
+      digest: holderDigest(holder),
+      isUnlisted,
+      tables,
+      daysTable: daysTable(holder, windows[0]?.startMs ?? 0),
+    };
     known[kind].set(name, made);
     return made;
   }

@@ -1,5 +1,6 @@
 import type { Clock } from "../core/time/timers.ts";
 import { createEndingTables } from "./tables.ts";
+import { DayAmounts, isDaysTable } from "./history.ts";
 import { createHolds } from "./holds.ts";
 import {
   type Addition,
@@ -44,7 +45,10 @@ interface MemorySums extends Sums {
  * ```
  */
 export function createMemorySums(clock: Clock): MemorySums {
-  const tables = createEndingTables<number>(clock);
+  const tables = createEndingTables(
+    clock,
+    (name) => isDaysTable(name) ? new DayAmounts() : new Map<string, number>(),
+  );
   const holds = createHolds(clock);
   let sinceMs = clock.now();
 

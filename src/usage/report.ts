@@ -5,6 +5,7 @@ import type { Clock } from "../core/time/timers.ts";
 import { NANOS_PER_DOLLAR } from "../core/nano_dollars.ts";
 import type { QuotaService } from "../quotas/service.ts";
 import type { AmountBound, Bound, Bounds, ShareBound } from "./bounds.ts";
+import { type DayUsage, readHistory } from "./history.ts";
 import { amountState } from "./limiter.ts";
 import { isNamed, type QuotaShare, type QuotaShares } from "./quota_share.ts";
 import { type Sums, usedOf } from "./sums.ts";
@@ -20,6 +21,10 @@ export interface UsageReport {
   readonly since: string;
   /** The current calendar windows. */
   readonly windows: readonly WindowUsage[];
+  /** The usage of each of the last five weeks' days, the oldest first. */
+  readonly history: readonly DayUsage[];
+  /** The same of each group of the token, for all its members together. */
+  readonly groups: readonly GroupHistory[];
   /** The limits of the token and its group, as far as they can apply to the token. */
   readonly limits: readonly LimitUsage[];
   /** The known quotas of the token's connections. */
@@ -46,6 +51,12 @@ export interface LimitUsage {
   /** ISO 8601 in UTC. */
   readonly starts_at: string | null;
   readonly resets_at: string | null;
+}
+
+/** The usage of all members of a group. */
+interface GroupHistory {
+  readonly name: string;
+  readonly history: readonly DayUsage[];
 }
 
 /** A connection and the token's usage of its quota. */
@@ -147,7 +158,13 @@ export function createUsageReport(
     const holder: Holder = { kind: "token", name: caller.name };
     const connections = config.connections
       .filter(({ id, enabled }) => enabled && caller.connectionIds.has(id));
-    const windows = await readWindows(holder, { sums, nowMs: clock.now() });
+    const reading = { sums, nowMs: clock.now() };
+    const windows = await readWindows(holder, reading);
+    const history = await readHistory(holder, reading);
+    const groups = await Promise.all(caller.groups.map(async ({ name }) => ({
+      name,
+      history: await readHistory({ kind: "group", name }, reading),
+    })));
     const limitUsages = await readLimitUsages(caller, config, connections);
     const { sinceMs } = sums;
     return {
@@ -155,6 +172,8 @@ export function createUsageReport(
       token: caller.name,
       since: instant(sinceMs),
       windows,
+      history,
+      groups,
       limits: limitUsages,
       connections: await Promise.all(connections.map(async (connection) => ({
         provider_id: connection.id,

@@ -93,28 +93,30 @@ export function readCountsField(
 type TablePlace = Pick<Sum, "table" | "endsAtMs" | "isUnlisted">;
 
 /** The number of tables of unlisted callers: those of 20,000, which take some 4 KB each. */
-const MAX_UNLISTED = 100_000;
+const MAX_UNLISTED = 120_000;
 
-/** Tables of values by field, each with an end. */
-interface EndingTables<Value> {
+/** Tables, each with an end. */
+interface EndingTables<Table> {
   /** Drops the tables that have ended. There is no timer: each read and write calls this first. */
   dropEnded(): void;
-  find(name: string): Map<string, Value> | undefined;
+  find(name: string): Table | undefined;
   /** Returns a table, created if necessary; `undefined` when it has ended. */
-  open(place: TablePlace): Map<string, Value> | undefined;
-  all(): Iterable<ReadonlyMap<string, Value>>;
+  open(place: TablePlace): Table | undefined;
+  all(): Iterable<Table>;
 }
 
 /**
  * Creates an empty collection of tables.
  *
+ * @param make Makes an empty table.
  * @param maxUnlisted The number of tables of unlisted callers. The one opened longest ago is dropped first.
  */
-export function createEndingTables<Value>(
+export function createEndingTables<Table>(
   clock: Pick<Clock, "now">,
+  make: (name: string) => Table,
   maxUnlisted = MAX_UNLISTED,
-): EndingTables<Value> {
-  const tables = new Map<string, Map<string, Value>>();
+): EndingTables<Table> {
+  const tables = new Map<string, Table>();
   /** The names of the tables by their end. */
   const namesByEnd = new Map<number, Set<string>>();
   /** The ends of the tables of unlisted callers by name; the one opened longest ago comes first. */
@@ -156,7 +158,7 @@ export function createEndingTables<Value>(
       if (found === undefined && endsAtMs <= clock.now()) return undefined;
       if (isUnlisted) noteUnlisted(place);
       if (found !== undefined) return found;
-      const opened = new Map<string, Value>();
+      const opened = make(name);
       tables.set(name, opened);
       const names = namesByEnd.get(endsAtMs) ?? new Set();
       namesByEnd.set(endsAtMs, names.add(name));

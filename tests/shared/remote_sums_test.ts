@@ -11,6 +11,7 @@ import {
   type Sum,
   usedOf,
 } from "../../src/usage/sums.ts";
+import { daysTable } from "../../src/usage/history.ts";
 import { createFakeClock } from "../support/fakes/fake_clock.ts";
 import { createFakeTimers } from "../support/fakes/fake_timers.ts";
 import { createRandom } from "../support/fakes/random.ts";
@@ -499,4 +500,18 @@ Deno.test("since when everything is counted is the ledger's answer", async () =>
   assert.equal(late.sinceMs, NOW_MS);
   late.close();
   await pass(0);
+});
+
+Deno.test("remote sums forget the days of a token when the ledger has them, and report all that they added", async () => {
+  const { one, two, pass } = open();
+  const days = daysTable({ kind: "token", name: "alice" }, NOW_MS);
+  const sum = { ...days, field: "00" };
+  add(one, 3, sum);
+  add(two, 4, sum);
+  await pass(100);
+  add(one, 5, sum);
+  assert.deepEqual(await one.table(days.table), new Map([["00", 12]]));
+  await pass(100);
+  assert.deepEqual(await two.table(days.table), new Map([["00", 12]]));
+  assert.deepEqual(await one.table(days.table), new Map([["00", 12]]));
 });

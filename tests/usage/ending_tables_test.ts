@@ -6,7 +6,10 @@ import { createFakeClock } from "../support/fakes/fake_clock.ts";
 
 function begin() {
   const clock = createFakeClock(0);
-  return { clock, tables: createEndingTables<number>(clock) };
+  return {
+    clock,
+    tables: createEndingTables(clock, () => new Map<string, number>()),
+  };
 }
 
 Deno.test("a table that was opened is found by its name, until it ends", () => {
@@ -48,7 +51,7 @@ Deno.test("tables that end later stay when others are dropped, and are dropped i
 
 Deno.test("the tables of unlisted callers are bounded: the one opened longest ago goes, with all that names it", () => {
   const clock = createFakeClock(0);
-  const tables = createEndingTables<number>(clock, 2);
+  const tables = createEndingTables(clock, () => new Map<string, number>(), 2);
   const open = (table: string, isUnlisted: boolean) =>
     tables.open({ table, endsAtMs: 1000, isUnlisted });
   open("alice", false);

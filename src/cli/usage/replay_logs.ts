@@ -15,6 +15,7 @@ import {
   readLog,
 } from "../../observe/read_log.ts";
 import { type Counting, createCounting } from "../../usage/counting.ts";
+import { HISTORY_DAYS } from "../../usage/history.ts";
 import { createMemorySums } from "../../usage/memory_sums.ts";
 import { createReplay, type Replay } from "../../usage/replay.ts";
 import type { Sums } from "../../usage/sums.ts";
@@ -36,8 +37,8 @@ interface ReplayLogsOptions {
 
 const DAY_MS = 86_400_000;
 
-/** Longer than any window whose usage is counted. */
-const KEPT_MS = 33 * DAY_MS;
+/** Longer than any window whose usage is counted, and than the history of days. */
+const KEPT_MS = (HISTORY_DAYS + 1) * DAY_MS;
 
 /**
  * Counts the usage in logs from before this process began to count. It reads the newest files first, so that the short

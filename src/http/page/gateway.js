@@ -1,3 +1,4 @@
+import { historyOf } from "../wording/history.js";
 import { ownLimits } from "../wording/own_limits.js";
 import { withOwnUse } from "../wording/own_use.js";
 import { asSentence } from "../wording/words.js";
@@ -9,9 +10,12 @@ import { asSentence } from "../wording/words.js";
  * @typedef {import("../wording/models.js").Model} Model
  * @typedef {import("../wording/own_limits.js").OwnLimits} OwnLimits
  *
+ * @typedef {import("../wording/history.js").History} History
+ *
  * @typedef {object} Answers The data that could be read, and the failure when some could not.
  * @property {QuotaList | undefined} list
  * @property {readonly OwnLimits[] | undefined} own The limits of the token and its group.
+ * @property {History | undefined} history The usage of the last days.
  * @property {boolean | undefined} isOwnOld True when these limits could not be read; undefined when nobody tried.
  * @property {readonly Model[] | undefined} models
  * @property {string | undefined} failure A sentence for the reader.
@@ -49,6 +53,7 @@ export async function readGateway(base, token, { isListDue }) {
   return {
     list: quotas && withOwnUse(quotas, body),
     own: ownLimits(body),
+    history: historyOf(body),
     isOwnOld: usage?.hasFailed,
     models: models.status === "fulfilled" ? models.value.data : undefined,
     failure: reasons[0]?.message,
@@ -56,15 +61,16 @@ export async function readGateway(base, token, { isListDue }) {
 }
 
 /**
- * Reads the limits of a token and its group alone.
+ * Reads the limits and the usage of a token and its group alone.
  *
  * @param {string} base The gateway's address without a trailing slash.
  * @param {string} token
- * @returns {Promise<readonly OwnLimits[] | undefined>} Undefined when they cannot be read.
+ * @returns {Promise<{ readonly own: readonly OwnLimits[] | undefined, readonly history: History | undefined }>}
+ * Undefined where they cannot be read.
  */
-export async function readOwnLimits(base, token) {
+export async function readOwnUsage(base, token) {
   const { body } = await readUsage(base, token);
-  return ownLimits(body);
+  return { own: ownLimits(body), history: historyOf(body) };
 }
 
 /**

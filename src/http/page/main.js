@@ -1,5 +1,6 @@
 import { byId, createTicker, setText } from "./element.js";
-import { readGateway, readOwnLimits, TokenRejected } from "./gateway.js";
+import { readGateway, readOwnUsage, TokenRejected } from "./gateway.js";
+import { createHistoryView } from "./history_view.js";
 import { createModelsView } from "./models_view.js";
 import { hideFailure, showQuotas } from "./quotas_view.js";
 import {
@@ -36,6 +37,7 @@ const settings = createSettingsView({
   announce,
   onTried: refreshOwnLimits,
 });
+const history = createHistoryView();
 const models = createModelsView({ onChoose: settings.choose });
 
 byId("forget", HTMLButtonElement).addEventListener("click", () => signOut(""));
@@ -104,14 +106,14 @@ async function refresh() {
 async function refreshOwnLimits() {
   const asked = session;
   if (asked?.reading === undefined || isReading) return;
-  const own = await readOwnLimits(base, asked.token);
+  const { own, history } = await readOwnUsage(base, asked.token);
   if (session !== asked || isReading) return;
   const { reading } = asked;
   session = {
     ...asked,
     reading: own === undefined
       ? { ...reading, isOwnOld: reading.own !== undefined }
-      : { ...reading, own, ownAtMs: Date.now(), isOwnOld: false },
+      : { ...reading, own, history, ownAtMs: Date.now(), isOwnOld: false },
   };
   saveSession(sessionStorage, session);
   showReading();
@@ -136,6 +138,7 @@ function showReading() {
   signedIn.hidden = false;
   controls.hidden = false;
   showQuotas(reading, ticker);
+  history.show(reading.history);
   byId("models-and-settings", HTMLElement).hidden =
     reading.models === undefined;
   showModels(reading.models ?? []);

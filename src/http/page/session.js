@@ -10,6 +10,7 @@
  * @property {QuotaList | undefined} [list]
  * @property {number | undefined} [listAtMs] The time of the list, in milliseconds since 1970.
  * @property {readonly OwnLimits[] | undefined} [own] The limits of the token and its group.
+ * @property {import("../wording/history.js").History | undefined} [history] The usage of the last days.
  * @property {number | undefined} [ownAtMs] The time of these limits, in milliseconds since 1970.
  * @property {boolean | undefined} [isOwnOld] True when later limits could not be read.
  * @property {readonly Model[] | undefined} [models]
@@ -108,6 +109,7 @@ export function withAnswer({ token, reading }, answer) {
         ? reading?.listAtMs
         : answer.askedAtMs,
       own: answer.own ?? reading?.own,
+      history: answer.history ?? reading?.history,
       ownAtMs: answer.own === undefined ? reading?.ownAtMs : answer.askedAtMs,
       isOwnOld: answer.isOwnOld ?? reading?.isOwnOld,
       models: answer.models ?? reading?.models,

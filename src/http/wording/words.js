@@ -49,7 +49,7 @@ function roundedDown(percent) {
  * @param {string} unit The `unit` of a window (docs/quotas.md#fields-of-a-window).
  * @returns {string}
  */
-function amountText(value, unit) {
+export function amountText(value, unit) {
   if (isShare(unit)) {
     return percentText(unit === "percent" ? value : value * 100);
   }

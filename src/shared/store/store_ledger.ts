@@ -24,7 +24,7 @@ const MAX_KNOWN_DIGESTS = 50_000;
  * The time for which a batch is known, in milliseconds. It exceeds the life of any sum, so that a batch counts once
  * even when it is sent again much later.
  */
-const BATCH_MS = 35 * 86_400_000;
+const BATCH_MS = 42 * 86_400_000;
 
 const APPLY: StoreScript = { lua: applyBatchLua };
 const RESERVE: StoreScript = { lua: reserveLua };

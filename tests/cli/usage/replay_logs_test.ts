@@ -168,8 +168,8 @@ Deno.test("replayLogs() leaves what no window reaches any more", async () => {
       "last_year.jsonl": { content: new Error("not asked for"), daysOld: 300 },
       "all.jsonl": {
         content: loggedLine({ time: daysAgo(300) }) +
-          loggedLine({ time: daysAgo(34) }) +
-          loggedLine({ time: daysAgo(32) }) +
+          loggedLine({ time: daysAgo(37) }) +
+          loggedLine({ time: daysAgo(35) }) +
           // With what a collector has put before it.
           `host: ${loggedLine({ time: daysAgo(2) })}`,
       },

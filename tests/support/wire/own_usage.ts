@@ -1,3 +1,4 @@
+import type { DayUsage } from "../../../src/usage/history.ts";
 import type { LimitUsage, UsageReport } from "../../../src/usage/report.ts";
 
 /** A token's limit of 5,000,000 tokens a day, a quarter used at noon of 2026-11-20; `parts` say otherwise. */
@@ -50,6 +51,21 @@ const AMOUNTS = {
   estimated_requests: 0,
 };
 
+/** The day with this index, of 35 days that end on 2026-11-20. Every seventh day has no request. */
+function dayOf(index: number): DayUsage {
+  const share = index % 7 === 0 ? 0 : (index * 5) % 9 + 1;
+  return {
+    date: new Date(Date.UTC(2026, 10, 20 - 34 + index)).toISOString()
+      .slice(0, 10),
+    requests: 12 * share,
+    input_tokens: 100_000 * share,
+    cached_input_tokens: 80_000 * share,
+    cache_write_tokens: 5000 * share,
+    output_tokens: 4000 * share,
+    cost_usd: share === 0 ? null : share / 4,
+  };
+}
+
 /** The response to `GET /usage` with these limits. */
 export function usageReport(...limits: readonly LimitUsage[]): UsageReport {
   return {
@@ -74,6 +90,8 @@ export function usageReport(...limits: readonly LimitUsage[]): UsageReport {
         data: [],
       },
     ],
+    history: Array.from({ length: 35 }, (_, index) => dayOf(index)),
+    groups: [],
     limits,
     connections: [],
   };

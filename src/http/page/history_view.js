@@ -1,0 +1,278 @@
+import { byId, element } from "./element.js";
+import {
+  amountOf,
+  expectedToday,
+  firstUnit,
+  historyText,
+} from "../wording/history.js";
+import { amountText } from "../wording/words.js";
+
+/**
+ * @typedef {import("../wording/history.js").History} History
+ * @typedef {import("../wording/history.js").HolderHistory} HolderHistory
+ * @typedef {import("../wording/history.js").Day} Day
+ * @typedef {import("../wording/history.js").Unit} Unit
+ */
+
+const UNIT_NAMES = { tokens: "Tokens", USD: "Cost" };
+
+/** @type {readonly Unit[]} */
+const UNITS = ["tokens", "USD"];
+
+/**
+ * Creates the view of the last days: bars, and the numbers as a table.
+ *
+ * @returns {{ readonly show: (history: History | undefined) => void }}
+ */
+export function createHistoryView() {
+  const place = byId("history", HTMLElement);
+  const choices = byId("history-choices", HTMLElement);
+  const figure = byId("history-figure", HTMLElement);
+  const numbers = byId("history-numbers", HTMLElement);
+  /** @type {History | undefined} */
+  let history;
+  /** @type {Unit | undefined} The reader's choice. */
+  let unit;
+  let holderName = "";
+  let shown = "";
+
+  function draw() {
+    const holder = history?.holders.find(({ name }) => name === holderName) ??
+      history?.holders[0];
+    if (history === undefined || holder === undefined) return;
+    const drawnUnit = unit ?? firstUnit(history);
+    const text = historyText(holder, drawnUnit, Date.now());
+    figure.replaceChildren(
+      element("p", { class: "note" }, text),
+      chart(holder, drawnUnit, text),
+      dates(holder.days),
+    );
+    numbers.replaceChildren(
+      daysTable(holder.days),
+      ...(holder === history.holders[0] ? [modelsTable(history)] : []),
+    );
+  }
+
+  function drawChoices() {
+    if (history === undefined) return;
+    const names = history.holders.map(({ name }) => name);
+    const first = unit ?? firstUnit(history);
+    choices.replaceChildren(
+      radios("history-unit", UNITS, {
+        nameOf: (one) => UNIT_NAMES[one],
+        chosen: first,
+        onPick: (picked) => unit = picked,
+      }),
+      ...(names.length > 1
+        ? [radios("history-holder", names, {
+          nameOf: (name) => name,
+          chosen: names.includes(holderName) ? holderName : names[0],
+          onPick: (picked) => holderName = picked,
+        })]
+        : []),
+    );
+  }
+
+  /**
+   * @template {string} Value
+   * @param {string} name
+   * @param {readonly Value[]} values
+   * @param {{ readonly nameOf: (value: Value) => string, readonly chosen: Value | undefined, readonly onPick: (value: Value) => void }} options
+   * @returns {HTMLElement}
+   */
+  function radios(name, values, { nameOf, chosen, onPick }) {
+    const labels = values.map((value) => {
+      const input = element("input", {
+        type: "radio",
+        name,
+        id: `${name}-${value}`,
+        checked: value === chosen,
+      });
+      input.addEventListener("change", () => {
+        onPick(value);
+        draw();
+      });
+      return element(
+        "label",
+        { class: "choice" },
+        input,
+        element("span", {}, nameOf(value)),
+      );
+    });
+    return element("div", { class: "choice-row" }, ...labels);
+  }
+
+  return {
+    show(now) {
+      place.hidden = now === undefined;
+      const text = JSON.stringify(now) ?? "";
+      if (text === shown) return;
+      shown = text;
+      history = now;
+      // A reading must not take the focus from a choice.
+      if (!choices.contains(document.activeElement)) drawChoices();
+      draw();
+    },
+  };
+}
+
+const WIDTH = 700;
+const HEIGHT = 140;
+const BAR_SHARE = 0.72;
+
+/**
+ * Draws a bar for each day, the expected rest of today, and the limit as a line. The text and the table have the same
+ * numbers.
+ *
+ * @param {HolderHistory} holder
+ * @param {Unit} unit
+ * @param {string} label
+ * @returns {SVGElement}
+ */
+function chart({ days, limits }, unit, label) {
+  const amounts = days.map((day) => amountOf(day, unit));
+  const expected = expectedToday(days, unit, Date.now()) ?? 0;
+  const limit = limits[unit] ?? 0;
+  const most = Math.max(...amounts, expected, limit) || 1;
+  const step = WIDTH / days.length;
+  const bar = (
+    /** @type {number} */ index,
+    /** @type {number} */ amount,
+    /** @type {string} */ look,
+  ) => {
+    const height = HEIGHT * amount / most;
+    return svg("rect", {
+      class: look,
+      x: index * step + step * (1 - BAR_SHARE) / 2,
+      y: HEIGHT - height,
+      width: step * BAR_SHARE,
+      height,
+    });
+  };
+  const drawing = svg("svg", {
+    class: "chart",
+    viewBox: `0 0 ${WIDTH} ${HEIGHT}`,
+    preserveAspectRatio: "none",
+    role: "img",
+    "aria-label": label,
+  });
+  if (expected > 0) {
+    drawing.append(bar(days.length - 1, expected, "bar-expected"));
+  }
+  for (const [index, amount] of amounts.entries()) {
+    const rect = bar(index, amount, "bar");
+    const title = svg("title", {});
+    title.append(`${days[index]?.date}: ${amountText(amount, unit)}`);
+    rect.append(title);
+    drawing.append(rect);
+  }
+  if (limit > 0) {
+    const y = HEIGHT * (1 - limit / most) + 1;
+    drawing.append(
+      svg("line", { class: "bar-limit", x1: 0, x2: WIDTH, y1: y, y2: y }),
+    );
+  }
+  return drawing;
+}
+
+/**
+ * @param {string} tag
+ * @param {Readonly<Record<string, string | number>>} attributes
+ * @returns {SVGElement}
+ */
+function svg(tag, attributes) {
+  const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    made.setAttribute(name, String(value));
+  }
+  return /** @type {SVGElement} */ (made);
+}
+
+/** @param {readonly Day[]} days @returns {HTMLElement} */
+function dates(days) {
+  return element(
+    "p",
+    { class: "chart-dates", "aria-hidden": "true" },
+    element("span", {}, days[0]?.date ?? ""),
+    element("span", {}, "today, UTC"),
+  );
+}
+
+/** @param {readonly Day[]} days @returns {HTMLElement} */
+function daysTable(days) {
+  const used = days.filter(({ requests }) => requests > 0).reverse();
+  return table("Each day with requests, in UTC", {
+    headings: [
+      "day",
+      "requests",
+      "input",
+      "cached",
+      "written",
+      "output",
+      "cost",
+    ],
+    rows: used.map((day) => [
+      day.date,
+      ...[day.requests, day.input_tokens, day.cached_input_tokens],
+      ...[day.cache_write_tokens, day.output_tokens],
+      day.cost_usd,
+    ]),
+  });
+}
+
+/** @param {History} history @returns {HTMLElement} */
+function modelsTable({ models }) {
+  return table("Your dearest models this month", {
+    headings: ["model", "requests", "input", "output", "cost"],
+    rows: models.map((use) => [
+      use.model,
+      ...[use.requests, use.input_tokens, use.output_tokens, use.cost_usd],
+    ]),
+  });
+}
+
+/**
+ * @param {string} caption
+ * @param {{ readonly headings: readonly string[], readonly rows: readonly (readonly (string | number | null)[])[] }} cells
+ * The last column is a cost.
+ * @returns {HTMLElement}
+ */
+function table(caption, { headings, rows }) {
+  const textOf = (
+    /** @type {string | number | null} */ cell,
+    /** @type {number} */ column,
+  ) => {
+    if (cell === null) return "–";
+    if (typeof cell === "string") return cell;
+    return amountText(cell, column === headings.length - 1 ? "USD" : "");
+  };
+  return element(
+    "table",
+    {},
+    element("caption", {}, caption),
+    element(
+      "thead",
+      {},
+      element(
+        "tr",
+        {},
+        ...headings.map((name) => element("th", { scope: "col" }, name)),
+      ),
+    ),
+    element(
+      "tbody",
+      {},
+      ...rows.map((cells) =>
+        element(
+          "tr",
+          {},
+          ...cells.map((cell, column) =>
+            column === 0
+              ? element("th", { scope: "row" }, textOf(cell, column))
+              : element("td", {}, textOf(cell, column))
+          ),
+        )
+      ),
+    ),
+  );
+}

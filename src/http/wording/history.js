@@ -1,0 +1,205 @@
+/**
+ * The usage of the last days, for the page and the command line. Pure functions.
+ *
+ * @typedef {"tokens" | "USD"} Unit
+ *
+ * @typedef {object} Day
+ * @property {string} date ISO 8601, UTC.
+ * @property {number} requests
+ * @property {number} input_tokens
+ * @property {number} cached_input_tokens
+ * @property {number} cache_write_tokens
+ * @property {number} output_tokens
+ * @property {number | null} cost_usd Null where no request had a price.
+ *
+ * @typedef {object} HolderHistory
+ * @property {string} name `You` or `Group interns`.
+ * @property {readonly Day[]} days The oldest first; today is the last.
+ * @property {Readonly<Partial<Record<Unit, number>>>} limits The limit of a day.
+ *
+ * @typedef {{ readonly model: string } & Pick<Day, "requests" | "input_tokens" | "output_tokens" | "cost_usd">} ModelUse
+ *
+ * @typedef {object} History
+ * @property {readonly HolderHistory[]} holders The token, then its groups.
+ * @property {readonly ModelUse[]} models The models that the token used most this month, the first is the dearest.
+ */
+import { amountText } from "./words.js";
+
+const MOST_MODELS = 5;
+const DAY_MS = 86_400_000;
+
+/**
+ * Returns the history in a response of `GET /usage`.
+ *
+ * @param {unknown} usage
+ * @returns {History | undefined} Undefined when there is none, such as from an older gateway.
+ */
+export function historyOf(usage) {
+  const days = daysIn(usage);
+  if (days === undefined) return undefined;
+  const limits = listAt(usage, "limits");
+  const groups = listAt(usage, "groups").flatMap((group) => {
+    const name = String(Reflect.get(group, "name"));
+    const found = daysIn(group);
+    return found === undefined ? [] : [{
+      name: `Group ${name}`,
+      days: found,
+      limits: dayLimits(limits, name),
+    }];
+  });
+  const own = { name: "You", days, limits: dayLimits(limits, null) };
+  return { holders: [own, ...groups], models: modelsIn(usage) };
+}
+
+/** @param {unknown} holder @returns {readonly Day[] | undefined} */
+function daysIn(holder) {
+  const days = listAt(holder, "history").filter(isDay);
+  return days.length === 0 ? undefined : days;
+}
+
+/**
+ * Returns the limits of a whole day, on all models and connections.
+ *
+ * @param {readonly object[]} limits
+ * @param {string | null} group
+ * @returns {HolderHistory["limits"]}
+ */
+function dayLimits(limits, group) {
+  const at = (/** @type {object} */ limit, /** @type {string} */ name) =>
+    Reflect.get(limit, name);
+  return Object.fromEntries(
+    limits.filter((limit) =>
+      at(limit, "window") === "day" && at(limit, "group") === group &&
+      at(limit, "models") === null && at(limit, "connections") === null &&
+      typeof at(limit, "limit") === "number"
+    ).map((limit) => [at(limit, "unit"), at(limit, "limit")]),
+  );
+}
+
+/** @param {unknown} usage @returns {readonly ModelUse[]} */
+function modelsIn(usage) {
+  const month = listAt(usage, "windows")
+    .find((one) => Reflect.get(one, "window") === "month");
+  /** @type {Map<string, ModelUse>} */
+  const byModel = new Map();
+  for (const row of listAt(month, "data").filter(isModelUse)) {
+    const { model } = row;
+    const known = byModel.get(model);
+    byModel.set(
+      model,
+      known === undefined ? { ...row } : {
+        model,
+        requests: known.requests + row.requests,
+        input_tokens: known.input_tokens + row.input_tokens,
+        output_tokens: known.output_tokens + row.output_tokens,
+        cost_usd: known.cost_usd === null && row.cost_usd === null
+          ? null
+          : (known.cost_usd ?? 0) + (row.cost_usd ?? 0),
+      },
+    );
+  }
+  return [...byModel.values()].sort((one, other) =>
+    (other.cost_usd ?? 0) - (one.cost_usd ?? 0) ||
+    amountOf(other, "tokens") - amountOf(one, "tokens")
+  ).slice(0, MOST_MODELS);
+}
+
+/**
+ * Returns the amount of a day or a model; 0 where it is unknown.
+ *
+ * @param {Pick<Day, "input_tokens" | "output_tokens" | "cost_usd">} use
+ * @param {Unit} unit
+ * @returns {number}
+ */
+export function amountOf({ input_tokens, output_tokens, cost_usd }, unit) {
+  return unit === "USD" ? cost_usd ?? 0 : input_tokens + output_tokens;
+}
+
+/**
+ * Returns the unit to begin with: cost where there is one.
+ *
+ * @param {History} history
+ * @returns {Unit}
+ */
+export function firstUnit({ holders }) {
+  return holders.some(({ days }) => days.some(({ cost_usd }) => cost_usd))
+    ? "USD"
+    : "tokens";
+}
+
+/**
+ * Returns the amount of today at its end, if usage goes on at the pace of today until now.
+ *
+ * @param {readonly Day[]} days
+ * @param {Unit} unit
+ * @param {number} nowMs
+ * @returns {number | undefined} Undefined in the first hour of a day, and where the last day is not today.
+ */
+export function expectedToday(days, unit, nowMs) {
+  const today = days.at(-1);
+  const elapsed = nowMs - Date.parse(today?.date ?? "");
+  const isKnown = today !== undefined && elapsed >= DAY_MS / 24 &&
+    elapsed < DAY_MS;
+  return isKnown ? amountOf(today, unit) * DAY_MS / elapsed : undefined;
+}
+
+/**
+ * Sums a history up in sentences.
+ *
+ * @param {HolderHistory} holder
+ * @param {Unit} unit
+ * @param {number} nowMs
+ * @returns {string}
+ */
+export function historyText({ days, limits }, unit, nowMs) {
+  const total = (/** @type {readonly Day[]} */ some) =>
+    amountText(some.reduce((sum, day) => sum + amountOf(day, unit), 0), unit);
+  const expected = expectedToday(days, unit, nowMs);
+  const limit = limits[unit];
+  return [
+    `${total(days)} in ${days.length} days, ${
+      total(days.slice(-7))
+    } in the last 7.`,
+    `Today ${total(days.slice(-1))}${
+      expected === undefined
+        ? ""
+        : `, at this pace ${
+          amountText(Math.round(expected * 100) / 100, unit)
+        } by midnight UTC`
+    }.`,
+    ...(limit === undefined
+      ? []
+      : [`The limit of a day is ${amountText(limit, unit)}.`]),
+  ].join(" ");
+}
+
+/** @param {object} value @returns {value is Day} */
+function isDay(value) {
+  return typeof Reflect.get(value, "date") === "string" && isCounted(value) &&
+    ["cached_input_tokens", "cache_write_tokens"].every((name) =>
+      typeof Reflect.get(value, name) === "number"
+    );
+}
+
+/** @param {object} value @returns {value is ModelUse} */
+function isModelUse(value) {
+  return typeof Reflect.get(value, "model") === "string" && isCounted(value);
+}
+
+/** @param {object} value @returns {boolean} */
+function isCounted(value) {
+  const cost = Reflect.get(value, "cost_usd");
+  return (cost === null || typeof cost === "number") &&
+    ["requests", "input_tokens", "output_tokens"].every((name) =>
+      typeof Reflect.get(value, name) === "number"
+    );
+}
+
+/** @param {unknown} holder @param {string} key @returns {readonly object[]} */
+function listAt(holder, key) {
+  const isObject = typeof holder === "object" && holder !== null;
+  const list = isObject ? Reflect.get(holder, key) : undefined;
+  return Array.isArray(list)
+    ? list.filter((one) => typeof one === "object" && one !== null)
+    : [];
+}

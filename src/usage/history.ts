@@ -1,0 +1,167 @@
+import { NANOS_PER_DOLLAR } from "../core/nano_dollars.ts";
+import { calendarSpan } from "../core/time/calendar.ts";
+import type { Counts, Measure } from "./counts.ts";
+import type { FieldAmount, Sums } from "./sums.ts";
+import { type Holder, holderText } from "./tables.ts";
+
+/*
+ * The usage of each day, for five weeks. A table holds one week of one token or group, because a table ends as a whole
+ * and a month would be kept twice as long as needed.
+ */
+
+/** The number of days in a history, today included. */
+export const HISTORY_DAYS = 35;
+
+const DAY_MS = 86_400_000;
+const DAYS_IN_WEEK = 7;
+
+/** The measures of a day. Their position is part of the field's name, so a new one goes to the end. */
+const DAY_MEASURES = [
+  "requests",
+  "input",
+  "cached_input",
+  "cache_write",
+  "output",
+  "cost",
+] as const satisfies readonly Measure[];
+
+/** The beginning of a table's name, which no other table has. */
+const PREFIX = "days\t";
+
+/** The fields of a table: two characters for the day of the week and the measure, since there are very many. */
+const FIELDS: readonly string[] = Array.from(
+  { length: DAYS_IN_WEEK },
+  (_, day) => DAY_MEASURES.map((_, measure) => `${day}${measure}`),
+).flat();
+
+const INDEX_BY_FIELD: ReadonlyMap<string, number> = new Map(
+  FIELDS.map((field, index) => [field, index]),
+);
+
+/** The table of a week's days. */
+export interface DaysTable {
+  readonly table: string;
+  readonly endsAtMs: number;
+}
+
+/** Returns the table of a holder for the week of a moment, in milliseconds since 1970. */
+export function daysTable(holder: Holder, atMs: number): DaysTable {
+  const { startMs, endMs } = calendarSpan("week", atMs);
+  return {
+    table: `${PREFIX}${startMs / 1000}\t${holderText(holder)}`,
+    endsAtMs: endMs + (HISTORY_DAYS - 1) * DAY_MS,
+  };
+}
+
+/** Returns true for the name of a {@linkcode DaysTable}. */
+export function isDaysTable(name: string): boolean {
+  return name.startsWith(PREFIX);
+}
+
+/** Returns the amounts of a request in the {@linkcode DaysTable} of its moment. */
+export function dayAmounts(
+  counts: Counts,
+  atMs: number,
+): readonly FieldAmount[] {
+  const first = dayOfWeek(atMs) * DAY_MEASURES.length;
+  const amounts: FieldAmount[] = [];
+  for (const [index, measure] of DAY_MEASURES.entries()) {
+    const amount = counts[measure];
+    const field = FIELDS[first + index];
+    // A cost of 0 is known; an absent one is unknown.
+    const isCounted = amount !== undefined &&
+      (amount !== 0 || measure === "cost");
+    if (isCounted && field !== undefined) amounts.push({ field, amount });
+  }
+  return amounts;
+}
+
+/** Monday is 0. */
+function dayOfWeek(atMs: number): number {
+  return Math.floor((atMs - calendarSpan("week", atMs).startMs) / DAY_MS);
+}
+
+/** The usage of a day, in UTC. The fields are those of a window in `GET /usage`. */
+export interface DayUsage {
+  /** ISO 8601, such as `2026-11-26`. */
+  readonly date: string;
+  readonly requests: number;
+  readonly input_tokens: number;
+  readonly cached_input_tokens: number;
+  readonly cache_write_tokens: number;
+  readonly output_tokens: number;
+  /** Null where no request had a price. */
+  readonly cost_usd: number | null;
+}
+
+/** Returns a holder's usage of the last {@linkcode HISTORY_DAYS} days, the oldest first. */
+export async function readHistory(
+  holder: Holder,
+  { sums, nowMs }: {
+    readonly sums: Pick<Sums, "table">;
+    readonly nowMs: number;
+  },
+): Promise<readonly DayUsage[]> {
+  const todayMs = calendarSpan("day", nowMs).startMs;
+  const days = Array.from(
+    { length: HISTORY_DAYS },
+    (_, index) => todayMs - (HISTORY_DAYS - 1 - index) * DAY_MS,
+  );
+  const names = new Set(days.map((atMs) => daysTable(holder, atMs).table));
+  const tables = new Map(
+    await Promise.all(
+      [...names].map(async (name) => [name, await sums.table(name)] as const),
+    ),
+  );
+  return days.map((atMs) =>
+    dayUsage(atMs, tables.get(daysTable(holder, atMs).table))
+  );
+}
+
+function dayUsage(
+  atMs: number,
+  table: ReadonlyMap<string, number> | undefined,
+): DayUsage {
+  const first = dayOfWeek(atMs) * DAY_MEASURES.length;
+  const at = (measure: typeof DAY_MEASURES[number]) =>
+    table?.get(FIELDS[first + DAY_MEASURES.indexOf(measure)] ?? "");
+  const cost = at("cost");
+  return {
+    date: new Date(atMs).toISOString().slice(0, "2026-11-26".length),
+    requests: at("requests") ?? 0,
+    input_tokens: at("input") ?? 0,
+    cached_input_tokens: at("cached_input") ?? 0,
+    cache_write_tokens: at("cache_write") ?? 0,
+    output_tokens: at("output") ?? 0,
+    cost_usd: cost === undefined ? null : cost / NANOS_PER_DOLLAR,
+  };
+}
+
+/**
+ * The values of a {@linkcode DaysTable} in memory: 8 bytes each, where a `Map` takes 40. It ignores other fields.
+ */
+export class DayAmounts implements Iterable<readonly [string, number]> {
+  readonly #amounts: (number | undefined)[] = [];
+
+  get(field: string): number | undefined {
+    return this.#amounts[INDEX_BY_FIELD.get(field) ?? -1];
+  }
+
+  set(field: string, amount: number): this {
+    const index = INDEX_BY_FIELD.get(field);
+    if (index !== undefined) this.#amounts[index] = amount;
+    return this;
+  }
+
+  /** The number of values. */
+  get size(): number {
+    return [...this].length;
+  }
+
+  *[Symbol.iterator](): Iterator<readonly [string, number]> {
+    for (const [index, field] of FIELDS.entries()) {
+      const amount = this.#amounts[index];
+      if (amount !== undefined) yield [field, amount];
+    }
+  }
+}

@@ -1,0 +1,116 @@
+import assert from "node:assert/strict";
+import { createCounting } from "../../src/usage/counting.ts";
+import { type DayUsage, readHistory } from "../../src/usage/history.ts";
+import { createMemorySums } from "../../src/usage/memory_sums.ts";
+
+const DAY_MS = 86_400_000;
+
+/** A Thursday. */
+const NOW_MS = Date.parse("2026-11-26T10:00:00Z");
+
+const ALICE = { kind: "token", name: "alice" } as const;
+
+/** Counting under a clock that stands still until it is set. */
+function setUp() {
+  const clock = { nowMs: NOW_MS };
+  const sums = createMemorySums({
+    now: () => clock.nowMs,
+    elapsedMs: () => clock.nowMs,
+  });
+  const counting = createCounting(sums);
+  const count = (
+    input: number,
+    { name = "alice", groups = [], atMs = clock.nowMs, cost }: {
+      readonly name?: string;
+      readonly groups?: readonly string[];
+      readonly atMs?: number;
+      readonly cost?: number;
+    } = {},
+  ) =>
+    counting.count({
+      caller: {
+        name,
+        groups: groups.map((one) => ({ name: one, limits: [] })),
+      },
+      connection: "one",
+      model: "model-a",
+      atMs,
+      counts: {
+        requests: 1,
+        input,
+        output: 1,
+        ...(cost === undefined ? {} : { cost }),
+      },
+    });
+  const history = (holder: Parameters<typeof readHistory>[0] = ALICE) =>
+    readHistory(holder, { sums, nowMs: clock.nowMs });
+  return { clock, sums, count, history };
+}
+
+function inputs(history: readonly DayUsage[]): readonly (readonly unknown[])[] {
+  return history.filter(({ requests }) => requests > 0)
+    .map(({ date, input_tokens }) => [date, input_tokens]);
+}
+
+Deno.test("a history has 35 days that end today, the oldest first, empty ones included", async () => {
+  const { history } = setUp();
+  const days = await history();
+  assert.equal(days.length, 35);
+  assert.equal(days[0]?.date, "2026-10-23");
+  assert.deepEqual(days.at(-1), {
+    date: "2026-11-26",
+    requests: 0,
+    input_tokens: 0,
+    cached_input_tokens: 0,
+    cache_write_tokens: 0,
+    output_tokens: 0,
+    cost_usd: null,
+  });
+});
+
+Deno.test("a history adds up the requests of a day, and tells a cost of 0 from an unknown one", async () => {
+  const { count, history } = setUp();
+  count(5);
+  count(7);
+  count(1, { atMs: NOW_MS - DAY_MS, cost: 0 });
+  const [yesterday, today] = (await history()).slice(-2);
+  assert.deepEqual([today?.requests, today?.input_tokens], [2, 12]);
+  assert.deepEqual([today?.cost_usd, yesterday?.cost_usd], [null, 0]);
+});
+
+Deno.test("each day is counted on its own date through months, and leaves after 35 days", async () => {
+  const { clock, count, history } = setUp();
+  for (let day = 0; day < 100; day++) {
+    count(day + 1);
+    const days = await history();
+    const first = Math.max(0, day - 34);
+    assert.deepEqual(
+      inputs(days),
+      Array.from({ length: day - first + 1 }, (_, index) => {
+        const atMs = NOW_MS + (first + index) * DAY_MS;
+        return [new Date(atMs).toISOString().slice(0, 10), first + index + 1];
+      }),
+    );
+    clock.nowMs += DAY_MS;
+  }
+});
+
+Deno.test("a group's history is the sum of its members, and a token's is its own alone", async () => {
+  const { count, history } = setUp();
+  count(5, { groups: ["interns"] });
+  count(7, { name: "bob", groups: ["interns"] });
+  assert.deepEqual(inputs(await history()), [["2026-11-26", 5]]);
+  assert.deepEqual(inputs(await history({ kind: "group", name: "interns" })), [
+    ["2026-11-26", 12],
+  ]);
+});
+
+Deno.test("five weeks of a token are at most six tables of 42 values", () => {
+  const { clock, sums, count } = setUp();
+  for (let day = 0; day < 60; day++) {
+    count(1000, { cost: 5 });
+    clock.nowMs += DAY_MS;
+  }
+  // The current windows and the buckets of a connection's tokens have ended or are few.
+  assert.ok(sums.size <= 6 * 42 + 4 * 11 + 64, `${sums.size} values`);
+});
