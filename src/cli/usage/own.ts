@@ -1,4 +1,12 @@
 import { isJsonObject } from "../../core/json.ts";
+import {
+  amountOf,
+  type Day,
+  historyOf,
+  historyText,
+  type HolderHistory,
+  unitOf,
+} from "../../http/wording/history.js";
 import { ownLimits } from "../../http/wording/own_limits.js";
 import { localTime, resetText } from "../../http/wording/times.js";
 import type { UsageReport } from "../../usage/report.ts";
@@ -11,7 +19,7 @@ import {
   type RequestTools,
 } from "../gateway_client.ts";
 import { drawOwnLimits } from "../limits/draw.ts";
-import { countText, dollarsText, drawTable } from "../table.ts";
+import { countText, dollarsText, drawBar, drawTable } from "../table.ts";
 import { type Page, pageOf, plainText, wrapWords } from "../text.ts";
 
 /** The dependencies of {@linkcode printOwnUsage}. */
@@ -103,7 +111,13 @@ function drawReport(report: Report, tools: OwnUsageTools): string {
     ? "No limit of the gateway applies to this token.\n"
     : drawOwnLimits(own, options);
   const hint = wrapWords(QUOTAS_HINT, options.columns).join("\n");
-  return [limits, drawUsed(report, options), `${hint}\n`].join("\n");
+  return [
+    limits,
+    drawUsed(report, options),
+    ...(historyOf(report)?.holders ?? [])
+      .flatMap((holder) => drawDays(holder, options)),
+    `${hint}\n`,
+  ].join("\n");
 }
 
 const QUOTAS_HINT =
@@ -141,4 +155,49 @@ function drawUsed(
     ],
   });
   return [...wrapWords(head, columns), ...table, ""].join("\n");
+}
+
+/** The width of a bar, which leaves room for the numbers in 80 columns. */
+const BAR_WIDTH = 20;
+
+/** Draws the days with requests: a bar for the cost, or for the tokens where no model has a price. */
+function drawDays(
+  holder: HolderHistory,
+  page: Page & { readonly nowMs: number },
+): readonly string[] {
+  const { columns, paint, nowMs } = page;
+  const days = holder.days.filter(({ requests }) => requests > 0);
+  if (days.length === 0) return [];
+  const unit = unitOf([holder]);
+  const most = Math.max(...days.map((day) => amountOf(day, unit)));
+  const table = drawTable(days, {
+    ...page,
+    indent: "  ",
+    names: [
+      { heading: "day", text: ({ date }) => plainText(date), isWords: true },
+    ],
+    facts: [
+      {
+        heading: "",
+        text: (day) =>
+          drawBar(100 * amountOf(day, unit) / most, {
+            width: BAR_WIDTH,
+            style: "green",
+            paint,
+          }),
+        isWords: true,
+      },
+      ...COUNTS.map((name) => ({
+        heading: HEADINGS[name],
+        text: (day: Day) => countText(day[name]),
+      })),
+      { heading: "cost", text: ({ cost_usd }) => dollarsText(cost_usd) },
+    ],
+  });
+  return [
+    paint("bold", `${plainText(holder.name)}, day by day in UTC`),
+    ...table,
+    ...wrapWords(historyText(holder, unit, nowMs), columns),
+    "",
+  ];
 }

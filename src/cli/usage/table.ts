@@ -1,5 +1,11 @@
 import type { LogLineCounts } from "../../observe/read_log.ts";
-import { type Column, countText, dollarsText, drawTable } from "../table.ts";
+import {
+  type Column,
+  countText,
+  dollarsText,
+  drawBar,
+  drawTable,
+} from "../table.ts";
 import { type Page, plainText, wrapWords } from "../text.ts";
 import { REST, type Sums, tokensOf, type Totals, valuesOf } from "./totals.ts";
 
@@ -24,7 +30,10 @@ export function drawTotals(
         text: ({ names }) => names[index] ?? "",
         isWords: true,
       })),
-      facts: FACTS.filter(({ isWanted }) => isWanted(totals.total)),
+      facts: [
+        ...(totals.by.join() === "day" ? [barOf(totals, page)] : []),
+        ...FACTS.filter(({ isWanted }) => isWanted(totals.total)),
+      ],
       isTotal: ({ sums }) => sums === totals.total,
     }),
     "",
@@ -76,6 +85,29 @@ const FACTS: readonly Fact[] = [
     isWanted: ({ estimatedTokens }) => estimatedTokens > 0,
   },
 ];
+
+/** The width of a bar, which leaves room for the numbers in 80 columns. */
+const BAR_WIDTH = 12;
+
+/** Returns the column with a bar for each day: its cost, or its tokens where no model has a price. */
+function barOf(
+  { rows, total }: Totals,
+  { paint }: Page,
+): Column<DrawnRow> {
+  const amountOf = (sums: Sums) =>
+    total.pricedUses > 0 ? sums.costUsd : tokensOf(sums);
+  const most = rows.reduce((most, row) => Math.max(most, amountOf(row)), 0);
+  return {
+    heading: "",
+    text: ({ sums }) =>
+      sums === total || most === 0 ? "" : drawBar(100 * amountOf(sums) / most, {
+        width: BAR_WIDTH,
+        style: "green",
+        paint,
+      }),
+    isWords: true,
+  };
+}
 
 function count(heading: string, countOf: (sums: Sums) => number): Fact {
   return {

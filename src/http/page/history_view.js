@@ -2,8 +2,8 @@ import { byId, element } from "./element.js";
 import {
   amountOf,
   expectedToday,
-  firstUnit,
   historyText,
+  unitOf,
 } from "../wording/history.js";
 import { amountText } from "../wording/words.js";
 
@@ -40,7 +40,7 @@ export function createHistoryView() {
     const holder = history?.holders.find(({ name }) => name === holderName) ??
       history?.holders[0];
     if (history === undefined || holder === undefined) return;
-    const drawnUnit = unit ?? firstUnit(history);
+    const drawnUnit = unit ?? unitOf(history.holders);
     const text = historyText(holder, drawnUnit, Date.now());
     figure.replaceChildren(
       element("p", { class: "note" }, text),
@@ -56,7 +56,7 @@ export function createHistoryView() {
   function drawChoices() {
     if (history === undefined) return;
     const names = history.holders.map(({ name }) => name);
-    const first = unit ?? firstUnit(history);
+    const first = unit ?? unitOf(history.holders);
     choices.replaceChildren(
       radios("history-unit", UNITS, {
         nameOf: (one) => UNIT_NAMES[one],

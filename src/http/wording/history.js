@@ -116,12 +116,12 @@ export function amountOf({ input_tokens, output_tokens, cost_usd }, unit) {
 }
 
 /**
- * Returns the unit to begin with: cost where there is one.
+ * Returns the unit to show first: cost where there is one.
  *
- * @param {History} history
+ * @param {readonly HolderHistory[]} holders
  * @returns {Unit}
  */
-export function firstUnit({ holders }) {
+export function unitOf(holders) {
   return holders.some(({ days }) => days.some(({ cost_usd }) => cost_usd))
     ? "USD"
     : "tokens";
@@ -152,6 +152,9 @@ export function expectedToday(days, unit, nowMs) {
  * @returns {string}
  */
 export function historyText({ days, limits }, unit, nowMs) {
+  if (days.every(({ requests }) => requests === 0)) {
+    return `No requests in the last ${days.length} days.`;
+  }
   const total = (/** @type {readonly Day[]} */ some) =>
     amountText(some.reduce((sum, day) => sum + amountOf(day, unit), 0), unit);
   const expected = expectedToday(days, unit, nowMs);

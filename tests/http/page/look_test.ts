@@ -48,11 +48,12 @@ test("everything can be reached and used with the keyboard alone, and the focus 
   await page.keyboard.press("Enter");
   await page.waitForSelector("#signed-in");
   const reached: string[] = [];
-  for (let count = 0; count < 11; count++) {
+  for (let count = 0; count < 13; count++) {
     await page.keyboard.press("Tab");
     reached.push(await focused(page));
   }
   assert.deepEqual(reached, [
+    ...["history-unit-tokens", "The numbers"],
     "client-opencode",
     ...["model", "try"],
     ...["Copy", "~/.config/opencode/opencode.json"],
