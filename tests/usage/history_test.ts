@@ -68,7 +68,7 @@ Deno.test("a history has 35 days that end today, the oldest first, empty ones in
   });
 });
 
-Deno.test("a history adds up the requests of a day, and tells a cost of 0 from an unknown one", async () => {
+Deno.test("a history adds up the requests of a day, and keeps a cost of 0 apart from an unknown one", async () => {
   const { count, history } = setUp();
   count(5);
   count(7);
