@@ -25,7 +25,7 @@ const STARTERS: Readonly<Record<ServiceName, Starter>> = {
     variable: "ANTHROPIC_API_KEY",
     model: "claude-sonnet-5-5",
     lines: [
-      "# An OAuth token of a plan, instead of an API key, needs `scheme: bearer` in auth.",
+      "# Use an API key. Anthropic forbids to serve others with the token of a Claude plan.",
     ],
   },
   openai: { variable: "OPENAI_API_KEY", model: "gpt-6.1-sol" },
@@ -112,7 +112,9 @@ const STARTERS: Readonly<Record<ServiceName, Starter>> = {
   codex: {
     variable: "CODEX_ACCESS_TOKEN",
     model: "gpt-6.1-sol",
-    lines: ["# The key is the access token of a ChatGPT plan."],
+    lines: [
+      "# The key is the access token of a service account in a ChatGPT workspace. OpenAI forbids to share a person's.",
+    ],
   },
   openrouter: { variable: "OPENROUTER_API_KEY", model: "openrouter/auto" },
   kimi: { variable: "KIMI_API_KEY", model: "kimi-for-coding" },

@@ -62,18 +62,34 @@ export async function resolveAuth(
     path,
   });
   if (credential === undefined) return undefined;
-  if (scheme === "x-api-key" && credential.startsWith(PLAN_TOKEN_PREFIX)) {
-    const place = [...path, key === undefined ? "key_file" : "key"];
+  const place = [...path, key === undefined ? "key_file" : "key"];
+  const isOauth = credential.startsWith(ANTHROPIC_OAUTH_PREFIX);
+  if (scheme === "x-api-key" && isOauth) {
     findings.problem(
       place,
-      "is the OAuth token of a Claude plan, which Anthropic refuses in x-api-key. Add `scheme: bearer` to auth.",
+      "is an OAuth token, which Anthropic refuses in x-api-key. Use an API key. A token of workload identity federation needs `scheme: bearer`.",
     );
-  }
+  } else if (isOauth) findings.warn(place, PLAN_WARNING.anthropic);
+  if (fields.service === "codex") findings.warn(place, PLAN_WARNING.codex);
   return { scheme, key: credential };
 }
 
-/** The beginning of the OAuth tokens that `claude setup-token` prints. */
-const PLAN_TOKEN_PREFIX = "sk-ant-oat01-";
+/**
+ * The beginning of the OAuth tokens that `claude setup-token` prints. Those of workload identity federation have it, too
+ * (platform.claude.com/docs/en/manage-claude/wif-reference).
+ */
+const ANTHROPIC_OAUTH_PREFIX = "sk-ant-oat01-";
+
+/**
+ * The warnings of credentials that may belong to one person's plan. Sources:
+ * code.claude.com/docs/en/legal-and-compliance#authentication-and-credential-use, openai.com/policies/row-terms-of-use.
+ */
+const PLAN_WARNING = {
+  anthropic:
+    "is an OAuth token. If it is of a Claude plan, Anthropic forbids to serve others with it, and closes accounts for that. Use an API key, workload identity federation or a cloud.",
+  codex:
+    "serves every caller with one ChatGPT account. OpenAI forbids to share the account of a person. Use a service account of your workspace, or `service: openai` with an API key.",
+};
 
 /**
  * Returns a credential from the configuration or from a file of its own.

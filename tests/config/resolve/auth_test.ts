@@ -10,6 +10,7 @@ import {
   loadFile,
   minimalFile,
   problemsOf,
+  warningsOf,
 } from "../../support/gateway/config.ts";
 
 const connection = (overrides: Record<string, unknown>) =>
@@ -139,7 +140,7 @@ Deno.test("a key in literal quotes is a problem, wherever it comes from", async 
   }
 });
 
-Deno.test("the OAuth token of a Claude plan is a problem in x-api-key alone", async () => {
+Deno.test("an OAuth token of Anthropic is a problem in x-api-key, and as a bearer a warning of plans", async () => {
   const key = "sk-ant-oat01-canary";
   const load = (auth: Record<string, unknown>) =>
     loadFile(
@@ -152,14 +153,36 @@ Deno.test("the OAuth token of a Claude plan is a problem in x-api-key alone", as
       { readFile: () => Promise.resolve(key) },
     );
   const remedy =
-    "is the OAuth token of a Claude plan, which Anthropic refuses in x-api-key. Add `scheme: bearer` to auth.";
+    "is an OAuth token, which Anthropic refuses in x-api-key. Use an API key. A token of workload identity federation needs `scheme: bearer`.";
   assert.deepEqual(problemsOf(await load({ key })), [
     `connections[0].auth.key: ${remedy}`,
   ]);
   assert.deepEqual(problemsOf(await load({ key_file: "keys/claude" })), [
     `connections[0].auth.key_file: ${remedy}`,
   ]);
-  configOf(await load({ scheme: "bearer", key }));
+  assert.deepEqual(warningsOf(await load({ scheme: "bearer", key })), [
+    "connections[0].auth.key: is an OAuth token. If it is of a Claude plan, Anthropic forbids to serve others with it, and closes accounts for that. Use an API key, workload identity federation or a cloud.",
+  ]);
+});
+
+Deno.test("a connection of ChatGPT plans is a warning, an API key of OpenAI or Anthropic none", async () => {
+  const warningsFor = async (service: string, key_file: string) =>
+    warningsOf(
+      await loadFile(
+        connection({
+          service,
+          family: undefined,
+          endpoints: undefined,
+          auth: { key_file },
+        }),
+        { readFile: () => Promise.resolve("sk-ant-api03-canary") },
+      ),
+    );
+  assert.deepEqual(await warningsFor("codex", "keys/codex"), [
+    "connections[0].auth.key_file: serves every caller with one ChatGPT account. OpenAI forbids to share the account of a person. Use a service account of your workspace, or `service: openai` with an API key.",
+  ]);
+  assert.deepEqual(await warningsFor("openai", "keys/openai"), []);
+  assert.deepEqual(await warningsFor("anthropic", "keys/anthropic"), []);
 });
 
 const REASONS: Readonly<Record<string, string>> = {
