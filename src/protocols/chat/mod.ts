@@ -1,5 +1,8 @@
 import type { Codec } from "../canonical/codec.ts";
-import type { RequestField } from "../canonical/request/request.ts";
+import {
+  type RequestField,
+  SHARED_FIELD_NAMES,
+} from "../canonical/request/request.ts";
 import { decodeAnswer } from "./answer/decode.ts";
 import { encodeAnswer } from "./answer/encode.ts";
 import { encodeOpenAiError } from "../openai/errors.ts";
@@ -12,35 +15,23 @@ import { createStreamEncoder } from "./stream/encode.ts";
 import { chatWatch } from "./watch.ts";
 
 const FIELD_NAMES: Readonly<Record<RequestField, string>> = {
+  ...SHARED_FIELD_NAMES,
   system: "messages",
   messages: "messages",
   messageName: "messages[].name",
-  tools: "tools",
   toolStrictness: "tools[].function.strict",
-  toolChoice: "tool_choice",
   webSearch: "web_search_options",
   parallelTools: "parallel_tool_calls",
   format: "response_format",
   verbosity: "verbosity",
   maxOutputTokens: "max_completion_tokens",
   stop: "stop",
-  temperature: "temperature",
-  topP: "top_p",
-  topK: "top_k",
-  seed: "seed",
-  frequencyPenalty: "frequency_penalty",
-  presencePenalty: "presence_penalty",
   reasoning: "reasoning_effort",
   sealedReasoning: "reasoning_details",
-  serviceTier: "service_tier",
   user: "user",
   cacheKey: "prompt_cache_key",
   cache: "cache_control",
-  metadata: "metadata",
   logprobs: "logprobs",
-  cacheOptions: "prompt_cache_options",
-  cacheRetention: "prompt_cache_retention",
-  safetyIdentifier: "safety_identifier",
 };
 
 /** The codec of Chat Completions, including the extensions of compatible providers. */

@@ -1,4 +1,5 @@
 import type { Effort } from "../canonical/request/request.ts";
+import { ALL_EFFORTS } from "./effort.ts";
 
 /** One row of the table: a generation of Claude models, from its first version on. */
 interface ClaudeRow {
@@ -25,13 +26,9 @@ const PRESERVED_PAGE =
 /** A widely used client with a table of each model's capabilities. */
 const CLIENT_PAGE = "https://www.npmjs.com/package/@ai-sdk/anthropic";
 
-const ALL_EFFORTS: readonly Effort[] = [
-  "low",
-  "medium",
-  "high",
-  "xhigh",
-  "max",
-];
+/** The efforts of Messages. */
+export const CLAUDE_EFFORTS: readonly Effort[] = ALL_EFFORTS
+  .filter((effort) => effort !== "minimal");
 
 /** The rules of the first generation. Each later generation lists its changes. */
 const FIRST: MessagesRules = {
@@ -66,7 +63,7 @@ const ADAPTIVE: MessagesRules = {
   ...WITH_SCHEMAS,
   maxOutputTokens: 128_000,
   thinking: "adaptive",
-  efforts: ALL_EFFORTS,
+  efforts: CLAUDE_EFFORTS,
   sampling: "none",
   prefill: false,
 };

@@ -1,12 +1,12 @@
 import { oncePer } from "../../core/memo.ts";
 import type { RequestContext, Target } from "../canonical/codec.ts";
 import {
+  CLAUDE_EFFORTS,
   claudeRowFor,
   MESSAGES_PROVIDERS,
   type MessagesRules,
   parseClaudeModel,
 } from "../dialects/claude_models.ts";
-import { ALL_EFFORTS } from "../dialects/effort.ts";
 import type { CacheWriter } from "./request/cache.ts";
 import type { HistoryIds } from "./tools/tool_call_ids.ts";
 
@@ -31,7 +31,7 @@ const COMPATIBLE: MessagesRules = {
   maxOutputTokens: undefined,
   thinking: "as_given",
   thinkingOff: "disabled",
-  efforts: ALL_EFFORTS.filter((effort) => effort !== "minimal"),
+  efforts: CLAUDE_EFFORTS,
   sampling: "all",
   forcedTools: "always",
   systemAnywhere: false,

@@ -30,50 +30,30 @@ const KIND_BY_TYPE: ReadonlyMap<string, FailureKind> = new Map([
   ["overloaded_error", "overloaded"],
 ]);
 
-const TYPE_BY_KIND: Readonly<Record<FailureKind, string>> = {
-  invalid_request: "invalid_request_error",
-  context_too_long: "invalid_request_error",
-  too_large: "request_too_large",
-  filtered: "invalid_request_error",
-  authentication: "api_error",
-  unauthenticated: "authentication_error",
-  permission: "api_error",
-  forbidden: "api_error",
-  not_found: "not_found_error",
-  quota: "billing_error",
-  rate_limited: "rate_limit_error",
-  overloaded: "overloaded_error",
-  timeout: "timeout_error",
-  server: "api_error",
-  unreachable: "api_error",
-  untrusted: "api_error",
-  silent: "timeout_error",
-  broken: "api_error",
-  misconfigured: "api_error",
-  oversized: "api_error",
-};
-
-const STATUS_BY_KIND: Readonly<Record<FailureKind, number>> = {
-  invalid_request: 400,
-  context_too_long: 400,
-  too_large: 413,
-  filtered: 400,
-  authentication: 502,
-  unauthenticated: 401,
-  permission: 502,
-  forbidden: 502,
-  not_found: 404,
-  quota: 402,
-  rate_limited: 429,
-  overloaded: 529,
-  timeout: 504,
-  server: 502,
-  unreachable: 502,
-  untrusted: 502,
-  silent: 504,
-  broken: 502,
-  misconfigured: 502,
-  oversized: 502,
+/** The status, for an error without one, and the type of each kind. */
+const SHAPE_BY_KIND: Readonly<
+  Record<FailureKind, readonly [status: number, type: string]>
+> = {
+  invalid_request: [400, "invalid_request_error"],
+  context_too_long: [400, "invalid_request_error"],
+  too_large: [413, "request_too_large"],
+  filtered: [400, "invalid_request_error"],
+  authentication: [502, "api_error"],
+  unauthenticated: [401, "authentication_error"],
+  permission: [502, "api_error"],
+  forbidden: [502, "api_error"],
+  not_found: [404, "not_found_error"],
+  quota: [402, "billing_error"],
+  rate_limited: [429, "rate_limit_error"],
+  overloaded: [529, "overloaded_error"],
+  timeout: [504, "timeout_error"],
+  server: [502, "api_error"],
+  unreachable: [502, "api_error"],
+  untrusted: [502, "api_error"],
+  silent: [504, "timeout_error"],
+  broken: [502, "api_error"],
+  misconfigured: [502, "api_error"],
+  oversized: [502, "api_error"],
 };
 
 const QUOTA_REGEXP =
@@ -90,7 +70,7 @@ export function decodeFailure(
 ): Failure {
   const words = readErrorWords(body);
   const kind = status >= 400 ? kindOf(status, words) : kindInside(words);
-  const reportedStatus = status >= 400 ? status : STATUS_BY_KIND[kind];
+  const reportedStatus = status >= 400 ? status : SHAPE_BY_KIND[kind][0];
   const failure: Failure = {
     kind,
     status: reportedStatus,
@@ -127,7 +107,7 @@ export function encodeFailure(
  */
 function statusOf({ kind, status }: Failure): number {
   const isOwn = status !== undefined && status >= 400 && status <= 599;
-  return isOwn && kind !== "context_too_long" ? status : STATUS_BY_KIND[kind];
+  return isOwn && kind !== "context_too_long" ? status : SHAPE_BY_KIND[kind][0];
 }
 
 /** Returns the `error` object of a body or of an `error` event. */
@@ -135,7 +115,7 @@ export function errorObject(failure: Failure): JsonObject {
   const shown = shownFailure(failure);
   const { kind, message, code } = shown;
   return {
-    type: TYPE_BY_KIND[kind],
+    type: SHAPE_BY_KIND[kind][1],
     message: kind === "context_too_long" ? contextMessage(message) : message,
     ...(code === undefined ? {} : { details: { error_code: code } }),
   };

@@ -1,5 +1,8 @@
 import type { Codec } from "../canonical/codec.ts";
-import type { RequestField } from "../canonical/request/request.ts";
+import {
+  type RequestField,
+  SHARED_FIELD_NAMES,
+} from "../canonical/request/request.ts";
 import { decodeAnswer } from "./answer/decode.ts";
 import { encodeAnswer } from "./answer/encode.ts";
 import { dialectOf } from "./dialect.ts";
@@ -13,35 +16,23 @@ import { messagesWatch } from "./watch.ts";
 import { createAnswerIds, historyForAnswer } from "./tools/tool_call_ids.ts";
 
 const FIELD_NAMES: Readonly<Record<RequestField, string>> = {
+  ...SHARED_FIELD_NAMES,
   system: "system",
   messages: "messages",
   messageName: "messages",
-  tools: "tools",
   toolStrictness: "tools[].strict",
-  toolChoice: "tool_choice",
   webSearch: "tools",
   parallelTools: "tool_choice.disable_parallel_tool_use",
   format: "output_config.format",
   verbosity: "verbosity",
   maxOutputTokens: "max_tokens",
   stop: "stop_sequences",
-  temperature: "temperature",
-  topP: "top_p",
-  topK: "top_k",
-  seed: "seed",
-  frequencyPenalty: "frequency_penalty",
-  presencePenalty: "presence_penalty",
   reasoning: "thinking",
   sealedReasoning: "signature",
-  serviceTier: "service_tier",
   user: "metadata.user_id",
   cacheKey: "metadata.user_id",
   cache: "cache_control",
-  metadata: "metadata",
   logprobs: "logprobs",
-  cacheOptions: "prompt_cache_options",
-  cacheRetention: "prompt_cache_retention",
-  safetyIdentifier: "safety_identifier",
 };
 
 /** The codec of Anthropic's Messages, in both API versions and including compatible servers. */

@@ -35,7 +35,7 @@ const TYPE_BY_ERROR_KIND: Readonly<Record<ErrorKind, string>> = {
 
 /** Returns the `type` of an error in Chat Completions and Responses. */
 export function openAiType({ kind }: Failure): string {
-  return TYPE_BY_KIND[kind];
+  return SHAPE_BY_KIND[kind][1];
 }
 
 /**
@@ -50,53 +50,33 @@ export const OVERFLOW_CODE = "context_length_exceeded";
  */
 export function openAiStatus({ kind, status }: Failure): number {
   if (status === undefined || status < 400 || status > 599 || status === 529) {
-    return STATUS_BY_KIND[kind];
+    return SHAPE_BY_KIND[kind][0];
   }
-  return kind === "context_too_long" ? STATUS_BY_KIND[kind] : status;
+  return kind === "context_too_long" ? SHAPE_BY_KIND[kind][0] : status;
 }
 
-const TYPE_BY_KIND: Readonly<Record<FailureKind, string>> = {
-  invalid_request: "invalid_request_error",
-  context_too_long: "invalid_request_error",
-  too_large: "request_too_large",
-  filtered: "invalid_request_error",
-  authentication: "upstream_error",
-  unauthenticated: "authentication_error",
-  permission: "upstream_error",
-  forbidden: "upstream_error",
-  not_found: "not_found_error",
-  quota: "insufficient_quota",
-  rate_limited: "rate_limit_error",
-  overloaded: "overloaded_error",
-  timeout: "timeout_error",
-  server: "upstream_error",
-  unreachable: "upstream_error",
-  untrusted: "upstream_error",
-  silent: "timeout_error",
-  broken: "upstream_error",
-  misconfigured: "upstream_error",
-  oversized: "upstream_error",
-};
-
-const STATUS_BY_KIND: Readonly<Record<FailureKind, number>> = {
-  invalid_request: 400,
-  context_too_long: 400,
-  too_large: 413,
-  filtered: 400,
-  authentication: 502,
-  unauthenticated: 401,
-  permission: 502,
-  forbidden: 502,
-  not_found: 404,
-  quota: 429,
-  rate_limited: 429,
-  overloaded: 503,
-  timeout: 504,
-  server: 502,
-  unreachable: 502,
-  untrusted: 502,
-  silent: 504,
-  broken: 502,
-  misconfigured: 502,
-  oversized: 502,
+/** The status, for an error without one, and the type of each kind. */
+const SHAPE_BY_KIND: Readonly<
+  Record<FailureKind, readonly [status: number, type: string]>
+> = {
+  invalid_request: [400, "invalid_request_error"],
+  context_too_long: [400, "invalid_request_error"],
+  too_large: [413, "request_too_large"],
+  filtered: [400, "invalid_request_error"],
+  authentication: [502, "upstream_error"],
+  unauthenticated: [401, "authentication_error"],
+  permission: [502, "upstream_error"],
+  forbidden: [502, "upstream_error"],
+  not_found: [404, "not_found_error"],
+  quota: [429, "insufficient_quota"],
+  rate_limited: [429, "rate_limit_error"],
+  overloaded: [503, "overloaded_error"],
+  timeout: [504, "timeout_error"],
+  server: [502, "upstream_error"],
+  unreachable: [502, "upstream_error"],
+  untrusted: [502, "upstream_error"],
+  silent: [504, "timeout_error"],
+  broken: [502, "upstream_error"],
+  misconfigured: [502, "upstream_error"],
+  oversized: [502, "upstream_error"],
 };

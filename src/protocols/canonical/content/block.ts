@@ -142,16 +142,13 @@ export interface ReasoningPart {
 /** `summary`: the upstream's summary of hidden reasoning; `raw`: the reasoning itself. */
 export type ReasoningForm = "summary" | "raw";
 
-/** A call of a function tool. */
-export interface FunctionCallBlock {
-  readonly kind: "function_call";
+/** A call of a tool. */
+interface CallBlock {
   /** The id to which its result refers; never empty, of any length and any characters. */
   readonly id: string;
   readonly name: string;
-  /** The namespace tool that holds the function. */
+  /** The namespace tool that holds the tool. */
   readonly namespace?: string | undefined;
-  /** The JSON text of the model, which may be invalid; empty means no arguments. */
-  readonly arguments: string;
   /** True when the model goes on before it has the result; absent: false. */
   readonly isAsync?: boolean | undefined;
   /** The sealed part that must go back to the upstream with the call. */
@@ -160,21 +157,17 @@ export interface FunctionCallBlock {
   readonly providerMetadata?: ProviderMetadata | undefined;
 }
 
+/** A call of a function tool. */
+export interface FunctionCallBlock extends CallBlock {
+  readonly kind: "function_call";
+  /** The JSON text of the model, which may be invalid; empty means no arguments. */
+  readonly arguments: string;
+}
+
 /** A call of a custom tool, whose input is free text. */
-export interface CustomCallBlock {
+export interface CustomCallBlock extends CallBlock {
   readonly kind: "custom_call";
-  /** The id to which its result refers; never empty, of any length and any characters. */
-  readonly id: string;
-  readonly name: string;
-  /** The namespace tool that holds the tool. */
-  readonly namespace?: string | undefined;
   readonly input: string;
-  /** True when the model goes on before it has the result; absent: false. */
-  readonly isAsync?: boolean | undefined;
-  /** The sealed part that must go back to the upstream with the call. */
-  readonly sealed?: Sealed | undefined;
-  readonly cache?: CacheMark | undefined;
-  readonly providerMetadata?: ProviderMetadata | undefined;
 }
 
 /** The result of a call; occurs only in a `tool` turn. */

@@ -169,3 +169,20 @@ export const REQUEST_FIELDS = [
 
 /** One of {@linkcode REQUEST_FIELDS}. */
 export type RequestField = typeof REQUEST_FIELDS[number];
+
+/** The names of those fields that have the same name in every protocol. */
+export const SHARED_FIELD_NAMES = {
+  tools: "tools",
+  toolChoice: "tool_choice",
+  temperature: "temperature",
+  topP: "top_p",
+  topK: "top_k",
+  seed: "seed",
+  frequencyPenalty: "frequency_penalty",
+  presencePenalty: "presence_penalty",
+  serviceTier: "service_tier",
+  metadata: "metadata",
+  cacheOptions: "prompt_cache_options",
+  cacheRetention: "prompt_cache_retention",
+  safetyIdentifier: "safety_identifier",
+} as const satisfies Partial<Record<RequestField, string>>;

@@ -13,37 +13,35 @@ export type Tool = CallableTool | NamespaceTool | HostedTool;
 /** A tool that the caller runs. */
 export type CallableTool = FunctionTool | CustomTool;
 
-/**
- * A function with a JSON schema. Decoders turn their protocol's typed tools that the caller runs (a shell, a text
- * editor) into functions with a fitting schema. They keep the type in `providerMetadata`, so that the encoder of the
- * same protocol can restore the tool and its calls.
- */
-export interface FunctionTool {
-  readonly kind: "function";
+interface NamedTool {
   readonly name: string;
   readonly description?: string | undefined;
-  /** The JSON schema of the arguments; absent means no arguments. */
-  readonly parameters?: JsonObject | undefined;
-  /** True when the arguments must match the schema; absent, when the caller did not set it, means false. */
-  readonly strict?: boolean | undefined;
   readonly cache?: CacheMark | undefined;
   readonly settings?: InnerSettings | undefined;
   readonly providerMetadata?: ProviderMetadata | undefined;
 }
 
+/**
+ * A function with a JSON schema. Decoders turn their protocol's typed tools that the caller runs (a shell, a text
+ * editor) into functions with a fitting schema. They keep the type in `providerMetadata`, so that the encoder of the
+ * same protocol can restore the tool and its calls.
+ */
+export interface FunctionTool extends NamedTool {
+  readonly kind: "function";
+  /** The JSON schema of the arguments; absent means no arguments. */
+  readonly parameters?: JsonObject | undefined;
+  /** True when the arguments must match the schema; absent, when the caller did not set it, means false. */
+  readonly strict?: boolean | undefined;
+}
+
 /** A tool whose input is free text, optionally limited by a grammar. */
-export interface CustomTool {
+export interface CustomTool extends NamedTool {
   readonly kind: "custom";
-  readonly name: string;
-  readonly description?: string | undefined;
   /** Absent means any text. */
   readonly grammar?: {
     readonly syntax: string;
     readonly definition: string;
   } | undefined;
-  readonly cache?: CacheMark | undefined;
-  readonly settings?: InnerSettings | undefined;
-  readonly providerMetadata?: ProviderMetadata | undefined;
 }
 
 /** A group of tools under one name (Responses). */
