@@ -3,11 +3,7 @@ import { NANOS_PER_DOLLAR } from "../core/nano_dollars.ts";
 import type { Usage } from "../protocols/canonical/answer/answer.ts";
 import { type ChunkGaps, GAP_SECONDS } from "./chunk_gaps.ts";
 import { isUnsent, type RequestFacts, servedModel } from "./facts.ts";
-import {
-  createInstruments,
-  type Instruments,
-  type QuotaLabel,
-} from "./instruments.ts";
+import { createInstruments, type Instruments } from "./instruments.ts";
 import type {
   EndedRequest,
   GatewayState,
@@ -215,14 +211,7 @@ function setQuotas(
     one.reset();
   }
   for (const quota of limitWindows(quotas)) {
-    const { connection, type, window, unit } = quota;
-    const labels: Record<QuotaLabel, string> = {
-      connection,
-      type,
-      window,
-      unit,
-    };
-    const { limit, remaining, usedPercent, resetsAtMs } = quota;
+    const { limit, remaining, usedPercent, resetsAtMs, ...labels } = quota;
     if (limit !== null) quotaLimit.set(labels, limit);
     if (remaining !== null) quotaRemaining.set(labels, remaining);
     if (usedPercent !== null) quotaUsed.set(labels, usedPercent / 100);
