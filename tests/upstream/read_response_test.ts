@@ -37,7 +37,7 @@ function answerOf(length: number): Response {
   return new Response(new Uint8Array(length).fill(0x20));
 }
 
-Deno.test("readAnswerBytes() gives what the body holds, up to so many bytes", async () => {
+Deno.test("readResponseBytes() gives what the body holds, up to so many bytes", async () => {
   const { options, timers } = begin();
   const text = new TextEncoder().encode("é");
   assert.deepEqual(await readResponseBytes(new Response("é"), options), text);
@@ -59,7 +59,7 @@ function openAnswer(
   return { answer: new Response(body, { headers }), cancelled };
 }
 
-Deno.test("readAnswerBytes() does not wait for the end of an answer that has all that it promised", async () => {
+Deno.test("readResponseBytes() does not wait for the end of an answer that has all that it promised", async () => {
   const { options, timers } = begin();
   const { answer, cancelled } = openAnswer("hello", { "content-length": "5" });
   const read = await readResponseBytes(answer, options);
@@ -68,7 +68,7 @@ Deno.test("readAnswerBytes() does not wait for the end of an answer that has all
   assert.equal(timers.running, 0);
 });
 
-Deno.test("readAnswerBytes() waits for the end where the length is not that of the bytes", async (t) => {
+Deno.test("readResponseBytes() waits for the end where the length is not that of the bytes", async (t) => {
   const cases = {
     "not all is there": { "content-length": "6" },
     "it is longer than it says": { "content-length": "4" },
@@ -102,7 +102,7 @@ function bytesAnswer(length: number) {
   return { answer: new Response(body, { headers }), source, cancels };
 }
 
-Deno.test("readAnswerBytes() reads what says how long it is piece by piece, as slowly as it comes", async () => {
+Deno.test("readResponseBytes() reads what says how long it is piece by piece, as slowly as it comes", async () => {
   const { options, timers } = begin();
   const { answer, source, cancels } = bytesAnswer(6);
   const reading = readResponseBytes(answer, options);
@@ -116,7 +116,7 @@ Deno.test("readAnswerBytes() reads what says how long it is piece by piece, as s
   assert.equal(timers.running, 0);
 });
 
-Deno.test("readAnswerBytes() gives what there is of an answer that ends before it says", async () => {
+Deno.test("readResponseBytes() gives what there is of an answer that ends before it says", async () => {
   const { options, timers } = begin();
   const { answer, source } = bytesAnswer(6);
   const reading = readResponseBytes(answer, options);
@@ -129,7 +129,7 @@ Deno.test("readAnswerBytes() gives what there is of an answer that ends before i
   assert.equal(timers.running, 0);
 });
 
-Deno.test("readAnswerBytes() gives up what says how long it is and does not come", async (t) => {
+Deno.test("readResponseBytes() gives up what says how long it is and does not come", async (t) => {
   await t.step("when the upstream falls silent", async () => {
     const { options, timers, controller } = begin();
     const { answer, source, cancels } = bytesAnswer(6);
@@ -249,7 +249,7 @@ Deno.test("readErrorBytes() waits 30 seconds for an error that drips, and then g
   assert.equal(timers.running, 0);
 });
 
-Deno.test("readAnswerBytes() waits for a good answer as long as it drips", async () => {
+Deno.test("readResponseBytes() waits for a good answer as long as it drips", async () => {
   const { options, timers, controller } = begin();
   const { answer, drip } = drippingAnswer(controller);
   const reading = readResponseBytes(answer, options);

@@ -41,7 +41,7 @@ export interface ReasoningMemory {
   refused(callerSha256: string): ReadonlySet<string>;
 }
 
-interface ReasoningStoreOptions {
+interface ReasoningMemoryOptions {
   readonly clock: Clock;
   /** The time after which reasoning expires, in milliseconds. */
   readonly ttlMs?: number;
@@ -73,7 +73,7 @@ interface Owned {
 
 /** Creates an empty store. */
 export function createReasoningMemory(
-  options: ReasoningStoreOptions,
+  options: ReasoningMemoryOptions,
 ): ReasoningMemory {
   const { clock } = options;
   const { ttlMs = 3_600_000, maxCharacters = 32 * 1024 * 1024 } = options;
