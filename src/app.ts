@@ -38,7 +38,7 @@ import type { Fetch, UpstreamClient } from "./upstream/call.ts";
 import { createFetchClient } from "./upstream/fetch_client.ts";
 
 /** The dependencies of a gateway on its platform. */
-export interface GatewaySurroundings {
+interface GatewaySurroundings {
   readonly liveConfig: LiveConfig;
   /** Sends requests to the upstreams: the network's `fetch`, or the demo provider. */
   readonly fetch: Fetch;

@@ -7,7 +7,7 @@ import {
   FAMILIES,
   isProtocol,
 } from "../core/protocol.ts";
-import { Turns } from "../core/time/turns.ts";
+import { LoopTurns } from "../core/time/turns.ts";
 import { CODECS } from "../protocols/mod.ts";
 import { discard, readText } from "../streams/byte_reader.ts";
 import type { Fetch } from "../upstream/call.ts";
@@ -179,7 +179,7 @@ async function holdsSecret(
   connection: Connection,
 ): Promise<boolean> {
   const secrets = secretsOf(connection);
-  const turns = new Turns();
+  const turns = new LoopTurns();
   for (let start = 0; start < text.length; start += PART_LENGTH) {
     const end = start + PART_LENGTH + OVERLAP_LENGTH;
     if (secrets.areIn(text.slice(start, end))) return true;

@@ -40,7 +40,7 @@ export interface Command {
 }
 
 /** Returns the usage line of a command. */
-export function usageLine({ name, operands, options }: CommandSpec): string {
+export function synopsis({ name, operands, options }: CommandSpec): string {
   const parts = options.map((option) => `[${optionWords(option)}]`);
   return ["model-gateway", name, operands, ...parts]
     .filter((part) => part !== undefined)
@@ -68,7 +68,7 @@ const MAX_LINE = 88;
 
 /** Returns the usage in lines that fit a terminal. It breaks between options. */
 function usageText(spec: CommandSpec): string {
-  const words = `usage: ${usageLine(spec)}`.split(/ (?=\[)/);
+  const words = `usage: ${synopsis(spec)}`.split(/ (?=\[)/);
   let line = "";
   const lines: string[] = [];
   for (const word of words) {
@@ -92,7 +92,7 @@ function optionWords({ name, value, choices }: OptionSpec): string {
  * @param fault The reason, as the end of a sentence.
  * @returns The exit code for bad usage.
  */
-export function badUsage(
+export function badArguments(
   fault: string,
   spec: CommandSpec,
   { writeError }: Pick<CliIo, "writeError">,

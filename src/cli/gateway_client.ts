@@ -93,7 +93,7 @@ export async function requestGateway(
       throw new NoResponse(message, { isThere: false });
     }
     if (hasBegun) throw new NoResponse(BROKE_OFF, { isThere: false });
-    const fault = connectionFault(error);
+    const fault = networkFault(error);
     throw fault === undefined
       ? new NoResponse("nothing answers there", {
         isThere: false,
@@ -222,7 +222,7 @@ const FAULTS: readonly (readonly [pattern: RegExp, fault: string])[] = [
  * Returns the reason why a server sent no response, as the end of a sentence; `undefined` when no server may be
  * there.
  */
-export function connectionFault(error: unknown): string | undefined {
+export function networkFault(error: unknown): string | undefined {
   const message = innermostMessage(error);
   return FAULTS.find(([pattern]) => pattern.test(message))?.[1];
 }

@@ -5,7 +5,7 @@ import {
   type Command,
   commandHelp,
   EXIT,
-  usageLine,
+  synopsis,
 } from "./command.ts";
 import type { RequestTools } from "./gateway_client.ts";
 import { endSentence } from "./text.ts";
@@ -121,7 +121,7 @@ function refuseUnknown(name: string, io: CliIo): number {
 
 function programHelp(): string {
   const commands = COMMANDS
-    .map(({ spec }) => `  ${usageLine(spec)}\n      ${spec.summary}\n`)
+    .map(({ spec }) => `  ${synopsis(spec)}\n      ${spec.summary}\n`)
     .join("");
   return `usage:\n${commands}
   model-gateway COMMAND --help | --help | --version

@@ -5,9 +5,13 @@ import type {
   Operation,
   Protocol,
 } from "./protocol_tables.ts";
-import type { FamilyRow, OperationRow, Serving } from "./protocol_tables.ts";
+import type {
+  FamilyRow,
+  OperationRow,
+  ServingForm,
+} from "./protocol_tables.ts";
 
-export type { Endpoint, Family, Operation, Protocol, Serving };
+export type { Endpoint, Family, Operation, Protocol, ServingForm };
 
 /** One entry of {@linkcode OPERATIONS}. */
 export type OperationShape = OperationRow<Protocol, Endpoint>;
@@ -47,7 +51,7 @@ interface ServedPaths {
 export function servingOf(
   operation: Operation,
   { family, paths }: ServedPaths,
-): Serving {
+): ServingForm {
   const { protocol } = OPERATIONS[operation];
   const isMain = MAIN_OPERATIONS[protocol] === operation;
   return isMain && paths.includes(protocol) && isFurther(protocol, family)

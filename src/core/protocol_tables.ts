@@ -170,11 +170,11 @@ export interface OperationRow<
  * - `either`: native if the connection has the endpoint, else translated.
  * - `none`: the operation is rejected.
  */
-export type Serving = "native" | "translated" | "either" | "none";
+export type ServingForm = "native" | "translated" | "either" | "none";
 
 /** A model family: the protocol of its connections and the operations that callers may use. */
 export interface FamilyRow<Protocol extends string, Operation extends string> {
   /** The protocol of every connection of the family, and the target of translations. */
   readonly protocol: Protocol;
-  readonly serves: Readonly<Record<Operation, Serving>>;
+  readonly serves: Readonly<Record<Operation, ServingForm>>;
 }

@@ -237,7 +237,7 @@ export function inputTokens(ask: Ask): number {
  * Counts the tokens of one exchange from its real lengths. The turns before the last assistant turn were sent before,
  * so they count as read from the provider's cache.
  */
-export function measure(ask: Ask, blocks: readonly Block[]): Usage {
+function measure(ask: Ask, blocks: readonly Block[]): Usage {
   const last = ask.turns.findLastIndex((turn) => turn.role === "assistant");
   const reasoning = blocks.filter((block) => block.kind === "reasoning");
   return {

@@ -35,7 +35,7 @@ import {
 } from "./render/responses.ts";
 
 /** One request to a model. */
-export interface ModelCall {
+interface ModelCall {
   readonly request: Request;
   readonly provider: Provider;
   readonly operation: SimulatedOperation;

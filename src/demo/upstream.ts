@@ -19,7 +19,7 @@ import {
   type SimulatedOperation,
   type SimulatedProtocol,
 } from "./providers.ts";
-import { quotaAnswer } from "./quota/report.ts";
+import { quotaResponse } from "./quota/report.ts";
 import { type Wait, waitInRealTime } from "./speak.ts";
 import { createQuota } from "./quota/quota.ts";
 import { Refusal } from "./refusal.ts";
@@ -146,7 +146,7 @@ function serveFacts(
   const { provider, pathname, demo } = options;
   if (pathname === provider.quotaPath) {
     requireMethod(request, "GET");
-    return quotaAnswer(request.headers, {
+    return quotaResponse(request.headers, {
       provider,
       account: demo.quota.read(provider.family),
       nowMs: demo.clock.now(),

@@ -2,7 +2,7 @@ import { GatewayError } from "../core/error.ts";
 import type { JsonObject } from "../core/json.ts";
 import type { Block } from "./canonical/content/block.ts";
 import {
-  type Bound,
+  type SealBinding,
   sealDigest,
   type Sealed,
 } from "./canonical/content/sealed.ts";
@@ -71,7 +71,7 @@ interface TranslatedRequest {
   /** The digests of the sealed reasoning in the body. */
   readonly reasoning: readonly string[];
   /** The binding of the answer's reasoning; absent when the upstream binds it to nothing. */
-  readonly bound?: Bound | undefined;
+  readonly bound?: SealBinding | undefined;
   /** The reason for dropping earlier reasoning, in a word for the log; absent when none was dropped. */
   readonly reasoningDropped?: "refused" | "prefix_changed" | undefined;
 }

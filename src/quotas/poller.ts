@@ -31,7 +31,7 @@ export interface Poller {
 }
 
 /** The quota to read, and the limits of the read. */
-export interface PollOptions {
+interface PollOptions {
   readonly source: QuotaSource;
   readonly limits: Config["limits"];
 }

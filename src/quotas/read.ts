@@ -14,7 +14,7 @@ import type { Reading } from "./reading.ts";
 export type QuotaFetch = (url: string, init: RequestInit) => Promise<Response>;
 
 /** The dependencies of a read. */
-export interface ReadOptions {
+interface ReadOptions {
   readonly fetch: QuotaFetch;
   readonly clock: Clock;
   /** Ends the read. */

@@ -42,7 +42,7 @@ export function answerFailure(
 }
 
 /** Records the arrival of an upstream's response headers. */
-export function noteAnswer(
+export function noteResponse(
   { headers, status }: UpstreamResponse,
   record: RequestRecord,
   secrets: Pick<Secrets, "areIn">,

@@ -7,7 +7,7 @@ import {
 } from "../protocols/canonical/failure/failure.ts";
 import {
   GatewayShortage,
-  hadConnection,
+  hadSocket,
   UpstreamCallError,
 } from "../upstream/failure.ts";
 import { wasLost } from "../upstream/http1/failure.ts";
@@ -59,7 +59,7 @@ export function attemptFailureOf(thrown: unknown): AttemptFailure | undefined {
     status: undefined,
     retryAfterMs: undefined,
     wasConnected: kind === "unreachable" && thrown instanceof Error &&
-      hadConnection(thrown.cause),
+      hadSocket(thrown.cause),
     wasLost: thrown instanceof UpstreamCallError && wasLost(thrown.cause),
   };
 }

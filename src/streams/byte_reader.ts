@@ -1,4 +1,4 @@
-import { STEP_BYTES, Turns } from "../core/time/turns.ts";
+import { LoopTurns, STEP_BYTES } from "../core/time/turns.ts";
 import { joinBytes } from "./bytes.ts";
 
 /**
@@ -61,7 +61,7 @@ function createChunkReader(
   reader: ReadableStreamDefaultReader<Uint8Array> | ByteReader,
   { maxChunkBytes = Infinity }: ByteReaderOptions,
 ): ByteReader {
-  const turns = new Turns();
+  const turns = new LoopTurns();
   let rest: Uint8Array | undefined;
 
   function take(read: ByteRead): ByteRead {
@@ -95,7 +95,7 @@ function createBufferReader(
     maxChunkBytes = BUFFER_BYTES.largest,
   }: ByteReaderOptions,
 ): ByteReader {
-  const turns = new Turns();
+  const turns = new LoopTurns();
   let bufferBytes = Math.min(firstBytes, maxChunkBytes);
   let spare: ArrayBuffer | undefined;
   /** The length so far of the message that is arriving. It continues after a full buffer. */

@@ -97,7 +97,7 @@ const LATE = silentUpstream();
 const MIN_STATUS = 200;
 
 /** Some servers send higher statuses, but no `Response` can have one. */
-export const MAX_STATUS = 599;
+const MAX_STATUS = 599;
 
 /**
  * Sends a request and waits for the head of the response. Redirects are not followed. A content encoding is undone.

@@ -94,7 +94,7 @@ export function reasonOf(cause: unknown): string {
  * Returns true when the platform gave up on an established connection, which closed or carried something other than
  * HTTP. Deno names the stage in its message: `client error (Connect)` or `client error (SendRequest)`.
  */
-export function hadConnection(cause: unknown): boolean {
+export function hadSocket(cause: unknown): boolean {
   if (cause instanceof Http1Failure) return cause.kind !== "connect";
   const text = describe(cause);
   if (/\(Connect\)/.test(text)) return false;

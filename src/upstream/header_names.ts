@@ -14,7 +14,7 @@ const HOP_BY_HOP: readonly string[] = [
 const NONE: readonly string[] = [];
 
 /** Returns the further names, in lower case, that a `Connection` header declares as hop-by-hop. */
-export function namedByConnection(headers: HeaderFields): readonly string[] {
+export function hopHeaderNames(headers: HeaderFields): readonly string[] {
   const value = headers.get("connection");
   return value
     ? value.toLowerCase().split(",").map((name) => name.trim())

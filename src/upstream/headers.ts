@@ -6,7 +6,7 @@ import { saneWaitHeader } from "../core/retry_after.ts";
 import type { Clock } from "../core/time/timers.ts";
 import {
   type HeaderGroup,
-  namedByConnection,
+  hopHeaderNames,
   nameMatcher,
   WITHHELD_FROM_CALLER,
   WITHHELD_FROM_UPSTREAM,
@@ -25,7 +25,7 @@ export function upstreamHeaders(
   caller: HeaderFields,
   connection: Connection,
 ): [string, string][] {
-  const dropped = namedByConnection(caller);
+  const dropped = hopHeaderNames(caller);
   const own = ownHeadersOf(connection);
   const pairs: [string, string][] = [];
   caller.forEach((value, name) => {
@@ -89,7 +89,7 @@ export function responseHeaders(
   upstream: HeaderFields,
   { isRenamed, secrets, clock }: ResponseHeadersOptions,
 ): [string, string][] {
-  const dropped = namedByConnection(upstream);
+  const dropped = hopHeaderNames(upstream);
   const pairs: [string, string][] = [];
   upstream.forEach((value, name) => {
     const isExcluded = isWithheldFromCaller(name) || dropped.includes(name) ||

@@ -39,7 +39,7 @@ const INDEX_BY_FIELD: ReadonlyMap<string, number> = new Map(
 );
 
 /** The table of a week's days. */
-export interface DaysTable {
+interface DaysTable {
   readonly table: string;
   readonly endsAtMs: number;
 }

@@ -2,7 +2,7 @@ import type { Clock } from "../core/time/timers.ts";
 import type { Hold } from "./sums.ts";
 
 /** The holds of running requests. */
-export interface Holds {
+interface Holds {
   /** Adds or renews holds; they expire after `lifetimeMs` milliseconds. */
   put(holds: readonly Hold[], lifetimeMs: number): void;
   remove(holds: readonly Hold[]): void;

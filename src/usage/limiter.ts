@@ -51,7 +51,7 @@ export interface LimitRefusal extends RequestLimitState {
 }
 
 /** A request that its limits admit. */
-export interface Admitted {
+export interface AdmittedUse {
   /** The holds of the request until it ends. */
   readonly holds: readonly Hold[];
   /** The limits that are nearly used up, including this request. */
@@ -76,7 +76,7 @@ export interface Limiter {
     caller: Caller,
     deployments: CallDeployments,
     request: LimitedCall,
-  ): Soon<Admitted | LimitRefusal>;
+  ): Soon<AdmittedUse | LimitRefusal>;
   /** Learns the length of a caller's answers, in tokens. */
   learn(caller: Caller, outputTokens: number): void;
 }
@@ -103,11 +103,11 @@ const NEAR_RATIO = 0.8;
 /** The largest age of the token counts from which shares of quotas are estimated, in milliseconds. */
 const SHARE_MAX_AGE_MS = 1000;
 
-const UNBOUND: Admitted = { holds: [], near: [] };
+const UNBOUND: AdmittedUse = { holds: [], near: [] };
 
 /** Returns true when a request was rejected. */
 export function isRefusal(
-  result: Admitted | LimitRefusal,
+  result: AdmittedUse | LimitRefusal,
 ): result is LimitRefusal {
   return "bound" in result;
 }
@@ -160,7 +160,7 @@ export function createLimiter(options: LimiterOptions): Limiter {
     id: string,
     wanted: readonly BoundClaim[],
     shares: readonly RequestLimitState[],
-  ): Soon<Admitted | LimitRefusal> {
+  ): Soon<AdmittedUse | LimitRefusal> {
     const over = latest(shares.filter(({ ratio }) => ratio >= 1));
     if (over !== undefined) {
       return { ...over, needed: undefined, isHeld: false };
@@ -169,7 +169,7 @@ export function createLimiter(options: LimiterOptions): Limiter {
     const admitted = (
       claims: readonly Claim[],
       uses: readonly LimitUse[],
-    ): Admitted => {
+    ): AdmittedUse => {
       const states = wanted.map(({ bound, row, window, least }, index) => {
         const used = usedOf(uses[index]) + least;
         return { ...amountState(bound, window.endMs, used), row };

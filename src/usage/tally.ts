@@ -9,7 +9,7 @@ import {
 import { costNanos, type Counts, countsOf, UNSERVED } from "./counts.ts";
 import type { Counting } from "./counting.ts";
 import {
-  type Admitted,
+  type AdmittedUse,
   type CallDeployments,
   isRefusal,
   type Limiter,
@@ -60,7 +60,7 @@ export function openTally(
   options: TallyOptions,
 ): Tally {
   let called: CallDeployments | undefined;
-  let admitted: Admitted | undefined;
+  let admitted: AdmittedUse | undefined;
   let calls = 0;
 
   function release(): void {
@@ -88,7 +88,7 @@ export function openTally(
   });
 
   function learn(
-    result: Admitted | LimitRefusal,
+    result: AdmittedUse | LimitRefusal,
     deployments: CallDeployments,
   ): LimitRefusal | undefined {
     if (isRefusal(result)) return result;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import {
-  connectionFault,
   innermostMessage,
+  networkFault,
 } from "../../src/cli/gateway_client.ts";
 import { needing } from "../support/ignored.ts";
 import { hasProgram } from "../support/program/has_program.ts";
@@ -25,7 +25,7 @@ async function faultAt(
     await fetch(`${scheme}://127.0.0.1:${server.addr.port}/`);
     return "it was answered";
   } catch (error) {
-    return connectionFault(error);
+    return networkFault(error);
   } finally {
     await server.shutdown();
   }
@@ -94,7 +94,7 @@ Deno.test("connectionFault() names a server without TLS, and one that needs TLS"
 
 Deno.test("connectionFault() names a certificate that has expired or is for another name", () => {
   const said = (text: string) =>
-    connectionFault(
+    networkFault(
       new TypeError("fetch failed", { cause: new Error(text) }),
     );
   assert.equal(
@@ -106,7 +106,7 @@ Deno.test("connectionFault() names a certificate that has expired or is for anot
     "its certificate is for another name",
   );
   assert.equal(said("tcp connect error: Connection refused"), undefined);
-  assert.equal(connectionFault("canary"), undefined);
+  assert.equal(networkFault("canary"), undefined);
 });
 
 Deno.test("what an error says is what its first cause says, in one line", () => {

@@ -5,7 +5,7 @@ import { IdleError } from "../../src/streams/watched_reader.ts";
 import {
   brokenUpstream,
   failedReading,
-  hadConnection,
+  hadSocket,
   oversized,
   reasonOf,
   shortageOf,
@@ -218,7 +218,7 @@ Deno.test("hadConnection() separates what ended a connection from what prevented
     "error reading a body from connection: end of file before message length reached",
   ];
   for (const message of closed) {
-    assert.ok(hadConnection(new TypeError(message)), message);
+    assert.ok(hadSocket(new TypeError(message)), message);
   }
   const prevented = [
     ...MESSAGES.map(([, message]) => message).filter((message) =>
@@ -229,7 +229,7 @@ Deno.test("hadConnection() separates what ended a connection from what prevented
     "something else",
   ];
   for (const message of prevented) {
-    assert.ok(!hadConnection(new TypeError(message)), message);
+    assert.ok(!hadSocket(new TypeError(message)), message);
   }
 });
 
@@ -242,7 +242,7 @@ Deno.test("a failure of the gateway's own client keeps its reason and its stage"
   for (const [kind, message, wasConnected, failureKind] of cases) {
     const cause = new Http1Failure(kind, message, { progress });
     assert.equal(reasonOf(cause), message);
-    assert.equal(hadConnection(cause), wasConnected);
+    assert.equal(hadSocket(cause), wasConnected);
     assert.equal(unreachable(cause).failureKind, failureKind);
   }
   const refused = new Http1Failure("connect", "no connection", {
@@ -250,7 +250,7 @@ Deno.test("a failure of the gateway's own client keeps its reason and its stage"
     cause: new Error("Connection refused (os error 111)"),
   });
   assert.equal(reasonOf(refused), "it refused the connection");
-  assert.equal(hadConnection(refused), false);
+  assert.equal(hadSocket(refused), false);
   assert.equal(unreachable(refused).failureKind, "unreachable");
 });
 

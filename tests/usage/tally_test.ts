@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { RequestFacts } from "../../src/observe/facts.ts";
 import type { Use } from "../../src/usage/counting.ts";
-import type { Admitted, CallDeployments } from "../../src/usage/limiter.ts";
+import type { AdmittedUse, CallDeployments } from "../../src/usage/limiter.ts";
 import type { Change } from "../../src/usage/sums.ts";
 import { openTally } from "../../src/usage/tally.ts";
 import { minimalConfig } from "../support/gateway/config.ts";
@@ -11,7 +11,7 @@ const HOLD = { key: "alice", id: "req_1", amount: 1 };
 
 /** Opens a tally whose limiter returns `admitted`. */
 async function begin(
-  admitted: Admitted | Promise<Admitted> = { holds: [HOLD], near: [] },
+  admitted: AdmittedUse | Promise<AdmittedUse> = { holds: [HOLD], near: [] },
 ) {
   const config = await minimalConfig();
   const [caller] = config.callers.values();
@@ -37,7 +37,7 @@ async function begin(
 }
 
 Deno.test("Tally.enter() releases what it reserved for a request that has ended meanwhile", async () => {
-  const admitted = Promise.withResolvers<Admitted>();
+  const admitted = Promise.withResolvers<AdmittedUse>();
   const { record, tally, deployments, changes, uses } = await begin(
     admitted.promise,
   );

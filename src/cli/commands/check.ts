@@ -15,10 +15,15 @@ import { readKeys, Unread } from "../../relay/identity/key_sets.ts";
 import { discard } from "../../streams/byte_reader.ts";
 import { secretsOf } from "../../upstream/secrets.ts";
 import { readArguments } from "../arguments.ts";
-import { badUsage, type CliIo, type CommandSpec, EXIT } from "../command.ts";
 import {
-  connectionFault,
+  badArguments,
+  type CliIo,
+  type CommandSpec,
+  EXIT,
+} from "../command.ts";
+import {
   innermostMessage,
+  networkFault,
   type RequestTools,
 } from "../gateway_client.ts";
 import { tryTls } from "../server/listen.ts";
@@ -72,7 +77,7 @@ export async function runCheck(
   io: CliIo & RequestTools,
 ): Promise<number> {
   const options = readOptions(args);
-  if ("fault" in options) return badUsage(options.fault, CHECK, io);
+  if ("fault" in options) return badArguments(options.fault, CHECK, io);
   if (options.demo) return await checkDemo(options, io);
   const path = findConfigPath({ option: options.config, env: io.env });
   const result = await loadConfigFile(path, { env: io.env });
@@ -311,6 +316,6 @@ function judge(status: number): Pick<Probe, "good" | "finding"> {
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return "unknown error";
   if (error.name === "TimeoutError") return `no answer in ${DEADLINE_MS} ms`;
-  return connectionFault(error) ??
+  return networkFault(error) ??
     innermostMessage(error).replace(/^error sending request .*?\): /, "");
 }

@@ -7,7 +7,7 @@ import { randomIds } from "../../core/ids.ts";
 import { sha256Hex } from "../../core/sha256.ts";
 import { demoConfigText } from "../../demo/config.ts";
 import { createDemoUpstream } from "../../demo/upstream.ts";
-import { badUsage, type CliIo, type CommandSpec } from "../command.ts";
+import { badArguments, type CliIo, type CommandSpec } from "../command.ts";
 import { openLog, outputFormat } from "../log/open_log.ts";
 import { runServer } from "../server/run_server.ts";
 import {
@@ -37,7 +37,7 @@ export async function runDemo(
 ): Promise<number> {
   const options = readDemoOptions(args);
   if ("fault" in options) {
-    return badUsage(options.fault, DEMO, io);
+    return badArguments(options.fault, DEMO, io);
   }
   const loaded = await loadDemo(io);
   const format = outputFormat(options.log, Deno.stdout.isTerminal(), io.env);

@@ -1,4 +1,4 @@
-import { badUsage, type CliIo, type CommandSpec } from "../command.ts";
+import { badArguments, type CliIo, type CommandSpec } from "../command.ts";
 import { findConfigPath } from "./config_file.ts";
 import { runDemo } from "./demo.ts";
 import { runServe } from "./serve.ts";
@@ -25,7 +25,7 @@ export async function runDev(
   io: CliIo,
 ): Promise<number> {
   const options = readServeOptions(args);
-  if ("fault" in options) return badUsage(options.fault, DEV, io);
+  if ("fault" in options) return badArguments(options.fault, DEV, io);
   const isNamed = "config" in options;
   const path = findConfigPath({ option: undefined, env: io.env });
   return isNamed || await exists(path)

@@ -1,5 +1,10 @@
 import { readArguments } from "../arguments.ts";
-import { badUsage, type CliIo, type CommandSpec, EXIT } from "../command.ts";
+import {
+  badArguments,
+  type CliIo,
+  type CommandSpec,
+  EXIT,
+} from "../command.ts";
 import {
   BAD_URL,
   DEFAULT_URL,
@@ -36,9 +41,9 @@ export async function runHealth(
   io: CliIo & RequestTools,
 ): Promise<number> {
   const read = readArguments(HEALTH, args);
-  if ("fault" in read) return badUsage(read.fault, HEALTH, io);
+  if ("fault" in read) return badArguments(read.fault, HEALTH, io);
   const base = gatewayBase(read.values.get("url") ?? DEFAULT_URL);
-  if (base === undefined) return badUsage(BAD_URL, HEALTH, io);
+  if (base === undefined) return badArguments(BAD_URL, HEALTH, io);
   const url = new URL("/readyz", base).href;
   const fault = await faultOf(url, io);
   if (fault === undefined) {

@@ -8,7 +8,12 @@ import {
 } from "../../config/services.ts";
 import { starterFile } from "../../config/starter.ts";
 import { readArguments } from "../arguments.ts";
-import { badUsage, type CliIo, type CommandSpec, EXIT } from "../command.ts";
+import {
+  badArguments,
+  type CliIo,
+  type CommandSpec,
+  EXIT,
+} from "../command.ts";
 
 /** The width of a line of help, in characters. */
 const HELP_COLUMNS = 88;
@@ -30,22 +35,22 @@ export const INIT: CommandSpec = {
  */
 export function runInit(args: readonly string[], io: CliIo): number {
   const read = readArguments(INIT, args);
-  if ("fault" in read) return badUsage(read.fault, INIT, io);
+  if ("fault" in read) return badArguments(read.fault, INIT, io);
   const services: ServiceName[] = [];
   for (const name of read.operands) {
     if (!isServiceName(name)) {
       const hint = suggestion(name, SERVICE_NAMES);
-      return badUsage(`there is no service ${name}${hint}`, INIT, io);
+      return badArguments(`there is no service ${name}${hint}`, INIT, io);
     }
     if (services.includes(name)) {
       const fault =
         `${name} is named twice. Name it once and copy its connection in the file`;
-      return badUsage(fault, INIT, io);
+      return badArguments(fault, INIT, io);
     }
     services.push(name);
   }
   if (services.length === 0) {
-    return badUsage(`no service is named.\n${servicesText()}`, INIT, io);
+    return badArguments(`no service is named.\n${servicesText()}`, INIT, io);
   }
   io.write(starterFile(services));
   return EXIT.good;

@@ -3,7 +3,12 @@ import {
   includedJsonSchema,
 } from "../../config/schema/json_schema.ts";
 import { readArguments } from "../arguments.ts";
-import { badUsage, type CliIo, type CommandSpec, EXIT } from "../command.ts";
+import {
+  badArguments,
+  type CliIo,
+  type CommandSpec,
+  EXIT,
+} from "../command.ts";
 
 /** The arguments and the help of `schema`. */
 export const SCHEMA: CommandSpec = {
@@ -26,7 +31,7 @@ export const SCHEMA: CommandSpec = {
  */
 export function runSchema(args: readonly string[], io: CliIo): number {
   const read = readArguments(SCHEMA, args);
-  if ("fault" in read) return badUsage(read.fault, SCHEMA, io);
+  if ("fault" in read) return badArguments(read.fault, SCHEMA, io);
   const schema = read.flags.has("included")
     ? includedJsonSchema()
     : configJsonSchema();

@@ -9,7 +9,12 @@ import {
 import type { Log } from "../../observe/log.ts";
 import type { StoreState } from "../../shared/store/store_state.ts";
 import type { Sums } from "../../usage/sums.ts";
-import { badUsage, type CliIo, type CommandSpec, EXIT } from "../command.ts";
+import {
+  badArguments,
+  type CliIo,
+  type CommandSpec,
+  EXIT,
+} from "../command.ts";
 import { openLog, outputFormat } from "../log/open_log.ts";
 import { checkDescriptors } from "../server/descriptors.ts";
 import { openNetworkClient } from "../server/network_client.ts";
@@ -58,7 +63,7 @@ export async function runServe(
 ): Promise<number> {
   const options = readServeOptions(args);
   if ("fault" in options) {
-    return badUsage(options.fault, SERVE, io);
+    return badArguments(options.fault, SERVE, io);
   }
   const path = findConfigPath({ option: options.config, env: io.env });
   const watched = createWatchedConfig(path, io.env);

@@ -10,7 +10,12 @@ import { validate } from "../../config/schema/problems.ts";
 import { sha256Hex } from "../../core/sha256.ts";
 import { stringifyYaml } from "../../core/std.ts";
 import { readArguments } from "../arguments.ts";
-import { badUsage, type CliIo, type CommandSpec, EXIT } from "../command.ts";
+import {
+  badArguments,
+  type CliIo,
+  type CommandSpec,
+  EXIT,
+} from "../command.ts";
 import { problemLines, readText } from "./config_file.ts";
 import {
   parsePeople,
@@ -72,12 +77,12 @@ export async function runToken(
   io: CliIo,
 ): Promise<number> {
   const read = readArguments(TOKEN, args);
-  if ("fault" in read) return badUsage(read.fault, TOKEN, io);
+  if ("fault" in read) return badArguments(read.fault, TOKEN, io);
   const [action, name, ...rest] = read.operands;
   const many = read.values.get("many");
   const isOne = (name !== undefined) !== (many !== undefined);
   if (action !== "new" || !isOne || rest.length > 0) {
-    return badUsage(
+    return badArguments(
       "it needs the word new, and one name or --many FILE",
       TOKEN,
       io,

@@ -2,7 +2,12 @@ import { type OwnLimits, ownLimits } from "../../http/wording/own_limits.js";
 import { withOwnUse } from "../../http/wording/own_use.js";
 import type { QuotaList } from "../../quotas/list.ts";
 import { readArguments } from "../arguments.ts";
-import { badUsage, type CliIo, type CommandSpec, EXIT } from "../command.ts";
+import {
+  badArguments,
+  type CliIo,
+  type CommandSpec,
+  EXIT,
+} from "../command.ts";
 import {
   ADDRESS_OPTIONS,
   GatewayUnread,
@@ -36,7 +41,7 @@ export async function runLimits(
 ): Promise<number> {
   const options = readLimitsOptions(args, tools.env);
   if ("fault" in options) {
-    return badUsage(options.fault, LIMITS, tools);
+    return badArguments(options.fault, LIMITS, tools);
   }
   return options.watch
     ? await watchLimits(options, tools)

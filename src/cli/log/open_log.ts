@@ -10,7 +10,7 @@ interface OpenLog {
 }
 
 /** The format of the log on an output: lines for people may have colours. */
-export type OutputFormat = LogFormat | "coloured_text";
+export type LogOutputFormat = LogFormat | "coloured_text";
 
 /**
  * Returns the format for an output: lines for people have colours on a terminal, unless `NO_COLOR` is set.
@@ -21,7 +21,7 @@ export function outputFormat(
   format: LogFormat,
   isTerminal: boolean,
   env: (name: string) => string | undefined,
-): OutputFormat {
+): LogOutputFormat {
   return format === "text" && hasColours(isTerminal, env)
     ? "coloured_text"
     : format;
@@ -35,7 +35,7 @@ export function outputFormat(
  */
 export function openLog(
   sink: ByteSink,
-  output: OutputFormat,
+  output: LogOutputFormat,
   writeError: (line: string) => void = () => {},
 ): OpenLog {
   const now = Date.now;

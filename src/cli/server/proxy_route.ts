@@ -10,7 +10,7 @@ export type ProxyRoute =
   | { readonly kind: "invalid" };
 
 /** A proxy that speaks HTTP. Its origin is secure where the gateway speaks TLS to it. */
-export interface HttpProxy extends Origin {
+interface HttpProxy extends Origin {
   /** Its credentials, where the address has some. */
   readonly headers: readonly (readonly [string, string])[];
 }

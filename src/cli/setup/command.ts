@@ -1,4 +1,4 @@
-import { badUsage, type CliIo, EXIT } from "../command.ts";
+import { badArguments, type CliIo, EXIT } from "../command.ts";
 import { CLIENTS } from "../../http/wording/settings.js";
 import {
   type Snippet,
@@ -29,7 +29,7 @@ export async function runSetup(
 ): Promise<number> {
   const options = readSetupOptions(args, tools.env);
   if (options === undefined) return listClients(tools);
-  if ("fault" in options) return badUsage(options.fault, SETUP, tools);
+  if ("fault" in options) return badArguments(options.fault, SETUP, tools);
   if (options.check) return await checkSetup(options, tools);
   try {
     await printSettings(options, tools);

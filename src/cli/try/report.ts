@@ -11,7 +11,7 @@ interface ConfigLine {
 }
 
 /** What {@linkcode tryReport} and {@linkcode tryJson} report. */
-export interface TriedModels {
+interface TriedModels {
   readonly results: readonly TrialResult[];
   readonly config: Pick<Config, "connections">;
 }

@@ -51,7 +51,7 @@ export interface TrialResult {
 }
 
 /** The means and the bounds of {@linkcode tryModels}. */
-export interface TryOptions extends RequestTools {
+interface TryOptions extends RequestTools {
   /** Returns milliseconds on a monotonic clock. */
   readonly elapsedMs: () => number;
   /** Shows what is tried next, as one line. */

@@ -1,6 +1,11 @@
 import { noLines, readLog } from "../../observe/read_log.ts";
 import { readArguments } from "../arguments.ts";
-import { badUsage, type CliIo, type CommandSpec, EXIT } from "../command.ts";
+import {
+  badArguments,
+  type CliIo,
+  type CommandSpec,
+  EXIT,
+} from "../command.ts";
 import {
   ADDRESS_OPTIONS,
   type GatewayAddress,
@@ -49,7 +54,7 @@ export async function runUsage(
   tools: UsageTools,
 ): Promise<number> {
   const options = readUsageOptions(args, tools.env);
-  if ("fault" in options) return badUsage(options.fault, USAGE, tools);
+  if ("fault" in options) return badArguments(options.fault, USAGE, tools);
   if ("base" in options) return await printOwnUsage(options, tools);
   const totals = createTotals(options.by);
   const lines = noLines();

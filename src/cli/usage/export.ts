@@ -1,6 +1,12 @@
 import { oneLine } from "../../core/json.ts";
 import type { LogLineCounts } from "../../observe/read_log.ts";
-import { REST, type Row, type Sums, type Totals, valuesOf } from "./totals.ts";
+import {
+  REST,
+  type Totals,
+  type TotalsRow,
+  type UsageSums,
+  valuesOf,
+} from "./totals.ts";
 
 /** Writes totals as lines of CSV (RFC 4180), first the names of the columns; the sum of all rows is left out. */
 export function* csvLines(totals: Totals): Generator<string> {
@@ -66,14 +72,14 @@ export function* jsonParts(
   yield "]}\n";
 }
 
-function rowFields(row: Row, { by }: Totals): unknown {
+function rowFields(row: TotalsRow, { by }: Totals): unknown {
   const values = valuesOf(row, by);
   const names = by.map((grouping, index) => [grouping, values[index] ?? null]);
   return { ...Object.fromEntries(names), ...sumFields(row) };
 }
 
 /** Returns the sums under their names in JSON and CSV. The cost is null when no request had a price. */
-function sumFields(sums: Sums): Readonly<Record<string, number | null>> {
+function sumFields(sums: UsageSums): Readonly<Record<string, number | null>> {
   return {
     requests: sums.requests,
     errors: sums.errors,

@@ -7,7 +7,13 @@ import {
   drawTable,
 } from "../table.ts";
 import { type Page, plainText, wrapWords } from "../text.ts";
-import { REST, type Sums, tokensOf, type Totals, valuesOf } from "./totals.ts";
+import {
+  REST,
+  tokensOf,
+  type Totals,
+  type UsageSums,
+  valuesOf,
+} from "./totals.ts";
 
 /** The maximum number of drawn rows; people read no more. */
 const MAX_DRAWN_ROWS = 1000;
@@ -47,7 +53,7 @@ export function drawTotals(
 /** A row with the words that name it. */
 interface DrawnRow {
   readonly names: readonly string[];
-  readonly sums: Sums;
+  readonly sums: UsageSums;
 }
 
 function drawnRows({ by, rows, rest, total }: Totals): readonly DrawnRow[] {
@@ -63,7 +69,7 @@ function drawnRows({ by, rows, rest, total }: Totals): readonly DrawnRow[] {
 /** A column of sums. */
 interface Fact extends Column<DrawnRow> {
   /** Returns false for a total without a value; the column is then left out. */
-  readonly isWanted: (total: Sums) => boolean;
+  readonly isWanted: (total: UsageSums) => boolean;
 }
 
 const FACTS: readonly Fact[] = [
@@ -94,7 +100,7 @@ function barOf(
   { rows, total }: Totals,
   { paint }: Page,
 ): Column<DrawnRow> {
-  const amountOf = (sums: Sums) =>
+  const amountOf = (sums: UsageSums) =>
     total.pricedUses > 0 ? sums.costUsd : tokensOf(sums);
   const most = rows.reduce((most, row) => Math.max(most, amountOf(row)), 0);
   return {
@@ -109,7 +115,7 @@ function barOf(
   };
 }
 
-function count(heading: string, countOf: (sums: Sums) => number): Fact {
+function count(heading: string, countOf: (sums: UsageSums) => number): Fact {
   return {
     heading,
     text: ({ sums }) => countText(countOf(sums)),
@@ -118,13 +124,15 @@ function count(heading: string, countOf: (sums: Sums) => number): Fact {
 }
 
 /** Formats a cost: `$1,234.50`, `$0.0012`; with `+` when some requests had no price, `–` when all had none. */
-function costText({ costUsd, pricedUses, unpricedRequests }: Sums): string {
+function costText(
+  { costUsd, pricedUses, unpricedRequests }: UsageSums,
+): string {
   if (pricedUses === 0) return dollarsText(null);
   return dollarsText(costUsd) + (unpricedRequests > 0 ? "+" : "");
 }
 
 /** Formats the share of estimated tokens: `2%`; empty when there are none. */
-function estimatedText(sums: Sums): string {
+function estimatedText(sums: UsageSums): string {
   const { estimatedTokens } = sums;
   if (estimatedTokens === 0) return "";
   const percent = 100 * estimatedTokens / tokensOf(sums);

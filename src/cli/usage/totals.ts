@@ -13,7 +13,7 @@ export const GROUPINGS = [
 export type Grouping = typeof GROUPINGS[number];
 
 /** The total usage of some requests; counts are in tokens, except those of requests and uses. */
-export interface Sums {
+export interface UsageSums {
   requests: number;
   /** The requests whose caller received an error or an incomplete answer. */
   errors: number;
@@ -33,7 +33,7 @@ export interface Sums {
 }
 
 /** The sums of one group: a single object and a single text, because there may be very many. */
-export interface Row extends Sums {
+export interface TotalsRow extends UsageSums {
   /** The values of the group, read by {@linkcode valuesOf}. */
   readonly key: string | undefined;
 }
@@ -42,11 +42,11 @@ export interface Row extends Sums {
 export interface Totals {
   readonly by: readonly Grouping[];
   /** Sorted by day when that is the first grouping, else by usage, the largest first. */
-  readonly rows: readonly Row[];
+  readonly rows: readonly TotalsRow[];
   /** The sums of all groups beyond the maximum number of rows. */
-  readonly rest: Sums;
+  readonly rest: UsageSums;
   /** The sums of all requests. */
-  readonly total: Sums;
+  readonly total: UsageSums;
   /** The ends of the first and the last request, as ISO 8601; undefined without requests. */
   readonly from: string | undefined;
   readonly to: string | undefined;
@@ -73,13 +73,13 @@ export function createTotals(
   by: readonly Grouping[],
   { maxRows = MAX_ROWS }: { readonly maxRows?: number } = {},
 ): TotalsBuilder {
-  const rows = new Map<string | undefined, Row>();
+  const rows = new Map<string | undefined, TotalsRow>();
   const rest = emptyRow();
   const total = emptyRow();
   let from: string | undefined;
   let to: string | undefined;
 
-  function sumsOf(request: LoggedRequest): Sums {
+  function sumsOf(request: LoggedRequest): UsageSums {
     const key = keyOf(request, by);
     const known = rows.get(key);
     if (known !== undefined) return known;
@@ -111,7 +111,7 @@ export function createTotals(
   };
 }
 
-function emptyRow(key?: string): Row {
+function emptyRow(key?: string): TotalsRow {
   return {
     key,
     requests: 0,
@@ -142,7 +142,7 @@ function keyOf(
 
 /** Returns the values of a row in the order of the groupings; undefined for a value that the log does not have. */
 export function valuesOf(
-  { key }: Row,
+  { key }: TotalsRow,
   by: readonly Grouping[],
 ): readonly (string | undefined)[] {
   if (by.length === 1) return [key];
@@ -161,7 +161,7 @@ function valueOf(
     : request[grouping];
 }
 
-function count(sums: Sums, request: LoggedRequest): void {
+function count(sums: UsageSums, request: LoggedRequest): void {
   addUse(sums, request);
   sums.requests++;
   if (request.isFailed) sums.errors++;
@@ -170,7 +170,7 @@ function count(sums: Sums, request: LoggedRequest): void {
   }
 }
 
-function addUse(sums: Sums, use: LoggedUse): void {
+function addUse(sums: UsageSums, use: LoggedUse): void {
   sums.inputTokens += use.inputTokens;
   sums.cachedInputTokens += use.cachedInputTokens;
   sums.cacheWriteTokens += use.cacheWriteTokens;
@@ -183,8 +183,12 @@ function addUse(sums: Sums, use: LoggedUse): void {
 }
 
 /** Sorts rows by day, then by cost, tokens and requests, the largest first. */
-function inOrder(rows: Row[], by: readonly Grouping[]): readonly Row[] {
-  const dayOf = (row: Row) => by[0] === "day" ? valuesOf(row, by)[0] ?? "" : "";
+function inOrder(
+  rows: TotalsRow[],
+  by: readonly Grouping[],
+): readonly TotalsRow[] {
+  const dayOf = (row: TotalsRow) =>
+    by[0] === "day" ? valuesOf(row, by)[0] ?? "" : "";
   return rows.sort((one, other) =>
     compare(dayOf(one), dayOf(other)) ||
     other.costUsd - one.costUsd ||
@@ -195,7 +199,7 @@ function inOrder(rows: Row[], by: readonly Grouping[]): readonly Row[] {
 }
 
 /** Returns the input and output tokens together. */
-export function tokensOf({ inputTokens, outputTokens }: Sums): number {
+export function tokensOf({ inputTokens, outputTokens }: UsageSums): number {
   return inputTokens + outputTokens;
 }
 

@@ -1,5 +1,5 @@
 import type { Config, ServerConfig } from "../../config/config.ts";
-import type { OutputFormat } from "../log/open_log.ts";
+import type { LogOutputFormat } from "../log/open_log.ts";
 import type { Snapshot } from "../../observe/metrics.ts";
 import type { StoreCondition } from "../../core/store_condition.ts";
 import type { Columns, ThreadShare } from "../../shared/thread_counts.ts";
@@ -13,7 +13,7 @@ export interface StartOrder {
   readonly kind: "start";
   readonly config: Config;
   readonly server: ServerConfig;
-  readonly format: OutputFormat;
+  readonly format: LogOutputFormat;
   /** The counts that it shares with the other threads. */
   readonly share: ThreadShare;
   /** Absent when replicas share no store. */

@@ -8,7 +8,7 @@ import {
 import { toPlain } from "../../quotas/reading.ts";
 import { createPoller } from "../../quotas/poller.ts";
 import type { Log } from "../../observe/log.ts";
-import type { OutputFormat } from "../log/open_log.ts";
+import type { LogOutputFormat } from "../log/open_log.ts";
 import type { Snapshot } from "../../observe/metrics.ts";
 import { answerLedgerCall } from "../../shared/ledger.ts";
 import { createKeySets } from "../../relay/identity/key_sets.ts";
@@ -37,7 +37,7 @@ interface PoolOptions
   readonly workers: number;
   readonly startThread: StartThread;
   readonly timers: Timers;
-  readonly format: OutputFormat;
+  readonly format: LogOutputFormat;
   /** Writes whole lines of the threads' logs. */
   readonly write: (text: string) => void;
 }

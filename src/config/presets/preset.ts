@@ -15,7 +15,7 @@ export const VARIABLES = ["region", "resource", "project"] as const;
 export type Variable = typeof VARIABLES[number];
 
 /** The values of the variables of one connection. */
-export type VariableValues = Readonly<
+type VariableValues = Readonly<
   Partial<Record<Variable, string | undefined>>
 >;
 

@@ -89,7 +89,7 @@ const EVENT_LOOP = new EventLoop({
  * }
  * ```
  */
-export class Turns {
+export class LoopTurns {
   readonly #loop: EventLoop;
   readonly #sinceMs: number;
   #bytes = 0;

@@ -105,7 +105,7 @@ export interface CreditReading {
 }
 
 /** A count of used credits in a window of fixed length, which is then reset. */
-export interface CreditWindow {
+interface CreditWindow {
   /** Uses `credits` now; begins the window if it has not begun. */
   spend(credits: number): void;
   read(): CreditReading;

@@ -12,7 +12,7 @@ import { Refusal } from "../refusal.ts";
  *
  * @throws {Refusal} For a wrong key at family B.
  */
-export function quotaAnswer(
+export function quotaResponse(
   headers: Headers,
   { provider, account, nowMs }: {
     readonly provider: Provider;

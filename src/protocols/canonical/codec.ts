@@ -5,7 +5,7 @@ import type { JsonObject, JsonValue } from "../../core/json.ts";
 import type { Endpoint, Protocol } from "../../core/protocol.ts";
 import type { Emit, Stage } from "../../core/stage.ts";
 import type { Answer, Usage } from "./answer/answer.ts";
-import type { Bound } from "./content/sealed.ts";
+import type { SealBinding } from "./content/sealed.ts";
 import type { Failure } from "./failure/failure.ts";
 import type { Loss } from "./request/loss.ts";
 import type {
@@ -215,14 +215,14 @@ export interface RequestContext {
 export interface SettleReasoningOptions {
   readonly target: Target;
   /** Returns the binding of sealed reasoning by its value; `undefined` when it is unknown. */
-  boundOf(value: string): Bound | undefined;
+  boundOf(value: string): SealBinding | undefined;
 }
 
 /** A body with only the reasoning that its upstream accepts. */
 export interface SettledReasoning {
   readonly body: JsonObject;
   /** The binding of the answer's reasoning. */
-  readonly bound: Bound;
+  readonly bound: SealBinding;
   /** The digests of the sealed reasoning in the body. */
   readonly reasoning: readonly string[];
   /** True when some reasoning was removed. */

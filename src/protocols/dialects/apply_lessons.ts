@@ -14,7 +14,7 @@ import { ALL_EFFORTS, closestEffort, type EffortWord } from "./effort.ts";
 import type { Lesson } from "./lessons.ts";
 
 /** A request after the lessons that concern it. */
-export interface Taught<Value> {
+interface Taught<Value> {
   readonly value: Value;
   /** The lessons that changed it. */
   readonly lessons: readonly Lesson[];

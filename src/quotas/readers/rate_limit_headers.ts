@@ -49,7 +49,7 @@ export function headerInstant(
 }
 
 /** The unit of `x-ratelimit-*` headers. */
-export type RateLimitUnit = "requests" | "tokens";
+type RateLimitUnit = "requests" | "tokens";
 
 /** The periods of a service whose header names do not include them. */
 type UnitPeriods = Readonly<Partial<Record<RateLimitUnit, Period>>>;

@@ -50,7 +50,7 @@ const ALGORITHMS: readonly string[] = [
 ];
 
 /** The accepted difference between two clocks, in seconds. */
-export const LEEWAY_SECONDS = 60;
+const LEEWAY_SECONDS = 60;
 
 /** The dependencies of {@linkcode verifyJwt}. */
 interface VerifyOptions {
@@ -61,7 +61,7 @@ interface VerifyOptions {
 }
 
 /** A JWT that a provider has issued for this gateway, and that holds now. */
-export interface VerifiedJwt {
+interface VerifiedJwt {
   readonly provider: IdentityProvider;
   readonly claims: Claims;
   /** The end of the leeway after its expiry, in milliseconds since 1970. */

@@ -59,7 +59,7 @@ export class NoKeys extends Error {
 }
 
 /** The dependencies of {@linkcode createKeySets}. */
-export interface KeySetsOptions {
+interface KeySetsOptions {
   readonly fetch: Fetch;
   readonly clock: Clock;
   readonly deadlines: Deadlines;

@@ -19,7 +19,7 @@ import {
 import type { AnswerEnd } from "../answer_body.ts";
 
 /** Reads the bytes of an answer for the record, while they pass. It never throws and never changes a byte. */
-export interface Meter {
+interface Meter {
   /** Reads the next chunk, which the caller already has. `text` is the result of `byteText` for it, if known. */
   readonly push: (chunk: Uint8Array, text?: string) => void;
   /**

@@ -10,7 +10,7 @@ import {
 import { responseHeaders, upstreamHeaders } from "../../upstream/headers.ts";
 import { redirected } from "../../upstream/failure.ts";
 import { secretsOf } from "../../upstream/secrets.ts";
-import { noteAnswer } from "../answer_failure.ts";
+import { noteResponse } from "../answer_failure.ts";
 import {
   type Attempt,
   fallbackHeader,
@@ -43,7 +43,7 @@ export async function relayNative(
   const isRenamed = model.upstream !== head.model;
   const response = await sendRequest(attempt, services);
   const secrets = secretsOf(connection);
-  noteAnswer(response, exchange.record, secrets);
+  noteResponse(response, exchange.record, secrets);
   harvest.observe(connection, response.headers);
   if (!response.ok && response.status < 400) {
     // Redirects are never followed.

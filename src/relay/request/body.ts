@@ -1,7 +1,7 @@
 import { GatewayError } from "../../core/error.ts";
 import type { HeaderFields } from "../../core/header_fields.ts";
 import { type Deadlines, within } from "../../core/time/deadlines.ts";
-import { Turns } from "../../core/time/turns.ts";
+import { LoopTurns } from "../../core/time/turns.ts";
 import {
   decompress as inflate,
   readContentEncoding,
@@ -135,7 +135,7 @@ async function readLong(
   length: number | undefined,
   { maxBytes, memory, onChunk, signal }: Reading,
 ): Promise<HeldBody> {
-  const turns = new Turns();
+  const turns = new LoopTurns();
   const pieces = await readPieces(body, {
     length,
     maxBytes,
@@ -154,7 +154,7 @@ async function readLong(
 async function show(
   piece: Uint8Array<ArrayBuffer>,
   onChunk: Reading["onChunk"],
-  turns: Turns,
+  turns: LoopTurns,
 ): Promise<void> {
   for (let start = 0; start < piece.length; start += PART_BYTES) {
     const part = piece.subarray(start, start + PART_BYTES);

@@ -9,7 +9,7 @@ import { JsonScanError } from "../../json_scan/scan_error.ts";
 import { JsonWalker } from "../../json_scan/walker.ts";
 import type { ClientIds } from "../../observe/facts.ts";
 import type { Exchange } from "../exchange.ts";
-import { bodyPart, bodyPieces, type HeldBody } from "./held_body.ts";
+import { bodyChunks, bodyPart, type HeldBody } from "./held_body.ts";
 
 /**
  * The headers in which clients name their session. The first one that is present counts.
@@ -69,7 +69,7 @@ export function isNamed(id: string): boolean {
 }
 
 /** A conversation without a name. */
-export interface UnnamedConversation {
+interface UnnamedConversation {
   /** A hash of its beginning up to the user's first message. */
   readonly id: string;
   /** True when messages follow that beginning. */
@@ -120,7 +120,7 @@ async function spanOf(
 ): Promise<ByteSpan | undefined> {
   const scan = new JsonObjectScan(KEYS_BY_FIELD.get(field) ?? [field]);
   try {
-    for await (const piece of bodyPieces(body)) scan.push(piece);
+    for await (const piece of bodyChunks(body)) scan.push(piece);
     return scan.end().get(field)?.span;
   } catch (error) {
     if (error instanceof JsonScanError) return undefined;

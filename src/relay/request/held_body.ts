@@ -1,4 +1,4 @@
-import { Turns } from "../../core/time/turns.ts";
+import { LoopTurns } from "../../core/time/turns.ts";
 import type { ByteSpan } from "../../json_scan/key.ts";
 import { LongBytes } from "../../streams/bytes.ts";
 import type { Upload } from "../../upstream/call.ts";
@@ -54,7 +54,7 @@ export async function bodyBytes(
   if (body instanceof Uint8Array) return body;
   const bytes = new Uint8Array(body.length);
   let at = 0;
-  for await (const piece of bodyPieces(body)) {
+  for await (const piece of bodyChunks(body)) {
     bytes.set(piece, at);
     at += piece.length;
   }
@@ -74,10 +74,10 @@ export function bodyPart(
 const PIECE_BYTES = 64 * 1024;
 
 /** Yields the body in pieces, with turns for other work between them. */
-export async function* bodyPieces(
+export async function* bodyChunks(
   body: HeldBody,
 ): AsyncGenerator<Uint8Array<ArrayBuffer>> {
-  const turns = new Turns();
+  const turns = new LoopTurns();
   for (let start = 0; start < body.length; start += PIECE_BYTES) {
     yield bodyPart(body, { start, end: start + PIECE_BYTES });
     turns.count(PIECE_BYTES);

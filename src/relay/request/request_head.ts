@@ -9,7 +9,7 @@ import {
 import type { ByteSpan } from "../../json_scan/key.ts";
 import { type FoundValue, JsonObjectScan } from "../../json_scan/scan.ts";
 import { JsonScanError } from "../../json_scan/scan_error.ts";
-import { bodyPieces, type HeldBody } from "./held_body.ts";
+import { bodyChunks, type HeldBody } from "./held_body.ts";
 import { createInputEstimate } from "./input_estimate.ts";
 import {
   createNamedModels,
@@ -290,7 +290,7 @@ export async function bodyProtocolOf(
 async function hasMessages(body: HeldBody): Promise<boolean> {
   const scan = new JsonObjectScan(MESSAGES);
   try {
-    for await (const piece of bodyPieces(body)) scan.push(piece);
+    for await (const piece of bodyChunks(body)) scan.push(piece);
     const messages = scan.end().get("messages");
     if (messages === undefined) return false;
     const { text } = messages;

@@ -18,7 +18,7 @@ import type { CanonicalRequest } from "../../protocols/canonical/request/request
 import { restoreAnswer } from "../../protocols/canonical/tools/restore_tools.ts";
 import { settleAnswerCalls } from "../../protocols/canonical/tools/settle_calls.ts";
 import { cutAnswer } from "../../protocols/canonical/answer/stop_strings.ts";
-import type { Bound } from "../../protocols/canonical/content/sealed.ts";
+import type { SealBinding } from "../../protocols/canonical/content/sealed.ts";
 import type { RememberedReasoning } from "../../protocols/canonical/answer/remembered_reasoning.ts";
 import { CODECS } from "../../protocols/mod.ts";
 import { formatFrame } from "../../streams/sse.ts";
@@ -46,7 +46,7 @@ export interface AnswerJob
   /** The strings at which the answer must be cut. */
   readonly cuts: readonly string[];
   /** The binding of the answer's reasoning; absent if the upstream does not bind it. */
-  readonly bound?: Bound | undefined;
+  readonly bound?: SealBinding | undefined;
 }
 
 /** A whole answer in the caller's protocol, and its facts for the record. */

@@ -2,7 +2,7 @@ import { OPERATIONS } from "../../core/protocol.ts";
 import type { RequestRecord } from "../../observe/record.ts";
 import type { Sealed } from "../../protocols/canonical/content/sealed.ts";
 import type {
-  Piece,
+  RememberedBlock,
   RememberedReasoning,
 } from "../../protocols/canonical/answer/remembered_reasoning.ts";
 import type {
@@ -166,7 +166,7 @@ function issuedBy(
 ): RememberedReasoning {
   const mark = (sealed: Sealed): Sealed => ({ ...sealed, origin });
   return {
-    pieces: pieces.map((piece): Piece =>
+    pieces: pieces.map((piece): RememberedBlock =>
       piece.kind === "text" || piece.sealed === undefined
         ? piece
         : { ...piece, sealed: mark(piece.sealed) }

@@ -7,8 +7,8 @@ import {
 import type { Sealed } from "../../protocols/canonical/content/sealed.ts";
 import {
   callIdsOf,
-  type CallPiece,
   reasoningToRemember,
+  type RememberedCall,
   type RememberedReasoning,
 } from "../../protocols/canonical/answer/remembered_reasoning.ts";
 import type { AnswerEvent } from "../../protocols/canonical/stream/event.ts";
@@ -209,7 +209,7 @@ interface TextDraft {
 }
 
 /** A call without its arguments, which are not needed here. */
-type CallDraft = CallPiece & { sealed?: Sealed };
+type CallDraft = RememberedCall & { sealed?: Sealed };
 
 type Draft = ReasoningDraft | TextDraft | CallDraft;
 

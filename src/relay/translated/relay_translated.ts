@@ -23,7 +23,7 @@ import { redirected } from "../../upstream/failure.ts";
 import { readErrorBytes } from "../../upstream/read_response.ts";
 import { secretsOf } from "../../upstream/secrets.ts";
 import { translatedHeaders } from "../../upstream/headers.ts";
-import { answerFailure, noteAnswer } from "../answer_failure.ts";
+import { answerFailure, noteResponse } from "../answer_failure.ts";
 import { type Attempt, firstAnswerMs } from "../attempt.ts";
 import type { RelayServices } from "../services.ts";
 import { subjectOf } from "./lesson_book.ts";
@@ -117,7 +117,7 @@ async function sendAndLearn(
     } finally {
       release();
     }
-    noteAnswer(response, record, secretsOf(connection));
+    noteResponse(response, record, secretsOf(connection));
     services.harvest.observe(connection, response.headers);
     if (response.ok) {
       lessonBook.keep(deployment, lasting.filter(isApplied));

@@ -13,8 +13,8 @@ import {
   isToolCall,
 } from "../../protocols/canonical/content/block.ts";
 import {
-  type Bound,
   maySend,
+  type SealBinding,
 } from "../../protocols/canonical/content/sealed.ts";
 import {
   type RememberedReasoning,
@@ -84,7 +84,7 @@ export interface TranslatedBody {
   /** The digests of the sealed reasoning that it carries. */
   readonly reasoning: readonly string[];
   /** The binding of the answer's reasoning; absent if the upstream does not bind it. */
-  readonly bound?: Bound | undefined;
+  readonly bound?: SealBinding | undefined;
   /** The reason for leaving out earlier reasoning, in a word; absent if none was left out. */
   readonly reasoningDropped?: string | undefined;
 }

@@ -1,4 +1,4 @@
-import { Turns } from "../../core/time/turns.ts";
+import { LoopTurns } from "../../core/time/turns.ts";
 import type { Answer } from "../../protocols/canonical/answer/answer.ts";
 import { UpstreamFailure } from "../../protocols/canonical/failure/failure.ts";
 import {
@@ -217,7 +217,7 @@ async function readAnswer(
   options: TranslateAnswerOptions,
 ): Promise<WholeAnswer> {
   const { attempt: { controller, deployment }, services } = options;
-  const turns = new Turns();
+  const turns = new LoopTurns();
   const bytes = await readResponseBytes(response, {
     maxBytes: MAX_ANSWER_BYTES,
     deadlines: services.deadlines,

@@ -16,7 +16,7 @@ import {
   translateBody,
   type TranslatedBody,
 } from "./request_job.ts";
-import type { PoolPlace, TranslationPool } from "./translation_pool.ts";
+import type { ReservedThread, TranslationPool } from "./translation_pool.ts";
 import {
   brokenThread,
   receivedError,
@@ -152,7 +152,7 @@ export function createTranslation(
 interface ThreadWork<Result> extends TranslationOptions {
   /** The memory that it needs while it runs, in bytes. */
   readonly bytes: number;
-  work(place: PoolPlace, loan: MemoryLoan): Promise<Result>;
+  work(place: ReservedThread, loan: MemoryLoan): Promise<Result>;
 }
 
 async function onThread<Result>(

@@ -17,18 +17,18 @@ import {
 /** The threads that translate long bodies, which would block the event loop. */
 export interface TranslationPool {
   /**
-   * Waits for a thread and reserves it. {@linkcode PoolPlace.leave} returns it.
+   * Waits for a thread and reserves it. {@linkcode ReservedThread.leave} returns it.
    *
    * @throws {GatewayError} `overloaded`, when too many wait already.
    * @throws The reason of `signal`, when that aborts meanwhile.
    */
-  enter(signal: AbortSignal): Promise<PoolPlace>;
+  enter(signal: AbortSignal): Promise<ReservedThread>;
   /** Ends all threads and their jobs. */
   close(): void;
 }
 
 /** A reserved thread. */
-export interface PoolPlace {
+export interface ReservedThread {
   /**
    * Runs one job on the thread.
    *

@@ -21,7 +21,7 @@ export interface BodyDecoder {
 }
 
 /** The result of one step of a {@linkcode BodyDecoder}. */
-export interface Decoded {
+interface Decoded {
   readonly payload: Uint8Array<ArrayBuffer>;
   readonly takenBytes: number;
 }

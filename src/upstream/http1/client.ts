@@ -46,7 +46,7 @@ const MAX_AGE_MS = 300_000;
 const MARGIN_MS = 1000;
 
 /** An address, taken apart. */
-export interface Address {
+interface Address {
   /** One for all addresses of the same origin. */
   readonly key: string;
   readonly origin: Origin;

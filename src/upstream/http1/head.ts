@@ -232,7 +232,7 @@ function badLength(): MalformedMessage {
 }
 
 /** A request without its body. */
-export interface RequestHead {
+export interface OutgoingHead {
   readonly method: Method;
   /** The request target: a path with its query, or an address for a proxy. */
   readonly target: string;
@@ -261,7 +261,7 @@ const OWN_NAMES: ReadonlySet<string> = new Set([
  * @throws {TypeError} When the target, a name or a value would break the head.
  */
 export function formatHead(
-  { method, target, host, headers, bodyBytes }: RequestHead,
+  { method, target, host, headers, bodyBytes }: OutgoingHead,
 ): string {
   if (!TARGET_REGEXP.test(target) || !TARGET_REGEXP.test(host)) {
     throw new TypeError("Cannot send a request: its target is malformed");

@@ -7,8 +7,8 @@ import {
   findHeadEnd,
   formatHead,
   type Method,
+  type OutgoingHead,
   parseHead,
-  type RequestHead,
   type ResponseHead,
 } from "./head.ts";
 import { requestBlocks } from "./request_blocks.ts";
@@ -24,7 +24,7 @@ export interface Duplex {
 }
 
 /** A request as a {@linkcode Socket} sends it. */
-export interface OutgoingRequest extends Omit<RequestHead, "bodyBytes"> {
+export interface OutgoingRequest extends Omit<OutgoingHead, "bodyBytes"> {
   readonly body: Uint8Array | LongBytes | undefined;
   /** Called once when the body is not read any more: all of it was written, or the socket ended. */
   readonly onUploaded?: (() => void) | undefined;

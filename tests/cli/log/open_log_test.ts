@@ -3,8 +3,8 @@ import { stripVTControlCharacters } from "node:util";
 import {
   createLineWriter,
   type LineWriterOptions,
+  type LogOutputFormat,
   openLog,
-  type OutputFormat,
   outputFormat,
   writeWhole,
 } from "../../../src/cli/log/open_log.ts";
@@ -16,7 +16,7 @@ import { settle } from "../../support/settle.ts";
 const TOO_LONG = 8 * 1024 * 1024;
 
 /** What is written when one line was too long for the log. */
-async function afterDrop(format: OutputFormat): Promise<string> {
+async function afterDrop(format: LogOutputFormat): Promise<string> {
   let written = "";
   const { log, writer } = openLog({
     write(bytes) {

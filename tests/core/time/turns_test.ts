@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { setImmediate } from "node:timers";
-import { EventLoop, Turns } from "../../../src/core/time/turns.ts";
+import { EventLoop, LoopTurns } from "../../../src/core/time/turns.ts";
 import { settle } from "../../support/settle.ts";
 
 const KIB = 1024;
@@ -18,7 +18,7 @@ function begin() {
     had,
     pass: (ms: number) => void (nowMs += ms),
     work() {
-      const turns = new Turns(loop);
+      const turns = new LoopTurns(loop);
       return async (...chunks: readonly number[]) => {
         for (const bytes of chunks) {
           turns.count(bytes);
@@ -89,7 +89,7 @@ async function stepsUntilRead(workers: number): Promise<number> {
   let steps = 0;
   await server.write(new Uint8Array(1));
   await Promise.all(Array.from({ length: workers }, async () => {
-    const turns = new Turns(loop);
+    const turns = new LoopTurns(loop);
     while (!hasCome) {
       turns.count(64 * KIB);
       await turns.next();

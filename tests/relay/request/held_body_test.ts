@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import {
   bodyBytes,
+  bodyChunks,
   bodyPart,
-  bodyPieces,
   keepBody,
 } from "../../../src/relay/request/held_body.ts";
 import { LongBytes } from "../../../src/streams/bytes.ts";
@@ -37,11 +37,11 @@ Deno.test("a body that is held can be read in part, and piece by piece", async (
       const part = bodyPart(held, { start, end });
       assert.deepEqual(part, bytes.slice(start, end));
     }
-    const pieces = await Array.fromAsync(bodyPieces(held));
+    const pieces = await Array.fromAsync(bodyChunks(held));
     assert.deepEqual(await new Blob(pieces).bytes(), bytes);
     assert.ok(pieces.every(({ length }) => length <= 1024 * 1024));
   }
-  assert.deepEqual(await Array.fromAsync(bodyPieces(new Uint8Array())), []);
+  assert.deepEqual(await Array.fromAsync(bodyChunks(new Uint8Array())), []);
 });
 
 Deno.test("a long body that is let go gives its memory back at once", () => {

@@ -5,8 +5,8 @@ import {
   findHeadEnd,
   formatHead,
   MAX_HEAD_BYTES,
+  type OutgoingHead,
   parseHead,
-  type RequestHead,
   type ResponseHead,
 } from "../../../src/upstream/http1/head.ts";
 
@@ -272,7 +272,7 @@ Deno.test("a connection is not kept behind a 204 that announces a body, which ma
   assert.ok(parse("HTTP/1.1 304 x", "content-length: 2").isKeptAlive);
 });
 
-const GET: RequestHead = {
+const GET: OutgoingHead = {
   method: "GET",
   target: "/v1/models?a=b",
   host: "api.example.com:8443",
@@ -299,7 +299,7 @@ Deno.test("a request has its host, its headers in their order and the length of 
 });
 
 Deno.test("a request that would break its head is not sent", () => {
-  const broken: readonly Partial<RequestHead>[] = [
+  const broken: readonly Partial<OutgoingHead>[] = [
     { target: "/a b" },
     { target: "/a\r\nb: c" },
     { target: "/\xe9" },

@@ -2,7 +2,7 @@ import { shortDigest } from "../../../core/sha256.ts";
 import type { Stage } from "../../../core/stage.ts";
 import { isToolCall } from "../content/block.ts";
 import type { AnswerEvent } from "../stream/event.ts";
-import { type Bound, sealDigest } from "../content/sealed.ts";
+import { type SealBinding, sealDigest } from "../content/sealed.ts";
 
 /*
  * Some providers accept earlier reasoning only after the same prefix and after the same previous reasoning. The gateway
@@ -33,7 +33,9 @@ export function prefixBehind(prefix: string, said: SaidBefore): string {
  *
  * @param request The binding at the beginning of the answer.
  */
-export function bindReasoning(request: Bound): Stage<AnswerEvent, AnswerEvent> {
+export function bindReasoning(
+  request: SealBinding,
+): Stage<AnswerEvent, AnswerEvent> {
   const reasoning = new Set<number>();
   const texts = new Map<number, number>();
   let { prefix, after } = request;
@@ -74,7 +76,7 @@ export interface ReturningReasoning {
   /** Its `sealDigest`. */
   readonly digest: string;
   /** Its binding; `undefined` when it is unknown. */
-  readonly bound: Bound | undefined;
+  readonly bound: SealBinding | undefined;
   /** The digest of the prefix before it in the request. */
   readonly prefix: string;
 }

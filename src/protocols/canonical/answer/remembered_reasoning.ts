@@ -15,14 +15,14 @@ import type { Sealed } from "../content/sealed.ts";
  */
 export interface RememberedReasoning {
   /** The parts of the answer in order, without the text of text blocks; at least one call. */
-  readonly pieces: readonly Piece[];
+  readonly pieces: readonly RememberedBlock[];
 }
 
 /** The stored form of a block of an answer. */
-export type Piece = ReasoningBlock | TextPiece | CallPiece;
+export type RememberedBlock = ReasoningBlock | RememberedText | RememberedCall;
 
 /** The length of a text. */
-interface TextPiece {
+interface RememberedText {
   readonly kind: "text";
   /** In UTF-16 code units. */
   readonly length: number;
@@ -30,7 +30,7 @@ interface TextPiece {
 }
 
 /** A call with its sealed part. Of parallel calls often only the first has one. */
-export interface CallPiece {
+export interface RememberedCall {
   readonly kind: "call";
   readonly id: string;
   readonly sealed?: Sealed | undefined;
@@ -43,7 +43,7 @@ export function callIdsOf({ pieces }: RememberedReasoning): readonly string[] {
 
 /** Returns the part of an answer to remember; `undefined` without a call, or without anything to restore. */
 export function reasoningToRemember(
-  pieces: readonly Piece[],
+  pieces: readonly RememberedBlock[],
 ): RememberedReasoning | undefined {
   const isRestorable = pieces.some((piece) =>
     piece.kind === "text"
@@ -114,7 +114,7 @@ function restoreMessages(turn: Turn, { recall }: RecallOptions): Turn {
 }
 
 /** Returns the messages of an answer when the upstream stated a phase; else none. */
-function messagesIn(pieces: readonly Piece[]): Message[] {
+function messagesIn(pieces: readonly RememberedBlock[]): Message[] {
   const messages: Message[] = [];
   for (const { length, message } of pieces.filter(isText)) {
     const last = messages.at(-1);
@@ -171,7 +171,10 @@ function restoreBlocks(
 }
 
 /** Returns true when all sealed parts of the caller are stored ones. The caller may have kept only some of them. */
-function holds(pieces: readonly Piece[], blocks: readonly Block[]): boolean {
+function holds(
+  pieces: readonly RememberedBlock[],
+  blocks: readonly Block[],
+): boolean {
   const known = new Set(
     pieces.filter(isReasoning).map(({ sealed }) => sealed?.value),
   );
@@ -182,7 +185,7 @@ function holds(pieces: readonly Piece[], blocks: readonly Block[]): boolean {
 
 /** Returns the turn's blocks with the reasoning at its original place; `undefined` if they differ from the answer. */
 function interleaved(
-  pieces: readonly Piece[],
+  pieces: readonly RememberedBlock[],
   blocks: readonly Block[],
 ): readonly Block[] | undefined {
   const texts = blocks.filter(({ kind }) => kind === "text");
@@ -204,16 +207,19 @@ function interleaved(
 }
 
 /** Returns true when the caller sees a piece as a separate text from the one before it. */
-function isNewText(piece: Piece, before: Piece | undefined): boolean {
+function isNewText(
+  piece: RememberedBlock,
+  before: RememberedBlock | undefined,
+): boolean {
   return piece.kind === "text" &&
     (before?.kind !== "text" || piece.message !== undefined);
 }
 
-function isCall(piece: Piece): piece is CallPiece {
+function isCall(piece: RememberedBlock): piece is RememberedCall {
   return piece.kind === "call";
 }
 
-function isText(piece: Piece): piece is TextPiece {
+function isText(piece: RememberedBlock): piece is RememberedText {
   return piece.kind === "text";
 }
 
@@ -223,6 +229,6 @@ function isReasoning(
   return block.kind === "reasoning";
 }
 
-function isSealed(piece: Piece): boolean {
+function isSealed(piece: RememberedBlock): boolean {
   return isReasoning(piece) && piece.sealed !== undefined;
 }

@@ -22,7 +22,7 @@ export interface Sealed {
   /** The connection that issued it; absent when a caller of the issuer's own protocol sent it. */
   readonly origin?: string | undefined;
   /** The binding of reasoning; absent when its provider binds it to nothing. */
-  readonly bound?: Bound | undefined;
+  readonly bound?: SealBinding | undefined;
   /** The digest of the readable text to which it belongs; absent when nothing checks that the caller returns it. */
   readonly text?: string | undefined;
   /** True when its text is the reasoning itself, for a protocol that distinguishes that from a summary. */
@@ -32,7 +32,7 @@ export interface Sealed {
 }
 
 /** The binding of sealed reasoning by its provider, as digests. */
-export interface Bound {
+export interface SealBinding {
   /** The digest of all input and output before the reasoning, in the form that the provider compares. */
   readonly prefix: string;
   /** The {@linkcode sealDigest} of the previous sealed reasoning, in the request or in the answer. */
@@ -126,7 +126,7 @@ function contentOf(text: string): JsonObject | undefined {
   return isJsonObject(content) ? content : undefined;
 }
 
-function readBound(value: JsonValue | undefined): Bound | undefined {
+function readBound(value: JsonValue | undefined): SealBinding | undefined {
   if (!isJsonObject(value) || typeof value.prefix !== "string") {
     return undefined;
   }

@@ -44,7 +44,7 @@ function listOf(value: JsonValue | undefined): readonly JsonValue[] {
 }
 
 /** The place of a block of text in a message's content, in UTF-16 code units. */
-export interface TextPlace {
+export interface TextRange {
   readonly start: number;
   /** One past the last code unit. */
   readonly end: number;
@@ -56,7 +56,7 @@ export interface TextPlace {
  */
 export function encodeCitation(
   citation: Citation,
-  place: TextPlace,
+  place: TextRange,
 ): JsonObject | undefined {
   const { raw, url, title, startIndex, endIndex } = citation;
   if (raw?.protocol === "chat") return raw.value;

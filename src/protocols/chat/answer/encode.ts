@@ -8,7 +8,7 @@ import {
 } from "../../canonical/content/block.ts";
 import type { AnswerContext } from "../../canonical/codec.ts";
 import { PARAGRAPH, Paragraphs } from "../../canonical/answer/readable.ts";
-import { encodeCitation, type TextPlace } from "./citation.ts";
+import { encodeCitation, type TextRange } from "./citation.ts";
 import { detailsForCaller, extraOfSealed } from "./reasoning_details.ts";
 import { isLegacyCaller, legacyCall, stopForCaller } from "../tools/decode.ts";
 import { encodeUsage } from "./usage.ts";
@@ -117,13 +117,13 @@ function encodeMessage(answer: Answer, context: AnswerContext): JsonObject {
 /** The content of a message, and the places of its blocks. */
 interface Layout {
   readonly text: string;
-  readonly places: ReadonlyMap<AnswerBlock, TextPlace>;
+  readonly places: ReadonlyMap<AnswerBlock, TextRange>;
 }
 
 /** Joins consecutive texts, and separates others as paragraphs. */
 function layOut(blocks: readonly AnswerBlock[]): Layout {
   const paragraphs = new Paragraphs();
-  const places = new Map<AnswerBlock, TextPlace>();
+  const places = new Map<AnswerBlock, TextRange>();
   let text = "";
   for (const block of blocks) {
     if (block.kind !== "text" || block.message !== undefined) {

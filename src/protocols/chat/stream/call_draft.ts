@@ -95,7 +95,7 @@ function skipString(text: string, from: number): number {
 }
 
 /** An entry of `tool_calls`, with the fields that the gateway can read. */
-export interface CallPiece {
+export interface CallDelta {
   readonly index: number | undefined;
   /** Empty when the entry has no id. */
   readonly id: string;
@@ -109,7 +109,7 @@ export interface CallPiece {
 }
 
 /** Parses an entry of `tool_calls`. */
-export function readPiece(entry: JsonObject): CallPiece {
+export function readPiece(entry: JsonObject): CallDelta {
   const shape = shapeOf(entry);
   const { id, index, extra_content } = entry;
   return {

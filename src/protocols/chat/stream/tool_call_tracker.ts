@@ -7,7 +7,7 @@ import {
   type BlockHead,
   brokenEvent,
 } from "../../canonical/stream/event.ts";
-import { CallDraft, type CallPiece, readPiece, textOf } from "./call_draft.ts";
+import { type CallDelta, CallDraft, readPiece, textOf } from "./call_draft.ts";
 
 /** Assembles the pieces of an answer's tool calls into blocks. */
 export interface ToolCallTracker {
@@ -108,7 +108,7 @@ class Tracker implements ToolCallTracker {
     };
   }
 
-  #add(piece: CallPiece): CallDraft {
+  #add(piece: CallDelta): CallDraft {
     const draft = new CallDraft(piece.index, {
       chunk: this.#chunk,
       isTentative: isTentative(this.#soFar(), piece),
@@ -117,7 +117,7 @@ class Tracker implements ToolCallTracker {
     return draft;
   }
 
-  #addPiece(draft: CallDraft, piece: CallPiece, emit: Emit<AnswerEvent>): void {
+  #addPiece(draft: CallDraft, piece: CallDelta, emit: Emit<AnswerEvent>): void {
     this.#current = draft;
     draft.chunk = this.#chunk;
     if (draft.wireId === "") draft.wireId = piece.id;
@@ -210,7 +210,7 @@ interface CallsSoFar {
  */
 function findDraft(
   calls: CallsSoFar,
-  piece: CallPiece,
+  piece: CallDelta,
 ): CallDraft | undefined {
   const own = ownDraft(calls.drafts, piece);
   const base = own ?? placeOf(calls, piece);
@@ -225,7 +225,7 @@ function findDraft(
  */
 function isTentative(
   { current }: CallsSoFar,
-  piece: CallPiece,
+  piece: CallDelta,
 ): boolean {
   return current !== undefined && !current.isCustom && current.isWhole &&
     current.name === piece.name && isBlank(piece);
@@ -234,7 +234,7 @@ function isTentative(
 /** Returns the call with the piece's id, at its index if there is one. */
 function ownDraft(
   drafts: readonly CallDraft[],
-  { id, index }: CallPiece,
+  { id, index }: CallDelta,
 ): CallDraft | undefined {
   if (id === "") return undefined;
   const same = drafts.filter(({ wireId }) => wireId === id);
@@ -247,7 +247,7 @@ function ownDraft(
  */
 function placeOf(
   { drafts, current }: CallsSoFar,
-  piece: CallPiece,
+  piece: CallDelta,
 ): CallDraft | undefined {
   const { index } = piece;
   if (index === undefined) return current;
@@ -257,7 +257,7 @@ function placeOf(
 }
 
 /** Returns true when a piece with a new index continues the current call. */
-function isStray(current: CallDraft, piece: CallPiece): boolean {
+function isStray(current: CallDraft, piece: CallDelta): boolean {
   const isUnfinished = current.name !== "" && !current.isWhole;
   if (!isUnfinished || current.isCustom) return false;
   if (piece.name === "" && piece.id === "") return true;
@@ -268,7 +268,7 @@ function isStray(current: CallDraft, piece: CallPiece): boolean {
 /** Returns true when a piece that matches `draft` by its id or index begins another call. */
 function beginsAnother(
   draft: CallDraft,
-  piece: CallPiece,
+  piece: CallDelta,
   chunk: number,
 ): boolean {
   const { name } = piece;
@@ -291,7 +291,7 @@ function beginsAnother(
 /** Returns true when a piece begins another call after a draft whose arguments are complete. */
 function beginsAfter(
   draft: CallDraft,
-  piece: CallPiece,
+  piece: CallDelta,
   { isSameId, isRenamed, chunk }: {
     readonly isSameId: boolean;
     readonly isRenamed: boolean;
@@ -309,19 +309,19 @@ function beginsAfter(
 }
 
 /** Returns true when the piece may hold more of the name, because its index and id are those of the draft. */
-function isNamePiece(draft: CallDraft, piece: CallPiece): boolean {
+function isNamePiece(draft: CallDraft, piece: CallDelta): boolean {
   return piece.index !== undefined && !isOtherId(draft, piece);
 }
 
-function isOtherId({ wireId }: CallDraft, { id }: CallPiece): boolean {
+function isOtherId({ wireId }: CallDraft, { id }: CallDelta): boolean {
   return id !== "" && wireId !== "" && id !== wireId;
 }
 
-function isBlank({ input }: CallPiece): boolean {
+function isBlank({ input }: CallDelta): boolean {
   return textOf(input).trim() === "";
 }
 
 /** Returns true when the piece can be the beginning of arguments. */
-function canBegin({ input }: CallPiece): boolean {
+function canBegin({ input }: CallDelta): boolean {
   return textOf(input).trimStart().startsWith("{");
 }

@@ -20,7 +20,7 @@ import { enforceableSchema } from "./enforceable_schema.ts";
 import { typedToolOf } from "./decode.ts";
 
 /** The encoded tools of a request, and the choice among them. */
-export interface Tooling {
+interface Tooling {
   /** `tools` and `tool_choice`. Providers reject the latter without tools. */
   readonly fields: JsonObject;
   /** True when the model must call a tool. */

@@ -13,7 +13,7 @@ import {
   unfoldAnswer,
 } from "../../../../src/protocols/canonical/answer/fold.ts";
 import {
-  type Bound,
+  type SealBinding,
   sealDigest,
 } from "../../../../src/protocols/canonical/content/sealed.ts";
 import type { AnswerEvent } from "../../../../src/protocols/canonical/stream/event.ts";
@@ -34,7 +34,7 @@ const call = (id: string): AnswerBlock => ({
 });
 
 /** Returns the binding of an answer's sealed reasoning, after a request with the prefix `p`. */
-function boundsOf(blocks: readonly AnswerBlock[]): (Bound | undefined)[] {
+function boundsOf(blocks: readonly AnswerBlock[]): (SealBinding | undefined)[] {
   const events: AnswerEvent[] = [];
   const stop = { reason: "end" } as const;
   unfoldAnswer({ id: "a", model: "m", blocks, stop }, (event) => {

@@ -5,8 +5,8 @@ import type {
 } from "../../../../src/protocols/canonical/content/block.ts";
 import {
   callIdsOf,
-  type Piece,
   reasoningToRemember,
+  type RememberedBlock,
   type RememberedReasoning,
   restoreReasoning,
 } from "../../../../src/protocols/canonical/answer/remembered_reasoning.ts";
@@ -30,7 +30,9 @@ const SAID = { kind: "text", length: 2 } as const;
 const call = (id: string) =>
   ({ kind: "function_call", id, name: "f", arguments: "{}" }) as const;
 const made = (id: string) => ({ kind: "call", id }) as const;
-const kept = (...pieces: readonly Piece[]): RememberedReasoning => ({ pieces });
+const kept = (...pieces: readonly RememberedBlock[]): RememberedReasoning => ({
+  pieces,
+});
 const assistant = (...blocks: Block[]) =>
   ({ role: "assistant", blocks }) as const;
 
@@ -138,7 +140,9 @@ const FINAL = {
   text: "It rains",
   message: { phase: "final_answer" },
 } as const;
-const said = ({ text, message }: typeof COMMENTARY | typeof FINAL): Piece => ({
+const said = (
+  { text, message }: typeof COMMENTARY | typeof FINAL,
+): RememberedBlock => ({
   kind: "text",
   length: text.length,
   message,

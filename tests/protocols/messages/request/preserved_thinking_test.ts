@@ -5,7 +5,7 @@ import type {
   Target,
 } from "../../../../src/protocols/canonical/codec.ts";
 import {
-  type Bound,
+  type SealBinding,
   sealDigest,
 } from "../../../../src/protocols/canonical/content/sealed.ts";
 import { settleReasoning } from "../../../../src/protocols/messages/request/preserved_thinking.ts";
@@ -52,7 +52,7 @@ function targetOf(target: Partial<Target> = {}): Target {
 
 function settle(
   body: JsonObject,
-  bound?: Bound,
+  bound?: SealBinding,
   target = targetOf(),
 ): SettledReasoning | undefined {
   return settleReasoning(body, {

@@ -1,0 +1,127 @@
+import assert from "node:assert/strict";
+
+// The glossary of CONTRIBUTING gives each word one meaning. These tests hold the exported names to it.
+
+/** An exported name, with its file below `src/`. */
+interface Exported {
+  readonly file: string;
+  readonly name: string;
+  readonly isType: boolean;
+}
+
+const ROOT = new URL("../", import.meta.url);
+
+const EXPORT_REGEXP =
+  /^export (?:abstract |async )*(class|const|function\*?|interface|type) (\w+)/gm;
+
+const IMPORT_REGEXP =
+  /(?:import|export) (?:type )?\{([^}]*)\} from "(\.{1,2}\/[^"]+)"/g;
+
+/** A use of a whole file: `import * as`, `import()` and `typeof import()`. */
+const WHOLE_FILE_REGEXP = /(?:\* as \w+ from |import\(\s*)"(\.{1,2}\/[^"]+)"/g;
+
+/** The same part of each protocol, with the same name in each. */
+const CODEC_REGEXP = /^protocols\/(?:chat|messages|responses)\//;
+
+/** The simulated provider sees requests from the other side, so it has words for them of its own. */
+const DEMO = "demo/";
+
+/**
+ * The words that once had several meanings: the only files whose exported names may end with them, by the beginning
+ * of the path.
+ */
+const HOMES: Readonly<Record<string, readonly string[]>> = {
+  /** An account with a provider. */
+  Connection: ["config/", "shared/store/"],
+  /** A request of a caller and its response. */
+  Exchange: ["relay/"],
+  /** The output of a model. */
+  Answer: ["protocols/", "relay/"],
+  /** A reader of the bytes of an answer. */
+  Meter: ["relay/native/"],
+  /** A Redis or Valkey server. */
+  Store: ["shared/store/"],
+  Socket: ["upstream/"],
+  /** What comes back over HTTP. */
+  Response: ["upstream/", "http/", "relay/", "cli/gateway_client.ts", DEMO],
+  /** A message of a conversation. */
+  Turn: ["protocols/canonical/", DEMO],
+};
+
+async function* files(folder: URL): AsyncGenerator<URL> {
+  for await (const { name, isDirectory } of Deno.readDir(folder)) {
+    if (isDirectory) yield* files(new URL(`${name}/`, folder));
+    else if (name.endsWith(".ts")) yield new URL(name, folder);
+  }
+}
+
+const source = new URL("src/", ROOT);
+
+async function exportedNames(): Promise<readonly Exported[]> {
+  const found: Exported[] = [];
+  for await (const url of files(source)) {
+    const text = await Deno.readTextFile(url);
+    for (const [, kind = "", name = ""] of text.matchAll(EXPORT_REGEXP)) {
+      const isType = ["class", "interface", "type"].includes(kind);
+      found.push({ file: url.href.slice(source.href.length), name, isType });
+    }
+  }
+  return found;
+}
+
+/** The imported names as `file#name`, and `file#*` for a file of which everything is used. */
+async function importedNames(): Promise<ReadonlySet<string>> {
+  const found = new Set<string>();
+  for (const folder of ["src/", "tests/", "release/"]) {
+    for await (const url of files(new URL(folder, ROOT))) {
+      const text = await Deno.readTextFile(url);
+      const note = (path: string, name: string) => {
+        const { href } = new URL(path, url);
+        found.add(`${href.slice(source.href.length)}#${name}`);
+      };
+      for (const [, names = "", path = ""] of text.matchAll(IMPORT_REGEXP)) {
+        for (const name of names.split(",")) {
+          note(path, name.trim().replace(/^type /, "").split(" as ")[0] ?? "");
+        }
+      }
+      for (const [, path = ""] of text.matchAll(WHOLE_FILE_REGEXP)) {
+        note(path, "*");
+      }
+    }
+  }
+  return found;
+}
+
+Deno.test("an exported type has a name of its own, except for the same parts of the three codecs", async () => {
+  const types = (await exportedNames()).filter(({ file, isType }) =>
+    isType && !CODEC_REGEXP.test(file) && !file.startsWith(DEMO)
+  );
+  assert.ok(types.length > 500);
+  const shared = [...Map.groupBy(types, ({ name }) => name)]
+    .filter(([, places]) => places.length > 1)
+    .map(([name, places]) => `${name}: ${places.map(({ file }) => file)}`);
+  assert.deepEqual(shared, []);
+});
+
+Deno.test("an exported name that ends with a word of the glossary lives where the word has its meaning", async () => {
+  const names = await exportedNames();
+  for (const [word, homes] of Object.entries(HOMES)) {
+    const found = names.filter(({ name }) => name.endsWith(word));
+    assert.notEqual(found.length, 0, word);
+    const strangers = found.filter(({ file }) =>
+      !homes.some((home) => file.startsWith(home))
+    );
+    assert.deepEqual(strangers, [], word);
+  }
+});
+
+Deno.test("another file imports each exported name", async () => {
+  const [exported, imported] = await Promise.all([
+    exportedNames(),
+    importedNames(),
+  ]);
+  const unused = exported.filter(({ file, name }) =>
+    !imported.has(`${file}#${name}`) && !imported.has(`${file}#*`)
+  );
+  assert.deepEqual(unused, []);
+});
