@@ -1,7 +1,8 @@
 import { parseArgs } from "node:util";
 import { liveHistory } from "./history.ts";
+import { liveScene, SCENES } from "./scenes/mod.ts";
 
-const { seed, seeds, minutes, sessions, about, ...flags } = parseArgs({
+const { seed, seeds, minutes, sessions, about, scene, ...flags } = parseArgs({
   args: Deno.args,
   options: {
     seed: { type: "string" },
@@ -9,6 +10,7 @@ const { seed, seeds, minutes, sessions, about, ...flags } = parseArgs({
     minutes: { type: "string" },
     sessions: { type: "string" },
     about: { type: "string" },
+    scene: { type: "string" },
     "until-broken": { type: "boolean" },
   },
 }).values;
@@ -22,11 +24,23 @@ const startedMs = performance.now();
 let requests = 0;
 let virtualMs = 0;
 let failed = 0;
-for (let at = first; at < first + count; at++) {
-  const history = await liveHistory(at, scale);
+const scenes = scene === "all"
+  ? Object.keys(SCENES)
+  : scene === undefined
+  ? [undefined]
+  : [scene];
+const lives = scenes.flatMap((name) =>
+  Array.from({ length: count }, (_, index) => ({ name, at: first + index }))
+);
+for (const { name, at } of lives) {
+  const history = name === undefined
+    ? await liveHistory(at, scale)
+    : await liveScene(name, at);
   requests += history.requests;
   virtualMs += history.virtualMs;
-  if (count === 1) console.log(`seed ${at} has the digest ${history.digest}`);
+  if (lives.length === 1) {
+    console.log(`seed ${at} has the digest ${history.digest}`);
+  }
   if (history.broken.length === 0) continue;
   failed++;
   const [broken = ""] = history.broken;
@@ -34,14 +48,15 @@ for (let at = first; at < first + count; at++) {
   for (const line of firstOfEach(history.broken)) console.log(`  ${line}`);
   const request = about ?? /#\d+/.exec(broken)?.[0];
   for (const line of history.trace.last(40, request)) console.log(line);
-  console.log(
-    `replay it: deno task simulate --seed ${at} --minutes ${scale.minutes} --sessions ${scale.sessions}`,
-  );
+  const what = name === undefined
+    ? `--minutes ${scale.minutes} --sessions ${scale.sessions}`
+    : `--scene '${name}'`;
+  console.log(`replay it: deno task simulate --seed ${at} ${what}`);
   if (flags["until-broken"]) break;
 }
 const seconds = (performance.now() - startedMs) / 1000;
 console.log(
-  `${count} histories, ${failed} failed; ${requests} requests, ${
+  `${lives.length} histories, ${failed} failed; ${requests} requests, ${
     Math.round(requests / seconds)
   } a second; ${
     (virtualMs / 3600_000 / (seconds / 60)).toFixed(1)

@@ -87,9 +87,22 @@ async function askUntilServed(turn: Turn, scene: CallerScene): Promise<void> {
   }
 }
 
+/** A request that a caller is about to make. */
+export interface Wish extends Turn {
+  readonly isStream: boolean;
+  /** True when the caller waits to the end. */
+  readonly isPatient?: boolean;
+  /** True when its body comes at once, and the caller reads without pauses. */
+  readonly isPrompt?: boolean;
+  /** The time after which the caller leaves, in milliseconds. */
+  readonly leavesAfterMs?: number;
+  /** The part of the body that arrives, and whether the rest then never comes or the connection breaks. */
+  readonly stops?: "silent" | "broken";
+}
+
 /** Sends one request, and reads its response at its own speed; unless it is patient, perhaps not to the end. */
 export async function ask(
-  turn: Turn & { readonly isStream: boolean; readonly isPatient?: boolean },
+  turn: Wish,
   scene: CallerScene,
 ): Promise<Asked> {
   const { time, random, trace, asked } = scene;
@@ -109,28 +122,34 @@ export async function ask(
     }`,
   );
   const leaving = new AbortController();
-  const stopLeaving = !turn.isPatient && random.below(12) === 0
-    ? time.schedule(random.below(random.pick([200, 3000, 60_000])), () => {
+  const leavesAfterMs = turn.leavesAfterMs ??
+    (!turn.isPatient && random.below(12) === 0
+      ? random.below(random.pick([200, 3000, 60_000]))
+      : undefined);
+  const stopLeaving = leavesAfterMs !== undefined
+    ? time.schedule(leavesAfterMs, () => {
       trace.note(`#${one.number} leaves`);
       one.ending ??= "left";
       leaving.abort();
     })
     : () => {};
   const life = replica?.life;
+  const isSlow = !turn.isPrompt && random.below(10) === 0;
   try {
     if (life === undefined) throw new ProcessEnded();
+    const reading = { signal: leaving.signal, time, random };
     const response = await Promise.race([
-      life.gateway.handler(requestOf(one, leaving.signal, time, random)),
+      life.gateway.handler(requestOf(one, turn, reading)),
       life.ended,
     ]);
     one.status = response.status;
     one.headers = response.headers;
     trace.note(`#${one.number} gets ${response.status}`);
     await Promise.race([
-      readBody(one, response, { leaving, time, random }),
+      readBody(one, response, { leaving, time, random, isSlow }),
       life.ended,
     ]);
-    one.ending ??= "complete";
+    one.ending ??= turn.stops === "broken" ? "left" : "complete";
   } catch (cause) {
     one.ending ??= cause instanceof ProcessEnded ? "lost" : "broken";
   }
@@ -156,10 +175,11 @@ function routeOf(
 async function readBody(
   one: Asked,
   response: Response,
-  { leaving, time, random }: {
+  { leaving, time, random, isSlow }: {
     readonly leaving: AbortController;
     readonly time: VirtualTime;
     readonly random: Random;
+    readonly isSlow: boolean;
   },
 ): Promise<void> {
   if (response.body === null) return;
@@ -170,7 +190,6 @@ async function readBody(
   if (leaving.signal.aborted) cancel();
   leaving.signal.addEventListener("abort", cancel, { once: true });
   const decoder = new TextDecoder();
-  const isSlow = random.below(10) === 0;
   for (;;) {
     const { done, value } = await reader.read();
     time.touch();
@@ -185,9 +204,12 @@ async function readBody(
 
 function requestOf(
   { number, agent, session, protocol, model, isStream }: Asked,
-  signal: AbortSignal,
-  time: VirtualTime,
-  random: Random,
+  { stops, isPrompt }: Wish,
+  { signal, time, random }: {
+    readonly signal: AbortSignal;
+    readonly time: VirtualTime;
+    readonly random: Random;
+  },
 ): Request {
   const text = `Prompt #${number}# ${"x".repeat(random.below(2000))}`;
   const body = JSON.stringify(bodyOf(protocol, {
@@ -206,22 +228,29 @@ function requestOf(
       "session-id": session,
       ...protocol === "messages" ? { "anthropic-version": "2023-06-01" } : {},
     },
-    body: random.below(3) === 0 ? inPieces(body, time, random) : body,
+    body: stops !== undefined || !isPrompt && random.below(3) === 0
+      ? inPieces(body, { time, random, stops })
+      : body,
     signal,
   });
 }
 
 function inPieces(
   text: string,
-  time: VirtualTime,
-  random: Random,
+  { time, random, stops }: {
+    readonly time: VirtualTime;
+    readonly random: Random;
+    readonly stops: Wish["stops"];
+  },
 ): ReadableStream<Uint8Array> {
   const bytes = new TextEncoder().encode(text);
   let at = 0;
   return new ReadableStream({
     async pull(controller) {
       await time.sleep(random.below(500));
-      const next = at + 1 + random.below(bytes.length);
+      if (stops === "broken" && at > 0) throw new Error("Connection reset");
+      if (stops === "silent" && at > 0) return await new Promise(() => {});
+      const next = at + 1 + random.below(bytes.length - at);
       controller.enqueue(bytes.slice(at, next));
       at = next;
       if (at >= bytes.length) controller.close();

@@ -57,9 +57,23 @@ const FATES = [
   "stall",
   "garbage",
   "surplus",
+  "error in 200",
 ] as const;
 
 type Fate = (typeof FATES)[number];
+
+/** What a scene wants of a request, where a mood would leave it to chance. */
+export interface PlannedFate {
+  readonly fate: Fate;
+  /** The `Retry-After` of a refusal, in seconds. */
+  readonly retryAfter?: number;
+  /** The number of the event at which an answer breaks off; `output` is the one after the first output. */
+  readonly stopsAt?: number | "output";
+  /** The time before the answer begins, in milliseconds. */
+  readonly afterMs?: number;
+  /** True when the answer repeats the key that the request had. */
+  readonly leaks?: boolean;
+}
 
 /** How a provider behaves for a while: the weight of each fate that can happen. */
 type Mood = Partial<Record<Fate, number>> & {
@@ -99,6 +113,12 @@ export class SimulatedProvider {
   readonly sockets: Set<SimulatedSocket> = new Set();
   /** The connections that were asked for and never opened. */
   readonly hung: { readonly startedMs: number; endedMs: number }[] = [];
+  /** What a scene wants of the next requests, before the mood decides. */
+  readonly planned: PlannedFate[] = [];
+  /** What a scene wants of the next connections; `late` opens after a minute, whatever becomes of its request. */
+  readonly dials: ("refuse" | "hang" | "late")[] = [];
+  /** True when its answers come without pauses. */
+  isQuick = false;
   #mood: Mood = { answer: 100 };
   readonly #time: VirtualTime;
   readonly #random: Random;
@@ -130,6 +150,11 @@ export class SimulatedProvider {
     this.#trace.note(`${this.name} changes to ${JSON.stringify(this.#mood)}`);
   }
 
+  /** Closes the connections that are idle, as a provider does whose idle time is over. */
+  closeIdle(): void {
+    for (const socket of [...this.sockets]) socket.finish();
+  }
+
   /** Makes it answer everything from now on. */
   recover(): void {
     this.#mood = { answer: 100 };
@@ -147,11 +172,13 @@ export class SimulatedProvider {
   /** Opens a connection; see {@linkcode Dial}. */
   async dial(signal: AbortSignal): Promise<SimulatedSocket> {
     const luck = this.#random.below(100);
-    const { refused = 0, hanging = 0 } = this.#mood;
+    const wanted = this.dials.shift();
+    const { refused = wanted === "refuse" ? 100 : 0, hanging = 0 } = this.#mood;
     await this.#time.sleep(1 + this.#random.below(80));
-    signal.throwIfAborted();
+    if (wanted === "late") await this.#time.sleep(60_000);
+    else signal.throwIfAborted();
     if (luck < refused) throw new Error("Connection refused (os error 111)");
-    if (luck < refused + hanging) {
+    if (luck < refused + hanging || wanted === "hang") {
       const hung = { startedMs: this.#time.elapsedMs(), endedMs: Infinity };
       this.hung.push(hung);
       await new Promise((_, reject) =>
@@ -182,10 +209,11 @@ export class SimulatedProvider {
     };
     this.ledger.push(entry);
     line.entry = entry;
-    const fate = this.#fate();
+    const planned = this.planned.shift() ?? { fate: this.#fate() };
+    const { fate } = planned;
     this.#trace.note(`${this.name} receives #${entry.request} : ${fate}`);
     try {
-      await this.#play(fate, entry, line);
+      await this.#play(planned, entry, line);
     } catch (cause) {
       if (!line.socket.isOver) throw cause;
     } finally {
@@ -215,10 +243,16 @@ export class SimulatedProvider {
     return "answer";
   }
 
-  async #play(fate: Fate, entry: LedgerEntry, line: Line): Promise<void> {
+  async #play(
+    planned: PlannedFate,
+    entry: LedgerEntry,
+    line: Line,
+  ): Promise<void> {
     const random = this.#random;
-    const pause = fate === "slow answer" ? 20_000 : 800;
-    await this.#time.sleep(random.below(pause));
+    const { fate, retryAfter } = planned;
+    const usual = this.isQuick ? 1 : 800;
+    const pause = fate === "slow answer" ? 20_000 : usual;
+    await this.#time.sleep(planned.afterMs ?? random.below(pause));
     switch (fate) {
       case "overloaded":
         return this.#refuse(entry, line, random.pick([503, 529]));
@@ -229,10 +263,15 @@ export class SimulatedProvider {
           entry,
           line,
           429,
-          random.pick([0, 1, 3, 20]),
+          retryAfter ?? random.pick([0, 1, 3, 20]),
         );
       case "long rate limit":
-        return this.#refuse(entry, line, 429, 600 + random.below(1e6));
+        return this.#refuse(
+          entry,
+          line,
+          429,
+          retryAfter ?? 600 + random.below(1e6),
+        );
       case "unauthorized":
         return this.#refuse(entry, line, 401);
       case "bad request":
@@ -243,6 +282,11 @@ export class SimulatedProvider {
         return line.socket.finish();
       case "silence":
         return;
+      case "error in 200": {
+        const error = JSON.stringify(errorBody(entry.protocol, "api_error"));
+        line.write(headOf("length", error.length, false) + error);
+        return line.done();
+      }
       case "garbage":
         line.write(random.pick([
           "HTTP/1.1 200 OK\r\nbad header\r\n\r\n",
@@ -251,7 +295,7 @@ export class SimulatedProvider {
         ]));
         return line.socket.finish();
       default:
-        return await this.#answer(fate, entry, line);
+        return await this.#answer(planned, entry, line);
     }
   }
 
@@ -271,12 +315,19 @@ export class SimulatedProvider {
     line.done();
   }
 
-  async #answer(fate: Fate, entry: LedgerEntry, line: Line): Promise<void> {
+  async #answer(
+    { fate, ...planned }: PlannedFate,
+    entry: LedgerEntry,
+    line: Line,
+  ): Promise<void> {
     const random = this.#random;
     const { protocol, body } = entry;
     const { tools, stream, stream_options: options, model } = body;
     const number = this.ledger.length;
-    const answer = planAnswer(number, random, Array.isArray(tools));
+    const whole = planAnswer(number, random, Array.isArray(tools));
+    const answer = planned.leaks
+      ? { ...whole, pieces: [...whole.pieces, `${entry.key} `] }
+      : whole;
     entry.answer = answer;
     entry.status = 200;
     const writer = WRITERS[protocol];
@@ -291,8 +342,13 @@ export class SimulatedProvider {
       : random.pick(["length", "chunked", "close"] as const);
     const isWhole = fate === "answer" || fate === "slow answer" ||
       fate === "surplus";
-    const stopsAt = isWhole ? undefined : random.below(events.length);
-    const pauseMs = fate === "slow answer" ? 4000 : 300;
+    const stopsAt = isWhole
+      ? undefined
+      : planned.stopsAt === "output"
+      ? isStream ? AFTER_OUTPUT[protocol] : 0
+      : planned.stopsAt ?? random.below(events.length);
+    const usualMs = this.isQuick ? 1 : 300;
+    const pauseMs = fate === "slow answer" ? 4000 : usualMs;
     line.write(headOf(framing, Buffer.byteLength(text), isStream));
     for (const [at, event] of events.entries()) {
       if (random.below(3) === 0) await this.#time.sleep(random.below(pauseMs));
@@ -322,6 +378,9 @@ export class SimulatedProvider {
     line.write("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}");
   }
 }
+
+/** The number of the event after the first output. */
+const AFTER_OUTPUT = { chat: 2, messages: 4, responses: 5 } as const;
 
 function headOf(framing: string, length: number, isStream: boolean): string {
   const type = isStream ? "text/event-stream" : "application/json";

@@ -1,0 +1,342 @@
+import assert from "node:assert/strict";
+import { type Scene, type Stage } from "./stage.ts";
+
+const ALONE = () => ({ connections: { a: {} } });
+
+/** Failures after which a request is tried again, and where. */
+const PASSING = [
+  "server error",
+  "overloaded",
+  "reset before",
+  "close before",
+] as const;
+
+/** Returns the length of a request, in milliseconds. */
+function tookMs({ startedMs, endedMs }: {
+  readonly startedMs: number;
+  readonly endedMs: number | undefined;
+}): number {
+  return (endedMs ?? Infinity) - startedMs;
+}
+
+/** Lets a connection fail until its cool-down begins. */
+export async function coolDown(stage: Stage, name: string): Promise<void> {
+  for (let count = 0; count < 3; count++) {
+    stage.plan(name, "server error", "server error", "server error");
+    await stage.ask();
+    stage.provider(name).planned.length = 0;
+  }
+}
+
+/** Scenes of attempts: which follow, where, when, and which do not. */
+export const FAILOVER_SCENES: Readonly<Record<string, Scene>> = {
+  "a failing connection is left for another": {
+    async live(stage) {
+      const fate = stage.random.pick(
+        [...PASSING, "unauthorized", "garbage", "error in 200"] as const,
+      );
+      stage.plan("a", fate);
+      const one = await stage.ask();
+      assert.equal(one.status, 200);
+      assert.deepEqual(stage.route(one), ["a", "b"]);
+      const { attempts, connection, usage } = stage.line(one);
+      assert(Array.isArray(attempts) && attempts.length === 2);
+      assert(attempts[0].failure !== undefined, "its failure has a word");
+      assert.equal(attempts[1].failure, undefined);
+      assert.equal(connection, "b");
+      assert(usage !== undefined);
+    },
+  },
+  "a connection that does not open is left for another": {
+    async live(stage) {
+      const dial = stage.random.pick(["refuse", "hang", "late"] as const);
+      stage.provider("a").dials.push(dial);
+      const one = await stage.ask();
+      assert.equal(one.status, 200);
+      assert.deepEqual(stage.route(one), ["b"]);
+      assert(tookMs(one) < 15_000, "it is given up in time");
+      await stage.sleep(70_000);
+      const { sockets } = stage.provider("a");
+      assert.equal(sockets.size, 0, "what opens too late is closed");
+    },
+  },
+  "a request stays until its caller leaves, not longer": {
+    async live(stage) {
+      const fate = stage.random.pick(["silence", "stall"] as const);
+      stage.plan("a", { fate, stopsAt: "output", afterMs: 100 });
+      const leavesAfterMs = stage.random.pick([1, 30, 700, 3000]);
+      const one = await stage.ask({ leavesAfterMs, isStream: true });
+      const leftMs = one.startedMs + leavesAfterMs;
+      await stage.sleep(2500);
+      const entries = stage.entries(one);
+      assert(entries.length <= 1, "nobody else receives it");
+      for (const { endedMs } of entries) {
+        assert((endedMs ?? Infinity) <= leftMs + 2200, "its exchange ends");
+      }
+      assert.equal(stage.gateway.state().inFlight, 0);
+      stage.provider("a").planned.length = 0;
+      for (let count = 0; count < 3; count++) {
+        stage.plan("a", { fate: "silence" });
+        await stage.ask({ leavesAfterMs: 2500 });
+        await stage.sleep(1000);
+      }
+      assert.deepEqual(await stage.served(), ["a"], "it blames nobody");
+    },
+  },
+  "a caller leaves while a connection opens": {
+    setting: ALONE,
+    async live(stage) {
+      stage.provider("a").dials.push("hang");
+      const one = await stage.ask({ leavesAfterMs: 2200 });
+      await stage.sleep(500);
+      const [hung] = stage.provider("a").hung;
+      assert(hung, "it was dialed");
+      assert(hung.endedMs < one.startedMs + 3000, "the dial ends with it");
+    },
+  },
+  "a caller leaves in the pause before a repeat": {
+    setting: ALONE,
+    async live(stage) {
+      stage.plan("a", { fate: "rate limit", retryAfter: 4, afterMs: 10 });
+      const one = await stage.ask({ leavesAfterMs: 2000 });
+      await stage.sleep(200);
+      assert.equal(stage.gateway.state().inFlight, 0, "the pause ends");
+      await stage.sleep(10_000);
+      assert.deepEqual(stage.route(one), ["a"], "no attempt follows");
+    },
+  },
+  "a connection without others is tried again": {
+    setting: ALONE,
+    async live(stage) {
+      const count = 1 + stage.random.below(2);
+      const fate = stage.random.pick(PASSING);
+      stage.plan("a", ...Array.from({ length: count }, () => fate));
+      const one = await stage.ask();
+      assert.equal(one.status, 200);
+      assert.equal(stage.route(one).length, 1 + count);
+      const [first, ...later] = stage.entries(one);
+      let beforeMs = first?.endedMs ?? 0;
+      for (const { receivedMs, endedMs = 0 } of later) {
+        assert(receivedMs - beforeMs >= 200, "it waits for its turn");
+        beforeMs = endedMs;
+      }
+    },
+  },
+  "a short Retry-After is kept to": {
+    setting: (random) => random.below(2) === 0 ? ALONE() : {},
+    async live(stage) {
+      const retryAfter = stage.random.pick([1, 3, 5]);
+      stage.plan("a", { fate: "rate limit", retryAfter });
+      const one = await stage.ask();
+      assert.equal(one.status, 200);
+      assert.deepEqual(stage.route(one), ["a", "a"], "it stays where it is");
+      const [first, second] = stage.entries(one);
+      const waitedMs = (second?.receivedMs ?? 0) - (first?.endedMs ?? 0);
+      assert(waitedMs >= 1000 * retryAfter, `it waited ${waitedMs} ms`);
+    },
+  },
+  "a long Retry-After is not waited for": {
+    setting: (random) => random.below(2) === 0 ? ALONE() : {},
+    async live(stage) {
+      const retryAfter = stage.random.pick([20, 1000, 100_000]);
+      stage.plan("a", { fate: "rate limit", retryAfter });
+      const one = await stage.ask();
+      assert(tookMs(one) < 10_000);
+      if (stage.providers.length > 1) {
+        assert.deepEqual(stage.route(one), ["a", "b"]);
+        return;
+      }
+      assert.equal(one.status, 429);
+      assert.deepEqual(stage.route(one), ["a"]);
+      assert(one.headers?.get("retry-after"), "the caller reads when to come");
+      await stage.sleep(3_700_000);
+      assert.deepEqual(await stage.served(), ["a"], "an hour is the longest");
+    },
+  },
+  "an invalid request goes nowhere else": {
+    async live(stage) {
+      for (let count = 0; count < 4; count++) {
+        stage.plan("a", "bad request");
+        const one = await stage.ask();
+        assert.equal(one.status, 400);
+        assert.deepEqual(stage.route(one), ["a"]);
+      }
+      assert.deepEqual(await stage.served(), ["a"], "it blames nobody");
+    },
+  },
+  "a request has three attempts, the untried connection before the same": {
+    async live(stage) {
+      const fate = stage.random.pick(PASSING);
+      stage.plan("a", fate, fate);
+      stage.plan("b", fate, fate);
+      const one = await stage.ask();
+      assert(one.status !== 200);
+      const route = stage.route(one);
+      assert.equal(route.length, 3);
+      assert.deepEqual(route.slice(0, 2), ["a", "b"]);
+      assert.equal(stage.gateway.state().inFlight, 0);
+    },
+  },
+  "a fallback serves when its model's connections cannot": {
+    setting: () => ({
+      connections: {
+        c: {
+          models: [{ id: "model-two", upstream: "model-two-of-c" }],
+        },
+        ...Object.fromEntries(["a", "b"].map((name) => [name, {
+          models: [{
+            id: "model-one",
+            upstream: `model-one-of-${name}`,
+            fallbacks: ["model-two"],
+          }],
+        }])),
+      },
+    }),
+    async live(stage) {
+      const session = "session-fallback-1";
+      const ask = { session, protocol: "responses" } as const;
+      assert.deepEqual(await stage.served(ask), ["a"]);
+      stage.plan("a", "server error");
+      stage.plan("b", "server error");
+      const one = await stage.ask(ask);
+      assert.deepEqual(stage.route(one), ["a", "b", "c"]);
+      assert.equal(one.headers?.get("x-gateway-model"), "model-two");
+      assert.deepEqual(await stage.served(ask), ["a"], "it does not move");
+    },
+  },
+  "an answer that fails at once is tried elsewhere": {
+    async live(stage) {
+      const fate = stage.random.pick(
+        ["error in stream", "cut", "reset within", "stall"] as const,
+      );
+      const stopsAt = stage.random.below(2);
+      stage.plan("a", { fate, stopsAt });
+      const one = await stage.ask({ isStream: true });
+      assert.equal(one.status, 200);
+      assert.equal(one.ending, "complete");
+      assert.deepEqual(stage.route(one), ["a", "b"]);
+      assert(tookMs(one) < 60_000, "the first output has its deadline");
+      const [entry] = stage.entries(one);
+      assert((entry?.endedMs ?? Infinity) < one.startedMs + 21_000);
+    },
+  },
+  "silence is given up in time": {
+    setting: (random) => ({
+      ...random.below(2) === 0 ? ALONE() : {},
+      file: {
+        timeouts: {
+          ...{ connect: 5000, first_byte: random.pick([8000, 60_000]) },
+          ...{ first_output: 15_000, idle: 30_000 },
+        },
+      },
+    }),
+    async live(stage) {
+      const isStream = stage.random.below(2) === 0;
+      const { firstByteMs, firstOutputMs } = stage.config.timeouts;
+      const mostMs = isStream
+        ? Math.min(firstByteMs, firstOutputMs)
+        : firstByteMs;
+      stage.plan("a", "silence", "silence", "silence");
+      const one = await stage.ask({ isStream });
+      assert.equal(one.status, stage.providers.length > 1 ? 200 : 504);
+      for (const { receivedMs, endedMs = Infinity } of stage.entries(one)) {
+        assert(endedMs - receivedMs <= mostMs + 5000, "it ends in time");
+      }
+      const [first] = stage.entries(one);
+      const waitedMs = (first?.endedMs ?? 0) - (first?.receivedMs ?? 0);
+      assert(waitedMs > mostMs - 500, "it has all of its time");
+    },
+  },
+  "the first output has one deadline, its headers included": {
+    async live(stage) {
+      stage.plan("a", { fate: "stall", stopsAt: 0, afterMs: 15_000 });
+      const one = await stage.ask({ isStream: true });
+      const [first] = stage.entries(one);
+      assert.deepEqual(stage.route(one), ["a", "b"]);
+      assert((first?.endedMs ?? Infinity) < one.startedMs + 21_000);
+    },
+  },
+  "an answer that falls silent ends in time": {
+    async live(stage) {
+      stage.plan("a", { fate: "stall", stopsAt: "output", afterMs: 10 });
+      const one = await stage.ask({ isStream: true, protocol: "messages" });
+      assert(one.ending === "broken" || /event: error/.test(one.text));
+      assert(tookMs(one) < 60_000);
+      const line = stage.line(one);
+      assert.equal(line.ended, "upstream_broken");
+      assert.equal(line.failure, "silent");
+    },
+  },
+  "a body that does not come ends in time": {
+    async live(stage) {
+      const stops = stage.random.pick(["silent", "broken"] as const);
+      const one = await stage.ask({ stops });
+      assert(tookMs(one) < 61_000);
+      if (stops === "silent") assert.equal(one.status, 408);
+      assert.deepEqual(stage.route(one), []);
+      assert.equal(stage.gateway.state().inFlight, 0);
+      assert.equal(stage.gateway.state().bodyMemoryBytes, 0);
+      const [line] = stage.log.entries;
+      if (stops === "broken") assert.equal(line?.fields.ended, "client_abort");
+    },
+  },
+  "many repeats share a budget": {
+    setting: ALONE,
+    async live(stage) {
+      stage.plan(
+        "a",
+        ...Array.from({ length: 60 }, () => "overloaded" as const),
+      );
+      const crowd = await Promise.all(
+        Array.from({ length: 20 }, async () => {
+          await stage.sleep(stage.random.below(50));
+          return await stage.ask({ isStream: false });
+        }),
+      );
+      const repeats = crowd.map((one) =>
+        Math.max(0, stage.route(one).length - 1)
+      )
+        .reduce((sum, one) => sum + one);
+      assert(repeats <= 12, `${repeats} repeats`);
+      stage.provider("a").planned.length = 0;
+      await stage.sleep(40_000);
+      assert.deepEqual(await stage.served(), ["a"]);
+      stage.plan("a", "overloaded");
+      assert.deepEqual(await stage.served(), ["a", "a"], "it is renewed");
+    },
+  },
+  "no answer shows the key of its connection": {
+    judgesAlone: true,
+    async live(stage) {
+      stage.plan("a", { fate: "answer", leaks: true });
+      const one = await stage.ask();
+      assert.equal(one.status, 200);
+      assert(!one.text.includes("sk-secret"), "the key is masked");
+    },
+  },
+  "an answer that breaks off counts against its model": {
+    async live(stage) {
+      for (let count = 0; count < 3; count++) {
+        stage.plan("a", {
+          fate: "reset within",
+          stopsAt: "output",
+          afterMs: 10,
+        });
+        await stage.ask({ isStream: true });
+      }
+      assert.deepEqual(await stage.served(), ["b"]);
+      await stage.sleep(20_000);
+      assert.deepEqual(await stage.served(), ["a"], "after a while it is back");
+    },
+  },
+  "a whole answer whose caller then leaves is complete": {
+    async live(stage) {
+      const one = await stage.ask();
+      assert.equal(stage.line(one).ended, "complete");
+      assert.deepEqual(await stage.served(), ["a"]);
+      assert.deepEqual(await stage.served(), ["a"]);
+      assert.deepEqual(await stage.served(), ["a"]);
+      assert.deepEqual(await stage.served(), ["a"], "success blames nobody");
+    },
+  },
+};

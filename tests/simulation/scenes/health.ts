@@ -1,0 +1,252 @@
+import assert from "node:assert/strict";
+import { coolDown } from "./failover.ts";
+import type { Scene } from "./stage.ts";
+
+const ALONE = () => ({ connections: { a: {} } });
+
+/** Scenes of cool-downs, probes, long waits and conversations. */
+export const HEALTH_SCENES: Readonly<Record<string, Scene>> = {
+  "three failures keep one caller away for a second": {
+    async live(stage) {
+      for (let count = 0; count < 2; count++) {
+        stage.plan("a", "server error");
+        assert.deepEqual(await stage.served(), ["a", "b"]);
+      }
+      assert.deepEqual(await stage.served(), ["a"], "two are not enough");
+      for (let count = 0; count < 3; count++) {
+        stage.plan("a", "server error");
+        assert.deepEqual(await stage.served(), ["a", "b"]);
+      }
+      assert.deepEqual(await stage.served(), ["b"], "it cools down");
+      const bob = await stage.served({ agent: "bob" });
+      assert.deepEqual(bob, ["a"], "for one caller only");
+      const logged = stage.log.entries.filter(({ event }) =>
+        event === "cooling_down"
+      );
+      assert.equal(logged.length, 1);
+      assert.equal(logged[0]?.fields.connection, "a");
+      assert.equal(logged[0]?.fields.token, "alice");
+      await stage.sleep(1500);
+      assert.deepEqual(
+        await stage.served(),
+        ["a"],
+        "a second later it is back",
+      );
+      stage.plan("a", "server error");
+      assert.deepEqual(await stage.served(), ["a", "b"]);
+      assert.deepEqual(await stage.served(), ["a"], "success has cleared it");
+    },
+  },
+  "failures of two callers keep all away": {
+    async live(stage) {
+      stage.plan("a", "server error");
+      await stage.ask({ agent: "alice" });
+      stage.plan("a", "server error");
+      await stage.ask({ agent: "bob" });
+      stage.plan("a", "server error");
+      await stage.ask({ agent: "alice" });
+      assert.deepEqual(await stage.served({ agent: "carol" }), ["b"]);
+      await stage.sleep(1500);
+      assert.deepEqual(await stage.served({ agent: "carol" }), ["a"]);
+      // It is forgotten that two had failed: one alone keeps itself away.
+      await coolDown(stage, "a");
+      assert.deepEqual(await stage.served({ agent: "alice" }), ["b"]);
+      assert.deepEqual(await stage.served({ agent: "carol" }), ["a"]);
+    },
+  },
+  "a connection that does not open keeps all away": {
+    async live(stage) {
+      for (let count = 0; count < 3; count++) {
+        stage.provider("a").dials.push("refuse");
+        assert.deepEqual(await stage.served(), ["b"]);
+      }
+      assert.deepEqual(await stage.served({ agent: "bob" }), ["b"]);
+      assert.equal(stage.provider("a").ledger.length, 4);
+      await stage.sleep(1500);
+      assert.deepEqual(await stage.served({ agent: "bob" }), ["a"]);
+    },
+  },
+  "cool-downs grow to fifteen seconds and start small again": {
+    async live(stage) {
+      await coolDown(stage, "a");
+      for (const waitMs of [1000, 2000, 4000, 8000, 15_000, 15_000]) {
+        await stage.sleep(waitMs + 100);
+        stage.plan("a", "server error");
+        assert.deepEqual(await stage.served(), ["a", "b"], "a probe fails");
+        assert.deepEqual(await stage.served(), ["b"], "it cools down again");
+      }
+      await stage.sleep(15_100);
+      assert.deepEqual(await stage.served(), ["a"]);
+      await coolDown(stage, "a");
+      await stage.sleep(1100);
+      assert.deepEqual(await stage.served(), ["a"]);
+    },
+  },
+  "a probe that fails while a second caller waits": {
+    setting: ALONE,
+    async live(stage) {
+      await coolDown(stage, "a");
+      await stage.sleep(1100);
+      stage.plan("a", { fate: "server error", afterMs: 1500 });
+      const probe = stage.ask();
+      await stage.sleep(stage.random.below(1400));
+      const second = stage.ask({ agent: stage.random.pick(["alice", "bob"]) });
+      await Promise.all([probe, second]);
+      stage.provider("a").planned.length = 0;
+      await stage.sleep(20_000);
+      assert.deepEqual(await stage.served(), ["a"]);
+      assert.deepEqual(await stage.served(), ["a"]);
+    },
+  },
+  "beside a probe others go elsewhere": {
+    async live(stage) {
+      await coolDown(stage, "a");
+      await stage.sleep(1100);
+      stage.plan("a", { fate: "answer", afterMs: 1500 });
+      const probe = stage.served();
+      await stage.sleep(200);
+      assert.deepEqual(await stage.served(), ["b"]);
+      assert.deepEqual(await probe, ["a"]);
+      const both = [stage.served(), stage.served()];
+      assert.deepEqual((await Promise.all(both)).flat(), ["a", "a"]);
+    },
+  },
+  "a probe whose caller leaves makes room for another": {
+    async live(stage) {
+      await coolDown(stage, "a");
+      await stage.sleep(1100);
+      stage.plan("a", "silence");
+      await stage.ask({ leavesAfterMs: 2500 });
+      assert.deepEqual(await stage.served(), ["a"], "the next one probes");
+    },
+  },
+  "a probe that opens no connection makes room for another": {
+    async live(stage) {
+      await coolDown(stage, "a");
+      await stage.sleep(1100);
+      stage.provider("a").closeIdle();
+      await stage.sleep(100);
+      stage.provider("a").dials.push("refuse");
+      assert.deepEqual(await stage.served(), ["b"]);
+      assert.deepEqual(await stage.served(), ["a"], "the next one probes");
+    },
+  },
+  "a late result of before a cool-down changes nothing": {
+    async live(stage) {
+      stage.plan("a", { fate: "answer", afterMs: 2600 });
+      const slow = stage.served();
+      await stage.sleep(100);
+      await coolDown(stage, "a");
+      await stage.sleep(1100);
+      stage.plan("a", "server error");
+      assert.deepEqual(await stage.served(), ["a", "b"]);
+      await slow;
+      assert.deepEqual(await stage.served(), ["b"], "it cools down still");
+    },
+  },
+  "repeats of one request count once": {
+    setting: ALONE,
+    async live(stage) {
+      stage.plan("a", "overloaded", "overloaded", "overloaded");
+      assert((await stage.ask()).status !== 200);
+      assert.deepEqual(await stage.served(), ["a"], "one request has failed");
+    },
+  },
+  "a model's failures leave its connection's other models": {
+    setting: () => ({
+      connections: {
+        a: {
+          models: ["model-one", "model-two"].map((id) => ({
+            ...{ id, upstream: `${id}-of-a` },
+          })),
+        },
+        b: {},
+      },
+    }),
+    async live(stage) {
+      const kind = stage.random.pick(["server error", "rate limit"] as const);
+      for (let count = 0; count < 3; count++) {
+        stage.plan("a", { fate: kind, retryAfter: 30 });
+        await stage.ask();
+        stage.provider("a").planned.length = 0;
+      }
+      assert.deepEqual(await stage.served(), ["b"]);
+      assert.deepEqual(await stage.served({ model: "model-two" }), ["a"]);
+    },
+  },
+  "a 429 with a far reset that comes back": {
+    setting: ALONE,
+    async live(stage) {
+      stage.plan("a", { fate: "rate limit", retryAfter: 3000 });
+      assert.equal((await stage.ask()).status, 429);
+      const second = await stage.ask();
+      assert.equal(second.status, 429);
+      assert.deepEqual(stage.route(second), [], "it keeps its caller away");
+      assert.deepEqual(await stage.served({ agent: "bob" }), ["a"]);
+      await stage.sleep(310_000);
+      assert.deepEqual(await stage.served(), ["a"], "a probe finds the room");
+      assert.deepEqual(await stage.served(), ["a"], "and ends the wait");
+    },
+  },
+  "a 429 with a far reset that stays": {
+    async live(stage) {
+      stage.plan("a", { fate: "rate limit", retryAfter: 3000 });
+      assert.deepEqual(await stage.served(), ["a", "b"]);
+      await stage.sleep(310_000);
+      assert.deepEqual(await stage.served(), ["b"], "others serve without it");
+      stage.plan("a", { fate: "rate limit", retryAfter: 3000 });
+      await stage.ask({ agent: "bob" });
+      assert.deepEqual(await stage.served({ agent: "carol" }), ["b"]);
+      await stage.sleep(3_010_000);
+      assert.deepEqual(await stage.served(), ["a"]);
+    },
+  },
+  "a probe of a far reset whose caller leaves": {
+    setting: ALONE,
+    async live(stage) {
+      stage.plan("a", { fate: "rate limit", retryAfter: 3000 });
+      await stage.ask();
+      await stage.sleep(310_000);
+      stage.plan("a", "silence");
+      await stage.ask({ leavesAfterMs: 2500 });
+      await stage.sleep(1000);
+      assert.deepEqual(await stage.served(), ["a"], "the next one probes");
+    },
+  },
+  "a conversation moves and stays": {
+    async live(stage) {
+      const wish = {
+        ...{ session: "session-moves-1", isStream: true },
+        protocol: stage.random.pick(["chat", "messages", "responses"] as const),
+      };
+      assert.deepEqual(await stage.served(wish), ["a"]);
+      stage.plan("a", "server error");
+      const moved = await stage.ask(wish);
+      assert.deepEqual(stage.route(moved), ["a", "b"]);
+      const line = stage.line(moved);
+      assert.equal(line.moved_from, "a");
+      assert.equal(line.moved_for, "trouble");
+      await stage.sleep(stage.random.pick([1000, 300_000, 3_000_000]));
+      const later = await stage.ask(wish);
+      assert.deepEqual(stage.route(later), ["b"], "it stays");
+      assert.equal(stage.line(later).moved_for, undefined);
+      assert.deepEqual(await stage.served(), ["a"], "others are not moved");
+    },
+  },
+  "of parallel requests the first that moves a conversation decides": {
+    setting: () => ({ connections: { a: {}, b: {}, c: {} } }),
+    async live(stage) {
+      const wish = { session: "session-parallel-1", protocol: "chat" } as const;
+      await stage.served(wish);
+      stage.plan("a", { fate: "server error", afterMs: 10 });
+      stage.plan("a", { fate: "server error", afterMs: 10 });
+      stage.plan("b", { fate: "answer", afterMs: 100 });
+      stage.plan("b", { fate: "server error", afterMs: 900 });
+      const first = stage.served(wish);
+      const second = stage.served(wish);
+      const routes = [await first, await second].map((one) => one.at(-1));
+      assert.deepEqual(new Set(routes), new Set(["b", "c"]));
+      assert.deepEqual(await stage.served(wish), ["b"]);
+    },
+  },
+};

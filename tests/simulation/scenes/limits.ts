@@ -1,0 +1,228 @@
+import assert from "node:assert/strict";
+import type { Asked } from "../world/caller.ts";
+import type { Scene, Stage } from "./stage.ts";
+
+const HOUR_MS = 3600_000;
+
+/** Returns the setting of a token `alice` with limits. */
+function withLimits(...limits: readonly Readonly<Record<string, unknown>>[]) {
+  return () => ({ tokens: { alice: { limits } } });
+}
+
+function statuses(asked: readonly Asked[]): number[] {
+  return asked.map(({ status = 0 }) => status).sort();
+}
+
+/** Asks several times at once, at moments that the seed chooses. */
+function crowd(stage: Stage, count: number, wish: Parameters<Stage["ask"]>[0]) {
+  return Promise.all(Array.from({ length: count }, async () => {
+    await stage.sleep(stage.random.below(2000));
+    return await stage.ask(wish);
+  }));
+}
+
+/** Returns what `GET /usage` says of a token in the day. */
+async function usageOf(stage: Stage, agent: string): Promise<{
+  readonly requests: number;
+  readonly input_tokens: number;
+  readonly output_tokens: number;
+  readonly estimated_requests: number;
+}> {
+  const response = await stage.gateway.handler(
+    new Request("http://gateway.example/v1/usage", {
+      headers: { authorization: `Bearer mg_secret_of_${agent}` },
+    }),
+  );
+  const { windows } = await response.json();
+  return windows.find(({ window }: { window: string }) => window === "month")
+    .total;
+}
+
+/** Returns the sum of the lines of a token's requests in the log. */
+function loggedOf(stage: Stage, agent: string) {
+  const lines = stage.log.entries.flatMap(({ event, fields }) =>
+    event === "request" && fields.token === agent &&
+      fields.connection !== undefined
+      ? [fields]
+      : []
+  );
+  const sum = (name: "input_tokens" | "output_tokens") =>
+    lines.map(({ usage }) => Number(Object(usage)[name] ?? 0))
+      .reduce((total, one) => total + one, 0);
+  return {
+    requests: lines.length,
+    input_tokens: sum("input_tokens"),
+    output_tokens: sum("output_tokens"),
+    estimated_requests:
+      lines.filter(({ usage }) => Object(usage).estimated === true).length,
+  };
+}
+
+/** Scenes of limits, reservations, counts and places. */
+export const LIMIT_SCENES: Readonly<Record<string, Scene>> = {
+  "a limit on requests admits exactly as many": {
+    setting: withLimits({ window: "hour", requests: 5 }),
+    async live(stage) {
+      const first = await stage.ask();
+      assert.equal(first.headers?.get("x-gateway-limit-warning"), null);
+      const all = await crowd(stage, 6, {});
+      assert.deepEqual(statuses(all), [200, 200, 200, 200, 429, 429]);
+      const warned = all.filter(({ headers }) =>
+        headers?.get("x-gateway-limit-warning") !== null
+      );
+      assert(warned.length >= 2, "the last ones are warned");
+      assert.deepEqual(await stage.served({ agent: "bob" }), ["a"]);
+      const restMs = HOUR_MS - stage.time.now() % HOUR_MS;
+      await stage.sleep(restMs - 1000);
+      assert.equal((await stage.ask()).status, 429, "until the hour is over");
+      await stage.sleep(1001);
+      const next = await crowd(stage, 6, {});
+      assert.deepEqual(statuses(next), [200, 200, 200, 200, 200, 429]);
+    },
+  },
+  "a request that fails or is left counts once": {
+    setting: withLimits({ window: "hour", requests: 4 }),
+    async live(stage) {
+      const { random } = stage;
+      stage.plan("a", random.pick(["bad request", "server error"] as const));
+      await stage.ask();
+      stage.plan("a", "silence");
+      await stage.ask({ leavesAfterMs: 2500 });
+      await stage.sleep(1000);
+      const rest = await crowd(stage, 4, {});
+      assert.deepEqual(statuses(rest), [200, 200, 429, 429]);
+      assert.deepEqual(await usageOf(stage, "alice"), {
+        ...await usageOf(stage, "alice"),
+        ...loggedOf(stage, "alice"),
+      });
+    },
+  },
+  "a limit on tokens holds what is expected and counts what is used": {
+    setting: withLimits({ window: "day", tokens: 9000 }),
+    async live(stage) {
+      for (let count = 0; count < 30; count++) {
+        await crowd(stage, 1 + stage.random.below(3), {});
+      }
+      const { input_tokens, output_tokens } = await usageOf(stage, "alice");
+      const used = input_tokens + output_tokens;
+      assert(used >= 5000, `a limit of 9000 is not full at ${used}`);
+      assert(used <= 9000 + 3 * 2400, `${used} of 9000`);
+      assert.equal((await stage.ask()).status, 429);
+    },
+  },
+  "a group's limit counts all of its members": {
+    setting: () => ({
+      tokens: { alice: { group: "team" }, bob: { group: "team" } },
+      file: {
+        groups: { team: { limits: [{ window: "hour", requests: 3 }] } },
+      },
+    }),
+    async live(stage) {
+      await stage.served({ agent: "alice" });
+      await stage.served({ agent: "bob" });
+      const both = [stage.ask({ agent: "alice" }), stage.ask({ agent: "bob" })];
+      assert.deepEqual(statuses(await Promise.all(both)), [200, 429]);
+      await stage.served({ agent: "carol" });
+    },
+  },
+  "a reload between a reservation and its end": {
+    setting: withLimits({ window: "hour", requests: 4 }),
+    async live(stage) {
+      stage.plan("a", { fate: "answer", afterMs: 4000 });
+      stage.plan("a", { fate: "answer", afterMs: 9000 });
+      const running = [stage.ask(), stage.ask()];
+      await stage.sleep(stage.random.below(3000));
+      await stage.reload();
+      await stage.sleep(stage.random.below(3000));
+      if (stage.random.below(2) === 0) await stage.reload();
+      await Promise.all(running);
+      const rest = await crowd(stage, 4, {});
+      assert.deepEqual(statuses(rest), [200, 200, 429, 429]);
+      assert.equal((await usageOf(stage, "alice")).requests, 4);
+    },
+  },
+  "the places of a connection and of a token come back": {
+    setting: () => ({
+      connections: { a: { max_concurrent: 1 }, b: { max_concurrent: 1 } },
+      tokens: { alice: { max_concurrent: 2 } },
+    }),
+    async live(stage) {
+      const { random } = stage;
+      for (let round = 0; round < 5; round++) {
+        const fate = random.pick(["answer", "reset within", "stall"] as const);
+        stage.plan("a", { fate, stopsAt: "output", afterMs: 500 });
+        stage.plan("b", { fate: "answer", afterMs: 500 });
+        const leaves = random.below(2) === 0 ? { leavesAfterMs: 2400 } : {};
+        const some = [
+          stage.ask({ agent: "alice", isStream: true, ...leaves }),
+          stage.ask({ agent: "alice", isStream: true }),
+        ];
+        await stage.sleep(300);
+        assert.equal((await stage.ask()).status, 429, "the token has two");
+        assert.equal((await stage.ask({ agent: "bob" })).status, 503);
+        await Promise.all(some);
+        await stage.sleep(4000);
+        for (const provider of stage.providers) provider.planned.length = 0;
+      }
+      await stage.sleep(20_000);
+      const pair = await crowd(stage, 2, { isStream: false });
+      assert.deepEqual(statuses(pair), [200, 200]);
+      assert.equal(stage.gateway.state().inFlight, 0);
+    },
+  },
+  "a request that its limit refuses keeps no place": {
+    setting: () => ({
+      connections: { a: { max_concurrent: 1 } },
+      tokens: { alice: { limits: [{ window: "hour", requests: 1 }] } },
+    }),
+    async live(stage) {
+      for (let count = 0; count < 4; count++) await stage.ask();
+      assert.deepEqual(await stage.served({ agent: "bob" }), ["a"]);
+    },
+  },
+  "a request that its limit refuses keeps no probe": {
+    setting: withLimits({ window: "hour", requests: 3 }),
+    async live(stage) {
+      for (const agent of ["alice", "bob", "alice"]) {
+        stage.plan("a", "server error");
+        await stage.ask({ agent });
+      }
+      await stage.ask();
+      await stage.sleep(1100);
+      assert.equal((await stage.ask()).status, 429);
+      assert.deepEqual(await stage.served({ agent: "bob" }), ["a"]);
+    },
+  },
+  "usage is the log's": {
+    setting: withLimits({ window: "month", requests: 1000 }),
+    async live(stage) {
+      for (let count = 0; count < 12; count++) {
+        const fate = stage.random.pick(
+          ["answer", "answer", "server error", "reset within"] as const,
+        );
+        stage.plan("a", fate);
+        await stage.ask({ agent: stage.random.pick(["alice", "bob"]) });
+      }
+      const hung = stage.provider("a");
+      hung.planned.length = 0;
+      for (const agent of ["alice", "bob"]) {
+        const used = await usageOf(stage, agent);
+        assert.deepEqual(used, { ...used, ...loggedOf(stage, agent) });
+      }
+    },
+  },
+  "a drain ends when the last request does": {
+    async live(stage) {
+      stage.plan("a", { fate: "answer", afterMs: 3000 });
+      const last = stage.ask();
+      await stage.sleep(100);
+      let isDrained = false;
+      void stage.gateway.admission.drain().then(() => isDrained = true);
+      assert.equal((await stage.ask()).status, 503);
+      assert.equal(isDrained, false);
+      assert.equal((await last).status, 200);
+      await stage.sleep(1);
+      assert.equal(isDrained, true);
+    },
+  },
+};

@@ -1,0 +1,74 @@
+import { createRandom } from "../../support/fakes/random.ts";
+import type { History } from "../history.ts";
+import { brokenPromises } from "../promises.ts";
+import { takeOver } from "../world/platform.ts";
+import { VirtualTime } from "../world/time.ts";
+import { Trace } from "../world/trace.ts";
+import { FAILOVER_SCENES } from "./failover.ts";
+import { HEALTH_SCENES } from "./health.ts";
+import { LIMIT_SCENES } from "./limits.ts";
+import { POOL_SCENES } from "./pool.ts";
+import { type Scene, Stage } from "./stage.ts";
+
+/** All scenes by name. */
+export const SCENES: Readonly<Record<string, Scene>> = {
+  ...FAILOVER_SCENES,
+  ...HEALTH_SCENES,
+  ...POOL_SCENES,
+  ...LIMIT_SCENES,
+};
+
+/** The time after which a scene must be over, in milliseconds. */
+const HORIZON_MS = 4 * 24 * 3600_000;
+
+/** The quiet after a scene, in milliseconds: longer than an idle connection is kept, shorter than the horizon. */
+const QUIET_MS = 2_400_000;
+
+/**
+ * Lives a scene.
+ *
+ * @param seed Chooses what the scene leaves open.
+ */
+export async function liveScene(name: string, seed: number): Promise<History> {
+  const scene = SCENES[name];
+  if (scene === undefined) throw new Error(`There is no scene "${name}"`);
+  const random = createRandom(seed);
+  const time = new VirtualTime();
+  const trace = new Trace(() => time.elapsedMs());
+  // The configuration is read before time can stand still.
+  const stage = await Stage.open({ time, random, trace }, scene);
+  const giveBack = takeOver(time, createRandom(~seed));
+  const unhandled: unknown[] = [];
+  const onUnhandled = (event: PromiseRejectionEvent) => {
+    event.preventDefault();
+    unhandled.push(event.reason);
+  };
+  globalThis.addEventListener("unhandledrejection", onUnhandled);
+  try {
+    await stage.replica.start();
+    const broken: string[] = [];
+    let isOver = false;
+    scene.live(stage).catch((cause) => {
+      broken.push(`${name}: ${cause instanceof Error ? cause.message : cause}`);
+    }).finally(() => isOver = true);
+    await time.run(HORIZON_MS, () => isOver);
+    if (!isOver) broken.push(`${name}: it does not end`);
+    for (const provider of stage.providers) provider.recover();
+    await time.run(time.elapsedMs() + QUIET_MS, () => false);
+    const { ledger, providers, agents, asked, log, config, replica } = stage;
+    if (!scene.judgesAlone) {
+      broken.push(...brokenPromises({
+        ...{ time, trace, log, agents, providers, ledger, asked, config },
+        ...{ replicas: [replica], store: undefined, checked: [], unhandled },
+      }));
+    }
+    return {
+      ...{ seed, requests: asked.length, virtualMs: time.elapsedMs() },
+      ...{ digest: trace.digest, broken, trace },
+    };
+  } finally {
+    stage.replica.life?.end();
+    giveBack();
+    globalThis.removeEventListener("unhandledrejection", onUnhandled);
+  }
+}

@@ -1,0 +1,136 @@
+import assert from "node:assert/strict";
+import type { Scene, Stage } from "./stage.ts";
+
+const ALONE = () => ({ connections: { a: {} } });
+
+/** Opens some connections that are then idle. */
+async function warm(stage: Stage, count: number): Promise<void> {
+  stage.plan(
+    "a",
+    ...Array.from(
+      { length: count },
+      () => ({ fate: "answer", afterMs: 1000 }) as const,
+    ),
+  );
+  await Promise.all(Array.from({ length: count }, () => stage.served()));
+}
+
+/** Scenes of kept connections, and of bytes in unlucky pieces. */
+export const POOL_SCENES: Readonly<Record<string, Scene>> = {
+  "a connection closes at the moment of its reuse": {
+    setting: ALONE,
+    async live(stage) {
+      for (let count = 0; count < 6; count++) {
+        await stage.served();
+        await stage.sleep(stage.random.below(100));
+        const { random } = stage;
+        if (random.below(2) === 0) stage.provider("a").closeIdle();
+        else stage.provider("a").breakSockets(false);
+        await stage.sleep(random.below(60));
+        const one = await stage.ask();
+        assert.equal(one.status, 200);
+        assert.equal(stage.route(one).length, 1, "it is received once");
+      }
+    },
+  },
+  "a pool falls silent": {
+    setting: () => ({ ...ALONE(), file: { timeouts: { first_byte: 8000 } } }),
+    async live(stage) {
+      await warm(stage, 5);
+      await stage.sleep(500);
+      stage.provider("a").breakSockets(true);
+      const startedMs = stage.time.elapsedMs();
+      const one = await stage.ask();
+      assert.equal(one.status, 200, "a new connection serves");
+      assert(stage.time.elapsedMs() - startedMs < 15_000);
+      const nextMs = stage.time.elapsedMs();
+      const next = await Promise.all([stage.ask(), stage.ask(), stage.ask()]);
+      assert(next.every(({ status }) => status === 200));
+      assert(stage.time.elapsedMs() - nextMs < 6000, "the others are gone");
+      const line = stage.line(one);
+      assert.notEqual(line.moved_for, "silent");
+    },
+  },
+  "lost connections blame nobody": {
+    async live(stage) {
+      for (let count = 0; count < 4; count++) {
+        await stage.served();
+        await stage.sleep(100);
+        stage.provider("a").breakSockets(true);
+        assert.equal((await stage.served()).at(-1), "a");
+      }
+      assert.deepEqual(await stage.served(), ["a"], "no cool-down");
+    },
+  },
+  "an idle connection closes after half a minute": {
+    setting: ALONE,
+    async live(stage) {
+      await warm(stage, 3);
+      await stage.sleep(20_000);
+      const open = () =>
+        [...stage.provider("a").sockets].filter(({ isOver }) => !isOver).length;
+      const before = open();
+      await stage.served();
+      await stage.sleep(11_000);
+      assert(open() <= 1, "those that were not used are closed");
+      assert(before <= 3);
+      await stage.sleep(25_000);
+      assert.equal(open(), 0);
+    },
+  },
+  "a kept connection serves again, for five minutes at most": {
+    setting: ALONE,
+    async live(stage) {
+      const sockets = new Set<unknown>();
+      const everyMs = 10_000;
+      for (let count = 0; count < 24; count++) {
+        await stage.served();
+        for (const one of stage.provider("a").sockets) sockets.add(one);
+        await stage.sleep(everyMs);
+      }
+      assert(sockets.size < 24, "connections are kept");
+      const old = [...stage.provider("a").sockets];
+      for (let count = 0; count < 32; count++) {
+        await stage.served();
+        await stage.sleep(everyMs);
+      }
+      const now = stage.provider("a").sockets;
+      assert(old.every((one) => !now.has(one)), "none is older");
+    },
+  },
+  "a long answer does not end with its connection's idle time": {
+    setting: ALONE,
+    async live(stage) {
+      await stage.served();
+      await stage.sleep(25_000);
+      stage.plan("a", { fate: "answer", afterMs: 15_000 });
+      await stage.served({ isStream: false });
+    },
+  },
+  "surplus bytes and odd framing mix up nobody": {
+    setting: ALONE,
+    async live(stage) {
+      for (let count = 0; count < 10; count++) {
+        stage.plan("a", stage.random.pick(["surplus", "answer"] as const));
+        const one = await stage.ask({ isStream: count % 2 === 0 });
+        assert.equal(one.status, 200);
+        await stage.sleep(stage.random.pick([0, 1, 50, 500]));
+      }
+    },
+  },
+  "a caller that leaves in an answer closes its connection": {
+    setting: ALONE,
+    async live(stage) {
+      for (const isStream of [true, false]) {
+        const protocol = stage.random.pick(["chat", "messages"] as const);
+        stage.plan("a", {
+          ...{ fate: "stall", stopsAt: "output", afterMs: 10 },
+        });
+        await stage.ask({ isStream, protocol, leavesAfterMs: 3000 });
+        await stage.sleep(200);
+        assert.equal(stage.provider("a").sockets.size, 0);
+        assert.equal(stage.gateway.state().inFlight, 0);
+      }
+    },
+  },
+};

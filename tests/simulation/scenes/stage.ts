@@ -1,0 +1,229 @@
+import assert from "node:assert/strict";
+import type { Gateway } from "../../../src/app.ts";
+import type { Config } from "../../../src/config/config.ts";
+import { sha256Hex } from "../../../src/core/sha256.ts";
+import type { Protocol } from "../../../src/core/protocol.ts";
+import {
+  createMemoryLog,
+  type MemoryLog,
+} from "../../support/fakes/memory_log.ts";
+import type { Random } from "../../support/fakes/random.ts";
+import { minimalConfig } from "../../support/gateway/config.ts";
+import { keyOf } from "../history.ts";
+import { type Agent, ask, type Asked, type Wish } from "../world/caller.ts";
+import {
+  createSimulatedDial,
+  type LedgerEntry,
+  type PlannedFate,
+  SimulatedProvider,
+} from "../world/provider.ts";
+import { Replica } from "../world/replica.ts";
+import type { VirtualTime } from "../world/time.ts";
+import type { Trace } from "../world/trace.ts";
+
+/** The settings of a scene's gateway, beside two connections `a` and `b` and three tokens. */
+export interface Setting {
+  /** The connections by name, the first one preferred, each with what its entry has beside the usual. */
+  readonly connections?: Readonly<Record<string, Entry>>;
+  /** What the entries of the tokens have beside the usual, by name. */
+  readonly tokens?: Readonly<Record<string, Entry>>;
+  /** Further parts of the file. */
+  readonly file?: Entry;
+}
+
+type Entry = Readonly<Record<string, unknown>>;
+
+/** A situation that was written by hand; the seed chooses protocols, pieces, pauses and the kinds of faults. */
+export interface Scene {
+  readonly setting?: (random: Random) => Setting;
+  /** True when the promises of every history do not hold, as for an answer that the gateway must change. */
+  readonly judgesAlone?: boolean;
+  /** @throws {AssertionError} When a promise breaks. */
+  readonly live: (stage: Stage) => Promise<void>;
+}
+
+/** The model that every connection of a scene serves. */
+export const MODEL = "model-one";
+
+const FAMILIES = {
+  A: { protocol: "chat", scheme: "bearer" },
+  B: { protocol: "messages", scheme: "x-api-key" },
+  C: { protocol: "responses", scheme: "bearer" },
+} as const;
+
+const TIMEOUTS = {
+  connect: 5000,
+  first_byte: 20_000,
+  first_output: 20_000,
+  idle: 30_000,
+  body: 60_000,
+};
+
+/** The parts that every history has. */
+interface StageParts {
+  readonly time: VirtualTime;
+  readonly random: Random;
+  readonly trace: Trace;
+}
+
+/** A gateway with providers and callers that do what a scene says. */
+export class Stage {
+  readonly time: VirtualTime;
+  readonly random: Random;
+  readonly trace: Trace;
+  readonly ledger: LedgerEntry[] = [];
+  readonly asked: Asked[] = [];
+  readonly log: MemoryLog = createMemoryLog();
+  readonly providers: readonly SimulatedProvider[];
+  readonly agents: readonly Agent[];
+  readonly replica: Replica;
+  readonly #file: Entry;
+
+  private constructor(
+    parts: StageParts,
+    { file, providers, ledger, agents, config }: {
+      readonly file: Entry;
+      readonly providers: readonly SimulatedProvider[];
+      readonly ledger: LedgerEntry[];
+      readonly agents: readonly Agent[];
+      readonly config: Config;
+    },
+  ) {
+    this.time = parts.time;
+    this.random = parts.random;
+    this.trace = parts.trace;
+    this.#file = file;
+    this.providers = providers;
+    this.ledger = ledger;
+    this.agents = agents;
+    this.replica = new Replica({
+      ...{ ...parts, config, log: this.log, name: "gateway" },
+      dial: createSimulatedDial(providers),
+      fetch: () => Promise.resolve(new Response(null, { status: 404 })),
+      store: undefined,
+    });
+  }
+
+  static async open(parts: StageParts, scene: Scene): Promise<Stage> {
+    const { random } = parts;
+    const setting = scene.setting?.(random) ?? {};
+    const ledger: LedgerEntry[] = [];
+    const entries = Object.entries(setting.connections ?? { a: {}, b: {} });
+    const families = entries.map(() => random.pick(["A", "B", "C"] as const));
+    const providers = entries.map(([name], at) =>
+      new SimulatedProvider({
+        ...parts,
+        ...{ name, ledger },
+        protocols: [FAMILIES[families[at] ?? "A"].protocol],
+      })
+    );
+    const agents = ["alice", "bob", "carol"].map((name) => ({
+      ...{ name, token: `mg_secret_of_${name}`, models: ["*"] },
+    }));
+    const file = {
+      connections: entries.map(([name, entry], at) => {
+        const family = families[at] ?? "A";
+        const { protocol, scheme } = FAMILIES[family];
+        return {
+          ...{ name, service: "custom", family },
+          endpoints: { [protocol]: `https://${name}.example/v1` },
+          auth: { scheme, key: keyOf({ name }) },
+          paths: ["chat", "messages", "responses"],
+          models: [{ id: MODEL, upstream: `${MODEL}-of-${name}` }],
+          ...entry,
+        };
+      }),
+      timeouts: TIMEOUTS,
+      tokens: agents.map(({ name, token }) => ({
+        ...{ name, sha256: sha256Hex(token), connections: ["*"] },
+        ...setting.tokens?.[name],
+      })),
+      ...setting.file,
+    };
+    for (const provider of providers) provider.isQuick = true;
+    const config = await minimalConfig(file);
+    return new Stage(parts, { file, providers, ledger, agents, config });
+  }
+
+  get gateway(): Gateway {
+    assert(this.replica.life);
+    return this.replica.life.gateway;
+  }
+
+  get config(): Config {
+    return this.replica.configs.current();
+  }
+
+  provider(name: string): SimulatedProvider {
+    const found = this.providers.find((one) => one.name === name);
+    assert(found, `There is no provider ${name}`);
+    return found;
+  }
+
+  /** Plans the fates of a provider's next requests. */
+  plan(name: string, ...fates: readonly (PlannedFate | PlannedFate["fate"])[]) {
+    this.provider(name).planned.push(
+      ...fates.map((fate) => typeof fate === "string" ? { fate } : fate),
+    );
+  }
+
+  /** Sends a request; what is left open is chosen by the seed. */
+  ask(
+    { agent = "alice", ...wish }: Partial<Omit<Wish, "agent">> & {
+      readonly agent?: string;
+    } = {},
+  ): Promise<Asked> {
+    const found = this.agents.find(({ name }) => name === agent);
+    assert(found);
+    const { random } = this;
+    const protocols: readonly Protocol[] = ["chat", "messages", "responses"];
+    return ask({
+      ...{ agent: found, model: MODEL, isPatient: true, isPrompt: true },
+      session: `session-${agent}-${random.below(1e9)}`,
+      protocol: random.pick(protocols),
+      isStream: random.below(2) === 0,
+      ...wish,
+    }, {
+      ...{ replicas: [this.replica], time: this.time, random },
+      ...{ trace: this.trace, asked: this.asked },
+    });
+  }
+
+  /** Sends a request that must be served; returns the providers that received it, in their order. */
+  async served(wish: Parameters<Stage["ask"]>[0] = {}): Promise<string[]> {
+    const one = await this.ask(wish);
+    assert.equal(one.status, 200, `#${one.number} is served`);
+    return this.route(one);
+  }
+
+  /** Returns the names of the providers that received a request, in their order. */
+  route(one: Asked): string[] {
+    return this.entries(one).map(({ provider }) => provider);
+  }
+
+  entries({ number }: Asked): LedgerEntry[] {
+    return this.ledger.filter(({ request }) => request === number);
+  }
+
+  /** Returns the line of a request in the log. */
+  line(one: Asked): Readonly<Record<string, unknown>> {
+    const id = one.headers?.get("x-request-id");
+    const found = this.log.entries.find(({ event, fields }) =>
+      event === "request" && fields.request_id === id
+    );
+    assert(found, `#${one.number} has a line in the log`);
+    return found.fields;
+  }
+
+  /** Reads the same configuration again, with changes. */
+  async reload(changes: Entry = {}): Promise<void> {
+    this.trace.note("the configuration is read again");
+    this.replica.configs.swap(
+      await minimalConfig({ ...this.#file, ...changes }),
+    );
+  }
+
+  sleep(ms: number): Promise<void> {
+    return this.time.sleep(ms);
+  }
+}
