@@ -11,13 +11,15 @@ import { USAGE_FAULTS } from "./usage.ts";
  * the seed that found each fault and the seconds that it took, and the faults to which the simulation is blind.
  */
 
-const { seeds, first, only, seconds } = parseArgs({
+const { seeds, scenes, first, only, seconds } = parseArgs({
   args: Deno.args,
   options: {
     /** The most seeds for each fault. */
     seeds: { type: "string", default: "60" },
+    /** The seeds of each scene; scenes come first. */
+    scenes: { type: "string", default: "2" },
     first: { type: "string", default: "1" },
-    /** Plants only faults whose name or file contains this. */
+    /** Plants only faults whose file and name match this regular expression. */
     only: { type: "string", default: "" },
     /** The most seconds for each fault. */
     seconds: { type: "string", default: "300" },
@@ -42,7 +44,7 @@ const faults: readonly PlacedFault[] = [
 ].flatMap((byFile) => Object.entries(byFile))
   .flatMap(([file, all]) => all.map((fault) => ({ ...fault, file })));
 const chosen = faults.filter(({ name, file }) =>
-  `${file}: ${name}`.includes(only)
+  new RegExp(only).test(`${file}: ${name}`)
 );
 const problems = await problemsOf(faults);
 if (problems.length > 0) {
@@ -98,9 +100,9 @@ async function plant(fault: PlacedFault): Promise<string | undefined> {
   const startedMs = performance.now();
   await Deno.writeTextFile(path, before.replace(fault.text, () => fault.wrong));
   try {
-    const scenes = await live("3", ["--scene", "all"]);
-    const isFound = !/^\d+ histories, 0 failed/m.test(scenes);
-    const output = isFound ? scenes : await live(seeds, []);
+    const played = await live(scenes, ["--scene", "all"]);
+    const isFound = !/^\d+ histories, 0 failed/m.test(played);
+    const output = isFound ? played : await live(seeds, []);
     const took = ((performance.now() - startedMs) / 1000).toFixed(1);
     const [, seed] = /^seed (\d+) breaks/m.exec(output) ?? [];
     const [, promise] = /^seed .*\n {2}(.*?):/m.exec(output) ?? [];

@@ -291,7 +291,7 @@ export const RELAY_FAULTS: FaultsByFile = {
     {
       name: "a failure in a stream's beginning passes",
       text:
-        "    if (beginning !== undefined) throwFailure(beginning, answer, options);\n",
+        "    if (beginning !== undefined) throwFailure(beginning, response, options);\n",
       wrong: "",
     },
     {

@@ -153,44 +153,46 @@ export const SHARED_FAULTS: FaultsByFile = {
       wrong: "",
     },
   ],
-  "shared/store/store_ledger.ts": [
+  "shared/store/apply_batch.lua": [
     {
       name: "a batch counts again when it is sent again",
-      text: "if redis.call('EXISTS', KEYS[1]) == 1 then return 'known' end\n",
+      text: "if redis.call('EXISTS', batch_key) == 1 then return 'known' end\n",
       wrong: "",
     },
     {
+      name: "the id of a batch is forgotten",
+      text: "return accepts('SET', batch_key, '1', 'PX', batch.batch_ms)",
+      wrong: "return true",
+    },
+    {
+      name: "a store keeps a released hold",
+      text:
+        "    if not accepts('ZREM', KEYS[release.key], release.member) then return false end\n",
+      wrong: "",
+    },
+  ],
+  "shared/store/reserve.lua": [
+    {
       name: "a store's hold counts against its own request",
-      text: "if amount and owner ~= id then",
+      text: "if amount and owner ~= request.id then",
       wrong: "if amount then",
       unseen: "each call of a request has an id of its own",
     },
     {
       name: "a store's limit takes one too many",
-      text: "> tonumber(ARGV[i + 4]) then isGranted = false end",
-      wrong: "> tonumber(ARGV[i + 4]) + 1 then isGranted = false end",
+      text: "used + claim.amount > claim.most",
+      wrong: "used + claim.amount > claim.most + 1",
     },
     {
       name: "a store's hold is not written",
       text:
-        "    redis.call('ZADD', hold[1], string.format('%.0f', now + lifetime), hold[2])\n",
-      wrong: "",
-    },
-    {
-      name: "a store keeps a released hold",
-      text: "    refusal = run('ZREM', key, ARGV[i + 2])\n",
+        "    redis.call('ZADD', key, now_ms + request.hold_ms, claim.member)\n",
       wrong: "",
     },
     {
       name: "a store's holds never end",
-      text:
-        "  redis.call('ZREMRANGEBYSCORE', key, '-inf', string.format('%.0f', now))\n",
+      text: "  redis.call('ZREMRANGEBYSCORE', key, '-inf', now_ms)\n",
       wrong: "",
-    },
-    {
-      name: "the id of a batch is forgotten",
-      text: " or run('SET', KEYS[1], '1', 'PX', ARGV[1])\n",
-      wrong: "\n",
     },
   ],
 };

@@ -15,7 +15,7 @@ export const UPSTREAM_FAULTS: FaultsByFile = {
     },
     {
       name: "a closed connection stays in the pool",
-      text: "    } while (found?.connection.isClosed);\n",
+      text: "    } while (found?.socket.isClosed);\n",
       wrong: "    } while (false);\n",
     },
     {
@@ -25,12 +25,12 @@ export const UPSTREAM_FAULTS: FaultsByFile = {
     },
     {
       name: "an idle connection stays when its time is over",
-      text: "        () => forget(key, connection),\n        sinceMs,\n",
+      text: "        () => forget(key, socket),\n        sinceMs,\n",
       wrong: "        () => {},\n        sinceMs,\n",
     },
     {
       name: "an idle connection that its provider closes stays",
-      text: "    connection.watchIdle(() => forget(key, connection));\n",
+      text: "    socket.watchIdle(() => forget(key, socket));\n",
       wrong: "",
     },
     {
@@ -70,7 +70,7 @@ export const UPSTREAM_FAULTS: FaultsByFile = {
     {
       name: "a connection that opens too late stays open",
       text:
-        "      if (signal.aborted) new Connection(one.duplex, () => {}).close();\n",
+        "      if (signal.aborted) new Socket(one.duplex, () => {}).close();\n",
       wrong: "",
     },
     {
@@ -114,7 +114,7 @@ export const UPSTREAM_FAULTS: FaultsByFile = {
       wrong: "    const mayKeep = false;\n",
     },
   ],
-  "upstream/http1/connection.ts": [
+  "upstream/http1/socket.ts": [
     {
       name: "a connection with surplus bytes is used again",
       text: "this.#isClosed || !isKeptAlive || hasSurplus",
@@ -155,7 +155,7 @@ export const UPSTREAM_FAULTS: FaultsByFile = {
     },
     {
       name: "a cancelled body leaves its connection open",
-      text: "    if (!this.#isOver) {\n      this.#connection.close();\n",
+      text: "    if (!this.#isOver) {\n      this.#socket.close();\n",
       wrong: "    if (!this.#isOver) {\n",
     },
     {

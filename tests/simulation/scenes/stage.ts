@@ -161,7 +161,10 @@ export class Stage {
   }
 
   /** Plans the fates of a provider's next requests. */
-  plan(name: string, ...fates: readonly (PlannedFate | PlannedFate["fate"])[]) {
+  plan(
+    name: string,
+    ...fates: readonly (PlannedFate | PlannedFate["fate"])[]
+  ): void {
     this.provider(name).planned.push(
       ...fates.map((fate) => typeof fate === "string" ? { fate } : fate),
     );
