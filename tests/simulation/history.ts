@@ -62,7 +62,22 @@ export interface Scale {
   /** The time in which sessions begin, in minutes. */
   readonly minutes: number;
   readonly sessions: number;
+  /** The numbers of the sessions that are lived; default: all. */
+  readonly kept?: readonly number[];
+  /** The kinds of events that do not happen. */
+  readonly without?: readonly EventKind[];
 }
+
+/** The kinds of events that happen to a history from outside. */
+export const EVENT_KINDS = [
+  "moods",
+  "breaks",
+  "reloads",
+  "crashes",
+  "troubles",
+] as const;
+
+export type EventKind = (typeof EVENT_KINDS)[number];
 
 /**
  * Lives one history: real gateways and their HTTP clients, simulated callers, providers and a store, on a virtual clock.
@@ -109,13 +124,15 @@ export async function liveHistory(
   try {
     for (const replica of replicas) await replica.start();
     const scene = { replicas, time, random, trace, asked };
-    const lives = Array.from({ length: scale.sessions }, async () => {
+    const { kept, without = [] } = scale;
+    const lives = Array.from({ length: scale.sessions }, async (_, at) => {
+      if (kept?.includes(at) === false) return;
       await time.sleep(random.below(minutes * 60_000));
       await liveSession(random.pick(people), scene);
     });
     let isLived = false;
     const lived = Promise.all(lives).then(() => isLived = true);
-    const weather = { time, random, trace, isOver: () => isLived };
+    const weather = { time, random, trace, without, isOver: () => isLived };
     startWeather({ ...weather, providers });
     startReloads(weather, async () => {
       const next = await minimalConfig(file);
@@ -179,11 +196,11 @@ function startCrashes(
   const mostMs = minutes * 40_000;
   const isRough = random.below(2) === 0;
   if (store !== undefined && isRough) {
-    repeat(weather, mostMs / 2, () => store.trouble());
+    repeat(weather, "troubles", mostMs / 2, () => store.trouble());
   }
   if (random.below(2) === 0) return;
   for (const replica of replicas) {
-    repeat(weather, mostMs, async () => {
+    repeat(weather, "crashes", mostMs, async () => {
       if (replica.life === undefined) return;
       if (random.below(3) === 0) await replica.stop();
       else replica.crash();
@@ -199,6 +216,7 @@ interface Weather {
   readonly random: Random;
   readonly trace: Trace;
   readonly isOver: () => boolean;
+  readonly without: readonly EventKind[];
 }
 
 /** Changes the moods of the providers, and breaks their connections, at random moments. */
@@ -209,9 +227,10 @@ function startWeather(
 ): void {
   const { random } = weather;
   for (const provider of providers) {
-    repeat(weather, 600_000, () => provider.changeMood());
+    repeat(weather, "moods", 600_000, () => provider.changeMood());
     repeat(
       weather,
+      "breaks",
       1_800_000,
       () => provider.breakSockets(random.below(2) === 0),
     );
@@ -219,21 +238,24 @@ function startWeather(
 }
 
 function startReloads(weather: Weather, reload: () => Promise<void>): void {
-  repeat(weather, 1_200_000, () => {
+  repeat(weather, "reloads", 1_200_000, () => {
     weather.trace.note("the configuration is read again");
     void reload();
   });
 }
 
 function repeat(
-  { time, random, isOver }: Weather,
+  weather: Weather,
+  kind: EventKind,
   mostMs: number,
   change: () => void | Promise<void>,
 ): void {
+  const { time, random, isOver, without } = weather;
+  if (without.includes(kind)) return;
   time.schedule(random.below(mostMs), () => {
     if (isOver()) return;
     void change();
-    repeat({ time, random, isOver } as Weather, mostMs, change);
+    repeat(weather, kind, mostMs, change);
   });
 }
 

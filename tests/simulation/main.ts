@@ -1,8 +1,24 @@
 import { parseArgs } from "node:util";
-import { liveHistory } from "./history.ts";
+import {
+  EVENT_KINDS,
+  type History,
+  liveHistory,
+  type Scale,
+} from "./history.ts";
 import { liveScene, SCENES } from "./scenes/mod.ts";
+import { promiseIn, shrink } from "./shrink.ts";
 
-const { seed, seeds, minutes, sessions, about, scene, ...flags } = parseArgs({
+const {
+  seed,
+  seeds,
+  minutes,
+  sessions,
+  about,
+  scene,
+  keep,
+  without,
+  ...flags
+} = parseArgs({
   args: Deno.args,
   options: {
     seed: { type: "string" },
@@ -10,30 +26,42 @@ const { seed, seeds, minutes, sessions, about, scene, ...flags } = parseArgs({
     minutes: { type: "string" },
     sessions: { type: "string" },
     about: { type: "string" },
+    /** The name of a scene, or `all`. */
     scene: { type: "string" },
+    /** The numbers of the only sessions that are lived. */
+    keep: { type: "string" },
+    /** The kinds of events that do not happen. */
+    without: { type: "string" },
+    /** Looks for a smaller history that breaks the same promise. */
+    shrink: { type: "boolean" },
     "until-broken": { type: "boolean" },
   },
 }).values;
 const first = Number(seed ?? Math.floor(Math.random() * 1e9));
 const count = Number(seeds ?? 1);
-const scale = {
+const given: Scale = {
   minutes: Number(minutes ?? 30),
   sessions: Number(sessions ?? 25),
+  ...keep === undefined ? {} : { kept: keep.split(",").map(Number) },
+  ...without === undefined ? {} : {
+    without: EVENT_KINDS.filter((kind) => without.split(",").includes(kind)),
+  },
 };
-const startedMs = performance.now();
-let requests = 0;
-let virtualMs = 0;
-let failed = 0;
-const scenes = scene === "all"
+const names = scene === "all"
   ? Object.keys(SCENES)
   : scene === undefined
   ? [undefined]
   : [scene];
-const lives = scenes.flatMap((name) =>
+const lives = names.flatMap((name) =>
   Array.from({ length: count }, (_, index) => ({ name, at: first + index }))
 );
+const startedMs = performance.now();
+let requests = 0;
+let virtualMs = 0;
+let failed = 0;
 for (const { name, at } of lives) {
-  const history = name === undefined
+  let scale = given;
+  let history = name === undefined
     ? await liveHistory(at, scale)
     : await liveScene(name, at);
   requests += history.requests;
@@ -43,15 +71,11 @@ for (const { name, at } of lives) {
   }
   if (history.broken.length === 0) continue;
   failed++;
-  const [broken = ""] = history.broken;
-  console.log(`seed ${at} breaks ${history.broken.length} promises:`);
-  for (const line of firstOfEach(history.broken)) console.log(`  ${line}`);
-  const request = about ?? /#\d+/.exec(broken)?.[0];
-  for (const line of history.trace.last(40, request)) console.log(line);
-  const what = name === undefined
-    ? `--minutes ${scale.minutes} --sessions ${scale.sessions}`
-    : `--scene '${name}'`;
-  console.log(`replay it: deno task simulate --seed ${at} ${what}`);
+  if (flags.shrink && name === undefined) {
+    scale = await shrink(at, scale);
+    history = await liveHistory(at, scale);
+  }
+  report(history, at, name === undefined ? optionsOf(scale) : sceneOf(name));
   if (flags["until-broken"]) break;
 }
 const seconds = (performance.now() - startedMs) / 1000;
@@ -64,8 +88,29 @@ console.log(
 );
 if (failed > 0) Deno.exitCode = 1;
 
+/** Prints the promises that broke, the events of the request, and the command that replays it. */
+function report({ broken, trace }: History, at: number, what: string): void {
+  console.log(`seed ${at} breaks ${broken.length} promises:`);
+  for (const line of firstOfEach(broken)) console.log(`  ${line}`);
+  const request = about ?? /#\d+/.exec(broken[0] ?? "")?.[0];
+  for (const line of trace.last(40, request)) console.log(line);
+  console.log(`replay it: deno task simulate --seed ${at} ${what}`);
+}
+
 /** Returns the first two lines of each promise. */
 function firstOfEach(broken: readonly string[]): string[] {
-  const byPromise = Map.groupBy(broken, (line) => line.split(": ")[0]);
+  const byPromise = Map.groupBy(broken, promiseIn);
   return [...byPromise.values()].flatMap((lines) => lines.slice(0, 2));
+}
+
+function optionsOf({ minutes, sessions, kept, without = [] }: Scale): string {
+  return [
+    `--minutes ${minutes} --sessions ${sessions}`,
+    ...kept === undefined ? [] : [`--keep ${kept.join(",")}`],
+    ...without.length === 0 ? [] : [`--without ${without.join(",")}`],
+  ].join(" ");
+}
+
+function sceneOf(name: string): string {
+  return `--scene '${name}'`;
 }

@@ -1,4 +1,5 @@
 import fengari from "npm:fengari@0.1.5";
+import { type JsonValue, parseJson } from "../../../src/core/json.ts";
 
 /** A reply of the store, in the types of RESP 2; a script has statuses, too. */
 export type Reply = string | number | null | Status | readonly Reply[];
@@ -36,6 +37,7 @@ interface Lua {
     lua_tostring(state: State, index: number): LuaText;
     lua_pushboolean(state: State, value: boolean): void;
     lua_pushinteger(state: State, value: number): void;
+    lua_pushnumber(state: State, value: number): void;
     lua_pushstring(state: State, value: LuaText): void;
     lua_pushcfunction(state: State, run: (state: State) => number): void;
     lua_newtable(state: State): void;
@@ -43,6 +45,7 @@ interface Lua {
     lua_rawseti(state: State, index: number, key: number): void;
     lua_getfield(state: State, index: number, key: LuaText): number;
     lua_setfield(state: State, index: number, key: LuaText): void;
+    lua_getglobal(state: State, name: LuaText): number;
     lua_setglobal(state: State, name: LuaText): void;
     lua_pcall(
       state: State,
@@ -66,8 +69,8 @@ const library: Lua = fengari;
 const { lua, lauxlib, lualib, to_luastring, to_jsstring } = library;
 
 /**
- * Runs the scripts of the store as Redis does: with `redis.call`, `redis.pcall`, `KEYS` and `ARGV`, and with the same
- * conversions of values (https://redis.io/docs/latest/develop/programmability/lua-api/#data-type-conversion).
+ * Runs the scripts of the store as Redis does: with `redis.call`, `redis.pcall`, `cjson.decode`, `KEYS` and `ARGV`, with
+ * `unpack` as in Lua 5.1, and with the same conversions of values (https://redis.io/docs/latest/develop/programmability/lua-api/#data-type-conversion).
  */
 export class LuaScripts {
   readonly #state = lauxlib.luaL_newstate();
@@ -85,6 +88,14 @@ export class LuaScripts {
       lua.lua_setfield(state, -2, to_luastring(name));
     }
     lua.lua_setglobal(state, to_luastring("redis"));
+    lua.lua_newtable(state);
+    lua.lua_pushcfunction(state, decodeJson);
+    lua.lua_setfield(state, -2, to_luastring("decode"));
+    lua.lua_setglobal(state, to_luastring("cjson"));
+    lua.lua_getglobal(state, to_luastring("table"));
+    lua.lua_getfield(state, -1, to_luastring("unpack"));
+    lua.lua_setglobal(state, to_luastring("unpack"));
+    lua.lua_settop(state, 0);
   }
 
   /** Runs a script. @throws {ReplyError} */
@@ -142,6 +153,28 @@ function runCommand(
   lua.lua_pushstring(state, to_luastring(error.message));
   lua.lua_setfield(state, -2, to_luastring("err"));
   return isProtected ? 1 : lua.lua_error(state);
+}
+
+function decodeJson(state: State): number {
+  const value = parseJson(textAt(state, 1));
+  if (value === undefined) throw new ReplyError("ERR invalid JSON");
+  pushJson(state, value);
+  return 1;
+}
+
+function pushJson(state: State, value: JsonValue): void {
+  if (typeof value === "string") {
+    lua.lua_pushstring(state, to_luastring(value));
+  } else if (typeof value === "number") lua.lua_pushnumber(state, value);
+  else if (typeof value === "boolean") lua.lua_pushboolean(state, value);
+  else {
+    lua.lua_newtable(state);
+    for (const [key, one] of Object.entries(value ?? {})) {
+      pushJson(state, one ?? null);
+      if (Array.isArray(value)) lua.lua_rawseti(state, -2, Number(key) + 1);
+      else lua.lua_setfield(state, -2, to_luastring(key));
+    }
+  }
 }
 
 function textAt(state: State, index: number): string {
