@@ -11,8 +11,8 @@ import type { CallerCodec, Codec, Target } from "./canonical/codec.ts";
 import { dropInnerSettings } from "./canonical/request/inner_settings.ts";
 import {
   createLosses,
-  type Loss,
   type Losses,
+  type LostField,
 } from "./canonical/request/loss.ts";
 import {
   type CanonicalRequest,
@@ -216,11 +216,10 @@ function adjust(
     const before = kept;
     kept = omitField(before, name);
     if (kept === before) continue;
-    losses.reportDropped({
-      field: fieldOf(name, to),
-      weight: "report",
-      reason: "the configuration of this model's connection omits it",
-    });
+    losses.reportDropped(
+      fieldOf(name, to),
+      "the configuration of this model's connection omits it",
+    );
   }
   return { ...kept, ...force };
 }
@@ -228,11 +227,10 @@ function adjust(
 /** Reports what a lesson takes from the caller. Another spelling, or a lower limit of ours, takes nothing. */
 function reportTaught(lesson: Lesson, to: Codec, losses: Losses): void {
   if (lesson.move === "respell" || lesson.move === "clamp") return;
-  losses.reportDropped({
-    field: lesson.move === "mention" ? "messages" : fieldOf(lesson.field, to),
-    weight: "report",
-    reason: `this model's provider refused it before (${lessonText(lesson)})`,
-  });
+  losses.reportDropped(
+    lesson.move === "mention" ? "messages" : fieldOf(lesson.field, to),
+    `this model's provider refused it before (${lessonText(lesson)})`,
+  );
 }
 
 /** Returns true when stop strings are left in the body. If not, the gateway cuts the answer at them. */
@@ -241,7 +239,7 @@ function holdsStops({ stop, stop_sequences }: JsonObject): boolean {
 }
 
 /** Returns the canonical field for a protocol's `name` or path, or an extra of this name. */
-function fieldOf(name: string, to: FieldNames): Loss["field"] {
+function fieldOf(name: string, to: FieldNames): LostField {
   const [top = name] = name.split(".");
   return fieldNamed(name, to) ?? fieldNamed(top, to) ?? { extra: name };
 }

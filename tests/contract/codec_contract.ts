@@ -274,7 +274,7 @@ function requestTests(
         model: decoded.model,
         maxOutputTokens: undefined,
       },
-      reportDropped: ({ field }) => {
+      reportDropped: (field) => {
         lost.push(`lost ${typeof field === "string" ? field : field.extra}`);
       },
     });

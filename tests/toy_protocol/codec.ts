@@ -121,11 +121,7 @@ export function createToyCodec(protocol: Protocol): Codec {
     encodeRequest(request, { reportDropped }) {
       dropForeignExtras(request, protocol, { reportDropped });
       if (request.tools.length > 0) {
-        reportDropped({
-          field: "tools",
-          weight: "report",
-          reason: "a toy has no tools",
-        });
+        reportDropped("tools", "a toy has no tools");
       }
       const said = request.turns.map(({ role, blocks }) => ({
         by: SPEAKERS[role],

@@ -7,7 +7,7 @@ import type { Emit, Stage } from "../../core/stage.ts";
 import type { Answer, Usage } from "./answer/answer.ts";
 import type { SealBinding } from "./content/sealed.ts";
 import type { Failure } from "./failure/failure.ts";
-import type { Loss } from "./request/loss.ts";
+import type { LossReport } from "./request/loss.ts";
 import type {
   CanonicalRequest,
   RequestField,
@@ -200,15 +200,9 @@ export interface ToolSupport {
   readonly limitsPropertyNames?: boolean | undefined;
 }
 
-/** The context in which a request is encoded. */
-export interface RequestContext {
+/** The context in which a request is encoded. An encoder omits what it reports as dropped, and catches no error of it. */
+export interface RequestContext extends LossReport {
   readonly target: Target;
-  /**
-   * Reports a loss. The encoder then omits that part.
-   *
-   * @throws {GatewayError} When the loss rejects the request. An encoder must not catch it.
-   */
-  reportDropped(loss: Loss): void;
 }
 
 /** The options of {@linkcode Codec.settleReasoning}. */

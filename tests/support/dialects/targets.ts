@@ -2,7 +2,7 @@ import type {
   RequestContext,
   Target,
 } from "../../../src/protocols/canonical/codec.ts";
-import type { Loss } from "../../../src/protocols/canonical/request/loss.ts";
+import type { LossReport } from "../../../src/protocols/canonical/request/loss.ts";
 
 /** A context that records dropped fields instead of rejecting the request. */
 export interface NotedContext {
@@ -17,7 +17,11 @@ export function contextFor(
   target: Partial<Target> = {},
 ): NotedContext {
   const lost: string[] = [];
-  const reportDropped = ({ field, weight }: Loss) => {
+  const reportDropped: LossReport["reportDropped"] = (
+    field,
+    _reason,
+    weight = "report",
+  ) => {
     lost.push(`${typeof field === "string" ? field : field.extra} ${weight}`);
   };
   return {

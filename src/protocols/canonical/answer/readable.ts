@@ -1,6 +1,6 @@
 import { isJsonObject } from "../../../core/json.ts";
 import type { Protocol } from "../../../core/protocol.ts";
-import type { Loss } from "../request/loss.ts";
+import type { LossReport } from "../request/loss.ts";
 import type { Turn } from "../request/request.ts";
 import type { Block, ResultContent } from "../content/block.ts";
 
@@ -43,18 +43,17 @@ function contentOf(
  */
 export function dropCitations(
   turns: readonly Turn[],
-  losses: { reportDropped(loss: Loss): void },
+  losses: LossReport,
 ): void {
   const blocks = turns.flatMap((turn) => turn.blocks);
   const inner = blocks.flatMap((block) =>
     block.kind === "tool_result" ? block.content : []
   );
   if (![...blocks, ...inner].some(isCited)) return;
-  losses.reportDropped({
-    field: { extra: "citations" },
-    weight: "report",
-    reason: "this model's provider does not cite documents",
-  });
+  losses.reportDropped(
+    { extra: "citations" },
+    "this model's provider does not cite documents",
+  );
 }
 
 function isCited(block: Block): boolean {

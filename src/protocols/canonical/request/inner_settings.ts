@@ -2,7 +2,7 @@ import type { Protocol } from "../../../core/protocol.ts";
 import type { Block } from "../content/block.ts";
 import type { Tool } from "../tools/tool.ts";
 import type { InnerSettings } from "../content/extras.ts";
-import type { Loss } from "./loss.ts";
+import type { LossReport } from "./loss.ts";
 import type { CanonicalRequest } from "./request.ts";
 
 /**
@@ -13,7 +13,7 @@ import type { CanonicalRequest } from "./request.ts";
 export function dropInnerSettings(
   { tools, turns }: CanonicalRequest,
   protocol: Protocol,
-  losses: { reportDropped(loss: Loss): void },
+  losses: LossReport,
 ): void {
   const found = [
     ...tools.flatMap(settingsOfTool),
@@ -22,11 +22,10 @@ export function dropInnerSettings(
   for (const settings of found) {
     if (settings.protocol === protocol) continue;
     for (const extra of settings.names) {
-      losses.reportDropped({
-        field: { extra },
-        weight: "report",
-        reason: "this model's provider has no such setting",
-      });
+      losses.reportDropped(
+        { extra },
+        "this model's provider has no such setting",
+      );
     }
   }
 }

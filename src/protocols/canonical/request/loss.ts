@@ -5,25 +5,27 @@ import { type HostedTool, isForce, type ToolChoice } from "../tools/tool.ts";
 import type { Weight } from "../content/extras.ts";
 import type { CanonicalRequest, RequestField } from "./request.ts";
 
-/** A part of a request that the target protocol or upstream cannot take. */
-export interface Loss {
-  /** The dropped part: a canonical field, or the name of an extra. */
-  readonly field: RequestField | { readonly extra: string };
-  /** The reason, as the second half of a sentence: "the target has no such setting". */
-  readonly reason: string;
-  /** `reject` rejects the request; `report` drops the field and names it in `x-gateway-dropped`. */
-  readonly weight: Exclude<Weight, "ignore">;
-}
+/** A part of a request that the target cannot take: a canonical field, or the name of an extra. */
+export type LostField = RequestField | { readonly extra: string };
 
-/** Collects the losses of one translated request. */
-export interface Losses {
+/** `reject` rejects the request; `report` drops the field and names it in `x-gateway-dropped`. */
+export type LossWeight = Exclude<Weight, "ignore">;
+
+/** The receiver of losses. */
+export interface LossReport {
   /**
    * Reports a loss.
    *
+   * @param reason The second half of a sentence: "the target has no such setting".
+   * @param weight Default: `report`.
    * @throws {GatewayError} `invalid_request` with the field's name, when the loss changes the answer or the
    * connection is strict.
    */
-  reportDropped(loss: Loss): void;
+  reportDropped(field: LostField, reason: string, weight?: LossWeight): void;
+}
+
+/** Collects the losses of one translated request. */
+export interface Losses extends LossReport {
   /** Records a field as dropped, even on a strict connection. */
   note(field: RequestField): void;
   /**
@@ -55,7 +57,7 @@ export function createLosses(options: LossesOptions): Losses {
   return {
     dropped,
     note: (field) => drop(options.nameOf(field)),
-    reportDropped({ field, reason, weight }) {
+    reportDropped(field, reason, weight) {
       const name = typeof field === "string"
         ? options.nameOf(field)
         : field.extra.slice(0, MAX_NAME_LENGTH);
@@ -87,22 +89,22 @@ export type TakenSettings = Readonly<
 export function dropForeignExtras(
   request: CanonicalRequest,
   protocol: Protocol,
-  losses: { reportDropped(loss: Loss): void },
+  losses: LossReport,
   taken: TakenSettings = {},
 ): void {
   for (const field of RARE_SETTINGS) {
     if (taken[field] === true || !isGiven(field, request)) continue;
-    losses.reportDropped({
+    losses.reportDropped(
       field,
-      weight: field === "logprobs" ? "reject" : "report",
-      reason: NO_SETTING,
-    });
+      NO_SETTING,
+      field === "logprobs" ? "reject" : "report",
+    );
   }
   for (const [owner, extras] of Object.entries(request.extras)) {
     if (owner === protocol) continue;
     for (const [extra, { weight }] of Object.entries(extras)) {
       if (weight === "ignore") continue;
-      losses.reportDropped({ field: { extra }, weight, reason: NO_SETTING });
+      losses.reportDropped({ extra }, NO_SETTING, weight);
     }
   }
 }
@@ -133,14 +135,10 @@ export function isOwnIdentifier(
  */
 export function dropContinuation(
   { continues }: CanonicalRequest,
-  losses: { reportDropped(loss: Loss): void },
+  losses: LossReport,
 ): void {
   if (continues !== true) return;
-  losses.reportDropped({
-    field: "messages",
-    weight: "report",
-    reason: "this model cannot continue an answer",
-  });
+  losses.reportDropped("messages", "this model cannot continue an answer");
 }
 
 function refusal(param: string, reason: string): GatewayError {
@@ -170,34 +168,32 @@ export function countCacheMarks({ tools, turns }: CanonicalRequest): number {
  */
 export function dropCacheMarks(
   request: CanonicalRequest,
-  losses: { reportDropped(loss: Loss): void },
+  losses: LossReport,
   onlyOn?: "tools",
 ): void {
   const isTools = onlyOn === "tools";
   const turns = isTools ? [] : request.turns;
   const isAutomatic = !isTools && request.cache !== undefined;
   if (!isAutomatic && countCacheMarks({ ...request, turns }) === 0) return;
-  losses.reportDropped({
-    field: "cache",
-    weight: "report",
-    reason: isTools
+  losses.reportDropped(
+    "cache",
+    isTools
       ? "this model's provider accepts cache marks on content alone"
       : "this model's provider has no cache marks",
-  });
+  );
 }
 
 /** Returns a hosted tool in its own protocol's spelling; reports it and returns `undefined` for another protocol. */
 export function encodeHostedTool(
   tool: HostedTool,
   protocol: Protocol,
-  losses: { reportDropped(loss: Loss): void },
+  losses: LossReport,
 ): JsonObject | undefined {
   if (tool.protocol === protocol) return tool.value;
-  losses.reportDropped({
-    field: "tools",
-    weight: "report",
-    reason: `this model's provider cannot run the tool \`${tool.type}\``,
-  });
+  losses.reportDropped(
+    "tools",
+    `this model's provider cannot run the tool \`${tool.type}\``,
+  );
   return undefined;
 }
 
@@ -209,14 +205,13 @@ export function encodeHostedTool(
 export function dropForeignChoice(
   choice: ToolChoice | undefined,
   protocol: Protocol,
-  losses: { reportDropped(loss: Loss): void },
+  losses: LossReport,
 ): void {
   if (choice?.type !== "hosted" || choice.protocol === protocol) return;
-  losses.reportDropped({
-    field: "toolChoice",
-    weight: "report",
-    reason: "it requires a tool that this model's provider cannot run",
-  });
+  losses.reportDropped(
+    "toolChoice",
+    "it requires a tool that this model's provider cannot run",
+  );
 }
 
 /**
@@ -226,12 +221,11 @@ export function dropForeignChoice(
  */
 export function dropForceOnNothing(
   choice: ToolChoice | undefined,
-  losses: { reportDropped(loss: Loss): void },
+  losses: LossReport,
 ): void {
   if (!isForce(choice)) return;
-  losses.reportDropped({
-    field: "toolChoice",
-    weight: "report",
-    reason: "the request has no tool that this model can call",
-  });
+  losses.reportDropped(
+    "toolChoice",
+    "the request has no tool that this model can call",
+  );
 }

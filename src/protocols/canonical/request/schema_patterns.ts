@@ -4,7 +4,7 @@ import {
   type JsonValue,
   present,
 } from "../../../core/json.ts";
-import type { Loss } from "./loss.ts";
+import type { LossReport } from "./loss.ts";
 import { isPortablePattern } from "./portable_pattern.ts";
 
 /** Keywords whose value is a schema, or a list of schemas. */
@@ -47,15 +47,14 @@ const SCHEMA_MAPS: readonly string[] = [
  */
 export function fitOpenAiSchema(
   schema: JsonObject,
-  losses: { reportDropped(loss: Loss): void },
+  losses: LossReport,
 ): JsonObject {
   const fitted = mapSchemas(schema, withPortablePatterns);
   if (fitted !== schema) {
-    losses.reportDropped({
-      field: { extra: "pattern" },
-      weight: "report",
-      reason: "this model's provider cannot compile that regular expression",
-    });
+    losses.reportDropped(
+      { extra: "pattern" },
+      "this model's provider cannot compile that regular expression",
+    );
   }
   return mapSchemas(fitted, withItems);
 }

@@ -178,11 +178,7 @@ function formatInstruction(format: OutputFormat): string {
 }
 
 function dropFormat(why: string, { context }: Scope): void {
-  context.reportDropped({
-    field: "format",
-    weight: "report",
-    reason: `${why}; an instruction asks for it instead`,
-  });
+  context.reportDropped("format", `${why}; an instruction asks for it instead`);
 }
 
 function encodeSchemaFormat(
@@ -215,12 +211,11 @@ function encodeStrict(
   if (isClosedSchema(schema)) return { strict: true };
   if (strict === undefined) return {};
   if (!dialect.fullToolset) return { strict };
-  context.reportDropped({
-    field: "format",
-    weight: "reject",
-    reason:
-      "a strict schema must close every object and require every property",
-  });
+  context.reportDropped(
+    "format",
+    "a strict schema must close every object and require every property",
+    "reject",
+  );
   return {};
 }
 
@@ -232,11 +227,10 @@ function encodeLimit(
   if (requested === undefined) return {};
   const limit = context.target.maxOutputTokens ?? requested;
   if (requested > limit) {
-    context.reportDropped({
-      field: "maxOutputTokens",
-      weight: "report",
-      reason: `this model generates at most ${limit} tokens`,
-    });
+    context.reportDropped(
+      "maxOutputTokens",
+      `this model generates at most ${limit} tokens`,
+    );
   }
   return { [dialect.limitField]: Math.min(requested, limit) };
 }
@@ -250,12 +244,10 @@ function encodeStops(
   if (stop === undefined) return {};
   const most = maxStopsOf(dialect);
   if (stop.length > most) {
-    context.reportDropped({
-      field: "stop",
-      weight: "report",
-      reason:
-        `this model accepts at most ${most} stop strings; the gateway cuts the answer at others`,
-    });
+    context.reportDropped(
+      "stop",
+      `this model accepts at most ${most} stop strings; the gateway cuts the answer at others`,
+    );
   }
   return most === 0 ? {} : { stop: stop.slice(0, most) };
 }
@@ -268,11 +260,7 @@ function encodeSampling(
   const { temperature, topP, topK, seed } = sampling;
   const { frequencyPenalty, presencePenalty } = sampling;
   if (topK !== undefined && !dialect.topK) {
-    context.reportDropped({
-      field: "topK",
-      weight: "report",
-      reason: NO_SETTING,
-    });
+    context.reportDropped("topK", NO_SETTING);
   }
   const others = {
     top_k: dialect.topK ? topK : undefined,
@@ -293,11 +281,7 @@ function encodeSampling(
       ? (sampling[field] ?? 0) !== 0
       : sampling[field] !== undefined;
     if (isGiven) {
-      context.reportDropped({
-        field,
-        weight: "report",
-        reason: "this model's sampling cannot be changed",
-      });
+      context.reportDropped(field, "this model's sampling cannot be changed");
     }
   }
   return present(others);
@@ -352,24 +336,16 @@ function commonSettings(
 ): JsonObject {
   for (const field of OPENAI_FIELDS) {
     if (request[field] !== undefined) {
-      context.reportDropped({ field, weight: "report", reason: NO_SETTING });
+      context.reportDropped(field, NO_SETTING);
     }
   }
   const { serviceTier, user } = request;
   if (serviceTier !== undefined && serviceTier.tier !== "auto") {
-    context.reportDropped({
-      field: "serviceTier",
-      weight: "report",
-      reason: NO_SETTING,
-    });
+    context.reportDropped("serviceTier", NO_SETTING);
   }
   if (user === undefined) return {};
   if (!dialect.refusesUser) return { user: shortUser(user) };
-  context.reportDropped({
-    field: "user",
-    weight: "report",
-    reason: NO_SETTING,
-  });
+  context.reportDropped("user", NO_SETTING);
   return {};
 }
 

@@ -11,7 +11,7 @@ import type {
   OpaqueBlock,
   TextBlock,
 } from "../../canonical/content/block.ts";
-import type { Loss } from "../../canonical/request/loss.ts";
+import type { LossWeight } from "../../canonical/request/loss.ts";
 import { dataUrl, defaultFileName } from "../../canonical/request/media.ts";
 import { encodeCache, type Scope } from "../dialect.ts";
 
@@ -164,11 +164,10 @@ function encodeDetail(
   { context }: Scope,
 ): string | undefined {
   if (detail === undefined || DETAILS.includes(detail)) return detail;
-  context.reportDropped({
-    field: { extra: "detail" },
-    weight: "report",
-    reason: "this model's provider does not support this resolution",
-  });
+  context.reportDropped(
+    { extra: "detail" },
+    "this model's provider does not support this resolution",
+  );
   return lookup(CLOSEST_DETAIL, detail);
 }
 
@@ -218,12 +217,11 @@ function rejectSource(
   what: "an image" | "a file",
   { context }: Scope,
 ): undefined {
-  context.reportDropped({
-    field: "messages",
-    weight: "reject",
-    reason:
-      `this model's provider accepts the content of ${what} only inside the request`,
-  });
+  context.reportDropped(
+    "messages",
+    `this model's provider accepts the content of ${what} only inside the request`,
+    "reject",
+  );
 }
 
 function encodeOpaque(
@@ -242,17 +240,16 @@ function isObject(value: JsonValue): value is JsonObject {
 function dropBlock(
   block: Block,
   { context }: Scope,
-  fallback: Loss["weight"] = "reject",
+  fallback: LossWeight = "reject",
 ): "" {
   const weight = block.kind === "opaque" ? block.weight : fallback;
   if (weight !== "ignore") {
     const what = block.kind === "opaque" ? block.type : block.kind;
-    context.reportDropped({
-      field: "messages",
+    context.reportDropped(
+      "messages",
+      `in Chat Completions, a message of this role cannot hold \`${what}\``,
       weight,
-      reason:
-        `in Chat Completions, a message of this role cannot hold \`${what}\``,
-    });
+    );
   }
   return "";
 }

@@ -256,5 +256,5 @@ function effortOf(
 }
 
 function reportDropped(reason: string, { context }: Scope): void {
-  context.reportDropped({ field: "reasoning", weight: "report", reason });
+  context.reportDropped("reasoning", reason);
 }

@@ -178,11 +178,10 @@ function sendableOf(
   const { connectionId } = context.target;
   if (sealed === undefined) return undefined;
   if (maySend(sealed, { protocol: "chat", connectionId })) return sealed;
-  context.reportDropped({
-    field: "sealedReasoning",
-    weight: "report",
-    reason: "only the provider that issued it can read it",
-  });
+  context.reportDropped(
+    "sealedReasoning",
+    "only the provider that issued it can read it",
+  );
 }
 
 /** Returns the id of a call and its result, in the form that the provider accepts. */
@@ -259,11 +258,10 @@ function encodeResult(result: ToolResultBlock, scope: Scope): JsonObject {
 
 /** Reports a picture or file of a result that the model cannot read, and returns the text in its place. */
 function omitted(kind: Block["kind"], { context }: Scope): string {
-  context.reportDropped({
-    field: "messages",
-    weight: "report",
-    reason: `this model cannot read the \`${kind}\` in a tool's result`,
-  });
+  context.reportDropped(
+    "messages",
+    `this model cannot read the \`${kind}\` in a tool's result`,
+  );
   return `[${kind} left out: this model reads text alone]`;
 }
 

@@ -125,12 +125,10 @@ function sameStrictness(
   );
   if (strict.length === tools.length) return tools;
   if (strict.length > 0) {
-    context.reportDropped({
-      field: "toolStrictness",
-      weight: "report",
-      reason:
-        "this model's provider accepts strict tools only where all are strict",
-    });
+    context.reportDropped(
+      "toolStrictness",
+      "this model's provider accepts strict tools only where all are strict",
+    );
   }
   return tools.map((tool) =>
     tool.kind === "function" ? { ...tool, strict: undefined } : tool
@@ -138,12 +136,10 @@ function sameStrictness(
 }
 
 function dropForce({ context }: Scope): void {
-  context.reportDropped({
-    field: "toolChoice",
-    weight: "report",
-    reason:
-      "this model cannot be forced to call a tool; an instruction asks for the call instead",
-  });
+  context.reportDropped(
+    "toolChoice",
+    "this model cannot be forced to call a tool; an instruction asks for the call instead",
+  );
 }
 
 function encodeTool(tool: Tool, scope: Scope): JsonObject | undefined {
@@ -208,12 +204,10 @@ function encodeStrict(
   if (!tool.strict || !dialect.fullToolset || isClosedSchema(tool.parameters)) {
     return { strict: tool.strict };
   }
-  context.reportDropped({
-    field: "toolStrictness",
-    weight: "report",
-    reason:
-      "strict arguments need a schema whose objects are closed and require every property",
-  });
+  context.reportDropped(
+    "toolStrictness",
+    "strict arguments need a schema whose objects are closed and require every property",
+  );
   return {};
 }
 

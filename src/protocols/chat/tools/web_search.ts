@@ -39,10 +39,10 @@ export function encodeWebSearch(
 }
 
 function reportDropped(context: RequestContext): JsonObject {
-  context.reportDropped({
-    field: "webSearch",
-    weight: "reject",
-    reason: "this model's provider does not search the web",
-  });
+  context.reportDropped(
+    "webSearch",
+    "this model's provider does not search the web",
+    "reject",
+  );
   return {};
 }

@@ -109,11 +109,10 @@ function encodeLimit(
     return limit === Infinity ? DEFAULT_MAX_TOKENS : limit;
   }
   if (requested > limit) {
-    context.reportDropped({
-      field: "maxOutputTokens",
-      weight: "report",
-      reason: `this model generates at most ${limit} tokens`,
-    });
+    context.reportDropped(
+      "maxOutputTokens",
+      `this model generates at most ${limit} tokens`,
+    );
   }
   return Math.min(requested, limit);
 }
@@ -218,16 +217,15 @@ function instruct(text: string): Format {
 }
 
 function reportDropped(reason: string, { context }: Scope): void {
-  context.reportDropped({ field: "format", weight: "report", reason });
+  context.reportDropped("format", reason);
 }
 
 function reject({ context }: Scope): void {
-  context.reportDropped({
-    field: "format",
-    weight: "reject",
-    reason:
-      "a strict schema must not refer to itself or to others, nor have objects with arbitrary keys",
-  });
+  context.reportDropped(
+    "format",
+    "a strict schema must not refer to itself or to others, nor have objects with arbitrary keys",
+    "reject",
+  );
 }
 
 /** The inputs of the sampling settings. */
@@ -293,9 +291,5 @@ function limitTemperature(
 }
 
 function dropSampling(field: RequestField, { context }: Scope): void {
-  context.reportDropped({
-    field,
-    weight: "report",
-    reason: "this model does not accept this value",
-  });
+  context.reportDropped(field, "this model does not accept this value");
 }

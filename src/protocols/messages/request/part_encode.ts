@@ -11,7 +11,7 @@ import type {
   ToolResultBlock,
 } from "../../canonical/content/block.ts";
 import { maySend } from "../../canonical/content/sealed.ts";
-import type { Loss } from "../../canonical/request/loss.ts";
+import type { LossWeight } from "../../canonical/request/loss.ts";
 import { argumentsObject } from "../../canonical/tools/tool.ts";
 import type { Scope } from "../dialect.ts";
 import { encodeSealedThinking, thinkingText } from "./blocks.ts";
@@ -75,14 +75,14 @@ export function encodeTextualBlock(
 
 function dropKind(
   kind: Block["kind"],
-  weight: Loss["weight"],
+  weight: LossWeight,
   { context }: Scope,
 ): undefined {
-  context.reportDropped({
-    field: "messages",
+  context.reportDropped(
+    "messages",
+    `in Messages, a message of this role cannot hold \`${kind}\``,
     weight,
-    reason: `in Messages, a message of this role cannot hold \`${kind}\``,
-  });
+  );
 }
 
 /** Encodes a text. A blank one is left out, because providers reject it. */
@@ -116,11 +116,10 @@ function encodeReasoning(
     if (maySend(sealed, { protocol: "messages", connectionId })) {
       return encodeSealedThinking(block, sealed);
     }
-    context.reportDropped({
-      field: "sealedReasoning",
-      weight: "report",
-      reason: "only the provider that issued it can read it",
-    });
+    context.reportDropped(
+      "sealedReasoning",
+      "only the provider that issued it can read it",
+    );
   }
   const text = thinkingText(block.parts);
   if (!dialect.unsignedThinking || text === "") return undefined;
@@ -162,11 +161,11 @@ function encodeOpaque(
   if (protocol === "messages" && isJsonObject(value)) return value;
   if (text !== undefined) return encodeText({ kind: "text", text }, scope);
   if (weight !== "ignore") {
-    scope.context.reportDropped({
-      field: "messages",
+    scope.context.reportDropped(
+      "messages",
+      `this model's provider does not support \`${type}\``,
       weight,
-      reason: `this model's provider does not support \`${type}\``,
-    });
+    );
   }
   return undefined;
 }
@@ -275,17 +274,16 @@ function decodeBase64Text(data: string): string | undefined {
 }
 
 function dropDetail({ context }: Scope): void {
-  context.reportDropped({
-    field: { extra: "detail" },
-    weight: "report",
-    reason: "this model's provider sets the resolution",
-  });
+  context.reportDropped(
+    { extra: "detail" },
+    "this model's provider sets the resolution",
+  );
 }
 
 function reject(what: string, { context }: Scope): undefined {
-  context.reportDropped({
-    field: "messages",
-    weight: "reject",
-    reason: `this model's provider does not accept ${what}`,
-  });
+  context.reportDropped(
+    "messages",
+    `this model's provider does not accept ${what}`,
+    "reject",
+  );
 }

@@ -15,11 +15,11 @@ export function dropSettings(
   { context, cache }: Scope,
 ): void {
   if (request.webSearch !== undefined) {
-    context.reportDropped({
-      field: "webSearch",
-      weight: "reject",
-      reason: "this model's provider does not search the web through a setting",
-    });
+    context.reportDropped(
+      "webSearch",
+      "this model's provider does not search the web through a setting",
+      "reject",
+    );
   }
   const { seed, frequencyPenalty, presencePenalty } = request.sampling;
   const given: Partial<Record<RequestField, boolean>> = {
@@ -33,13 +33,12 @@ export function dropSettings(
   };
   for (const field of DROPPABLE_FIELDS) {
     if (given[field] !== true) continue;
-    context.reportDropped({
+    context.reportDropped(
       field,
-      weight: "report",
-      reason: field === "cache"
+      field === "cache"
         ? "this model's provider accepts at most four marks"
         : "this model's provider has no such setting",
-    });
+    );
   }
 }
 
@@ -59,11 +58,10 @@ export function encodeStops(
 ): JsonObject {
   const strings = stop.filter((one) => one.trim() !== "");
   if (strings.length < stop.length) {
-    context.reportDropped({
-      field: "stop",
-      weight: "report",
-      reason: "this model's provider accepts no blank stop strings",
-    });
+    context.reportDropped(
+      "stop",
+      "this model's provider accepts no blank stop strings",
+    );
   }
   return strings.length === 0 ? {} : { stop_sequences: strings };
 }
@@ -75,11 +73,10 @@ export function encodeServiceTier(
   if (serviceTier === undefined) return {};
   const { tier, raw } = serviceTier;
   if (tier === "flex" || !dialect.serviceTiers && tier !== "auto") {
-    context.reportDropped({
-      field: "serviceTier",
-      weight: "report",
-      reason: "this model's provider has no such tier",
-    });
+    context.reportDropped(
+      "serviceTier",
+      "this model's provider has no such tier",
+    );
     return {};
   }
   if (!dialect.serviceTiers) return {};

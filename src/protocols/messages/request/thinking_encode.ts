@@ -190,5 +190,5 @@ function effortFor(
 }
 
 function reportDropped(reason: string, { context }: Scope): void {
-  context.reportDropped({ field: "reasoning", weight: "report", reason });
+  context.reportDropped("reasoning", reason);
 }

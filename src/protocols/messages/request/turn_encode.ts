@@ -108,11 +108,10 @@ function trimPrefill(drafts: readonly Draft[]): readonly Draft[] {
 }
 
 function dropName({ context }: Scope): void {
-  context.reportDropped({
-    field: "messageName",
-    weight: "report",
-    reason: "this model's provider does not support names of participants",
-  });
+  context.reportDropped(
+    "messageName",
+    "this model's provider does not support names of participants",
+  );
 }
 
 /** A message while it is assembled. */
@@ -178,11 +177,9 @@ function asReminder(
       text: `<system-reminder>\n${block.text}\n</system-reminder>`,
     };
   }
-  context.reportDropped({
-    field: "messages",
-    weight: "report",
-    reason:
-      `this model accepts no \`${block.type}\` in the middle of a conversation`,
-  });
+  context.reportDropped(
+    "messages",
+    `this model accepts no \`${block.type}\` in the middle of a conversation`,
+  );
   return undefined;
 }

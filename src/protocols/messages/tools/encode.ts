@@ -99,21 +99,18 @@ function encodeSchema(tool: FunctionTool, scope: Scope): JsonObject {
   if (enforceable !== undefined) {
     return { input_schema: enforceable, strict: true };
   }
-  scope.context.reportDropped({
-    field: "toolStrictness",
-    weight: "report",
-    reason: "this model's provider cannot enforce this schema of arguments",
-  });
+  scope.context.reportDropped(
+    "toolStrictness",
+    "this model's provider cannot enforce this schema of arguments",
+  );
   return { input_schema: schema };
 }
 
 function dropForce({ context }: Scope): void {
-  context.reportDropped({
-    field: "toolChoice",
-    weight: "report",
-    reason:
-      "this model cannot be forced to call a tool; an instruction asks for the call instead",
-  });
+  context.reportDropped(
+    "toolChoice",
+    "this model cannot be forced to call a tool; an instruction asks for the call instead",
+  );
 }
 
 /** Returns the choice, which holds the switch for parallel calls. `none` rejects the switch. */

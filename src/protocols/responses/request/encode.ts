@@ -87,12 +87,10 @@ function dropSettings(request: CanonicalRequest, { context }: Scope): void {
     ["presencePenalty", presencePenalty || undefined],
   ]);
   if (request.stop === undefined) return;
-  context.reportDropped({
-    field: "stop",
-    weight: "report",
-    reason:
-      "this model's provider does not support stop strings; the gateway cuts the answer",
-  });
+  context.reportDropped(
+    "stop",
+    "this model's provider does not support stop strings; the gateway cuts the answer",
+  );
 }
 
 /** Encodes the input. `instructions` keep their field, and other system turns become messages. */
@@ -171,12 +169,10 @@ function encodeMaximum(
   const limit = context.target.maxOutputTokens ?? Infinity;
   const tokens = Math.max(dialect.minOutputTokens, Math.min(requested, limit));
   if (tokens !== requested) {
-    context.reportDropped({
-      field: "maxOutputTokens",
-      weight: "report",
-      reason:
-        `this model accepts limits from ${dialect.minOutputTokens} to ${limit} tokens`,
-    });
+    context.reportDropped(
+      "maxOutputTokens",
+      `this model accepts limits from ${dialect.minOutputTokens} to ${limit} tokens`,
+    );
   }
   return { max_output_tokens: tokens };
 }
@@ -246,10 +242,6 @@ function dropGiven(
 ): void {
   for (const [field, value] of fields) {
     if (value === undefined) continue;
-    context.reportDropped({
-      field,
-      weight: "report",
-      reason: "this model's provider has no such setting",
-    });
+    context.reportDropped(field, "this model's provider has no such setting");
   }
 }

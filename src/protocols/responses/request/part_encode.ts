@@ -7,7 +7,7 @@ import type {
   TextBlock,
 } from "../../canonical/content/block.ts";
 import { dataUrl, defaultFileName } from "../../canonical/request/media.ts";
-import type { Loss } from "../../canonical/request/loss.ts";
+import type { LossWeight } from "../../canonical/request/loss.ts";
 import { encodeCache, metadataObject } from "../fields.ts";
 import type { Scope } from "../dialect.ts";
 
@@ -144,26 +144,25 @@ function encodeFile(block: FileBlock, scope: Scope): JsonObject | undefined {
 }
 
 function rejectSource(kind: string, { context }: Scope): undefined {
-  context.reportDropped({
-    field: "messages",
-    weight: "reject",
-    reason:
-      `another provider stores the ${kind}; send its content or its address`,
-  });
+  context.reportDropped(
+    "messages",
+    `another provider stores the ${kind}; send its content or its address`,
+    "reject",
+  );
 }
 
 /** Reports a block that the protocol cannot express. The loss of the model's own content has less weight. */
 export function dropBlock(
   block: Block,
   { context }: Scope,
-  fallback: Loss["weight"] = "reject",
+  fallback: LossWeight = "reject",
 ): undefined {
   const weight = block.kind === "opaque" ? block.weight : fallback;
   if (weight === "ignore") return;
   const what = block.kind === "opaque" ? block.type : block.kind;
-  context.reportDropped({
-    field: "messages",
+  context.reportDropped(
+    "messages",
+    `in Responses, a message of this role cannot hold \`${what}\``,
     weight,
-    reason: `in Responses, a message of this role cannot hold \`${what}\``,
-  });
+  );
 }

@@ -106,5 +106,5 @@ function sealsReasoning(
 }
 
 function reportDropped(reason: string, { context }: Scope): void {
-  context.reportDropped({ field: "reasoning", weight: "report", reason });
+  context.reportDropped("reasoning", reason);
 }

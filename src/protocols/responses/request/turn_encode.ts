@@ -32,11 +32,10 @@ export function encodeTurns(
 
 function encodeTurn(turn: Turn, scope: Scope): JsonObject[] {
   if (turn.name !== undefined) {
-    scope.context.reportDropped({
-      field: "messageName",
-      weight: "report",
-      reason: "this model's provider does not support names of participants",
-    });
+    scope.context.reportDropped(
+      "messageName",
+      "this model's provider does not support names of participants",
+    );
   }
   switch (turn.role) {
     case "assistant":
@@ -132,11 +131,7 @@ function withoutLastReasoning(
 ): JsonObject[] {
   const end = items.findLastIndex(({ type }) => type !== "reasoning") + 1;
   if (end < items.length) {
-    context.reportDropped({
-      field: "sealedReasoning",
-      weight: "report",
-      reason: "nothing follows it",
-    });
+    context.reportDropped("sealedReasoning", "nothing follows it");
   }
   return items.slice(0, end);
 }
@@ -180,11 +175,10 @@ function encodeReasoning(
     isEncryptedContent(sealed) &&
     maySend(sealed, { protocol: "responses", connectionId })
   ) return reasoningItem(block);
-  context.reportDropped({
-    field: "sealedReasoning",
-    weight: "report",
-    reason: "only the provider that issued it can read it",
-  });
+  context.reportDropped(
+    "sealedReasoning",
+    "only the provider that issued it can read it",
+  );
 }
 
 function encodeCall(call: ToolCallBlock): JsonObject {

@@ -3,7 +3,7 @@ import {
   dropForceOnNothing,
   dropForeignChoice,
   encodeHostedTool,
-  type Loss,
+  type LossReport,
 } from "../../canonical/request/loss.ts";
 import type { CanonicalRequest } from "../../canonical/request/request.ts";
 import {
@@ -29,8 +29,7 @@ import { encodeTypedTool } from "./typed_tools.ts";
 import { chooseSearch, encodeSearch, isServedSearch } from "./web_search.ts";
 
 /** The functions that fit a tool to the provider. */
-export interface ToolFit {
-  reportDropped(loss: Loss): void;
+export interface ToolFit extends LossReport {
   /** Returns a schema of arguments that the provider accepts. */
   schema(schema: JsonObject): JsonObject;
 }
@@ -42,7 +41,7 @@ export function encodeTooling(
 ): JsonObject {
   const { toolChoice, parallelTools } = request;
   const fit: ToolFit = {
-    reportDropped: (loss) => context.reportDropped(loss),
+    reportDropped: context.reportDropped,
     schema: (schema) =>
       fitSchema(
         dialect.checksSchemas ? openAiParameters(schema) : schema,
@@ -87,11 +86,11 @@ function encodeWebSearch(
 ): JsonObject | undefined {
   if (search === undefined) return undefined;
   if (!dialect.hostedTools) {
-    context.reportDropped({
-      field: "webSearch",
-      weight: "reject",
-      reason: "this model's provider does not search the web",
-    });
+    context.reportDropped(
+      "webSearch",
+      "this model's provider does not search the web",
+      "reject",
+    );
     return undefined;
   }
   return encodeSearch(search, { context });
@@ -160,12 +159,10 @@ function strictness(
   fit: ToolFit,
 ): boolean {
   if (strict !== true || isClosedSchema(parameters)) return strict ?? false;
-  fit.reportDropped({
-    field: "toolStrictness",
-    weight: "report",
-    reason:
-      "strict arguments need a schema whose objects are closed and require every property",
-  });
+  fit.reportDropped(
+    "toolStrictness",
+    "strict arguments need a schema whose objects are closed and require every property",
+  );
   return false;
 }
 

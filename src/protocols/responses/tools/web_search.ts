@@ -32,11 +32,10 @@ export function encodeSearch(
 ): JsonObject {
   const { contextSize, location, allowedDomains, blockedDomains } = search;
   if (blockedDomains !== undefined) {
-    context.reportDropped({
-      field: { extra: "tools.blocked_domains" },
-      weight: "report",
-      reason: "this model's provider cannot exclude domains from its search",
-    });
+    context.reportDropped(
+      { extra: "tools.blocked_domains" },
+      "this model's provider cannot exclude domains from its search",
+    );
   }
   return {
     type: TYPE,

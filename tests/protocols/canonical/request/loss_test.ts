@@ -4,7 +4,7 @@ import {
   createLosses,
   dropCacheMarks,
   dropForeignExtras,
-  type Loss,
+  type LostField,
 } from "../../../../src/protocols/canonical/request/loss.ts";
 import type { RequestField } from "../../../../src/protocols/canonical/request/request.ts";
 import { chatCodec } from "../../../../src/protocols/chat/mod.ts";
@@ -15,21 +15,9 @@ const nameOf = (field: RequestField) => chatCodec.fieldNames[field];
 
 Deno.test("losses that are hints are dropped and named once, in the caller's spelling", () => {
   const losses = createLosses({ strict: false, nameOf });
-  losses.reportDropped({
-    field: "maxOutputTokens",
-    weight: "report",
-    reason: "r",
-  });
-  losses.reportDropped({
-    field: { extra: "prediction" },
-    weight: "report",
-    reason: "r",
-  });
-  losses.reportDropped({
-    field: "maxOutputTokens",
-    weight: "report",
-    reason: "other",
-  });
+  losses.reportDropped("maxOutputTokens", "r");
+  losses.reportDropped({ extra: "prediction" }, "r");
+  losses.reportDropped("maxOutputTokens", "other");
   assert.deepEqual([...losses.dropped], [
     "max_completion_tokens",
     "prediction",
@@ -40,7 +28,7 @@ Deno.test("losses name no more fields, and no longer ones, than a header can hol
   const losses = createLosses({ strict: false, nameOf });
   for (let count = 0; count < 1000; count++) {
     const extra = `field ${count} `.padEnd(10_000, "x");
-    losses.reportDropped({ field: { extra }, weight: "report", reason: "r" });
+    losses.reportDropped({ extra }, "r");
   }
   assert.equal(losses.dropped.size, 64);
   for (const name of losses.dropped) assert.equal(name.length, 64);
@@ -49,12 +37,7 @@ Deno.test("losses name no more fields, and no longer ones, than a header can hol
 Deno.test("a loss that changes the answer refuses the request and says what to do", () => {
   const losses = createLosses({ strict: false, nameOf });
   assert.throws(
-    () =>
-      losses.reportDropped({
-        field: { extra: "n" },
-        weight: "reject",
-        reason: "it gives one answer",
-      }),
+    () => losses.reportDropped({ extra: "n" }, "it gives one answer", "reject"),
     (error) =>
       error instanceof GatewayError && error.status === 400 &&
       error.param === "n" &&
@@ -67,8 +50,7 @@ Deno.test("a loss that changes the answer refuses the request and says what to d
 Deno.test("a strict connection refuses every loss", () => {
   const losses = createLosses({ strict: true, nameOf });
   assert.throws(
-    () =>
-      losses.reportDropped({ field: "seed", weight: "report", reason: "r" }),
+    () => losses.reportDropped("seed", "r"),
     GatewayError,
   );
 });
@@ -165,12 +147,20 @@ const MARKED = {
   },
 };
 
+interface Loss {
+  readonly field: LostField;
+  readonly weight: string;
+}
+
 function lossesOf(body: Record<string, unknown>): Loss[] {
   const losses: Loss[] = [];
   const request = messagesCodec.decodeRequest(
     JSON.parse(JSON.stringify({ ...QUESTION, ...body })),
   );
-  dropCacheMarks(request, { reportDropped: (loss) => losses.push(loss) });
+  dropCacheMarks(request, {
+    reportDropped: (field, _reason, weight = "report") =>
+      losses.push({ field, weight }),
+  });
   return losses;
 }
 

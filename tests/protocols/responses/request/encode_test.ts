@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
 import type { JsonObject } from "../../../../src/core/json.ts";
 import type { Block } from "../../../../src/protocols/canonical/content/block.ts";
-import type { Loss } from "../../../../src/protocols/canonical/request/loss.ts";
+import type {
+  LossWeight,
+  LostField,
+} from "../../../../src/protocols/canonical/request/loss.ts";
 import type {
   CanonicalRequest,
   Turn,
@@ -591,12 +594,18 @@ function encode(
     },
     {
       target: targetOf(target),
-      reportDropped: (loss) => {
-        lost.push(loss);
+      reportDropped: (field, reason, weight = "report") => {
+        lost.push({ field, reason, weight });
       },
     },
   );
   return { body, lost };
+}
+
+interface Loss {
+  readonly field: LostField;
+  readonly reason: string;
+  readonly weight: LossWeight;
 }
 
 function lossesOf(lost: readonly Loss[]): string {
