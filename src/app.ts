@@ -99,9 +99,9 @@ export function createGateway(surroundings: GatewaySurroundings): Gateway {
     metrics: surroundings.metrics,
     publish: notices &&
       ((coolDown) => notices.publish({ kind: "cool_down", coolDown })),
-    onShortage: shared.onShortage,
+    onShortage: notices && (() => notices.publish({ kind: "shortage" })),
   });
-  const poller = shared.poller ?? createPoller({
+  const poller = createPoller({
     ...surroundings,
     ...shared,
     clock,

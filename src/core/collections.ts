@@ -26,6 +26,12 @@ export class TtlCache<Key, Value> {
     return undefined;
   }
 
+  /** Returns the time for which the value of `key` is still kept, in milliseconds; 0 when there is none. */
+  ttlMs(key: Key): number {
+    const { expiresAtMs = 0 } = this.#entries.get(key) ?? {};
+    return Math.max(0, expiresAtMs - this.#clock.elapsedMs());
+  }
+
   /** Keeps `value` for `ttlMs` milliseconds. */
   set(key: Key, value: Value, { ttlMs }: { readonly ttlMs: number }): void {
     // Deleted first, because a map keeps the position in which a key was first set.

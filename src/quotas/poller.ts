@@ -36,9 +36,8 @@ interface PollOptions {
   readonly limits: Config["limits"];
 }
 
-/** A reading, and its origin. */
-export interface PolledReading {
-  readonly reading: Reading;
+/** A reading, its remaining lifetime and its origin. */
+export interface PolledReading extends LastingReading {
   readonly cached: boolean;
 }
 
@@ -83,9 +82,10 @@ export function createPoller(options: PollerOptions): Poller {
   ): Promise<PolledReading> {
     const key = sourceKey(poll.source.connection);
     const known = cache.get(key);
-    if (known !== undefined) return { reading: known, cached: true };
-    const reading = await flights.run(key, () => readSource(endpoint, poll));
-    return { reading, cached: false };
+    const cached = known !== undefined;
+    const reading = known ??
+      await flights.run(key, () => readSource(endpoint, poll));
+    return { reading, ttlMs: cache.ttlMs(key), cached };
   }
 
   async function readSource(

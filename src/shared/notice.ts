@@ -32,6 +32,8 @@ export type Notice =
     readonly reading: PlainReading;
   }
   | ({ readonly kind: "placed" } & PlacedConversation)
+  /** An attempt failed by a shortage of the machine, which all threads share. */
+  | { readonly kind: "shortage" }
   /** A change of the connection to the store that replicas share. */
   | { readonly kind: "store"; readonly isAway: boolean };
 
@@ -46,7 +48,7 @@ export interface Notices {
 /** The parts of a gateway that use notices. */
 interface NoticeTargets {
   readonly poller: Pick<Poller, "learn">;
-  readonly health?: Pick<Health, "follow" | "noteReading">;
+  readonly health?: Pick<Health, "follow" | "noteReading" | "noteShortage">;
   readonly harvest?: Pick<Harvest, "learn">;
   readonly conversations?: Pick<Conversations, "follow">;
   readonly lessonBook?: Pick<LessonBook, "follow">;
@@ -59,6 +61,7 @@ export function followNotice(
   config: Pick<Config, "connections">,
 ): void {
   if (notice.kind === "store") return;
+  if (notice.kind === "shortage") return health?.noteShortage();
   if (notice.kind === "cool_down") {
     return health?.follow(notice.coolDown, config);
   }

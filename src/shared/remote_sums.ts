@@ -134,7 +134,7 @@ export function createRemoteSums(options: RemoteSumsOptions): RemoteSums {
   /** Reads the use of limits. */
   function readUses(limits: readonly Counted[]): Soon<readonly LimitUse[]> {
     const claims = limits.map((one) => ({ ...one, amount: 0, most: Infinity }));
-    return call(() => ledger.reserve("", claims), {
+    return call(() => ledger.reserve({ id: "", claims }), {
       local: () => limits.map((one) => localUse(one)),
       use: (reply) => learnUses(limits, reply),
     });
@@ -204,7 +204,7 @@ export function createRemoteSums(options: RemoteSumsOptions): RemoteSums {
     },
     reserve(id, claims, lifetimeMs = Infinity) {
       outbox.send(claims);
-      return call(() => ledger.reserve(id, claims), {
+      return call(() => ledger.reserve({ id, claims }), {
         local() {
           const uses = claims.map((claim) => localUse(claim, id));
           const decision = decide(claims, uses);
@@ -255,7 +255,7 @@ export function createRemoteSums(options: RemoteSumsOptions): RemoteSums {
       if (known === undefined || known.size > 0) return false;
       known.set("", true);
       if (ledger.isAway) return true;
-      return ledger.once(name, endsAtMs).catch(() => true);
+      return ledger.once({ name, endsAtMs }).catch(() => true);
     },
     resume,
     get isSettled() {

@@ -1,5 +1,4 @@
 import type { StoreCondition } from "../core/store_condition.ts";
-import type { Poller } from "../quotas/poller.ts";
 import type { SharedReadings } from "../quotas/reading.ts";
 import type { KeySets } from "../relay/identity/key_sets.ts";
 import type { MemoryOfOthers } from "../relay/request/body_memory.ts";
@@ -15,16 +14,12 @@ export interface SharedState {
   readonly memory?: MemoryOfOthers | undefined;
   /** The notices between this gateway and the others. */
   readonly notices?: Notices | undefined;
-  /** Reads quotas for several gateways; absent where this one reads them itself. */
-  readonly poller?: Poller | undefined;
   /** The keys of identity providers, read for all threads; absent where this gateway reads them itself. */
   readonly keySets?: KeySets | undefined;
-  /** The quotas that replicas have read for each other. */
+  /** The quotas that the main thread or replicas have read for each other; absent where this gateway is alone. */
   readonly sharedReadings?: SharedReadings | undefined;
   /** Returns the state of the connection to the replicas' store; absent where there is none. */
   readonly store?: (() => StoreCondition) | undefined;
-  /** Reports a shortage of the machine to the process; absent where this gateway is alone in it. */
-  readonly onShortage?: (() => void) | undefined;
   /** The sums of the tokens' usage; absent where this gateway counts alone. */
   readonly sums?: Sums | undefined;
 }

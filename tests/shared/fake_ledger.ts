@@ -65,7 +65,7 @@ export function createFakeLedger(clock: Clock): FakeLedger {
           done.push(batch);
           sums.apply(batch);
         }),
-      reserve: (id, claims) =>
+      reserve: ({ id, claims }) =>
         answer(() => ({
           ...(id === ""
             ? { isGranted: false, uses: sums.uses(claims) }
@@ -74,7 +74,7 @@ export function createFakeLedger(clock: Clock): FakeLedger {
         })),
       table: (name) =>
         answer(() => ({ values: sums.table(name), sinceMs: sums.sinceMs })),
-      once: (name, endsAtMs) => answer(() => sums.once(name, endsAtMs)),
+      once: ({ name, endsAtMs }) => answer(() => sums.once(name, endsAtMs)),
     }),
     release() {
       const due = waiting;

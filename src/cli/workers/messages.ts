@@ -4,9 +4,7 @@ import type { Snapshot } from "../../observe/metrics.ts";
 import type { StoreCondition } from "../../core/store_condition.ts";
 import type { Columns, ThreadShare } from "../../shared/thread_counts.ts";
 import type { Notice } from "../../shared/notice.ts";
-import type { KeysQuestion, KeysReply } from "../../shared/remote_keys.ts";
-import type { RemoteReading } from "../../shared/remote_poller.ts";
-import type { LedgerCall, LedgerReply } from "../../shared/ledger.ts";
+import type { Call, CallReply } from "../../shared/main_thread.ts";
 
 /** The order that starts a thread. */
 export interface StartOrder {
@@ -31,20 +29,8 @@ export type Order =
   }
   /** News from another gateway. */
   | { readonly kind: "notice"; readonly notice: Notice }
-  /** The quota of a connection, as the thread requested. */
-  | {
-    readonly kind: "quota";
-    readonly connectionId: string;
-    readonly remote: RemoteReading;
-  }
-  /** The keys of an identity provider, as the thread requested. */
-  | { readonly kind: "keys"; readonly id: string; readonly reply: KeysReply }
   /** The reply to a call of the thread. */
-  | {
-    readonly kind: "ledger";
-    readonly id: string;
-    readonly reply: LedgerReply;
-  }
+  | { readonly kind: "reply"; readonly reply: CallReply }
   /** A request for the metrics. */
   | { readonly kind: "collect"; readonly id: number }
   | { readonly kind: "stop" }
@@ -58,22 +44,8 @@ export type Report =
   | { readonly kind: "refused"; readonly message: string }
   /** News for the other threads. */
   | { readonly kind: "notice"; readonly notice: Notice }
-  /** A request for the quota of a connection. */
-  | { readonly kind: "quota"; readonly connectionId: string }
-  /** A request for the keys of an identity provider. */
-  | {
-    readonly kind: "keys";
-    readonly id: string;
-    readonly question: KeysQuestion;
-  }
-  /** A call of the process's ledger. */
-  | {
-    readonly kind: "ledger";
-    readonly id: string;
-    readonly call: LedgerCall;
-  }
-  /** An attempt failed by a shortage of this machine. */
-  | { readonly kind: "shortage" }
+  /** A call of the main thread. */
+  | { readonly kind: "call"; readonly call: Call }
   /** Whole lines of the log. */
   | { readonly kind: "log"; readonly text: string }
   | {

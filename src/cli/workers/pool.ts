@@ -10,11 +10,13 @@ import { createPoller } from "../../quotas/poller.ts";
 import type { Log } from "../../observe/log.ts";
 import type { LogOutputFormat } from "../log/open_log.ts";
 import type { Snapshot } from "../../observe/metrics.ts";
-import { answerLedgerCall } from "../../shared/ledger.ts";
 import { createKeySets } from "../../relay/identity/key_sets.ts";
+import {
+  answerCall,
+  type Call,
+  createMainThread,
+} from "../../shared/main_thread.ts";
 import { followNotice, type Notice } from "../../shared/notice.ts";
-import { answerKeysQuestion } from "../../shared/remote_keys.ts";
-import { createQuotaServer } from "../../shared/remote_poller.ts";
 import { SHORTAGE_MS } from "../../relay/routing/health.ts";
 import type { SharedState } from "../../shared/shared_state.ts";
 import {
@@ -26,7 +28,7 @@ import type { Fetch } from "../../upstream/call.ts";
 import { createMemorySums } from "../../usage/memory_sums.ts";
 import { portOf } from "../server/listen.ts";
 import type { Serving, ServingOptions } from "../server/serving.ts";
-import type { Report, StartThread } from "./messages.ts";
+import type { Order, Report, StartThread } from "./messages.ts";
 import { createSlot, type Slot } from "./slot.ts";
 
 /** The dependencies of {@linkcode startPool}. */
@@ -71,7 +73,6 @@ export async function startPool(options: PoolOptions): Promise<Serving> {
   });
   let replacements = 0;
   let isStopping = false;
-  let shortageUntilMs = -Infinity;
 
   function addSlot(): Slot {
     const thread = slots.length;
@@ -90,7 +91,7 @@ export async function startPool(options: PoolOptions): Promise<Serving> {
           sharedStore: options.shared?.store?.(),
         };
       },
-      onReport: (report) => take(report, slot),
+      onReport: (report, reply) => take(report, { slot, reply }),
       onDied(error, retryMs) {
         replacements += 1;
         emptyThread(table, thread);
@@ -106,17 +107,14 @@ export async function startPool(options: PoolOptions): Promise<Serving> {
     return slot;
   }
 
-  function take(report: Report, slot: Slot): void {
+  function take(report: Report, from: Sender): void {
     switch (report.kind) {
       case "log":
         return options.write(report.text);
       case "collected":
-        return metrics.answer(slot, report.id, report.snapshots);
-      case "shortage":
-        shortageUntilMs = timers.elapsedMs() + SHORTAGE_MS;
-        return;
+        return metrics.answer(from.slot, report.id, report.snapshots);
       default:
-        return hub.take(report, slot);
+        return hub.take(report, from);
     }
   }
 
@@ -149,7 +147,7 @@ export async function startPool(options: PoolOptions): Promise<Serving> {
       workers,
       replacements: () => replacements,
       isReady: () => !isStopping && slots.some((slot) => slot.isListening),
-      hasShortage: () => timers.elapsedMs() < shortageUntilMs,
+      hasShortage: hub.hasShortage,
       sharedStore: options.shared?.store,
       snapshots: () => metrics.collect(slots),
       stop,
@@ -179,15 +177,24 @@ interface PoolHubOptions {
   readonly clock?: Clock;
 }
 
+/** The sender of a report. */
+interface Sender {
+  readonly slot: Slot;
+  /** Sends an order to the thread itself, not to one that replaced it. */
+  reply(order: Order): void;
+}
+
 /** The state that threads share through the main thread: notices, quotas, keys of identity providers, and sums. */
 interface PoolHub {
   /** Handles a report of a thread; ignores reports about other things. */
-  take(report: Report, from: Slot): void;
+  take(report: Report, from: Sender): void;
+  /** Returns true when an attempt of the last minute failed by a shortage of this machine. */
+  hasShortage(): boolean;
 }
 
 /** Connects the threads with each other and with replicas. */
 function createPoolHub(options: PoolHubOptions): PoolHub {
-  const { liveConfig, slots, shared, clock = systemClock } = options;
+  const { liveConfig, slots, shared, timers, clock = systemClock } = options;
   const poller = createPoller({
     fetch: options.fetch,
     log: options.log,
@@ -205,15 +212,15 @@ function createPoolHub(options: PoolHubOptions): PoolHub {
     fetch: options.fetch,
     log: options.log,
     clock,
-    deadlines: createDeadlines(options.timers),
+    deadlines: createDeadlines(timers),
   });
   liveConfig.onSwap(({ identity }) => keySets.retain(identity));
-  const quotaServer = createQuotaServer({
-    liveConfig,
-    poller,
-    clock,
-  });
+  const retain = () => poller.retain(liveConfig.current().connections);
+  retain();
+  liveConfig.onSwap(retain);
   const sums = shared.sums ?? createMemorySums(clock);
+  const main = createMainThread({ sums, poller, keySets, liveConfig, clock });
+  let shortageUntilMs = -Infinity;
 
   function broadcast(notice: Notice, sender?: Slot): void {
     for (const slot of slots) {
@@ -221,25 +228,8 @@ function createPoolHub(options: PoolHubOptions): PoolHub {
     }
   }
 
-  async function sendQuota(connectionId: string, slot: Slot): Promise<void> {
-    const remote = await quotaServer.read(connectionId);
-    slot.send({ kind: "quota", connectionId, remote });
-  }
-
-  async function answerKeys(
-    { id, question }: Extract<Report, { kind: "keys" }>,
-    slot: Slot,
-  ): Promise<void> {
-    const reply = await answerKeysQuestion(question, keySets);
-    slot.send({ kind: "keys", id, reply });
-  }
-
-  async function answerLedger(
-    { id, call }: Extract<Report, { kind: "ledger" }>,
-    slot: Slot,
-  ): Promise<void> {
-    const reply = await answerLedgerCall(call, sums);
-    slot.send({ kind: "ledger", id, reply });
+  async function answer(call: Call, { reply }: Sender): Promise<void> {
+    reply({ kind: "reply", reply: await answerCall(main, call) });
   }
 
   shared.notices?.onNotice((notice) => {
@@ -248,13 +238,16 @@ function createPoolHub(options: PoolHubOptions): PoolHub {
   });
   return {
     take(report, from) {
-      if (report.kind === "ledger") answerLedger(report, from);
-      if (report.kind === "keys") answerKeys(report, from);
-      if (report.kind === "quota") sendQuota(report.connectionId, from);
+      if (report.kind === "call") answer(report.call, from);
       if (report.kind !== "notice") return;
-      shared.notices?.publish(report.notice);
-      broadcast(report.notice, from);
+      const { notice } = report;
+      if (notice.kind === "shortage") {
+        shortageUntilMs = timers.elapsedMs() + SHORTAGE_MS;
+      }
+      shared.notices?.publish(notice);
+      broadcast(notice, from.slot);
     },
+    hasShortage: () => timers.elapsedMs() < shortageUntilMs,
   };
 }
 

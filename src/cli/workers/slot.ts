@@ -34,8 +34,12 @@ interface SlotOptions {
   readonly timers: Timers;
   /** Returns the order that starts a new thread. */
   startOrder(): StartOrder;
-  /** Receives the reports that the slot does not handle itself. */
-  onReport(report: Report): void;
+  /**
+   * Receives the reports that the slot does not handle itself.
+   *
+   * @param reply Sends an order to the thread of the report, even when another has replaced it meanwhile.
+   */
+  onReport(report: Report, reply: (order: Order) => void): void;
   /** Called when a thread died; a replacement starts after `retryMs` milliseconds. */
   onDied(error: string, retryMs: number): void;
 }
@@ -62,13 +66,13 @@ export function createSlot(options: SlotOptions): Slot {
   function launch(): void {
     startedMs = timers.elapsedMs();
     const own = startThread((report) => {
-      if (own === thread) take(report);
+      if (own === thread) take(report, own.send);
     });
     thread = own;
     own.send(options.startOrder());
   }
 
-  function take(report: Report): void {
+  function take(report: Report, reply: Thread["send"]): void {
     switch (report.kind) {
       case "listening":
         isListening = true;
@@ -87,7 +91,7 @@ export function createSlot(options: SlotOptions): Slot {
         isListening = false;
         return stopped.resolve();
       default:
-        options.onReport(report);
+        options.onReport(report, reply);
     }
   }
 

@@ -2,16 +2,13 @@ import { createLiveConfig } from "../../config/live_config.ts";
 import { randomIds } from "../../core/ids.ts";
 import { createDeadlines } from "../../core/time/deadlines.ts";
 import { lastingTimers, systemClock } from "../../core/time/timers.ts";
-import { createThreadLedger, type LedgerReply } from "../../shared/ledger.ts";
+import {
+  type CallReply,
+  createMainKeySets,
+  createMainReadings,
+  createMainThreadClient,
+} from "../../shared/main_thread.ts";
 import type { Notice } from "../../shared/notice.ts";
-import {
-  createRemoteKeySets,
-  type KeysReply,
-} from "../../shared/remote_keys.ts";
-import {
-  createRemotePoller,
-  type RemoteReading,
-} from "../../shared/remote_poller.ts";
 import { createRemoteSums } from "../../shared/remote_sums.ts";
 import type { SharedState } from "../../shared/shared_state.ts";
 import {
@@ -48,12 +45,8 @@ function handleOrders(port: MessagePort): void {
         return running.liveConfig.swap(order.config);
       case "notice":
         return running.shared.hear(order.notice);
-      case "ledger":
-        return running.shared.takeReply(order.id, order.reply);
-      case "keys":
-        return running.shared.takeKeys(order.id, order.reply);
-      case "quota":
-        return running.shared.answer(order.connectionId, order.remote);
+      case "reply":
+        return running.shared.take(order.reply);
       case "collect": {
         const snapshots = await running.serving.snapshots();
         return report({ kind: "collected", id: order.id, snapshots });
@@ -120,12 +113,8 @@ interface SharedThread {
   readonly state: SharedState;
   /** Applies news from another gateway. */
   hear(notice: Notice): void;
-  /** Accepts the quota of a connection that the thread requested. */
-  answer(connectionId: string, remote: RemoteReading): void;
-  /** Accepts the keys of an identity provider that the thread requested. */
-  takeKeys(id: string, reply: KeysReply): void;
-  /** Accepts the reply to a call of the ledger. */
-  takeReply(id: string, reply: LedgerReply): void;
+  /** Accepts the reply to a call of the main thread. */
+  take(reply: CallReply): void;
   /** Sends the remaining counts; call it after the last request. */
   flush(): void;
   /** Switches to the columns of another configuration. */
@@ -149,34 +138,12 @@ function createSharedThread(
   const counts = createThreadCounts(share);
   const listeners: ((notice: Notice) => void)[] = [];
   let condition = sharedStore;
-  const pending = new Map<string, PromiseWithResolvers<RemoteReading>>();
-
-  function ask(connectionId: string): Promise<RemoteReading> {
-    const running = pending.get(connectionId);
-    if (running !== undefined) return running.promise;
-    const waiting = Promise.withResolvers<RemoteReading>();
-    pending.set(connectionId, waiting);
-    report({ kind: "quota", connectionId });
-    return waiting.promise;
-  }
-
-  // The reply to a dead thread in the same place must not answer a question of this one.
-  const name = randomIds.next("thread");
-  const waiting = new Map<string, (reply: KeysReply) => void>();
-  let questions = 0;
-  const keySets = createRemoteKeySets((question) => {
-    const id = `${name} ${++questions}`;
-    const { promise, resolve } = Promise.withResolvers<KeysReply>();
-    waiting.set(id, resolve);
-    report({ kind: "keys", id, question });
-    return promise;
-  });
-  const ledger = createThreadLedger(
-    name,
-    (id, call) => report({ kind: "ledger", id, call }),
+  const { main, take } = createMainThreadClient(
+    (call) => report({ kind: "call", call }),
   );
   const sums = createRemoteSums({
-    ledger: ledger.ledger,
+    // The main thread is always reachable and loses nothing.
+    ledger: { ...main, isAway: false },
     clock: systemClock,
     deadlines: createDeadlines(),
     ids: randomIds,
@@ -193,9 +160,8 @@ function createSharedThread(
         publish: (notice) => report({ kind: "notice", notice }),
         onNotice: (listener) => void listeners.push(listener),
       },
-      keySets,
-      onShortage: () => report({ kind: "shortage" }),
-      poller: createRemotePoller({ clock: systemClock, ask }),
+      keySets: createMainKeySets(main),
+      sharedReadings: createMainReadings(main),
       store: condition && (() => condition ?? "away"),
     },
     hear(notice) {
@@ -204,15 +170,7 @@ function createSharedThread(
       }
       for (const listener of listeners) listener(notice);
     },
-    answer(connectionId, remote) {
-      pending.get(connectionId)?.resolve(remote);
-      pending.delete(connectionId);
-    },
-    takeKeys(id, reply) {
-      waiting.get(id)?.(reply);
-      waiting.delete(id);
-    },
-    takeReply: ledger.take,
+    take,
     flush: sums.resume,
     adopt: counts.adopt,
   };

@@ -57,6 +57,8 @@ export interface Health {
     connection: Connection,
     read: () => GoodReading | undefined,
   ): void;
+  /** Remembers a shortage of another thread of the same machine. */
+  noteShortage(): void;
   /** Returns true when an attempt of the last minute failed by a shortage of the gateway's own machine. */
   hasShortage(): boolean;
   /** Applies the cool-down of another thread or replica. A connection that is not in the configuration is ignored. */
@@ -102,6 +104,10 @@ export function createHealth(
     const breaker = new BreakerByToken(clock);
     breakers.set(subject, breaker);
     return breaker;
+  }
+
+  function noteShortage(): void {
+    shortageUntilMs = clock.elapsedMs() + SHORTAGE_MS;
   }
 
   /** Returns a function that reads a time of both breakers of a deployment, and returns the longer one. */
@@ -199,11 +205,12 @@ export function createHealth(
         onCooling: (cooling) => report(deployment, caller, cooling),
         onLimitProbe: probeReporter(deployment, caller),
         onShortage() {
-          shortageUntilMs = clock.elapsedMs() + SHORTAGE_MS;
+          noteShortage();
           onShortage?.();
         },
       });
     },
+    noteShortage,
     hasShortage: () => clock.elapsedMs() < shortageUntilMs,
     noteReading(connection, read) {
       if (!limited.has(connection)) return;

@@ -69,7 +69,7 @@ export function createStoreLedger(
       };
       await link.run(APPLY, keys.all, [argumentOf(batch)]);
     },
-    async reserve(id, claims) {
+    async reserve({ id, claims }) {
       const keys = createKeyList(sinceKey);
       const request = {
         id,
@@ -107,7 +107,7 @@ export function createStoreLedger(
       }
       return { values, sinceMs: sinceOf(since) };
     },
-    async once(name, endsAtMs) {
+    async once({ name, endsAtMs }) {
       const key = keyOf("once", name);
       const lifetimeMs = Math.max(0, endsAtMs - clock.now()) + GRACE_MS;
       return await link.send(

@@ -94,7 +94,7 @@ export function toStored(
   notice: Notice,
   config: Config,
 ): StoredNotice | undefined {
-  if (notice.kind === "store") return undefined;
+  if (notice.kind === "store" || notice.kind === "shortage") return undefined;
   const { kind } = notice;
   const connectionId = connectionIdOf(notice);
   const found = config.connections.find((one) => one.id === connectionId);
@@ -127,7 +127,9 @@ export function toStored(
   };
 }
 
-function connectionIdOf(notice: Exclude<Notice, { kind: "store" }>): string {
+function connectionIdOf(
+  notice: Exclude<Notice, { kind: "store" | "shortage" }>,
+): string {
   if (notice.kind === "cool_down") return notice.coolDown.connectionId;
   return notice.kind === "lesson"
     ? notice.taught.connectionId

@@ -14,6 +14,7 @@ import {
 } from "../../../src/config/live_config.ts";
 import { formatExposition } from "../../../src/observe/exposition.ts";
 import { createGatewayMetrics } from "../../../src/observe/prometheus.ts";
+import type { Call } from "../../../src/shared/main_thread.ts";
 import type { Notice } from "../../../src/shared/notice.ts";
 import {
   connectionFile,
@@ -339,24 +340,36 @@ Deno.test("a quota that several threads want is read once, and every thread know
   await start();
   const [connection] = liveConfig.current().connections;
   const connectionId = connection?.id ?? "";
-  for (const thread of threads) thread.report({ kind: "quota", connectionId });
-  const answersOf = ({ orders }: FakeThread) =>
-    orders.flatMap((order) => order.kind === "quota" ? [order] : []);
-  await until(
-    () => threads.every((thread) => answersOf(thread).length === 1),
-    "the answers",
-  );
+  const readings = await repliesTo("quota", connectionId, threads);
   assert.deepEqual(asked, [url]);
-  for (const thread of threads) {
-    const [answer] = answersOf(thread);
-    assert.equal(answer?.connectionId, connectionId);
-    assert.equal(answer?.remote.reading.windows?.[0]?.used, 40);
+  for (const [index, thread] of threads.entries()) {
     const [notice] = noticesOf(thread);
     assert.ok(notice?.kind === "polled");
-    assert.deepEqual(notice.reading, answer?.remote.reading);
+    assert.equal(notice.reading.windows?.[0]?.used, 40);
     assert.equal(notice.ttlMs, 60_000);
+    assert.deepEqual(readings[index].reading, notice.reading);
   }
 });
+
+/** Calls a function of the main thread from each thread, and returns the values of the replies. */
+async function repliesTo(
+  name: Call["name"],
+  argument: unknown,
+  threads: readonly FakeThread[],
+) {
+  for (const thread of threads) {
+    thread.report({ kind: "call", call: { id: 7, name, argument } });
+  }
+  const repliesOf = ({ orders }: FakeThread) =>
+    orders.flatMap((order) => order.kind === "reply" ? [order.reply] : []);
+  await until(
+    () => threads.every((thread) => repliesOf(thread).length === 1),
+    "the replies",
+  );
+  const replies = threads.flatMap(repliesOf);
+  assert.ok(replies.every(({ id }) => id === 7));
+  return replies.map(({ value }) => value);
+}
 
 Deno.test("the keys of an identity provider that several threads need are read once", async () => {
   const { threads, start, asked, answer } = await createScene();
@@ -367,34 +380,43 @@ Deno.test("the keys of an identity provider that several threads need are read o
     issuer: "https://login.example.com",
     keys: { kind: "url", url },
   } as const;
-  const question = { source, knownId: undefined, isRenewal: false };
-  for (const thread of threads) {
-    thread.report({ kind: "keys", id: "a", question });
-  }
-  const answersOf = ({ orders }: FakeThread) =>
-    orders.flatMap((order) => order.kind === "keys" ? [order] : []);
-  await until(
-    () => threads.every((thread) => answersOf(thread).length === 1),
-    "the answers",
-  );
+  const replies = await repliesTo("keys", { source }, threads);
   assert.deepEqual(asked, [url]);
-  for (const thread of threads) {
-    const [{ id, reply } = { id: "", reply: undefined }] = answersOf(thread);
-    assert.equal(id, "a");
-    assert.ok(reply?.kind === "other");
-    assert.deepEqual(reply.set.keys, [{ kty: "RSA", kid: "k1" }]);
+  for (const { set } of replies) {
+    assert.deepEqual(set.keys, [{ kty: "RSA", kid: "k1" }]);
   }
 });
 
-Deno.test("a quota that the configuration no longer has is said to be none", async () => {
-  const { threads, start, asked } = await createScene();
+Deno.test("a reply goes to the thread that called, not to its replacement", async () => {
+  const { threads, timers, start, answer } = await createScene();
+  const url = "https://login.example.com/keys";
+  const source = {
+    issuer: "https://login.example.com",
+    keys: { kind: "url", url },
+  } as const;
+  Object.assign(answer, { keys: [{ kty: "RSA", kid: "k1" }] });
   await start();
-  threads[0]?.report({ kind: "quota", connectionId: "gone" });
-  await settle();
-  const order = threads[0]?.orders.at(-1);
-  assert.ok(order?.kind === "quota");
-  assert.equal(order.remote.reading.failure?.kind, "server");
-  assert.deepEqual(asked, []);
+  const [, caller] = threads;
+  caller?.report({
+    kind: "call",
+    call: { id: 7, name: "keys", argument: { source } },
+  });
+  caller?.report({ kind: "died", error: "TypeError" });
+  timers.advance(1_000);
+  await until(() => kinds(caller).includes("reply"), "the reply");
+  assert.deepEqual(kinds(threads[2]), ["start"]);
+});
+
+Deno.test("a shortage of one thread is known to all, and to the pool for a minute", async () => {
+  const { threads, timers, start } = await createScene();
+  const pool = await start();
+  assert.equal(pool.hasShortage(), false);
+  threads[0]?.report({ kind: "notice", notice: { kind: "shortage" } });
+  assert.deepEqual(noticesOf(threads[1]), [{ kind: "shortage" }]);
+  timers.advance(59_999);
+  assert.equal(pool.hasShortage(), true);
+  timers.advance(1);
+  assert.equal(pool.hasShortage(), false);
 });
 
 Deno.test("the lines of all threads go to the one writer", async () => {

@@ -2,10 +2,14 @@ import assert from "node:assert/strict";
 import { createIdentity } from "../../src/relay/identity/identity.ts";
 import { NoKeys } from "../../src/relay/identity/key_sets.ts";
 import {
-  answerKeysQuestion,
-  createRemoteKeySets,
-  type KeysReply,
-} from "../../src/shared/remote_keys.ts";
+  createMainKeySets,
+  createMainThread,
+  type MainThread,
+} from "../../src/shared/main_thread.ts";
+import { createPoller } from "../../src/quotas/poller.ts";
+import { createMemorySums } from "../../src/usage/memory_sums.ts";
+import { createFakeClock } from "../support/fakes/fake_clock.ts";
+import type { KeySet } from "../../src/relay/identity/key_sets.ts";
 import {
   createSigner,
   GOOD_CLAIMS,
@@ -16,7 +20,7 @@ import {
   keySetOf,
   type Serve,
 } from "../support/gateway/identity_scene.ts";
-import { minimalConfig } from "../support/gateway/config.ts";
+import { minimalConfig, NOW_MS } from "../support/gateway/config.ts";
 
 const signer = await createSigner();
 const NAME = `u-1 (${ISSUER})`;
@@ -26,24 +30,37 @@ const SOURCE = {
   keys: { kind: "url", url: KEYS_URL },
 } as const;
 
+/** The main thread of a process with these keys. */
+function mainThread(
+  { keySets, liveConfig, log }: Pick<
+    Awaited<ReturnType<typeof identityScene>>,
+    "keySets" | "liveConfig" | "log"
+  >,
+): MainThread {
+  const clock = createFakeClock(NOW_MS);
+  const fetch = () => Promise.reject(new Error("There are no quotas"));
+  return createMainThread({
+    ...{ keySets, liveConfig, clock },
+    sums: createMemorySums(clock),
+    poller: createPoller({ fetch, clock, log }),
+  });
+}
+
 /** Two threads that ask for the keys of one process. Messages between them are copied, as between real threads. */
 async function twoThreads(serve: Serve) {
   const scene = await identityScene(serve);
-  const replies: KeysReply[] = [];
+  const main = mainThread(scene);
   const createThread = () => {
-    const keySets = createRemoteKeySets(async (question) => {
-      const reply = structuredClone(
-        await answerKeysQuestion(structuredClone(question), scene.keySets),
-      );
-      replies.push(reply);
-      return reply;
+    const keySets = createMainKeySets({
+      keys: async (question) =>
+        structuredClone(await main.keys(structuredClone(question))),
     });
     const identity = createIdentity({ ...scene, keySets });
     const callerOf = async (token: string) =>
       (await identity.callerOf(token, scene.liveConfig.current())).name;
     return { callerOf };
   };
-  return { ...scene, replies, one: createThread(), other: createThread() };
+  return { ...scene, one: createThread(), other: createThread() };
 }
 
 /** Returns the reason of a refusal, or its code. */
@@ -62,7 +79,7 @@ function tokenOf(sub: string, by = signer): Promise<string> {
 }
 
 Deno.test("all threads share one reading of the keys", async () => {
-  const { requested, replies, one, other } = await twoThreads(
+  const { requested, one, other } = await twoThreads(
     keySetOf(signer),
   );
   const names = await Promise.all([
@@ -72,7 +89,6 @@ Deno.test("all threads share one reading of the keys", async () => {
   assert.deepEqual(names, [NAME, NAME]);
   await other.callerOf(await tokenOf("u-2"));
   assert.deepEqual(requested, [KEYS_URL]);
-  assert.deepEqual(replies.map(({ kind }) => kind), ["other", "other", "same"]);
 });
 
 Deno.test("unknown keys cause one reading in 30 seconds, however many threads see them", async () => {
@@ -140,9 +156,7 @@ Deno.test("keys that another thread has just read need no further reading", asyn
 
 Deno.test("a thread uses keys that it received after a token was checked with older ones", async () => {
   const scene = await identityScene(keySetOf(signer));
-  const keySets = createRemoteKeySets((question) =>
-    answerKeysQuestion(question, scene.keySets)
-  );
+  const keySets = createMainKeySets(mainThread(scene));
   const old = await keySets.of(SOURCE);
   scene.serve(keySetOf(await createSigner("k2")));
   scene.advance(30_000);
@@ -153,25 +167,25 @@ Deno.test("a thread uses keys that it received after a token was checked with ol
   assert.equal(scene.requested.length, 2);
 });
 
-Deno.test("a thread forgets the keys of issuers that leave the configuration", async () => {
-  const known: (number | undefined)[] = [];
-  const keySets = createRemoteKeySets(({ knownId }) => {
-    known.push(knownId);
-    return Promise.resolve({ kind: "other", set: { id: 7, keys: [] } });
+Deno.test("a thread keeps one object of each reading, until its issuer leaves the configuration", async () => {
+  const copies: (KeySet | undefined)[] = [];
+  const keySets = createMainKeySets({
+    keys: () => Promise.resolve({ set: { id: 7, keys: [] } }),
   });
   const { identity } = await minimalConfig({ identity: [identityFile()] });
-  await keySets.of(SOURCE);
+  copies.push(await keySets.of(SOURCE));
   keySets.retain(identity);
-  await keySets.of(SOURCE);
+  copies.push(await keySets.of(SOURCE));
   keySets.retain([]);
-  await keySets.of(SOURCE);
-  assert.deepEqual(known, [undefined, 7, undefined]);
+  copies.push(await keySets.of(SOURCE));
+  assert.equal(copies[1], copies[0]);
+  assert.notEqual(copies[2], copies[0]);
 });
 
 Deno.test("a thread gets the time until the next reading with the refusal", async () => {
-  const keySets = createRemoteKeySets(() =>
-    Promise.resolve({ kind: "unread", retryAfterMs: 1234 })
-  );
+  const keySets = createMainKeySets({
+    keys: () => Promise.resolve({ retryAfterMs: 1234 }),
+  });
   await assert.rejects(
     keySets.of(SOURCE),
     (error) => error instanceof NoKeys && error.retryAfterMs === 1234,
