@@ -1,4 +1,5 @@
-import type { Config } from "../config/config.ts";
+import { memoized } from "../core/memo.ts";
+import { sha256Hex } from "../core/sha256.ts";
 import {
   createRunningCountsByKey,
   once,
@@ -6,50 +7,43 @@ import {
   type RunningCountsByKey,
 } from "../relay/request/admission.ts";
 import type { MemoryOfOthers } from "../relay/request/body_memory.ts";
-import { type CallerSlots, createCallerSlots, slotOf } from "./caller_slots.ts";
 
 /** The data with which a thread counts together with the others. */
 export interface ThreadShare {
   readonly table: CountTable;
   /** The index of this thread, which selects its cells, from 0. */
   readonly thread: number;
-  readonly columns: Columns;
 }
 
 /** A thread's view of the counts of all threads of the process. */
 interface ThreadCounts {
   readonly running: RunningCounts;
   readonly memory: MemoryOfOthers;
-  /**
-   * Uses the columns of another configuration. Running requests are still removed from the columns that counted them.
-   */
-  adopt(columns: Columns): void;
 }
 
 const BYTES_PER_KIB = 1024;
 
+/** The number of keys whose columns a thread remembers. */
+const MAX_KNOWN_COLUMNS = 50_000;
+
 /** Creates counts in memory that the other threads can read, so that no thread waits for another. */
 export function createThreadCounts(
-  { table, thread, columns: first }: ThreadShare,
+  { table, thread }: ThreadShare,
 ): ThreadCounts {
-  let columns = first;
-
-  /** @param slotIn Finds the column of a key that the configuration does not have, in a table of such keys. */
-  function byKey(
-    columnsNow: () => ReadonlyMap<string, number>,
-    slotIn: (key: string) => number | undefined = () => undefined,
-  ): RunningCountsByKey {
-    // Counts keys without a column in this thread alone, such as a connection of an earlier configuration.
+  function byKey(kind: string): RunningCountsByKey {
+    const columnOfKey = memoized(
+      (key) => columnOf(table, `${kind} ${key}`),
+      MAX_KNOWN_COLUMNS,
+    );
+    // Counts the keys for which no column is left in this thread alone.
     const own = createRunningCountsByKey();
     return {
       take(key, most) {
-        const listed = columnsNow().get(key);
-        const column = listed ?? slotIn(key);
+        const column = columnOfKey(key);
         if (column === undefined) return own.take(key, most);
-        const counts = listed === undefined ? table.unlisted : table;
         const cell = { thread, column };
-        return addWithin(counts, cell, most ?? Infinity)
-          ? once(() => removeOne(counts, cell))
+        return addWithin(table, cell, most ?? Infinity)
+          ? once(() => removeOne(table, cell))
           : undefined;
       },
     };
@@ -62,14 +56,10 @@ export function createThreadCounts(
         add: (most) => addWithin(table, requests, most),
         remove: () => removeOne(table, requests),
       },
-      callers: byKey(
-        () => columns.callers,
-        (sha256) => slotOf(table.unlisted.slots, sha256),
-      ),
-      connections: byKey(() => columns.connections),
+      callers: byKey("caller"),
+      connections: byKey("connection"),
     },
     memory: memoryOfOthers(table, thread),
-    adopt: (next) => void (columns = next),
   };
 }
 
@@ -89,16 +79,8 @@ function memoryOfOthers(table: CountTable, thread: number): MemoryOfOthers {
   };
 }
 
-/** The columns of a table. */
-export interface Columns {
-  /** The columns of callers, by the SHA-256 of their first token. */
-  readonly callers: ReadonlyMap<string, number>;
-  /** The columns of connections, by id. */
-  readonly connections: ReadonlyMap<string, number>;
-}
-
 /** The columns that every table has. */
-export const FIXED_COLUMNS = {
+const FIXED_COLUMNS = {
   /** The number of requests in progress. */
   requests: 0,
   /** The memory of bodies, in KiB. */
@@ -107,136 +89,82 @@ export const FIXED_COLUMNS = {
   loans: 2,
 } as const;
 
-/** Assigns columns to the callers and connections of configurations. */
-interface ColumnBook {
-  /**
-   * Returns the columns of a configuration. Keys that the previous configuration had keep their columns. A column that
-   * is no longer needed is reused once its count is 0. Keys for which no column is left are absent.
-   */
-  assign(config: Pick<Config, "callers" | "connections">): Columns;
-}
-
-/** Creates a book without assigned columns. */
-export function createColumnBook(table: CountTable): ColumnBook {
-  const free: number[] = [];
-  let used = Object.keys(FIXED_COLUMNS).length;
-  let latest: Columns = { callers: new Map(), connections: new Map() };
-  /** Columns that are no longer needed but still count something. */
-  let left: readonly number[] = [];
-
-  function newColumn(): number | undefined {
-    return free.pop() ?? (used < MAX_COLUMNS ? used++ : undefined);
-  }
-
-  function columnsOf(
-    keys: Iterable<string>,
-    known: ReadonlyMap<string, number>,
-  ): ReadonlyMap<string, number> {
-    const columns = new Map<string, number>();
-    for (const key of keys) {
-      const column = columns.get(key) ?? known.get(key) ?? newColumn();
-      if (column !== undefined) columns.set(key, column);
-    }
-    return columns;
-  }
-
-  return {
-    assign({ callers, connections }) {
-      left = left.filter((column) => {
-        if (sumOf(table, column) > 0) return true;
-        free.push(column);
-        return false;
-      });
-      const before = latest;
-      latest = {
-        callers: columnsOf(
-          [...callers.values()].map(({ sha256 }) => sha256),
-          before.callers,
-        ),
-        connections: columnsOf(
-          connections.map(({ id }) => id),
-          before.connections,
-        ),
-      };
-      left = [
-        ...left,
-        ...removedColumns(before.callers, latest.callers),
-        ...removedColumns(before.connections, latest.connections),
-      ];
-      growTable(table, used);
-      return latest;
-    },
-  };
-}
-
-function removedColumns(
-  before: ReadonlyMap<string, number>,
-  now: ReadonlyMap<string, number>,
-): readonly number[] {
-  return [...before].flatMap(([key, column]) => now.has(key) ? [] : [column]);
-}
+const FIRST_KEYED_COLUMN = Object.keys(FIXED_COLUMNS).length;
 
 /**
  * Counts of the threads of a process in shared memory. Each column counts one thing and has a cell for each thread. A
  * thread changes only its own cells, and the sum of a column is the total. To undo the counts of a thread, its cells
  * are emptied.
  */
-export interface CountTable extends Cells {
-  /** The callers of identity providers, whose columns are their slots. */
-  readonly unlisted: Cells & { readonly slots: CallerSlots };
-}
-
-interface Cells {
-  /** The cells, column after column; grows as columns are added. */
+export interface CountTable {
+  /** The cells, column after column. */
   readonly cells: Int32Array<SharedArrayBuffer>;
   /** The number of cells in a column. */
   readonly threads: number;
+  /**
+   * The keys of the columns after the fixed ones: 64 bits of a digest, or 0 for a free column. A thread that sees a key
+   * first claims a column for it, and all threads find the same one until the process ends.
+   */
+  readonly keys: BigInt64Array<SharedArrayBuffer>;
 }
 
-/** The largest number of columns; unused ones take no memory. */
-const MAX_COLUMNS = 2 ** 20;
+/** The number of keyed columns, for several times as many people as most companies have. Unused ones take no memory. */
+const MAX_KEYS = 2 ** 18;
 
-const FIRST_COLUMNS = 64;
+/** The number of columns to try. While less than half of them are in use, one of so many is free. */
+const MAX_PROBES = 64;
+
+/** Creates a table in which everything is 0. */
+export function createCountTable(
+  threads: number,
+  maxKeys: number = MAX_KEYS,
+): CountTable {
+  const cells = (FIRST_KEYED_COLUMN + maxKeys) * threads;
+  return {
+    cells: new Int32Array(
+      new SharedArrayBuffer(cells * Int32Array.BYTES_PER_ELEMENT),
+    ),
+    threads,
+    keys: new BigInt64Array(
+      new SharedArrayBuffer(maxKeys * BigInt64Array.BYTES_PER_ELEMENT),
+    ),
+  };
+}
+
+/** Returns the column of a key, and claims one for a new key; `undefined` when none is left. */
+export function columnOf(
+  { keys }: CountTable,
+  key: string,
+): number | undefined {
+  const bits = BigInt.asIntN(64, BigInt(`0x${sha256Hex(key).slice(0, 16)}`));
+  const wanted = bits === FREE ? 1n : bits;
+  const first = Number(BigInt.asUintN(32, wanted));
+  for (let probe = 0; probe < MAX_PROBES; probe++) {
+    const place = (first + probe) % keys.length;
+    const found = Atomics.compareExchange(keys, place, FREE, wanted);
+    if (found === FREE || found === wanted) return FIRST_KEYED_COLUMN + place;
+  }
+  return undefined;
+}
+
+const FREE = 0n;
+
+/** Empties the cells of a thread that has ended. */
+export function emptyThread(
+  { cells, threads }: CountTable,
+  thread: number,
+): void {
+  for (let cell = thread; cell < cells.length; cell += threads) {
+    // A write would take memory for a cell that was never used.
+    if (Atomics.load(cells, cell) !== 0) Atomics.store(cells, cell, 0);
+  }
+}
 
 /** The number of attempts to count, each of which fails when others withdraw at the same moment. */
 const MAX_TRIES = 8;
 
-/** Creates a table in which everything is 0. */
-export function createCountTable(threads: number): CountTable {
-  const columnBytes = threads * Int32Array.BYTES_PER_ELEMENT;
-  const buffer = new SharedArrayBuffer(FIRST_COLUMNS * columnBytes, {
-    maxByteLength: MAX_COLUMNS * columnBytes,
-  });
-  const slots = createCallerSlots();
-  const slotCells = new SharedArrayBuffer(slots.length * columnBytes);
-  return {
-    cells: new Int32Array(buffer),
-    threads,
-    unlisted: { cells: new Int32Array(slotCells), threads, slots },
-  };
-}
-
-/** Grows a table to a number of columns. */
-export function growTable(
-  { cells: { buffer }, threads }: Cells,
-  columns: number,
-): void {
-  const neededBytes = columns * threads * Int32Array.BYTES_PER_ELEMENT;
-  if (neededBytes <= buffer.byteLength) return;
-  buffer.grow(Math.min(2 * neededBytes, buffer.maxByteLength));
-}
-
-/** Empties the cells of a thread that has ended. */
-export function emptyThread(table: CountTable, thread: number): void {
-  for (const { cells, threads } of [table, table.unlisted]) {
-    for (let cell = thread; cell < cells.length; cell += threads) {
-      Atomics.store(cells, cell, 0);
-    }
-  }
-}
-
 /** Returns the sum of a column. */
-export function sumOf(table: Cells, column: number): number {
+export function sumOf(table: CountTable, column: number): number {
   return sumWithout(table, column, -1);
 }
 
@@ -245,7 +173,7 @@ export function sumOf(table: Cells, column: number): number {
  * was emptied, so negative cells count as 0.
  */
 export function sumWithout(
-  { cells, threads }: Cells,
+  { cells, threads }: CountTable,
   column: number,
   without: number,
 ): number {
@@ -271,7 +199,7 @@ interface Cell {
  * @returns True when it was counted.
  */
 export function addWithin(
-  table: Cells,
+  table: CountTable,
   { thread, column }: Cell,
   most: number,
 ): boolean {
@@ -287,7 +215,7 @@ export function addWithin(
 
 /** Decrements a thread's cell. */
 export function removeOne(
-  { cells, threads }: Cells,
+  { cells, threads }: CountTable,
   { thread, column }: Cell,
 ): void {
   Atomics.sub(cells, column * threads + thread, 1);

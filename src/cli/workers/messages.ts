@@ -2,7 +2,7 @@ import type { Config, ServerConfig } from "../../config/config.ts";
 import type { LogOutputFormat } from "../log/open_log.ts";
 import type { Snapshot } from "../../observe/metrics.ts";
 import type { StoreCondition } from "../../core/store_condition.ts";
-import type { Columns, ThreadShare } from "../../shared/thread_counts.ts";
+import type { ThreadShare } from "../../shared/thread_counts.ts";
 import type { Notice } from "../../shared/notice.ts";
 import type { Call, CallReply } from "../../shared/main_thread.ts";
 
@@ -22,11 +22,7 @@ export interface StartOrder {
 export type Order =
   | StartOrder
   /** A new configuration for later requests. */
-  | {
-    readonly kind: "config";
-    readonly config: Config;
-    readonly columns: Columns;
-  }
+  | { readonly kind: "config"; readonly config: Config }
   /** News from another gateway. */
   | { readonly kind: "notice"; readonly notice: Notice }
   /** The reply to a call of the thread. */

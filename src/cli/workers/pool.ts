@@ -19,11 +19,7 @@ import {
 import { followNotice, type Notice } from "../../shared/notice.ts";
 import { SHORTAGE_MS } from "../../relay/routing/health.ts";
 import type { SharedState } from "../../shared/shared_state.ts";
-import {
-  createColumnBook,
-  createCountTable,
-  emptyThread,
-} from "../../shared/thread_counts.ts";
+import { createCountTable, emptyThread } from "../../shared/thread_counts.ts";
 import type { Fetch } from "../../upstream/call.ts";
 import { createMemorySums } from "../../usage/memory_sums.ts";
 import { portOf } from "../server/listen.ts";
@@ -58,8 +54,6 @@ export async function startPool(options: PoolOptions): Promise<Serving> {
   const slots: Slot[] = [];
   const metrics = createPoolMetrics({ timers, fold });
   const table = createCountTable(workers);
-  const book = createColumnBook(table);
-  let columns = book.assign(liveConfig.current());
   const hub = createPoolHub({
     ...options,
     slots,
@@ -87,7 +81,7 @@ export async function startPool(options: PoolOptions): Promise<Serving> {
           config: liveConfig.current(),
           server: currentPlace(),
           format: options.format,
-          share: { table, thread, columns },
+          share: { table, thread },
           sharedStore: options.shared?.store?.(),
         };
       },
@@ -139,8 +133,7 @@ export async function startPool(options: PoolOptions): Promise<Serving> {
     while (slots.length < workers) addSlot();
     await Promise.all(slots.map(({ listening }) => listening));
     liveConfig.onSwap((config) => {
-      columns = book.assign(config);
-      for (const slot of slots) slot.send({ kind: "config", config, columns });
+      for (const slot of slots) slot.send({ kind: "config", config });
     });
     return {
       url,

@@ -11,10 +11,7 @@ import {
 import type { Notice } from "../../shared/notice.ts";
 import { createRemoteSums } from "../../shared/remote_sums.ts";
 import type { SharedState } from "../../shared/shared_state.ts";
-import {
-  type Columns,
-  createThreadCounts,
-} from "../../shared/thread_counts.ts";
+import { createThreadCounts } from "../../shared/thread_counts.ts";
 import { openLog } from "../log/open_log.ts";
 import { ListenError } from "../server/listen.ts";
 import { openNetworkClient } from "../server/network_client.ts";
@@ -41,7 +38,6 @@ function handleOrders(port: MessagePort): void {
     if (running === undefined) return;
     switch (order.kind) {
       case "config":
-        running.shared.adopt(order.columns);
         return running.liveConfig.swap(order.config);
       case "notice":
         return running.shared.hear(order.notice);
@@ -117,8 +113,6 @@ interface SharedThread {
   take(reply: CallReply): void;
   /** Sends the remaining counts; call it after the last request. */
   flush(): void;
-  /** Switches to the columns of another configuration. */
-  adopt(columns: Columns): void;
 }
 
 /** The time for which additions are gathered before they are sent to the main thread, in milliseconds. */
@@ -172,6 +166,5 @@ function createSharedThread(
     },
     take,
     flush: sums.resume,
-    adopt: counts.adopt,
   };
 }
