@@ -44,6 +44,8 @@ export interface ServerConfig {
   /** The memory that the bodies of all callers may take together, in bytes. */
   readonly maxBodyMemoryBytes: number;
   readonly drainMs: number;
+  /** The names, in lower case, of the headers whose values the log keeps. They are not sent to providers. */
+  readonly attribution: readonly string[];
   /** The fate of the running requests of tokens that leave the configuration. */
   readonly removedTokens: "finish" | "end";
   readonly admin: AdminPlace | undefined;

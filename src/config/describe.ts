@@ -42,6 +42,7 @@ export function describeConfig(config: Config): string {
       max_concurrent_requests: server.maxConcurrentRequests,
       max_body_memory: describeBytes(server.maxBodyMemoryBytes),
       drain: `${server.drainMs} ms`,
+      attribution: server.attribution,
       removed_tokens: server.removedTokens,
       admin: describeAdmin(server.admin),
     },

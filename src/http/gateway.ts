@@ -44,6 +44,11 @@ import {
   type OwnResponseAction,
   ROUTES,
 } from "./routes.ts";
+import {
+  type AttributionReader,
+  createAttributionReader,
+  withoutHeaders,
+} from "./attribution.ts";
 import { endRequest } from "./unread_body.ts";
 
 /** The parts of the gateway. */
@@ -70,6 +75,7 @@ export type Handler = (request: Request) => Promise<Response>;
  * `x-request-id`.
  */
 export function createHandler(parts: GatewayParts): Handler {
+  const attribution = createAttributionReader(parts.clock);
   const finder = createRouteFinder(ROUTES);
   return async (request) => {
     const requestId = parts.ids.next("req");
@@ -85,7 +91,9 @@ export function createHandler(parts: GatewayParts): Handler {
         protocol = match.route.protocol ?? DEFAULT_PROTOCOL;
         record.facts.route = match.path;
         record.facts.protocol = match.route.protocol;
-        return await serve(match, { request, headers, record, config, parts });
+        return await serve(match, {
+          ...{ request, headers, record, config, parts, attribution },
+        });
       } catch (thrown) {
         protocol ??= protocolOfUnknownPath(target);
         const { log, deadlines } = parts;
@@ -121,6 +129,7 @@ interface Served {
   /** The configuration for the whole request, even after a reload. */
   readonly config: Config;
   readonly parts: GatewayParts;
+  readonly attribution: AttributionReader;
 }
 
 /** Serves a request. Relaying reads the body. For any other action, the rest of the body is ended with the response. */
@@ -142,8 +151,9 @@ function serve(match: RouteMatch, served: Served): Promise<Response> {
 function relayed(
   task: RelayTask,
   caller: Caller,
-  { request, headers, record, config, parts }: Served,
+  { request, headers: all, record, config, parts }: Served,
 ): Promise<Response> {
+  const headers = withoutHeaders(all, config.server.attribution);
   const { deadlines, followAfterMs: afterMs } = parts;
   const control = followCaller(request, record, { deadlines, afterMs });
   const exchange = { request, headers, record, caller, config, control };
@@ -248,19 +258,20 @@ function answer(
 
 function identify(
   group: CredentialGroup,
-  { headers, record, config, parts }: Served,
+  { headers, record, config, parts, attribution }: Served,
 ): Caller | Promise<Caller> {
   const nowMs = parts.clock.now();
   const { identity } = parts;
   const found = authenticate(headers, { group, config, identity, nowMs });
   const note = (caller: Caller) => {
     record.facts.caller = caller.name;
+    record.facts.callerGroup = groupText(caller.groups);
+    record.facts.attribution = attribution.read(
+      headers,
+      config.server.attribution,
+    );
     record.facts.client = readClientIds(headers);
     return caller;
   };
-  if (!(found instanceof Promise)) return note(found);
-  return found.then((caller) => {
-    record.facts.callerGroup = groupText(caller.groups);
-    return note(caller);
-  });
+  return found instanceof Promise ? found.then(note) : note(found);
 }

@@ -173,8 +173,10 @@ export function servedModel(
 export interface RequestFacts {
   /** The token's name. */
   caller?: string;
-  /** The caller's group; only of a caller of an identity provider, which no configuration lists. */
+  /** The names of the caller's groups, with commas between them. */
   callerGroup?: string | undefined;
+  /** The values of the headers that `server.attribution` names: the caller's text, so never a label of a metric. */
+  attribution?: Readonly<Record<string, string>> | undefined;
   /** Only for known callers whose client sends such ids. */
   client?: ClientIds | undefined;
   method: string;

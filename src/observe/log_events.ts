@@ -33,7 +33,8 @@ export const LOG_EVENTS = {
       ...["total_ms", "ended"] as const,
     ],
     optional: [
-      ...["token", "token_group", "route", "body_protocol"] as const,
+      ...["token", "token_group", "attribution"] as const,
+      ...["route", "body_protocol"] as const,
       ...["model", "alias"] as const,
       ...["served_model", "upstream_model", "connection", "mode"] as const,
       ...["moved_from", "moved_for"] as const,

@@ -25,6 +25,10 @@ function texts(meaning: string): LogField<readonly string[]> {
   return { type: "texts", meaning };
 }
 
+function values(meaning: string): LogField<Readonly<Record<string, string>>> {
+  return { type: "object", meaning };
+}
+
 type Parts = Readonly<Record<string, LogField<unknown>>>;
 
 /** The value of a field. */
@@ -66,7 +70,10 @@ export const LOG_FIELDS = {
   token: text(
     "the name of the caller's token; of an identity provider's caller, the name with the issuer",
   ),
-  token_group: text("the group of an identity provider's caller"),
+  token_group: text("the caller's group, or groups with commas between them"),
+  attribution: values(
+    "the headers that `server.attribution` names, with their values",
+  ),
   group: text("the group of tokens that the limit belongs to"),
   method: text("the HTTP method, cut to 16 characters"),
   route: text(

@@ -28,8 +28,10 @@ export interface LoggedRequest extends LoggedUse {
   readonly time: string;
   /** The name of the caller's token; `undefined` in a log from another program. */
   readonly token: string | undefined;
-  /** The group of a caller of an identity provider. */
+  /** The caller's group, or groups with commas between them. */
   readonly tokenGroup: string | undefined;
+  /** The values of attribution headers by name. */
+  readonly attribution: JsonObject;
   readonly connection: string;
   /** The client's id of its session. */
   readonly session: string | undefined;
@@ -86,6 +88,7 @@ export function readLogLine(line: string): LogLine {
     time: fields.time,
     token: textOf(fields.token),
     tokenGroup: textOf(fields.token_group),
+    attribution: isJsonObject(fields.attribution) ? fields.attribution : {},
     connection,
     session: textOf(fields.session),
     isFailed: isFailed(fields.ended, fields.status),

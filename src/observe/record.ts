@@ -106,6 +106,7 @@ function factsLine(
     request_id: requestId,
     token: facts.caller,
     token_group: facts.callerGroup,
+    attribution: facts.attribution,
     method: facts.method.slice(0, MAX_LENGTH.method),
     route: facts.route,
     body_protocol: facts.bodyProtocol,

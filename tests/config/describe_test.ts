@@ -21,6 +21,7 @@ Deno.test("describeConfig() shows what a small file resolves to", async () => {
   max_concurrent_requests: 1024
   max_body_memory: 1024 MiB
   drain: 30000 ms
+  attribution: []
   removed_tokens: finish
   admin: none
 messages_vendor: anthropic

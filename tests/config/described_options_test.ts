@@ -146,6 +146,7 @@ const SHOWN: Readonly<Record<string, Pair>> = {
     { limits: { cache_seconds: 1 } },
     { limits: { cache_seconds: 2 } },
   ],
+  "server.attribution": server({}, { attribution: ["x-project"] }),
   "server.removed_tokens": server({}, { removed_tokens: "end" }),
   include: [{ include: [] }, { include: ["tokens.d/*.yaml"] }],
   "usage.replay": [

@@ -160,6 +160,7 @@ Deno.test("loadConfig() resolves every key of a full file", async () => {
       maxConcurrentRequests: 1024,
       maxBodyMemoryBytes: 1024 ** 3,
       drainMs: 30_000,
+      attribution: [],
       removedTokens: "finish",
       admin: { host: "127.0.0.1", port: 9090 },
     },
@@ -190,6 +191,7 @@ Deno.test("loadConfig() gives defaults to everything a small file leaves out", a
     maxConcurrentRequests: 1024,
     maxBodyMemoryBytes: 1024 ** 3,
     drainMs: 30_000,
+    attribution: [],
     removedTokens: "finish",
     admin: undefined,
   });

@@ -47,6 +47,7 @@ const READ = {
   time: "2026-11-21T12:00:00.000Z",
   token: "alice",
   tokenGroup: undefined,
+  attribution: {},
   model: "glm-fast",
   connection: "GLM team",
   session: undefined,

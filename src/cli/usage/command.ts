@@ -20,6 +20,7 @@ import {
   createTotals,
   type Grouping,
   GROUPINGS,
+  isGrouping,
   type TotalsBuilder,
 } from "./totals.ts";
 
@@ -210,7 +211,9 @@ export const USAGE: CommandSpec = {
     {
       name: "by",
       value: "LIST",
-      summary: `${GROUPINGS.join(", ")}, or several with commas`,
+      summary: `${
+        GROUPINGS.join(", ")
+      }, a header such as x-project, or several with commas`,
     },
     { name: "json", summary: "print the usage or the totals as one line" },
     { name: "csv", summary: "print the totals for a spreadsheet" },
@@ -266,16 +269,13 @@ function readGroupings(
   list: string,
 ): { readonly groupings: readonly Grouping[] } | { readonly fault: string } {
   const words = list.split(",").map((word) => word.trim());
-  const groupings = GROUPINGS.filter((one) => words.includes(one));
-  const isKnown = groupings.length === words.length;
-  if (!isKnown) {
-    const fault = `--by must list some of ${GROUPINGS.join(", ")}, each once`;
-    return { fault };
-  }
-  // The order of the names is the order of the columns.
+  const groupings = words.filter(isGrouping);
+  if (
+    groupings.length === words.length && new Set(words).size === words.length
+  ) return { groupings };
   return {
-    groupings: groupings.toSorted((a, b) =>
-      words.indexOf(a) - words.indexOf(b)
-    ),
+    fault: `--by must list some of ${
+      GROUPINGS.join(", ")
+    } and headers such as x-project, each once`,
   };
 }

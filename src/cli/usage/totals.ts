@@ -3,14 +3,24 @@ import type { LoggedRequest, LoggedUse } from "../../observe/logged_request.ts";
 /** The fields by which requests of a log can be grouped. */
 export const GROUPINGS = [
   "token",
+  "group",
   "model",
   "connection",
   "day",
   "session",
 ] as const;
 
-/** One of {@linkcode GROUPINGS}. */
-export type Grouping = typeof GROUPINGS[number];
+/** One of {@linkcode GROUPINGS}, or the name of a header of `server.attribution`. */
+export type Grouping = typeof GROUPINGS[number] | `x-${string}`;
+
+/** Returns true for a text that can group requests. */
+export function isGrouping(text: string): text is Grouping {
+  return GROUPINGS.some((one) => one === text) || isHeader(text);
+}
+
+function isHeader(text: string): text is `x-${string}` {
+  return /^x-[a-z0-9-]+$/.test(text);
+}
 
 /** The total usage of some requests; counts are in tokens, except those of requests and uses. */
 export interface UsageSums {
@@ -156,9 +166,11 @@ function valueOf(
   request: LoggedRequest,
   grouping: Grouping,
 ): string | undefined {
-  return grouping === "day"
-    ? request.time.slice(0, DAY_LENGTH)
-    : request[grouping];
+  if (grouping === "day") return request.time.slice(0, DAY_LENGTH);
+  if (grouping === "group") return request.tokenGroup;
+  if (!isHeader(grouping)) return request[grouping];
+  const value = request.attribution[grouping];
+  return typeof value === "string" ? value : undefined;
 }
 
 function count(sums: UsageSums, request: LoggedRequest): void {

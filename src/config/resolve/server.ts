@@ -31,6 +31,7 @@ export async function resolveServer(
     maxConcurrentRequests: server.max_concurrent_requests,
     maxBodyMemoryBytes: server.max_body_memory,
     drainMs: server.drain_seconds * 1000,
+    attribution: server.attribution.map((name) => name.toLowerCase()),
     removedTokens: server.removed_tokens,
     admin: admin && adminPlace(admin),
   };

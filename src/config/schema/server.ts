@@ -13,6 +13,17 @@ function host(): z.ZodType<string> {
   });
 }
 
+/** A header of the caller's own. Others may hold a secret, or have a meaning for a provider. */
+function attributionHeader(): z.ZodType<string> {
+  return z.string().regex(
+    /^x-(?!.*(?:key|token|auth|secret|cookie|password|signature))[a-z0-9-]{1,62}$/i,
+    {
+      error:
+        "must be a header that begins with x- and holds no credential, such as x-project.",
+    },
+  );
+}
+
 const port = wholeNumber({ min: 0, max: 65_535 });
 
 /** The description of both paths. */
@@ -51,6 +62,11 @@ export const serverSchema = z.strictObject({
     .describe(
       "The seconds that running requests may still take after SIGTERM.",
     ),
+  attribution: z.array(attributionHeader()).max(4, {
+    error: "must list at most 4 headers.",
+  }).default([]).describe(
+    "The request headers whose values become columns of the log, such as x-project. They are not sent to providers.",
+  ),
   removed_tokens: z.enum(["finish", "end"]).default("finish").describe(
     "What happens to the running requests of a token that leaves the configuration: they finish, or they end at once.",
   ),

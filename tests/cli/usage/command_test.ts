@@ -324,7 +324,7 @@ Deno.test("usage refuses bad usage", async (t) => {
   const cases: readonly [readonly string[], RegExp][] = [
     [
       ["--by", "colour"],
-      /: --by must list some of token, model, connection, day, session, each once\.\n/,
+      /: --by must list some of token, group, model, connection, day, session and headers such as x-project, each once\.\n/,
     ],
     [["--by", "token,token"], /: --by must list some of/],
     [["--by", "token,"], /: --by must list some of/],
@@ -448,4 +448,32 @@ Deno.test("readUsageOptions() adds up by token by default", () => {
     by: ["day", "token"],
     format: "csv",
   });
+});
+
+Deno.test("usage adds up by group and by attribution headers, several at once", async () => {
+  const files = {
+    "a.jsonl": ["billing", "search", undefined].map((project) =>
+      loggedLine({
+        token_group: "platform",
+        ...(project && { attribution: { "x-project": project } }),
+      })
+    ).join(""),
+  };
+  const { out } = await usage({
+    args: ["a.jsonl", "--json", "--by", "group,x-project"],
+    files,
+  });
+  const { data }: { data: readonly Record<string, unknown>[] } = JSON.parse(
+    out,
+  );
+  assert.deepEqual(
+    data.map((row) => [row.group, row["x-project"], row.requests]),
+    [["platform", "billing", 1], ["platform", "search", 1], [
+      "platform",
+      null,
+      1,
+    ]],
+  );
+  const refused = await usage({ args: ["a.jsonl", "--by", "group,group"] });
+  assert.match(refused.error, /each once/);
 });

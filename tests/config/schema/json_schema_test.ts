@@ -43,6 +43,7 @@ const WHOLE = {
     max_concurrent_requests: 10,
     max_body_memory: "512MiB",
     drain_seconds: 3,
+    attribution: ["x-project"],
     removed_tokens: "end",
     admin: { host: "127.0.0.1", port: 9090, port_offset: 1000 },
   },
