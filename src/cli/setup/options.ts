@@ -13,6 +13,13 @@ import {
   TOKEN_VARIABLE,
 } from "../../http/wording/settings_text.js";
 
+/** Other names that people type for a client. */
+const OTHER_NAMES: Readonly<Record<string, string>> = {
+  "claude-code": "claude",
+  "codex-cli": "codex",
+  "qwen-code": "qwen",
+};
+
 const CLIENT_IDS: readonly string[] = CLIENTS.map(({ id }) => id);
 
 /** The arguments and the help of `setup`. */
@@ -66,7 +73,7 @@ export function readSetupOptions(
   const { values, flags, operands: [name, ...others] } = read;
   if (name === undefined) return undefined;
   if (others.length > 0) return { fault: "it takes one client" };
-  const client = CLIENTS.find(({ id }) => id === name);
+  const client = CLIENTS.find(({ id }) => id === (OTHER_NAMES[name] ?? name));
   if (client === undefined) return { fault: unknownClient(name) };
   const address = readGatewayAddress(values, env);
   if ("fault" in address) return address;
@@ -108,6 +115,10 @@ function tokenCommandFault(
 
 /** Returns the fault of an unknown client. It repeats only a text that looks like a name: others may be secrets. */
 function unknownClient(name: string): string {
+  const several = CLIENT_IDS.filter((id) => id.startsWith(`${name}-`));
+  if (several.length > 0) {
+    return `there is no client ${name}. Name one of ${several.join(" and ")}`;
+  }
   const hint = suggestion(name, CLIENT_IDS) ||
     `. The clients are ${CLIENT_IDS.join(", ")}`;
   return /^[a-z-]{1,24}$/i.test(name)

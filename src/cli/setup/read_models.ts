@@ -56,6 +56,7 @@ function modelOf(entry: JsonValue): readonly Model[] {
     id,
     protocols: Array.isArray(protocols) ? protocolsIn(protocols) : PROTOCOLS,
     native_protocols: Array.isArray(native) ? protocolsIn(native) : undefined,
+    owned_by: typeof entry.owned_by === "string" ? entry.owned_by : undefined,
     display_name: typeof name === "string" ? plainText(name) : undefined,
     context_length: sizeIn(entry.context_length),
     max_output_tokens: sizeIn(entry.max_output_tokens),

@@ -103,6 +103,16 @@ function behavesAs({ id, context_length: window = 0 }) {
 }
 
 /**
+ * Returns true when the provider itself checks the actions of Claude Code's auto mode. Only Anthropic's own Messages do;
+ * for other models, Claude Code must ask the model of the session (docs/clients.md#claude-codes-auto-mode).
+ *
+ * @param {Model} model @returns {boolean}
+ */
+function checksActions({ owned_by, native_protocols = [] }) {
+  return owned_by === "anthropic" && native_protocols.includes("messages");
+}
+
+/**
  * https://code.claude.com/docs/en/settings: the helper prints the token, so that the file holds none. It runs again
  * after five minutes and after a 401. The model names of Claude Code itself select the chosen model.
  *
@@ -130,6 +140,8 @@ function claude({ base, model, models, tokenCommand }) {
       ANTHROPIC_DEFAULT_FABLE_MODEL: model,
       ...window < CAUTIOUS_WINDOW &&
         { CLAUDE_CODE_AUTO_COMPACT_WINDOW: String(window) },
+      ...models.some((one) => !checksActions(one)) &&
+        { CLAUDE_CODE_AUTO_MODE_SERVER: "0" },
     },
   };
   return { title: "~/.claude/settings.json", text: json(settings) };

@@ -162,3 +162,33 @@ for (const [id, window, behavesAs] of BEHAVES) {
     );
   });
 }
+
+/** Whether Claude Code must leave the check of its actions to the model, by the services of the models. */
+const CHECKS: Readonly<Record<string, readonly (readonly [string, string])[]>> =
+  {
+    undefined: [["anthropic", "messages"]],
+    "0": [["anthropic", "messages"], ["zai", "messages"]],
+    "0 behind a translation": [["anthropic", "chat"]],
+  };
+
+for (const [expected, models] of Object.entries(CHECKS)) {
+  Deno.test(`setup sets CLAUDE_CODE_AUTO_MODE_SERVER to ${expected} for ${models.join(" and ")}`, async () => {
+    const { out } = await setup({
+      args: ["claude-code"],
+      answer: () =>
+        Response.json({
+          data: models.map(([owned_by, native], index) => ({
+            id: `model-${index}`,
+            owned_by,
+            protocols: ["messages"],
+            native_protocols: [native],
+          })),
+        }),
+    });
+    const { env } = JSON.parse(out);
+    assert.equal(
+      String(env.CLAUDE_CODE_AUTO_MODE_SERVER),
+      expected.split(" ")[0],
+    );
+  });
+}

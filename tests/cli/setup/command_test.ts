@@ -185,6 +185,10 @@ const BAD_USAGE: Readonly<Record<string, [Omit<Run, "answer">, string]>> = {
     { args: ["codx"] },
     'there is no client codx. Did you mean "codex"?',
   ],
+  "a name of two clients": [
+    { args: ["openai"] },
+    "there is no client openai. Name one of openai-js and openai-python.",
+  ],
   "a stranger": [
     { args: ["emacs"] },
     `there is no client emacs. The clients are ${
