@@ -348,11 +348,21 @@ function describePrices(
 }
 
 function describeWhen(
-  { inputOver, speed, serviceTier }: Rate["when"],
+  { inputOver, speed, serviceTier, inferenceGeo, hours }: Rate["when"],
 ): string {
   return [
     ...(inputOver === undefined ? [] : [`over ${inputOver} input tokens`]),
     ...(speed === undefined ? [] : [`speed ${speed}`]),
     ...(serviceTier === undefined ? [] : [`service tier ${serviceTier}`]),
+    ...(inferenceGeo === undefined ? [] : [`inference in ${inferenceGeo}`]),
+    ...(hours === undefined ? [] : [
+      `from ${timeText(hours.from)} to ${timeText(hours.to)} ${hours.timeZone}`,
+    ]),
   ].join(", ");
+}
+
+/** @param minutes Minutes since midnight. */
+function timeText(minutes: number): string {
+  return [Math.floor(minutes / 60), minutes % 60]
+    .map((part) => String(part).padStart(2, "0")).join(":");
 }

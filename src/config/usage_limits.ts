@@ -83,6 +83,16 @@ export interface Prices {
   readonly output: number;
 }
 
+/** Hours of the day, which may pass midnight. */
+export interface DayHours {
+  /** Minutes since midnight. */
+  readonly from: number;
+  /** Minutes since midnight, exclusive. */
+  readonly to: number;
+  /** A name of the IANA time zone database. */
+  readonly timeZone: string;
+}
+
 /** The prices of answers that meet every condition of `when`. */
 export interface Rate {
   readonly when: {
@@ -92,6 +102,10 @@ export interface Rate {
     readonly speed: string | undefined;
     /** The service tier in the answer. */
     readonly serviceTier: string | undefined;
+    /** The region of the inference in the answer. */
+    readonly inferenceGeo: string | undefined;
+    /** The request began in these hours. */
+    readonly hours: DayHours | undefined;
   };
   readonly prices: Prices;
 }

@@ -184,6 +184,7 @@ function usageLine(
     ...countsLine(usage),
     speed: usage.speed?.slice(0, MAX_LENGTH.word),
     service_tier: usage.serviceTier?.slice(0, MAX_LENGTH.word),
+    inference_geo: usage.inferenceGeo?.slice(0, MAX_LENGTH.word),
     ...(isUsageEstimated ? { estimated: true } : {}),
   };
 }

@@ -1,4 +1,5 @@
-import type { Price, Rate } from "../config/usage_limits.ts";
+import { memoized } from "../core/memo.ts";
+import type { DayHours, Price, Rate } from "../config/usage_limits.ts";
 import {
   MAX_TOKENS,
   type Usage,
@@ -32,8 +33,10 @@ export const UNSERVED: Counts = { requests: 1 };
 /** Returns the counts of a request whose answer was served, at least in part. */
 export function countsOf(
   usage: Usage,
-  { price, isEstimated }: {
+  { price, startedMs, isEstimated }: {
     readonly price: Price | undefined;
+    /** The start of the request, in milliseconds since 1970. */
+    readonly startedMs: number;
     readonly isEstimated: boolean;
   },
 ): Counts {
@@ -46,7 +49,7 @@ export function countsOf(
     output,
     reasoning: Math.min(whole(usage.reasoningTokens), output),
   };
-  if (price !== undefined) counts.cost = costNanos(usage, price);
+  if (price !== undefined) counts.cost = costNanos(usage, price, startedMs);
   if (isEstimated) counts.estimated = 1;
   return counts;
 }
@@ -73,6 +76,7 @@ const NANOS_PER_TOKEN = 1000;
  * have their own prices; other input has the input price. The first of the price's rates that applies to the answer
  * replaces all of them.
  *
+ * @param startedMs The start of the request, in milliseconds since 1970.
  * @example
  * ```ts
  * import assert from "node:assert/strict";
@@ -80,12 +84,16 @@ const NANOS_PER_TOKEN = 1000;
  * const prices = { input: 3, cachedInput: 0.3, cacheWrite: 3.75, cacheWrite1h: 6, output: 15 };
  * const usage = { inputTokens: 1000, cachedInputTokens: 900, outputTokens: 10 };
  * const price = { ...prices, rates: [] };
- * assert.equal(costNanos(usage, price), 100 * 3000 + 900 * 300 + 10 * 15_000);
+ * assert.equal(costNanos(usage, price, 0), 100 * 3000 + 900 * 300 + 10 * 15_000);
  * ```
  */
-export function costNanos(usage: Usage, price: Price): number {
+export function costNanos(
+  usage: Usage,
+  price: Price,
+  startedMs: number,
+): number {
   const { input, cached, written, written1h, output } = partsOf(usage);
-  const rate = price.rates.find((one) => holds(one, usage));
+  const rate = price.rates.find((one) => holds(one, usage, startedMs));
   const prices = rate?.prices ?? price;
   const perMillion = (input - cached - written) * prices.input +
     cached * prices.cachedInput +
@@ -94,12 +102,30 @@ export function costNanos(usage: Usage, price: Price): number {
   return Math.round(perMillion * NANOS_PER_TOKEN);
 }
 
-function holds({ when }: Rate, usage: Usage): boolean {
-  const { inputOver, speed, serviceTier } = when;
+function holds({ when }: Rate, usage: Usage, startedMs: number): boolean {
+  const { inputOver, speed, serviceTier, inferenceGeo, hours } = when;
   return (inputOver === undefined || usage.inputTokens > inputOver) &&
     (speed === undefined || usage.speed === speed) &&
-    (serviceTier === undefined || usage.serviceTier === serviceTier);
+    (serviceTier === undefined || usage.serviceTier === serviceTier) &&
+    (inferenceGeo === undefined || usage.inferenceGeo === inferenceGeo) &&
+    (hours === undefined || isIn(hours, startedMs));
 }
+
+function isIn({ from, to, timeZone }: DayHours, atMs: number): boolean {
+  const [hour = 0, minute = 0] = clockOf(timeZone).format(atMs).split(":")
+    .map(Number);
+  const now = hour * 60 + minute;
+  return from < to ? from <= now && now < to : from <= now || now < to;
+}
+
+/** A format takes much longer to make than to use. */
+const clockOf = memoized((timeZone) =>
+  new Intl.DateTimeFormat("en-GB", {
+    timeZone,
+    hour: "2-digit",
+    minute: "2-digit",
+    hourCycle: "h23",
+  }), 100);
 
 /** Returns the number of all input and output tokens. */
 export function tokensOf({ input = 0, output = 0 }: Counts): number {

@@ -9,6 +9,8 @@ export interface LimitedCall {
   readonly id: string;
   /** A rough count of its input tokens. */
   readonly estimatedTokens: number;
+  /** The start of the request, in milliseconds since 1970. */
+  readonly startedMs: number;
   /** The most output tokens that it allows; `undefined` when it sets no bound. */
   readonly maxOutputTokens?: number | undefined;
 }
@@ -25,13 +27,17 @@ export interface Need {
 /** Returns the need of a call. @param expectedTokens The expected output of its caller. */
 export function needOf(
   { connection, model: { id, price, maxOutputTokens } }: Deployment,
-  { estimatedTokens, maxOutputTokens: asked }: LimitedCall,
+  { estimatedTokens, startedMs, maxOutputTokens: asked }: LimitedCall,
   expectedTokens: number,
 ): Need {
   const inputTokens = Math.max(1, estimatedTokens);
   const output = [asked, maxOutputTokens].filter((one) => one !== undefined);
   const counts = (outputTokens: number) =>
-    countsOf({ inputTokens, outputTokens }, { price, isEstimated: false });
+    countsOf({ inputTokens, outputTokens }, {
+      price,
+      startedMs,
+      isEstimated: false,
+    });
   return {
     row: { connection: connection.name, model: id },
     least: counts(0),

@@ -59,6 +59,7 @@ export function openTally(
   { record, caller, estimatedTokens, maxOutputTokens }: TallyRequest,
   options: TallyOptions,
 ): Tally {
+  const startedMs = options.now();
   let called: CallDeployments | undefined;
   let admitted: AdmittedUse | undefined;
   let calls = 0;
@@ -76,7 +77,9 @@ export function openTally(
       connection: called[0].connection.name,
       atMs: options.now(),
     };
-    const settled = settle(record.facts, { ending, estimatedTokens, called });
+    const settled = settle(record.facts, {
+      ...{ ending, estimatedTokens, startedMs, called },
+    });
     const output = record.facts.answer.usage?.outputTokens;
     if (output !== undefined) options.limiter.learn(caller, output);
     settled.forEach((use, index) =>
@@ -106,7 +109,7 @@ export function openTally(
       const id = calls === 1
         ? record.requestId
         : `${record.requestId}.${calls}`;
-      const request = { id, estimatedTokens, maxOutputTokens };
+      const request = { id, estimatedTokens, startedMs, maxOutputTokens };
       return soon(
         options.limiter.enter(caller, deployments, request),
         (result) => learn(result, deployments),
@@ -162,9 +165,10 @@ interface Settled {
  */
 function settle(
   facts: RequestFacts,
-  { ending, estimatedTokens, called }: {
+  { ending, estimatedTokens, startedMs, called }: {
     readonly ending: Ending;
     readonly estimatedTokens: number;
+    readonly startedMs: number;
     readonly called: CallDeployments;
   },
 ): readonly Settled[] {
@@ -186,7 +190,7 @@ function settle(
   const uses = usages.map(([{ id, price }, one]) => ({
     model: id,
     usage: one,
-    costNanos: price && costNanos(one, price),
+    costNanos: price && costNanos(one, price, startedMs),
   }));
   if (uses.length > 1) answer.byModel = uses;
   const costs = uses.flatMap((use) => use.costNanos ?? []);
@@ -196,7 +200,7 @@ function settle(
   return usages.map(([{ id, price }, one], index) => {
     const isFirst = index === 0;
     const isEstimated = isFirst && !isFinal;
-    const counts = countsOf(one, { price, isEstimated });
+    const counts = countsOf(one, { price, startedMs, isEstimated });
     return { model: id, counts: isFirst ? counts : { ...counts, requests: 0 } };
   });
 }

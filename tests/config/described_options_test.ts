@@ -366,6 +366,8 @@ const SHOWN: Readonly<Record<string, Pair>> = {
   ...rate("when.input_over", 1, 2),
   ...rate("when.speed", "fast", "slow"),
   ...rate("when.service_tier", "batch", "priority"),
+  ...rate("when.inference_geo", "us", "eu"),
+  ...rate("when.hours", "09:00-18:00 UTC", "22:00-06:30 Asia/Shanghai"),
   ...rate("times", 2, 3),
   ...rate("input", 2, 3),
   ...rate("cached_input", 2, 3),

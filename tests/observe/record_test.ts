@@ -64,6 +64,7 @@ Deno.test("openRecord() writes one line with everything that was learnt", () => 
         reasoning_tokens: 5,
         speed: undefined,
         service_tier: undefined,
+        inference_geo: undefined,
       },
       dropped: ["seed"],
       dropped_parts: ["citation"],
@@ -195,6 +196,7 @@ Deno.test("openRecord() writes what a request cost, which model stood in, and th
     reasoning_tokens: undefined,
     speed: undefined,
     service_tier: undefined,
+    inference_geo: undefined,
     estimated: true,
   });
 });

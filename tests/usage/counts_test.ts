@@ -19,7 +19,7 @@ Deno.test("costNanos() prices what was read from a cache and what was written to
     reasoningTokens: 40,
   };
   assert.equal(
-    costNanos(usage, PRICE),
+    costNanos(usage, PRICE, 0),
     100 * 3000 + 600 * 300 + 300 * 3750 + 50 * 15_000,
   );
 });
@@ -31,7 +31,10 @@ Deno.test("costNanos() prices what a cache keeps for an hour by itself", () => {
     cacheWrite1hTokens: 500,
     outputTokens: 0,
   };
-  assert.equal(costNanos(usage, PRICE), 100 * 3000 + 400 * 3750 + 500 * 6000);
+  assert.equal(
+    costNanos(usage, PRICE, 0),
+    100 * 3000 + 400 * 3750 + 500 * 6000,
+  );
 });
 
 Deno.test("costNanos() goes by the first rate that holds of the answer", () => {
@@ -39,6 +42,8 @@ Deno.test("costNanos() goes by the first rate that holds of the answer", () => {
     inputOver: undefined,
     speed: undefined,
     serviceTier: undefined,
+    inferenceGeo: undefined,
+    hours: undefined,
   };
   const rated = (input: number, one: Partial<typeof when> | object) => ({
     when: { ...when, ...one },
@@ -51,6 +56,7 @@ Deno.test("costNanos() goes by the first rate that holds of the answer", () => {
       rated(20, { speed: "fast" }),
       rated(10, { inputOver: 1000 }),
       rated(1, { serviceTier: "batch" }),
+      rated(2, { inferenceGeo: "us" }),
     ],
   };
   const cases = [
@@ -59,11 +65,13 @@ Deno.test("costNanos() goes by the first rate that holds of the answer", () => {
     [{ inputTokens: 1001, speed: "fast" }, 30],
     [{ inputTokens: 1000, speed: "fast", serviceTier: "batch" }, 20],
     [{ inputTokens: 1000, serviceTier: "batch" }, 1],
+    [{ inputTokens: 1000, inferenceGeo: "us" }, 2],
+    [{ inputTokens: 1000, inferenceGeo: "eu" }, 3],
     [{ inputTokens: 1000, serviceTier: "priority" }, 3],
   ] as const;
   for (const [usage, dollars] of cases) {
     assert.equal(
-      costNanos({ ...usage, outputTokens: 0 }, price),
+      costNanos({ ...usage, outputTokens: 0 }, price, 0),
       usage.inputTokens * dollars * 1000,
     );
   }
@@ -76,7 +84,7 @@ Deno.test("costNanos() never takes more from the input than there is, whatever a
     cacheWriteTokens: 30,
     outputTokens: 0,
   };
-  assert.equal(costNanos(usage, PRICE), 10 * 300);
+  assert.equal(costNanos(usage, PRICE, 0), 10 * 300);
 });
 
 Deno.test("countsOf() makes whole numbers of any reported values", () => {
@@ -84,7 +92,7 @@ Deno.test("countsOf() makes whole numbers of any reported values", () => {
     inputTokens: 1.4,
     outputTokens: 1e300,
     reasoningTokens: 0.5,
-  }, { price: PRICE, isEstimated: true });
+  }, { price: PRICE, startedMs: 0, isEstimated: true });
   for (const amount of Object.values(counts)) {
     assert.ok(Number.isSafeInteger(amount), String(amount));
   }
@@ -103,7 +111,37 @@ Deno.test("countsOf() counts no cost where no price is known, and one of nothing
     output: 0,
   };
   const cost = (price: typeof free | undefined) =>
-    countsOf(usage, { price, isEstimated: false }).cost;
+    countsOf(usage, { price, startedMs: 0, isEstimated: false }).cost;
   assert.equal(cost(undefined), undefined);
   assert.equal(cost(free), 0);
+});
+
+Deno.test("costNanos() prices a request by the hour of its start, in the rate's time zone and past midnight", () => {
+  const price = (from: number, to: number) => ({
+    ...PRICE,
+    rates: [{
+      when: {
+        inputOver: undefined,
+        speed: undefined,
+        serviceTier: undefined,
+        inferenceGeo: undefined,
+        hours: { from: from * 60, to: to * 60, timeZone: "Asia/Shanghai" },
+      },
+      prices: { ...PRICE, input: 1 },
+    }],
+  });
+  const inputAt = (time: string, from: number, to: number) =>
+    costNanos(
+      { inputTokens: 1, outputTokens: 0 },
+      price(from, to),
+      Date.parse(`2026-11-26T${time}Z`),
+    ) / 1000;
+  // Shanghai is eight hours ahead of UTC.
+  assert.equal(inputAt("00:59:59", 9, 18), 3);
+  assert.equal(inputAt("01:00:00", 9, 18), 1);
+  assert.equal(inputAt("09:59:59", 9, 18), 1);
+  assert.equal(inputAt("10:00:00", 9, 18), 3);
+  assert.equal(inputAt("16:30:00", 22, 6), 1);
+  assert.equal(inputAt("22:00:00", 22, 6), 3);
+  assert.equal(inputAt("15:59:00", 0, 24), 1);
 });

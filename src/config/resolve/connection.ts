@@ -8,7 +8,7 @@ import { resolveEndpoints } from "./endpoints.ts";
 import { resolveQuota } from "./quota.ts";
 import type { ConnectionFields, ModelFields } from "../schema/connection.ts";
 import { SERVICES } from "../services.ts";
-import type { Price, Prices } from "../usage_limits.ts";
+import type { DayHours, Price, Prices } from "../usage_limits.ts";
 
 /** The options of {@linkcode resolveConnection}. */
 interface ResolveConnectionOptions {
@@ -152,6 +152,8 @@ function resolvePrice({ rates, ...fields }: PriceFields): Price {
         inputOver: when.input_over,
         speed: when.speed,
         serviceTier: when.service_tier,
+        inferenceGeo: when.inference_geo,
+        hours: when.hours === undefined ? undefined : readHours(when.hours),
       },
       prices: multiplied(
         resolvePrices({
@@ -164,6 +166,16 @@ function resolvePrice({ rates, ...fields }: PriceFields): Price {
       ),
     })),
   };
+}
+
+/** Reads hours such as `09:00-18:00 Asia/Shanghai`, which the schema has checked. */
+function readHours(text: string): DayHours {
+  const [hours = "", timeZone = "UTC"] = text.split(" ");
+  const [from = 0, to = 0] = hours.split("-").map((time) => {
+    const [hour = 0, minute = 0] = time.split(":").map(Number);
+    return hour * 60 + minute;
+  });
+  return { from, to, timeZone };
 }
 
 function multiplied(prices: Prices, times: number): Prices {

@@ -134,6 +134,28 @@ const MAX_PRICE = 1_000_000;
 
 const price = () => decimal({ min: 0, max: MAX_PRICE });
 
+/** Hours of the day in a time zone. */
+function dayHours(): z.ZodType<string> {
+  return z.string().regex(
+    /^(?:[01]\d|2[0-3]):[0-5]\d-(?:(?:[01]\d|2[0-3]):[0-5]\d|24:00) [A-Za-z][\w+/-]*$/,
+    { error: HOURS },
+  ).refine((text) => isTimeZone(text.slice(text.indexOf(" ") + 1)), {
+    error: HOURS,
+  });
+}
+
+const HOURS =
+  "must be hours in a time zone, such as 09:00-18:00 Asia/Shanghai.";
+
+function isTimeZone(name: string): boolean {
+  try {
+    new Intl.DateTimeFormat("en", { timeZone: name });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** Other prices for some answers. */
 const rateSchema = z.strictObject({
   when: z.strictObject({
@@ -143,8 +165,13 @@ const rateSchema = z.strictObject({
     speed: name().optional().describe("The speed in the answer."),
     service_tier: name().optional()
       .describe("The service tier in the answer."),
+    inference_geo: name().optional()
+      .describe("The region of the inference in the answer."),
+    hours: dayHours().optional().describe(
+      "The hours in which the request began, such as 09:00-18:00 Asia/Shanghai.",
+    ),
   }).refine((when) => Object.keys(when).length > 0, {
-    error: "must have input_over, speed or service_tier.",
+    error: "must have input_over, speed, service_tier, inference_geo or hours.",
   }).describe("The conditions on the answer. All must hold."),
   times: decimal({ min: 0, max: 1000 }).optional()
     .describe("Multiplies every price of the model."),

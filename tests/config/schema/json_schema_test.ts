@@ -123,7 +123,13 @@ const WHOLE = {
         ...PRICES,
         rates: [
           {
-            when: { input_over: 200_000, speed: "fast", service_tier: "batch" },
+            when: {
+              input_over: 200_000,
+              speed: "fast",
+              service_tier: "batch",
+              inference_geo: "us",
+              hours: "09:00-18:00 Asia/Shanghai",
+            },
             ...PRICES,
           },
           { when: { speed: "fast" }, times: 6 },

@@ -55,6 +55,7 @@ Deno.test("messagesWatch.usageOf() adds to the input what a cache gave and took"
       ephemeral_1h_input_tokens: 100,
     },
     service_tier: "standard",
+    inference_geo: "us",
     speed: "fast",
   };
   const expected = {
@@ -66,6 +67,7 @@ Deno.test("messagesWatch.usageOf() adds to the input what a cache gave and took"
     reasoningTokens: 2,
     speed: "fast",
     serviceTier: "standard",
+    inferenceGeo: "us",
   };
   const start = { type: "message_start", message: { usage } };
   for (const body of [{ usage }, start]) {

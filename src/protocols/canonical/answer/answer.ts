@@ -104,6 +104,8 @@ export interface Usage {
   readonly speed?: string | undefined;
   /** The provider's name of the service tier, such as `priority`. */
   readonly serviceTier?: string | undefined;
+  /** The provider's name of the region of the inference, such as `us`. */
+  readonly inferenceGeo?: string | undefined;
   readonly providerMetadata?: ProviderMetadata | undefined;
   /** Usage that the counts above do not include: of other models that the provider called, or of its own work. */
   readonly others?: readonly OtherUsage[];
@@ -116,7 +118,7 @@ export interface OtherUsage {
   readonly usage: Usage;
 }
 
-/** Returns the sum of two usages, with the speed and tier of the first and without `others`. */
+/** Returns the sum of two usages, with the speed, tier and region of the first and without `others`. */
 export function addUsage(one: Usage, other: Usage): Usage {
   const sum = (key: CountKey) =>
     one[key] === undefined && other[key] === undefined
@@ -131,6 +133,7 @@ export function addUsage(one: Usage, other: Usage): Usage {
     reasoningTokens: sum("reasoningTokens"),
     speed: one.speed,
     serviceTier: one.serviceTier,
+    inferenceGeo: one.inferenceGeo,
   };
 }
 
@@ -181,6 +184,7 @@ export function laterUsage(
     reasoningTokens: laterCount(before.reasoningTokens, later.reasoningTokens),
     speed: later.speed ?? before.speed,
     serviceTier: later.serviceTier ?? before.serviceTier,
+    inferenceGeo: later.inferenceGeo ?? before.inferenceGeo,
   };
 }
 
@@ -192,7 +196,7 @@ export function laterCount(
   return later || (before ?? later);
 }
 
-/** Returns a provider's name of a speed or a tier; `undefined` for any other value. */
+/** Returns a provider's name of a speed, a tier or a region; `undefined` for any other value. */
 export function servedWord(value: unknown): string | undefined {
   return typeof value === "string" && value !== "" ? value : undefined;
 }

@@ -49,6 +49,7 @@ export function decodeUsage(value: JsonValue | undefined): Usage | undefined {
     reasoningTokens: tokenCount(details.thinking_tokens),
     speed: servedWord(value.speed),
     serviceTier: servedWord(value.service_tier),
+    inferenceGeo: servedWord(value.inference_geo),
     providerMetadata: metadataOf(value, KNOWN_FIELDS),
   };
 }
@@ -91,6 +92,7 @@ export function laterUsage(before: Usage | undefined, later: Usage): Usage {
     reasoningTokens: laterCount(before.reasoningTokens, later.reasoningTokens),
     speed: later.speed ?? before.speed,
     serviceTier: later.serviceTier ?? before.serviceTier,
+    inferenceGeo: later.inferenceGeo ?? before.inferenceGeo,
   };
 }
 

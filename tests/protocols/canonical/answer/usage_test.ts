@@ -24,6 +24,7 @@ Deno.test("laterUsage() lets a count of zeros replace nothing that was counted",
     cacheWrite1hTokens: undefined,
     speed: undefined,
     serviceTier: undefined,
+    inferenceGeo: undefined,
   });
   assert.equal(laterUsage(COUNTED, undefined), COUNTED);
   assert.equal(laterUsage(undefined, zeros), zeros);
@@ -38,6 +39,7 @@ Deno.test("laterUsage() lets a later count replace each number that it counts", 
     cacheWrite1hTokens: undefined,
     speed: undefined,
     serviceTier: undefined,
+    inferenceGeo: undefined,
     outputTokens: 9,
     reasoningTokens: 3,
     others: [],
