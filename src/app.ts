@@ -98,7 +98,7 @@ export function createGateway(surroundings: GatewaySurroundings): Gateway {
     log,
     metrics: surroundings.metrics,
     publish: notices &&
-      ((coolDown) => notices.publish({ kind: "cool_down", coolDown })),
+      ((coolDown) => notices.publish({ kind: "cool_down", ...coolDown })),
     onShortage: notices && (() => notices.publish({ kind: "shortage" })),
   });
   const poller = createPoller({
@@ -126,7 +126,7 @@ export function createGateway(surroundings: GatewaySurroundings): Gateway {
     clock,
     log,
     publish: notices &&
-      ((taught) => notices.publish({ kind: "lesson", taught })),
+      ((taught) => notices.publish({ kind: "lesson", ...taught })),
   });
   endRemovedTokens(surroundings.liveConfig, admission);
   const conversations = createConversations({

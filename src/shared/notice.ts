@@ -15,8 +15,8 @@ import type { Health } from "../relay/routing/health.ts";
 
 /** News of one gateway for the others, as plain data that threads can send to each other. */
 export type Notice =
-  | { readonly kind: "cool_down"; readonly coolDown: CoolDown }
-  | { readonly kind: "lesson"; readonly taught: TaughtLesson }
+  | ({ readonly kind: "cool_down" } & CoolDown)
+  | ({ readonly kind: "lesson" } & TaughtLesson)
   /** A quota that an endpoint reported. */
   | {
     readonly kind: "polled";
@@ -63,10 +63,10 @@ export function followNotice(
   if (notice.kind === "store") return;
   if (notice.kind === "shortage") return health?.noteShortage();
   if (notice.kind === "cool_down") {
-    return health?.follow(notice.coolDown, config);
+    return health?.follow(notice, config);
   }
   if (notice.kind === "lesson") {
-    return lessonBook?.follow(notice.taught, config);
+    return lessonBook?.follow(notice, config);
   }
   const connection = config.connections
     .find(({ id }) => id === notice.connectionId);

@@ -32,9 +32,9 @@ export interface CoolDown {
   /** The connection's id. */
   readonly connectionId: string;
   /** The id of the only affected model; `undefined` for the whole connection. */
-  readonly model: string | undefined;
+  readonly model?: string | undefined;
   /** The {@linkcode tokenDigest} of the only affected token; `undefined` for all tokens. */
-  readonly token: string | undefined;
+  readonly token?: string | undefined;
   /** The length from now, in milliseconds. */
   readonly ms: number;
   /**

@@ -49,8 +49,6 @@ export const storedNoticeSchema = z.discriminatedUnion("kind", [
     model: z.string().optional(),
     token: z.string().optional(),
     ms: milliseconds,
-    requestedByProvider: z.boolean(),
-    // Replicas of another version may not send it.
     requestedMs: z.number().min(0).optional(),
     probe: z.enum(["begun", "answered"]).optional(),
     // Replicas of another version may have other kinds.
@@ -92,80 +90,21 @@ export type StoredNotice = z.output<typeof storedNoticeSchema>;
 /** Converts a notice to its stored form; returns `undefined` when it is not for the store. */
 export function toStored(
   notice: Notice,
-  config: Config,
+  { connections }: Pick<Config, "connections">,
 ): StoredNotice | undefined {
   if (notice.kind === "store" || notice.kind === "shortage") return undefined;
-  const { kind } = notice;
-  const connectionId = connectionIdOf(notice);
-  const found = config.connections.find((one) => one.id === connectionId);
-  if (found === undefined) return undefined;
-  const connection = connectionDigest(found);
-  if (kind === "polled") {
-    const { reading, ttlMs } = notice;
-    return { kind, connection, reading, ttlMs };
-  }
-  if (kind === "harvested") {
-    return { kind, connection, reading: notice.reading };
-  }
-  if (kind === "placed") {
-    const { conversation, model, ms } = notice;
-    return { kind, connection, conversation, model, ms };
-  }
-  if (kind === "lesson") {
-    const { model, lesson, ms } = notice.taught;
-    return { kind, connection, model, lesson, ms };
-  }
-  const { model, token, ms, requestedMs, probe, cause } = notice.coolDown;
-  return {
-    ...{ kind, connection, ms },
-    requestedByProvider: requestedMs !== undefined,
-    ...(requestedMs === undefined ? {} : { requestedMs }),
-    ...(model === undefined ? {} : { model }),
-    ...(token === undefined ? {} : { token }),
-    ...(probe === undefined ? {} : { probe }),
-    ...(cause === undefined ? {} : { cause }),
-  };
-}
-
-function connectionIdOf(
-  notice: Exclude<Notice, { kind: "store" | "shortage" }>,
-): string {
-  if (notice.kind === "cool_down") return notice.coolDown.connectionId;
-  return notice.kind === "lesson"
-    ? notice.taught.connectionId
-    : notice.connectionId;
+  const { connectionId, ...rest } = notice;
+  const found = connections.find(({ id }) => id === connectionId);
+  return found && { ...rest, connection: connectionDigest(found) };
 }
 
 /** Converts a stored notice to the names of this configuration; returns `undefined` when it lacks them. */
 export function fromStored(
-  stored: StoredNotice,
-  config: Config,
+  { connection, ...rest }: StoredNotice,
+  { connections }: Pick<Config, "connections">,
 ): Notice | undefined {
-  const connectionId = connectionOf(stored.connection, config)?.id;
-  if (connectionId === undefined) return undefined;
-  if (stored.kind === "polled") {
-    const { kind, reading, ttlMs } = stored;
-    return { kind, connectionId, reading, ttlMs };
-  }
-  if (stored.kind === "harvested") {
-    return { kind: stored.kind, connectionId, reading: stored.reading };
-  }
-  if (stored.kind === "placed") {
-    const { kind, conversation, model, ms } = stored;
-    return { kind, connectionId, conversation, model, ms };
-  }
-  if (stored.kind === "lesson") {
-    const { kind, model, lesson, ms } = stored;
-    return { kind, taught: { connectionId, model, lesson, ms } };
-  }
-  const { kind, model, token, ms, requestedByProvider, probe, cause } = stored;
-  const requestedMs = requestedByProvider
-    ? stored.requestedMs ?? ms
-    : undefined;
-  return {
-    kind,
-    coolDown: { connectionId, model, token, ms, requestedMs, probe, cause },
-  };
+  const found = connections.find((one) => connectionDigest(one) === connection);
+  return found && { ...rest, connectionId: found.id };
 }
 
 /** Returns a notice with its remaining time after some milliseconds; `undefined` when it has expired. */
@@ -173,20 +112,23 @@ export function leftAfter(
   stored: StoredNotice,
   passedMs: number,
 ): StoredNotice | undefined {
-  if (stored.kind === "harvested") return stored;
-  const isPolled = stored.kind === "polled";
-  const leftMs = (isPolled ? stored.ttlMs : stored.ms) - passedMs;
-  if (leftMs <= 0) return undefined;
-  if (isPolled) return { ...stored, ttlMs: leftMs };
-  if (stored.kind !== "cool_down") return { ...stored, ms: leftMs };
-  const { requestedMs } = stored;
-  return {
-    ...stored,
-    ms: leftMs,
-    ...(requestedMs === undefined
-      ? {}
-      : { requestedMs: requestedMs - passedMs }),
-  };
+  switch (stored.kind) {
+    case "harvested":
+      return stored;
+    case "polled": {
+      const ttlMs = stored.ttlMs - passedMs;
+      return ttlMs > 0 ? { ...stored, ttlMs } : undefined;
+    }
+    case "cool_down": {
+      const ms = stored.ms - passedMs;
+      const requestedMs = stored.requestedMs && stored.requestedMs - passedMs;
+      return ms > 0 ? { ...stored, ms, requestedMs } : undefined;
+    }
+    default: {
+      const ms = stored.ms - passedMs;
+      return ms > 0 ? { ...stored, ms } : undefined;
+    }
+  }
 }
 
 /** The digits of a digest that detect another credential, far too few to guess the credential. */
@@ -202,11 +144,3 @@ export const connectionDigest: (connection: Connection) => string = oncePer(
     return digestOf(`${connection.id}\t${revision}`);
   },
 );
-
-/** Returns the connection of a digest, if the configuration has it. */
-function connectionOf(
-  digest: string,
-  { connections }: Pick<Config, "connections">,
-): Connection | undefined {
-  return connections.find((one) => connectionDigest(one) === digest);
-}

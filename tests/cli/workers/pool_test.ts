@@ -317,12 +317,9 @@ Deno.test("what one thread learned reaches the others, and not itself", async ()
   await start();
   const notice: Notice = {
     kind: "cool_down",
-    coolDown: {
-      connectionId: "main",
-      model: undefined,
-      token: "alice",
-      ms: 1000,
-    },
+    connectionId: "main",
+    token: "alice",
+    ms: 1000,
   };
   threads[0]?.report({ kind: "notice", notice });
   assert.deepEqual(noticesOf(threads[0]), []);

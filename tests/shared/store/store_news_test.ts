@@ -49,19 +49,17 @@ async function replicas(
 
 function coolDown(
   connection: Connection,
-  rest: Partial<Extract<Notice, { kind: "cool_down" }>["coolDown"]> = {},
+  rest: Partial<Extract<Notice, { kind: "cool_down" }>> = {},
 ): Extract<Notice, { kind: "cool_down" }> {
   return {
     kind: "cool_down",
-    coolDown: {
-      connectionId: connection.id,
-      model: "model-a",
-      token: digestOf("alice"),
-      ms: 600_000,
-      requestedMs: 7_200_000,
-      cause: { kind: "quota", status: 402 },
-      ...rest,
-    },
+    connectionId: connection.id,
+    model: "model-a",
+    token: digestOf("alice"),
+    ms: 600_000,
+    requestedMs: 7_200_000,
+    cause: { kind: "quota", status: 402 },
+    ...rest,
   };
 }
 
@@ -80,12 +78,12 @@ Deno.test({
     await until(() => late.heard.length === 1, "the cool-down");
     for (const { heard: [notice] } of [two, late]) {
       assert.ok(notice?.kind === "cool_down");
-      const { ms, requestedMs = 0, ...rest } = notice.coolDown;
+      const { ms, requestedMs = 0, ...rest } = notice;
       const {
         ms: toldMs,
         requestedMs: toldRequestedMs = 0,
         ...toldRest
-      } = seen.coolDown;
+      } = seen;
       assert.deepEqual(rest, toldRest);
       assert.ok(ms <= toldMs && ms > toldMs - 60_000, String(ms));
       assert.equal(
@@ -111,21 +109,19 @@ Deno.test({
     const [one, two, connection] = await replicas(server);
     const ms = 86_400_000;
     const taught = (move: "omit", field: string) => ({
+      kind: "lesson" as const,
       ...{ connectionId: connection.id, model: "model-a", ms },
       lesson: { move, field, words: [] },
     });
     const publish = (field: string) =>
-      one.state.notices?.publish({
-        kind: "lesson",
-        taught: taught("omit", field),
-      });
+      one.state.notices?.publish(taught("omit", field));
     publish("messages");
     publish("temperature");
     await until(() => two.heard.length === 1, "the lesson");
     const [notice] = two.heard;
     assert.ok(notice?.kind === "lesson");
-    assert.deepEqual({ ...notice.taught, ms }, taught("omit", "temperature"));
-    assert.ok(notice.taught.ms > ms - 60_000, String(notice.taught.ms));
+    assert.deepEqual({ ...notice, ms }, taught("omit", "temperature"));
+    assert.ok(notice.ms > ms - 60_000, String(notice.ms));
     for (const process of [one, two]) await process.close();
   },
 });
@@ -143,7 +139,7 @@ Deno.test({
     await until(() => two.heard.length === 1, "the cool-down");
     const [notice] = two.heard;
     assert.ok(notice?.kind === "cool_down");
-    assert.equal(notice.coolDown.token, token);
+    assert.equal(notice.token, token);
     for (const process of [one, two]) await process.close();
   },
 });
@@ -165,9 +161,7 @@ Deno.test({
     await server.restart();
     await until(() => two.heard.length > 0, "the cool-down");
     assert.deepEqual(
-      two.heard.map((notice) =>
-        notice.kind === "cool_down" && notice.coolDown.token
-      ),
+      two.heard.map((notice) => notice.kind === "cool_down" && notice.token),
       [digestOf("alice")],
     );
     for (const process of [one, two]) await process.close();
