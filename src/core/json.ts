@@ -17,6 +17,21 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+/** Returns `value` if it is an object, else an empty object. */
+export function objectOf(value: JsonValue | undefined): JsonObject {
+  return isJsonObject(value) ? value : {};
+}
+
+/** Returns `value` if it is a list, else an empty list. */
+export function listOf(value: JsonValue | undefined): readonly JsonValue[] {
+  return Array.isArray(value) ? value : [];
+}
+
+/** Returns the objects of a list; none when `value` is no list. */
+export function objectsOf(value: JsonValue | undefined): JsonObject[] {
+  return listOf(value).filter(isJsonObject);
+}
+
 /** Returns `value` if it is a non-empty string. */
 export function nonEmptyText(
   value: JsonValue | undefined,

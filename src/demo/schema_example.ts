@@ -2,15 +2,15 @@ import {
   isJsonObject,
   type JsonObject,
   type JsonValue,
+  listOf,
+  objectOf,
+  objectsOf,
   parseJson,
 } from "../core/json.ts";
 import {
   type Ask,
   freshResults,
-  listOf,
   numberOf,
-  objectOf,
-  objectsOf,
   promptOf,
   textOf,
   type Tool,

@@ -1,8 +1,4 @@
-import {
-  isJsonObject,
-  type JsonObject,
-  type JsonValue,
-} from "../../core/json.ts";
+import { type JsonObject, type JsonValue } from "../../core/json.ts";
 import type { SimulatedFamily, SimulatedProtocol } from "../providers.ts";
 
 /** A request in a form independent of its protocol. */
@@ -123,21 +119,6 @@ function callName(ask: Ask, callId: string | undefined): string {
 /** Returns `value` when it is a string, else the empty string. */
 export function textOf(value: JsonValue | undefined): string {
   return typeof value === "string" ? value : "";
-}
-
-/** Returns `value` when it is an object, else an empty object. */
-export function objectOf(value: JsonValue | undefined): JsonObject {
-  return isJsonObject(value) ? value : {};
-}
-
-/** Returns `value` when it is a list, else an empty list. */
-export function listOf(value: JsonValue | undefined): readonly JsonValue[] {
-  return Array.isArray(value) ? value : [];
-}
-
-/** Returns the objects of a list and ignores its other elements. */
-export function objectsOf(value: JsonValue | undefined): JsonObject[] {
-  return listOf(value).filter(isJsonObject);
 }
 
 /** Returns `value` when it is a number, else `undefined`. */

@@ -1,13 +1,16 @@
-import type { JsonObject, JsonValue } from "../../core/json.ts";
+import {
+  type JsonObject,
+  type JsonValue,
+  listOf,
+  objectOf,
+  objectsOf,
+} from "../../core/json.ts";
 import { isThinkingModel } from "../providers.ts";
 import {
   type AskOfBody,
   createTurn,
   type JsonFormat,
-  listOf,
   numberOf,
-  objectOf,
-  objectsOf,
   type ReasoningMode,
   textOf,
   type Tool,

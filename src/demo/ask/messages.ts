@@ -2,16 +2,16 @@ import {
   isJsonObject,
   type JsonObject,
   type JsonValue,
+  listOf,
+  objectOf,
+  objectsOf,
 } from "../../core/json.ts";
 import { isThinkingModel } from "../providers.ts";
 import {
   type AskOfBody,
   createTurn,
   type JsonFormat,
-  listOf,
   numberOf,
-  objectOf,
-  objectsOf,
   type ReasoningMode,
   textOf,
   type Tool,

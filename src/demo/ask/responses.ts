@@ -1,4 +1,9 @@
-import type { JsonObject, JsonValue } from "../../core/json.ts";
+import {
+  type JsonObject,
+  type JsonValue,
+  objectOf,
+  objectsOf,
+} from "../../core/json.ts";
 import { isThinkingModel } from "../providers.ts";
 import { unseal } from "../script.ts";
 import {
@@ -6,8 +11,6 @@ import {
   createTurn,
   type JsonFormat,
   numberOf,
-  objectOf,
-  objectsOf,
   type ReasoningMode,
   textOf,
   type Tool,

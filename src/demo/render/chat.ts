@@ -1,6 +1,5 @@
 import type { Ids } from "../../core/ids.ts";
-import type { JsonObject } from "../../core/json.ts";
-import { objectOf } from "../ask/ask.ts";
+import { type JsonObject, objectOf } from "../../core/json.ts";
 import { overloaded } from "../providers.ts";
 import { openaiError } from "../refusal.ts";
 import {

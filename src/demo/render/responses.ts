@@ -1,6 +1,10 @@
 import type { Ids } from "../../core/ids.ts";
-import { isJsonObject, type JsonValue } from "../../core/json.ts";
-import { listOf, objectOf } from "../ask/ask.ts";
+import {
+  isJsonObject,
+  type JsonValue,
+  listOf,
+  objectOf,
+} from "../../core/json.ts";
 import { overloaded } from "../providers.ts";
 import {
   type Block,

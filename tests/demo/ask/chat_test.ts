@@ -2,9 +2,11 @@ import assert from "node:assert/strict";
 import {
   type JsonObject,
   type JsonValue,
+  objectOf,
+  objectsOf,
   parseJson,
 } from "../../../src/core/json.ts";
-import { objectOf, objectsOf, textOf } from "../../../src/demo/ask/ask.ts";
+import { textOf } from "../../../src/demo/ask/ask.ts";
 import { ask, askStrict } from "../harness.ts";
 
 const HELLO = { role: "user", content: "Hello" };

@@ -1,6 +1,11 @@
 import assert from "node:assert/strict";
-import type { JsonObject, JsonValue } from "../../../src/core/json.ts";
-import { objectOf, objectsOf, textOf } from "../../../src/demo/ask/ask.ts";
+import {
+  type JsonObject,
+  type JsonValue,
+  objectOf,
+  objectsOf,
+} from "../../../src/core/json.ts";
+import { textOf } from "../../../src/demo/ask/ask.ts";
 import { seal } from "../../../src/demo/script.ts";
 import { outputTextOf } from "../../support/sdk/responses_fold.ts";
 import { ask, askStrict } from "../harness.ts";

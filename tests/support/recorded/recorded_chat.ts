@@ -2,8 +2,10 @@ import {
   isJsonObject,
   type JsonObject,
   type JsonValue,
+  objectOf,
+  objectsOf,
 } from "../../../src/core/json.ts";
-import { objectOf, objectsOf, textOf } from "../../../src/demo/ask/ask.ts";
+import { textOf } from "../../../src/demo/ask/ask.ts";
 import {
   lastText,
   type RecordedCall,

@@ -1,5 +1,9 @@
-import { type JsonObject } from "../../../src/core/json.ts";
-import { objectOf, objectsOf, textOf } from "../../../src/demo/ask/ask.ts";
+import {
+  type JsonObject,
+  objectOf,
+  objectsOf,
+} from "../../../src/core/json.ts";
+import { textOf } from "../../../src/demo/ask/ask.ts";
 import { jsonText, lastText, type RecordedWords } from "./recorded_words.ts";
 
 /** Reads the blocks of a message, or of its events. */

@@ -1,5 +1,10 @@
-import { type JsonObject, type JsonValue } from "../../../src/core/json.ts";
-import { objectOf, objectsOf, textOf } from "../../../src/demo/ask/ask.ts";
+import {
+  type JsonObject,
+  type JsonValue,
+  objectOf,
+  objectsOf,
+} from "../../../src/core/json.ts";
+import { textOf } from "../../../src/demo/ask/ask.ts";
 import {
   jsonText,
   type RecordedCall,

@@ -2,14 +2,12 @@ import assert from "node:assert/strict";
 import {
   isJsonObject,
   type JsonObject,
-  parseJson,
-} from "../../../src/core/json.ts";
-import {
   listOf,
   objectOf,
   objectsOf,
-  textOf,
-} from "../../../src/demo/ask/ask.ts";
+  parseJson,
+} from "../../../src/core/json.ts";
+import { textOf } from "../../../src/demo/ask/ask.ts";
 import { framesOf } from "../wire/sse_frames.ts";
 
 /**

@@ -2,9 +2,10 @@ import assert from "node:assert/strict";
 import {
   isJsonObject,
   type JsonObject,
+  objectOf,
   parseJson,
 } from "../../../src/core/json.ts";
-import { objectOf, textOf } from "../../../src/demo/ask/ask.ts";
+import { textOf } from "../../../src/demo/ask/ask.ts";
 import { framesOf } from "../wire/sse_frames.ts";
 
 /**

@@ -12,11 +12,7 @@ import type {
   EndEvent,
   StartEvent,
 } from "../stream/event.ts";
-import {
-  brokenAnswer,
-  oversizedAnswer,
-  UpstreamFailure,
-} from "../failure/failure.ts";
+import { brokenAnswer, tooLong, UpstreamFailure } from "../failure/failure.ts";
 import { MAX_HELD_CHARACTERS } from "../max_sizes.ts";
 import type { Sealed } from "../content/sealed.ts";
 
@@ -280,13 +276,5 @@ function headOf(block: AnswerBlock): BlockHead {
 function unfinished(): UpstreamFailure {
   return new UpstreamFailure(
     brokenAnswer("The provider's answer is incomplete"),
-  );
-}
-
-function tooLong(): UpstreamFailure {
-  return new UpstreamFailure(
-    oversizedAnswer(
-      "The provider's answer is longer than the gateway can hold",
-    ),
   );
 }

@@ -156,6 +156,13 @@ export function brokenAnswer(fault: string): Failure {
   return { kind: "broken", message: `${asSentence(fault)} ${TRY_AGAIN}` };
 }
 
+/** Returns the error of a body that is no answer of the provider's protocol. */
+export function notAnAnswer(): UpstreamFailure {
+  return new UpstreamFailure(
+    brokenAnswer("The provider's response is not an answer"),
+  );
+}
+
 /**
  * Returns the failure of an answer that exceeds one of the gateway's size limits.
  *
@@ -167,6 +174,15 @@ export function oversizedAnswer(fault: string): Failure {
     message: `${asSentence(fault)} Ask for a shorter answer.`,
     code: "upstream_oversized",
   };
+}
+
+/** Returns the error of an answer that the gateway cannot hold. */
+export function tooLong(): UpstreamFailure {
+  return new UpstreamFailure(
+    oversizedAnswer(
+      "The provider's answer is longer than the gateway can hold",
+    ),
+  );
 }
 
 /** The message that a caller gets when the provider rejects the gateway's own credential. */

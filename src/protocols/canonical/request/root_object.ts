@@ -2,6 +2,7 @@ import {
   isJsonObject,
   type JsonObject,
   type JsonValue,
+  objectsOf,
   present,
 } from "../../../core/json.ts";
 import { objectSchema } from "./schema.ts";
@@ -109,10 +110,10 @@ function combine(schema: JsonObject, trail: Trail): Fields {
   const target = typeof $ref === "string"
     ? resolve($ref, trail.root)
     : undefined;
-  const parts = [target, ...schemasIn(schema.allOf)]
+  const parts = [target, ...objectsOf(schema.allOf)]
     .filter((part) => part !== undefined)
     .map((part) => fieldsOf(part, trail));
-  const choices = [schema.anyOf, schema.oneOf].flatMap(schemasIn)
+  const choices = [schema.anyOf, schema.oneOf].flatMap(objectsOf)
     .map((choice) => fieldsOf(choice, trail));
   const own: Fields = {
     properties: isJsonObject(properties) ? properties : {},
@@ -178,10 +179,6 @@ function mapped(
   return Object.fromEntries(
     [...schemas].map(([name, all]) => [name, merge(all)]),
   );
-}
-
-function schemasIn(value: JsonValue | undefined): JsonObject[] {
-  return Array.isArray(value) ? value.filter(isJsonObject) : [];
 }
 
 function requiredByAll(choices: readonly Fields[]): JsonValue[] {

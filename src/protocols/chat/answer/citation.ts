@@ -2,6 +2,8 @@ import {
   isJsonObject,
   type JsonObject,
   type JsonValue,
+  listOf,
+  nonEmptyText,
 } from "../../../core/json.ts";
 import type { Citation } from "../../canonical/content/block.ts";
 
@@ -13,9 +15,9 @@ export function decodeCitation(annotation: JsonObject): Citation {
     : undefined;
   if (page === undefined) return { raw };
   return {
-    url: text(page.url),
-    title: text(page.title),
-    quote: text(page.content),
+    url: nonEmptyText(page.url),
+    title: nonEmptyText(page.title),
+    quote: nonEmptyText(page.content),
     startIndex: offset(page.start_index),
     endIndex: offset(page.end_index),
     raw,
@@ -30,17 +32,13 @@ export function pagesOf(
   { citations, search_results: results }: JsonObject,
 ): readonly Citation[] {
   const pages = listOf(results).filter(isJsonObject).map((page) => ({
-    url: text(page.url),
-    title: text(page.title),
+    url: nonEmptyText(page.url),
+    title: nonEmptyText(page.title),
   }));
   const known = pages.filter(({ url }) => url !== undefined);
   if (known.length > 0) return known;
-  return listOf(citations).map(text).filter((url) => url !== undefined)
+  return listOf(citations).map(nonEmptyText).filter((url) => url !== undefined)
     .map((url) => ({ url }));
-}
-
-function listOf(value: JsonValue | undefined): readonly JsonValue[] {
-  return Array.isArray(value) ? value : [];
 }
 
 /** The place of a block of text in a message's content, in UTF-16 code units. */
@@ -70,10 +68,6 @@ export function encodeCitation(
       end_index: endIndex === undefined ? place.end : place.start + endIndex,
     },
   };
-}
-
-function text(value: JsonValue | undefined): string | undefined {
-  return typeof value === "string" && value !== "" ? value : undefined;
 }
 
 function offset(value: JsonValue | undefined): number | undefined {

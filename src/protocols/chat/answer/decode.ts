@@ -3,7 +3,7 @@ import { isJsonObject, type JsonValue } from "../../../core/json.ts";
 import type { Answer } from "../../canonical/answer/answer.ts";
 import { isErrorBody } from "../../canonical/failure/error_body.ts";
 import {
-  brokenAnswer,
+  notAnAnswer,
   UpstreamFailure,
 } from "../../canonical/failure/failure.ts";
 import { createFold } from "../../canonical/answer/fold.ts";
@@ -40,10 +40,4 @@ function ofMessage(choice: JsonValue): JsonValue {
   if (!isJsonObject(choice) || !isJsonObject(choice.message)) return choice;
   const { delta: _delta, ...whole } = choice;
   return whole;
-}
-
-function notAnAnswer(): UpstreamFailure {
-  return new UpstreamFailure(
-    brokenAnswer("The provider's response is not an answer"),
-  );
 }

@@ -3,6 +3,7 @@ import {
   isJsonObject,
   type JsonObject,
   type JsonValue,
+  objectOf,
 } from "../../../core/json.ts";
 import { isEffort } from "../../canonical/answer/reasoning.ts";
 import type { Extra, Weight } from "../../canonical/content/extras.ts";
@@ -240,8 +241,8 @@ function decodeReasoning(
 }
 
 function decodeAmount(body: JsonObject): ReasoningSettings | undefined {
-  const { type: thinking, budget_tokens } = objectIn(body.thinking);
-  const router = objectIn(body.reasoning);
+  const { type: thinking, budget_tokens } = objectOf(body.thinking);
+  const router = objectOf(body.reasoning);
   const word = effortWord(body) ?? router.effort;
   if (word === "none" || thinking === "disabled" || router.enabled === false) {
     return { mode: "off" };
@@ -273,10 +274,10 @@ function effortWord({ reasoning_effort }: JsonObject): JsonValue | undefined {
  * Returns the summary that the request names. There is no default, since some providers give summaries to few accounts.
  */
 function decodeSummary(body: JsonObject): ReasoningSettings["summary"] {
-  const router = objectIn(body.reasoning);
+  const router = objectOf(body.reasoning);
   const words = [
     router.summary,
-    objectIn(body.reasoning_effort).summary,
+    objectOf(body.reasoning_effort).summary,
     body.reasoning_summary,
   ];
   const word = words.find((one) => SUMMARIES.has(one));
@@ -303,8 +304,4 @@ function isReasoningSwitch(field: string, value: JsonValue): boolean {
     default:
       return ["thinking", "reasoning", "include_reasoning"].includes(field);
   }
-}
-
-function objectIn(value: JsonValue | undefined): JsonObject {
-  return isJsonObject(value) ? value : {};
 }

@@ -1,8 +1,4 @@
-import {
-  isJsonObject,
-  type JsonObject,
-  type JsonValue,
-} from "../../../core/json.ts";
+import { isJsonObject, type JsonObject, listOf } from "../../../core/json.ts";
 import type { Scope } from "../dialect.ts";
 
 /** The placeholder for unknown reasoning, when a provider requires some on every message. */
@@ -56,10 +52,6 @@ function nameResults(messages: JsonObject[]): void {
       messages[at] = { ...message, name };
     }
   });
-}
-
-function listOf(value: JsonValue | undefined): readonly JsonValue[] {
-  return Array.isArray(value) ? value : [];
 }
 
 /** Inserts an assistant message between the result of a tool and the user's next message. */

@@ -1,5 +1,6 @@
 import { lookup } from "../../../core/collections.ts";
 import {
+  isJsonObject,
   type JsonObject,
   type JsonValue,
   present,
@@ -228,12 +229,10 @@ function encodeOpaque(
   block: OpaqueBlock,
   scope: Scope,
 ): JsonObject | undefined {
-  if (block.protocol === "chat" && isObject(block.value)) return block.value;
+  if (block.protocol === "chat" && isJsonObject(block.value)) {
+    return block.value;
+  }
   dropBlock(block, scope);
-}
-
-function isObject(value: JsonValue): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** Reports a block that Chat Completions cannot express. Returns an empty text in its place. */

@@ -3,6 +3,7 @@ import {
   isJsonObject,
   type JsonObject,
   type JsonValue,
+  nonEmptyText,
 } from "../../../core/json.ts";
 import type { Emit } from "../../../core/stage.ts";
 import type { Citation, OpaqueBlock } from "../../canonical/content/block.ts";
@@ -102,8 +103,8 @@ export class DeltaReader {
   #readReasoning(delta: JsonObject, emit: Emit<AnswerEvent>): void {
     const { reasoning_content, reasoning, reasoning_text } = delta;
     const details = listOf(delta.reasoning_details);
-    const text = textIn(reasoning_content) ?? textIn(reasoning) ??
-      textIn(reasoning_text) ?? textOfDetails(details);
+    const text = nonEmptyText(reasoning_content) ?? nonEmptyText(reasoning) ??
+      nonEmptyText(reasoning_text) ?? textOfDetails(details);
     this.#blocks.emitText("reasoning", text, emit);
     this.#details.push(details);
   }
@@ -181,10 +182,6 @@ function linkTo(image: JsonValue): string | undefined {
   return typeof url === "string" && /^https?:/i.test(url)
     ? `![image](${url})`
     : undefined;
-}
-
-function textIn(value: JsonValue | undefined): string | undefined {
-  return typeof value === "string" && value !== "" ? value : undefined;
 }
 
 const NOTHING: readonly JsonValue[] = [];

@@ -2,6 +2,7 @@ import {
   isJsonObject,
   type JsonObject,
   type JsonValue,
+  objectOf,
   pickFields,
 } from "../../../core/json.ts";
 
@@ -62,7 +63,7 @@ function renamed(schema: JsonObject): JsonObject {
   const { const: only, definitions, nullable, $ref, ...rest } = schema;
   const named: JsonObject = rest;
   if (isJsonObject(definitions)) {
-    named.$defs = { ...definitions, ...asObject(rest.$defs) };
+    named.$defs = { ...definitions, ...objectOf(rest.$defs) };
   }
   if (only !== undefined) named.enum = [only];
   if (nullable === true && typeof rest.type === "string") {
@@ -88,7 +89,7 @@ function merged({ allOf, ...rest }: JsonObject): JsonObject {
 function join(first: JsonObject, second: JsonObject): JsonObject {
   const joined = { ...first, ...second };
   for (const field of ["properties", "$defs"]) {
-    const fields = { ...asObject(first[field]), ...asObject(second[field]) };
+    const fields = { ...objectOf(first[field]), ...objectOf(second[field]) };
     if (Object.keys(fields).length > 0) joined[field] = fields;
   }
   const required = [...asList(first.required), ...asList(second.required)];
@@ -104,7 +105,7 @@ function branchesOf(schema: JsonObject): JsonObject[] | undefined {
   if (Array.isArray(anyOf) && oneOf !== undefined) parent.oneOf = oneOf;
   if (Array.isArray(given) && given.length > 0) {
     return given.map((branch) => {
-      const own = asObject(branch);
+      const own = objectOf(branch);
       // The parent's type applies to each branch that names no type.
       return join(
         own.type === undefined ? parent : ofTypes(parent, own.type),
@@ -242,10 +243,6 @@ function beside(schema: JsonObject): JsonObject {
 
 function without(schema: JsonObject, fields: readonly string[]): JsonObject {
   return pickFields(schema, (field) => !fields.includes(field));
-}
-
-function asObject(value: JsonValue | undefined): JsonObject {
-  return isJsonObject(value) ? value : {};
 }
 
 function asList(value: JsonValue | undefined): JsonValue[] {

@@ -7,7 +7,7 @@ import {
 import type { Answer } from "../../canonical/answer/answer.ts";
 import { isErrorBody } from "../../canonical/failure/error_body.ts";
 import {
-  brokenAnswer,
+  notAnAnswer,
   UpstreamFailure,
 } from "../../canonical/failure/failure.ts";
 import { createFold } from "../../canonical/answer/fold.ts";
@@ -67,10 +67,4 @@ function* eventsOf(
   }
   yield { type: "message_delta", delta: rest, usage };
   yield { type: "message_stop" };
-}
-
-function notAnAnswer(): UpstreamFailure {
-  return new UpstreamFailure(
-    brokenAnswer("The provider's response is not an answer"),
-  );
 }

@@ -2,6 +2,7 @@ import {
   isJsonObject,
   type JsonObject,
   type JsonValue,
+  objectOf,
 } from "../../../core/json.ts";
 import {
   laterCount,
@@ -34,12 +35,12 @@ export function decodeUsage(value: JsonValue | undefined): Usage | undefined {
   const output = tokenCount(value.output_tokens);
   if (input === undefined && output === undefined) return undefined;
   const cached = tokenCount(value.cache_read_input_tokens);
-  const lifetimes = detailsOf(value.cache_creation);
+  const lifetimes = objectOf(value.cache_creation);
   const written1h = tokenCount(lifetimes.ephemeral_1h_input_tokens);
   const written5m = tokenCount(lifetimes.ephemeral_5m_input_tokens);
   const written = tokenCount(value.cache_creation_input_tokens) ??
     (written1h === undefined ? written5m : written1h + (written5m ?? 0));
-  const details = detailsOf(value.output_tokens_details);
+  const details = objectOf(value.output_tokens_details);
   return {
     inputTokens: (input ?? 0) + (cached ?? 0) + (written ?? 0),
     cachedInputTokens: cached,
@@ -52,10 +53,6 @@ export function decodeUsage(value: JsonValue | undefined): Usage | undefined {
     inferenceGeo: servedWord(value.inference_geo),
     providerMetadata: metadataOf(value, KNOWN_FIELDS),
   };
-}
-
-function detailsOf(value: JsonValue | undefined): JsonObject {
-  return isJsonObject(value) ? value : {};
 }
 
 /** Returns a `usage` object. The cache counts are always present, since callers add them up. */

@@ -2,6 +2,7 @@ import {
   isJsonObject,
   type JsonObject,
   type JsonValue,
+  objectsOf,
 } from "../../../core/json.ts";
 import type {
   Citation,
@@ -18,7 +19,7 @@ import {
 } from "../../canonical/content/sealed.ts";
 import type { Weight } from "../../canonical/content/extras.ts";
 import { decodeCache } from "./cache.ts";
-import { objectsIn, optionalText } from "./fields.ts";
+import { optionalText } from "./fields.ts";
 
 /**
  * The `form` of a signature, and of redacted thinking. The gateway puts sealed parts of other protocols in the place of
@@ -169,7 +170,7 @@ export function toolReferenceBlock(value: JsonObject): OpaqueBlock {
 /** Returns the cache mark of a block, or of the last text in it. */
 function cacheIn(value: JsonObject): Pick<OpaqueBlock, "cache"> {
   const cache = decodeCache(value) ??
-    objectsIn(value.content).map(decodeCache).findLast((one) =>
+    objectsOf(value.content).map(decodeCache).findLast((one) =>
       one !== undefined
     );
   return cache === undefined ? {} : { cache };

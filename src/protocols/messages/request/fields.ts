@@ -1,5 +1,4 @@
 import {
-  isJsonObject,
   type JsonObject,
   type JsonValue,
   pickFields,
@@ -40,11 +39,6 @@ export function requireName(
 /** Returns `value` when it is a text, else `undefined`. */
 export function optionalText(value: unknown): string | undefined {
   return typeof value === "string" ? value : undefined;
-}
-
-/** Returns the objects of a list, or none when `value` is not a list. */
-export function objectsIn(value: JsonValue | undefined): JsonObject[] {
-  return Array.isArray(value) ? value.filter(isJsonObject) : [];
 }
 
 /** Returns the fields of `object` that are set and not in `known`. */

@@ -1,4 +1,8 @@
-import { isJsonObject, type JsonObject } from "../../../core/json.ts";
+import {
+  isJsonObject,
+  type JsonObject,
+  objectsOf,
+} from "../../../core/json.ts";
 import type {
   Block,
   FileBlock,
@@ -17,7 +21,6 @@ import { argumentsText } from "../../canonical/tools/tool.ts";
 import { decodeCache } from "./cache.ts";
 import {
   metadataOf,
-  objectsIn,
   optionalText,
   requireName,
   requireText,
@@ -117,7 +120,7 @@ export function decodeResult(
 }
 
 function decodeText(block: JsonObject, param: string): TextBlock {
-  const citations = objectsIn(block.citations).map(decodeCitation);
+  const citations = objectsOf(block.citations).map(decodeCitation);
   return {
     kind: "text",
     text: requireText(block.text, `${param}.text`),
@@ -144,7 +147,7 @@ function decodeResultContent(
 ): readonly ResultContent[] {
   const { content } = block;
   if (typeof content === "string") return [{ kind: "text", text: content }];
-  return objectsIn(content).map((part, index) =>
+  return objectsOf(content).map((part, index) =>
     decodeResultPart(part, `${param}[${index}]`)
   );
 }
@@ -275,7 +278,7 @@ function decodeContentDocument(
   );
   const parts = typeof source.content === "string"
     ? [{ type: "text", text: source.content }]
-    : objectsIn(source.content);
+    : objectsOf(source.content);
   const content = [
     ...heads.map((text): TextBlock => ({ kind: "text", text })),
     ...parts.map((part, index) =>

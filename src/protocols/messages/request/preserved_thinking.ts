@@ -2,6 +2,7 @@ import {
   isJsonObject,
   type JsonObject,
   type JsonValue,
+  objectsOf,
   pickFields,
 } from "../../../core/json.ts";
 import type {
@@ -16,7 +17,6 @@ import {
 } from "../../canonical/answer/bound.ts";
 import { sealDigest } from "../../canonical/content/sealed.ts";
 import { dialectOf } from "../dialect.ts";
-import { objectsIn } from "./fields.ts";
 
 /** The beta feature of `block_binding`. It also makes answers report the dropped parts of a request. */
 export const BINDING_BETA = "thinking-binding-controls-2026-08-01";
@@ -44,9 +44,9 @@ export function settleReasoning(
   if (thinkingBinding === "none") return undefined;
   const returning: ReturningThinking[] = [];
   let prefix = startOf(body);
-  for (const message of objectsIn(body.messages)) {
+  for (const message of objectsOf(body.messages)) {
     let here = prefix;
-    for (const block of objectsIn(message.content)) {
+    for (const block of objectsOf(message.content)) {
       const value = sealedIn(block);
       if (value === undefined) here = afterBlock(here, block);
       else {
@@ -66,7 +66,7 @@ export function settleReasoning(
   const reasoning = kept.map(({ digest }) => digest);
   const removed = new Set(returning.map(({ block }) => block));
   for (const { block } of kept) removed.delete(block);
-  const messages = objectsIn(body.messages).map((message) =>
+  const messages = objectsOf(body.messages).map((message) =>
     without(message, (block) => removed.has(block))
   );
   return {
@@ -82,7 +82,7 @@ export function settleReasoning(
  * count.
  */
 function startOf({ system, tools }: JsonObject): string {
-  const set = objectsIn(tools).map((tool) => comparable([tool])).sort();
+  const set = objectsOf(tools).map((tool) => comparable([tool])).sort();
   return longerPrefix(
     longerPrefix("", comparable(system ?? null)),
     set.join("\n"),
@@ -118,7 +118,7 @@ function without(
   message: JsonObject,
   isRemoved: (block: JsonObject) => boolean,
 ): JsonObject {
-  const blocks = objectsIn(message.content);
+  const blocks = objectsOf(message.content);
   return blocks.some(isRemoved)
     ? { ...message, content: blocks.filter((block) => !isRemoved(block)) }
     : message;

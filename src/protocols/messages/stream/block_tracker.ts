@@ -2,6 +2,7 @@ import type { Ids } from "../../../core/ids.ts";
 import {
   isJsonObject,
   type JsonObject,
+  objectsOf,
   parseJson,
 } from "../../../core/json.ts";
 import type { Emit } from "../../../core/stage.ts";
@@ -14,7 +15,7 @@ import {
   sealedOfRedacted,
   sealedOfSignature,
 } from "../request/blocks.ts";
-import { metadataOf, objectsIn, optionalText } from "../request/fields.ts";
+import { metadataOf, optionalText } from "../request/fields.ts";
 
 /** Converts the events of one block to canonical ones. Other fields of the events are ignored. */
 export interface BlockTracker {
@@ -79,7 +80,7 @@ function trackText(
     stop: (emit) => emit({ type: "block-end", index }),
   };
   tracker.push({ text: block.text }, emit);
-  for (const citation of objectsIn(block.citations)) {
+  for (const citation of objectsOf(block.citations)) {
     tracker.push({ citation }, emit);
   }
   return tracker;

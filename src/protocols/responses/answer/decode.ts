@@ -8,6 +8,7 @@ import type { Answer } from "../../canonical/answer/answer.ts";
 import { isErrorBody } from "../../canonical/failure/error_body.ts";
 import {
   brokenAnswer,
+  notAnAnswer,
   UpstreamFailure,
 } from "../../canonical/failure/failure.ts";
 import { createFold } from "../../canonical/answer/fold.ts";
@@ -53,10 +54,4 @@ function statusOf({ status }: JsonObject): "completed" | "incomplete" {
     default:
       return "completed";
   }
-}
-
-function notAnAnswer(): UpstreamFailure {
-  return new UpstreamFailure(
-    brokenAnswer("The provider's response is not an answer"),
-  );
 }

@@ -1,7 +1,7 @@
 import {
   isJsonObject,
   type JsonObject,
-  type JsonValue,
+  objectOf,
   present,
 } from "../../../core/json.ts";
 import {
@@ -22,8 +22,8 @@ export function usageIn(
   const input = tokenCount(usage.input_tokens);
   const output = tokenCount(usage.output_tokens);
   if (input === undefined && output === undefined) return undefined;
-  const inputDetails = detailsOf(usage.input_tokens_details);
-  const outputDetails = detailsOf(usage.output_tokens_details);
+  const inputDetails = objectOf(usage.input_tokens_details);
+  const outputDetails = objectOf(usage.output_tokens_details);
   return {
     inputTokens: input ?? 0,
     cachedInputTokens: tokenCount(inputDetails.cached_tokens),
@@ -51,8 +51,4 @@ export function encodeUsage(usage: Usage): JsonObject {
     output_tokens_details: { reasoning_tokens: usage.reasoningTokens ?? 0 },
     total_tokens: inputTokens + outputTokens,
   };
-}
-
-function detailsOf(value: JsonValue | undefined): JsonObject {
-  return isJsonObject(value) ? value : {};
 }

@@ -1,8 +1,8 @@
 import { lookup } from "../../../core/collections.ts";
 import {
-  isJsonObject,
   type JsonObject,
   type JsonValue,
+  objectOf,
   present,
 } from "../../../core/json.ts";
 import { effortOfBudget, isEffort } from "../../canonical/answer/reasoning.ts";
@@ -195,19 +195,15 @@ export function decodeExtras(body: JsonObject): Record<string, Extra> {
     }
     add(field, value, lookup(WEIGHT_BY_FIELD, field)?.(value) ?? "report");
   }
-  for (const [field, value] of Object.entries(objectIn(body.text))) {
+  for (const [field, value] of Object.entries(objectOf(body.text))) {
     if (field === "format" || field === "verbosity") continue;
     add(`text.${field}`, value, "report");
   }
-  for (const [field, value] of Object.entries(objectIn(body.reasoning))) {
+  for (const [field, value] of Object.entries(objectOf(body.reasoning))) {
     if (isReasoningKnown(field, value)) continue;
     add(`reasoning.${field}`, value, "report");
   }
   return extras;
-}
-
-function objectIn(value: JsonValue | undefined): JsonObject {
-  return isJsonObject(value) ? value : {};
 }
 
 /** Returns false for a word that the canonical form cannot express. It stays an extra. */
@@ -234,7 +230,7 @@ export function encodeExtras(
     const [outer = "", inner] = name.split(".");
     fields[outer] = inner === undefined
       ? value
-      : { ...objectIn(fields[outer] ?? body[outer]), [inner]: value };
+      : { ...objectOf(fields[outer] ?? body[outer]), [inner]: value };
   }
   return fields;
 }

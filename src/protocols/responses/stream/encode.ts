@@ -4,11 +4,7 @@ import type { Emit } from "../../../core/stage.ts";
 import type { AnswerContext, StreamEncoder } from "../../canonical/codec.ts";
 import { CONTEXT_FULL, type Stop } from "../../canonical/answer/answer.ts";
 import type { EndEvent } from "../../canonical/stream/event.ts";
-import {
-  type Failure,
-  oversizedAnswer,
-  UpstreamFailure,
-} from "../../canonical/failure/failure.ts";
+import { type Failure, tooLong } from "../../canonical/failure/failure.ts";
 import { MAX_HELD_CHARACTERS } from "../../canonical/max_sizes.ts";
 import { sequenced } from "../../canonical/stream/sequence.ts";
 import {
@@ -133,12 +129,4 @@ function createEventWriter(emit: Emit<SseFrame>): EventWriter {
       });
     },
   };
-}
-
-function tooLong(): UpstreamFailure {
-  return new UpstreamFailure(
-    oversizedAnswer(
-      "The provider's answer is longer than the gateway can hold",
-    ),
-  );
 }

@@ -1,9 +1,12 @@
-import type { JsonObject, JsonValue } from "../../../../src/core/json.ts";
+import {
+  type JsonObject,
+  type JsonValue,
+  objectOf,
+  objectsOf,
+} from "../../../../src/core/json.ts";
 import {
   type AskOfBody,
   numberOf,
-  objectOf,
-  objectsOf,
   textOf,
 } from "../../../../src/demo/ask/ask.ts";
 import { unseal } from "../../../../src/demo/script.ts";

@@ -1,8 +1,11 @@
-import type { JsonObject, JsonValue } from "../../../../src/core/json.ts";
+import {
+  type JsonObject,
+  type JsonValue,
+  objectsOf,
+} from "../../../../src/core/json.ts";
 import {
   type AskOfBody,
   numberOf,
-  objectsOf,
   textOf,
   type Tool,
 } from "../../../../src/demo/ask/ask.ts";
