@@ -2,7 +2,7 @@ import type { HeaderFields } from "../core/header_fields.ts";
 import type { Clock } from "../core/time/timers.ts";
 
 /** The values of the attribution headers of a request, by the header's name in lower case. */
-export type Attribution = Readonly<Record<string, string>>;
+type Attribution = Readonly<Record<string, string>>;
 
 /** Reads the headers that `server.attribution` names. */
 export interface AttributionReader {
