@@ -85,6 +85,8 @@ export interface AnswerFacts {
   firstOutputMs?: number;
   /** The model's name in the provider's response. */
   model?: string | undefined;
+  /** The same, where the request asked for another model and the provider changed it. */
+  substitute?: string | undefined;
   /** The connection's model of that name, where it is not the called one. */
   served?: {
     /** The id that callers use. */

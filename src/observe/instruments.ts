@@ -112,6 +112,11 @@ function define(registry: Registry) {
       "Conversations that left a connection, by the reason",
       ["connection", "reason"],
     ),
+    substitutions: counter(
+      "model_gateway_model_substitutions_total",
+      "Answers that name a model which the request did not ask for, by the requested model",
+      MODEL,
+    ),
     tokens: counter(
       "model_gateway_tokens_total",
       "Tokens by kind: input includes cached_input and cache_write, output includes reasoning",

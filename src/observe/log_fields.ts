@@ -90,6 +90,9 @@ export const LOG_FIELDS = {
     "the model that served, where it is not `model`: a fallback or the provider's choice",
   ),
   upstream_model: text("the provider's name of the model"),
+  substitute_model: text(
+    "the model that the answer names, where the request did not ask for it",
+  ),
   connection: text(
     "the name of the connection; the last one of several attempts",
   ),

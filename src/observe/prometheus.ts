@@ -116,6 +116,9 @@ function countAnswer(
     model: model !== undefined && isModel(model) ? model : OTHER,
   });
   const labels = labelsOf(servedModel(facts));
+  if (facts.answer.substitute !== undefined) {
+    instruments.substitutions.inc(labelsOf(facts.model));
+  }
   if (chunkGaps !== undefined) gaps.add(labels, chunkGaps);
   if (firstByteMs !== undefined) {
     instruments.firstByte.observe(labels, firstByteMs / 1000);

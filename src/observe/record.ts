@@ -114,6 +114,7 @@ function factsLine(
     alias: facts.alias,
     served_model: servedIfOther(facts),
     upstream_model: facts.upstreamModel,
+    substitute_model: facts.answer.substitute?.slice(0, MAX_LENGTH.model),
     connection: facts.connection,
     mode: facts.mode,
     moved_from: facts.moved?.from,

@@ -152,6 +152,17 @@ function isFormOf(name: string, upstream: string): boolean {
     forms.includes(answered.replace(VERSION_REGEXP, ""));
 }
 
+/** Returns true for the name of a model that the request did not ask for, not even in another form. */
+function isSubstitute(
+  name: string | undefined,
+  called: CallDeployments,
+): boolean {
+  return name !== undefined &&
+    called.every(({ model: { upstream } }) =>
+      name !== upstream && !isFormOf(name, upstream)
+    );
+}
+
 /** The usage of one model by a request. */
 interface Settled {
   /** Its id. */
@@ -178,6 +189,7 @@ function settle(
   if (served !== first) {
     answer.served = { id: served.id, upstream: served.upstream };
   }
+  if (isSubstitute(answer.model, called)) answer.substitute = answer.model;
   if (!isServed(facts, ending)) return [{ model: served.id, counts: UNSERVED }];
   const isFinal = answer.usage !== undefined &&
     (ending === "complete" || answer.isUsageFinal === true);

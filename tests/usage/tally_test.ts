@@ -102,3 +102,22 @@ Deno.test("a tally estimates a request whose caller left before the response, be
   assert.equal(use?.counts.input, 10);
   assert.equal(use?.counts.estimated, 1);
 });
+
+Deno.test("a tally notes the model that the answer names, unless the request asked for it in some form", async () => {
+  const cases = [
+    ["another-model", "another-model"],
+    ["model-a", undefined],
+    ["model-a-2026-11-01", undefined],
+    ["provider/model-a", undefined],
+    [undefined, undefined],
+  ] as const;
+  for (const [named, substitute] of cases) {
+    const { record, tally, deployments, attempt } = await begin();
+    await tally.enter(deployments);
+    record.facts.attempts.push(attempt);
+    record.facts.status = 200;
+    record.facts.answer.model = named;
+    record.finish("complete");
+    assert.equal(record.facts.answer.substitute, substitute);
+  }
+});

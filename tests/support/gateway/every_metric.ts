@@ -41,6 +41,7 @@ export async function everyMetric(): Promise<string> {
         firstByteMs: 1,
         firstOutputMs: 1,
         dropped: ["seed"],
+        substitute: "model-b",
         costNanos: 1,
         usage: { inputTokens: 1, outputTokens: 1 },
       },
