@@ -7,14 +7,14 @@ export interface Batch extends Required<Change> {
 }
 
 /** The claims of a request. */
-export interface Reservation {
+interface Reservation {
   /** The id of the request; for `""` the ledger only returns the use of the limits. */
   readonly id: string;
   readonly claims: readonly Claim[];
 }
 
 /** A name that is used once. */
-export interface OnceName {
+interface OnceName {
   readonly name: string;
   /** The time at which it may be forgotten, in milliseconds since 1970. */
   readonly endsAtMs: number;

@@ -82,7 +82,7 @@ const EVENT_LOOP = new EventLoop({
  *
  * @example
  * ```ts
- * const turns = new Turns();
+ * const turns = new LoopTurns();
  * for (const chunk of [new Uint8Array(10), new Uint8Array(20)]) {
  *   await turns.next();
  *   turns.count(chunk.length);
