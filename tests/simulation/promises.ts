@@ -4,6 +4,7 @@ import { isJsonObject, type JsonObject } from "../../src/core/json.ts";
 import { foldChat } from "../support/sdk/chat_fold.ts";
 import { foldMessages } from "../support/sdk/messages_fold.ts";
 import { foldResponses } from "../support/sdk/responses_fold.ts";
+import { ATTEMPT_PROMISES } from "./attempt_promises.ts";
 import type { History, World } from "./history.ts";
 import { keyOf } from "./history.ts";
 import { type ReadAnswer, readPlan } from "./world/answers.ts";
@@ -317,7 +318,8 @@ const PROMISES: Readonly<Record<string, Promised>> = {
 
 /** Returns a line for each promise that a history broke. */
 export function brokenPromises(world: World): History["broken"] {
-  return Object.entries(PROMISES).flatMap(([name, check]) =>
+  const all = { ...PROMISES, ...ATTEMPT_PROMISES };
+  return Object.entries(all).flatMap(([name, check]) =>
     [...check(world)].map((line) => `${name}: ${line}`)
   );
 }

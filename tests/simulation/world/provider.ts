@@ -30,6 +30,8 @@ export interface LedgerEntry {
   /** Absent for errors. */
   answer: PlannedAnswer | undefined;
   status: number | undefined;
+  /** The `Retry-After` of a refusal, in seconds. */
+  retryAfter?: number;
   /** The payload that left the provider. */
   payload: string;
   /** True once the whole answer left the provider. */
@@ -306,6 +308,7 @@ export class SimulatedProvider {
     retryAfter = 0,
   ): void {
     entry.status = status;
+    entry.retryAfter = retryAfter;
     const type = status === 429 ? "rate_limit_error" : `error_${status}`;
     const body = JSON.stringify(errorBody(entry.protocol, type));
     const wait = retryAfter > 0 ? `retry-after: ${retryAfter}\r\n` : "";

@@ -1,0 +1,137 @@
+import type { World } from "./history.ts";
+import { keyOf } from "./history.ts";
+import type { Asked } from "./world/caller.ts";
+import type { LedgerEntry } from "./world/provider.ts";
+
+/** The time that an end needs to reach the other side, in milliseconds. */
+const SLACK_MS = 1000;
+
+/** Statuses after which another attempt may succeed; undefined when the connection broke. */
+const PASSING: ReadonlySet<number | undefined> = new Set(
+  [undefined, 500, 502, 503, 529],
+);
+
+/** What docs/design.md and docs/failover.md promise of the attempts of a request. */
+export const ATTEMPT_PROMISES: Readonly<
+  Record<string, (world: World) => Iterable<string>>
+> = {
+  "an exchange ends when its caller leaves": function* (world) {
+    for (const [one, entries] of exchanges(world)) {
+      if (one.ending !== "left" || one.endedMs === undefined) continue;
+      for (const { provider, endedMs = Infinity } of entries) {
+        if (endedMs > one.endedMs + SLACK_MS) {
+          yield `#${one.number} is still answered by ${provider}`;
+        }
+      }
+    }
+  },
+  "a silent provider is given up in time": function* (world) {
+    const { firstByteMs, firstOutputMs } = world.config.timeouts;
+    for (const [one, entries] of exchanges(world)) {
+      const mostMs = one.isStream && firstOutputMs > 0
+        ? Math.min(firstByteMs, firstOutputMs)
+        : firstByteMs;
+      for (const { status, receivedMs, endedMs, provider } of entries) {
+        const tookMs = (endedMs ?? Infinity) - receivedMs;
+        if (status === undefined && tookMs > mostMs + SLACK_MS) {
+          yield `#${one.number} waited ${tookMs} ms of ${mostMs} for ${provider}`;
+        }
+      }
+    }
+  },
+  "an invalid request is sent once": function* (world) {
+    for (const [one, entries] of exchanges(world)) {
+      const at = entries.findIndex(({ status }) => status === 400);
+      if (at >= 0 && at < entries.length - 1) {
+        yield `#${one.number} was sent again after a 400`;
+      }
+    }
+  },
+  "a provider's Retry-After is kept to": function* (world) {
+    for (const [one, entries] of exchanges(world)) {
+      for (
+        const [at, { provider, body, retryAfter = 0, endedMs }] of entries
+          .entries()
+      ) {
+        // The provider's limit is on one model, so that it may serve a fallback.
+        const again = entries.slice(at + 1).find((later) =>
+          later.provider === provider && later.body.model === body.model
+        );
+        if (again === undefined || endedMs === undefined) continue;
+        const waitedMs = again.receivedMs - endedMs;
+        if (waitedMs < 1000 * retryAfter) {
+          yield `#${one.number} waited ${waitedMs} ms of ${retryAfter} s for ${provider}`;
+        }
+      }
+    }
+  },
+  "a connection that never failed is tried before a request fails": function* (
+    world,
+  ) {
+    const failed = failedConnections(world);
+    const lines = new Map(
+      world.log.entries.map(({ fields }) => [fields.request_id, fields]),
+    );
+    const sure = world.config.connections.filter(({ name, maxConcurrent }) =>
+      maxConcurrent === undefined && !failed.has(name)
+    );
+    for (const [one, entries] of exchanges(world)) {
+      const last = entries.at(-1);
+      // An attempt that opened no connection is in the log alone.
+      const { attempts } = lines.get(one.headers?.get("x-request-id")) ?? {};
+      const isSpent = !Array.isArray(attempts) ||
+        attempts.length !== entries.length;
+      const mayEnd = isSpent || one.status === undefined || one.status < 500 ||
+        one.ending === "left" || one.ending === "lost" || entries.length > 2;
+      if (last === undefined || mayEnd || !PASSING.has(last.status)) continue;
+      const missed = sure.find(({ name, models }) =>
+        models.some(({ id }) => id === one.model) &&
+        entries.every(({ provider }) => provider !== name)
+      );
+      if (missed !== undefined && !isLimited(one, world)) {
+        yield `#${one.number} did not try ${missed.name}`;
+      }
+    }
+  },
+  "no answer shows a credential": function* ({ asked, agents, providers }) {
+    const secrets = [
+      ...agents.map(({ token }) => token),
+      ...providers.map(keyOf),
+    ];
+    for (const { number, text, headers } of asked) {
+      const all = [text, ...headers ?? []].join("\n");
+      if (secrets.some((one) => all.includes(one))) {
+        yield `#${number} shows a credential`;
+      }
+    }
+  },
+};
+
+/** Yields each request with what the providers received of it, in order. */
+function* exchanges(
+  { asked, ledger }: World,
+): Iterable<readonly [one: Asked, entries: readonly LedgerEntry[]]> {
+  const byRequest = Map.groupBy(ledger, ({ request }) => request);
+  for (const one of asked) yield [one, byRequest.get(one.number) ?? []];
+}
+
+/** Returns the names of the connections of which any attempt failed, or that cooled down. */
+function failedConnections({ log, ledger }: World): ReadonlySet<unknown> {
+  const broken = ledger.filter(({ status, isWhole, answer }) =>
+    status !== 200 || answer !== undefined && !isWhole
+  );
+  const logged = log.entries.flatMap(({ event, fields }) => {
+    const attempts = Array.isArray(fields.attempts) ? fields.attempts : [];
+    const some = attempts.filter(({ failure }) => failure !== undefined)
+      .map(({ connection }) => connection);
+    const isFailed = event === "cooling_down" || fields.failure !== undefined;
+    return isFailed ? [...some, fields.connection] : some;
+  });
+  return new Set([...broken.map(({ provider }) => provider), ...logged]);
+}
+
+function isLimited({ agent }: Asked, { config }: World): boolean {
+  return [...config.callers.values()].some(({ name, limits }) =>
+    name === agent.name && limits.length > 0
+  );
+}
