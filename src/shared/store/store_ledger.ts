@@ -62,12 +62,16 @@ export function createStoreLedger(
         additions: additions.map(({ table, endsAtMs, amounts }) => ({
           key: keys.placeOf(keyOf("sums", table)),
           ends_at_ms: endsAtMs + GRACE_MS,
-          amounts: amounts.map(({ field, amount }) => [field, String(amount)]),
+          amounts: amounts.map(({ field, amount }) => [
+            // The parser of the store rejects half of a surrogate pair.
+            field.toWellFormed(),
+            String(amount),
+          ]),
         })),
         holds: holds.map(held),
         releases: releases.map(held),
       };
-      await link.run(APPLY, keys.all, [argumentOf(batch)]);
+      await link.run(APPLY, keys.all, [JSON.stringify(batch)]);
     },
     async reserve({ id, claims }) {
       const keys = createKeyList(sinceKey);
@@ -80,11 +84,11 @@ export function createStoreLedger(
           member: memberOf({ key, id, amount }),
           amount,
           most: Math.min(most, Number.MAX_SAFE_INTEGER),
-          fields: sums.map(({ field }) => field),
+          fields: sums.map(({ field }) => field.toWellFormed()),
         })),
       };
       const [isGranted, since, ...uses] = listOf(
-        await link.run(RESERVE, keys.all, [argumentOf(request)]),
+        await link.run(RESERVE, keys.all, [JSON.stringify(request)]),
       );
       return {
         isGranted: isGranted === 1,
@@ -120,14 +124,6 @@ export function createStoreLedger(
 /** Returns the member for a hold in the set of its limit. */
 function memberOf({ id, amount }: Hold): string {
   return `${amount} ${id}`;
-}
-
-/** Returns the JSON of a script's argument. The parser of the store rejects half of a surrogate pair. */
-function argumentOf(value: object): string {
-  return JSON.stringify(
-    value,
-    (_, part) => typeof part === "string" ? part.toWellFormed() : part,
-  );
 }
 
 /** Collects the keys of a script, each once. */
