@@ -69,72 +69,80 @@ const STARTUP_GRACE_MS = 2000;
 
 /** Creates a link and starts to connect; until then the store is away. */
 export function createStoreLink(options: StoreLinkOptions): StoreLink {
-  const { probeKey, deadlines, log, waitMs, scripts } = options;
-  const listeners: ((isAway: boolean) => void)[] = [];
-  let isAway = true;
-  let isReported = false;
-  let isClosed = false;
-  let isProbing = false;
-  let late = 0;
-  let lateAtMs = -Infinity;
-  let fault: StoreFault = "unreachable";
+  return new Link(options);
+}
+
+class Link implements StoreLink {
+  readonly #options: StoreLinkOptions;
+  readonly #connection: StoreConnection;
+  readonly #condition: LinkCondition;
+  readonly #lateReplies = new LateReplies();
+  readonly #cancelStartup: () => void;
+  #cancelProbe = () => {};
+  #isProbing = false;
+  #isClosed = false;
   /** The last command that the store rejected; the store is away until it accepts it. */
-  let refused: readonly string[] | undefined;
-  let awaySinceMs = deadlines.elapsedMs();
+  #refused: readonly string[] | undefined;
 
-  function markAway(why: StoreFault): void {
-    fault = why;
-    if (isAway) return;
-    isAway = true;
-    awaySinceMs = deadlines.elapsedMs();
-    reportAway();
-    change();
-    probeLater();
+  constructor(options: StoreLinkOptions) {
+    this.#options = options;
+    this.#condition = new LinkCondition(options);
+    this.#connection = options.open({
+      onReady: () => this.#probe(),
+      onBroken: (error) => this.#markAway(error.fault),
+    });
+    this.#cancelStartup = options.deadlines.start(
+      STARTUP_GRACE_MS,
+      () => this.isAway && this.#condition.reportAway(),
+    );
   }
 
-  function reportAway(): void {
-    if (isReported || isClosed) return;
-    isReported = true;
-    log.write("shared_store_away", { failure: FAILURE_BY_FAULT[fault] });
+  get isAway(): boolean {
+    return this.#condition.isAway;
   }
 
-  function markConnected(): void {
-    isAway = false;
-    late = 0;
-    const ms = Math.round(deadlines.elapsedMs() - awaySinceMs);
-    log.write("shared_store_connected", isReported ? { away_ms: ms } : {});
-    isReported = false;
-    change();
+  onChange(listener: (isAway: boolean) => void): void {
+    this.#condition.listeners.push(listener);
   }
 
-  function change(): void {
-    for (const listener of listeners) listener(isAway);
+  send(command: readonly string[]): Promise<unknown> {
+    return this.#send(command);
   }
 
-  function noteLate(): void {
-    const nowMs = deadlines.elapsedMs();
-    if (nowMs - lateAtMs < LATE_PACE_MS) return;
-    lateAtMs = nowMs;
-    late += 1;
-    if (late >= MAX_LATE_REPLIES) markAway("slow");
-  }
-
-  async function send(
-    command: readonly string[],
-    isOnce = false,
+  run(
+    script: StoreScript,
+    keys: readonly string[],
+    args: readonly (string | number)[],
   ): Promise<unknown> {
+    const count = String(keys.length);
+    return this.#send(
+      ["EVALSHA", sha1(script), count, ...keys, ...args.map(String)],
+      script.isOnce,
+    );
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#condition.end();
+    this.#cancelProbe();
+    this.#cancelStartup();
+    this.#connection.close();
+  }
+
+  async #send(command: readonly string[], isOnce = false): Promise<unknown> {
+    const { deadlines, waitMs } = this.#options;
     let cancel = deadlines.start(waitMs, () => {
-      cancel = deadlines.start(REPLY_GRACE_MS, noteLate);
+      cancel = deadlines.start(REPLY_GRACE_MS, () => this.#noteLate());
     });
     const sentMs = deadlines.elapsedMs();
     try {
-      const reply = await connection.send(command);
-      if (deadlines.elapsedMs() - sentMs < waitMs) late = 0;
+      const reply = await this.#connection.send(command);
+      if (deadlines.elapsedMs() - sentMs < waitMs) this.#lateReplies.end();
       return reply;
     } catch (error) {
       if (error instanceof StoreError) {
-        if (error.code !== "" && !isOnce) refused = command;
-        markAway(error.fault);
+        if (error.code !== "" && !isOnce) this.#refused = command;
+        this.#markAway(error.fault);
       }
       throw error;
     } finally {
@@ -142,74 +150,137 @@ export function createStoreLink(options: StoreLinkOptions): StoreLink {
     }
   }
 
+  #noteLate(): void {
+    const areTooMany = this.#lateReplies.note(
+      this.#options.deadlines.elapsedMs(),
+    );
+    if (areTooMany) this.#markAway("slow");
+  }
+
+  #markAway(fault: StoreFault): void {
+    if (this.#condition.markAway(fault)) this.#probeLater();
+  }
+
+  async #probe(): Promise<void> {
+    if (!this.isAway || this.#isProbing || this.#isClosed) return;
+    this.#isProbing = true;
+    try {
+      if (await this.#isHealthy()) {
+        this.#lateReplies.end();
+        this.#condition.markConnected();
+      }
+    } catch (error) {
+      if (error instanceof StoreError) this.#condition.fault = error.fault;
+    } finally {
+      this.#isProbing = false;
+    }
+    if (this.isAway) this.#probeLater();
+  }
+
+  #probeLater(): void {
+    this.#cancelProbe();
+    if (this.#isClosed) return;
+    const { deadlines } = this.#options;
+    this.#cancelProbe = deadlines.start(PROBE_MS, () => this.#probe());
+  }
+
   /** Returns true when the store accepts several writes in a row in time, and then the command that it rejected. */
-  async function isHealthy(): Promise<boolean> {
+  async #isHealthy(): Promise<boolean> {
+    const { scripts, deadlines, probeKey, waitMs } = this.#options;
     for (const { lua } of scripts) {
-      await connection.send(["SCRIPT", "LOAD", lua]);
+      await this.#connection.send(["SCRIPT", "LOAD", lua]);
     }
     for (let times = 0; times < MAX_LATE_REPLIES; times++) {
       const sentMs = deadlines.elapsedMs();
-      await connection.send(["SET", probeKey, "1", "PX", "10000"]);
+      await this.#connection.send(["SET", probeKey, "1", "PX", "10000"]);
       if (deadlines.elapsedMs() - sentMs < waitMs) continue;
-      fault = "slow";
+      this.#condition.fault = "slow";
       return false;
     }
-    if (refused !== undefined) await connection.send(refused);
-    refused = undefined;
+    if (this.#refused !== undefined) await this.#connection.send(this.#refused);
+    this.#refused = undefined;
+    return true;
+  }
+}
+
+/** Counts late replies in a row. */
+class LateReplies {
+  #count = 0;
+  #lastMs = -Infinity;
+
+  /** Counts a late reply, and returns true when the store is slow. */
+  note(nowMs: number): boolean {
+    if (nowMs - this.#lastMs < LATE_PACE_MS) return false;
+    this.#lastMs = nowMs;
+    this.#count += 1;
+    return this.#count >= MAX_LATE_REPLIES;
+  }
+
+  /** Notes a reply in time. */
+  end(): void {
+    this.#count = 0;
+  }
+}
+
+/** Whether the store can be used, for the log and for listeners. */
+class LinkCondition {
+  readonly listeners: ((isAway: boolean) => void)[] = [];
+  /** The latest reason why the store cannot be used. */
+  fault: StoreFault = "unreachable";
+  readonly #options: Pick<StoreLinkOptions, "deadlines" | "log">;
+  #isAway = true;
+  #isReported = false;
+  #hasEnded = false;
+  #awaySinceMs: number;
+
+  constructor(options: Pick<StoreLinkOptions, "deadlines" | "log">) {
+    this.#options = options;
+    this.#awaySinceMs = options.deadlines.elapsedMs();
+  }
+
+  get isAway(): boolean {
+    return this.#isAway;
+  }
+
+  /** Returns true when the store was connected until now. */
+  markAway(fault: StoreFault): boolean {
+    this.fault = fault;
+    if (this.#isAway) return false;
+    this.#isAway = true;
+    this.#awaySinceMs = this.#options.deadlines.elapsedMs();
+    this.reportAway();
+    this.#change();
     return true;
   }
 
-  async function probe(): Promise<void> {
-    if (!isAway || isProbing || isClosed) return;
-    isProbing = true;
-    try {
-      if (await isHealthy()) markConnected();
-    } catch (error) {
-      if (error instanceof StoreError) fault = error.fault;
-    } finally {
-      isProbing = false;
-    }
-    if (isAway) probeLater();
+  markConnected(): void {
+    const { deadlines, log } = this.#options;
+    this.#isAway = false;
+    const ms = Math.round(deadlines.elapsedMs() - this.#awaySinceMs);
+    log.write(
+      "shared_store_connected",
+      this.#isReported ? { away_ms: ms } : {},
+    );
+    this.#isReported = false;
+    this.#change();
   }
 
-  let cancelProbe = () => {};
-  function probeLater(): void {
-    cancelProbe();
-    if (!isClosed) cancelProbe = deadlines.start(PROBE_MS, probe);
+  reportAway(): void {
+    if (this.#isReported || this.#hasEnded) return;
+    this.#isReported = true;
+    const failure = FAILURE_BY_FAULT[this.fault];
+    this.#options.log.write("shared_store_away", { failure });
   }
 
-  const connection = options.open({
-    onReady: probe,
-    onBroken: (error) => markAway(error.fault),
-  });
-  const cancelStartup = deadlines.start(STARTUP_GRACE_MS, () => {
-    if (isAway) reportAway();
-  });
-  return {
-    get isAway() {
-      return isAway;
-    },
-    send: (command) => send(command),
-    run: (script, keys, args) =>
-      send(
-        [
-          "EVALSHA",
-          sha1(script),
-          `${keys.length}`,
-          ...keys,
-          ...args.map(String),
-        ],
-        script.isOnce,
-      ),
-    onChange: (listener) => void listeners.push(listener),
-    close() {
-      isClosed = true;
-      isAway = true;
-      cancelProbe();
-      cancelStartup();
-      connection.close();
-    },
-  };
+  /** Reports nothing from now on. */
+  end(): void {
+    this.#isAway = true;
+    this.#hasEnded = true;
+  }
+
+  #change(): void {
+    for (const listener of this.listeners) listener(this.#isAway);
+  }
 }
 
 /** The log's word for each fault. */
