@@ -25,6 +25,7 @@ import { createBodyMemory } from "./relay/request/body_memory.ts";
 import { createConversations } from "./relay/routing/conversations.ts";
 import { createHealth } from "./relay/routing/health.ts";
 import { createQuotaRouting } from "./relay/routing/quota_routing.ts";
+import { createKeyRenewal } from "./relay/routing/key_renewal.ts";
 import { createRetryBudget } from "./relay/routing/retry_budget.ts";
 import { createLessonBook } from "./relay/translated/lesson_book.ts";
 import { createReasoningMemory } from "./relay/translated/reasoning_memory.ts";
@@ -164,6 +165,11 @@ export function createGateway(surroundings: GatewaySurroundings): Gateway {
     conversations,
     codexQuota: createCodexQuota({ clock, quotas }),
     budget: createRetryBudget(clock),
+    renewedConnection: createKeyRenewal({
+      liveConfig: surroundings.liveConfig,
+      deadlines,
+      ask: shared.onKeyRefused,
+    }),
     deadlines,
     followAfterMs: surroundings.followAfterMs ?? 0,
     client: surroundings.client ?? createFetchClient(surroundings.fetch),

@@ -1,5 +1,6 @@
 import type { JsonObject } from "../core/json.ts";
 import type { Endpoint, Family, Protocol } from "../core/protocol.ts";
+import type { TokenExchange } from "./exchange.ts";
 import type { InputKind, JsonQuota, QuotaKind } from "./quota_kinds.ts";
 import type { AuthScheme } from "./presets/preset.ts";
 import type { ServiceName } from "./services.ts";
@@ -89,7 +90,12 @@ export type UpstreamAuth =
   | { readonly scheme: "none" }
   | {
     readonly scheme: Exclude<AuthScheme, "none">;
+    /** Empty when an exchange has no token now. */
     readonly key: string;
+    /** The exchange that the key comes from. */
+    readonly exchange?: TokenExchange | undefined;
+    /** The end of the key of an exchange, in milliseconds since 1970. */
+    readonly expiresAtMs?: number | undefined;
   };
 
 /** A configured account with a provider. */

@@ -12,6 +12,7 @@ import type {
   ServerConfig,
   SharedConfig,
   Timeouts,
+  UpstreamAuth,
 } from "./config.ts";
 import type { JsonQuota, JsonWindow } from "./quota_kinds.ts";
 import {
@@ -100,7 +101,7 @@ function describeConnection(connection: Connection): Record<string, unknown> {
     paths: connection.paths.length === 0
       ? "those of the family"
       : `those of the family and ${connection.paths.join(", ")}`,
-    auth: auth.scheme === "none" ? "none" : `${auth.scheme}, key set`,
+    auth: describeAuth(auth),
     headers: describeNames(Object.keys(connection.headers)),
     headers_drop: describeDropped(connection.headersDrop),
     stream_only: connection.streamOnly,
@@ -112,6 +113,14 @@ function describeConnection(connection: Connection): Record<string, unknown> {
     timeouts: describeTimeouts(timeouts),
     models: connection.models.map(describeModel),
   };
+}
+
+/** Describes an exchange without the token that it gives. */
+function describeAuth(auth: UpstreamAuth): unknown {
+  if (auth.scheme === "none") return "none";
+  return auth.exchange === undefined
+    ? `${auth.scheme}, key set`
+    : { scheme: auth.scheme, exchange: auth.exchange };
 }
 
 /** Returns a line for each header that loses values. */

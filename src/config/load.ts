@@ -6,6 +6,7 @@ import {
   readFault,
   type ReadFile,
 } from "./environment.ts";
+import type { TokenFor } from "./exchange.ts";
 import { createPlaces, INCLUDE, type Source } from "./places.ts";
 import {
   createFindings,
@@ -30,6 +31,8 @@ import {
 export interface LoadContext {
   readonly env: Environment;
   readonly readFile: ReadFile;
+  /** Gives the tokens of exchanges; without it, they have none. */
+  readonly tokenFor?: TokenFor | undefined;
   readonly listFiles: ListFiles;
   /** Milliseconds since 1970, to warn of tokens that have expired. */
   readonly nowMs: number;
@@ -64,6 +67,7 @@ export async function loadConfig(
   const config = await resolve(copied.value, {
     included: files.flatMap((one) => "problem" in one ? [] : [one]),
     readFile: context.readFile,
+    tokenFor: context.tokenFor,
     nowMs: context.nowMs,
     findings: oncePerPlace(findings),
   });

@@ -81,6 +81,13 @@ export const LOG_EVENTS = {
     fields: ["issuer", "reason", "retry_ms"],
     optional: [],
   },
+  token_not_renewed: {
+    level: "warn",
+    meaning:
+      "the exchange of a connection gave no new token; the present one is used while it lives",
+    fields: ["connection", "reason", "retry_ms"],
+    optional: [],
+  },
   quota_read_failed: {
     level: "warn",
     meaning: "the quota of a connection cannot be read",

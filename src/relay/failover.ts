@@ -47,9 +47,10 @@ import {
  */
 export async function tryCandidates(
   exchange: Exchange,
-  task: FailoverTask,
+  firstTask: FailoverTask,
   services: RelayServices,
 ): Promise<Response> {
+  let task = firstTask;
   const failed: FailedAttempt[] = [];
   const gate = createLimitGate(task, exchange, services);
   for (;;) {
@@ -68,11 +69,54 @@ export async function tryCandidates(
       return outcome;
     }
     failed.push(outcome);
+    task = await withRenewedKey(task, failed, services);
     exchange.control.nextAttempt();
   }
   await refuseElsewhere({ exchange, task, failed }, services);
   const { candidates } = task;
   return passFailure({ exchange, candidates, failed, gate }, services);
+}
+
+/**
+ * Adds a connection whose exchanged key was refused once more, with a newer key, once a request. A second refusal has
+ * the usual answer.
+ */
+async function withRenewedKey(
+  task: FailoverTask,
+  failed: readonly FailedAttempt[],
+  { renewedConnection }: RelayServices,
+): Promise<FailoverTask> {
+  const refused = failed.at(-1);
+  if (refused === undefined || !isKeyRefused(refused)) return task;
+  if (failed.filter(wasSent).length >= MAX_ATTEMPTS) return task;
+  const { connection, model } = refused.candidate.deployment;
+  const isSecond = failed.slice(0, -1).some((one) =>
+    isKeyRefused(one) && one.candidate.deployment.connection.id ===
+      connection.id
+  );
+  const renewed = isSecond ? undefined : await renewedConnection(connection);
+  const same = renewed?.models.find(({ id }) => id === model.id);
+  if (renewed === undefined || same === undefined) return task;
+  const replacement = {
+    ...refused.candidate,
+    deployment: { connection: renewed, model: same },
+  };
+  // The refused one stays, so that the order after it is kept.
+  const withIt = (one: Candidate): [Candidate, ...Candidate[]] =>
+    one === refused.candidate ? [replacement, one] : [one];
+  const { own: [first, ...more], fallbacks, ...rest } = task.candidates;
+  return {
+    ...task,
+    candidates: {
+      ...rest,
+      own: [...withIt(first), ...more.flatMap(withIt)],
+      fallbacks: fallbacks.flatMap(withIt),
+    },
+  };
+}
+
+function isKeyRefused({ failure }: FailedAttempt): boolean {
+  return failure.kind === "authentication" && failure.status === 401;
 }
 
 /**

@@ -10,6 +10,7 @@ import type { Admission } from "./request/admission.ts";
 import type { BodyMemory } from "./request/body_memory.ts";
 import type { Health } from "./routing/health.ts";
 import type { Conversations } from "./routing/conversations.ts";
+import type { KeyRenewal } from "./routing/key_renewal.ts";
 import type { RetryBudget } from "./routing/retry_budget.ts";
 import type { LessonBook } from "./translated/lesson_book.ts";
 import type { ReasoningMemory } from "./translated/reasoning_memory.ts";
@@ -26,6 +27,8 @@ export interface RelayServices {
   readonly conversations: Conversations;
   /** Limits the retries of a connection. */
   readonly budget: RetryBudget;
+  /** Returns a connection with a newer key after its exchanged one was refused; `undefined` when there is none. */
+  readonly renewedConnection: KeyRenewal;
   /** Sends requests to the providers. */
   readonly client: UpstreamClient;
   /** Reads quotas from relayed responses. */

@@ -20,6 +20,8 @@ export interface SharedState {
   readonly sharedReadings?: SharedReadings | undefined;
   /** Returns the state of the connection to the replicas' store; absent where there is none. */
   readonly store?: (() => StoreCondition) | undefined;
+  /** Asks the process for another key of a connection whose exchanged one was refused; absent where there is none. */
+  readonly onKeyRefused?: ((connectionId: string) => void) | undefined;
   /** The sums of the tokens' usage; absent where this gateway counts alone. */
   readonly sums?: Sums | undefined;
 }

@@ -11,6 +11,7 @@ import {
   WITHHELD_FROM_CALLER,
   WITHHELD_FROM_UPSTREAM,
 } from "./header_names.ts";
+import { UpstreamFailure } from "../protocols/canonical/failure/failure.ts";
 import type { Secrets } from "./secrets.ts";
 
 const isWithheld = nameMatcher(WITHHELD_FROM_UPSTREAM);
@@ -25,6 +26,7 @@ export function upstreamHeaders(
   caller: HeaderFields,
   connection: Connection,
 ): [string, string][] {
+  requireCredential(connection);
   const dropped = hopHeaderNames(caller);
   const own = ownHeadersOf(connection);
   const pairs: [string, string][] = [];
@@ -34,7 +36,35 @@ export function upstreamHeaders(
     if (!isExcluded) pairs.push([name, value]);
   });
   pairs.push(...own.pairs);
+  return finish(pairs, connection);
+}
+
+/** The beta that each request with an OAuth token of Anthropic names (github.com/anthropics/anthropic-sdk-typescript). */
+const ANTHROPIC_OAUTH = "oauth-2025-04-20";
+
+/** Names the beta of an exchanged token, and removes the values of `headers_drop`. */
+function finish(
+  pairs: [string, string][],
+  connection: Connection,
+): [string, string][] {
+  const { auth } = connection;
+  const name = "anthropic-beta";
+  const isNamed = pairs.some(([known, value]) =>
+    known === name && value.includes(ANTHROPIC_OAUTH)
+  );
+  if (
+    auth.scheme !== "none" && auth.exchange?.kind === "anthropic" && !isNamed
+  ) add(name, ANTHROPIC_OAUTH, pairs);
   return withoutListed(pairs, connection);
+}
+
+/** @throws {UpstreamFailure} When the exchange of the connection gives no token now. */
+function requireCredential({ auth }: Connection): void {
+  if (auth.scheme === "none" || auth.key !== "") return;
+  throw new UpstreamFailure({
+    kind: "authentication",
+    message: "The exchange of the connection gives no token now.",
+  });
 }
 
 /**
@@ -146,7 +176,7 @@ export function translatedHeaders(
   add("content-type", "application/json", pairs);
   add("accept", accept, pairs);
   for (const [name, value] of ownHeaders) add(name, value, pairs);
-  return withoutListed(pairs, connection);
+  return finish(pairs, connection);
 }
 
 const ofAnyProtocol = oncePer((prefixes: readonly string[]) =>

@@ -13,6 +13,7 @@ import { createDemoUpstream } from "../../demo/upstream.ts";
 import { CODECS } from "../../protocols/mod.ts";
 import { readKeys, Unread } from "../../relay/identity/key_sets.ts";
 import { discard } from "../../streams/byte_reader.ts";
+import { createFetchClient } from "../../upstream/fetch_client.ts";
 import { secretsOf } from "../../upstream/secrets.ts";
 import { readArguments } from "../arguments.ts";
 import {
@@ -27,6 +28,7 @@ import {
   type RequestTools,
 } from "../gateway_client.ts";
 import { tryTls } from "../server/listen.ts";
+import { exchangesIn, openTokenBook } from "../server/token_book.ts";
 import { tryJson, tryReport } from "../try/report.ts";
 import { tryModels } from "../try/try_models.ts";
 import {
@@ -80,7 +82,18 @@ export async function runCheck(
   if ("fault" in options) return badArguments(options.fault, CHECK, io);
   if (options.demo) return await checkDemo(options, io);
   const path = findConfigPath({ option: options.config, env: io.env });
-  const result = await loadConfigFile(path, { env: io.env });
+  const book = openTokenBook({
+    path,
+    client: createFetchClient(io.fetch),
+    // A warning of the configuration has the reason.
+    log: { write() {} },
+    onChange() {},
+  });
+  const result = await loadConfigFile(path, {
+    env: io.env,
+    tokenFor: options.live ? book.tokenFor : undefined,
+  });
+  book.retain([]);
   if ("problems" in result) {
     return reportProblems(result.problems, {
       path,
@@ -99,6 +112,7 @@ export async function runCheck(
   }
   if (!isQuiet) {
     io.write(`# ${path} is valid: ${extent(result.config)}\n`);
+    io.write(longLived(result.config));
   }
   return options.live ? await checkLive(result.config, options, io) : EXIT.good;
 }
@@ -200,6 +214,21 @@ function readOptions(
   };
 }
 
+/** Returns a line with the secrets that live long, where some connection needs none. */
+function longLived(config: Config): string {
+  if (exchangesIn(config).length === 0) return "";
+  const { connections, shared } = config;
+  const names = [
+    ...connections.filter(({ auth }) =>
+      auth.scheme !== "none" && auth.exchange === undefined
+    ).map(({ name }) => `the key of ${name}`),
+    ...connections.filter(({ quota }) => quota?.key !== undefined)
+      .map(({ name }) => `the quota key of ${name}`),
+    ...(shared?.password === undefined ? [] : ["the password of the store"]),
+  ];
+  return `# Long-lived secrets: ${[names.length, ...names].join(", ")}\n`;
+}
+
 /** Returns the counts of connections, models and tokens. */
 function extent({ connections, pools, callers }: Config): string {
   const people = new Set(callers.values());
@@ -260,7 +289,15 @@ async function probe(
   connection: Connection,
   { fetch, deadline, config }: RequestTools & { readonly config: Config },
 ): Promise<Probe> {
-  const { name } = connection;
+  const { name, auth } = connection;
+  if (auth.scheme !== "none" && auth.key === "") {
+    return { name, good: false, finding: "its exchange gives no token" };
+  }
+  const life = auth.scheme === "none" || auth.expiresAtMs === undefined
+    ? ""
+    : `a token for ${
+      Math.round((auth.expiresAtMs - systemClock.now()) / 60_000)
+    } min, `;
   const endpoint = PROTOCOLS.find((protocol) =>
     connection.endpoints[protocol] !== undefined
   );
@@ -275,7 +312,8 @@ async function probe(
       signal: deadline(DEADLINE_MS),
     });
     discard(answer);
-    return { name, ...judge(answer.status) };
+    const { good, finding } = judge(answer.status);
+    return { name, good, finding: life + finding };
   } catch (error) {
     const reason = reasonOf(error);
     const isSafe = !secretsOf(connection).areIn(reason);

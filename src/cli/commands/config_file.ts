@@ -1,6 +1,7 @@
 import { glob } from "node:fs/promises";
 import { normalize, resolve } from "node:path";
 import { type Environment, readFault } from "../../config/environment.ts";
+import type { TokenFor } from "../../config/exchange.ts";
 import { loadConfig, type LoadResult } from "../../config/load.ts";
 import { formatProblem, type Problem } from "../../config/problems.ts";
 
@@ -17,8 +18,9 @@ export type FileResult = LoadResult & {
  */
 export async function loadConfigFile(
   path: string,
-  { env, onRead = () => {}, onList = () => {} }: {
+  { env, tokenFor, onRead = () => {}, onList = () => {} }: {
     readonly env: Environment;
+    readonly tokenFor?: TokenFor | undefined;
     /** Called with the path of each named file, before it is read. */
     readonly onRead?: (path: string) => void;
     /** Called with each pattern of files, and with the files that match it; `undefined` for an unreadable folder. */
@@ -38,6 +40,7 @@ export async function loadConfigFile(
   }
   return await loadConfig(text, {
     env,
+    tokenFor,
     readFile(named) {
       const found = beside(path, named);
       onRead(found);

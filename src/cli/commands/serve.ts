@@ -18,6 +18,7 @@ import {
 import { openLog, outputFormat } from "../log/open_log.ts";
 import { checkDescriptors } from "../server/descriptors.ts";
 import { openNetworkClient } from "../server/network_client.ts";
+import { exchangesIn, openTokenBook } from "../server/token_book.ts";
 import { runServer } from "../server/run_server.ts";
 import { type ServingOptions, startServing } from "../server/serving.ts";
 import { onHangup } from "../server/signals.ts";
@@ -66,7 +67,20 @@ export async function runServe(
     return badArguments(options.fault, SERVE, io);
   }
   const path = findConfigPath({ option: options.config, env: io.env });
-  const watched = createWatchedConfig(path, io.env);
+  const format = outputFormat(options.log, Deno.stdout.isTerminal(), io.env);
+  const { log, writer } = openLog(Deno.stdout, format, io.writeError);
+  const network = openNetworkClient(io.env, lastingTimers);
+  let reloadTokens = () => {};
+  const book = openTokenBook({
+    ...{ path, log, client: network.client },
+    onChange: () => reloadTokens(),
+  });
+  const watched = createWatchedConfig(
+    path,
+    io.env,
+    lastingTimers,
+    book.tokenFor,
+  );
   const first = await watched.load();
   if ("problems" in first) {
     io.writeError(`Cannot start: ${path} has problems.\n`);
@@ -74,8 +88,6 @@ export async function runServe(
     return EXIT.badUsage;
   }
   io.writeError(problemLines(startWarnings(first, options)));
-  const format = outputFormat(options.log, Deno.stdout.isTerminal(), io.env);
-  const { log, writer } = openLog(Deno.stdout, format, io.writeError);
   const liveConfig = createLiveConfig(first.config);
   const reloadLog = createReloadLog(log);
   const reload = createReload({
@@ -88,6 +100,9 @@ export async function runServe(
     reload({ isForced: true });
   });
   watched.watch(() => void reload());
+  // A renewed token is a new key of its connection.
+  reloadTokens = () => void reload();
+  liveConfig.onSwap((config) => book.retain(exchangesIn(config)));
   const server = withOptions(first.config.server, options);
   const workers = workerCount(server.workers, log);
   checkDescriptors(server, workers, log);
@@ -102,11 +117,17 @@ export async function runServe(
       timers: systemTimers,
     });
   const storeState = await connectStore(liveConfig, log);
-  const network = openNetworkClient(io.env, lastingTimers);
   const code = await runServer({
     liveConfig,
     server,
-    shared: storeState?.state ?? (replay && { sums: replay }),
+    shared: {
+      ...(storeState?.state ?? (replay && { sums: replay })),
+      onKeyRefused(id) {
+        const { connections } = liveConfig.current();
+        const refused = connections.filter((one) => one.id === id);
+        exchangesIn({ connections: refused }).forEach(book.renew);
+      },
+    },
     fetch: network.fetch,
     client: network.client,
     abandonedHandshakes: network.abandonedHandshakes,

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Environment } from "../../config/environment.ts";
+import type { TokenFor } from "../../config/exchange.ts";
 import { lastingTimers, type Timers } from "../../core/time/timers.ts";
 import { formatProblem, type Problem } from "../../config/problems.ts";
 import type { ReloadOutcome } from "../../config/reload.ts";
@@ -44,11 +45,13 @@ interface WatchedConfig {
  *
  * @param path The path of the configuration file.
  * @param env The values of the file's variables.
+ * @param tokenFor Gives the tokens of exchanges.
  */
 export function createWatchedConfig(
   path: string,
   env: Environment,
   timers: Timers = lastingTimers,
+  tokenFor?: TokenFor,
 ): WatchedConfig {
   /** The files and lists of the last load. They alone decide about the outcome of the next one. */
   let read = new Set([path]);
@@ -75,7 +78,12 @@ export function createWatchedConfig(
         seen: listText(names),
         read: () => findFiles(files).then(listText, () => listText()),
       });
-    const result = await loadConfigFile(path, { env, onRead, onList });
+    const result = await loadConfigFile(path, {
+      env,
+      tokenFor,
+      onRead,
+      onList,
+    });
     lists = listed;
     files?.follow(read, lists);
     return result;

@@ -42,6 +42,8 @@ export type Report =
   | { readonly kind: "notice"; readonly notice: Notice }
   /** A call of the main thread. */
   | { readonly kind: "call"; readonly call: Call }
+  /** A provider refused the exchanged key of a connection. */
+  | { readonly kind: "key_refused"; readonly connectionId: string }
   /** Whole lines of the log. */
   | { readonly kind: "log"; readonly text: string }
   | {

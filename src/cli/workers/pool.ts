@@ -107,6 +107,8 @@ export async function startPool(options: PoolOptions): Promise<Serving> {
         return options.write(report.text);
       case "collected":
         return metrics.answer(from.slot, report.id, report.snapshots);
+      case "key_refused":
+        return options.shared?.onKeyRefused?.(report.connectionId);
       default:
         return hub.take(report, from);
     }

@@ -156,6 +156,8 @@ function createSharedThread(
       },
       keySets: createMainKeySets(main),
       sharedReadings: createMainReadings(main),
+      onKeyRefused: (connectionId) =>
+        report({ kind: "key_refused", connectionId }),
       store: condition && (() => condition ?? "away"),
     },
     hear(notice) {

@@ -1,5 +1,6 @@
 import type { Connection, UpstreamAuth } from "../config.ts";
 import { type ReadFile, readNamedFile } from "../environment.ts";
+import type { TokenFor } from "../exchange.ts";
 import type { Findings, Path } from "../problems.ts";
 import type { ConnectionFields } from "../schema/connection.ts";
 import type { AuthScheme } from "../presets/preset.ts";
@@ -10,6 +11,8 @@ interface ResolveAuthOptions {
   /** The path of the connection, or for {@linkcode resolveKey} of the mapping with the key. */
   readonly path: Path;
   readonly readFile: ReadFile;
+  /** Default: no exchange gives a token. */
+  readonly tokenFor?: TokenFor | undefined;
   readonly findings: Findings;
 }
 
@@ -22,7 +25,9 @@ const REMEDY = "Give a key, or `scheme: none` for a provider without keys.";
 function schemeOf(
   { auth, service }: ConnectionFields,
 ): AuthScheme | undefined {
-  const hasKey = (auth?.key ?? auth?.key_file) !== undefined;
+  const hasKey = (auth?.key ?? auth?.key_file ?? auth?.exchange) !== undefined;
+  // Each exchange gives a bearer token, also where keys have a header of their own.
+  if (auth?.exchange !== undefined) return auth.scheme ?? "bearer";
   const { authScheme, isKeyOptional } = SERVICES[service];
   if (auth?.scheme !== undefined) return auth.scheme;
   if (isKeyOptional && !hasKey) return "none";
@@ -46,6 +51,9 @@ export async function resolveAuth(
     const place = fields.auth === undefined ? path : [...path, "key"];
     findings.problem(place, `is missing. ${REMEDY}`);
     return undefined;
+  }
+  if (fields.auth?.exchange !== undefined) {
+    return await resolveExchange(fields, scheme, options);
   }
   if (scheme === "none") {
     if (key === undefined && keyFile === undefined) return { scheme };
@@ -72,6 +80,39 @@ export async function resolveAuth(
   } else if (isOauth) findings.warn(place, PLAN_WARNING.anthropic);
   if (fields.service === "codex") findings.warn(place, PLAN_WARNING.codex);
   return { scheme, key: credential };
+}
+
+/** Resolves an exchange to the token that it gives now. One that gives none is a warning: it may give one later. */
+async function resolveExchange(
+  { auth = {}, name }: ConnectionFields,
+  scheme: AuthScheme,
+  { path, readFile, tokenFor, findings }: ResolveAuthOptions,
+): Promise<UpstreamAuth | undefined> {
+  const { exchange, key, key_file: keyFile } = auth;
+  const place = [...path, "auth", "exchange"];
+  if (key !== undefined || keyFile !== undefined || scheme === "none") {
+    findings.problem(
+      place,
+      "must not be set with key, key_file or `scheme: none`. Keep one of them.",
+    );
+    return undefined;
+  }
+  if (exchange === undefined) return undefined;
+  if (tokenFor === undefined) {
+    if ("subject" in exchange && "file" in exchange.subject) {
+      const { file } = exchange.subject;
+      const filePlace = [...place, "subject", "file"];
+      await readNamedFile(file, { readFile, findings, place: filePlace });
+    }
+    return { scheme, key: "", exchange };
+  }
+  const found = await tokenFor(exchange, name);
+  if ("token" in found) {
+    const { token, expiresAtMs } = found;
+    return { scheme, key: token, exchange, expiresAtMs };
+  }
+  findings.warn(place, `gives no token now: ${found.reason}.`);
+  return { scheme, key: "", exchange };
 }
 
 /**

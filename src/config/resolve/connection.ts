@@ -2,6 +2,7 @@ import { type Family, isFurther, type Protocol } from "../../core/protocol.ts";
 import type { Connection, ConnectionModel, Timeouts } from "../config.ts";
 import { connectionId } from "../directory.ts";
 import type { ReadFile } from "../environment.ts";
+import type { TokenFor } from "../exchange.ts";
 import type { Findings, Path } from "../problems.ts";
 import { resolveAuth, resolveHeaders, resolveHeadersDrop } from "./auth.ts";
 import { resolveEndpoints } from "./endpoints.ts";
@@ -18,6 +19,7 @@ interface ResolveConnectionOptions {
   /** The model id of each alias, of all connections. */
   readonly idByAlias: ReadonlyMap<string, string>;
   readonly readFile: ReadFile;
+  readonly tokenFor?: TokenFor | undefined;
   readonly findings: Findings;
 }
 

@@ -6,6 +6,7 @@ import {
   reportAmbiguousNames,
 } from "../directory.ts";
 import { type ReadFile, readNamedFile } from "../environment.ts";
+import type { TokenFor } from "../exchange.ts";
 import { type Findings, type Path, quote } from "../problems.ts";
 import {
   type FileFields,
@@ -30,6 +31,7 @@ interface ResolveOptions {
   /** The files with further tokens and groups. */
   readonly included: readonly IncludedTree[];
   readonly readFile: ReadFile;
+  readonly tokenFor?: TokenFor | undefined;
   /** Milliseconds since 1970. */
   readonly nowMs: number;
   readonly findings: Findings;

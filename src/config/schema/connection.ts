@@ -19,6 +19,7 @@ import {
   text,
   tokens,
 } from "./fields.ts";
+import { exchangeSchema } from "./exchange.ts";
 import { valueHint } from "./problems.ts";
 import { connectionTimeoutsSchema } from "./server.ts";
 
@@ -336,6 +337,7 @@ export const connectionSchema = z.strictObject({
     key_file: text().optional().describe(
       "Path of a file with only the key, relative to this file.",
     ),
+    exchange: exchangeSchema.optional(),
   }).optional().describe("The provider's credential."),
   headers: z.record(z.string(), z.string()).default({})
     .describe("Headers of every request to the provider."),

@@ -173,7 +173,9 @@ const FIVE_HOURS = period(5, "hour");
 const WEEK = period(1, "week");
 
 function isOAuth({ connection, quota }: QuotaSource): boolean {
-  return quota.key !== undefined || connection.auth.scheme === "bearer";
+  const { auth } = connection;
+  return quota.key !== undefined ||
+    auth.scheme === "bearer" && auth.exchange === undefined;
 }
 
 function request(source: QuotaSource): QuotaRequest {

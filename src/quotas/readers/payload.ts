@@ -144,7 +144,8 @@ export function withQuery(url: string, name: string, value: string): string {
  */
 export function credential({ connection, quota }: QuotaSource): string {
   if (quota.key !== undefined) return quota.key;
-  if (connection.auth.scheme !== "none") return connection.auth.key;
+  const { auth } = connection;
+  if (auth.scheme !== "none" && auth.key !== "") return auth.key;
   throw new QuotaFailure(
     "misconfigured",
     "Cannot read the quota: the connection has no key. Set auth or quota.key.",

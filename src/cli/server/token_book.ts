@@ -1,0 +1,48 @@
+import type { Config } from "../../config/config.ts";
+import type { TokenExchange } from "../../config/exchange.ts";
+import { lastingTimers, systemClock } from "../../core/time/timers.ts";
+import type { Log } from "../../observe/log.ts";
+import {
+  createTokenBook,
+  type TokenBook,
+} from "../../upstream/exchange/token_book.ts";
+import type { UpstreamClient } from "../../upstream/call.ts";
+import { beside, readText } from "../commands/config_file.ts";
+import { openNetworkClient } from "./network_client.ts";
+
+/** The options of {@linkcode openTokenBook}. */
+interface OpenTokenBookOptions {
+  /** The path of the configuration file. */
+  readonly path: string;
+  /** Sends requests to providers. */
+  readonly client: UpstreamClient;
+  readonly log: Log;
+  /** Called when a token has changed. */
+  readonly onChange: () => void;
+}
+
+/** Opens the book of exchanged tokens for a configuration file on this machine. */
+export function openTokenBook(
+  { path, client, log, onChange }: OpenTokenBookOptions,
+): TokenBook {
+  return createTokenBook({
+    client,
+    // Without the variables that name proxies.
+    local: openNetworkClient(() => undefined, lastingTimers).client,
+    readFile: (name) => readText(beside(path, name)),
+    clock: systemClock,
+    timers: lastingTimers,
+    log,
+    random: Math.random,
+    onChange,
+  });
+}
+
+/** Returns the exchanges of a configuration. */
+export function exchangesIn(
+  { connections }: Pick<Config, "connections">,
+): readonly TokenExchange[] {
+  return connections.flatMap(({ auth }) =>
+    auth.scheme === "none" ? [] : auth.exchange ?? []
+  );
+}

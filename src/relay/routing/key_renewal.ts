@@ -1,0 +1,65 @@
+import type { Connection } from "../../config/config.ts";
+import type { LiveConfig } from "../../config/live_config.ts";
+import type { Deadlines } from "../../core/time/deadlines.ts";
+
+/** Returns a connection with a newer key than this one, whose key was refused; `undefined` when there is none. */
+export type KeyRenewal = (
+  refused: Connection,
+) => Promise<Connection | undefined>;
+
+/** The dependencies of {@linkcode createKeyRenewal}. */
+interface KeyRenewalOptions {
+  readonly liveConfig: LiveConfig;
+  readonly deadlines: Pick<Deadlines, "start">;
+  /** Asks the process for an exchange; absent where nothing makes one. */
+  readonly ask: ((connectionId: string) => void) | undefined;
+}
+
+/** The longest wait of a request for a newer key, in milliseconds. */
+const WAIT_MS = 5000;
+
+/**
+ * Creates the renewal of exchanged keys. A provider may revoke a token before its end, so a refused one is exchanged
+ * once more. All requests that wait for a connection share the exchange.
+ */
+export function createKeyRenewal(
+  { liveConfig, deadlines, ask }: KeyRenewalOptions,
+): KeyRenewal {
+  const waiting = new Set<() => void>();
+  liveConfig.onSwap(() => {
+    for (const look of [...waiting]) look();
+  });
+
+  function newerThan({ id, auth }: Connection): Connection | undefined {
+    if (auth.scheme === "none") return undefined;
+    const found = liveConfig.current().connections.find((one) => one.id === id);
+    return found !== undefined && found.auth.scheme !== "none" &&
+        found.auth.key !== "" && found.auth.key !== auth.key
+      ? found
+      : undefined;
+  }
+
+  return async (refused) => {
+    const { auth, id } = refused;
+    if (ask === undefined || auth.scheme === "none") return undefined;
+    if (auth.exchange === undefined || auth.key === "") return undefined;
+    const known = newerThan(refused);
+    if (known !== undefined) return known;
+    const { promise, resolve } = Promise.withResolvers<
+      Connection | undefined
+    >();
+    const look = () => {
+      const found = newerThan(refused);
+      if (found !== undefined) resolve(found);
+    };
+    waiting.add(look);
+    const cancel = deadlines.start(WAIT_MS, () => resolve(undefined));
+    ask(id);
+    try {
+      return await promise;
+    } finally {
+      cancel();
+      waiting.delete(look);
+    }
+  };
+}

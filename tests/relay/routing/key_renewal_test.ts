@@ -1,0 +1,232 @@
+import assert from "node:assert/strict";
+import { createGateway } from "../../../src/app.ts";
+import type { ExchangedToken } from "../../../src/config/exchange.ts";
+import { createLiveConfig } from "../../../src/config/live_config.ts";
+import { createFakeTimers } from "../../support/fakes/fake_timers.ts";
+import { createLogLines } from "../../support/gateway/log_lines.ts";
+import {
+  ALICE_TOKEN,
+  configOf,
+  connectionFile,
+  loadFile,
+  minimalFile,
+} from "../../support/gateway/config.ts";
+import { settle } from "../../support/settle.ts";
+import { hello } from "../../support/wire/ask.ts";
+
+const EXCHANGED = connectionFile({
+  auth: { exchange: { kind: "google_metadata" } },
+});
+
+const ANSWER = {
+  id: "1",
+  object: "chat.completion",
+  choices: [{
+    index: 0,
+    message: { role: "assistant", content: "Hi" },
+    finish_reason: "stop",
+  }],
+};
+
+const token = (name: string): ExchangedToken => ({
+  token: `${name}-secret`,
+  expiresAtMs: Infinity,
+});
+
+/** Opens a gateway whose provider accepts one token. `onRefused` gets the function that puts another one into use. */
+async function open(
+  { first, accepted, connections = [EXCHANGED], onRefused }: {
+    readonly first: ExchangedToken;
+    readonly accepted: string;
+    readonly connections?: readonly unknown[];
+    readonly onRefused: (use: (name: string) => Promise<void>) => void;
+  },
+) {
+  const load = async (found: ExchangedToken) =>
+    configOf(
+      await loadFile(minimalFile({ connections }), {
+        tokenFor: () => Promise.resolve(found),
+      }),
+    );
+  const liveConfig = createLiveConfig(await load(first));
+  const sent: string[] = [];
+  const timers = createFakeTimers();
+  const lines = createLogLines();
+  let asked = 0;
+  const { handler } = createGateway({
+    liveConfig,
+    log: lines.log,
+    timers,
+    fetch(_url, init) {
+      const key = new Headers(init.headers).get("authorization") ?? "none";
+      sent.push(key);
+      return Promise.resolve(
+        key === `Bearer ${accepted}`
+          ? Response.json(ANSWER)
+          : Response.json({ error: { message: key } }, { status: 401 }),
+      );
+    },
+    shared: {
+      onKeyRefused() {
+        asked += 1;
+        onRefused(async (name) => liveConfig.swap(await load(token(name))));
+      },
+    },
+  });
+  return {
+    ...{ sent, timers, lines, liveConfig },
+    get asked() {
+      return asked;
+    },
+    ask: () =>
+      handler(
+        new Request("http://gateway/v1/chat/completions", {
+          method: "POST",
+          headers: {
+            authorization: `Bearer ${ALICE_TOKEN}`,
+            "content-type": "application/json",
+          },
+          body: hello("chat"),
+        }),
+      ),
+  };
+}
+
+Deno.test("a refused token is renewed once, and the request is answered with the newer one", async () => {
+  const scene = await open({
+    first: token("old"),
+    accepted: "new-secret",
+    onRefused: (use) => void use("new"),
+  });
+  const response = await scene.ask();
+  assert.equal(response.status, 200, await response.clone().text());
+  await response.body?.cancel();
+  assert.deepEqual(scene.sent, ["Bearer old-secret", "Bearer new-secret"]);
+  assert.equal(scene.asked, 1);
+});
+
+Deno.test("200 requests during a rotation are all answered", async () => {
+  const scene = await open({
+    first: token("old"),
+    accepted: "new-secret",
+    onRefused: (use) => void settle().then(() => use("new")),
+  });
+  const responses = await Promise.all(Array.from({ length: 200 }, scene.ask));
+  for (const response of responses) {
+    assert.equal(response.status, 200);
+    await response.body?.cancel();
+  }
+});
+
+Deno.test("a newer token that is refused, too, is the usual error, which shows neither", async () => {
+  const scene = await open({
+    first: token("old"),
+    accepted: "none",
+    onRefused: (use) => void use("new"),
+  });
+  const response = await scene.ask();
+  const text = await response.text();
+  assert.equal(response.status, 502);
+  assert.match(text, /upstream_authentication/);
+  assert.doesNotMatch(text, /secret/);
+  assert.equal(scene.sent.length, 2);
+});
+
+Deno.test("a request waits 5 s for a newer token, and no longer", async () => {
+  const scene = await open({
+    first: token("old"),
+    accepted: "none",
+    onRefused: () => {},
+  });
+  const response = scene.ask();
+  while (scene.asked === 0) await settle();
+  scene.timers.advance(5000);
+  assert.equal((await response).status, 502);
+  await (await response).body?.cancel();
+});
+
+Deno.test("a refused key of the file is not renewed", async () => {
+  const scene = await open({
+    first: token("old"),
+    accepted: "none",
+    connections: [connectionFile()],
+    onRefused: (use) => void use("new"),
+  });
+  const response = await scene.ask();
+  await response.body?.cancel();
+  assert.deepEqual([response.status, scene.asked], [502, 0]);
+});
+
+Deno.test("a connection without a token gets no request", async () => {
+  const scene = await open({
+    first: { reason: "it cannot be reached" },
+    accepted: "none",
+    onRefused: () => {},
+  });
+  const response = await scene.ask();
+  assert.equal(response.status, 502);
+  assert.match(await response.text(), /upstream_authentication/);
+  assert.deepEqual([scene.sent, scene.asked], [[], 0]);
+});
+
+Deno.test("Anthropic gets an exchanged token with the beta that it needs", async () => {
+  const headers: Headers[] = [];
+  const connection = connectionFile({
+    service: "anthropic",
+    family: undefined,
+    endpoints: undefined,
+    auth: {
+      exchange: {
+        kind: "anthropic",
+        subject: { google_metadata: "https://api.anthropic.com" },
+        federation_rule: "fdrl_1",
+        organization: "org",
+      },
+    },
+    models: ["model-b"],
+  });
+  const config = configOf(
+    await loadFile(minimalFile({ connections: [connection] }), {
+      tokenFor: () => Promise.resolve(token("anthropic")),
+    }),
+  );
+  const { handler } = createGateway({
+    liveConfig: createLiveConfig(config),
+    log: createLogLines().log,
+    timers: createFakeTimers(),
+    fetch(_url, init) {
+      headers.push(new Headers(init.headers));
+      return Promise.resolve(Response.json({}, { status: 400 }));
+    },
+  });
+  for (const beta of ["context-1m-2025-08-07", "oauth-2025-04-20,x"]) {
+    const response = await handler(
+      new Request("http://gateway/v1/messages", {
+        method: "POST",
+        headers: {
+          "x-api-key": ALICE_TOKEN,
+          "anthropic-version": "2023-06-01",
+          "anthropic-beta": beta,
+          "content-type": "application/json",
+        },
+        body: hello("messages"),
+      }),
+    );
+    await response.body?.cancel();
+  }
+  assert.deepEqual(
+    headers.map((one) => [
+      one.get("authorization"),
+      one.get("x-api-key"),
+      one.get("anthropic-beta"),
+    ]),
+    [
+      [
+        "Bearer anthropic-secret",
+        null,
+        "context-1m-2025-08-07,oauth-2025-04-20",
+      ],
+      ["Bearer anthropic-secret", null, "oauth-2025-04-20,x"],
+    ],
+  );
+});

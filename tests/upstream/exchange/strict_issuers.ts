@@ -1,0 +1,156 @@
+import assert from "node:assert/strict";
+import type { Fetch } from "../../../src/upstream/call.ts";
+
+/** The platform's token that the issuers accept. */
+export const SUBJECT = "eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJnYXRld2F5In0.c2ln";
+
+/** A request as an issuer reads it. */
+interface Read {
+  readonly url: URL;
+  readonly method: string;
+  readonly headers: Headers;
+  readonly text: string;
+}
+
+/** What an issuer must get, and what it answers. Throws when the request is not the one of its documentation. */
+type Issuer = (request: Read, token: string) => unknown;
+
+function jsonIn({ headers, method, text }: Read): unknown {
+  assert.equal(method, "POST");
+  assert.equal(headers.get("content-type"), "application/json");
+  return JSON.parse(text);
+}
+
+/** Each issuer by the address that its documentation names. */
+const ISSUERS: Readonly<Record<string, Issuer>> = {
+  "https://api.anthropic.com/v1/oauth/token"(request, access_token) {
+    assert.deepEqual(jsonIn(request), {
+      grant_type: "urn:ietf:params:oauth:grant-type:jwt-bearer",
+      assertion: SUBJECT,
+      federation_rule_id: "fdrl_1",
+      organization_id: "org",
+      service_account_id: "svac_1",
+    });
+    const betas = request.headers.get("anthropic-beta")?.split(",");
+    assert.deepEqual(betas, ["oauth-2025-04-20", "oidc-federation-2026-04-01"]);
+    return { access_token, token_type: "Bearer", expires_in: 3600 };
+  },
+  "https://auth.openai.com/oauth/token"(request, access_token) {
+    assert.deepEqual(jsonIn(request), {
+      grant_type: "urn:ietf:params:oauth:grant-type:token-exchange",
+      subject_token_type: "urn:ietf:params:oauth:token-type:jwt",
+      subject_token: SUBJECT,
+      identity_provider_id: "idp_1",
+      service_account_id: "sa_1",
+    });
+    return { access_token, expires_in: 3600 };
+  },
+  "https://sts.googleapis.com/v1/token"(request, access_token) {
+    assert.equal(request.headers.get("authorization"), null);
+    assert.deepEqual(jsonIn(request), {
+      grantType: "urn:ietf:params:oauth:grant-type:token-exchange",
+      audience: "//iam.googleapis.com/providers/p",
+      scope: "https://www.googleapis.com/auth/cloud-platform",
+      requestedTokenType: "urn:ietf:params:oauth:token-type:access_token",
+      subjectTokenType: "urn:ietf:params:oauth:token-type:jwt",
+      subjectToken: SUBJECT,
+    });
+    return { access_token, token_type: "Bearer", expires_in: 3600 };
+  },
+  "https://iamcredentials.googleapis.com/v1/projects/-/serviceAccounts/gw%40p.iam.gserviceaccount.com:generateAccessToken"(
+    request,
+    token,
+  ) {
+    assert.match(
+      request.headers.get("authorization") ?? "",
+      /^Bearer token-\d+-secret$/,
+    );
+    assert.deepEqual(jsonIn(request), {
+      scope: ["https://www.googleapis.com/auth/cloud-platform"],
+    });
+    return { accessToken: token, expireTime: "2026-01-01T01:00:00Z" };
+  },
+  "http://metadata.google.internal/computeMetadata/v1/instance/service-accounts/default/token"(
+    { headers, method },
+    access_token,
+  ) {
+    assert.deepEqual([method, headers.get("metadata-flavor")], [
+      "GET",
+      "Google",
+    ]);
+    return { access_token, expires_in: 3599, token_type: "Bearer" };
+  },
+  "http://metadata.google.internal/computeMetadata/v1/instance/service-accounts/default/identity"(
+    { headers, url },
+  ) {
+    assert.equal(headers.get("metadata-flavor"), "Google");
+    assert.equal(url.searchParams.get("audience"), "https://api.openai.com/v1");
+    return SUBJECT;
+  },
+  "https://login.microsoftonline.com/tenant/oauth2/v2.0/token"(
+    { headers, text },
+    access_token,
+  ) {
+    const type = "application/x-www-form-urlencoded";
+    assert.equal(headers.get("content-type"), type);
+    assert.deepEqual(Object.fromEntries(new URLSearchParams(text)), {
+      grant_type: "client_credentials",
+      client_id: "client",
+      client_assertion_type:
+        "urn:ietf:params:oauth:client-assertion-type:jwt-bearer",
+      client_assertion: SUBJECT,
+      scope: "https://cognitiveservices.azure.com/.default",
+    });
+    return { token_type: "Bearer", expires_in: 3599, access_token };
+  },
+  "http://169.254.169.254/metadata/identity/oauth2/token"(
+    { headers, url },
+    access_token,
+  ) {
+    assert.equal(headers.get("metadata"), "true");
+    const { resource, ...rest } = Object.fromEntries(url.searchParams);
+    assert.deepEqual(rest, { "api-version": "2018-02-01" });
+    assert.ok(resource?.startsWith("https://") || resource === "api://claude");
+    // The metadata service writes its numbers as texts.
+    return resource === "api://claude"
+      ? { access_token: SUBJECT, expires_in: "86399" }
+      : { access_token, expires_in: "3599", resource };
+  },
+};
+
+/** Issuers that accept the documented requests alone. */
+export interface StrictIssuers {
+  readonly fetch: Fetch;
+  /** The number of requests so far. */
+  readonly requests: number;
+  /** The next responses, in place of the issuers' own. */
+  readonly next: (() => Response | Promise<Response>)[];
+}
+
+/** Opens the issuers. Their tokens are `token-1-secret` and so on. */
+export function openIssuers(): StrictIssuers {
+  let requests = 0;
+  const next: StrictIssuers["next"] = [];
+  return {
+    next,
+    get requests() {
+      return requests;
+    },
+    async fetch(address, init) {
+      const request = new Request(address, init);
+      const url = new URL(address);
+      requests += 1;
+      const other = next.shift();
+      if (other !== undefined) return await other();
+      const issuer = ISSUERS[url.origin + url.pathname];
+      assert.ok(issuer, `${address} is no documented address`);
+      const { method, headers } = request;
+      const text = await request.text();
+      const read = { url, method, headers, text };
+      const answer = issuer(read, `token-${requests}-secret`);
+      return new Response(
+        typeof answer === "string" ? answer : JSON.stringify(answer),
+      );
+    },
+  };
+}

@@ -1,0 +1,248 @@
+import assert from "node:assert/strict";
+import type { TokenExchange } from "../../../src/config/exchange.ts";
+import { createFetchClient } from "../../../src/upstream/fetch_client.ts";
+import { createTokenBook } from "../../../src/upstream/exchange/token_book.ts";
+import { createFakeTimers } from "../../support/fakes/fake_timers.ts";
+import { createMemoryLog } from "../../support/fakes/memory_log.ts";
+import { NOW_MS } from "../../support/gateway/config.ts";
+import { settle } from "../../support/settle.ts";
+import { openIssuers, SUBJECT } from "./strict_issuers.ts";
+
+const MINUTE_MS = 60_000;
+
+const file = { file: "/var/run/token" };
+
+const OPENAI: TokenExchange = {
+  kind: "openai",
+  subject: file,
+  identity_provider: "idp_1",
+  service_account: "sa_1",
+};
+
+function open(readFile = () => Promise.resolve(`${SUBJECT}\n`)) {
+  const issuers = openIssuers();
+  const timers = createFakeTimers();
+  const log = createMemoryLog();
+  const changes: number[] = [];
+  const client = createFetchClient(issuers.fetch);
+  const book = createTokenBook({
+    client,
+    local: client,
+    readFile,
+    clock: {
+      now: () => NOW_MS + timers.elapsedMs(),
+      elapsedMs: timers.elapsedMs,
+    },
+    timers,
+    log,
+    random: () => 0.5,
+    onChange: () => void changes.push(timers.elapsedMs()),
+  });
+  const pass = async (ms: number) => {
+    timers.advance(ms);
+    await settle();
+  };
+  return { book, issuers, timers, log, changes, pass };
+}
+
+const EXCHANGES: Readonly<Record<string, TokenExchange>> = {
+  "Anthropic, with a token in a file": {
+    kind: "anthropic",
+    subject: file,
+    federation_rule: "fdrl_1",
+    organization: "org",
+    service_account: "svac_1",
+  },
+  "Anthropic, with a token of Azure's metadata service": {
+    kind: "anthropic",
+    subject: { azure_metadata: "api://claude" },
+    federation_rule: "fdrl_1",
+    organization: "org",
+    service_account: "svac_1",
+  },
+  "OpenAI": OPENAI,
+  "OpenAI, with a token of Google's metadata service": {
+    ...OPENAI,
+    subject: { google_metadata: "https://api.openai.com/v1" },
+  },
+  "Google, federated": {
+    kind: "google",
+    subject: file,
+    audience: "//iam.googleapis.com/providers/p",
+  },
+  "Google, as a service account": {
+    kind: "google",
+    subject: file,
+    audience: "//iam.googleapis.com/providers/p",
+    service_account: "gw@p.iam.gserviceaccount.com",
+  },
+  "Google's metadata service": {
+    kind: "google_metadata",
+    service_account: "default",
+  },
+  "Entra ID": {
+    kind: "azure",
+    subject: file,
+    tenant: "tenant",
+    client: "client",
+  },
+  "Azure's managed identity": { kind: "azure_metadata" },
+};
+
+Deno.test("each exchange sends what its documentation asks for, and has its token for an hour", async (t) => {
+  for (const [name, exchange] of Object.entries(EXCHANGES)) {
+    await t.step(name, async () => {
+      const { book, log } = open();
+      const found = await book.tokenFor(exchange, "main");
+      assert.ok("token" in found, JSON.stringify(found));
+      assert.match(found.token, /^token-\d-secret$/);
+      assert.ok(Math.abs(found.expiresAtMs - NOW_MS - 60 * MINUTE_MS) <= 1000);
+      assert.deepEqual(log.entries, []);
+    });
+  }
+});
+
+Deno.test("connections with one exchange share it, and all that wait for it", async () => {
+  const { book, issuers } = open();
+  const found = await Promise.all(
+    Array.from({ length: 20 }, () => book.tokenFor(OPENAI, "main")),
+  );
+  assert.equal(new Set(found).size, 1);
+  await book.tokenFor({ ...OPENAI }, "other");
+  assert.equal(issuers.requests, 1);
+});
+
+Deno.test("a token is renewed before its end, and the old one is given until then", async () => {
+  const { book, issuers, changes, pass } = open();
+  const before = await book.tokenFor(OPENAI, "main");
+  assert.deepEqual(changes, [], "the first one is awaited");
+  await pass(40 * MINUTE_MS);
+  assert.deepEqual(await book.tokenFor(OPENAI, "main"), before);
+  await pass(5 * MINUTE_MS);
+  const after = await book.tokenFor(OPENAI, "main");
+  assert.ok("token" in after && after.token === "token-2-secret");
+  assert.deepEqual([issuers.requests, changes], [2, [45 * MINUTE_MS]]);
+});
+
+Deno.test("a failed renewal keeps the token while it lives, tries again, and then there is none", async () => {
+  const { book, issuers, log, changes, pass } = open();
+  const before = await book.tokenFor(OPENAI, "main");
+  const refuse = () =>
+    Response.json(
+      { error: "invalid_grant", error_description: SUBJECT },
+      { status: 401 },
+    );
+  for (let refused = 0; refused < 100; refused++) issuers.next.push(refuse);
+  await pass(45 * MINUTE_MS);
+  assert.deepEqual(await book.tokenFor(OPENAI, "main"), before);
+  assert.deepEqual(changes, []);
+  assert.deepEqual(log.entries[0], {
+    level: "warn",
+    event: "token_not_renewed",
+    fields: {
+      connection: "main",
+      reason: "auth.openai.com answered with status 401, invalid_grant",
+      retry_ms: 1500,
+    },
+  });
+  for (let minutes = 0; minutes < 30; minutes++) {
+    await pass(MINUTE_MS);
+    if (minutes === 13) {
+      assert.deepEqual(await book.tokenFor(OPENAI, "main"), before);
+    }
+  }
+  assert.deepEqual(await book.tokenFor(OPENAI, "main"), {
+    reason: "auth.openai.com answered with status 401, invalid_grant",
+  });
+  assert.equal(changes.length, 1, "its end is a change");
+  issuers.next.length = 0;
+  await pass(2 * MINUTE_MS);
+  assert.ok("token" in await book.tokenFor(OPENAI, "main"));
+  assert.equal(changes.length, 2);
+  const logged = JSON.stringify(log.entries);
+  assert.ok(!logged.includes(SUBJECT) && !logged.includes("-secret"), logged);
+});
+
+Deno.test("a refused token is exchanged once for all that report it", async () => {
+  const { book, issuers, changes, pass } = open();
+  await book.tokenFor(OPENAI, "main");
+  await pass(MINUTE_MS);
+  for (let reports = 0; reports < 20; reports++) book.renew(OPENAI);
+  await settle();
+  book.renew(OPENAI);
+  await settle();
+  assert.deepEqual([issuers.requests, changes], [2, [MINUTE_MS]]);
+  await pass(10_000);
+  book.renew(OPENAI);
+  await settle();
+  assert.equal(issuers.requests, 3);
+});
+
+Deno.test("an exchange that has left the configuration is renewed no more", async () => {
+  const { book, issuers, timers, pass } = open();
+  await book.tokenFor(OPENAI, "main");
+  book.retain([OPENAI]);
+  assert.equal(timers.running, 1);
+  book.retain([]);
+  assert.equal(timers.running, 0);
+  await pass(120 * MINUTE_MS);
+  assert.equal(issuers.requests, 1);
+});
+
+const BAD: Readonly<Record<string, [() => Response, string]>> = {
+  "a rate limit": [
+    () => Response.json({}, { status: 429 }),
+    "auth.openai.com answered with status 429",
+  ],
+  "a redirect": [
+    () => new Response(null, { status: 302, headers: { location: "/" } }),
+    "auth.openai.com answered with status 302",
+  ],
+  "no JSON": [() => new Response("<html>"), "the response is not JSON"],
+  "no token": [() => Response.json({}), "the response has no token"],
+  "a token that is no header": [
+    () => Response.json({ access_token: "a\nb", expires_in: 60 }),
+    "the response has no usable token",
+  ],
+  "no connection": [
+    () => {
+      throw new TypeError("secret address");
+    },
+    "auth.openai.com cannot be reached",
+  ],
+};
+
+Deno.test("a response without a token gives a reason without a secret", async (t) => {
+  for (const [name, [answer, reason]] of Object.entries(BAD)) {
+    await t.step(name, async () => {
+      const { book, issuers } = open();
+      issuers.next.push(answer);
+      assert.deepEqual(await book.tokenFor(OPENAI, "main"), { reason });
+    });
+  }
+});
+
+Deno.test("an issuer that does not answer in 10 s gives none, and a later exchange does", async () => {
+  const { book, issuers, pass } = open();
+  issuers.next.push(() => new Promise(() => {}));
+  const found = book.tokenFor(OPENAI, "main");
+  await settle();
+  await pass(10_000);
+  assert.deepEqual(await found, {
+    reason: "auth.openai.com did not answer within 10 s",
+  });
+  await pass(2000);
+  assert.ok("token" in await book.tokenFor(OPENAI, "main"));
+});
+
+Deno.test("a platform's token that cannot be read, or is none, is not sent", async () => {
+  const missing = open(() => Promise.reject(new Deno.errors.NotFound()));
+  assert.deepEqual(await missing.book.tokenFor(OPENAI, "main"), {
+    reason: "the file of the platform's token does not exist",
+  });
+  const broken = open(() => Promise.resolve("two words"));
+  assert.deepEqual(await broken.book.tokenFor(OPENAI, "main"), {
+    reason: "the platform's token is not one word",
+  });
+  assert.equal(missing.issuers.requests + broken.issuers.requests, 0);
+});
