@@ -100,7 +100,7 @@ const STARTERS: Readonly<Record<ServiceName, Starter>> = {
     lines: [
       "project: my-project",
       "region: europe-west1 # or global",
-      "# The token expires after an hour. Let a timer write a new one into the file: it is read again.",
+      "# The token expires after an hour. On Google Cloud, `auth: { exchange: { kind: google_metadata } }` needs none.",
     ],
   },
   ollama: { model: "qwen3-coder" },

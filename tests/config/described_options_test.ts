@@ -191,6 +191,10 @@ const SHOWN: Readonly<Record<string, Pair>> = {
   "connections[].endpoints.messages": endpoint("messages"),
   "connections[].endpoints.responses": endpoint("responses"),
   "connections[].endpoints.completions": endpoint("completions"),
+  "connections[].auth.exchange": connection(
+    { auth: { exchange: { kind: "google_metadata" } } },
+    { auth: { exchange: { kind: "google_metadata", service_account: "a" } } },
+  ),
   "connections[].auth.scheme": connection(
     { auth: { scheme: "bearer", key: "k" } },
     { auth: { scheme: "x-api-key", key: "k" } },

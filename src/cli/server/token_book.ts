@@ -25,10 +25,16 @@ interface OpenTokenBookOptions {
 export function openTokenBook(
   { path, client, log, onChange }: OpenTokenBookOptions,
 ): TokenBook {
+  let direct: UpstreamClient | undefined;
   return createTokenBook({
     client,
-    // Without the variables that name proxies.
-    local: openNetworkClient(() => undefined, lastingTimers).client,
+    local: {
+      send(request) {
+        // Without the variables that name proxies.
+        direct ??= openNetworkClient(() => undefined, lastingTimers).client;
+        return direct.send(request);
+      },
+    },
     readFile: (name) => readText(beside(path, name)),
     clock: systemClock,
     timers: lastingTimers,

@@ -398,3 +398,71 @@ Deno.test("check --live reads the keys of each issuer", async (t) => {
     });
   }
 });
+
+const KEYLESS = connectionFile({
+  auth: {
+    exchange: {
+      kind: "openai",
+      subject: { file: "token" },
+      identity_provider: "idp_1",
+      service_account: "sa_1",
+    },
+  },
+});
+
+Deno.test("check names the platform's token that is missing, and sends nothing", async () => {
+  const { code, error } = await check(minimalFile({ connections: [KEYLESS] }), {
+    upstream: () => assert.fail("a request"),
+  });
+  assert.equal(code, 2);
+  assert.match(
+    error,
+    /connections\[0\] "main"\.auth\.exchange\.subject\.file.*: names a file that does not exist\./,
+  );
+});
+
+Deno.test("check --live makes one exchange, prints its life, and the secrets that live long", async () => {
+  const subject = await Deno.makeTempFile();
+  await Deno.writeTextFile(subject, "subject.of.platform");
+  const connection = {
+    ...KEYLESS,
+    auth: {
+      exchange: {
+        ...Object(KEYLESS.auth).exchange,
+        subject: { file: subject },
+      },
+    },
+  };
+  const other = connectionFile({ name: "other", models: ["b"] });
+  const urls: string[] = [];
+  const run = (upstream: Upstream) =>
+    check(minimalFile({ connections: [connection, other] }), {
+      args: ["--live"],
+      upstream,
+    });
+  const good = await run((request) => {
+    urls.push(request.url);
+    return request.url.endsWith("/oauth/token")
+      ? Response.json({ access_token: "short-lived", expires_in: 3600 })
+      : new Response("{}");
+  });
+  assert.equal(good.code, 0);
+  assert.match(good.out, /^main: a token for 60 min, reachable \(HTTP 200\)$/m);
+  assert.match(good.out, /^# Long-lived secrets: 1, the key of other$/m);
+  assert.doesNotMatch(good.out + good.error, /short-lived"|subject\.of/);
+  const exchanges = urls.filter((url) => url.endsWith("/oauth/token"));
+  assert.deepEqual(exchanges, ["https://auth.openai.com/oauth/token"]);
+
+  const bad = await run((request) =>
+    request.url.endsWith("/oauth/token")
+      ? Response.json({ error: "invalid_grant" }, { status: 400 })
+      : new Response("{}")
+  );
+  assert.equal(bad.code, 1);
+  assert.match(
+    bad.error,
+    /gives no token now: auth\.openai\.com answered with status 400, invalid_grant\./,
+  );
+  assert.match(bad.out, /^main: its exchange gives no token$/m);
+  await Deno.remove(subject);
+});

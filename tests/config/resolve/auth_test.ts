@@ -263,3 +263,29 @@ Deno.test("isCredential() accepts printable ASCII without spaces, up to 16 KiB",
     assert.ok(!isCredential(value), JSON.stringify(value.slice(0, 9)));
   }
 });
+
+Deno.test("an exchange takes the place of a key, and sends its token over TLS alone", async () => {
+  const exchange = { kind: "google_metadata" };
+  const problems = async (auth: Record<string, unknown>) =>
+    problemsOf(await loadFile(connection({ auth })));
+  const both =
+    "connections[0].auth.exchange: must not be set with key, key_file or `scheme: none`. Keep one of them.";
+  assert.deepEqual(await problems({ exchange, key: "k" }), [both]);
+  assert.deepEqual(await problems({ exchange, scheme: "none" }), [both]);
+  const openai = {
+    kind: "openai",
+    subject: { google_metadata: "a" },
+    identity_provider: "i",
+    service_account: "s",
+    token_url: "http://elsewhere.example/token",
+  };
+  assert.deepEqual(await problems({ exchange: openai }), [
+    "connections[0].auth.exchange.token_url: must be a URL with https:, because a token is sent to it.",
+  ]);
+  const local = { ...openai, token_url: "http://127.0.0.1:9/token" };
+  const result = await loadFile(
+    connection({ service: "anthropic", auth: { exchange: local } }),
+  );
+  const [{ auth } = assert.fail()] = configOf(result).connections;
+  assert.equal(auth.scheme, "bearer");
+});

@@ -170,6 +170,7 @@ const ELSEWHERE = new Set([
   "resource",
   "project",
   "auth.key_file",
+  "auth.exchange",
   "shared.password_file",
   "quota.key_file",
   "quota.organization",

@@ -69,6 +69,8 @@ async function open(
     shared: {
       onKeyRefused() {
         asked += 1;
+        // As the process does, which makes one exchange for all.
+        if (asked > 1) return;
         onRefused(async (name) => liveConfig.swap(await load(token(name))));
       },
     },
