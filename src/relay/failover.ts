@@ -1,3 +1,4 @@
+import type { Connection } from "../config/config.ts";
 import type { Operation, Protocol } from "../core/protocol.ts";
 import { wait } from "../core/time/deadlines.ts";
 import { FAILURE_WORD_BY_KIND } from "../observe/facts.ts";
@@ -69,7 +70,7 @@ export async function tryCandidates(
       return outcome;
     }
     failed.push(outcome);
-    task = await withRenewedKey(task, failed, services);
+    task = withRenewed(task, outcome);
     exchange.control.nextAttempt();
   }
   await refuseElsewhere({ exchange, task, failed }, services);
@@ -78,23 +79,31 @@ export async function tryCandidates(
 }
 
 /**
- * Adds a connection whose exchanged key was refused once more, with a newer key, once a request. A second refusal has
- * the usual answer.
+ * Returns the connection with a newer key after its exchanged one was refused; `undefined` when there is none, and after
+ * a second refusal.
  */
-async function withRenewedKey(
-  task: FailoverTask,
-  failed: readonly FailedAttempt[],
+async function renewedAfter(
+  refused: FailedAttempt,
+  before: readonly FailedAttempt[],
   { renewedConnection }: RelayServices,
-): Promise<FailoverTask> {
-  const refused = failed.at(-1);
-  if (refused === undefined || !isKeyRefused(refused)) return task;
-  if (failed.filter(wasSent).length >= MAX_ATTEMPTS) return task;
-  const { connection, model } = refused.candidate.deployment;
-  const isSecond = failed.slice(0, -1).some((one) =>
-    isKeyRefused(one) && one.candidate.deployment.connection.id ===
-      connection.id
+): Promise<Connection | undefined> {
+  if (!isKeyRefused(refused)) return undefined;
+  if (before.filter(wasSent).length + 1 >= MAX_ATTEMPTS) return undefined;
+  const { connection } = refused.candidate.deployment;
+  const isSecond = before.some((one) =>
+    isKeyRefused(one) &&
+    one.candidate.deployment.connection.id === connection.id
   );
-  const renewed = isSecond ? undefined : await renewedConnection(connection);
+  return isSecond ? undefined : await renewedConnection(connection);
+}
+
+/** Adds the renewed connection of a failed attempt before the refused one. */
+function withRenewed(
+  task: FailoverTask,
+  refused: FailedAttempt,
+): FailoverTask {
+  const { renewed } = refused;
+  const { model } = refused.candidate.deployment;
   const same = renewed?.models.find(({ id }) => id === model.id);
   if (renewed === undefined || same === undefined) return task;
   const replacement = {
@@ -203,9 +212,13 @@ async function runAttempt(
       attempt.deployment.connection,
       services,
     );
-    report.failed(failure);
     noteFailed(failure, context.exchange);
-    return { candidate, failure, wasProbe: report.isProbe, thrown };
+    const outcome = { candidate, failure, wasProbe: report.isProbe, thrown };
+    // A key that could be renewed is no reason for a cool-down, which would refuse the requests that come meanwhile.
+    const renewed = await renewedAfter(outcome, context.failed, services);
+    if (renewed === undefined) report.failed(failure);
+    else report.dismissed();
+    return { ...outcome, renewed };
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Deployment } from "../config/config.ts";
+import type { Connection, Deployment } from "../config/config.ts";
 import { oncePer } from "../core/memo.ts";
 import { backoffMs } from "../core/time/backoff.ts";
 import type { AttemptFailure, AttemptFailureKind } from "./attempt_failure.ts";
@@ -11,6 +11,8 @@ export interface FailedAttempt {
   /** True when the attempt was to show whether a connection has recovered. */
   readonly wasProbe: boolean;
   readonly thrown: unknown;
+  /** The connection with a newer key, if its exchanged one was refused. */
+  readonly renewed?: Connection | undefined;
 }
 
 /** An attempt that may be made now. */

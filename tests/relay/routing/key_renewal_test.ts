@@ -120,6 +120,24 @@ Deno.test("200 requests during a rotation are all answered", async () => {
   }
 });
 
+Deno.test("a request that comes during a renewal waits for it, too", async () => {
+  let renew = () => Promise.resolve();
+  const scene = await open({
+    first: token("old"),
+    accepted: "new-secret",
+    onRefused: (use) => renew = () => use("new"),
+  });
+  const first = scene.ask();
+  while (scene.asked === 0) await settle();
+  const second = scene.ask();
+  while (scene.sent.length < 2) await settle();
+  await renew();
+  for (const response of await Promise.all([first, second])) {
+    assert.equal(response.status, 200);
+    await response.body?.cancel();
+  }
+});
+
 Deno.test("a newer token that is refused, too, is the usual error, which shows neither", async () => {
   const scene = await open({
     first: token("old"),
