@@ -128,15 +128,16 @@ export async function startPool(options: PoolOptions): Promise<Serving> {
     for (const slot of slots) slot.end();
   }
 
+  // Before any thread starts: a configuration that changes meanwhile must reach those that have begun with the old one.
+  liveConfig.onSwap((config) => {
+    for (const slot of slots) slot.send({ kind: "config", config });
+  });
   try {
     const url = await addSlot().listening;
     // The configured port may be 0; the others share the port of the first thread.
     place = { ...server, port: portOf(url) };
     while (slots.length < workers) addSlot();
     await Promise.all(slots.map(({ listening }) => listening));
-    liveConfig.onSwap((config) => {
-      for (const slot of slots) slot.send({ kind: "config", config });
-    });
     return {
       url,
       workers,

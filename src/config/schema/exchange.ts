@@ -84,9 +84,6 @@ export const exchangeSchema = z.discriminatedUnion("kind", [
   "Exchanges a token of the platform for a short-lived token of the provider, in place of a key.",
 );
 
-/** An exchange as the file describes it. It holds no secret. */
-export type ExchangeFields = z.output<typeof exchangeSchema>;
-
 /** A response with a token (RFC 6749, section 5.1). Azure's metadata service writes the seconds as a text. */
 export const accessTokenSchema = z.object({
   access_token: z.string(),

@@ -74,8 +74,8 @@ interface Entry {
   readonly connection: string;
   state: ExchangedToken;
   running: Promise<void> | undefined;
-  /** On the monotonic clock, in milliseconds. */
-  startedMs: number;
+  /** The time of the last exchange because of a refused token, on the monotonic clock, in milliseconds. */
+  refusedMs: number;
   failures: number;
   /** True after the first exchange. */
   isKnown: boolean;
@@ -94,7 +94,6 @@ export function createTokenBook(options: TokenBookOptions): TokenBook {
 
   async function renewNow(entry: Entry): Promise<void> {
     const { exchange, connection } = entry;
-    entry.startedMs = clock.elapsedMs();
     entry.cancel();
     const before = entry.state;
     const startedAtMs = clock.now();
@@ -148,7 +147,7 @@ export function createTokenBook(options: TokenBookOptions): TokenBook {
         connection,
         state: { reason: "there was no exchange yet" },
         running: undefined,
-        startedMs: -Infinity,
+        refusedMs: -Infinity,
         failures: 0,
         isKnown: false,
         cancel: () => {},
@@ -159,8 +158,11 @@ export function createTokenBook(options: TokenBookOptions): TokenBook {
     },
     renew(exchange) {
       const entry = entries.get(JSON.stringify(exchange));
-      if (entry === undefined) return;
-      if (clock.elapsedMs() - entry.startedMs >= REFUSED_MS) renewed(entry);
+      if (entry === undefined || entry.running !== undefined) return;
+      const nowMs = clock.elapsedMs();
+      if (nowMs - entry.refusedMs < REFUSED_MS) return;
+      entry.refusedMs = nowMs;
+      renewed(entry);
     },
     retain(exchanges) {
       const kept = new Set(exchanges.map((one) => JSON.stringify(one)));

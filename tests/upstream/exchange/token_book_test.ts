@@ -166,12 +166,12 @@ Deno.test("a failed renewal keeps the token while it lives, tries again, and the
 Deno.test("a refused token is exchanged once for all that report it", async () => {
   const { book, issuers, changes, pass } = open();
   await book.tokenFor(OPENAI, "main");
-  await pass(MINUTE_MS);
+  await pass(1000);
   for (let reports = 0; reports < 20; reports++) book.renew(OPENAI);
   await settle();
   book.renew(OPENAI);
   await settle();
-  assert.deepEqual([issuers.requests, changes], [2, [MINUTE_MS]]);
+  assert.deepEqual([issuers.requests, changes], [2, [1000]]);
   await pass(10_000);
   book.renew(OPENAI);
   await settle();
