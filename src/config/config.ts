@@ -1,6 +1,6 @@
 import type { JsonObject } from "../core/json.ts";
 import type { Endpoint, Family, Protocol } from "../core/protocol.ts";
-import type { TokenExchange } from "./exchange.ts";
+import type { ExchangeSettings } from "./exchange.ts";
 import type { InputKind, JsonQuota, QuotaKind } from "./quota_kinds.ts";
 import type { AuthScheme } from "./presets/preset.ts";
 import type { ServiceName } from "./services.ts";
@@ -93,7 +93,7 @@ export type UpstreamAuth =
     /** Empty when an exchange has no token now. */
     readonly key: string;
     /** The exchange that the key comes from. */
-    readonly exchange?: TokenExchange | undefined;
+    readonly exchange?: ExchangeSettings | undefined;
     /** The end of the key of an exchange, in milliseconds since 1970. */
     readonly expiresAtMs?: number | undefined;
   };

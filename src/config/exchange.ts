@@ -13,7 +13,7 @@ interface SubjectExchange {
 }
 
 /** How a connection gets short-lived tokens in place of a key. Plain data without a secret, as the file has it. */
-export type TokenExchange =
+export type ExchangeSettings =
   | SubjectExchange & {
     readonly kind: "anthropic";
     readonly federation_rule: string;
@@ -56,6 +56,6 @@ export type ExchangedToken =
  * @param connection The connection's name, for the log.
  */
 export type TokenFor = (
-  exchange: TokenExchange,
+  exchange: ExchangeSettings,
   connection: string,
 ) => Promise<ExchangedToken>;

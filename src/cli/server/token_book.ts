@@ -1,5 +1,5 @@
 import type { Config } from "../../config/config.ts";
-import type { TokenExchange } from "../../config/exchange.ts";
+import type { ExchangeSettings } from "../../config/exchange.ts";
 import { lastingTimers, systemClock } from "../../core/time/timers.ts";
 import type { Log } from "../../observe/log.ts";
 import {
@@ -47,7 +47,7 @@ export function openTokenBook(
 /** Returns the exchanges of a configuration. */
 export function exchangesIn(
   { connections }: Pick<Config, "connections">,
-): readonly TokenExchange[] {
+): readonly ExchangeSettings[] {
   return connections.flatMap(({ auth }) =>
     auth.scheme === "none" ? [] : auth.exchange ?? []
   );

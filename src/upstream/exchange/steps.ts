@@ -1,4 +1,4 @@
-import type { SubjectFields, TokenExchange } from "../../config/exchange.ts";
+import type { ExchangeSettings, SubjectFields } from "../../config/exchange.ts";
 
 /** A request for a token, or for what leads to one. */
 export interface TokenRequest {
@@ -59,7 +59,7 @@ export function subjectRequest(
  * @param subject The platform's token; empty for an exchange without a `subject`.
  */
 export function exchangeRequest(
-  exchange: TokenExchange,
+  exchange: ExchangeSettings,
   subject: string,
 ): TokenRequest {
   switch (exchange.kind) {
@@ -129,7 +129,7 @@ export function exchangeRequest(
  * @param token The federated token.
  */
 export function impersonation(
-  exchange: TokenExchange,
+  exchange: ExchangeSettings,
   token: string,
 ): TokenRequest | undefined {
   if (exchange.kind !== "google") return undefined;

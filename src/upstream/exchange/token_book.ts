@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
 import type {
   ExchangedToken,
+  ExchangeSettings,
   SubjectFields,
-  TokenExchange,
   TokenFor,
 } from "../../config/exchange.ts";
 import { readFault, type ReadFile } from "../../config/environment.ts";
@@ -28,13 +28,13 @@ import {
 export interface TokenBook {
   readonly tokenFor: TokenFor;
   /** Renews a token that its provider has refused, unless that was just done. */
-  renew(exchange: TokenExchange): void;
+  renew(exchange: ExchangeSettings): void;
   /** Stops the renewal of all other exchanges, and forgets their tokens. */
-  retain(exchanges: readonly TokenExchange[]): void;
+  retain(exchanges: readonly ExchangeSettings[]): void;
 }
 
 /** The dependencies of {@linkcode createTokenBook}. */
-export interface TokenBookOptions {
+interface TokenBookOptions {
   /** Sends the requests to providers, through proxies. */
   readonly client: UpstreamClient;
   /** Sends the requests to metadata services, which no proxy reaches. */
@@ -70,7 +70,7 @@ class ExchangeFault extends Error {
 
 /** The token of one exchange. */
 interface Entry {
-  readonly exchange: TokenExchange;
+  readonly exchange: ExchangeSettings;
   readonly connection: string;
   state: ExchangedToken;
   running: Promise<void> | undefined;
@@ -187,7 +187,7 @@ interface NewToken {
 
 /** Makes one exchange. @throws {ExchangeFault} When it fails. */
 async function exchangeNow(
-  exchange: TokenExchange,
+  exchange: ExchangeSettings,
   options: TokenBookOptions,
 ): Promise<NewToken> {
   const subject = "subject" in exchange

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { TokenExchange } from "../../../src/config/exchange.ts";
+import type { ExchangeSettings } from "../../../src/config/exchange.ts";
 import { createFetchClient } from "../../../src/upstream/fetch_client.ts";
 import { createTokenBook } from "../../../src/upstream/exchange/token_book.ts";
 import { createFakeTimers } from "../../support/fakes/fake_timers.ts";
@@ -12,7 +12,7 @@ const MINUTE_MS = 60_000;
 
 const file = { file: "/var/run/token" };
 
-const OPENAI: TokenExchange = {
+const OPENAI: ExchangeSettings = {
   kind: "openai",
   subject: file,
   identity_provider: "idp_1",
@@ -45,7 +45,7 @@ function open(readFile = () => Promise.resolve(`${SUBJECT}\n`)) {
   return { book, issuers, timers, log, changes, pass };
 }
 
-const EXCHANGES: Readonly<Record<string, TokenExchange>> = {
+const EXCHANGES: Readonly<Record<string, ExchangeSettings>> = {
   "Anthropic, with a token in a file": {
     kind: "anthropic",
     subject: file,
