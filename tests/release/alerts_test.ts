@@ -119,6 +119,11 @@ const CASES: Readonly<
   ),
   KeyRefused: coolDown("misconfigured"),
   ProviderExhausted: coolDown("exhausted"),
+  ModelSubstituted: one(
+    'model_gateway_model_substitutions_total{connection="a",model="b"}',
+    "_x30 1x10",
+    "1x40",
+  ),
   QuotaNearlyUsed: one(
     'model_gateway_quota_used_ratio{connection="a",type="T",window="w"}',
     "0.95x40",
