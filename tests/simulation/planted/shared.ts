@@ -124,32 +124,27 @@ export const SHARED_FAULTS: FaultsByFile = {
     {
       name: "a store that is away is never probed",
       text:
-        "    if (!isClosed) cancelProbe = deadlines.start(PROBE_MS, probe);\n",
+        "    this.#cancelProbe = deadlines.start(PROBE_MS, () => this.#probe());\n",
       wrong: "",
     },
     {
       name: "a store that breaks is not away",
-      text: "    onBroken: (error) => markAway(error.fault),\n",
-      wrong: "    onBroken: () => {},\n",
+      text: "onBroken: (error) => this.#markAway(error.fault),",
+      wrong: "onBroken: () => {},",
     },
     {
       name: "a slow store is not away",
-      text: '  if (late >= MAX_LATE_REPLIES) markAway("slow");',
-      wrong: '  if (late >= 1e9) markAway("slow");',
-    },
-    {
-      name: "a store that refuses a command stays",
-      text: "        markAway(error.fault);\n",
+      text: '    if (areTooMany) this.#markAway("slow");\n',
       wrong: "",
     },
     {
-      name: "nobody hears that the store is back",
-      text: "    isReported = false;\n    change();\n",
-      wrong: "    isReported = false;\n",
+      name: "a store that refuses a command stays",
+      text: "        this.#markAway(error.fault);\n",
+      wrong: "",
     },
     {
       name: "a probe runs for ever",
-      text: "      isProbing = false;\n",
+      text: "      this.#isProbing = false;\n",
       wrong: "",
     },
   ],

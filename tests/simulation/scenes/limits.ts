@@ -110,6 +110,18 @@ export const LIMIT_SCENES: Readonly<Record<string, Scene>> = {
       assert.equal((await stage.ask()).status, 429);
     },
   },
+  "of a crowd a limit on tokens admits as many as it can hold": {
+    setting: withLimits({ window: "day", tokens: 9000 }),
+    async live(stage) {
+      const slow = { fate: "answer", afterMs: 5000 } as const;
+      stage.plan("a", slow, slow, slow, slow, slow);
+      // Each is expected to use 4,096 tokens of output.
+      const all = await crowd(stage, 5, { protocol: "chat" });
+      assert.deepEqual(statuses(all), [200, 200, 429, 429, 429]);
+      stage.provider("a").planned.length = 0;
+      assert.equal((await stage.ask()).status, 200, "the rest comes back");
+    },
+  },
   "a group's limit counts all of its members": {
     setting: () => ({
       tokens: { alice: { group: "team" }, bob: { group: "team" } },
