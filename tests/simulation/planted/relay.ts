@@ -52,8 +52,8 @@ export const RELAY_FAULTS: FaultsByFile = {
     },
     {
       name: "a failure is not reported to health",
-      text: "    report.failed(failure);\n",
-      wrong: "",
+      text: "    if (renewed === undefined) report.failed(failure);\n    else",
+      wrong: "    if (renewed !== null)",
     },
     {
       name: "an attempt's result is not dismissed when the caller left",
