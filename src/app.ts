@@ -20,6 +20,7 @@ import type {
 import type { Tracing } from "./observe/tracing.ts";
 import { createIdentity } from "./relay/identity/identity.ts";
 import { createKeySets } from "./relay/identity/key_sets.ts";
+import { createQueue } from "./relay/queue/queue.ts";
 import { type Admission, createAdmission } from "./relay/request/admission.ts";
 import { createBodyMemory } from "./relay/request/body_memory.ts";
 import { createConversations } from "./relay/routing/conversations.ts";
@@ -88,6 +89,12 @@ export function createGateway(surroundings: GatewaySurroundings): Gateway {
   const { log, clock = systemClock, shared = {} } = surroundings;
   const deadlines = createDeadlines(surroundings.timers);
   const admission = createAdmission(shared.running);
+  const queue = createQueue({
+    admission,
+    clock,
+    deadlines,
+    isShared: shared.running !== undefined,
+  });
   const memory = createBodyMemory(shared.memory, deadlines);
   const { notices } = shared;
   const harvest = createHarvest({
@@ -158,6 +165,7 @@ export function createGateway(surroundings: GatewaySurroundings): Gateway {
     ...surroundings,
     identity,
     admission,
+    queue,
     memory,
     harvest,
     health,
@@ -189,6 +197,7 @@ export function createGateway(surroundings: GatewaySurroundings): Gateway {
     hasShortage: health.hasShortage,
     state: () => ({
       inFlight: admission.active,
+      waiting: queue.waiting,
       bodyMemoryBytes: memory.usedBytes,
       quotas: surroundings.liveConfig.current().connections.flatMap((
         connection,

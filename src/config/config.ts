@@ -126,8 +126,16 @@ export interface Connection {
   /** `undefined` when the quota is not read. */
   readonly quota: QuotaConfig | undefined;
   readonly maxConcurrent: number | undefined;
+  /** `undefined` when requests do not wait for it. */
+  readonly queue: QueueConfig | undefined;
   readonly timeouts: Timeouts;
   readonly models: readonly ConnectionModel[];
+}
+
+/** How requests wait for a connection without room. */
+export interface QueueConfig {
+  /** The longest wait of a request, in milliseconds. */
+  readonly maxWaitMs: number;
 }
 
 /** The settings for reading the quota of a connection. The kind decides which fields matter. */
@@ -236,6 +244,8 @@ export interface Access {
   readonly models: ReadonlySet<string> | undefined;
   /** The number of its requests that may run at once. */
   readonly maxConcurrent: number;
+  /** Its share where requests wait, in proportion to those of others. */
+  readonly weight: number;
   /** The groups whose limits it shares. All of them apply. */
   readonly groups: readonly Group[];
   /** What it has from its groups, because its entry does not name it. */

@@ -110,6 +110,9 @@ function describeConnection(connection: Connection): Record<string, unknown> {
     strict: connection.strict,
     quota: describeQuota(connection.quota),
     max_concurrent: connection.maxConcurrent ?? "no limit",
+    queue: connection.queue === undefined
+      ? "none"
+      : `waits of at most ${connection.queue.maxWaitMs} ms`,
     timeouts: describeTimeouts(timeouts),
     models: connection.models.map(describeModel),
   };
@@ -239,6 +242,7 @@ function describeAccess(
     max_concurrent: inherited.includes("maxConcurrent")
       ? `${maxConcurrent}, ${source}`
       : maxConcurrent,
+    weight: access.weight,
     groups: describeNames(access.groups.map(({ name }) => name)),
     limits: describeLimits(access),
   };
@@ -260,15 +264,16 @@ function describeGroups(config: Config): unknown {
   ];
   const groups = new Set(members.flatMap((member) => member.groups));
   if (groups.size === 0) return "none";
-  return [...groups].map(({ name, connectionIds, models, maxConcurrent }) => ({
-    name,
+  return [...groups].map(({ connectionIds, models, ...group }) => ({
+    name: group.name,
     connections: connectionIds === undefined
       ? "none of its own"
       : describeConnections({ connectionIds }, config),
     models: models === undefined
       ? "every model of the connections"
       : describeNames([...models]),
-    max_concurrent: maxConcurrent ?? "none of its own",
+    max_concurrent: group.maxConcurrent ?? "none of its own",
+    weight: group.weight ?? "none of its own",
   }));
 }
 

@@ -47,6 +47,8 @@ export interface Group {
   readonly models?: ReadonlySet<string> | undefined;
   /** `undefined` when it sets none. */
   readonly maxConcurrent?: number | undefined;
+  /** `undefined` when it sets none. */
+  readonly weight?: number | undefined;
 }
 
 /** Returns the names of groups as one text, as the log has them; `undefined` when there are none. */

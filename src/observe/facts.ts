@@ -43,6 +43,16 @@ export const MOVES = {
 /** One of {@linkcode FAILURES} or {@linkcode MOVES}. */
 export type MoveWord = FailureWord | keyof typeof MOVES;
 
+/** The words for what a request waited for. */
+export const WAITS = {
+  concurrency: "a slot of a connection, of which `max_concurrent` were taken",
+  rate_limit: "the end of a wait that the provider asked for",
+  limit: "room in a limit of the token or its group",
+} as const;
+
+/** One of {@linkcode WAITS}. */
+export type WaitWord = keyof typeof WAITS;
+
 /** The word for each kind of failure. Kinds that administrators handle in the same way share a word. */
 export const FAILURE_WORD_BY_KIND = {
   unreachable: "unreachable",
@@ -211,6 +221,10 @@ export interface RequestFacts {
     readonly from: string | undefined;
     readonly why: MoveWord;
   };
+  /** The time for which the request waited for its turn, in milliseconds; absent: it did not. */
+  waitedMs?: number;
+  /** What it first waited for. */
+  waitedFor?: WaitWord;
   /** The facts of the last attempt; each attempt begins with none. */
   answer: AnswerFacts;
   /** The gaps between the chunks of a streamed response; only where metrics are enabled. */

@@ -55,6 +55,15 @@ function define(registry: Registry) {
       "model_gateway_requests_in_flight",
       "Requests to models that are being served",
     ),
+    waiting: gauge(
+      "model_gateway_requests_waiting",
+      "Requests to models that wait for their turn",
+    ),
+    waits: seconds(
+      "model_gateway_wait_seconds",
+      "Time for which requests waited for their turn, by the reason",
+      ["reason"],
+    ),
     bodyMemory: gauge(
       "model_gateway_body_memory_bytes",
       "Memory of the callers' bodies and of their translations",

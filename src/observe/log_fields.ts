@@ -1,4 +1,4 @@
-import type { Ending, FailureWord, MoveWord } from "./facts.ts";
+import type { Ending, FailureWord, MoveWord, WaitWord } from "./facts.ts";
 
 /* The fields of the lines of the log, which docs/observing.md#events-of-the-log prints. */
 
@@ -103,6 +103,8 @@ export const LOG_FIELDS = {
   moved_for: text<MoveWord>(
     "why it moved: a failure or another of the words below",
   ),
+  waited_ms: number("the time for which the request waited for its turn"),
+  waited_for: text<WaitWord>("what it waited for, in one of the words below"),
   attempts: objects("every attempt, where there were several", {
     connection: text("the name of the connection"),
     model: text("the id of the model"),

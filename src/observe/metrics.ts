@@ -35,6 +35,8 @@ interface LimitedEvent {
 export interface GatewayState {
   /** The number of requests in progress. */
   readonly inFlight: number;
+  /** The number of them that wait for their turn; default 0. */
+  readonly waiting?: number;
   /** The memory of bodies, in bytes. */
   readonly bodyMemoryBytes: number;
   /** The number of TLS handshakes with providers that were given up and keep their descriptors; default 0. */

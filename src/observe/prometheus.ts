@@ -68,6 +68,7 @@ export function createGatewayMetrics(bounds: LabelBounds): GatewayMetrics {
     lag: (ms) => instruments.lag.observe(ms / 1000),
     async collect(state, usage = { limits: [], groupQuotas: [] }) {
       instruments.inFlight.set(state.inFlight);
+      instruments.waiting.set(state.waiting ?? 0);
       instruments.bodyMemory.set(state.bodyMemoryBytes);
       instruments.abandonedHandshakes.set(state.abandonedHandshakes ?? 0);
       setQuotas(state.quotas, instruments);
@@ -92,6 +93,10 @@ function countRequest(
   instruments.duration.observe({ route, mode }, totalMs / 1000);
   instruments.requestBytes.inc({ route }, facts.bytesIn);
   instruments.answerBytes.inc({ route }, facts.bytesOut);
+  if (facts.waitedFor !== undefined) {
+    const reason = facts.waitedFor;
+    instruments.waits.observe({ reason }, (facts.waitedMs ?? 0) / 1000);
+  }
   if (facts.moved === undefined) return;
   const { from: connection = NONE, why: reason } = facts.moved;
   instruments.moves.inc({ connection, reason });

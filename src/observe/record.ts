@@ -119,6 +119,8 @@ function factsLine(
     mode: facts.mode,
     moved_from: facts.moved?.from,
     moved_for: facts.moved?.why,
+    waited_ms: roundMs(facts.waitedMs),
+    waited_for: facts.waitedFor,
     attempts: attemptLines(facts),
     status: facts.status,
     bytes_in: facts.bytesIn,

@@ -1,6 +1,5 @@
 import type { Connection } from "../config/config.ts";
 import type { Operation, Protocol } from "../core/protocol.ts";
-import { wait } from "../core/time/deadlines.ts";
 import { FAILURE_WORD_BY_KIND } from "../observe/facts.ts";
 import type { Failure } from "../protocols/canonical/failure/failure.ts";
 import { type Attempt, noteDeployment } from "./attempt.ts";
@@ -11,32 +10,27 @@ import {
 } from "./attempt_failure.ts";
 import type { Exchange } from "./exchange.ts";
 import { passFailure } from "./final_failure.ts";
-import {
-  createLimitGate,
-  type LimitedRequest,
-  type LimitGate,
-} from "./limit_gate.ts";
+import { createLimitGate, type LimitedRequest } from "./limit_gate.ts";
 import { relayNative } from "./native/relay_native.ts";
 import {
   type FailedAttempt,
   isRefused,
   MAX_ATTEMPTS,
-  type NextAttempt,
-  nextAttempts,
   wasSent,
 } from "./next_attempts.ts";
+import { asWait } from "./queue/waiting_places.ts";
 import type { MemoryShare } from "./request/body_memory.ts";
 import type { KeptBody } from "./request/held_body.ts";
 import type { RequestHead } from "./request/request_head.ts";
 import type { Candidate } from "./routing/candidate.ts";
-import { type AttemptReport, withWindow } from "./routing/attempt_report.ts";
-import type { BeginOptions } from "./routing/health.ts";
+import { withWindow } from "./routing/attempt_report.ts";
 import type { RoutedCandidates } from "./routing/conversations.ts";
 import type { RelayServices } from "./services.ts";
 import {
   checkTranslation,
   relayTranslated,
 } from "./translated/relay_translated.ts";
+import { type AdmittedAttempt, Turns } from "./turns.ts";
 
 /**
  * Serves a request with the first attempt that gets a response (docs/design.md#failover). If all attempts fail, the
@@ -54,13 +48,13 @@ export async function tryCandidates(
   let task = firstTask;
   const failed: FailedAttempt[] = [];
   const gate = createLimitGate(task, exchange, services);
+  const turns = new Turns({ exchange, failed, gate }, services);
   for (;;) {
-    const next = nextAttempts(task.candidates, failed, services.random);
-    const admitted = await admitFirst(next, { exchange, gate }, services);
+    const admitted = await turns.next(task.candidates);
     if (admitted === undefined) break;
     const outcome = await runAttempt(
       admitted,
-      { exchange, task, failed },
+      { exchange, task, failed: turns.counted },
       services,
     );
     if (outcome instanceof Response) {
@@ -75,7 +69,11 @@ export async function tryCandidates(
   }
   await refuseElsewhere({ exchange, task, failed }, services);
   const { candidates } = task;
-  return passFailure({ exchange, candidates, failed, gate }, services);
+  const { expectedMs } = turns;
+  return passFailure(
+    { exchange, candidates, failed, gate, expectedMs },
+    services,
+  );
 }
 
 /**
@@ -166,7 +164,7 @@ async function refuseElsewhere(
  * @throws The error of an attempt that the upstream did not cause.
  */
 async function runAttempt(
-  { next: { candidate }, report, leave }: AdmittedAttempt,
+  { next: { candidate }, report, slot }: AdmittedAttempt,
   context: AttemptContext,
   services: RelayServices,
 ): Promise<Response | FailedAttempt> {
@@ -190,35 +188,42 @@ async function runAttempt(
     const noted = attempt.noteServed();
     if (noted instanceof Promise) await noted;
     record.onFinish((ending) => {
-      leave();
-      if (ending === "complete") report.succeeded();
-      else if (ending === "upstream_broken") {
+      if (ending === "complete") {
+        report.succeeded();
+        slot.completed?.();
+      } else if (ending === "upstream_broken") {
         report.failed(
           attempt.lateFailure ? evidenceOf(attempt.lateFailure) : BROKE_OFF,
         );
       } else report.dismissed();
+      slot.leave();
     });
     return answer;
   } catch (thrown) {
-    leave();
     const evidence = attemptFailureOf(thrown);
     if (evidence === undefined) {
       report.dismissed();
+      slot.leave();
       attempt.controller.abort();
       throw thrown;
     }
-    const failure = withWindow(
-      evidence,
-      attempt.deployment.connection,
-      services,
+    const { connection } = attempt.deployment;
+    const failure = asWait(
+      withWindow(evidence, connection, services),
+      connection,
     );
     noteFailed(failure, context.exchange);
     const outcome = { candidate, failure, wasProbe: report.isProbe, thrown };
-    // A key that could be renewed is no reason for a cool-down, which would refuse the requests that come meanwhile.
-    const renewed = await renewedAfter(outcome, context.failed, services);
-    if (renewed === undefined) report.failed(failure);
-    else report.dismissed();
-    return { ...outcome, renewed };
+    try {
+      // A key that could be renewed is no reason for a cool-down, which would refuse the requests that come meanwhile.
+      const renewed = await renewedAfter(outcome, context.failed, services);
+      if (renewed === undefined) report.failed(failure);
+      else report.dismissed();
+      return { ...outcome, renewed };
+    } finally {
+      if (failure.kind === "rate_limited") slot.refused?.();
+      slot.leave();
+    }
   }
 }
 
@@ -300,81 +305,6 @@ function noteFailed({ kind }: AttemptFailure, { record }: Exchange): void {
     status: record.facts.answer.upstreamStatus,
     atMs: record.elapsedMs(),
   };
-}
-
-/** An attempt that health, the connection and the limits have admitted. */
-interface AdmittedAttempt {
-  readonly next: NextAttempt;
-  readonly report: AttemptReport;
-  /** Frees the connection's slot. */
-  readonly leave: () => void;
-}
-
-/** The conditions under which attempts may begin, the best first. */
-const RESORTS = [
-  { hasNoAlternative: false, isLastResort: false },
-  { hasNoAlternative: true, isLastResort: false },
-  { hasNoAlternative: true, isLastResort: true },
-] as const;
-
-/**
- * Begins the first attempt that is allowed now. A connection whose recovery is being probed is used only if there is no
- * other, and one whose provider asked for a long wait only if nothing else can serve.
- *
- * @returns `undefined` when no attempt is allowed.
- */
-async function admitFirst(
-  attempts: readonly NextAttempt[],
-  { exchange, gate }: { readonly exchange: Exchange; readonly gate: LimitGate },
-  services: RelayServices,
-): Promise<AdmittedAttempt | undefined> {
-  for (const resort of RESORTS) {
-    for (const next of attempts) {
-      const { candidate, isRepeat } = next;
-      const mayTry = resort.hasNoAlternative
-        ? !isRepeat && gate.limitedUntilMs(candidate) === undefined
-        : !isRepeat || await awaitTurn(next, exchange, services);
-      if (!mayTry) continue;
-      const options = { caller: exchange.caller, isRepeat, ...resort };
-      const begun = begin(next, options, services);
-      if (begun === undefined) continue;
-      const entered = gate.enter(candidate);
-      // A result that is not a promise needs no `await`.
-      if (entered instanceof Promise ? await entered : entered) {
-        if (!isRepeat) services.budget.earn(candidate.deployment.connection.id);
-        return begun;
-      }
-      begun.leave();
-      begun.report.dismissed();
-    }
-  }
-  return undefined;
-}
-
-/** Waits before the next request to the same connection. Returns `false` when the retry budget forbids one. */
-async function awaitTurn(
-  { candidate: { deployment }, waitMs }: NextAttempt,
-  { control }: Exchange,
-  { budget, deadlines }: RelayServices,
-): Promise<boolean> {
-  if (!budget.spend(deployment.connection.id)) return false;
-  await wait(waitMs, { deadlines, signal: control.controller.signal });
-  return true;
-}
-
-/** Begins an attempt if the connection is healthy and has a free slot. */
-function begin(
-  next: NextAttempt,
-  options: BeginOptions,
-  { health, admission }: RelayServices,
-): AdmittedAttempt | undefined {
-  const { deployment } = next.candidate;
-  const report = health.begin(deployment, options);
-  if (report === undefined) return undefined;
-  const leave = admission.occupy(deployment.connection);
-  if (leave !== undefined) return { next, report, leave };
-  report.dismissed();
-  return undefined;
 }
 
 /** A request and the candidates that may serve it. */

@@ -28,6 +28,8 @@ interface FailedRequest {
   /** The failed attempts, and the refusals of the translation. */
   readonly failed: readonly FailedAttempt[];
   readonly gate: LimitGate;
+  /** The time after which it could be served, in milliseconds, where it would have waited for too long. */
+  readonly expectedMs?: number | undefined;
 }
 
 /**
@@ -40,7 +42,8 @@ interface FailedRequest {
  * @throws Every other failure.
  */
 export function passFailure(
-  { exchange, candidates: { own, fallbacks }, failed, gate }: FailedRequest,
+  { exchange, candidates: { own, fallbacks }, failed, gate, expectedMs }:
+    FailedRequest,
   services: RelayServices,
 ): Response {
   const { facts } = exchange.record;
@@ -71,7 +74,7 @@ export function passFailure(
   if (fitting === undefined) {
     throw outlook.kind === "exhausted" && outlook.limited !== undefined
       ? gate.refusal(outlook.limited)
-      : outlookError(outlook, nowMs);
+      : outlookError(later(outlook, nowMs + (expectedMs ?? 0)), nowMs);
   }
   const isExhausted = outlook.kind === "exhausted" && isLimit(fitting.failure);
   if (fitting.thrown instanceof NativeFailure) {
@@ -81,6 +84,13 @@ export function passFailure(
   throw isExhausted && fitting.thrown instanceof UpstreamFailure
     ? exhaustedFailure(outlook, nowMs, fitting.thrown.failure)
     : fitting.thrown;
+}
+
+/** Returns the outlook of a busy connection, at a time that is not before the one at which others have had their turn. */
+function later(outlook: Outlook, atMs: number): Outlook {
+  return outlook.kind === "soon" && outlook.isBusy && atMs > outlook.atMs
+    ? { ...outlook, atMs }
+    : outlook;
 }
 
 /** Returns true when a failure gives a client the same advice as the outlook: to retry soon, to wait, or to stop. */

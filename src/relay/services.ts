@@ -6,6 +6,7 @@ import type { QuotaService } from "../quotas/service.ts";
 import type { Harvest } from "../quotas/harvest.ts";
 import type { UsageService } from "../usage/service.ts";
 import type { UpstreamClient } from "../upstream/call.ts";
+import type { Queue } from "./queue/queue.ts";
 import type { Admission } from "./request/admission.ts";
 import type { BodyMemory } from "./request/body_memory.ts";
 import type { Health } from "./routing/health.ts";
@@ -19,6 +20,8 @@ import type { Translation } from "./translated/translation.ts";
 /** The dependencies of the relay; one set for the whole program. */
 export interface RelayServices {
   readonly admission: Admission;
+  /** Gives out the slots of connections. */
+  readonly queue: Queue;
   /** Limits the memory of request bodies. */
   readonly memory: BodyMemory;
   /** Tracks the connections that fail. */

@@ -56,6 +56,7 @@ connections:
     strict: false
     quota: not read
     max_concurrent: no limit
+    queue: none
     timeouts:
       connect: 10000 ms
       first_byte: 300000 ms
@@ -74,6 +75,7 @@ tokens:
     models:
       - model-a
     max_concurrent: 256
+    weight: 1
     groups: none
     limits: none
 identity: none

@@ -295,6 +295,10 @@ const SHOWN: Readonly<Record<string, Pair>> = {
     { resets_at: { at: "/a", format: "epoch_ms" } },
   ),
   "connections[].max_concurrent": connection({}, { max_concurrent: 1 }),
+  "connections[].queue.max_wait": connection({}, {
+    queue: { max_wait: 9000 },
+  }),
+  "defaults.queue.max_wait": [{}, { defaults: { queue: { max_wait: 9000 } } }],
   "connections[].timeouts.connect": connectionDeadline("connect"),
   "connections[].timeouts.first_byte": connectionDeadline("first_byte"),
   "connections[].timeouts.first_output": connectionDeadline("first_output"),
@@ -342,6 +346,7 @@ const SHOWN: Readonly<Record<string, Pair>> = {
     },
   ],
   "tokens[].max_concurrent": token({}, { max_concurrent: 1 }),
+  "tokens[].weight": token({}, { weight: 2 }),
   "tokens[].group": [
     {
       groups: { a: {}, b: {} },
@@ -410,6 +415,7 @@ const SHOWN: Readonly<Record<string, Pair>> = {
     },
   ],
   "identity[].rules[].max_concurrent": rule({}, { max_concurrent: 1 }),
+  "identity[].rules[].weight": rule({}, { weight: 2 }),
   "identity[].rules[].group": [
     { groups: { a: {}, b: {} }, ...rule({ group: "a" }, {})[0] },
     { groups: { a: {}, b: {} }, ...rule({ group: "b" }, {})[0] },

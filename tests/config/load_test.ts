@@ -103,6 +103,7 @@ Deno.test("loadConfig() resolves every key of a full file", async () => {
       json: undefined,
     },
     maxConcurrent: 64,
+    queue: undefined,
     timeouts: {
       connectMs: 10_000,
       firstByteMs: 300_000,
@@ -147,6 +148,7 @@ Deno.test("loadConfig() resolves every key of a full file", async () => {
     connectionIds: new Set([connection.id]),
     models: undefined,
     maxConcurrent: 32,
+    weight: 1,
     groups: [],
     limits: [],
     inherited: [],

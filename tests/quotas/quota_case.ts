@@ -49,6 +49,7 @@ export function connectionOf(
     strict: false,
     quota: kind && quotaOf(kind, parts.quota),
     maxConcurrent: undefined,
+    queue: undefined,
     timeouts: {
       connectMs: 0,
       firstByteMs: 0,

@@ -111,6 +111,7 @@ export function callerOf(...connections: readonly Connection[]): Caller {
     groups: [],
     limits: [],
     maxConcurrent: 256,
+    weight: 1,
   };
 }
 

@@ -210,6 +210,7 @@ const CALLER = {
   expiresAtMs: undefined,
   models: undefined,
   maxConcurrent: 1,
+  weight: 1,
   groups: [],
   limits: [],
 } as const satisfies Omit<Caller, "connectionIds">;

@@ -134,6 +134,7 @@ export function createAccessResolver(
       limits: resolve(fields.limits, [...path, "limits"]),
       ...selectFor(fields, undefined, { index, path, findings }),
       maxConcurrent: fields.max_concurrent,
+      weight: fields.weight,
     };
     if (first === undefined) groupByName.set(name, { group, path });
     else {
@@ -171,6 +172,7 @@ export function createAccessResolver(
             : "is missing, and no group of it has connections. Name them here or in the group.",
         );
       }
+      const weights = groups.flatMap((group) => group.weight ?? []);
       const mosts = groups.flatMap((group) => group.maxConcurrent ?? []);
       return {
         connectionIds: own.connectionIds ?? ids ?? new Set(),
@@ -181,6 +183,8 @@ export function createAccessResolver(
           (mosts.length > 0
             ? Math.max(...mosts)
             : defaultConcurrency(maxConcurrentRequests)),
+        weight: fields.weight ??
+          (weights.length > 0 ? Math.max(...weights) : 1),
         groups,
         limits: fields.limits === undefined
           ? defaultLimits

@@ -16,6 +16,7 @@ interface ResolveConnectionOptions {
   readonly path: Path;
   /** The deadlines of all connections. */
   readonly timeouts: Timeouts;
+  readonly defaults: Pick<ConnectionFields, "queue">;
   /** The model id of each alias, of all connections. */
   readonly idByAlias: ReadonlyMap<string, string>;
   readonly readFile: ReadFile;
@@ -61,9 +62,14 @@ export async function resolveConnection(
     strict: fields.strict,
     quota,
     maxConcurrent: fields.max_concurrent,
+    queue: resolveQueue(fields.queue ?? options.defaults.queue),
     timeouts: connectionTimeouts(fields, options),
     models: fields.models.map((model) => resolveModel(model, options)),
   };
+}
+
+function resolveQueue(fields: ConnectionFields["queue"]): Connection["queue"] {
+  return fields && { maxWaitMs: fields.max_wait };
 }
 
 function resolveFamily(

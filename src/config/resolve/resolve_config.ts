@@ -66,6 +66,7 @@ export async function resolve(
   const connections = await resolveConnections(fields, {
     ...options,
     timeouts,
+    defaults: general.defaults,
     idByAlias,
   });
   const callerOptions = {
@@ -113,6 +114,7 @@ async function resolveConnections(
   all: readonly (ConnectionFields | undefined)[],
   options: ResolveOptions & {
     readonly timeouts: Timeouts;
+    readonly defaults: Pick<ConnectionFields, "queue">;
     readonly idByAlias: ReadonlyMap<string, string>;
   },
 ): Promise<readonly Connection[]> {

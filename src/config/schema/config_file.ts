@@ -89,7 +89,7 @@ const fileSchema = z.strictObject({
   ),
   limits: limitsSchema.prefault({}).describe("Settings for reading quotas."),
   defaults: defaultsSchema.prefault({})
-    .describe("The settings of tokens that set none."),
+    .describe("The settings of tokens and connections that set none."),
   groups: groupsSchema.default({}).describe(
     "Groups of tokens by name. Each may have limits that its members share, and `connections`, `models` and `max_concurrent` for those without their own.",
   ),

@@ -16,6 +16,7 @@ import {
   decimal,
   flag,
   name,
+  queueField,
   text,
   tokens,
 } from "./fields.ts";
@@ -361,6 +362,9 @@ export const connectionSchema = z.strictObject({
   quota: quotaSchema.optional().describe("Settings for reading its quota."),
   max_concurrent: concurrency().optional().describe(
     "The number of requests that it may get at once. Further ones get another connection, or a 503. Default: no limit.",
+  ),
+  queue: queueField().describe(
+    "Requests wait for their turn while it has no room. Default: that of `defaults`.",
   ),
   timeouts: connectionTimeoutsSchema.optional()
     .describe("Its own deadlines. Default: those of all connections."),

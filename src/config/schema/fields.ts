@@ -99,6 +99,20 @@ export function milliseconds(): z.ZodType<number> {
   return wholeNumber({ min: 0, max: 86_400_000 });
 }
 
+/** The longest wait for a turn, in milliseconds: clients give up soon after. */
+const MAX_QUEUE_WAIT_MS = 600_000;
+
+/** `queue`: the wait of requests for a connection without room. */
+export function queueField(): z.ZodOptional<
+  z.ZodType<{ readonly max_wait: number }>
+> {
+  return z.strictObject({
+    max_wait: wholeNumber({ min: 1_000, max: MAX_QUEUE_WAIT_MS })
+      .default(60_000)
+      .describe("The longest wait of a request, in milliseconds."),
+  }).optional();
+}
+
 const BYTES_BY_UNIT = {
   KiB: 1024,
   MiB: 1024 ** 2,

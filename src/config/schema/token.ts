@@ -5,6 +5,7 @@ import {
   concurrency,
   decimal,
   type JsonSchema,
+  queueField,
   text,
   wholeNumber,
 } from "./fields.ts";
@@ -50,6 +51,9 @@ export const defaultsSchema = z.strictObject({
   limits: usageLimitsSchema.default([]).describe(
     "The limits of each token that has none of its own.",
   ),
+  queue: queueField().describe(
+    "The queue of each connection that has none of its own. Default: requests do not wait.",
+  ),
 });
 
 const connectionsSchema = z.array(text()).optional();
@@ -57,6 +61,8 @@ const connectionsSchema = z.array(text()).optional();
 const modelsSchema = z.array(text()).min(1, {
   error: "must not be empty. Leave it out to allow every model.",
 }).optional();
+
+const weight = () => decimal({ min: 0.01, max: 100 });
 
 const groupSchema = z.strictObject({
   connections: connectionsSchema.describe(
@@ -68,6 +74,8 @@ const groupSchema = z.strictObject({
   max_concurrent: concurrency().optional().describe(
     "The max_concurrent of each member that has none of its own.",
   ),
+  weight: weight().optional()
+    .describe("The weight of each member that has none of its own."),
   limits: usageLimitsSchema.default([])
     .describe("The limits that its members share."),
 });
@@ -146,6 +154,9 @@ export const accessFields = {
   ),
   max_concurrent: concurrency().optional().describe(
     "The number of its requests that may run at once. Further ones get a 429. Default: the most of its groups, else a quarter of max_concurrent_requests.",
+  ),
+  weight: weight().optional().describe(
+    "Its share where requests wait for their turn: weight 2 gets twice the time of weight 1. Default: the most of its groups, else 1.",
   ),
   group: z.union([
     callerName(),

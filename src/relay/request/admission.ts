@@ -31,6 +31,8 @@ export interface Admission {
   readonly draining: boolean;
   /** Rejects new requests from now on. Resolves when no request is running. */
   drain(): Promise<void>;
+  /** Calls `listener` when {@linkcode Admission.drain} is called. */
+  onDrain(listener: () => void): void;
   /** Aborts all running requests. */
   cut(): void;
   /** Aborts the running requests with one of these tokens, by their SHA-256. */
@@ -47,6 +49,7 @@ export function createAdmission(
 ): Admission {
   const admitted = new LinkedList<Admitted>();
   const drained = Promise.withResolvers<void>();
+  const onDrain: (() => void)[] = [];
   let draining = false;
 
   function leave(takeOut: TakeOut): void {
@@ -87,9 +90,11 @@ export function createAdmission(
     },
     drain() {
       draining = true;
+      for (const listener of onDrain.splice(0)) listener();
       if (admitted.size === 0) drained.resolve();
       return drained.promise;
     },
+    onDrain: (listener) => void onDrain.push(listener),
     cut() {
       for (const { control } of [...admitted]) control.cancel(shuttingDown());
     },
@@ -105,7 +110,7 @@ export function createAdmission(
 }
 
 /** The connection closes, because a new one may reach another replica. On this one, the next request would fail too. */
-function shuttingDown(): GatewayError {
+export function shuttingDown(): GatewayError {
   return overloadedGateway("the gateway is shutting down", {
     headers: { connection: "close" },
   });

@@ -83,6 +83,11 @@ export class Breaker {
     return this.#limitProbeAtMs !== undefined && this.restMs() > 0;
   }
 
+  /** True during a wait that the provider asked for, however short. */
+  get isRequestedWait(): boolean {
+    return this.#requestedUntilMs > 0 && this.restMs() > 0;
+  }
+
   /** The cause of the last cool-down, if only an administrator can fix it. */
   get cause(): LastingCause | undefined {
     return this.#cause;

@@ -66,6 +66,13 @@ export class BreakerByToken {
     );
   }
 
+  /** Returns true when the longest cool-down of a token is one that the provider asked for. */
+  isRequestedWait(token: string): boolean {
+    const own = this.#byToken.get(token);
+    const isOwn = own !== undefined && own.restMs() > this.#forAll.restMs();
+    return (isOwn ? own : this.#forAll).isRequestedWait;
+  }
+
   /** Returns the time until a token's next request may pass, in milliseconds; see {@linkcode Breaker.nextTryMs}. */
   nextTryMs(token: string): number {
     return Math.max(

@@ -192,6 +192,8 @@ export interface Candidates {
   readonly own: readonly [Candidate, ...Candidate[]];
   /** The model's fallbacks. */
   readonly fallbacks: readonly Candidate[];
+  /** The one that served the conversation last. */
+  readonly home?: Candidate | undefined;
 }
 
 /** The operation and model of a request. */

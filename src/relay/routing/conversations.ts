@@ -131,6 +131,7 @@ export function createConversations(
     return {
       ...candidates,
       own: ordered,
+      home: own.find((one) => idOf(one) === before),
       onServed(candidate) {
         const { config, record } = exchange;
         record.onFinish(() => {

@@ -35,6 +35,8 @@ export interface Health {
   waitMs(deployment: Deployment, caller: Caller): number;
   /** Returns the time until the next request may try a deployment, in milliseconds. Callers read no later time. */
   nextTryMs(deployment: Deployment, caller: Caller): number;
+  /** Returns true when a deployment cools down for a caller only because its provider asked for a wait. */
+  isRequestedWait(deployment: Deployment, caller: Caller): boolean;
   /** Returns the cause of a deployment's cool-down for a caller, if only an administrator can fix it. */
   lastingCause(
     deployment: Deployment,
@@ -189,6 +191,11 @@ export function createHealth(
     restMs,
     waitMs: longest("waitMs"),
     nextTryMs: longest("nextTryMs"),
+    isRequestedWait({ connection, model }, caller) {
+      const token = tokenDigest(caller);
+      const isWell = (breakers.get(connection)?.restMs(token) ?? 0) === 0;
+      return isWell && breakers.get(model)?.isRequestedWait(token) === true;
+    },
     lastingCause: lastingCauseOf,
     begin(deployment, options) {
       const connection = breakerOf(deployment.connection);

@@ -201,18 +201,21 @@ Deno.test("check shows a group's lists once, and that its members have them from
       connections: ["claude"],
       models: ["haiku"],
       max_concurrent: 4,
+      weight: "none of its own",
     },
     {
       name: "china",
       connections: ["glm", "kimi"],
       models: "every model of the connections",
       max_concurrent: "none of its own",
+      weight: "none of its own",
     },
     {
       name: "budget",
       connections: "none of its own",
       models: "every model of the connections",
       max_concurrent: "none of its own",
+      weight: "none of its own",
     },
   ]);
   const [alice, bob] = tokens;

@@ -255,6 +255,10 @@ const ROWS: readonly Row[] = [
     "connections[0].max_concurrent: must be at least 1.",
   ],
   [
+    connection({ queue: { max_wait: 999 } }),
+    "connections[0].queue.max_wait: must be at least 1000.",
+  ],
+  [
     connection({ timeouts: { idle: -1 } }),
     "connections[0].timeouts.idle: must be at least 0.",
   ],
@@ -334,7 +338,7 @@ const ROWS: readonly Row[] = [
   ],
   [
     token({ toekn: "x" }),
-    "tokens[0].toekn: is not a known key. Known here: name, sha256, expires_at, connections, models, max_concurrent, group, limits.",
+    "tokens[0].toekn: is not a known key. Known here: name, sha256, expires_at, connections, models, max_concurrent, weight, group, limits.",
   ],
 ];
 

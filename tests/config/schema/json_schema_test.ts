@@ -50,7 +50,7 @@ const WHOLE = {
   messages_vendor: "anthropic",
   timeouts: { connect: 1, first_byte: 2, first_output: 3, idle: 4, body: 5 },
   limits: { budget: 100, cache_seconds: 1 },
-  defaults: { limits: LIMITS },
+  defaults: { limits: LIMITS, queue: { max_wait: 1000 } },
   groups: {
     staff: { limits: [{ window: "month", cost: 1.5, models: ["long"] }] },
   },
@@ -105,6 +105,7 @@ const WHOLE = {
       }],
     },
     max_concurrent: 4,
+    queue: { max_wait: "60000" },
     timeouts: { connect: 1, first_byte: 2, first_output: 3, idle: 4, body: 5 },
     models: ["short", {
       id: "long",
@@ -147,6 +148,7 @@ const WHOLE = {
       connections: ["*"],
       models: ["*"],
       max_concurrent: 3,
+      weight: 0.5,
       group: "staff",
       limits: LIMITS,
     }],
@@ -158,6 +160,7 @@ const WHOLE = {
     connections: ["*"],
     models: ["*"],
     max_concurrent: 2,
+    weight: "2",
     group: "staff",
     limits: LIMITS,
   }],

@@ -35,6 +35,8 @@ export async function everyMetric(): Promise<string> {
       bytesIn: 1,
       bytesOut: 1,
       moved: { from: "main", why: "full" },
+      waitedMs: 1,
+      waitedFor: "concurrency",
       chunkGaps,
       answer: {
         upstreamStatus: 200,

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { FAILURES, MOVES } from "../../../src/observe/facts.ts";
+import { FAILURES, MOVES, WAITS } from "../../../src/observe/facts.ts";
 import { everyMetric } from "./every_metric.ts";
 import { readExposition } from "./exposition.ts";
 
@@ -15,7 +15,7 @@ const VALUES: Readonly<Record<string, readonly string[]>> = {
   status: ["1xx", "2xx", "3xx", "4xx", "5xx", "none"],
   ended: ["complete", "client_abort", "upstream_broken", "error"],
   kind: ["input", "cached_input", "cache_write", "output", "reasoning"],
-  reason: Object.keys({ ...FAILURES, ...MOVES }),
+  reason: Object.keys({ ...FAILURES, ...MOVES, ...WAITS }),
   mode: ["native", "translated", "none"],
   outcome: ["near", "refused"],
 };

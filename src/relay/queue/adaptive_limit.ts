@@ -1,0 +1,87 @@
+import type { Clock } from "../../core/time/timers.ts";
+
+/** The part of the limit that remains after a refusal. */
+const DECREASE = 0.8;
+
+/** Refusals within this time, in milliseconds, come from the same crowd. */
+const CROWD_MS = 1_000;
+
+/** The time without a refusal after which the limit rises, and the part of it by which it does, at least one. */
+const RAISE_MS = 10_000;
+const INCREASE = 0.05;
+
+/** The time without a refusal after which there is no limit, in milliseconds. */
+const CALM_MS = 600_000;
+
+/** The weight of the newest request in the average. */
+const NEWEST_SHARE = 0.2;
+
+/**
+ * The number of requests that a provider serves at the same time for a model, as far as its refusals have shown it. A
+ * 429 lowers the limit by a fifth, and at least to the requests that still run; while there is none, it rises slowly
+ * (additive increase, multiplicative decrease). Before the first 429 there is no limit.
+ */
+export class AdaptiveLimit {
+  readonly #clock: Pick<Clock, "elapsedMs">;
+  #most = Infinity;
+  #running = 0;
+  #refusedMs = -Infinity;
+  #raisedMs = -Infinity;
+  #averageMs: number | undefined;
+
+  constructor(clock: Pick<Clock, "elapsedMs">) {
+    this.#clock = clock;
+  }
+
+  /** The number of requests that may run at the same time; `Infinity` for no limit. */
+  get most(): number {
+    return Math.floor(this.#most);
+  }
+
+  /** The average time of a request, in milliseconds; `undefined` before the first has ended. */
+  get averageMs(): number | undefined {
+    return this.#averageMs;
+  }
+
+  /** True when one more request may run. */
+  get hasRoom(): boolean {
+    return this.#running < this.most;
+  }
+
+  /**
+   * Counts a request from now on.
+   *
+   * @returns A function to call once, at its end.
+   */
+  begin(): () => void {
+    this.#running += 1;
+    const startMs = this.#clock.elapsedMs();
+    return () => {
+      this.#running -= 1;
+      const tookMs = this.#clock.elapsedMs() - startMs;
+      this.#averageMs = this.#averageMs === undefined
+        ? tookMs
+        : this.#averageMs + NEWEST_SHARE * (tookMs - this.#averageMs);
+    };
+  }
+
+  /** Lowers the limit, because the provider has refused a request that still counts as running. */
+  refused(): void {
+    const nowMs = this.#clock.elapsedMs();
+    const isSameCrowd = nowMs - this.#refusedMs < CROWD_MS;
+    this.#refusedMs = nowMs;
+    this.#raisedMs = nowMs;
+    const lowered = isSameCrowd ? this.#most : DECREASE * this.#most;
+    this.#most = Math.max(1, Math.min(lowered, this.#running - 1));
+  }
+
+  /** Raises the limit from time to time, because the provider has answered a request completely. */
+  completed(): void {
+    if (this.#most === Infinity) return;
+    const nowMs = this.#clock.elapsedMs();
+    if (nowMs - this.#refusedMs > CALM_MS) this.#most = Infinity;
+    if (nowMs - this.#raisedMs < RAISE_MS) return;
+    this.#raisedMs = nowMs;
+    this.#most += Math.max(1, INCREASE * this.#most);
+  }
+}

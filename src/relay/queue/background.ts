@@ -1,0 +1,21 @@
+import type { Exchange } from "../exchange.ts";
+
+/** The header, and its values, by which a client puts its request behind those that people wait for. */
+const PRIORITY_HEADER = "x-priority";
+const BACKGROUND_PRIORITIES: ReadonlySet<string> = new Set([
+  "background",
+  "batch",
+  "low",
+]);
+
+/**
+ * Returns true for work that nobody watches: of a subagent, or marked by the client. Such marks only lower the place of
+ * a request, so that nobody gains by them.
+ */
+export function isBackground(
+  { headers, record }: Pick<Exchange, "headers" | "record">,
+): boolean {
+  const { client } = record.facts;
+  const priority = headers.get(PRIORITY_HEADER)?.trim().toLowerCase() ?? "";
+  return client?.agent !== undefined || BACKGROUND_PRIORITIES.has(priority);
+}

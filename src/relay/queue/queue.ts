@@ -1,0 +1,366 @@
+import type { Connection, Deployment } from "../../config/config.ts";
+import {
+  type Cancel,
+  type Deadlines,
+  settled,
+} from "../../core/time/deadlines.ts";
+import type { Clock } from "../../core/time/timers.ts";
+import type { WaitWord } from "../../observe/facts.ts";
+import type { Exchange } from "../exchange.ts";
+import { type Admission, shuttingDown } from "../request/admission.ts";
+import { AdaptiveLimit } from "./adaptive_limit.ts";
+import { isBackground } from "./background.ts";
+import { RecentUse } from "./recent_use.ts";
+import { keyOf, type Waiting, WaitingLine } from "./waiting_line.ts";
+
+/** Gives out the slots of connections. With `queue`, requests wait for them (docs/failover.md#waiting-for-a-turn). */
+export interface Queue {
+  /** Opens the place of a request in the queue. */
+  open(exchange: QueuedExchange): QueuedRequest;
+  /** Returns the requests that wait for a connection; `undefined` for a connection without `queue`. */
+  loadOf(connection: Connection): QueueLoad | undefined;
+  /** The number of waiting requests. */
+  readonly waiting: number;
+}
+
+type QueuedExchange = Pick<
+  Exchange,
+  "caller" | "record" | "headers" | "control"
+>;
+
+/** The requests that wait for a connection. */
+export interface QueueLoad {
+  readonly waiting: number;
+  /** The time for which the next one would wait, in milliseconds. */
+  readonly expectedMs: number;
+}
+
+/** A request that takes slots, and may wait for them. */
+export interface QueuedRequest {
+  /**
+   * Takes a slot of a connection.
+   *
+   * @returns `undefined` when none is free, or when others wait for it.
+   */
+  occupy(deployment: Deployment): Slot | undefined;
+  /**
+   * Waits until one of the places may have room. A slot of it is then kept for the request.
+   *
+   * @param places The places in the order of preference.
+   * @throws The reason for which the request was cancelled.
+   */
+  wait(places: readonly WaitingPlace[]): Promise<WaitResult>;
+  /** Gives back the slot that was kept for the request, if it has not taken it. */
+  release(): void;
+  /** The time for which it has waited, in milliseconds. */
+  readonly waitedMs: number;
+}
+
+/** A deployment that has no room for a request now. */
+export interface WaitingPlace {
+  readonly deployment: Deployment;
+  /** The known time until it can have room, in milliseconds; 0 when a slot may become free at any moment. */
+  readonly restMs: number;
+  readonly why: WaitWord;
+  /** The longest time that the request may wait for it in all, in milliseconds. */
+  readonly mostMs: number;
+}
+
+/** The end of a wait. After `full`, `expectedMs` is the time after which the request could be served, if it is known. */
+export type WaitResult =
+  | { readonly kind: "room" }
+  | { readonly kind: "full"; readonly expectedMs?: number };
+
+/** A slot of a connection. */
+export interface Slot {
+  /** Frees it; only the first call counts. */
+  leave(): void;
+  /** Reports that the provider refused the request by a rate limit. */
+  refused?(): void;
+  /** Reports that the provider's answer is complete. */
+  completed?(): void;
+}
+
+interface QueueOptions {
+  readonly admission: Pick<Admission, "occupy" | "onDrain">;
+  readonly clock: Clock;
+  readonly deadlines: Deadlines;
+  /** True when other threads take and free slots, too. */
+  readonly isShared: boolean;
+}
+
+/** A request that waits. */
+interface Waiter extends Waiting {
+  readonly woken: PromiseWithResolvers<WaitResult>;
+  /** Keeps a slot for the request. */
+  keep(key: string, slot: Slot): void;
+}
+
+/** The most requests that wait at the same time, in all and of one caller. */
+const MAX_WAITING = 1_000;
+const MAX_WAITING_OF_CALLER = 100;
+
+/** The interval at which slots that other threads may have freed are tried, in milliseconds. */
+const POLL_MS = 100;
+
+/** The longest time without a look at a place, in milliseconds, because a quota may come back early. */
+const LOOK_AGAIN_MS = 5_000;
+
+const ROOM: WaitResult = { kind: "room" };
+const FULL: WaitResult = { kind: "full" };
+
+/** Creates a queue in which nobody waits. */
+export function createQueue(options: QueueOptions): Queue {
+  const slots = new Slots(options);
+  return {
+    open: (exchange) => new Place(slots, exchange),
+    loadOf: (connection) => slots.loadOf(connection),
+    get waiting() {
+      return slots.line.size;
+    },
+  };
+}
+
+/** The slots of all connections, and the line of those who wait for them. */
+class Slots {
+  readonly options: QueueOptions;
+  readonly line: WaitingLine<Waiter>;
+  readonly #use: RecentUse;
+  readonly #limits = new Map<string, AdaptiveLimit>();
+  #isGiving = false;
+  #cancelTimer: Cancel | undefined;
+
+  constructor(options: QueueOptions) {
+    this.options = options;
+    this.#use = new RecentUse(options.clock);
+    this.line = new WaitingLine(options.clock, this.#use);
+    options.admission.onDrain(() => {
+      for (const { woken } of [...this.line]) woken.reject(shuttingDown());
+    });
+  }
+
+  /** Takes a slot, however many requests wait for one. */
+  take(deployment: Deployment, caller: string): Slot | undefined {
+    const limit = this.#limitOf(keyOf(deployment));
+    if (!limit.hasRoom) return undefined;
+    const leave = this.options.admission.occupy(deployment.connection);
+    if (leave === undefined) return undefined;
+    const endUse = this.#use.begin(caller);
+    const endCount = limit.begin();
+    let isLeft = false;
+    return {
+      leave: () => {
+        if (isLeft) return;
+        isLeft = true;
+        leave();
+        endUse();
+        endCount();
+        this.giveOut();
+      },
+      refused: () => limit.refused(),
+      completed: () => limit.completed(),
+    };
+  }
+
+  /** Gives the free slots to those who wait, in the order of their turns. */
+  giveOut(): void {
+    // The loop that runs finds a slot that is given back meanwhile.
+    if (this.#isGiving || this.line.size === 0) return;
+    this.#isGiving = true;
+    const full = new Set<string>();
+    for (;;) {
+      const turn = this.line.next(full);
+      if (turn === undefined) break;
+      const { waiter, key, deployment } = turn;
+      const slot = this.take(deployment, waiter.caller.sha256);
+      if (slot === undefined) {
+        full.add(key);
+        continue;
+      }
+      this.line.noteTurn(waiter.session);
+      this.line.remove(waiter);
+      waiter.keep(key, slot);
+      waiter.woken.resolve(ROOM);
+    }
+    this.#isGiving = false;
+    this.#startTimer();
+  }
+
+  /**
+   * Makes room for a request in the line. Where it is full, the last background request of the same caller, or of any
+   * when all places are taken, gives its place to one that is not.
+   *
+   * @returns False when there is no room.
+   */
+  makeRoom({ caller: { sha256 }, isBackground }: Waiter): boolean {
+    const own = [...this.line]
+      .filter((waiter) => waiter.caller.sha256 === sha256);
+    const rivals = own.length >= MAX_WAITING_OF_CALLER
+      ? own
+      : this.line.size >= MAX_WAITING
+      ? [...this.line]
+      : undefined;
+    if (rivals === undefined) return true;
+    if (isBackground) return false;
+    const last = rivals.findLast((waiter) => waiter.isBackground);
+    if (last === undefined) return false;
+    this.line.remove(last);
+    last.woken.resolve(FULL);
+    return true;
+  }
+
+  /** Returns the time until a place has room, in milliseconds, with a number of requests before. */
+  expectedMs(
+    { deployment, restMs }: Pick<WaitingPlace, "deployment" | "restMs">,
+    before: number,
+  ): number {
+    const limit = this.#limitOf(keyOf(deployment));
+    const most = deployment.connection.maxConcurrent ?? Infinity;
+    const turnMs = (limit.averageMs ?? 0) / Math.min(most, limit.most);
+    return Math.max(restMs, (before + 1) * turnMs);
+  }
+
+  loadOf(connection: Connection): QueueLoad | undefined {
+    if (connection.queue === undefined) return undefined;
+    const loads = connection.models.map((model) => {
+      const deployment = { connection, model };
+      const waiting = [...this.line.at(keyOf(deployment))];
+      const place = { deployment, restMs: 0 };
+      const expectedMs = this.expectedMs(place, waiting.length);
+      return { waiting, expectedMs: waiting.length > 0 ? expectedMs : 0 };
+    });
+    return {
+      waiting: new Set(loads.flatMap(({ waiting }) => waiting)).size,
+      expectedMs: Math.max(0, ...loads.map((load) => load.expectedMs)),
+    };
+  }
+
+  #limitOf(key: string): AdaptiveLimit {
+    const known = this.#limits.get(key);
+    if (known !== undefined) return known;
+    const limit = new AdaptiveLimit(this.options.clock);
+    this.#limits.set(key, limit);
+    return limit;
+  }
+
+  /** Sets the timer for the next place that is due, and for the slots that other threads free. */
+  #startTimer(): void {
+    this.#cancelTimer?.();
+    this.#cancelTimer = undefined;
+    const { deadlines, isShared } = this.options;
+    if (this.line.size === 0) return;
+    const ms = Math.min(this.line.nextDueMs(), isShared ? POLL_MS : Infinity);
+    if (ms === Infinity) return;
+    this.#cancelTimer = deadlines.start(Math.ceil(ms), () => this.giveOut());
+  }
+}
+
+/** The place of one request. */
+class Place implements QueuedRequest {
+  readonly #slots: Slots;
+  readonly #exchange: QueuedExchange;
+  #sinceMs: number | undefined;
+  #waitedMs = 0;
+  #kept: { readonly key: string; readonly slot: Slot } | undefined;
+
+  constructor(slots: Slots, exchange: QueuedExchange) {
+    this.#slots = slots;
+    this.#exchange = exchange;
+  }
+
+  get waitedMs(): number {
+    return this.#waitedMs;
+  }
+
+  occupy(deployment: Deployment): Slot | undefined {
+    const { connection } = deployment;
+    if (connection.queue === undefined) {
+      const leave = this.#slots.options.admission.occupy(connection);
+      return leave && { leave };
+    }
+    const key = keyOf(deployment);
+    if (this.#kept?.key === key) {
+      const { slot } = this.#kept;
+      this.#kept = undefined;
+      return slot;
+    }
+    const { line } = this.#slots;
+    if (line.isAwaited(key)) return undefined;
+    const { caller } = this.#exchange;
+    const slot = this.#slots.take(deployment, caller.sha256);
+    if (slot !== undefined) line.noteTurn(sessionOf(this.#exchange));
+    return slot;
+  }
+
+  async wait(places: readonly WaitingPlace[]): Promise<WaitResult> {
+    const { line, options: { clock, deadlines } } = this.#slots;
+    const { control } = this.#exchange;
+    const nowMs = clock.elapsedMs();
+    const sinceMs = this.#sinceMs ??= nowMs;
+    const waiter = this.#waiterFor(places, { sinceMs, nowMs });
+    const expected = places.map((place) => ({
+      ms: this.#slots.expectedMs(
+        place,
+        line.countBefore(keyOf(place.deployment), waiter),
+      ),
+      untilMs: sinceMs + place.mostMs,
+    }));
+    const isTimely = expected.some(({ ms, untilMs }) => nowMs + ms < untilMs);
+    if (!isTimely || !this.#slots.makeRoom(waiter)) {
+      const expectedMs = Math.min(...expected.map(({ ms }) => ms));
+      return { kind: "full", expectedMs };
+    }
+    line.add(waiter);
+    const cancel = deadlines.start(
+      Math.ceil(waiter.untilMs - nowMs),
+      () => waiter.woken.resolve(FULL),
+    );
+    try {
+      this.#slots.giveOut();
+      return await settled(waiter.woken, control.controller.signal, () => {});
+    } finally {
+      cancel();
+      line.remove(waiter);
+      this.#note(places, clock.elapsedMs() - nowMs);
+    }
+  }
+
+  release(): void {
+    this.#kept?.slot.leave();
+    this.#kept = undefined;
+  }
+
+  #waiterFor(
+    places: readonly WaitingPlace[],
+    { sinceMs, nowMs }: { readonly sinceMs: number; readonly nowMs: number },
+  ): Waiter {
+    const { caller } = this.#exchange;
+    return {
+      caller,
+      session: sessionOf(this.#exchange),
+      isBackground: isBackground(this.#exchange),
+      sinceMs,
+      untilMs: sinceMs + Math.max(...places.map(({ mostMs }) => mostMs)),
+      places: new Map(places.map(({ deployment, restMs }) => [
+        keyOf(deployment),
+        { deployment, dueMs: nowMs + Math.min(restMs, LOOK_AGAIN_MS) },
+      ])),
+      woken: Promise.withResolvers(),
+      keep: (key, slot) => this.#kept = { key, slot },
+    };
+  }
+
+  #note([place]: readonly WaitingPlace[], ms: number): void {
+    const { facts } = this.#exchange.record;
+    this.#waitedMs += ms;
+    facts.waitedMs = this.#waitedMs;
+    if (place !== undefined) facts.waitedFor ??= place.why;
+  }
+}
+
+/** Returns a text that names the agent of a session of a caller. */
+function sessionOf(
+  { caller, record: { facts: { client } } }: QueuedExchange,
+): string {
+  return `${caller.sha256} ${client?.session} ${client?.agent}`;
+}

@@ -1,0 +1,189 @@
+import { wait } from "../core/time/deadlines.ts";
+import type { Exchange } from "./exchange.ts";
+import type { LimitGate } from "./limit_gate.ts";
+import {
+  type FailedAttempt,
+  type NextAttempt,
+  nextAttempts,
+} from "./next_attempts.ts";
+import type { QueuedRequest, Slot, WaitingPlace } from "./queue/queue.ts";
+import { homePlace, waitingPlaces } from "./queue/waiting_places.ts";
+import type { AttemptReport } from "./routing/attempt_report.ts";
+import type { RoutedCandidates } from "./routing/conversations.ts";
+import type { BeginOptions } from "./routing/health.ts";
+import type { RelayServices } from "./services.ts";
+
+/** An attempt that health, the connection and the limits have admitted. */
+export interface AdmittedAttempt {
+  readonly next: NextAttempt;
+  readonly report: AttemptReport;
+  /** The connection's slot. */
+  readonly slot: Slot;
+}
+
+/** A request that wants attempts. */
+interface TurnRequest {
+  readonly exchange: Exchange;
+  /** All failed attempts. */
+  readonly failed: readonly FailedAttempt[];
+  readonly gate: LimitGate;
+}
+
+type TurnServices = Pick<
+  RelayServices,
+  "queue" | "health" | "budget" | "deadlines" | "random" | "clock"
+>;
+
+/** Admits the attempts of one request, one after the other, and waits for room where the configuration allows it. */
+export class Turns {
+  readonly #request: TurnRequest;
+  readonly #services: TurnServices;
+  readonly #place: QueuedRequest;
+  /** The number of failed attempts before the last wait. Rate limits among them count no more. */
+  #before = 0;
+  #expectedMs: number | undefined;
+
+  constructor(request: TurnRequest, services: TurnServices) {
+    this.#request = request;
+    this.#services = services;
+    this.#place = services.queue.open(request.exchange);
+    request.exchange.record.onFinish(() => this.#place.release());
+  }
+
+  /** The failed attempts that decide about the next one. A rate limit is forgotten after a wait. */
+  get counted(): readonly FailedAttempt[] {
+    const { failed } = this.#request;
+    return this.#before === 0
+      ? failed
+      : failed.filter(({ failure }, index) =>
+        index >= this.#before || failure.kind !== "rate_limited"
+      );
+  }
+
+  /** The time after which the request could be served, in milliseconds, when it is too long to wait. */
+  get expectedMs(): number | undefined {
+    return this.#expectedMs;
+  }
+
+  /**
+   * Admits the next attempt.
+   *
+   * @param candidates The request's candidates now: a renewed key adds one.
+   * @returns `undefined` when no attempt may begin in time.
+   * @throws The reason for which the request was cancelled.
+   */
+  async next(
+    candidates: RoutedCandidates,
+  ): Promise<AdmittedAttempt | undefined> {
+    const { failed, exchange: { caller } } = this.#request;
+    const unserved = { ...this.#request, caller, candidates };
+    for (let mayStay = true;;) {
+      const home = mayStay
+        ? homePlace(unserved, this.#place.waitedMs, this.#services)
+        : undefined;
+      const admitted = await this.#admitFirst(
+        this.#attempts(candidates, home),
+      );
+      this.#place.release();
+      if (admitted !== undefined) return admitted;
+      const places = home === undefined
+        ? waitingPlaces(unserved, this.#services)
+        : [home];
+      if (places.length === 0) return undefined;
+      const result = await this.#place.wait(places);
+      if (result.kind === "room") this.#before = failed.length;
+      else if (home === undefined) {
+        this.#expectedMs = result.expectedMs;
+        return undefined;
+      } else mayStay = false;
+    }
+  }
+
+  /**
+   * Returns the attempts that may follow, the best first. After a rate limit, a request waits in the queue if there is
+   * one, and not by itself.
+   *
+   * @param home The only place where it may begin.
+   */
+  #attempts(
+    candidates: RoutedCandidates,
+    home: WaitingPlace | undefined,
+  ): readonly NextAttempt[] {
+    const { failed } = this.#request;
+    const next = nextAttempts(candidates, this.counted, this.#services.random);
+    const wasLimited = failed.at(-1)?.failure.kind === "rate_limited";
+    if (home === undefined && !wasLimited) return next;
+    return next.filter(({ isRepeat, candidate: { deployment } }) => {
+      const waitsInQueue = isRepeat && wasLimited &&
+        deployment.connection.queue !== undefined;
+      return !waitsInQueue &&
+        (home === undefined || deployment === home.deployment);
+    });
+  }
+
+  /**
+   * Begins the first attempt that is allowed now. A connection whose recovery is being probed is used only if there is
+   * no other, and one whose provider asked for a long wait only if nothing else can serve.
+   *
+   * @returns `undefined` when no attempt is allowed.
+   */
+  async #admitFirst(
+    attempts: readonly NextAttempt[],
+  ): Promise<AdmittedAttempt | undefined> {
+    const { exchange: { caller }, gate } = this.#request;
+    for (const resort of RESORTS) {
+      for (const next of attempts) {
+        const { candidate, isRepeat } = next;
+        const mayTry = resort.hasNoAlternative
+          ? !isRepeat && gate.limitedUntilMs(candidate) === undefined
+          : !isRepeat || await this.#awaitRepeat(next);
+        if (!mayTry) continue;
+        const begun = this.#begin(next, { caller, isRepeat, ...resort });
+        if (begun === undefined) continue;
+        const entered = gate.enter(candidate);
+        // A result that is not a promise needs no `await`.
+        if (entered instanceof Promise ? await entered : entered) {
+          if (!isRepeat) {
+            this.#services.budget.earn(candidate.deployment.connection.id);
+          }
+          return begun;
+        }
+        begun.slot.leave();
+        begun.report.dismissed();
+      }
+    }
+    return undefined;
+  }
+
+  /** Waits before the next request to the same connection. Returns `false` when the retry budget forbids one. */
+  async #awaitRepeat(
+    { candidate: { deployment }, waitMs }: NextAttempt,
+  ): Promise<boolean> {
+    const { budget, deadlines } = this.#services;
+    if (!budget.spend(deployment.connection.id)) return false;
+    const { signal } = this.#request.exchange.control.controller;
+    await wait(waitMs, { deadlines, signal });
+    return true;
+  }
+
+  /** Begins an attempt if the connection is healthy and has a free slot. */
+  #begin(
+    next: NextAttempt,
+    options: BeginOptions,
+  ): AdmittedAttempt | undefined {
+    const { deployment } = next.candidate;
+    const report = this.#services.health.begin(deployment, options);
+    if (report === undefined) return undefined;
+    const slot = this.#place.occupy(deployment);
+    if (slot !== undefined) return { next, report, slot };
+    report.dismissed();
+    return undefined;
+  }
+}
+
+/** The conditions under which attempts may begin, the best first. */
+const RESORTS = [
+  { hasNoAlternative: false, isLastResort: false },
+  { hasNoAlternative: true, isLastResort: false },
+  { hasNoAlternative: true, isLastResort: true },
+] as const;

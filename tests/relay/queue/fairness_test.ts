@@ -1,0 +1,145 @@
+import assert from "node:assert/strict";
+import type { Random } from "../../support/fakes/random.ts";
+import { openPlans, type PlanScene, type Turn } from "./plan_scene.ts";
+
+// Ten people share one plan, three agents each; one of them also sends a batch. The promises are those of
+// docs/failover.md#waiting-for-a-turn.
+
+const PEOPLE = Array.from({ length: 10 }, (_, index) => `person${index}`);
+const MINUTE_MS = 60_000;
+const MAX_WAIT_MS = 600_000;
+const LASTS_MS = 20 * MINUTE_MS;
+
+/** The time of an answer: most are short, some are long. */
+function serviceMs(random: Random): number {
+  return 2_000 + random.below(8_000) + (random.below(10) === 0 ? 20_000 : 0);
+}
+
+/** A plan for so many requests at once, and the pauses of the agents between their turns. */
+interface Load {
+  readonly capacity: number;
+  readonly pauseMs: number;
+  readonly seed: number;
+}
+
+/** One agent works until the end: a turn, a pause for its tools or its person, the next turn. */
+async function work(
+  scene: PlanScene,
+  { person, agent, pauseMs }: {
+    readonly person: string;
+    readonly agent: number;
+    readonly pauseMs: number;
+  },
+): Promise<readonly Turn[]> {
+  const turns: Turn[] = [];
+  const headers = { "x-claude-code-session-id": `${person}-${agent}` };
+  await scene.time.sleep(scene.random.below(10_000));
+  while (scene.time.elapsedMs() < LASTS_MS) {
+    turns.push(await scene.ask(person, { headers }));
+    await scene.time.sleep(scene.random.below(pauseMs));
+  }
+  return turns;
+}
+
+/** A batch of 200 requests, all at once, each repeated until it is served. */
+async function runBatch(
+  scene: PlanScene,
+  person: string,
+): Promise<readonly Turn[]> {
+  await scene.time.sleep(5 * MINUTE_MS);
+  const all = await Promise.all(Array.from({ length: 200 }, async () => {
+    const turns: Turn[] = [];
+    for (;;) {
+      const headers = { "x-priority": "batch" };
+      const turn = await scene.ask(person, { headers });
+      turns.push(turn);
+      if (turn.status === 200) return turns;
+      await scene.time.sleep(1_000 * Number(turn.retryAfter ?? 1));
+    }
+  }));
+  return all.flat();
+}
+
+async function share({ capacity, pauseMs, seed }: Load) {
+  const scene = await openPlans({
+    people: PEOPLE,
+    tokens: { person0: { max_concurrent: 256 } },
+    connections: {
+      one: { max_concurrent: capacity, queue: { max_wait: MAX_WAIT_MS } },
+    },
+    plans: { one: { capacity, serviceMs } },
+    seed,
+  });
+  const [agents, batch] = await scene.pass(Promise.all([
+    Promise.all(
+      PEOPLE.flatMap((person) =>
+        [0, 1, 2].map((agent) => work(scene, { person, agent, pauseMs }))
+      ),
+    ),
+    runBatch(scene, "person0"),
+  ]));
+  const turns = agents.flat();
+  assert.ok(turns.every(({ status }) => status === 200), "no turn is lost");
+  const served = batch.filter(({ status }) => status === 200);
+  assert.equal(served.length, 200);
+  assert.equal(scene.plans.one?.refusals, 0);
+  const longestMs = Math.max(...[...turns, ...served].map(waitOf));
+  assert.ok(longestMs <= MAX_WAIT_MS, `${longestMs} ms`);
+  return { scene, turns, batch: served };
+}
+
+/** Returns the part of the plan that everybody, or one person, used between two moments. */
+function used(
+  { served }: PlanScene,
+  capacity: number,
+  [fromMs, untilMs]: readonly [number, number],
+  person?: string,
+): number {
+  const busyMs = served
+    .filter((one) => person === undefined || one.person === person)
+    .map((one) => Math.min(one.untilMs, untilMs) - Math.max(one.fromMs, fromMs))
+    .reduce((sum, ms) => sum + Math.max(0, ms), 0);
+  return busyMs / (capacity * (untilMs - fromMs));
+}
+
+/** Jain's index of fairness: 1 when all have the same. */
+function fairness(amounts: readonly number[]): number {
+  const sum = amounts.reduce((one, other) => one + other, 0);
+  const squares = amounts.reduce((one, other) => one + other ** 2, 0);
+  return sum ** 2 / (amounts.length * squares);
+}
+
+function quantile(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((one, other) => one - other);
+  return sorted[Math.floor(share * (sorted.length - 1))] ?? NaN;
+}
+
+function waitOf({ line }: Turn): number {
+  return Number(line.waited_ms ?? 0);
+}
+
+for (const seed of [1]) {
+  Deno.test(`people with more work than their plan takes get equal parts of it, one with a batch too: seed ${seed}`, async () => {
+    const capacity = 8;
+    const { scene } = await share({ capacity, pauseMs: 4_000, seed });
+    const shares = PEOPLE.map((person) =>
+      used(scene, capacity, [MINUTE_MS, LASTS_MS], person)
+    );
+    assert.ok(fairness(shares) >= 0.95, `${fairness(shares)}`);
+    const part = used(scene, capacity, [MINUTE_MS, LASTS_MS]);
+    assert.ok(part >= 0.98, `${part} of the plan is used`);
+  });
+
+  Deno.test(`a batch fills what people leave of a plan, and delays none of them: seed ${seed}`, async () => {
+    const capacity = 12;
+    const { scene, turns, batch } = await share({
+      ...{ capacity, pauseMs: 40_000, seed },
+    });
+    const peopleMs = quantile(turns.map(waitOf), 0.95);
+    const batchMs = quantile(batch.map(waitOf), 0.95);
+    assert.ok(peopleMs <= batchMs / 10, `${peopleMs} and ${batchMs} ms`);
+    const lastMs = quantile(batch.map(({ endedMs }) => endedMs), 0.9);
+    const part = used(scene, capacity, [6 * MINUTE_MS, lastMs]);
+    assert.ok(part >= 0.98, `${part} of the plan is used`);
+  });
+}

@@ -1,0 +1,235 @@
+import { createGateway, type Gateway } from "../../../src/app.ts";
+import { createLiveConfig } from "../../../src/config/live_config.ts";
+import { sha256Hex } from "../../../src/core/sha256.ts";
+import type { SharedState } from "../../../src/shared/shared_state.ts";
+import { VirtualTime } from "../../simulation/world/time.ts";
+import {
+  connectionFile,
+  minimalConfig,
+  tokenFile,
+} from "../../support/gateway/config.ts";
+import {
+  createMemoryLog,
+  type MemoryLog,
+} from "../../support/fakes/memory_log.ts";
+import { createRandom, type Random } from "../../support/fakes/random.ts";
+import { hello } from "../../support/wire/ask.ts";
+
+/** A request of a person, and what came of it. */
+export interface Turn {
+  readonly person: string;
+  readonly sentMs: number;
+  readonly endedMs: number;
+  readonly status: number;
+  readonly retryAfter: string | null;
+  readonly text: string;
+  /** The line of the log. */
+  readonly line: Readonly<Record<string, unknown>>;
+}
+
+/** A request to a plan. */
+interface Served {
+  readonly plan: string;
+  readonly person: string;
+  readonly fromMs: number;
+  readonly untilMs: number;
+}
+
+/** A provider's plan: it serves so many requests at once, and refuses more. */
+export interface Plan {
+  capacity: number;
+  /** The time of a request, in milliseconds. */
+  serviceMs: (random: Random) => number;
+  /** When set, everything is refused until then, with this time. */
+  closedUntilMs?: number;
+  /** When set, everything fails with this status. */
+  failsWith?: number;
+  running: number;
+  refusals: number;
+}
+
+/** A gateway in front of plans, on a virtual clock. */
+export interface PlanScene {
+  readonly gateway: Gateway;
+  readonly time: VirtualTime;
+  readonly random: Random;
+  readonly plans: Readonly<Record<string, Plan>>;
+  readonly served: readonly Served[];
+  readonly log: MemoryLog;
+  /** Replaces the configuration. */
+  configure(overrides: Readonly<Record<string, unknown>>): Promise<void>;
+  /** Sends one request and reads its response. */
+  ask(person: string, options?: AskOptions): Promise<Turn>;
+  /** Lets time pass until `work` is done. */
+  pass<Value>(work: Promise<Value>): Promise<Value>;
+}
+
+interface AskOptions {
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly model?: string;
+  readonly signal?: AbortSignal;
+}
+
+interface SceneOptions {
+  readonly people: readonly string[];
+  /** The fields of each token beside its name. */
+  readonly tokens?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+  /** The fields of each connection. */
+  readonly connections: Readonly<
+    Record<string, Readonly<Record<string, unknown>>>
+  >;
+  readonly plans: Readonly<
+    Record<string, Pick<Plan, "capacity" | "serviceMs">>
+  >;
+  readonly overrides?: Readonly<Record<string, unknown>>;
+  readonly shared?: SharedState;
+  readonly time?: VirtualTime;
+  readonly seed?: number;
+}
+
+/** Opens a gateway in front of plans. A connection is to the plan of its name. */
+export async function openPlans(options: SceneOptions): Promise<PlanScene> {
+  const time = options.time ?? new VirtualTime();
+  const random = createRandom(options.seed ?? 1);
+  const plans: Record<string, Plan> = Object.fromEntries(
+    Object.entries(options.plans).map(([name, plan]) => [
+      name,
+      { running: 0, refusals: 0, ...plan },
+    ]),
+  );
+  const served: Served[] = [];
+  const configOf = (overrides: Readonly<Record<string, unknown>>) =>
+    minimalConfig({
+      connections: Object.entries(options.connections).map(([name, fields]) =>
+        connectionFile({
+          name,
+          endpoints: { chat: `http://${name}.example/v1` },
+          ...fields,
+        })
+      ),
+      tokens: options.people.map((name) =>
+        tokenFile({
+          name,
+          sha256: sha256Hex(tokenOf(name)),
+          ...options.tokens?.[name],
+        })
+      ),
+      ...overrides,
+    });
+  const liveConfig = createLiveConfig(await configOf(options.overrides ?? {}));
+  const log = createMemoryLog();
+  const gateway = createGateway({
+    liveConfig,
+    fetch: (input, init) => serve(String(input), init ?? {}),
+    log,
+    clock: time,
+    timers: time,
+    random: () => random.below(1000) / 1000,
+    ...options.shared && { shared: options.shared },
+  });
+
+  async function serve(url: string, init: RequestInit): Promise<Response> {
+    const name = new URL(url).hostname.split(".")[0] ?? "";
+    const plan = plans[name];
+    if (plan === undefined) return new Response(null, { status: 404 });
+    const person = new Headers(init.headers).get("x-person") ?? "";
+    const nowMs = time.elapsedMs();
+    if (plan.failsWith !== undefined) {
+      return Response.json({ error: { message: "It failed." } }, {
+        status: plan.failsWith,
+      });
+    }
+    const closedMs = (plan.closedUntilMs ?? 0) - nowMs;
+    if (closedMs > 0 || plan.running >= plan.capacity) {
+      plan.refusals += 1;
+      return Response.json(
+        { error: { message: "Too many requests.", type: "rate_limit_error" } },
+        {
+          status: 429,
+          headers: closedMs > 0
+            ? { "retry-after": String(Math.ceil(closedMs / 1000)) }
+            : {},
+        },
+      );
+    }
+    plan.running += 1;
+    try {
+      await new Promise<void>((resolve, reject) => {
+        const cancel = time.schedule(plan.serviceMs(random), resolve);
+        init.signal?.addEventListener("abort", () => {
+          cancel();
+          reject(init.signal?.reason);
+        });
+      });
+    } finally {
+      plan.running -= 1;
+      served.push({
+        plan: name,
+        person,
+        fromMs: nowMs,
+        untilMs: time.elapsedMs(),
+      });
+    }
+    return Response.json(ANSWER);
+  }
+
+  return {
+    ...{ gateway, time, random, plans, served, log },
+    async configure(overrides) {
+      liveConfig.swap(await time.outside(configOf(overrides)));
+    },
+    async ask(person, { headers = {}, model = "model-a", signal } = {}) {
+      const sentMs = time.elapsedMs();
+      const request = new Request(
+        "http://gateway.example/v1/chat/completions",
+        {
+          method: "POST",
+          headers: {
+            "content-type": "application/json",
+            authorization: `Bearer ${tokenOf(person)}`,
+            "x-person": person,
+            ...headers,
+          },
+          body: hello("chat", { model }),
+          ...signal && { signal },
+        },
+      );
+      const response = await gateway.handler(request);
+      const text = await response.text();
+      const id = response.headers.get("x-request-id");
+      const line = log.entries.findLast(({ fields }) =>
+        fields.request_id === id
+      );
+      return {
+        ...{ person, sentMs, endedMs: time.elapsedMs() },
+        ...{ status: response.status, text },
+        retryAfter: response.headers.get("retry-after"),
+        line: line?.fields ?? {},
+      };
+    },
+    async pass(work) {
+      let isOver = false;
+      const done = work.finally(() => isOver = true);
+      done.catch(() => {});
+      await time.run(time.elapsedMs() + 7 * 86_400_000, () => isOver);
+      return await done;
+    },
+  };
+}
+
+function tokenOf(person: string): string {
+  return `mg_${person}`;
+}
+
+const ANSWER = {
+  id: "chatcmpl-1",
+  object: "chat.completion",
+  created: 1,
+  model: "model-a",
+  choices: [{
+    index: 0,
+    message: { role: "assistant", content: "Hello" },
+    finish_reason: "stop",
+  }],
+  usage: { prompt_tokens: 10, completion_tokens: 10, total_tokens: 20 },
+};

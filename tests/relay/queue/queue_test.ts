@@ -1,0 +1,381 @@
+import assert from "node:assert/strict";
+import { openPlans, type PlanScene, type Turn } from "./plan_scene.ts";
+
+const SECOND_MS = 1_000;
+const QUEUE = { queue: { max_wait: 60_000 } };
+
+/** A plan of one slot, whose requests take ten seconds each. */
+function narrow(
+  people: readonly string[],
+  connection: Readonly<Record<string, unknown>> = QUEUE,
+) {
+  return openPlans({
+    people,
+    connections: { one: { max_concurrent: 1, ...connection } },
+    plans: { one: { capacity: 1, serviceMs: () => 10 * SECOND_MS } },
+  });
+}
+
+/** Sends a request after each of these times, in milliseconds. */
+function sendAt(
+  scene: PlanScene,
+  requests: readonly (readonly [
+    atMs: number,
+    person: string,
+    headers?: Readonly<Record<string, string>>,
+  ])[],
+): Promise<readonly Turn[]> {
+  return scene.pass(
+    Promise.all(requests.map(async ([atMs, person, headers]) => {
+      await scene.time.sleep(atMs);
+      return await scene.ask(person, headers && { headers });
+    })),
+  );
+}
+
+function orderOf(turns: readonly Turn[]): readonly string[] {
+  return turns.toSorted((one, other) => one.endedMs - other.endedMs)
+    .map(({ person }) => person);
+}
+
+Deno.test("without `queue`, a request that finds its connection full gets a 503 at once", async () => {
+  const scene = await narrow(["ann", "bob"], {});
+  const [, second] = await sendAt(scene, [[0, "ann"], [1, "bob"]]);
+  assert.equal(second?.status, 503);
+  assert.equal(second.endedMs, 1);
+});
+
+Deno.test("a request that finds its connection full waits for a slot", async () => {
+  const scene = await narrow(["ann", "bob"]);
+  const [first, second] = await sendAt(scene, [[0, "ann"], [1000, "bob"]]);
+  assert.equal(first?.status, 200);
+  assert.equal(first.line.waited_ms, undefined);
+  assert.equal(second?.status, 200);
+  assert.equal(second.endedMs, 20 * SECOND_MS);
+  assert.equal(second.line.waited_ms, 9 * SECOND_MS);
+  assert.equal(second.line.waited_for, "concurrency");
+  assert.equal(scene.plans.one?.refusals, 0);
+  assert.equal(scene.gateway.state().waiting, 0);
+});
+
+Deno.test("a caller with many requests waits behind one with few", async () => {
+  const scene = await narrow(["ann", "bob"]);
+  const turns = await sendAt(scene, [
+    ...[0, 1, 2, 3].map((atMs) => [atMs, "ann"] as const),
+    ...[100, 101].map((atMs) => [atMs, "bob"] as const),
+  ]);
+  assert.deepEqual(orderOf(turns), ["ann", "bob", "ann", "bob", "ann", "ann"]);
+});
+
+Deno.test("a token of twice the weight gets twice the turns", async () => {
+  const scene = await openPlans({
+    people: ["ann", "bob"],
+    tokens: { ann: { weight: 2 } },
+    connections: { one: { max_concurrent: 1, queue: { max_wait: 600_000 } } },
+    plans: { one: { capacity: 1, serviceMs: () => SECOND_MS } },
+  });
+  const turns = await sendAt(
+    scene,
+    Array.from(
+      { length: 60 },
+      (_, index) => [0, index % 2 === 0 ? "ann" : "bob"] as const,
+    ),
+  );
+  const first = orderOf(turns).slice(0, 36);
+  const ofAnn = first.filter((person) => person === "ann").length;
+  assert.ok(ofAnn >= 22 && ofAnn <= 26, `${ofAnn} of 36`);
+});
+
+Deno.test("subagents and batches stand behind requests that people wait for, for half of their time", async () => {
+  const scene = await narrow(["ann"]);
+  const session = { "x-claude-code-session-id": "s" };
+  const turns = await sendAt(scene, [
+    [0, "ann"],
+    [1, "ann", { "x-priority": "batch" }],
+    [2, "ann", { ...session, "x-claude-code-agent-id": "a" }],
+    [3, "ann", session],
+    [9000, "ann"],
+  ]);
+  const ends = turns.map(({ endedMs }) => endedMs / SECOND_MS);
+  const [first, batch, subagent, main, late] = ends;
+  assert.equal(first, 10);
+  assert.deepEqual([main, late].toSorted(), [20, 30]);
+  assert.deepEqual([batch, subagent].toSorted(), [40, 50]);
+});
+
+Deno.test("background work that has waited for half of its time is served in its turn", async () => {
+  const scene = await narrow(["ann", "bob"]);
+  const people = Array.from(
+    { length: 8 },
+    (_, index) => [index * 9_000, "ann"] as const,
+  );
+  const [batch] = await sendAt(scene, [
+    [100, "bob", { "x-priority": "background" }],
+    ...people,
+  ]);
+  assert.equal(batch?.status, 200);
+  assert.ok(batch.endedMs <= 50 * SECOND_MS, `${batch.endedMs}`);
+});
+
+Deno.test("the sessions of one caller take turns", async () => {
+  const scene = await narrow(["ann"]);
+  const inSession = (name: string) => ({ "x-session-id": name });
+  const turns = await sendAt(scene, [
+    ...[0, 1, 2, 3].map((atMs) => [atMs, "ann", inSession("busy")] as const),
+    [4, "ann", inSession("calm")],
+  ]);
+  assert.equal(turns.at(-1)?.endedMs, 20 * SECOND_MS);
+});
+
+Deno.test("a wait that cannot end in time is refused at once, with the true time", async () => {
+  const scene = await narrow(["ann"], { queue: { max_wait: 35_000 } });
+  await sendAt(scene, [[0, "ann"]]);
+  const turns = await sendAt(
+    scene,
+    [0, 1, 2, 3, 4, 5].map((atMs) => [atMs, "ann"]),
+  );
+  const refused = turns.filter(({ status }) => status === 503);
+  assert.equal(refused.length, 2);
+  for (const { sentMs, endedMs, retryAfter } of refused) {
+    assert.equal(endedMs, sentMs);
+    assert.equal(retryAfter, "40");
+  }
+  assert.equal(turns.filter(({ status }) => status === 200).length, 4);
+});
+
+Deno.test("a wait ends after its longest time", async () => {
+  const scene = await narrow(["ann", "bob"], { queue: { max_wait: 5_000 } });
+  const [, second] = await sendAt(scene, [[0, "ann"], [0, "bob"]]);
+  assert.equal(second?.status, 503);
+  assert.equal(second.endedMs, 5_000);
+  assert.equal(second.line.waited_ms, 5_000);
+});
+
+Deno.test("a request waits for the end of a short 429, and the provider sees no other meanwhile", async () => {
+  const scene = await openPlans({
+    people: ["ann", "bob"],
+    connections: { one: QUEUE },
+    plans: { one: { capacity: 9, serviceMs: () => SECOND_MS } },
+  });
+  const { one } = scene.plans;
+  assert.ok(one);
+  one.closedUntilMs = 20 * SECOND_MS;
+  const turns = await sendAt(scene, [[0, "ann"], [100, "ann"], [200, "bob"]]);
+  for (const { status, line } of turns) {
+    assert.equal(status, 200);
+    assert.equal(line.waited_for, "rate_limit");
+  }
+  assert.ok(one.refusals <= 2, `${one.refusals}`);
+});
+
+Deno.test("a 429 that lasts longer than the longest wait is refused as without a queue", async () => {
+  const scene = await narrow(["ann"]);
+  const { one } = scene.plans;
+  assert.ok(one);
+  one.closedUntilMs = 3_600_000;
+  const [first, second] = await sendAt(scene, [[0, "ann"], [1000, "ann"]]);
+  assert.deepEqual([first?.status, second?.status], [429, 429]);
+  assert.equal(second?.retryAfter, "299");
+});
+
+Deno.test("a request whose limit frees in time waits for that, and holds nobody else up", async () => {
+  const scene = await openPlans({
+    people: ["ann", "bob"],
+    tokens: { ann: { limits: [{ window: "minute", requests: 1 }] } },
+    connections: { one: { max_concurrent: 1, ...QUEUE } },
+    plans: { one: { capacity: 1, serviceMs: () => SECOND_MS } },
+  });
+  const [first, second, third] = await sendAt(scene, [
+    [10_000, "ann"],
+    [12_000, "ann"],
+    [13_000, "bob"],
+  ]);
+  assert.deepEqual([first, second, third].map((turn) => turn?.status), [
+    200,
+    200,
+    200,
+  ]);
+  assert.equal(third?.endedMs, 14_000);
+  assert.ok(second && second.endedMs >= 61_000 && second.endedMs <= 66_000);
+  assert.equal(second.line.waited_for, "limit");
+});
+
+Deno.test("a request goes to the connection that has room first", async () => {
+  const scene = await openPlans({
+    people: ["ann", "bob", "cid"],
+    connections: {
+      one: { max_concurrent: 1, ...QUEUE },
+      two: { max_concurrent: 1, ...QUEUE },
+    },
+    plans: {
+      one: { capacity: 1, serviceMs: () => 20 * SECOND_MS },
+      two: { capacity: 1, serviceMs: () => 5 * SECOND_MS },
+    },
+  });
+  const turns = await sendAt(scene, [[0, "ann"], [1, "bob"], [2, "cid"]]);
+  assert.deepEqual(turns.map(({ line }) => line.connection), [
+    "one",
+    "two",
+    "two",
+  ]);
+});
+
+Deno.test("a conversation waits for its own connection for half of the time, and moves then", async () => {
+  const scene = await openPlans({
+    people: ["ann", "bob"],
+    connections: {
+      one: { max_concurrent: 1, ...QUEUE },
+      two: { max_concurrent: 1, ...QUEUE },
+    },
+    plans: {
+      one: { capacity: 1, serviceMs: () => 20 * SECOND_MS },
+      two: { capacity: 1, serviceMs: () => SECOND_MS },
+    },
+  });
+  const session = { "x-claude-code-session-id": "s" };
+  const [, , stayed] = await sendAt(scene, [
+    [0, "ann", session],
+    [21_000, "bob"],
+    [22_000, "ann", session],
+  ]);
+  assert.equal(stayed?.line.connection, "one");
+  assert.equal(stayed.endedMs, 61_000);
+  const { one } = scene.plans;
+  assert.ok(one);
+  one.serviceMs = () => 200 * SECOND_MS;
+  const [, moved] = await sendAt(scene, [[0, "bob"], [1000, "ann", session]]);
+  assert.equal(moved?.line.connection, "two");
+  assert.equal(moved.line.waited_ms, 30_000);
+  assert.equal(moved.line.moved_for, "full");
+});
+
+Deno.test("a provider that refuses more than it serves gets less, without `max_concurrent`", async () => {
+  const scene = await openPlans({
+    people: ["ann", "bob", "cid", "dan"],
+    connections: { one: QUEUE },
+    plans: { one: { capacity: 3, serviceMs: () => 2 * SECOND_MS } },
+  });
+  const people = ["ann", "bob", "cid", "dan"];
+  const turns = await scene.pass(Promise.all(
+    Array.from({ length: 12 }, async (_, index) => {
+      const all: Turn[] = [];
+      for (let turn = 0; turn < 20; turn++) {
+        all.push(await scene.ask(people[index % 4] ?? "ann"));
+      }
+      return all;
+    }),
+  ));
+  const all = turns.flat();
+  assert.ok(all.every(({ status }) => status === 200));
+  const refusals = scene.plans.one?.refusals ?? 0;
+  assert.ok(refusals < 0.2 * all.length, `${refusals} of ${all.length}`);
+  const lastMs = Math.max(...all.map(({ endedMs }) => endedMs));
+  const leastMs = all.length * 2 * SECOND_MS / 3;
+  assert.ok(lastMs < 1.2 * leastMs, `${lastMs / leastMs} of the least time`);
+});
+
+Deno.test("a caller who leaves frees the place at once", async () => {
+  const scene = await narrow(["ann", "bob", "cid"]);
+  const leaving = new AbortController();
+  const left = scene.ask("ann").then(() =>
+    scene.ask("ann", { signal: leaving.signal })
+  );
+  const work = (async () => {
+    const first = scene.ask("cid");
+    const second = scene.ask("ann", { signal: leaving.signal })
+      .catch(() => "left");
+    await scene.time.sleep(1000);
+    assert.equal(scene.gateway.state().waiting, 2);
+    leaving.abort();
+    await scene.time.sleep(50);
+    assert.equal(scene.gateway.state().waiting, 1);
+    await Promise.all([first, second]);
+    return await scene.ask("bob");
+  })();
+  left.catch(() => {});
+  const turn = await scene.pass(work);
+  assert.equal(turn.status, 200);
+});
+
+Deno.test("those who wait get a 503 when the gateway stops", async () => {
+  const scene = await narrow(["ann", "bob"]);
+  const work = (async () => {
+    const first = scene.ask("ann");
+    const second = scene.ask("bob");
+    await scene.time.sleep(1000);
+    const drained = scene.gateway.admission.drain();
+    const { status, endedMs } = await second;
+    await drained;
+    return { status, endedMs, first: (await first).status };
+  })();
+  const { status, endedMs, first } = await scene.pass(work);
+  assert.deepEqual({ status, endedMs, first }, {
+    status: 503,
+    endedMs: 1000,
+    first: 200,
+  });
+});
+
+Deno.test("a token that is removed ends the wait with 401", async () => {
+  const server = { removed_tokens: "end" };
+  const scene = await narrow(["ann", "bob"]);
+  await scene.pass(scene.configure({ server }));
+  const work = (async () => {
+    const first = scene.ask("ann");
+    const second = scene.ask("bob");
+    await scene.time.sleep(1000);
+    await scene.configure({ server, tokens: [] });
+    await first;
+    return await second;
+  })();
+  const { status, endedMs } = await scene.pass(work);
+  assert.equal(status, 401);
+  assert.equal(endedMs, 1000);
+});
+
+Deno.test("a reload keeps those who wait, in their order", async () => {
+  const scene = await narrow(["ann", "bob", "cid"]);
+  const work = (async () => {
+    const all = ["ann", "bob", "cid"].map((person) => scene.ask(person));
+    await scene.time.sleep(1000);
+    await scene.configure({ timeouts: { idle: 1000 } });
+    return await Promise.all(all);
+  })();
+  const turns = await scene.pass(work);
+  assert.deepEqual(turns.map(({ status, endedMs }) => [status, endedMs]), [
+    [200, 10_000],
+    [200, 20_000],
+    [200, 30_000],
+  ]);
+});
+
+Deno.test("a connection that fails while others wait for it gives them its error", async () => {
+  const scene = await narrow(["ann", "bob"]);
+  const { one } = scene.plans;
+  assert.ok(one);
+  const work = (async () => {
+    const first = scene.ask("ann");
+    const second = scene.ask("bob");
+    await scene.time.sleep(1000);
+    one.failsWith = 500;
+    await first;
+    return await second;
+  })();
+  const { status } = await scene.pass(work);
+  assert.equal(status, 500);
+  assert.equal(scene.gateway.state().waiting, 0);
+});
+
+Deno.test("no more than a hundred requests of one caller wait", async () => {
+  const scene = await openPlans({
+    people: ["ann"],
+    connections: { one: { max_concurrent: 1, queue: { max_wait: 600_000 } } },
+    plans: { one: { capacity: 1, serviceMs: () => SECOND_MS } },
+  });
+  const turns = await sendAt(
+    scene,
+    Array.from({ length: 103 }, () => [0, "ann"] as const),
+  );
+  const refused = turns.filter(({ status }) => status === 503);
+  assert.equal(refused.length, 2);
+});
