@@ -85,6 +85,7 @@ export async function runServe(
   if ("problems" in first) {
     io.writeError(`Cannot start: ${path} has problems.\n`);
     io.writeError(problemLines(first.problems) + missingFileHint(first));
+    network[Symbol.dispose]();
     return EXIT.badUsage;
   }
   io.writeError(problemLines(startWarnings(first, options)));

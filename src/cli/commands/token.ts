@@ -41,8 +41,7 @@ export const TOKEN: CommandSpec = {
   }, {
     name: "connections",
     value: "NAMES",
-    summary:
-      "the connections that it may use; default: its groups', or all without a group",
+    summary: "the connections that it may use; default: its groups', or all",
   }, {
     name: "models",
     value: "IDS",
@@ -54,8 +53,7 @@ export const TOKEN: CommandSpec = {
   }, {
     name: "config",
     value: "FILE",
-    summary:
-      "refuse names that it has, and groups that it lacks or that have no connections",
+    summary: "refuse names that it has, and groups without connections",
   }],
   details: [
     "The token is printed only once. gateway.yaml holds only its SHA-256.",

@@ -211,9 +211,7 @@ export const USAGE: CommandSpec = {
     {
       name: "by",
       value: "LIST",
-      summary: `${
-        GROUPINGS.join(", ")
-      }, a header such as x-project, or several with commas`,
+      summary: `${GROUPINGS.join(", ")} or a header; or a list`,
     },
     { name: "json", summary: "print the usage or the totals as one line" },
     { name: "csv", summary: "print the totals for a spreadsheet" },

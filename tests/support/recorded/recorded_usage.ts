@@ -27,7 +27,7 @@ export function recordedUsage(
   return counts && dense({ ...counts, ...servedIn(objects) });
 }
 
-/** Returns the speed and the one-hour cache writes of an answer: the last values count. */
+/** Returns how an answer was served, and its one-hour cache writes: the last values count. */
 function servedIn(objects: readonly JsonObject[]) {
   const holders = objects.flatMap((one) => [
     one,
@@ -44,6 +44,7 @@ function servedIn(objects: readonly JsonObject[]) {
     ),
     speed: last(holders.map((one) => at(one, "speed"))),
     service_tier: last(holders.map((one) => at(one, "service_tier"))),
+    inference_geo: last(holders.map((one) => at(one, "inference_geo"))),
   };
 }
 
