@@ -133,7 +133,7 @@ export interface Connection {
 }
 
 /** How requests wait for a connection without room. */
-export interface QueueConfig {
+interface QueueConfig {
   /** The longest wait of a request, in milliseconds. */
   readonly maxWaitMs: number;
 }

@@ -30,7 +30,7 @@ import {
   checkTranslation,
   relayTranslated,
 } from "./translated/relay_translated.ts";
-import { type AdmittedAttempt, Turns } from "./turns.ts";
+import { type AdmittedAttempt, AttemptAdmission } from "./attempt_admission.ts";
 
 /**
  * Serves a request with the first attempt that gets a response (docs/design.md#failover). If all attempts fail, the
@@ -48,13 +48,13 @@ export async function tryCandidates(
   let task = firstTask;
   const failed: FailedAttempt[] = [];
   const gate = createLimitGate(task, exchange, services);
-  const turns = new Turns({ exchange, failed, gate }, services);
+  const admission = new AttemptAdmission({ exchange, failed, gate }, services);
   for (;;) {
-    const admitted = await turns.next(task.candidates);
+    const admitted = await admission.next(task.candidates);
     if (admitted === undefined) break;
     const outcome = await runAttempt(
       admitted,
-      { exchange, task, failed: turns.counted },
+      { exchange, task, failed: admission.counted },
       services,
     );
     if (outcome instanceof Response) {
@@ -69,7 +69,7 @@ export async function tryCandidates(
   }
   await refuseElsewhere({ exchange, task, failed }, services);
   const { candidates } = task;
-  const { expectedMs } = turns;
+  const { expectedMs } = admission;
   return passFailure(
     { exchange, candidates, failed, gate, expectedMs },
     services,

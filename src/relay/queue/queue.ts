@@ -1,4 +1,4 @@
-import type { Connection, Deployment } from "../../config/config.ts";
+import type { Deployment } from "../../config/config.ts";
 import {
   type Cancel,
   type Deadlines,
@@ -17,8 +17,6 @@ import { keyOf, type Waiting, WaitingLine } from "./waiting_line.ts";
 export interface Queue {
   /** Opens the place of a request in the queue. */
   open(exchange: QueuedExchange): QueuedRequest;
-  /** Returns the requests that wait for a connection; `undefined` for a connection without `queue`. */
-  loadOf(connection: Connection): QueueLoad | undefined;
   /** The number of waiting requests. */
   readonly waiting: number;
 }
@@ -28,13 +26,6 @@ type QueuedExchange = Pick<
   "caller" | "record" | "headers" | "control"
 >;
 
-/** The requests that wait for a connection. */
-export interface QueueLoad {
-  readonly waiting: number;
-  /** The time for which the next one would wait, in milliseconds. */
-  readonly expectedMs: number;
-}
-
 /** A request that takes slots, and may wait for them. */
 export interface QueuedRequest {
   /**
@@ -42,7 +33,7 @@ export interface QueuedRequest {
    *
    * @returns `undefined` when none is free, or when others wait for it.
    */
-  occupy(deployment: Deployment): Slot | undefined;
+  occupy(deployment: Deployment): ConnectionSlot | undefined;
   /**
    * Waits until one of the places may have room. A slot of it is then kept for the request.
    *
@@ -67,12 +58,12 @@ export interface WaitingPlace {
 }
 
 /** The end of a wait. After `full`, `expectedMs` is the time after which the request could be served, if it is known. */
-export type WaitResult =
+type WaitResult =
   | { readonly kind: "room" }
   | { readonly kind: "full"; readonly expectedMs?: number };
 
 /** A slot of a connection. */
-export interface Slot {
+export interface ConnectionSlot {
   /** Frees it; only the first call counts. */
   leave(): void;
   /** Reports that the provider refused the request by a rate limit. */
@@ -93,7 +84,7 @@ interface QueueOptions {
 interface Waiter extends Waiting {
   readonly woken: PromiseWithResolvers<WaitResult>;
   /** Keeps a slot for the request. */
-  keep(key: string, slot: Slot): void;
+  keep(key: string, slot: ConnectionSlot): void;
 }
 
 /** The most requests that wait at the same time, in all and of one caller. */
@@ -114,7 +105,6 @@ export function createQueue(options: QueueOptions): Queue {
   const slots = new Slots(options);
   return {
     open: (exchange) => new Place(slots, exchange),
-    loadOf: (connection) => slots.loadOf(connection),
     get waiting() {
       return slots.line.size;
     },
@@ -140,7 +130,7 @@ class Slots {
   }
 
   /** Takes a slot, however many requests wait for one. */
-  take(deployment: Deployment, caller: string): Slot | undefined {
+  take(deployment: Deployment, caller: string): ConnectionSlot | undefined {
     const limit = this.#limitOf(keyOf(deployment));
     if (!limit.hasRoom) return undefined;
     const leave = this.options.admission.occupy(deployment.connection);
@@ -220,21 +210,6 @@ class Slots {
     return Math.max(restMs, (before + 1) * turnMs);
   }
 
-  loadOf(connection: Connection): QueueLoad | undefined {
-    if (connection.queue === undefined) return undefined;
-    const loads = connection.models.map((model) => {
-      const deployment = { connection, model };
-      const waiting = [...this.line.at(keyOf(deployment))];
-      const place = { deployment, restMs: 0 };
-      const expectedMs = this.expectedMs(place, waiting.length);
-      return { waiting, expectedMs: waiting.length > 0 ? expectedMs : 0 };
-    });
-    return {
-      waiting: new Set(loads.flatMap(({ waiting }) => waiting)).size,
-      expectedMs: Math.max(0, ...loads.map((load) => load.expectedMs)),
-    };
-  }
-
   #limitOf(key: string): AdaptiveLimit {
     const known = this.#limits.get(key);
     if (known !== undefined) return known;
@@ -261,7 +236,7 @@ class Place implements QueuedRequest {
   readonly #exchange: QueuedExchange;
   #sinceMs: number | undefined;
   #waitedMs = 0;
-  #kept: { readonly key: string; readonly slot: Slot } | undefined;
+  #kept: { readonly key: string; readonly slot: ConnectionSlot } | undefined;
 
   constructor(slots: Slots, exchange: QueuedExchange) {
     this.#slots = slots;
@@ -272,7 +247,7 @@ class Place implements QueuedRequest {
     return this.#waitedMs;
   }
 
-  occupy(deployment: Deployment): Slot | undefined {
+  occupy(deployment: Deployment): ConnectionSlot | undefined {
     const { connection } = deployment;
     if (connection.queue === undefined) {
       const leave = this.#slots.options.admission.occupy(connection);

@@ -18,7 +18,7 @@ export interface Waiting {
 }
 
 /** The caller of a request, as far as the order of turns depends on it. */
-export interface WaitingCaller {
+interface WaitingCaller {
   readonly sha256: string;
   readonly weight: number;
 }
@@ -31,7 +31,7 @@ interface DuePlace {
 }
 
 /** A waiting request and the place that it may take. */
-export interface Turn<Waiter extends Waiting> {
+interface NextWaiter<Waiter extends Waiting> {
   readonly waiter: Waiter;
   readonly key: string;
   readonly deployment: Deployment;
@@ -121,10 +121,10 @@ export class WaitingLine<Waiter extends Waiting> {
    *
    * @param full The keys of the deployments without a free slot.
    */
-  next(full: ReadonlySet<string>): Turn<Waiter> | undefined {
+  next(full: ReadonlySet<string>): NextWaiter<Waiter> | undefined {
     const nowMs = this.#clock.elapsedMs();
     const order = this.#order(nowMs);
-    let best: Turn<Waiter> | undefined;
+    let best: NextWaiter<Waiter> | undefined;
     for (const waiter of this.#waiters) {
       if (best !== undefined && order(waiter, best.waiter) >= 0) continue;
       const open = waiter.places.entries()

@@ -6,7 +6,11 @@ import {
   type NextAttempt,
   nextAttempts,
 } from "./next_attempts.ts";
-import type { QueuedRequest, Slot, WaitingPlace } from "./queue/queue.ts";
+import type {
+  ConnectionSlot,
+  QueuedRequest,
+  WaitingPlace,
+} from "./queue/queue.ts";
 import { homePlace, waitingPlaces } from "./queue/waiting_places.ts";
 import type { AttemptReport } from "./routing/attempt_report.ts";
 import type { RoutedCandidates } from "./routing/conversations.ts";
@@ -18,32 +22,32 @@ export interface AdmittedAttempt {
   readonly next: NextAttempt;
   readonly report: AttemptReport;
   /** The connection's slot. */
-  readonly slot: Slot;
+  readonly slot: ConnectionSlot;
 }
 
 /** A request that wants attempts. */
-interface TurnRequest {
+interface UnservedRequest {
   readonly exchange: Exchange;
   /** All failed attempts. */
   readonly failed: readonly FailedAttempt[];
   readonly gate: LimitGate;
 }
 
-type TurnServices = Pick<
+type AdmissionServices = Pick<
   RelayServices,
   "queue" | "health" | "budget" | "deadlines" | "random" | "clock"
 >;
 
 /** Admits the attempts of one request, one after the other, and waits for room where the configuration allows it. */
-export class Turns {
-  readonly #request: TurnRequest;
-  readonly #services: TurnServices;
+export class AttemptAdmission {
+  readonly #request: UnservedRequest;
+  readonly #services: AdmissionServices;
   readonly #place: QueuedRequest;
   /** The number of failed attempts before the last wait. Rate limits among them count no more. */
   #before = 0;
   #expectedMs: number | undefined;
 
-  constructor(request: TurnRequest, services: TurnServices) {
+  constructor(request: UnservedRequest, services: AdmissionServices) {
     this.#request = request;
     this.#services = services;
     this.#place = services.queue.open(request.exchange);
