@@ -27,18 +27,18 @@ export const RELAY_FAULTS: FaultsByFile = {
     },
     {
       name: "a connection's slot is not freed after success",
-      text: "      leave();\n      if (ending",
-      wrong: "      if (ending",
+      text: "      } else report.dismissed();\n      slot.leave();\n",
+      wrong: "      } else report.dismissed();\n",
     },
     {
       name: "a connection's slot is not freed after failure",
-      text: "  } catch (thrown) {\n    leave();\n",
-      wrong: "  } catch (thrown) {\n",
+      text: "slot.refused?.();\n      slot.leave();\n",
+      wrong: "slot.refused?.();\n",
     },
     {
       name: "a complete answer counts as a failure",
-      text: `if (ending === "complete") report.succeeded();`,
-      wrong: `if (ending === "complete") report.failed(BROKE_OFF);`,
+      text: "        report.succeeded();\n",
+      wrong: "        report.failed(BROKE_OFF);\n",
     },
     {
       name: "a caller that leaves counts as a failure",
@@ -52,18 +52,19 @@ export const RELAY_FAULTS: FaultsByFile = {
     },
     {
       name: "a failure is not reported to health",
-      text: "    if (renewed === undefined) report.failed(failure);\n    else",
-      wrong: "    if (renewed !== null)",
+      text:
+        "      if (renewed === undefined) report.failed(failure);\n      else",
+      wrong: "      if (renewed !== null)",
     },
     {
       name: "an attempt's result is not dismissed when the caller left",
-      text: "      report.dismissed();\n      attempt.controller.abort();\n",
-      wrong: "      attempt.controller.abort();\n",
+      text: "      report.dismissed();\n      slot.leave();\n      attempt",
+      wrong: "      slot.leave();\n      attempt",
     },
     {
       name: "an attempt goes on when the caller left",
-      text: "      report.dismissed();\n      attempt.controller.abort();\n",
-      wrong: "      report.dismissed();\n",
+      text: "      slot.leave();\n      attempt.controller.abort();\n",
+      wrong: "      slot.leave();\n",
     },
     {
       name: "a failed attempt is not in the log",
@@ -96,21 +97,23 @@ export const RELAY_FAULTS: FaultsByFile = {
       text: "      return task.candidates.onServed?.(candidate);\n",
       wrong: "",
     },
+  ],
+  "relay/attempt_admission.ts": [
     {
       name: "an attempt that the limits refuse keeps its slot",
-      text: "      begun.leave();\n      begun.report.dismissed();\n",
-      wrong: "      begun.report.dismissed();\n",
+      text: "        begun.slot.leave();\n        begun.report.dismissed();\n",
+      wrong: "        begun.report.dismissed();\n",
     },
     {
       name: "an attempt that the limits refuse keeps its probe",
-      text: "      begun.leave();\n      begun.report.dismissed();\n",
-      wrong: "      begun.leave();\n",
+      text: "        begun.slot.leave();\n        begun.report.dismissed();\n",
+      wrong: "        begun.slot.leave();\n",
     },
     {
       name: "an attempt without a slot keeps its probe",
       text:
-        "  if (leave !== undefined) return { next, report, leave };\n  report.dismissed();\n",
-      wrong: "  if (leave !== undefined) return { next, report, leave };\n",
+        "    if (slot !== undefined) return { next, report, slot };\n    report.dismissed();\n",
+      wrong: "    if (slot !== undefined) return { next, report, slot };\n",
     },
     {
       name: "the last resort is never tried",
@@ -124,19 +127,19 @@ export const RELAY_FAULTS: FaultsByFile = {
     },
     {
       name: "a repeat does not wait for its turn",
-      text:
-        "  await wait(waitMs, { deadlines, signal: control.controller.signal });\n",
+      text: "    await wait(waitMs, { deadlines, signal });\n",
       wrong: "",
     },
     {
       name: "a repeat's pause ignores that the caller left",
-      text: "{ deadlines, signal: control.controller.signal }",
-      wrong: "{ deadlines, signal: new AbortController().signal }",
+      text: "await wait(waitMs, { deadlines, signal });",
+      wrong:
+        "await wait(waitMs, { deadlines, signal: signal && new AbortController().signal });",
     },
     {
       name: "the limits are not asked",
-      text: "      const entered = gate.enter(candidate);\n",
-      wrong: "      const entered = true as boolean | Promise<boolean>;\n",
+      text: "        const entered = gate.enter(candidate);\n",
+      wrong: "        const entered = true as boolean | Promise<boolean>;\n",
     },
   ],
   "relay/next_attempts.ts": [
