@@ -4,7 +4,7 @@ import { soakConnections } from "./connections.ts";
 import { soakCounts } from "./counts.ts";
 import { soakCrowd } from "./crowd.ts";
 import { soakEventLoop } from "./event_loop.ts";
-import { soakHangUps } from "./hang_ups.ts";
+import { MAX_HEAP_MIB, soakHangUps } from "./hang_ups.ts";
 import type { Duration } from "./plan.ts";
 import { soakPoison } from "./poison.ts";
 import { soakProxies } from "./proxies.ts";
@@ -20,10 +20,13 @@ export interface Part {
   readonly duration: Duration;
 }
 
-/** Builds a part that uses the usual gateway and upstream. */
-function inScene(run: (options: SceneOptions) => Promise<void>): Part["run"] {
+/** Builds a part that uses the usual gateway, perhaps with a limited heap, and upstream. */
+function inScene(
+  run: (options: SceneOptions) => Promise<void>,
+  limits: Parameters<typeof startScene>[0] = {},
+): Part["run"] {
   return async (options) => {
-    await using scene = await startScene();
+    await using scene = await startScene(limits);
     await run({ ...options, scene });
   };
 }
@@ -32,7 +35,7 @@ function inScene(run: (options: SceneOptions) => Promise<void>): Part["run"] {
 export const PARTS = {
   "traffic": { run: inScene(soakTraffic), duration: { fixed: 0, scaled: 0 } },
   "hang-ups": {
-    run: inScene(soakHangUps),
+    run: inScene(soakHangUps, { maxHeapMib: MAX_HEAP_MIB }),
     duration: { fixed: 2, scaled: 18 },
   },
   "slow-clients": { run: soakSlowClients, duration: { fixed: 19, scaled: 60 } },

@@ -74,8 +74,14 @@ export interface Account {
   readonly leftMs: Readonly<Record<string, number>>;
 }
 
-/** Starts both. */
-export async function startScene(): Promise<Scene> {
+/**
+ * Starts both.
+ *
+ * @param options.maxHeapMib The limit on the gateway's heap, in MiB; default: V8's own.
+ */
+export async function startScene(
+  options: Pick<GatewayOptions, "maxHeapMib"> = {},
+): Promise<Scene> {
   const upstream = await startProgram("upstream", [
     `${ROOT}tests/soak/upstream.ts`,
   ]);
@@ -88,7 +94,7 @@ export async function startScene(): Promise<Scene> {
       configText(upstream.url, { adminPort, extra: ++reloads }),
     );
   await write();
-  const gateway = await startGateway(file);
+  const gateway = await startGateway(file, options);
   return {
     gateway,
     upstreamUrl: upstream.url,
@@ -117,18 +123,27 @@ export async function startScene(): Promise<Scene> {
   };
 }
 
+/** The options of a gateway. */
+interface GatewayOptions extends Pick<StartOptions, "env" | "maxDescriptors"> {
+  /** The limit on its heap, in MiB; default: V8's own. */
+  readonly maxHeapMib?: number;
+}
+
 /**
  * Starts a gateway in its own process, as the `start` task does.
  *
  * @param file The path of its configuration.
- * @param options Its environment in addition to that of the soak, and the limit on its descriptors.
+ * @param options Its environment in addition to that of the soak, and its limits.
  */
 export function startGateway(
   file: string,
-  options: Pick<StartOptions, "env" | "maxDescriptors"> = {},
+  { maxHeapMib, ...options }: GatewayOptions = {},
 ): Promise<Program> {
+  const limit = maxHeapMib === undefined
+    ? ""
+    : `,--max-old-space-size=${maxHeapMib}`;
   return startProgram("gateway", [
-    V8_FLAGS,
+    V8_FLAGS + limit,
     `${ROOT}src/main.ts`,
     "serve",
     "--config",
