@@ -126,6 +126,8 @@ export function createTokenBook(options: TokenBookOptions): TokenBook {
   }
 
   function renewIn(delayMs: number, entry: Entry): void {
+    // The configuration may have lost the exchange while it ran.
+    if (entries.get(JSON.stringify(entry.exchange)) !== entry) return;
     const endMs = "token" in entry.state
       ? Math.max(0, entry.state.expiresAtMs - clock.now())
       : Infinity;

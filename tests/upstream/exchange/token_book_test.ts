@@ -189,6 +189,15 @@ Deno.test("an exchange that has left the configuration is renewed no more", asyn
   assert.equal(issuers.requests, 1);
 });
 
+Deno.test("an exchange that ends after its removal schedules no other", async () => {
+  const { book, timers, pass } = open();
+  const asked = book.tokenFor(OPENAI, "main");
+  book.retain([]);
+  await asked;
+  await pass(0);
+  assert.equal(timers.running, 0);
+});
+
 const BAD: Readonly<Record<string, [() => Response, string]>> = {
   "a rate limit": [
     () => Response.json({}, { status: 429 }),
