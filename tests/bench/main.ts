@@ -49,6 +49,8 @@ const floor = (mode: string, upstream: Program) =>
 const upstream = await started(
   startProgram("no gateway", [`${here}upstream.ts`]),
 );
+const lean = await floor("lean", upstream);
+const leanTranslator = await floor("lean-translate", upstream);
 const bare = await floor("bare", upstream);
 const honest = await floor("honest", upstream);
 const hop = await floor("hop", upstream);
@@ -120,12 +122,12 @@ const chat = { path: "/v1/chat/completions", model: "chat-small" } as const;
 const comparisons: readonly Comparison[] = [
   ...[32, 1].map((concurrency) => ({
     title: "small JSON",
-    entries: all([bare, honest, hop, upstream, gateway], chat),
+    entries: all([lean, bare, honest, hop, upstream, gateway], chat),
     load: { requests: concurrency === 1 ? 300 : 800, concurrency },
   })),
   ...(["small", "large"] as const).map((stream) => ({
     title: `SSE of 300 events in ${stream} chunks`,
-    entries: all([hop, bare, honest, gateway], {
+    entries: all([lean, hop, bare, honest, gateway], {
       ...chat,
       model: `chat-${stream}`,
       stream,
@@ -135,7 +137,7 @@ const comparisons: readonly Comparison[] = [
   {
     title: "Messages to Chat, JSON",
     entries: [
-      ...all([translator, gateway], {
+      ...all([leanTranslator, translator, gateway], {
         path: "/v1/messages",
         model: "chat-only-small",
       }),
@@ -146,7 +148,10 @@ const comparisons: readonly Comparison[] = [
   {
     title: "Chat to Messages, JSON",
     entries: [
-      ...all([translator, gateway], { ...chat, model: "messages-small" }),
+      ...all([leanTranslator, translator, gateway], {
+        ...chat,
+        model: "messages-small",
+      }),
       { ...entry(gateway, chat), name: "gateway, native Chat" },
     ],
     load: { requests: 800, concurrency: 32 },
@@ -155,7 +160,7 @@ const comparisons: readonly Comparison[] = [
     {
       title: `Messages to Chat, SSE in ${stream} chunks`,
       entries: [
-        ...all([translator, gateway], {
+        ...all([leanTranslator, translator, gateway], {
           path: "/v1/messages",
           model: `chat-only-${stream}`,
           stream,
@@ -170,7 +175,7 @@ const comparisons: readonly Comparison[] = [
     {
       title: `Chat to Messages, SSE in ${stream} chunks`,
       entries: [
-        ...all([translator, gateway], {
+        ...all([leanTranslator, translator, gateway], {
           ...chat,
           model: `messages-${stream}`,
           stream,
@@ -211,7 +216,7 @@ const comparisons: readonly Comparison[] = [
   ...[10_000, 100_000, 400_000, 1_000_000].map((promptBytes) => ({
     title: `a request of ${promptBytes / 1000} KB`,
     entries: [
-      ...all([bare, upstream, gateway], { ...chat, promptBytes }),
+      ...all([lean, bare, upstream, gateway], { ...chat, promptBytes }),
       {
         ...entry(gateway, {
           path: "/v1/messages",
@@ -273,15 +278,15 @@ function pacedEntries(): readonly PacedEntry[] {
       ...direct,
       shot: { ...direct.shot, path: `/paced${direct.shot.path}` },
     },
-    ...all([bare, hop, gateway], asked),
-    {
-      ...entry(gateway, {
+    ...all([lean, bare, hop, gateway], asked),
+    ...[leanTranslator, gateway].map((program) => ({
+      ...entry(program, {
         path: "/v1/messages",
         model: "chat-only-paced",
         stream: "paced",
       }),
-      name: "gateway, Messages to Chat",
-    },
+      name: `${program.name}, Messages to Chat`,
+    })),
   ];
   return entries.map((one) => ({ name: one.program.name, ...one }));
 }

@@ -3,34 +3,98 @@
  * `TransformStream`, for text only. It has no checks, canonical form, tools or errors.
  */
 import { createParser } from "eventsource-parser";
+import { leanPost } from "./lean_client.ts";
+
+/** A request in the upstream's protocol and what writes its answer in the caller's. */
+interface Translation {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  readonly isStream: boolean;
+  readonly writeWhole: (answer: string) => string;
+  /** Returns a function from an event's data to the text for the caller. */
+  readonly eventWriter: () => (data: string) => string;
+}
+
+async function translated(
+  request: Request,
+  base: string,
+): Promise<Translation> {
+  const isChatCaller = request.url.endsWith("/chat/completions");
+  const asked = JSON.parse(await request.text());
+  const writeAnswer = isChatCaller ? chatAnswer : messagesAnswer;
+  return {
+    url: base + (isChatCaller ? "/messages" : "/chat/completions"),
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(
+      isChatCaller ? { max_tokens: 4096, ...asked } : asked,
+    ),
+    isStream: asked.stream === true,
+    writeWhole: (answer) => JSON.stringify(writeAnswer(JSON.parse(answer))),
+    eventWriter: isChatCaller ? messagesToChat : chatToMessages,
+  };
+}
 
 /** Serves a caller of one protocol through an upstream of the other, whole or streamed. */
 export async function minimalTranslation(
   request: Request,
   base: string,
 ): Promise<Response> {
-  const isChatCaller = request.url.endsWith("/chat/completions");
-  const asked = JSON.parse(await request.text());
-  const answer = await fetch(
-    base + (isChatCaller ? "/messages" : "/chat/completions"),
-    {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify(
-        isChatCaller ? { max_tokens: 4096, ...asked } : asked,
-      ),
-    },
+  const { url, headers, body, isStream, writeWhole, eventWriter } =
+    await translated(request, base);
+  const answer = await fetch(url, { method: "POST", headers, body });
+  if (!isStream) return json(writeWhole(await answer.text()));
+  return new Response(
+    answer.body?.pipeThrough(throughParser(eventWriter())) ?? null,
+    EVENT_STREAM,
   );
-  if (!asked.stream) {
-    const received = JSON.parse(await answer.text());
-    return Response.json(
-      isChatCaller ? chatAnswer(received) : messagesAnswer(received),
-    );
-  }
-  const translator = isChatCaller ? minimalTranslator() : chatToMessages();
-  return new Response(answer.body?.pipeThrough(translator) ?? null, {
-    headers: { "content-type": "text/event-stream" },
+}
+
+/** Serves the same callers over the raw client: one string and one piece for each read. */
+export async function leanTranslation(
+  request: Request,
+  base: string,
+): Promise<Response> {
+  const { url, headers, body, isStream, writeWhole, eventWriter } =
+    await translated(request, base);
+  const answer = await leanPost({
+    url,
+    headers: Object.entries(headers),
+    body: encoder.encode(body),
+    change: pieceWriter(eventWriter()),
   });
+  if (isStream) return new Response(answer.body, EVENT_STREAM);
+  return json(writeWhole(await new Response(answer.body).text()));
+}
+
+const EVENT_STREAM = { headers: { "content-type": "text/event-stream" } };
+
+const encoder = new TextEncoder();
+
+function json(text: string): Response {
+  return new Response(text, {
+    headers: { "content-type": "application/json" },
+  });
+}
+
+/** Returns a function from the bytes of one read to the translation of the events that end in them. */
+function pieceWriter(
+  write: (data: string) => string,
+): (piece: Uint8Array) => Uint8Array {
+  const decoder = new TextDecoder();
+  let rest = "";
+  return (piece) => {
+    const text = rest + decoder.decode(piece, { stream: true });
+    let written = "";
+    let from = 0;
+    for (let end = 0; (end = text.indexOf("\n\n", from)) >= 0;) {
+      const data = text.indexOf("data: ", from);
+      written += write(text.slice(data + "data: ".length, end));
+      from = end + 2;
+    }
+    rest = text.slice(from);
+    return encoder.encode(written);
+  };
 }
 
 function chatAnswer(message: {
@@ -79,6 +143,10 @@ function messagesAnswer(completion: {
 
 /** Translates a Messages stream to Chat Completions. */
 export function minimalTranslator(): TransformStream<Uint8Array, Uint8Array> {
+  return throughParser(messagesToChat());
+}
+
+function messagesToChat(): (data: string) => string {
   let id = "";
   let model = "";
   const chunk = (choices: unknown[], rest: Record<string, unknown> = {}) =>
@@ -96,7 +164,7 @@ export function minimalTranslator(): TransformStream<Uint8Array, Uint8Array> {
     delta: unknown,
     finish: string | null = null,
   ) => [{ index: 0, delta, finish_reason: finish }];
-  return throughParser((data) => {
+  return (data) => {
     const event = JSON.parse(data);
     switch (event.type) {
       case "message_start":
@@ -112,11 +180,11 @@ export function minimalTranslator(): TransformStream<Uint8Array, Uint8Array> {
       default:
         return "";
     }
-  });
+  };
 }
 
 /** Translates a Chat Completions stream to Messages. */
-function chatToMessages(): TransformStream<Uint8Array, Uint8Array> {
+function chatToMessages(): (data: string) => string {
   let isBegun = false;
   const frame = (type: string, fields: object) =>
     `event: ${type}\ndata: ${JSON.stringify({ type, ...fields })}\n\n`;
@@ -136,7 +204,7 @@ function chatToMessages(): TransformStream<Uint8Array, Uint8Array> {
       index: 0,
       content_block: { type: "text", text: "" },
     });
-  return throughParser((data) => {
+  return (data) => {
     if (data === "[DONE]") return frame("message_stop", {});
     const { id, model, choices: [choice], usage } = JSON.parse(data);
     let text = "";
@@ -155,7 +223,7 @@ function chatToMessages(): TransformStream<Uint8Array, Uint8Array> {
         frame("message_delta", { delta: { stop_reason: "end_turn" }, usage });
     }
     return text;
-  });
+  };
 }
 
 /** Returns a transform that writes the translation of each event's data. */
@@ -163,7 +231,6 @@ function throughParser(
   write: (data: string) => string,
 ): TransformStream<Uint8Array, Uint8Array> {
   const decoder = new TextDecoder();
-  const encoder = new TextEncoder();
   let text = "";
   const parser = createParser({
     onEvent({ data }) {
