@@ -17,6 +17,7 @@ const {
   scene,
   keep,
   without,
+  seconds: most,
   ...flags
 } = parseArgs({
   args: Deno.args,
@@ -35,6 +36,8 @@ const {
     /** Looks for a smaller history that breaks the same promise. */
     shrink: { type: "boolean" },
     "until-broken": { type: "boolean" },
+    /** The real seconds after which no other life begins. */
+    seconds: { type: "string" },
   },
 }).values;
 const first = Number(seed ?? Math.floor(Math.random() * 1e9));
@@ -59,7 +62,10 @@ const startedMs = performance.now();
 let requests = 0;
 let virtualMs = 0;
 let failed = 0;
+let lived = 0;
 for (const { name, at } of lives) {
+  if (performance.now() - startedMs > 1000 * Number(most ?? Infinity)) break;
+  lived++;
   let scale = given;
   let history = name === undefined
     ? await liveHistory(at, scale)
@@ -80,7 +86,7 @@ for (const { name, at } of lives) {
 }
 const seconds = (performance.now() - startedMs) / 1000;
 console.log(
-  `${lives.length} histories, ${failed} failed; ${requests} requests, ${
+  `${lived} histories, ${failed} failed; ${requests} requests, ${
     Math.round(requests / seconds)
   } a second; ${
     (virtualMs / 3600_000 / (seconds / 60)).toFixed(1)

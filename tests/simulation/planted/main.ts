@@ -7,24 +7,32 @@ import { UPSTREAM_FAULTS } from "./upstream.ts";
 import { USAGE_FAULTS } from "./usage.ts";
 
 /*
- * Plants one fault after another into a copy of the program, and lives histories there until a promise breaks. Prints
- * the seed that found each fault and the seconds that it took, and the faults to which the simulation is blind.
+ * Plants one fault after another into copies of the program, and lives scenes and histories there until a promise
+ * breaks. Prints the seed that found each fault and the seconds that it took, and the faults to which the simulation is
+ * blind.
  */
 
-const { seeds, scenes, first, only, seconds } = parseArgs({
-  args: Deno.args,
-  options: {
-    /** The most seeds for each fault. */
-    seeds: { type: "string", default: "60" },
-    /** The seeds of each scene; scenes come first. */
-    scenes: { type: "string", default: "2" },
-    first: { type: "string", default: "1" },
-    /** Plants only faults whose file and name match this regular expression. */
-    only: { type: "string", default: "" },
-    /** The most seconds for each fault. */
-    seconds: { type: "string", default: "300" },
-  },
-}).values;
+const { seeds, scenes, scene, first, only, seconds, again, ...flags } =
+  parseArgs({
+    args: Deno.args,
+    options: {
+      /** The most histories for each fault. */
+      seeds: { type: "string", default: "60" },
+      /** The seeds of each scene; scenes come first. */
+      scenes: { type: "string", default: "2" },
+      /** The name of the only scene that is lived, or `all`. */
+      scene: { type: "string", default: "all" },
+      first: { type: "string", default: "1" },
+      /** Plants only faults whose file and name match this regular expression. */
+      only: { type: "string", default: "" },
+      /** The most seconds for each fault, in which lives begin. */
+      seconds: { type: "string", default: "300" },
+      /** The number of faults that are looked for beside each other, each in a copy of its own. */
+      "at-once": { type: "string", default: "1" },
+      /** A file with the output of an earlier run: plants only what it did not find. */
+      again: { type: "string" },
+    },
+  }).values;
 
 const ROOT = new URL("../../../", import.meta.url);
 
@@ -32,19 +40,25 @@ const ROOT = new URL("../../../", import.meta.url);
 const COPIED = ["src", "tests/simulation", "tests/support", "tests/deno.lock"];
 
 interface PlacedFault extends Fault {
+  readonly group: string;
   readonly file: string;
 }
 
-const faults: readonly PlacedFault[] = [
-  RELAY_FAULTS,
-  ROUTING_FAULTS,
-  USAGE_FAULTS,
-  UPSTREAM_FAULTS,
-  SHARED_FAULTS,
-].flatMap((byFile) => Object.entries(byFile))
-  .flatMap(([file, all]) => all.map((fault) => ({ ...fault, file })));
-const chosen = faults.filter(({ name, file }) =>
-  new RegExp(only).test(`${file}: ${name}`)
+const faults: readonly PlacedFault[] = Object.entries({
+  relay: RELAY_FAULTS,
+  routing: ROUTING_FAULTS,
+  usage: USAGE_FAULTS,
+  upstream: UPSTREAM_FAULTS,
+  shared: SHARED_FAULTS,
+}).flatMap(([group, byFile]) =>
+  Object.entries(byFile).flatMap(([file, all]) =>
+    all.map((fault) => ({ ...fault, file, group }))
+  )
+);
+const known = again === undefined ? "" : await Deno.readTextFile(again);
+const chosen = faults.filter((fault) =>
+  new RegExp(only).test(titleOf(fault)) &&
+  !known.includes(`found ${titleOf(fault)} (`)
 );
 const problems = await problemsOf(faults);
 if (problems.length > 0) {
@@ -52,80 +66,111 @@ if (problems.length > 0) {
   Deno.exit(2);
 }
 
-const copy = await Deno.makeTempDir({ prefix: "planted-" });
-try {
-  await Promise.all(
-    [...COPIED, "deno.json", "deno.lock"].map((path) => copyTo(copy, path)),
-  );
-  await plantAll();
-} finally {
-  await Deno.remove(copy, { recursive: true });
+/** How the search for a fault ended. */
+type Outcome = "found" | "BLIND" | "unseen" | "surprising";
+
+const outcomes = new Map<PlacedFault, Outcome>();
+const waiting = [...chosen];
+await Promise.all(
+  Array.from({ length: Number(flags["at-once"]) }, plantInCopy),
+);
+for (const [group, own] of Map.groupBy(chosen, ({ group }) => group)) {
+  console.log(`${group}: ${summaryOf(own)}`);
+}
+console.log(`all: ${summaryOf(chosen)}`);
+
+function titleOf({ file, name }: PlacedFault): string {
+  return `${file}: ${name}`;
 }
 
-async function plantAll(): Promise<void> {
-  const blind: PlacedFault[] = [];
-  const surprising: PlacedFault[] = [];
-  let seen = 0;
-  for (const fault of chosen) {
-    const { name, file, unseen } = fault;
-    const found = await plant(fault);
-    if (unseen === undefined) {
-      if (found === undefined) blind.push(fault);
-      else seen++;
-    } else if (found !== undefined) surprising.push(fault);
-    const mark = found === undefined ? unseen ? "none" : "BLIND" : "found";
-    console.log(
-      `${mark.padEnd(5)} ${file}: ${name}${found ? ` (${found})` : ""}${
-        unseen ? ` [not to be seen: ${unseen}]` : ""
-      }`,
+function summaryOf(all: readonly PlacedFault[]): string {
+  const count = (wanted: Outcome) =>
+    all.filter((one) => outcomes.get(one) === wanted).length;
+  const [seen, missed] = [count("found"), count("BLIND")];
+  const percent = Math.round(100 * seen / Math.max(1, seen + missed));
+  return [
+    `${seen} of ${seen + missed} found (${percent} %)`,
+    `${count("unseen")} cannot be seen`,
+    `${count("surprising")} were found although they cannot be seen`,
+  ].join(", ");
+}
+
+async function plantInCopy(): Promise<void> {
+  const copy = await Deno.makeTempDir({ prefix: "planted-" });
+  try {
+    await Promise.all(
+      [...COPIED, "deno.json", "deno.lock"].map((path) => copyTo(copy, path)),
     );
-  }
-  const all = seen + blind.length;
-  console.log(
-    `${seen} of ${all} faults found (${
-      Math.round(100 * seen / Math.max(1, all))
-    } %); ${chosen.length - all} more cannot be seen`,
-  );
-  for (const { file, name } of surprising) {
-    console.log(
-      `Found, though it is listed as not to be seen: ${file}: ${name}`,
-    );
+    for (;;) {
+      const fault = waiting.shift();
+      if (fault === undefined) return;
+      const found = await plant(fault, copy);
+      const { unseen } = fault;
+      const outcome = found === undefined
+        ? unseen === undefined ? "BLIND" : "unseen"
+        : unseen === undefined
+        ? "found"
+        : "surprising";
+      outcomes.set(fault, outcome);
+      console.log(`${outcome} ${titleOf(fault)} (${found ?? unseen ?? ""})`);
+    }
+  } finally {
+    await Deno.remove(copy, { recursive: true });
   }
 }
 
 /** Returns which seed broke which promise after how long; `undefined` when none did. */
-async function plant(fault: PlacedFault): Promise<string | undefined> {
+async function plant(
+  fault: PlacedFault,
+  copy: string,
+): Promise<string | undefined> {
   const path = `${copy}/src/${fault.file}`;
   const before = await Deno.readTextFile(path);
   const startedMs = performance.now();
+  const tookSeconds = () => (performance.now() - startedMs) / 1000;
   await Deno.writeTextFile(path, before.replace(fault.text, () => fault.wrong));
   try {
-    const played = await live(scenes, ["--scene", "all"]);
-    const isFound = !/^\d+ histories, 0 failed/m.test(played);
-    const output = isFound ? played : await live(seeds, []);
-    const took = ((performance.now() - startedMs) / 1000).toFixed(1);
-    const [, seed] = /^seed (\d+) breaks/m.exec(output) ?? [];
-    const [, promise] = /^seed .*\n {2}(.*?):/m.exec(output) ?? [];
-    if (seed !== undefined) return `seed ${seed}, ${took} s, ${promise}`;
-    if (/^\d+ histories, 0 failed/m.test(output)) return undefined;
-    return `${took} s, ${output.trim().slice(-200) || "no end"}`;
+    for (
+      const lives of [
+        ["--seeds", scenes, "--scene", scene],
+        ["--seeds", seeds],
+      ]
+    ) {
+      const left = Number(seconds) - tookSeconds();
+      if (left < 0) return undefined;
+      const output = await live(lives, left, copy);
+      if (/^\d+ histories, 0 failed/m.test(output)) continue;
+      const [, seed] = /^seed (\d+) breaks/m.exec(output) ?? [];
+      const [, promise] = /^seed .*\n {2}(.*?):/m.exec(output) ?? [];
+      const what = seed === undefined
+        ? output.trim().slice(-200).replaceAll("\n", " ") || "no end"
+        : `seed ${seed}, ${promise}`;
+      return `${tookSeconds().toFixed(1)} s, ${what}`;
+    }
+    return undefined;
   } finally {
     await Deno.writeTextFile(path, before);
   }
 }
 
-/** Lives histories or scenes in the copy until one breaks a promise; returns what it printed. */
-async function live(count: string, more: string[]): Promise<string> {
+/** Lives histories or scenes in a copy until one breaks a promise; returns what was printed. */
+async function live(
+  lives: readonly string[],
+  left: number,
+  copy: string,
+): Promise<string> {
   const { stdout, stderr } = await new Deno.Command(Deno.execPath(), {
     args: [
       ...["run", "--quiet", "--no-check", "--lock=tests/deno.lock"],
       ...["--allow-read", "--allow-env", "tests/simulation/main.ts"],
-      ...["--seed", first, "--seeds", count, "--until-broken", ...more],
+      ...["--seed", first, ...lives, "--until-broken"],
+      ...["--seconds", String(left)],
     ],
     cwd: copy,
     stdout: "piped",
     stderr: "piped",
-    signal: AbortSignal.timeout(Number(seconds) * 1000),
+    // A life that stands still is killed.
+    signal: AbortSignal.timeout(1000 * (left + 120)),
   }).output();
   return new TextDecoder().decode(stdout) + new TextDecoder().decode(stderr);
 }
