@@ -70,9 +70,82 @@ interface PooledSocket extends Socket {
   openedMs?: number;
 }
 
+/** The idle sockets of a client, by origin. The newest serves first, so that the others grow old and close. */
+class IdleSockets {
+  readonly #byOrigin = new Map<string, Idle[]>();
+  readonly #deadlines: Deadlines;
+  readonly #maxIdle: number;
+  #isDisposed = false;
+
+  /** @param maxIdle The most idle sockets to one origin. */
+  constructor(deadlines: Deadlines, maxIdle: number) {
+    this.#deadlines = deadlines;
+    this.#maxIdle = maxIdle;
+  }
+
+  take(key: string): PooledSocket | undefined {
+    const idle = this.#byOrigin.get(key);
+    let found: Idle | undefined;
+    do {
+      found = idle?.pop();
+      found?.stopWaiting();
+      if (found !== undefined && this.#isOld(found.socket)) {
+        found.socket.close();
+      }
+    } while (found?.socket.isClosed);
+    return found?.socket;
+  }
+
+  keep(key: string, socket: PooledSocket): void {
+    const { announcedIdleMs = Infinity } = socket;
+    const idleMs = Math.min(IDLE_MS, announcedIdleMs - MARGIN_MS);
+    const mayKeep = !this.#isDisposed && idleMs > 0 && this.#maxIdle > 0;
+    if (!mayKeep || this.#isOld(socket)) return socket.close();
+    const idle = this.#byOrigin.get(key) ?? [];
+    if (idle.length >= this.#maxIdle) this.#close(key, idle[0]?.socket);
+    this.#byOrigin.set(key, idle);
+    const sinceMs = this.#deadlines.elapsedMs();
+    const close = () => this.#close(key, socket);
+    const stopWaiting = this.#deadlines.start(idleMs, close, sinceMs);
+    idle.push({ socket, sinceMs, stopWaiting });
+    socket.watchIdle(close);
+  }
+
+  /** Closes the sockets to an origin of which nothing was heard since a moment. */
+  closeSince(key: string, ms: number): void {
+    for (const { socket, sinceMs } of [...this.#byOrigin.get(key) ?? []]) {
+      if (sinceMs <= ms) this.#close(key, socket);
+    }
+  }
+
+  closeAll(): void {
+    for (const key of this.#byOrigin.keys()) this.closeSince(key, Infinity);
+  }
+
+  /** Closes all sockets, and from now on those that become idle. */
+  dispose(): void {
+    this.#isDisposed = true;
+    this.closeAll();
+  }
+
+  #isOld({ openedMs = 0 }: PooledSocket): boolean {
+    return this.#deadlines.elapsedMs() - openedMs >= MAX_AGE_MS;
+  }
+
+  #close(key: string, socket: Socket | undefined): void {
+    socket?.close();
+    const idle = this.#byOrigin.get(key) ?? [];
+    const at = idle.findIndex((one) => one.socket === socket);
+    for (const { stopWaiting } of at < 0 ? [] : idle.splice(at, 1)) {
+      stopWaiting();
+    }
+    if (idle.length === 0) this.#byOrigin.delete(key);
+  }
+}
+
 /**
  * A client for HTTP/1.1: strict with responses, one request at a time on each socket, and never the same request
- * twice. The newest idle socket serves first, so that the others grow old and close.
+ * twice.
  *
  * When a kept socket is lost before any byte of an answer, those that have been idle since before it was used close
  * too: what silenced one, such as a firewall, has probably silenced all.
@@ -80,69 +153,7 @@ interface PooledSocket extends Socket {
 export function createHttp1Client(
   { dial, deadlines, maxIdle = 1024, defaultHeaders = [] }: Http1ClientOptions,
 ): UpstreamClient & Disposable {
-  const idleByOrigin = new Map<string, Idle[]>();
-  let isDisposed = false;
-
-  function take(key: string): PooledSocket | undefined {
-    const idle = idleByOrigin.get(key);
-    let found: Idle | undefined;
-    do {
-      found = idle?.pop();
-      found?.stopWaiting();
-      if (found !== undefined && isOld(found.socket)) {
-        found.socket.close();
-      }
-    } while (found?.socket.isClosed);
-    return found?.socket;
-  }
-
-  function isOld({ openedMs = 0 }: PooledSocket): boolean {
-    return deadlines.elapsedMs() - openedMs >= MAX_AGE_MS;
-  }
-
-  /** Closes the idle sockets to an origin of which nothing was heard since a moment. */
-  function forgetIdleSince(key: string, ms: number): void {
-    for (const { socket, sinceMs } of [...idleByOrigin.get(key) ?? []]) {
-      if (sinceMs <= ms) forget(key, socket);
-    }
-  }
-
-  function keep(key: string, socket: PooledSocket): void {
-    const { announcedIdleMs = Infinity } = socket;
-    const idleMs = Math.min(IDLE_MS, announcedIdleMs - MARGIN_MS);
-    const mayKeep = !isDisposed && idleMs > 0 && maxIdle > 0;
-    if (!mayKeep || isOld(socket)) return socket.close();
-    const idle = idleByOrigin.get(key) ?? [];
-    if (idle.length >= maxIdle) forget(key, idle[0]?.socket);
-    idleByOrigin.set(key, idle);
-    const sinceMs = deadlines.elapsedMs();
-    idle.push({
-      socket,
-      sinceMs,
-      stopWaiting: deadlines.start(
-        idleMs,
-        () => forget(key, socket),
-        sinceMs,
-      ),
-    });
-    socket.watchIdle(() => forget(key, socket));
-  }
-
-  function forget(key: string, socket: Socket | undefined): void {
-    socket?.close();
-    const idle = idleByOrigin.get(key) ?? [];
-    const at = idle.findIndex((one) => one.socket === socket);
-    for (const { stopWaiting } of at < 0 ? [] : idle.splice(at, 1)) {
-      stopWaiting();
-    }
-    if (idle.length === 0) idleByOrigin.delete(key);
-  }
-
-  function forgetAllIdle(): void {
-    for (const [key, idle] of idleByOrigin) {
-      for (const { socket } of [...idle]) forget(key, socket);
-    }
-  }
+  const idle = new IdleSockets(deadlines, maxIdle);
 
   async function open(
     { key, origin }: Address,
@@ -162,7 +173,7 @@ export function createHttp1Client(
       );
       const socket: PooledSocket = new Socket(
         duplex,
-        () => keep(key, socket),
+        () => idle.keep(key, socket),
       );
       socket.proxyHeaders = proxyHeaders;
       socket.openedMs = deadlines.elapsedMs();
@@ -170,7 +181,7 @@ export function createHttp1Client(
     } catch (cause) {
       const why = dialing.signal.aborted ? dialing.signal.reason : cause;
       // Idle sockets are the only descriptors that nobody needs now. Ports would stay reserved.
-      if (shortageOf(why) === "file descriptors") forgetAllIdle();
+      if (shortageOf(why) === "file descriptors") idle.closeAll();
       throw new Http1Failure("connect", "no connection could be opened", {
         cause: why,
         progress: { sent: "nothing", hasAnswer: false, isReused: false },
@@ -209,15 +220,17 @@ export function createHttp1Client(
     const { request } = sending;
     const address = addressOf(request.url);
     request.signal.throwIfAborted();
-    const known = request.overNewConnection ? undefined : take(address.key);
+    const known = request.overNewConnection
+      ? undefined
+      : idle.take(address.key);
     if (known !== undefined) {
       const sentMs = deadlines.elapsedMs();
       try {
         return await sendOver(known, address, sending);
       } catch (cause) {
-        if (wasLost(cause)) forgetIdleSince(address.key, sentMs);
-        const isUnsent = wasLost(cause) &&
-          cause.progress.sent === "nothing";
+        if (!wasLost(cause)) throw cause;
+        idle.closeSince(address.key, sentMs);
+        const isUnsent = cause.progress.sent === "nothing";
         if (!isUnsent || request.signal.aborted) throw cause;
         // Nothing of it was sent: the socket had ended while it was idle.
       }
@@ -235,10 +248,7 @@ export function createHttp1Client(
         loan?.settle();
       }
     },
-    [Symbol.dispose]() {
-      isDisposed = true;
-      forgetAllIdle();
-    },
+    [Symbol.dispose]: () => idle.dispose(),
   };
 }
 

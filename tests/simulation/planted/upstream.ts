@@ -25,18 +25,17 @@ export const UPSTREAM_FAULTS: FaultsByFile = {
     },
     {
       name: "an idle connection stays when its time is over",
-      text: "        () => forget(key, socket),\n        sinceMs,\n",
-      wrong: "        () => {},\n        sinceMs,\n",
+      text: "start(idleMs, close, sinceMs)",
+      wrong: "start(idleMs, () => {}, sinceMs)",
     },
     {
       name: "an idle connection that its provider closes stays",
-      text: "    socket.watchIdle(() => forget(key, socket));\n",
+      text: "    socket.watchIdle(close);\n",
       wrong: "",
     },
     {
       name: "others of a lost pool are kept",
-      text:
-        "        if (wasLost(cause)) forgetIdleSince(address.key, sentMs);\n",
+      text: "        idle.closeSince(address.key, sentMs);\n",
       wrong: "",
     },
     {
@@ -46,15 +45,14 @@ export const UPSTREAM_FAULTS: FaultsByFile = {
     },
     {
       name: "a request that was sent is sent again",
-      text:
-        'const isUnsent = wasLost(cause) &&\n          cause.progress.sent === "nothing";',
-      wrong: "const isUnsent = wasLost(cause);",
+      text: 'const isUnsent = cause.progress.sent === "nothing";',
+      wrong: "const isUnsent = true;",
     },
     {
       name: "any failure on a kept connection is sent again",
-      text:
-        'const isUnsent = wasLost(cause) &&\n          cause.progress.sent === "nothing";',
-      wrong: "const isUnsent = cause !== undefined;",
+      text: "        if (!wasLost(cause)) throw cause;\n",
+      wrong:
+        "        if (!wasLost(cause)) {\n          return await sendOver(await open(address, request), address, sending);\n        }\n",
     },
     {
       name: "an unsent request is not sent again",
@@ -93,8 +91,9 @@ export const UPSTREAM_FAULTS: FaultsByFile = {
     },
     {
       name: "a probe uses a kept connection",
-      text: "request.overNewConnection ? undefined : take(address.key)",
-      wrong: "take(address.key)",
+      text:
+        "request.overNewConnection\n      ? undefined\n      : idle.take(address.key)",
+      wrong: "idle.take(address.key)",
     },
     {
       name: "the oldest idle connection serves",
@@ -110,7 +109,8 @@ export const UPSTREAM_FAULTS: FaultsByFile = {
     },
     {
       name: "nothing is kept",
-      text: "    const mayKeep = !isDisposed && idleMs > 0 && maxIdle > 0;\n",
+      text:
+        "    const mayKeep = !this.#isDisposed && idleMs > 0 && this.#maxIdle > 0;\n",
       wrong: "    const mayKeep = false;\n",
     },
   ],
