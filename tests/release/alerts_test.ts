@@ -94,7 +94,7 @@ const CASES: Readonly<
     "0x20 1x20",
     "1x40",
   ),
-  GatewayShortage: one("model_gateway_shortages_total", "0x20 1x20", "1x40"),
+  GatewayShortage: one("model_gateway_shortages_total", "0x30 1x10", "1x40"),
   CallersGetErrors: share(
     'model_gateway_requests_total{status="5xx"}',
     'model_gateway_requests_total{status="2xx"}',
