@@ -25,7 +25,7 @@ export interface AdmittedAttempt {
   readonly slot: ConnectionSlot;
 }
 
-/** A request that wants attempts. */
+/** A request that no attempt has served yet. */
 interface UnservedRequest {
   readonly exchange: Exchange;
   /** All failed attempts. */
@@ -54,7 +54,7 @@ export class AttemptAdmission {
     request.exchange.record.onFinish(() => this.#place.release());
   }
 
-  /** The failed attempts that decide about the next one. A rate limit is forgotten after a wait. */
+  /** The failed attempts that decide the next one. A rate limit is forgotten after a wait. */
   get counted(): readonly FailedAttempt[] {
     const { failed } = this.#request;
     return this.#before === 0

@@ -8,7 +8,7 @@ import type { Candidate, Candidates } from "./routing/candidate.ts";
 export interface FailedAttempt {
   readonly candidate: Candidate;
   readonly failure: AttemptFailure;
-  /** True when the attempt was to show whether a connection has recovered. */
+  /** True when the attempt was a probe of a connection's recovery. */
   readonly wasProbe: boolean;
   readonly thrown: unknown;
   /** The connection with a newer key, if its exchanged one was refused. */
@@ -81,7 +81,7 @@ function isSameTranslation(one: Candidate, other: Candidate): boolean {
     translationOf(one.deployment) === translationOf(other.deployment);
 }
 
-/** The settings on which a refusal depends: connections that differ in nothing else refuse the same. */
+/** The settings on which a refusal depends: connections with equal settings refuse the same requests. */
 const translationOf = oncePer(({ connection, model }: Deployment) => {
   const { service, endpoints, strict, omit } = connection;
   const { upstream, maxOutputTokens = null, omit: omitted } = model;

@@ -20,7 +20,7 @@ import type { Translation } from "./translated/translation.ts";
 /** The dependencies of the relay; one set for the whole program. */
 export interface RelayServices {
   readonly admission: Admission;
-  /** Gives out the slots of connections. */
+  /** Assigns the slots of connections. */
   readonly queue: Queue;
   /** Limits the memory of request bodies. */
   readonly memory: BodyMemory;
@@ -48,7 +48,7 @@ export interface RelayServices {
    */
   readonly followAfterMs: number;
   readonly translation: Translation;
-  /** What refusals have taught about the models of connections. */
+  /** The lessons of refusals, by the models of connections. */
   readonly lessonBook: LessonBook;
   /** Sealed reasoning that waits for its tool results. */
   readonly reasoningMemory: ReasoningMemory;

@@ -101,7 +101,7 @@ export function hadSocket(cause: unknown): boolean {
   return CONNECTED_REASONS.has(reasonOf(cause));
 }
 
-/** What the gateway's own machine may run out of, by the platform's code or text. */
+/** The resources that the gateway's own machine may lack, by the platform's code or text. */
 const SHORTAGES: readonly (readonly [pattern: RegExp, what: string])[] = [
   [/EMFILE|ENFILE|too many open files/i, "file descriptors"],
   [/ENOBUFS|ENOMEM|no buffer space|cannot allocate memory/i, "memory"],
@@ -111,7 +111,7 @@ const SHORTAGES: readonly (readonly [pattern: RegExp, what: string])[] = [
   ],
 ];
 
-/** Returns what was short where a shortage of the gateway's own machine prevented a connection; else `undefined`. */
+/** Returns the missing resource when a shortage of the gateway's own machine prevented a connection; else `undefined`. */
 export function shortageOf(cause: unknown): string | undefined {
   if (cause instanceof Http1Failure && cause.kind !== "connect") {
     return undefined;

@@ -98,7 +98,7 @@ const ownHeadersOf = oncePer(({ auth, headers }: Connection) => {
 
 const isWithheldFromCaller = nameMatcher(WITHHELD_FROM_CALLER);
 
-/** Options that decide about an upstream's headers besides their names. */
+/** The options for filtering an upstream's headers, beside their names. */
 interface ResponseHeadersOptions {
   /**
    * True when the upstream knows the model by another name. Then `openai-model` is withheld, because Codex takes a

@@ -15,7 +15,7 @@ export interface Identity {
    * Returns the caller of a JWT.
    *
    * @throws {GatewayError} `unauthenticated` for a JWT that is not accepted, `forbidden` when it has no name or no rule
-   * applies, `overloaded` with `Retry-After` while the keys of its issuer cannot be had.
+   * applies, `overloaded` with `Retry-After` while the keys of its issuer cannot be read.
    */
   callerOf(token: string, config: Config): Promise<Caller>;
   /** Returns a caller with its rights in the current configuration, or the same one when no rule applies now. */
@@ -72,8 +72,8 @@ export function createIdentity(
   }
 
   /**
-   * Verifies a token again whose keys have grown old, since its issuer may have withdrawn the key. While the keys cannot
-   * be had, the token stays good.
+   * Verifies a token again whose keys have grown old, since its issuer may have withdrawn the key. While the keys
+   * cannot be read, the token stays valid.
    */
   async function verifyAgain(
     token: string,
@@ -135,7 +135,7 @@ interface Source {
   readonly claims: Claims;
 }
 
-/** A JWT that is valid, but opens nothing. */
+/** A valid JWT that grants no access. */
 class NoAccess extends Error {
   override readonly name = "NoAccess";
 }

@@ -25,7 +25,7 @@ export class BadJwt extends Error {
   }
 }
 
-/** A JWT that was good until it expired, so that a new one helps. */
+/** A JWT whose only fault is that it has expired. A new one helps. */
 export class ExpiredJwt extends BadJwt {
   constructor() {
     super("it has expired");
@@ -60,7 +60,7 @@ interface VerifyOptions {
   readonly nowMs: number;
 }
 
-/** A JWT that a provider has issued for this gateway, and that holds now. */
+/** A verified JWT: issued by a provider for this gateway, and valid now. */
 interface VerifiedJwt {
   readonly provider: IdentityProvider;
   readonly claims: Claims;
@@ -72,7 +72,7 @@ interface VerifiedJwt {
  * Verifies a JWT: its issuer, algorithm, signature, audience and times.
  *
  * @throws {BadJwt} When it is not accepted.
- * @throws {NoKeys} When the keys of its issuer cannot be had.
+ * @throws {NoKeys} When the keys of its issuer cannot be read.
  */
 export async function verifyJwt(
   token: string,

@@ -18,7 +18,7 @@ export interface KeySource {
 
 /** The keys of an issuer, as one reading found them. */
 export interface KeySet {
-  /** Different for each reading of the process. */
+  /** The id of the reading, unique in the process. */
   readonly id: number;
   readonly keys: readonly PublicKey[];
 }
@@ -46,7 +46,7 @@ export interface KeySets {
   retain(providers: readonly IdentityProvider[]): void;
 }
 
-/** The keys cannot be had now. */
+/** The keys cannot be read now. */
 export class NoKeys extends Error {
   override readonly name = "NoKeys";
   /** The time until the next reading, in milliseconds. */

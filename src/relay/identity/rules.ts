@@ -32,7 +32,7 @@ export function claimsNamed(
   return found;
 }
 
-/** Returns the first rule whose conditions all hold: a claim is equal to its value, or a list with it. */
+/** Returns the first rule whose conditions all hold: the claim equals the value, or is a list that contains it. */
 export function ruleFor(
   claims: Claims,
   rules: readonly IdentityRule[],

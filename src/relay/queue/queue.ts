@@ -13,7 +13,7 @@ import { isBackground } from "./background.ts";
 import { RecentUse } from "./recent_use.ts";
 import { keyOf, type Waiting, WaitingLine } from "./waiting_line.ts";
 
-/** Gives out the slots of connections. With `queue`, requests wait for them (docs/failover.md#waiting-for-a-turn). */
+/** Assigns the slots of connections. With `queue`, requests wait for them (docs/failover.md#waiting-for-a-turn). */
 export interface Queue {
   /** Opens the place of a request in the queue. */
   open(exchange: QueuedExchange): QueuedRequest;
@@ -43,7 +43,7 @@ export interface QueuedRequest {
   wait(places: readonly WaitingPlace[]): Promise<WaitResult>;
   /** Gives back the slot that was kept for the request, if it has not taken it. */
   release(): void;
-  /** The time for which it has waited, in milliseconds. */
+  /** The time that it has waited, in milliseconds. */
   readonly waitedMs: number;
 }
 
@@ -94,7 +94,7 @@ const MAX_WAITING_OF_CALLER = 100;
 /** The interval at which slots that other threads may have freed are tried, in milliseconds. */
 const POLL_MS = 100;
 
-/** The longest time without a look at a place, in milliseconds, because a quota may come back early. */
+/** The longest interval between two checks of a place, in milliseconds: a quota may come back early. */
 const LOOK_AGAIN_MS = 5_000;
 
 const ROOM: WaitResult = { kind: "room" };

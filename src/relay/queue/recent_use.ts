@@ -1,9 +1,9 @@
 import type { Clock } from "../../core/time/timers.ts";
 
-/** The time in which a use counts half, in milliseconds: some turns of an agent. */
+/** The half-life of a use, in milliseconds: some turns of an agent. */
 const HALF_LIFE_MS = 120_000;
 
-/** The use that a request counts before any has ended, in milliseconds. */
+/** The use of a running request until the first one has ended, in milliseconds. */
 const FIRST_GUESS_MS = 5_000;
 
 /** The weight of the newest request in the average. */

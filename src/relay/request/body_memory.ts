@@ -100,7 +100,7 @@ export interface MemoryOfOthers {
   publish(usedBytes: number, running: number): void;
 }
 
-/** The pause before the next look for free memory, in milliseconds. Other threads do not announce what they return. */
+/** The pause before the next check for free memory, in milliseconds. Other threads do not announce what they return. */
 const LOOK_AGAIN_MS = 50;
 
 /** No other thread uses the memory. */

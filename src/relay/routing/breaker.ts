@@ -229,7 +229,7 @@ export class Breaker {
     }
   }
 
-  /** Puts the next probe of the provider's wait off, because one has begun. */
+  /** Postpones the next probe of the provider's wait, because one has begun. */
   postponeProbe(): void {
     if (this.#limitProbeAtMs === undefined) return;
     this.#limitProbeAtMs = this.#clock.elapsedMs() + LIMIT_PROBE_MS;

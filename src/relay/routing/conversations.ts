@@ -246,7 +246,7 @@ export function createConversations(
       };
       const untilMs = unnamedUntilMs.get(own[0].deployment.model.id) ?? 0;
       if (isByQuota || clock.elapsedMs() < untilMs) return search();
-      // All of them are on the first connection, so the search waits until one is not.
+      // While all of them are on the first connection, no body needs to be searched.
       return {
         ...candidates,
         onServed: (candidate) =>

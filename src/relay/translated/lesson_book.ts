@@ -18,7 +18,7 @@ export interface TaughtLesson {
   readonly ms: number;
 }
 
-/** Keeps what refusals have taught about the models of connections (docs/translation.md#a-refusal-teaches). */
+/** Keeps the lessons of refusals about the models of connections (docs/translation.md#a-refusal-teaches). */
 export interface LessonBook {
   /** Returns the lessons for a deployment. */
   known(deployment: Deployment): readonly Lesson[];

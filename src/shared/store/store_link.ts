@@ -222,7 +222,7 @@ class LateReplies {
   }
 }
 
-/** Whether the store can be used, for the log and for listeners. */
+/** Tracks whether the store can be used, for the log and for listeners. */
 class LinkCondition {
   readonly listeners: ((isAway: boolean) => void)[] = [];
   /** The latest reason why the store cannot be used. */

@@ -13,7 +13,7 @@ import {
 
 /** Notices between this process and the replicas. */
 interface StoreNotices extends Notices {
-  /** Stops looking for notices. */
+  /** Stops reading notices. */
   close(): void;
 }
 
@@ -28,7 +28,7 @@ interface StoreNoticesOptions {
   readonly deadlines: Deadlines;
 }
 
-/** The interval between two looks at the store, in milliseconds. */
+/** The interval between two reads of the store, in milliseconds. */
 const POLL_MS = 150;
 
 /** The age of the oldest useful notice, in milliseconds: a provider's request to wait counts for at most an hour. */
@@ -38,8 +38,8 @@ const MEMORY_MS = 3_600_000;
 const MAX_KEPT = { cool_down: 5000, quota: 500, conversation: 10_000 } as const;
 
 /**
- * The stream of each kind of notice. Lessons are as rare and as urgent as cool-downs. Notices about quotas can wait for
- * the next look at the store.
+ * The stream of each kind of notice. Lessons are as rare and as urgent as cool-downs. Notices about quotas can wait
+ * for the next read of the store.
  */
 const STREAM_BY_KIND = {
   cool_down: "cool_down",
@@ -123,7 +123,7 @@ export function createStoreNotices(
       sendWaiting();
       await readNotices(positions);
     } catch {
-      // The link reports the failure, and looks again when the store is back.
+      // The link reports the failure, and reads again when the store is back.
     } finally {
       isPolling = false;
     }

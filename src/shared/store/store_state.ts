@@ -133,7 +133,7 @@ interface StoreReadingsOptions {
 /** The lifetime of a lock, in milliseconds: slightly longer than the whole time of GET /limits, which bounds a read. */
 const LOCK_MS = 13_000;
 
-/** The interval between two looks at another replica's reading, in milliseconds. */
+/** The interval between two checks for another replica's reading, in milliseconds. */
 const POLL_MS = 100;
 
 /** The lock of a second run would make every reader wait. */

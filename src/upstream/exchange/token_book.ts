@@ -58,7 +58,7 @@ const REFUSED_MS = 10_000;
 /** The longest delay of a timer, in milliseconds. */
 const MAX_DELAY_MS = 24 * 3_600_000;
 
-/** A token is renewed when between this part of its life is left, and that. */
+/** A token is renewed when a part of its life between these two is left. */
 const RENEW_AT = { least: 0.2, most: 0.3 };
 
 const MAX_BYTES = 64 * 1024;
@@ -140,7 +140,7 @@ export function createTokenBook(options: TokenBookOptions): TokenBook {
       const key = JSON.stringify(exchange);
       const known = entries.get(key);
       if (known !== undefined) {
-        // The first exchange is worth the wait, a later one is not: its predecessor may still live.
+        // Callers wait for the first exchange only: after that, the previous token may still be valid.
         if (!known.isKnown) await known.running;
         return known.state;
       }

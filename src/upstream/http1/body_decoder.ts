@@ -100,7 +100,7 @@ const SIZE_LINE_REGEXP =
  */
 class ChunkedDecoder implements BodyDecoder {
   #state: "size" | "data" | "dataEnd" | "trailer" | "done" = "size";
-  /** What has arrived of a line that is incomplete, without its end. */
+  /** The incomplete line so far. */
   #line = "";
   /** Payload bytes left of the current chunk, or bytes left of its CRLF. */
   #leftBytes = 0;
@@ -146,7 +146,7 @@ class ChunkedDecoder implements BodyDecoder {
     return false;
   }
 
-  /** Reads on in the line of a size or a trailer; returns the place behind what it read. */
+  /** Reads more of a size line or a trailer. Returns the position after it. */
   #readLine(bytes: Uint8Array, start: number): number {
     const found = bytes.indexOf(LF, start);
     const end = found < 0 ? bytes.length : found + 1;

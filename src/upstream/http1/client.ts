@@ -4,7 +4,7 @@ import { shortageOf } from "../failure.ts";
 import { type Duplex, Socket } from "./socket.ts";
 import { Http1Failure, wasLost } from "./failure.ts";
 
-/** The place that a socket leads to. */
+/** The server that a socket leads to. */
 export interface Origin {
   readonly isSecure: boolean;
   /** A name or an IP address, without brackets. */
@@ -30,7 +30,7 @@ export type Dial = (origin: Origin, signal: AbortSignal) => Promise<Dialed>;
 interface Http1ClientOptions {
   readonly dial: Dial;
   readonly deadlines: Deadlines;
-  /** The most idle sockets to one origin; default 1,024. */
+  /** The maximum number of idle sockets to one origin; default 1,024. */
   readonly maxIdle?: number;
   /** Headers for requests that have none of the same name, in lower case. */
   readonly defaultHeaders?: readonly (readonly [name: string, value: string])[];
@@ -45,7 +45,7 @@ const MAX_AGE_MS = 300_000;
 /** A socket is closed so long before its provider would close it, in milliseconds. */
 const MARGIN_MS = 1000;
 
-/** An address, taken apart. */
+/** A parsed address. */
 interface Address {
   /** One for all addresses of the same origin. */
   readonly key: string;
@@ -111,7 +111,7 @@ class IdleSockets {
     socket.watchIdle(close);
   }
 
-  /** Closes the sockets to an origin of which nothing was heard since a moment. */
+  /** Closes an origin's sockets that have been idle since `ms` or longer. */
   closeSince(key: string, ms: number): void {
     for (const { socket, sinceMs } of [...this.#byOrigin.get(key) ?? []]) {
       if (sinceMs <= ms) this.#close(key, socket);
@@ -321,7 +321,7 @@ const MAX_ADDRESSES = 1000;
 const addresses = new Map<string, Address>();
 
 /**
- * Takes an address apart. Remembers the last ones, since every request to a provider asks.
+ * Parses an address. Caches the results, because every request to a provider needs one.
  *
  * @throws {TypeError} When it is no address.
  */

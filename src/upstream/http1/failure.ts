@@ -1,6 +1,6 @@
-/** How far a request and its response came before the connection failed. */
+/** The progress of a request and its response before the connection failed. */
 export interface Progress {
-  /** How much of the request was handed to the network: its head counts. */
+  /** The part of the request, head included, that was passed to the network. */
   readonly sent: "nothing" | "part" | "all";
   /** True when any byte of a response arrived. */
   readonly hasAnswer: boolean;

@@ -39,7 +39,7 @@ const PROTOCOL = "HTTP/1.";
  * Finds the end of a response's head.
  *
  * @param bytes All that arrived so far.
- * @param from Where to search from; bytes before it were searched already.
+ * @param from The start of the search; earlier bytes were searched already.
  * @returns The length of the head, its empty line included; `undefined` while it is incomplete.
  * @throws {MalformedMessage} When the bytes cannot become a head, however they continue.
  */

@@ -89,7 +89,7 @@ export class Socket {
     return this.#isClosed;
   }
 
-  /** Closes it; what waits for it fails. */
+  /** Closes it. Pending reads and writes fail. */
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
@@ -136,7 +136,7 @@ export class Socket {
     const letGo = () => signal.removeEventListener("abort", stop);
     if (signal.aborted) stop();
     const upload = this.#upload(head, body);
-    // A response that arrives is worth more than the reason why the rest of the request could not be sent.
+    // A response takes precedence over the error of the upload.
     const uploaded = upload.catch((cause) => this.#writeError = cause);
     uploaded.finally(request.onUploaded);
     try {
@@ -172,7 +172,7 @@ export class Socket {
     let isReported = false;
     const reported = uploaded.then(() => isReported = true);
     await Promise.race([reported, new Promise(setImmediate)]);
-    // What is not known counts as sent.
+    // An unknown state counts as sent.
     if (!isReported) this.#sent = "part";
   }
 
@@ -289,7 +289,7 @@ export class Socket {
    * Decodes the bytes that were read.
    *
    * @returns The payload in them, which is the caller's to keep; `undefined` where there is none.
-   * @throws When the socket is closed: bytes behind a fault mean nothing.
+   * @throws When the socket is closed: bytes after a fault have no meaning.
    */
   decode(decoder: BodyDecoder): Uint8Array<ArrayBuffer> | undefined {
     if (this.#isClosed) throw new Error("The connection was closed");
@@ -301,7 +301,7 @@ export class Socket {
     if (payload.length === 0) return undefined;
     const isSmall = payload.length <= SMALL_SHARE * this.#buffer.length;
     if (isSmall) return payload.slice();
-    // What is left belongs to no response; it is only counted.
+    // The rest belongs to no response. Only its length matters.
     this.#buffer = this.#buffer.subarray(this.#start, this.#end);
     this.#start = 0;
     this.#end = this.#buffer.length;
