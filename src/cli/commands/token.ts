@@ -121,7 +121,7 @@ async function readFrom<Value>(
   return undefined;
 }
 
-/** What the options say about each token. */
+/** The options that apply to each token. */
 interface Access {
   readonly group: readonly string[];
   /** `undefined` for those of the groups. */
@@ -147,7 +147,7 @@ function accessIn(values: ReadonlyMap<string, string>): Access {
   };
 }
 
-/** Returns the problems of the options, which would else be those of each token. */
+/** Returns the problems of the options, which would otherwise be repeated for each token. */
 function optionProblems({ access, written }: TokenOptions): readonly Problem[] {
   const made = createEntry("name", access);
   const invalid = "problems" in made ? made.problems : [];

@@ -55,7 +55,7 @@ export async function raceAddresses<Connection extends { close(): void }>(
     throw new Error("The host has no addresses");
   } catch (error) {
     if (!(error instanceof AggregateError)) throw error;
-    // A machine without a family of addresses says so of each, which hides what is wrong with the others.
+    // A machine without an address family reports that for each of its addresses, which hides the errors of the others.
     const { errors } = error;
     throw errors.find(({ code }) => code !== "EADDRNOTAVAIL") ?? errors[0];
   } finally {

@@ -15,7 +15,7 @@ interface Unanswered {
   isGivenUp: boolean;
 }
 
-/** What a handshake needs beside the connection. */
+/** The options of a handshake. */
 interface Terms {
   /** The server, whose name the certificate must have. */
   readonly origin: Pick<Origin, "hostname" | "port">;

@@ -6,7 +6,7 @@ export type ProxyRoute =
   | { readonly kind: "direct" }
   | { readonly kind: "proxy"; readonly proxy: HttpProxy }
   | { readonly kind: "socks"; readonly proxy: SocksProxy }
-  /** The address of the proxy is none that the gateway knows. Nothing may go past it. */
+  /** The gateway does not support the proxy's address. No request may go around it. */
   | { readonly kind: "invalid" };
 
 /** A proxy that speaks HTTP. Its origin is secure where the gateway speaks TLS to it. */

@@ -20,7 +20,7 @@ const ADDRESS_BYTES = new Map([[ADDRESS.ipv4, 4], [ADDRESS.ipv6, 16]]);
 /** The port behind the address of a reply, in bytes. */
 const PORT_BYTES = 2;
 
-/** What the reply codes say about the provider (RFC 1928, section 6). */
+/** The meanings of the reply codes (RFC 1928, section 6). */
 const REFUSALS: ReadonlyMap<number, string> = new Map([
   [1, "the proxy failed"],
   [2, "the proxy's rules do not allow it"],

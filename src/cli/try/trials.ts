@@ -103,7 +103,7 @@ interface Spelling {
   readonly stop?: Body;
   readonly schema: Body;
   readonly picture: Body;
-  /** Continues an answer with a call: its own words come back, with a result for each call. */
+  /** Continues an answer that has calls: repeats it, with a result for each call. */
   readonly loop: (prompt: string, answer: JsonValue | undefined) => Body;
 }
 

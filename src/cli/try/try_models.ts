@@ -123,7 +123,7 @@ interface TriedPath {
   readonly mode: TrialResult["mode"];
 }
 
-/** Tries one path. Where even a word fails, nothing more is asked. */
+/** Tries one path. Stops when even the request for a word fails. */
 async function* tryPath(
   path: TriedPath,
   options: TryOptions & {

@@ -24,7 +24,7 @@ const LIST_PREFIX = "\0";
 /** The time for which files must stay as they are before they are used, in milliseconds. */
 const QUIET_MS = 1000;
 
-/** The most looks at files that never stay as they are. */
+/** The maximum number of reads of files that keep changing. */
 const MAX_LOOKS = 10;
 
 /** A configuration file with the files that it names, and the watch of all of them. */
@@ -119,7 +119,7 @@ export function createWatchedConfig(
   };
 }
 
-/** Returns true when all files of one look were the same in the other. */
+/** Returns true when two reads found the same files. */
 function agrees(
   one: ReadonlyMap<string, string>,
   other: ReadonlyMap<string, string>,
