@@ -1,15 +1,3 @@
-/** Collects a line that arrives in several chunks. */
-interface LineBuffer {
-  /** Copies the next part of the line. */
-  append(piece: Uint8Array): void;
-  /** Returns the number of bytes so far. */
-  length(): number;
-  /** Returns the line, valid until the next `append`; for one that is too long, {@linkcode bothEnds} of it. */
-  bytes(): Uint8Array;
-  /** Clears the buffer for the next line. */
-  clear(): void;
-}
-
 /** The number of bytes that {@linkcode bothEnds} keeps of each end. */
 export const END_BYTES = 512;
 
@@ -21,39 +9,53 @@ const KEPT_BYTES = 64 * 1024;
 
 const NOTHING = new Uint8Array();
 
-/** Creates a buffer for lines of up to `maxBytes`. */
-export function createLineBuffer(maxBytes: number): LineBuffer {
-  let buffer = NOTHING;
-  let used = 0;
-  let length = 0;
+/** Collects a line of up to `maxBytes` that arrives in several chunks. */
+export class LineBuffer {
+  readonly #maxBytes: number;
+  #buffer = NOTHING;
+  #used = 0;
+  #length = 0;
 
-  function grow(needed: number): void {
-    if (needed <= buffer.length) return;
-    const larger = new Uint8Array(Math.max(needed, 2 * buffer.length));
-    larger.set(buffer.subarray(0, used));
-    buffer = larger;
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
   }
 
-  return {
-    append(piece) {
-      length += piece.length;
-      const isTooLong = length > maxBytes;
-      const part = isTooLong ? bothEnds(piece) : piece;
-      grow(used + part.length);
-      buffer.set(part, used);
-      used += part.length;
-      if (!isTooLong) return;
-      buffer = bothEnds(buffer.subarray(0, used));
-      used = buffer.length;
-    },
-    length: () => length,
-    bytes: () => buffer.subarray(0, used),
-    clear() {
-      length = 0;
-      used = 0;
-      if (buffer.length > KEPT_BYTES) buffer = NOTHING;
-    },
-  };
+  /** The number of bytes so far. */
+  get length(): number {
+    return this.#length;
+  }
+
+  /** The line, valid until the next `append`; for one that is too long, {@linkcode bothEnds} of it. */
+  get bytes(): Uint8Array {
+    return this.#buffer.subarray(0, this.#used);
+  }
+
+  /** Copies the next part of the line. */
+  append(piece: Uint8Array): void {
+    this.#length += piece.length;
+    const isTooLong = this.#length > this.#maxBytes;
+    const part = isTooLong ? bothEnds(piece) : piece;
+    this.#grow(this.#used + part.length);
+    this.#buffer.set(part, this.#used);
+    this.#used += part.length;
+    if (!isTooLong) return;
+    this.#buffer = bothEnds(this.bytes);
+    this.#used = this.#buffer.length;
+  }
+
+  /** Clears the buffer for the next line. */
+  clear(): void {
+    this.#length = 0;
+    this.#used = 0;
+    if (this.#buffer.length > KEPT_BYTES) this.#buffer = NOTHING;
+  }
+
+  #grow(needed: number): void {
+    if (needed <= this.#buffer.length) return;
+    const larger = new Uint8Array(Math.max(needed, 2 * this.#buffer.length));
+    larger.set(this.bytes);
+    this.#buffer = larger;
+  }
 }
 
 /** Returns a copy of `bytes`: whole up to 1 KiB, else their first and last 512, joined. */

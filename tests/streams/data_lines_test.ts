@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { createDataLines } from "../../src/streams/data_lines.ts";
+import { DataLines } from "../../src/streams/data_lines.ts";
 import { createRandom, type Random } from "../support/fakes/random.ts";
 import {
   hasRecordings,
@@ -22,7 +22,7 @@ function read(
   wantsEvery: (linesSoFar: number) => boolean = () => true,
 ): Seen {
   const lines: string[] = [];
-  const reader = createDataLines('"usage"', {
+  const reader = new DataLines('"usage"', {
     wantsEvery: () => wantsEvery(lines.length),
     line: (data) => lines.push(data),
   }, { maxLineBytes: MAX_LINE_BYTES });
@@ -53,20 +53,20 @@ function cut(bytes: Uint8Array, random: Random, most: number): Uint8Array[] {
   return chunks;
 }
 
-Deno.test("createDataLines() gives the value of every data line, whatever else the stream holds", () => {
+Deno.test("DataLines gives the value of every data line, whatever else the stream holds", () => {
   const { lines } = readText(
     ': comment\n\nevent: x\nid: 1\ndata: {"a":1}\n\ndata:{"b":2}\ndata:   c  \n\nretry: 5\nxdata: no\n',
   );
   assert.deepEqual(lines, ['{"a":1}', '{"b":2}', "c"]);
 });
 
-Deno.test("createDataLines() takes lines that end in CRLF", () => {
+Deno.test("DataLines takes lines that end in CRLF", () => {
   const { lines, last } = readText("data: a\r\n\r\ndata: b\r\n\r\n");
   assert.deepEqual(lines, ["a", "b"]);
   assert.deepEqual(last, ["b", "a"]);
 });
 
-Deno.test("createDataLines() takes lines that end in any way the standard allows", () => {
+Deno.test("DataLines takes lines that end in any way the standard allows", () => {
   const ends = ["\n", "\r\n", "\r"];
   for (const [at, end] of ends.entries()) {
     const other = ends[(at + 1) % ends.length];
@@ -82,14 +82,14 @@ Deno.test("createDataLines() takes lines that end in any way the standard allows
   }
 });
 
-Deno.test("createDataLines() finds a needle in lines that end in CR", () => {
+Deno.test("DataLines finds a needle in lines that end in CR", () => {
   const text = 'data: a\r\rdata: {"usage":1}\r\rdata: b\r\r';
   const { lines, last } = readText(text, () => false);
   assert.deepEqual(lines, ['{"usage":1}']);
   assert.deepEqual(last, ["b", '{"usage":1}', "a"]);
 });
 
-Deno.test("createDataLines() passes over a byte order mark at the very beginning alone", () => {
+Deno.test("DataLines passes over a byte order mark at the very beginning alone", () => {
   const bytes = encoder.encode("\uFEFFdata: a\n\uFEFFdata: b\ndata: c\n");
   for (const wantsEvery of [true, false]) {
     for (let at = 0; at <= bytes.length; at++) {
@@ -104,20 +104,20 @@ Deno.test("createDataLines() passes over a byte order mark at the very beginning
   assert.equal(readText("data: a\n\uFEFFdata: b").unfinished, "");
 });
 
-Deno.test("createDataLines() gives only lines with the needle where not every line is wanted", () => {
+Deno.test("DataLines gives only lines with the needle where not every line is wanted", () => {
   const text = 'data: a\ndata: {"usage":1}\ndata: usage\ndata: \\"usage\\"\n';
   const { lines, last } = readText(text, () => false);
   assert.deepEqual(lines, ['{"usage":1}']);
   assert.deepEqual(last, ['\\"usage\\"', "usage", '{"usage":1}', "a"]);
 });
 
-Deno.test("createDataLines() asks for each line again whether every line is wanted", () => {
+Deno.test("DataLines asks for each line again whether every line is wanted", () => {
   const chunk = encoder.encode('data: a\ndata: b\ndata: c\ndata: "usage"\n');
   const { lines } = read([chunk], (linesSoFar) => linesSoFar < 2);
   assert.deepEqual(lines, ["a", "b", '"usage"']);
 });
 
-Deno.test("createDataLines() finds a needle that lies in two chunks", () => {
+Deno.test("DataLines finds a needle that lies in two chunks", () => {
   const bytes = encoder.encode('data: {"usage":1}\n');
   for (let at = 0; at <= bytes.length; at++) {
     const chunks = [bytes.subarray(0, at), bytes.subarray(at)];
@@ -125,7 +125,7 @@ Deno.test("createDataLines() finds a needle that lies in two chunks", () => {
   }
 });
 
-Deno.test("createDataLines() knows the last four lines that are not empty", () => {
+Deno.test("DataLines knows the last four lines that are not empty", () => {
   assert.deepEqual(readText("").last, []);
   assert.deepEqual(readText("data: a\n").last, ["a"]);
   assert.deepEqual(
@@ -136,7 +136,7 @@ Deno.test("createDataLines() knows the last four lines that are not empty", () =
   assert.deepEqual(readText(many).last, ["5", "4", "3", "2"]);
 });
 
-Deno.test("createDataLines() keeps a line without its line feed apart", () => {
+Deno.test("DataLines keeps a line without its line feed apart", () => {
   const { lines, last, unfinished } = readText("data: a\ndata: b");
   assert.deepEqual(lines, ["a"]);
   assert.deepEqual(last, ["a"]);
@@ -145,7 +145,7 @@ Deno.test("createDataLines() keeps a line without its line feed apart", () => {
   assert.equal(readText("data: a\n").unfinished, "");
 });
 
-Deno.test("createDataLines() passes over lines that are too long but knows their ends", () => {
+Deno.test("DataLines passes over lines that are too long but knows their ends", () => {
   const begin = '{"type":"a",';
   const end = '"usage":{}}';
   const long = begin + "x".repeat(MAX_LINE_BYTES) + end;
@@ -160,7 +160,7 @@ Deno.test("createDataLines() passes over lines that are too long but knows their
   }
 });
 
-Deno.test("createDataLines() takes a line of just the longest length", () => {
+Deno.test("DataLines takes a line of just the longest length", () => {
   const fit = "x".repeat(MAX_LINE_BYTES - "data: ".length);
   for (const most of [100, 2 * MAX_LINE_BYTES]) {
     const bytes = encoder.encode(`data: ${fit}\ndata: ${fit}y\n`);
@@ -219,7 +219,7 @@ const PARTS = [
   "ü".repeat(2600),
 ];
 
-Deno.test("createDataLines() gives the same lines for any cut of any stream", () => {
+Deno.test("DataLines gives the same lines for any cut of any stream", () => {
   const random = createRandom(7);
   for (let round = 0; round < 100; round++) {
     const parts = Array.from(
@@ -240,7 +240,7 @@ Deno.test("createDataLines() gives the same lines for any cut of any stream", ()
 
 Deno.test({
   ...needing(
-    "createDataLines() gives the same lines for any cut of a recorded stream",
+    "DataLines gives the same lines for any cut of a recorded stream",
     !hasRecordings() && "there are no recordings here",
   ),
   fn() {
@@ -257,7 +257,7 @@ Deno.test({
 
 /** Returns the sum of the bytes beyond 20 in each data line of these chunks. */
 function above(chunks: readonly Uint8Array[]): number {
-  const reader = createDataLines('"usage"', {
+  const reader = new DataLines('"usage"', {
     wantsEvery: () => false,
     line: () => {},
   });
@@ -267,7 +267,7 @@ function above(chunks: readonly Uint8Array[]): number {
   return reader.bytesAbove();
 }
 
-Deno.test("createDataLines() sums the bytes of lines beyond a length, however they are divided", () => {
+Deno.test("DataLines sums the bytes of lines beyond a length, however they are divided", () => {
   const random = createRandom(3);
   const lengths = [20, 25, 10, 40, 30, 20, 21, 7, 90, 33, 1200];
   const expected = lengths.reduce(

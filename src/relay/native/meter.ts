@@ -9,7 +9,7 @@ import {
 import { JsonEnd } from "../../json_scan/walker.ts";
 import type { RequestRecord } from "../../observe/record.ts";
 import type { AnswerWatch } from "../../protocols/canonical/codec.ts";
-import { createDataLines } from "../../streams/data_lines.ts";
+import { DataLines } from "../../streams/data_lines.ts";
 import { LONG_BYTES } from "../../streams/line_buffer.ts";
 import {
   type BodyKind,
@@ -59,7 +59,7 @@ export function createStreamMeter(
   let ended: AnswerEnd | undefined;
   let firstLength = 0;
   let misses = 0;
-  const lines = createDataLines(watch.usageMark, {
+  const lines = new DataLines(watch.usageMark, {
     wantsEvery: () =>
       misses < MAX_MISSES &&
       (mayChangeModel || facts.answer.firstOutputMs === undefined),

@@ -10,7 +10,7 @@ import type { Deadlines } from "../../core/time/deadlines.ts";
 import { UpstreamFailure } from "../../protocols/canonical/failure/failure.ts";
 import type { AnswerWatch } from "../../protocols/canonical/codec.ts";
 import { CODECS } from "../../protocols/mod.ts";
-import { createDataLines } from "../../streams/data_lines.ts";
+import { DataLines } from "../../streams/data_lines.ts";
 import {
   abandon,
   type ByteReader,
@@ -336,7 +336,7 @@ function createStreamJudge(
 ): BeginningJudge<Beginning> {
   let found: Beginning | undefined;
   let events = 0;
-  const lines = createDataLines(undefined, {
+  const lines = new DataLines(undefined, {
     wantsEvery: () => found === undefined,
     line(data) {
       events += 1;
