@@ -224,7 +224,7 @@ function adjust(
   return { ...kept, ...force };
 }
 
-/** Reports what a lesson takes from the caller. Another spelling, or a lower limit of ours, takes nothing. */
+/** Reports the loss that a lesson causes. Another spelling, or a lower limit of the gateway, causes none. */
 function reportTaught(lesson: Lesson, to: Codec, losses: Losses): void {
   if (lesson.move === "respell" || lesson.move === "clamp") return;
   losses.reportDropped(

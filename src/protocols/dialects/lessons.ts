@@ -118,8 +118,8 @@ const EFFORT_WORDS: readonly EffortWord[] = ["none", ...ALL_EFFORTS];
 const MAX_LESSONS = 8;
 
 /**
- * Returns what a provider's refusal of a translated request teaches; nothing when it names no field that the gateway may
- * change.
+ * Returns the lessons of a provider's refusal of a translated request; none when it names no field that the gateway
+ * may change.
  *
  * @param protocol The provider's protocol.
  */

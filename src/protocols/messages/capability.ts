@@ -1,6 +1,6 @@
 import type { Failure } from "../canonical/failure/failure.ts";
 
-/** The words of a provider that does not support something. */
+/** A provider's words for a feature that it does not support. */
 const UNSUPPORTED_REGEXP =
   /not (?:\w+ )?(?:support|permit|allow|accept|available)|n't support|unsupported|unknown|unrecognized|unavailable|extra inputs|must be|expected [`'"]?text|no endpoints found/i;
 

@@ -40,7 +40,7 @@ interface Prefix<Message> {
   readonly messages: readonly Message[];
 }
 
-/** The user messages at the end that get a mark. The second finds what the request before wrote, after long answers. */
+/** The user messages at the end that get a mark. The second one finds the entry of the previous request, after long answers. */
 const MARKED_MESSAGES = 2;
 
 /**

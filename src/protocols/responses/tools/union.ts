@@ -80,7 +80,7 @@ function keysOf(tool: Tool): string[] {
   }
 }
 
-/** Returns the parts of a tool from an item that the list of the request does not have. */
+/** Returns the parts of a tool that an item of the input adds to the request's list. */
 function withoutKnown(tool: Tool, known: ReadonlySet<string>): Tool[] {
   if (tool.kind !== "namespace") {
     return keysOf(tool).some((key) => known.has(key)) ? [] : [tool];

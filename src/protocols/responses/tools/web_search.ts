@@ -65,10 +65,10 @@ export function chooseSearch(
 }
 
 /**
- * Returns the fields beside `tools` that a served search needs: its limit, and the wish for its pages. Backends that
- * take no limits know neither.
+ * Returns the fields beside `tools` that a served search needs: its limit, and the request for its pages. Back ends
+ * without limits support neither.
  *
- * @param include What the answer must include already.
+ * @param include The entries that the answer must already include.
  */
 export function searchFields(
   tools: readonly Tool[],
