@@ -25,55 +25,12 @@ export interface BodyMemory {
   open(maxBytes: number, caller: string): MemoryShare;
 }
 
-/** The memory that one request uses for its body. */
-export interface MemoryShare {
-  /**
-   * Begins an upload. While memory is short, uploads may be evicted for other callers' bodies. The caller with the most
-   * memory loses its largest uploads first, as long as it holds more than the other caller would.
-   *
-   * @param declaredBytes The length in the body's header; 0 without one.
-   * @param onEvict Called with the error when the upload is evicted. Its memory is free then.
-   * @returns A function that ends the upload: the body is complete and is not evicted.
-   * @throws {GatewayError} `overloaded`, with `Retry-After`, when the memory does not suffice for this body and the
-   * caller's other uploads.
-   */
-  begin(declaredBytes: number, onEvict: (error: Error) => void): () => void;
-  /**
-   * Takes memory.
-   *
-   * @throws {GatewayError} `overloaded`, with `Retry-After`, when there is too little.
-   */
-  take(bytes: number): void;
-  /** Returns memory, at most as much as was taken. */
-  give(bytes: number): void;
-  /**
-   * Borrows memory for work on a body, while it runs. It waits for earlier loans to end. Without such a loan it is
-   * rejected, because bodies must not wait for each other.
-   *
-   * @throws {GatewayError} `overloaded`, with `Retry-After`, when it is rejected.
-   * @throws The reason of `signal`, when that aborts meanwhile.
-   */
-  borrow(bytes: number, signal: AbortSignal): Promise<MemoryLoan>;
-  /** Returns all memory except loans. Later calls of `take` do not count. */
-  close(): void;
-}
-
 /** The memory of work that runs. */
 export interface MemoryLoan {
   /** Ends the work. The loan shrinks to the size of its result. */
   keep(bytes: number): void;
   /** Returns the rest of the loan; only the first call counts. */
   end(): void;
-}
-
-/** A request that holds memory. */
-interface Holder {
-  readonly caller: string;
-  readonly maxBytes: number;
-  /** Its memory except loans, in bytes. */
-  bytes: number;
-  /** Defined while its body arrives. */
-  upload?: Upload | undefined;
 }
 
 /** A body that is arriving. */
@@ -85,7 +42,7 @@ interface Upload {
 /** Work that waits for memory. */
 interface Waiting {
   readonly bytes: number;
-  readonly holder: Holder;
+  readonly share: MemoryShare;
   readonly grant: () => void;
   readonly refuse: (error: Error) => void;
 }
@@ -120,67 +77,152 @@ export function createBodyMemory(
   others: MemoryOfOthers = NO_OTHERS,
   deadlines: Deadlines = createDeadlines(),
 ): BodyMemory {
-  const waiting = new LinkedList<Waiting>();
-  /** The requests with a long body, complete or arriving. */
-  const holders = new LinkedList<Holder>();
-  let usedBytes = 0;
+  const loans = new Loans(new UsedMemory(others), deadlines);
+  return {
+    get usedBytes() {
+      return loans.used.bytes;
+    },
+    open: (maxBytes, caller) => new MemoryShare(loans, maxBytes, caller),
+  };
+}
+
+/** The memory that one request uses for its body. */
+export class MemoryShare {
+  readonly maxBytes: number;
+  readonly caller: string;
+  /** Its memory except loans. */
+  bytes = 0;
+  /** Defined while its body arrives. */
+  upload: Upload | undefined;
+  readonly #loans: Loans;
+  #leave = () => {};
+  #isClosed = false;
+
+  constructor(loans: Loans, maxBytes: number, caller: string) {
+    this.#loans = loans;
+    this.maxBytes = maxBytes;
+    this.caller = caller;
+  }
+
+  /**
+   * Begins an upload. While memory is short, uploads may be evicted for other callers' bodies. The caller with the most
+   * memory loses its largest uploads first, as long as it holds more than the other caller would.
+   *
+   * @param declaredBytes The length in the body's header; 0 without one.
+   * @param onEvict Called with the error when the upload is evicted. Its memory is free then.
+   * @returns A function that ends the upload: the body is complete and is not evicted.
+   * @throws {GatewayError} `overloaded`, with `Retry-After`, when the memory does not suffice for this body and the
+   * caller's other uploads.
+   */
+  begin(declaredBytes: number, onEvict: (error: Error) => void): () => void {
+    const { used } = this.#loans;
+    const bytes = declaredBytes + used.announcedBytes(this.caller);
+    const evicted = used.uploadsToEvict(bytes, this);
+    if (evicted === undefined) throw full(this.maxBytes);
+    this.upload = { declaredBytes, onEvict };
+    this.#leave = used.shares.add(this);
+    return () => void (this.upload = undefined);
+  }
+
+  /**
+   * Takes memory.
+   *
+   * @throws {GatewayError} `overloaded`, with `Retry-After`, when there is too little.
+   */
+  take(bytes: number): void {
+    if (this.#isClosed) return;
+    if (!this.#loans.used.take(bytes, this)) throw full(this.maxBytes);
+    this.bytes += bytes;
+  }
+
+  /** Returns memory, at most as much as was taken. */
+  give(bytes: number): void {
+    const given = Math.min(bytes, this.bytes);
+    this.bytes -= given;
+    this.#loans.give(given);
+  }
+
+  /**
+   * Borrows memory for work on a body, while it runs. It waits for earlier loans to end. Without such a loan it is
+   * rejected, because bodies must not wait for each other.
+   *
+   * @throws {GatewayError} `overloaded`, with `Retry-After`, when it is rejected.
+   * @throws The reason of `signal`, when that aborts meanwhile.
+   */
+  borrow(bytes: number, signal: AbortSignal): Promise<MemoryLoan> {
+    return this.#loans.borrow(bytes, this, signal);
+  }
+
+  /** Returns all memory except loans. Later calls of `take` do not count. */
+  close(): void {
+    this.#isClosed = true;
+    this.#leave();
+    this.give(this.bytes);
+  }
+}
+
+/** The memory in use, and its shares. */
+class UsedMemory {
+  readonly others: MemoryOfOthers;
+  /** Those of the requests with a long body, complete or arriving. */
+  readonly shares = new LinkedList<MemoryShare>();
+  bytes = 0;
   /** The number of loans for work that still runs. */
-  let running = 0;
-  let isLooking = false;
+  running = 0;
 
-  function give(bytes: number): void {
-    setUsed(usedBytes - bytes);
-    serveWaiting();
+  constructor(others: MemoryOfOthers) {
+    this.others = others;
   }
 
-  function setUsed(bytes: number): void {
-    usedBytes = bytes;
-    others.publish(usedBytes, running);
-  }
-
-  /** Takes memory if it is free. It publishes before it looks, so that two threads never take the same memory. */
-  function takeFree(bytes: number, maxBytes: number): boolean {
-    if (usedBytes + bytes > maxBytes) return false;
-    setUsed(usedBytes + bytes);
-    if (usedBytes + others.usedBytes() <= maxBytes) return true;
-    setUsed(usedBytes - bytes);
-    return false;
+  set(bytes: number): void {
+    this.bytes = bytes;
+    this.others.publish(bytes, this.running);
   }
 
   /** Takes memory if it is free, or if evicting uploads frees it. */
-  function take(bytes: number, holder: Holder): boolean {
-    if (takeFree(bytes, holder.maxBytes)) return true;
-    const evicted = uploadsToEvict(bytes, holder);
+  take(bytes: number, share: MemoryShare): boolean {
+    if (this.#takeFree(bytes, share.maxBytes)) return true;
+    const evicted = this.uploadsToEvict(bytes, share);
     if (evicted === undefined) return false;
     for (const one of evicted) {
       const { upload } = one;
       one.upload = undefined;
-      setUsed(usedBytes - one.bytes);
+      this.set(this.bytes - one.bytes);
       one.bytes = 0;
       upload?.onEvict(full(one.maxBytes));
     }
-    return takeFree(bytes, holder.maxBytes);
+    return this.#takeFree(bytes, share.maxBytes);
+  }
+
+  /** Takes memory if it is free. It publishes before it looks, so that two threads never take the same memory. */
+  #takeFree(bytes: number, maxBytes: number): boolean {
+    if (this.bytes + bytes > maxBytes) return false;
+    this.set(this.bytes + bytes);
+    if (this.bytes + this.others.usedBytes() <= maxBytes) return true;
+    this.set(this.bytes - bytes);
+    return false;
   }
 
   /** Returns the uploads to evict for the memory; `undefined` when they do not suffice. */
-  function uploadsToEvict(
+  uploadsToEvict(
     bytes: number,
-    { caller, maxBytes }: Holder,
-  ): readonly Holder[] | undefined {
-    let missing = usedBytes + others.usedBytes() + bytes - maxBytes;
+    { caller, maxBytes }: MemoryShare,
+  ): readonly MemoryShare[] | undefined {
+    let missing = this.bytes + this.others.usedBytes() + bytes - maxBytes;
     if (missing <= 0) return [];
     const held = new Map<string, number>();
-    for (const one of holders) {
+    for (const one of this.shares) {
       held.set(one.caller, one.bytes + (held.get(one.caller) ?? 0));
     }
     const enough = bytes + (held.get(caller) ?? 0);
     let [heaviest, most] = ["", enough];
-    const uploads = [...holders].filter(({ upload }) => upload !== undefined);
+    const uploads = [...this.shares]
+      .filter(({ upload }) => upload !== undefined);
     for (const { caller } of uploads) {
       const sum = held.get(caller) ?? 0;
       if (sum > most) [heaviest, most] = [caller, sum];
     }
-    const evicted: Holder[] = [];
+    const evicted: MemoryShare[] = [];
     const largestFirst = uploads.filter(({ caller }) => caller === heaviest)
       .sort((one, other) => other.bytes - one.bytes);
     for (const one of largestFirst) {
@@ -193,108 +235,93 @@ export function createBodyMemory(
   }
 
   /** Returns the bytes that a caller's uploads have announced but not sent yet. */
-  function announcedBytes(caller: string): number {
+  announcedBytes(caller: string): number {
     let sum = 0;
-    for (const { caller: one, bytes, upload } of holders) {
+    for (const { caller: one, bytes, upload } of this.shares) {
       if (one !== caller || upload === undefined) continue;
       sum += Math.max(0, upload.declaredBytes - bytes);
     }
     return sum;
   }
+}
 
-  function lookAgain(): void {
-    if (isLooking || others === NO_OTHERS) return;
-    isLooking = true;
-    deadlines.start(LOOK_AGAIN_MS, () => {
-      isLooking = false;
-      serveWaiting();
-    });
+/** The loans, and the work that waits for one. */
+class Loans {
+  readonly used: UsedMemory;
+  readonly #deadlines: Deadlines;
+  readonly #waiting = new LinkedList<Waiting>();
+  #isLooking = false;
+
+  constructor(used: UsedMemory, deadlines: Deadlines) {
+    this.used = used;
+    this.#deadlines = deadlines;
   }
 
-  /** Serves waiting work in its order, so that small bodies never pass a large one. */
-  function serveWaiting(): void {
-    for (let one = waiting.first; one !== undefined; one = waiting.first) {
-      const isFree = take(one.bytes, one.holder);
-      if (!isFree && running + others.running() > 0) return lookAgain();
-      waiting.shift();
-      if (isFree) one.grant();
-      else one.refuse(full(one.holder.maxBytes));
-    }
-  }
-
-  /** Creates a loan of memory that was taken before. */
-  function lend(bytes: number): MemoryLoan {
-    running += 1;
-    setUsed(usedBytes);
-    let left = bytes;
-    let isRunning = true;
-    const shrink = (kept: number) => {
-      if (isRunning) running -= 1;
-      isRunning = false;
-      const rest = Math.max(0, left - kept);
-      left -= rest;
-      give(rest);
-    };
-    return { keep: shrink, end: () => shrink(0) };
-  }
-
-  async function borrow(
+  async borrow(
     bytes: number,
-    holder: Holder,
+    share: MemoryShare,
     signal: AbortSignal,
   ): Promise<MemoryLoan> {
     signal.throwIfAborted();
     const granted = Promise.withResolvers<MemoryLoan>();
-    const takeOut = waiting.add({
+    const takeOut = this.#waiting.add({
       bytes,
-      holder,
-      grant: () => granted.resolve(lend(bytes)),
+      share,
+      grant: () => granted.resolve(this.#lend(bytes)),
       refuse: granted.reject,
     });
-    serveWaiting();
+    this.#serveWaiting();
     return await settled(granted, signal, () => {
       takeOut();
-      serveWaiting();
+      this.#serveWaiting();
     });
   }
 
-  return {
-    get usedBytes() {
-      return usedBytes;
-    },
-    open(maxBytes, caller) {
-      const holder: Holder = { caller, maxBytes, bytes: 0 };
-      let leave = () => {};
-      let isClosed = false;
-      return {
-        begin(declaredBytes, onEvict) {
-          const bytes = declaredBytes + announcedBytes(caller);
-          if (uploadsToEvict(bytes, holder) === undefined) throw full(maxBytes);
-          holder.upload = { declaredBytes, onEvict };
-          leave = holders.add(holder);
-          return () => void (holder.upload = undefined);
-        },
-        take(bytes) {
-          if (isClosed) return;
-          if (!take(bytes, holder)) throw full(maxBytes);
-          holder.bytes += bytes;
-        },
-        give(bytes) {
-          const given = Math.min(bytes, holder.bytes);
-          holder.bytes -= given;
-          give(given);
-        },
-        borrow: (bytes, signal) => borrow(bytes, holder, signal),
-        close() {
-          isClosed = true;
-          leave();
-          const rest = holder.bytes;
-          holder.bytes = 0;
-          give(rest);
-        },
-      };
-    },
-  };
+  /** Returns memory that was taken. */
+  give(bytes: number): void {
+    this.used.set(this.used.bytes - bytes);
+    this.#serveWaiting();
+  }
+
+  /** Serves waiting work in its order, so that small bodies never pass a large one. */
+  #serveWaiting(): void {
+    const [waiting, used] = [this.#waiting, this.used];
+    for (let one = waiting.first; one !== undefined; one = waiting.first) {
+      const isFree = used.take(one.bytes, one.share);
+      if (!isFree && used.running + used.others.running() > 0) {
+        return this.#lookAgain();
+      }
+      waiting.shift();
+      if (isFree) one.grant();
+      else one.refuse(full(one.share.maxBytes));
+    }
+  }
+
+  #lookAgain(): void {
+    if (this.#isLooking || this.used.others === NO_OTHERS) return;
+    this.#isLooking = true;
+    this.#deadlines.start(LOOK_AGAIN_MS, () => {
+      this.#isLooking = false;
+      this.#serveWaiting();
+    });
+  }
+
+  /** Creates a loan of memory that was taken before. */
+  #lend(bytes: number): MemoryLoan {
+    const used = this.used;
+    used.running += 1;
+    used.set(used.bytes);
+    let left = bytes;
+    let isRunning = true;
+    const shrink = (kept: number) => {
+      if (isRunning) used.running -= 1;
+      isRunning = false;
+      const rest = Math.max(0, left - kept);
+      left -= rest;
+      this.give(rest);
+    };
+    return { keep: shrink, end: () => shrink(0) };
+  }
 }
 
 function full(maxBytes: number): Error {

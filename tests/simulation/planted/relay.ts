@@ -399,18 +399,18 @@ export const RELAY_FAULTS: FaultsByFile = {
   "relay/request/body_memory.ts": [
     {
       name: "the memory of a body is not given back",
-      text: "          holder.bytes = 0;\n          give(rest);\n",
-      wrong: "          holder.bytes = 0;\n",
+      text: "    this.give(this.bytes);\n",
+      wrong: "",
     },
     {
       name: "the memory of a loan is not given back",
-      text: "      left -= rest;\n      give(rest);\n",
+      text: "      left -= rest;\n      this.give(rest);\n",
       wrong: "      left -= rest;\n",
     },
     {
       name: "a body that is released is given back twice",
-      text: "          holder.bytes -= given;\n          give(given);\n",
-      wrong: "          give(given);\n",
+      text: "    this.bytes -= given;\n",
+      wrong: "",
     },
   ],
   "relay/relay.ts": [
