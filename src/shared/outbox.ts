@@ -2,7 +2,7 @@ import type { Ids } from "../core/ids.ts";
 import type { Clock } from "../core/time/timers.ts";
 import type { Deadlines } from "../core/time/deadlines.ts";
 import { isDaysTable } from "../usage/history.ts";
-import { createEndingTables } from "../usage/tables.ts";
+import { createEndingTables, type EndingTables } from "../usage/tables.ts";
 import type { Addition, Counted, Hold, Sum } from "../usage/sums.ts";
 import type { Batch, Ledger } from "./ledger.ts";
 
@@ -23,32 +23,6 @@ export interface Counter {
   confirmed: number;
   /** The part of `added` that has not been sent. */
   unsent: number;
-}
-
-/** The changes of this process. They are gathered and sent to the ledger in batches, until it confirms them. */
-interface Outbox {
-  /** Returns the counter of a sum; `undefined` when the sum has ended. */
-  open(sum: Sum): Counter | undefined;
-  find(sum: Sum): Counter | undefined;
-  /** Returns the counters of a table by field. */
-  table(name: string): ReadonlyMap<string, Counter>;
-  /** Returns true when the ledger has not confirmed all additions to a counter. */
-  isPending(counter: Counter): boolean;
-  /**
-   * Drops the confirmed counter of a day. Those of five weeks would take more memory here than in the ledger, and no
-   * limit reads them.
-   */
-  forget(counter: Counter): void;
-  add(addition: Addition): void;
-  /** Begins, renews or releases a hold. */
-  change(hold: Hold, isReleased: boolean): void;
-  /** Sends all changes, or only those of some limits while the rest is gathered. */
-  send(limits?: readonly Counted[]): void;
-  /** Sends all changes soon. */
-  sendLater(): void;
-  /** True when the ledger has confirmed everything. */
-  readonly isSettled: boolean;
-  close(): void;
 }
 
 /** The dependencies of an {@linkcode Outbox}. */
@@ -89,24 +63,36 @@ interface CounterShare {
   readonly amount: number;
 }
 
-/** Creates an outbox without changes. */
-export function createOutbox(options: OutboxOptions): Outbox {
-  const { ledger, clock, deadlines, ids, gatherMs } = options;
-  const counters = createEndingTables(clock, () => new Map<string, Counter>());
+/** The changes of this process. They are gathered and sent to the ledger in batches, until it confirms them. */
+export class Outbox {
+  readonly #options: OutboxOptions;
+  readonly #counters: EndingTables<Map<string, Counter>>;
   /**
    * Changed counters by table. All additions of a request to one table go in one batch, so that a lost batch loses all
    * of them or none.
    */
-  const changed = new Map<string, Set<Counter>>();
-  const changedHolds = new Map<string, HoldChange>();
-  const unconfirmed = new Set<SentBatch>();
-  const failed: SentBatch[] = [];
-  let isClosed = false;
-  let cancelGathering: (() => void) | undefined;
+  readonly #changed = new Map<string, Set<Counter>>();
+  readonly #changedHolds = new Map<string, HoldChange>();
+  readonly #unconfirmed = new Set<SentBatch>();
+  readonly #failed: SentBatch[] = [];
+  #isClosed = false;
+  #cancelGathering: (() => void) | undefined;
 
-  function open(sum: Sum): Counter | undefined {
-    counters.dropEnded();
-    const table = counters.open(sum);
+  constructor(options: OutboxOptions) {
+    this.#options = options;
+    this.#counters = createEndingTables(options.clock, () => new Map());
+  }
+
+  /** True when the ledger has confirmed everything. */
+  get isSettled(): boolean {
+    return this.#changed.size === 0 && this.#changedHolds.size === 0 &&
+      this.#unconfirmed.size === 0;
+  }
+
+  /** Returns the counter of a sum; `undefined` when the sum has ended. */
+  open(sum: Sum): Counter | undefined {
+    this.#counters.dropEnded();
+    const table = this.#counters.open(sum);
     const found = table?.get(sum.field);
     if (table === undefined || found !== undefined) return found;
     const counter = {
@@ -117,35 +103,87 @@ export function createOutbox(options: OutboxOptions): Outbox {
     return counter;
   }
 
-  function find({ table, field }: Sum): Counter | undefined {
-    counters.dropEnded();
-    return counters.find(table)?.get(field);
+  find({ table, field }: Sum): Counter | undefined {
+    return this.table(table).get(field);
   }
 
-  function sendLater(): void {
-    if (isClosed) return;
-    cancelGathering ??= deadlines.start(gatherMs, () => {
-      cancelGathering = undefined;
-      send();
-    });
+  /** Returns the counters of a table by field. */
+  table(name: string): ReadonlyMap<string, Counter> {
+    this.#counters.dropEnded();
+    return this.#counters.find(name) ?? NO_COUNTERS;
   }
 
-  function send(limits?: readonly Counted[]): void {
-    if (ledger.isAway) return;
-    for (const sent of failed.splice(0)) post(sent);
-    let sent = takeBatch(limits);
-    while (sent !== undefined) {
-      unconfirmed.add(sent);
-      post(sent);
-      sent = takeBatch(limits);
+  /** Returns true when the ledger has not confirmed all additions to a counter. */
+  isPending(counter: Counter): boolean {
+    return this.#changed.get(counter.sum.table)?.has(counter) === true ||
+      counter.added !== counter.confirmed;
+  }
+
+  /**
+   * Drops the confirmed counter of a day. Those of five weeks would take more memory here than in the ledger, and no
+   * limit reads them.
+   */
+  forget(counter: Counter): void {
+    const { table, field } = counter.sum;
+    if (!isDaysTable(table) || this.isPending(counter)) return;
+    this.#counters.find(table)?.delete(field);
+  }
+
+  add({ amounts, ...place }: Addition): void {
+    const { table } = place;
+    const some = this.#changed.get(table) ?? new Set();
+    for (const { field, amount } of amounts) {
+      const counter = this.open({ ...place, field });
+      if (counter === undefined) return;
+      counter.exists = true;
+      counter.added += amount;
+      counter.unsent += amount;
+      some.add(counter);
+    }
+    this.#changed.set(table, some);
+  }
+
+  /** Begins, renews or releases a hold. */
+  change(hold: Hold, isReleased: boolean): void {
+    const name = `${hold.key}\t${hold.id}`;
+    this.#changedHolds.delete(name);
+    this.#changedHolds.set(name, { hold, isReleased });
+    const [oldest] = this.#changedHolds.keys();
+    if (this.#changedHolds.size > MAX_WAITING_HOLDS && oldest !== undefined) {
+      this.#changedHolds.delete(oldest);
     }
   }
 
-  function takeBatch(
-    limits: readonly Counted[] | undefined,
-  ): SentBatch | undefined {
-    const tables = takeTables(limits);
-    const changes = takeHolds(limits);
+  /** Sends all changes, or only those of some limits while the rest is gathered. */
+  send(limits?: readonly Counted[]): void {
+    if (this.#options.ledger.isAway) return;
+    for (const sent of this.#failed.splice(0)) this.#post(sent);
+    let sent = this.#takeBatch(limits);
+    while (sent !== undefined) {
+      this.#unconfirmed.add(sent);
+      this.#post(sent);
+      sent = this.#takeBatch(limits);
+    }
+  }
+
+  /** Sends all changes soon. */
+  sendLater(): void {
+    if (this.#isClosed) return;
+    const { deadlines, gatherMs } = this.#options;
+    this.#cancelGathering ??= deadlines.start(gatherMs, () => {
+      this.#cancelGathering = undefined;
+      this.send();
+    });
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#cancelGathering?.();
+  }
+
+  #takeBatch(limits: readonly Counted[] | undefined): SentBatch | undefined {
+    const tables = this.#takeTables(limits);
+    const changes = this.#takeHolds(limits);
     if (tables.length === 0 && changes.length === 0) return undefined;
     const additions = tables.map((shares) => ({
       table: shares[0]?.counter.sum.table ?? "",
@@ -160,24 +198,24 @@ export function createOutbox(options: OutboxOptions): Outbox {
       changes.filter(({ isReleased }) => isReleased === areReleased)
         .map(({ hold }) => hold);
     const [holds, releases] = [holdsThat(false), holdsThat(true)];
-    const id = ids.next("batch");
+    const id = this.#options.ids.next("batch");
     const batch = { id, additions, holds, releases };
     return { batch, shares: tables.flat() };
   }
 
-  function takeTables(
+  #takeTables(
     limits: readonly Counted[] | undefined,
   ): readonly (readonly CounterShare[])[] {
     const wanted = limits === undefined
-      ? changed.keys()
+      ? this.#changed.keys()
       : limits.flatMap(({ sums }) => sums).map(({ table }) => table);
     const taken: CounterShare[][] = [];
     let size = 0;
     for (const table of wanted) {
       if (size >= MAX_BATCH) break;
-      const some = changed.get(table);
+      const some = this.#changed.get(table);
       if (some === undefined) continue;
-      changed.delete(table);
+      this.#changed.delete(table);
       size += some.size;
       taken.push([...some].map((counter) => {
         const amount = counter.unsent;
@@ -188,86 +226,30 @@ export function createOutbox(options: OutboxOptions): Outbox {
     return taken;
   }
 
-  function takeHolds(
-    limits: readonly Counted[] | undefined,
-  ): readonly HoldChange[] {
+  #takeHolds(limits: readonly Counted[] | undefined): readonly HoldChange[] {
     const taken: HoldChange[] = [];
-    for (const [name, change] of changedHolds) {
+    for (const [name, change] of this.#changedHolds) {
       if (taken.length >= MAX_BATCH) break;
       const isWanted = limits === undefined ||
         limits.some(({ key }) => key === change.hold.key);
       if (!isWanted) continue;
-      changedHolds.delete(name);
+      this.#changedHolds.delete(name);
       taken.push(change);
     }
     return taken;
   }
 
-  function forget(counter: Counter): void {
-    const { table, field } = counter.sum;
-    if (!isDaysTable(table) || isPending(counter)) return;
-    counters.find(table)?.delete(field);
-  }
-
-  function isPending(counter: Counter): boolean {
-    return changed.get(counter.sum.table)?.has(counter) === true ||
-      counter.added !== counter.confirmed;
-  }
-
-  async function post(sent: SentBatch): Promise<void> {
+  async #post(sent: SentBatch): Promise<void> {
     try {
-      await ledger.apply(sent.batch);
-      unconfirmed.delete(sent);
+      await this.#options.ledger.apply(sent.batch);
+      this.#unconfirmed.delete(sent);
       for (const { counter, amount } of sent.shares) {
         counter.confirmed += amount;
-        forget(counter);
+        this.forget(counter);
       }
     } catch {
-      failed.push(sent);
-      sendLater();
+      this.#failed.push(sent);
+      this.sendLater();
     }
   }
-
-  return {
-    open,
-    find,
-    table(name) {
-      counters.dropEnded();
-      return counters.find(name) ?? NO_COUNTERS;
-    },
-    isPending,
-    forget,
-    add({ amounts, ...place }) {
-      const { table } = place;
-      const some = changed.get(table) ?? new Set();
-      for (const { field, amount } of amounts) {
-        const counter = open({ ...place, field });
-        if (counter === undefined) return;
-        counter.exists = true;
-        counter.added += amount;
-        counter.unsent += amount;
-        some.add(counter);
-      }
-      changed.set(table, some);
-    },
-    change(hold, isReleased) {
-      const name = `${hold.key}\t${hold.id}`;
-      changedHolds.delete(name);
-      changedHolds.set(name, { hold, isReleased });
-      const [oldest] = changedHolds.keys();
-      if (changedHolds.size > MAX_WAITING_HOLDS && oldest !== undefined) {
-        changedHolds.delete(oldest);
-      }
-    },
-    send,
-    sendLater,
-    get isSettled() {
-      return changed.size === 0 && changedHolds.size === 0 &&
-        unconfirmed.size === 0;
-    },
-    close() {
-      isClosed = true;
-      cancelGathering?.();
-    },
-  };
 }

@@ -1,6 +1,8 @@
-import { createEndingTables } from "../usage/tables.ts";
+import { createEndingTables, type EndingTables } from "../usage/tables.ts";
+import type { Clock } from "../core/time/timers.ts";
 import { createHolds } from "../usage/holds.ts";
 import {
+  type Change,
   type Claim,
   type Counted,
   decide,
@@ -14,17 +16,7 @@ import {
   type Sums,
 } from "../usage/sums.ts";
 import type { Ledger } from "./ledger.ts";
-import { type Counter, createOutbox, type OutboxOptions } from "./outbox.ts";
-
-/** The sums of a ledger for several processes or threads, as one of them uses it. */
-export interface RemoteSums extends Sums {
-  /** Sends the changes that the ledger has not confirmed. Call it when the ledger is back. */
-  resume(): void;
-  /** True when the ledger has confirmed everything. */
-  readonly isSettled: boolean;
-  /** Stops sending. */
-  close(): void;
-}
+import { type Counter, Outbox, type OutboxOptions } from "./outbox.ts";
 
 /** The dependencies of {@linkcode RemoteSums}. */
 interface RemoteSumsOptions extends OutboxOptions {
@@ -38,61 +30,160 @@ const REPLY_GRACE_MS = 5;
 /** The interval between renewals of holds, in milliseconds, several times shorter than their lifetime. */
 const RENEW_MS = HOLD_MS / 4;
 
+/** How a call to the ledger ends, with its reply or without. */
+interface CallEnds<Value, Result> {
+  readonly local: () => Result;
+  /** Turns the reply into the result; also called for a reply that is too late. */
+  readonly use: (reply: Value, isLate: boolean) => Result;
+  /** Receives the local result and the late reply; `undefined` when the call failed. */
+  readonly onLate?: (answer: Result, reply: Value | undefined) => void;
+}
+
 /**
- * Creates sums beside a ledger. Changes are gathered and sent in batches until the ledger confirms them. Reads go to
- * the ledger. While it is away or late, the result is the last reading plus the additions of this process since then.
+ * The sums of a ledger for several processes or threads, as one of them uses it. Changes are gathered and sent in
+ * batches until the ledger confirms them. Reads go to the ledger. While it is away or late, the result is the last
+ * reading plus the additions of this process since then.
  */
-export function createRemoteSums(options: RemoteSumsOptions): RemoteSums {
-  const { ledger, clock, deadlines, waitMs } = options;
-  const outbox = createOutbox(options);
-  const names = createEndingTables(clock, () => new Map<string, true>());
-  /** The holds of requests in this process. */
-  const holds = createHolds(clock);
-  let sinceMs = clock.now();
-  let isClosed = false;
-  let cancelRenewal: (() => void) | undefined;
+export class RemoteSums implements Sums {
+  readonly #options: RemoteSumsOptions;
+  readonly #ledger: Ledger;
+  readonly #outbox: Outbox;
+  readonly #known: KnownSums;
+  readonly #names: EndingTables<Map<string, true>>;
+  #isClosed = false;
+  #cancelRenewal: (() => void) | undefined;
 
-  function learn(sum: Sum, value: number): void {
-    const counter = outbox.open(sum);
-    if (counter === undefined) return;
-    counter.base = value;
-    counter.baseConfirmed = counter.confirmed;
-    counter.readAtMs = clock.elapsedMs();
+  constructor(options: RemoteSumsOptions) {
+    const { ledger, clock } = options;
+    this.#options = options;
+    this.#ledger = ledger;
+    this.#outbox = new Outbox(options);
+    this.#known = new KnownSums(clock, this.#outbox);
+    this.#names = createEndingTables(clock, () => new Map());
   }
 
-  function valueOf(sum: Sum): number {
-    const counter = outbox.find(sum);
-    return counter === undefined ? 0 : knownOf(counter);
+  get sinceMs(): number {
+    return this.#known.sinceMs;
   }
 
-  function keepRenewing(): void {
-    if (isClosed || cancelRenewal !== undefined || holds.size === 0) return;
-    cancelRenewal = deadlines.start(RENEW_MS, () => {
-      cancelRenewal = undefined;
-      if (!ledger.isAway) resume();
-      keepRenewing();
+  /** True when the ledger has confirmed everything. */
+  get isSettled(): boolean {
+    return this.#outbox.isSettled;
+  }
+
+  apply({ additions, holds = [], releases = [] }: Change): void {
+    for (const one of additions) this.#outbox.add(one);
+    this.#known.holds.put(holds, HOLD_MS);
+    this.#known.holds.remove(releases);
+    for (const one of holds) this.#outbox.change(one, false);
+    for (const one of releases) this.#outbox.change(one, true);
+    this.#outbox.sendLater();
+    this.#keepRenewing();
+  }
+
+  reserve(
+    id: string,
+    claims: readonly Claim[],
+    lifetimeMs = Infinity,
+  ): Soon<Decision> {
+    const known = this.#known;
+    const hold = () => {
+      known.holds.put(holdsOf(id, claims), lifetimeMs);
+      this.#keepRenewing();
+    };
+    this.#outbox.send(claims);
+    return this.#call<ReservedUses, Decision>(
+      () => this.#ledger.reserve({ id, claims }),
+      {
+        local() {
+          const uses = claims.map((claim) => known.use(claim, id));
+          const decision = decide(claims, uses);
+          if (decision.isGranted) hold();
+          return decision;
+        },
+        use(decision, isLate) {
+          const uses = known.learnUses(claims, decision);
+          const { isGranted } = decision;
+          if (isGranted && !isLate) hold();
+          return { isGranted, uses };
+        },
+        onLate: (answer, reply) => {
+          if (answer.isGranted !== reply?.isGranted) {
+            this.#correct(id, claims, answer);
+          }
+        },
+      },
+    );
+  }
+
+  uses(limits: readonly Counted[]): Soon<readonly LimitUse[]> {
+    this.#outbox.send(limits);
+    return this.#readUses(limits);
+  }
+
+  read(sums: readonly Sum[], maxAgeMs = 0): Soon<readonly number[]> {
+    const { clock } = this.#options;
+    const local = () => sums.map((sum) => this.#known.value(sum));
+    const oldestMs = clock.elapsedMs() - maxAgeMs;
+    const isFresh = maxAgeMs > 0 &&
+      sums.every((sum) =>
+        (this.#outbox.find(sum)?.readAtMs ?? -Infinity) >= oldestMs
+      );
+    if (isFresh) return local();
+    const tables = Map.groupBy(sums, ({ table }) => table);
+    const limits = [...tables.values()].map((sums) => ({ sums, key: "" }));
+    return soon(this.#readUses(limits), local);
+  }
+
+  table(name: string): Soon<ReadonlyMap<string, number>> {
+    return this.#call(() => this.#ledger.table(name), {
+      local: () => this.#known.table(name),
+      use: (reply) => this.#known.learnTable(name, reply),
     });
   }
 
-  function resume(): void {
-    for (const hold of holds.all()) outbox.change(hold, false);
-    outbox.send();
+  once(name: string, endsAtMs: number): Soon<boolean> {
+    this.#names.dropEnded();
+    const known = this.#names.open({ table: name, endsAtMs });
+    if (known === undefined || known.size > 0) return false;
+    known.set("", true);
+    if (this.#ledger.isAway) return true;
+    return this.#ledger.once({ name, endsAtMs }).catch(() => true);
+  }
+
+  /** Sends the changes that the ledger has not confirmed. Call it when the ledger is back. */
+  resume(): void {
+    for (const hold of this.#known.holds.all()) {
+      this.#outbox.change(hold, false);
+    }
+    this.#outbox.send();
+  }
+
+  /** Stops sending. */
+  close(): void {
+    this.#isClosed = true;
+    this.#outbox.close();
+    this.#cancelRenewal?.();
+  }
+
+  /** Reads the use of limits. */
+  #readUses(limits: readonly Counted[]): Soon<readonly LimitUse[]> {
+    const claims = limits.map((one) => ({ ...one, amount: 0, most: Infinity }));
+    return this.#call(() => this.#ledger.reserve({ id: "", claims }), {
+      local: () => limits.map((one) => this.#known.use(one)),
+      use: (reply) => this.#known.learnUses(limits, reply),
+    });
   }
 
   /** Calls the ledger. While it is away, late or failing, the result comes from `local()`. */
-  function call<Value, Result>(
+  #call<Value, Result>(
     send: () => Promise<Value>,
-    { local, use, onLate }: {
-      readonly local: () => Result;
-      /** Turns the reply into the result; also called for a reply that is too late. */
-      readonly use: (reply: Value, isLate: boolean) => Result;
-      /** Receives the local result and the late reply; `undefined` when the call failed. */
-      readonly onLate?: (answer: Result, reply: Value | undefined) => void;
-    },
-  ): Result | Promise<Result> {
-    if (ledger.isAway) return local();
+    { local, use, onLate }: CallEnds<Value, Result>,
+  ): Soon<Result> {
+    if (this.#ledger.isAway) return local();
+    const { deadlines, waitMs } = this.#options;
     // Resends failed batches first: one may have been made, and only then is the ledger's reply certain.
-    outbox.send([]);
+    this.#outbox.send([]);
     const { promise, resolve } = Promise.withResolvers<Result>();
     let answer: Result | undefined;
     let cancel = deadlines.start(waitMs - REPLY_GRACE_MS, () => {
@@ -112,161 +203,106 @@ export function createRemoteSums(options: RemoteSumsOptions): RemoteSums {
     return promise;
   }
 
-  function localUse({ sums, key }: Counted, id = ""): LimitUse {
-    return { counted: sums.map(valueOf), held: holds.total(key, id) };
-  }
-
-  function learnUses(
-    limits: readonly Counted[],
-    { uses, sinceMs: since = clock.now() }: Pick<
-      Awaited<ReturnType<Ledger["reserve"]>>,
-      "uses" | "sinceMs"
-    >,
-  ): readonly LimitUse[] {
-    sinceMs = since;
-    for (const [index, { sums }] of limits.entries()) {
-      const counted = uses[index]?.counted ?? [];
-      sums.forEach((sum, place) => learn(sum, counted[place] ?? 0));
-    }
-    return uses;
-  }
-
-  /** Reads the use of limits. */
-  function readUses(limits: readonly Counted[]): Soon<readonly LimitUse[]> {
-    const claims = limits.map((one) => ({ ...one, amount: 0, most: Infinity }));
-    return call(() => ledger.reserve({ id: "", claims }), {
-      local: () => limits.map((one) => localUse(one)),
-      use: (reply) => learnUses(limits, reply),
-    });
-  }
-
-  function hold(
-    id: string,
-    claims: readonly Claim[],
-    lifetimeMs: number,
-  ): void {
-    holds.put(holdsOf(id, claims), lifetimeMs);
-    keepRenewing();
-  }
-
   /** Corrects the ledger after a late reply: the local decision counts. */
-  function correct(
+  #correct(
     id: string,
     claims: readonly Claim[],
     { isGranted }: Decision,
   ): void {
     for (const one of holdsOf(id, claims)) {
-      outbox.change(one, !(isGranted && holds.has(one)));
+      this.#outbox.change(one, !(isGranted && this.#known.holds.has(one)));
     }
-    outbox.sendLater();
+    this.#outbox.sendLater();
   }
 
-  function localTable(name: string): ReadonlyMap<string, number> {
+  #keepRenewing(): void {
+    const isIdle = this.#known.holds.size === 0;
+    if (this.#isClosed || this.#cancelRenewal !== undefined || isIdle) return;
+    this.#cancelRenewal = this.#options.deadlines.start(RENEW_MS, () => {
+      this.#cancelRenewal = undefined;
+      if (!this.#ledger.isAway) this.resume();
+      this.#keepRenewing();
+    });
+  }
+}
+
+/** The use of limits as a ledger returned it. */
+type ReservedUses = Awaited<ReturnType<Ledger["reserve"]>>;
+
+/** What this process knows about the sums: the last readings, its own additions, and the holds of its requests. */
+class KnownSums {
+  readonly holds: ReturnType<typeof createHolds>;
+  sinceMs: number;
+  readonly #clock: Clock;
+  readonly #outbox: Outbox;
+
+  constructor(clock: Clock, outbox: Outbox) {
+    this.#clock = clock;
+    this.#outbox = outbox;
+    this.holds = createHolds(clock);
+    this.sinceMs = clock.now();
+  }
+
+  value(sum: Sum): number {
+    const counter = this.#outbox.find(sum);
+    return counter === undefined ? 0 : knownOf(counter);
+  }
+
+  use({ sums, key }: Counted, id = ""): LimitUse {
+    const counted = sums.map((sum) => this.value(sum));
+    return { counted, held: this.holds.total(key, id) };
+  }
+
+  learnUses(
+    limits: readonly Counted[],
+    { uses, sinceMs = this.#clock.now() }: Omit<ReservedUses, "isGranted">,
+  ): readonly LimitUse[] {
+    this.sinceMs = sinceMs;
+    for (const [index, { sums }] of limits.entries()) {
+      const counted = uses[index]?.counted ?? [];
+      sums.forEach((sum, place) => this.#learn(sum, counted[place] ?? 0));
+    }
+    return uses;
+  }
+
+  table(name: string): ReadonlyMap<string, number> {
     return new Map(
-      [...outbox.table(name)].filter(([, { exists }]) => exists)
+      [...this.#outbox.table(name)].filter(([, { exists }]) => exists)
         .map(([field, counter]) => [field, knownOf(counter)]),
     );
   }
 
   /** Stores a table that was read, if a part of it is known here, and returns its values. */
-  function learnTable(
+  learnTable(
     name: string,
-    values: ReadonlyMap<string, number>,
+    { values, sinceMs = this.#clock.now() }: Awaited<
+      ReturnType<Ledger["table"]>
+    >,
   ): ReadonlyMap<string, number> {
-    const known = outbox.table(name);
+    this.sinceMs = sinceMs;
+    const known = this.#outbox.table(name);
     const [one] = known.values();
     if (one === undefined) return values;
     const { endsAtMs } = one.sum;
     for (const field of new Set([...known.keys(), ...values.keys()])) {
       const sum = { table: name, field, endsAtMs };
-      learn(sum, values.get(field) ?? 0);
-      const counter = outbox.open(sum);
+      const counter = this.#learn(sum, values.get(field) ?? 0);
       if (counter === undefined) continue;
-      counter.exists = values.has(field) || outbox.isPending(counter);
+      counter.exists = values.has(field) || this.#outbox.isPending(counter);
     }
-    const table = localTable(name);
-    for (const counter of known.values()) outbox.forget(counter);
+    const table = this.table(name);
+    for (const counter of known.values()) this.#outbox.forget(counter);
     return table;
   }
 
-  return {
-    get sinceMs() {
-      return sinceMs;
-    },
-    apply({ additions, holds: lasting = [], releases = [] }) {
-      additions.forEach(outbox.add);
-      holds.put(lasting, HOLD_MS);
-      holds.remove(releases);
-      for (const one of lasting) outbox.change(one, false);
-      for (const one of releases) outbox.change(one, true);
-      outbox.sendLater();
-      keepRenewing();
-    },
-    reserve(id, claims, lifetimeMs = Infinity) {
-      outbox.send(claims);
-      return call(() => ledger.reserve({ id, claims }), {
-        local() {
-          const uses = claims.map((claim) => localUse(claim, id));
-          const decision = decide(claims, uses);
-          if (decision.isGranted) hold(id, claims, lifetimeMs);
-          return decision;
-        },
-        use(decision, isLate) {
-          const uses = learnUses(claims, decision);
-          const { isGranted } = decision;
-          if (isGranted && !isLate) hold(id, claims, lifetimeMs);
-          return { isGranted, uses };
-        },
-        onLate(answer, reply) {
-          if (answer.isGranted !== reply?.isGranted) {
-            correct(id, claims, answer);
-          }
-        },
-      });
-    },
-    uses(limits) {
-      outbox.send(limits);
-      return readUses(limits);
-    },
-    read(sums, maxAgeMs = 0) {
-      const local = () => sums.map(valueOf);
-      const oldestMs = clock.elapsedMs() - maxAgeMs;
-      const isFresh = maxAgeMs > 0 &&
-        sums.every((sum) =>
-          (outbox.find(sum)?.readAtMs ?? -Infinity) >= oldestMs
-        );
-      if (isFresh) return local();
-      const tables = Map.groupBy(sums, ({ table }) => table);
-      const limits = [...tables.values()].map((sums) => ({ sums, key: "" }));
-      return soon(readUses(limits), local);
-    },
-    table(name) {
-      return call(() => ledger.table(name), {
-        local: () => localTable(name),
-        use(reply) {
-          ({ sinceMs = clock.now() } = reply);
-          return learnTable(name, reply.values);
-        },
-      });
-    },
-    once(name, endsAtMs) {
-      names.dropEnded();
-      const known = names.open({ table: name, endsAtMs });
-      if (known === undefined || known.size > 0) return false;
-      known.set("", true);
-      if (ledger.isAway) return true;
-      return ledger.once({ name, endsAtMs }).catch(() => true);
-    },
-    resume,
-    get isSettled() {
-      return outbox.isSettled;
-    },
-    close() {
-      isClosed = true;
-      outbox.close();
-      cancelRenewal?.();
-    },
-  };
+  #learn(sum: Sum, value: number): Counter | undefined {
+    const counter = this.#outbox.open(sum);
+    if (counter === undefined) return undefined;
+    counter.base = value;
+    counter.baseConfirmed = counter.confirmed;
+    counter.readAtMs = this.#clock.elapsedMs();
+    return counter;
+  }
 }
 
 /** Returns the last reading of a counter plus the additions of this process since then. */

@@ -96,7 +96,7 @@ type TablePlace = Pick<Sum, "table" | "endsAtMs" | "isUnlisted">;
 const MAX_UNLISTED = 120_000;
 
 /** Tables, each with an end. */
-interface EndingTables<Table> {
+export interface EndingTables<Table> {
   /** Drops the tables that have ended. There is no timer: each read and write calls this first. */
   dropEnded(): void;
   find(name: string): Table | undefined;

@@ -12,7 +12,7 @@ import {
   createMainThread,
   createMainThreadClient,
 } from "../../src/shared/main_thread.ts";
-import { createRemoteSums } from "../../src/shared/remote_sums.ts";
+import { RemoteSums } from "../../src/shared/remote_sums.ts";
 import { createMemorySums } from "../../src/usage/memory_sums.ts";
 import type { Sum } from "../../src/usage/sums.ts";
 import { createFakeClock } from "../support/fakes/fake_clock.ts";
@@ -64,7 +64,7 @@ async function threads() {
     return thread.main;
   }
   const start = () =>
-    createRemoteSums({
+    new RemoteSums({
       ledger: { ...connect(), isAway: false },
       clock,
       deadlines,

@@ -1,10 +1,7 @@
 import assert from "node:assert/strict";
 import { createDeadlines } from "../../src/core/time/deadlines.ts";
 import { randomIds } from "../../src/core/ids.ts";
-import {
-  createRemoteSums,
-  type RemoteSums,
-} from "../../src/shared/remote_sums.ts";
+import { RemoteSums } from "../../src/shared/remote_sums.ts";
 import {
   type Decision,
   type Soon,
@@ -39,7 +36,7 @@ function open(processes = 2) {
   const ledger = createFakeLedger(clock);
   const connections = Array.from({ length: processes }, ledger.connect);
   const all = connections.map((connection) =>
-    createRemoteSums({
+    new RemoteSums({
       ledger: connection,
       clock,
       deadlines: createDeadlines(timers),
@@ -491,7 +488,7 @@ Deno.test("once() is true for one of all processes, and for each of them while t
 Deno.test("since when everything is counted is the ledger's answer", async () => {
   const { clock, ledger, pass } = open();
   clock.advance(5000);
-  const late = createRemoteSums({
+  const late = new RemoteSums({
     ...{ ledger: ledger.connect(), clock, ids: randomIds },
     ...{ deadlines: createDeadlines(), gatherMs: 100, waitMs: 40 },
   });

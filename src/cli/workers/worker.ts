@@ -9,7 +9,7 @@ import {
   createMainThreadClient,
 } from "../../shared/main_thread.ts";
 import type { Notice } from "../../shared/notice.ts";
-import { createRemoteSums } from "../../shared/remote_sums.ts";
+import { RemoteSums } from "../../shared/remote_sums.ts";
 import type { SharedState } from "../../shared/shared_state.ts";
 import { createThreadCounts } from "../../shared/thread_counts.ts";
 import { openLog } from "../log/open_log.ts";
@@ -135,7 +135,7 @@ function createSharedThread(
   const { main, take } = createMainThreadClient(
     (call) => report({ kind: "call", call }),
   );
-  const sums = createRemoteSums({
+  const sums = new RemoteSums({
     // The main thread is always reachable and loses nothing.
     ledger: { ...main, isAway: false },
     clock: systemClock,
@@ -167,6 +167,6 @@ function createSharedThread(
       for (const listener of listeners) listener(notice);
     },
     take,
-    flush: sums.resume,
+    flush: () => sums.resume(),
   };
 }

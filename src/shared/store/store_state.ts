@@ -17,7 +17,7 @@ import {
   toPlain,
 } from "../../quotas/reading.ts";
 import type { Log } from "../../observe/log.ts";
-import { createRemoteSums } from "../remote_sums.ts";
+import { RemoteSums } from "../remote_sums.ts";
 import type { SharedState } from "../shared_state.ts";
 import { connectionDigest, quotaSchema } from "./wire.ts";
 import { createStoreLedger, LEDGER_SCRIPTS } from "./store_ledger.ts";
@@ -74,7 +74,7 @@ export function createStoreState(options: StoreStateOptions): StoreState {
   const link = createStoreLink({
     ...{ open, probeKey, deadlines, log, waitMs, scripts },
   });
-  const sums = createRemoteSums({
+  const sums = new RemoteSums({
     ...{ clock, deadlines, ids: options.ids },
     ledger: createStoreLedger({ link, prefix, clock }),
     gatherMs: GATHER_MS,

@@ -5,20 +5,21 @@ export const SHARED_FAULTS: FaultsByFile = {
   "shared/outbox.ts": [
     {
       name: "a failed batch is lost",
-      text: "      failed.push(sent);\n",
+      text: "      this.#failed.push(sent);\n",
       wrong: "",
     },
     {
       name: "a failed batch is not sent again by itself",
-      text: "      failed.push(sent);\n      sendLater();\n",
-      wrong: "      failed.push(sent);\n",
+      text: "      this.#failed.push(sent);\n      this.sendLater();\n",
+      wrong: "      this.#failed.push(sent);\n",
       unseen: "the next change and the store's return send it, too",
     },
     {
       name: "a failed batch gets another id",
-      text: "    for (const sent of failed.splice(0)) post(sent);\n",
+      text:
+        "    for (const sent of this.#failed.splice(0)) this.#post(sent);\n",
       wrong:
-        '    for (const sent of failed.splice(0)) post({ ...sent, batch: { ...sent.batch, id: ids.next("batch") } });\n',
+        '    for (const sent of this.#failed.splice(0)) this.#post({ ...sent, batch: { ...sent.batch, id: this.#options.ids.next("batch") } });\n',
     },
     {
       name: "an addition is sent twice",
@@ -32,7 +33,7 @@ export const SHARED_FAULTS: FaultsByFile = {
     },
     {
       name: "a batch stays unconfirmed",
-      text: "      unconfirmed.delete(sent);\n",
+      text: "      this.#unconfirmed.delete(sent);\n",
       wrong: "",
     },
     {
@@ -42,41 +43,40 @@ export const SHARED_FAULTS: FaultsByFile = {
     },
     {
       name: "an addition to an ended window stops the others",
-      text: "        if (counter === undefined) return;\n",
-      wrong: "        if (counter === undefined) throw new Error();\n",
+      text: "      if (counter === undefined) return;\n",
+      wrong: "      if (counter === undefined) throw new Error();\n",
     },
     {
       name: "changes are gathered for ever",
-      text: "      cancelGathering = undefined;\n      send();\n",
-      wrong: "      send();\n",
+      text: "      this.#cancelGathering = undefined;\n      this.send();\n",
+      wrong: "      this.send();\n",
     },
   ],
   "shared/remote_sums.ts": [
     {
       name: "a hold is never renewed",
-      text: "      if (!ledger.isAway) resume();\n",
+      text: "      if (!this.#ledger.isAway) this.resume();\n",
       wrong: "",
     },
     {
       name: "holds are not sent when the store is back",
-      text: "    for (const hold of holds.all()) outbox.change(hold, false);\n",
+      text: "      this.#outbox.change(hold, false);\n",
       wrong: "",
     },
     {
       name: "a local decision holds nothing",
-      text: "          if (decision.isGranted) hold(id, claims, lifetimeMs);\n",
+      text: "          if (decision.isGranted) hold();\n",
       wrong: "",
     },
     {
       name: "a granted claim is not renewed",
-      text:
-        "          if (isGranted && !isLate) hold(id, claims, lifetimeMs);\n",
+      text: "          if (isGranted && !isLate) hold();\n",
       wrong: "",
     },
     {
       name: "a late reply is not corrected",
-      text: "            correct(id, claims, answer);\n",
-      wrong: "            outbox.sendLater();\n",
+      text: "            this.#correct(id, claims, answer);\n",
+      wrong: "            this.#outbox.sendLater();\n",
     },
     {
       name: "a late store is waited for",
@@ -95,12 +95,12 @@ export const SHARED_FAULTS: FaultsByFile = {
     },
     {
       name: "releases are not sent",
-      text: "      for (const one of releases) outbox.change(one, true);\n",
+      text: "    for (const one of releases) this.#outbox.change(one, true);\n",
       wrong: "",
     },
     {
       name: "releases stay in this process",
-      text: "      holds.remove(releases);\n",
+      text: "    this.#known.holds.remove(releases);\n",
       wrong: "",
     },
     {
@@ -111,13 +111,13 @@ export const SHARED_FAULTS: FaultsByFile = {
     {
       name: "an empty store is not learnt",
       text:
-        "      sums.forEach((sum, place) => learn(sum, counted[place] ?? 0));\n",
+        "      sums.forEach((sum, place) => this.#learn(sum, counted[place] ?? 0));\n",
       wrong: "",
     },
     {
       name: "a claim does not send what was counted before it",
-      text: "      outbox.send(claims);\n      return call",
-      wrong: "      return call",
+      text: "    this.#outbox.send(claims);\n",
+      wrong: "",
     },
   ],
   "shared/store/store_link.ts": [
