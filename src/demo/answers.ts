@@ -1,8 +1,9 @@
 import type { JsonObject } from "../core/json.ts";
 import { ENDPOINT_NAMES } from "../core/protocol.ts";
-import { type Ask, freshResults, promptOf, type Turn } from "./ask/ask.ts";
+import { type Ask, freshResults, promptOf, type Turn } from "./ask.ts";
 import { callInput, exampleOf, toolsToCall } from "./schema_example.ts";
-import type { Block, Script, Usage } from "./script.ts";
+import type { Usage } from "../protocols/canonical/answer/answer.ts";
+import type { Script, ScriptBlock } from "./script.ts";
 
 /** The longest quote of a prompt or of a tool result in an answer, in characters. */
 const MAX_QUOTE_LENGTH = 400;
@@ -19,16 +20,11 @@ export function compose(ask: Ask): Script {
   if (ask.isCompaction) return composeCompaction(ask);
   const answer = answerBlocks(ask);
   const isWithReasoning = ask.reasoning !== "none";
-  const blocks: Block[] = isWithReasoning
+  const blocks: ScriptBlock[] = isWithReasoning
     ? [reasoningBlock(ask, answer), ...answer]
     : answer;
   const kept = cut(blocks, ask);
-  return {
-    blocks: kept.blocks,
-    stop: kept.stop,
-    stopSequence: kept.stopSequence,
-    usage: measure(ask, kept.blocks),
-  };
+  return { ...kept, usage: measure(ask, kept.blocks) };
 }
 
 /** Compacts the conversation into one block. */
@@ -38,18 +34,13 @@ export function composeCompaction(ask: Ask): Script {
     `The conversation so far: ${ask.turns.length} turns, ${users.length} of the user. Last asked: "${
       quote(promptOf(ask))
     }".`;
-  const blocks: Block[] = [{ kind: "compaction", text }];
-  return {
-    blocks,
-    stop: "end",
-    stopSequence: undefined,
-    usage: measure(ask, blocks),
-  };
+  const blocks: ScriptBlock[] = [{ kind: "compaction", text }];
+  return { blocks, stop: { reason: "end" }, usage: measure(ask, blocks) };
 }
 
-function answerBlocks(ask: Ask): Block[] {
+function answerBlocks(ask: Ask): ScriptBlock[] {
   const prompt = promptOf(ask);
-  const calls: Block[] = toolsToCall(ask).map((tool) => ({
+  const calls: ScriptBlock[] = toolsToCall(ask).map((tool) => ({
     kind: "call",
     tool,
     input: callInput(tool, prompt),
@@ -109,7 +100,7 @@ function longText(count: number): string {
   return words.join(" ");
 }
 
-function reasoningBlock(ask: Ask, answer: readonly Block[]): Block {
+function reasoningBlock(ask: Ask, answer: readonly ScriptBlock[]): ScriptBlock {
   const call = answer.find((block) => block.kind === "call");
   const plan = call === undefined
     ? "I answer with what I know."
@@ -128,14 +119,14 @@ function quote(text: string): string {
     : `${characters.slice(0, MAX_QUOTE_LENGTH).join("")}…`;
 }
 
-type Cut = Pick<Script, "blocks" | "stop" | "stopSequence">;
+type Cut = Pick<Script, "blocks" | "stop">;
 
 /**
  * Cuts an answer at the first stop sequence of its text, which is left out, or earlier at the token limit. A tool call
  * that does not fit is left out as a whole.
  */
 function cut(
-  blocks: readonly Block[],
+  blocks: readonly ScriptBlock[],
   limits: Pick<Ask, "maxOutputTokens" | "stopSequences">,
 ): Cut {
   const atSequence = cutAtSequence(blocks, limits.stopSequences);
@@ -146,10 +137,10 @@ function cut(
 }
 
 function cutAtSequence(
-  blocks: readonly Block[],
+  blocks: readonly ScriptBlock[],
   sequences: readonly string[],
 ): Cut {
-  const kept: Block[] = [];
+  const kept: ScriptBlock[] = [];
   for (const block of blocks) {
     const hit = block.kind === "text"
       ? firstHit(block.text, sequences)
@@ -159,13 +150,13 @@ function cutAtSequence(
       continue;
     }
     if (hit.before !== "") kept.push({ kind: "text", text: hit.before });
-    return { blocks: kept, stop: "sequence", stopSequence: hit.sequence };
+    const { sequence } = hit;
+    return { blocks: kept, stop: { reason: "stop_sequence", sequence } };
   }
   const isCalling = kept.some((block) => block.kind === "call");
   return {
     blocks: kept,
-    stop: isCalling ? "call" : "end",
-    stopSequence: undefined,
+    stop: { reason: isCalling ? "tool_calls" : "end" },
   };
 }
 
@@ -184,15 +175,14 @@ function firstHit(
 }
 
 function cutAtLength(whole: Cut, maxTokens: number): Cut {
-  const kept: Block[] = [];
+  const kept: ScriptBlock[] = [];
   let left = maxTokens;
   for (const block of whole.blocks) {
     const tokens = blockTokens(block);
     if (tokens > left) {
       return {
         blocks: [...kept, ...headOf(block, left)],
-        stop: "length",
-        stopSequence: undefined,
+        stop: { reason: "max_tokens" },
       };
     }
     kept.push(block);
@@ -202,7 +192,7 @@ function cutAtLength(whole: Cut, maxTokens: number): Cut {
 }
 
 /** Returns the part of `block` that fits in `tokens`; nothing of a call, whose input must stay whole. */
-function headOf(block: Block, tokens: number): Block[] {
+function headOf(block: ScriptBlock, tokens: number): ScriptBlock[] {
   if (block.kind === "call" || tokens === 0) return [];
   const text = block.text.slice(0, tokens * UNITS_PER_TOKEN)
     .replace(/[\uD800-\uDBFF]$/, "");
@@ -237,19 +227,21 @@ export function inputTokens(ask: Ask): number {
  * Counts the tokens of one exchange from its real lengths. The turns before the last assistant turn were sent before,
  * so they count as read from the provider's cache.
  */
-function measure(ask: Ask, blocks: readonly Block[]): Usage {
+function measure(ask: Ask, blocks: readonly ScriptBlock[]): Usage {
   const last = ask.turns.findLastIndex((turn) => turn.role === "assistant");
   const reasoning = blocks.filter((block) => block.kind === "reasoning");
   return {
     inputTokens: inputTokens(ask),
-    cachedTokens: sum(ask.turns.slice(0, Math.max(last, 0)).map(turnTokens)),
+    cachedInputTokens: sum(
+      ask.turns.slice(0, Math.max(last, 0)).map(turnTokens),
+    ),
     outputTokens: sum(blocks.map(blockTokens)),
     reasoningTokens: sum(reasoning.map(blockTokens)),
   };
 }
 
 /** Returns the tokens of one block of an answer. */
-function blockTokens(block: Block): number {
+function blockTokens(block: ScriptBlock): number {
   return block.kind === "call"
     ? estimateTokens(block.tool.name + block.input)
     : estimateTokens(block.text);

@@ -1,11 +1,11 @@
+import { GatewayError } from "../core/error.ts";
 import { isJsonObject, type JsonObject, parseJson } from "../core/json.ts";
-import { textOf } from "./ask/ask.ts";
+import { textOf } from "./ask.ts";
 import {
   modelsOf,
   type Provider,
   type SimulatedProtocol,
 } from "./providers.ts";
-import { messagesError, openaiError, Refusal, SHAPES } from "./refusal.ts";
 
 /** The differences between the protocols, apart from requests and answers of models. */
 interface ProviderInterface {
@@ -21,10 +21,8 @@ interface ProviderInterface {
   unknownModel(model: string): string;
   /** The required version header, if any. */
   readonly versionHeader: string | undefined;
-  /** Returns the body of a refusal. */
-  refusalBody(refusal: Refusal, requestId: string): JsonObject;
-  /** Returns the status of a refusal. */
-  refusalStatus(refusal: Refusal): number;
+  /** The status of a provider that is overloaded. */
+  readonly overloadedStatus: number;
   /** Returns a list of models. */
   modelList(models: JsonObject[]): JsonObject;
   /** Returns the entry of one model. */
@@ -56,8 +54,7 @@ const OPENAI: ProviderInterface = {
   unknownModel: (model) =>
     `The model '${model}' does not exist or you do not have access to it.`,
   versionHeader: undefined,
-  refusalBody: (refusal) => ({ error: openaiError(refusal) }),
-  refusalStatus: ({ kind }) => SHAPES[kind].status,
+  overloadedStatus: 503,
   modelList: (data) => ({ object: "list", data }),
   // OpenAI itself gives only the owner; the other fields are those of OpenRouter.
   model: (model) => ({
@@ -84,14 +81,7 @@ const MESSAGES: ProviderInterface = {
   noModel: "model: Field required",
   unknownModel: (model) => `model: ${model}`,
   versionHeader: "anthropic-version",
-  refusalBody: (refusal, requestId) => ({
-    type: "error",
-    error: messagesError(refusal),
-    request_id: requestId,
-  }),
-  // Messages providers use their own status 529 for overload.
-  refusalStatus: ({ kind }) =>
-    kind === "overloaded" ? 529 : SHAPES[kind].status,
+  overloadedStatus: 529,
   modelList: (data) => ({
     data,
     has_more: false,
@@ -125,7 +115,7 @@ export const INTERFACES: Readonly<
 /**
  * Rejects a request without the provider's key, as a bearer token or, in Messages, as `x-api-key`.
  *
- * @throws {Refusal} When the key is missing or wrong.
+ * @throws {GatewayError} When the key is missing or wrong.
  */
 export function checkKey(
   headers: Headers,
@@ -139,9 +129,11 @@ export function checkKey(
     (takesApiKey ? headers.get("x-api-key") : null);
   if (presented === options.provider.key) return;
   if (presented === null) {
-    throw new Refusal("unauthenticated", noKey);
+    throw new GatewayError("unauthenticated", noKey);
   }
-  throw new Refusal("unauthenticated", wrongKey, { code: "invalid_api_key" });
+  throw new GatewayError("unauthenticated", wrongKey, {
+    code: "invalid_api_key",
+  });
 }
 
 /** Returns the token of `Authorization: Bearer`; `null` without one. */
@@ -152,7 +144,7 @@ export function bearerToken(headers: Headers): string | null {
 /**
  * Rejects a request without the version header of its protocol, if the protocol has one.
  *
- * @throws {Refusal} When the header is missing or is not a date.
+ * @throws {GatewayError} When the header is missing or is not a date.
  */
 export function checkVersion(
   headers: Headers,
@@ -162,11 +154,14 @@ export function checkVersion(
   if (versionHeader === undefined) return;
   const version = headers.get(versionHeader);
   if (version === null) {
-    throw new Refusal("invalid", `${versionHeader}: header is required`);
+    throw new GatewayError(
+      "invalid_request",
+      `${versionHeader}: header is required`,
+    );
   }
   if (!/^\d{4}-\d{2}-\d{2}$/.test(version)) {
-    throw new Refusal(
-      "invalid",
+    throw new GatewayError(
+      "invalid_request",
       `${versionHeader}: "${version}" is not a valid version`,
     );
   }
@@ -175,13 +170,13 @@ export function checkVersion(
 /**
  * Reads the body of a request.
  *
- * @throws {Refusal} When it is not one JSON object.
+ * @throws {GatewayError} When it is not one JSON object.
  */
 export async function readBody(request: Request): Promise<JsonObject> {
   const body = parseJson(await request.text());
   if (isJsonObject(body)) return body;
-  throw new Refusal(
-    "invalid",
+  throw new GatewayError(
+    "invalid_request",
     "We could not parse the JSON body of your request.",
   );
 }
@@ -189,7 +184,7 @@ export async function readBody(request: Request): Promise<JsonObject> {
 /**
  * Reads the model of a request.
  *
- * @throws {Refusal} When the model is missing or unknown to the provider.
+ * @throws {GatewayError} When the model is missing or unknown to the provider.
  */
 export function readModel(
   body: JsonObject,
@@ -200,10 +195,14 @@ export function readModel(
 ): string {
   const model = textOf(body.model);
   if (model === "") {
-    throw new Refusal("invalid", INTERFACES[options.protocol].noModel, {
-      param: "model",
-      code: "missing_required_parameter",
-    });
+    throw new GatewayError(
+      "invalid_request",
+      INTERFACES[options.protocol].noModel,
+      {
+        param: "model",
+        code: "missing_required_parameter",
+      },
+    );
   }
   if (!modelsOf(options.provider.family).includes(model)) {
     throw unknownModel(model, options.protocol);
@@ -215,8 +214,8 @@ export function readModel(
 export function unknownModel(
   model: string,
   protocol: SimulatedProtocol,
-): Refusal {
-  return new Refusal(
+): GatewayError {
+  return new GatewayError(
     "not_found",
     INTERFACES[protocol].unknownModel(model),
     { param: "model", code: "model_not_found" },

@@ -1,6 +1,6 @@
+import { GatewayError } from "../core/error.ts";
 import type { Family } from "../core/protocol.ts";
 import { OPERATIONS } from "../core/protocol_tables.ts";
-import { Refusal } from "./refusal.ts";
 import type { Step } from "./speak.ts";
 
 /** One simulated provider. */
@@ -112,21 +112,25 @@ export type Fault = keyof typeof FAULTS;
 export const SLOW_MS = 5000;
 
 /** Returns the refusal of a fault that replaces the answer; `undefined` for other faults. */
-export function refusalOf(fault: Fault | undefined): Refusal | undefined {
+export function refusalOf(fault: Fault | undefined): GatewayError | undefined {
   switch (fault) {
     case "error-401":
-      return new Refusal("unauthenticated", "Incorrect API key provided.", {
-        code: "invalid_api_key",
-      });
+      return new GatewayError(
+        "unauthenticated",
+        "Incorrect API key provided.",
+        {
+          code: "invalid_api_key",
+        },
+      );
     case "error-429":
-      return new Refusal(
+      return new GatewayError(
         "rate_limited",
         "Rate limit reached for requests. Please try again in 1s.",
         { code: "rate_limit_exceeded", headers: { "retry-after": "1" } },
       );
     case "error-500":
-      return new Refusal(
-        "broken",
+      return new GatewayError(
+        "internal",
         "The server had an error while processing your request.",
         { code: "server_error" },
       );
@@ -135,36 +139,25 @@ export function refusalOf(fault: Fault | undefined): Refusal | undefined {
   }
 }
 
-/** Returns the failure that ends a stream, or replaces a whole answer. */
-export function overloaded(): Refusal {
-  return new Refusal("overloaded", "Overloaded", {
-    code: "server_is_overloaded",
-  });
-}
+/** The failure in the middle of a stream; it replaces a whole answer. */
+export const OVERLOADED = {
+  kind: "overloaded",
+  message: "Overloaded",
+  code: "server_is_overloaded",
+} as const;
 
-/**
- * Adds a fault to the steps of a body.
- *
- * @param options.failure Returns the steps that report an error after `stepCount` steps of the answer.
- */
+/** Adds a fault to the steps of a body, except for one that reports an error. */
 export function withFault(
   steps: Iterable<Step>,
-  options: {
-    readonly fault: Fault | undefined;
-    readonly failure: (stepCount: number) => Iterable<Step>;
-  },
+  fault: Fault | undefined,
 ): Iterable<Step> {
-  switch (options.fault) {
+  switch (fault) {
     case "slow":
       return slowed(steps);
     case "broken":
       return [...firstHalf(steps), { kind: "break" }];
     case "stall":
       return [...firstHalf(steps), { kind: "hang" }];
-    case "error-in-stream": {
-      const half = firstHalf(steps);
-      return [...half, ...options.failure(half.length)];
-    }
     default:
       return steps;
   }

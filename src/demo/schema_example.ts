@@ -14,7 +14,7 @@ import {
   promptOf,
   textOf,
   type Tool,
-} from "./ask/ask.ts";
+} from "./ask.ts";
 
 /** Plausible values for common names of fields; the first matching pattern wins. */
 const TEXT_BY_NAME: readonly (readonly [name: RegExp, text: string])[] = [

@@ -17,25 +17,6 @@ export function write(text: string, wordCount = 0): Step {
   return { kind: "write", text, wordCount };
 }
 
-/** Returns a step that writes an SSE event without a name, as in Chat Completions. */
-export function writeData(data: object, wordCount = 0): Step {
-  return write(`data: ${JSON.stringify(data)}\n\n`, wordCount);
-}
-
-/** An event of a protocol that names its events. */
-interface NamedEvent {
-  readonly type: string;
-  readonly [field: string]: unknown;
-}
-
-/** Returns a step that writes an SSE event named by its `type`, as in Messages and Responses. */
-export function writeEvent(event: NamedEvent, wordCount = 0): Step {
-  return write(
-    `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`,
-    wordCount,
-  );
-}
-
 /**
  * Waits `ms` milliseconds. When `signal` aborts, it rejects at once with the signal's reason, and leaves no timer and
  * no listener behind.

@@ -1,8 +1,10 @@
+import { GatewayError } from "../core/error.ts";
 import type { Ids } from "../core/ids.ts";
 import type { JsonObject } from "../core/json.ts";
 import { OPERATIONS } from "../core/protocol.ts";
 import type { Clock } from "../core/time/timers.ts";
-import { type Demo, type Judge, serveModelCall } from "./model_call.ts";
+import { programCodec } from "./program_codec.ts";
+import { type Demo, serveModelCall } from "./model_call.ts";
 import {
   checkKey,
   checkVersion,
@@ -17,12 +19,11 @@ import {
   type Provider,
   providerAt,
   type SimulatedOperation,
-  type SimulatedProtocol,
 } from "./providers.ts";
 import { quotaResponse } from "./quota/report.ts";
 import { type Wait, waitInRealTime } from "./speak.ts";
+import type { DemoCodec } from "./script.ts";
 import { createQuota } from "./quota/quota.ts";
-import { Refusal } from "./refusal.ts";
 
 /** The dependencies of the simulated provider. */
 export interface DemoOptions {
@@ -32,8 +33,8 @@ export interface DemoOptions {
   readonly wait?: Wait;
   /** The delay of one word of an answer, in milliseconds, not negative; default 20; 0 sends without delay. */
   readonly wordMs?: number;
-  /** Rejects requests that the lenient demo would serve; default: none. */
-  readonly judge?: Judge;
+  /** The protocols of the providers; default: the program's own codecs. */
+  readonly codec?: DemoCodec;
 }
 
 /** A function with the signature of `fetch`. */
@@ -45,8 +46,8 @@ export type DemoUpstream = (
 const DEFAULT_WORD_MS = 20;
 
 /**
- * Creates a `fetch` that simulates the providers of all three families (see `providers.ts`) without a network. Its
- * streams follow the grammar of each protocol. It parses requests leniently and rejects those that it cannot serve.
+ * Creates a `fetch` that simulates the providers of all three families (see `providers.ts`) without a network. It
+ * reads requests and writes answers as the codec does, and rejects requests that it cannot serve.
  *
  * It rejects like `fetch`: with the signal's reason for an aborted request, with a `TypeError` for an unknown host.
  */
@@ -57,7 +58,7 @@ export function createDemoUpstream(options: DemoOptions): DemoUpstream {
     wait: options.wait ?? waitInRealTime,
     wordMs: options.wordMs ?? DEFAULT_WORD_MS,
     quota: createQuota(options.clock),
-    judge: options.judge ?? (() => {}),
+    codec: options.codec ?? programCodec,
   };
   return async (input, init) => {
     const request = new Request(input, init);
@@ -81,11 +82,18 @@ async function serve(request: Request, demo: Demo): Promise<Response> {
       ? serveFacts(request, { provider, pathname, demo })
       : await serveModel(request, { provider, operation, requestId, demo });
   } catch (error) {
-    if (!(error instanceof Refusal)) throw error;
+    if (!(error instanceof GatewayError)) throw error;
     const protocol = operation === undefined
       ? provider.plainProtocol
       : protocolOf(operation);
-    return refusalResponse(error, { protocol, requestId });
+    const { overloadedStatus, requestIdHeader } = INTERFACES[protocol];
+    return Response.json(
+      demo.codec.writeError(error, { protocol, requestId }),
+      {
+        status: error.kind === "overloaded" ? overloadedStatus : error.status,
+        headers: { [requestIdHeader]: requestId, ...error.headers },
+      },
+    );
   }
 }
 
@@ -96,23 +104,6 @@ function operationAt(
   return provider.operations.find((operation) =>
     pathname === BASE_PATH + OPERATIONS[operation].path
   );
-}
-
-/** Returns the response of a refusal. */
-function refusalResponse(
-  refusal: Refusal,
-  options: {
-    readonly protocol: SimulatedProtocol;
-    readonly requestId: string;
-  },
-): Response {
-  const { requestId } = options;
-  const { refusalBody, refusalStatus, requestIdHeader } =
-    INTERFACES[options.protocol];
-  return Response.json(refusalBody(refusal, requestId), {
-    status: refusalStatus(refusal),
-    headers: { [requestIdHeader]: requestId, ...refusal.headers },
-  });
 }
 
 async function serveModel(
@@ -154,7 +145,7 @@ function serveFacts(
   }
   const model = pathname.match(/^\/v1\/models(?:\/([^/]+))?$/);
   if (model === null) {
-    throw new Refusal(
+    throw new GatewayError(
       "not_found",
       `Invalid URL (${request.method} ${pathname})`,
     );
@@ -171,7 +162,7 @@ function serveFacts(
 
 function requireMethod(request: Request, method: string): void {
   if (request.method === method) return;
-  throw new Refusal(
+  throw new GatewayError(
     "method_not_allowed",
     `Not allowed to ${request.method} here`,
     { headers: { allow: method } },
@@ -194,7 +185,7 @@ function modelList(provider: Provider): JsonObject {
 /**
  * Returns the entry of one model.
  *
- * @throws {Refusal} When the provider does not have it.
+ * @throws {GatewayError} When the provider does not have it.
  */
 function modelNamed(id: string, provider: Provider): JsonObject {
   if (modelsOf(provider.family).includes(id)) return entry(id, provider);

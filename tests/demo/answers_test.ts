@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { type Ask, createTurn, type Turn } from "../../src/demo/ask/ask.ts";
+import type { Ask, Turn } from "../../src/demo/ask.ts";
+import { createTurn } from "../support/upstream/strict_provider/turn.ts";
 import { compose, estimateTokens } from "../../src/demo/answers.ts";
 
 function askOf(
@@ -93,7 +94,7 @@ Deno.test("compose() counts tokens from the real lengths", () => {
   );
   assert.deepEqual(usage, {
     inputTokens: (3 + 5) + (3 + 2) + (3 + 2 + 256),
-    cachedTokens: 3 + 5,
+    cachedInputTokens: 3 + 5,
     outputTokens: outputs.reduce((total, tokens) => total + tokens, 0),
     reasoningTokens: outputs[0],
   });
@@ -105,7 +106,7 @@ Deno.test("compose() ends at the limit, with exactly so many tokens", async (t) 
       const { stop, usage } = compose(
         askOf(["Hm?"], { reasoning: "shown", maxOutputTokens: limit }),
       );
-      assert.equal(stop, "length");
+      assert.equal(stop.reason, "max_tokens");
       assert.equal(usage.outputTokens, limit);
     });
   }
@@ -130,16 +131,15 @@ Deno.test("compose() leaves out a call that does not fit", () => {
   const fields = { tools: [tool], maxOutputTokens: 3 };
   const { blocks, stop } = compose(askOf(["get_weather"], fields));
   assert.deepEqual(blocks, []);
-  assert.equal(stop, "length");
+  assert.equal(stop.reason, "max_tokens");
 });
 
 Deno.test("compose() ends before the first of the stop sequences", () => {
-  const { blocks, stop, stopSequence } = compose(
+  const { blocks, stop } = compose(
     askOf(["Hm?"], { stopSequences: ["", "family", "said"] }),
   );
   assert.deepEqual(blocks, [{ kind: "text", text: "You " }]);
-  assert.equal(stop, "sequence");
-  assert.equal(stopSequence, "said");
+  assert.deepEqual(stop, { reason: "stop_sequence", sequence: "said" });
   const atOnce = compose(askOf(["Hm?"], { stopSequences: ["You"] }));
   assert.deepEqual(atOnce.blocks, []);
 });

@@ -7,7 +7,7 @@ import {
   TOOL,
 } from "../support/sdk/anthropic_sdk.ts";
 import { Anthropic, Anthropic0 } from "../support/sdk/sdks.ts";
-import { createFixedDemo } from "./harness.ts";
+import { createFixedStrict } from "./harness.ts";
 
 type Family = "a" | "b";
 
@@ -15,7 +15,7 @@ function optionsFor(family: Family, apiKey = `demo-key-${family}`) {
   return {
     baseURL: `https://demo-${family}.invalid`,
     apiKey,
-    fetch: createFixedDemo(),
+    fetch: createFixedStrict(),
     maxRetries: 0,
   };
 }

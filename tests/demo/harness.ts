@@ -38,12 +38,18 @@ export function createCountingIds(): Ids {
 export function createFixedDemo(
   options: Partial<DemoOptions> = {},
 ): DemoUpstream {
-  return createDemoUpstream({
-    clock: createFakeClock(),
-    ids: createCountingIds(),
-    wordMs: 0,
-    ...options,
-  });
+  return createDemoUpstream({ ...fixed(), ...options });
+}
+
+/** The same of the strict provider, which judges the program's codecs. */
+export function createFixedStrict(
+  options: Partial<DemoOptions> = {},
+): DemoUpstream {
+  return createStrictProvider({ ...fixed(), ...options });
+}
+
+function fixed(): DemoOptions {
+  return { clock: createFakeClock(), ids: createCountingIds(), wordMs: 0 };
 }
 
 const ORIGINS: Readonly<Record<Family, string>> = {
@@ -85,47 +91,27 @@ interface Asked {
   readonly answer: JsonObject;
 }
 
-/** Sends `body` to a fresh fixed demo and gives the status and the object that comes back. */
+/** Sends `body` to a fresh strict provider, or to `provider`; gives the status and the object that comes back. */
 export async function ask(
   family: Family,
   path: string,
   body: JsonObject | string,
+  provider: DemoUpstream = createFixedStrict(),
 ): Promise<Asked> {
-  return await askOf(createFixedDemo(), demoRequest(family, path, { body }));
-}
-
-/** The same of a fresh provider that is as strict as a real one. */
-export async function askStrict(
-  family: Family,
-  path: string,
-  body: JsonObject | string,
-): Promise<Asked> {
-  const provider = createStrictProvider({
-    clock: createFakeClock(),
-    ids: createCountingIds(),
-    wordMs: 0,
-  });
-  return await askOf(provider, demoRequest(family, path, { body }));
-}
-
-async function askOf(
-  provider: DemoUpstream,
-  request: Request,
-): Promise<Asked> {
-  const response = await provider(request);
+  const response = await provider(demoRequest(family, path, { body }));
   const answer = parseJson(await response.text());
   if (!isJsonObject(answer)) throw new Error("the demo answered no object");
   return { status: response.status, answer };
 }
 
-/** Sends `body` with `stream: true` to a fresh fixed demo and gives the text that comes back. */
+/** Sends `body` with `stream: true` in the same way and gives the text that comes back. */
 export async function askStream(
   family: Family,
   path: string,
   body: JsonObject,
+  provider: DemoUpstream = createFixedStrict(),
 ): Promise<string> {
-  const response = await createFixedDemo()(
-    demoRequest(family, path, { body: { ...body, stream: true } }),
-  );
+  const streaming = { body: { ...body, stream: true } };
+  const response = await provider(demoRequest(family, path, streaming));
   return await response.text();
 }

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { OpenAI } from "../support/sdk/sdks.ts";
-import { createFixedDemo } from "./harness.ts";
+import { createFixedStrict } from "./harness.ts";
 
 /** The official SDK, talking to the demo of one family without a network. */
 function createClient(family: "a" | "c", apiKey = `demo-key-${family}`) {
   return new OpenAI({
     baseURL: `https://demo-${family}.invalid/v1`,
     apiKey,
-    fetch: createFixedDemo(),
+    fetch: createFixedStrict(),
     maxRetries: 0,
   });
 }

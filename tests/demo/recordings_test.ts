@@ -52,7 +52,7 @@ Deno.test({
 
 Deno.test({
   ...needing(
-    "every field that the demo streams is one that real providers stream",
+    "every field that the strict provider streams is one that real providers stream",
     isAbsent && "there are no recordings here",
   ),
   async fn(t) {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import type { JsonObject, JsonValue } from "../../src/core/json.ts";
-import { type Ask, createTurn, type Tool } from "../../src/demo/ask/ask.ts";
+import type { Ask, Tool } from "../../src/demo/ask.ts";
+import { createTurn } from "../support/upstream/strict_provider/turn.ts";
 import {
   callInput,
   exampleOf,

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { fragmentsOf, seal, unseal, wordsOf } from "../../src/demo/script.ts";
+import { fragmentsOf, wordsOf } from "../../src/demo/script.ts";
+import { seal, unseal } from "../support/upstream/strict_provider/seal.ts";
 
 Deno.test("wordsOf() cuts behind every blank and loses nothing", () => {
   assert.deepEqual(wordsOf("one  two\nthree "), ["one  ", "two\n", "three "]);

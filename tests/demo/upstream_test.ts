@@ -81,7 +81,7 @@ Deno.test("the demo refuses a missing or wrong key in the protocol's shape", asy
                 message: isMissing
                   ? "You didn't provide an API key. Provide it in an Authorization header using Bearer auth."
                   : "Incorrect API key provided.",
-                type: "invalid_request_error",
+                type: "authentication_error",
                 param: null,
                 code: isMissing ? null : "invalid_api_key",
               },

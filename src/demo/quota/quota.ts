@@ -1,6 +1,6 @@
 import type { Clock } from "../../core/time/timers.ts";
 import type { SimulatedFamily } from "../providers.ts";
-import type { Usage } from "../script.ts";
+import type { Usage } from "../../protocols/canonical/answer/answer.ts";
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;

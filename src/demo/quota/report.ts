@@ -1,3 +1,4 @@
+import { GatewayError } from "../../core/error.ts";
 import { bearerToken } from "../interfaces.ts";
 import {
   type AccountReading,
@@ -5,12 +6,11 @@ import {
   usedFraction,
 } from "./quota.ts";
 import type { Provider, SimulatedFamily } from "../providers.ts";
-import { Refusal } from "../refusal.ts";
 
 /**
  * Responds to a quota request in the provider's own shape.
  *
- * @throws {Refusal} For a wrong key at family B.
+ * @throws {GatewayError} For a wrong key at family B.
  */
 export function quotaResponse(
   headers: Headers,
@@ -26,7 +26,7 @@ export function quotaResponse(
       return Response.json(isKeyRight ? zaiQuota(account) : zaiQuotaRefusal());
     case "B":
       if (!isKeyRight) {
-        throw new Refusal("unauthenticated", "Invalid bearer token");
+        throw new GatewayError("unauthenticated", "Invalid bearer token");
       }
       return Response.json(anthropicQuota(account));
     case "C":

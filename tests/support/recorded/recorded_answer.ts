@@ -5,7 +5,7 @@ import {
   parseJson,
 } from "../../../src/core/json.ts";
 import type { Protocol } from "../../../src/core/protocol.ts";
-import { textOf } from "../../../src/demo/ask/ask.ts";
+import { textOf } from "../../../src/demo/ask.ts";
 import { formatFrame } from "../../../src/streams/sse.ts";
 import { readChat } from "./recorded_chat.ts";
 import { readMessages } from "./recorded_messages.ts";

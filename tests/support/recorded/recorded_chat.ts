@@ -5,7 +5,7 @@ import {
   objectOf,
   objectsOf,
 } from "../../../src/core/json.ts";
-import { textOf } from "../../../src/demo/ask/ask.ts";
+import { textOf } from "../../../src/demo/ask.ts";
 import {
   lastText,
   type RecordedCall,

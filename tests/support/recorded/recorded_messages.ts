@@ -3,7 +3,7 @@ import {
   objectOf,
   objectsOf,
 } from "../../../src/core/json.ts";
-import { textOf } from "../../../src/demo/ask/ask.ts";
+import { textOf } from "../../../src/demo/ask.ts";
 import { jsonText, lastText, type RecordedWords } from "./recorded_words.ts";
 
 /** Reads the blocks of a message, or of its events. */

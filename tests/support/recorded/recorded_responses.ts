@@ -4,7 +4,7 @@ import {
   objectOf,
   objectsOf,
 } from "../../../src/core/json.ts";
-import { textOf } from "../../../src/demo/ask/ask.ts";
+import { textOf } from "../../../src/demo/ask.ts";
 import {
   jsonText,
   type RecordedCall,

@@ -7,7 +7,7 @@ import {
   objectsOf,
   parseJson,
 } from "../../../src/core/json.ts";
-import { textOf } from "../../../src/demo/ask/ask.ts";
+import { textOf } from "../../../src/demo/ask.ts";
 import { framesOf } from "../wire/sse_frames.ts";
 
 /**

@@ -5,7 +5,7 @@ import {
   objectOf,
   parseJson,
 } from "../../../src/core/json.ts";
-import { textOf } from "../../../src/demo/ask/ask.ts";
+import { textOf } from "../../../src/demo/ask.ts";
 import { framesOf } from "../wire/sse_frames.ts";
 
 /**

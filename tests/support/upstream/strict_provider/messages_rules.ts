@@ -4,13 +4,9 @@ import {
   objectOf,
   objectsOf,
 } from "../../../../src/core/json.ts";
-import {
-  type AskOfBody,
-  numberOf,
-  textOf,
-} from "../../../../src/demo/ask/ask.ts";
-import { unseal } from "../../../../src/demo/script.ts";
-import { invalid } from "../../../../src/demo/refusal.ts";
+import { type AskOfBody, numberOf, textOf } from "../../../../src/demo/ask.ts";
+import { unseal } from "./seal.ts";
+import { invalid } from "./error_shapes.ts";
 import { claudeSchemaFault } from "../schema_rules.ts";
 import { faultOfHistory } from "./history.ts";
 
@@ -45,7 +41,7 @@ const NAME_REGEXP = /^[a-zA-Z0-9_-]{1,128}$/;
 /**
  * Judges a Messages request, or a request to count its tokens.
  *
- * @throws {Refusal} For a field of another protocol; a reasoning budget, tool, tool choice or block
+ * @throws {GatewayError} For a field of another protocol; a reasoning budget, tool, tool choice or block
  *   that Anthropic rejects; a thinking block that is not the provider's own; or calls and results
  *   that do not pair up.
  */

@@ -1,36 +1,103 @@
-import type { Judge } from "../../../../src/demo/model_call.ts";
+import type { GatewayError } from "../../../../src/core/error.ts";
+import type { JsonObject } from "../../../../src/core/json.ts";
+import type { AskOfBody } from "../../../../src/demo/ask.ts";
 import type { SimulatedOperation } from "../../../../src/demo/providers.ts";
+import type { DemoCodec, Script } from "../../../../src/demo/script.ts";
 import {
   createDemoUpstream,
   type DemoOptions,
   type DemoUpstream,
 } from "../../../../src/demo/upstream.ts";
+import { messagesError, openaiError } from "./error_shapes.ts";
 import { judgeMessages } from "./messages_rules.ts";
 import { judgeChat, judgeResponses } from "./openai_rules.ts";
+import { readChatAsk, readCompletionAsk } from "./read_chat.ts";
+import { readMessagesAsk } from "./read_messages.ts";
+import { readResponsesAsk } from "./read_responses.ts";
+import { renderChat, renderCompletion } from "./render_chat.ts";
+import { renderMessages } from "./render_messages.ts";
+import {
+  renderCompactedResponse,
+  renderResponses,
+} from "./render_responses.ts";
+import type { StrictContext, StrictRendering } from "./rendering.ts";
 
-type Rules = (
-  body: Parameters<Judge>[0]["body"],
-  ask: Parameters<Judge>[0]["ask"],
-) => void;
+/** The functions that serve one operation. */
+interface Service {
+  read(body: JsonObject): AskOfBody;
+  /** Rejects requests that a lenient provider would serve. */
+  judge?(body: JsonObject, ask: AskOfBody): void;
+  render(script: Script, context: StrictContext): StrictRendering;
+}
 
-const RULES: Readonly<Record<SimulatedOperation, Rules>> = {
-  chat_completions: judgeChat,
-  completions: () => {},
-  messages: judgeMessages,
-  count_tokens: judgeMessages,
-  responses: judgeResponses,
-  compact: judgeResponses,
+const SERVICES: Readonly<Record<SimulatedOperation, Service>> = {
+  chat_completions: { read: readChatAsk, judge: judgeChat, render: renderChat },
+  completions: { read: readCompletionAsk, render: renderCompletion },
+  messages: {
+    read: (body) => readMessagesAsk(body, { isCount: false }),
+    judge: judgeMessages,
+    render: renderMessages,
+  },
+  count_tokens: {
+    read: (body) => readMessagesAsk(body, { isCount: true }),
+    judge: judgeMessages,
+    render: ({ usage }) => ({
+      whole: { input_tokens: usage.inputTokens },
+      stream: undefined,
+    }),
+  },
+  responses: {
+    read: readResponsesAsk,
+    judge: judgeResponses,
+    render: renderResponses,
+  },
+  compact: {
+    read: readResponsesAsk,
+    judge: judgeResponses,
+    render: renderCompactedResponse,
+  },
 };
 
 /**
- * Creates the demo's providers with the checks of real ones. They reject a translation that leaves
- * a foreign field, separates a call from its result or changes sealed reasoning.
+ * Creates the demo's providers with readers and renderers that share no code with the program's codecs, and with the
+ * checks of real providers. They reject a translation that leaves a foreign field, separates a call from its result or
+ * changes sealed reasoning.
  */
 export function createStrictProvider(
-  options: Omit<DemoOptions, "judge">,
+  options: Omit<DemoOptions, "codec">,
 ): DemoUpstream {
-  return createDemoUpstream({
-    ...options,
-    judge: ({ operation, body, ask }) => RULES[operation](body, ask),
-  });
+  return createDemoUpstream({ ...options, codec: STRICT_CODEC });
 }
+
+const STRICT_CODEC: DemoCodec = {
+  read(operation, body) {
+    const { read, judge, render } = SERVICES[operation];
+    const ask = read(body);
+    judge?.(body, ask);
+    return {
+      ask,
+      render(script, { ids, nowMs, ask }) {
+        const createdAt = Math.floor(nowMs / 1000);
+        const { whole, stream } = render(script, { ids, createdAt, ask, body });
+        return {
+          whole: () => whole,
+          steps: stream && (() => stream.steps()),
+          failingSteps() {
+            const all = [...stream?.steps() ?? []];
+            const half = all.slice(0, Math.ceil(all.length / 2));
+            return [...half, ...stream?.failure(half.length) ?? []];
+          },
+        };
+      },
+    };
+  },
+  writeError(error: GatewayError, { protocol, requestId }) {
+    return protocol === "messages"
+      ? {
+        type: "error",
+        error: messagesError(error),
+        request_id: requestId,
+      }
+      : { error: openaiError(error) };
+  },
+};

@@ -1,3 +1,4 @@
+import { GatewayError } from "../../../../src/core/error.ts";
 import {
   type JsonObject,
   type JsonValue,
@@ -8,9 +9,8 @@ import {
   numberOf,
   textOf,
   type Tool,
-} from "../../../../src/demo/ask/ask.ts";
-import { unseal } from "../../../../src/demo/script.ts";
-import { Refusal } from "../../../../src/demo/refusal.ts";
+} from "../../../../src/demo/ask.ts";
+import { unseal } from "./seal.ts";
 import { faultOfHistory } from "./history.ts";
 
 /**
@@ -51,7 +51,7 @@ const MIN_OUTPUT_TOKENS = 16;
 /**
  * Judges a Chat Completions request.
  *
- * @throws {Refusal} For a field of another protocol, a tool name or part that OpenAI rejects, or
+ * @throws {GatewayError} For a field of another protocol, a tool name or part that OpenAI rejects, or
  *   calls and results that do not pair up.
  */
 export function judgeChat(body: JsonObject, ask: AskOfBody): void {
@@ -62,8 +62,8 @@ export function judgeChat(body: JsonObject, ask: AskOfBody): void {
   }
   const fault = faultOfHistory(ask.turns);
   if (fault === undefined) return;
-  throw new Refusal(
-    "invalid",
+  throw new GatewayError(
+    "invalid_request",
     fault.kind === "unanswered"
       ? `An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. The following tool_call_ids did not have response messages: ${fault.callId}`
       : "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'.",
@@ -74,7 +74,7 @@ export function judgeChat(body: JsonObject, ask: AskOfBody): void {
 /**
  * Judges a Responses request, or a request to compact a conversation.
  *
- * @throws {Refusal} For a field of another protocol, or a limit that is too small; for a tool name
+ * @throws {GatewayError} For a field of another protocol, or a limit that is too small; for a tool name
  *   that OpenAI rejects, or sealed reasoning that is not the provider's own; for calls and outputs
  *   that do not pair up.
  */
@@ -90,8 +90,8 @@ export function judgeResponses(body: JsonObject, ask: AskOfBody): void {
     ask.turns.filter(({ role }) => role === "assistant" || role === "tool"),
   );
   if (fault === undefined) return;
-  throw new Refusal(
-    "invalid",
+  throw new GatewayError(
+    "invalid_request",
     fault.kind === "unanswered"
       ? `No tool output found for function call ${fault.callId}.`
       : `No tool call found for function call output with call_id ${fault.callId}.`,
@@ -105,8 +105,8 @@ function checkParts(content: JsonValue | undefined, index: number): void {
   const unknown = objectsOf(content).map(({ type }) => textOf(type))
     .find((type) => !KNOWN_PARTS.includes(type));
   if (unknown === undefined) return;
-  throw new Refusal(
-    "invalid",
+  throw new GatewayError(
+    "invalid_request",
     `Invalid value: '${unknown}'. Supported values are: 'text', 'image_url', 'input_audio', 'file' and 'refusal'.`,
     { param: `messages[${index}].content`, code: "invalid_value" },
   );
@@ -120,8 +120,8 @@ function checkSealed(item: JsonObject, index: number): void {
     return;
   }
   if (unseal(token) !== undefined) return;
-  throw new Refusal(
-    "invalid",
+  throw new GatewayError(
+    "invalid_request",
     "The encrypted content could not be verified. Reason: Encrypted content could not be decrypted or parsed.",
     {
       param: `input[${index}].encrypted_content`,
@@ -133,8 +133,8 @@ function checkSealed(item: JsonObject, index: number): void {
 function checkLimit(limit: JsonValue | undefined): void {
   const tokens = numberOf(limit);
   if (tokens === undefined || tokens >= MIN_OUTPUT_TOKENS) return;
-  throw new Refusal(
-    "invalid",
+  throw new GatewayError(
+    "invalid_request",
     `Invalid 'max_output_tokens': integer below minimum value. Expected a value >= ${MIN_OUTPUT_TOKENS}, but got ${tokens} instead.`,
     { param: "max_output_tokens", code: "integer_below_min_value" },
   );
@@ -143,7 +143,7 @@ function checkLimit(limit: JsonValue | undefined): void {
 /**
  * Rejects a body with a field of another protocol, as OpenAI rejects unknown fields.
  *
- * @throws {Refusal} For the first field of `foreign` that `body` has.
+ * @throws {GatewayError} For the first field of `foreign` that `body` has.
  */
 function refuseForeignFields(
   body: JsonObject,
@@ -151,7 +151,7 @@ function refuseForeignFields(
 ): void {
   const found = foreign.find((name) => body[name] !== undefined);
   if (found === undefined) return;
-  throw new Refusal("invalid", `Unknown parameter: '${found}'.`, {
+  throw new GatewayError("invalid_request", `Unknown parameter: '${found}'.`, {
     param: found,
     code: "unknown_parameter",
   });
@@ -165,28 +165,32 @@ const MAX_NAME_LENGTH = 64;
  * Rejects tools whose names OpenAI rejects.
  *
  * @param path The path of the name inside a tool, for the error.
- * @throws {Refusal} For a name that is missing, longer than 64 characters, or with characters other
+ * @throws {GatewayError} For a name that is missing, longer than 64 characters, or with characters other
  *   than letters, digits, underscores and dashes.
  */
 function checkToolNames(tools: readonly Tool[], path: string): void {
   for (const [index, { name }] of tools.entries()) {
     const param = `tools[${index}].${path}`;
     if (name === "") {
-      throw new Refusal("invalid", `Missing required parameter: '${param}'.`, {
-        param,
-        code: "missing_required_parameter",
-      });
+      throw new GatewayError(
+        "invalid_request",
+        `Missing required parameter: '${param}'.`,
+        {
+          param,
+          code: "missing_required_parameter",
+        },
+      );
     }
     if (name.length > MAX_NAME_LENGTH) {
-      throw new Refusal(
-        "invalid",
+      throw new GatewayError(
+        "invalid_request",
         `Invalid '${param}': string too long. Expected a string with maximum length ${MAX_NAME_LENGTH}, but got a string with length ${name.length} instead.`,
         { param, code: "string_above_max_length" },
       );
     }
     if (!NAME_REGEXP.test(name)) {
-      throw new Refusal(
-        "invalid",
+      throw new GatewayError(
+        "invalid_request",
         `Invalid '${param}': string does not match pattern. Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'.`,
         { param, code: "invalid_value" },
       );

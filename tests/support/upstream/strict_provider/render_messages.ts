@@ -1,19 +1,21 @@
-import type { Ids } from "../../core/ids.ts";
-import { isJsonObject, parseJson } from "../../core/json.ts";
-import { overloaded } from "../providers.ts";
-import { messagesError } from "../refusal.ts";
+import type { Ids } from "../../../../src/core/ids.ts";
+import { isJsonObject, parseJson } from "../../../../src/core/json.ts";
+import { OVERLOADED } from "../../../../src/demo/providers.ts";
+import { messagesError } from "./error_shapes.ts";
+import type { Usage } from "../../../../src/protocols/canonical/answer/answer.ts";
 import {
-  type Block,
   fragmentsOf,
-  type RenderContext,
-  type Rendering,
   type Script,
-  seal,
-  type StopReason,
-  type Usage,
+  type ScriptBlock,
   wordsOf,
-} from "../script.ts";
-import { type Step, writeEvent } from "../speak.ts";
+} from "../../../../src/demo/script.ts";
+import type { Step } from "../../../../src/demo/speak.ts";
+import {
+  type StrictContext,
+  type StrictRendering,
+  writeEvent,
+} from "./rendering.ts";
+import { seal } from "./seal.ts";
 
 /** A block of an answer, whole and as events. */
 interface ContentBlock {
@@ -23,18 +25,18 @@ interface ContentBlock {
   deltas(): readonly object[];
 }
 
-const STOP_REASONS: Readonly<Record<StopReason, string>> = {
+const STOP_REASONS: Readonly<Record<string, string>> = {
   end: "end_turn",
-  sequence: "stop_sequence",
-  length: "max_tokens",
-  call: "tool_use",
+  stop_sequence: "stop_sequence",
+  max_tokens: "max_tokens",
+  tool_calls: "tool_use",
 };
 
 /** Renders `script` as a Messages answer and as its events. */
 export function renderMessages(
   script: Script,
-  { ids, ask }: RenderContext,
-): Rendering {
+  { ids, ask }: StrictContext,
+): StrictRendering {
   const named = {
     id: ids.next("msg"),
     type: "message",
@@ -44,8 +46,8 @@ export function renderMessages(
   const blocks = script.blocks.map((block) => contentBlock(block, ids));
   const content = blocks.map(({ whole }) => whole);
   const stop = {
-    stop_reason: STOP_REASONS[script.stop],
-    stop_sequence: script.stopSequence ?? null,
+    stop_reason: STOP_REASONS[script.stop.reason],
+    stop_sequence: script.stop.sequence ?? null,
     stop_details: null,
   };
   const usage = messagesUsage(script.usage);
@@ -73,13 +75,13 @@ export function renderMessages(
         writeEvent({ type: "message_stop" }),
       ],
       failure: () => [
-        writeEvent({ type: "error", error: messagesError(overloaded()) }),
+        writeEvent({ type: "error", error: messagesError(OVERLOADED) }),
       ],
     },
   };
 }
 
-function contentBlock(block: Block, ids: Ids): ContentBlock {
+function contentBlock(block: ScriptBlock, ids: Ids): ContentBlock {
   switch (block.kind) {
     case "reasoning": {
       const thinking = block.isShown ? block.text : "";
@@ -127,9 +129,9 @@ function contentBlock(block: Block, ids: Ids): ContentBlock {
 /** Returns usage in the Messages shape: the input excludes cached tokens, unlike in the other two protocols. */
 function messagesUsage(usage: Usage) {
   return {
-    input_tokens: usage.inputTokens - usage.cachedTokens,
+    input_tokens: usage.inputTokens - (usage.cachedInputTokens ?? 0),
     cache_creation_input_tokens: 0,
-    cache_read_input_tokens: usage.cachedTokens,
+    cache_read_input_tokens: usage.cachedInputTokens ?? 0,
     cache_creation: {
       ephemeral_5m_input_tokens: 0,
       ephemeral_1h_input_tokens: 0,

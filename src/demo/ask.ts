@@ -1,5 +1,5 @@
-import { type JsonObject, type JsonValue } from "../../core/json.ts";
-import type { SimulatedFamily, SimulatedProtocol } from "../providers.ts";
+import type { JsonObject, JsonValue } from "../core/json.ts";
+import type { SimulatedFamily, SimulatedProtocol } from "./providers.ts";
 
 /** A request in a form independent of its protocol. */
 export interface Ask {
@@ -62,21 +62,6 @@ export interface ToolChoice {
 /** The demand for JSON: of any shape, or as `schema` defines it. */
 export interface JsonFormat {
   readonly schema: JsonObject | undefined;
-}
-
-/** Creates a turn that is empty except for `fields`. */
-export function createTurn(
-  role: Turn["role"],
-  fields: Partial<Omit<Turn, "role">>,
-): Turn {
-  return {
-    role,
-    texts: [],
-    attachmentCount: 0,
-    calls: [],
-    callId: undefined,
-    ...fields,
-  };
 }
 
 /** The notes that agents and translations add to user messages. */

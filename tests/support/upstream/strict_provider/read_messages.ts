@@ -1,3 +1,5 @@
+import { createTurn } from "./turn.ts";
+import { GatewayError } from "../../../../src/core/error.ts";
 import {
   isJsonObject,
   type JsonObject,
@@ -5,11 +7,10 @@ import {
   listOf,
   objectOf,
   objectsOf,
-} from "../../core/json.ts";
-import { isThinkingModel } from "../providers.ts";
+} from "../../../../src/core/json.ts";
+import { isThinkingModel } from "../../../../src/demo/providers.ts";
 import {
   type AskOfBody,
-  createTurn,
   type JsonFormat,
   numberOf,
   type ReasoningMode,
@@ -17,14 +18,14 @@ import {
   type Tool,
   type ToolChoice,
   type Turn,
-} from "./ask.ts";
-import { invalid, Refusal } from "../refusal.ts";
+} from "../../../../src/demo/ask.ts";
+import { invalid } from "./error_shapes.ts";
 
 /**
  * Reads the parts of a Messages request that the demo needs; also of a request to count tokens.
  *
  * @param options.isCount True for a request to count tokens, in which `max_tokens` may be missing.
- * @throws {Refusal} When `max_tokens` or the messages are missing, a role is unknown, or the request names a thread.
+ * @throws {GatewayError} When `max_tokens` or the messages are missing, a role is unknown, or the request names a thread.
  */
 export function readMessagesAsk(
   body: JsonObject,
@@ -50,9 +51,13 @@ export function readMessagesAsk(
 /** Rejects a thread: the demo stores no conversations. After this error, the SDKs send the whole conversation. */
 function refuseThread({ thread }: JsonObject): void {
   if (!isJsonObject(thread)) return;
-  throw new Refusal("invalid", "thread: This model does not keep threads", {
-    errorCode: "thread_unsupported_request",
-  });
+  throw new GatewayError(
+    "invalid_request",
+    "thread: This model does not keep threads",
+    {
+      details: { error_code: "thread_unsupported_request" },
+    },
+  );
 }
 
 function checkLimit(limit: JsonValue | undefined): void {

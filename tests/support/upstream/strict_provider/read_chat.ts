@@ -1,14 +1,15 @@
+import { createTurn } from "./turn.ts";
+import { GatewayError } from "../../../../src/core/error.ts";
 import {
   type JsonObject,
   type JsonValue,
   listOf,
   objectOf,
   objectsOf,
-} from "../../core/json.ts";
-import { isThinkingModel } from "../providers.ts";
+} from "../../../../src/core/json.ts";
+import { isThinkingModel } from "../../../../src/demo/providers.ts";
 import {
   type AskOfBody,
-  createTurn,
   type JsonFormat,
   numberOf,
   type ReasoningMode,
@@ -16,13 +17,12 @@ import {
   type Tool,
   type ToolChoice,
   type Turn,
-} from "./ask.ts";
-import { Refusal } from "../refusal.ts";
+} from "../../../../src/demo/ask.ts";
 
 /**
  * Reads the parts of a Chat Completions request that the demo needs.
  *
- * @throws {Refusal} When there are no messages, a role is unknown, or the request wants several choices.
+ * @throws {GatewayError} When there are no messages, a role is unknown, or the request wants several choices.
  */
 export function readChatAsk(body: JsonObject): AskOfBody {
   checkCount(body.n);
@@ -44,14 +44,14 @@ export function readChatAsk(body: JsonObject): AskOfBody {
 /**
  * Reads a legacy text completion request as a conversation of one turn.
  *
- * @throws {Refusal} When the prompt is missing, or the request wants several completions.
+ * @throws {GatewayError} When the prompt is missing, or the request wants several completions.
  */
 export function readCompletionAsk(body: JsonObject): AskOfBody {
   checkCount(body.n);
   const [prompt] = Array.isArray(body.prompt) ? body.prompt : [body.prompt];
   if (typeof prompt !== "string") {
-    throw new Refusal(
-      "invalid",
+    throw new GatewayError(
+      "invalid_request",
       "you must provide a prompt",
       { param: "prompt" },
     );
@@ -72,8 +72,8 @@ export function readCompletionAsk(body: JsonObject): AskOfBody {
 
 function checkCount(count: JsonValue | undefined): void {
   if (count === undefined || count === null || count === 1) return;
-  throw new Refusal(
-    "invalid",
+  throw new GatewayError(
+    "invalid_request",
     "Invalid value for 'n': this model gives one choice, expected 1",
     { param: "n", code: "invalid_value" },
   );
@@ -131,18 +131,22 @@ const ROLES = ["system", "developer", "user", "assistant", "tool"];
 /**
  * Reads the conversation of a Chat Completions request.
  *
- * @throws {Refusal} When there are no messages, or a role is unknown.
+ * @throws {GatewayError} When there are no messages, or a role is unknown.
  */
 function readChatTurns(messages: JsonValue | undefined): Turn[] {
   if (messages === undefined) {
-    throw new Refusal("invalid", "Missing required parameter: 'messages'.", {
-      param: "messages",
-      code: "missing_required_parameter",
-    });
+    throw new GatewayError(
+      "invalid_request",
+      "Missing required parameter: 'messages'.",
+      {
+        param: "messages",
+        code: "missing_required_parameter",
+      },
+    );
   }
   if (!Array.isArray(messages) || messages.length === 0) {
-    throw new Refusal(
-      "invalid",
+    throw new GatewayError(
+      "invalid_request",
       "Invalid 'messages': expected a list with at least one message.",
       { param: "messages", code: "invalid_type" },
     );
@@ -153,8 +157,8 @@ function readChatTurns(messages: JsonValue | undefined): Turn[] {
 function readTurn(message: JsonObject, index: number): Turn {
   const role = textOf(message.role);
   if (!ROLES.includes(role)) {
-    throw new Refusal(
-      "invalid",
+    throw new GatewayError(
+      "invalid_request",
       `Invalid value: '${role}'. Supported values are: ${
         ROLES.map((role) => `'${role}'`).join(", ")
       }.`,

@@ -1,28 +1,31 @@
-import type { Ids } from "../../core/ids.ts";
+import type { Ids } from "../../../../src/core/ids.ts";
 import {
   isJsonObject,
   type JsonValue,
   listOf,
   objectOf,
-} from "../../core/json.ts";
-import { overloaded } from "../providers.ts";
+} from "../../../../src/core/json.ts";
+import { OVERLOADED } from "../../../../src/demo/providers.ts";
+import type { Usage } from "../../../../src/protocols/canonical/answer/answer.ts";
 import {
-  type Block,
   fragmentsOf,
-  type RenderContext,
-  type Rendering,
   type Script,
-  seal,
-  type Usage,
+  type ScriptBlock,
   wordsOf,
-} from "../script.ts";
-import { type Step, writeEvent } from "../speak.ts";
+} from "../../../../src/demo/script.ts";
+import type { Step } from "../../../../src/demo/speak.ts";
+import {
+  type StrictContext,
+  type StrictRendering,
+  writeEvent,
+} from "./rendering.ts";
+import { seal } from "./seal.ts";
 
 /** Renders `script` as a Responses answer and as its events. */
 export function renderResponses(
   script: Script,
-  context: RenderContext,
-): Rendering {
+  context: StrictContext,
+): StrictRendering {
   const id = context.ids.next("resp");
   const items = outputItems(script, context);
   const whole = answerOf(script, context, { id, items });
@@ -37,10 +40,10 @@ export function renderResponses(
 
 function answerOf(
   script: Script,
-  context: RenderContext,
+  context: StrictContext,
   { id, items }: { readonly id: string; readonly items: readonly OutputItem[] },
 ): ResponsesAnswer {
-  const isCut = script.stop === "length";
+  const isCut = script.stop.reason === "max_tokens";
   return {
     id,
     object: "response",
@@ -59,8 +62,8 @@ function answerOf(
 /** Renders `script` as the answer to a compaction request: the user's messages and one sealed item. */
 export function renderCompactedResponse(
   script: Script,
-  context: RenderContext,
-): Rendering {
+  context: StrictContext,
+): StrictRendering {
   const kept = context.ask.turns.filter((turn) => turn.role === "user");
   const whole = {
     id: context.ids.next("resp"),
@@ -82,7 +85,7 @@ export function renderCompactedResponse(
 }
 
 /** Returns the fields of the answer that repeat the request's settings or their defaults. */
-function echoes({ ask, body }: RenderContext): Record<string, JsonValue> {
+function echoes({ ask, body }: StrictContext): Record<string, JsonValue> {
   const reasoning = objectOf(body.reasoning);
   const text = objectOf(body.text);
   return {
@@ -121,14 +124,14 @@ function wholeTool(tool: JsonValue): JsonValue {
     : tool;
 }
 
-function outputItems(script: Script, context: RenderContext): OutputItem[] {
+function outputItems(script: Script, context: StrictContext): OutputItem[] {
   const isSealed = listOf(context.body.include)
     .includes("reasoning.encrypted_content");
   const last = script.blocks.length - 1;
   return script.blocks.map((block, index) =>
     outputItem(block, context.ids, {
       isSealed,
-      status: script.stop === "length" && index === last
+      status: script.stop.reason === "max_tokens" && index === last
         ? "incomplete"
         : "completed",
     })
@@ -136,7 +139,7 @@ function outputItems(script: Script, context: RenderContext): OutputItem[] {
 }
 
 function outputItem(
-  block: Block,
+  block: ScriptBlock,
   ids: Ids,
   options: { readonly isSealed: boolean; readonly status: string },
 ): OutputItem {
@@ -190,7 +193,7 @@ function outputItem(
 }
 
 function callItem(
-  { tool, input }: Block & { readonly kind: "call" },
+  { tool, input }: ScriptBlock & { readonly kind: "call" },
   ids: Ids,
 ): OutputItem {
   const call = {
@@ -224,9 +227,9 @@ function callItem(
 function responsesUsage(usage: Usage): object {
   return {
     input_tokens: usage.inputTokens,
-    input_tokens_details: { cached_tokens: usage.cachedTokens },
+    input_tokens_details: { cached_tokens: usage.cachedInputTokens ?? 0 },
     output_tokens: usage.outputTokens,
-    output_tokens_details: { reasoning_tokens: usage.reasoningTokens },
+    output_tokens_details: { reasoning_tokens: usage.reasoningTokens ?? 0 },
     total_tokens: usage.inputTokens + usage.outputTokens,
   };
 }
@@ -273,7 +276,7 @@ function* streamResponses(
 
 /** Returns the event that ends a stream with a failure after `eventCount` events. */
 function failedEvent(answer: ResponsesAnswer, eventCount: number): Step {
-  const { code, message } = overloaded();
+  const { code, message } = OVERLOADED;
   return writeEvent({
     type: "response.failed",
     sequence_number: eventCount,

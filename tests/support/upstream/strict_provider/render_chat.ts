@@ -1,35 +1,37 @@
-import type { Ids } from "../../core/ids.ts";
-import { type JsonObject, objectOf } from "../../core/json.ts";
-import { overloaded } from "../providers.ts";
-import { openaiError } from "../refusal.ts";
+import type { Ids } from "../../../../src/core/ids.ts";
+import { type JsonObject, objectOf } from "../../../../src/core/json.ts";
+import { OVERLOADED } from "../../../../src/demo/providers.ts";
+import { openaiError } from "./error_shapes.ts";
+import type { Usage } from "../../../../src/protocols/canonical/answer/answer.ts";
 import {
-  type Block,
   fragmentsOf,
-  type RenderContext,
-  type Rendering,
   type Script,
-  type StopReason,
-  type Usage,
+  type ScriptBlock,
   wordsOf,
-} from "../script.ts";
-import { type Step, write, writeData } from "../speak.ts";
+} from "../../../../src/demo/script.ts";
+import { type Step, write } from "../../../../src/demo/speak.ts";
+import {
+  type StrictContext,
+  type StrictRendering,
+  writeData,
+} from "./rendering.ts";
 
-const FINISH_REASONS: Readonly<Record<StopReason, string>> = {
+const FINISH_REASONS: Readonly<Record<string, string>> = {
   end: "stop",
-  sequence: "stop",
-  length: "length",
-  call: "tool_calls",
+  stop_sequence: "stop",
+  max_tokens: "length",
+  tool_calls: "tool_calls",
 };
 
 /** Renders `script` as a Chat Completions answer and as its chunks. */
 export function renderChat(
   script: Script,
-  { ids, createdAt, ask, body }: RenderContext,
-): Rendering {
+  { ids, createdAt, ask, body }: StrictContext,
+): StrictRendering {
   const id = ids.next("chatcmpl");
   const common = { created: createdAt, model: ask.model };
   const answer = message(script.blocks, ids);
-  const finish = FINISH_REASONS[script.stop];
+  const finish = FINISH_REASONS[script.stop.reason] ?? null;
   const usage = chatUsage(script.usage);
   const system_fingerprint = "fp_demo";
   const choice = (content: object, finish_reason: string | null) => ({
@@ -95,7 +97,7 @@ function chunkSteps(
 }
 
 function failure(): Step[] {
-  return [writeData({ error: openaiError(overloaded()) })];
+  return [writeData({ error: openaiError(OVERLOADED) })];
 }
 
 interface Message {
@@ -118,7 +120,7 @@ type ToolCall =
     readonly custom: { readonly name: string; readonly input: string };
   };
 
-function message(blocks: readonly Block[], ids: Ids): Message {
+function message(blocks: readonly ScriptBlock[], ids: Ids): Message {
   const calls = blocks.flatMap((block) =>
     block.kind === "call" ? [toolCall(block, ids)] : []
   );
@@ -134,14 +136,14 @@ function message(blocks: readonly Block[], ids: Ids): Message {
 }
 
 function textsOf(
-  blocks: readonly Block[],
+  blocks: readonly ScriptBlock[],
   kind: "text" | "reasoning",
 ): string[] {
   return blocks.flatMap((block) => block.kind === kind ? [block.text] : []);
 }
 
 function toolCall(
-  { tool, input }: Block & { readonly kind: "call" },
+  { tool, input }: ScriptBlock & { readonly kind: "call" },
   ids: Ids,
 ): ToolCall {
   const id = ids.next("call");
@@ -156,8 +158,8 @@ function chatUsage(usage: Usage): object {
     prompt_tokens: usage.inputTokens,
     completion_tokens: usage.outputTokens,
     total_tokens: usage.inputTokens + usage.outputTokens,
-    prompt_tokens_details: { cached_tokens: usage.cachedTokens },
-    completion_tokens_details: { reasoning_tokens: usage.reasoningTokens },
+    prompt_tokens_details: { cached_tokens: usage.cachedInputTokens ?? 0 },
+    completion_tokens_details: { reasoning_tokens: usage.reasoningTokens ?? 0 },
   };
 }
 
@@ -188,8 +190,8 @@ function callDeltas(call: ToolCall, index: number): object[] {
 /** Renders the text of `script` as a legacy completion and as its chunks, without tools and reasoning. */
 export function renderCompletion(
   script: Script,
-  { ids, createdAt, ask, body }: RenderContext,
-): Rendering {
+  { ids, createdAt, ask, body }: StrictContext,
+): StrictRendering {
   const frame = {
     id: ids.next("cmpl"),
     object: "text_completion",
@@ -197,7 +199,7 @@ export function renderCompletion(
     model: ask.model,
   };
   const usage = chatUsage(script.usage);
-  const finish = script.stop === "length" ? "length" : "stop";
+  const finish = script.stop.reason === "max_tokens" ? "length" : "stop";
   const withText = (text: string, finish_reason: string | null) => ({
     ...frame,
     choices: [{ text, index: 0, logprobs: null, finish_reason }],

@@ -1,14 +1,15 @@
+import { createTurn } from "./turn.ts";
+import { GatewayError } from "../../../../src/core/error.ts";
 import {
   type JsonObject,
   type JsonValue,
   objectOf,
   objectsOf,
-} from "../../core/json.ts";
-import { isThinkingModel } from "../providers.ts";
-import { unseal } from "../script.ts";
+} from "../../../../src/core/json.ts";
+import { isThinkingModel } from "../../../../src/demo/providers.ts";
+import { unseal } from "./seal.ts";
 import {
   type AskOfBody,
-  createTurn,
   type JsonFormat,
   numberOf,
   type ReasoningMode,
@@ -16,13 +17,12 @@ import {
   type Tool,
   type ToolChoice,
   type Turn,
-} from "./ask.ts";
-import { Refusal } from "../refusal.ts";
+} from "../../../../src/demo/ask.ts";
 
 /**
  * Reads the parts of a Responses request that the demo needs; also of a request for compaction.
  *
- * @throws {Refusal} When there is no input, a role is unknown, or the request refers to an answer stored at the
+ * @throws {GatewayError} When there is no input, a role is unknown, or the request refers to an answer stored at the
  * provider. The demo stores none.
  */
 export function readResponsesAsk(body: JsonObject): AskOfBody {
@@ -47,8 +47,8 @@ export function readResponsesAsk(body: JsonObject): AskOfBody {
 function refuseState(body: JsonObject): void {
   const previous = textOf(body.previous_response_id);
   if (previous !== "") {
-    throw new Refusal(
-      "invalid",
+    throw new GatewayError(
+      "invalid_request",
       `Previous response with id '${previous}' not found.`,
       {
         param: "previous_response_id",
@@ -58,20 +58,28 @@ function refuseState(body: JsonObject): void {
   }
   for (const param of ["conversation", "background"]) {
     if (body[param] === undefined || !body[param]) continue;
-    throw new Refusal("invalid", `Unsupported parameter: '${param}'.`, {
-      param,
-      code: "unsupported_parameter",
-    });
+    throw new GatewayError(
+      "invalid_request",
+      `Unsupported parameter: '${param}'.`,
+      {
+        param,
+        code: "unsupported_parameter",
+      },
+    );
   }
 }
 
 function readItems(input: JsonValue | undefined): JsonObject[] {
   if (typeof input === "string") return [{ role: "user", content: input }];
   if (Array.isArray(input)) return objectsOf(input);
-  throw new Refusal("invalid", "Missing required parameter: 'input'.", {
-    param: "input",
-    code: "missing_required_parameter",
-  });
+  throw new GatewayError(
+    "invalid_request",
+    "Missing required parameter: 'input'.",
+    {
+      param: "input",
+      code: "missing_required_parameter",
+    },
+  );
 }
 
 /** Reads functions, custom tools and namespaces of them; tools that run at the provider are ignored. */
@@ -130,7 +138,7 @@ function readFormat(format: JsonObject): JsonFormat | undefined {
  * Reads the conversation of a Responses request.
  *
  * @param instructions Empty when there are none.
- * @throws {Refusal} When a role is unknown.
+ * @throws {GatewayError} When a role is unknown.
  */
 function readResponsesTurns(
   items: readonly JsonObject[],
@@ -175,8 +183,8 @@ function readMessage(item: JsonObject, index: number): Turn {
     case "developer":
       return createTurn("system", content);
     default:
-      throw new Refusal(
-        "invalid",
+      throw new GatewayError(
+        "invalid_request",
         `Invalid value: '${
           textOf(item.role)
         }'. Supported values are: 'assistant', 'system', 'developer', and 'user'.`,
