@@ -76,7 +76,7 @@ async function isDone(work: Promise<unknown>): Promise<boolean> {
   return done;
 }
 
-Deno.test("the first asker waits until the providers have answered", async () => {
+Deno.test("the first caller waits until the providers have answered", async () => {
   const { asked, catalog, config } = await scene([{}, {}]);
   const waiting = catalog.refresh(config.connections, never);
   asked[0]?.answer(sized(10));
@@ -88,7 +88,7 @@ Deno.test("the first asker waits until the providers have answered", async () =>
   assert.deepEqual(windows(catalog, config), [10, 20]);
 });
 
-Deno.test("nobody waits longer than a second and a half, and what comes later is there for the next", async () => {
+Deno.test("no caller waits longer than a second and a half, and a later list is kept for the next caller", async () => {
   const { asked, catalog, config, timers } = await scene();
   const waiting = catalog.refresh(config.connections, never);
   timers.advance(1499);
@@ -100,7 +100,7 @@ Deno.test("nobody waits longer than a second and a half, and what comes later is
   await until(() => windows(catalog, config)[0] === 10, "the list");
 });
 
-Deno.test("askers share one reading", async () => {
+Deno.test("concurrent callers share one reading", async () => {
   const { asked, catalog, config } = await scene();
   const waiting = [1, 2, 3].map(() =>
     catalog.refresh(config.connections, never)
@@ -111,7 +111,7 @@ Deno.test("askers share one reading", async () => {
   assert.equal(asked.length, 1);
 });
 
-Deno.test("a list is kept for an hour, and then read again while nobody waits", async () => {
+Deno.test("a list is kept for an hour, and then read again in the background", async () => {
   const { asked, catalog, config, clock } = await scene();
   const first = catalog.refresh(config.connections, never);
   asked[0]?.answer(sized(10));
@@ -127,7 +127,7 @@ Deno.test("a list is kept for an hour, and then read again while nobody waits", 
   await until(() => windows(catalog, config)[0] === 20, "the list");
 });
 
-Deno.test("a provider without a list is asked again after ten minutes, and nobody waits for it then", async () => {
+Deno.test("a provider without a list is read again after ten minutes, in the background", async () => {
   const { asked, catalog, config, clock, log } = await scene();
   const first = catalog.refresh(config.connections, never);
   asked[0]?.answer(new Response(null, { status: 404 }));
@@ -150,7 +150,7 @@ Deno.test("a provider without a list is asked again after ten minutes, and nobod
   await until(() => windows(catalog, config)[0] === 10, "the list");
 });
 
-Deno.test("what is known stays known while it cannot be read again", async () => {
+Deno.test("known facts stay while the list cannot be read again", async () => {
   const { asked, catalog, config, clock } = await scene();
   const first = catalog.refresh(config.connections, never);
   asked[0]?.answer(sized(10));
@@ -178,7 +178,7 @@ Deno.test("a reading ends after five seconds", async () => {
   assert.equal(timers.running, 0);
 });
 
-Deno.test("an asker who leaves ends the waiting and not the reading", async () => {
+Deno.test("a caller that leaves ends its wait, but not the reading", async () => {
   const { asked, catalog, config, timers } = await scene();
   const leaving = new AbortController();
   const waiting = catalog.refresh(config.connections, leaving.signal);
@@ -191,7 +191,7 @@ Deno.test("an asker who leaves ends the waiting and not the reading", async () =
   assert.equal(timers.running, 0);
 });
 
-Deno.test("an asker who has left already makes nobody ask", async () => {
+Deno.test("a caller that has left already starts no reading", async () => {
   const { asked, catalog, config } = await scene();
   const left = new Error("left");
   await assert.rejects(
@@ -218,7 +218,7 @@ Deno.test("the configuration wins over the provider, and the provider fills its 
   assert.deepEqual([contextWindow, displayName], [5, "Up"]);
 });
 
-Deno.test("a reload reads no list again of a connection that is asked as before", async () => {
+Deno.test("a reload does not read the list of an unchanged connection again", async () => {
   const { asked, catalog, config } = await scene();
   const first = catalog.refresh(config.connections, never);
   asked[0]?.answer(sized(10));
@@ -239,7 +239,7 @@ Deno.test("a reload reads no list again of a connection that is asked as before"
   await waiting;
 });
 
-Deno.test("the lists of connections that are gone are forgotten in the end", async () => {
+Deno.test("the lists of removed connections are dropped in the end", async () => {
   const { asked, catalog, config } = await scene();
   const [connection] = config.connections;
   const [model] = connection?.models ?? [];

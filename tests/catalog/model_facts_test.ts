@@ -23,7 +23,7 @@ function known(facts: ModelFacts): Record<string, unknown> {
   );
 }
 
-Deno.test("configuredFacts() knows nothing that the configuration leaves open", async () => {
+Deno.test("configuredFacts() returns no fact that the configuration does not have", async () => {
   assert.deepEqual(await configured({}), {});
 });
 
@@ -44,7 +44,7 @@ Deno.test("configuredFacts() takes an empty list of efforts for a model that doe
   });
 });
 
-Deno.test("configuredFacts() has names and sizes as they are configured", async () => {
+Deno.test("configuredFacts() returns the configured names and sizes", async () => {
   assert.deepEqual(
     await configured({
       display_name: "A",
@@ -55,7 +55,7 @@ Deno.test("configuredFacts() has names and sizes as they are configured", async 
   );
 });
 
-Deno.test("preferFirst() fills the gaps of the first with the other", () => {
+Deno.test("preferFirst() fills the gaps of the first source from the second", () => {
   assert.deepEqual(
     preferFirst(
       { displayName: undefined, contextWindow: 1, reasons: false },
@@ -65,7 +65,7 @@ Deno.test("preferFirst() fills the gaps of the first with the other", () => {
   );
 });
 
-Deno.test("holdsForBoth() has the smaller sizes and what both can do", () => {
+Deno.test("holdsForBoth() returns the smaller sizes and the common abilities", () => {
   const one: ModelFacts = {
     displayName: "A",
     contextWindow: 10,
@@ -97,7 +97,7 @@ Deno.test("holdsForBoth() has the smaller sizes and what both can do", () => {
   });
 });
 
-Deno.test("holdsForBoth() believes the one that speaks where the other is silent", () => {
+Deno.test("holdsForBoth() uses a fact that only one source has", () => {
   const one: ModelFacts = {
     contextWindow: 10,
     input: { text: true },

@@ -192,7 +192,7 @@ const ENTRIES: Readonly<Record<string, readonly [JsonValue, unknown]>> = {
   DeepSeek: [{ id: "deepseek-chat", object: "model", owned_by: "d" }, {}],
 };
 
-Deno.test("readModelPage() reads what each provider says of a model", async (t) => {
+Deno.test("readModelPage() reads each provider's facts about a model", async (t) => {
   for (const [provider, [entry, facts]] of Object.entries(ENTRIES)) {
     await t.step(provider, () => assert.deepEqual(factsOf(entry), facts));
   }
@@ -240,7 +240,7 @@ Deno.test("readModelPage() reads a bare array, too", () => {
   assert.equal(page.next, undefined);
 });
 
-Deno.test("readModelPage() knows where the next page is", () => {
+Deno.test("readModelPage() finds the next page", () => {
   const next = (page: Record<string, JsonValue>) =>
     pageOf({ data: [{ id: "a" }], ...page }).next;
   assert.deepEqual(next({ has_more: true, last_id: "a" }), { after_id: "a" });
@@ -253,7 +253,7 @@ Deno.test("readModelPage() knows where the next page is", () => {
   assert.equal(next({}), undefined);
 });
 
-Deno.test("readModelPage() refuses what is no list", () => {
+Deno.test("readModelPage() rejects a body that is no list", () => {
   for (const body of [null, 1, "list", {}, { data: {} }, { models: "a" }]) {
     assert.equal(readModelPage(body, ANY), undefined);
   }
@@ -265,7 +265,7 @@ Deno.test("readModelPage() counts entries that it cannot read, and goes on", () 
   assert.equal(page.count, 5);
 });
 
-Deno.test("readModelPage() looks at no more than the names of models that nobody asks for", () => {
+Deno.test("readModelPage() parses only the names of models that are not wanted", () => {
   const unread = (name: Record<string, JsonValue>) =>
     Object.defineProperty(name, "capabilities", {
       enumerable: true,
@@ -284,7 +284,7 @@ Deno.test("readModelPage() looks at no more than the names of models that nobody
   assert.equal(page.count, 5);
 });
 
-Deno.test("readModelPage() takes no display name that settings of a client would take for something else", () => {
+Deno.test("readModelPage() ignores a display name with a meaning in a client's settings", () => {
   for (
     const name of [
       "{file:~/.ssh/id_rsa}",
@@ -303,14 +303,14 @@ Deno.test("readModelPage() takes no display name that settings of a client would
   assert.deepEqual(factsOf({ id: "a", name }), { displayName: name });
 });
 
-Deno.test("readModelPage() believes the first of two entries of one name", () => {
+Deno.test("readModelPage() uses the first of two entries with one name", () => {
   const page = pageOf({
     data: [{ id: "a", context_length: 1 }, { id: "a", context_length: 2 }],
   });
   assert.equal(page.models.get("a")?.contextWindow, 1);
 });
 
-Deno.test("readModelPage() leaves out a field that is not as expected, and keeps the others", () => {
+Deno.test("readModelPage() leaves out an unexpected field, and keeps the others", () => {
   const bad: Record<string, JsonValue[]> = {
     display_name: [5, "", "two\nlines", "x".repeat(257), {}],
     created: ["soon", -1, 0, 1e15, null],
@@ -335,7 +335,7 @@ Deno.test("readModelPage() leaves out a field that is not as expected, and keeps
   }
 });
 
-Deno.test("readModelPage() takes nothing but truth values from capabilities", () => {
+Deno.test("readModelPage() copies only booleans from capabilities", () => {
   const { capabilities } = factsOf({
     id: "a",
     capabilities: {
@@ -354,7 +354,7 @@ Deno.test("readModelPage() takes nothing but truth values from capabilities", ()
   });
 });
 
-Deno.test("readModelPage() takes no effort that is no word", () => {
+Deno.test("readModelPage() ignores an effort that is not a word", () => {
   const { efforts } = factsOf({
     id: "a",
     reasoning: { supported_efforts: ["low", "Very High!", "x-high"] },
@@ -362,6 +362,6 @@ Deno.test("readModelPage() takes no effort that is no word", () => {
   assert.deepEqual(efforts, ["low", "x-high"]);
 });
 
-Deno.test("readModelPage() takes a display name that is the id for none", () => {
+Deno.test("readModelPage() ignores a display name that repeats the id", () => {
   assert.deepEqual(factsOf({ id: "a", display_name: "a" }), {});
 });

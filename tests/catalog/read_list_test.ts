@@ -57,7 +57,7 @@ async function reasonOf(reading: Promise<unknown>): Promise<string> {
 
 const ENTRY = { id: "model-a", context_length: 10 };
 
-Deno.test("readModelList() asks below the connection's base URL with its key and its headers, and follows no redirect", async () => {
+Deno.test("readModelList() sends the connection's key and headers to its base URL, and follows no redirect", async () => {
   const { asked, fetch } = provider({
     "https://a.example/v1/models": { data: [ENTRY] },
   });
@@ -75,7 +75,7 @@ Deno.test("readModelList() asks below the connection's base URL with its key and
   });
 });
 
-Deno.test("readModelList() keeps what is said of the connection's own models, by the provider's names", async () => {
+Deno.test("readModelList() keeps the facts about the connection's own models, by the provider's names", async () => {
   const { fetch } = provider({
     "https://a.example/v1/models": {
       data: [{ id: "other", context_length: 1 }, ENTRY, { id: "up" }],
@@ -90,7 +90,7 @@ Deno.test("readModelList() keeps what is said of the connection's own models, by
   ]);
 });
 
-Deno.test("readModelList() asks a provider of Messages as Anthropic wants it, page after page", async () => {
+Deno.test("readModelList() reads all pages of a Messages provider, with Anthropic's headers", async () => {
   const first = "https://a.example/v1/models?limit=1000";
   const second = `${first}&after_id=x`;
   const { urls, asked, fetch } = provider({
@@ -111,7 +111,7 @@ Deno.test("readModelList() asks a provider of Messages as Anthropic wants it, pa
   assert.equal(headers.get("x-api-key"), UPSTREAM_KEY);
 });
 
-Deno.test("readModelList() names the version of Messages as the configuration calls it, and at no other base URL", async () => {
+Deno.test("readModelList() sends the configured version header at the base URL of Messages only", async () => {
   const { asked, fetch } = provider({});
   const connection = await connectionWith({
     endpoints: {
@@ -137,7 +137,7 @@ Deno.test("readModelList() names the version of Messages as the configuration ca
   ]);
 });
 
-Deno.test("readModelList() asks OpenRouter for short pages, by how many entries it has read", async () => {
+Deno.test("readModelList() reads short pages of OpenRouter, by the number of entries so far", async () => {
   const base = "https://openrouter.ai/api/v1/models?limit=200";
   const { urls, fetch } = provider({
     [base]: { data: [{ id: "x" }, {}], links: { next: "/elsewhere" } },
@@ -153,7 +153,7 @@ Deno.test("readModelList() asks OpenRouter for short pages, by how many entries 
   assert.deepEqual(urls(), [base, `${base}&offset=2`]);
 });
 
-Deno.test("readModelList() sends the back end of ChatGPT plans the version that it wants", async () => {
+Deno.test("readModelList() sends the version that the back end of ChatGPT plans requires", async () => {
   const { urls, fetch } = provider({
     "https://chatgpt.com/backend-api/codex/models?client_version=0.169.0": {
       models: [{ slug: "model-a", context_window: 10 }],
@@ -169,7 +169,7 @@ Deno.test("readModelList() sends the back end of ChatGPT plans the version that 
   assert.equal(urls().length, 1);
 });
 
-Deno.test("readModelList() takes entries for those of Codex's catalog from the service codex alone", async () => {
+Deno.test("readModelList() keeps entries of Codex's catalog from the service codex only", async () => {
   const entry = { id: "model-a", slug: "model-a", context_window: 10 };
   const plain = await read(
     await connectionWith(),
@@ -270,7 +270,7 @@ const NO_LISTS: readonly (readonly [string, () => Response, string])[] = [
   ],
 ];
 
-Deno.test("readModelList() says why there is no list", async (t) => {
+Deno.test("readModelList() reports the reason for a missing list", async (t) => {
   const connection = await connectionWith();
   for (const [name, answer, reason] of NO_LISTS) {
     await t.step(name, async () => {
@@ -299,7 +299,7 @@ Deno.test("readModelList() says why there is no list", async (t) => {
   });
 });
 
-Deno.test("readModelList() asks no further base URL when its time is over", async () => {
+Deno.test("readModelList() reads no further base URL after its timeout", async () => {
   const end = new AbortController();
   let asked = 0;
   const connection = await connectionWith({
@@ -322,7 +322,7 @@ Deno.test("readModelList() asks no further base URL when its time is over", asyn
   assert.equal(asked, 1);
 });
 
-Deno.test("readModelList() has nothing to ask where a connection has no base URL", async () => {
+Deno.test("readModelList() sends nothing for a connection without a base URL", async () => {
   const connection = await connectionWith();
   const { fetch } = provider({});
   assert.equal(
@@ -331,7 +331,7 @@ Deno.test("readModelList() has nothing to ask where a connection has no base URL
   );
 });
 
-Deno.test("readModelList() lets others have their turn while it looks for the key in a long page", async () => {
+Deno.test("readModelList() yields to other work while it searches a long page for the key", async () => {
   const connection = await connectionWith();
   const { fetch } = provider({
     "https://a.example/v1/models": { data: [], text: "%41".repeat(340_000) },
@@ -340,7 +340,7 @@ Deno.test("readModelList() lets others have their turn while it looks for the ke
   assert.ok(turns >= 16, `${turns} turns`);
 });
 
-Deno.test("readModelList() finds the key wherever it stands in a long page", async () => {
+Deno.test("readModelList() finds the key at any position of a long page", async () => {
   const connection = await connectionWith();
   const escaped = Array.from(
     UPSTREAM_KEY,

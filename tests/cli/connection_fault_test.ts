@@ -109,7 +109,7 @@ Deno.test("connectionFault() names a certificate that has expired or is for anot
   assert.equal(networkFault("canary"), undefined);
 });
 
-Deno.test("what an error says is what its first cause says, in one line", () => {
+Deno.test("the reason of an error is the message of its innermost cause, in one line", () => {
   const cause = new Error("dns error\n at x");
   const error = new TypeError("fetch failed", {
     cause: new Error("middle", { cause }),

@@ -9,14 +9,14 @@ function ask(answer: Response) {
   });
 }
 
-Deno.test("requestGateway() reads an answer, whatever it holds", async () => {
+Deno.test("requestGateway() reads any answer", async () => {
   assert.equal((await ask(new Response("Grüße"))).text, "Grüße");
   assert.equal((await ask(new Response(""))).text, "");
   assert.equal((await ask(new Response(null))).text, "");
   assert.deepEqual((await ask(Response.json({ a: 1 }))).body, { a: 1 });
 });
 
-Deno.test("requestGateway() gives up an answer that is longer than any gateway's", async () => {
+Deno.test("requestGateway() drops a response that is longer than any gateway's", async () => {
   const { body, cancelled } = endless();
   assert.equal((await ask(new Response(body))).text, "");
   await cancelled;

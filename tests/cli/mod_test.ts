@@ -44,7 +44,7 @@ v8 ${Deno.version.v8}
   }
 });
 
-Deno.test("runCli() prints every command to whom asks for help", async () => {
+Deno.test("runCli() prints every command in its help", async () => {
   for (const flag of ["--help", "-h", "help"]) {
     const { code, written, complained } = await run([flag]);
     assert.equal(code, 0);
@@ -89,7 +89,7 @@ Deno.test("runCli() prints the help of one command, with each of its options", a
   }
 });
 
-Deno.test("runCli() refuses a command that it does not know, and shows those that it does", async () => {
+Deno.test("runCli() rejects an unknown command, and prints the known ones", async () => {
   for (
     const [command, hint] of [
       ["unknown", ""],
@@ -129,7 +129,7 @@ Create ${resolve(MISSING)} or use --config.
   }
 });
 
-Deno.test("runCli() gives the rest of the arguments to the command, whose bad usage is 2", async () => {
+Deno.test("runCli() passes the other arguments to the command, and returns 2 for bad usage", async () => {
   const cases = [
     [
       ["serve", "--bogus"],
@@ -170,7 +170,7 @@ Deno.test("runCli() runs a command to its end", async () => {
   assert.match(written, /mg_/);
 });
 
-Deno.test("the demo takes no file", async () => {
+Deno.test("the demo accepts no file", async () => {
   const { code, complained } = await run(["demo", "--config", MISSING]);
   assert.equal(code, 2);
   assert.ok(
@@ -180,7 +180,7 @@ Deno.test("the demo takes no file", async () => {
   );
 });
 
-Deno.test("dev serves where there is a file or one is named, else the demo", async () => {
+Deno.test("dev serves a configuration file if there is one, else the demo", async () => {
   const file = fromFileUrl(new URL("../../deno.json", import.meta.url));
   const isFile = { MODEL_GATEWAY_CONFIG: file };
   const isNone = { MODEL_GATEWAY_CONFIG: MISSING };
@@ -198,7 +198,7 @@ Deno.test("dev serves where there is a file or one is named, else the demo", asy
   assert.ok(named.complained.startsWith("Cannot start: "));
 });
 
-Deno.test("the version names what runs the program, and no commit where it runs from the source", async () => {
+Deno.test("the version names Deno and V8, and no commit when it runs from the source", async () => {
   const lines = (await versionText()).split("\n");
   assert.deepEqual(lines.map((line) => line.split(" ")[0]), [
     "model-gateway",
@@ -210,7 +210,7 @@ Deno.test("the version names what runs the program, and no commit where it runs 
   assert.equal(lines[1], "commit unknown: run from the source");
 });
 
-Deno.test("the commit is read from what was embedded, if one is there", () => {
+Deno.test("the commit is read from the embedded build facts, if there are any", () => {
   assert.equal(readCommit('{"commit":"abc-dirty"}'), "abc-dirty");
   for (const text of ["{}", "null", '{"commit":1}']) {
     assert.equal(readCommit(text), undefined);

@@ -144,7 +144,7 @@ await testWith(CODEX, {
 });
 
 await testWith(CODEX, {
-  name: "comes with the catalog that the gateway has of it",
+  name: "gets the catalog that the gateway has of it",
   async fn(command) {
     const { version } = CODEX.source;
     assert.deepEqual(await bundledCatalog(command, version), packed);
@@ -152,7 +152,7 @@ await testWith(CODEX, {
 });
 
 await testWith(CODEX, {
-  name: "knows its own models and others of one token, and warns about none",
+  name: "accepts its own models and others of one token, and warns about none",
   async fn(command) {
     const bodies: string[] = [];
     const aliases = ["gpt-5.5", "gpt-6.1-sol"];
@@ -273,8 +273,7 @@ const waiting = launched(CLAUDE, (launch) => ({
 }));
 
 await testWith(CLAUDE, {
-  name:
-    "lists an alias under the model's name, and nothing of it that is hidden",
+  name: "lists an alias under the model's name, and nothing hidden",
   async fn(command) {
     await using gateway = await startTranslating(chatUpstream(), {
       model: MODEL,

@@ -57,7 +57,7 @@ for (const [name, stops] of Object.entries(STOPS)) {
 const codex = await clientNamed("Codex CLI");
 
 Deno.test({
-  name: "Codex CLI shows the windows of a provider that is not made for Codex",
+  name: "Codex CLI shows the windows of another provider",
   ignore: "reason" in codex.installed,
   async fn() {
     await using gateway = await startDemoGateway();

@@ -25,7 +25,7 @@ Deno.test("readSeenRows() reads the rows below each heading, without the heads o
   }]);
 });
 
-Deno.test("readSeenRows() refuses a row that nothing could be checked of", () => {
+Deno.test("readSeenRows() rejects a row that cannot be checked", () => {
   for (const row of ["| Codex | words | never |", "| Codex | `a` | soon |"]) {
     assert.throws(
       () => readSeenRows(pageOf(row)),
@@ -34,7 +34,7 @@ Deno.test("readSeenRows() refuses a row that nothing could be checked of", () =>
   }
 });
 
-Deno.test("hasPrinted() finds a text within a line, whatever its colours", () => {
+Deno.test("hasPrinted() finds a text within a line of any colours", () => {
   const output = "\x1b[31mError:\x1b[0m (used) 'all' of 2.\nOver.";
   assert.ok(hasPrinted(output, "Error: (used) … of …."));
   assert.ok(hasPrinted(output, "used) … all"));

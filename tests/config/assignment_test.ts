@@ -27,11 +27,11 @@ Deno.test("assignedModels() gives each model of the enabled assigned connections
   assert.deepEqual(await visibleTo({ connections: [] }), []);
 });
 
-Deno.test("assignedModels() keeps to the models that a token names", async () => {
+Deno.test("assignedModels() returns only the models that a token names", async () => {
   assert.deepEqual(await visibleTo({ models: ["w", "x", "z"] }), ["x", "w"]);
 });
 
-Deno.test("assignedModels() counts a model once, whatever else it is called", async () => {
+Deno.test("assignedModels() counts a model with aliases once", async () => {
   const config = await minimalConfig({
     connections: [connectionFile({ models: [{ id: "x", aliases: ["y"] }] })],
   });
@@ -58,7 +58,7 @@ async function shownTo(token: Record<string, unknown>) {
   );
 }
 
-Deno.test("listedModels() shows ids and aliases of a caller's models, less those that are not to be listed", async () => {
+Deno.test("listedModels() returns the ids and aliases of a caller's models, except unlisted ones", async () => {
   assert.deepEqual(await shownTo({}), ["x: a x", "x-2: a x", "z: b z"]);
   assert.deepEqual(await shownTo({ connections: ["b"] }), [
     "x: b x",

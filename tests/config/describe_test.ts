@@ -9,7 +9,7 @@ import {
   tokenFile,
 } from "../support/gateway/config.ts";
 
-Deno.test("describeConfig() shows what a small file resolves to", async () => {
+Deno.test("describeConfig() shows the resolved form of a small file", async () => {
   const config = await minimalConfig();
   assert.equal(
     describeConfig(config),
@@ -83,7 +83,7 @@ identity: none
   );
 });
 
-Deno.test("describeConfig() shows what a full file resolves to", async () => {
+Deno.test("describeConfig() shows the resolved form of a full file", async () => {
   const config = await minimalConfig({
     server: {
       admin: {},
@@ -139,7 +139,7 @@ Deno.test("describeConfig() shows what a full file resolves to", async () => {
   ) assert.ok(description.includes(part), `${part} in ${description}`);
 });
 
-Deno.test("describeConfig() counts the names that it does not show", async () => {
+Deno.test("describeConfig() shows the number of names that it leaves out", async () => {
   const models = Array.from({ length: 53 }, (_, index) => `m${index}`);
   const description = describeConfig(
     await minimalConfig({ connections: [connectionFile({ models })] }),
@@ -147,7 +147,7 @@ Deno.test("describeConfig() counts the names that it does not show", async () =>
   assert.match(description, / - m49\n +- 3 more\n +max_concurrent/);
 });
 
-Deno.test("describeConfig() shows how the tokens of one caller begin", async () => {
+Deno.test("describeConfig() shows the beginnings of one caller's hashes", async () => {
   const config = await minimalConfig({
     tokens: [tokenFile({ sha256: ["a".repeat(64), "b".repeat(64)] })],
   });

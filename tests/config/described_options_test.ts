@@ -560,7 +560,7 @@ const TOY_PLACES: OptionPlaces<Overrides> = {
   show: ({ toy }) => `toy: ${toy}`,
 };
 
-Deno.test("an option is found out wherever it was forgotten", async (t) => {
+Deno.test("the check finds an option that was forgotten", async (t) => {
   const cases: Readonly<
     Record<string, readonly [Partial<typeof TOY_PLACES>, readonly string[]]>
   > = {

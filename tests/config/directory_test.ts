@@ -19,7 +19,7 @@ Deno.test("two connections must not have one name", async () => {
   );
 });
 
-Deno.test("two connections must not have one id, in whatever case", async () => {
+Deno.test("two connections must not have one id, in any case", async () => {
   assert.deepEqual(
     await problemsWith([
       connectionFile({ id: ID }),

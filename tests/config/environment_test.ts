@@ -52,7 +52,7 @@ Deno.test("expandVariables() names each variable that is unset or empty", () => 
   });
 });
 
-Deno.test("expandVariables() refuses a reference that is no name, without quoting it", async (t) => {
+Deno.test("expandVariables() rejects a reference that is no name, without quoting it", async (t) => {
   for (const text of ["${}", "${A-B}", "${KEY:-x}", "${1A}", "${KEY", "x${"]) {
     await t.step(text, () => {
       const { messages } = expand(text);
@@ -63,7 +63,7 @@ Deno.test("expandVariables() refuses a reference that is no name, without quotin
   }
 });
 
-Deno.test("loadConfig() takes variables in numbers and truth values", async () => {
+Deno.test("loadConfig() accepts variables for numbers and booleans", async () => {
   const config = await minimalConfig({
     server: { port: "${PORT}" },
     connections: [connectionFile({ enabled: "${OFF}" })],
@@ -72,7 +72,7 @@ Deno.test("loadConfig() takes variables in numbers and truth values", async () =
   assert.equal(config.connections[0]?.enabled, false);
 });
 
-Deno.test("loadConfig() reports an unset variable once, and nothing that follows from it", async () => {
+Deno.test("loadConfig() reports an unset variable once, and no consequence of it", async () => {
   const file = minimalFile({
     server: { port: "${UNSET}", host: "${UNSET}" },
     connections: [

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createLiveConfig, deepFreeze } from "../../src/config/live_config.ts";
 import { minimalConfig } from "../support/gateway/config.ts";
 
-Deno.test("deepFreeze() freezes objects, lists and what maps and sets hold", () => {
+Deno.test("deepFreeze() freezes objects, lists, and the content of maps and sets", () => {
   const value = {
     list: [{ a: 1 }],
     map: new Map([["k", { b: 1 }]]),
@@ -22,7 +22,7 @@ Deno.test("deepFreeze() freezes objects, lists and what maps and sets hold", () 
   });
 });
 
-Deno.test("deepFreeze() leaves values comparable and survives circles", () => {
+Deno.test("deepFreeze() keeps values comparable and survives cycles", () => {
   const map = deepFreeze(new Map([["k", 1]]));
   assert.deepEqual(map, new Map([["k", 1]]));
   const circle: Record<string, unknown> = {};
@@ -30,7 +30,7 @@ Deno.test("deepFreeze() leaves values comparable and survives circles", () => {
   assert.ok(Object.isFrozen(deepFreeze(circle)));
 });
 
-Deno.test("loadConfig() gives a configuration that nobody can change", async () => {
+Deno.test("loadConfig() returns a frozen configuration", async () => {
   const config = await minimalConfig();
   const [connection] = config.connections;
   assert.ok(connection);
@@ -42,7 +42,7 @@ Deno.test("loadConfig() gives a configuration that nobody can change", async () 
   assert.ok(Object.isFrozen([...config.callers.values()][0]?.connectionIds));
 });
 
-Deno.test("a store gives the configuration that was swapped in last", async () => {
+Deno.test("a live configuration returns the one that was swapped in last", async () => {
   const first = await minimalConfig();
   const second = await minimalConfig({ messages_vendor: "other" });
   const liveConfig = createLiveConfig(first);
@@ -51,7 +51,7 @@ Deno.test("a store gives the configuration that was swapped in last", async () =
   assert.equal(liveConfig.current(), second);
 });
 
-Deno.test("a store freezes what it is given", async () => {
+Deno.test("a live configuration is frozen", async () => {
   const config = { ...await minimalConfig() };
   const liveConfig = createLiveConfig(config);
   assert.ok(Object.isFrozen(liveConfig.current()));

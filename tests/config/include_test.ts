@@ -94,7 +94,7 @@ ${entry("bob", "b", "    conections: []\n")}${entry("alice", "c")}`,
   ]);
 });
 
-Deno.test("a name that two included files have is a problem that names both", async () => {
+Deno.test("a duplicate name in two included files is a problem that names both", async () => {
   const lines = await problemLines(MAIN, {
     "a.yaml": `tokens:\n${entry("bob", "b")}`,
     "b.yaml": `tokens:\n${entry("bob", "c")}`,
@@ -104,7 +104,7 @@ Deno.test("a name that two included files have is a problem that names both", as
   ]);
 });
 
-Deno.test("a group that two files have is a problem that names both", async () => {
+Deno.test("a duplicate group in two files is a problem that names both", async () => {
   const main = `${MAIN}groups:\n  team: {}\n`;
   assert.deepEqual(
     await problemLines(main, { "a.yaml": "groups:\n  team: {}\n" }),
@@ -182,7 +182,7 @@ Deno.test("a pattern whose folder is gone is a problem, so that its tokens stay"
   ]);
 });
 
-Deno.test("include takes no pattern of any depth, and a file without include needs tokens", async () => {
+Deno.test("include accepts no pattern of any depth, and a file without include needs tokens", async () => {
   assert.deepEqual(
     await problemLines(`include: ["**/*.yaml"]\n${CONNECTIONS}`, {}),
     ["include[0], line 1: must not hold **. Name each folder, such as tokens.d/*.yaml."],
@@ -192,7 +192,7 @@ Deno.test("include takes no pattern of any depth, and a file without include nee
   ]);
 });
 
-Deno.test("more files than a gateway has callers are refused", async () => {
+Deno.test("too many included files are rejected", async () => {
   const files = Object.fromEntries(
     Array.from({ length: 10_001 }, (_, index) => [`${index}`, "groups: {}"]),
   );

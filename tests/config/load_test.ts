@@ -183,7 +183,7 @@ Deno.test("loadConfig() resolves every key of a full file", async () => {
   });
 });
 
-Deno.test("loadConfig() gives defaults to everything a small file leaves out", async () => {
+Deno.test("loadConfig() adds the defaults to a small file", async () => {
   const config = await minimalConfig();
   assert.deepEqual(config.server, {
     host: "127.0.0.1",
@@ -214,7 +214,7 @@ Deno.test("loadConfig() gives defaults to everything a small file leaves out", a
   assert.equal(caller?.models, undefined);
 });
 
-Deno.test("loadConfig() gives a token without a limit a quarter of the gateway's places, and at least one", async () => {
+Deno.test("loadConfig() gives a token without a limit a quarter of the gateway's slots, and at least one", async () => {
   for (const [most, expected] of [[1024, 256], [7, 1], [3, 1], [1, 1]]) {
     const config = await minimalConfig({
       server: { max_concurrent_requests: most },
@@ -224,7 +224,7 @@ Deno.test("loadConfig() gives a token without a limit a quarter of the gateway's
   }
 });
 
-Deno.test("loadConfig() takes an amount of memory in bytes and in larger units", async () => {
+Deno.test("loadConfig() accepts an amount of memory in bytes and in larger units", async () => {
   for (
     const [written, bytes] of [
       [268_435_456, 256 * 1024 ** 2],
@@ -275,7 +275,7 @@ Deno.test("loadConfig() reports the problems of every part of a file at once", a
   ]);
 });
 
-Deno.test("loadConfig() takes auto for the number of workers, and digits from a variable", async () => {
+Deno.test("loadConfig() accepts auto for the number of workers, and digits from a variable", async () => {
   for (const [workers, expected] of [["auto", "auto"], ["3", 3]] as const) {
     const config = await minimalConfig({ server: { workers } });
     assert.equal(config.server.workers, expected);
@@ -308,7 +308,7 @@ Deno.test("a text that is the name of a variable without braces is a problem", a
   }
 });
 
-Deno.test("within a text, and where a text may be anything, it is a warning", async (t) => {
+Deno.test("a variable within a text, or in a free text, is a warning", async (t) => {
   const cases: readonly (readonly [string, string, Record<string, unknown>])[] =
     [
       ["headers.x-a", HOLDS, { headers: { "x-a": "Bearer $TEAM_KEY" } }],
@@ -327,7 +327,7 @@ Deno.test("within a text, and where a text may be anything, it is a warning", as
   }
 });
 
-Deno.test("a dollar sign that names nothing passes, and so does what a variable holds", async (t) => {
+Deno.test("a dollar sign without a name passes, and so does one in a variable's value", async (t) => {
   const keys: readonly (readonly [written: string, key: string])[] = [
     ["$2b$12$abc", "$2b$12$abc"],
     ["sk$KEY", "sk$KEY"],
@@ -354,7 +354,7 @@ function copyYaml(text: string) {
   return copyTree(yaml.value, (found) => found);
 }
 
-Deno.test("copyTree() maps every text and gives its path", () => {
+Deno.test("copyTree() maps every text, with its path", () => {
   const seen: string[] = [];
   const result = copyTree(
     { a: ["x", { b: "y" }], c: 1, d: null },
@@ -369,19 +369,19 @@ Deno.test("copyTree() maps every text and gives its path", () => {
   assert.deepEqual(seen, ["a.0=x", "a.1.b=y"]);
 });
 
-Deno.test("copyTree() leaves what it copies unchanged", () => {
+Deno.test("copyTree() does not change the original", () => {
   const tree = Object.freeze({ a: Object.freeze(["x"]) });
   copyTree(tree, () => "other");
   assert.deepEqual(tree, { a: ["x"] });
 });
 
-Deno.test("copyTree() copies what an alias stands for", () => {
+Deno.test("copyTree() copies the target of an alias", () => {
   assert.deepEqual(copyYaml("a: &x { k: v }\nb: *x\n"), {
     value: { a: { k: "v" }, b: { k: "v" } },
   });
 });
 
-Deno.test("copyTree() refuses aliases that multiply", () => {
+Deno.test("copyTree() rejects aliases that multiply", () => {
   const levels = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"];
   for (let level = 1; level < 10; level++) {
     const inner = Array(10).fill(`*a${level - 1}`).join(", ");
@@ -395,14 +395,14 @@ Deno.test("copyTree() refuses aliases that multiply", () => {
   });
 });
 
-Deno.test("copyTree() refuses an alias inside of what it stands for", () => {
+Deno.test("copyTree() rejects an alias inside its own target", () => {
   const result = copyYaml("a: &x [*x]\n");
   assert.ok("problem" in result);
   assert.match(result.problem.path, /^a\[0\]\[0\]/);
   assert.match(result.problem.message, /^is nested too deeply/);
 });
 
-Deno.test("copyTree() refuses a key that would reach a prototype", () => {
+Deno.test("copyTree() rejects a key that would reach a prototype", () => {
   assert.deepEqual(copyYaml('{"a": {"__proto__": {"polluted": true}}}'), {
     problem: { path: "a.__proto__", message: "is not a known key." },
   });

@@ -21,7 +21,7 @@ Deno.test("formatPath() writes keys, indices and odd keys", () => {
   assert.equal(formatPath([]), "");
 });
 
-Deno.test("formatProblem() calls the whole file by its name", () => {
+Deno.test("formatProblem() names the file for a problem of the whole file", () => {
   assert.equal(
     formatProblem({ path: "", message: "is empty" }),
     "file: is empty",
@@ -55,16 +55,16 @@ Deno.test("nearest() finds", async (t) => {
   }
 });
 
-Deno.test("nearest() finds nothing among nothing", () => {
+Deno.test("nearest() finds nothing in an empty list", () => {
   assert.equal(nearest("a", []), undefined);
   assert.equal(suggestion("a", []), "");
 });
 
-Deno.test("suggestion() asks for the near name", () => {
+Deno.test("suggestion() names the nearest name", () => {
   assert.equal(suggestion("hots", ["host"]), '. Did you mean "host"?');
 });
 
-Deno.test("oncePerPlace() keeps the first problem of each place, those before it included", () => {
+Deno.test("oncePerPlace() keeps the first problem of each place, counting the places above it", () => {
   const findings = createFindings();
   findings.problem(["a"], "first");
   findings.problem(["a"], "second");

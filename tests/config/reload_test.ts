@@ -62,7 +62,7 @@ Deno.test("a valid file takes over, with its warnings", async () => {
   }]);
 });
 
-Deno.test("a file without a caller, a connection or a model that was there waits for a second look", async (t) => {
+Deno.test("a file that removes a caller, a connection or a model waits for a second reading", async (t) => {
   const [connection, model] = ["Another", "another-model"];
   const another = connectionFile({ name: connection, models: [model] });
   const more = { connections: [connectionFile(), another] };
@@ -97,7 +97,7 @@ Deno.test("a file without a caller, a connection or a model that was there waits
   }
 });
 
-Deno.test("a file that is invalid at the second look changes nothing", async () => {
+Deno.test("a file that is invalid at the second reading changes nothing", async () => {
   const parts = await createScene();
   parts.scene.file = minimalFile({ tokens: [] });
   await lookAgain(parts, () => parts.scene.file = "half");
@@ -123,7 +123,7 @@ Deno.test("an invalid file changes nothing and is reported with every problem", 
   assert.equal(liveConfig.current().messagesVendor, "other");
 });
 
-Deno.test("a file that says the same keeps the very configuration in use", async () => {
+Deno.test("an equal file keeps the configuration object in use", async () => {
   const { first, store: liveConfig, outcomes, reload } = await createScene();
   await reload();
   assert.equal(liveConfig.current(), first);
@@ -147,7 +147,7 @@ Deno.test("a forced call replaces an equal configuration once, also when it come
   );
 });
 
-Deno.test("what only a start can set is a warning", async () => {
+Deno.test("a changed setting that needs a restart is a warning", async () => {
   const { scene, outcomes, reload } = await createScene();
   scene.file = minimalFile({
     server: {
@@ -174,7 +174,7 @@ Deno.test("what only a start can set is a warning", async () => {
   );
 });
 
-Deno.test("what only a start can set is a warning as long as it differs from what was started", async () => {
+Deno.test("a setting that needs a restart is a warning while it differs from the running one", async () => {
   const { scene, outcomes, reload } = await createScene();
   const warned = [];
   for (

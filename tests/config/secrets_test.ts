@@ -73,7 +73,7 @@ const MISPLACED: Readonly<Record<string, unknown>> = {
   "a token's model": minimalFile({ tokens: [tokenFile({ models: [CANARY] })] }),
 };
 
-Deno.test("no problem quotes a key that has landed in", async (t) => {
+Deno.test("no problem quotes a key in", async (t) => {
   for (const [place, file] of Object.entries(MISPLACED)) {
     await t.step(place, async () => {
       const result = await loadFile(file);

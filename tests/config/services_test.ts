@@ -51,7 +51,7 @@ Deno.test("every service with a preset needs a name, a key, its variables and it
   }
 });
 
-Deno.test("an endpoint of one's own replaces all of the service's, so that no key goes elsewhere", async () => {
+Deno.test("an own endpoint replaces all of the service's, so that no key goes elsewhere", async () => {
   const config = await minimalConfig({
     connections: [connectionFile({
       service: "zai",
@@ -63,7 +63,7 @@ Deno.test("an endpoint of one's own replaces all of the service's, so that no ke
   });
 });
 
-Deno.test("a connection may differ from its service in everything", async () => {
+Deno.test("a connection may override everything of its service", async () => {
   const config = await minimalConfig({
     connections: [connectionFile({
       service: "openrouter",
@@ -96,7 +96,7 @@ Deno.test("`kind: none` turns the reading of a quota off", async () => {
   assert.equal(config.connections[0]?.quota, undefined);
 });
 
-Deno.test("force and omit add to what the service needs", async () => {
+Deno.test("force and omit add to those of the service", async () => {
   const config = await minimalConfig({
     connections: [{
       name: "main",
@@ -115,7 +115,7 @@ Deno.test("force and omit add to what the service needs", async () => {
   assert.deepEqual(connection?.omit, [...SERVICES.codex.omit, "verbosity"]);
 });
 
-Deno.test("a service that only has a kind of quota is a problem that says how to write it", async (t) => {
+Deno.test("a service with only a kind of quota is a problem with an instruction", async (t) => {
   const services: readonly string[] = SERVICE_NAMES;
   const kinds = QUOTA_KINDS.filter((kind) => !services.includes(kind));
   assert.ok(kinds.includes("new-api") && kinds.includes("copilot"));

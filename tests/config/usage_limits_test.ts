@@ -115,7 +115,7 @@ Deno.test("defaults bind the tokens without limits of their own, an empty list n
   assert.equal(callers.get("member")?.groups[0], callers.get("own")?.groups[0]);
 });
 
-Deno.test("check shows the limits of every token, and whose they are", async () => {
+Deno.test("check shows the limits of every token, and their holders", async () => {
   const config = await minimalConfig({
     connections: [zai()],
     groups: {
@@ -146,7 +146,7 @@ Deno.test("check shows the limits of every token, and whose they are", async () 
   }
 });
 
-Deno.test("a limit that makes no sense is a problem that says what to do", async () => {
+Deno.test("an impossible limit is a problem with an instruction", async () => {
   const cases: readonly (readonly [limit: Fields, problem: string])[] = [
     [
       { window: "day" },
@@ -219,7 +219,7 @@ Deno.test("a limit that makes no sense is a problem that says what to do", async
   }
 });
 
-Deno.test("a share of a quota that nobody reads, or that is a balance, is a problem", async () => {
+Deno.test("a share of an unread quota, or of a balance, is a problem", async () => {
   const limits = [{ window: "five_hour", connection: "main", share: 0.4 }];
   const problems = async (connection: Fields) =>
     problemsOf(
@@ -239,7 +239,7 @@ Deno.test("a share of a quota that nobody reads, or that is a balance, is a prob
   );
 });
 
-Deno.test("what stands twice in limits is a problem, whatever its amounts", async () => {
+Deno.test("a duplicate limit is a problem, with any amounts", async () => {
   const result = await loadFile(minimalFile({
     connections: [zai()],
     tokens: [
@@ -256,7 +256,7 @@ Deno.test("what stands twice in limits is a problem, whatever its amounts", asyn
   ]);
 });
 
-Deno.test("a limited cost needs a price only of what those may use whom it binds", async () => {
+Deno.test("a limited cost needs prices only for models that its callers may use", async () => {
   const limits = [{ window: "day", cost: 5 }];
   const load = (overrides: Fields) =>
     loadFile(minimalFile({ connections: [zai()], ...overrides }));
@@ -302,7 +302,7 @@ Deno.test("a group that nobody has defined is a problem, and one without members
   ]);
 });
 
-Deno.test("a misspelt key of a group is named with the one that was meant", async () => {
+Deno.test("a misspelled key of a group is reported with a suggestion", async () => {
   const groups = { team: { limit: [] } };
   assert.deepEqual(problemsOf(await loadFile(minimalFile({ groups }))), [
     'groups.team.limit: is not a known key. Did you mean "limits"?',

@@ -49,7 +49,7 @@ const LINES: readonly (readonly [path: Path, line: number])[] = [
   [["n"], 20],
 ];
 
-Deno.test("parseLinedYaml() knows the line of every key and item", () => {
+Deno.test("parseLinedYaml() returns the line of every key and item", () => {
   const { lineOf } = parseLinedYaml(TEXT);
   for (const [path, line] of LINES) {
     assert.equal(lineOf(path), line, path.join("."));
@@ -63,7 +63,7 @@ Deno.test("parseLinedYaml() names the list's line for the items of one with an e
   for (const index of [0, 1, 2]) assert.equal(lineOf(["list", index]), 1);
 });
 
-Deno.test("parseLinedYaml() leads a value that is missing to the entry around it", () => {
+Deno.test("parseLinedYaml() returns the line of the enclosing entry for a missing value", () => {
   const { lineOf } = parseLinedYaml(TEXT);
   assert.equal(lineOf(["a", 1, "sha256"]), 6);
   assert.equal(lineOf(["a", 2, "below", "a text"]), 8);
@@ -89,7 +89,7 @@ Deno.test("parseLinedYaml() reads the same values as the parser of the library",
   }
 });
 
-Deno.test("parseLinedYaml() names a key that stands twice, and the line of the first", () => {
+Deno.test("parseLinedYaml() names a duplicate key, and the line of the first", () => {
   const cases: readonly (readonly [
     text: string,
     key: string,

@@ -22,7 +22,7 @@ Deno.test("readYaml() leaves dates and merge keys as they are written", () => {
   });
 });
 
-Deno.test("readYaml() takes a tab that indents nothing", () => {
+Deno.test("readYaml() accepts a tab that indents nothing", () => {
   assert.deepEqual(valueOf("a: 1\t# one\n\t# comment\nb:\t2\n"), {
     a: 1,
     b: 2,
@@ -92,7 +92,7 @@ const FAULTS: Readonly<
   "a control character": ["a: \u0007", "line 1, column 5", /non-printable/],
 };
 
-Deno.test("readYaml() names the place of", async (t) => {
+Deno.test("readYaml() names the line and column of", async (t) => {
   for (const [fault, [text, path, message]] of Object.entries(FAULTS)) {
     await t.step(fault, () => {
       const result = readYaml(text);

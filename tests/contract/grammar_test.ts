@@ -30,7 +30,7 @@ const OPAQUE: AnswerEvent = {
   },
 };
 
-Deno.test("the grammar passes streams that keep it", async (t) => {
+Deno.test("the grammar accepts valid streams", async (t) => {
   const streams: Record<string, AnswerEvent[]> = {
     "nothing but start and end": [START, END],
     "a failure alone": [failureOf("x")],
@@ -67,7 +67,7 @@ Deno.test("the grammar passes streams that keep it", async (t) => {
   }
 });
 
-Deno.test("the grammar refuses", async (t) => {
+Deno.test("the grammar rejects", async (t) => {
   const streams: Record<string, AnswerEvent[]> = {
     "an end that never comes": [START],
     "anything before start": [startOf(0)],

@@ -25,7 +25,7 @@ Deno.test("GatewayError has the status of its kind", () => {
   }
 });
 
-Deno.test("GatewayError carries what its options say", () => {
+Deno.test("GatewayError has the values of its options", () => {
   const cause = new Error("why");
   const error = new GatewayError("not_found", "Cannot find it", {
     param: "model",
@@ -61,7 +61,7 @@ Deno.test("GatewayError without options has no headers and leaves the rest out",
   assert.deepEqual(headers, {});
 });
 
-Deno.test("GatewayError stays short, however long the text is that it quotes", () => {
+Deno.test("GatewayError stays short even when it quotes a long text", () => {
   const { message, param } = new GatewayError(
     "invalid_request",
     "x".repeat(100_000),
@@ -71,15 +71,15 @@ Deno.test("GatewayError stays short, however long the text is that it quotes", (
   assert.equal(param?.length, 201);
 });
 
-Deno.test("shorten() leaves a text as it is up to the length", () => {
+Deno.test("shorten() keeps a text up to the length", () => {
   assert.equal(shorten("", 3), "");
   assert.equal(shorten("abc", 3), "abc");
 });
 
-Deno.test("shorten() cuts a longer one and says so", () => {
+Deno.test("shorten() cuts a longer text and marks the cut", () => {
   assert.equal(shorten("abcd", 3), "abc…");
 });
 
-Deno.test("shorten() leaves no half of a character", () => {
+Deno.test("shorten() cuts no character in half", () => {
   assert.equal(shorten("ab😀", 3), "ab\ufffd…");
 });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readHeaders } from "../../src/core/header_fields.ts";
 
-Deno.test("readHeaders() answers as the headers do that it has read", () => {
+Deno.test("readHeaders() returns the same values as the headers", () => {
   const headers = new Headers([
     ["X-B", "2"],
     ["x-a", "1"],
@@ -19,7 +19,7 @@ Deno.test("readHeaders() answers as the headers do that it has read", () => {
   assert.deepEqual(seen, ["x-a: 1", "x-b: 2, 3", "x-empty: "]);
 });
 
-Deno.test("readHeaders() takes the names that objects have of their own for names like others", () => {
+Deno.test("readHeaders() treats names of object properties like others", () => {
   const fields = readHeaders(new Headers([["__proto__", "a"]]));
   assert.equal(fields.get("__proto__"), "a");
   assert.equal(fields.has("constructor"), false);

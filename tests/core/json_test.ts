@@ -17,7 +17,7 @@ Deno.test("parseJson() reads every kind of value", () => {
   assert.equal(parseJson('"x"'), "x");
 });
 
-Deno.test("parseJson() gives undefined for what is not JSON", () => {
+Deno.test("parseJson() returns undefined for text that is not JSON", () => {
   for (
     const text of ["", "{", "{}x", "[DONE]", "NaN", "undefined", "\ufeff1"]
   ) {
@@ -38,7 +38,7 @@ Deno.test("isDeepJson() counts the levels of objects and arrays, and no brackets
   assert.equal(isDeepJson("[".repeat(1_000_000), 1000), true);
 });
 
-Deno.test("isJsonObject() knows an object from everything else", () => {
+Deno.test("isJsonObject() accepts only objects", () => {
   assert.ok(isJsonObject({}));
   assert.ok(isJsonObject({ a: 1 }));
   for (const value of [null, undefined, [], "x", 1, true]) {
@@ -46,7 +46,7 @@ Deno.test("isJsonObject() knows an object from everything else", () => {
   }
 });
 
-Deno.test("pickFields() keeps fields in their order, one that is called like a prototype too", () => {
+Deno.test("pickFields() keeps fields in their order, even one with a prototype's name", () => {
   const object = JSON.parse('{"b":1,"__proto__":{"x":1},"a":null,"c":2}');
   const picked = pickFields(
     object,
@@ -57,7 +57,7 @@ Deno.test("pickFields() keeps fields in their order, one that is called like a p
   assert.deepEqual(pickFields(object, () => false), {});
 });
 
-Deno.test("present() leaves out what has no value, and nothing else", () => {
+Deno.test("present() leaves out only fields without a value", () => {
   const object = { a: undefined, b: null, c: 0, d: "", e: false };
   assert.deepEqual(Object.keys(present(object)), ["b", "c", "d", "e"]);
 });
@@ -73,14 +73,14 @@ const MANY: Readonly<Record<string, (count: number) => string>> = {
   lines: (count) => "1\n".repeat(count),
 };
 
-Deno.test("isHeavyJson() knows what has more than 65,536 values, of any kind", () => {
+Deno.test("isHeavyJson() returns true above 65,536 values of any kind", () => {
   for (const [kind, textOf] of Object.entries(MANY)) {
     assert.ok(isHeavyJson(textOf(70_000)), kind);
     assert.ok(!isHeavyJson(textOf(60_000)), kind);
   }
 });
 
-Deno.test("isHeavyJson() counts nothing within strings, however long they are", () => {
+Deno.test("isHeavyJson() counts nothing within strings of any length", () => {
   for (const text of [",", "[{", '\\"', "\\\\", '\\",[', "\\n"]) {
     const long = `{"text":"${text.repeat(200_000)}"}`;
     assert.ok(!isHeavyJson(long), text);
@@ -89,7 +89,7 @@ Deno.test("isHeavyJson() counts nothing within strings, however long they are", 
   }
 });
 
-Deno.test("parseLightJson() reads what is light, and nothing else", () => {
+Deno.test("parseLightJson() parses only light JSON", () => {
   assert.deepEqual(parseLightJson('{"a":[1]}'), { a: [1] });
   assert.equal(parseLightJson("{"), undefined);
   for (const textOf of Object.values(MANY)) {

@@ -10,7 +10,7 @@ Deno.test("A LinkedList is empty at first", () => {
   assert.deepEqual([...list], []);
 });
 
-Deno.test("A value is taken out of a LinkedList once, however often that is asked for", () => {
+Deno.test("A value leaves a LinkedList only once", () => {
   const list = new LinkedList<string>();
   const takeOut = list.add("a");
   list.add("b");
@@ -25,7 +25,7 @@ Deno.test("A value is taken out of a LinkedList once, however often that is aske
   assert.equal(list.size, 0);
 });
 
-Deno.test("The values of a LinkedList can be taken out while they are looked at", () => {
+Deno.test("The values of a LinkedList can be removed during an iteration", () => {
   const list = new LinkedList<number>();
   const takeOut = new Map<number, TakeOut>();
   for (const value of [1, 2, 3, 4]) takeOut.set(value, list.add(value));
@@ -38,7 +38,7 @@ Deno.test("The values of a LinkedList can be taken out while they are looked at"
   assert.equal(list.size, 0);
 });
 
-Deno.test("A LinkedList holds what an array would hold", () => {
+Deno.test("A LinkedList has the same values as an array", () => {
   const random = createRandom(1);
   const list = new LinkedList<number>();
   let expected: number[] = [];

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { memoized } from "../../src/core/memo.ts";
 
-Deno.test("memoized() makes the value of a text once, and forgets all beyond its size", () => {
+Deno.test("memoized() computes the value of a text once, and drops all beyond its size", () => {
   const asked: string[] = [];
   const upper = memoized((text) => {
     asked.push(text);

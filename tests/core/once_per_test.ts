@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { oncePer } from "../../src/core/memo.ts";
 
-Deno.test("oncePer() makes something of each object once, whatever that is", () => {
+Deno.test("oncePer() computes any value once per object", () => {
   const asked: string[] = [];
   const lengthOf = oncePer(({ name }: { readonly name: string }) => {
     asked.push(name);
@@ -14,7 +14,7 @@ Deno.test("oncePer() makes something of each object once, whatever that is", () 
   assert.deepEqual(asked, ["", "abc", "abc"]);
 });
 
-Deno.test("oncePer() asks again where making failed", () => {
+Deno.test("oncePer() computes again after a failure", () => {
   let failures = 1;
   const make = oncePer(() => {
     if (failures-- > 0) throw new Error("not yet");

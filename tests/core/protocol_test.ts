@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { OPERATIONS } from "../../src/core/protocol.ts";
 
-Deno.test("OPERATIONS places every operation as the configuration documents it", () => {
+Deno.test("OPERATIONS matches the endpoints in the documentation", () => {
   const rows = Object.entries(OPERATIONS).map(([operation, shape]) =>
     [operation, shape.endpoint, shape.path, shape.protocol].join(" ")
   );

@@ -10,7 +10,7 @@ function addressFor(
   return publicAddress({ url, headers: new Headers(headers) });
 }
 
-Deno.test("the public address is the one that the caller or the first proxy used", () => {
+Deno.test("the public address is the one of the caller's request or of the first proxy", () => {
   const addresses: readonly [Record<string, string>, string][] = [
     [{}, "http://gateway:8787"],
     [{ host: "10.0.0.7:8787" }, "http://10.0.0.7:8787"],
@@ -38,7 +38,7 @@ Deno.test("the public address is the one that the caller or the first proxy used
   );
 });
 
-Deno.test("a host with anything but a name or an address, and another scheme, are no public address", () => {
+Deno.test("only http and https with a host name or an address are a public address", () => {
   const hosts = [
     "",
     "a b",

@@ -9,7 +9,7 @@ function begin() {
   return { clock, recent };
 }
 
-Deno.test("Recent keeps a value for its time from the last setting on", () => {
+Deno.test("Recent keeps a value for its lifetime after the last set", () => {
   const { clock, recent } = begin();
   recent.set("a", 1);
   clock.advance(999);
@@ -22,7 +22,7 @@ Deno.test("Recent keeps a value for its time from the last setting on", () => {
   assert.equal(recent.size, 0);
 });
 
-Deno.test("Recent drops what was set longest ago when it is full", () => {
+Deno.test("Recent drops the oldest value when it is full", () => {
   const { recent } = begin();
   recent.set("a", 1);
   recent.set("b", 2);

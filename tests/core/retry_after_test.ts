@@ -56,7 +56,7 @@ Deno.test("retryAfterMs() reads milliseconds, seconds and dates", () => {
   }
 });
 
-Deno.test("saneWaitHeader() passes on what a quota can mean and a timer holds, and leaves out the rest", () => {
+Deno.test("saneWaitHeader() forwards plausible waits that a timer holds, and leaves out the rest", () => {
   const cases: readonly [string, string | undefined][] = [
     ...[
       "0",

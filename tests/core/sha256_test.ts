@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { sha256Hex } from "../../src/core/sha256.ts";
 
-Deno.test("sha256Hex() gives the digest of the FIPS 180 example", () => {
+Deno.test("sha256Hex() returns the digest of the FIPS 180 example", () => {
   assert.equal(
     sha256Hex("abc"),
     "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad",

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { SingleFlight } from "../../src/core/memo.ts";
 
-Deno.test("SingleFlight shares running work among those who ask for the same", async () => {
+Deno.test("SingleFlight shares running work among callers with the same key", async () => {
   const flights = new SingleFlight<string, number>();
   const { promise, resolve } = Promise.withResolvers<number>();
   let started = 0;
@@ -25,7 +25,7 @@ Deno.test("SingleFlight begins again once the work has settled", async () => {
   assert.equal(await flights.run("a", work), 2);
 });
 
-Deno.test("SingleFlight passes a failure to everybody and keeps it for nobody", async () => {
+Deno.test("SingleFlight passes a failure to all callers and does not cache it", async () => {
   const flights = new SingleFlight<string, number>();
   const fail = () => Promise.reject(new Error("no"));
   const askers = [flights.run("a", fail), flights.run("a", fail)];
@@ -33,7 +33,7 @@ Deno.test("SingleFlight passes a failure to everybody and keeps it for nobody", 
   assert.equal(await flights.run("a", () => Promise.resolve(1)), 1);
 });
 
-Deno.test("SingleFlight makes work that throws at once a failure like any other", async () => {
+Deno.test("SingleFlight treats work that throws at once like other failures", async () => {
   const flights = new SingleFlight<string, number>();
   const fail = () => {
     throw new Error("no");

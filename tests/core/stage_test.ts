@@ -11,7 +11,7 @@ function repeat<In>(times: number, last: In): Stage<In, In> {
   };
 }
 
-Deno.test("runStage() gives what a stage gives for its inputs and their end", () => {
+Deno.test("runStage() returns the outputs of a stage for its inputs and their end", () => {
   assert.deepEqual(runStage(repeat(2, "end"), ["a", "b"]), [
     "a",
     "a",
@@ -21,7 +21,7 @@ Deno.test("runStage() gives what a stage gives for its inputs and their end", ()
   ]);
 });
 
-Deno.test("pipe() hands each output on at once, and the first stage's rest before the second ends", () => {
+Deno.test("pipe() passes each output on at once, and the first stage's rest before the second ends", () => {
   const stage = pipe(repeat(1, "first"), repeat(2, "second"));
   assert.deepEqual(runStage(stage, ["a"]), [
     "a",

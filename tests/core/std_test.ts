@@ -27,7 +27,7 @@ Deno.test("stringifyYaml() writes what parseYaml() reads", () => {
   assert.deepEqual(parseYaml(stringifyYaml(value)), value);
 });
 
-Deno.test("uuidV5() is that of RFC 9562", async () => {
+Deno.test("uuidV5() matches the example of RFC 9562", async () => {
   const dns = "6ba7b810-9dad-11d1-80b4-00c04fd430c8";
   const data = new TextEncoder().encode("www.example.com");
   assert.equal(await uuidV5(dns, data), "2ed6657d-e927-568b-95e1-2665a8aea6a2");

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { TtlCache } from "../../src/core/collections.ts";
 import { createFakeClock } from "../support/fakes/fake_clock.ts";
 
-Deno.test("TtlCache holds a value until its time is over", () => {
+Deno.test("TtlCache keeps a value until it expires", () => {
   const clock = createFakeClock(0);
   const cache = new TtlCache<string, number>(clock);
   cache.set("a", 1, { ttlMs: 100 });
@@ -13,7 +13,7 @@ Deno.test("TtlCache holds a value until its time is over", () => {
   assert.equal(cache.size, 0);
 });
 
-Deno.test("TtlCache replaces a value together with its time", () => {
+Deno.test("TtlCache replaces a value together with its expiry", () => {
   const clock = createFakeClock(0);
   const cache = new TtlCache<string, number>(clock);
   cache.set("a", 1, { ttlMs: 100 });
@@ -23,7 +23,7 @@ Deno.test("TtlCache replaces a value together with its time", () => {
   assert.equal(cache.get("a"), 2);
 });
 
-Deno.test("TtlCache retain() drops what is not named", () => {
+Deno.test("TtlCache retain() drops the other keys", () => {
   const cache = new TtlCache<string, number>(createFakeClock(0));
   cache.set("a", 1, { ttlMs: 100 });
   cache.set("b", 2, { ttlMs: 100 });

@@ -41,7 +41,7 @@ async function check(
   return { code, path, deadlines, out, error };
 }
 
-Deno.test("check counts a model once, whatever else it is called", async () => {
+Deno.test("check counts a model with aliases once", async () => {
   const models = [{ id: "model-1", aliases: ["small", "large"] }, "model-2"];
   const { out } = await check(
     minimalFile({ connections: [connectionFile({ models })] }),
@@ -49,7 +49,7 @@ Deno.test("check counts a model once, whatever else it is called", async () => {
   assert.match(out, /is valid: 1 connection, 2 models, 1 token\n$/);
 });
 
-Deno.test("check prints what a valid file resolves to", async () => {
+Deno.test("check prints the resolved configuration of a valid file", async () => {
   const { code, out, error } = await check(minimalFile());
   assert.equal(code, 0);
   assert.match(out, /^server:\n {2}host: 127\.0\.0\.1\n/);
@@ -62,7 +62,7 @@ Deno.test("check prints what a valid file resolves to", async () => {
   assert.ok(!out.includes(UPSTREAM_KEY));
 });
 
-Deno.test("check prints warnings beside", async () => {
+Deno.test("check prints warnings beside the resolved configuration", async () => {
   const { code, error } = await check(minimalFile({ tokens: [] }));
   assert.equal(code, 0);
   assert.equal(
@@ -71,7 +71,7 @@ Deno.test("check prints warnings beside", async () => {
   );
 });
 
-Deno.test("check finds what the platform will not listen with", async () => {
+Deno.test("check reports a certificate that the platform rejects", async () => {
   const directory = await Deno.makeTempDir();
   const tls = { cert: `${directory}/cert.pem`, key: `${directory}/key.pem` };
   await Deno.writeTextFile(tls.cert, testCertificate.cert);
@@ -95,7 +95,7 @@ Deno.test("check finds what the platform will not listen with", async () => {
   await Deno.remove(directory, { recursive: true });
 });
 
-Deno.test("check --quiet prints nothing of a valid file", async () => {
+Deno.test("check --quiet prints nothing for a valid file", async () => {
   const { code, out, error } = await check(minimalFile(), {
     args: ["--quiet"],
   });
@@ -137,7 +137,7 @@ Deno.test("check prints every problem of an invalid file", async () => {
   );
 });
 
-Deno.test("check says that there is no file", async () => {
+Deno.test("check reports a missing file", async () => {
   const io = createMemoryIo({ MODEL_GATEWAY_CONFIG: "/no/such/gateway.yaml" });
   const code = await runCheck([], {
     ...io,
@@ -171,7 +171,7 @@ Deno.test("check prints its usage after bad arguments", async () => {
   }
 });
 
-Deno.test("check --live asks each enabled connection for its models, with its own credential", async () => {
+Deno.test("check --live requests the models of each enabled connection, with its own credential", async () => {
   const requests: Request[] = [];
   const file = minimalFile({
     connections: [
@@ -311,7 +311,7 @@ const FINDINGS: readonly (readonly [string, Upstream, number])[] = [
   ],
 ];
 
-Deno.test("check --live says", async (t) => {
+Deno.test("check --live reports", async (t) => {
   for (const [finding, upstream, expectedCode] of FINDINGS) {
     await t.step(finding, async () => {
       const { code, out } = await check(minimalFile(), {
@@ -338,7 +338,7 @@ Deno.test("check --live reports the upstream's answer, even if it breaks off", a
   assert.equal(code, 0);
 });
 
-Deno.test("check --live does not read what the upstream sends", async () => {
+Deno.test("check --live does not read the upstream's body", async () => {
   let cancelled = false;
   await check(minimalFile(), {
     args: ["--live"],

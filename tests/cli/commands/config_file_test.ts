@@ -35,7 +35,7 @@ function fileWithKeyAt(keyFile: string): string {
   }));
 }
 
-Deno.test("loadConfigFile() finds key files beside the configuration, or where they are said to be", async () => {
+Deno.test("loadConfigFile() finds key files beside the configuration, or at their absolute paths", async () => {
   await withDirectory(async (directory) => {
     await Deno.mkdir(`${directory}/keys`);
     await Deno.writeTextFile(`${directory}/keys/one`, "key-1\n");
@@ -67,7 +67,7 @@ Deno.test("loadConfigFile() takes variables from the given environment", async (
   });
 });
 
-Deno.test("loadConfigFile() makes a problem of a file that cannot be read", async () => {
+Deno.test("loadConfigFile() reports an unreadable file as a problem", async () => {
   await withDirectory(async (directory) => {
     assert.deepEqual(
       problemsOf(await loadConfigFile(`${directory}/none.yaml`, { env })),

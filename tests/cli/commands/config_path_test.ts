@@ -25,7 +25,7 @@ Deno.test("findConfigPath() falls back to gateway.yaml, also for an empty variab
   }
 });
 
-Deno.test("beside() leads a relative path to the folder of the file, on every platform", () => {
+Deno.test("beside() resolves a relative path against the folder of the file, on every platform", () => {
   const cases = [
     ["gateway.yaml", "keys/a", "keys/a"],
     ["/etc/gw/gateway.yaml", "keys/a", "/etc/gw/keys/a"],

@@ -20,7 +20,7 @@ async function health(
   return { code, asked, written: io.written(), complained: io.complained() };
 }
 
-Deno.test("health asks the gateway of this machine, or the one named, and ends with 0 when it is ready", async () => {
+Deno.test("health requests /readyz of this machine's or the named gateway, and ends with 0 when it is ready", async () => {
   const ready = () => new Response("ok");
   const here = await health([], ready);
   assert.deepEqual(here, {
@@ -33,7 +33,7 @@ Deno.test("health asks the gateway of this machine, or the one named, and ends w
   assert.deepEqual(there.asked, ["https://gw.test:9090/readyz"]);
 });
 
-Deno.test("health refuses an address that is no gateway's, and repeats no password of it", async () => {
+Deno.test("health rejects an invalid address, and does not repeat its password", async () => {
   for (const url of ["gw.test", "ftp://gw.test", "http://me:pw@gw.test"]) {
     const { code, asked, complained } = await health(
       ["--url", url],
@@ -46,7 +46,7 @@ Deno.test("health refuses an address that is no gateway's, and repeats no passwo
   }
 });
 
-Deno.test("health ends with 1 and says why when the gateway takes no requests", async (t) => {
+Deno.test("health ends with 1 and prints the reason when the gateway accepts no requests", async (t) => {
   const late = new Error("signal");
   late.name = "TimeoutError";
   const cases: Readonly<Record<string, () => Promise<Response> | Response>> = {
@@ -71,7 +71,7 @@ Deno.test("health ends with 1 and says why when the gateway takes no requests", 
   }
 });
 
-Deno.test("health refuses an address that is none", async () => {
+Deno.test("health rejects a text that is no address", async () => {
   for (const url of ["127.0.0.1:8787", "ftp://gw.test", "http://"]) {
     const { code, asked } = await health(["--url", url], () => new Response());
     assert.equal(code, 2);

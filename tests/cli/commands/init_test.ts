@@ -49,7 +49,7 @@ Deno.test("init prints a file for each service, which is valid once its key file
   }
 });
 
-Deno.test("init names the addresses of a service with their variables", () => {
+Deno.test("init prints the variables in the addresses of a service", () => {
   const { written } = init("vertex");
   assert.match(written, /# chat at https:\/\/\{region\}-aiplatform\.google/);
 });
@@ -73,7 +73,7 @@ Deno.test("init prints one file for all services, whose key files and variables 
   }
 });
 
-Deno.test("a file of init says what it lacks, before the key and the folder are there", async () => {
+Deno.test("a file of init has clear problems until its key and its folder exist", async () => {
   const absent = () => Promise.reject(new Deno.errors.NotFound());
   const result = await loadText(init("zai").written, {
     readFile: absent,
@@ -85,7 +85,7 @@ Deno.test("a file of init says what it lacks, before the key and the folder are 
   ]);
 });
 
-Deno.test("init refuses", async (t) => {
+Deno.test("init rejects", async (t) => {
   const cases = [
     [
       [],

@@ -19,7 +19,7 @@ Deno.test("schema --included prints the JSON Schema of the files of include", ()
   assert.deepEqual(JSON.parse(io.written()), includedJsonSchema());
 });
 
-Deno.test("schema takes no argument", () => {
+Deno.test("schema accepts no argument", () => {
   const io = createMemoryIo();
   assert.equal(runSchema(["gateway.yaml"], io), 2);
   assert.equal(io.written(), "");

@@ -10,7 +10,7 @@ import {
   withOptions,
 } from "../../../src/cli/commands/serve_options.ts";
 
-Deno.test("readServeOptions() reads what is given and leaves the rest out", () => {
+Deno.test("readServeOptions() returns the given options only", () => {
   const cases: readonly (readonly [string, object])[] = [
     ["", { log: "json" }],
     ["--port 80", { log: "json", port: 80 }],
@@ -27,7 +27,7 @@ Deno.test("readServeOptions() reads what is given and leaves the rest out", () =
   }
 });
 
-Deno.test("readServeOptions() says what is wrong", () => {
+Deno.test("readServeOptions() reports the first fault", () => {
   const port = "--port must be a number from 0 to 65535";
   const operand = "it takes options only";
   const cases: readonly (readonly [string, string])[] = [
@@ -60,7 +60,7 @@ Deno.test("readServeOptions() says what is wrong", () => {
   }
 });
 
-Deno.test("withOptions() lets the command line win over the configuration", async () => {
+Deno.test("withOptions() prefers the command line over the configuration", async () => {
   const { server } = await minimalConfig();
   assert.deepEqual(withOptions(server, { log: "json" }), server);
   assert.deepEqual(
@@ -69,7 +69,7 @@ Deno.test("withOptions() lets the command line win over the configuration", asyn
   );
 });
 
-Deno.test("a warning of the host is of the one that is listened on", async (t) => {
+Deno.test("a warning about the host concerns the host that is used", async (t) => {
   const cases: readonly (readonly [string, string | undefined, string[]])[] = [
     ["127.0.0.1", undefined, []],
     ["0.0.0.0", undefined, ["server.host"]],

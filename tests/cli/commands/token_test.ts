@@ -12,7 +12,7 @@ async function run(...args: string[]) {
   return { code, out: io.written(), error: io.complained() };
 }
 
-Deno.test("token new prints the token once and an entry that lets it in", async () => {
+Deno.test("token new prints the token once and an entry that admits it", async () => {
   const { code, out, error } = await run("new", "alice: the 1st");
   assert.equal(code, 0);
   assert.equal(error, "");
@@ -41,7 +41,7 @@ Deno.test("createToken() writes 256 bits as 43 characters of base64url", () => {
   assert.match(mixed, /^mg_[\w-]{43}$/);
 });
 
-Deno.test("token refuses a name that the configuration would refuse", async () => {
+Deno.test("token rejects a name that the configuration would reject", async () => {
   assert.deepEqual(await run("new", "*"), {
     code: 2,
     out: "",
@@ -139,7 +139,7 @@ Deno.test("token new --many makes no token when a name is bad, and names each li
   });
 });
 
-Deno.test("token new --many says why it cannot read the names", async () => {
+Deno.test("token new --many reports why it cannot read the names", async () => {
   assert.deepEqual(await run("new", "--many", "/no/such/names"), {
     code: 2,
     out: "",
@@ -235,7 +235,7 @@ Deno.test("--group adds to the groups of a table, each once", async () => {
   assert.deepEqual(entriesIn(out)[0].group, ["b", "c", "a"]);
 });
 
-Deno.test("a row that is not one of the table makes no token", async () => {
+Deno.test("a malformed row of the table creates no token", async () => {
   const { code, out, error } = await runMany(
     'name,group\nalice,a\nbob,a,b\n"carol,a\n,a\nda"ve,a\n',
   );
@@ -309,7 +309,7 @@ tokens: [{ name: bob, sha256: ${"1".repeat(64)}, connections: ["*"] }]
   "tokens.d/staff.yaml": "",
 };
 
-Deno.test("--config refuses a token whose groups have no connections", async () => {
+Deno.test("--config rejects a token whose groups have no connections", async () => {
   const config = ["--config", "HERE/gateway.yaml"];
   const list = "name,group\nalice,budget\ndave,budget;platform\nerin,\n";
   const { code, error } = await runMany(list, config, CONFIG);
@@ -325,7 +325,7 @@ Deno.test("--config refuses a token whose groups have no connections", async () 
   assert.equal(named.code, 0, named.error);
 });
 
-Deno.test("--config refuses names that have a token, and groups and connections that do not exist", async () => {
+Deno.test("--config rejects names that have a token, and unknown groups and connections", async () => {
   const config = ["--config", "HERE/gateway.yaml"];
   const list = "name,group\nalice,platform\nbob,research\ncarol,platfrom\n";
   const { code, out, error } = await runMany(list, config, CONFIG);
@@ -350,7 +350,7 @@ Deno.test("--config refuses names that have a token, and groups and connections 
   assert.equal(entriesIn(good.out).length, 2);
 });
 
-Deno.test("--config says why it cannot read the configuration", async () => {
+Deno.test("--config reports why it cannot read the configuration", async () => {
   const config = ["--config", "HERE/gateway.yaml"];
   assert.equal(
     (await runMany("alice", config)).error,

@@ -111,7 +111,7 @@ function usageOf(percent: number | null): Response {
   });
 }
 
-Deno.test("limits shows how much of a window the token used itself, where the gateway knows", async () => {
+Deno.test("limits shows the token's own use of a window, if it is known", async () => {
   const { code, out, usageRequests: requests } = await limits({
     usage: () => usageOf(12.34),
   });
@@ -136,7 +136,7 @@ Deno.test("limits draws the limits of the token and of its group above the quota
   );
 });
 
-Deno.test("limits draws the quotas all the same when the token's own use cannot be read", async () => {
+Deno.test("limits draws the quotas even when the token's own use cannot be read", async () => {
   const plain = await limits();
   const answers: readonly Answer[] = [
     () => usageOf(null),
@@ -167,7 +167,7 @@ Deno.test("limits draws the quotas of the gateway on this machine", async () => 
   assert.equal(requests.length, 1);
 });
 
-Deno.test("limits takes an address with or without its prefix", async (t) => {
+Deno.test("limits accepts an address with or without its prefix", async (t) => {
   const list = "http://gw.test:8080/v1/limits";
   const urls = {
     "http://gw.test:8080": list,
@@ -186,7 +186,7 @@ Deno.test("limits takes an address with or without its prefix", async (t) => {
   }
 });
 
-Deno.test("limits takes address and token from the environment unless the options say them", async () => {
+Deno.test("limits reads address and token from the environment unless options name them", async () => {
   const env = {
     MODEL_GATEWAY_URL: "http://env.test",
     MODEL_GATEWAY_TOKEN: "env-token",
@@ -230,7 +230,7 @@ Deno.test("limits writes in colours to a terminal that has them", async (t) => {
   }
 });
 
-Deno.test("limits says in one line why there is nothing to draw, with exit code 1", async (t) => {
+Deno.test("limits prints the reason for a failure in one line, with exit code 1", async (t) => {
   const error = (status: number, message: string) => () =>
     Response.json({ error: { message, type: "x" } }, { status });
   const cases: readonly [string, Answer, RegExp][] = [
@@ -323,7 +323,7 @@ Deno.test("limits says in one line why there is nothing to draw, with exit code 
   }
 });
 
-Deno.test("limits refuses bad usage with exit code 2 and repeats nothing of it", async (t) => {
+Deno.test("limits rejects bad usage with exit code 2 and repeats nothing of it", async (t) => {
   const cases: readonly [string, Run, string][] = [
     ["unknown option", { args: ["--colour"] }, "there is no option --colour."],
     [
@@ -380,7 +380,7 @@ Deno.test("limits refuses bad usage with exit code 2 and repeats nothing of it",
   }
 });
 
-Deno.test("limits --watch asks again as often as the gateway allows, and no sooner", async (t) => {
+Deno.test("limits --watch reads again as often as the gateway allows", async (t) => {
   const cases = {
     60: 60_000,
     5: 5_000,
@@ -403,7 +403,7 @@ Deno.test("limits --watch asks again as often as the gateway allows, and no soon
   }
 });
 
-Deno.test("limits --watch draws afresh on a terminal and one below the other elsewhere", async () => {
+Deno.test("limits --watch redraws on a terminal, and appends elsewhere", async () => {
   const terminal = await limits({ args: ["--watch"], columns: 100, waits: 2 });
   assert.equal(terminal.out.split("\x1b[2J\x1b[H").length, 3);
   const file = await limits({ args: ["--watch"], waits: 2 });
@@ -419,7 +419,7 @@ Deno.test("limits --watch draws afresh on a terminal and one below the other els
   );
 });
 
-Deno.test("limits --watch goes on after what passes, and ends at what does not", async () => {
+Deno.test("limits --watch continues after a temporary failure, and ends at a lasting one", async () => {
   const slow = listOf(entryOf("one"));
   const run = await limits({
     args: ["--watch"],

@@ -39,7 +39,7 @@ Deno.test("drawLimits() draws a connection's windows as bars with left, used and
   );
 });
 
-Deno.test("drawLimits() sets the windows of all connections into the same columns", () => {
+Deno.test("drawLimits() aligns the windows of all connections in the same columns", () => {
   const lines = draw(listOf(
     entryOf("one", { limits: [weekOf()] }),
     entryOf("two", { limits: [shareOf(5, { type: "USAGE_LIMIT:opus" })] }),
@@ -113,7 +113,7 @@ Deno.test("drawLimits() draws no bar beyond the columns of the terminal", async 
   }
 });
 
-Deno.test("drawLimits() gives a window three lines where one does not hold it", () => {
+Deno.test("drawLimits() draws a window in three lines when one is too short", () => {
   const limits = [weekOf({ used_percent: 93 })];
   assert.deepEqual(draw(listOf(entryOf("one", { limits })), { columns: 40 }), [
     "one  Z.ai, checked 12 s ago",
@@ -125,7 +125,7 @@ Deno.test("drawLimits() gives a window three lines where one does not hold it", 
   ]);
 });
 
-Deno.test("drawLimits() says in words what a colour says", () => {
+Deno.test("drawLimits() expresses each colour in words, too", () => {
   const limits = [
     shareOf(74.9),
     shareOf(75),
@@ -144,7 +144,7 @@ Deno.test("drawLimits() says in words what a colour says", () => {
   ]);
 });
 
-Deno.test("drawLimits() draws what is left: nothing only when all is used, and a full bar only before any use", () => {
+Deno.test("drawLimits() draws an empty bar only when all is used, and a full one only before any use", () => {
   const limits = [shareOf(112), shareOf(99.9), shareOf(0.01), shareOf(0)];
   const bars = draw(listOf(entryOf("one", { limits })), { columns: 120 })
     .slice(1, -1).map((line) =>
@@ -158,7 +158,7 @@ Deno.test("drawLimits() draws what is left: nothing only when all is used, and a
   ]);
 });
 
-Deno.test("drawLimits() calls unknown what is not known, and gives a stock no bar", () => {
+Deno.test("drawLimits() shows unknown amounts as unknown, and draws no bar for a stock", () => {
   const limits = [
     unknownWindow(),
     balanceOf(110.5, "CNY"),
@@ -179,7 +179,7 @@ Deno.test("drawLimits() calls unknown what is not known, and gives a stock no ba
   ]);
 });
 
-Deno.test("drawLimits() says why a connection has no windows, and who can help", () => {
+Deno.test("drawLimits() shows why a connection has no windows, and who can help", () => {
   const lines = draw(listOf(
     entryOf("broken", {
       status: "unavailable",
@@ -209,7 +209,7 @@ Deno.test("drawLimits() says why a connection has no windows, and who can help",
   ]);
 });
 
-Deno.test("drawLimits() is calm about a quota that comes with the next answer", () => {
+Deno.test("drawLimits() shows no warning for a quota that comes with the next answer", () => {
   const error = {
     type: "provider_limits_not_known_yet",
     message: "None has been relayed yet",
@@ -225,7 +225,7 @@ Deno.test("drawLimits() is calm about a quota that comes with the next answer", 
   );
 });
 
-Deno.test("drawLimits() says so when a token has no connection", () => {
+Deno.test("drawLimits() reports a token without a connection", () => {
   assert.deepEqual(draw(listOf()), [
     "No connection is assigned to this token. Ask the administrator.",
     "",
@@ -250,7 +250,7 @@ Deno.test("drawLimits() gives each level its colour", () => {
   );
 });
 
-Deno.test("drawLimits() lets nobody write control characters to the terminal", () => {
+Deno.test("drawLimits() removes control characters", () => {
   const evil = "\x1b[2Jevil\x07\u202e\n";
   const own = ownLimits(
     usageReport(groupLimit(1, { group: evil, models: [evil], window: evil })),

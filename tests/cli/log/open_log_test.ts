@@ -29,7 +29,7 @@ async function afterDrop(format: LogOutputFormat): Promise<string> {
   return written;
 }
 
-Deno.test("openLog() reports dropped lines like everything else: with the time, in the log's format", async () => {
+Deno.test("openLog() reports dropped lines with the time, in the log's format", async () => {
   const { time, ...rest } = JSON.parse(await afterDrop("json"));
   assert.ok(Number.isFinite(Date.parse(time)));
   assert.deepEqual(rest, {
@@ -43,7 +43,7 @@ Deno.test("openLog() reports dropped lines like everything else: with the time, 
   );
 });
 
-Deno.test("openLog() colours every line for people, that of dropped lines too, where it is asked to", async () => {
+Deno.test("openLog() colours every line for people, also that of dropped lines", async () => {
   const line = await afterDrop("coloured_text");
   assert.ok(line.includes("\x1b[33mwarn"), line);
   assert.equal(
@@ -97,7 +97,7 @@ function begin(
   return { timers, calls, writer };
 }
 
-Deno.test("createLineWriter() writes what came in a moment together, in order", async () => {
+Deno.test("createLineWriter() writes lines of one moment together, in order", async () => {
   const { timers, calls, writer } = begin();
   writer.write("a\n");
   timers.advance(19);
@@ -114,7 +114,7 @@ Deno.test("createLineWriter() writes what came in a moment together, in order", 
   assert.equal(timers.running, 0);
 });
 
-Deno.test("createLineWriter() writes all of what its sink takes in parts", async () => {
+Deno.test("createLineWriter() writes everything to a sink that takes parts", async () => {
   const { calls, writer } = begin(({ length }) =>
     Promise.resolve(Math.min(length, 3))
   );
@@ -123,7 +123,7 @@ Deno.test("createLineWriter() writes all of what its sink takes in parts", async
   assert.equal(calls.length, 4);
 });
 
-Deno.test("createLineWriter() writes what comes while it writes behind it", async () => {
+Deno.test("createLineWriter() writes lines that arrive during a write after it", async () => {
   const gates = [0, 1, 2].map(() => Promise.withResolvers<void>());
   let call = 0;
   const { timers, calls, writer } = begin(async ({ length }) => {
@@ -144,7 +144,7 @@ Deno.test("createLineWriter() writes what comes while it writes behind it", asyn
   assert.equal(timers.running, 0);
 });
 
-Deno.test("createLineWriter() forgets no line that comes just as it has written", async () => {
+Deno.test("createLineWriter() loses no line that arrives at the end of a write", async () => {
   for (let ticks = 0; ticks < 12; ticks++) {
     const { timers, calls, writer } = begin();
     writer.write("a\n");
@@ -158,7 +158,7 @@ Deno.test("createLineWriter() forgets no line that comes just as it has written"
   }
 });
 
-Deno.test("createLineWriter() flushes at once what waits, and what comes meanwhile", async () => {
+Deno.test("createLineWriter() flushes waiting lines, and those that arrive meanwhile", async () => {
   const { timers, calls, writer } = begin();
   await writer.flush();
   writer.write("a\n");
@@ -169,7 +169,7 @@ Deno.test("createLineWriter() flushes at once what waits, and what comes meanwhi
   assert.equal(timers.running, 0);
 });
 
-Deno.test("createLineWriter() drops and counts what its sink does not take in time", async () => {
+Deno.test("createLineWriter() drops and counts lines that its sink does not take in time", async () => {
   const gate = Promise.withResolvers<void>();
   const { timers, calls, writer } = begin(async ({ length }) => {
     await gate.promise;
@@ -189,7 +189,7 @@ Deno.test("createLineWriter() drops and counts what its sink does not take in ti
   ]);
 });
 
-Deno.test("createLineWriter() reports a dropped line even if no other waits", async () => {
+Deno.test("createLineWriter() reports a dropped line even when no other line waits", async () => {
   const { timers, calls, writer } = begin(undefined, {
     maxWaitingCharacters: 3,
   });
@@ -226,7 +226,7 @@ Deno.test("createLineWriter() reports once that its disk is full, and writes on 
   assert.equal(timers.running, 0);
 });
 
-Deno.test("createLineWriter() writes on when its sink has failed once", async () => {
+Deno.test("createLineWriter() continues after a failure of its sink", async () => {
   let fails = true;
   const { timers, calls, writer } = begin(({ length }) => {
     if (!fails) return Promise.resolve(length);
@@ -242,7 +242,7 @@ Deno.test("createLineWriter() writes on when its sink has failed once", async ()
   assert.deepEqual(calls, ["\nb\n1 dropped\n"]);
 });
 
-Deno.test("createLineWriter() flushes what waits behind a write that fails", async () => {
+Deno.test("createLineWriter() flushes lines that wait behind a failing write", async () => {
   const gate = Promise.withResolvers<number>();
   let writes = 0;
   const { timers, calls, writer } = begin(({ length }) =>
@@ -257,7 +257,7 @@ Deno.test("createLineWriter() flushes what waits behind a write that fails", asy
   assert.deepEqual(calls, ["\nb\n1 dropped\n"]);
 });
 
-Deno.test("createLineWriter() gives a sink up that takes nothing", async () => {
+Deno.test("createLineWriter() stops waiting for a sink that takes nothing", async () => {
   let asked = 0;
   const { writer } = begin(() => {
     asked++;
@@ -280,7 +280,7 @@ Deno.test("createLineWriter() does not wait for ever for a stuck sink to flush",
   assert.equal(timers.running, 0);
 });
 
-Deno.test("createLineWriter() loses and repeats nothing, however lines and time come", async () => {
+Deno.test("createLineWriter() loses and repeats nothing, in any order of lines and time", async () => {
   for (let seed = 0; seed < 30; seed++) {
     const random = createRandom(seed);
     const { timers, calls, writer } = begin(async ({ length }) => {
@@ -307,7 +307,7 @@ function bytesOf(parts: readonly string[]): string {
   return parts.join("").replace(/[^\x20-\x7e\n]/g, "");
 }
 
-Deno.test("writeWhole() writes all of what its sink takes in parts", () => {
+Deno.test("writeWhole() writes everything to a sink that takes parts", () => {
   const parts: Uint8Array[] = [];
   const isWritten = writeWhole({
     writeSync(bytes) {

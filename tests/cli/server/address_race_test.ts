@@ -97,7 +97,7 @@ Deno.test("the first address alone is tried while it may answer", async () => {
   assert.equal(race.timers.running, 0);
 });
 
-Deno.test("the next address is tried beside one that is slow, and the first that answers counts", async () => {
+Deno.test("the next address is tried beside a slow one, and the first that answers counts", async () => {
   const race = startRace(["a", "b", "c"]);
   race.timers.advance(250);
   await nextTurn();
@@ -136,7 +136,7 @@ Deno.test("the next address is tried at once when one fails", async () => {
   assert.equal(race.timers.running, 0);
 });
 
-Deno.test("a race that all addresses lose fails as the first one did", async () => {
+Deno.test("a race that all addresses lose fails with the reason of the first", async () => {
   const race = startRace(["a", "b"]);
   race.timers.advance(250);
   await nextTurn();
@@ -146,7 +146,7 @@ Deno.test("a race that all addresses lose fails as the first one did", async () 
   await assert.rejects(startRace([]).result, /no addresses/);
 });
 
-Deno.test("a race that all addresses lose hides none of their reasons behind a family that this machine has not", async () => {
+Deno.test("a race that all addresses lose prefers other reasons over a missing address family", async () => {
   const missing = Object.assign(new Error("no address of this family"), {
     code: "EADDRNOTAVAIL",
   });

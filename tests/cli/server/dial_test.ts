@@ -60,7 +60,7 @@ function portOf(url: string): number {
   return Number(new URL(url).port);
 }
 
-Deno.test("a connection over TLS speaks to the name that the certificate has", async () => {
+Deno.test("a connection over TLS accepts a certificate for the host's name", async () => {
   await using upstream = startRawUpstream(
     (connection) => say(connection, ANSWER),
     testCertificate,
@@ -74,7 +74,7 @@ Deno.test("a connection over TLS speaks to the name that the certificate has", a
   }
 });
 
-Deno.test("a certificate of an unknown authority or for another host is refused", async () => {
+Deno.test("a certificate of an unknown authority or for another host is rejected", async () => {
   await using upstream = startRawUpstream(
     () => assert.fail("A request came"),
     testCertificate,
@@ -112,7 +112,7 @@ Deno.test("HTTP/1.1 is spoken with a server that offers HTTP/2, too, and not wit
   assert.equal(reasonOf(failure), "the TLS handshake failed");
 });
 
-Deno.test("a body without a length that ends without TLS saying so is cut off", async () => {
+Deno.test("a body without a length that ends without TLS's close_notify is cut off", async () => {
   const sent = Promise.withResolvers<void>();
   await using upstream = startRawUpstream(async (connection) => {
     await say(connection, "HTTP/1.1 200 OK\r\n\r\nhello");
@@ -188,7 +188,7 @@ Deno.test("DENO_CERT and the variables of proxies count in the program", async (
   assert.equal(proxy.heads.length, 1);
 });
 
-Deno.test("a proxy is asked for a tunnel to an origin with TLS, with credentials, and learns nothing else", async () => {
+Deno.test("a proxy gets a request for a tunnel to an origin with TLS, with credentials and nothing else", async () => {
   await using upstream = startRawUpstream(
     (connection) => say(connection, ANSWER),
     testCertificate,

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { followAfterMs } from "../../../src/cli/server/serving.ts";
 
-Deno.test("followAfterMs() leaves time for short requests where the platform notifies a late listener that a caller has left", () => {
+Deno.test("followAfterMs() leaves time for short requests where the platform notifies late listeners of a disconnect", () => {
   assert.equal(followAfterMs("2.7.11"), 0);
   assert.equal(followAfterMs("1.46.3"), 0);
   for (const version of ["2.9.0", "2.9.6", "2.10.0-rc.1", "3.0.0"]) {
@@ -42,6 +42,6 @@ async function hearLate(): Promise<boolean> {
   return isHeard;
 }
 
-Deno.test("a platform for which followAfterMs() waits notifies a late listener that the caller has left", async () => {
+Deno.test("a platform for which followAfterMs() waits notifies late listeners of a disconnect", async () => {
   if (followAfterMs(Deno.version.deno) > 0) assert.ok(await hearLate());
 });

@@ -63,7 +63,7 @@ function begin() {
   return { timers, log, opened, ports, scene, listener, events, pass };
 }
 
-Deno.test("keepListening() listens at the same port again once the platform says that it gave up", async () => {
+Deno.test("keepListening() listens at the same port again after the platform has stopped accepting", async () => {
   const { listener, opened, ports, events, log, pass } = begin();
   assert.equal(listener.url, "http://127.0.0.1:4000");
   opened[0]?.lose(OUT_OF_DESCRIPTORS);
@@ -88,7 +88,7 @@ Deno.test("keepListening() closes every listener that still serves", async () =>
   assert.deepEqual(opened.map(({ closed }) => closed), [false, true]);
 });
 
-Deno.test("keepListening() tries until it listens, ever more seldom, and logs no attempt", async () => {
+Deno.test("keepListening() retries with growing pauses, and logs no attempt", async () => {
   const { scene, listener, opened, ports, events, pass } = begin();
   scene.fails = true;
   opened[0]?.lose(OUT_OF_DESCRIPTORS);
@@ -102,7 +102,7 @@ Deno.test("keepListening() tries until it listens, ever more seldom, and logs no
   await listener.close();
 });
 
-Deno.test("keepListening() does nothing any more once it is closed", async () => {
+Deno.test("keepListening() does nothing after it is closed", async () => {
   const { listener, opened, events, timers, pass } = begin();
   opened[0]?.lose(OUT_OF_DESCRIPTORS);
   await settle();
@@ -113,7 +113,7 @@ Deno.test("keepListening() does nothing any more once it is closed", async () =>
   assert.equal(timers.running, 0);
 });
 
-Deno.test("keepListening() waits shortly again after it has listened for a while", async () => {
+Deno.test("keepListening() starts with a short pause again after it has listened for a while", async () => {
   const { scene, listener, opened, events, pass } = begin();
   scene.fails = true;
   opened[0]?.lose(OUT_OF_DESCRIPTORS);
@@ -130,7 +130,7 @@ Deno.test("keepListening() waits shortly again after it has listened for a while
   await listener.close();
 });
 
-Deno.test("keepListening() cannot begin where it cannot listen", () => {
+Deno.test("keepListening() fails when the first listener fails", () => {
   const timers = createFakeTimers();
   const open = () => {
     {
@@ -156,7 +156,7 @@ Deno.test("renew() listens at the same port beside the old listener, which then 
   assert.deepEqual(opened.map(({ closed }) => closed), [true, true]);
 });
 
-Deno.test("renew() keeps the old listener where a new one is refused, and says why", async () => {
+Deno.test("renew() keeps the old listener when the new one fails, and logs the reason", async () => {
   const { scene, listener, opened, log } = begin();
   scene.fails = true;
   listener.renew();
@@ -169,7 +169,7 @@ Deno.test("renew() keeps the old listener where a new one is refused, and says w
   await listener.close();
 });
 
-Deno.test("renew() lets the old listener go first where the platform shares no port", async () => {
+Deno.test("renew() closes the old listener first where the platform shares no port", async () => {
   const { scene, listener, opened, events, pass } = begin();
   scene.fails = true;
   scene.cause = new Deno.errors.AddrInUse();
@@ -182,7 +182,7 @@ Deno.test("renew() lets the old listener go first where the platform shares no p
   await listener.close();
 });
 
-Deno.test("renew() leaves a lost listener to the next try, and a closed one alone", async () => {
+Deno.test("renew() leaves a lost listener to the next attempt, and does nothing after a close", async () => {
   const { listener, opened, pass } = begin();
   opened[0]?.lose(OUT_OF_DESCRIPTORS);
   await settle();

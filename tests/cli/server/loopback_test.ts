@@ -38,7 +38,7 @@ async function readText(connection: Deno.Conn): Promise<string> {
   }
 }
 
-Deno.test("an answer comes through, whole, although its sender reads nothing more and closes", async () => {
+Deno.test("an answer arrives whole although its sender reads nothing more and closes", async () => {
   for (let round = 0; round < 20; round++) {
     await using scene = await connectTo((connection) =>
       say(connection, "an early answer")

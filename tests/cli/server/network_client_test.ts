@@ -69,7 +69,7 @@ Deno.test("the network client sends every kind of body with its length", async (
   }
 });
 
-Deno.test("the network client sends no request twice, however much of it a provider took", async (t) => {
+Deno.test("the network client sends no request twice, at any point of a break", async (t) => {
   const takes: Readonly<Record<string, number>> = {
     "nothing of the body": 0,
     "a part of the body": MIB,

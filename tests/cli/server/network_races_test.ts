@@ -46,7 +46,7 @@ const WAYS: Readonly<Record<string, ((port: number) => string) | undefined>> = {
     `socks5h://me:secret@127.0.0.1:${port}`,
 };
 
-Deno.test("a request that meets the end of its connection fails honestly, and reaches no server twice, on every way", async (t) => {
+Deno.test("a request that meets the end of its connection fails, and reaches no server twice, on every route", async (t) => {
   for (const [way, addressOf] of Object.entries(WAYS)) {
     await t.step(way, async () => {
       await using upstream = startKeepAliveUpstream(({ turn }) =>
@@ -111,7 +111,7 @@ Deno.test("a response that is cut off is broken, with a length and in chunks", a
   }
 });
 
-Deno.test("a response that comes byte by byte is read as it comes", async () => {
+Deno.test("a response that arrives byte by byte is read as it arrives", async () => {
   using network = openNetworkClient(() => undefined);
   const text = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n" +
     "5\r\nhello\r\n0\r\n\r\n";

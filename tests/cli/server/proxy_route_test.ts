@@ -88,7 +88,7 @@ Deno.test("the address of a proxy may be of HTTP over TLS or of SOCKS5", () => {
   }
 });
 
-Deno.test("an address of a proxy that is none is never taken for no proxy", () => {
+Deno.test("an invalid proxy address never counts as no proxy", () => {
   const proxies = [
     ...["http://", "http://:1", "socks5://", "socks4://p", "ftp://p", "p:x"],
     `socks5://${"u".repeat(256)}@p`,

@@ -63,7 +63,7 @@ const FAILING_PROGRAM = `
   setTimeout(() => Promise.reject("canary"));
 `;
 
-Deno.test("reportUncaught() names the class of an uncaught error, and the platform prints none of its words", async () => {
+Deno.test("reportUncaught() prints the class of an uncaught error, and nothing of its message", async () => {
   const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
     args: ["eval", FAILING_PROGRAM],
     stdin: "null",

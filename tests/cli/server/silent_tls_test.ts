@@ -119,7 +119,7 @@ const WAYS: Readonly<
   },
 };
 
-Deno.test("a TLS handshake that is never answered ends with the connect timeout or the caller, and at most the first one keeps its descriptor, on every way", async (t) => {
+Deno.test("an unanswered TLS handshake ends with the connect timeout or the caller, and at most the first keeps its descriptor, on every route", async (t) => {
   for (const [way, startProxy] of Object.entries(WAYS)) {
     await t.step(way, async () => {
       const port = freePort();
@@ -157,7 +157,7 @@ Deno.test("a TLS handshake that is never answered ends with the connect timeout 
   }
 });
 
-Deno.test("handshakes with a server that falls silent for many at once keep a bounded number of descriptors", async () => {
+Deno.test("simultaneous handshakes with a silent server keep a bounded number of descriptors", async () => {
   const port = freePort();
   const url = `https://127.0.0.1:${port}/`;
   using client = openClient();

@@ -74,7 +74,7 @@ Deno.test("a SOCKS proxy gets names, IPv4 and IPv6 addresses as they are, and ca
   }
 });
 
-Deno.test("a SOCKS proxy gets the credentials of its address where it asks for them", async () => {
+Deno.test("a SOCKS proxy gets the credentials of its address when it requests them", async () => {
   await using upstream = startRawUpstream((connection) =>
     say(connection, ANSWER)
   );
@@ -99,7 +99,7 @@ Deno.test("a SOCKS proxy gets the credentials of its address where it asks for t
   );
 });
 
-Deno.test("a bound address of any kind in the reply of a SOCKS proxy is read, and not a byte more", async () => {
+Deno.test("any kind of bound address in a SOCKS reply is read, and not a byte more", async () => {
   const replies = [
     [5, 0, 0, 1, 1, 2, 3, 4, 0, 80],
     [5, 0, 0, 4, ...new Array<number>(16).fill(1), 0, 80],
@@ -146,7 +146,7 @@ Deno.test("each refusal of a SOCKS proxy is a failure to connect with a reason o
   }
 });
 
-Deno.test("a name that no SOCKS request can hold, and a server that is no SOCKS proxy, are failures to connect", async () => {
+Deno.test("a name that is too long for SOCKS, and a server that is no SOCKS proxy, are failures to connect", async () => {
   await using proxy = startSocksProxy({});
   using client = openBehind(`socks5://127.0.0.1:${proxy.port}`);
   assert.match(
@@ -169,7 +169,7 @@ Deno.test("a name that no SOCKS request can hold, and a server that is no SOCKS 
   );
 });
 
-Deno.test("a SOCKS proxy that falls silent at any step is left at the connect timeout and by the caller, and its connection closes", async (t) => {
+Deno.test("a connection to a SOCKS proxy that falls silent at any step closes at the connect timeout and when the caller leaves", async (t) => {
   const steps: Readonly<Record<string, readonly number[]>> = {
     "before it chose a method": [],
     "after it chose a method": [5, 0],

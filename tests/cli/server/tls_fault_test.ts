@@ -59,7 +59,7 @@ Deno.test("tryTls() and listen() report an unusable certificate or key in the ga
   }
 });
 
-Deno.test("a good certificate and key pass, and so does listening without", () => {
+Deno.test("a valid certificate and key pass, and so does a listener without TLS", () => {
   assert.equal(tryTls(testCertificate), undefined);
   assert.equal(tryTls(undefined), undefined);
 });

@@ -272,7 +272,7 @@ const FAULTS: Readonly<Record<string, Fault>> = {
 for (
   const [name, { tried, last, args, token, fetch }] of Object.entries(FAULTS)
 ) {
-  Deno.test(`setup --check stops where ${name}, and says what to do`, async () => {
+  Deno.test(`setup --check stops where ${name}, and prints an instruction`, async () => {
     await using gateway = await startDemoGateway();
     const { code, lines } = await check({
       args: args?.(gateway) ?? ["curl", "--url", gateway.url],
@@ -289,7 +289,7 @@ for (
   });
 }
 
-Deno.test("setup --check sends no token before it knows what is there", async () => {
+Deno.test("setup --check sends no token before it has recognized a gateway", async () => {
   const seen: (string | null)[] = [];
   await check({
     args: ["curl", "--url", "http://gw.test"],
@@ -301,7 +301,7 @@ Deno.test("setup --check sends no token before it knows what is there", async ()
   assert.deepEqual(seen, [null]);
 });
 
-Deno.test("setup --check says that a token goes over the network without TLS", async () => {
+Deno.test("setup --check warns about a token that is sent over the network without TLS", async () => {
   await using gateway = await startDemoGateway();
   const { lines } = await check({
     args: ["curl", "--url", "http://gw.test"],

@@ -45,7 +45,7 @@ Deno.test("setup gives opencode the package of each model's native protocol", as
   );
 });
 
-Deno.test("setup gives VS Code the native protocol of each model, and whether it sees", async () => {
+Deno.test("setup gives VS Code the native protocol of each model, and its image support", async () => {
   const [{ models }] = JSON.parse(await setupFamilies(["vscode"]));
   const base = "http://127.0.0.1:8787/v1";
   assert.deepEqual(
@@ -64,7 +64,7 @@ Deno.test("setup gives VS Code the native protocol of each model, and whether it
   );
 });
 
-Deno.test("setup gives Zed a provider for Messages beside the one for Chat and Responses, and whether a model sees", async () => {
+Deno.test("setup gives Zed a provider for Messages beside the one for Chat and Responses, and each model's image support", async () => {
   const { language_models: providers, agent } = JSON.parse(
     await setupFamilies(["zed"]),
   );
@@ -86,7 +86,7 @@ Deno.test("setup gives Zed a provider for Messages beside the one for Chat and R
   });
 });
 
-Deno.test("setup names in Zed's settings no provider without models", async () => {
+Deno.test("setup writes no provider without models into Zed's settings", async () => {
   const { language_models: providers, agent } = JSON.parse(
     (await setup({ args: ["zed", "--model", "everywhere"] })).out,
   );
@@ -104,7 +104,7 @@ Deno.test("setup names in Zed's settings no provider without models", async () =
   ]);
 });
 
-Deno.test("setup gives Continue the models that take images", async () => {
+Deno.test("setup marks the models that take images for Continue", async () => {
   const { out } = await setup({
     args: ["continue"],
     answer: () => Response.json(FAMILIES),
@@ -117,7 +117,7 @@ Deno.test("setup gives Continue the models that take images", async () => {
   ]);
 });
 
-Deno.test("setup gives Codex the catalog, whatever the models are called", async () => {
+Deno.test("setup gives Codex the catalog for models of any name", async () => {
   for (const model of ["gpt-x", "everywhere"]) {
     const { out } = await setup({ args: ["codex", "--model", model] });
     assert.match(
@@ -146,7 +146,7 @@ const BEHAVES: readonly (readonly [
 ];
 
 for (const [id, window, behavesAs] of BEHAVES) {
-  Deno.test(`setup lets Claude Code take ${id} with a window of ${window ?? "unknown size"} for ${behavesAs ?? "what it knows"}`, async () => {
+  Deno.test(`setup makes Claude Code treat ${id} with a window of ${window ?? "unknown size"} as ${behavesAs ?? "itself"}`, async () => {
     const { out } = await setup({
       args: ["claude"],
       answer: () =>

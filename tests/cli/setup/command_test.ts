@@ -3,7 +3,7 @@ import { parse as parseYaml } from "@std/yaml/parse";
 import { CLIENTS } from "../../../src/http/wording/settings.js";
 import { type Run, setup, TOKEN } from "./print_settings.ts";
 
-Deno.test("setup lists every client that it knows, and asks nobody", async () => {
+Deno.test("setup lists every client, and sends no request", async () => {
   const { code, out, asked } = await setup({ args: [] });
   assert.equal(code, 0);
   assert.deepEqual(
@@ -13,7 +13,7 @@ Deno.test("setup lists every client that it knows, and asks nobody", async () =>
   assert.deepEqual(asked, []);
 });
 
-Deno.test("setup prints for every client the text alone that the page shows, and says beside it where it belongs", async (t) => {
+Deno.test("setup prints the page's text for every client, and its place on standard error", async (t) => {
   for (const { id, settings, protocols, readsEnvironment } of CLIENTS) {
     await t.step(id, async () => {
       const url = "https://gw.test/api/v1";
@@ -38,7 +38,7 @@ function listsAll(id: string): boolean {
   return ["opencode", "qwen", "continue", "vscode", "zed"].includes(id);
 }
 
-Deno.test("what setup prints for a file in JSON or YAML can be piped into it", async (t) => {
+Deno.test("setup's output for a JSON or YAML file can be piped into the file", async (t) => {
   for (
     const id of ["claude", "opencode", "qwen", "continue", "vscode", "zed"]
   ) {
@@ -50,7 +50,7 @@ Deno.test("what setup prints for a file in JSON or YAML can be piped into it", a
   }
 });
 
-Deno.test("setup begins with the model that is named, and offers the others behind it", async () => {
+Deno.test("setup puts the named model first and the others after it", async () => {
   const { out } = await setup({ args: ["claude", "--model", "claude-x"] });
   const settings = JSON.parse(out);
   assert.equal(settings.model, "claude-x");
@@ -65,7 +65,7 @@ Deno.test("setup begins with the model that is named, and offers the others behi
   ]);
 });
 
-Deno.test("setup gives editors the known sizes of a model, and cautious ones where none are", async () => {
+Deno.test("setup gives editors the known sizes of a model, or cautious defaults", async () => {
   const { out } = await setup({ args: ["vscode"] });
   const [{ models }] = JSON.parse(out);
   assert.deepEqual(
@@ -76,7 +76,7 @@ Deno.test("setup gives editors the known sizes of a model, and cautious ones whe
   );
 });
 
-Deno.test("setup asks for the models with the token, at that address alone", async () => {
+Deno.test("setup requests the models with the token, at that address only", async () => {
   const { asked: [request] } = await setup({
     args: ["curl", "--url", "http://gw.test:1/"],
   });
@@ -85,7 +85,7 @@ Deno.test("setup asks for the models with the token, at that address alone", asy
   assert.equal(request?.redirect, "manual");
 });
 
-Deno.test("setup prints settings without a gateway for a model that is named, and asks nobody without a token", async () => {
+Deno.test("setup prints settings for a named model without a gateway, and sends no request without a token", async () => {
   const unread = await setup({
     args: ["codex", "--model", "gpt-x"],
     answer: () => Promise.reject(new TypeError("refused")),
@@ -102,7 +102,7 @@ Deno.test("setup prints settings without a gateway for a model that is named, an
   assert.match(unasked.error, /export MODEL_GATEWAY_TOKEN=YOUR_TOKEN/);
 });
 
-Deno.test("setup has the command that sets the token, unless the environment of the client has that token", async (t) => {
+Deno.test("setup prints the command that sets the token, unless the environment has that token", async (t) => {
   const cases: Readonly<Record<string, [Run, boolean]>> = {
     "it is in the environment": [{ args: ["codex"] }, false],
     "--token alone has it": [{
@@ -124,7 +124,7 @@ Deno.test("setup has the command that sets the token, unless the environment of 
   }
 });
 
-Deno.test("setup prints settings for a model that is not listed, since some names work all the same, and says so", async () => {
+Deno.test("setup prints settings for an unlisted model with a warning, because some unlisted names work", async () => {
   const { code, out, error } = await setup({
     args: ["curl", "--model", "everywere"],
   });
@@ -171,7 +171,7 @@ const FAILURES: Readonly<Record<string, [Omit<Run, "env">, RegExp]>> = {
 };
 
 for (const [name, [run, expected]] of Object.entries(FAILURES)) {
-  Deno.test(`setup prints no settings and says why where it meets ${name}`, async () => {
+  Deno.test(`setup prints no settings but a reason for ${name}`, async () => {
     const { code, out, error } = await setup(run);
     assert.equal(code, 1);
     assert.equal(out, "");
@@ -231,7 +231,7 @@ const BAD_USAGE: Readonly<Record<string, [Omit<Run, "answer">, string]>> = {
 };
 
 for (const [name, [run, fault]] of Object.entries(BAD_USAGE)) {
-  Deno.test(`setup refuses ${name}`, async () => {
+  Deno.test(`setup rejects ${name}`, async () => {
     const { code, out, error, asked } = await setup(run);
     assert.equal(code, 2);
     assert.equal(out, "");
@@ -296,7 +296,7 @@ const NO_COMMAND: readonly (readonly [readonly string[], RegExp])[] = [
   ],
 ];
 
-Deno.test("setup says when a token command is of no use", async () => {
+Deno.test("setup reports a useless token command", async () => {
   for (const [args, fault] of NO_COMMAND) {
     const { code, error, asked } = await setup({ args });
     assert.equal(code, 2);

@@ -78,7 +78,7 @@ async function tryPreset(name: string, provider: FakeProvider) {
 for (
   const [name, provider] of Object.entries<FakeProvider>(FAKE_PROVIDERS)
 ) {
-  Deno.test(`check --try shows what works on ${name}, and translates nothing that it refuses`, async () => {
+  Deno.test(`check --try shows the working features of ${name}, and translates nothing that it rejects`, async () => {
     const { results } = await tryPreset(name, provider);
     const words = results.filter(({ trial }) => trial === "a word");
     assert.ok(words.length > 0);

@@ -78,7 +78,7 @@ Deno.test("check sends no model a request without --try", async () => {
   assert.match(json.error, /--json and --model need --try/);
 });
 
-Deno.test("check --try asks each model natively and by translation, and shows what works", async () => {
+Deno.test("check --try tries each model natively and by translation, and shows the results", async () => {
   const { code, out, error, sent } = await check(TRY);
   assert.equal(code, 0);
   const all =
@@ -97,7 +97,7 @@ Deno.test("check --try asks each model natively and by translation, and shows wh
   assert.match(error, /^Trying main: m, chat, native \(1 of 3\)\n/);
 });
 
-Deno.test("check --try shows the provider's words, what a refusal taught, and the line for the file", async () => {
+Deno.test("check --try shows the provider's words, the lesson of a refusal, and the line for the file", async () => {
   const { code, out } = await check(TRY, {
     judge: ({ temperature }) =>
       temperature === undefined
@@ -126,7 +126,7 @@ Deno.test("check --try shows the provider's words, what a refusal taught, and th
   );
 });
 
-Deno.test("check --try asks nothing more of a model that does not answer a word", async () => {
+Deno.test("check --try sends nothing more to a model that fails the first request", async () => {
   const { code, out, sent } = await check(TRY, {
     judge: () => `No such model; the key is ${UPSTREAM_KEY}`,
   });
@@ -160,7 +160,7 @@ async function oneModel() {
   return configOf(await loadFile(minimalFile()));
 }
 
-Deno.test("a model that does not answer in time is asked nothing more", async () => {
+Deno.test("a model that does not answer in time gets no further request", async () => {
   let deadline = new AbortController();
   const results = await tryModels(await oneModel(), {
     elapsedMs: () => 0,

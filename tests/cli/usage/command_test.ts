@@ -76,7 +76,7 @@ async function usage(
   return { code, out: io.written(), error: io.complained() };
 }
 
-Deno.test("usage adds up what each token has used", async () => {
+Deno.test("usage adds up the usage of each token", async () => {
   const { code, out, error } = await usage({ args: ["a.jsonl"] });
   assert.equal(
     out,
@@ -100,7 +100,7 @@ Deno.test("usage reads standard input where - is named", async () => {
   assert.equal(JSON.parse(both.out).total.requests, 6);
 });
 
-Deno.test("usage announces that it reads standard input from a terminal", async () => {
+Deno.test("usage prints a hint when it reads standard input from a terminal", async () => {
   const typed = await usage({ isTyped: true });
   assert.match(typed.error, /^Reading standard input\. Press Ctrl-D to end it/);
   const file = await usage({ isTyped: true, args: ["a.jsonl"] });
@@ -194,7 +194,7 @@ Deno.test("usage --csv prints a line of names and one for each row", async () =>
   ]);
 });
 
-Deno.test("usage --csv makes a formula of nothing that a caller has named", async (t) => {
+Deno.test("usage --csv writes no caller's name as a formula", async (t) => {
   const cases: Readonly<Record<string, string>> = {
     '=HYPERLINK("http://evil.test")': `"'=HYPERLINK(""http://evil.test"")"`,
     "+1": `"'+1"`,
@@ -219,7 +219,7 @@ Deno.test("usage --csv makes a formula of nothing that a caller has named", asyn
   }
 });
 
-Deno.test("usage writes nothing that commands a terminal, in any format", async (t) => {
+Deno.test("usage writes no control characters, in any format", async (t) => {
   const session = "a\x1b[2Jb\x9bc\x07d\x7fe\0";
   for (const format of [[], ["--csv"], ["--json"]]) {
     await t.step(format.join() || "table", async () => {
@@ -241,7 +241,7 @@ Deno.test("usage --csv writes small costs without an exponent", async () => {
   assert.match(out, /,0\.0000003,0,0\r\n$/);
 });
 
-Deno.test("usage reads packed logs", async () => {
+Deno.test("usage reads compressed logs", async () => {
   const files = { "a.jsonl.1.gz": gzipSync(LOG), "a.jsonl": LOG };
   const { code, out } = await usage({
     args: ["--json", ...Object.keys(files)],
@@ -251,7 +251,7 @@ Deno.test("usage reads packed logs", async () => {
   assert.equal(JSON.parse(out).total.requests, 6);
 });
 
-Deno.test("usage goes on behind a log that it cannot read, says so, and ends with 1", async () => {
+Deno.test("usage continues after an unreadable log, reports it, and ends with 1", async () => {
   const files = {
     "cut.gz": gzipSync(LOG.repeat(1000)).subarray(0, -10),
     "a.jsonl": LOG,
@@ -271,7 +271,7 @@ Deno.test("usage goes on behind a log that it cannot read, says so, and ends wit
   assert.ok(JSON.parse(out).total.requests > 3);
 });
 
-Deno.test("usage counts a log once, by however many names it is given", async () => {
+Deno.test("usage counts a log with several names once", async () => {
   const once = await usage({ args: ["a.jsonl", "--json"] });
   assert.equal(once.code, 0);
   const same = ["1"] as const;
@@ -287,7 +287,7 @@ Deno.test("usage counts a log once, by however many names it is given", async ()
   for (const run of cases) assert.deepEqual(await usage(run), once);
 });
 
-Deno.test("usage counts no log twice that is renamed while others are read, and says which it missed", async () => {
+Deno.test("usage counts a log that is renamed meanwhile once, and reports the logs that it missed", async () => {
   const { code, out, error } = await usage({
     args: ["a", "a.1", "a.2", "--json"],
     files: { "a": LOG, "a.1": LOG, "a.2": LOG },
@@ -305,7 +305,7 @@ Deno.test("usage counts no log twice that is renamed while others are read, and 
   assert.equal(code, 1);
 });
 
-Deno.test("usage says when a log is none of its JSON logs", async () => {
+Deno.test("usage reports a file that is no JSON log", async () => {
   const { code, out, error } = await usage({
     input: "2026-11-21T12:00:00.000Z info request token=alice\n",
   });
@@ -320,7 +320,7 @@ Deno.test("usage says when a log is none of its JSON logs", async () => {
   assert.equal(empty.error, "");
 });
 
-Deno.test("usage refuses bad usage", async (t) => {
+Deno.test("usage rejects bad arguments", async (t) => {
   const cases: readonly [readonly string[], RegExp][] = [
     [
       ["--by", "colour"],
@@ -362,7 +362,7 @@ const FULL_LOG = ["alice", "a-person-with-a-long-name", "bob"].map((token) =>
   })
 ).join("");
 
-Deno.test("usage draws a table that no terminal breaks", async (t) => {
+Deno.test("usage draws a table that fits the terminal", async (t) => {
   for (const columns of [200, 100, 80, 60, 40, 30]) {
     await t.step(`${columns} columns`, async () => {
       const { out } = await usage({ input: FULL_LOG, columns });
@@ -399,7 +399,7 @@ Deno.test("usage puts the columns of short names into 80 characters", async () =
   );
 });
 
-Deno.test("usage writes in colours to a terminal alone, and no order to it", async () => {
+Deno.test("usage writes colours only to a terminal, and no other control sequence", async () => {
   const input = loggedLine({ token: "a\x1b[2J\u202eb" });
   const toFile = await usage({ input });
   assert.ok(!toFile.out.includes("\x1b"));
@@ -409,7 +409,7 @@ Deno.test("usage writes in colours to a terminal alone, and no order to it", asy
   assert.ok(!toTerminal.out.includes("\x1b[2J"));
 });
 
-Deno.test("usage draws as many rows as people read, and says how many more there are", async () => {
+Deno.test("usage draws a limited number of rows, and reports the number of others", async () => {
   const input = Array.from(
     { length: 1002 },
     (_, index) => loggedLine({ session: `s-${index}` }),
@@ -422,7 +422,7 @@ Deno.test("usage draws as many rows as people read, and says how many more there
   assert.equal(out.match(/^s-/gm)?.length, 1002);
 });
 
-Deno.test("readUsageOptions() understands every line of the documentation", async () => {
+Deno.test("readUsageOptions() accepts every command of the documentation", async () => {
   const text = [...(await readPages()).values()].join("\n");
   const lines = [
     ...text.matchAll(/^ *(?!#)[^`\n]*\bmodel-gateway usage\b(.*)$/gm),

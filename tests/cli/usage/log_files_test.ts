@@ -28,7 +28,7 @@ async function textOf(pieces: AsyncIterable<Uint8Array>): Promise<string> {
   return text;
 }
 
-Deno.test("LOG_FILES finds files by wildcards, and no folders", async (t) => {
+Deno.test("LOG_FILES finds files, but no folders, by wildcards", async (t) => {
   const cases: Readonly<Record<string, readonly string[]>> = {
     "*.jsonl*": ["a.jsonl", "a.jsonl.1.gz"],
     "*": ["a.jsonl", "a.jsonl.1.gz", "b.log"],
@@ -51,7 +51,7 @@ Deno.test("LOG_FILES finds files by wildcards, and no folders", async (t) => {
   });
 });
 
-Deno.test("LOG_FILES reads a file as long as it was when it was found", async () => {
+Deno.test("LOG_FILES reads a file up to its length when it was found", async () => {
   await inFolder(async (folder) => {
     const path = `${folder}/b.log`;
     const text = "0123456789".repeat(20_000);
@@ -92,7 +92,7 @@ Deno.test({
   },
 });
 
-Deno.test("LOG_FILES leaves a file that is read no further", async () => {
+Deno.test("LOG_FILES closes a file that is not read to its end", async () => {
   await inFolder(async (folder) => {
     const path = `${folder}/b.log`;
     await Deno.writeTextFile(path, "0123456789".repeat(100_000));
@@ -106,7 +106,7 @@ Deno.test("LOG_FILES leaves a file that is read no further", async () => {
   });
 });
 
-Deno.test("LOG_FILES finds a file that cannot be read beside others, and reading says why", async () => {
+Deno.test("LOG_FILES finds an unreadable file, and reading it reports the reason", async () => {
   await inFolder(async (folder) => {
     await Deno.symlink(`${folder}/moved`, `${folder}/d.jsonl`);
     const found = await LOG_FILES.find(`${folder}/*.jsonl`);
@@ -168,7 +168,7 @@ Deno.test({
   },
 });
 
-Deno.test("a named log that cannot be opened is refused in plain words", async () => {
+Deno.test("a named log that cannot be opened is reported in plain words", async () => {
   await inFolder(async (folder) => {
     const cases = { none: /: it does not exist$/, old: /: it is a directory$/ };
     for (const [name, expected] of Object.entries(cases)) {

@@ -45,7 +45,7 @@ async function ownUsage({ args = [], env = {}, answer, columns }: Run = {}) {
 const FULL_REPORT = usageReport(ownLimit(), groupLimit(50));
 const REPORT = { ...FULL_REPORT, history: FULL_REPORT.history.slice(-2) };
 
-Deno.test("usage without a log asks the gateway for the token's own usage", async () => {
+Deno.test("usage without a log reads the token's own usage from the gateway", async () => {
   const { code, out, error, requests } = await ownUsage({
     columns: 101,
     env: { NO_COLOR: "1" },
@@ -80,7 +80,7 @@ Deno.test("usage without a log asks the gateway for the token's own usage", asyn
   ]);
 });
 
-Deno.test("usage says so where no limit applies, and shows no cost where no model has a price", async () => {
+Deno.test("usage reports the absence of limits, and shows no cost without prices", async () => {
   const report = usageReport();
   const windows = report.windows.map((one) => ({
     ...one,
@@ -93,7 +93,7 @@ Deno.test("usage says so where no limit applies, and shows no cost where no mode
   assert.match(out, /1 hour .* 512 +– +resets in/);
 });
 
-Deno.test("usage fits a narrow terminal, with colours where it has them", async () => {
+Deno.test("usage fits a narrow terminal, with colours if it has them", async () => {
   const { out } = await ownUsage({ columns: 60, env: { NO_COLOR: "1" } });
   for (const line of out.split("\n")) assert.ok(line.length <= 60, line);
   const coloured = await ownUsage({ columns: 130, env: { TERM: "xterm" } });
@@ -122,7 +122,7 @@ Deno.test("usage --json prints the gateway's response as one line, whole", async
   assert.equal(out, `${JSON.stringify(report)}\n`);
 });
 
-Deno.test("usage asks the gateway that the options or the environment name", async () => {
+Deno.test("usage reads from the gateway that the options or the environment name", async () => {
   const env = { MODEL_GATEWAY_URL: "http://env.test/v1" };
   const [first] = (await ownUsage({ env })).requests;
   assert.equal(first?.url, "http://env.test/v1/usage");
@@ -132,7 +132,7 @@ Deno.test("usage asks the gateway that the options or the environment name", asy
   assert.equal(second.headers.get("authorization"), "Bearer other");
 });
 
-Deno.test("usage says in one line why the gateway's usage cannot be read, with exit code 1", async (t) => {
+Deno.test("usage prints in one line why the gateway's usage cannot be read, with exit code 1", async (t) => {
   const cases: Readonly<Record<string, [() => Promise<Response>, RegExp]>> = {
     "a token that is unknown": [
       () =>
@@ -170,7 +170,7 @@ Deno.test("usage says in one line why the gateway's usage cannot be read, with e
   }
 });
 
-Deno.test("usage refuses what is for logs alone without one, and a gateway beside one", async (t) => {
+Deno.test("usage rejects options for logs without a log, and a gateway with one", async (t) => {
   const cases: readonly [Run, RegExp][] = [
     [{ args: ["--by", "model"] }, /: --by and --csv need a LOG\. To add up/],
     [{ args: ["--csv"] }, /need a LOG\. .*, or - for standard input\.\n/],
@@ -194,7 +194,7 @@ Deno.test("usage refuses what is for logs alone without one, and a gateway besid
   }
 });
 
-Deno.test("usage lets the gateway write no control characters to the terminal", async () => {
+Deno.test("usage removes the gateway's control characters", async () => {
   const evil = "\x1b[2Jevil\u202e";
   const report = usageReport(groupLimit(1, { group: evil, window: evil }));
   const { out } = await ownUsage({

@@ -92,7 +92,7 @@ function daysAgo(days: number): string {
 const OTHER_LINE =
   '{"time":"2026-11-18T00:00:00.000Z","level":"info","event":"stopped"}\n';
 
-Deno.test("replayLogs() counts what the files of all patterns say, each file once, and says what it read", async () => {
+Deno.test("replayLogs() counts the files of all patterns, each once, and logs what it read", async () => {
   const { requests, since, read, lines } = await replay({
     files: {
       "old.jsonl.gz": {
@@ -128,7 +128,7 @@ Deno.test("replayLogs() counts what the files of all patterns say, each file onc
   }]);
 });
 
-Deno.test("replayLogs() counts a file once that is found by several names", async () => {
+Deno.test("replayLogs() counts a file with several names once", async () => {
   const content = loggedLine({ time: daysAgo(1) });
   const { requests, since, lines } = await replay({
     files: {
@@ -146,7 +146,7 @@ Deno.test("replayLogs() counts a file once that is found by several names", asyn
   assert.deepEqual(since, [Date.parse(daysAgo(1))]);
 });
 
-Deno.test("replayLogs() counts each file once that is renamed while others are read", async () => {
+Deno.test("replayLogs() counts a file that is renamed meanwhile once", async () => {
   const content = (days: number) => loggedLine({ time: daysAgo(days) });
   const { requests, read, since, lines } = await replay({
     files: {
@@ -162,7 +162,7 @@ Deno.test("replayLogs() counts each file once that is renamed while others are r
   assert.deepEqual(lines.map(({ event }) => event), ["usage_replayed"]);
 });
 
-Deno.test("replayLogs() leaves what no window reaches any more", async () => {
+Deno.test("replayLogs() skips requests that no window reaches", async () => {
   const { requests, read, lines } = await replay({
     files: {
       "last_year.jsonl": { content: new Error("not asked for"), daysOld: 300 },
@@ -180,7 +180,7 @@ Deno.test("replayLogs() leaves what no window reaches any more", async () => {
   assert.equal(lines[0]?.reported.requests, 2);
 });
 
-Deno.test("replayLogs() says what it could not read, goes on, and claims no completeness", async (t) => {
+Deno.test("replayLogs() logs unreadable files, continues, and leaves the counts incomplete", async (t) => {
   const good = { content: loggedLine({ time: daysAgo(1) }) };
   const denied = new Error("Permission denied (os error 13)");
   denied.name = "PermissionDenied";

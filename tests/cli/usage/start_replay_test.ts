@@ -43,7 +43,7 @@ async function start(files: LogFiles) {
   return { starting, timers };
 }
 
-Deno.test("startReplay() has counted what the logs say when serving begins", async () => {
+Deno.test("startReplay() has counted the logs when serving begins", async () => {
   const { files, open } = openScene();
   open();
   const { starting, timers } = await start(files);
@@ -53,7 +53,7 @@ Deno.test("startReplay() has counted what the logs say when serving begins", asy
   assert.equal(timers.running, 0);
 });
 
-Deno.test("startReplay() lets serving begin after ten seconds, and counts the rest meanwhile", async () => {
+Deno.test("startReplay() delays serving for ten seconds at most, and counts the rest meanwhile", async () => {
   const { files, open } = openScene();
   const { starting, timers } = await start(files);
   let isStarted = false;

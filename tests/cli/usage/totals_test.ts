@@ -26,7 +26,7 @@ function totalsOf(
   return totals.finish();
 }
 
-Deno.test("createTotals() puts those first that cost most, then those that used most, then those that asked most", () => {
+Deno.test("createTotals() sorts by cost, then by tokens, then by requests", () => {
   const usage = { input_tokens: 1000, output_tokens: 0 };
   const { rows } = totalsOf([
     { token: "often" },
@@ -56,7 +56,7 @@ const OF_TWO: LoggedLine = {
   ],
 };
 
-Deno.test("createTotals() gives each model of a request what it used, and the request to the one that served", () => {
+Deno.test("createTotals() counts each model's usage, and the request for the model that served", () => {
   const { rows, total } = totalsOf([OF_TWO], ["model"]);
   assert.deepEqual(
     rows.map(({ key, requests, inputTokens, costUsd, pricedUses }) => [
@@ -75,7 +75,7 @@ Deno.test("createTotals() gives each model of a request what it used, and the re
   assert.equal(all?.inputTokens, 110);
 });
 
-Deno.test("createTotals() keeps groups apart whatever their names hold", () => {
+Deno.test("createTotals() separates groups with any characters in their names", () => {
   const names = ['a","b', "a", 'b","c', '["a"]', "null", "\0", ""];
   const requests = names.flatMap((token) =>
     names.map((model) => ({ token, model }))
@@ -98,7 +98,7 @@ Deno.test("createTotals() keeps groups apart whatever their names hold", () => {
   assert.deepEqual(nameless, [["glm-fast", undefined]]);
 });
 
-Deno.test("createTotals() keeps so many rows apart and no more; the rest is one sum, which every format shows", () => {
+Deno.test("createTotals() limits the number of rows, and sums the rest in one row, which every format shows", () => {
   const sessions = ["a", "b", "c", "a", "d"].map((session) => ({ session }));
   const totals = totalsOf(sessions, ["session"], { maxRows: 2 });
   assert.deepEqual(totals.rows.map(({ key, requests }) => [key, requests]), [

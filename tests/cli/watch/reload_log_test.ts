@@ -39,7 +39,7 @@ Deno.test("A ReloadLog reports them again when they come back, and on request", 
   );
 });
 
-Deno.test("A ReloadLog says that all is well again once the file says what is in use, and no more often", () => {
+Deno.test("A ReloadLog reports once that the file matches the running configuration again", () => {
   const unchanged: ReloadOutcome = { kind: "unchanged" };
   const failed: ReloadOutcome = { kind: "failed", error: new Error() };
   assert.deepEqual(eventsOf([unchanged, unchanged]), []);
@@ -64,7 +64,7 @@ Deno.test("A ReloadLog reports on request that nothing changed", () => {
   );
 });
 
-Deno.test("A ReloadLog names the class of what nobody foresaw, and no more", () => {
+Deno.test("A ReloadLog logs only the class of an unforeseen error", () => {
   const log = createMemoryLog();
   const error = new TypeError("a canary");
   createReloadLog(log).report({ kind: "failed", error });

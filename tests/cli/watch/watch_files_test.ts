@@ -62,7 +62,7 @@ Deno.test("watchFiles() notices a file replaced by renaming", async () => {
   }, EVENTS_ALONE);
 });
 
-Deno.test("watchFiles() notices a file that goes and one that comes back", async () => {
+Deno.test("watchFiles() notices a deleted file, and its return", async () => {
   await withWatch(writeFile, async ({ path, changeBy }) => {
     await changeBy(() => Deno.remove(path));
     await changeBy(() => Deno.writeTextFile(path, "second"));
@@ -70,7 +70,7 @@ Deno.test("watchFiles() notices a file that goes and one that comes back", async
   });
 });
 
-Deno.test("watchFiles() notices a file that is not there yet", async () => {
+Deno.test("watchFiles() notices a new file", async () => {
   await withWatch((directory) => `${directory}/gateway.yaml`, async (scene) => {
     await scene.changeBy(() => Deno.writeTextFile(scene.path, "first"));
   });
@@ -110,7 +110,7 @@ Deno.test("watchFiles() notices a change of a link's target in another directory
   });
 });
 
-Deno.test("watchFiles() looks for the file even where no directory can be watched", async () => {
+Deno.test("watchFiles() polls the file even where no directory can be watched", async () => {
   const prepare = (directory: string) => `${directory}/later/gateway.yaml`;
   await withWatch(prepare, async ({ directory, path, changeBy }) => {
     await changeBy(async () => {
@@ -171,7 +171,7 @@ Deno.test("watchFiles() calls once for many writes at once", async () => {
   await Deno.remove(directory, { recursive: true });
 });
 
-Deno.test("watchFiles() does not wait for ever for a file to be quiet", async () => {
+Deno.test("watchFiles() calls even while a file keeps changing", async () => {
   const directory = await Deno.makeTempDir();
   const path = await writeFile(directory);
   let notice = () => {};

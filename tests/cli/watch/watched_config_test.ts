@@ -114,7 +114,7 @@ function entriesOf(names: readonly string[]): unknown[] {
   );
 }
 
-Deno.test("a changed file is used when it has been the same for a second, however often its writer pauses", async () => {
+Deno.test("a changed file is used when it has been the same for a second, even if its writer pauses", async () => {
   await using scene = await openScene(["a", "b"]);
   await scene.write("gateway.yaml", fileOf(["a"]));
   const loading = scene.watched.load();
@@ -129,7 +129,7 @@ Deno.test("a changed file is used when it has been the same for a second, howeve
   assert.equal(scene.timers.running, 0);
 });
 
-Deno.test("files that have not changed since they were read are used at once", async () => {
+Deno.test("unchanged files are used at once", async () => {
   await using scene = await openScene(["a"]);
   assert.deepEqual(await scene.namesOf(scene.watched.load()), ["a"]);
   assert.equal(scene.timers.started, 0);
@@ -151,7 +151,7 @@ Deno.test("an included file that appears is used when it has been the same for a
   assert.deepEqual(await scene.namesOf(loading), ["a", "b", "c"]);
 });
 
-Deno.test("a file that changes for ever is used in the end", async () => {
+Deno.test("a file that keeps changing is used in the end", async () => {
   await using scene = await openScene(["a"]);
   let isOver = false;
   const names = ["a"];

@@ -129,7 +129,7 @@ Deno.test("the pool is ready once every thread listens, on the port of the first
   assert.equal(startOf(threads[1]).server.port, 4000);
 });
 
-Deno.test("each thread has the whole limits, and counts against them with the others", async () => {
+Deno.test("each thread applies the whole limits, and counts together with the others", async () => {
   const { threads, start } = await createScene();
   await start();
   const counts = threads.map((thread) => {
@@ -145,7 +145,7 @@ Deno.test("each thread has the whole limits, and counts against them with the ot
   assert.ok(counts[1]?.add(100));
 });
 
-Deno.test("a thread that dies gives back what it held, also what it counts while it is ended", async () => {
+Deno.test("a thread that dies releases its counts, also those that it makes while it ends", async () => {
   const { threads, timers, start } = await createScene();
   await start();
   const requestsOf = (thread: FakeThread | undefined) =>
@@ -209,7 +209,7 @@ Deno.test("a thread that dies is logged and replaced, each time later while its 
   });
 });
 
-Deno.test("a thread that lived for long is replaced soon again", async () => {
+Deno.test("a thread that lived for long is replaced after a short pause", async () => {
   const { threads, timers, start, lines } = await createScene();
   await start();
   for (const livedMs of [0, 60_000]) {
@@ -222,7 +222,7 @@ Deno.test("a thread that lived for long is replaced soon again", async () => {
   assert.equal(threads.length, 4);
 });
 
-Deno.test("what a thread says after its death is not heard", async () => {
+Deno.test("a dead thread's reports are ignored", async () => {
   const { threads, start, lines, written } = await createScene();
   await start();
   threads[1]?.report({ kind: "died", error: "TypeError" });
@@ -281,7 +281,7 @@ Deno.test("stop() drains every thread and waits for all", async () => {
   assert.equal(timers.running, 0);
 });
 
-Deno.test("stop() passes the hurry on", async () => {
+Deno.test("stop() passes the order to hurry to every thread", async () => {
   const { threads, start } = await createScene();
   const pool = await start();
   const stopping = pool.stop(Promise.resolve());
@@ -312,7 +312,7 @@ function noticesOf({ orders }: FakeThread | undefined = NO_THREAD): Notice[] {
   );
 }
 
-Deno.test("what one thread learned reaches the others, and not itself", async () => {
+Deno.test("a notice of one thread reaches the others, and not itself", async () => {
   const { threads, start } = await createScene();
   await start();
   const notice: Notice = {
@@ -326,7 +326,7 @@ Deno.test("what one thread learned reaches the others, and not itself", async ()
   assert.deepEqual(noticesOf(threads[1]), [notice]);
 });
 
-Deno.test("a quota that several threads want is read once, and every thread knows it then", async () => {
+Deno.test("a quota that several threads need is read once, and reaches all of them", async () => {
   const { threads, start, liveConfig, asked } = await createScene();
   const url = "https://quota.example/";
   const windows = [{ type: "USAGE_LIMIT", unit: "percent", used: "/used" }];
@@ -490,7 +490,7 @@ Deno.test("metrics are summed over the threads, and a dead one's counts stay", a
   });
 });
 
-Deno.test("a thread that does not answer a scrape is shown as it was, and one that dies meanwhile is not waited for", async () => {
+Deno.test("a thread that does not answer a scrape is shown as before, and a dead one delays no scrape", async () => {
   const { threads, timers, start } = await createScene();
   const pool = await start();
   const [one, two] = threads;

@@ -57,7 +57,7 @@ function cellsOf(service: ServiceName): string[] {
   ];
 }
 
-Deno.test("the page of providers has a row for each service, with what its preset says", () => {
+Deno.test("the page of providers has a row for each service, with the facts of its preset", () => {
   const rows = [...PAGE.matchAll(/^\| (`.*) \|$/gm)].map(([, row = ""]) => {
     const [service, provider, ...cells] = row.split("|")
       .map((cell) => cell.trim());
@@ -70,7 +70,7 @@ Deno.test("the page of providers has a row for each service, with what its prese
   );
 });
 
-Deno.test("each entry on the page of providers is valid as pasted, without a warning but that of plans", async (t) => {
+Deno.test("each entry on the page of providers is valid as pasted, without a warning except that of plans", async (t) => {
   const found = new Set<unknown>();
   for (const text of ENTRIES) {
     const connections = parseYaml(text, { schema: "core" });

@@ -40,7 +40,7 @@ Deno.test("the region global of Vertex is not a part of the host", async () => {
   );
 });
 
-Deno.test("fillVariables() leaves what has no value, and words that are no variable", () => {
+Deno.test("fillVariables() keeps variables without a value, and words that are no variable", () => {
   assert.equal(
     fillVariables("https://{region}.{other}.example", {}),
     "https://{region}.{other}.example",
@@ -54,7 +54,7 @@ Deno.test("a preset's endpoints are those that the connection's family can use",
   );
 });
 
-Deno.test("a server in the house needs no key, and sends one as a bearer's when it has one", async () => {
+Deno.test("a self-hosted server needs no key, and gets one as a bearer token if there is one", async () => {
   const authOf = async (auth: unknown) =>
     configOf(await load({ service: "ollama", auth })).connections[0]?.auth;
   assert.deepEqual(await authOf(undefined), { scheme: "none" });
@@ -112,7 +112,7 @@ const PROBLEMS: readonly (readonly [Record<string, unknown>, string])[] = [
   ],
 ];
 
-Deno.test("check reports of a preset's variables and of headers_drop", async (t) => {
+Deno.test("check reports problems of a preset's variables and of headers_drop", async (t) => {
   for (const [overrides, problem] of PROBLEMS) {
     await t.step(`${JSON.stringify(overrides)}: ${problem}`, async () => {
       const own = overrides.service === undefined
@@ -129,7 +129,7 @@ Deno.test("check reports of a preset's variables and of headers_drop", async (t)
   }
 });
 
-Deno.test("a variable beside addresses of one's own has no effect, of which check warns", async () => {
+Deno.test("check warns about a variable beside own addresses, which has no effect", async () => {
   const result = await load({
     service: "bedrock",
     region: "eu-central-1",

@@ -32,7 +32,7 @@ async function loadKeyFile(text: string | Error) {
   return { result, asked };
 }
 
-Deno.test("a key may come from a file, less the white space around it", async () => {
+Deno.test("a key may come from a file, without the white space around it", async () => {
   const { result, asked } = await loadKeyFile("  sk-1\r\n");
   assert.deepEqual(configOf(result).connections[0]?.auth, {
     scheme: "bearer",
@@ -46,7 +46,7 @@ Deno.test("`scheme: none` needs no key", async () => {
   assert.deepEqual(configOf(result).connections[0]?.auth, { scheme: "none" });
 });
 
-Deno.test("a key without a scheme is a bearer's, where the service says nothing else", async () => {
+Deno.test("a key without a scheme is a bearer token, unless the service has another default", async () => {
   for (const service of ["custom", "anthropic"]) {
     const file = connection({ service, auth: { key: "k" } });
     assert.deepEqual(configOf(await loadFile(file)).connections[0]?.auth, {
@@ -104,7 +104,7 @@ const ROWS: readonly (readonly [Record<string, unknown>, string])[] = [
   ],
 ];
 
-Deno.test("auth says", async (t) => {
+Deno.test("auth reports", async (t) => {
   for (const [overrides, problem] of ROWS) {
     await t.step(problem, async () => {
       const result = await loadFile(connection(overrides));
@@ -130,7 +130,7 @@ Deno.test("a key file that holds no key is a problem of key_file", async () => {
   }
 });
 
-Deno.test("a key in literal quotes is a problem, wherever it comes from", async () => {
+Deno.test("a key in literal quotes is a problem, from any source", async () => {
   for (const written of ['"canary"', "'canary'", "`canary`", "${KEY}"]) {
     const file = connection({ auth: { scheme: "bearer", key: written } });
     const result = await loadFile(file, { env: () => "'canary'" });
@@ -165,7 +165,7 @@ Deno.test("an OAuth token of Anthropic is a problem in x-api-key, and as a beare
   ]);
 });
 
-Deno.test("a connection of ChatGPT plans is a warning, an API key of OpenAI or Anthropic none", async () => {
+Deno.test("a connection of ChatGPT plans is a warning, but an API key of OpenAI or Anthropic is not", async () => {
   const warningsFor = async (service: string, key_file: string) =>
     warningsOf(
       await loadFile(
@@ -194,7 +194,7 @@ const REASONS: Readonly<Record<string, string>> = {
   Odd: "cannot be read",
 };
 
-Deno.test("a key file that cannot be read says why, in words of our own", async (t) => {
+Deno.test("a key file that cannot be read is reported in the gateway's words", async (t) => {
   for (const [name, reason] of Object.entries(REASONS)) {
     await t.step(name, async () => {
       const error = new Error("canary");
@@ -221,13 +221,13 @@ Deno.test("headerNameFault() accepts names that concern the upstream alone", () 
   }
 });
 
-Deno.test("headerNameFault() refuses what is no header name", () => {
+Deno.test("headerNameFault() rejects a text that is no header name", () => {
   for (const name of ["", "a b", "a:b", "a\n", "é", "(a)"]) {
     assert.equal(headerNameFault(name, "none"), "is not a valid header name.");
   }
 });
 
-Deno.test("headerNameFault() refuses what belongs to one hop or to the gateway", () => {
+Deno.test("headerNameFault() rejects headers of one hop and of the gateway", () => {
   const names = ["host", "connection", "transfer-encoding", "te", "upgrade"];
   for (const name of [...names, "content-length", "accept-encoding"]) {
     assert.equal(
@@ -237,7 +237,7 @@ Deno.test("headerNameFault() refuses what belongs to one hop or to the gateway",
   }
 });
 
-Deno.test("headerNameFault() refuses to replace the credential, unless there is none", () => {
+Deno.test("headerNameFault() rejects a header that replaces the credential, unless there is none", () => {
   const fault =
     "would replace the credential of auth. Remove it, or use `scheme: none`.";
   assert.equal(headerNameFault("authorization", "bearer"), fault);
@@ -264,7 +264,7 @@ Deno.test("isCredential() accepts printable ASCII without spaces, up to 16 KiB",
   }
 });
 
-Deno.test("an exchange takes the place of a key, and sends its token over TLS alone", async () => {
+Deno.test("an exchange replaces a key, and sends its token over TLS only", async () => {
   const exchange = { kind: "google_metadata" };
   const problems = async (auth: Record<string, unknown>) =>
     problemsOf(await loadFile(connection({ auth })));

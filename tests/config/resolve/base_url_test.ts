@@ -52,7 +52,7 @@ const BAD: Readonly<Record<string, string>> = {
     "must be a base URL. Leave out /chat/completions, which the gateway appends.",
 };
 
-Deno.test("readBaseUrl() refuses", async (t) => {
+Deno.test("readBaseUrl() rejects", async (t) => {
   for (const [text, fault] of Object.entries(BAD)) {
     await t.step(JSON.stringify(text), () => {
       assert.deepEqual(readBaseUrl(text, "chat"), { fault });
@@ -60,7 +60,7 @@ Deno.test("readBaseUrl() refuses", async (t) => {
   }
 });
 
-Deno.test("readBaseUrl() knows the paths of the endpoint only", () => {
+Deno.test("readBaseUrl() recognizes the paths of the endpoint only", () => {
   const url = "https://api.example.com/messages";
   assert.deepEqual(readBaseUrl(url, "chat"), { url, exposed: false });
   assert.ok("fault" in readBaseUrl(url, "messages"));

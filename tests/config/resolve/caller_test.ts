@@ -41,7 +41,7 @@ Deno.test("a token names connections by name, by id in any case, or all by *", a
   assert.deepEqual(await namesOf(), []);
 });
 
-Deno.test("a token is restricted to the models that it names", async () => {
+Deno.test("a token with models may use only these", async () => {
   const modelsOf = async (models?: string[]) =>
     (await resolveToken({ models })).caller.models;
   assert.equal(await modelsOf(), undefined);
@@ -116,7 +116,7 @@ const PROBLEMS: readonly (readonly [unknown[], string])[] = [
   ],
 ];
 
-Deno.test("a token says", async (t) => {
+Deno.test("a token reports", async (t) => {
   for (const [tokens, problem] of PROBLEMS) {
     await t.step(problem, async () => {
       const file = minimalFile({ connections: CONNECTIONS, tokens });
@@ -176,7 +176,7 @@ Deno.test("a token may have the hashes of its old text and of its new one", asyn
   assert.equal(callers.size, 2);
 });
 
-Deno.test("a hash that two tokens have is a problem, wherever it stands in their lists", async () => {
+Deno.test("a hash of two tokens is a problem, at any position of their lists", async () => {
   const shared = "c".repeat(64);
   const file = minimalFile({
     tokens: [

@@ -80,7 +80,7 @@ const PROBLEMS: readonly (readonly [Record<string, unknown>, string])[] = [
   ],
 ];
 
-Deno.test("a connection says", async (t) => {
+Deno.test("a connection reports", async (t) => {
   for (const [overrides, problem] of PROBLEMS) {
     await t.step(problem, async () => {
       const file = { ...connection(overrides), tokens: [] };
@@ -139,7 +139,7 @@ Deno.test("an id is made from the name, always the same and never twice", async 
   ]);
 });
 
-Deno.test("deadlines of a connection stand before those of all", async () => {
+Deno.test("deadlines of a connection override those of all", async () => {
   const config = await minimalConfig({
     timeouts: { connect: 1, first_byte: 2, first_output: 3, idle: 4, body: 5 },
     connections: [
@@ -156,7 +156,7 @@ Deno.test("deadlines of a connection stand before those of all", async () => {
   ]);
 });
 
-Deno.test("header names come out in lower case", async () => {
+Deno.test("header names are resolved to lower case", async () => {
   const config = await minimalConfig({
     connections: [connectionFile({ headers: { "X-Team": "A b" } })],
   });

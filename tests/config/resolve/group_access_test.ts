@@ -84,7 +84,7 @@ Deno.test("a token without lists has those of its groups, the union of several",
   }
 });
 
-Deno.test("what a token names replaces what its groups give", async () => {
+Deno.test("a token's own lists replace those of its groups", async () => {
   const own = { connections: ["kimi"], max_concurrent: 2 };
   assert.deepEqual(await accessOf({ group: "everyone", ...own }), {
     connections: ["kimi"],
@@ -100,7 +100,7 @@ Deno.test("what a token names replaces what its groups give", async () => {
   assert.deepEqual(none.connections, []);
 });
 
-Deno.test("a group that gets connections gives them to no member with a list of its own", async () => {
+Deno.test("a group's new connections reach no member with a list of its own", async () => {
   const before = await accessOf({ connections: ["glm"], group: "team" }, {
     team: {},
   });
@@ -179,7 +179,7 @@ Deno.test("a mistake in a group's lists is named once, at the group", async () =
   );
 });
 
-Deno.test("check shows a group's lists once, and that its members have them from it", async () => {
+Deno.test("check shows a group's lists once, and names the group at its members", async () => {
   const config = await minimalConfig({
     connections: CONNECTIONS,
     groups: GROUPS,

@@ -77,7 +77,7 @@ Deno.test("a rule without limits has those of the defaults", async () => {
   assert.equal(provider?.rules[0]?.limits.length, 1);
 });
 
-Deno.test("the keys are where the issuer says, at a URL, or in a file", async () => {
+Deno.test("the keys are at the issuer's address, at a URL, or in a file", async () => {
   const keysOf = async (entry: Fields) => {
     const { identity: [provider] } = await minimalConfig({
       identity: [identityFile({ jwks_url: undefined, ...entry })],
@@ -176,7 +176,7 @@ const PROBLEMS: Readonly<Record<string, readonly [Fields, readonly string[]]>> =
     ],
   };
 
-Deno.test("each problem of an identity provider names its place", async (t) => {
+Deno.test("each problem of an identity provider names its path", async (t) => {
   for (const [what, [entry, problems]] of Object.entries(PROBLEMS)) {
     await t.step(what, async () => {
       assert.deepEqual(await problemsWith(entry), problems);
@@ -194,7 +194,7 @@ Deno.test("a file of keys that is no key set, or cannot be read, is a problem", 
   ]);
 });
 
-Deno.test("an issuer stands in one entry", async () => {
+Deno.test("an issuer has one entry", async () => {
   const identity = [identityFile(), identityFile()];
   assert.deepEqual(problemsOf(await loadFile(minimalFile({ identity }))), [
     "identity[1].issuer: is also the issuer of identity[0]. Write one entry, with a list of audiences.",
@@ -222,14 +222,14 @@ Deno.test("a group whose members come from a rule has members", async () => {
   assert.deepEqual(warningsOf(await loadFile(file)), []);
 });
 
-Deno.test("callers of an identity provider are enough", async () => {
+Deno.test("a file needs no token beside the callers of an identity provider", async () => {
   for (const tokens of [[], undefined]) {
     const file = fileWith({}, { tokens });
     assert.deepEqual(warningsOf(await loadFile(file)), []);
   }
 });
 
-Deno.test("a rule behind one for everybody, and keys without TLS, are warnings", async () => {
+Deno.test("a rule after one for all callers, and keys without TLS, are warnings", async () => {
   const file = fileWith({
     jwks_url: "http://login.example.com/keys",
     rules: [{ connections: ["*"] }, { when: { a: 1 }, connections: [] }],

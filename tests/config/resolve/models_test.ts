@@ -44,13 +44,13 @@ Deno.test("a fallback must be a model of some connection", async () => {
   );
 });
 
-Deno.test("fallbacks must not lead back to themselves", async () => {
+Deno.test("a model's fallbacks must not include itself", async () => {
   assert.deepEqual(await problemsWith([{ id: "a", fallbacks: ["a"] }]), [
     'connections[0].models[0].fallbacks[0]: leads in a cycle: "a" → "a". Remove one.',
   ]);
 });
 
-Deno.test("fallbacks must not lead in a circle through other connections", async () => {
+Deno.test("fallbacks must not form a cycle through other connections", async () => {
   const file = minimalFile({
     connections: [
       connectionFile({
@@ -70,7 +70,7 @@ Deno.test("fallbacks must not lead in a circle through other connections", async
   ]);
 });
 
-Deno.test("fallbacks may meet again without a circle", async () => {
+Deno.test("fallbacks may share a target without a cycle", async () => {
   const config = await minimalConfig({
     connections: [connectionFile({
       models: [
@@ -109,7 +109,7 @@ async function servedAs(
   );
 }
 
-Deno.test("an alias leads to every connection of its model, even if only one of them names it", async () => {
+Deno.test("an alias applies to every connection of its model, even if only one names it", async () => {
   const served = await servedAs([
     { name: "one", models: ["glm", { id: "kimi", aliases: ["claude-kimi"] }] },
     { name: "two", models: [{ id: "glm", aliases: ["claude-glm"] }] },
@@ -130,7 +130,7 @@ Deno.test("two connections may give a model the same alias", async () => {
   assert.deepEqual(served["claude-glm"], ["one:glm", "two:glm"]);
 });
 
-Deno.test("an alias of a disabled connection leads nowhere", async () => {
+Deno.test("an alias of a disabled connection has no effect", async () => {
   const served = await servedAs([
     { name: "one", models: ["glm"] },
     {
@@ -142,14 +142,14 @@ Deno.test("an alias of a disabled connection leads nowhere", async () => {
   assert.deepEqual(Object.keys(served), ["glm"]);
 });
 
-Deno.test("a model that has an alias is resolved no further than one without", async () => {
+Deno.test("a model with an alias is resolved like one without", async () => {
   const config = await minimalConfig({
     connections: [connectionFile({ models: [{ id: "a", aliases: ["b"] }] })],
   });
   assert.equal(config.pools.get("a"), config.pools.get("b"));
 });
 
-Deno.test("lists have each model's id and aliases, less those that are not to be listed", async () => {
+Deno.test("lists have each model's id and aliases, except unlisted ones", async () => {
   const listed = async (...models: unknown[]) =>
     (await minimalConfig({ connections: [connectionFile({ models })] }))
       .listedModels;
@@ -212,7 +212,7 @@ Deno.test("a fallback may be named by an alias", async () => {
   assert.deepEqual(config.connections[0]?.models[0]?.fallbacks, ["b"]);
 });
 
-Deno.test("a circle of fallbacks is found through aliases", async () => {
+Deno.test("a cycle of fallbacks is found through aliases", async () => {
   assert.deepEqual(
     await problemsWith([{ id: "a", aliases: ["x"], fallbacks: ["x"] }]),
     [

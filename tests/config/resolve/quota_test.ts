@@ -41,7 +41,7 @@ const JSON_QUOTA = {
   windows: [WINDOW],
 };
 
-Deno.test("resolveQuota() takes a key of its own, also from a file", async () => {
+Deno.test("resolveQuota() accepts a separate key, also from a file", async () => {
   const kind = "litellm";
   assert.equal((await resolved({ kind }))?.key, undefined);
   assert.equal((await resolved({ kind, key: "own" }))?.key, "own");
@@ -51,7 +51,7 @@ Deno.test("resolveQuota() takes a key of its own, also from a file", async () =>
   );
 });
 
-Deno.test("resolveQuota() refuses a key that is none", async (t) => {
+Deno.test("resolveQuota() rejects an invalid key", async (t) => {
   const path = "connections[0].quota";
   const cases: Readonly<Record<string, readonly [Quota, RegExp]>> = {
     "a key beside a file": [
@@ -121,7 +121,7 @@ Deno.test("resolveQuota() describes the windows of a service without a reader", 
   });
 });
 
-Deno.test("resolveQuota() finds what is wrong with a described quota", async (t) => {
+Deno.test("resolveQuota() reports the faults of a described quota", async (t) => {
   const path = "connections[0].quota";
   const cases: Readonly<Record<string, readonly [Quota, string]>> = {
     "no address": [
@@ -168,7 +168,7 @@ Deno.test("resolveQuota() finds what is wrong with a described quota", async (t)
   }
 });
 
-Deno.test("resolveQuota() warns of what the reader will miss", async (t) => {
+Deno.test("resolveQuota() warns about settings that the reader lacks", async (t) => {
   const path = "connections[0].quota";
   const team = "Without it, the quota of a team plan cannot be read.";
   const cases: readonly (readonly [string, Quota, readonly string[]])[] = [
@@ -194,7 +194,7 @@ Deno.test("resolveQuota() warns of what the reader will miss", async (t) => {
   }
 });
 
-Deno.test("resolveQuota() refuses a plan where the kind has none", async (t) => {
+Deno.test("resolveQuota() rejects a plan for a kind without plans", async (t) => {
   const cases: readonly (readonly [Quota, readonly string[]])[] = [
     [{ kind: "kimi", plan: "team" }, ["plan"]],
     [{ plan: "team" }, ["plan"]],
@@ -221,7 +221,7 @@ Deno.test("resolveQuota() refuses a plan where the kind has none", async (t) => 
   }
 });
 
-Deno.test("resolveQuota() warns of an address or a key for a kind that makes no call", async (t) => {
+Deno.test("resolveQuota() warns about an address or a key for a kind that sends no request", async (t) => {
   const settings = { url: "https://a.example/usage", key: "own" };
   for (const kind of QUOTA_KINDS) {
     await t.step(kind, async () => {

@@ -28,7 +28,7 @@ Deno.test("a certificate and its key are read", async () => {
   });
 });
 
-Deno.test("a certificate and a key that have changed places are problems", async () => {
+Deno.test("an exchanged certificate and key are problems", async () => {
   const tls = { cert: "key.pem", key: "cert.pem" };
   const file = minimalFile({ server: { tls } });
   assert.deepEqual(problemsOf(await loadFile(file, { readFile })), [
@@ -37,7 +37,7 @@ Deno.test("a certificate and a key that have changed places are problems", async
   ]);
 });
 
-Deno.test("a key that is not the certificate's is a problem, and one that is passes", async () => {
+Deno.test("a key of another certificate is a problem, and the certificate's own passes", async () => {
   const files: Readonly<Record<string, string>> = {
     "cert.pem": testCertificate.cert,
     "key.pem": testCertificate.key,

@@ -25,7 +25,7 @@ async function problems(shared: Record<string, unknown>): Promise<string[]> {
   return [...problemsOf(await loadFile(file, { readFile }))];
 }
 
-Deno.test("the URL of a store says all that is needed", async () => {
+Deno.test("a store needs only its URL", async () => {
   assert.deepEqual(
     await resolved({ url: "rediss://us%65r:p%40ss@store.example:7000/12" }),
     {
@@ -50,7 +50,7 @@ Deno.test("the URL of a store says all that is needed", async () => {
   assert.equal((await minimalConfig()).shared, undefined);
 });
 
-Deno.test("the password of a store may stand apart from its URL, and in a file", async () => {
+Deno.test("the password of a store may be apart from its URL, and in a file", async () => {
   const url = "rediss://user@store.example";
   const plain = await resolved({ url, password: "p@s/s" });
   assert.equal(plain?.password, "p@s/s");
@@ -61,7 +61,7 @@ Deno.test("the password of a store may stand apart from its URL, and in a file",
   assert.equal(ca?.ca, FILES["ca.pem"]);
 });
 
-Deno.test("what is wrong with a store is said, without its password", async () => {
+Deno.test("problems of a store are reported without its password", async () => {
   const url = "rediss://:canary@store.example";
   const cases: readonly (readonly [Record<string, unknown>, string])[] = [
     [

@@ -342,7 +342,7 @@ const ROWS: readonly Row[] = [
   ],
 ];
 
-Deno.test("loadConfig() says", async (t) => {
+Deno.test("loadConfig() reports", async (t) => {
   for (const [file, problem] of ROWS) {
     await t.step(problem, async () => {
       assert.deepEqual(problemsOf(await loadFile(file)), [problem]);
@@ -350,7 +350,7 @@ Deno.test("loadConfig() says", async (t) => {
   }
 });
 
-Deno.test("what other programs call it leads to what it is called here", async (t) => {
+Deno.test("another program's name of an option leads to the name of this one", async (t) => {
   const cases: readonly (readonly [Record<string, unknown>, RegExp])[] = [
     [
       { base_url: "https://a.example" },
@@ -388,7 +388,7 @@ Deno.test("what other programs call it leads to what it is called here", async (
   }
 });
 
-Deno.test("loadConfig() refuses a number that JSON cannot hold as a body field", async () => {
+Deno.test("loadConfig() rejects a number that JSON cannot hold as a body field", async () => {
   const text = `
 connections:
   - { name: a, service: openai, auth: { key: k }, models: [m], force: { x: { y: [.inf] } } }
@@ -421,7 +421,7 @@ const OUTERMOST: Readonly<Record<string, string>> = {
     "file: must be a mapping with `connections` and `tokens`, not a single value.",
 };
 
-Deno.test("loadConfig() refuses a file that is no mapping", async (t) => {
+Deno.test("loadConfig() rejects a file that is no mapping", async (t) => {
   for (const [text, problem] of Object.entries(OUTERMOST)) {
     await t.step(JSON.stringify(text), async () => {
       assert.deepEqual(problemsOf(await loadText(text)), [problem]);
@@ -429,7 +429,7 @@ Deno.test("loadConfig() refuses a file that is no mapping", async (t) => {
   }
 });
 
-Deno.test("loadConfig() refuses a file beyond all measure before it parses it", async () => {
+Deno.test("loadConfig() rejects a huge file before it parses it", async () => {
   const text = "#".repeat(16 * 1024 * 1024 + 1);
   assert.deepEqual(problemsOf(await loadText(text)), [
     "file: is longer than 16777216 characters.",

@@ -237,12 +237,12 @@ function* properties(
   }
 }
 
-Deno.test("the JSON Schema takes a file that says everything, and so does the gateway", async () => {
+Deno.test("the JSON Schema and the gateway accept a file with every option", async () => {
   configOf(await loadFile(WHOLE, FILES));
   assert.deepEqual(schemaFaults(WHOLE), []);
 });
 
-Deno.test("the JSON Schema knows nothing that such a file does not say", () => {
+Deno.test("the JSON Schema has no option that such a file lacks", () => {
   const said = new Set(
     [...below(WHOLE)].map(([path]) =>
       path.filter((key) => typeof key === "string").join(".")
@@ -262,7 +262,7 @@ Deno.test("the JSON Schema describes every property in a sentence", () => {
   }
 });
 
-Deno.test("what the gateway refuses as an unknown key, the JSON Schema refuses as well", async (t) => {
+Deno.test("the JSON Schema rejects the unknown keys that the gateway rejects", async (t) => {
   const mappings = [...below(WHOLE)].filter(([path, value]) =>
     typeof value === "object" && value !== null && !Array.isArray(value) &&
     !NAMED.has(path.filter((key) => typeof key === "string").join("."))
@@ -283,7 +283,7 @@ Deno.test("what the gateway refuses as an unknown key, the JSON Schema refuses a
   assert.ok(refused > 15);
 });
 
-Deno.test("the JSON Schema takes a variable for every text, number and truth value", async (t) => {
+Deno.test("the JSON Schema accepts a variable for every text, number and boolean", async (t) => {
   const scalars = [...below(WHOLE)].filter(([, value]) =>
     typeof value !== "object"
   );
@@ -343,7 +343,7 @@ Deno.test("the JSON Schema has the defaults", () => {
   assert.equal(presets["connections.headers"], undefined);
 });
 
-Deno.test("the JSON Schema of included files takes their part of a whole file, and nothing else", () => {
+Deno.test("the JSON Schema of included files accepts their part of a whole file, and nothing else", () => {
   const { groups, tokens, ...rest } = WHOLE;
   assert.deepEqual(includedFaults({ groups, tokens }), []);
   assert.deepEqual(includedFaults({ tokens: [] }), []);

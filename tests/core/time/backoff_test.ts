@@ -9,7 +9,7 @@ Deno.test("backoffMs() doubles with each failure, up to the longest pause", () =
   assert.deepEqual(pauses, [100, 200, 400, 800, 1600, 2000, 2000, 2000]);
 });
 
-Deno.test("backoffMs() draws a pause between half of its length and the whole", () => {
+Deno.test("backoffMs() returns a random pause between half of its length and the whole", () => {
   for (const [drawn, expected] of [[0, 200], [0.5, 300], [1, 400]] as const) {
     assert.equal(
       backoffMs(2, { firstMs: 200, random: () => drawn }),

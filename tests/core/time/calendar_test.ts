@@ -11,7 +11,7 @@ function spanOf(window: CalendarWindow, at: string): string {
   return `${shown(startMs)} ${shown(endMs)}`;
 }
 
-Deno.test("a calendar window begins and ends where the calendar says, in UTC", () => {
+Deno.test("a calendar window begins and ends by the UTC calendar", () => {
   const at = "2026-11-22T04:43:15.250Z";
   assert.deepEqual(CALENDAR_WINDOWS.map((window) => spanOf(window, at)), [
     "2026-11-22T04:43 2026-11-22T04:44",
@@ -22,7 +22,7 @@ Deno.test("a calendar window begins and ends where the calendar says, in UTC", (
   ]);
 });
 
-Deno.test("a calendar window holds its first moment and not its last", () => {
+Deno.test("a calendar window includes its first moment and excludes its end", () => {
   for (const window of CALENDAR_WINDOWS) {
     const { startMs, endMs } = calendarSpan(window, Date.UTC(2026, 5, 17));
     assert.deepEqual(calendarSpan(window, startMs), { startMs, endMs });
@@ -31,7 +31,7 @@ Deno.test("a calendar window holds its first moment and not its last", () => {
   }
 });
 
-Deno.test("a week is that of ISO 8601, over the year's end too", () => {
+Deno.test("a week follows ISO 8601, also at the year's end", () => {
   const cases = [
     // 2020 has a week 53.
     ["2020-12-31T12:00Z", "2020-12-28T00:00 2021-01-04T00:00"],
@@ -44,7 +44,7 @@ Deno.test("a week is that of ISO 8601, over the year's end too", () => {
   for (const [at, span] of cases) assert.equal(spanOf("week", at), span, at);
 });
 
-Deno.test("a month has the days that it has", () => {
+Deno.test("a month has its number of days", () => {
   const cases = [
     ["2026-02-28T23:59Z", "2026-02-01T00:00 2026-03-01T00:00"],
     ["2028-02-29T12:00Z", "2028-02-01T00:00 2028-03-01T00:00"],

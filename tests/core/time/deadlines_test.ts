@@ -19,7 +19,7 @@ function scene() {
   return { timers, deadlines, passed, start };
 }
 
-Deno.test("Deadlines call once, when the time has gone by and not before", () => {
+Deno.test("Deadlines call once, when their time has passed and not before", () => {
   const { timers, passed, start } = scene();
   start("a", 100);
   timers.advance(99);
@@ -55,7 +55,7 @@ Deno.test("Deadlines pass in the order of their time, and in that of their start
   ]);
 });
 
-Deno.test("Deadlines that are taken back do not pass; taking back again or late does nothing", () => {
+Deno.test("Cancelled deadlines do not pass; cancelling again or late does nothing", () => {
   const { timers, passed, start } = scene();
   const cancel = start("a", 10);
   start("b", 10);
@@ -79,14 +79,14 @@ Deno.test("Deadlines share one timer and leave none behind", () => {
   assert.equal(timers.running, 0);
 });
 
-Deno.test("Deadlines have no timer once the last of them is taken back", () => {
+Deno.test("Deadlines have no timer after the last one is cancelled", () => {
   const { timers, start } = scene();
   const cancels = [start("a", 10), start("b", 20)];
   for (const cancel of cancels) cancel();
   assert.equal(timers.running, 0);
 });
 
-Deno.test("Deadlines that have passed keep no timer up when the last of the others is taken back", () => {
+Deno.test("Passed deadlines keep no timer when the last of the others is cancelled", () => {
   const { timers, start } = scene();
   start("passes", 10);
   timers.advance(10);
@@ -95,7 +95,7 @@ Deno.test("Deadlines that have passed keep no timer up when the last of the othe
   assert.equal(timers.running, 0);
 });
 
-Deno.test("Deadlines that are shorter than those that run set the timer again", () => {
+Deno.test("A shorter deadline than the running ones sets the timer again", () => {
   const { timers, passed, start } = scene();
   start("long", 100);
   const cancel = start("short", 10);
@@ -119,7 +119,7 @@ Deno.test("Deadlines may be started while one passes", () => {
   assert.equal(timers.running, 0);
 });
 
-Deno.test("Deadlines that another one takes back as it passes do not pass, though they are due too", () => {
+Deno.test("A deadline that another one cancels as it passes does not pass, although it is due, too", () => {
   const { timers, deadlines, passed, start } = scene();
   let cancel: Cancel = () => {};
   deadlines.start(10, () => {
@@ -132,7 +132,7 @@ Deno.test("Deadlines that another one takes back as it passes do not pass, thoug
   assert.equal(timers.running, 0);
 });
 
-Deno.test("Deadlines go on when what one of them calls throws", () => {
+Deno.test("Deadlines continue when the function of one throws", () => {
   const { timers, deadlines, passed, start } = scene();
   deadlines.start(10, () => {
     throw new Error("no");
@@ -146,7 +146,7 @@ Deno.test("Deadlines go on when what one of them calls throws", () => {
   assert.equal(passed.length, 2);
 });
 
-Deno.test("Deadlines wait on when a timer rings too early", () => {
+Deno.test("Deadlines continue to wait when a timer fires too early", () => {
   const rings: (() => void)[] = [];
   let nowMs = 0;
   const deadlines = createDeadlines({
@@ -167,7 +167,7 @@ Deno.test("Deadlines wait on when a timer rings too early", () => {
   assert.deepEqual(rings, []);
 });
 
-Deno.test("Deadlines hold for any sequence of starts, take-backs and time", () => {
+Deno.test("Deadlines are correct for any sequence of starts, cancels and time", () => {
   const random = createRandom(1);
   const { timers, deadlines } = scene();
   const due = new Map<number, number>();
@@ -206,7 +206,7 @@ Deno.test("Deadlines pass on the machine's own timers too", async () => {
   assert.ok(deadlines.elapsedMs() - before >= 2);
 });
 
-Deno.test("Deadlines leave an unused timer to fire where it may", () => {
+Deno.test("Deadlines let an unused timer fire where that is allowed", () => {
   const timers = Object.assign(createFakeTimers(), { mayFireUnused: true });
   const deadlines = createDeadlines(timers);
   const passed: number[] = [];
@@ -260,7 +260,7 @@ Deno.test("wait() ends as soon as its signal aborts", async () => {
   await assert.rejects(wait(0, options), /over/);
 });
 
-Deno.test("untilAbort() gives what the work gives", async () => {
+Deno.test("untilAbort() returns the result of the work", async () => {
   const { signal } = new AbortController();
   assert.equal(await untilAbort(Promise.resolve(5), signal), 5);
   await assert.rejects(
@@ -269,7 +269,7 @@ Deno.test("untilAbort() gives what the work gives", async () => {
   );
 });
 
-Deno.test("untilAbort() stops waiting when the signal aborts, and the work goes on", async () => {
+Deno.test("untilAbort() stops waiting when the signal aborts, and the work continues", async () => {
   const controller = new AbortController();
   const { promise, resolve } = Promise.withResolvers<number>();
   const waiting = untilAbort(promise, controller.signal);
@@ -284,7 +284,7 @@ Deno.test("untilAbort() does not wait at all for a signal that has aborted", asy
   await assert.rejects(untilAbort(Promise.resolve(5), signal), /over/);
 });
 
-Deno.test("untilAbort() takes the failure of work that nobody waits for any more", async () => {
+Deno.test("untilAbort() handles the failure of abandoned work", async () => {
   const unhandled: unknown[] = [];
   const note = (event: PromiseRejectionEvent) => {
     event.preventDefault();
@@ -336,7 +336,7 @@ function withinScene() {
   return { timers, start, work, promise: work.promise };
 }
 
-Deno.test("within() gives what work in time gives, and leaves no timer", async () => {
+Deno.test("within() returns the result of work in time, and leaves no timer", async () => {
   const { timers, start, work, promise } = withinScene();
   const waiting = within(promise, { ms: 100, start, onLate: () => "late" });
   timers.advance(99);
@@ -346,7 +346,7 @@ Deno.test("within() gives what work in time gives, and leaves no timer", async (
   assert.equal(timers.running, 0);
 });
 
-Deno.test("within() fails as work in time fails, and leaves no timer", async () => {
+Deno.test("within() rejects as work in time does, and leaves no timer", async () => {
   const { timers, start, work, promise } = withinScene();
   const waiting = within(promise, { ms: 100, start, onLate: () => "late" });
   work.reject(new Error("no"));
@@ -355,7 +355,7 @@ Deno.test("within() fails as work in time fails, and leaves no timer", async () 
   assert.equal(timers.running, 0);
 });
 
-Deno.test("within() gives what stands in for late work, whose failure nobody hears of", async () => {
+Deno.test("within() returns the substitute for late work, and ignores its failure", async () => {
   const { timers, start, work, promise } = withinScene();
   const waiting = within(promise, { ms: 100, start, onLate: () => "late" });
   timers.advance(100);
@@ -364,7 +364,7 @@ Deno.test("within() gives what stands in for late work, whose failure nobody hea
   await new Promise((resolve) => setTimeout(resolve, 0));
 });
 
-Deno.test("within() fails with what is thrown in place of late work", async () => {
+Deno.test("within() rejects with the error that replaces late work", async () => {
   const { timers, start, promise } = withinScene();
   const waiting = within(promise, {
     ms: 100,
@@ -377,7 +377,7 @@ Deno.test("within() fails with what is thrown in place of late work", async () =
   await assert.rejects(waiting, /too late/);
 });
 
-Deno.test("settled() lets who leaves go at once, but not with what was given before", async () => {
+Deno.test("settled() rejects at once after an abort, but keeps a value from before", async () => {
   const given = Promise.withResolvers<number>();
   const controller = new AbortController();
   let left = 0;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { minuteText } from "../../../src/core/time/minute_text.ts";
 
-Deno.test("minuteText() names the first minute in UTC that begins at the instant or after it", () => {
+Deno.test("minuteText() returns the instant in UTC, rounded up to the minute", () => {
   const cases: readonly [instant: string, text: string][] = [
     ["2026-11-24T00:00:00.000Z", "2026-11-24 00:00 UTC"],
     ["2026-11-24T00:00:00.001Z", "2026-11-24 00:01 UTC"],

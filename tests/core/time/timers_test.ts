@@ -5,7 +5,7 @@ import {
   systemTimers,
 } from "../../../src/core/time/timers.ts";
 
-Deno.test("timers of this machine ring unless they are taken back", async () => {
+Deno.test("timers of this machine fire unless they are cancelled", async () => {
   for (const timers of [systemTimers, lastingTimers]) {
     const cancel = timers.schedule(1, () => assert.fail("It was taken back"));
     cancel();

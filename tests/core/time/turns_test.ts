@@ -29,7 +29,7 @@ function begin() {
   };
 }
 
-Deno.test("short work waits for nobody, however long it takes", async () => {
+Deno.test("short work never yields", async () => {
   const { had, pass, work } = begin();
   const run = work();
   pass(10_000);
@@ -37,7 +37,7 @@ Deno.test("short work waits for nobody, however long it takes", async () => {
   assert.deepEqual(had, []);
 });
 
-Deno.test("what is due has its turn after every 64 KiB", async () => {
+Deno.test("due work runs after every 64 KiB", async () => {
   const { had, work } = begin();
   await work()(...Array(16).fill(64 * KIB));
   assert.deepEqual(had, Array(16).fill("due"));
@@ -49,7 +49,7 @@ Deno.test("a chunk of a byte counts as one of 256", async () => {
   assert.equal(had.length, 4);
 });
 
-Deno.test("all have their turn once work has run for 20 ms, again and again", async () => {
+Deno.test("other work runs each time that long work has run for 20 ms", async () => {
   const { had, pass, work } = begin();
   const run = work();
   pass(19);
@@ -61,7 +61,7 @@ Deno.test("all have their turn once work has run for 20 ms, again and again", as
   assert.deepEqual(had, ["due", "all", "due", "all"]);
 });
 
-Deno.test("all long work pauses at once, and goes on at once", async () => {
+Deno.test("all long work pauses and resumes together", async () => {
   const { had, pass, work } = begin();
   const [first, second] = [work(), work()];
   pass(20);
@@ -100,7 +100,7 @@ async function stepsUntilRead(workers: number): Promise<number> {
   return steps;
 }
 
-Deno.test("sockets are read while one works for long, or several do", async () => {
+Deno.test("sockets are read while one or several run long work", async () => {
   for (const workers of [1, 10]) {
     const steps = await stepsUntilRead(workers);
     // By immediates alone it takes 61 each.
