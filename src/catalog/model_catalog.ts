@@ -112,6 +112,7 @@ export function createModelCatalog(options: ModelCatalogOptions): ModelCatalog {
     try {
       listing.list = await readModelList(connection, {
         fetch: options.fetch,
+        clock,
         messagesVendor: liveConfig.current().messagesVendor,
         signal: late.signal,
       });

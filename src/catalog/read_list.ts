@@ -7,9 +7,11 @@ import {
   FAMILIES,
   isProtocol,
 } from "../core/protocol.ts";
+import type { Clock } from "../core/time/timers.ts";
 import { LoopTurns } from "../core/time/turns.ts";
 import { CODECS } from "../protocols/mod.ts";
 import { discard, readText } from "../streams/byte_reader.ts";
+import { signatureOf } from "../upstream/aws_signature.ts";
 import type { Fetch } from "../upstream/call.ts";
 import { upstreamHeaders } from "../upstream/headers.ts";
 import { secretsOf } from "../upstream/secrets.ts";
@@ -22,6 +24,7 @@ export type ModelList = ReadonlyMap<string, ModelFacts>;
 /** The dependencies of a reading. */
 interface ReadListOptions {
   readonly fetch: Fetch;
+  readonly clock: Pick<Clock, "now">;
   /** `<vendor_b>`, the prefix of the version header of Messages. */
   readonly messagesVendor: string;
   /** Cancels the reading. */
@@ -190,7 +193,7 @@ async function holdsSecret(
 }
 
 async function send(
-  { connection, endpoint, fetch, messagesVendor, signal }: ReadPages,
+  { connection, endpoint, fetch, clock, messagesVendor, signal }: ReadPages,
   query: Query,
 ): Promise<Response> {
   const url = new URL(`${connection.endpoints[endpoint]}/models`);
@@ -203,9 +206,15 @@ async function send(
       ? CODECS[endpoint].requestHeaders(messagesVendor)
       : [],
   ]);
+  const unsigned = {
+    method: "GET" as const,
+    url: url.href,
+    headers: upstreamHeaders(headers, connection),
+  };
+  const sign = signatureOf(connection, clock);
   const answer = await resultOf(
     fetch(url.href, {
-      headers: upstreamHeaders(headers, connection),
+      headers: sign ? await sign(unsigned) : unsigned.headers,
       redirect: "manual",
       signal,
     }),

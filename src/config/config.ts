@@ -1,6 +1,6 @@
 import type { JsonObject } from "../core/json.ts";
 import type { Endpoint, Family, Protocol } from "../core/protocol.ts";
-import type { ExchangeSettings } from "./exchange.ts";
+import type { AwsSettings, ExchangeSettings } from "./exchange.ts";
 import type { InputKind, JsonQuota, QuotaKind } from "./quota_kinds.ts";
 import type { AuthScheme } from "./presets/preset.ts";
 import type { ServiceName } from "./services.ts";
@@ -95,6 +95,13 @@ export type UpstreamAuth =
     /** The exchange that the key comes from. */
     readonly exchange?: ExchangeSettings | undefined;
     /** The end of the key of an exchange, in milliseconds since 1970. */
+    readonly expiresAtMs?: number | undefined;
+  }
+  /** The requests are signed with the key of an exchange. */
+  | {
+    readonly scheme: "aws";
+    readonly key: string;
+    readonly exchange: AwsSettings;
     readonly expiresAtMs?: number | undefined;
   };
 

@@ -12,6 +12,26 @@ interface SubjectExchange {
   readonly token_url?: string | undefined;
 }
 
+/** How a connection gets the keys that sign its requests to AWS. */
+export type AwsSettings =
+  & {
+    /** The region of the requests, and of the token service. */
+    readonly region: string;
+  }
+  & (
+    | SubjectExchange & {
+      readonly kind: "aws";
+      /** The ARN of the role. */
+      readonly role: string;
+    }
+    | {
+      readonly kind: "aws_container";
+      readonly url: string;
+      readonly token_file?: string | undefined;
+    }
+    | { readonly kind: "aws_instance" }
+  );
+
 /** How a connection gets short-lived tokens in place of a key. Plain data without a secret, as the file has it. */
 export type ExchangeSettings =
   | SubjectExchange & {
@@ -42,7 +62,8 @@ export type ExchangeSettings =
     readonly kind: "azure_metadata";
     readonly client?: string | undefined;
     readonly resource?: string | undefined;
-  };
+  }
+  | AwsSettings;
 
 /** The token of an exchange, or the reason why there is none. */
 export type ExchangedToken =
@@ -59,3 +80,8 @@ export type TokenFor = (
   exchange: ExchangeSettings,
   connection: string,
 ) => Promise<ExchangedToken>;
+
+/** Returns true for an exchange whose keys sign requests to AWS. */
+export function isAws(exchange: ExchangeSettings): exchange is AwsSettings {
+  return exchange.kind.startsWith("aws");
+}

@@ -123,7 +123,8 @@ function withRenewed(
 }
 
 function isKeyRefused({ failure }: FailedAttempt): boolean {
-  return failure.kind === "authentication" && failure.status === 401;
+  return failure.kind === "authentication" &&
+    (failure.status === 401 || failure.status === 403);
 }
 
 /**

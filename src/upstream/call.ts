@@ -2,6 +2,7 @@ import type { HeaderFields } from "../core/header_fields.ts";
 import type { Deadlines } from "../core/time/deadlines.ts";
 import { type ByteSource, discard } from "../streams/byte_reader.ts";
 import type { LongBytes } from "../streams/bytes.ts";
+import type { Sign } from "./aws_signature.ts";
 import { decompress, readContentEncoding } from "../streams/decompress.ts";
 import {
   brokenUpstream,
@@ -17,7 +18,7 @@ export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 export interface UpstreamRequest {
   readonly url: string;
   /** Default: `POST`. */
-  readonly method?: "GET" | "POST";
+  readonly method?: "GET" | "POST" | "PUT";
   readonly headers: readonly (readonly [name: string, value: string])[];
   readonly body?: Uint8Array<ArrayBuffer> | LongBytes | undefined;
   /** Called once when the body is not read any more. */
@@ -59,6 +60,8 @@ export interface UpstreamCall {
   readonly url: string;
   readonly headers: [string, string][];
   readonly body: Uint8Array<ArrayBuffer> | Upload;
+  /** Signs the request, where its connection sends no key. */
+  readonly sign?: Sign | undefined;
   readonly deadlines: Deadlines;
   /** The longest time until there is a connection, in milliseconds; 0 means no limit. */
   readonly connectMs: number;
@@ -110,19 +113,21 @@ export async function callUpstream(
   client: UpstreamClient,
   call: UpstreamCall,
 ): Promise<UpstreamResponse> {
-  const { url, headers, body, connectMs, controller, deadlines } = call;
+  const { url, sign, connectMs, controller, deadlines } = call;
   const { signal } = controller;
   const cancel = deadlines.start(
     call.firstByteMs,
     () => controller.abort(LATE),
   );
-  const upload = body instanceof Upload ? body : undefined;
+  const upload = call.body instanceof Upload ? call.body : undefined;
+  const body = call.body instanceof Upload ? call.body.body : call.body;
   let response: HttpResponse;
   try {
+    const unsigned = { method: "POST" as const, url, headers: call.headers };
     response = await client.send({
       url,
-      headers,
-      body: body instanceof Upload ? body.body : body,
+      headers: sign ? await sign({ ...unsigned, body }) : call.headers,
+      body,
       onUploaded: upload && (() => upload.end()),
       connectMs,
       overNewConnection: call.overNewConnection,

@@ -1,4 +1,5 @@
 import type { Connection } from "../config/config.ts";
+import { secretTexts } from "../config/credential.ts";
 import { oncePer } from "../core/memo.ts";
 import type { Failure } from "../protocols/canonical/failure/failure.ts";
 import {
@@ -45,8 +46,7 @@ function textsOf({ auth, headers }: Connection): readonly string[] {
   const values = Object.entries(headers)
     .filter(([name]) => isCredential(name) || SECRET_NAME_REGEXP.test(name))
     .map(([, value]) => value.replace(/^(bearer|basic|token) +/i, ""));
-  const key = auth.scheme === "none" ? [] : [auth.key];
-  return [...new Set([...key, ...values])]
+  return [...new Set([...secretTexts(auth), ...values])]
     .filter((text) => text.length >= MIN_LENGTH);
 }
 

@@ -6,6 +6,7 @@ import {
   minimalConfig,
   UPSTREAM_KEY,
 } from "../support/gateway/config.ts";
+import { systemClock } from "../../src/core/time/timers.ts";
 import { turnsDuring } from "../support/turns_during.ts";
 
 async function connectionWith(
@@ -46,7 +47,11 @@ const read = (
   connection: Connection,
   { fetch }: Pick<ReturnType<typeof provider>, "fetch">,
   signal = new AbortController().signal,
-) => readModelList(connection, { fetch, messagesVendor: "anthropic", signal });
+) =>
+  readModelList(connection, {
+    ...{ fetch, messagesVendor: "anthropic", signal },
+    clock: systemClock,
+  });
 
 /** Why there is no list. */
 async function reasonOf(reading: Promise<unknown>): Promise<string> {
@@ -122,7 +127,10 @@ Deno.test("readModelList() sends the configured version header at the base URL o
   });
   const { signal } = new AbortController();
   await assert.rejects(
-    readModelList(connection, { fetch, messagesVendor: "acme", signal }),
+    readModelList(connection, {
+      ...{ fetch, messagesVendor: "acme", signal },
+      clock: systemClock,
+    }),
     NoModelList,
   );
   const versions = asked.map(({ url, init }) => [

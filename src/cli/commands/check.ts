@@ -14,6 +14,7 @@ import { CODECS } from "../../protocols/mod.ts";
 import { readKeys, Unread } from "../../relay/identity/key_sets.ts";
 import { discard } from "../../streams/byte_reader.ts";
 import { createFetchClient } from "../../upstream/fetch_client.ts";
+import { signatureOf } from "../../upstream/aws_signature.ts";
 import { secretsOf } from "../../upstream/secrets.ts";
 import { readArguments } from "../arguments.ts";
 import {
@@ -306,8 +307,11 @@ async function probe(
     return { name, good: false, finding: "no endpoint is configured" };
   }
   try {
-    const answer = await fetch(`${base}/models`, {
-      headers: probeHeaders(connection, config.messagesVendor),
+    const url = `${base}/models`;
+    const headers = [...probeHeaders(connection, config.messagesVendor)];
+    const sign = signatureOf(connection, systemClock);
+    const answer = await fetch(url, {
+      headers: sign ? await sign({ method: "GET", url, headers }) : headers,
       redirect: "manual",
       signal: deadline(DEADLINE_MS),
     });

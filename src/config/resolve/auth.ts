@@ -1,9 +1,9 @@
 import type { Connection, UpstreamAuth } from "../config.ts";
 import { type ReadFile, readNamedFile } from "../environment.ts";
-import type { TokenFor } from "../exchange.ts";
+import type { AuthScheme } from "../presets/preset.ts";
+import { type ExchangeSettings, isAws, type TokenFor } from "../exchange.ts";
 import type { Findings, Path } from "../problems.ts";
 import type { ConnectionFields } from "../schema/connection.ts";
-import type { AuthScheme } from "../presets/preset.ts";
 import { SERVICES } from "../services.ts";
 
 /** The options of {@linkcode resolveAuth}. */
@@ -26,7 +26,7 @@ function schemeOf(
   { auth, service }: ConnectionFields,
 ): AuthScheme | undefined {
   const hasKey = (auth?.key ?? auth?.key_file ?? auth?.exchange) !== undefined;
-  // Each exchange gives a bearer token, also where keys have a header of their own.
+  // An exchange gives a bearer token or a signature, also where keys have a header of their own.
   if (auth?.exchange !== undefined) return auth.scheme ?? "bearer";
   const { authScheme, isKeyOptional } = SERVICES[service];
   if (auth?.scheme !== undefined) return auth.scheme;
@@ -98,21 +98,42 @@ async function resolveExchange(
     return undefined;
   }
   if (exchange === undefined) return undefined;
+  if (isAws(exchange) && auth.scheme !== undefined) {
+    findings.problem(
+      [...path, "auth", "scheme"],
+      "must not be set: requests to AWS are signed. Remove it.",
+    );
+    return undefined;
+  }
+  const withKey = (key: string, expiresAtMs?: number): UpstreamAuth =>
+    isAws(exchange)
+      ? { scheme: "aws", key, exchange, expiresAtMs }
+      : { scheme, key, exchange, expiresAtMs };
   if (tokenFor === undefined) {
-    if ("subject" in exchange && "file" in exchange.subject) {
-      const { file } = exchange.subject;
-      const filePlace = [...place, "subject", "file"];
+    const named = tokenFileOf(exchange);
+    if (named !== undefined) {
+      const [file, ...keys] = named;
+      const filePlace = [...place, ...keys];
       await readNamedFile(file, { readFile, findings, place: filePlace });
     }
-    return { scheme, key: "", exchange };
+    return withKey("");
   }
   const found = await tokenFor(exchange, name);
-  if ("token" in found) {
-    const { token, expiresAtMs } = found;
-    return { scheme, key: token, exchange, expiresAtMs };
-  }
+  if ("token" in found) return withKey(found.token, found.expiresAtMs);
   findings.warn(place, `gives no token now: ${found.reason}.`);
-  return { scheme, key: "", exchange };
+  return withKey("");
+}
+
+/** Returns the file of the platform's token, and the keys that lead to it in the file. */
+function tokenFileOf(
+  exchange: ExchangeSettings,
+): readonly [string, ...string[]] | undefined {
+  if ("subject" in exchange && "file" in exchange.subject) {
+    return [exchange.subject.file, "subject", "file"];
+  }
+  return "token_file" in exchange && exchange.token_file !== undefined
+    ? [exchange.token_file, "token_file"]
+    : undefined;
 }
 
 /**

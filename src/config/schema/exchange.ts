@@ -24,16 +24,36 @@ const subjectSchema = z.union([
   "The platform's token: a file that it rotates, or a token of its metadata service.",
 );
 
-const tokenUrlSchema = text().refine(isSafeUrl, {
+const tokenUrlSchema = text().refine((value) => isSafeUrl(value), {
   error: "must be a URL with https:, because a token is sent to it.",
 }).optional();
 
-function isSafeUrl(value: string): boolean {
+const LOCAL_HOSTS: readonly string[] = ["localhost", "127.0.0.1", "[::1]"];
+
+/** The hosts of ECS and EKS (docs.aws.amazon.com/sdkref/latest/guide/feature-container-credentials.html). */
+const CONTAINER_HOSTS: readonly string[] = [
+  "169.254.170.2",
+  "169.254.170.23",
+  "[fd00:ec2::23]",
+];
+
+function isSafeUrl(
+  value: string,
+  plainHosts: readonly string[] = LOCAL_HOSTS,
+): boolean {
   if (!URL.canParse(value)) return false;
   const { protocol, hostname } = new URL(value);
   return protocol === "https:" ||
-    protocol === "http:" && /^(localhost|127\.0\.0\.1|\[::1\])$/.test(hostname);
+    protocol === "http:" && plainHosts.includes(hostname);
 }
+
+function isSafeContainerUrl(value: string): boolean {
+  return isSafeUrl(value, [...LOCAL_HOSTS, ...CONTAINER_HOSTS]);
+}
+
+const regionSchema = z.string().regex(/^[a-z0-9-]+$/, {
+  error: "must be a region of AWS, such as eu-central-1.",
+});
 
 /** `auth.exchange`: how a short-lived token takes the place of a key. */
 export const exchangeSchema = z.discriminatedUnion("kind", [
@@ -77,21 +97,26 @@ export const exchangeSchema = z.discriminatedUnion("kind", [
     client: text().optional(),
     resource: text().optional(),
   }),
+  z.strictObject({
+    kind: z.literal("aws"),
+    subject: subjectSchema,
+    region: regionSchema,
+    role: text(),
+    token_url: tokenUrlSchema,
+  }),
+  z.strictObject({
+    kind: z.literal("aws_container"),
+    region: regionSchema,
+    url: text().refine(isSafeContainerUrl, {
+      error:
+        "must be a URL with https:, or one of the container's own metadata service.",
+    }),
+    token_file: text().optional(),
+  }),
+  z.strictObject({ kind: z.literal("aws_instance"), region: regionSchema }),
 ], {
   error:
-    "must be a mapping whose `kind` is anthropic, openai, google, google_metadata, azure or azure_metadata.",
+    "must be a mapping whose `kind` is anthropic, openai, google, google_metadata, azure, azure_metadata, aws, aws_container or aws_instance.",
 }).describe(
   "Exchanges a token of the platform for a short-lived token of the provider, in place of a key.",
 );
-
-/** A response with a token (RFC 6749, section 5.1). Azure's metadata service writes the seconds as a text. */
-export const accessTokenSchema = z.object({
-  access_token: z.string(),
-  expires_in: z.coerce.number().positive().default(3600),
-});
-
-/** A response of Google's `generateAccessToken`. */
-export const serviceAccountTokenSchema = z.object({
-  accessToken: z.string(),
-  expireTime: z.iso.datetime({ offset: true }),
-});

@@ -7,6 +7,7 @@ import {
   Upload,
   type UpstreamResponse,
 } from "../../upstream/call.ts";
+import { signatureOf } from "../../upstream/aws_signature.ts";
 import { responseHeaders, upstreamHeaders } from "../../upstream/headers.ts";
 import { redirected } from "../../upstream/failure.ts";
 import { secretsOf } from "../../upstream/secrets.ts";
@@ -89,7 +90,7 @@ export async function relayNative(
 
 function sendRequest(
   attempt: Attempt,
-  { client, deadlines }: RelayServices,
+  { client, clock, deadlines }: RelayServices,
 ): Promise<UpstreamResponse> {
   const { exchange, head, controller, deployment } = attempt;
   const { connection, model } = deployment;
@@ -99,6 +100,7 @@ function sendRequest(
       operationPath(operation, model.upstream, head)
     }`,
     headers: upstreamHeaders(exchange.headers, connection),
+    sign: signatureOf(connection, clock),
     body: nativeBody({
       body: attempt.body,
       modelSpan: head.modelSpan,

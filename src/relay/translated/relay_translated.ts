@@ -22,6 +22,7 @@ import { callUpstream, type UpstreamResponse } from "../../upstream/call.ts";
 import { redirected } from "../../upstream/failure.ts";
 import { readErrorBytes } from "../../upstream/read_response.ts";
 import { secretsOf } from "../../upstream/secrets.ts";
+import { signatureOf } from "../../upstream/aws_signature.ts";
 import { translatedHeaders } from "../../upstream/headers.ts";
 import { answerFailure, noteResponse } from "../answer_failure.ts";
 import { type Attempt, firstAnswerMs } from "../attempt.ts";
@@ -263,7 +264,7 @@ interface Sending {
 
 async function sendRequest(
   sending: Sending,
-  { client, deadlines }: RelayServices,
+  { client, clock, deadlines }: RelayServices,
 ): Promise<UpstreamResponse> {
   const { attempt, protocol, body, stream } = sending;
   const { exchange, deployment, controller } = attempt;
@@ -282,6 +283,7 @@ async function sendRequest(
       protocolPrefixes: protocolPrefixesOf(exchange.config),
       stream,
     }),
+    sign: signatureOf(connection, clock),
     body,
     deadlines,
     connectMs: connection.timeouts.connectMs,

@@ -1,14 +1,30 @@
 import type { ExchangeSettings, SubjectFields } from "../../config/exchange.ts";
+import { isCredential } from "../../config/resolve/auth.ts";
+import {
+  accessToken,
+  awsKeys,
+  awsRoleKeys,
+  ExchangeFault,
+  type NewKey,
+  serviceAccountToken,
+} from "./answers.ts";
 
 /** A request for a token, or for what leads to one. */
 export interface TokenRequest {
-  readonly method: "GET" | "POST";
+  readonly method: "GET" | "POST" | "PUT";
   readonly url: string;
+  /** They add to `accept: application/json`, or replace it. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
   /** True for a metadata service, which no proxy reaches. */
   readonly isLocal?: boolean;
 }
+
+/** What an exchange needs next: the text of a file, or of a successful response. */
+type Step = { readonly file: string } | TokenRequest;
+
+/** The steps of an exchange. Each is answered with its text; the end is the key. */
+type Steps<Result = NewKey> = Generator<Step, Result, string>;
 
 const GOOGLE_METADATA =
   "http://metadata.google.internal/computeMetadata/v1/instance/service-accounts";
@@ -21,130 +37,201 @@ const GOOGLE_SCOPE = "https://www.googleapis.com/auth/cloud-platform";
 /** The resource of Azure OpenAI and Foundry. */
 const AZURE_RESOURCE = "https://cognitiveservices.azure.com";
 
+/** The metadata service of AWS, in EC2. */
+const AWS_METADATA = "http://169.254.169.254/latest";
+
 const JWT_BEARER = "urn:ietf:params:oauth:grant-type:jwt-bearer";
 const TOKEN_EXCHANGE = "urn:ietf:params:oauth:grant-type:token-exchange";
 const JWT = "urn:ietf:params:oauth:token-type:jwt";
 
 /**
- * Returns the request for the platform's own token; `undefined` when it is in a file, or when the exchange needs none.
- *
- * Sources: cloud.google.com/compute/docs/instances/verifying-instance-identity (the response is the token alone),
- * learn.microsoft.com/entra/identity/managed-identities-azure-resources/how-to-use-vm-token (JSON with `access_token`).
- */
-export function subjectRequest(
-  subject: SubjectFields,
-): TokenRequest | undefined {
-  if ("file" in subject) return undefined;
-  return "google_metadata" in subject
-    ? googleMetadata(
-      `default/identity?audience=${
-        encodeURIComponent(subject.google_metadata)
-      }&format=full`,
-    )
-    : azureMetadata({ resource: subject.azure_metadata });
-}
-
-/**
- * Returns the request that exchanges the platform's token.
- *
- * Sources, by kind:
+ * Returns the steps of an exchange. They are those of the provider's documentation or SDK:
  * - anthropic: platform.claude.com/docs/en/manage-claude/wif-reference, and for the beta headers
  *   github.com/anthropics/anthropic-sdk-typescript, src/lib/credentials/oidc-federation.ts and types.ts;
  * - openai: developers.openai.com/api/reference/workload-identity-federation;
- * - google: docs.cloud.google.com/iam/docs/reference/sts/rest/v1/TopLevel/token;
+ * - google: docs.cloud.google.com/iam/docs/reference/sts/rest/v1/TopLevel/token and
+ *   docs.cloud.google.com/iam/docs/reference/credentials/rest/v1/projects.serviceAccounts/generateAccessToken;
  * - google_metadata: cloud.google.com/compute/docs/access/authenticate-workloads;
  * - azure: learn.microsoft.com/entra/identity-platform/v2-oauth2-client-creds-grant-flow, third case;
- * - azure_metadata: learn.microsoft.com/entra/identity/managed-identities-azure-resources/how-to-use-vm-token.
- *
- * @param subject The platform's token; empty for an exchange without a `subject`.
+ * - azure_metadata: learn.microsoft.com/entra/identity/managed-identities-azure-resources/how-to-use-vm-token;
+ * - aws: docs.aws.amazon.com/STS/latest/APIReference/API_AssumeRoleWithWebIdentity.html;
+ * - aws_container: docs.aws.amazon.com/sdkref/latest/guide/feature-container-credentials.html;
+ * - aws_instance: docs.aws.amazon.com/AWSEC2/latest/UserGuide/instance-metadata-security-credentials.html.
  */
-export function exchangeRequest(
-  exchange: ExchangeSettings,
-  subject: string,
-): TokenRequest {
+export function* exchangeSteps(exchange: ExchangeSettings): Steps {
+  const subject = "subject" in exchange
+    ? yield* subjectSteps(exchange.subject)
+    : "";
   switch (exchange.kind) {
     case "anthropic":
-      return json(
-        exchange.token_url ?? "https://api.anthropic.com/v1/oauth/token",
-        {
-          grant_type: JWT_BEARER,
-          assertion: subject,
-          federation_rule_id: exchange.federation_rule,
-          organization_id: exchange.organization,
-          service_account_id: exchange.service_account,
-          workspace_id: exchange.workspace,
-        },
-        { "anthropic-beta": "oauth-2025-04-20,oidc-federation-2026-04-01" },
+      return accessToken(
+        yield json(
+          exchange.token_url ?? "https://api.anthropic.com/v1/oauth/token",
+          {
+            grant_type: JWT_BEARER,
+            assertion: subject,
+            federation_rule_id: exchange.federation_rule,
+            organization_id: exchange.organization,
+            service_account_id: exchange.service_account,
+            workspace_id: exchange.workspace,
+          },
+          { "anthropic-beta": "oauth-2025-04-20,oidc-federation-2026-04-01" },
+        ),
       );
     case "openai":
-      return json(exchange.token_url ?? "https://auth.openai.com/oauth/token", {
-        grant_type: TOKEN_EXCHANGE,
-        subject_token_type: JWT,
-        subject_token: subject,
-        identity_provider_id: exchange.identity_provider,
-        service_account_id: exchange.service_account,
-      });
-    case "google":
-      return json(exchange.token_url ?? "https://sts.googleapis.com/v1/token", {
-        grantType: TOKEN_EXCHANGE,
-        audience: exchange.audience,
-        scope: GOOGLE_SCOPE,
-        requestedTokenType: "urn:ietf:params:oauth:token-type:access_token",
-        subjectTokenType: JWT,
-        subjectToken: subject,
-      });
+      return accessToken(
+        yield json(
+          exchange.token_url ?? "https://auth.openai.com/oauth/token",
+          {
+            grant_type: TOKEN_EXCHANGE,
+            subject_token_type: JWT,
+            subject_token: subject,
+            identity_provider_id: exchange.identity_provider,
+            service_account_id: exchange.service_account,
+          },
+        ),
+      );
+    case "google": {
+      const { token_url: url, service_account: account } = exchange;
+      const federated = accessToken(
+        yield json(url ?? "https://sts.googleapis.com/v1/token", {
+          grantType: TOKEN_EXCHANGE,
+          audience: exchange.audience,
+          scope: GOOGLE_SCOPE,
+          requestedTokenType: "urn:ietf:params:oauth:token-type:access_token",
+          subjectTokenType: JWT,
+          subjectToken: subject,
+        }),
+      );
+      if (account === undefined) return federated;
+      const origin = url === undefined
+        ? "https://iamcredentials.googleapis.com"
+        : new URL(url).origin;
+      return serviceAccountToken(
+        yield json(
+          `${origin}/v1/projects/-/serviceAccounts/${
+            encodeURIComponent(account)
+          }:generateAccessToken`,
+          { scope: [GOOGLE_SCOPE] },
+          { authorization: `Bearer ${federated.key}` },
+        ),
+      );
+    }
     case "google_metadata":
-      return googleMetadata(
-        `${encodeURIComponent(exchange.service_account)}/token`,
+      return accessToken(
+        yield googleMetadata(
+          `${encodeURIComponent(exchange.service_account)}/token`,
+        ),
       );
     case "azure":
-      return {
-        method: "POST",
-        url: exchange.token_url ??
-          `https://login.microsoftonline.com/${
-            encodeURIComponent(exchange.tenant)
-          }/oauth2/v2.0/token`,
-        headers: { "content-type": "application/x-www-form-urlencoded" },
-        body: new URLSearchParams({
-          grant_type: "client_credentials",
-          client_id: exchange.client,
-          client_assertion_type:
-            "urn:ietf:params:oauth:client-assertion-type:jwt-bearer",
-          client_assertion: subject,
-          scope: exchange.scope ?? `${AZURE_RESOURCE}/.default`,
-        }).toString(),
-      };
+      return accessToken(
+        yield form(
+          exchange.token_url ??
+            `https://login.microsoftonline.com/${
+              encodeURIComponent(exchange.tenant)
+            }/oauth2/v2.0/token`,
+          {
+            grant_type: "client_credentials",
+            client_id: exchange.client,
+            client_assertion_type:
+              "urn:ietf:params:oauth:client-assertion-type:jwt-bearer",
+            client_assertion: subject,
+            scope: exchange.scope ?? `${AZURE_RESOURCE}/.default`,
+          },
+        ),
+      );
     case "azure_metadata":
-      return azureMetadata({
-        resource: exchange.resource ?? AZURE_RESOURCE,
-        client_id: exchange.client,
-      });
+      return accessToken(
+        yield azureMetadata({
+          resource: exchange.resource ?? AZURE_RESOURCE,
+          client_id: exchange.client,
+        }),
+      );
+    case "aws":
+      return awsRoleKeys(
+        yield form(
+          exchange.token_url ?? `https://sts.${exchange.region}.amazonaws.com/`,
+          {
+            Action: "AssumeRoleWithWebIdentity",
+            Version: "2011-06-15",
+            RoleArn: exchange.role,
+            RoleSessionName: "model-gateway",
+            WebIdentityToken: subject,
+          },
+          { accept: "text/xml" },
+        ),
+      );
+    case "aws_container": {
+      const { url, token_file: file } = exchange;
+      const token = file === undefined ? undefined : oneWord(yield { file });
+      const headers = token === undefined ? {} : { authorization: token };
+      const isLocal = url.startsWith("http:");
+      return awsKeys(yield { method: "GET", url, headers, isLocal });
+    }
+    case "aws_instance":
+      return yield* instanceSteps();
   }
 }
 
-/**
- * Returns the request for the token of a service account, which an exchange with Google may name
- * (docs.cloud.google.com/iam/docs/reference/credentials/rest/v1/projects.serviceAccounts/generateAccessToken).
- *
- * @param token The federated token.
- */
-export function impersonation(
-  exchange: ExchangeSettings,
-  token: string,
-): TokenRequest | undefined {
-  if (exchange.kind !== "google") return undefined;
-  const { service_account: account } = exchange;
-  if (account === undefined) return undefined;
-  const origin = exchange.token_url === undefined
-    ? "https://iamcredentials.googleapis.com"
-    : new URL(exchange.token_url).origin;
-  return json(
-    `${origin}/v1/projects/-/serviceAccounts/${
-      encodeURIComponent(account)
-    }:generateAccessToken`,
-    { scope: [GOOGLE_SCOPE] },
-    { authorization: `Bearer ${token}` },
+/** The session that opens the metadata service lives for a minute. */
+function* instanceSteps(): Steps {
+  const session = oneWord(
+    yield {
+      method: "PUT",
+      url: `${AWS_METADATA}/api/token`,
+      headers: { "x-aws-ec2-metadata-token-ttl-seconds": "60" },
+      body: "",
+      isLocal: true,
+    },
   );
+  const read = (name: string): TokenRequest => ({
+    method: "GET",
+    url: `${AWS_METADATA}/meta-data/iam/security-credentials/${name}`,
+    headers: { "x-aws-ec2-metadata-token": session },
+    isLocal: true,
+  });
+  return awsKeys(yield read(encodeURIComponent(oneWord(yield read("")))));
+}
+
+/**
+ * Returns the steps to the platform's own token. Sources:
+ * cloud.google.com/compute/docs/instances/verifying-instance-identity (the response is the token alone),
+ * learn.microsoft.com/entra/identity/managed-identities-azure-resources/how-to-use-vm-token (JSON with `access_token`).
+ */
+function* subjectSteps(subject: SubjectFields): Steps<string> {
+  if ("file" in subject) return oneWord(yield subject);
+  if ("azure_metadata" in subject) {
+    const { azure_metadata: resource } = subject;
+    return oneWord(accessToken(yield azureMetadata({ resource })).key);
+  }
+  const audience = encodeURIComponent(subject.google_metadata);
+  return oneWord(
+    yield googleMetadata(
+      `default/identity?audience=${audience}&format=full`,
+    ),
+  );
+}
+
+function oneWord(text: string): string {
+  const word = text.trim();
+  if (isCredential(word)) return word;
+  throw new ExchangeFault("the platform's token is not one word");
+}
+
+function form(
+  url: string,
+  fields: Readonly<Record<string, string>>,
+  headers: Readonly<Record<string, string>> = {},
+): TokenRequest {
+  return {
+    method: "POST",
+    url,
+    headers: {
+      ...headers,
+      "content-type": "application/x-www-form-urlencoded",
+    },
+    body: new URLSearchParams(fields).toString(),
+  };
 }
 
 function json(

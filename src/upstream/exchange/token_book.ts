@@ -2,27 +2,18 @@ import { isDeepStrictEqual } from "node:util";
 import type {
   ExchangedToken,
   ExchangeSettings,
-  SubjectFields,
   TokenFor,
 } from "../../config/exchange.ts";
 import { readFault, type ReadFile } from "../../config/environment.ts";
 import { isCredential } from "../../config/resolve/auth.ts";
-import {
-  accessTokenSchema,
-  serviceAccountTokenSchema,
-} from "../../config/schema/exchange.ts";
 import { backoffMs } from "../../core/time/backoff.ts";
 import { within } from "../../core/time/deadlines.ts";
 import type { Clock, Timers } from "../../core/time/timers.ts";
 import type { Log } from "../../observe/log.ts";
 import { createByteReader, readAll } from "../../streams/byte_reader.ts";
 import type { UpstreamClient } from "../call.ts";
-import {
-  exchangeRequest,
-  impersonation,
-  subjectRequest,
-  type TokenRequest,
-} from "./steps.ts";
+import { errorCode, ExchangeFault, type NewKey } from "./answers.ts";
+import { exchangeSteps, type TokenRequest } from "./steps.ts";
 
 /** The tokens of all exchanges of the process, renewed before they end. */
 export interface TokenBook {
@@ -63,11 +54,6 @@ const RENEW_AT = { least: 0.2, most: 0.3 };
 
 const MAX_BYTES = 64 * 1024;
 
-/** The cause of a failed exchange, as the end of a sentence. */
-class ExchangeFault extends Error {
-  override readonly name = "ExchangeFault";
-}
-
 /** The token of one exchange. */
 interface Entry {
   readonly exchange: ExchangeSettings;
@@ -98,8 +84,15 @@ export function createTokenBook(options: TokenBookOptions): TokenBook {
     const before = entry.state;
     const startedAtMs = clock.now();
     try {
-      const { token, lifeMs } = await exchangeNow(exchange, options);
-      entry.state = { token, expiresAtMs: startedAtMs + lifeMs };
+      const found = await exchangeNow(exchange, options);
+      const endsAtMs = "endsAtMs" in found
+        ? found.endsAtMs
+        : startedAtMs + found.lifeMs;
+      const lifeMs = endsAtMs - clock.now();
+      if (!isCredential(found.key) || lifeMs <= 0) {
+        throw new ExchangeFault("the response has no usable token");
+      }
+      entry.state = { token: found.key, expiresAtMs: endsAtMs };
       entry.failures = 0;
       const { least, most } = RENEW_AT;
       renewIn(lifeMs * (1 - least - random() * (most - least)), entry);
@@ -181,60 +174,25 @@ function lives(state: ExchangedToken, clock: Clock): boolean {
   return "token" in state && clock.now() < state.expiresAtMs;
 }
 
-/** A new token, and how long it lives from the start of its request, in milliseconds. */
-interface NewToken {
-  readonly token: string;
-  readonly lifeMs: number;
-}
-
 /** Makes one exchange. @throws {ExchangeFault} When it fails. */
 async function exchangeNow(
   exchange: ExchangeSettings,
   options: TokenBookOptions,
-): Promise<NewToken> {
-  const subject = "subject" in exchange
-    ? await readSubject(exchange.subject, options)
-    : "";
-  const first = parse(
-    accessTokenSchema,
-    await send(exchangeRequest(exchange, subject), options),
-  );
-  const next = impersonation(exchange, first.access_token);
-  if (next === undefined) {
-    return tokenOf(first.access_token, first.expires_in * 1000);
+): Promise<NewKey> {
+  const steps = exchangeSteps(exchange);
+  let next = steps.next();
+  while (!next.done) {
+    const step = next.value;
+    next = steps.next(
+      "file" in step
+        ? await readTokenFile(step.file, options)
+        : await send(step, options),
+    );
   }
-  const { accessToken, expireTime } = parse(
-    serviceAccountTokenSchema,
-    await send(next, options),
-  );
-  return tokenOf(accessToken, Date.parse(expireTime) - options.clock.now());
+  return next.value;
 }
 
-function tokenOf(token: string, lifeMs: number): NewToken {
-  if (isCredential(token) && lifeMs > 0) return { token, lifeMs };
-  throw new ExchangeFault("the response has no usable token");
-}
-
-/** Reads the platform's token from its file or its metadata service. */
-async function readSubject(
-  subject: SubjectFields,
-  options: TokenBookOptions,
-): Promise<string> {
-  const request = subjectRequest(subject);
-  const token = "file" in subject
-    ? await readSubjectFile(subject.file, options)
-    : request === undefined
-    ? ""
-    : await send(request, options);
-  const isJson = token.startsWith("{");
-  const found = isJson
-    ? parse(accessTokenSchema, token).access_token
-    : token.trim();
-  if (isCredential(found)) return found;
-  throw new ExchangeFault("the platform's token is not one word");
-}
-
-async function readSubjectFile(
+async function readTokenFile(
   path: string,
   { readFile }: TokenBookOptions,
 ): Promise<string> {
@@ -247,31 +205,6 @@ async function readSubjectFile(
   }
 }
 
-/** The part of a zod schema that {@linkcode parse} uses. */
-interface Schema<Output> {
-  safeParse(
-    value: unknown,
-  ): { readonly success: true; readonly data: Output } | {
-    readonly success: false;
-  };
-}
-
-/** Parses a response. Its text never goes into an error: it may hold a token. */
-function parse<Output>(schema: Schema<Output>, text: string): Output {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    throw new ExchangeFault("the response is not JSON");
-  }
-  const parsed = schema.safeParse(value);
-  if (parsed.success) return parsed.data;
-  throw new ExchangeFault("the response has no token");
-}
-
-/** The error codes of OAuth 2.0 (RFC 6749, section 5.2; RFC 8693), which hold no secret. */
-const ERROR_REGEXP = /"error"\s*:\s*"([a-z_]{1,40})"/;
-
 /** Sends a request and returns the text of a successful response. */
 async function send(
   { url, method, headers, body, isLocal }: TokenRequest,
@@ -283,7 +216,7 @@ async function send(
     const response = await (isLocal ? local : client).send({
       url,
       method,
-      headers: [...Object.entries(headers), ["accept", "application/json"]],
+      headers: Object.entries({ accept: "application/json", ...headers }),
       body: body === undefined ? undefined : new TextEncoder().encode(body),
       connectMs: EXCHANGE_MS,
       signal: controller.signal,
@@ -293,7 +226,7 @@ async function send(
       : await readAll(createByteReader(response.body), MAX_BYTES);
     const text = new TextDecoder().decode(bytes);
     if (response.status === 200) return text;
-    const [, code] = ERROR_REGEXP.exec(text) ?? [];
+    const code = errorCode(text);
     throw new ExchangeFault(
       `${host} answered with status ${response.status}${
         code === undefined ? "" : `, ${code}`

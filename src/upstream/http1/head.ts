@@ -29,7 +29,7 @@ export type Framing =
   | { readonly kind: "close" };
 
 /** Methods of requests. */
-export type Method = "GET" | "POST" | "CONNECT";
+export type Method = "GET" | "POST" | "PUT" | "CONNECT";
 
 const HEAD_END = "\r\n\r\n";
 

@@ -282,6 +282,27 @@ Deno.test("an exchange replaces a key, and sends its token over TLS only", async
   assert.deepEqual(await problems({ exchange: openai }), [
     "connections[0].auth.exchange.token_url: must be a URL with https:, because a token is sent to it.",
   ]);
+  const instance = { kind: "aws_instance", region: "eu-central-1" };
+  assert.deepEqual(
+    await problems({ exchange: instance, scheme: "x-api-key" }),
+    [
+      "connections[0].auth.scheme: must not be set: requests to AWS are signed. Remove it.",
+    ],
+  );
+  const container = {
+    kind: "aws_container",
+    region: "eu-central-1",
+    url: "http://elsewhere.example/keys",
+    token_file: "missing",
+  };
+  assert.deepEqual(await problems({ exchange: container }), [
+    "connections[0].auth.exchange.url: must be a URL with https:, or one of the container's own metadata service.",
+  ]);
+  const ecs = { ...container, url: "http://169.254.170.2/v2/x" };
+  assert.match(
+    (await problems({ exchange: ecs })).join("\n"),
+    /^connections\[0\]\.auth\.exchange\.token_file: names a file that /,
+  );
   const local = { ...openai, token_url: "http://127.0.0.1:9/token" };
   const result = await loadFile(
     connection({ service: "anthropic", auth: { exchange: local } }),

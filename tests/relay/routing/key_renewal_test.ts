@@ -18,6 +18,25 @@ const EXCHANGED = connectionFile({
   auth: { exchange: { kind: "google_metadata" } },
 });
 
+const SIGNED = connectionFile({
+  auth: {
+    exchange: { kind: "aws_instance", region: "eu-central-1" },
+  },
+});
+
+/** Refusals of providers, by the scheme of their keys. */
+const REFUSED = {
+  bearer: (key: string) =>
+    Response.json({ error: { message: key } }, { status: 401 }),
+  aws: () =>
+    Response.json({
+      message: "The security token included in the request is expired",
+    }, {
+      status: 403,
+      headers: { "x-amzn-errortype": "ExpiredTokenException" },
+    }),
+};
+
 const ANSWER = {
   id: "1",
   object: "chat.completion",
@@ -35,10 +54,17 @@ const token = (name: string): ExchangedToken => ({
 
 /** Opens a gateway whose provider accepts one token. `onRefused` gets the function that puts another one into use. */
 async function open(
-  { first, accepted, connections = [EXCHANGED], onRefused }: {
+  {
+    first,
+    accepted,
+    connections = [EXCHANGED],
+    refused = REFUSED.bearer,
+    onRefused,
+  }: {
     readonly first: ExchangedToken;
     readonly accepted: string;
     readonly connections?: readonly unknown[];
+    readonly refused?: (key: string) => Response;
     readonly onRefused: (use: (name: string) => Promise<void>) => void;
   },
 ) {
@@ -58,12 +84,14 @@ async function open(
     log: lines.log,
     timers,
     fetch(_url, init) {
-      const key = new Headers(init.headers).get("authorization") ?? "none";
+      const headers = new Headers(init.headers);
+      const session = headers.get("x-amz-security-token");
+      const key = session === null
+        ? headers.get("authorization") ?? "none"
+        : `Bearer ${session}`;
       sent.push(key);
       return Promise.resolve(
-        key === `Bearer ${accepted}`
-          ? Response.json(ANSWER)
-          : Response.json({ error: { message: key } }, { status: 401 }),
+        key === `Bearer ${accepted}` ? Response.json(ANSWER) : refused(key),
       );
     },
     shared: {
@@ -118,6 +146,21 @@ Deno.test("200 requests during a rotation are all answered", async () => {
     assert.equal(response.status, 200);
     await response.body?.cancel();
   }
+});
+
+Deno.test("an expired key of AWS is renewed once, too, though the status is 403", async () => {
+  const keys = (name: string) => token(`ASIA:secret-of-${name}:${name}`);
+  const scene = await open({
+    first: keys("old"),
+    accepted: "new-secret",
+    connections: [SIGNED],
+    refused: REFUSED.aws,
+    onRefused: (use) => void use("ASIA:secret-of-new:new"),
+  });
+  const response = await scene.ask();
+  assert.equal(response.status, 200, await response.clone().text());
+  await response.body?.cancel();
+  assert.deepEqual(scene.sent, ["Bearer old-secret", "Bearer new-secret"]);
 });
 
 Deno.test("a request that comes during a renewal waits for it, too", async () => {

@@ -103,6 +103,50 @@ const ISSUERS: Readonly<Record<string, Issuer>> = {
     });
     return { token_type: "Bearer", expires_in: 3599, access_token };
   },
+  "https://sts.eu-central-1.amazonaws.com/"({ method, headers, text }, token) {
+    assert.equal(method, "POST");
+    const type = "application/x-www-form-urlencoded";
+    assert.equal(headers.get("content-type"), type);
+    assert.equal(headers.get("accept"), "text/xml");
+    assert.deepEqual(Object.fromEntries(new URLSearchParams(text)), {
+      Action: "AssumeRoleWithWebIdentity",
+      Version: "2011-06-15",
+      RoleArn: "arn:aws:iam::123456789012:role/gateway",
+      RoleSessionName: "model-gateway",
+      WebIdentityToken: SUBJECT,
+    });
+    return roleKeys(token);
+  },
+  "http://169.254.170.23/v1/credentials"({ method, headers }, token) {
+    assert.equal(method, "GET");
+    assert.equal(headers.get("authorization"), SUBJECT);
+    return { ...metadataKeys(token), AccountId: "123456789012" };
+  },
+  "http://169.254.170.2/v2/credentials/id"({ method, headers }, token) {
+    assert.equal(method, "GET");
+    assert.equal(headers.get("authorization"), null);
+    return { ...metadataKeys(token), RoleArn: "arn:aws:iam::1:role/task" };
+  },
+  "http://169.254.169.254/latest/api/token"({ method, headers }) {
+    assert.equal(method, "PUT");
+    assert.equal(headers.get("x-aws-ec2-metadata-token-ttl-seconds"), "60");
+    return IMDS_SESSION;
+  },
+  "http://169.254.169.254/latest/meta-data/iam/security-credentials/"(
+    { method, headers },
+  ) {
+    assert.equal(method, "GET");
+    assert.equal(headers.get("x-aws-ec2-metadata-token"), IMDS_SESSION);
+    return "gateway-role\n";
+  },
+  "http://169.254.169.254/latest/meta-data/iam/security-credentials/gateway-role"(
+    { method, headers },
+    token,
+  ) {
+    assert.equal(method, "GET");
+    assert.equal(headers.get("x-aws-ec2-metadata-token"), IMDS_SESSION);
+    return { Code: "Success", Type: "AWS-HMAC", ...metadataKeys(token) };
+  },
   "http://169.254.169.254/metadata/identity/oauth2/token"(
     { headers, url },
     access_token,
@@ -117,6 +161,37 @@ const ISSUERS: Readonly<Record<string, Issuer>> = {
       : { access_token, expires_in: "3599", resource };
   },
 };
+
+/** The response of STS in its documentation, with these keys. */
+function roleKeys(session: string): string {
+  return `<AssumeRoleWithWebIdentityResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/">
+  <AssumeRoleWithWebIdentityResult>
+    <SubjectFromWebIdentityToken>gateway</SubjectFromWebIdentityToken>
+    <AssumedRoleUser>
+      <Arn>arn:aws:sts::123456789012:assumed-role/gateway/model-gateway</Arn>
+    </AssumedRoleUser>
+    <Credentials>
+      <SessionToken>${session}</SessionToken>
+      <SecretAccessKey>wJalrXUtnFEMI/K7MDENG/bPxRfiCYzEXAMPLEKEY</SecretAccessKey>
+      <Expiration>2026-01-01T01:00:00Z</Expiration>
+      <AccessKeyId>ASgeIAIOSFODNN7EXAMPLE</AccessKeyId>
+    </Credentials>
+  </AssumeRoleWithWebIdentityResult>
+</AssumeRoleWithWebIdentityResponse>`;
+}
+
+/** The keys in a response of AWS's metadata services. */
+function metadataKeys(Token: string) {
+  return {
+    AccessKeyId: "ASgeIAIOSFODNN7EXAMPLE",
+    SecretAccessKey: "wJalrXUtnFEMI/K7MDENG/bPxRfiCYzEXAMPLEKEY",
+    Token,
+    Expiration: "2026-01-01T01:00:00Z",
+  };
+}
+
+/** The token that opens the metadata service of EC2 for a while. */
+const IMDS_SESSION = "AQAEAHdn_session==";
 
 /** Issuers that accept the documented requests alone. */
 export interface StrictIssuers {

@@ -87,6 +87,24 @@ const EXCHANGES: Readonly<Record<string, ExchangeSettings>> = {
     client: "client",
   },
   "Azure's managed identity": { kind: "azure_metadata" },
+  "AWS, with a web identity": {
+    kind: "aws",
+    subject: file,
+    region: "eu-central-1",
+    role: "arn:aws:iam::123456789012:role/gateway",
+  },
+  "AWS, in a pod of EKS": {
+    kind: "aws_container",
+    region: "eu-central-1",
+    url: "http://169.254.170.23/v1/credentials",
+    token_file: "/var/run/token",
+  },
+  "AWS, in a task of ECS": {
+    kind: "aws_container",
+    region: "eu-central-1",
+    url: "http://169.254.170.2/v2/credentials/id",
+  },
+  "AWS, on an instance of EC2": { kind: "aws_instance", region: "us-east-1" },
 };
 
 Deno.test("each exchange sends what its documentation asks for, and has its token for an hour", async (t) => {
@@ -95,7 +113,10 @@ Deno.test("each exchange sends what its documentation asks for, and has its toke
       const { book, log } = open();
       const found = await book.tokenFor(exchange, "main");
       assert.ok("token" in found, JSON.stringify(found));
-      assert.match(found.token, /^token-\d-secret$/);
+      assert.match(
+        found.token,
+        /^(ASgeIAIOSFODNN7EXAMPLE:wJalrXUtnFEMI\/K7MDENG\/bPxRfiCYzEXAMPLEKEY:)?token-\d-secret$/,
+      );
       assert.ok(Math.abs(found.expiresAtMs - NOW_MS - 60 * MINUTE_MS) <= 1000);
       assert.deepEqual(log.entries, []);
     });
@@ -196,6 +217,21 @@ Deno.test("an exchange that ends after its removal schedules no other", async ()
   await asked;
   await pass(0);
   assert.equal(timers.running, 0);
+});
+
+Deno.test("AWS's refusal of a web identity is named by its code alone", async () => {
+  const { book, issuers } = open();
+  issuers.next.push(() =>
+    new Response(
+      `<ErrorResponse><Error><Type>Sender</Type><Code>ExpiredTokenException</Code><Message>Token ${SUBJECT} expired</Message></Error></ErrorResponse>`,
+      { status: 400 },
+    )
+  );
+  const { "AWS, with a web identity": exchange = assert.fail() } = EXCHANGES;
+  assert.deepEqual(await book.tokenFor(exchange, "main"), {
+    reason:
+      "sts.eu-central-1.amazonaws.com answered with status 400, ExpiredTokenException",
+  });
 });
 
 const BAD: Readonly<Record<string, [() => Response, string]>> = {

@@ -4,6 +4,7 @@ import type { Failure, FailureKind } from "./failure.ts";
 import {
   CLOSED_ACCOUNT,
   CONTENT_ROWS,
+  EXPIRED_KEY,
   KEY_ROWS,
   REASONING_ROWS,
   type RefusalRow,
@@ -21,7 +22,7 @@ interface RefusalEvidence {
  * Returns the failure with the kind of its refusal, as far as the body shows it:
  *
  * - `filtered`: the provider rejected the request's content, with any status except 401. The caller must change it.
- * - `authentication`: the provider rejected the gateway's key, also with 400.
+ * - `authentication`: the provider rejected the gateway's key, also with 400, or with 403 because it has expired.
  * - `permission`: a 403 about the gateway's rights or its account.
  * - `forbidden`: any other 403, such as an empty one or the page of a firewall.
  *
@@ -68,6 +69,7 @@ function refusedKind(
   if (kind === "context_too_long") return undefined;
   if (matchesAny(KEY_ROWS, clues)) return keyKind(failure);
   if (status !== 403) return undefined;
+  if (matchesAny([EXPIRED_KEY], clues)) return "authentication";
   return kind === "quota" || matchesAny(RIGHTS_ROWS, clues)
     ? "permission"
     : "forbidden";

@@ -163,6 +163,15 @@ export const CLOSED_ACCOUNT: RefusalRow = {
   source: "https://github.com/clacky-ai/openclacky/issues/192",
 };
 
+/** The error of a key that was good and is no more. A new one of the same account is accepted. */
+export const EXPIRED_KEY: RefusalRow = {
+  provider: "AWS",
+  codes: ["expiredtokenexception", "unrecognizedclientexception"],
+  words: /\bsecurity token included in the request is (expired|invalid)\b/i,
+  source:
+    "https://docs.aws.amazon.com/bedrock/latest/APIReference/CommonErrors.html",
+};
+
 /** Errors about the gateway's key with another status than 401. */
 export const KEY_ROWS: readonly RefusalRow[] = [
   CLOSED_ACCOUNT,
