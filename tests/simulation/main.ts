@@ -27,7 +27,7 @@ const {
     minutes: { type: "string" },
     sessions: { type: "string" },
     about: { type: "string" },
-    /** The name of a scene, or `all`. */
+    /** A regular expression for the names of scenes, or `all`. */
     scene: { type: "string" },
     /** The numbers of the only sessions that are lived. */
     keep: { type: "string" },
@@ -50,11 +50,11 @@ const given: Scale = {
     without: EVENT_KINDS.filter((kind) => without.split(",").includes(kind)),
   },
 };
-const names = scene === "all"
-  ? Object.keys(SCENES)
-  : scene === undefined
+const names = scene === undefined
   ? [undefined]
-  : [scene];
+  : Object.keys(SCENES).filter((name) =>
+    scene === "all" || name === scene || new RegExp(scene).test(name)
+  );
 const lives = names.flatMap((name) =>
   Array.from({ length: count }, (_, index) => ({ name, at: first + index }))
 );

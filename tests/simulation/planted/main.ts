@@ -20,7 +20,7 @@ const { seeds, scenes, scene, first, only, seconds, again, ...flags } =
       seeds: { type: "string", default: "60" },
       /** The seeds of each scene; scenes come first. */
       scenes: { type: "string", default: "2" },
-      /** The name of the only scene that is lived, or `all`. */
+      /** A regular expression for the scenes that are lived, or `all`. */
       scene: { type: "string", default: "all" },
       first: { type: "string", default: "1" },
       /** Plants only faults whose file and name match this regular expression. */

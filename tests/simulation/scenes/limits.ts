@@ -1,62 +1,8 @@
 import assert from "node:assert/strict";
-import type { Asked } from "../world/caller.ts";
-import type { Scene, Stage } from "./stage.ts";
+import { crowd, loggedOf, statuses, usageOf, withLimits } from "./counted.ts";
+import type { Scene } from "./stage.ts";
 
 const HOUR_MS = 3600_000;
-
-/** Returns the setting of a token `alice` with limits. */
-function withLimits(...limits: readonly Readonly<Record<string, unknown>>[]) {
-  return () => ({ tokens: { alice: { limits } } });
-}
-
-function statuses(asked: readonly Asked[]): number[] {
-  return asked.map(({ status = 0 }) => status).sort();
-}
-
-/** Asks several times at once, at moments that the seed chooses. */
-function crowd(stage: Stage, count: number, wish: Parameters<Stage["ask"]>[0]) {
-  return Promise.all(Array.from({ length: count }, async () => {
-    await stage.sleep(stage.random.below(2000));
-    return await stage.ask(wish);
-  }));
-}
-
-/** Returns what `GET /usage` says of a token in the day. */
-async function usageOf(stage: Stage, agent: string): Promise<{
-  readonly requests: number;
-  readonly input_tokens: number;
-  readonly output_tokens: number;
-  readonly estimated_requests: number;
-}> {
-  const response = await stage.gateway.handler(
-    new Request("http://gateway.example/v1/usage", {
-      headers: { authorization: `Bearer mg_secret_of_${agent}` },
-    }),
-  );
-  const { windows } = await response.json();
-  return windows.find(({ window }: { window: string }) => window === "month")
-    .total;
-}
-
-/** Returns the sum of the lines of a token's requests in the log. */
-function loggedOf(stage: Stage, agent: string) {
-  const lines = stage.log.entries.flatMap(({ event, fields }) =>
-    event === "request" && fields.token === agent &&
-      fields.connection !== undefined
-      ? [fields]
-      : []
-  );
-  const sum = (name: "input_tokens" | "output_tokens") =>
-    lines.map(({ usage }) => Number(Object(usage)[name] ?? 0))
-      .reduce((total, one) => total + one, 0);
-  return {
-    requests: lines.length,
-    input_tokens: sum("input_tokens"),
-    output_tokens: sum("output_tokens"),
-    estimated_requests:
-      lines.filter(({ usage }) => Object(usage).estimated === true).length,
-  };
-}
 
 /** Scenes of limits, reservations, counts and places. */
 export const LIMIT_SCENES: Readonly<Record<string, Scene>> = {

@@ -8,6 +8,7 @@ import { FAILOVER_SCENES } from "./failover.ts";
 import { HEALTH_SCENES } from "./health.ts";
 import { LIMIT_SCENES } from "./limits.ts";
 import { POOL_SCENES } from "./pool.ts";
+import { STORE_SCENES } from "./store.ts";
 import { type Scene, Stage } from "./stage.ts";
 
 /** All scenes by name. */
@@ -16,6 +17,7 @@ export const SCENES: Readonly<Record<string, Scene>> = {
   ...HEALTH_SCENES,
   ...POOL_SCENES,
   ...LIMIT_SCENES,
+  ...STORE_SCENES,
 };
 
 /** The time after which a scene must be over, in milliseconds. */
@@ -23,6 +25,9 @@ const HORIZON_MS = 4 * 24 * 3600_000;
 
 /** The quiet after a scene, in milliseconds: longer than an idle connection is kept, shorter than the horizon. */
 const QUIET_MS = 2_400_000;
+
+/** The quiet before gateways leave their store, in milliseconds: longer than they need to find it again. */
+const BACK_MS = 10_000;
 
 /**
  * Lives a scene.
@@ -45,7 +50,8 @@ export async function liveScene(name: string, seed: number): Promise<History> {
   };
   globalThis.addEventListener("unhandledrejection", onUnhandled);
   try {
-    await stage.replica.start();
+    for (const replica of stage.replicas) await replica.start();
+    if (stage.hasStore) await time.run(1000, () => false);
     const broken: string[] = [];
     let isOver = false;
     scene.live(stage).catch((cause) => {
@@ -54,12 +60,19 @@ export async function liveScene(name: string, seed: number): Promise<History> {
     await time.run(HORIZON_MS, () => isOver);
     if (!isOver) broken.push(`${name}: it does not end`);
     for (const provider of stage.providers) provider.recover();
+    if (stage.hasStore) {
+      stage.store.recover();
+      await time.run(time.elapsedMs() + BACK_MS, () => false);
+    }
+    const closing = stage.replicas.map(({ life }) => life?.closeStore());
     await time.run(time.elapsedMs() + QUIET_MS, () => false);
-    const { ledger, providers, agents, asked, log, config, replica } = stage;
+    await Promise.all(closing);
+    const { ledger, providers, agents, asked, log, config, replicas } = stage;
     if (!scene.judgesAlone) {
       broken.push(...brokenPromises({
         ...{ time, trace, log, agents, providers, ledger, asked, config },
-        ...{ replicas: [replica], store: undefined, checked: [], unhandled },
+        ...{ replicas, checked: [], unhandled },
+        store: stage.hasStore ? stage.store : undefined,
       }));
     }
     return {
@@ -67,7 +80,7 @@ export async function liveScene(name: string, seed: number): Promise<History> {
       ...{ digest: trace.digest, broken, trace },
     };
   } finally {
-    stage.replica.life?.end();
+    for (const { life } of stage.replicas) life?.end();
     giveBack();
     globalThis.removeEventListener("unhandledrejection", onUnhandled);
   }

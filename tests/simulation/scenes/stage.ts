@@ -18,6 +18,7 @@ import {
   SimulatedProvider,
 } from "../world/provider.ts";
 import { Replica } from "../world/replica.ts";
+import { SimulatedStore } from "../world/store.ts";
 import type { VirtualTime } from "../world/time.ts";
 import type { Trace } from "../world/trace.ts";
 
@@ -29,6 +30,8 @@ export interface Setting {
   readonly tokens?: Readonly<Record<string, Entry>>;
   /** Further parts of the file. */
   readonly file?: Entry;
+  /** The number of gateways that share a store; absent for one without a store. */
+  readonly replicas?: number;
 }
 
 type Entry = Readonly<Record<string, unknown>>;
@@ -76,13 +79,15 @@ export class Stage {
   readonly log: MemoryLog = createMemoryLog();
   readonly providers: readonly SimulatedProvider[];
   readonly agents: readonly Agent[];
-  readonly replica: Replica;
+  readonly replicas: readonly Replica[];
   readonly #file: Entry;
+  readonly #store: SimulatedStore | undefined;
 
   private constructor(
     parts: StageParts,
-    { file, providers, ledger, agents, config }: {
+    { file, providers, ledger, agents, config, count }: {
       readonly file: Entry;
+      readonly count: number | undefined;
       readonly providers: readonly SimulatedProvider[];
       readonly ledger: LedgerEntry[];
       readonly agents: readonly Agent[];
@@ -96,12 +101,18 @@ export class Stage {
     this.providers = providers;
     this.ledger = ledger;
     this.agents = agents;
-    this.replica = new Replica({
-      ...{ ...parts, config, log: this.log, name: "gateway" },
-      dial: createSimulatedDial(providers),
-      fetch: () => Promise.resolve(new Response(null, { status: 404 })),
-      store: undefined,
-    });
+    this.#store = count === undefined ? undefined : new SimulatedStore(parts);
+    const names = Array.from(
+      { length: count ?? 1 },
+      (_, at) => `gateway-${at}`,
+    );
+    this.replicas = names.map((name) =>
+      new Replica({
+        ...{ ...parts, config, log: this.log, name, store: this.#store },
+        dial: createSimulatedDial(providers),
+        fetch: () => Promise.resolve(new Response(null, { status: 404 })),
+      })
+    );
   }
 
   static async open(parts: StageParts, scene: Scene): Promise<Stage> {
@@ -142,12 +153,33 @@ export class Stage {
     };
     for (const provider of providers) provider.isQuick = true;
     const config = await minimalConfig(file);
-    return new Stage(parts, { file, providers, ledger, agents, config });
+    const count = setting.replicas;
+    return new Stage(parts, { file, providers, ledger, agents, config, count });
+  }
+
+  get replica(): Replica {
+    const [first] = this.replicas;
+    assert(first);
+    return first;
   }
 
   get gateway(): Gateway {
-    assert(this.replica.life);
-    return this.replica.life.gateway;
+    return this.gatewayAt(0);
+  }
+
+  gatewayAt(at: number): Gateway {
+    const life = this.replicas[at]?.life;
+    assert(life);
+    return life.gateway;
+  }
+
+  get hasStore(): boolean {
+    return this.#store !== undefined;
+  }
+
+  get store(): SimulatedStore {
+    assert(this.#store);
+    return this.#store;
   }
 
   get config(): Config {
@@ -172,8 +204,10 @@ export class Stage {
 
   /** Sends a request; what is left open is chosen by the seed. */
   ask(
-    { agent = "alice", ...wish }: Partial<Omit<Wish, "agent">> & {
+    { agent = "alice", at, ...wish }: Partial<Omit<Wish, "agent">> & {
       readonly agent?: string;
+      /** The index of the gateway. */
+      readonly at?: number;
     } = {},
   ): Promise<Asked> {
     const found = this.agents.find(({ name }) => name === agent);
@@ -187,7 +221,8 @@ export class Stage {
       isStream: random.below(2) === 0,
       ...wish,
     }, {
-      ...{ replicas: [this.replica], time: this.time, random },
+      replicas: this.replicas.filter((_, place) => place === (at ?? place)),
+      ...{ time: this.time, random },
       ...{ trace: this.trace, asked: this.asked },
     });
   }
@@ -221,9 +256,8 @@ export class Stage {
   /** Reads the same configuration again, with changes. */
   async reload(changes: Entry = {}): Promise<void> {
     this.trace.note("the configuration is read again");
-    this.replica.configs.swap(
-      await minimalConfig({ ...this.#file, ...changes }),
-    );
+    const next = await minimalConfig({ ...this.#file, ...changes });
+    for (const { configs } of this.replicas) configs.swap(next);
   }
 
   sleep(ms: number): Promise<void> {

@@ -94,6 +94,8 @@ export interface Wish extends Turn {
   readonly isPatient?: boolean;
   /** True when its body comes at once, and the caller reads without pauses. */
   readonly isPrompt?: boolean;
+  /** The length of its prompt, in characters; chosen by the seed unless it is given. */
+  readonly promptLength?: number;
   /** The time after which the caller leaves, in milliseconds. */
   readonly leavesAfterMs?: number;
   /** The part of the body that arrives, and whether the rest then never comes or the connection breaks. */
@@ -204,14 +206,15 @@ async function readBody(
 
 function requestOf(
   { number, agent, session, protocol, model, isStream }: Asked,
-  { stops, isPrompt }: Wish,
+  { stops, isPrompt, promptLength }: Wish,
   { signal, time, random }: {
     readonly signal: AbortSignal;
     readonly time: VirtualTime;
     readonly random: Random;
   },
 ): Request {
-  const text = `Prompt #${number}# ${"x".repeat(random.below(2000))}`;
+  const length = promptLength ?? random.below(2000);
+  const text = `Prompt #${number}# ${"x".repeat(length)}`;
   const body = JSON.stringify(bodyOf(protocol, {
     model,
     isStream,

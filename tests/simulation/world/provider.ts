@@ -60,6 +60,9 @@ const FATES = [
   "garbage",
   "surplus",
   "error in 200",
+  "interim",
+  "early refusal",
+  "cut off",
 ] as const;
 
 type Fate = (typeof FATES)[number];
@@ -103,6 +106,7 @@ const MOODS: readonly Mood[] = [
   { "refused": 100 },
   { "answer": 80, "unauthorized": 10, "bad request": 10 },
   { "answer": 70, "surplus": 30 },
+  { "answer": 40, "interim": 30, "cut off": 10, "early refusal": 20 },
 ];
 
 /** A provider at the level of bytes: what it receives goes into a ledger, and a mood decides what it sends. */
@@ -121,6 +125,8 @@ export class SimulatedProvider {
   readonly dials: ("refuse" | "hang" | "late")[] = [];
   /** True when its answers come without pauses. */
   isQuick = false;
+  /** The time for which it keeps an idle connection, in seconds, which its answers announce. */
+  keepAliveSeconds: number | undefined;
   #mood: Mood = { answer: 100 };
   readonly #time: VirtualTime;
   readonly #random: Random;
@@ -196,13 +202,23 @@ export class SimulatedProvider {
     return socket;
   }
 
+  /** Returns the fate of a request whose head has arrived. */
+  fate(): PlannedFate {
+    return this.planned.shift() ?? { fate: this.#fate() };
+  }
+
   /** Receives a request and answers it. */
-  async serve(head: string, text: string, line: Line): Promise<void> {
+  async serve(
+    { head, text, planned }: ReceivedRequest,
+    line: Line,
+  ): Promise<void> {
     const protocol = protocolOf(head);
     const parsed = parseJson(text);
-    const body = isJsonObject(parsed) ? parsed : {};
+    // Of a request that is refused early, only the beginning has arrived.
+    const { groups: beginning } = MODEL_REGEXP.exec(text) ?? {};
+    const body = isJsonObject(parsed) ? parsed : { ...beginning };
     const entry: LedgerEntry = {
-      request: Number(/#(\d+)#/.exec(text)?.[1] ?? -1),
+      request: Number(NUMBER_REGEXP.exec(text)?.[1] ?? -1),
       provider: this.name,
       key: /^(?:authorization: Bearer|x-api-key:) (\S+)/im.exec(head)?.[1],
       ...{ protocol, body, receivedMs: this.#time.elapsedMs() },
@@ -211,7 +227,6 @@ export class SimulatedProvider {
     };
     this.ledger.push(entry);
     line.entry = entry;
-    const planned = this.planned.shift() ?? { fate: this.#fate() };
     const { fate } = planned;
     this.#trace.note(`${this.name} receives #${entry.request} : ${fate}`);
     try {
@@ -278,6 +293,9 @@ export class SimulatedProvider {
         return this.#refuse(entry, line, 401);
       case "bad request":
         return this.#refuse(entry, line, 400);
+      case "early refusal":
+        this.#refuse(entry, line, 503);
+        return line.socket.finish();
       case "reset before":
         return line.socket.reset();
       case "close before":
@@ -343,8 +361,7 @@ export class SimulatedProvider {
     const framing = isStream
       ? random.pick(["chunked", "chunked", "close"] as const)
       : random.pick(["length", "chunked", "close"] as const);
-    const isWhole = fate === "answer" || fate === "slow answer" ||
-      fate === "surplus";
+    const isWhole = WHOLE.has(fate);
     const stopsAt = isWhole
       ? undefined
       : planned.stopsAt === "output"
@@ -352,13 +369,16 @@ export class SimulatedProvider {
       : planned.stopsAt ?? random.below(events.length);
     const usualMs = this.isQuick ? 1 : 300;
     const pauseMs = fate === "slow answer" ? 4000 : usualMs;
-    line.write(headOf(framing, Buffer.byteLength(text), isStream));
+    if (fate === "interim") line.write(INTERIM.repeat(1 + random.below(3)));
+    const length = Buffer.byteLength(text);
+    line.write(headOf(framing, length, isStream, this.keepAliveSeconds));
     for (const [at, event] of events.entries()) {
       if (random.below(3) === 0) await this.#time.sleep(random.below(pauseMs));
       if (line.socket.isOver) return;
       if (at === stopsAt) {
         if (fate === "stall") return;
         if (fate === "reset within") return line.socket.reset();
+        if (fate === "cut off") return line.socket.cutOff();
         if (fate === "error in stream" && isStream) {
           line.frame(framing, ERROR_EVENTS[protocol]);
           entry.payload += ERROR_EVENTS[protocol];
@@ -382,22 +402,50 @@ export class SimulatedProvider {
   }
 }
 
+/** The fates that come to a whole answer. */
+const WHOLE: ReadonlySet<Fate> = new Set(
+  ["answer", "slow answer", "surplus", "interim"],
+);
+
+const INTERIM = "HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n";
+
+/** The number of a caller's request, in its prompt. */
+const NUMBER_REGEXP = /#(\d+)#/;
+
+const MODEL_REGEXP = /"model":"(?<model>[^"]+)"/;
+
 /** The number of the event after the first output. */
 const AFTER_OUTPUT = { chat: 2, messages: 4, responses: 5 } as const;
 
-function headOf(framing: string, length: number, isStream: boolean): string {
+function headOf(
+  framing: string,
+  length: number,
+  isStream: boolean,
+  keepAliveSeconds?: number,
+): string {
   const type = isStream ? "text/event-stream" : "application/json";
   const framed = framing === "length"
     ? `content-length: ${length}\r\n`
     : framing === "chunked"
     ? "transfer-encoding: chunked\r\n"
     : "connection: close\r\n";
-  return `HTTP/1.1 200 OK\r\ncontent-type: ${type}\r\n${framed}\r\n`;
+  const kept = keepAliveSeconds === undefined
+    ? ""
+    : `keep-alive: timeout=${keepAliveSeconds}\r\n`;
+  return `HTTP/1.1 200 OK\r\ncontent-type: ${type}\r\n${kept}${framed}\r\n`;
 }
 
 function protocolOf(head: string): Protocol {
   if (head.includes("/messages ")) return "messages";
   return head.includes("/responses ") ? "responses" : "chat";
+}
+
+/** A request as a provider receives it. */
+interface ReceivedRequest {
+  readonly head: string;
+  /** The body, as far as it was read. */
+  readonly text: string;
+  readonly planned: PlannedFate;
 }
 
 /** A provider's end of a connection, with what it needs to answer. */
@@ -419,6 +467,7 @@ class Service implements Line {
   entry: LedgerEntry | undefined;
   readonly #provider: SimulatedProvider;
   #bytes = Buffer.alloc(0);
+  #planned: PlannedFate | undefined;
 
   constructor(provider: SimulatedProvider, socket: SimulatedSocket) {
     this.#provider = provider;
@@ -431,11 +480,16 @@ class Service implements Line {
     if (headEnd < 0) return;
     const head = this.#bytes.subarray(0, headEnd).toString("latin1");
     const length = Number(/^content-length: (\d+)/im.exec(head)?.[1] ?? 0);
+    this.#planned ??= this.#provider.fate();
     const end = headEnd + 4 + length;
-    if (this.#bytes.length < end) return;
-    const body = this.#bytes.subarray(headEnd + 4, end).toString("utf8");
+    const text = this.#bytes.subarray(headEnd + 4, end).toString("utf8");
+    const isEarly = this.#planned.fate === "early refusal" &&
+      NUMBER_REGEXP.test(text);
+    if (this.#bytes.length < end && !isEarly) return;
     this.#bytes = this.#bytes.subarray(end);
-    void this.#provider.serve(head, body, this);
+    const received = { head, text, planned: this.#planned };
+    this.#planned = undefined;
+    void this.#provider.serve(received, this);
   }
 
   onClosed(): void {

@@ -10,6 +10,9 @@ export interface Peer {
   onClosed(): void;
 }
 
+/** The longest time for which the network gathers bytes before it delivers them, in milliseconds. */
+const GATHERED_MS = 20;
+
 /**
  * A connection between the gateway and a provider: bytes arrive late and in pieces of any size, in order. Each end may
  * close or break it at any moment.
@@ -18,6 +21,8 @@ export class SimulatedSocket implements Duplex {
   readonly #time: VirtualTime;
   readonly #random: Random;
   readonly #latencyMs: number;
+  /** The most bytes that arrive at once. */
+  readonly #mostBytes: number;
   readonly #arrived: Uint8Array[] = [];
   #waiting: {
     resolve: (count: number | null) => void;
@@ -25,6 +30,8 @@ export class SimulatedSocket implements Duplex {
     into: Uint8Array;
   } | undefined;
   #peer: Peer | undefined;
+  /** True once the provider has ended it; what arrives there afterwards is lost. */
+  #isLeft = false;
   #hasEnded = false;
   #broken: Error | undefined;
   /** True once the gateway has closed it. */
@@ -36,6 +43,7 @@ export class SimulatedSocket implements Duplex {
     this.#time = time;
     this.#random = random;
     this.#latencyMs = 1 + random.below(40);
+    this.#mostBytes = random.below(20) === 0 ? 1 + random.below(3) : Infinity;
   }
 
   /** Connects the provider's end. */
@@ -45,7 +53,7 @@ export class SimulatedSocket implements Duplex {
 
   /** True when the provider can neither send nor receive on it. */
   get isOver(): boolean {
-    return this.isClosed || this.#hasEnded || this.#broken !== undefined;
+    return this.isClosed || this.#isLeft || this.#broken !== undefined;
   }
 
   read(into: Uint8Array): Promise<number | null> {
@@ -67,7 +75,9 @@ export class SimulatedSocket implements Duplex {
       : 1 + this.#random.below(bytes.length);
     const sent = bytes.slice(0, count);
     this.#time.schedule(this.#latencyMs, () => {
-      if (!this.isClosed && !this.isLost) this.#peer?.onBytes(sent);
+      if (this.isClosed || this.isLost) return;
+      if (this.#isLeft) this.#break("Connection reset by peer (os error 104)");
+      else this.#peer?.onBytes(sent);
     });
     return Promise.resolve(count);
   }
@@ -94,11 +104,23 @@ export class SimulatedSocket implements Duplex {
 
   /** Ends the provider's direction in good order. */
   finish(): void {
+    this.#isLeft = true;
     this.#later(() => this.#hasEnded = true);
+  }
+
+  /** Ends it as TLS without `close_notify` does: what has arrived can be read, and then nothing shows that all came. */
+  cutOff(): void {
+    this.#isLeft = true;
+    this.#break("peer closed connection without sending TLS close_notify");
+  }
+
+  #break(message: string): void {
+    this.#later(() => this.#broken ??= new Error(message));
   }
 
   /** Breaks the connection; what has not been read yet is lost. */
   reset(): void {
+    this.#isLeft = true;
     this.#later(() => {
       this.#arrived.length = 0;
       this.#broken = new Error("Connection reset by peer (os error 104)");
@@ -109,24 +131,20 @@ export class SimulatedSocket implements Duplex {
     this.#time.schedule(this.#latencyMs, () => {
       if (this.isClosed || this.isLost) return;
       change();
-      this.#serve();
+      if (this.#random.below(8) > 0) return this.#serve();
+      this.#time.schedule(
+        this.#random.below(GATHERED_MS),
+        () => this.#serve(),
+      );
     });
   }
 
   #serve(): void {
     const waiting = this.#waiting;
     if (waiting === undefined) return;
-    const [first] = this.#arrived;
-    if (first !== undefined) {
+    if (this.#arrived.length > 0) {
       this.#waiting = undefined;
-      const most = Math.min(first.length, waiting.into.length);
-      const count = this.#random.below(5) > 0
-        ? most
-        : 1 + this.#random.below(most);
-      waiting.into.set(first.subarray(0, count));
-      if (count === first.length) this.#arrived.shift();
-      else this.#arrived[0] = first.subarray(count);
-      waiting.resolve(count);
+      waiting.resolve(this.#take(waiting.into));
     } else if (this.#broken !== undefined) {
       this.#waiting = undefined;
       waiting.reject(this.#broken);
@@ -135,5 +153,23 @@ export class SimulatedSocket implements Duplex {
       waiting.resolve(null);
     }
     this.#time.touch();
+  }
+
+  /** Takes what has arrived, as far as there is room, or less. */
+  #take(into: Uint8Array): number {
+    const room = Math.min(into.length, this.#mostBytes);
+    const most = this.#random.below(5) > 0
+      ? room
+      : 1 + this.#random.below(room);
+    let count = 0;
+    for (;;) {
+      const [first] = this.#arrived;
+      if (first === undefined || count === most) return count;
+      const part = first.subarray(0, most - count);
+      into.set(part, count);
+      count += part.length;
+      if (part.length === first.length) this.#arrived.shift();
+      else this.#arrived[0] = first.subarray(part.length);
+    }
   }
 }

@@ -88,16 +88,16 @@ export class SimulatedStore {
   /** Lets one thing go wrong. */
   trouble(): void {
     const { random } = this.#parts;
-    this.hasFailed = true;
+    const lag = random.pick([5, 100, 2000, 60_000]);
     random.pick([
-      () => this.#cut(),
-      () => this.#cut(),
-      () => this.#pause(random.pick([60, 300, 3000, 15_000])),
-      () => this.#slow(),
-      () => this.#refuse(),
-      () => this.#restart(undefined),
-      () => this.#restart(this.data.snapshot()),
-      () => this.#promote(),
+      () => this.cut(random.below(2) === 0),
+      () => this.cut(random.below(2) === 0),
+      () => this.pause(random.pick([60, 300, 3000, 15_000])),
+      () => this.slow(random.pick([10, 19, 25, 60, 400]), random.below(20_000)),
+      () => this.refuse(random.pick(ERRORS), random.below(10_000)),
+      () => this.restart(random.below(8000)),
+      () => this.restart(random.below(8000), this.data.snapshot()),
+      () => this.promote(lag),
     ])();
   }
 
@@ -109,20 +109,29 @@ export class SimulatedStore {
     this.#resume();
   }
 
+  /** Is unreachable until it recovers. */
+  goAway(): void {
+    this.#note("goes away");
+    this.isUp = false;
+    for (const line of [...this.#lines]) line.cut();
+  }
+
   #note(text: string): void {
+    this.hasFailed = true;
     this.#parts.trace.note(`the store ${text}`);
   }
 
-  #cut(): void {
+  /** Breaks its connections, all or some of them; what is on its way may have been executed or not. */
+  cut(isAll: boolean): void {
     const { random } = this.#parts;
-    const isAll = random.below(2) === 0;
     this.#note(isAll ? "cuts every connection" : "cuts a connection");
     for (const line of [...this.#lines]) {
       if (isAll || random.below(2) === 0) line.cut();
     }
   }
 
-  #pause(ms: number): void {
+  /** Answers nothing for a while, and then everything. */
+  pause(ms: number): void {
     this.#note(`pauses for ${ms} ms`);
     this.#isPaused = true;
     const { time } = this.#parts;
@@ -139,29 +148,30 @@ export class SimulatedStore {
     for (const run of this.#held.splice(0)) run();
   }
 
-  #slow(): void {
-    const { time, random } = this.#parts;
-    this.latencyMs = random.pick([10, 19, 25, 60, 400]);
+  /** Takes `latencyMs` in each direction for a while. */
+  slow(latencyMs: number, ms: number): void {
+    const { time } = this.#parts;
+    this.latencyMs = latencyMs;
     this.#note(`takes ${this.latencyMs} ms each way`);
-    time.schedule(random.below(20_000), () => this.latencyMs = 2);
+    time.schedule(ms, () => this.latencyMs = 2);
   }
 
-  #refuse(): void {
-    const { time, random } = this.#parts;
-    this.#error = random.pick(ERRORS);
-    this.#note(`answers ${this.#error}`);
-    time.schedule(random.below(10_000), () => this.#error = undefined);
+  /** Answers everything with an error for a while. */
+  refuse(error: string, ms: number): void {
+    this.#error = error;
+    this.#note(`answers ${error}`);
+    this.#parts.time.schedule(ms, () => this.#error = undefined);
   }
 
   /** Goes away for a while, and comes back with a snapshot, or empty. */
-  #restart(snapshot: ReadonlyMap<string, unknown> | undefined): void {
-    const { time, random } = this.#parts;
+  restart(ms: number, snapshot?: ReadonlyMap<string, unknown>): void {
+    const { time } = this.#parts;
     this.#note(snapshot === undefined ? "dies" : "dies, and keeps its data");
     this.isUp = false;
     if (snapshot === undefined) this.losses++;
     this.#held.length = 0;
     for (const line of [...this.#lines]) line.cut();
-    time.schedule(random.below(8000), () => {
+    time.schedule(ms, () => {
       this.data.restore(snapshot);
       this.#isPaused = false;
       this.isUp = true;
@@ -170,10 +180,9 @@ export class SimulatedStore {
   }
 
   /** A replica that lags behind takes its place. */
-  #promote(): void {
-    const { time, random } = this.#parts;
+  promote(lagMs: number): void {
+    const { time } = this.#parts;
     const snapshot = this.data.snapshot();
-    const lagMs = random.pick([5, 100, 2000, 60_000]);
     time.schedule(lagMs, () => {
       this.#note(`is what it was ${lagMs} ms ago`);
       this.losses++;
