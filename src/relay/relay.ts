@@ -41,7 +41,7 @@ export async function relay(
     config.server.maxBodyMemoryBytes,
     caller.sha256,
   );
-  record.onFinish(memory.close);
+  record.onFinish(() => memory.close());
   const reader = createRequestHeadReader(relayTask);
   const held = await readBody(exchange, {
     deadlines: services.deadlines,

@@ -416,7 +416,7 @@ export const RELAY_FAULTS: FaultsByFile = {
   "relay/relay.ts": [
     {
       name: "a request's memory is not closed",
-      text: "  record.onFinish(memory.close);\n",
+      text: "  record.onFinish(() => memory.close());\n",
       wrong: "",
     },
     {
