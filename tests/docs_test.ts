@@ -153,7 +153,7 @@ function eventsWith(field: string): string {
     .join("; ");
 }
 
-Deno.test("the table of clients has a row for each that setup knows, with its file and protocol", () => {
+Deno.test("the table of clients has a row for each client of setup, with its file and protocol", () => {
   const rows = [...pageOf("docs/clients.md").matchAll(/^\| `([^`]+)` .*$/gm)];
   assert.deepEqual(rows.map(([, id]) => id), CLIENTS.map(({ id }) => id));
   for (const [index, { settings, protocols }] of CLIENTS.entries()) {
@@ -165,7 +165,7 @@ Deno.test("the table of clients has a row for each that setup knows, with its fi
   }
 });
 
-Deno.test("the tables of what people see have a row for each failure and each client that task test:clients runs", () => {
+Deno.test("the tables of printed texts have a row for each failure and each client of task test:clients", () => {
   const clients = [
     ...new Set(PROGRAMS.map(({ name }) => name.replace(/ over .*$/, ""))),
     ...PYTHON_SDKS.map(({ name }) => name),
@@ -180,7 +180,7 @@ Deno.test("the tables of what people see have a row for each failure and each cl
   );
 });
 
-Deno.test("the changelog begins with what is not released, then with this version", () => {
+Deno.test("the changelog begins with the unreleased changes, then with this version", () => {
   const headings = [...pageOf("CHANGELOG.md").matchAll(/^## (.*)$/gm)]
     .map(([, text = ""]) => text);
   assert.equal(headings[0], "Unreleased");
@@ -275,7 +275,7 @@ Deno.test("the README is short, and leads to every page", () => {
   }
 });
 
-Deno.test("every place of the documentation that the source or a test names is there", async (t) => {
+Deno.test("every heading of the documentation that the source or a test names exists", async (t) => {
   for (const folder of ["src/", "tests/"]) {
     for await (const [path, text] of textsBelow(folder)) {
       const targets = text.match(PLACE_REGEXP) ?? [];

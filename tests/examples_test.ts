@@ -19,7 +19,7 @@ async function filesWithExamples(folder: string): Promise<string[]> {
   return found;
 }
 
-Deno.test("every example in the source has right types, and what it says is so", async () => {
+Deno.test("every example in the source has correct types and passes", async () => {
   const files = await filesWithExamples("src/");
   assert.ok(files.length >= 8);
   const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {

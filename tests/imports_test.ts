@@ -60,14 +60,14 @@ function firstRing(
   return undefined;
 }
 
-Deno.test("no file of the source imports itself by way of others, not even for a type", async () => {
+Deno.test("the source has no import cycle, not even of types", async () => {
   const graph = await importGraph();
   assert.ok(graph.size > 300);
   assert.ok(graph.get("main.ts")?.includes("cli/mod.ts"));
   assert.deepEqual(firstRing(graph), undefined);
 });
 
-Deno.test("of the canonical form a request knows no answer, and what both are made of knows neither", async () => {
+Deno.test("in the canonical form, requests do not import answers, and their common parts import neither", async () => {
   const graph = await importGraph();
   const room = (path: string) =>
     /^protocols\/canonical\/(\w+)\//.exec(path)?.[1];
@@ -83,7 +83,7 @@ Deno.test("of the canonical form a request knows no answer, and what both are ma
   ) assert.ok(!arrows.has(arrow), arrow);
 });
 
-Deno.test("a ring of imports is found wherever it begins", () => {
+Deno.test("an import cycle is found from any of its files", () => {
   const graph = new Map([
     ["a", ["b", "c"]],
     ["b", ["d"]],
@@ -94,7 +94,7 @@ Deno.test("a ring of imports is found wherever it begins", () => {
   assert.deepEqual(firstRing(graph), ["d", "e", "c", "d"]);
 });
 
-Deno.test("no folder of the source holds more than 30 files side by side", async () => {
+Deno.test("no folder of the source has more than 30 files", async () => {
   const graph = await importGraph();
   const counts = Map.groupBy(
     graph.keys(),

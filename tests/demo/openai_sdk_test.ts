@@ -112,7 +112,7 @@ for (const family of ["a", "c"] as const) {
     assert.deepEqual(streamed.usage, whole.usage);
   });
 
-  Deno.test(`the OpenAI SDK hands the items of family ${family.toUpperCase()} back with a tool's result`, async () => {
+  Deno.test(`the OpenAI SDK returns the items of family ${family.toUpperCase()} with a tool's result`, async () => {
     const client = createClient(family);
     const request = {
       model: `${model}-think`,
@@ -144,7 +144,7 @@ for (const family of ["a", "c"] as const) {
   });
 }
 
-Deno.test("the OpenAI SDK compacts a conversation and goes on with it", async () => {
+Deno.test("the OpenAI SDK compacts a conversation and continues it", async () => {
   const client = createClient("c");
   const compacted = await client.responses.compact({
     model: "demo-c",

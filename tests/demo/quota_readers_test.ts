@@ -75,7 +75,7 @@ const CALLS = [
 ] as const;
 
 for (const { family, path, body, polled, headers } of CALLS) {
-  Deno.test(`the gateway reads the quota of family ${family} from the demo, by asking and from headers`, async () => {
+  Deno.test(`the gateway reads the quota of family ${family} from the demo, from its endpoint and from headers`, async () => {
     const clock = createFakeClock();
     const demo = createFixedDemo({ clock });
     const connection = await connectionOf(family);

@@ -85,7 +85,7 @@ Deno.test("exampleOf() makes a value for", async (t) => {
   }
 });
 
-Deno.test("exampleOf() ends for a schema that nests in itself", () => {
+Deno.test("exampleOf() ends for a recursive schema", () => {
   const example = exampleOf({
     type: "object",
     properties: { child: { $ref: "#" }, list: { items: { $ref: "#" } } },
@@ -140,7 +140,7 @@ const CHOICES: readonly (readonly [
   ["Use a tool", [], []],
 ];
 
-Deno.test("toolsToCall() takes the tools that the user asks for", async (t) => {
+Deno.test("toolsToCall() returns the tools that the prompt names", async (t) => {
   for (const [prompt, offered, called] of CHOICES) {
     await t.step(`"${prompt}"`, () => {
       const tools = toolsToCall(askWith(prompt, offered));
@@ -149,7 +149,7 @@ Deno.test("toolsToCall() takes the tools that the user asks for", async (t) => {
   }
 });
 
-Deno.test("toolsToCall() calls nothing when results have just come back, unless it must", () => {
+Deno.test("toolsToCall() calls nothing after results, unless it must", () => {
   const before = askWith("Use get_a", ["get_a"]);
   const after: Ask = {
     ...before,
@@ -168,12 +168,12 @@ Deno.test("toolsToCall() calls nothing when results have just come back, unless 
   assert.equal(toolsToCall(forced).length, 1);
 });
 
-Deno.test("callInput() takes the JSON object of the prompt as it is written", () => {
+Deno.test("callInput() uses the JSON object of the prompt unchanged", () => {
   const prompt = 'Use f with { "n": 1.0, "s": "}" } {and no more}';
   assert.equal(callInput(tool("f"), prompt), '{ "n": 1.0, "s": "}" }');
 });
 
-Deno.test("callInput() makes arguments where the prompt has none", () => {
+Deno.test("callInput() creates arguments when the prompt has none", () => {
   assert.equal(callInput({ ...tool("f"), schema: {} }, "Use f {now}"), "{}");
   const schema = { properties: { url: { type: "string" } } };
   assert.equal(

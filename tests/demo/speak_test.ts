@@ -20,7 +20,7 @@ function createWaits() {
   return { waits, wait };
 }
 
-Deno.test("speak() writes the texts of its steps and takes the time of every word", async () => {
+Deno.test("speak() writes the texts of its steps at the pace of their words", async () => {
   const { waits, wait } = createWaits();
   const steps: Step[] = [
     write("a"),
@@ -40,7 +40,7 @@ Deno.test("speak() does not wait when words take no time", async () => {
   assert.deepEqual(waits, []);
 });
 
-Deno.test("speak() takes no step before it is read", async () => {
+Deno.test("speak() runs no step before it is read", async () => {
   let taken = 0;
   function* steps() {
     for (;;) {
@@ -107,7 +107,7 @@ Deno.test("speak() errors a body that nobody reads when the request aborts", asy
   await assert.rejects(new Response(body).text(), /gone/);
 });
 
-Deno.test("speak() passes on what its steps or its waits throw", async () => {
+Deno.test("speak() forwards the errors of its steps and waits", async () => {
   const wait = () => Promise.reject(new Error("no time"));
   const body = speak([write("a", 1)], { wait, wordMs: 1, signal: NEVER });
   await assert.rejects(new Response(body).text(), /no time/);

@@ -38,7 +38,7 @@ async function refusal(
   return { status: response.status, body: await response.json(), response };
 }
 
-Deno.test("the demo takes a URL and options as well as a request", async () => {
+Deno.test("the demo accepts a URL with options, and a request", async () => {
   const demo = createFixedDemo();
   const response = await demo("https://demo-c.invalid/v1/models", {
     headers: { authorization: "Bearer demo-key-c" },
@@ -53,7 +53,7 @@ Deno.test("the demo rejects like fetch for a host that it does not simulate", as
   );
 });
 
-Deno.test("the demo refuses a missing or wrong key in the protocol's shape", async (t) => {
+Deno.test("the demo rejects a missing or wrong key in the protocol's shape", async (t) => {
   for (const { family, path, body } of CALLS) {
     for (const authorization of ["", "Bearer wrong", "Basic demo-key-a"]) {
       await t.step(`${path} with "${authorization}"`, async () => {
@@ -92,7 +92,7 @@ Deno.test("the demo refuses a missing or wrong key in the protocol's shape", asy
   }
 });
 
-Deno.test("the demo takes x-api-key where Messages are spoken, and nowhere else", async () => {
+Deno.test("the demo accepts x-api-key for Messages only", async () => {
   const statusWith = async (path: string, body: JsonObject) => {
     const request = demoRequest("A", path, {
       body,
@@ -106,7 +106,7 @@ Deno.test("the demo takes x-api-key where Messages are spoken, and nowhere else"
   assert.equal(await statusWith("/v1/chat/completions", body), 401);
 });
 
-Deno.test("the demo wants a version of Messages that is a date", async () => {
+Deno.test("the demo requires a date as the version of Messages", async () => {
   const statusWith = async (version: string) => {
     const request = demoRequest("B", "/v1/messages", {
       body: { model: "demo-b", max_tokens: 9, messages: HELLO },
@@ -120,7 +120,7 @@ Deno.test("the demo wants a version of Messages that is a date", async () => {
   assert.equal(await statusWith("2026-10-21"), 200);
 });
 
-Deno.test("the demo does not know a model of another family, in the protocol's shape", async (t) => {
+Deno.test("the demo rejects a model of another family in the protocol's shape", async (t) => {
   for (const { family, path, body } of CALLS) {
     await t.step(path, async () => {
       const { status, body: answer } = await refusal(
@@ -137,7 +137,7 @@ Deno.test("the demo does not know a model of another family, in the protocol's s
   }
 });
 
-Deno.test("the demo refuses a body that is no object of JSON or names no model", async (t) => {
+Deno.test("the demo rejects a body that is no JSON object or names no model", async (t) => {
   for (const { family, path } of CALLS) {
     for (const body of ["", "{", "[]", "{}", '{"model":7}']) {
       await t.step(`${path} with ${body}`, async () => {
@@ -148,7 +148,7 @@ Deno.test("the demo refuses a body that is no object of JSON or names no model",
   }
 });
 
-Deno.test("the demo serves each family on its own paths alone", async (t) => {
+Deno.test("the demo serves each family on its own paths only", async (t) => {
   const elsewhere: readonly (readonly [Family, string])[] = [
     ["A", "/v1/unknown"],
     ["A", "/chat/completions"],
@@ -166,7 +166,7 @@ Deno.test("the demo serves each family on its own paths alone", async (t) => {
   }
 });
 
-Deno.test("the demo names the method that a path takes", async (t) => {
+Deno.test("the demo names the method that a path accepts", async (t) => {
   const wrong: readonly (readonly [string, string, string])[] = [
     ["/v1/chat/completions", "GET", "POST"],
     ["/v1/models", "DELETE", "GET"],
@@ -205,7 +205,7 @@ Deno.test("the demo lists the models of a family in the family's form", async ()
   });
 });
 
-Deno.test("the demo lists no models to a stranger", async () => {
+Deno.test("the demo lists no models without a key", async () => {
   const request = demoRequest("A", "/v1/models");
   request.headers.delete("authorization");
   assert.equal((await refusal(request)).status, 401);
@@ -220,7 +220,7 @@ Deno.test("the demo gives every answer an id in the protocol's header", async ()
   }
 });
 
-Deno.test("the demo says the same to the same request", async () => {
+Deno.test("the demo returns the same answer to the same request", async () => {
   for (const { family, path, body } of CALLS) {
     const texts = [1, 2].map(async () => {
       const request = demoRequest(family, path, {
@@ -232,7 +232,7 @@ Deno.test("the demo says the same to the same request", async () => {
   }
 });
 
-Deno.test("the demo thinks about a whole answer as long as about its words, three seconds at most", async () => {
+Deno.test("the demo delays a whole answer by the time of its words, three seconds at most", async () => {
   const waits: number[] = [];
   const demo = createFixedDemo({
     wordMs: 1,

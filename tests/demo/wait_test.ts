@@ -4,7 +4,7 @@ import { within } from "../support/within.ts";
 
 const DAY_MS = 86_400_000;
 
-Deno.test("waitInRealTime() resolves when the time is over, and no sooner", async () => {
+Deno.test("waitInRealTime() resolves when the time has passed, and no sooner", async () => {
   const { signal } = new AbortController();
   let isOver = false;
   const waiting = waitInRealTime(1, signal).then(() => isOver = true);

@@ -28,7 +28,7 @@ Deno.test("the second listener reports liveness and readiness", async () => {
   assert.equal((await admin(false)("/readyz")).status, 503);
 });
 
-Deno.test("the second listener has no other path and takes nothing", async () => {
+Deno.test("the second listener has no other path and accepts no body", async () => {
   for (const path of ["/", "/metrics/", "/v1/models", "/__proto__"]) {
     assert.equal((await admin()(path)).status, 404, path);
   }

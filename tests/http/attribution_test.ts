@@ -14,7 +14,7 @@ import {
 import { createLogLines } from "../support/gateway/log_lines.ts";
 import { hello } from "../support/wire/ask.ts";
 
-Deno.test("an attribution header becomes a column of the log, and does not reach the provider", async () => {
+Deno.test("an attribution header becomes a column of the log, and is not sent to the provider", async () => {
   const sent: string[] = [];
   const fetch: Fetch = (_, { headers }) => {
     sent.push(JSON.stringify([...new Headers(headers)]));

@@ -60,7 +60,7 @@ const PLAIN = {
   experimental_supported_tools: [],
 };
 
-Deno.test("codexVersion() is the version that Codex asks with, and nobody else's parameter", () => {
+Deno.test("codexVersion() returns the version of a Codex request, and ignores other parameters", () => {
   assert.equal(codexVersion("?client_version=0.169.0"), "0.169.0");
   assert.equal(codexVersion("?limit=1&client_version=1.2.3"), "1.2.3");
   for (
@@ -70,7 +70,7 @@ Deno.test("codexVersion() is the version that Codex asks with, and nobody else's
   }
 });
 
-Deno.test("an entry has every field that Codex insists on, and none that is not known", async () => {
+Deno.test("an entry has every field that Codex requires, and no unknown fact", async () => {
   assert.deepEqual(await catalogOf(await models(["a", "b"])), [
     PLAIN,
     { ...PLAIN, slug: "b", display_name: "b", priority: 1 },
@@ -101,14 +101,14 @@ Deno.test("an entry has the context, the inputs and the efforts of a model", asy
   });
 });
 
-Deno.test("a model that takes no images says so", async () => {
+Deno.test("an entry shows that a model takes no images", async () => {
   const [entry] = await catalogOf(
     await models(["a"], { input: { text: true, image: false } }),
   );
   assert.deepEqual(entry?.input_modalities, ["text"]);
 });
 
-Deno.test("a version that knows fewer efforts gets no others", async () => {
+Deno.test("an older version gets no efforts that it does not know", async () => {
   const known = await models(["a"], { efforts: ["none", "xhigh", "max"] });
   const efforts = async (version: string) =>
     (await catalogOf(known, version)).flatMap((entry) =>
@@ -124,7 +124,7 @@ Deno.test("a version that knows fewer efforts gets no others", async () => {
   }
 });
 
-Deno.test("an entry of the provider's own catalog stays whole but for names and what the gateway decides", async () => {
+Deno.test("an entry of the provider's own catalog stays whole, except names and the gateway's fields", async () => {
   const own = {
     slug: "gpt-6-sol",
     display_name: "GPT-6-Sol",
@@ -155,7 +155,7 @@ Deno.test("an entry of the provider's own catalog stays whole but for names and 
   });
 });
 
-Deno.test("a picker shows each model once, and every name is known", async () => {
+Deno.test("a picker shows each model once, and every name has an entry", async () => {
   const known = await models([
     { id: "a", aliases: ["a-2", "a-3"] },
     { id: "b", listed: false, aliases: [{ id: "b-2", listed: true }] },
@@ -167,7 +167,7 @@ Deno.test("a picker shows each model once, and every name is known", async () =>
   );
 });
 
-Deno.test("a model that cannot be asked in Responses is left out", async () => {
+Deno.test("a model that is not served in Responses is left out", async () => {
   const messagesOnly = await models(["claude"], {}, {
     family: "B",
     endpoints: { messages: "https://a.example/v1" },
@@ -176,7 +176,7 @@ Deno.test("a model that cannot be asked in Responses is left out", async () => {
   assert.deepEqual(entries.map(({ slug }) => slug), ["a"]);
 });
 
-Deno.test("a model that Codex knows keeps Codex's own entry, but for names and what the gateway decides", async () => {
+Deno.test("a model that Codex knows keeps Codex's own entry, except names and the gateway's fields", async () => {
   const [entry, alias] = await catalogOf(
     await models(
       [
@@ -204,7 +204,7 @@ Deno.test("a model that Codex knows keeps Codex's own entry, but for names and w
   });
 });
 
-Deno.test("a model under a name of its own has the entry of OpenAI's model that it is", async () => {
+Deno.test("a model with an alias has the entry of its OpenAI model", async () => {
   const [entry] = await catalogOf(
     await models([{ id: "fast", upstream: "gpt-5.6-luna" }]),
   );
@@ -223,7 +223,7 @@ Deno.test("a model that Codex does not know has a plain entry beside those that 
   );
 });
 
-Deno.test("an older Codex gets no entry that it may not read", async () => {
+Deno.test("an older Codex gets no entry that it cannot read", async () => {
   for (const version of ["0.168.9", "latest"]) {
     const [entry] = await catalogOf(await models(["gpt-5.5"]), version);
     assert.deepEqual(entry, {
@@ -234,7 +234,7 @@ Deno.test("an older Codex gets no entry that it may not read", async () => {
   }
 });
 
-Deno.test("Codex's own entries are of the version that the clients' tests run, and whole", () => {
+Deno.test("Codex's own entries are complete, and of the version that the clients' tests run", () => {
   const codex = CLIENTS.find(({ name }) => name === "Codex CLI");
   assert.equal(packed.version, codex?.source.version);
   const ids = Object.keys(packed.models);
@@ -247,7 +247,7 @@ Deno.test("Codex's own entries are of the version that the clients' tests run, a
   }
 });
 
-Deno.test("a catalog is no longer than Codex reads it", async () => {
+Deno.test("a catalog is no longer than Codex reads", async () => {
   const [small, large, last] = await models(["small", "large", "last"]);
   assert.ok(small && large && last);
   const big = (bytes: number) => ({

@@ -28,7 +28,7 @@ for (const protocol of PROTOCOLS) {
   });
 }
 
-Deno.test("the facts of a failed request name what was wrong where a provider was too slow, and no reason that may quote the caller", () => {
+Deno.test("the facts of a failed request name a provider's timeout, and no reason that may quote the caller", () => {
   const log = createMemoryLog();
   const factsOf = (kind: "timeout" | "overloaded" | "invalid_request") => {
     const { record } = openTestRecord();
@@ -54,12 +54,12 @@ Deno.test("the facts of a failed request name what was wrong where a provider wa
   });
 });
 
-Deno.test("toGatewayError() leaves a gateway's error as it is", () => {
+Deno.test("toGatewayError() returns a gateway's error unchanged", () => {
   const error = new GatewayError("not_found", "Cannot find it");
   assert.equal(toGatewayError(error), error);
 });
 
-Deno.test("toGatewayError() withholds everything of what nobody foresaw", () => {
+Deno.test("toGatewayError() hides everything of an unforeseen error", () => {
   const secret = "a prompt";
   const thrown: readonly unknown[] = [
     new Error(secret),
@@ -136,7 +136,7 @@ for (const protocol of PROTOCOLS) {
     assert.equal(seconds === 0, protocol !== "messages");
   });
 
-  Deno.test(`a client of ${protocol} repeats what may pass by itself after the time that the error names`, () => {
+  Deno.test(`a client of ${protocol} retries a temporary error after the time that it names`, () => {
     const error = new GatewayError("overloaded", "Cannot take it", {
       headers: { "retry-after": "1" },
     });
@@ -149,7 +149,7 @@ for (const protocol of PROTOCOLS) {
 
 const SECRET = "my secret prompt";
 
-Deno.test("unforeseenFields() says what was thrown and where", () => {
+Deno.test("unforeseenFields() returns the class and the stack of an error", () => {
   const { request_id, exception, stack } = unforeseenFields(
     new TypeError("x"),
     "req_1",

@@ -80,7 +80,7 @@ Deno.test("the gateway answers an error in the protocol of the path", async () =
   assert.equal(scene.admission.active, 0);
 });
 
-Deno.test("the gateway answers a path that it does not know in the protocol that it looks like", async () => {
+Deno.test("the gateway rejects an unknown path in the protocol that the path suggests", async () => {
   const scene = await begin();
   const messages = ["/messages", "/v2/messages", "/v1/messages/unknown"];
   for (const path of messages) {
@@ -103,7 +103,7 @@ const AMBIGUOUS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   "two hosts": { host: "a, b" },
 };
 
-Deno.test("the gateway refuses what two servers may read in two ways on every path, and closes the connection", async (t) => {
+Deno.test("the gateway rejects an ambiguous request on every path, and closes the connection", async (t) => {
   const scene = await begin();
   for (const [name, headers] of Object.entries(AMBIGUOUS)) {
     for (const protocol of PROTOCOLS) {
@@ -142,7 +142,7 @@ Deno.test("the gateway logs no probes", async () => {
   assert.deepEqual(scene.log.entries, []);
 });
 
-Deno.test("the gateway says on /readyz alone that it drains", async () => {
+Deno.test("the gateway reports a drain on /readyz only", async () => {
   const scene = await begin();
   await scene.admission.drain();
   assert.equal((await scene.call("/readyz")).status, 503);
@@ -159,7 +159,7 @@ Deno.test("the gateway says on /readyz alone that it drains", async () => {
 /** An upstream that never answers. */
 const silent: Fetch = (_url, init) => noAnswer(init);
 
-Deno.test("the gateway ends a request whose caller leaves, and says so in the log", async () => {
+Deno.test("the gateway ends a request whose caller leaves, and logs it", async () => {
   const scene = await begin(silent);
   const caller = new AbortController();
   const calling = scene.call(PATHS.chat, {
@@ -177,7 +177,7 @@ Deno.test("the gateway ends a request whose caller leaves, and says so in the lo
   assert.equal(scene.timers.running, 0);
 });
 
-Deno.test("the gateway gives up a body that does not come", async () => {
+Deno.test("the gateway stops waiting for a body that does not arrive", async () => {
   const scene = await begin();
   const calling = scene.call(PATHS.messages, {
     ...ask("messages"),
@@ -191,7 +191,7 @@ Deno.test("the gateway gives up a body that does not come", async () => {
   assert.equal(scene.admission.active, 0);
 });
 
-Deno.test("the gateway never rejects, and shows nobody an unforeseen error", async () => {
+Deno.test("the gateway never rejects, and hides an unforeseen error", async () => {
   const secret = "my secret prompt";
   const scene = await begin();
   Object.assign(scene.admission, {
@@ -225,7 +225,7 @@ function brokenRequest(
   });
 }
 
-Deno.test("the gateway never rejects where not even what a request asks for can be read", async (t) => {
+Deno.test("the gateway never rejects, even when the request's target cannot be read", async (t) => {
   const secret = "my secret prompt";
   for (const broken of ["method", "url", "headers"] as const) {
     await t.step(broken, async () => {
@@ -246,7 +246,7 @@ Deno.test("the gateway never rejects where not even what a request asks for can 
   }
 });
 
-Deno.test("the gateway never rejects where the report of a failure fails, too", async () => {
+Deno.test("the gateway never rejects, even when the failure's response fails", async () => {
   const scene = await begin();
   Object.assign(scene.log, {
     write() {
@@ -278,7 +278,7 @@ Deno.test("the gateway ends the exchange with the upstream when it fails itself"
   assert.equal(scene.admission.active, 0);
 });
 
-Deno.test("the gateway looks through a long body while it comes, and asks nobody before its end", async () => {
+Deno.test("the gateway scans a long body while it arrives, and sends nothing before its end", async () => {
   let asked = 0;
   const scene = await begin(() => {
     asked++;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { healthResponse } from "../../src/http/health.ts";
 
-Deno.test("healthResponse() says by its status whether all is well, and is not to be cached", async () => {
+Deno.test("healthResponse() shows the health by its status, and forbids caching", async () => {
   const cases = [[true, 200, "ok"], [false, 503, "draining"]] as const;
   for (const [isHealthy, code, status] of cases) {
     const response = healthResponse(isHealthy);

@@ -25,7 +25,7 @@ const LIST = {
   data: [],
 } as const;
 
-Deno.test("limitsResponse() gives what the service reads, not to be cached", async () => {
+Deno.test("limitsResponse() returns the service's list, and forbids caching", async () => {
   const response = await ask((caller, config) => {
     assert.equal(caller.name, "alice");
     assert.equal(config.connections.length, 1);
@@ -36,7 +36,7 @@ Deno.test("limitsResponse() gives what the service reads, not to be cached", asy
   assert.deepEqual(await response.json(), LIST);
 });
 
-Deno.test("limitsResponse() takes no query, and an empty one for none", async () => {
+Deno.test("limitsResponse() rejects a query, except an empty one", async () => {
   const read = () => Promise.resolve(LIST);
   for (const query of ["?a=1", "?a", "?="]) {
     await assert.rejects(ask(read, { query }), (error) => {
@@ -48,12 +48,12 @@ Deno.test("limitsResponse() takes no query, and an empty one for none", async ()
   assert.equal((await ask(read, { query: "?" })).status, 200);
 });
 
-Deno.test("limitsResponse() throws what the service throws", async () => {
+Deno.test("limitsResponse() forwards the service's errors", async () => {
   const error = new GatewayError("timeout", "Too late");
   await assert.rejects(ask(() => Promise.reject(error)), error);
 });
 
-Deno.test("limitsResponse() passes on that the caller left", async () => {
+Deno.test("limitsResponse() forwards the caller's disconnect", async () => {
   const caller = new AbortController();
   const asking = ask((_caller, _config, signal) => {
     caller.abort();

@@ -81,11 +81,11 @@ for (const [name, [connections, expected]] of Object.entries(NATIVE)) {
   });
 }
 
-Deno.test("modelEntry() leaves out everything that is not known", async () => {
+Deno.test("modelEntry() leaves out unknown facts", async () => {
   assert.deepEqual(await entryWith({}), PLAIN);
 });
 
-Deno.test("modelEntry() has everything that is known, in the fields of every client", async () => {
+Deno.test("modelEntry() has all known facts, in the fields of every client", async () => {
   const entry = await entryWith({
     displayName: "Model A",
     createdMs: Date.UTC(2026, 4, 6, 7, 8, 9, 500),
@@ -125,7 +125,7 @@ Deno.test("modelEntry() has everything that is known, in the fields of every cli
   });
 });
 
-Deno.test("modelEntry() reports capabilities as Anthropic does, less what the configuration denies", async () => {
+Deno.test("modelEntry() reports capabilities in Anthropic's form, except those that the configuration denies", async () => {
   const entry = await entryWith({
     capabilities: {
       batch: { supported: true },
@@ -147,7 +147,7 @@ Deno.test("modelEntry() reports capabilities as Anthropic does, less what the co
   });
 });
 
-Deno.test("modelEntry() of a model that does not reason says so", async () => {
+Deno.test("modelEntry() shows that a model does not reason", async () => {
   const entry = await entryWith({ reasons: false, efforts: [] });
   assert.deepEqual(entry.reasoning, { supported_efforts: [] });
   const { thinking, effort } = Object(entry.capabilities);
@@ -155,7 +155,7 @@ Deno.test("modelEntry() of a model that does not reason says so", async () => {
   assert.equal(effort.supported, false);
 });
 
-Deno.test("modelEntry() names no parameters while it is unknown whether the model calls tools", async () => {
+Deno.test("modelEntry() names no parameters without a fact about tools", async () => {
   const parameters = async (facts: ModelFacts) =>
     (await entryWith(facts)).supported_parameters;
   assert.equal(await parameters({ reasons: true }), undefined);

@@ -76,12 +76,12 @@ Deno.test("modelsResponse() is an empty list for a caller without models", async
   });
 });
 
-Deno.test("modelResponse() gives one of the caller's models", async () => {
+Deno.test("modelResponse() returns one of the caller's models", async () => {
   const response = await modelResponse("org/a", await scene());
   assert.deepEqual(await response.json(), entry("org/a"));
 });
 
-Deno.test("modelResponse() has no model that the caller may not use", async () => {
+Deno.test("modelResponse() rejects a model that the caller may not use", async () => {
   const context = await scene({ models: ["c"] });
   for (const id of ["b", "unknown", "", "__proto__"]) {
     await assert.rejects(modelResponse(id, context), (error) => {
@@ -92,7 +92,7 @@ Deno.test("modelResponse() has no model that the caller may not use", async () =
   }
 });
 
-Deno.test("modelsResponse() reports what holds for a model on all of the caller's connections that serve it", async () => {
+Deno.test("modelsResponse() reports the common facts of a model on all of the caller's connections", async () => {
   const context = await scene();
   const catalog = catalogOf((connection) => ({
     contextWindow: connection === "one" ? 10 : 5,
@@ -107,7 +107,7 @@ Deno.test("modelsResponse() reports what holds for a model on all of the caller'
   );
 });
 
-Deno.test("modelsResponse() asks for news of the connections of the caller's models, each once", async () => {
+Deno.test("modelsResponse() refreshes each connection of the caller's models once", async () => {
   const asked: string[][] = [];
   const context = await scene({ models: ["b", "c"] });
   const catalog: ModelCatalog = {
@@ -122,7 +122,7 @@ Deno.test("modelsResponse() asks for news of the connections of the caller's mod
   assert.deepEqual(asked, [["one", "two"], ["two"]]);
 });
 
-Deno.test("modelsResponse() gives Codex its catalog", async () => {
+Deno.test("modelsResponse() returns Codex its catalog", async () => {
   const query = "?client_version=0.169.0";
   const response = await modelsResponse({ ...await scene(), query });
   const { models, data } = await response.json();
@@ -133,7 +133,7 @@ Deno.test("modelsResponse() gives Codex its catalog", async () => {
   );
 });
 
-Deno.test("a caller who leaves while the providers are asked gets no response", async () => {
+Deno.test("a caller that leaves while lists are read gets no response", async () => {
   const context = await scene();
   const signal = AbortSignal.abort();
   const refused = new Error("left");

@@ -13,7 +13,7 @@ const LOGIN = "/.well-known/opencode";
 const CONFIG = "/.well-known/opencode/config";
 const BEARER = { authorization: `Bearer ${ALICE_TOKEN}` };
 
-Deno.test("opencode's login learns how to get a token and where to go with it, and nothing of any caller", async () => {
+Deno.test("opencode's login gets the token command and the configuration's address, and nothing about any caller", async () => {
   await using gateway = await startDemoGateway();
   const response = await gateway.call(LOGIN);
   assert.equal(response.status, 200);
@@ -53,7 +53,7 @@ Deno.test({
   },
 });
 
-Deno.test("opencode's configuration has the caller's models alone, in what each is served in", async () => {
+Deno.test("opencode's configuration has the caller's models only, each in its protocol", async () => {
   const file = familiesFile("http://127.0.0.1:9");
   await using gateway = await startGateway(file);
   const response = await gateway.call(CONFIG, { headers: BEARER });
@@ -72,7 +72,7 @@ Deno.test("opencode's configuration has the caller's models alone, in what each 
   assert.equal(model, `gateway/${data[0]?.id}`);
 });
 
-Deno.test("opencode's configuration is refused without a token, in words and without any model", async () => {
+Deno.test("opencode's configuration is rejected without a token, with a message and without any model", async () => {
   await using gateway = await startDemoGateway();
   for (const headers of [{}, { authorization: "Bearer mg_wrong" }]) {
     const response = await gateway.call(CONFIG, { headers });

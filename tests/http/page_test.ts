@@ -12,7 +12,7 @@ const policy = new Map(
   ),
 );
 
-Deno.test("the page's policy allows its own script and style, questions to the gateway, and nothing else", () => {
+Deno.test("the page's policy allows its own script and style, requests to the gateway, and nothing else", () => {
   assert.deepEqual(Object.fromEntries(policy), {
     "default-src": "'none'",
     "script-src": "'self'",
@@ -27,7 +27,7 @@ Deno.test("the page's policy allows its own script and style, questions to the g
   });
 });
 
-Deno.test("the page's markup loads the page's own files alone, and holds no script, handler or style", () => {
+Deno.test("the page's markup loads only the page's files, and has no script, handler or style", () => {
   const [markup = "", rest] = html.split(
     '<script type="module" src="page/main.js"></script>',
   );
@@ -42,7 +42,7 @@ Deno.test("the page's markup loads the page's own files alone, and holds no scri
   assert.equal(links[1], "page/page.css");
 });
 
-Deno.test("every file of the page is served as it is, with what a browser is to take it for", async (t) => {
+Deno.test("every file of the page is served unchanged, with its media type", async (t) => {
   let count = 1;
   for (const room of ["page", "wording"]) {
     const folder = new URL(`../../src/http/${room}/`, import.meta.url);
@@ -67,7 +67,7 @@ Deno.test("every file of the page is served as it is, with what a browser is to 
   assert.equal(count, PAGE_PATHS.length);
 });
 
-Deno.test("the page's modules import each other alone", async (t) => {
+Deno.test("the page's modules import only each other", async (t) => {
   for (const path of PAGE_PATHS.filter((path) => path.endsWith(".js"))) {
     await t.step(path, async () => {
       const text = await pageResponse(path).text();
@@ -80,7 +80,7 @@ Deno.test("the page's modules import each other alone", async (t) => {
   }
 });
 
-Deno.test("the page may not be framed, sniffed or kept without asking again, and sends no referrer", () => {
+Deno.test("the page forbids frames, sniffing and unchecked caching, and sends no referrer", () => {
   const headers = Object.fromEntries(answer.headers);
   delete headers["content-security-policy"];
   assert.deepEqual(headers, {

@@ -47,7 +47,7 @@ async function refused(
   return assert.fail(`${method} ${target} was found`);
 }
 
-Deno.test("createRouteFinder() finds what stands in the table", async () => {
+Deno.test("createRouteFinder() finds the routes of the table", async () => {
   const cases = [
     ["POST", "/v1/chat/completions", "chat_completions"],
     ["POST", "/api/v1/messages?beta=true", "messages"],
@@ -70,7 +70,7 @@ Deno.test("createRouteFinder() finds what stands in the table", async () => {
   }
 });
 
-Deno.test("createRouteFinder() names the pattern, never the path as it came", async () => {
+Deno.test("createRouteFinder() returns the pattern, never the requested path", async () => {
   assert.equal(
     (await find("GET", "/v1/models/secret")).path,
     "/v1/models/:id+",
@@ -79,7 +79,7 @@ Deno.test("createRouteFinder() names the pattern, never the path as it came", as
   assert.equal(path, "/api/:vendor/v1/messages");
 });
 
-Deno.test("createRouteFinder() takes everything behind /models/ for the model's id", async () => {
+Deno.test("createRouteFinder() uses everything after /models/ as the model's id", async () => {
   const cases = [
     ["/v1/models/glm-5.1", "glm-5.1"],
     ["/v1/models/org/model", "org/model"],
@@ -133,7 +133,7 @@ Deno.test("createRouteFinder() matches paths exactly", async () => {
   }
 });
 
-Deno.test("createRouteFinder() knows no vendor but the configured one", async () => {
+Deno.test("createRouteFinder() accepts only the configured vendor", async () => {
   const path = "/api/acme/v1/messages";
   assert.equal((await refused("POST", path)).kind, "not_found");
   assert.equal((await refused("GET", path)).kind, "not_found");
@@ -163,7 +163,7 @@ Deno.test("createRouteFinder() finds the methods that a path accepts", async () 
   }
 });
 
-Deno.test("methodNotAllowed() and unknownPath() say what to do", () => {
+Deno.test("methodNotAllowed() and unknownPath() give an instruction", () => {
   assert.equal(
     methodNotAllowed(["GET", "HEAD"]).message,
     "Cannot serve this method on this path: it is not supported. Use GET or HEAD.",
@@ -171,7 +171,7 @@ Deno.test("methodNotAllowed() and unknownPath() say what to do", () => {
   assert.match(unknownPath().message, /^Cannot find this path: /);
 });
 
-Deno.test("websocketError() turns an upgrade away with 426, which makes Codex fall back", () => {
+Deno.test("websocketError() rejects an upgrade with 426, which makes Codex fall back", () => {
   for (const upgrade of ["websocket", "WebSocket", "h2c, websocket"]) {
     const error = websocketError(new Headers({ upgrade }));
     assert.equal(error.status, 426);
@@ -180,7 +180,7 @@ Deno.test("websocketError() turns an upgrade away with 426, which makes Codex fa
   }
 });
 
-Deno.test("websocketError() answers a plain GET that the path accepts POST", () => {
+Deno.test("websocketError() rejects a plain GET with the accepted method", () => {
   for (const headers of [{}, { upgrade: "h2c" }, { upgrade: "websockets" }]) {
     const error = websocketError(new Headers(headers));
     assert.equal(error.status, 405);
@@ -192,7 +192,7 @@ function at(url: string, host?: string): TargetSource {
   return { url, headers: new Headers(host === undefined ? {} : { host }) };
 }
 
-Deno.test("requestTarget() takes path and query as they were written", () => {
+Deno.test("requestTarget() returns path and query as written", () => {
   const cases = [
     ["http://gateway/v1/models", "/v1/models", ""],
     ["https://gateway:8787/v1/models?a=1&b", "/v1/models", "?a=1&b"],
@@ -221,7 +221,7 @@ Deno.test("requestTarget() accepts a host that no URL can have, and an invalid a
   }
 });
 
-Deno.test("requestTarget() takes off a host in which a path stands", () => {
+Deno.test("requestTarget() removes a host that contains a path", () => {
   const cases = [
     ["http://x/v1/models?/nope", "x/v1/models?", "/nope", ""],
     ["http://x/v1/models/nope?q", "x/v1/models", "/nope", "?q"],
@@ -233,7 +233,7 @@ Deno.test("requestTarget() takes off a host in which a path stands", () => {
   }
 });
 
-Deno.test("requestTarget() finds no path where a host with one does not stand before it", () => {
+Deno.test("requestTarget() returns an empty path when it cannot remove such a host", () => {
   const nothing = { path: "", query: "" };
   assert.deepEqual(requestTarget(at("http://a/v1/models", "x/y")), nothing);
   assert.deepEqual(requestTarget(at("*", "x/y")), nothing);

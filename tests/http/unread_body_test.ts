@@ -49,7 +49,7 @@ async function isCut({ ending, timers }: Scene): Promise<boolean> {
   return isCut;
 }
 
-Deno.test("endRequest() gives a clean answer up to a declared 64 MiB and breaks it beyond, reading nothing", async () => {
+Deno.test("endRequest() returns a clean response up to a declared 64 MiB and breaks it beyond, without reading", async () => {
   for (const [bytes, expected] of [[64 * MIB, false], [64 * MIB + 1, true]]) {
     const scene = begin({ "content-length": String(bytes) });
     assert.equal(await isCut(scene), expected);
@@ -68,7 +68,7 @@ Deno.test("endRequest() reads the rest of a body of unknown length, and no more 
   }
 });
 
-Deno.test("endRequest() waits two seconds for a body of unknown length to go on", async () => {
+Deno.test("endRequest() waits two seconds for more of a body of unknown length", async () => {
   const scene = begin();
   for (let count = 0; count < 4; count++) {
     await settle();
@@ -98,13 +98,13 @@ Deno.test("endRequest() waits ten seconds for the end of a body of unknown lengt
   assert.equal(await isCut(scene), true);
 });
 
-Deno.test("endRequest() gives a clean answer to a body that breaks off", async () => {
+Deno.test("endRequest() returns a clean response for a body that breaks off", async () => {
   const scene = begin();
   scene.source.error(new TypeError("connection reset"));
   assert.equal(await isCut(scene), false);
 });
 
-Deno.test("endRequest() breaks the answer to a GET that brings chunks", async () => {
+Deno.test("endRequest() breaks the response to a GET with chunks", async () => {
   const timers = createFakeTimers();
   const request = new Request("http://gateway/", { headers: CHUNKED });
   const ending = endRequest(

@@ -23,7 +23,7 @@ Deno.test("a meter begins its window with the first use, and reports none before
   });
 });
 
-Deno.test("a meter moves with what is used and with what others use", () => {
+Deno.test("a meter counts its own use and that of others", () => {
   const clock = createFakeClock();
   const meter = createCreditWindow({ ...OPTIONS, clock });
   meter.spend(7);
@@ -32,7 +32,7 @@ Deno.test("a meter moves with what is used and with what others use", () => {
   assert.equal(meter.read().used, 127);
 });
 
-Deno.test("a meter forgets its use when the window is over", () => {
+Deno.test("a meter resets when its window ends", () => {
   const clock = createFakeClock();
   const meter = createCreditWindow({ ...OPTIONS, clock });
   meter.spend(7);
@@ -41,7 +41,7 @@ Deno.test("a meter forgets its use when the window is over", () => {
   assert.equal(meter.read().resetsAtMs, undefined);
 });
 
-Deno.test("a meter that has begun before goes on from window to window", () => {
+Deno.test("a meter that began earlier continues from window to window", () => {
   const clock = createFakeClock();
   const meter = createCreditWindow({ ...OPTIONS, clock, begunMsAgo: HOUR_MS });
   meter.spend(7);

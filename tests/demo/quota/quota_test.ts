@@ -139,7 +139,7 @@ Deno.test("a five-hour window that has not begun at family C is reported as a wh
   });
 });
 
-Deno.test("the quotas reset when their windows are over", async () => {
+Deno.test("the quotas reset when their windows end", async () => {
   const clock = createFakeClock();
   const demo = createFixedDemo({ clock });
   await use(demo, "A");
@@ -176,7 +176,7 @@ Deno.test("refusals and counts of tokens cost nothing", async () => {
   assert.equal((await quotaOf(demo, "B")).five_hour, null);
 });
 
-Deno.test("every answer carries the quota in its headers, as the family's provider spells it", async (t) => {
+Deno.test("every answer has the quota in its headers, in the spelling of the family's provider", async (t) => {
   const clock = createFakeClock();
   const demo = createFixedDemo({ clock });
 
@@ -218,7 +218,7 @@ Deno.test("every answer carries the quota in its headers, as the family's provid
   });
 });
 
-Deno.test("the quota is refused to a stranger in the provider's own way", async () => {
+Deno.test("a request for the quota without a key gets the provider's own error", async () => {
   const ask = async (family: Family, authorization: string) => {
     const headers = { authorization };
     const response = await createFixedDemo()(

@@ -64,7 +64,7 @@ function answerWith(
     `content-length: ${body.length}\r\n\r\n${body}`;
 }
 
-Deno.test("an upstream's headers come back as an open list, less those of its own connection", async () => {
+Deno.test("an upstream's headers are forwarded, except those of its connection", async () => {
   await using upstream = startRawUpstream((connection) =>
     say(connection, answerWith({ ...PASSED, ...WITHHELD }, "{}"))
   );
@@ -110,7 +110,7 @@ Deno.test("a Messages answer keeps the upstream's request-id, where its SDK look
   assert.equal(line.upstream_request_id, "req_upstream");
 });
 
-Deno.test("openai-model stays back where the model was renamed", async () => {
+Deno.test("openai-model is withheld when the model was renamed", async () => {
   await using upstream = startUpstream(() =>
     Response.json({}, { headers: { "openai-model": "upstream-c" } })
   );
@@ -125,7 +125,7 @@ Deno.test("openai-model stays back where the model was renamed", async () => {
   assert.equal(await modelHeader("model-c"), "upstream-c");
 });
 
-Deno.test("x-codex-turn-state goes to the upstream and comes back", async () => {
+Deno.test("x-codex-turn-state is forwarded in both directions", async () => {
   await using upstream = startUpstream(({ headers }) => {
     const state = headers.get("x-codex-turn-state");
     return Response.json({}, {

@@ -33,7 +33,7 @@ function cutAfter(answer: string): Talk {
   return (connection) => say(connection, `HTTP/1.1 200 OK\r\n${answer}`);
 }
 
-Deno.test("an answer that breaks off upstream breaks off for the caller: it never ends as if whole", async (t) => {
+Deno.test("an answer that breaks off upstream breaks off for the caller and never looks complete", async (t) => {
   for (const [name, answer] of Object.entries(CUT)) {
     for (const protocol of PROTOCOLS) {
       await t.step(`${protocol}: ${name}`, async () => {
@@ -51,7 +51,7 @@ Deno.test("an answer that breaks off upstream breaks off for the caller: it neve
   }
 });
 
-Deno.test("what the caller's socket sees of a broken stream is no last chunk", async () => {
+Deno.test("the caller's socket gets no last chunk of a broken stream", async () => {
   const answer = CUT["a stream of events"] ?? assert.fail();
   await using upstream = startRawUpstream(cutAfter(answer));
   await using gateway = await startGateway(familiesFile(upstream.url));
@@ -67,7 +67,7 @@ Deno.test("what the caller's socket sees of a broken stream is no last chunk", a
   assert.doesNotMatch(text, /\r\n0\r\n/);
 });
 
-Deno.test("short JSON that breaks off is 502, as none of it has gone out", async (t) => {
+Deno.test("short JSON that breaks off is 502, because none of it was sent", async (t) => {
   const answer =
     'content-type: application/json\r\ncontent-length: 99\r\n\r\n{"id":';
   await using upstream = startRawUpstream(cutAfter(answer));
@@ -84,7 +84,7 @@ Deno.test("short JSON that breaks off is 502, as none of it has gone out", async
   }
 });
 
-Deno.test("a stream that falls silent is cut at the idle deadline, and the upstream let go", async (t) => {
+Deno.test("a stream that falls silent is cut at the idle deadline, and the upstream's connection closes", async (t) => {
   await using upstream = startUpstream();
   const timeouts = { idle: 100 };
   const timers = createFakeTimers();

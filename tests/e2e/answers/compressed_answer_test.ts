@@ -52,7 +52,7 @@ function encoded(
   return new Response(new Uint8Array(bytes), { headers: all });
 }
 
-Deno.test("an answer that is compressed unasked comes back plain, and its tokens are counted", async (t) => {
+Deno.test("an answer that is compressed without a request is decompressed, and its tokens are counted", async (t) => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(familiesFile(upstream.url));
   for (const [encoding, compress] of Object.entries(ENCODINGS)) {
@@ -72,7 +72,7 @@ Deno.test("an answer that is compressed unasked comes back plain, and its tokens
   }
 });
 
-Deno.test("an error that is compressed unasked comes back plain", async () => {
+Deno.test("an error that is compressed without a request is decompressed", async () => {
   const text = `{"error":{"message":"Nö"}}`;
   await using upstream = startUpstream(() =>
     new Response(new Uint8Array(gzipSync(text)), {
@@ -109,7 +109,7 @@ Deno.test("a translated answer may be compressed too", async () => {
   assert.equal(answer.choices[0].message.content, "Grüße");
 });
 
-Deno.test("an answer in an encoding that nobody asked for and nobody knows is 502", async (t) => {
+Deno.test("an answer in an unknown encoding is 502", async (t) => {
   await using upstream = startUpstream(() =>
     encoded(new Uint8Array(9), "compress", JSON_HEADERS)
   );
@@ -125,7 +125,7 @@ Deno.test("an answer in an encoding that nobody asked for and nobody knows is 50
   }
 });
 
-Deno.test("an answer that does not keep to its encoding breaks off for the caller", async () => {
+Deno.test("an answer that violates its encoding breaks off for the caller", async () => {
   const cut = gzipSync("x".repeat(100_000)).subarray(0, -20);
   await using upstream = startUpstream(() =>
     encoded(cut, "gzip", JSON_HEADERS)

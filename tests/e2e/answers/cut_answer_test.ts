@@ -91,7 +91,7 @@ Deno.test("a native stream that ends without its protocol's last event is cut", 
   }
 });
 
-Deno.test("a native stream that ends with its protocol's error ends well, and the log knows", async (t) => {
+Deno.test("a native stream that ends with its protocol's error ends regularly, and the log has the failure", async (t) => {
   for (const protocol of PROTOCOLS) {
     await t.step(protocol, async () => {
       const { start, output, error } = WIRES[protocol];
@@ -163,7 +163,7 @@ Deno.test("a native answer whose JSON ends too early never looks whole", async (
   }
 });
 
-Deno.test("an answer that is said to be no JSON passes as it comes", async () => {
+Deno.test("an answer with another content type than JSON passes unchanged", async () => {
   const bytes = encoder.encode('{"a":');
   const header = "content-type: text/plain";
   await using upstream = answering(header, "with its length", bytes);
@@ -180,7 +180,7 @@ const COMPRESSORS: Readonly<Record<string, (text: string) => Uint8Array>> = {
   zstd: (text) => zstdCompressSync(text),
 };
 
-Deno.test("a compressed answer that ends before its compression does never looks whole, whatever its type", async (t) => {
+Deno.test("a compressed answer that ends too early never looks complete, with any type", async (t) => {
   for (const [encoding, compress] of Object.entries(COMPRESSORS)) {
     for (const type of ["application/json", "text/plain"]) {
       await t.step(`${encoding}, ${type}`, async () => {

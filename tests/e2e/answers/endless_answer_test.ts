@@ -140,7 +140,7 @@ async function checkLive({ url }: ServedGateway): Promise<void> {
 }
 
 for (const encoding of Object.keys(PIECES)) {
-  Deno.test(`while an answer brings nothing as fast as it can, ${encoding}, others are answered and its caller may leave`, async (t) => {
+  Deno.test(`while an answer inflates to empty bytes, ${encoding}, other requests are served and its caller may leave`, async (t) => {
     const { upstream, cancels } = startUpstreamOf(encoding);
     await using _ = upstream;
     await using gateway = await serve(upstream);
@@ -162,7 +162,7 @@ for (const encoding of Object.keys(PIECES)) {
     }
   });
 
-  Deno.test(`an answer that brings nothing as fast as it can, ${encoding}, ends at the deadline of the first output`, async () => {
+  Deno.test(`an answer that inflates to empty bytes, ${encoding}, ends at the deadline of the first output`, async () => {
     const { upstream, cancels } = startUpstreamOf(encoding);
     await using _ = upstream;
     await using gateway = await serve(upstream, { first_output: 1500 });
@@ -171,7 +171,7 @@ for (const encoding of Object.keys(PIECES)) {
     await cancels.next();
   });
 
-  Deno.test(`an answer that brought nothing, ${encoding}, ends when the provider is silent`, async (t) => {
+  Deno.test(`an answer without output, ${encoding}, ends when the provider falls silent`, async (t) => {
     const { upstream, cancels } = startUpstreamOf(encoding, { isSilent: true });
     await using _ = upstream;
     await using gateway = await serve(upstream, { idle: 200 });
@@ -206,7 +206,7 @@ for (const encoding of Object.keys(PIECES)) {
   });
 }
 
-Deno.test("what inflates to more than 16 MiB of nothing is a broken answer", async (t) => {
+Deno.test("an answer that inflates to more than 16 MiB without output is broken", async (t) => {
   const { "a native stream": _, ...translated } = MODES;
   const comments = new TextEncoder().encode(": keep-alive\n\n".repeat(1 << 16));
   const bomb = Uint8Array.from(gzipSync(comments));

@@ -40,7 +40,7 @@ function longBody(start: string, piece: string, mib: number, end = "") {
 
 const TRANSLATED = { model: "model-b" };
 
-Deno.test("a long JSON answer passes as it comes, and never much of it is ahead of its reader", async () => {
+Deno.test("a long JSON answer passes as it arrives, and little of it is read ahead of its reader", async () => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(familiesFile(upstream.url));
   const { body, taken } = longBody(`{"text":"`, "x", WHOLE_MIB, `"}`);
@@ -59,7 +59,7 @@ Deno.test("a long JSON answer passes as it comes, and never much of it is ahead 
   assert.equal(line.ended, "complete");
 });
 
-Deno.test("JSON that is too long to be translated is an error, and the rest of it is not wanted", async () => {
+Deno.test("JSON that is too long to be translated is an error, and the rest of it is not read", async () => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(familiesFile(upstream.url));
   const cancelled: Promise<void>[] = [];
@@ -85,7 +85,7 @@ Deno.test("JSON that is too long to be translated is an error, and the rest of i
   assert.equal(line.error, "upstream_oversized");
 });
 
-Deno.test("a translated stream whose event never ends becomes an error, and the rest of it is not wanted", async () => {
+Deno.test("a translated stream whose event never ends becomes an error, and the rest of it is not read", async () => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(familiesFile(upstream.url));
   const { start, output } = WIRES.messages;
@@ -104,7 +104,7 @@ Deno.test("a translated stream whose event never ends becomes an error, and the 
   assert.equal(line.failure, "oversized");
 });
 
-Deno.test("a native stream whose event never ends passes for as long as somebody reads it", async () => {
+Deno.test("a native stream whose event never ends passes while its caller reads it", async () => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(familiesFile(upstream.url));
   const { body, cancelled } = longBody("data: ", "x", Infinity);

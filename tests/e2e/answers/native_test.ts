@@ -53,7 +53,7 @@ Deno.test("a native connection passes bodies byte for byte and the log counts th
   }
 });
 
-Deno.test("a model's name is replaced where it stands and nowhere else, behind megabytes too", async (t) => {
+Deno.test("a model's name is replaced at its place only, also after megabytes", async (t) => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(familiesFile(upstream.url));
   const text = JSON.stringify("renamed-a ".repeat(300_000));
@@ -73,7 +73,7 @@ Deno.test("a model's name is replaced where it stands and nowhere else, behind m
   }
 });
 
-Deno.test("a native answer that comes byte by byte passes the same", async (t) => {
+Deno.test("a native answer that arrives byte by byte passes unchanged", async (t) => {
   let current: NativeExchange | undefined;
   const fetch: Fetch = () => {
     const { answer, status = 200, headers } = current ?? {};

@@ -84,7 +84,7 @@ async function readAll(
   }
 }
 
-Deno.test("a slow reader pauses the upstream, nothing piles up, and the idle deadline does not run", async () => {
+Deno.test("a slow reader pauses the upstream, nothing accumulates, and the idle deadline does not run", async () => {
   const { upstream, sent } = startFastUpstream(CHAT_EVENT, WHOLE_MIB, {
     end: END,
   });
@@ -137,7 +137,7 @@ for (
     ["translated", "model-b", "messages"],
   ] as const
 ) {
-  Deno.test(`a caller whose socket takes nothing for ten minutes holds no slot and no upstream any longer, ${mode}`, async () => {
+  Deno.test(`a caller whose socket takes nothing for ten minutes loses its slot and its upstream, ${mode}`, async () => {
     const { start, output } = WIRES[wire];
     const { upstream, sent } = startFastUpstream(output, Infinity, {
       start,

@@ -321,7 +321,7 @@ const LOOPS = { messages: messagesLoop, responses: responsesLoop };
 for (const [name, startLoop] of Object.entries(LOOPS)) {
   for (const isStream of [true, false]) {
     const how = isStream ? "streamed" : "whole";
-    Deno.test(`a ${name} caller's tool loop with Gemini 3 goes on to its end, ${how}`, async () => {
+    Deno.test(`a ${name} caller's tool loop with Gemini 3 runs to its end, ${how}`, async () => {
       await using scene = await startScene();
       const loop = startLoop(scene.gateway, { isStream });
       assert.deepEqual(await loop.step(), ["Köln", "Bonn"]);
@@ -339,7 +339,7 @@ for (const [name, startLoop] of Object.entries(LOOPS)) {
     "another connection": { isStream: true, model: "gemini-3-other" },
   };
   for (const [stranger, options] of Object.entries(strangers)) {
-    Deno.test(`a ${name} caller's signatures do not go out for ${stranger}`, async () => {
+    Deno.test(`a ${name} caller's signatures are not sent to ${stranger}`, async () => {
       await using scene = await startScene();
       const loop = startLoop(scene.gateway, { isStream: true });
       await loop.step();

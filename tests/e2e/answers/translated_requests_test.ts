@@ -35,7 +35,7 @@ for (const [from, to, field] of HINTS) {
   const model = modelOf(from, to);
   const [name = ""] = Object.keys(field);
   const body = hello(from, { model, ...field });
-  Deno.test(`what a ${to} upstream cannot take from a ${from} caller is dropped by name, in the answer and in the log`, async () => {
+  Deno.test(`fields of a ${from} caller that a ${to} upstream does not accept are dropped and named, in the answer and in the log`, async () => {
     await using upstream = startUpstream();
     await using gateway = await startGateway(pairsFile(upstream.url));
     for (const stream of [true, false]) {
@@ -50,7 +50,7 @@ for (const [from, to, field] of HINTS) {
     }
   });
 
-  Deno.test(`a strict connection refuses what a ${to} upstream cannot take from a ${from} caller`, async () => {
+  Deno.test(`a strict connection rejects fields of a ${from} caller that a ${to} upstream does not accept`, async () => {
     await using upstream = startUpstream();
     await using gateway = await startGateway(
       pairsFile(upstream.url, { strict: true }),
@@ -85,7 +85,7 @@ const REFUSED: readonly (readonly [
   ["responses", "chat", { background: true }],
 ];
 
-Deno.test("what would change the answer, and state that is not kept, is refused by name before an upstream is asked", async (t) => {
+Deno.test("a loss that changes the answer, and a reference to stored state, is rejected by name before any request", async (t) => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(pairsFile(upstream.url));
   for (const [from, to, field] of REFUSED) {
@@ -108,7 +108,7 @@ Deno.test("what would change the answer, and state that is not kept, is refused 
   assert.equal(upstream.requests.items.length, 0);
 });
 
-Deno.test("a connection's force and omit shape what its upstream gets, and name what they took", async (t) => {
+Deno.test("a connection's force and omit change the upstream's request, and the removed fields are named", async (t) => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(
     pairsFile(upstream.url, { force: { store: false }, omit: ["temperature"] }),

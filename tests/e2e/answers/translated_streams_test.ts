@@ -68,7 +68,7 @@ type Open = ReturnType<typeof openAnswer>;
 for (const { from, to, model } of PAIRS) {
   const body = hello(from, { model, stream: true });
 
-  Deno.test(`a ${from} stream of a ${to} upstream that breaks ends in the protocol's error and never looks whole`, async (t) => {
+  Deno.test(`a ${from} stream of a ${to} upstream that breaks off ends in the protocol's error and never looks complete`, async (t) => {
     await using upstream = startUpstream();
     for (const [what, happen] of Object.entries(BREAKS)) {
       await t.step(what, async () => {
@@ -91,7 +91,7 @@ for (const { from, to, model } of PAIRS) {
     }
   });
 
-  Deno.test(`a ${from} stream of a ${to} upstream that falls silent is kept alive, and given up at the deadline`, async () => {
+  Deno.test(`a ${from} stream of a ${to} upstream that falls silent is kept alive, and ended at the deadline`, async () => {
     await using upstream = startUpstream();
     const timers = createFakeTimers();
     await using gateway = await startGateway(
@@ -131,7 +131,7 @@ for (const { from, to, model } of PAIRS) {
     await within(open.cancelled, "the upstream to be given up");
   });
 
-  Deno.test(`a ${from} caller hears of a ${to} upstream that is silent from its start on`, async () => {
+  Deno.test(`a ${from} caller gets keep-alives from a ${to} upstream that is silent from its start`, async () => {
     await using upstream = startUpstream();
     const timers = createFakeTimers();
     await using gateway = await startGateway(pairsFile(upstream.url), {
@@ -156,7 +156,7 @@ for (const { from, to, model } of PAIRS) {
     await within(open.cancelled, "the upstream to be given up");
   });
 
-  Deno.test(`a ${from} caller of a ${to} upstream who hangs up ends the upstream's request`, async (t) => {
+  Deno.test(`a ${from} caller that disconnects ends the request to a ${to} upstream`, async (t) => {
     await using upstream = startUpstream();
     await using gateway = await startGateway(pairsFile(upstream.url));
     await t.step("before there is an answer", async () => {
@@ -205,7 +205,7 @@ for (const { from, to, model } of PAIRS) {
     }
   });
 
-  Deno.test(`errors of a ${to} upstream reach a ${from} caller with status, words and retry-after, in the caller's shape`, async (t) => {
+  Deno.test(`errors of a ${to} upstream reach a ${from} caller with status, message and retry-after, in the caller's shape`, async (t) => {
     await using upstream = startUpstream();
     for (const status of [400, 404, 413, 422, 429, 500, 503]) {
       for (const stream of [true, false]) {

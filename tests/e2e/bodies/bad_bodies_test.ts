@@ -60,7 +60,7 @@ function bytesOf(characters: string): Uint8Array<ArrayBuffer> {
   return Uint8Array.from(characters, (one) => one.charCodeAt(0));
 }
 
-Deno.test("a body that could mean two things, or nothing, is 400 in the path's protocol", async (t) => {
+Deno.test("an ambiguous or invalid body is 400 in the path's protocol", async (t) => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(familiesFile(upstream.url));
   for (const protocol of PROTOCOLS) {
@@ -98,7 +98,7 @@ const PASSED: Readonly<Record<string, string>> = {
   },"model":"model-a"}`,
 };
 
-Deno.test("odd but valid bodies pass as data, byte for byte", async (t) => {
+Deno.test("unusual but valid bodies pass byte for byte", async (t) => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(familiesFile(upstream.url));
   for (const [name, body] of Object.entries(PASSED)) {

@@ -85,7 +85,7 @@ function head(path: string, length: string): string {
     `anthropic-version: 2023-06-01\r\n${length}\r\n\r\n`;
 }
 
-Deno.test("a body that says it is too long is refused before a byte of it is sent", async (t) => {
+Deno.test("a body with a length above the limit is rejected before a byte of it is sent", async (t) => {
   await using gateway = await startGateway(familiesFile("http://127.0.0.1:9"));
   for (const [path, protocol, , mib] of ROUTES) {
     await t.step(path, async () => {
@@ -96,7 +96,7 @@ Deno.test("a body that says it is too long is refused before a byte of it is sen
   }
 });
 
-Deno.test("a body that never ends is refused as soon as it is too long", async (t) => {
+Deno.test("an endless body is rejected as soon as it is too long", async (t) => {
   await using gateway = await startGateway(familiesFile("http://127.0.0.1:9"));
   const chunk = new TextEncoder().encode(`100000\r\n${" ".repeat(MIB)}\r\n`);
   for (const [path, protocol, , mib] of ROUTE_BY_LIMIT) {

@@ -88,7 +88,7 @@ function silentProvider() {
   return { fetch, bodies };
 }
 
-Deno.test("a body that finds no memory is 503 with Retry-After in each protocol, by its length before it is read", async (t) => {
+Deno.test("a body without memory is 503 with Retry-After in each protocol, by its length before it is read", async (t) => {
   for (const protocol of PROTOCOLS) {
     await t.step(protocol, async () => {
       const { fetch } = silentProvider();
@@ -120,7 +120,7 @@ Deno.test("a body that finds no memory is 503 with Retry-After in each protocol,
   }
 });
 
-Deno.test("a body of unknown length that finds no memory is 503 when it has come", async () => {
+Deno.test("a body of unknown length without memory is 503 after it has arrived", async () => {
   const { fetch } = silentProvider();
   const gateway = await openGateway({
     protocol: "chat",
@@ -169,7 +169,7 @@ const CASES = [
 ] as const;
 
 for (const { mode, upstream } of CASES) {
-  Deno.test(`a ${mode} body is let go when the first output has gone out, while the stream goes on`, async () => {
+  Deno.test(`a ${mode} body is released after the first output, while the stream continues`, async () => {
     const asked = Promise.withResolvers<void>();
     const answered = Promise.withResolvers<Response>();
     let sentBytes = 0;
@@ -208,7 +208,7 @@ for (const { mode, upstream } of CASES) {
     assert.equal(gateway.admission.active, 0);
   });
 
-  Deno.test(`a ${mode} body is kept for as long as another connection may need it, and sent whole again`, async () => {
+  Deno.test(`a ${mode} body is kept while another connection may need it, and sent whole again`, async () => {
     const sent: number[] = [];
     const held: number[] = [];
     const gateway = await openGateway({
@@ -234,7 +234,7 @@ for (const { mode, upstream } of CASES) {
   });
 }
 
-Deno.test("however a request ends, its memory is free", async (t) => {
+Deno.test("any ending of a request frees its memory", async (t) => {
   const answers = {
     "an answer": () => Response.json({}),
     "an error": () => Response.json({}, { status: 400 }),
@@ -302,7 +302,7 @@ async function ordered(threads: readonly FakeThread[], index: number) {
   throw new Error(`Waited in vain for an order to thread ${index}`);
 }
 
-Deno.test("a caller who leaves while its long body is translated ends that thread, and the next body gets another", async () => {
+Deno.test("a caller that leaves while its long body is translated ends that thread, and the next body gets another", async () => {
   const { threads, bodies, gateway, translationPool } = await openThreaded(
     "chat",
   );

@@ -39,7 +39,7 @@ function copy(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
 const COMPRESSED = Object.entries(ENCODINGS)
   .filter(([encoding]) => encoding !== "identity");
 
-Deno.test("a compressed body goes upstream as it was before, with its length and no encoding", async (t) => {
+Deno.test("a compressed body is sent decompressed, with its length and no encoding", async (t) => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(familiesFile(upstream.url));
   const body = new TextEncoder().encode(hello("chat", { x: "ü🙂".repeat(99) }));
@@ -85,7 +85,7 @@ Deno.test("a body is measured after decompression: the limit passes, one byte mo
   }
 });
 
-Deno.test("a bomb stops at the limit, in each protocol's shape", async (t) => {
+Deno.test("a compression bomb stops at the limit, with each protocol's error", async (t) => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(familiesFile(upstream.url));
   const zeros = new Uint8Array(256 * MIB);
@@ -106,7 +106,7 @@ Deno.test("a bomb stops at the limit, in each protocol's shape", async (t) => {
   assert.equal(upstream.requests.items.length, 0);
 });
 
-Deno.test("a bomb is refused before its end has come", async () => {
+Deno.test("a compression bomb is rejected before its end has arrived", async () => {
   await using gateway = await startGateway(familiesFile("http://127.0.0.1:9"));
   using socket = await connectRaw(gateway.port);
   const member = gzipSync(new Uint8Array(MIB));
@@ -123,7 +123,7 @@ Deno.test("a bomb is refused before its end has come", async () => {
   assert.equal(errorAnswer(await socket.answer(), "chat").status, 413);
 });
 
-Deno.test("a body that does not keep to its encoding is 400", async (t) => {
+Deno.test("a body that violates its encoding is 400", async (t) => {
   await using gateway = await startGateway(familiesFile("http://127.0.0.1:9"));
   const body = new TextEncoder().encode(hello("chat"));
   for (const [encoding, compress] of COMPRESSED) {
@@ -148,7 +148,7 @@ Deno.test("a body that does not keep to its encoding is 400", async (t) => {
   }
 });
 
-Deno.test("other encodings are 415 and learn the accepted ones", async (t) => {
+Deno.test("other encodings are 415, with the accepted ones", async (t) => {
   await using gateway = await startGateway(familiesFile("http://127.0.0.1:9"));
   for (const protocol of PROTOCOLS) {
     for (const encoding of ["compress", "gzip, br", "utf-8", "constructor"]) {

@@ -68,7 +68,7 @@ Deno.test("a body that does not arrive in time is 408, and the slot is free agai
   }
 });
 
-Deno.test("a body that comes drop by drop is 408 too: the deadline is for the whole of it", async () => {
+Deno.test("a body that arrives slowly is 408, too: the deadline applies to the whole body", async () => {
   const timeouts = { body: 300 };
   await using gateway = await startGateway(
     familiesFile("http://127.0.0.1:9", { timeouts }),
@@ -93,7 +93,7 @@ const BROKEN_OFF: Readonly<Record<string, readonly [string, string]>> = {
   "without its last chunk": ["transfer-encoding: chunked", "2\r\n{}\r\n"],
 };
 
-Deno.test("a body that breaks off reaches no upstream and is logged as the caller's leaving", async (t) => {
+Deno.test("a body that breaks off reaches no upstream and is logged as a disconnect", async (t) => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(familiesFile(upstream.url));
   for (const [name, [line, body]] of Object.entries(BROKEN_OFF)) {
@@ -110,7 +110,7 @@ Deno.test("a body that breaks off reaches no upstream and is logged as the calle
   assert.equal(upstream.requests.items.length, 0);
 });
 
-Deno.test("what comes behind the declared length is no part of the body", async () => {
+Deno.test("bytes after the declared length are no part of the body", async () => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(familiesFile(upstream.url));
   const body = hello("chat");
@@ -191,7 +191,7 @@ Deno.test("200 silent uploads of one token cost another token no request", async
   }
 });
 
-Deno.test("uploads of one token that fill the memory and then fall silent give way to another token's requests", async () => {
+Deno.test("silent uploads of one token that fill the memory are evicted for another token's requests", async () => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(crowdedFile(upstream.url));
   using _uploads = await beginUploads(gateway, 12, [

@@ -30,10 +30,10 @@ function head(start: string): string {
   return `${line}\r\nhost: a\r\ncontent-type: application/json\r\n${ENDLESS}\r\n\r\n`;
 }
 
-Deno.test("a body that says it never ends is answered, and its connection broken", async (t) => {
+Deno.test("a body with a huge length gets a response, and its connection closes", async (t) => {
   await using gateway = await startGateway(familiesFile("http://127.0.0.1:9"));
   for (const [name, [start, status]] of Object.entries(REFUSED)) {
-    await t.step(`${name}, to whom sends nothing of it`, async () => {
+    await t.step(`${name}, to a caller that sends nothing of it`, async () => {
       using socket = await connectRaw(gateway.port);
       await socket.write(head(start));
       const text = await socket.readAll();
@@ -43,7 +43,7 @@ Deno.test("a body that says it never ends is answered, and its connection broken
       assert.doesNotMatch(text, /\r\n0\r\n/);
       if (status !== 200) assert.match(text, /"message":/);
     });
-    await t.step(`${name}, to whom sends and sends`, async () => {
+    await t.step(`${name}, to a caller that keeps sending`, async () => {
       using socket = await connectRaw(gateway.port);
       await socket.write(head(start));
       const flood = async () => {
@@ -69,7 +69,7 @@ Deno.test("a body that is just too long gets a clean answer at once", async () =
   assert.equal(answer.isWhole, true);
 });
 
-Deno.test("a refused body of unknown length is not read for ever", async (t) => {
+Deno.test("a rejected body of unknown length is read up to a limit", async (t) => {
   await using gateway = await startGateway(familiesFile("http://127.0.0.1:9"));
   const chunk = new TextEncoder().encode(`100000\r\n${" ".repeat(MIB)}\r\n`);
   const starts = {
@@ -92,7 +92,7 @@ Deno.test("a refused body of unknown length is not read for ever", async (t) => 
   }
 });
 
-Deno.test("a refused body of unknown length that ends soon gets a clean answer", async () => {
+Deno.test("a rejected body of unknown length that ends soon gets a clean answer", async () => {
   await using gateway = await startGateway(familiesFile("http://127.0.0.1:9"));
   const answer = await sendRaw(
     gateway.port,

@@ -25,7 +25,7 @@ function fileFor(url: string, token: Readonly<Record<string, unknown>> = {}) {
   });
 }
 
-Deno.test("a model asked for by an alias is asked for by the provider's name, and logged by its id", async () => {
+Deno.test("a model that is requested by an alias is sent with the provider's name, and logged with its id", async () => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(fileFor(upstream.url));
   const response = await gateway.call(
@@ -42,7 +42,7 @@ Deno.test("a model asked for by an alias is asked for by the provider's name, an
   assert.equal(line.upstream_model, "glm-5-air");
 });
 
-Deno.test("a model asked for by its id has no alias in the log", async () => {
+Deno.test("a model that is requested by its id has no alias in the log", async () => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(fileFor(upstream.url));
   const response = await gateway.call(
@@ -56,7 +56,7 @@ Deno.test("a model asked for by its id has no alias in the log", async () => {
   assert.equal(line.model, "glm");
 });
 
-Deno.test("an alias of a model that a token may not use is a model that does not exist", async () => {
+Deno.test("an alias of a model that a token may not use is an unknown model", async () => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(
     fileFor(upstream.url, { models: ["glm"] }),
@@ -76,7 +76,7 @@ Deno.test("an alias of a model that a token may not use is a model that does not
   assert.deepEqual(upstream.requests.items, []);
 });
 
-Deno.test("an alias is no name by which a body may let the provider choose another model", async () => {
+Deno.test("a body must not name an alias among the models that the provider may choose", async () => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(fileFor(upstream.url));
   const response = await gateway.call(
@@ -89,7 +89,7 @@ Deno.test("an alias is no name by which a body may let the provider choose anoth
   assert.deepEqual(upstream.requests.items, []);
 });
 
-Deno.test("GET /models lists aliases but the hidden ones, and GET /models/{id} knows them all", async () => {
+Deno.test("GET /models lists aliases except hidden ones, and GET /models/{id} returns all", async () => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(fileFor(upstream.url));
   const headers = { authorization: `Bearer ${ALICE_TOKEN}` };

@@ -51,7 +51,7 @@ function fileFor(url: string): Record<string, unknown> {
   };
 }
 
-Deno.test("a model that is not the caller's looks like one that does not exist, to the last byte", async (t) => {
+Deno.test("a model of others and an unknown model get the same response, to the last byte", async (t) => {
   await using gateway = await startGateway(fileFor("http://127.0.0.1:9"));
   const missing = [
     { name: "not assigned", model: "model-b", token: BOB_TOKEN },
@@ -94,7 +94,7 @@ Deno.test("a model that is not the caller's looks like one that does not exist, 
   }
 });
 
-Deno.test("/models shows a caller no model of others and none that is disabled", async () => {
+Deno.test("/models lists no model of others and no disabled one", async () => {
   await using gateway = await startGateway(fileFor("http://127.0.0.1:9"));
   const idsOf = async (token: string) => {
     const headers = credentials("chat", token);
@@ -152,7 +152,7 @@ const REFUSED = [
   },
 ] as const;
 
-Deno.test("a path that a model's family has not is refused and the paths that serve it are named", async (t) => {
+Deno.test("a path that a model's family lacks is rejected, with the paths that serve the model", async (t) => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(fileFor(upstream.url));
   for (const { path, model, status, mentions } of REFUSED) {
@@ -176,7 +176,7 @@ Deno.test("a path that a model's family has not is refused and the paths that se
   assert.equal(upstream.requests.items.length, 0);
 });
 
-Deno.test("a model of several connections is served by the first that is the caller's", async () => {
+Deno.test("a model of several connections is served by the caller's first one", async () => {
   await using upstream = startUpstream();
   const models = ["shared"];
   await using gateway = await startGateway({

@@ -172,7 +172,7 @@ const ACCEPTED: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   },
 };
 
-Deno.test("one valid credential of one caller is enough where both headers are read", async (t) => {
+Deno.test("one valid credential of one caller is enough when both headers are read", async (t) => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(fileFor(upstream));
   for (const routeName of ["a Messages route", "the list of models"]) {
@@ -186,7 +186,7 @@ Deno.test("one valid credential of one caller is enough where both headers are r
   }
 });
 
-Deno.test("bearer routes take Authorization and nothing else", async (t) => {
+Deno.test("bearer routes accept Authorization only", async (t) => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(fileFor(upstream));
   for (const routeName of ["a bearer route", "the limits"]) {
@@ -218,7 +218,7 @@ const RAW_LINES: Readonly<Record<string, string>> = {
   "a space before the colon": `authorization : Bearer ${ALICE_TOKEN}\r\n`,
 };
 
-Deno.test("credentials that no client would send are refused, and the gateway serves on", async (t) => {
+Deno.test("credentials that no client sends are rejected, and the gateway continues to serve", async (t) => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(fileFor(upstream));
   for (const [name, lines] of Object.entries(RAW_LINES)) {

@@ -114,7 +114,7 @@ async function readChat(response: Response): Promise<
 }
 
 for (const { protocol, model, call } of CONNECTIONS) {
-  Deno.test(`a Responses body for Chat Completions goes to a ${protocol} connection in its protocol, and is answered as Chat`, async () => {
+  Deno.test(`a Responses body for Chat Completions is sent to a ${protocol} connection in its protocol, and answered as Chat`, async () => {
     await using upstream = startUpstream((seen) =>
       upstreamAnswer(protocol, TEXT, bodyOf(seen).stream === true)
     );
@@ -144,7 +144,7 @@ for (const { protocol, model, call } of CONNECTIONS) {
     }
   });
 
-  Deno.test(`a call of a custom tool comes from a ${protocol} connection as a function with the text itself, and goes back as what it was`, async () => {
+  Deno.test(`a call of a custom tool from a ${protocol} connection becomes a function with the text itself, and is restored in the next request`, async () => {
     await using upstream = startUpstream((seen) =>
       upstreamAnswer(protocol, calling(call), bodyOf(seen).stream === true)
     );
@@ -187,7 +187,7 @@ for (const { protocol, model, call } of CONNECTIONS) {
   });
 }
 
-Deno.test("the Responses endpoint of a connection takes it before the Chat endpoint, with nothing of Chat in it", async () => {
+Deno.test("such a body goes to the Responses endpoint of a connection before its Chat endpoint, without Chat's fields", async () => {
   await using upstream = startUpstream(() =>
     upstreamAnswer("responses", TEXT, true)
   );
@@ -222,7 +222,7 @@ Deno.test("a body with an empty list of messages beside its input is a Responses
   }
 });
 
-Deno.test("where it is not certain, the body passes byte for byte as what its path says", async (t) => {
+Deno.test("an uncertain body passes byte for byte in the protocol of its path", async (t) => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(familiesFile(upstream.url));
   const messages = [{ role: "user", content: "Hi" }];

@@ -69,7 +69,7 @@ async function everyWay(
 }
 
 for (const status of [400, 403, 404, 429, 500]) {
-  Deno.test(`a provider's error of status ${status} that holds the key arrives without it`, async (t) => {
+  Deno.test(`a provider's error of status ${status} that quotes the key arrives without it`, async (t) => {
     for (const [how, words] of Object.entries(WORDS)) {
       await t.step(how, async () => {
         await using upstream = startUpstream(() =>
@@ -189,7 +189,7 @@ const WHOLE_ANSWERS = {
   },
 };
 
-Deno.test("a whole answer that holds the key arrives without it, native or translated, as one object or as a stream", async () => {
+Deno.test("a whole answer that quotes the key arrives without it, native or translated, as one object or as a stream", async () => {
   await using upstream = startUpstream(({ path }) =>
     Response.json(WHOLE_ANSWERS[protocolOfPath(path)])
   );

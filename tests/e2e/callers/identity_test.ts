@@ -122,7 +122,7 @@ Deno.test("a JWT is served in every protocol, and no part of it reaches the prov
   assert.equal(issuer.requests.items.length, 1);
 });
 
-Deno.test("a caller of an issuer and a token of the same name share nothing", async () => {
+Deno.test("an issuer's caller and a token of the same name share nothing", async () => {
   await using scene = await openScene({
     rules: [{
       connections: ["*"],
@@ -151,7 +151,7 @@ Deno.test("a caller of an issuer and a token of the same name share nothing", as
   assert.deepEqual(namesake.limits, []);
 });
 
-Deno.test("a reload changes what a remembered token may use", async () => {
+Deno.test("a reload changes the rights of a remembered token", async () => {
   await using scene = await openScene();
   const { gateway } = scene;
   const token = await scene.sign();
@@ -192,7 +192,7 @@ Deno.test("each refusal of a JWT has the shape of the protocol", async (t) => {
   }
 });
 
-Deno.test("while an issuer is away, its callers wait and everybody else is served", async (t) => {
+Deno.test("while an issuer is away, its callers wait and all others are served", async (t) => {
   await using scene = await openScene();
   const { gateway, issuer } = scene;
   issuer.play(() => new Response("secret page", { status: 500 }));

@@ -28,7 +28,7 @@ const CASES: Readonly<Record<string, readonly [string, number]>> = {
   "a value of 1 MiB": [long(1024), 400],
 };
 
-Deno.test("more than 100 headers or 64 KiB of them are 400, and the gateway serves on", async (t) => {
+Deno.test("more than 100 headers or 64 KiB of them are 400, and the gateway continues to serve", async (t) => {
   await using gateway = await startGateway(familiesFile("http://127.0.0.1:9"));
   for (const [name, [headers, expected]] of Object.entries(CASES)) {
     await t.step(name, async () => {

@@ -43,7 +43,7 @@ const BODIES:
     ],
   ];
 
-Deno.test("a renamed model changes the bytes of its name and no other", async (t) => {
+Deno.test("a renamed model changes only the bytes of its name", async (t) => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(fileFor(upstream));
   for (const [body, written, name] of BODIES) {
@@ -64,7 +64,7 @@ Deno.test("a renamed model changes the bytes of its name and no other", async (t
   }
 });
 
-Deno.test("a model whose name stays is sent as it was written, escapes and all", async () => {
+Deno.test("an unchanged model name is sent as it was written, with its escapes", async () => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(fileFor(upstream));
   const body = `{"model":"s\\u0061me"}`;

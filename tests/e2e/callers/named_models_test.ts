@@ -52,7 +52,7 @@ function post(
   return gateway.call(PATHS[protocol], ask(protocol, body, headers));
 }
 
-Deno.test("a token lets the provider choose among its own models on the connection alone", async (t) => {
+Deno.test("a provider may choose only among the token's models on the connection", async (t) => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(fileFor(upstream.url));
   const refused: readonly (readonly [field: string, value: JsonValue])[] = [
@@ -98,7 +98,7 @@ Deno.test("a token lets the provider choose among its own models on the connecti
   assert.equal(upstream.requests.items.length, 0);
 });
 
-Deno.test("a translation that keeps the body's protocol lets no other model through, wherever the body names it", async (t) => {
+Deno.test("a translation within one protocol rejects other models at any place of the body", async (t) => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(minimalFile({
     connections: [
@@ -145,7 +145,7 @@ Deno.test("a translation that keeps the body's protocol lets no other model thro
   }
 });
 
-Deno.test("what a token may use goes upstream byte for byte", async (t) => {
+Deno.test("a body that names only the token's models passes byte for byte", async (t) => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(fileFor(upstream.url));
   const cases: readonly (readonly [fields: JsonObject, token?: string])[] = [
@@ -167,7 +167,7 @@ Deno.test("what a token may use goes upstream byte for byte", async (t) => {
   }
 });
 
-Deno.test("a long body with a model that is not the token's, behind everything else, is refused", async () => {
+Deno.test("a long body with a foreign model at its end is rejected", async () => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(fileFor(upstream.url));
   const long = "x".repeat(3 * 1024 * 1024);
@@ -181,7 +181,7 @@ Deno.test("a long body with a model that is not the token's, behind everything e
   assert.equal(error.param, "models");
 });
 
-Deno.test("a connection on which a named model is not the token's is left out, and the next one serves", async () => {
+Deno.test("a connection with a named model that is not the token's is left out, and the next one serves", async () => {
   await using upstream = startUpstream();
   const models = (other: string) => ["model-a", other];
   await using gateway = await startGateway(minimalFile({
@@ -238,7 +238,7 @@ Deno.test("a translated request carries no such field, and names it as dropped",
   }
 });
 
-Deno.test("a body that says it is in another encoding than UTF-8 is refused", async (t) => {
+Deno.test("a body with another encoding than UTF-8 is rejected", async (t) => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(fileFor(upstream.url));
   const send = (type: string) =>

@@ -7,7 +7,7 @@ import { startGateway } from "../../support/gateway/gateway.ts";
 import { hurriedTimers } from "../../support/fakes/hurried_timers.ts";
 import { startUpstream } from "../../support/upstream/scripted_upstream.ts";
 
-Deno.test("no address that a caller names is asked: the upstream comes from the configuration alone", async (t) => {
+Deno.test("no request goes to an address that a caller names: the upstream is always the configured one", async (t) => {
   await using elsewhere = startUpstream();
   await using upstream = startUpstream();
   await using gateway = await startGateway(familiesFile(upstream.url));
@@ -35,7 +35,7 @@ Deno.test("no address that a caller names is asked: the upstream comes from the 
   }
 });
 
-Deno.test("a picture's address goes to the upstream as it is and is never fetched", async (t) => {
+Deno.test("a picture's address is forwarded unchanged and never fetched", async (t) => {
   await using elsewhere = startUpstream();
   await using upstream = startUpstream();
   await using gateway = await startGateway(familiesFile(upstream.url), {
@@ -57,7 +57,7 @@ Deno.test("a picture's address goes to the upstream as it is and is never fetche
   }
 });
 
-Deno.test("tokens with the same first 20 or 64 characters are two callers", async (t) => {
+Deno.test("tokens with the same first 20 or 64 characters are different callers", async (t) => {
   await using upstream = startUpstream();
   for (const shared of [20, 64]) {
     await t.step(String(shared), async () => {

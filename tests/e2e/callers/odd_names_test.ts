@@ -20,7 +20,7 @@ const ODD: Readonly<Record<string, string>> = {
 /** A log line holds at most the beginning of a name. */
 const MAX_LINE_BYTES = 4096;
 
-Deno.test("a model's name is data: refused by name, on one log line, and in no path or header", async (t) => {
+Deno.test("a model's name is data: rejected by name, on one log line, and in no path or header", async (t) => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(familiesFile(upstream.url));
   for (const protocol of PROTOCOLS) {

@@ -138,7 +138,7 @@ async function passHeaders(
   assert.equal(answer.status, 200, answer.body);
 }
 
-Deno.test("a caller's headers go upstream as an open list, less what is its own; the connection's credential comes on top", async () => {
+Deno.test("a caller's headers are forwarded, except its own ones, with the connection's credential", async () => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(familiesFile(upstream.url));
   // The server itself answers `expect`, and then waits for a body that it already has.
@@ -160,7 +160,7 @@ Deno.test("a caller's headers go upstream as an open list, less what is its own;
   );
 });
 
-Deno.test("a caller who waits for 100 Continue is served", async () => {
+Deno.test("a caller that waits for 100 Continue is served", async () => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(familiesFile(upstream.url));
   const answer = await sendRaw(
@@ -181,7 +181,7 @@ Deno.test("a caller who waits for 100 Continue is served", async () => {
   assert.equal(headers.get("expect"), null);
 });
 
-Deno.test("a header that comes twice goes upstream with both values", async () => {
+Deno.test("a repeated header is forwarded with both values", async () => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(familiesFile(upstream.url));
   const headers: [string, string][] = [
@@ -195,7 +195,7 @@ Deno.test("a header that comes twice goes upstream with both values", async () =
   assert.equal(seen.headers.get("openai-beta"), "one, two");
 });
 
-Deno.test("each connection shows its own credential in its own way", async (t) => {
+Deno.test("each connection sends its own credential in its own scheme", async (t) => {
   await using upstream = startUpstream();
   const cases: Readonly<
     Record<

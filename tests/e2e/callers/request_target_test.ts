@@ -27,7 +27,7 @@ const DETOURS = [
   "/v1;x=1/models",
 ];
 
-Deno.test("a path is taken as it is written: nothing is decoded and no dots are followed", async (t) => {
+Deno.test("a path is used as written: nothing is decoded and no dots are resolved", async (t) => {
   await using gateway = await startGateway(familiesFile("http://127.0.0.1:9"));
   for (const path of DETOURS) {
     await t.step(path, async () => {
@@ -42,7 +42,7 @@ Deno.test("a path is taken as it is written: nothing is decoded and no dots are 
   }
 });
 
-Deno.test("the host that a caller names changes nothing, even when no URL could hold it", async (t) => {
+Deno.test("a caller's host changes nothing, even when it is invalid in a URL", async (t) => {
   await using gateway = await startGateway(familiesFile("http://127.0.0.1:9"));
   const hosts = ["", "evil.example", "[::", "a b", "a:99999", "ü", "a@b", "%"];
   for (const host of hosts) {
@@ -105,7 +105,7 @@ const HOSTS_WITH_PATHS: readonly (readonly [
   ["http://evil.example/nope", "evil.example/v1/models?", 404],
 ];
 
-Deno.test("the route comes from the target, whatever stands in the host", async (t) => {
+Deno.test("the target decides the route, with any host", async (t) => {
   await using gateway = await startGateway(familiesFile("http://127.0.0.1:9"));
   for (const [target, host, status] of HOSTS_WITH_PATHS) {
     await t.step(`${target} at ${host}`, async () => {
@@ -116,7 +116,7 @@ Deno.test("the route comes from the target, whatever stands in the host", async 
   }
 });
 
-Deno.test("a host without a path of ours lets nobody ask a model", async () => {
+Deno.test("a host that contains a path reaches no model", async () => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(familiesFile(upstream.url));
   const headers: [string, string][] = [
@@ -129,7 +129,7 @@ Deno.test("a host without a path of ours lets nobody ask a model", async () => {
   assert.equal(upstream.requests.items.length, 0);
 });
 
-Deno.test("a long method is neither returned nor logged whole", async () => {
+Deno.test("a long method is cut in the response and in the log", async () => {
   await using gateway = await startGateway(familiesFile("http://127.0.0.1:9"));
   const method = "M".repeat(10_000);
   const request = get("/v1/models").replace("GET", method);

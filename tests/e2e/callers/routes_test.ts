@@ -93,7 +93,7 @@ function protocolOf(path: string) {
   return /\/messages(\/|$)/.test(path) ? "messages" : "chat";
 }
 
-Deno.test("every relayed path reaches the operation of the model's upstream, whatever the query", async (t) => {
+Deno.test("every relayed path reaches the operation of the model's upstream, with any query", async (t) => {
   await using upstream = startUpstream(() => Response.json({ good: true }));
   await using gateway = await startGateway(familiesFile(upstream.url));
   for (const [operation, model, paths] of RELAYED) {
@@ -116,7 +116,7 @@ Deno.test("every relayed path reaches the operation of the model's upstream, wha
   }
 });
 
-Deno.test("every path that the gateway answers itself does so with GET", async (t) => {
+Deno.test("every own path of the gateway responds to GET", async (t) => {
   await using gateway = await startGateway(familiesFile("http://127.0.0.1:9"));
   for (const path of ANSWERED) {
     await t.step(path, async () => {
@@ -128,7 +128,7 @@ Deno.test("every path that the gateway answers itself does so with GET", async (
   }
 });
 
-Deno.test("agents' probes with HEAD are answered without a credential", async (t) => {
+Deno.test("agents' probes with HEAD get a response without a credential", async (t) => {
   await using gateway = await startGateway(familiesFile("http://127.0.0.1:9"));
   for (const path of [...PROBES, "/livez", "/readyz", "/healthz"]) {
     await t.step(path, async () => {
@@ -192,7 +192,7 @@ const UNKNOWN = [
   "/metrics",
 ];
 
-Deno.test("an unknown path is 404 with every method, in the shape that its clients read", async (t) => {
+Deno.test("an unknown path is 404 with every method, in its clients' protocol", async (t) => {
   await using gateway = await startGateway(familiesFile("http://127.0.0.1:9"));
   for (const path of UNKNOWN) {
     await t.step(path, async () => {
@@ -207,7 +207,7 @@ Deno.test("an unknown path is 404 with every method, in the shape that its clien
   }
 });
 
-Deno.test("/limits refuses a query, on every path that serves it", async (t) => {
+Deno.test("/limits rejects a query, on each of its paths", async (t) => {
   await using gateway = await startGateway(familiesFile("http://127.0.0.1:9"));
   for (const path of ANSWERED.filter((path) => path.endsWith("/limits"))) {
     await t.step(path, async () => {
@@ -247,7 +247,7 @@ Deno.test("/models lists the models of the caller's assignments for both SDKs, a
   });
 });
 
-Deno.test("a model's name may hold slashes and anything that is escaped", async () => {
+Deno.test("a model's name may have slashes and escaped characters", async () => {
   const models = ["a/b:c", "ünï 100%"];
   await using gateway = await startGateway(
     familiesFile("http://127.0.0.1:9", {

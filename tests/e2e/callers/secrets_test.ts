@@ -243,7 +243,7 @@ function refusedRequests(): readonly RefusedRequest[] {
   });
 }
 
-Deno.test("no secret, no prompt and no answer is ever logged, whatever the upstream does", async (t) => {
+Deno.test("no secret, prompt or answer is logged, with any behavior of the upstream", async (t) => {
   const scripts = {
     ...SCRIPTS,
     ...Object.fromEntries(STATUSES.map((one) => [String(one), failing(one)])),
@@ -269,7 +269,7 @@ Deno.test("no secret, no prompt and no answer is ever logged, whatever the upstr
   }
 });
 
-Deno.test("no secret, no prompt and no answer is ever printed by the program, whatever its callers do", async () => {
+Deno.test("no secret, prompt or answer is printed by the program, with any behavior of its callers", async () => {
   await using upstream = startUpstream(SCRIPTS.JSON);
   await using gateway = await serveFile(fileFor(upstream.url));
   await askEverything(gateway.url);

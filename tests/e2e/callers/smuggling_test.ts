@@ -19,7 +19,7 @@ import { connectRaw, sendRaw } from "../../support/wire/raw_socket.ts";
 import { startUpstream } from "../../support/upstream/scripted_upstream.ts";
 import { until } from "../../support/within.ts";
 
-Deno.test("a request that could be read in two ways is refused, and nothing behind it is served", async (t) => {
+Deno.test("an ambiguous request is rejected, and nothing after it is served", async (t) => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(familiesFile(upstream.url));
   for (const [name, request] of Object.entries(REFUSED)) {
@@ -38,7 +38,7 @@ const CODED: Readonly<Record<string, string>> = {
   "a compression": head("transfer-encoding: gzip, chunked") + CHUNKS,
 };
 
-Deno.test("a body with a coding below its chunks is refused in the caller's protocol", async (t) => {
+Deno.test("a body with a coding below its chunks is rejected in the caller's protocol", async (t) => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(familiesFile(upstream.url));
   for (const [name, request] of Object.entries(CODED)) {
@@ -51,7 +51,7 @@ Deno.test("a body with a coding below its chunks is refused in the caller's prot
   assert.equal(upstream.requests.items.length, 0);
 });
 
-Deno.test("a body in broken chunks is served to nobody, nor is what stands behind it", async (t) => {
+Deno.test("a body in broken chunks is not served, and neither are the bytes after it", async (t) => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(familiesFile(upstream.url));
   for (const [name, chunks] of Object.entries(BROKEN_CHUNKS)) {
@@ -112,7 +112,7 @@ const SERVED: Readonly<Record<string, string>> = {
     `${SIZE}\r\n${BODY}\r\n0\r\ncontent-length: 1\r\nauthorization: Bearer x\r\n\r\n`,
 };
 
-Deno.test("a request that is odd and yet clear reaches the upstream once, with its body", async (t) => {
+Deno.test("an unusual but unambiguous request reaches the upstream once, with its body", async (t) => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(familiesFile(upstream.url));
   for (const [index, [name, request]] of Object.entries(SERVED).entries()) {
@@ -125,7 +125,7 @@ Deno.test("a request that is odd and yet clear reaches the upstream once, with i
   }
 });
 
-Deno.test("a body that looks like a request is none, though the request around it is refused unread", async () => {
+Deno.test("a body that looks like a request is not served when its own request is rejected unread", async () => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(familiesFile(upstream.url));
   using socket = await connectRaw(gateway.port);

@@ -13,7 +13,7 @@ function askWith(version: string, header = "anthropic-version"): RequestInit {
   return { ...init, headers };
 }
 
-Deno.test("the Messages routes take any date as the version", async () => {
+Deno.test("the Messages routes accept any date as the version", async () => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(familiesFile(upstream.url));
   for (const version of ["2023-06-01", "2026-10-21", "1999-12-31"]) {
@@ -42,7 +42,7 @@ Deno.test("a missing or malformed version is 400 and named, on every Messages ro
   }
 });
 
-Deno.test("the credential is looked at before the version", async () => {
+Deno.test("the credential is checked before the version", async () => {
   await using gateway = await startGateway(familiesFile("http://127.0.0.1:9"));
   const response = await gateway.call("/v1/messages", {
     method: "POST",

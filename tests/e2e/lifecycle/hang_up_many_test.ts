@@ -70,7 +70,7 @@ function createAccount() {
   return { account, wait, begin };
 }
 
-Deno.test("hundreds of callers who hang up leave nothing running, wherever they are", async (t) => {
+Deno.test("hundreds of callers that disconnect leave nothing running, at any stage", async (t) => {
   const { account, wait, begin } = createAccount();
   await using upstream = startUpstream();
   await using gateway = await startGateway({

@@ -42,7 +42,7 @@ function whenAborted(signal: AbortSignal): Promise<void> {
   );
 }
 
-Deno.test("a caller who leaves before the upstream answers takes the upstream's request along", async (t) => {
+Deno.test("a caller that leaves before the upstream answers ends the upstream's request", async (t) => {
   await using upstream = startUpstream(noAnswer);
   await using gateway = await startGateway(familiesFile(upstream.url));
   for (const protocol of PROTOCOLS) {
@@ -72,7 +72,7 @@ const MOMENTS: Readonly<Record<string, string>> = {
   "in the middle": `data: {"half":1}\n\ndata: {"ha`,
 };
 
-Deno.test("a caller who leaves a stream takes the upstream's along", async (t) => {
+Deno.test("a caller that leaves a stream ends the upstream's stream", async (t) => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(familiesFile(upstream.url));
   for (const protocol of PROTOCOLS) {
@@ -107,7 +107,7 @@ const BEGUN = {
   long: 'transfer-encoding: chunked\r\n\r\n6\r\n{"id":\r\n',
 } as const;
 
-Deno.test("a caller who stops reading JSON has not had all of it", async () => {
+Deno.test("a caller that stops reading JSON counts as disconnected", async () => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(familiesFile(upstream.url));
   const answer = openAnswer(JSON_HEADERS);
@@ -122,7 +122,7 @@ Deno.test("a caller who stops reading JSON has not had all of it", async () => {
   assert.equal(line.ended, "client_abort");
 });
 
-Deno.test("a caller who leaves in the middle of JSON takes the upstream's request along", async (t) => {
+Deno.test("a caller that leaves in the middle of JSON ends the upstream's request", async (t) => {
   for (const [name, begun] of Object.entries(BEGUN)) {
     await t.step(name, async () => {
       const began = Promise.withResolvers<void>();
@@ -158,7 +158,7 @@ const ENDS = {
     `event: response.completed\ndata: {"type":"response.completed","response":{}}\n\n`,
 } as const;
 
-Deno.test("a caller who leaves right after the last event has had all of it", async (t) => {
+Deno.test("a caller that leaves right after the last event has the complete answer", async (t) => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(familiesFile(upstream.url));
   for (const protocol of PROTOCOLS) {
@@ -178,7 +178,7 @@ Deno.test("a caller who leaves right after the last event has had all of it", as
   }
 });
 
-Deno.test("a caller who leaves does not disturb the others", async () => {
+Deno.test("a caller that leaves does not affect others", async () => {
   const answers = [openAnswer(), openAnswer()];
   let next = 0;
   await using upstream = startUpstream(() =>
@@ -197,7 +197,7 @@ Deno.test("a caller who leaves does not disturb the others", async () => {
   assert.equal(await staying.text(), "data: [DONE]\n\n");
 });
 
-Deno.test("a caller who leaves a compressed stream takes the upstream's along, though that has fallen silent", async (t) => {
+Deno.test("a caller that leaves a silent compressed stream ends the upstream's stream", async (t) => {
   for (const kib of [1, 64, 1024]) {
     await t.step(`${kib} KiB of comments`, async () => {
       const comments = ": keep-alive, says the provider\n\n".repeat(32 * kib);

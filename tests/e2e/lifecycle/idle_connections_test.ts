@@ -12,7 +12,7 @@ const CONNECTIONS = 300;
 const REQUEST =
   `GET /v1/models HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${ALICE_TOKEN}\r\n\r\n`;
 
-Deno.test(`${CONNECTIONS} idle connections starve nobody, may ask at any time, and hold up no stop`, async () => {
+Deno.test(`${CONNECTIONS} idle connections delay no other, may send at any time, and delay no stop`, async () => {
   await using upstream = startUpstream();
   await using gateway = await serveFile(
     familiesFile(upstream.url, { server: { port: 0 } }),

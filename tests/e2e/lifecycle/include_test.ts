@@ -63,7 +63,7 @@ async function untilLines(
   );
 }
 
-Deno.test("an included file takes effect when it comes, changes, is renamed and goes; a broken one changes nothing", async () => {
+Deno.test("an included file takes effect when it appears, changes, is renamed and disappears; a broken one changes nothing", async () => {
   await using folder = await openFolder();
   await using upstream = startUpstream(() => Response.json({}));
   await folder.put("a.yaml", "alice");
@@ -210,7 +210,7 @@ async function restOf({ body }: Response): Promise<Rest> {
   }
 }
 
-Deno.test("a token that leaves lets its running streams finish, by default", async () => {
+Deno.test("a removed token's running streams finish by default", async () => {
   await removeBob({}, async ({ read, finish }) => {
     finish(4);
     for (
@@ -223,7 +223,7 @@ Deno.test("a token that leaves lets its running streams finish, by default", asy
 });
 
 for (const workers of [1, 2]) {
-  Deno.test(`with removed_tokens: end and ${workers} threads, its running streams end at once, and nobody else's`, async () => {
+  Deno.test(`with removed_tokens: end and ${workers} threads, only the removed token's running streams end at once`, async () => {
     const server = { removed_tokens: "end", workers };
     await removeBob(server, async ({ gateway, read, finish }) => {
       const [native, translated] = await read("bob");

@@ -66,7 +66,7 @@ async function descriptorsOf(pid: number): Promise<number> {
   return new TextDecoder().decode(stdout).split("\n").length;
 }
 
-Deno.test(`of ${REQUESTS} requests over every pair of protocols a fifth leave, the others are answered right, and nothing stays behind`, async () => {
+Deno.test(`of ${REQUESTS} requests over every pair of protocols a fifth leave, the others get the right answers, and nothing remains`, async () => {
   await using scene = await startScene();
   const settle = (left: number) =>
     until(

@@ -35,7 +35,7 @@ async function fileOf(text: string): Promise<
   };
 }
 
-Deno.test("serve starts without the right to write and though no upstream is there; port 0 is a free one", async () => {
+Deno.test("serve starts without write permission and without an upstream; port 0 is a free one", async () => {
   const file = familiesFile("http://127.0.0.1:9", { server: { port: 0 } });
   await using gateway = await serveFile(file);
   assert.match(gateway.output(), /^listening on http:\/\/127\.0\.0\.1:\d+\n/m);
@@ -48,7 +48,7 @@ const STARTS: Readonly<Record<string, (path: string) => readonly string[]>> = {
   serve: (path) => ["serve", "--config", path],
 };
 
-Deno.test("start-up asks the network for its listeners and nothing else, so it waits for nobody", async (t) => {
+Deno.test("the start uses the network only for its listeners, and waits for no other host", async (t) => {
   const url = "https://provider.test/v1";
   const used = { type: "USAGE_LIMIT", unit: "requests", used: "/used" };
   const quota = { kind: "json", url, windows: [{ ...used, limit: "/limit" }] };
@@ -117,7 +117,7 @@ Deno.test("serve speaks TLS with its certificate", async () => {
   }
 });
 
-Deno.test("serve on a port that is taken says so and ends with 1", async () => {
+Deno.test("serve on a taken port reports it and ends with 1", async () => {
   await using taken = startUpstream();
   const port = Number(new URL(taken.url).port);
   await using file = await fileOf(
@@ -165,7 +165,7 @@ Deno.test("serve and check print every problem of a file without a stack, and ex
   }
 });
 
-Deno.test("check prints a good file without its secrets and ends with 0", async () => {
+Deno.test("check prints a valid file without its secrets and ends with 0", async () => {
   await using file = await fileOf(JSON.stringify(minimalFile()));
   const ran = await runProgram(["check", "--config", file.path]);
   assert.equal(ran.code, 0, ran.stderr);
@@ -173,7 +173,7 @@ Deno.test("check prints a good file without its secrets and ends with 0", async 
   assert.doesNotMatch(ran.stdout + ran.stderr, new RegExp(UPSTREAM_KEY));
 });
 
-Deno.test("a token of `token new` opens the gateway whose file has what it printed", async () => {
+Deno.test("a token of `token new` is accepted by a gateway with the printed entry", async () => {
   const made = await runProgram(["token", "new", "carol"]);
   assert.equal(made.code, 0);
   const token = made.stdout.match(/mg_[\w-]+/)?.[0] ?? "";
@@ -193,7 +193,7 @@ Deno.test("a token of `token new` opens the gateway whose file has what it print
   assert.equal(await statusOf(ALICE_TOKEN), 401);
 });
 
-Deno.test("the command line: help and version are 0, what is unknown is 2", async (t) => {
+Deno.test("the exit code of help and version is 0, that of unknown arguments is 2", async (t) => {
   const cases = [
     [["--version"], 0, `model-gateway ${manifest.version}\n`],
     [["--help"], 0, "usage:\n"],
@@ -223,7 +223,7 @@ Deno.test("the command line: help and version are 0, what is unknown is 2", asyn
   }
 });
 
-Deno.test("a reader who has had enough gets no stack", async () => {
+Deno.test("a closed output pipe prints no stack", async () => {
   const child = programCommand(["--help"]).spawn();
   await child.stdout.cancel();
   const complaint = await new Response(child.stderr).text();

@@ -43,7 +43,7 @@ function changedError(): Error {
   return error;
 }
 
-Deno.test("an unforeseen exception is 500 in the caller's protocol, without a word of it", async (t) => {
+Deno.test("an unforeseen exception is 500 in the caller's protocol, without its message", async (t) => {
   let thrown: unknown;
   const client = failingClient(() => thrown);
   const file = familiesFile("http://127.0.0.1:9");

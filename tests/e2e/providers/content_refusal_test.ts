@@ -149,7 +149,7 @@ Deno.test("every provider's refusal of content reaches its caller, once", async 
   }
 });
 
-Deno.test("a refusal that is not about the content goes to another connection, and no word of it comes back", async (t) => {
+Deno.test("a refusal that is not about the content is tried on another connection, and its text is hidden", async (t) => {
   for (const refusal of [...GATEWAY_REFUSALS, ...UNEXPLAINED_REFUSALS]) {
     await t.step(refusal.name, async () => {
       for (const way of WAYS) {
@@ -163,7 +163,7 @@ Deno.test("a refusal that is not about the content goes to another connection, a
   }
 });
 
-Deno.test("a refusal that is not about the content is a 502 where there is nowhere else to go", async (t) => {
+Deno.test("a refusal that is not about the content is 502 without another connection", async (t) => {
   for (const refusal of [...GATEWAY_REFUSALS, ...UNEXPLAINED_REFUSALS]) {
     await t.step(refusal.name, async () => {
       for (const way of WAYS) {
@@ -226,7 +226,7 @@ function refuseStream(path: string, { hasOutput }: {
   });
 }
 
-Deno.test("streams whose content is refused go nowhere else and close nothing", async (t) => {
+Deno.test("streams whose content is refused are not tried elsewhere and cause no cool-down", async (t) => {
   for (const way of WAYS) {
     for (const hasOutput of [false, true]) {
       for (const isAlone of [false, true]) {

@@ -33,7 +33,7 @@ const READ_BYTES: Readonly<Record<string, number>> = {
 };
 
 for (const [what, bytes] of Object.entries(READ_BYTES)) {
-  Deno.test(`an answer that comes after ${what}, before the request is through, is passed on`, async (t) => {
+  Deno.test(`an answer that arrives after ${what}, before the request is sent, is forwarded`, async (t) => {
     await using upstream = startRawUpstream(async (connection) => {
       await readSome(connection, bytes);
       await say(connection, ANSWER);
@@ -72,7 +72,7 @@ const CERTIFICATE = fromFileUrl(
 );
 
 for (const [what, bytes] of Object.entries(READ_BYTES)) {
-  Deno.test(`an answer that comes over TLS after ${what}, before the request is through, is passed on`, async () => {
+  Deno.test(`an answer that arrives over TLS after ${what}, before the request is sent, is forwarded`, async () => {
     await using upstream = startRawUpstream(async (connection) => {
       await readSome(connection, bytes);
       await say(connection, ANSWER);
@@ -102,7 +102,7 @@ const LAST_OF_BODY: readonly {
 );
 
 for (const { scheme, kib } of LAST_OF_BODY) {
-  Deno.test(`an answer that comes over ${scheme} while the last of ${kib} KiB is being sent is passed on`, async () => {
+  Deno.test(`an answer that arrives over ${scheme} while the last of ${kib} KiB is being sent is forwarded`, async () => {
     await using upstream = startRawUpstream(async (connection) => {
       await readSome(connection, MIB / 8);
       await say(connection, ANSWER);

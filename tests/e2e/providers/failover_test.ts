@@ -103,7 +103,7 @@ const TALKS: Readonly<Record<string, readonly [Talk, string]>> = {
   "never answers": [listenToEnd, "silent"],
 };
 
-Deno.test("another connection answers where the first cannot be reached or breaks", async (t) => {
+Deno.test("another connection serves when the first cannot be reached or breaks off", async (t) => {
   for (const [name, [talk, failure]] of Object.entries(TALKS)) {
     await t.step(name, async () => {
       await using bad = startRawUpstream(talk);
@@ -126,7 +126,7 @@ Deno.test("another connection answers where the first cannot be reached or break
   });
 });
 
-Deno.test("an upstream that refuses before it has read the request is moved on from", async () => {
+Deno.test("after a refusal before the end of the request, another connection serves", async () => {
   const refusal = '{"error":{"message":"Overloaded"}}';
   await using bad = startRawUpstream((connection) =>
     say(
@@ -149,7 +149,7 @@ Deno.test("an upstream that refuses before it has read the request is moved on f
   assert.equal(seen.text(), body);
 });
 
-Deno.test("a large body goes whole to every connection that is asked, natively, renamed and translated", async () => {
+Deno.test("a large body is sent whole to every tried connection, natively, renamed and translated", async () => {
   const text = "é".repeat(1_000_000);
   const seen: SeenRequest[] = [];
   await using upstream = startUpstream((request) => {

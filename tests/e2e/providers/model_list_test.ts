@@ -56,7 +56,7 @@ Deno.test("GET /models lists the facts of the demo's providers about their model
   assert.equal(listed["demo-b-think"]?.supported_parameters, undefined);
 });
 
-Deno.test("a request to a model makes nobody ask for a list", async () => {
+Deno.test("a request to a model reads no list", async () => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(minimalFile({
     connections: [connectionFile({ endpoints: { chat: upstream.url } })],
@@ -72,7 +72,7 @@ Deno.test("a request to a model makes nobody ask for a list", async () => {
   assert.deepEqual(seen, ["POST /chat/completions"]);
 });
 
-Deno.test("a list is asked for with the connection's key, once for all who ask, and the caller's stays here", async () => {
+Deno.test("a list is read with the connection's key, once for all callers, and the caller's is not sent", async () => {
   await using upstream = startUpstream(() =>
     Response.json({ data: [{ id: "model-a", context_length: 10 }] })
   );

@@ -62,7 +62,7 @@ async function finish(
   await until(() => gateway.admission.active === 0, "the slot to be free");
 }
 
-Deno.test("a token at its own limit gets 429 in each protocol, others do not", async (t) => {
+Deno.test("a token at its own limit gets 429 in each protocol, and others are served", async (t) => {
   const { upstream, answers } = startOpenUpstream();
   await using _ = upstream;
   await using gateway = await startGateway(
@@ -120,7 +120,7 @@ Deno.test("a full gateway is 503 with Retry-After in each protocol", async (t) =
       assert.equal(error.headers.get("retry-after"), "1");
     });
   }
-  await t.step("what calls no model is still answered", async () => {
+  await t.step("requests that call no model are still served", async () => {
     const models = await gateway.call("/v1/models", {
       headers: credentials("chat"),
     });
@@ -134,7 +134,7 @@ Deno.test("a full gateway is 503 with Retry-After in each protocol", async (t) =
   for (const one of running) await one.body?.cancel();
 });
 
-Deno.test("a full connection is 503, unless another one has the model", async (t) => {
+Deno.test("a full connection is 503 unless another one has the model", async (t) => {
   const { upstream, answers } = startOpenUpstream();
   await using _ = upstream;
   const models = ["single", "pooled"];
@@ -173,7 +173,7 @@ Deno.test("a full connection is 503, unless another one has the model", async (t
   await finish(again, answers.at(-1), gateway);
 });
 
-Deno.test("however a request ends, its slot is free for the next one", async (t) => {
+Deno.test("any ending of a request frees its slot", async (t) => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(
     familiesFile(upstream.url, { server: { max_concurrent_requests: 1 } }),

@@ -50,7 +50,7 @@ for (const createSdk of [createSdk0, createSdk1]) {
     assertAsked(gateway, "/v1/responses");
   });
 
-  Deno.test(`the Anthropic SDK of ${createSdk.name} hands thinking and a tool's result back to a model behind Responses`, async () => {
+  Deno.test(`the Anthropic SDK of ${createSdk.name} returns thinking and a tool's result to a model behind Responses`, async () => {
     await using gateway = await startOffering();
     const sdk = createSdk({ ...optionsFor(gateway), baseURL: gateway.url });
     const text = await handBackToolResult(sdk, {
@@ -89,7 +89,7 @@ Deno.test("the OpenAI SDK works with a model behind Messages through Responses, 
   assertAsked(gateway, "/v1/messages");
 });
 
-Deno.test("the OpenAI SDK hands sealed reasoning and a tool's result back to a model behind Messages", async () => {
+Deno.test("the OpenAI SDK returns sealed reasoning and a tool's result to a model behind Messages", async () => {
   await using gateway = await startOffering();
   const sdk = new OpenAI({
     ...optionsFor(gateway),

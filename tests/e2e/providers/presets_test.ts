@@ -224,7 +224,7 @@ for (
   assert.ok(isServiceName(name));
   const urls: FakeProvider["urls"] = provider.urls;
 
-  Deno.test(`${name} gets native requests at its own address, with its credential and every byte`, async () => {
+  Deno.test(`${name} gets native requests at its own address, with its credential and unchanged bytes`, async () => {
     const { received, ask } = await gatewayFor(name, provider);
     for (const operation of OPERATIONS_ASKED) {
       if (urls[operation] === undefined) continue;
@@ -354,7 +354,7 @@ function isFaked(name: ServiceName): name is keyof typeof FAKE_PROVIDERS {
   return Object.hasOwn(FAKE_PROVIDERS, name);
 }
 
-Deno.test("dashscope is asked in words for a format and for a tool, whose fields it refuses while it thinks", async () => {
+Deno.test("dashscope gets instructions for a format and a tool, whose fields it rejects while it thinks", async () => {
   const { received, ask } = await gatewayFor(
     "dashscope",
     FAKE_PROVIDERS.dashscope,
@@ -382,7 +382,7 @@ Deno.test("the gateway itself stops an answer of xai at the caller's stop string
   assert.match(text, /"stop_sequence":"END"/);
 });
 
-Deno.test("bedrock-claude gets no beta of headers_drop, and the others in their order", async () => {
+Deno.test("bedrock-claude gets the betas in their order, without those of headers_drop", async () => {
   const { received, lines, ask } = await gatewayFor(
     "bedrock-claude",
     FAKE_PROVIDERS["bedrock-claude"],

@@ -71,7 +71,7 @@ async function servedBy(
   return attempts === undefined ? connection : "both";
 }
 
-Deno.test("what one token makes fail is closed to that token alone, until another sees it fail too", async (t) => {
+Deno.test("a connection that fails for one token cools down for it alone, until it fails for another", async (t) => {
   for (const protocol of PROTOCOLS) {
     for (const mode of ["native", "translated"] as const) {
       await t.step(`${protocol} ${mode}`, async () => {
@@ -103,7 +103,7 @@ Deno.test("what one token makes fail is closed to that token alone, until anothe
   }
 });
 
-Deno.test("a connection that one token's request ends is closed to that token alone", async () => {
+Deno.test("a connection that breaks off during one token's request cools down for that token alone", async () => {
   await using bad = startRawUpstream(async (connection) => {
     const bytes = new Uint8Array(16 * 1024);
     await connection.read(bytes);

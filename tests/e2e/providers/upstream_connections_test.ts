@@ -54,7 +54,7 @@ const LONG_EVENT = `data: ${
   })
 }\n\n`;
 
-Deno.test("callers who stop reading large streams hold up nobody else of the same provider", async () => {
+Deno.test("callers that stop reading large streams delay no other caller of the provider", async () => {
   let written = 0;
   const pour = (response: Http2ServerResponse) => {
     do written++; while (response.write(LONG_EVENT));
@@ -92,7 +92,7 @@ Deno.test("callers who stop reading large streams hold up nobody else of the sam
   leaving.abort();
 });
 
-Deno.test("a provider that takes few requests on one HTTP/2 connection gets as many as there are", async () => {
+Deno.test("a provider with a low limit for HTTP/2 streams gets all requests at once", async () => {
   const REQUESTS = 10;
   const waiting: Http2ServerResponse[] = [];
   await using upstream = await startSecureUpstream((_, response) => {
@@ -136,7 +136,7 @@ Deno.test("twenty kept connections that fall silent at once fail no request, and
   assertUncoupled(upstream);
 });
 
-Deno.test("a provider that sends its connections away serves every request once", async () => {
+Deno.test("a provider that closes its connections serves every request once", async () => {
   const REQUESTS = 10;
   await using upstream = await startSecureUpstream((request, response) => {
     // Only HTTP/2 has GOAWAY.
@@ -185,7 +185,7 @@ Deno.test("a request goes over a new connection when the provider has closed the
   assert.equal(upstream.heard.length, 2);
 });
 
-Deno.test("no request is sent again behind the log's back when the provider closes a kept-alive connection instead of answering", async () => {
+Deno.test("each sent request is in the log when the provider closes a kept connection instead of answering", async () => {
   await using upstream = startKeepAliveUpstream(({ connection, turn }) =>
     connection === 0 && turn === 1 ? "close" : "answer"
   );

@@ -16,7 +16,7 @@ import { hurriedTimers } from "../../support/fakes/hurried_timers.ts";
 
 const CANARY = "canary-9e1f";
 
-Deno.test("a refusal of the gateway's own key is 502, without a word of the upstream", async (t) => {
+Deno.test("a refusal of the gateway's own key is 502, without the upstream's text", async (t) => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(familiesFile(upstream.url));
   for (const status of [401, 403]) {
@@ -83,7 +83,7 @@ const NO_ANSWERS = [
   "1000 Odd",
 ];
 
-Deno.test("a status that is no final one is 502 to the caller and in the log, natively and translated", async (t) => {
+Deno.test("a status that is not final is 502 for the caller and in the log, natively and translated", async (t) => {
   for (const status of NO_ANSWERS) {
     for (const mode of ["native", "translated"] as const) {
       await t.step(`${status}, ${mode}`, async () => {
@@ -147,7 +147,7 @@ const STATUSES = [
   ...[451, 500, 501, 502, 503, 504, 520, 529],
 ];
 
-Deno.test("all other errors of an upstream pass with status, body and the headers to wait by", async (t) => {
+Deno.test("all other errors of an upstream pass with status, body and the headers of a wait", async (t) => {
   await using upstream = startUpstream();
   for (const status of STATUSES) {
     await t.step(String(status), async () => {
@@ -190,7 +190,7 @@ const WAITS: readonly (readonly [sent: string, shown: string | null])[] = [
   ["NaN", null],
 ];
 
-Deno.test("a wait that no quota can mean, or that is none, is left out, natively and translated", async (t) => {
+Deno.test("an implausible or invalid wait is left out, natively and translated", async (t) => {
   for (const mode of ["native", "translated"] as const) {
     for (const protocol of PROTOCOLS) {
       await t.step(`${protocol} ${mode}`, async () => {

@@ -72,13 +72,13 @@ Deno.test({
   fn: () => checkUnreachable("http://nowhere.invalid", /host name is unknown/),
 });
 
-Deno.test("an upstream whose certificate nobody vouches for is 502", async () => {
+Deno.test("an upstream with an untrusted certificate is 502", async () => {
   await using upstream = startUpstream(undefined, testCertificate);
   await checkUnreachable(upstream.url, /certificate is not valid/);
   assert.equal(upstream.requests.items.length, 0);
 });
 
-Deno.test("an upstream that speaks no TLS where it should is 502", async () => {
+Deno.test("an upstream without the expected TLS is 502", async () => {
   await using upstream = startUpstream();
   const url = upstream.url.replace("http:", "https:");
   await checkUnreachable(url, /TLS handshake failed/);
@@ -93,7 +93,7 @@ const BREAKING: Readonly<Record<string, readonly [Talk, RegExp]>> = {
   ],
 };
 
-Deno.test("an upstream that answers in no HTTP is 502", async () => {
+Deno.test("an upstream that does not speak HTTP is 502", async () => {
   await using upstream = startRawUpstream((connection) =>
     say(connection, "SSH-2.0-OpenSSH\r\n\r\n")
   );
@@ -109,7 +109,7 @@ Deno.test("an upstream that breaks before it answers is 502", async (t) => {
   }
 });
 
-Deno.test("an upstream that gives no headers in time is 504 and let go", async (t) => {
+Deno.test("an upstream that sends no headers in time is 504, and its connection closes", async (t) => {
   await using upstream = startUpstream(noAnswer);
   const timeouts = { first_byte: 100 };
   const timers = createFakeTimers();
@@ -141,7 +141,7 @@ function aborted(signal: AbortSignal): Promise<void> {
   });
 }
 
-Deno.test("an upstream that never shakes hands is given up at the same deadline", async () => {
+Deno.test("an upstream that never completes its TLS handshake is 502 at the same deadline", async () => {
   const over = Promise.withResolvers<void>();
   await using upstream = startRawUpstream(() => over.promise);
   const url = upstream.url.replace("http:", "https:");
@@ -154,7 +154,7 @@ Deno.test("an upstream that never shakes hands is given up at the same deadline"
   over.resolve();
 });
 
-Deno.test("an upstream that swallows connects is 502 at the connect deadline, natively and translated", async (t) => {
+Deno.test("an upstream that accepts no connection is 502 at the connect deadline, natively and translated", async (t) => {
   using client = createHttp1Client({
     dial: (_, signal) => untilAbort(new Promise(() => {}), signal),
     deadlines: createDeadlines(hurriedTimers),

@@ -111,7 +111,7 @@ for (const { generation, createSdk, errors } of GENERATIONS) {
     });
   }
 
-  Deno.test(`the Anthropic SDK ${generation}, hands thinking and a tool's result back`, async () => {
+  Deno.test(`the Anthropic SDK ${generation}, returns thinking and a tool's result`, async () => {
     await using gateway = await startDemoGateway();
     const text = await handBackToolResult(
       createSdk(optionsFor(gateway)),

@@ -46,7 +46,7 @@ const CALLS: Readonly<Record<string, Call>> = {
 const LIMITED = [tokenFile({ limits: [{ window: "month", tokens: 1 }] })];
 
 for (const [sdk, call] of Object.entries(CALLS)) {
-  Deno.test(`${sdk} asks once where no repetition helps, at once and while the connection cools down`, async () => {
+  Deno.test(`${sdk} sends one request when no retry helps, at once and while the connection cools down`, async () => {
     await using upstream = startUpstream(() =>
       Response.json({ error: { message: "No" } }, { status: 401 })
     );
@@ -59,7 +59,7 @@ for (const [sdk, call] of Object.entries(CALLS)) {
     assert.equal(gateway.lines.requests.items.length, 6);
   });
 
-  Deno.test(`${sdk} asks once where a limit of its token has no room for days`, async () => {
+  Deno.test(`${sdk} sends one request when a limit of its token has no room for days`, async () => {
     await using upstream = startUpstream();
     await using gateway = await startGateway({
       ...familiesFile(upstream.url),

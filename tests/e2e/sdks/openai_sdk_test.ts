@@ -131,7 +131,7 @@ for (const model of ["demo-a", "demo-c"]) {
     assert.deepEqual(streamed.usage, whole.usage);
   });
 
-  Deno.test(`the OpenAI SDK hands the items of ${model} back with a tool's result`, async () => {
+  Deno.test(`the OpenAI SDK returns the items of ${model} with a tool's result`, async () => {
     await using gateway = await startDemoGateway();
     const sdk = createSdk(gateway);
     const request = {
@@ -285,7 +285,7 @@ Deno.test("the OpenAI SDK sees a stream that breaks fail", async (t) => {
   }
 });
 
-Deno.test("what the OpenAI SDK sends is what the upstream gets, to the byte", async () => {
+Deno.test("the upstream gets the OpenAI SDK's bytes unchanged", async () => {
   await using upstream = startUpstream(() =>
     Response.json({ object: "chat.completion", choices: [] })
   );

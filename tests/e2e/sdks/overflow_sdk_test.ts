@@ -88,7 +88,7 @@ function isOpenAiOverflow(thrown: unknown): boolean {
 }
 
 for (const { name, protocol, ask, isOverflow } of SDKS) {
-  Deno.test(`the ${name}, knows a prompt that does not fit, whatever provider says it in its words`, async (t) => {
+  Deno.test(`the ${name}, recognizes a prompt that is too long from any provider's words`, async (t) => {
     let sent: ProviderError | undefined;
     const upstream: Fetch = () =>
       Promise.resolve(

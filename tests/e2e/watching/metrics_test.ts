@@ -31,7 +31,7 @@ const CHAT_ANSWER = {
   usage: { prompt_tokens: 7, completion_tokens: 3, total_tokens: 10 },
 };
 
-Deno.test("serve counts requests on a second listener, without any secret, prompt or name of the caller's", async (t) => {
+Deno.test("serve counts requests on a second listener, without any secret, prompt or text of a caller", async (t) => {
   await using upstream = startUpstream(() => Response.json(CHAT_ANSWER));
   const server = { port: 0, admin: { port: 0 } };
   await using gateway = await serveFile(
@@ -177,7 +177,7 @@ Deno.test("the gaps between the chunks of streamed answers are counted, natively
   }
 });
 
-Deno.test("serve does not start when the place of its second listener is taken, and names the setting", async () => {
+Deno.test("serve does not start when the port of its second listener is taken, and names the setting", async () => {
   await using taken = startUpstream();
   const port = Number(new URL(taken.url).port);
   const file = familiesFile(taken.url, {
@@ -213,7 +213,7 @@ Deno.test("serve does not start when the offset leaves no port for its second li
   );
 });
 
-Deno.test("a scrape shows what is left of a limit", async () => {
+Deno.test("a scrape shows the rest of a limit", async () => {
   await using upstream = startUpstream(() => Response.json(CHAT_ANSWER));
   await using gateway = await serveFile(
     familiesFile(upstream.url, {

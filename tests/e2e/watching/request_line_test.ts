@@ -99,7 +99,7 @@ const OWN_ANSWERS: Readonly<
   }],
 };
 
-Deno.test("the line counts the bytes of what the gateway answers itself, and calls nothing a provider's", async (t) => {
+Deno.test("the line counts the bytes of the gateway's own responses, and names no provider", async (t) => {
   await using gateway = await startGateway(familiesFile(NOWHERE));
   for (const [name, [path, init, logged]] of Object.entries(OWN_ANSWERS)) {
     await t.step(name, async () => {
@@ -117,7 +117,7 @@ Deno.test("the line counts the bytes of what the gateway answers itself, and cal
   }
 });
 
-Deno.test("the line of a request to a gateway that shuts down says so", async () => {
+Deno.test("the line of a request to a gateway that drains has that reason", async () => {
   await using gateway = await startGateway(familiesFile(NOWHERE));
   await gateway.admission.drain();
   const { line } = await asked(gateway, PATHS.chat, ask("chat"));
@@ -130,7 +130,7 @@ Deno.test("the line of a request to a gateway that shuts down says so", async ()
   assert.match(String(line.reason), /shutting down/);
 });
 
-Deno.test("the line names what the client calls its work, whatever it asks for", async () => {
+Deno.test("the line has the client's ids for any request", async () => {
   await using gateway = await startGateway(familiesFile(NOWHERE));
   const headers = { ...credentials("chat"), "session-id": "session-1" };
   const { line } = await asked(gateway, "/v1/models", { headers });
@@ -213,7 +213,7 @@ const PROVIDER_ENDINGS: Readonly<
   ],
 };
 
-Deno.test("the line has the failure of a provider wherever it reached the caller, and a level by whose matter it is", async (t) => {
+Deno.test("the line has each failure of a provider that reached the caller, with a level by its cause", async (t) => {
   for (
     const [name, [script, init, logged]] of Object.entries(PROVIDER_ENDINGS)
   ) {
@@ -229,7 +229,7 @@ Deno.test("the line has the failure of a provider wherever it reached the caller
   }
 });
 
-Deno.test("the line counts the bytes of the answer that went out, and not of one that was tried before", async () => {
+Deno.test("the line counts the bytes of the final answer only", async () => {
   let calls = 0;
   const whole = JSON.stringify({
     choices: [{ message: { content: "Hello" }, finish_reason: "stop" }],
@@ -299,7 +299,7 @@ const REFUSALS: Readonly<Record<string, readonly [file: object, Logged]>> = {
   ],
 };
 
-Deno.test("the line of a request that a limit refused names the limit", async (t) => {
+Deno.test("the line of a request that a limit rejected names the limit", async (t) => {
   for (const [name, [overrides, logged]] of Object.entries(REFUSALS)) {
     await t.step(name, async () => {
       const first = Promise.withResolvers<Response>();

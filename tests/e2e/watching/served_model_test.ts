@@ -85,7 +85,7 @@ function messageOf(text: string): string {
   return String(error.message);
 }
 
-Deno.test("what a provider serves by another model than asked counts for that model, in every protocol and unit, also after a restart", async () => {
+Deno.test("usage of another model than requested counts for that model, in every protocol and unit, also after a restart", async () => {
   await using upstream = startUpstream(answerDear);
   const folder = await Deno.makeTempDir();
   const file = fileFor(upstream.url, folder);

@@ -87,7 +87,7 @@ function chatOnly(url: string, server: object): Record<string, unknown> {
   return { ...file, connections: [{ ...first, endpoints }, ...rest] };
 }
 
-Deno.test("without OTEL_DENO a caller's trace goes upstream as it came, natively and translated", async () => {
+Deno.test("without OTEL_DENO a caller's trace is forwarded unchanged, natively and translated", async () => {
   await using upstream = startUpstream(stream);
   await using gateway = await startGateway(chatOnly(upstream.url, {}));
   const requests = [
@@ -314,7 +314,7 @@ Deno.test({
   },
 });
 
-Deno.test("with OTEL_PROPAGATORS=none the caller's headers go upstream as they came", async () => {
+Deno.test("with OTEL_PROPAGATORS=none the caller's headers are forwarded unchanged", async () => {
   await using upstream = startUpstream(stream);
   await using collector = startCollector();
   await using gateway = await serveFile(chatOnly(upstream.url, { port: 0 }), {
@@ -328,7 +328,7 @@ Deno.test("with OTEL_PROPAGATORS=none the caller's headers go upstream as they c
   }
 });
 
-Deno.test("what has not been exported yet is when the gateway stops", async () => {
+Deno.test("pending telemetry is exported when the gateway stops", async () => {
   await using upstream = startUpstream(stream);
   await using collector = startCollector();
   await using gateway = await serveFile(chatOnly(upstream.url, { port: 0 }), {

@@ -21,7 +21,7 @@ async function monthOf(url: string): Promise<Record<string, unknown>> {
   return { ...total, since };
 }
 
-Deno.test("a gateway that starts again counts on from what its log says, once, with threads too", async () => {
+Deno.test("a restarted gateway continues the counts of its log, once, with threads, too", async () => {
   await using upstream = startUpstream(() => Response.json(WIRES.chat.answer));
   const folder = await Deno.makeTempDir();
   const file = (limits: readonly unknown[], server = {}) =>
@@ -81,7 +81,7 @@ Deno.test("a gateway that starts again counts on from what its log says, once, w
   }
 });
 
-Deno.test("a gateway whose logs cannot be found serves, says so and counts from its start", async () => {
+Deno.test("a gateway whose logs cannot be found serves, logs it and counts from its start", async () => {
   const folder = await Deno.makeTempDir();
   try {
     await using gateway = await serveFile(
@@ -98,7 +98,7 @@ Deno.test("a gateway whose logs cannot be found serves, says so and counts from 
   }
 });
 
-Deno.test("a gateway with a store, which has the counts, says that it replays nothing, and serves", async () => {
+Deno.test("a gateway with a store serves and logs that it replays nothing", async () => {
   await using gateway = await serveFile(
     familiesFile("http://127.0.0.1:9", {
       server: { port: 0 },

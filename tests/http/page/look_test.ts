@@ -168,7 +168,7 @@ test(
 );
 
 test(
-  "a phone has one row of header, whatever the button says, and one layout for all models",
+  "a phone has one row of header with any button text, and one layout for all models",
   async ({ page, signIn, answer }) => {
     const ids = [
       "a",
@@ -258,7 +258,7 @@ async function outside(page: Page): Promise<readonly string[]> {
 }
 
 test(
-  "the page follows the font size that the reader has set",
+  "the page follows the reader's font size",
   async ({ page, signIn, answer }) => {
     await answer("/v1/limits", { json: everyState() });
     await signIn();

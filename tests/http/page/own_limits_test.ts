@@ -20,7 +20,7 @@ const AT_NOON = { nowMs: NOON_MS, timezoneId: "Europe/Berlin" };
 const LIST = { json: listOf(entryOf("GLM team", { limits: [weekOf()] })) };
 
 test(
-  "the limits of the token and its group come first, with what is left, what is used and when they reset",
+  "the limits of the token and its group come first, with the rest, the use and the reset",
   async ({ page, signIn, answer }) => {
     await answer("/v1/limits", LIST);
     await answer("/v1/usage", {
@@ -70,7 +70,7 @@ test(
 );
 
 test(
-  "the summary says that a limit refuses requests before nothing is left",
+  "the summary shows that a limit rejects requests before it is used up",
   async ({ page, signIn, answer }) => {
     await answer("/v1/limits", LIST);
     await answer("/v1/usage", { json: usageReport(groupLimit(48.8)) });
@@ -84,7 +84,7 @@ test(
 );
 
 test(
-  "a card warns once, in the line of its name, and no word for use stands beside what is left",
+  "a card warns once, in the line of its name, and shows no use beside the rest",
   async ({ page, signIn, answer }) => {
     await answer("/v1/limits", LIST);
     await answer("/v1/usage", { json: usageReport(groupLimit(50)) });
@@ -103,7 +103,7 @@ test(
 );
 
 test(
-  "the limits are there when the quotas cannot be read, and stay when the usage cannot",
+  "the limits are shown when the quotas cannot be read, and stay when the usage cannot",
   async ({ page, signIn, answer }) => {
     const usage = { json: usageReport(groupLimit(50)) };
     await answer("/v1/limits", {
@@ -126,7 +126,7 @@ test(
 );
 
 test(
-  "limits that cannot be read again say how old they are, until they can",
+  "limits that cannot be read again show their age",
   async ({ page, signIn, answer, asked }) => {
     const times = () => asked.filter((path) => path === "/v1/usage").length;
     const readAgain = async () => {
@@ -170,7 +170,7 @@ test(
 );
 
 test(
-  "limits that could never be read are missed in words",
+  "a text replaces limits that could not be read",
   async ({ page, signIn, answer }) => {
     await answer("/v1/limits", LIST);
     await answer("/v1/usage", { status: 500, json: {} });
@@ -184,7 +184,7 @@ test(
   AT_NOON,
 );
 
-test("the page explains its bars where the limits alone have some, and quotas where those have", async ({ page, signIn, answer }) => {
+test("the page explains the bars of limits, and those of quotas, where they are shown", async ({ page, signIn, answer }) => {
   const usage = { json: usageReport(groupLimit(50)) };
   await answer("/v1/usage", usage);
   await answer("/v1/limits", { json: listOf(entryOf("GLM team")) });
@@ -211,7 +211,7 @@ test("a token without limits, or a gateway that does not report them, leaves the
 });
 
 test(
-  "the page shows the limits of a real gateway, which a request that they refuse leads to",
+  "the page shows the limits of a real gateway, and a rejected request names its address",
   async ({ page, signIn, asked }) => {
     await signIn();
     const card = page.locator("#own-cards .card");

@@ -39,7 +39,7 @@ Deno.test("elapsedShare() divides each month by its own length", () => {
   }
 });
 
-Deno.test("elapsedShare() knows years, quarters and windows of constant length", () => {
+Deno.test("elapsedShare() supports years, quarters and windows of constant length", () => {
   const reset = "2027-01-01T00:00:00Z";
   const share = (window: string, now: string, period_count = 1) =>
     shareAt(now, [window, reset], { period_count });
@@ -66,7 +66,7 @@ Deno.test("elapsedShare() uses the start that the gateway names, in any notation
   assert.equal(share, 0.5);
 });
 
-Deno.test("elapsedShare() is null where the window, its reset or its time is not known", () => {
+Deno.test("elapsedShare() is null when the window, its reset or its length is unknown", () => {
   const now = "2026-11-16T00:00Z";
   const reset = new Date(Date.parse(now) + DAY_MS).toISOString();
   assert.equal(shareAt(now, ["monthly", null]), null);

@@ -16,7 +16,7 @@ const test = await pageTests();
 const AT_NOON = { nowMs: NOON_MS, timezoneId: "UTC" };
 
 test(
-  "the page says every state and every level of a window in words",
+  "the page expresses every state and every level of a window in words",
   async ({ page, signIn, answer }) => {
     await answer("/v1/limits", { json: everyState() });
     await signIn();
@@ -90,7 +90,7 @@ const REASONS = {
   constructor: "Quota not available",
 };
 
-test("the page says what each reason for a missing quota means, and takes one that it does not know", async ({ page, signIn, answer }) => {
+test("the page explains each reason for a missing quota, and accepts an unknown one", async ({ page, signIn, answer }) => {
   const entries = Object.keys(REASONS).map((reason) =>
     entryOf(reason, {
       status: "unavailable",
@@ -115,7 +115,7 @@ test("the page says what each reason for a missing quota means, and takes one th
   );
 });
 
-test("the page is calm about a quota that comes with the next answer", async ({ page, signIn, answer }) => {
+test("the page shows no warning for a quota that comes with the next answer", async ({ page, signIn, answer }) => {
   await answer("/v1/limits", {
     json: listOf(entryOf("Groq", {
       status: "unavailable",
@@ -141,7 +141,7 @@ test("the page is calm about a quota that comes with the next answer", async ({ 
   assert.equal(await colour(".badge"), await colour(".service"));
 });
 
-test("what is used and what is left make a whole as they are shown", async ({ page, signIn, answer }) => {
+test("the displayed use and the displayed rest make 100%", async ({ page, signIn, answer }) => {
   const shares = [0, 0.04, 12.34, 33.33, 66.15, 81.49, 99.96, 100, 120];
   await answer("/v1/limits", {
     json: listOf(
@@ -171,7 +171,7 @@ test("what is used and what is left make a whole as they are shown", async ({ pa
 });
 
 test(
-  "the page says how much of a window the reader's token used, where the gateway knows",
+  "the page shows the reader's own use of a window, if it is known",
   async ({ page, signIn, answer }) => {
     const entry = entryOf("Ours", { limits: [shareOf(70), weekOf()] });
     const [known] = entry.limits;
@@ -197,7 +197,7 @@ test(
 );
 
 test(
-  "a bar is as long as what is left, and its mark stands where the time is",
+  "the length of a bar is the rest, and its mark is the remaining time",
   async ({ page, signIn, answer }) => {
     const windows = [0, 25, 99.9, 100, 140].map((used) => shareOf(used));
     await answer("/v1/limits", {
@@ -226,7 +226,7 @@ test(
 );
 
 test(
-  "what is used up, scarce, low and plenty differ in colour",
+  "the levels of a window differ in colour",
   async ({ page, signIn, answer }) => {
     const windows = [10, 80, 95, 120].map((used) => shareOf(used));
     await answer("/v1/limits", {
@@ -242,7 +242,7 @@ test(
   AT_NOON,
 );
 
-test("the page calls money used up once none is left in any currency", async ({ page, signIn, answer }) => {
+test("the page shows money as used up when none is left in any currency", async ({ page, signIn, answer }) => {
   await answer("/v1/limits", {
     json: listOf(
       entryOf("Some", { limits: [balanceOf(0, "CNY"), balanceOf(3, "USD")] }),
@@ -290,7 +290,7 @@ test("the page has no bar for a balance and an empty one for an unknown amount",
     .waitFor();
 });
 
-test("the page takes every name for text, whatever it holds", async ({ page, signIn, answer }) => {
+test("the page treats every name as text", async ({ page, signIn, answer }) => {
   const hostile = `<img src=x onerror="document.title='owned'">`;
   await answer("/v1/limits", {
     json: listOf(
@@ -320,7 +320,7 @@ test("the page takes every name for text, whatever it holds", async ({ page, sig
   assert.equal(await page.title(), "Model Gateway");
 });
 
-test("the page says so when a token has no connection", async ({ page, signIn, answer }) => {
+test("the page reports a token without a connection", async ({ page, signIn, answer }) => {
   await answer("/v1/limits", { json: listOf() });
   await signIn();
   assert.equal(

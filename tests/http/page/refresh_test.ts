@@ -48,7 +48,7 @@ async function setVisibility(page: Page, state: string): Promise<void> {
 }
 
 test(
-  "the page asks again after refresh_after_seconds and not a second sooner, even at the press of the button",
+  "the page reads again after refresh_after_seconds and no sooner, even after a press of the button",
   async ({ page, signIn, answer, asked }) => {
     const refresh = page.locator("#refresh");
     await answer("/v1/limits", {
@@ -72,7 +72,7 @@ test(
 );
 
 test(
-  "a hidden page asks nothing until it is looked at again",
+  "a hidden page sends nothing until it is visible again",
   async ({ page, signIn, answer, asked }) => {
     await answer("/v1/limits", LIST);
     await signIn();
@@ -86,7 +86,7 @@ test(
 );
 
 test(
-  "the button refreshes as soon as it may",
+  "the button refreshes as soon as the gateway allows",
   async ({ page, signIn, answer, asked }) => {
     await answer("/v1/limits", LIST);
     await signIn();
@@ -106,7 +106,7 @@ test(
 );
 
 test(
-  "a page that is loaded again shows what it knows and asks no sooner than before",
+  "a reloaded page shows its last reading and reads no sooner than before",
   async ({ page, signIn, answer, asked }) => {
     await answer("/v1/limits", LIST);
     await signIn();
@@ -122,7 +122,7 @@ test(
 );
 
 test(
-  "the countdowns go on between two questions",
+  "the countdowns continue between two readings",
   async ({ page, signIn, answer, asked }) => {
     await answer("/v1/limits", LIST);
     await signIn();
@@ -139,7 +139,7 @@ test(
 );
 
 test(
-  "a refresh that fails leaves what was there, with its age, and says why",
+  "a failed refresh keeps the last reading, with its age and the reason",
   async ({ page, signIn, answer }) => {
     await answer("/v1/limits", LIST);
     await signIn();
@@ -165,7 +165,7 @@ test(
 );
 
 test(
-  "a page whose gateway is gone asks again soon, then less and less often, and goes on as before when it is back",
+  "a page retries an absent gateway with growing pauses, and continues as before when it is back",
   async ({ page, signIn, answer, asked }) => {
     await answer("/v1/limits", LIST);
     await signIn();
@@ -198,7 +198,7 @@ test(
 );
 
 test(
-  "a press asks a gateway that was gone at once, and what was wrong stands there no longer meanwhile",
+  "a press retries an absent gateway at once, and hides the last failure meanwhile",
   async ({ page, signIn, answer, asked, context }) => {
     await answer("/v1/limits", LIST);
     await signIn();
@@ -227,7 +227,7 @@ test(
 );
 
 test(
-  "quotas that are there are not asked for sooner because the models are missing",
+  "missing models cause no earlier reading of quotas",
   async ({ page, signIn, answer, asked }) => {
     await answer("/v1/limits", LIST);
     await answer("/v1/models", "offline");
@@ -244,7 +244,7 @@ test(
 );
 
 test(
-  "the models and settings are there when the quotas cannot be read at first",
+  "the models and settings are shown when the quotas cannot be read at first",
   async ({ page, signIn, answer }) => {
     await answer("/v1/limits", TIMED_OUT);
     await signIn();
@@ -265,7 +265,7 @@ test(
 );
 
 test(
-  "the quotas are there when the models cannot be read",
+  "the quotas are shown when the models cannot be read",
   async ({ page, signIn, answer }) => {
     await answer("/v1/limits", LIST);
     await answer("/v1/models", "offline");
@@ -280,7 +280,7 @@ test(
 );
 
 test(
-  "the page asks for a token again, and says why, when its own is no longer good",
+  "the page requests a new token, with the reason, when its own is no longer valid",
   async ({ page, signIn, answer }) => {
     await answer("/v1/limits", LIST);
     await signIn();

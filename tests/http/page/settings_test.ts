@@ -69,7 +69,7 @@ async function copied(
   return await readClipboard(page);
 }
 
-test("each client is offered the models that it can ask, and the rest are accounted for", async ({ page, signIn, answer }) => {
+test("each client is offered the models that it supports, with the number of others", async ({ page, signIn, answer }) => {
   await answer("/v1/models", MODELS);
   await signIn();
   assert.deepEqual(
@@ -108,7 +108,7 @@ test("the settings of every client name this gateway and the chosen model, and s
 });
 
 test(
-  "a text is copied as it stands there, or with the reader's token",
+  "a text is copied as displayed, or with the reader's token",
   async ({ page, signIn, gateway }) => {
     await signIn();
     await pickClient(page, "Claude Code");
@@ -130,7 +130,7 @@ test(
 );
 
 test(
-  "a copy button stays where it is and as wide as it is, and copies the same again at once",
+  "a copy button keeps its place and width, and copies again at once",
   async ({ page, signIn }) => {
     await signIn();
     const button = page.locator(".snippet").nth(1).locator("button").nth(1);
@@ -151,7 +151,7 @@ test(
 );
 
 test(
-  "the page shows for every client what the command line prints",
+  "the page shows the command line's text for every client",
   async ({ page, signIn, answer, gateway }) => {
     await answer("/v1/models", MODELS);
     await signIn();
@@ -190,7 +190,7 @@ test("a text is copied where a browser has no clipboard for pages, and the focus
   assert.match(await page.inputValue("#search"), /^curl .*\/v1\/chat/);
 });
 
-test("a press on a model sets a client up for it, if need be another client", async ({ page, signIn, answer }) => {
+test("a press on a model selects it in the settings, for another client if necessary", async ({ page, signIn, answer }) => {
   await answer("/v1/models", MODELS);
   await signIn();
   await page.getByRole("button", { name: /^gpt/ }).click();

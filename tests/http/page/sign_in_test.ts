@@ -35,7 +35,7 @@ test("the page shows everyone with a token the windows of each connection, with 
   assert.equal(await focusedId(page), "title");
 });
 
-test("the page says why a token is refused, keeps it at hand, and takes the next one", async ({ page, signIn, asked }) => {
+test("the page shows why a token is rejected, keeps it in the field, and accepts the next one", async ({ page, signIn, asked }) => {
   await page.fill("#token", "wrong");
   await page.press("#token", "Enter");
   await page.getByRole("alert").filter({ hasText: "token" }).waitFor();
@@ -52,7 +52,7 @@ test("the page says why a token is refused, keeps it at hand, and takes the next
   assert.equal(asked.filter((path) => path === "/v1/limits").length, 2);
 });
 
-test("the page says no longer why a token was refused once the next one is asked for", async ({ page, context }) => {
+test("the page hides the rejection of a token when the next one is tried", async ({ page, context }) => {
   await page.fill("#token", "wrong");
   await page.press("#token", "Enter");
   const error = page.locator("#sign-in-error");
@@ -70,7 +70,7 @@ test("the page says no longer why a token was refused once the next one is asked
   await page.locator("#sign-in-error:not(:empty)").waitFor();
 });
 
-test("the page sends nothing that can be no token", async ({ page, asked }) => {
+test("the page sends no text that cannot be a token", async ({ page, asked }) => {
   await page.fill("#token", "two words");
   await page.press("#token", "Enter");
   await page.getByText("Enter your token").waitFor();
@@ -78,7 +78,7 @@ test("the page sends nothing that can be no token", async ({ page, asked }) => {
   assert.deepEqual(asked, ["/"]);
 });
 
-test("the token stays in its tab: in no address, no cookie, no lasting storage, no other tab and not on the page", async ({ page, context, gateway, signIn }) => {
+test("the token stays in its tab: in no address, cookie, lasting storage or other tab, and not on the page", async ({ page, context, gateway, signIn }) => {
   await signIn();
   assert.match(await stored(page), new RegExp(ALICE_TOKEN));
   assert.equal(page.url(), `${gateway.url}/`);
@@ -106,7 +106,7 @@ test("the page forgets the token on request", async ({ page, signIn, asked }) =>
   assert.deepEqual(asked.slice(before), ["/"]);
 });
 
-test("the page leaves nothing of one token to the next", async ({ page, signIn, answer }) => {
+test("the page shows nothing of one token to the next", async ({ page, signIn, answer }) => {
   await signIn();
   await page.getByRole("button", { name: "Forget token" }).click();
   const nothing = { json: { object: "list", data: [] } };
@@ -117,7 +117,7 @@ test("the page leaves nothing of one token to the next", async ({ page, signIn, 
   assert.equal(await page.locator(".card, .model, .snippet").count(), 0);
 });
 
-test("the page stays at its question, and says why, when the gateway cannot be reached", async ({ page, answer }) => {
+test("the page keeps its form, with the reason, when the gateway cannot be reached", async ({ page, answer }) => {
   await answer("/v1/limits", "offline");
   await answer("/v1/models", "offline");
   await page.fill("#token", ALICE_TOKEN);

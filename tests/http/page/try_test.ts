@@ -23,7 +23,7 @@ async function tryIt(page: Page): Promise<readonly string[]> {
   return await steps(page);
 }
 
-test("a model is tried from the page in the protocol of each client, with the token that is there", async ({ page, signIn, asked }) => {
+test("a model is tried from the page in the protocol of each client, with the tab's token", async ({ page, signIn, asked }) => {
   await signIn();
   for (
     const [client, path] of [
@@ -45,7 +45,7 @@ test("a model is tried from the page in the protocol of each client, with the to
   }
 });
 
-test("a trial takes the model's native protocol where the client speaks it, and none without a model", async ({ page, signIn, answer, asked }) => {
+test("a trial uses the model's native protocol where the client speaks it, and none without a model", async ({ page, signIn, answer, asked }) => {
   const protocols = ["chat", "messages", "responses"];
   const models = [
     { id: "demo-b", protocols, native_protocols: ["messages"] },
@@ -67,7 +67,7 @@ test("a trial takes the model's native protocol where the client speaks it, and 
   assert.equal(await page.locator("#try").isDisabled(), true);
 });
 
-test("a trial ends at the first step that fails, with the reason and what to do", async ({ page, signIn }) => {
+test("a trial ends at the first failed step, with the reason and an instruction", async ({ page, signIn }) => {
   await signIn();
   await page.locator("#clients").getByText("curl", { exact: true }).click();
   const cases: readonly [string, RegExp][] = [
@@ -126,7 +126,7 @@ test("a trial finds a proxy that streams nothing, and a model that calls no tool
   );
 });
 
-test("a trial says so when the gateway is gone or rejects the token", async ({ page, signIn, answer }) => {
+test("a trial reports an absent gateway and a rejected token", async ({ page, signIn, answer }) => {
   await signIn();
   await page.locator("#clients").getByText("curl", { exact: true }).click();
   await answer("/v1/chat/completions", "offline");
@@ -138,7 +138,7 @@ test("a trial says so when the gateway is gone or rejects the token", async ({ p
   );
 });
 
-test("another choice ends a trial, and the next token sees nothing of it", async ({ page, signIn, context }) => {
+test("another choice ends a trial, and the next token shows nothing of it", async ({ page, signIn, context }) => {
   await signIn();
   await page.locator("#clients").getByText("curl", { exact: true }).click();
   await page.selectOption("#model", "demo-a");

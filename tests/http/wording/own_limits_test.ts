@@ -29,7 +29,7 @@ Deno.test("ownLimits() puts the token's limits before those of its group", () =>
   ]);
 });
 
-Deno.test("ownLimits() names what a limit counts, and what is left of it in its unit", () => {
+Deno.test("ownLimits() names the counted models and connections of a limit, and its rest in its unit", () => {
   const cases: readonly [LimitUsage, string][] = [
     [ownLimit(), "1 day tokens: 3,750,000 of 5,000,000 left"],
     [groupLimit(48.8), "1 month money: $1.20 of $50.00 left"],
@@ -82,7 +82,7 @@ Deno.test("ownLimits() names what a limit counts, and what is left of it in its 
   }
 });
 
-Deno.test("ownLimits() knows a token without a limit from a gateway without this report", () => {
+Deno.test("ownLimits() distinguishes a token without a limit from a gateway without this report", () => {
   assert.deepEqual(ownLimits(usageReport()), []);
   for (const other of [undefined, null, "x", {}, { limits: 3 }, []]) {
     assert.equal(ownLimits(other), undefined);
@@ -100,7 +100,7 @@ Deno.test("ownLimits() leaves out a limit that it cannot read", () => {
   assert.equal(ownLimits(report)?.[0]?.limits.length, 1);
 });
 
-Deno.test("usedText() calls nothing unused of which a little is used", () => {
+Deno.test("usedText() shows a tiny use as use", () => {
   const usedOf = (limit: LimitUsage) => {
     const [window] = ownLimits(usageReport(limit))?.[0]?.limits ?? [];
     return window && usedText(window);
