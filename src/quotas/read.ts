@@ -5,7 +5,7 @@ import {
   type FailureKind,
   kindOfStatus,
 } from "../protocols/canonical/failure/failure.ts";
-import { createByteReader, discard, readAll } from "../streams/byte_reader.ts";
+import { discard, readText } from "../streams/byte_reader.ts";
 import { QuotaFailure, type QuotaFailureReason, reasonOf } from "./failure.ts";
 import type { QuotaPoll, QuotaRequest, QuotaSource } from "./readers/reader.ts";
 import type { Reading } from "./reading.ts";
@@ -140,7 +140,7 @@ async function readJson(
   answer: Response,
   signal: AbortSignal,
 ): Promise<unknown> {
-  const text = await readText(answer, signal);
+  const text = await readBody(answer, signal);
   if (isHeavyJson(text, MAX_VALUES)) {
     throw brokenQuota("holds more than 8,192 values. Check the address");
   }
@@ -156,18 +156,14 @@ function brokenQuota(problem: string): QuotaFailure {
   );
 }
 
-async function readText(
-  { body }: Response,
+async function readBody(
+  answer: Response,
   signal: AbortSignal,
 ): Promise<string> {
-  if (body === null) return "";
-  let bytes: Uint8Array | undefined;
-  try {
-    bytes = await readAll(createByteReader(body), MAX_BODY_BYTES);
-  } catch (error) {
+  const text = await readText(answer, MAX_BODY_BYTES).catch((error) => {
     throw unread(error, signal);
-  }
-  if (bytes !== undefined) return new TextDecoder().decode(bytes);
+  });
+  if (text !== undefined) return text;
   throw brokenQuota("is longer than 256 KiB");
 }
 
