@@ -31,7 +31,7 @@ Deno.test("the lint plugin lets a file import its own folder and lower layers", 
   }
 });
 
-Deno.test("the lint plugin refuses imports of a higher layer and of a neighbour", () => {
+Deno.test("the lint plugin rejects imports of a higher layer and of a neighbour", () => {
   const cases: readonly (readonly [file: string, specifier: string])[] = [
     ["core/a.ts", "../streams/b.ts"],
     ["streams/a.ts", "../protocols/canonical/b.ts"],
@@ -57,7 +57,7 @@ Deno.test("the lint plugin refuses imports of a higher layer and of a neighbour"
   }
 });
 
-Deno.test("the lint plugin sees every way to import", () => {
+Deno.test("the lint plugin finds every form of import", () => {
   const ways = [
     'import a from "../http/b.ts";',
     'import "../http/b.ts";',
@@ -125,14 +125,14 @@ Deno.test("the lint plugin keeps the platform at the edges", () => {
   }
 });
 
-Deno.test("the lint plugin minds src alone", () => {
+Deno.test("the lint plugin checks layers in src only", () => {
   const source = 'import a from "../src/http/a.ts"; Deno.exit(1);';
   for (const path of ["/repo/tests/core/a.ts", "/repo/a.ts"]) {
     assert.deepEqual(Deno.lint.runPlugin(plugin, path, source), []);
   }
 });
 
-Deno.test("the lint plugin asks for a layer where there is none", () => {
+Deno.test("the lint plugin reports a folder without a layer", () => {
   const source = 'import a from "../core/a.ts";';
   assert.match(messages("new/a.ts", source)[0] ?? "", /stands in no layer/);
   const other = 'import a from "../new/a.ts";';
@@ -148,7 +148,7 @@ function filesOf(folder: string): string[] {
   });
 }
 
-Deno.test("every file of src stands in a layer", () => {
+Deno.test("every file of src has a layer", () => {
   const files = filesOf("");
   assert.ok(files.includes("core/protocol.ts"));
   for (const file of files) {

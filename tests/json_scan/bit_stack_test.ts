@@ -2,7 +2,7 @@ import { deepEqual, equal } from "node:assert/strict";
 import { BitStack } from "../../src/json_scan/walker.ts";
 import { createRandom } from "../support/fakes/random.ts";
 
-Deno.test("BitStack gives back what was put on it, last first, at any depth", () => {
+Deno.test("BitStack returns its bits, the last one first, at any depth", () => {
   for (const depth of [0, 1, 31, 32, 33, 64, 65, 1023, 1024, 1025, 5000]) {
     const random = createRandom(depth);
     const bits = Array.from({ length: depth }, () => random.below(2) === 1);
@@ -18,7 +18,7 @@ Deno.test("BitStack gives back what was put on it, last first, at any depth", ()
   }
 });
 
-Deno.test("BitStack behaves as a list does when it grows and shrinks by turns", () => {
+Deno.test("BitStack behaves like a list when it grows and shrinks in turn", () => {
   const random = createRandom(1);
   const list: boolean[] = [];
   const stack = new BitStack();

@@ -48,7 +48,7 @@ function refusal(bytes: Uint8Array): JsonScanError {
   return fail(`accepted ${JSON.stringify(new TextDecoder().decode(bytes))}`);
 }
 
-Deno.test("JsonObjectScan gives the span of each watched value, without the space around it", async (t) => {
+Deno.test("JsonObjectScan returns the span of each watched value, without the space around it", async (t) => {
   const values = [
     `"glm-5.1"`,
     `""`,
@@ -85,7 +85,7 @@ Deno.test("JsonObjectScan leaves out a key that is not there", () => {
   deepEqual(scanned(bytesOf(`{"model":1}`), []), {});
 });
 
-Deno.test("JsonObjectScan finds any printable ASCII key, in whatever spelling", () => {
+Deno.test("JsonObjectScan finds any printable ASCII key, in any spelling", () => {
   const body = bytesOf(`{"usage":1,"":2,"\\u0022\\/\\\\":3,"a b~":4}`);
   deepEqual(scanned(body, ["usage", "", '"/\\', 'a b~"', "a b~", "none"]), {
     usage: "1",
@@ -95,13 +95,13 @@ Deno.test("JsonObjectScan finds any printable ASCII key, in whatever spelling", 
   });
 });
 
-Deno.test("JsonObjectScan refuses to watch a key that is not printable ASCII", () => {
+Deno.test("JsonObjectScan rejects a watched key that is not printable ASCII", () => {
   for (const key of ["modèle", "a\n", "\u0000", "👩"]) {
     throws(() => scanJsonObject(bytesOf("{}"), ["model", key]), TypeError);
   }
 });
 
-Deno.test("JsonObjectScan knows a watched key by its meaning", async (t) => {
+Deno.test("JsonObjectScan compares keys after decoding their escapes", async (t) => {
   const spellings = [
     `"mod\\u0065l"`,
     `"\\u006dodel"`,
@@ -116,7 +116,7 @@ Deno.test("JsonObjectScan knows a watched key by its meaning", async (t) => {
   }
 });
 
-Deno.test("JsonObjectScan refuses a key that is a watched one but for its case, since some parsers take it for that", async (t) => {
+Deno.test("JsonObjectScan rejects a key that differs from a watched one in case only, because some parsers accept it", async (t) => {
   const bodies = [
     `{"Model":1}`,
     `{"model":1,"MODEL":2}`,
@@ -137,7 +137,7 @@ Deno.test("JsonObjectScan refuses a key that is a watched one but for its case, 
   deepEqual(scanned(bytesOf(`{"model":1,"x":{"Model":2}}`)), { model: "1" });
 });
 
-Deno.test("JsonObjectScan does not take another key for a watched one", async (t) => {
+Deno.test("JsonObjectScan ignores keys that only resemble a watched one", async (t) => {
   const names = [
     `"mode"`,
     `"modell"`,
@@ -167,7 +167,7 @@ Deno.test("JsonObjectScan does not take another key for a watched one", async (t
   }
 });
 
-Deno.test("JsonObjectScan refuses a watched key that stands twice at the top level", async (t) => {
+Deno.test("JsonObjectScan rejects a duplicate watched key at the top level", async (t) => {
   const spellings = [
     `"model"`,
     `"mod\\u0065l"`,
@@ -191,14 +191,14 @@ Deno.test("JsonObjectScan refuses a watched key that stands twice at the top lev
   }
 });
 
-Deno.test("JsonObjectScan passes what stands twice deeper, or is not watched", () => {
+Deno.test("JsonObjectScan accepts duplicates deeper down, and of other keys", () => {
   const nested = `{"model":1,"model":2,"stream":[{"stream":1,"stream":2}]}`;
   const document =
     `{"a":${nested},"a":${nested},"__proto__":1,"model":"m","__proto__":2}`;
   deepEqual(scanned(bytesOf(document)), { model: `"m"` });
 });
 
-Deno.test("JsonObjectScan passes whatever JSON.parse passes", async (t) => {
+Deno.test("JsonObjectScan accepts everything that JSON.parse accepts", async (t) => {
   const values = [
     `"\\ud800"`,
     `"\\udc00\\ud800"`,
@@ -220,7 +220,7 @@ Deno.test("JsonObjectScan passes whatever JSON.parse passes", async (t) => {
   }
 });
 
-Deno.test("JsonObjectScan refuses what is not exactly one JSON object, and says where", async (t) => {
+Deno.test("JsonObjectScan rejects everything but exactly one JSON object, and names the place", async (t) => {
   const cases: [body: string, reason: JsonScanReason, offset: number][] = [
     ["", "syntax", 0],
     [" \r\n\t", "syntax", 4],
@@ -327,7 +327,7 @@ Deno.test("JsonObjectScan refuses what is not exactly one JSON object, and says 
   }
 });
 
-Deno.test("JsonObjectScan refuses bytes that are not UTF-8, and says where", async (t) => {
+Deno.test("JsonObjectScan rejects bytes that are not UTF-8, and names the place", async (t) => {
   const cases: [name: string, bytes: number[], offset: number][] = [
     ["a stray continuation byte", [0x80], 0],
     ["a lead byte of nothing", [0xff], 0],
@@ -389,7 +389,7 @@ Deno.test("JsonObjectScan judges every escape as JSON.parse does", () => {
   }
 });
 
-Deno.test("JsonObjectScan sees every byte of a string, at every place and alignment", () => {
+Deno.test("JsonObjectScan checks every byte of a string, at every position and alignment", () => {
   const specials = [0x00, 0x1f, 0x20, 0x21, 0x22, 0x23, 0x5b, 0x5c, 0x5d, 0x7f];
   for (const special of [...specials, 0x80, 0xc3, 0xff]) {
     for (let length = 1; length < 14; length++) {
@@ -417,7 +417,7 @@ Deno.test("JsonObjectScan reads its view of a buffer and nothing around it", () 
   }
 });
 
-Deno.test("JsonObjectScan refuses every beginning of a document as cut short", () => {
+Deno.test("JsonObjectScan rejects every beginning of a document as incomplete", () => {
   const document = bytesOf(
     `{"a":[-1.5e-3,{"b":true,"é":null},[],{}],"model":"é\\u00e9\\n👩","stream":false}`,
   );
@@ -431,7 +431,7 @@ Deno.test("JsonObjectScan refuses every beginning of a document as cut short", (
   }
 });
 
-Deno.test("JsonObjectScan goes 100,000 levels deep", async (t) => {
+Deno.test("JsonObjectScan scans 100,000 levels", async (t) => {
   const depth = 100_000;
   const shapes: [name: string, open: string, close: string][] = [
     ["arrays", "[", "]"],
@@ -451,7 +451,7 @@ Deno.test("JsonObjectScan goes 100,000 levels deep", async (t) => {
   }
 });
 
-Deno.test("JsonObjectScan counts objects, arrays, members and levels, however the document is cut", () => {
+Deno.test("JsonObjectScan counts objects, arrays, members and levels in pieces of any length", () => {
   const documents = [
     ["{}", 1, 1],
     [`{"model":1,"b":[1,2,"{",{}]}`, 5, 3],
@@ -470,7 +470,7 @@ Deno.test("JsonObjectScan counts objects, arrays, members and levels, however th
   }
 });
 
-Deno.test("JsonObjectScan holds each bracket against its own, at every depth", () => {
+Deno.test("JsonObjectScan matches each bracket with its own, at every depth", () => {
   for (let depth = 1; depth <= 100; depth++) {
     for (const wrong of new Set([0, 1, 31, 32, 33, 63, 64, depth - 1])) {
       if (wrong >= depth) continue;
@@ -482,13 +482,13 @@ Deno.test("JsonObjectScan holds each bracket against its own, at every depth", (
   }
 });
 
-Deno.test("JsonObjectScan finds a key behind 300,000 others", () => {
+Deno.test("JsonObjectScan finds a key after 300,000 others", () => {
   const members = Array.from({ length: 300_000 }, (_, i) => `"mode${i}":${i}`);
   const document = bytesOf(`{${members.join(",")},"model":"last"}`);
   deepEqual(scanned(document), { model: `"last"` });
 });
 
-Deno.test("JsonObjectScan says what is wrong and what to do, and quotes nothing of the body", () => {
+Deno.test("JsonObjectScan reports a fault with an instruction, and quotes nothing of the body", () => {
   const cases: [body: string, fault: string][] = [
     ["", "it is empty. Send one JSON object."],
     [" \n", "it is empty. Send one JSON object."],
@@ -546,7 +546,7 @@ function scanPieces(
   }
 }
 
-Deno.test("JsonObjectScan judges a document in pieces as it judges the whole, wherever they end", () => {
+Deno.test("JsonObjectScan judges a document in any pieces like the whole", () => {
   const seed = Number(Deno.env.get("JSON_SCAN_SEED") ?? Date.now() % 2 ** 31);
   let refused = 0;
   for (let round = 0; round < ROUNDS; round++) {
@@ -563,7 +563,7 @@ Deno.test("JsonObjectScan judges a document in pieces as it judges the whole, wh
   ok(refused > ROUNDS / 10 && refused < ROUNDS, `${refused} refused`);
 });
 
-Deno.test("JsonObjectScan judges every place of a long text as it does in the whole, wherever a piece ends", () => {
+Deno.test("JsonObjectScan judges every position of a long text in any pieces like in the whole", () => {
   const text = `${"plain ".repeat(30)}é👩🏽‍💻\\n${"x".repeat(70)}\\u00e9你好`;
   const document = bytesOf(`{"a":"${text.repeat(3)}","model":"${text}"}`);
   const whole = scanPieces(document, () => Infinity);

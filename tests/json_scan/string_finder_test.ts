@@ -78,7 +78,7 @@ const UNITS: Place = {
     name === "name" ? HERE : name === "inside" ? UNITS : undefined,
 };
 
-Deno.test("StringFinder gives each string the innermost unit around it, and each unit its end", () => {
+Deno.test("StringFinder reports each string with the innermost unit around it, and the end of each unit", () => {
   const text =
     '[{"name":"a","inside":[{"name":"b"},[{"x":{}}]],"name":"c"},{"name":"d"}]';
   for (let pieceBytes = 1; pieceBytes <= text.length; pieceBytes++) {
@@ -96,7 +96,7 @@ Deno.test("StringFinder gives each string the innermost unit around it, and each
   }
 });
 
-Deno.test("StringFinder takes a name in any case, of the characters too that only two letters have", () => {
+Deno.test("StringFinder accepts names in any case, also with special case mappings", () => {
   const place: Place = {
     member: (name) => name === "fallbacks" ? HERE : undefined,
   };
@@ -105,7 +105,7 @@ Deno.test("StringFinder takes a name in any case, of the characters too that onl
   }
 });
 
-Deno.test("StringFinder keeps nothing of a long string, and goes on behind it", () => {
+Deno.test("StringFinder keeps nothing of a long string, and continues after it", () => {
   for (const pieceBytes of [100, 100_000]) {
     const found = find(`["${"x".repeat(2000)}","a"]`, MODELS, pieceBytes);
     assert.deepEqual(found, [[undefined, 0], ["a", 0]]);
@@ -118,7 +118,7 @@ Deno.test("StringFinder keeps nothing of a long string, and goes on behind it", 
   }
 });
 
-Deno.test("StringFinder reports that it did not look into endlessly nested lists", () => {
+Deno.test("StringFinder reports that it skipped too deeply nested lists", () => {
   const depth = 100_000;
   const text = `${"[".repeat(depth)}"a"${"]".repeat(depth)}`;
   assert.deepEqual(find(text, MODELS), [[undefined, 0]]);

@@ -59,7 +59,7 @@ Deno.test("sharedAttributes() leaves out a model and a connection that the confi
   });
 });
 
-Deno.test("sharedAttributes() reports an error by the caller's status, or by how the request ended", () => {
+Deno.test("sharedAttributes() reports an error by the caller's status, or by the ending", () => {
   const type = (facts: Partial<RequestFacts>, ending: Ending) =>
     shared(facts, ending)["error.type"];
   assert.equal(type({ status: 502 }, "error"), "502");
@@ -72,7 +72,7 @@ Deno.test("sharedAttributes() reports an error by the caller's status, or by how
   assert.equal(failed["gen_ai.response.model"], undefined);
 });
 
-Deno.test("spanAttributes() has tokens, the stop and the way, and no text", () => {
+Deno.test("spanAttributes() has the tokens, the stop reason and the mode, and no text", () => {
   const request = requestOf({
     ...SERVED,
     answer: {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { measureLag } from "../../src/observe/metrics.ts";
 import { createFakeTimers } from "../support/fakes/fake_timers.ts";
 
-Deno.test("measureLag() reports how late its timer rang, again and again until it is stopped", () => {
+Deno.test("measureLag() reports the delay of its timer until it is stopped", () => {
   const timers = createFakeTimers();
   let lateMs = 0;
   const late = { ...timers, elapsedMs: () => timers.elapsedMs() + lateMs };

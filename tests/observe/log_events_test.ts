@@ -50,7 +50,7 @@ const OUTCOMES: Readonly<Record<string, readonly [Outcome, level: string]>> = {
   "a fault of the program": [{ ended: "error", status: 500 }, "error"],
 };
 
-Deno.test("the line of a request is an error where the gateway failed, a warning where the provider's failure reached the caller", async (t) => {
+Deno.test("the line of a request is an error when the gateway failed, and a warning when the provider's failure reached the caller", async (t) => {
   for (const [name, [outcome, level]] of Object.entries(OUTCOMES)) {
     await t.step(name, () => {
       const line = {

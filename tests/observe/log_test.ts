@@ -69,7 +69,7 @@ const HOSTILE = Array.from({ length: 0xa0 }, (_, code) => code)
   .concat(0x2028, 0x2029)
   .map((code) => String.fromCharCode(code)).join("");
 
-Deno.test("createLog() keeps a line one line, whatever its values hold", async (t) => {
+Deno.test("createLog() writes one line for any values", async (t) => {
   for (const format of ["json", "text"] as const) {
     await t.step(format, () => {
       const model = `a${HOSTILE}b"=\\ \ud800é🌻`;
@@ -83,7 +83,7 @@ Deno.test("createLog() keeps a line one line, whatever its values hold", async (
   }
 });
 
-Deno.test("createLog() loses nothing of a value by keeping it on its line", () => {
+Deno.test("createLog() loses nothing of a value that it escapes", () => {
   const model = `a${HOSTILE}b`;
   assert.equal(JSON.parse(lineOf("json", { model })).model, model);
 });

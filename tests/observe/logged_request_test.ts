@@ -69,12 +69,12 @@ function changed(fields: object): string {
   return JSON.stringify({ ...JSON.parse(LINE), ...fields });
 }
 
-Deno.test("readLogLine() reads what the gateway has written of a request", () => {
+Deno.test("readLogLine() reads the gateway's line of a request", () => {
   assert.deepEqual(readLogLine(LINE), READ);
   assert.deepEqual(readLogLine(`${LINE}\r`), READ);
 });
 
-Deno.test("readLogLine() reads session, cost and what was estimated", () => {
+Deno.test("readLogLine() reads session, cost and the mark of estimates", () => {
   const line = changed({
     session: "s-1",
     token_group: "platform",
@@ -96,7 +96,7 @@ Deno.test("readLogLine() reads session, cost and what was estimated", () => {
   });
 });
 
-Deno.test("readLogLine() reads what each model used, the one that served first", () => {
+Deno.test("readLogLine() reads each model's usage, that of the serving model first", () => {
   const read = readLogLine(changed({
     by_model: [
       { model: "glm-fast", input_tokens: 90, output_tokens: 20 },
@@ -118,12 +118,12 @@ Deno.test("readLogLine() reads what each model used, the one that served first",
   }]);
 });
 
-Deno.test("readLogLine() names the model that served in place of the one that was asked for", () => {
+Deno.test("readLogLine() names the serving model instead of the requested one", () => {
   const read = readLogLine(changed({ served_model: "glm-slow" }));
   assert.deepEqual(read, { ...READ, model: "glm-slow" });
 });
 
-Deno.test("readLogLine() knows which requests failed; a caller who left is no failure", () => {
+Deno.test("readLogLine() recognizes failed requests; a disconnect is no failure", () => {
   const isFailed = (line: string) => {
     const read = readLogLine(line);
     assert.ok(typeof read === "object");
@@ -139,7 +139,7 @@ Deno.test("readLogLine() knows which requests failed; a caller who left is no fa
   assert.equal(isFailed(written({ ...FACTS, status: 400 })), true);
 });
 
-Deno.test("readLogLine() passes over what stands before the object", () => {
+Deno.test("readLogLine() skips text before the object", () => {
   const prefixes = [
     "Nov 21 12:00:00 host model-gateway[12]: ",
     "2026-11-21T12:00:00.1Z stdout F ",
@@ -174,13 +174,13 @@ Deno.test("readLogLine() separates other lines of the gateway from foreign ones"
   }
 });
 
-Deno.test("readLogLine() takes no line for whole that was cut anywhere", () => {
+Deno.test("readLogLine() rejects a line that was cut at any place", () => {
   for (let length = 0; length < LINE.length; length++) {
     assert.equal(readLogLine(LINE.slice(0, length)), "unreadable", `${length}`);
   }
 });
 
-Deno.test("readLogLine() counts nothing that is no count, and no more than an answer can have", () => {
+Deno.test("readLogLine() ignores invalid counts and implausibly large ones", () => {
   const read = (bad: unknown) => {
     const line = changed({ usage: { input_tokens: bad }, cost_usd: bad });
     const found = readLogLine(line);

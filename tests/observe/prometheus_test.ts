@@ -154,7 +154,7 @@ function gapsOf(...timesMs: readonly number[]) {
   return gaps;
 }
 
-Deno.test("an answer is counted for the model that served it: a stand-in, or the one that its provider took", async () => {
+Deno.test("an answer is counted for the model that served it: a fallback, or the provider's choice", async () => {
   const metrics = createMetrics();
   const answer = { ...WHOLE.answer, costNanos: 500_000_000 };
   const served = { id: "model-a", upstream: "upstream-a" };
@@ -211,7 +211,7 @@ Deno.test("the gaps between chunks are counted by connection and model, those of
   assert.equal(sum("count", { model: "other" }), 1);
 });
 
-Deno.test("every call of a provider is an attempt, with the class of its answer, none where none came", async () => {
+Deno.test("every request to a provider is an attempt, with the status class of its response, if any", async () => {
   const metrics = createMetrics();
   metrics.requestEnded(ended(WHOLE));
   const failed = { why: "unreachable" as const, status: undefined, atMs: 2 };
@@ -321,7 +321,7 @@ Deno.test("the moves of conversations are counted by the connection that they le
   assert.equal(sumOf(samples, name), 2);
 });
 
-Deno.test("a limit is shown with its used share, rest and reset, and goes when it leaves the configuration", async () => {
+Deno.test("a limit has gauges of its used share, rest and reset, until it leaves the configuration", async () => {
   const metrics = createMetrics();
   const labels = { scope: "group", name: "team", limit: "tokens day" };
   const limits = [{
@@ -346,7 +346,7 @@ Deno.test("a limit is shown with its used share, rest and reset, and goes when i
   assert.ok(!after.some(({ labels }) => labels.scope !== undefined));
 });
 
-Deno.test("a group's parts of a provider's endless windows get no series without end", async () => {
+Deno.test("a group's parts of a provider's windows have a bounded number of series", async () => {
   const groupQuotas = Array.from({ length: 1000 }, (_, index) => ({
     group: index % 2 === 0 ? "team" : "others",
     connection: "main",
@@ -378,7 +378,7 @@ function quota(parts: Partial<QuotaState> = {}): QuotaState {
   };
 }
 
-Deno.test("a quota window is shown with its size, rest, used share and end, and goes when it is not known any more", async () => {
+Deno.test("a quota window has gauges of its size, rest, used share and end, until it is unknown", async () => {
   const metrics = createMetrics();
   const before = await scrape(metrics, {
     inFlight: 3,
@@ -404,7 +404,7 @@ Deno.test("a quota window is shown with its size, rest, used share and end, and 
   assert.ok(!after.some(({ labels }) => labels.window !== undefined));
 });
 
-Deno.test("what a provider does not report of a quota is absent, not 0", async () => {
+Deno.test("unreported values of a quota are absent, not 0", async () => {
   const unknown = quota({
     limit: null,
     remaining: null,
@@ -419,7 +419,7 @@ Deno.test("what a provider does not report of a quota is absent, not 0", async (
   assert.ok(!samples.some(({ labels }) => labels.window !== undefined));
 });
 
-Deno.test("a provider that names windows without end gets no series without end", async () => {
+Deno.test("a provider with any number of windows has a bounded number of series", async () => {
   const quotas = Array.from(
     { length: 1000 },
     (_, index) => quota({ type: `USAGE_LIMIT:${index}` }),
@@ -435,7 +435,7 @@ Deno.test("a provider that names windows without end gets no series without end"
   assert.equal(shown.length, 32);
 });
 
-Deno.test("createGatewayMetrics() adds up what answers cost, by model and by token, and names no strange model", async () => {
+Deno.test("createGatewayMetrics() sums the cost of answers by model and by token, and names no unknown model", async () => {
   const metrics = createMetrics();
   const answer = { costNanos: 500_000_000 };
   for (const model of ["model-a", "model-a", "invented"]) {

@@ -4,7 +4,7 @@ import { createFakeClock } from "../support/fakes/fake_clock.ts";
 import { createMemoryLog } from "../support/fakes/memory_log.ts";
 import { openTestRecord } from "../support/gateway/open_record.ts";
 
-Deno.test("openRecord() writes one line with everything that was learnt", () => {
+Deno.test("openRecord() writes one line with all known facts", () => {
   const { record, clock, log } = openTestRecord();
   Object.assign(record.facts, {
     caller: "alice",
@@ -81,7 +81,7 @@ Deno.test("openRecord() writes one line with everything that was learnt", () => 
   }]);
 });
 
-Deno.test("openRecord() leaves out what was never learnt", () => {
+Deno.test("openRecord() leaves out unknown facts", () => {
   const { record, log } = openTestRecord();
   record.finish("error");
   assert.deepEqual(log.entries[0]?.fields, {
@@ -111,7 +111,7 @@ Deno.test("openRecord() cuts the name of a model that is too long", () => {
   assert.equal(log.entries[0]?.fields.model, "m".repeat(128));
 });
 
-Deno.test("RequestRecord.watchChunks() measures the gaps between chunks where metrics are wanted, and nothing elsewhere", () => {
+Deno.test("RequestRecord.watchChunks() measures the gaps between chunks only with metrics", () => {
   assert.equal(openTestRecord().record.watchChunks(), undefined);
   const clock = createFakeClock(0);
   const metrics = { requestEnded() {}, cooledDown() {}, limited() {} };
@@ -136,7 +136,7 @@ Deno.test("RequestRecord.elapsedMs() counts from the opening", () => {
   assert.equal(record.elapsedMs(), 10);
 });
 
-Deno.test("RequestRecord.onFinish() frees once, in order, when the request ends", () => {
+Deno.test("RequestRecord.onFinish() runs functions once, in order, when the request ends", () => {
   const { record } = openTestRecord();
   const freed: string[] = [];
   record.onFinish(() => freed.push("a"));
@@ -147,7 +147,7 @@ Deno.test("RequestRecord.onFinish() frees once, in order, when the request ends"
   assert.deepEqual(freed, ["a", "b"]);
 });
 
-Deno.test("RequestRecord.onFinish() frees at once when the request has ended", () => {
+Deno.test("RequestRecord.onFinish() runs a function at once when the request has ended", () => {
   const { record } = openTestRecord();
   const freed: string[] = [];
   record.onFinish(() => record.onFinish(() => freed.push("while")));
@@ -156,7 +156,7 @@ Deno.test("RequestRecord.onFinish() frees at once when the request has ended", (
   assert.deepEqual(freed, ["while", "after"]);
 });
 
-Deno.test("RequestRecord.finish() frees even if the line cannot be written", () => {
+Deno.test("RequestRecord.finish() runs the functions even if the line cannot be written", () => {
   const { record, log } = openTestRecord();
   const freed: string[] = [];
   record.onFinish(() => freed.push("a"));
@@ -169,7 +169,7 @@ Deno.test("RequestRecord.finish() frees even if the line cannot be written", () 
   assert.deepEqual(freed, ["a"]);
 });
 
-Deno.test("openRecord() writes what a request cost, which model stood in, and that its tokens are an estimate", () => {
+Deno.test("openRecord() writes the cost, the serving model and the mark of estimated tokens", () => {
   const { record, log } = openTestRecord();
   Object.assign(record.facts, { model: "asked", connection: "main" });
   record.facts.attempts.push({

@@ -101,7 +101,7 @@ Deno.test("a cost has three digits and no exponent, however large or small it is
   }
 });
 
-Deno.test("what was unusual stands before the id: cost, attempts, drops, ending, failure, error, limit, reason", () => {
+Deno.test("unusual facts come before the id: cost, attempts, drops, ending, failure, error, limit, reason", () => {
   const line = lineOf({
     cost_usd: 0.012345,
     attempts: [{ status: 500 }, { status: 502 }],
@@ -121,7 +121,7 @@ Deno.test("what was unusual stands before the id: cost, attempts, drops, ending,
   );
 });
 
-Deno.test("that a request ended with an error is noted only where nothing names the error", () => {
+Deno.test("the ending error is shown only when nothing names the error", () => {
   assert.match(lineOf({ ended: "error" }), / out {6}error {2}req_1$/m);
   assert.match(
     lineOf({ ended: "error", error: "model_not_found" }),

@@ -22,7 +22,7 @@ async function linesOf(
 
 const SIZES = [1, 2, 3, 7, 64, 100_000];
 
-Deno.test("readTextLines() gives every line, however its bytes are cut", async () => {
+Deno.test("readTextLines() returns every line of bytes in any chunks", async () => {
   const text = "one\n\nzwei 🌻 é\r\n\u2028drei\nlast";
   for (const size of SIZES) {
     assert.deepEqual((await linesOf(text, { size })).lines, [
@@ -37,11 +37,11 @@ Deno.test("readTextLines() gives every line, however its bytes are cut", async (
   }
 });
 
-Deno.test("readTextLines() reads nothing of nothing", async () => {
+Deno.test("readTextLines() returns no line for an empty text", async () => {
   assert.deepEqual(await linesOf("", { size: 1 }), { lines: [], long: 0 });
 });
 
-Deno.test("readTextLines() passes over lines that are too long and counts each once", async () => {
+Deno.test("readTextLines() skips lines that are too long and reports each once", async () => {
   const fits = "x".repeat(50);
   const tooLong = "y".repeat(51);
   const endless = "z".repeat(5000);
@@ -54,7 +54,7 @@ Deno.test("readTextLines() passes over lines that are too long and counts each o
   }
 });
 
-Deno.test("readTextLines() reads on behind bytes that are no UTF-8", async () => {
+Deno.test("readTextLines() continues after bytes that are not UTF-8", async () => {
   const bytes = Uint8Array.of(0xff, 0xc3, 10, 97, 10, 0xf0, 0x9f);
   for (const size of SIZES) {
     assert.deepEqual((await linesOf(bytes, { size })).lines, [
@@ -65,7 +65,7 @@ Deno.test("readTextLines() reads on behind bytes that are no UTF-8", async () =>
   }
 });
 
-Deno.test("readTextLines() throws what its bytes throw", async () => {
+Deno.test("readTextLines() forwards the error of its bytes", async () => {
   async function* breaking() {
     yield await Promise.resolve(new TextEncoder().encode("a\nb"));
     throw new Error("the disk is gone");

@@ -32,7 +32,7 @@ const FILES: Readonly<Record<string, readonly [Uint8Array, string]>> = {
   ],
 };
 
-Deno.test("unpack() gives what a file held before it was packed", async (t) => {
+Deno.test("unpack() returns the original bytes of a compressed file", async (t) => {
   for (const [name, [bytes, text]] of Object.entries(FILES)) {
     await t.step(name, async () => {
       for (const size of [1, 3, 4, 1000, 1e9]) {
@@ -44,7 +44,7 @@ Deno.test("unpack() gives what a file held before it was packed", async (t) => {
   }
 });
 
-Deno.test("unpack() says that packed bytes are damaged or end too early", async (t) => {
+Deno.test("unpack() reports damaged or incomplete compressed bytes", async (t) => {
   const packed = gzipSync(PLAIN);
   const damaged = packed.slice();
   damaged.fill(0xff, 20, 40);
@@ -57,7 +57,7 @@ Deno.test("unpack() says that packed bytes are damaged or end too early", async 
   }
 });
 
-Deno.test("unpack() leaves a file that is read no further", async (t) => {
+Deno.test("unpack() closes a file that is not read to its end", async (t) => {
   for (
     const [name, bytes] of [["packed", gzipSync(PLAIN)], [
       "plain",

@@ -126,7 +126,7 @@ Deno.test("Claude Code's web search becomes the search of a Responses provider t
   assert.deepEqual(codex.include, ["reasoning.encrypted_content"]);
 });
 
-Deno.test("a web search that a Responses provider cannot run as asked is named", () => {
+Deno.test("a web search with settings that a Responses provider lacks is named", () => {
   const azure = onOpenAi({ tools: [SEARCH] }, { service: "azure" });
   assert.equal(azure.body.tools, undefined);
   assert.equal(azure.body.max_tool_calls, undefined);
@@ -259,7 +259,7 @@ Deno.test("a refusal of Claude, and a context that fills up, reach Codex as fail
   ]);
 });
 
-Deno.test("Claude Code's levels of thinking are OpenAI's efforts, and a summary is asked for where thinking is shown", () => {
+Deno.test("Claude Code's levels of thinking become OpenAI's efforts, and shown thinking requests a summary", () => {
   const rows: readonly (readonly [JsonObject, JsonObject | undefined])[] = [
     [{ thinking: { type: "disabled" } }, { effort: "none" }],
     [{ thinking: { type: "adaptive" } }, { effort: "medium" }],
@@ -305,7 +305,7 @@ Deno.test("Codex's efforts are Claude's efforts, or budgets of an older Claude",
   assert.deepEqual(off.body.thinking, { type: "disabled" });
 });
 
-Deno.test("Claude Code's cache marks are OpenAI's where the model takes them, and its session is the cache key", () => {
+Deno.test("Claude Code's cache marks become OpenAI's where the model accepts them, and its session is the cache key", () => {
   const mark = { type: "ephemeral" };
   const asked = {
     system: [{ type: "text", text: "Be brief", cache_control: mark }],

@@ -241,7 +241,7 @@ const ENCRYPTED = {
   value: "e",
 } as const;
 
-Deno.test("reasoning of a Responses model that is no summary comes back as it was", async () => {
+Deno.test("raw reasoning of a Responses model returns unchanged", async () => {
   const answer: Answer = {
     id: "a",
     model: "m",
@@ -267,7 +267,7 @@ Deno.test("reasoning of a Responses model that is no summary comes back as it wa
   }
 });
 
-Deno.test("the reasoning of an answer that broke off goes to no Responses model, which wants what follows it", () => {
+Deno.test("the reasoning of an answer that broke off is not sent to a Responses model, which requires its follower", () => {
   // Claude Code keeps it, and asks to resume.
   const answer: Answer = {
     id: "a",

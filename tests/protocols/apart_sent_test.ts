@@ -61,7 +61,7 @@ const MESSAGES_BLOCKS: readonly (readonly [JsonObject, string])[] = [
   [{ type: "a_new_block", content: "SOMETHING NEW" }, "SOMETHING NEW"],
 ];
 
-Deno.test("what an earlier answer holds that only Messages know stands apart from its texts", () => {
+Deno.test("a block of an earlier answer that only Messages has stays apart from its texts", () => {
   for (const [block, end] of MESSAGES_BLOCKS) {
     const body = userRequest("messages", {
       messages: [
@@ -100,7 +100,7 @@ Deno.test("what an earlier answer holds that only Messages know stands apart fro
   }
 });
 
-Deno.test("what an earlier answer holds that only Responses know stands apart from its texts", () => {
+Deno.test("an item of an earlier answer that only Responses has stays apart from its texts", () => {
   const message = (text: string) => ({
     type: "message",
     role: "assistant",
@@ -131,7 +131,7 @@ Deno.test("what an earlier answer holds that only Responses know stands apart fr
   }
 });
 
-Deno.test("a text within one sentence stays in it", () => {
+Deno.test("a split sentence stays one text", () => {
   const body = userRequest("messages", {
     messages: [
       { role: "user", content: "Go" },
@@ -149,7 +149,7 @@ Deno.test("a text within one sentence stays in it", () => {
   assert.equal(chatText("messages", body, "custom"), "The sky is blue.");
 });
 
-Deno.test("a refusal stands apart from the text before it", () => {
+Deno.test("a refusal stays apart from the text before it", () => {
   const body = userRequest("responses", {
     input: [
       { role: "user", content: "Go" },
@@ -167,7 +167,7 @@ Deno.test("a refusal stands apart from the text before it", () => {
   assert.equal(chatText("responses", body, "custom"), "So far.\n\nNo more.");
 });
 
-Deno.test("texts around what the provider did by itself stay apart for callers of other protocols", () => {
+Deno.test("texts around a server tool's work stay apart for callers of other protocols", () => {
   const answer = CODECS.messages.decodeAnswer({
     id: "msg_1",
     type: "message",

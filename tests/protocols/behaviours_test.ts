@@ -29,7 +29,7 @@ import { STOP_WORDS } from "../support/dialects/stop_words.ts";
 
 for (const behaviour of BEHAVIOURS) {
   const { provider, does } = behaviour;
-  Deno.test(`${provider} ${does}, and every caller reads what it means`, async (t) => {
+  Deno.test(`${provider} ${does}, and every caller reads its meaning`, async (t) => {
     for (const to of PROTOCOLS.filter((to) => to !== behaviour.speaks)) {
       await t.step(`in ${to}`, () => judge(behaviour, to));
     }

@@ -101,7 +101,7 @@ function* samples(scheme: CallScheme, rounds: number) {
 }
 
 for (const scheme of CALL_SCHEMES) {
-  Deno.test(`streamed calls come out whole: ${scheme.name}`, () => {
+  Deno.test(`streamed calls become whole calls: ${scheme.name}`, () => {
     for (const { calls, events } of samples(scheme, ROUNDS)) {
       const answer = foldAnswer(events);
       const read = answer.blocks.filter(isToolCall);

@@ -55,7 +55,7 @@ Deno.test("bindReasoning() binds each sealed thought to the request and to the t
   ]);
 });
 
-Deno.test("bindReasoning() binds a thought to what the answer said before it, and no call to anything", () => {
+Deno.test("bindReasoning() binds a thought to the answer's text before it, and calls to nothing", () => {
   const said = { kind: "text", length: 2 } as const;
   const behind = prefixBehind("p", said);
   const text: AnswerBlock = { kind: "text", text: "so" };
@@ -69,7 +69,7 @@ Deno.test("bindReasoning() binds a thought to what the answer said before it, an
   assert.equal(second?.prefix, prefixBehind(behind, { kind: "call", id: "c" }));
 });
 
-Deno.test("bindReasoning() binds a thought behind a block that no caller gives back to what no request has", () => {
+Deno.test("bindReasoning() binds a thought after a block that no caller returns to a prefix that no request has", () => {
   const opaque: AnswerBlock = {
     kind: "opaque",
     protocol: "messages",
@@ -120,7 +120,7 @@ function runOf(...returning: readonly ReturningReasoning[]): string {
   return unbrokenRun(returning).map(({ digest }) => digest).join("");
 }
 
-Deno.test("unbrokenRun() keeps what is as it was, and forgets from the beginning only", () => {
+Deno.test("unbrokenRun() keeps unchanged reasoning, and drops it from the beginning only", () => {
   const [a, b, c] = [returning("a"), returning("b", "a"), returning("c", "b")];
   assert.equal(runOf(a, b, c), "abc");
   assert.equal(runOf(b, c), "bc");
@@ -129,20 +129,20 @@ Deno.test("unbrokenRun() keeps what is as it was, and forgets from the beginning
   assert.equal(runOf(), "");
 });
 
-Deno.test("unbrokenRun() leaves out what stands behind another prefix, and what depends on it", () => {
+Deno.test("unbrokenRun() drops reasoning after another prefix, and reasoning that depends on it", () => {
   const [a, b] = [returning("a"), returning("b", "a")];
   assert.equal(runOf(a, b, returning("c", "b", false)), "ab");
   assert.equal(runOf(a, returning("b", "a", false), returning("c", "b")), "c");
   assert.equal(runOf(returning("a", undefined, false), b), "b");
 });
 
-Deno.test("unbrokenRun() passes over what was not there when the next was made", () => {
+Deno.test("unbrokenRun() skips reasoning that did not exist when the next was made", () => {
   const [a, b] = [returning("a"), returning("b", "a")];
   assert.equal(runOf(a, returning("x", "y"), b), "ab");
   assert.equal(runOf(a, b, returning("c")), "c");
 });
 
-Deno.test("unbrokenRun() leaves out what is bound to nobody knows what", () => {
+Deno.test("unbrokenRun() drops reasoning with an unknown binding", () => {
   const unknown = { digest: "u", bound: undefined, prefix: "p" };
   assert.equal(runOf(unknown), "");
   assert.equal(runOf(returning("a"), unknown), "a");

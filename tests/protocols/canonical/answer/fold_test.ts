@@ -117,7 +117,7 @@ Deno.test("a fold has no answer before the end", () => {
   assert.throws(() => foldAnswer([START, startOf(0)]), UpstreamFailure);
 });
 
-Deno.test("a fold fails when the answer grows past all bounds", () => {
+Deno.test("a fold fails when the answer exceeds the limits", () => {
   const fold = createFold();
   fold.push(START);
   fold.push(startOf(0));

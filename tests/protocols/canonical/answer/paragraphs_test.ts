@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { Paragraphs } from "../../../../src/protocols/canonical/answer/readable.ts";
 
-Deno.test("Paragraphs keep texts together that follow each other", () => {
+Deno.test("Paragraphs join texts that follow each other", () => {
   const paragraphs = new Paragraphs();
   assert.equal(paragraphs.join("one"), "one");
   assert.equal(paragraphs.join(" two"), " two");
 });
 
-Deno.test("Paragraphs part texts that stand apart, once", () => {
+Deno.test("Paragraphs separate texts that are apart, once", () => {
   const paragraphs = new Paragraphs();
   paragraphs.join("one");
   paragraphs.part();

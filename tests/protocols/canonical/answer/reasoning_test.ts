@@ -6,7 +6,7 @@ import {
   MIN_BUDGET_TOKENS,
 } from "../../../../src/protocols/canonical/answer/reasoning.ts";
 
-Deno.test("budgetOfEffort() gives a share of the output limit, and never less than upstreams take", () => {
+Deno.test("budgetOfEffort() returns a share of the output limit, and at least the upstreams' minimum", () => {
   assert.equal(budgetOfEffort("low", 32_000), 3200);
   assert.equal(budgetOfEffort("high", 32_000), 19_200);
   assert.equal(budgetOfEffort("max", 32_000), 28_800);
@@ -23,7 +23,7 @@ Deno.test("effortOfBudget() grows with the budget", () => {
   ]);
 });
 
-Deno.test("isEffort() knows the words and nothing else", () => {
+Deno.test("isEffort() accepts only the effort words", () => {
   assert.equal(isEffort("xhigh"), true);
   for (const word of ["none", "ultra", "toString", 7, null]) {
     assert.equal(isEffort(word), false);

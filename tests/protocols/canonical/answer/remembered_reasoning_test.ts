@@ -45,7 +45,7 @@ function recalled(
   return restoreReasoning(turns, { recall: (id) => known[id], maySend });
 }
 
-Deno.test("reasoningToRemember() keeps an answer that calls tools and holds something sealed, in its order", () => {
+Deno.test("reasoningToRemember() keeps an answer with calls and sealed parts, in its order", () => {
   const pieces = [THOUGHT, SEALED, SAID, made("1"), made("2")];
   const thoughts = reasoningToRemember(pieces);
   assert.deepEqual(thoughts, { pieces });
@@ -57,7 +57,7 @@ Deno.test("reasoningToRemember() keeps nothing without a call or a sealed part",
   assert.equal(reasoningToRemember([THOUGHT, SAID, made("1")]), undefined);
 });
 
-Deno.test("restoreReasoning() puts remembered reasoning back in place of its readable text", () => {
+Deno.test("restoreReasoning() replaces readable text by the remembered reasoning", () => {
   const known = { "2": kept(SEALED, SAID, made("1"), made("2")) };
   assert.deepEqual(
     recalled([assistant(THOUGHT, TEXT, call("1"), call("2"))], known),
@@ -65,7 +65,7 @@ Deno.test("restoreReasoning() puts remembered reasoning back in place of its rea
   );
 });
 
-Deno.test("restoreReasoning() puts each block where it stood, where the turn is as it was answered", () => {
+Deno.test("restoreReasoning() puts each block at its place when the turn equals the answer", () => {
   const known = {
     "1": kept(SEALED, SAID, OTHER, made("1"), THOUGHT, made("2")),
   };
@@ -85,14 +85,14 @@ Deno.test("restoreReasoning() puts each block where it stood, where the turn is 
   }
 });
 
-Deno.test("restoreReasoning() makes whole what a caller gave back of several sealed parts", () => {
+Deno.test("restoreReasoning() completes several sealed parts of which a caller returned some", () => {
   const known = { "1": kept(SEALED, OTHER, made("1")) };
   assert.deepEqual(recalled([assistant(OTHER, call("1"))], known), [
     assistant(SEALED, OTHER, call("1")),
   ]);
 });
 
-Deno.test("restoreReasoning() leaves alone what is sealed otherwise, unknown, or no answer", () => {
+Deno.test("restoreReasoning() does not change other sealed parts, unknown calls, and turns that are no answer", () => {
   const turns = [
     assistant(SEALED, call("1")),
     assistant(THOUGHT, call("unknown")),
@@ -101,7 +101,7 @@ Deno.test("restoreReasoning() leaves alone what is sealed otherwise, unknown, or
   assert.deepEqual(recalled(turns, { "1": kept(OTHER, made("1")) }), turns);
 });
 
-Deno.test("restoreReasoning() gives an upstream that may have no sealed part what can be read of it", () => {
+Deno.test("restoreReasoning() gives other upstreams the readable part only", () => {
   const known = { "1": kept(SEALED, { ...made("1"), sealed: SIGNATURE }) };
   assert.deepEqual(recalled([assistant(call("1"))], known, () => false), [
     assistant({ ...THOUGHT, sealed: undefined }, call("1")),
@@ -114,12 +114,12 @@ const SIGNATURE = {
   value: '{"google":{"thought_signature":"s"}}',
 } as const;
 
-Deno.test("reasoningToRemember() keeps what is sealed with a call, for that call alone", () => {
+Deno.test("reasoningToRemember() keeps a call's sealed part for that call only", () => {
   const pieces = [THOUGHT, { ...made("1"), sealed: SIGNATURE }, made("2")];
   assert.deepEqual(reasoningToRemember(pieces), { pieces });
 });
 
-Deno.test("restoreReasoning() gives every call back what was sealed with it", () => {
+Deno.test("restoreReasoning() restores the sealed part of every call", () => {
   const thoughts = kept({ ...made("1"), sealed: SIGNATURE }, made("2"));
   assert.deepEqual(
     recalled([assistant(SEALED, call("1"), call("2"))], {
@@ -148,13 +148,13 @@ const said = (
   message,
 });
 
-Deno.test("reasoningToRemember() keeps of what phase the messages of an answer with calls are", () => {
+Deno.test("reasoningToRemember() keeps the phases of an answer's messages", () => {
   const pieces = [said(COMMENTARY), made("1"), said(FINAL)];
   assert.deepEqual(reasoningToRemember(pieces), { pieces });
   assert.equal(reasoningToRemember([said(COMMENTARY), said(FINAL)]), undefined);
 });
 
-Deno.test("restoreReasoning() separates messages that a caller sends as one text, and no other text", () => {
+Deno.test("restoreReasoning() splits a text of joined messages, and no other text", () => {
   const known = { "1": kept(said(COMMENTARY), made("1"), said(FINAL)) };
   const given = (text: string) => assistant({ kind: "text", text }, call("1"));
   assert.deepEqual(recalled([given("I look\n\nIt rains")], known), [
@@ -166,7 +166,7 @@ Deno.test("restoreReasoning() separates messages that a caller sends as one text
   }
 });
 
-Deno.test("restoreReasoning() puts reasoning between the messages that a caller gives as one text", () => {
+Deno.test("restoreReasoning() puts reasoning between the messages of one joined text", () => {
   const known = {
     "1": kept(SEALED, said(COMMENTARY), OTHER, said(FINAL), made("1")),
   };

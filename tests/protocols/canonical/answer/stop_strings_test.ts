@@ -42,7 +42,7 @@ function* pieces(text: string): Generator<string[]> {
   }
 }
 
-Deno.test("cutAtStops() ends the text before a stop string, over every border of its pieces", () => {
+Deno.test("cutAtStops() ends the text before a stop string, in any pieces", () => {
   const cases: [text: string, stops: string[], said: string, met: string][] = [
     ["One. END Two.", ["END"], "One. ", "END"],
     ["aaEaENaEND!", ["END"], "aaEaENa", "END"],
@@ -62,7 +62,7 @@ Deno.test("cutAtStops() ends the text before a stop string, over every border of
   }
 });
 
-Deno.test("cutAtStops() leaves a text alone in which no stop string comes up", () => {
+Deno.test("cutAtStops() does not change a text without a stop string", () => {
   for (const text of ["EN", "E N D", "", "ENENDX".replace("END", "E")]) {
     for (const parts of pieces(text)) {
       const answer = cut(["END"], textEvents(parts));
@@ -72,7 +72,7 @@ Deno.test("cutAtStops() leaves a text alone in which no stop string comes up", (
   }
 });
 
-Deno.test("cutAtStops() gives text on as soon as it is no beginning of a stop string", () => {
+Deno.test("cutAtStops() emits text as soon as it cannot begin a stop string", () => {
   const stage = cutAtStops(["END"]);
   const given: string[] = [];
   for (const event of textEvents(["Hello", " there", "EN"]).slice(0, -2)) {
@@ -116,7 +116,7 @@ Deno.test("cutAtStops() keeps reasoning and calls before the text, and drops wha
   assert.deepEqual(answer.usage, USAGE);
 });
 
-Deno.test("cutAtStops() says that calls which went out before the cut are to be run", () => {
+Deno.test("cutAtStops() ends with tool_calls when calls were emitted before the cut", () => {
   const events: AnswerEvent[] = [
     { type: "start", id: "1", model: "m" },
     {
@@ -140,7 +140,7 @@ Deno.test("cutAtStops() says that calls which went out before the cut are to be 
   assert.equal(answer.stop.reason, "tool_calls");
 });
 
-Deno.test("cutAtStops() ends well where the upstream breaks after the cut, and fails where it breaks before", () => {
+Deno.test("cutAtStops() ends regularly when the upstream breaks off after the cut, and fails before it", () => {
   const failure: AnswerEvent = {
     type: "failure",
     failure: { kind: "broken", status: 502, message: "gone" },
@@ -168,7 +168,7 @@ Deno.test("cutAnswer() does the same to a whole answer", () => {
   assert.equal(textOf(cutAnswer(answer, ["Three"])), "One END,Two");
 });
 
-Deno.test("cutAtStops() takes as many stop strings as a body can hold", () => {
+Deno.test("cutAtStops() works with any number of stop strings", () => {
   const many = Array.from({ length: 300_000 }, (_, index) => `#${index}#`);
   const answer = cut([...many, "END"], textEvents(["One. E", "ND Two."]));
   assert.equal(textOf(answer), "One. ");

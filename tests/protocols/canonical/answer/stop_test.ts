@@ -8,7 +8,7 @@ function settled(reason: StopReason, hasToolCalls: boolean): StopReason {
   return settleStop({ reason }, { hasCalls: hasToolCalls }).reason;
 }
 
-Deno.test("settleStop() lets calls win over a plain end, never over a limit or a filter", () => {
+Deno.test("settleStop() prefers calls over a plain end, but not over a limit or a filter", () => {
   assert.equal(settled("end", true), "tool_calls");
   assert.equal(settled("other", true), "tool_calls");
   assert.equal(settled("max_tokens", true), "max_tokens");
@@ -16,7 +16,7 @@ Deno.test("settleStop() lets calls win over a plain end, never over a limit or a
   assert.equal(settled("stop_sequence", true), "stop_sequence");
 });
 
-Deno.test("settleStop() makes `tool_calls` without a call an end", () => {
+Deno.test("settleStop() changes `tool_calls` without a call to an end", () => {
   assert.equal(settled("tool_calls", false), "end");
   assert.equal(settled("max_tokens", false), "max_tokens");
 });

@@ -12,7 +12,7 @@ const COUNTED: Usage = {
   others: [{ model: "m", usage: { inputTokens: 1, outputTokens: 2 } }],
 };
 
-Deno.test("laterUsage() lets a count of zeros replace nothing that was counted", () => {
+Deno.test("laterUsage() replaces no count by zero", () => {
   const zeros: Usage = {
     inputTokens: 0,
     cachedInputTokens: 0,
@@ -30,7 +30,7 @@ Deno.test("laterUsage() lets a count of zeros replace nothing that was counted",
   assert.equal(laterUsage(undefined, zeros), zeros);
 });
 
-Deno.test("laterUsage() lets a later count replace each number that it counts", () => {
+Deno.test("laterUsage() replaces each number by a later count", () => {
   const later: Usage = { inputTokens: 11, outputTokens: 9, others: [] };
   assert.deepEqual(laterUsage(COUNTED, later), {
     inputTokens: 11,

@@ -20,7 +20,7 @@ Deno.test("unwrapSealed() undoes wrapSealed()", () => {
   assert.deepEqual(unwrapSealed(wrapSealed(SEALED)), SEALED);
 });
 
-Deno.test("an envelope holds what reasoning is bound to, and what was shown of it", () => {
+Deno.test("an envelope contains the binding of reasoning, and its readable part", () => {
   const bounds = [{ prefix: "p", after: "a" }, { prefix: "p" }];
   for (const bound of bounds) {
     const { bound: found } = unwrapSealed(wrapSealed({ ...SEALED, bound })) ??
@@ -38,7 +38,7 @@ Deno.test("an envelope holds what reasoning is bound to, and what was shown of i
   assert.equal(unwrapShown("no envelope"), undefined);
 });
 
-Deno.test("what a client made of an envelope is taken for nothing that it is not", () => {
+Deno.test("a changed envelope counts as no envelope", () => {
   const envelope = (content: unknown) => `mg1.${btoa(JSON.stringify(content))}`;
   const { protocol, form } = SEALED;
   const value = "s";
@@ -57,16 +57,16 @@ Deno.test("what a client made of an envelope is taken for nothing that it is not
   });
 });
 
-Deno.test("wrapSealed() writes only characters that every field takes", () => {
+Deno.test("wrapSealed() writes only characters that every field accepts", () => {
   assert.match(wrapSealed(SEALED), /^mg1\.[A-Za-z0-9_-]+$/);
 });
 
-Deno.test("an empty envelope is one, and holds nothing", () => {
+Deno.test("an empty envelope is an envelope without content", () => {
   assert.equal(isWrapped(wrapSealed()), true);
   assert.equal(unwrapSealed(wrapSealed()), undefined);
 });
 
-Deno.test("unwrapSealed() finds nothing in what is no envelope or a damaged one", () => {
+Deno.test("unwrapSealed() returns nothing for other text and damaged envelopes", () => {
   const envelope = (content: unknown) => `mg1.${btoa(JSON.stringify(content))}`;
   const others = [
     "",

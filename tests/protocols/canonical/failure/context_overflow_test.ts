@@ -17,7 +17,7 @@ import {
 } from "../../../support/dialects/provider_errors.ts";
 
 for (const { provider, status, body } of OVERFLOWS) {
-  Deno.test(`a prompt that does not fit is known in the words of ${provider}`, async (t) => {
+  Deno.test(`a prompt that is too long is recognized in the words of ${provider}`, async (t) => {
     for (const protocol of PROTOCOLS) {
       await t.step(`${protocol}, with its status`, () => {
         const failure = CODECS[protocol].decodeFailure(status, body);
@@ -41,7 +41,7 @@ for (const { provider, status, body } of OVERFLOWS) {
 }
 
 for (const { provider, kind, status, body } of NO_OVERFLOWS) {
-  Deno.test(`no prompt that does not fit is seen in ${provider}`, () => {
+  Deno.test(`no prompt that is too long is found in ${provider}`, () => {
     for (const protocol of PROTOCOLS) {
       const failure = CODECS[protocol].decodeFailure(status, body);
       const expected =
@@ -55,7 +55,7 @@ for (const { provider, kind, status, body } of NO_OVERFLOWS) {
   });
 }
 
-Deno.test("every row of the table of words is needed by an error of its provider", () => {
+Deno.test("every row of the table matches an error of its provider", () => {
   const words = OVERFLOWS.map(({ body }) => readErrorWords(body));
   for (const { provider, pattern, source } of OVERFLOW_MESSAGES) {
     const isSaid = words.some(({ message }) => pattern.test(message ?? ""));
@@ -69,7 +69,7 @@ Deno.test("every row of the table of words is needed by an error of its provider
   }
 });
 
-Deno.test("a code is known whole, not by a part of it", () => {
+Deno.test("a code matches as a whole only", () => {
   assert.ok(!saysOverflow({ code: "12610" }));
   assert.ok(!saysOverflow({ code: "no_context_length_exceeded" }));
   assert.ok(!saysOverflow({ code: "constructor" }));

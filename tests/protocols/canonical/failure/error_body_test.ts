@@ -7,7 +7,7 @@ import {
 import { PROTOCOLS } from "../../../support/wire/ask.ts";
 import { loadRecordings } from "../../../support/recorded/recordings.ts";
 
-Deno.test("parseErrorBody() takes JSON, the data of an event, and text", () => {
+Deno.test("parseErrorBody() reads JSON, the data of an event, and text", () => {
   assert.deepEqual(parseErrorBody('{"a":1}'), { a: 1 });
   assert.deepEqual(
     // https://help.aliyun.com/zh/model-studio/ sends this for a streamed request.
@@ -21,7 +21,7 @@ Deno.test("parseErrorBody() takes JSON, the data of an event, and text", () => {
   assert.equal(parseErrorBody(" \n"), undefined);
 });
 
-Deno.test("isErrorBody() knows an error in a good answer from an answer", () => {
+Deno.test("isErrorBody() distinguishes an error with a successful status from an answer", () => {
   const errors: JsonValue[] = [
     { error: {} },
     { error: "words" },
@@ -75,7 +75,7 @@ const ANSWERS: Readonly<Record<string, JsonValue>> = {
 };
 
 for (const [name, answer] of Object.entries(ANSWERS)) {
-  Deno.test(`isErrorBody() takes success beside ${name} for no error`, () => {
+  Deno.test(`isErrorBody() ignores success beside ${name}`, () => {
     for (const fields of NO_ERRORS) {
       const body = { ...Object(answer), ...Object(fields) };
       assert.ok(!isErrorBody(body), JSON.stringify(body));
@@ -93,13 +93,13 @@ for (const [name, answer] of Object.entries(ANSWERS)) {
   });
 }
 
-Deno.test("isErrorBody() takes success without an answer for an error", () => {
+Deno.test("isErrorBody() returns true for success without an answer", () => {
   for (const fields of NO_ERRORS) {
     assert.ok(isErrorBody(Object(fields)), JSON.stringify(fields));
   }
 });
 
-Deno.test("no recorded answer is taken for an error (left out without recordings)", () => {
+Deno.test("no recorded answer counts as an error (left out without recordings)", () => {
   for (const protocol of PROTOCOLS) {
     for (const { name, answer } of loadRecordings(protocol)) {
       if (answer === undefined) continue;

@@ -196,7 +196,7 @@ Deno.test("every protocol's reader finds the message in every shape", () => {
   }
 });
 
-Deno.test("readErrorWords() goes only so deep, and takes what nests for ever", () => {
+Deno.test("readErrorWords() reads a limited depth of endlessly nested errors", () => {
   let quoted = "words";
   for (let level = 0; level < 8; level++) {
     quoted = JSON.stringify({ error: { message: quoted } });
@@ -205,7 +205,7 @@ Deno.test("readErrorWords() goes only so deep, and takes what nests for ever", (
   assert.match(message ?? "", /words/);
 });
 
-Deno.test("readErrorWords() keeps a JSON message whole, and bounds what is none", () => {
+Deno.test("readErrorWords() keeps a JSON message whole, and limits other text", () => {
   const long = "x".repeat(5000);
   assert.equal(readErrorWords({ error: { message: long } }).message, long);
   assert.equal(readErrorWords({ error: long }).message, long);
@@ -221,7 +221,7 @@ Deno.test("plainWords() puts text on one line and bounds it", () => {
   assert.equal(plainWords("é".repeat(600)), `${"é".repeat(500)}…`);
 });
 
-Deno.test("plainWords() shows a page by its title, without one by its text", () => {
+Deno.test("plainWords() returns the title of a page, or else its text", () => {
   // The pages of Cloudflare, for a failing origin, and of nginx.
   assert.equal(
     plainWords(
@@ -241,13 +241,13 @@ Deno.test("plainWords() shows a page by its title, without one by its text", () 
   );
 });
 
-Deno.test("plainWords() is quick with what was made to be slow", () => {
+Deno.test("plainWords() reads adversarial text fast", () => {
   const hostile = `<html>${"<title><script>".repeat(100_000)}`;
   assert.equal(plainWords(hostile), "");
   assert.equal(plainWords(`<html>${"<".repeat(200_000)}`), "");
 });
 
-Deno.test("walkError() finds an error wherever it lies, and as many times as it is wrapped", () => {
+Deno.test("walkError() finds an error at any place and in any number of wrappers", () => {
   const inner = { code: "c", message: "No" };
   const wraps: readonly ((error: JsonValue) => JsonValue)[] = [
     (error) => ({ error }),
@@ -269,7 +269,7 @@ Deno.test("walkError() finds an error wherever it lies, and as many times as it 
   }
 });
 
-Deno.test("walkError() ends in an error without an end", () => {
+Deno.test("walkError() ends for an endless error", () => {
   let body: JsonValue = { code: "c" };
   for (let depth = 0; depth < 1000; depth++) body = { error: body };
   let visits = 0;

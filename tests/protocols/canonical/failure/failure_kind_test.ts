@@ -50,7 +50,7 @@ function minimax(status_code: number): JsonValue {
   return { choices: null, base_resp: { status_code, status_msg: "words" } };
 }
 
-Deno.test("an error inside a good answer is what its code and type say, in every protocol", async (t) => {
+Deno.test("an error inside an answer has the kind of its code and type, in every protocol", async (t) => {
   for (const [body, kind] of INSIDE) {
     await t.step(JSON.stringify(body), () => {
       for (const protocol of PROTOCOLS) {
@@ -61,7 +61,7 @@ Deno.test("an error inside a good answer is what its code and type say, in every
   }
 });
 
-Deno.test("what an error inside a good answer blames on the request is not asked again", () => {
+Deno.test("an error inside an answer that blames the request is not retried", () => {
   const kinds = ["invalid_request", "filtered", "context_too_long"];
   for (const [body, kind] of INSIDE) {
     if (!kinds.includes(kind)) continue;
@@ -75,7 +75,7 @@ Deno.test("what an error inside a good answer blames on the request is not asked
   }
 });
 
-Deno.test("kindOfWords() knows no word that every object inherits", () => {
+Deno.test("kindOfWords() ignores words that every object inherits", () => {
   assert.equal(
     kindOfWords({ type: "constructor", code: "toString" }),
     "server",

@@ -32,7 +32,7 @@ Deno.test("kindOfStatus() reads a bare status", () => {
   }
 });
 
-Deno.test("shownFailure() hides what an upstream says of the gateway's own credential", () => {
+Deno.test("shownFailure() hides an upstream's text about the gateway's own credential", () => {
   for (const kind of ["authentication", "permission"] as const) {
     const shown = shownFailure({
       kind,
@@ -45,7 +45,7 @@ Deno.test("shownFailure() hides what an upstream says of the gateway's own crede
   }
 });
 
-Deno.test("shownFailure() hides a refusal that does not say what it is about, and does not blame the credential", () => {
+Deno.test("shownFailure() hides a refusal without a subject, and does not blame the credential", () => {
   const shown = shownFailure({
     kind: "forbidden",
     status: 403,
@@ -56,12 +56,12 @@ Deno.test("shownFailure() hides a refusal that does not say what it is about, an
   assert.doesNotMatch(shown.message, /sk-123|credential/);
 });
 
-Deno.test("shownFailure() leaves other failures alone", () => {
+Deno.test("shownFailure() does not change other failures", () => {
   const failure = { kind: "quota", status: 429, message: "m" } as const;
   assert.equal(shownFailure(failure), failure);
 });
 
-Deno.test("shownFailure() shows a code that is one, and no sentence in its place", () => {
+Deno.test("shownFailure() shows a code, but no sentence in its place", () => {
   const failure = { kind: "server", message: "It failed" } as const;
   for (const code of ["context_length_exceeded", "1113", "a.b:c-d"]) {
     assert.equal(shownFailure({ ...failure, code }).code, code);
@@ -79,7 +79,7 @@ Deno.test("shownFailure() shows a code that is one, and no sentence in its place
 const OPENCODE_RETRIES =
   /overloaded|service.unavailable|internal.(?:server.)?error|server.error|rate.limit|\btry again (?:later|in\b)/i;
 
-Deno.test("opencode goes on after an answer that broke, and not after one that is too long", () => {
+Deno.test("opencode continues after an answer that broke off, and not after one that is too long", () => {
   const faults = [
     "The model's provider broke off: it closed the connection",
     "The provider's stream ended before the answer did",
@@ -92,7 +92,7 @@ Deno.test("opencode goes on after an answer that broke, and not after one that i
   assert.doesNotMatch(message, OPENCODE_RETRIES);
 });
 
-Deno.test("asStreamError() keeps the word by which clients know a fault that passes", () => {
+Deno.test("asStreamError() keeps the word by which clients recognize a temporary fault", () => {
   const type = (value: string) => ({ protocol: "chat", value }) as const;
   const messageOf = (kind: FailureKind, message: string, word?: string) =>
     asStreamError({

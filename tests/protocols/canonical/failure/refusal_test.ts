@@ -60,7 +60,7 @@ testKinds(
   (kind) => kind === "invalid_request",
 );
 
-Deno.test("a 401 is about the gateway's key, whatever it says", () => {
+Deno.test("a 401 is about the gateway's key with any text", () => {
   for (const protocol of PROTOCOLS) {
     for (const { body } of [...CONTENT_REFUSALS, ...UNEXPLAINED_REFUSALS]) {
       const { kind } = CODECS[protocol].decodeFailure(401, body);
@@ -69,7 +69,7 @@ Deno.test("a 401 is about the gateway's key, whatever it says", () => {
   }
 });
 
-Deno.test("a refusal of the content inside an answer is one, with no status of the gateway's making", () => {
+Deno.test("a refusal of content inside an answer is recognized, without an invented status", () => {
   const inAnswer = {
     error: { message: "Blocked", code: "content_filter", type: "x" },
   };
@@ -80,7 +80,7 @@ Deno.test("a refusal of the content inside an answer is one, with no status of t
   }
 });
 
-Deno.test("what a refusal repeats of the prompt is not taken for the provider's words", () => {
+Deno.test("quoted parts of the prompt in a refusal do not count as the provider's words", () => {
   const { kind } = CODECS.chat.decodeFailure(403, {
     error: {
       message: "Your API key has no access to this model",
@@ -90,7 +90,7 @@ Deno.test("what a refusal repeats of the prompt is not taken for the provider's 
   assert.equal(kind, "permission");
 });
 
-Deno.test("errors that are deep, long and odd are read without harm", () => {
+Deno.test("deep, long and odd errors are read without harm", () => {
   let deep: Record<string, unknown> = { code: "content_filter" };
   for (let depth = 0; depth < 1000; depth++) deep = { error: deep };
   const odd = [deep, Array(100_000).fill({ code: 1 }), [[[]]], null, 1, "{"];
@@ -101,7 +101,7 @@ Deno.test("errors that are deep, long and odd are read without harm", () => {
   }
 });
 
-Deno.test("every row of the tables has a source and something to go by", () => {
+Deno.test("every row of the tables has a source and a mark", () => {
   for (const row of [...CONTENT_ROWS, ...REASONING_ROWS, ...RIGHTS_ROWS]) {
     assert.match(row.source, /^https:\/\//);
     assert.ok(row.words !== undefined || (row.codes ?? []).length > 0);
@@ -125,7 +125,7 @@ const REASONING_REFUSALS: Readonly<Record<string, string>> = {
     "Item 'rs_68' of type 'reasoning' was provided without its required following item.",
 };
 
-Deno.test("a refusal of earlier reasoning is known by its words, whatever path it comes on", () => {
+Deno.test("a refusal of earlier reasoning is recognized by its words, on any path", () => {
   for (const [name, message] of Object.entries(REASONING_REFUSALS)) {
     const body = {
       type: "error",
@@ -138,7 +138,7 @@ Deno.test("a refusal of earlier reasoning is known by its words, whatever path i
   }
 });
 
-Deno.test("a refusal of encrypted reasoning is known by its code, and by its words without one", () => {
+Deno.test("a refusal of encrypted reasoning is recognized by its code, or else by its words", () => {
   const message =
     "The encrypted content gAAA...Rg== could not be verified. Reason: Encrypted content could not be decrypted or parsed.";
   for (const code of ["invalid_encrypted_content", null]) {
@@ -149,7 +149,7 @@ Deno.test("a refusal of encrypted reasoning is known by its code, and by its wor
   }
 });
 
-Deno.test("no other error is taken for a refusal of reasoning", () => {
+Deno.test("no other error counts as a refusal of reasoning", () => {
   const errors = [
     ...CONTENT_REFUSALS,
     ...GATEWAY_REFUSALS,

@@ -315,7 +315,7 @@ Deno.test("every form of a refused field has its source and reads an error of th
   }
 });
 
-Deno.test("an error whose param is in the conversation names nothing else, whatever words it quotes", () => {
+Deno.test("an error whose param is in the conversation names nothing else, with any quoted words", () => {
   const { fields } = refusedFields({
     message:
       "Invalid content: \"Unsupported parameter: 'temperature'\" is not allowed",
@@ -326,7 +326,7 @@ Deno.test("an error whose param is in the conversation names nothing else, whate
   ]);
 });
 
-Deno.test("an error of a megabyte names nothing, and takes no time", () => {
+Deno.test("an error of a megabyte names nothing, and is read fast", () => {
   const message = "Unsupported parameter: 'temperature' ".repeat(30_000);
   assert.deepEqual(refusedFields({ message }).fields, []);
   const odd = "a.".repeat(7900);

@@ -29,7 +29,7 @@ const calls = (...ids: string[]): Turn => ({
 });
 const results = (...blocks: Block[]): Turn => ({ role: "tool", blocks });
 
-Deno.test("settleHistory() leaves a history in order as it is", () => {
+Deno.test("settleHistory() does not change a history in order", () => {
   const turns = [
     user("a"),
     calls("1", "2"),
@@ -51,7 +51,7 @@ Deno.test("settleHistory() puts results in the order of the calls, in one turn",
   ]);
 });
 
-Deno.test("settleHistory() moves what stands between a call and its result behind it", () => {
+Deno.test("settleHistory() moves turns between a call and its result after the result", () => {
   const turns = [calls("1"), user("by the way"), results(result("1", "x"))];
   assert.deepEqual(settleHistory(turns), [
     calls("1"),
@@ -60,7 +60,7 @@ Deno.test("settleHistory() moves what stands between a call and its result behin
   ]);
 });
 
-Deno.test("settleHistory() says that a missing result was interrupted", () => {
+Deno.test("settleHistory() replaces a missing result by an error", () => {
   assert.deepEqual(settleHistory([calls("1"), user("next")]), [
     calls("1"),
     results({ ...result("1", "[no result: interrupted]"), isError: true }),
@@ -68,7 +68,7 @@ Deno.test("settleHistory() says that a missing result was interrupted", () => {
   ]);
 });
 
-Deno.test("settleHistory() makes a result without a call words of the user", () => {
+Deno.test("settleHistory() turns a result without a call into text of the user", () => {
   assert.deepEqual(settleHistory([user("a"), results(result("9", "x"))]), [
     user("a"),
     {
@@ -81,7 +81,7 @@ Deno.test("settleHistory() makes a result without a call words of the user", () 
   ]);
 });
 
-Deno.test("settleHistory() gives ids that come again the nearest result", () => {
+Deno.test("settleHistory() matches repeated ids with the nearest result", () => {
   const turns = [
     calls("0"),
     results(result("0", "first")),
@@ -111,7 +111,7 @@ Deno.test("settleHistory() gives a result the kind of its call", () => {
   assert.deepEqual(tool, results({ ...result("1", "ok"), callKind: "custom" }));
 });
 
-Deno.test("settleHistory() takes histories as long as a body may be", () => {
+Deno.test("settleHistory() accepts histories of the longest body", () => {
   const turns = Array.from({ length: 50_000 }, (_, index) => [
     calls(`c${index}`),
     results(result(`c${index}`, "x")),

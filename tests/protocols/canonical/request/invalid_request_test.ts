@@ -6,7 +6,7 @@ import {
   unsupportedState,
 } from "../../../../src/protocols/canonical/request/invalid_request.ts";
 
-Deno.test("paramOf() spells a path as callers do", () => {
+Deno.test("paramOf() writes a path in the callers' notation", () => {
   assert.equal(
     paramOf(["messages", 0, "content", 1, "text"]),
     "messages[0].content[1].text",
@@ -32,7 +32,7 @@ Deno.test("invalidIssue() names the first fault, and a body that is not an objec
   assert.equal(invalidIssue([]).kind, "invalid_request");
 });
 
-Deno.test("unsupportedState() says what to send instead", () => {
+Deno.test("unsupportedState() gives an instruction", () => {
   const error = unsupportedState("thread", {
     details: { error_code: "thread_unsupported_request" },
   });

@@ -13,7 +13,7 @@ import { requestOf } from "../../../support/wire/requests.ts";
 
 const nameOf = (field: RequestField) => chatCodec.fieldNames[field];
 
-Deno.test("losses that are hints are dropped and named once, in the caller's spelling", () => {
+Deno.test("losses without an effect on the answer are dropped and named once, in the caller's spelling", () => {
   const losses = createLosses({ strict: false, nameOf });
   losses.reportDropped("maxOutputTokens", "r");
   losses.reportDropped({ extra: "prediction" }, "r");
@@ -34,7 +34,7 @@ Deno.test("losses name no more fields, and no longer ones, than a header can hol
   for (const name of losses.dropped) assert.equal(name.length, 64);
 });
 
-Deno.test("a loss that changes the answer refuses the request and says what to do", () => {
+Deno.test("a loss that changes the answer rejects the request with an instruction", () => {
   const losses = createLosses({ strict: false, nameOf });
   assert.throws(
     () => losses.reportDropped({ extra: "n" }, "it gives one answer", "reject"),
@@ -47,7 +47,7 @@ Deno.test("a loss that changes the answer refuses the request and says what to d
   assert.equal(losses.dropped.size, 0);
 });
 
-Deno.test("a strict connection refuses every loss", () => {
+Deno.test("a strict connection rejects every loss", () => {
   const losses = createLosses({ strict: true, nameOf });
   assert.throws(
     () => losses.reportDropped("seed", "r"),
@@ -74,7 +74,7 @@ Deno.test("dropForeignExtras() reports other protocols' extras by weight and lea
   );
 });
 
-Deno.test("dropForeignExtras() reports the settings of OpenAI's that a target does not take", () => {
+Deno.test("dropForeignExtras() reports OpenAI's settings that a target does not accept", () => {
   const value = "x";
   const request = requestOf({
     user: "anna",
@@ -164,7 +164,7 @@ function lossesOf(body: Record<string, unknown>): Loss[] {
   return losses;
 }
 
-Deno.test("cache marks are reported once as lost, wherever they stand", async (t) => {
+Deno.test("lost cache marks at any place are reported once", async (t) => {
   for (const [place, body] of Object.entries(MARKED)) {
     await t.step(`on ${place}`, () => {
       const [loss, ...more] = lossesOf(body);

@@ -6,7 +6,7 @@ import {
   sourceOfUrl,
 } from "../../../../src/protocols/canonical/request/media.ts";
 
-Deno.test("sourceOfUrl() takes a data URL apart", () => {
+Deno.test("sourceOfUrl() parses a data URL", () => {
   assert.deepEqual(sourceOfUrl("data:image/PNG;base64,aGk="), {
     type: "base64",
     mediaType: "image/png",
@@ -19,7 +19,7 @@ Deno.test("sourceOfUrl() takes a data URL apart", () => {
   });
 });
 
-Deno.test("sourceOfUrl() keeps another URL as it is", () => {
+Deno.test("sourceOfUrl() keeps another URL unchanged", () => {
   assert.deepEqual(sourceOfUrl("https://example.com/a.png"), {
     type: "url",
     url: "https://example.com/a.png",
@@ -39,11 +39,11 @@ Deno.test("dataUrl() undoes sourceOfUrl()", () => {
   );
 });
 
-Deno.test("normalMediaType() knows the registered name of JPEG", () => {
+Deno.test("normalMediaType() returns the registered name of JPEG", () => {
   assert.equal(normalMediaType(" image/JPG "), "image/jpeg");
 });
 
-Deno.test("sourceOfUrl() and sourceOfFile() know bare base64 by how it begins", () => {
+Deno.test("sourceOfUrl() and sourceOfFile() recognize bare base64 by its beginning", () => {
   const known = [
     ["JVBERi0xLjcK", "application/pdf"],
     ["iVBORw0KGgoAAAANSUhEUgAA", "image/png"],
@@ -63,7 +63,7 @@ Deno.test("sourceOfUrl() and sourceOfFile() know bare base64 by how it begins", 
   }
 });
 
-Deno.test("sourceOfFile() goes by the file's name where the content does not say what it is", () => {
+Deno.test("sourceOfFile() uses the file's name when the content is unknown", () => {
   const names = [
     ["notes.TXT", "text/plain"],
     ["a.b.md", "text/markdown"],
@@ -84,7 +84,7 @@ Deno.test("sourceOfFile() goes by the file's name where the content does not say
   }
 });
 
-Deno.test("sourceOfFile() takes an address and a data URL as they are", () => {
+Deno.test("sourceOfFile() accepts an address and a data URL", () => {
   assert.deepEqual(sourceOfFile("https://example.com/a.pdf", "b.txt"), {
     type: "url",
     url: "https://example.com/a.pdf",

@@ -69,19 +69,19 @@ const REFUSED = [
   "\\",
 ];
 
-Deno.test("a pattern that every engine compiles is taken", () => {
+Deno.test("a pattern that every engine compiles is portable", () => {
   for (const pattern of TAKEN) {
     assert.equal(isPortablePattern(pattern), true, pattern);
   }
 });
 
-Deno.test("a pattern that one of OpenAI's checks refuses is not", () => {
+Deno.test("a pattern that one of OpenAI's checks rejects is not portable", () => {
   for (const pattern of REFUSED) {
     assert.equal(isPortablePattern(pattern), false, pattern);
   }
 });
 
-Deno.test("a pattern that is too long to be looked at is not", () => {
+Deno.test("a pattern that is too long to check is not portable", () => {
   assert.equal(isPortablePattern("[a-z]".repeat(2_000)), true);
   assert.equal(isPortablePattern("[a-z]".repeat(2_001)), false);
 });

@@ -4,7 +4,7 @@ import {
   objectSchema,
 } from "../../../../src/protocols/canonical/request/schema.ts";
 
-Deno.test("objectSchema() makes an object with properties of what is given", () => {
+Deno.test("objectSchema() returns an object with properties", () => {
   assert.deepEqual(objectSchema(undefined), { type: "object", properties: {} });
   assert.deepEqual(objectSchema({ $schema: "x", type: "object" }), {
     type: "object",
@@ -16,7 +16,7 @@ Deno.test("objectSchema() makes an object with properties of what is given", () 
   });
 });
 
-Deno.test("objectSchema() adds no properties beside a combination, and leaves other types alone", () => {
+Deno.test("objectSchema() adds no properties beside a combination, and does not change other types", () => {
   assert.deepEqual(objectSchema({ anyOf: [{}] }), {
     type: "object",
     anyOf: [{}],
@@ -24,7 +24,7 @@ Deno.test("objectSchema() adds no properties beside a combination, and leaves ot
   assert.deepEqual(objectSchema({ type: "string" }), { type: "string" });
 });
 
-Deno.test("isClosedSchema() demands closed objects with required properties, at every depth", () => {
+Deno.test("isClosedSchema() requires closed objects with required properties, at every depth", () => {
   const closed = {
     type: "object",
     properties: { a: {} },

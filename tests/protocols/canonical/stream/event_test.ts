@@ -10,7 +10,7 @@ import {
   startOf,
 } from "../../../support/wire/events.ts";
 
-Deno.test("isOutput() knows what shows the caller something of the answer", () => {
+Deno.test("isOutput() returns true for events with output for the caller", () => {
   for (const event of [deltaOf(0, "a"), callOf(0, "f"), END]) {
     assert.equal(isOutput(event), true, event.type);
   }

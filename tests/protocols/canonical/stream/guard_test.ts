@@ -24,7 +24,7 @@ function decoderOf(
   });
 }
 
-Deno.test("a guarded decoder gives nothing after a terminal event", () => {
+Deno.test("a guarded decoder emits nothing after a terminal event", () => {
   const decoder = decoderOf({
     a: [START, failureOf("x"), END],
     b: [START],
@@ -36,7 +36,7 @@ Deno.test("a guarded decoder gives nothing after a terminal event", () => {
   ]);
 });
 
-Deno.test("a guarded decoder makes a full stack the answer's failure", () => {
+Deno.test("a guarded decoder turns a full stack into a failure of the answer", () => {
   const byFrame = runStage(
     decoderOf({ a: [START], b: new RangeError("stack") }),
     [{ data: "a" }, { data: "b" }],
@@ -46,14 +46,14 @@ Deno.test("a guarded decoder makes a full stack the answer's failure", () => {
   assert.deepEqual(atEnd.map(({ type }) => type), ["failure"]);
 });
 
-Deno.test("a guarded decoder hides no mistake of ours", () => {
+Deno.test("a guarded decoder forwards bugs", () => {
   assert.throws(
     () => runStage(decoderOf({ a: new TypeError("bug") }), [{ data: "a" }]),
     TypeError,
   );
 });
 
-Deno.test("guardAnswer() lets failures pass, types a full stack and hides no mistake", () => {
+Deno.test("guardAnswer() forwards failures and bugs, and converts a full stack", () => {
   const thrower = (error: Error) => () => {
     throw error;
   };

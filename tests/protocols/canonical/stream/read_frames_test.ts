@@ -49,7 +49,7 @@ const SILENT = {
 };
 
 for (const [name, text] of Object.entries(SILENT)) {
-  Deno.test(`readFrames() passes over ${name}`, () => {
+  Deno.test(`readFrames() skips ${name}`, () => {
     assert.deepEqual(
       eventsOf(
         `data: {"a":1}\n\n${text}data: {"b":2}\n\n${text}data: [DONE]\n\n`,
@@ -59,7 +59,7 @@ for (const [name, text] of Object.entries(SILENT)) {
   });
 }
 
-Deno.test("readFrames() knows the end, however it is spelled", () => {
+Deno.test("readFrames() recognizes every spelling of the end", () => {
   const ends = [
     "data: [DONE]\n\n",
     "data:[DONE]\n\n",
@@ -78,7 +78,7 @@ Deno.test("readFrames() knows the end, however it is spelled", () => {
   }
 });
 
-Deno.test("readFrames() reads events that no blank line parts, and lists of events", () => {
+Deno.test("readFrames() reads events without a blank line between them, and lists of events", () => {
   assert.deepEqual(eventsOf('data: {"a":1}\ndata: {"b":2}\ndata: [DONE]\n\n'), [
     FIRST,
     SECOND,
@@ -87,7 +87,7 @@ Deno.test("readFrames() reads events that no blank line parts, and lists of even
   assert.deepEqual(eventsOf('data: [{"a":1},{"b":2}]\n\n'), [FIRST, SECOND]);
 });
 
-Deno.test("readFrames() reads an object over several lines as the one that it is", () => {
+Deno.test("readFrames() reads an object over several lines as one", () => {
   assert.deepEqual(eventsOf('data: {"a":\ndata: 1}\n\n'), [FIRST]);
 });
 
@@ -97,7 +97,7 @@ Deno.test("readFrames() reads an error in words", () => {
   ]);
 });
 
-Deno.test("readFrames() fails at what may be a piece of the answer", () => {
+Deno.test("readFrames() fails at unknown data that may be part of the answer", () => {
   const texts = [
     '{"a":',
     "7",
@@ -112,7 +112,7 @@ Deno.test("readFrames() fails at what may be a piece of the answer", () => {
   }
 });
 
-Deno.test("readFrames() fails at an event that would take long to parse, however it takes long", () => {
+Deno.test("readFrames() fails at every kind of event that would take long to parse", () => {
   const long: Readonly<Record<string, string>> = {
     "of many values": `{"a":[${"0,".repeat(70_000)}0]}`,
     "that is deep": "[".repeat(70_000),
@@ -201,7 +201,7 @@ const MISLEADING: Readonly<Record<string, string>> = {
 };
 
 for (const [name, data] of Object.entries(MISLEADING)) {
-  Deno.test(`EventParser is not misled by a text that stands ${name}`, () => {
+  Deno.test(`EventParser is not misled by a text that is ${name}`, () => {
     const parser = new EventParser(textPlace);
     for (const middle of ["x", "y", "z", "", '\\"x', '\\"']) {
       const next = data.replaceAll("x", middle);
@@ -217,7 +217,7 @@ function replaceLast(text: string, old: string, now: string): string {
   return text.slice(0, at) + now + text.slice(at + old.length);
 }
 
-Deno.test("EventParser looks for no more texts where no event is like the one before", () => {
+Deno.test("EventParser stops making templates when no event resembles the one before", () => {
   let looks = 0;
   const parser = new EventParser((event) => {
     looks++;
@@ -231,7 +231,7 @@ Deno.test("EventParser looks for no more texts where no event is like the one be
   assert.deepEqual(parser.parse(chunkOf("x")), parseJson(chunkOf("x")));
 });
 
-Deno.test("EventParser goes on looking where kinds of event take turns", () => {
+Deno.test("EventParser continues making templates when kinds of event alternate", () => {
   const parser = new EventParser(textPlace);
   let reused = 0;
   for (let turn = 0; turn < 50; turn++) {
@@ -248,7 +248,7 @@ Deno.test("EventParser goes on looking where kinds of event take turns", () => {
   assert.equal(reused, 50);
 });
 
-Deno.test("textIn() finds the first of the fields that holds a text", () => {
+Deno.test("textIn() returns the first of the fields with a text", () => {
   const holder = { empty: "", number: 1, text: "x", more: "y" };
   const fields = ["none", "empty", "number", "text", "more"];
   assert.deepEqual(textIn(holder, fields), { holder, field: "text" });

@@ -111,7 +111,7 @@ Deno.test("a sequence holds parts, citations and seals in their order", () => {
   ]);
 });
 
-Deno.test("a sequence passes a failure at once", () => {
+Deno.test("a sequence forwards a failure at once", () => {
   assert.deepEqual(
     sequence([START, callOf(0, "f"), callOf(1, "g"), failureOf("x")]).at(-1),
     failureOf("x"),
@@ -136,7 +136,7 @@ Deno.test("a sequence fails when it would hold too much, and takes that failure 
   assert.deepEqual(given, [START, callOf(0, "f"), failureOf("too long")]);
 });
 
-Deno.test("sequenced() gives an encoder one block at a time and leaves its keep-alive alone", () => {
+Deno.test("sequenced() gives an encoder one block at a time and keeps its keep-alive", () => {
   const pushed: AnswerEvent[] = [];
   const encoder: StreamEncoder = {
     push: (event) => pushed.push(event),

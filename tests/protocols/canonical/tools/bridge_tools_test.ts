@@ -42,7 +42,7 @@ const HOSTED: Tool = {
   value: {},
 };
 
-Deno.test("bridgeTools() changes nothing that the target can spell", () => {
+Deno.test("bridgeTools() changes nothing that the target supports", () => {
   const request = requestOf({
     tools: [FUNCTION, CUSTOM, NAMESPACE, HOSTED],
     toolChoice: { type: "tool", tool: { kind: "custom", name: "patch" } },
@@ -71,7 +71,7 @@ Deno.test("bridgeTools() changes nothing that the target can spell", () => {
   );
 });
 
-Deno.test("bridgeTools() makes a custom tool a function with one string, and keeps its grammar in words", () => {
+Deno.test("bridgeTools() turns a custom tool into a function with one string, and describes its grammar", () => {
   const { request, aliases } = bridgeTools(
     requestOf({ tools: [CUSTOM] }),
     NOTHING,
@@ -128,7 +128,7 @@ Deno.test("bridgeTools() replaces custom tools inside a namespace that stays", (
   assert.deepEqual([...aliases.keys()], ["mcp__files/write"]);
 });
 
-Deno.test("bridgeTools() cuts long and illegal names in the same way everywhere", () => {
+Deno.test("bridgeTools() fits long and illegal names in the same way everywhere", () => {
   const name = `mcp__${"x".repeat(80)}`;
   const odd = "files.read";
   const { request, aliases } = bridgeTools(
@@ -224,7 +224,7 @@ Deno.test("bridgeTools() replaces calls and results in the history, also of tool
   });
 });
 
-Deno.test("bridgeTools() refuses two tools that would get one name, naming both", () => {
+Deno.test("bridgeTools() rejects two tools that would get one name, and names both", () => {
   const tools: Tool[] = [
     { kind: "function", name: "a__b" },
     { kind: "namespace", name: "a", tools: [{ kind: "function", name: "b" }] },
@@ -238,7 +238,7 @@ Deno.test("bridgeTools() refuses two tools that would get one name, naming both"
   );
 });
 
-Deno.test("bridgeTools() takes a tool that is listed twice", () => {
+Deno.test("bridgeTools() accepts a tool that is listed twice", () => {
   assert.equal(
     bridgeTools(requestOf({ tools: [FUNCTION, FUNCTION] }), NOTHING).request
       .tools.length,

@@ -57,7 +57,7 @@ const RESTORED = [
   { kind: "function_call", id: "id-weather", name: "weather", arguments: "{}" },
 ];
 
-Deno.test("restoreTools() gives calls back their namespace, kind and input, and keeps the grammar", () => {
+Deno.test("restoreTools() restores the namespace, kind and input of calls, and keeps the grammar", () => {
   const events = runStage(
     createGrammar(),
     runStage(restoreTools(ALIASES), EVENTS),
@@ -72,7 +72,7 @@ Deno.test("restoreAnswer() does the same to a whole answer", () => {
   );
 });
 
-Deno.test("restoreTools() gives what is no `input` at the end of the call", () => {
+Deno.test("restoreTools() emits arguments without `input` at the end of the call", () => {
   const events = runStage(restoreTools(ALIASES), [
     START,
     callOf(0, "patch"),
@@ -97,7 +97,7 @@ function read(text: string, size: number): string {
   return read + input.end();
 }
 
-Deno.test("a custom input is read out of its arguments, however they are cut", async (t) => {
+Deno.test("a custom input is read from arguments in any pieces", async (t) => {
   const inputs: Record<string, [text: string, input: string]> = {
     "plain": ['{"input":"hello"}', "hello"],
     "with spaces": [' {\n "input" : "hello" } ', "hello"],
@@ -135,7 +135,7 @@ Deno.test("a custom input streams before its end", () => {
   assert.equal(input.end(), "");
 });
 
-Deno.test("customInputOf() takes the text itself when it is of another form", () => {
+Deno.test("customInputOf() returns the text itself when it has another form", () => {
   assert.equal(customInputOf('{"input":"a"}'), "a");
   assert.equal(customInputOf('{"x":1}'), '{"x":1}');
   assert.equal(customInputOf("raw"), "raw");

@@ -47,21 +47,21 @@ function lastKind(events: readonly AnswerEvent[]): string | undefined {
   return last?.type === "failure" ? last.failure.kind : last?.type;
 }
 
-Deno.test("settleCalls() passes the arguments of a call on as they come", () => {
+Deno.test("settleCalls() forwards the arguments of a call as they arrive", () => {
   const events = withArguments(['{"a', '":1}']);
   assert.deepEqual(settled(events), events);
 });
 
-Deno.test("settleCalls() passes on a call without arguments", () => {
+Deno.test("settleCalls() forwards a call without arguments", () => {
   assert.deepEqual(settled(withArguments([])), withArguments([]));
 });
 
-Deno.test("settleCalls() takes null for arguments as none", () => {
+Deno.test("settleCalls() treats null arguments as none", () => {
   assert.deepEqual(settled(withArguments(["nu", "ll"])), withArguments([]));
   assert.deepEqual(settled(withArguments([" null\n"])), withArguments([]));
 });
 
-Deno.test("settleCalls() ends an answer whose call cannot be run with a failure, and its block never", async (t) => {
+Deno.test("settleCalls() fails an answer with an invalid call, without the end of its block", async (t) => {
   const texts = {
     "that breaks off": '{"a":',
     "that goes on behind its end": '{"a":1}}',
@@ -80,7 +80,7 @@ Deno.test("settleCalls() ends an answer whose call cannot be run with a failure,
   }
 });
 
-Deno.test("settleCalls() lets a call break off where the answer was cut off", () => {
+Deno.test("settleCalls() accepts an incomplete call in an answer that was cut off", () => {
   for (const reason of ["max_tokens", "context_full", "filtered"] as const) {
     const events = withArguments(['{"a":'], reason);
     assert.deepEqual(settled(events), events);
@@ -89,7 +89,7 @@ Deno.test("settleCalls() lets a call break off where the answer was cut off", ()
   }
 });
 
-Deno.test("settleCalls() leaves everything but function calls alone", () => {
+Deno.test("settleCalls() changes only function calls", () => {
   const events: AnswerEvent[] = [
     START,
     startOf(0),
@@ -107,7 +107,7 @@ Deno.test("settleCalls() leaves everything but function calls alone", () => {
   assert.deepEqual(settled(events), events);
 });
 
-Deno.test("settleCalls() holds only so much", () => {
+Deno.test("settleCalls() holds a limited amount", () => {
   const stage = settleCalls();
   const seen: AnswerEvent[] = [];
   const see = (event: AnswerEvent) => {
@@ -153,14 +153,14 @@ function trimmedDuring(run: () => void): number {
   return characters;
 }
 
-Deno.test("settleCalls() looks at each piece of a call once, however many came before", () => {
+Deno.test("settleCalls() reads each piece of a call once", () => {
   for (const begin of ["[", "{", "x", " "]) {
     const events = withArguments([begin, ...Array<string>(1000).fill("0,")]);
     assert.ok(trimmedDuring(() => settled(events)) < 10_000, begin);
   }
 });
 
-Deno.test("settleCalls() refuses a call that would take long to look at", () => {
+Deno.test("settleCalls() rejects a call that would take long to check", () => {
   const long = `{"a":"${"x".repeat(MAX_FRAME_CHARACTERS)}"}`;
   const heavy = `{"a":[${"0,".repeat(70_000)}0]}`;
   const deep = `{"a":${"[".repeat(70_000)}${"]".repeat(70_000)}}`;

@@ -5,13 +5,13 @@ import {
   givenArguments,
 } from "../../../../src/protocols/canonical/tools/tool.ts";
 
-Deno.test("argumentsObject() reads an object, and takes no text for none", () => {
+Deno.test("argumentsObject() reads an object, and an empty text as no arguments", () => {
   assert.deepEqual(argumentsObject('{"b":1,"a":2}'), { b: 1, a: 2 });
   assert.deepEqual(argumentsObject(" "), {});
   assert.deepEqual(argumentsObject("null"), {});
 });
 
-Deno.test("argumentsObject() keeps what is no object, and argumentsText() gives it back", () => {
+Deno.test("argumentsObject() keeps text that is no object, and argumentsText() restores it", () => {
   for (const text of ['{"a":', "7", "[1]", '{"a":1}{"b":2}']) {
     assert.deepEqual(argumentsObject(text), { _raw: text });
     assert.equal(argumentsText(argumentsObject(text)), text);
@@ -25,7 +25,7 @@ Deno.test("argumentsText() keeps the order of keys", () => {
   assert.equal(argumentsText([1]), "[1]");
 });
 
-Deno.test("givenArguments() reads text, an object and the ways to say none", () => {
+Deno.test("givenArguments() reads text, an object and every form of no arguments", () => {
   assert.equal(givenArguments('{"a":'), '{"a":');
   assert.equal(givenArguments({ a: 1 }), '{"a":1}');
   for (const none of ["", " ", "null", null, undefined]) {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { fitId } from "../../../../src/protocols/canonical/tools/tool_call_id.ts";
 
-Deno.test("fitId() leaves a legal id alone", () => {
+Deno.test("fitId() does not change a legal id", () => {
   assert.equal(fitId("call_1-A", { maxLength: 64 }), "call_1-A");
 });
 
@@ -19,7 +19,7 @@ Deno.test("fitId() cuts a long id to the limit", () => {
   assert.notEqual(one, fitId("x".repeat(66), { maxLength: 64 }));
 });
 
-Deno.test("fitId() keeps odd characters where they are allowed", () => {
+Deno.test("fitId() keeps unusual characters where they are allowed", () => {
   const rule = { maxLength: 64, anyCharacter: true };
   assert.equal(fitId("functions.add:0", rule), "functions.add:0");
   assert.equal(fitId("é".repeat(65), rule).length, 64);
