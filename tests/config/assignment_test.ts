@@ -20,7 +20,7 @@ async function visibleTo(token: Record<string, unknown>) {
   return [...assignedModels(caller, config).keys()];
 }
 
-Deno.test("assignedModels() gives each model of the enabled assigned connections once", async () => {
+Deno.test("assignedModels() returns each model of the enabled assigned connections once", async () => {
   assert.deepEqual(await visibleTo({}), ["x", "y", "w"]);
   assert.deepEqual(await visibleTo({ connections: ["b"] }), ["x", "w"]);
   assert.deepEqual(await visibleTo({ connections: ["off"] }), []);

@@ -26,7 +26,7 @@ Deno.test("demoConfigText() loads without a problem or a warning", async () => {
   ]);
 });
 
-Deno.test("demoConfigText() gives its one token all connections and models", async () => {
+Deno.test("demoConfigText() assigns all connections and models to its one token", async () => {
   const { config } = await loadDemo();
   const caller = config.callers.get(SHA256);
   assert.equal(config.callers.size, 1);

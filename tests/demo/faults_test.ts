@@ -70,7 +70,7 @@ for (const [at, create] of PROVIDERS) {
   for (const door of DOORS) {
     const isMessages = door.family === "B";
 
-    Deno.test(`${at}: ${door.path} refuses on request, streaming or not`, async (t) => {
+    Deno.test(`${at}: ${door.path} rejects on request, streaming or not`, async (t) => {
       for (const [fault, status, openaiType, messagesType] of REFUSED) {
         for (const stream of [false, true]) {
           await t.step(`${fault} ${stream}`, async () => {

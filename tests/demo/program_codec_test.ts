@@ -20,7 +20,7 @@ const PATHS = {
   C: "/v1/responses",
 };
 
-Deno.test("the demo refuses what it cannot answer, and names the field", async (t) => {
+Deno.test("the demo rejects what it cannot answer, and names the field", async (t) => {
   const refused: readonly (readonly ["A" | "B" | "C", JsonObject, RegExp])[] = [
     ["A", {}, /messages/],
     ["A", { messages: [] }, /messages/],
@@ -44,7 +44,7 @@ Deno.test("the demo refuses what it cannot answer, and names the field", async (
   }
 });
 
-Deno.test("the demo refuses a thread in the way that makes an SDK send it whole", async () => {
+Deno.test("the demo rejects a thread in the way that makes an SDK send it whole", async () => {
   const { status, answer } = await askDemo("B", {
     max_tokens: 500,
     messages: HELLO,

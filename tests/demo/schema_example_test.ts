@@ -182,7 +182,7 @@ Deno.test("callInput() creates arguments when the prompt has none", () => {
   );
 });
 
-Deno.test("callInput() gives a custom tool the fenced block of the prompt, or a text that fits", () => {
+Deno.test("callInput() returns the fenced block of the prompt for a custom tool, or a text that fits", () => {
   const fenced = "Use it:\n```js\nconst a = 1;\n```\nThanks";
   assert.equal(callInput(tool("exec", "custom"), fenced), "const a = 1;");
   assert.match(

@@ -326,7 +326,7 @@ Deno.test("Claude Code's cache marks become OpenAI's where the model accepts the
   assert.ok(!JSON.stringify(earlier.body).includes("breakpoint"));
 });
 
-Deno.test("the blocks of Claude's connector for MCP are texts for OpenAI, and its servers are refused by name", () => {
+Deno.test("the blocks of Claude's connector for MCP are texts for OpenAI, and its servers are rejected by name", () => {
   const { body, dropped } = onOpenAi({
     messages: [{ role: "user", content: "Go" }, {
       role: "assistant",

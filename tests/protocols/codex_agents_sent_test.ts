@@ -116,7 +116,7 @@ Deno.test("a picture in a message between agents is a picture", () => {
   });
 });
 
-Deno.test("a message between agents that only OpenAI can read is refused by name", () => {
+Deno.test("a message between agents that only OpenAI can read is rejected by name", () => {
   const payload = {
     type: "encrypted_content",
     // As long as the shortest token of Fernet: https://github.com/fernet/spec/blob/master/Spec.md

@@ -74,7 +74,7 @@ Deno.test("a body fold reads one JSON object in place of a stream", () => {
   }
 });
 
-Deno.test("a body fold reads JSON behind a byte order mark, however the two are divided", () => {
+Deno.test("a body fold reads JSON after a byte order mark, in any chunks", () => {
   const bytes = new TextEncoder().encode(`\ufeff${ANSWER}`);
   for (let size = 1; size <= 5; size++) {
     const fold = createFold();

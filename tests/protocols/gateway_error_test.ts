@@ -81,7 +81,7 @@ Deno.test("encodeError() shows type and details in the Messages shape, and nothi
   );
 });
 
-Deno.test("encodeError() gives callers of Responses the reset time of an exhausted window, and other callers nothing more", () => {
+Deno.test("encodeError() writes the reset time of an exhausted window for callers of Responses only", () => {
   const error = new GatewayError("rate_limited", "Cannot do it", {
     resetsAtMs: 1_800_000_000_001,
   });

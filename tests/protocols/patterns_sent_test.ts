@@ -213,7 +213,7 @@ Deno.test("the schema of an answer has no pattern that OpenAI cannot compile", (
   }
 });
 
-Deno.test("a strict connection refuses a pattern that it would have to move", () => {
+Deno.test("a strict connection rejects a pattern that it would have to move", () => {
   assert.throws(
     () =>
       upstreamRequest(

@@ -63,7 +63,7 @@ Deno.test("translateRequest() names what was dropped as the caller wrote it, whe
   );
 });
 
-Deno.test("translateRequest() knows what the connection leaves out by all its spellings", () => {
+Deno.test("translateRequest() recognizes what the connection leaves out by all its spellings", () => {
   const { dropped } = translate(
     { max_completion_tokens: 5 },
     { omit: ["max_tokens", "max_completion_tokens"] },
@@ -71,7 +71,7 @@ Deno.test("translateRequest() knows what the connection leaves out by all its sp
   assert.deepEqual([...dropped], ["max_completion_tokens"]);
 });
 
-Deno.test("translateRequest() refuses a loss on a strict connection", () => {
+Deno.test("translateRequest() rejects a loss on a strict connection", () => {
   assert.throws(
     () => translate({ top_k: 3 }, { strict: true }),
     (error) => error instanceof GatewayError && error.param === "top_k",
@@ -120,7 +120,7 @@ Deno.test("translateRequest() lets the relay change the request before it is wri
   assert.deepEqual(body.messages, []);
 });
 
-Deno.test("translateRequest() refuses what is nested too deep, and hides no mistake of ours", () => {
+Deno.test("translateRequest() rejects what is nested too deep, and hides no mistake of ours", () => {
   let schema: JsonObject = {};
   for (let depth = 0; depth < 200_000; depth++) schema = { items: schema };
   const response_format = {

@@ -52,7 +52,7 @@ Deno.test("amounts() shows overuse and computes nothing below zero", () => {
   assert.equal(amounts({ limit: 100, remaining: -30 }).used, 130);
 });
 
-Deno.test("amounts() knows no share of nothing", () => {
+Deno.test("amounts() recognizes no share of nothing", () => {
   assert.equal(amounts({ limit: 0, used: 0 }).usedPercent, null);
   assert.equal(amounts({ limit: 1e-300, used: 1e18 }).usedPercent, null);
 });

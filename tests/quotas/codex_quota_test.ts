@@ -100,7 +100,7 @@ Deno.test("codexHeaders() says no reset where none is known", () => {
   ]);
 });
 
-Deno.test("periodMinutes() knows every unit of its own, and no foreign one", () => {
+Deno.test("periodMinutes() recognizes every unit of its own, and no foreign one", () => {
   const minutes = (count: number | null, unit: number | null) =>
     periodMinutes({ period_count: count, period_unit: unit });
   assert.equal(minutes(90, period(1, "minute").unit), 90);

@@ -122,7 +122,7 @@ Deno.test("read() of a service with headers alone shows the last answer", async 
   assert.deepEqual(calls, []);
 });
 
-Deno.test("read() of an Anthropic API key asks nobody", async () => {
+Deno.test("read() of an Anthropic API key sends no request", async () => {
   const { service, harvest, calls } = createHarness();
   const auth = { scheme: "x-api-key", key: "k" } as const;
   const one = connectionOf("anthropic", { auth });
@@ -216,7 +216,7 @@ Deno.test("read() keeps windows that only the endpoint reports, and their age", 
   assert.deepEqual(await read(), ["00:00:00", true, [9, 3, 50, null]]);
 });
 
-Deno.test("read() takes the headers where the endpoint refuses the token", async () => {
+Deno.test("read() takes the headers where the endpoint rejects the token", async () => {
   const { read, harness } = usedOf(CODEX);
   const { clock, harvest, scripts } = harness;
   scripts.set("codex.example", () => new Response("no", { status: 403 }));

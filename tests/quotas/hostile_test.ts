@@ -253,7 +253,7 @@ Deno.test("an answer of very many windows is no quota", async () => {
   assert.match(many.failure.message, /more than 512 windows/);
 });
 
-Deno.test("a number beyond the range of numbers is refused", async () => {
+Deno.test("a number beyond the range of numbers is rejected", async () => {
   const text = JSON.stringify(fixture("zai/credits")).replace("115", "1e999");
   const reading = await read(await sourceOfFixture("zai/credits"), text);
   assert.ok(!isGood(reading));

@@ -3,7 +3,7 @@ import { callerOf, configWith, createHarness } from "./service_harness.ts";
 import { connectionOf } from "./quota_case.ts";
 import { NOW_MS } from "../support/gateway/config.ts";
 
-Deno.test("known() returns what read() left in the cache, asks nobody, and forgets with the cache what is not exhausted", async () => {
+Deno.test("known() returns the cached quota, sends no request, and forgets it with the cache unless it is exhausted", async () => {
   const { service, calls, clock } = createHarness();
   const one = connectionOf("zai", {
     name: "one",

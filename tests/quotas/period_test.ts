@@ -54,7 +54,7 @@ Deno.test("periodOfSeconds() names windows by their length", () => {
   }
 });
 
-Deno.test("periodOfSeconds() knows no length that is none", () => {
+Deno.test("periodOfSeconds() recognizes no length that is none", () => {
   for (const seconds of [0, -60, 20, NaN, Infinity, 1e300, null, undefined]) {
     assert.equal(periodOfSeconds(seconds), UNKNOWN_PERIOD);
   }
@@ -79,7 +79,7 @@ Deno.test("periodOfText() reads short lengths", () => {
   assert.equal(periodOfText("total"), TOTAL);
 });
 
-Deno.test("periodOfText() knows no other text", () => {
+Deno.test("periodOfText() recognizes no other text", () => {
   for (const text of ["", "5", "h", "0h", "-5h", "5 h", "1e3h", "5x", null]) {
     assert.equal(periodOfText(text), UNKNOWN_PERIOD);
   }
@@ -117,7 +117,7 @@ Deno.test("instantOfText() reads what providers write", () => {
   }
 });
 
-Deno.test("instantOfText() knows no instant in any other text", () => {
+Deno.test("instantOfText() recognizes no instant in any other text", () => {
   const texts = ["", "soon", "1782057600", "2026-13-01", "2026-01-01T25:00Z"];
   for (const text of [...texts, "-5", "May 2026", null, undefined]) {
     assert.equal(instantOfText(text), null, String(text));

@@ -107,7 +107,7 @@ Deno.test("a quota read that is given up closes its socket", async () => {
   });
 });
 
-Deno.test("a provider that nobody listens for is unreachable", async () => {
+Deno.test("a provider that no server listens for is unreachable", async () => {
   let base = "";
   await withServer(() => new Response(), (address) => {
     base = address;

@@ -107,7 +107,7 @@ Deno.test("readQuota() separates failures by status", async (t) => {
       assert.equal((await failureOf({ fetch })).reason, reason);
     });
   }
-  await t.step("404 is no_plan where the service says so", async () => {
+  await t.step("404 is no_plan where the service reports it", async () => {
     const source = sourceOf("kimi");
     const fetch = answering("no", { status: 404 });
     assert.equal((await failureOf({ fetch, source })).reason, "no_plan");
@@ -223,7 +223,7 @@ Deno.test("readQuota() does without an optional call that fails", async () => {
   assert.equal(reading.windows[0]?.unit, "quota");
 });
 
-Deno.test("readQuota() gives up the other calls of a read when one fails", async () => {
+Deno.test("readQuota() ends the other calls of a reading when one fails", async () => {
   let isAborted = false;
   const failure = await failureOf({
     source: sourceOf("new-api"),
@@ -267,7 +267,7 @@ Deno.test("readQuota() makes the calls that the first answers ask for", async ()
   ]);
 });
 
-Deno.test("readQuota() asks nobody when a setting is missing", async () => {
+Deno.test("readQuota() sends no request when a setting is missing", async () => {
   const failure = await failureOf({
     source: sourceOf("zai", { quota: { plan: "team" } }),
     fetch: () => assert.fail("Nobody was to be asked"),

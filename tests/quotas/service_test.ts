@@ -30,7 +30,7 @@ function isBudgetOver(error: unknown): boolean {
   return true;
 }
 
-Deno.test("read() gives the list of the specification, field for field", async () => {
+Deno.test("read() returns the list of the specification, field for field", async () => {
   const { service } = createHarness();
   const one = zai("one");
   const list = await service.read(callerOf(one), await configWith(one));
@@ -62,7 +62,7 @@ Deno.test("read() gives the list of the specification, field for field", async (
   });
 });
 
-Deno.test("read() gives an empty list to a caller without connections", async () => {
+Deno.test("read() returns an empty list to a caller without connections", async () => {
   const { service, calls } = createHarness();
   const list = await service.read(callerOf(), await configWith(zai("one")));
   assert.deepEqual(list.data, []);
@@ -78,7 +78,7 @@ Deno.test("read() shows a caller the assigned connections alone, in the order of
   assert.deepEqual(calls.toSorted(), ["one.example", "three.example"]);
 });
 
-Deno.test("read() asks nobody about a connection that is disabled or has no quota", async () => {
+Deno.test("read() sends no request about a connection that is disabled or has no quota", async () => {
   const { service, calls } = createHarness();
   const off = zai("off", { enabled: false });
   const bare = connectionOf(undefined, { name: "bare" });
@@ -291,7 +291,7 @@ Deno.test("read() past its budget throws provider_limits_timeout, and what answe
   assert.deepEqual(calls, ["good.example", "mute.example"]);
 });
 
-Deno.test("read() gives a silent provider half a budget, until it answers again", async () => {
+Deno.test("read() waits half of the budget for a silent provider, until it answers again", async () => {
   const { service, scripts, deadlines, clock } = createHarness();
   const mute = zai("mute");
   scripts.set("mute.example", hang);
@@ -316,7 +316,7 @@ Deno.test("read() gives a silent provider half a budget, until it answers again"
   assert.equal(deadlines.at(-1)?.ms, 12_250);
 });
 
-Deno.test("a reload forgets that a provider was silent when it is gone meanwhile", async () => {
+Deno.test("a reload forgets that a provider was silent when it is removed meanwhile", async () => {
   const { service, scripts, deadlines } = createHarness();
   const mute = zai("mute");
   scripts.set("mute.example", hang);

@@ -35,7 +35,7 @@ Deno.test("windowSpan() goes back by months of the calendar, to their last day w
   );
 });
 
-Deno.test("windowSpan() knows nothing where the reset or the length is unknown", () => {
+Deno.test("windowSpan() recognizes nothing where the reset or the length is unknown", () => {
   assert.equal(startOf(period(5, "hour"), null), undefined);
   assert.equal(startOf(period(5, "hour"), "soon"), undefined);
   assert.equal(startOf(TOTAL, "2026-01-01T00:00:00Z"), undefined);

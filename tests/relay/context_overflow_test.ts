@@ -104,7 +104,7 @@ Deno.test("a native caller gets the provider's own error of the length, byte for
   }
 });
 
-Deno.test("no fallback is asked what the provider refuses in the like words", async (t) => {
+Deno.test("no fallback is asked what the provider rejects in the like words", async (t) => {
   for (const { provider, status, body, kind } of NO_OVERFLOWS) {
     if (kind !== "invalid_request") continue;
     for (const protocol of PROTOCOLS) {

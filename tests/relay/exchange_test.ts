@@ -17,7 +17,7 @@ function scene(signal: AbortSignal, afterMs = 0) {
   return { record, controller, timers };
 }
 
-Deno.test("followCaller() aborts when the caller leaves, and says so", () => {
+Deno.test("followCaller() aborts when the caller leaves, and reports it", () => {
   const caller = new AbortController();
   const { controller } = scene(caller.signal);
   assert.equal(controller.signal.aborted, false);
@@ -89,7 +89,7 @@ Deno.test("followCaller() does not follow a request that has ended", () => {
   }
 });
 
-Deno.test("AttemptControl.nextAttempt() gives up the attempt before and leaves the next alone", () => {
+Deno.test("AttemptControl.nextAttempt() aborts the last attempt, and not the next", () => {
   const control = createAttemptControl();
   const first = control.controller;
   const second = control.nextAttempt();

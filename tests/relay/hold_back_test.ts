@@ -80,7 +80,7 @@ async function readRest(ahead: LookAhead): Promise<string> {
 for (const protocol of PROTOCOLS) {
   const { start, output, end, failure } = WIRES[protocol];
 
-  Deno.test(`holdBack() gives a ${protocol} stream at its first output, byte for byte`, async () => {
+  Deno.test(`holdBack() returns a ${protocol} stream at its first output, byte for byte`, async () => {
     const text = `: comment\r\n\r\n${start}${output}${end}`;
     for (const size of [1, 7, 100, text.length]) {
       const scene = begin(protocol);
@@ -108,7 +108,7 @@ for (const protocol of PROTOCOLS) {
     assert.equal((await scene.held)?.kind, "failure");
   });
 
-  Deno.test(`holdBack() finds a ${protocol} failure behind a byte order mark and in lines that end in CR`, async () => {
+  Deno.test(`holdBack() finds a ${protocol} failure after a byte order mark and in lines that end in CR`, async () => {
     const marked = bytes("\uFEFF" + failure.replaceAll("\n", "\r"));
     for (let size = 1; size <= 4; size++) {
       const scene = begin(protocol);

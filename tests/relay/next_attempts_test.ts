@@ -68,7 +68,7 @@ Deno.test("nextAttempts() prefers another connection, then the same after a paus
   ]);
 });
 
-Deno.test("nextAttempts() leaves out a connection whose translation would refuse the same, and no other", async () => {
+Deno.test("nextAttempts() leaves out a connection whose translation would reject the same, and no other", async () => {
   const model = { id: "model-1" };
   const endpoints = { messages: "http://127.0.0.1:9/v1" };
   const others = {

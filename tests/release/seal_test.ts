@@ -129,7 +129,7 @@ Deno.test("two releases of the same files have the same provenance, which names 
   assert.deepEqual(lock?.digest, { sha256 });
 });
 
-Deno.test("a release without a key has checksums of every file, no signature, and says so", async () => {
+Deno.test("a release without a key has checksums of every file, no signature, and reports it", async () => {
   await using folder = await folderOfFiles();
   for (const key of [undefined, ""]) {
     assert.match(

@@ -78,7 +78,7 @@ Deno.test("a caller and a connection of the same name are counted apart", () => 
   assert.ok(other.running.connections.take("same", 1));
 });
 
-Deno.test("columnOf() gives each of thousands of keys a column of its own, the same in every thread", () => {
+Deno.test("columnOf() returns a separate column for each of thousands of keys, the same in every thread", () => {
   const table = createCountTable(2);
   const keys = Array.from({ length: 20_000 }, (_, at) => `caller ${at}`);
   const found = keys.map((key) => columnOf(table, key));
@@ -121,7 +121,7 @@ Deno.test("addWithin() counts what all threads take against one limit", () => {
   assert.ok(!addWithin(table, other, 2));
 });
 
-Deno.test("emptyThread() gives back what one thread held, and what it gives back afterwards counts for nothing", () => {
+Deno.test("emptyThread() frees everything of one thread, and its later releases have no effect", () => {
   const table = createCountTable(2);
   for (const column of [0, 7]) {
     for (const thread of [0, 1]) addWithin(table, { thread, column }, 9);

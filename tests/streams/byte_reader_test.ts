@@ -175,7 +175,7 @@ async function turnsOfOthers(
 }
 
 for (const [kind, bodyOf] of Object.entries(READY)) {
-  Deno.test(`createByteReader() gives others a turn after every 64 KiB of ${kind} that is there already, in large chunks or in small ones`, async () => {
+  Deno.test(`createByteReader() yields after every 64 KiB of ${kind} that has arrived, in chunks of any size`, async () => {
     const large = Array.from({ length: 64 }, () => bytes(16 * KIB, 1));
     assert.ok(await turnsOfOthers(bodyOf(large)) >= 15);
     const small = Array.from({ length: 4096 }, () => bytes(1, 1));
@@ -187,7 +187,7 @@ for (const [kind, bodyOf] of Object.entries(READY)) {
     assert.equal(await turnsOfOthers(bodyOf(chunks)), 0);
   });
 
-  Deno.test(`createByteReader() gives chunks of ${kind} that are no longer than asked for`, async () => {
+  Deno.test(`createByteReader() returns chunks of ${kind} up to the requested length`, async () => {
     const body = bodyOf([bytes(10, 1), bytes(9 * KIB, 2), bytes(5 * KIB, 3)]);
     const reader = createByteReader(body, { maxChunkBytes: 4 * KIB });
     const read: number[] = [];

@@ -55,7 +55,7 @@ const cases = Object.entries(COMPRESSORS) as [
   (text: string) => Uint8Array,
 ][];
 
-Deno.test("decompress() gives what was compressed, however it is cut into pieces", async (t) => {
+Deno.test("decompress() returns the original bytes, in any pieces", async (t) => {
   for (const [name, compress] of cases) {
     await t.step(name, async () => {
       const bytes = compress(TEXT);
@@ -67,7 +67,7 @@ Deno.test("decompress() gives what was compressed, however it is cut into pieces
   }
 });
 
-Deno.test("decompress() refuses a body that ends before its compression does, wherever", async (t) => {
+Deno.test("decompress() rejects a body that ends before its compression does, wherever", async (t) => {
   const text = TEXT.slice(0, 300);
   for (const [name, compress] of cases) {
     await t.step(name, async () => {
@@ -84,7 +84,7 @@ Deno.test("decompress() refuses a body that ends before its compression does, wh
   }
 });
 
-Deno.test("decompress() refuses a long body that ends before its compression does", async (t) => {
+Deno.test("decompress() rejects a long body that ends before its compression does", async (t) => {
   for (const [name, compress] of cases) {
     await t.step(name, async () => {
       const bytes = compress(TEXT);
@@ -99,7 +99,7 @@ Deno.test("decompress() refuses a long body that ends before its compression doe
   }
 });
 
-Deno.test("decompress() refuses a stream of brotli that was flushed and never ended", async () => {
+Deno.test("decompress() rejects a stream of brotli that was flushed and never ended", async () => {
   const flushed = createBrotliCompress();
   const chunks: Uint8Array<ArrayBuffer>[] = [];
   flushed.on("data", (chunk) => chunks.push(new Uint8Array(chunk)));
@@ -126,7 +126,7 @@ Deno.test("decompress() separates a zstd frame of every shape from one that is c
   }
 });
 
-Deno.test("decompress() refuses what follows a zstd frame, which would be lost", async () => {
+Deno.test("decompress() rejects what follows a zstd frame, which would be lost", async () => {
   const frame = zstdCompressSync("a");
   const two = new Uint8Array([...frame, ...frame]);
   for (const pieceBytes of [3, 1000]) {
@@ -135,7 +135,7 @@ Deno.test("decompress() refuses what follows a zstd frame, which would be lost",
   }
 });
 
-Deno.test("decompress() refuses what was never compressed", async () => {
+Deno.test("decompress() rejects what was never compressed", async () => {
   for (const [name] of cases) {
     const body = piecesOf(new TextEncoder().encode('{"a":"b"}'), 100);
     await assert.rejects(inflate(body, name), Mismatch, name);
@@ -153,7 +153,7 @@ Deno.test("decompress() throws what a body throws that breaks off", async () => 
   await assert.rejects(inflate(broken, "gzip"), /connection reset/);
 });
 
-Deno.test("decompress() gives an empty chunk for bytes that hold nothing yet", async () => {
+Deno.test("decompress() returns an empty chunk for bytes without output", async () => {
   const bytes = new Uint8Array(gzipSync("hello"));
   const source = piecesOf(bytes, 1);
   const chunks = decompress(source, "gzip", { mismatch: () => new Mismatch() })

@@ -221,7 +221,7 @@ Deno.test("passThrough() breaks when its source is silent while the reader waits
   assert.equal(scene.timers.running, 0);
 });
 
-Deno.test("passThrough() gives a slow reader all the time that it takes", async () => {
+Deno.test("passThrough() waits for a slow reader", async () => {
   const scene = begin({ idleMs: 100 });
   await deliver(scene, "a");
   scene.timers.advance(10_000);
@@ -232,7 +232,7 @@ Deno.test("passThrough() gives a slow reader all the time that it takes", async 
   assert.deepEqual(scene.seen, ["a", "b", { kind: "complete" }]);
 });
 
-Deno.test("passThrough() gives a reader up that takes nothing for ten minutes", async () => {
+Deno.test("passThrough() cuts off a reader that reads nothing for ten minutes", async () => {
   const scene = begin();
   await deliver(scene, "a");
   scene.timers.advance(599_999);
@@ -307,7 +307,7 @@ Deno.test("passThrough() reads nothing ahead of a reader who was kept company", 
   await reader.cancel();
 });
 
-Deno.test("passThrough() gives nothing where there is no company to keep", async () => {
+Deno.test("passThrough() sends no keep-alive when there is none", async () => {
   const { reader, seen, timers } = begin({
     idleMs: 0,
     keepAlive: () => bytes(""),
@@ -333,7 +333,7 @@ Deno.test("passThrough() keeps a reader who takes all of what little company com
   await reader.cancel();
 });
 
-Deno.test("passThrough() gives a reader up who takes none of what it is given for company", async () => {
+Deno.test("passThrough() cuts off a reader that reads no keep-alive", async () => {
   const { reader, seen, timers, cancels } = begin(PING);
   const reading = reader.read();
   await settle();

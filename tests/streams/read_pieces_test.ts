@@ -121,7 +121,7 @@ for (const type of ["bytes", undefined] as const) {
     }
   });
 
-  Deno.test(`readPieces() refuses ${kind} that is shorter or longer than was said`, async () => {
+  Deno.test(`readPieces() rejects ${kind} that is shorter or longer than was said`, async () => {
     for (const length of [9, 11, 1]) {
       for (const pieceBytes of [3, 100]) {
         const reading = read(streamOf([4, 6], type), { length, pieceBytes });
@@ -130,7 +130,7 @@ for (const type of ["bytes", undefined] as const) {
     }
   });
 
-  Deno.test(`readPieces() refuses ${kind} of unknown length that is longer than it may be, and reads no further`, async () => {
+  Deno.test(`readPieces() rejects ${kind} of unknown length that is longer than it may be, and reads no further`, async () => {
     for (const pieceBytes of [3, 9, 100]) {
       for (const maxBytes of [9, 1, 0]) {
         let pulled = 0;
@@ -161,7 +161,7 @@ for (const type of ["bytes", undefined] as const) {
     await assert.rejects(read(body, { length: 10 }), /broken/);
   });
 
-  Deno.test(`readPieces() gives ${kind} up when the receiver of the pieces fails`, async () => {
+  Deno.test(`readPieces() cancels ${kind} when the receiver of the pieces fails`, async () => {
     const cancelled = Promise.withResolvers<void>();
     const body: ReadableStream<Uint8Array> = new ReadableStream({
       type,
@@ -176,7 +176,7 @@ for (const type of ["bytes", undefined] as const) {
     await cancelled.promise;
   });
 
-  Deno.test(`readPieces() gives ${kind} up on request`, async () => {
+  Deno.test(`readPieces() cancels ${kind} when its signal aborts`, async () => {
     for (const length of [10, undefined]) {
       const controller = new AbortController();
       const cancelled = Promise.withResolvers<void>();
@@ -258,7 +258,7 @@ for (const type of ["bytes", undefined] as const) {
 }
 
 for (const type of ["bytes", undefined] as const) {
-  Deno.test(`readPieces() refuses a body of unknown length that is too long, ${type ?? "chunks"}`, async () => {
+  Deno.test(`readPieces() rejects a body of unknown length that is too long, ${type ?? "chunks"}`, async () => {
     const body = streamOf([4, 6, 1], type);
     await assert.rejects(read(body, { maxBytes: 10 }), TooLongError);
     const whole = await read(streamOf([4, 6], type), { maxBytes: 10 });

@@ -46,7 +46,7 @@ const SIZES: Readonly<Record<string, readonly number[]>> = {
   "very many": new Array<number>(90).fill(200),
 };
 
-Deno.test("readAll() gives the bytes of chunks of any size", async () => {
+Deno.test("readAll() returns the bytes of chunks of any size", async () => {
   for (const [name, sizes] of Object.entries(SIZES)) {
     const bytes = await readAll(readerOf(sizes), 1e6);
     assert.deepEqual([...bytes ?? []], bytesOf(sizes), name);

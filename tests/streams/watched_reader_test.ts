@@ -236,7 +236,7 @@ Deno.test("createIdleWatch() is silent once it is stopped, and leaves no timer",
   assert.equal(timers.started, 1);
 });
 
-Deno.test("createIdleWatch() waits for ever where the time is 0", () => {
+Deno.test("createIdleWatch() waits forever where the time is 0", () => {
   const { timers, watch, idleAt } = scene(0);
   watch.wait();
   timers.advance(1e9);

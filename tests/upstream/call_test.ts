@@ -71,7 +71,7 @@ Deno.test("callUpstream() leaves the answer's body all the time that it takes", 
   assert.equal(controller.signal.aborted, false);
 });
 
-Deno.test("callUpstream() gives an upstream up that is silent for too long", async () => {
+Deno.test("callUpstream() ends a call to an upstream that is silent for too long", async () => {
   const { call, timers, controller } = scene(100);
   const calling = callUpstream(createFetchClient(silent), call);
   timers.advance(99);
@@ -87,7 +87,7 @@ Deno.test("callUpstream() gives an upstream up that is silent for too long", asy
   assert.equal(controller.signal.aborted, true);
 });
 
-Deno.test("callUpstream() waits for ever where the time is 0", async () => {
+Deno.test("callUpstream() waits forever where the time is 0", async () => {
   const { call, timers, controller } = scene(0);
   const calling = callUpstream(createFetchClient(silent), call);
   timers.advance(1e9);
@@ -156,7 +156,7 @@ Deno.test("callUpstream() says why there is no answer, and names no address", as
 /** Final statuses are from 200 to 599; HTTP has no others, and the platform skips interim ones but 101. */
 const ODD_STATUSES = ["101 Switching Protocols", "600 Odd", "999 Odd"];
 
-Deno.test("callUpstream() refuses an answer whose status is not from 200 to 599", async (t) => {
+Deno.test("callUpstream() rejects an answer whose status is not from 200 to 599", async (t) => {
   for (const status of ODD_STATUSES) {
     await t.step(status, async () => {
       await using upstream = startRawUpstream((connection) =>

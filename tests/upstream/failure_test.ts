@@ -142,7 +142,7 @@ const say = (text: string) => (connection: Deno.TcpConn) =>
   connection.write(new TextEncoder().encode(text));
 
 Deno.test("reasonOf() understands what this Deno says", async (t) => {
-  await t.step("of a port that nobody listens on", async () => {
+  await t.step("of a port that no server listens on", async () => {
     const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
     const { port } = listener.addr;
     listener.close();
@@ -298,7 +298,7 @@ Deno.test("failedReading() says why an answer could not be read", async (t) => {
     assert.ok(error instanceof GatewayError);
     assert.equal(error.kind, "timeout");
   });
-  await t.step("it says so itself", () => {
+  await t.step("it reports it itself", () => {
     const refused = new UpstreamFailure({ kind: "overloaded", message: "no" });
     for (const error of [refused, oversized()]) {
       assert.equal(failedReading(error, signal), error);

@@ -25,7 +25,7 @@ for (const [name, groups] of Object.entries(TABLES)) {
   });
 }
 
-Deno.test("nameMatcher() knows names and beginnings, and nothing that only holds them", () => {
+Deno.test("nameMatcher() recognizes names and beginnings, and nothing that only holds them", () => {
   const isKnown = nameMatcher([
     { reason: "a", names: ["one"], prefixes: ["two-", "three"] },
     { reason: "b", names: ["four"], prefixes: [] },

@@ -37,7 +37,7 @@ function answerOf(length: number): Response {
   return new Response(new Uint8Array(length).fill(0x20));
 }
 
-Deno.test("readResponseBytes() gives what the body holds, up to so many bytes", async () => {
+Deno.test("readResponseBytes() returns the body up to a maximum length", async () => {
   const { options, timers } = begin();
   const text = new TextEncoder().encode("é");
   assert.deepEqual(await readResponseBytes(new Response("é"), options), text);
@@ -116,7 +116,7 @@ Deno.test("readResponseBytes() reads what says how long it is piece by piece, as
   assert.equal(timers.running, 0);
 });
 
-Deno.test("readResponseBytes() gives what there is of an answer that ends before it says", async () => {
+Deno.test("readResponseBytes() returns the bytes of an answer that is shorter than its length", async () => {
   const { options, timers } = begin();
   const { answer, source } = bytesAnswer(6);
   const reading = readResponseBytes(answer, options);
@@ -129,7 +129,7 @@ Deno.test("readResponseBytes() gives what there is of an answer that ends before
   assert.equal(timers.running, 0);
 });
 
-Deno.test("readResponseBytes() gives up what says how long it is and does not come", async (t) => {
+Deno.test("readResponseBytes() ends a body with a length that does not arrive", async (t) => {
   await t.step("when the upstream falls silent", async () => {
     const { options, timers, controller } = begin();
     const { answer, source, cancels } = bytesAnswer(6);
@@ -164,7 +164,7 @@ Deno.test("readResponseBytes() gives up what says how long it is and does not co
   });
 });
 
-Deno.test("readErrorBytes() gives nothing of an error that is too long", async () => {
+Deno.test("readErrorBytes() returns undefined for an error that is too long", async () => {
   const { options, timers } = begin();
   const most = 256 * 1024;
   const lengthOf = async (answer: Response) =>
@@ -190,7 +190,7 @@ Deno.test("readErrorBytes() says that an answer broke off", async () => {
   assert.equal(timers.running, 0);
 });
 
-Deno.test("readErrorBytes() gives an answer up that does not come in time", async () => {
+Deno.test("readErrorBytes() ends an error that does not arrive in time", async () => {
   const { options, timers, controller } = begin();
   const reading = readErrorBytes(silentAnswer(controller), options);
   await settle();

@@ -71,7 +71,7 @@ async function connectionWith(
   return { ...first, ...overrides };
 }
 
-Deno.test("secretsOf() knows the key of a connection and the credentials among its headers", async () => {
+Deno.test("secretsOf() recognizes the key of a connection and the credentials among its headers", async () => {
   const found = secretsOf(
     await connectionWith({
       auth: { scheme: "bearer", key: "the-bearer-key" },

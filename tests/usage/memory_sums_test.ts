@@ -45,7 +45,7 @@ Deno.test("memory sums give a table as it is now, not as it will be", () => {
   assert.deepEqual(sums.table("bob"), new Map());
 });
 
-Deno.test("memory sums grant a claim that just fits and refuse the one after it", () => {
+Deno.test("memory sums grant a claim that just fits and reject the one after it", () => {
   const { sums } = setUp();
   const claim = { sums: [sumOf("tokens")], key: "alice", amount: 5, most: 10 };
   assert.equal(sums.reserve("first", [claim]).isGranted, true);

@@ -135,7 +135,7 @@ Deno.test("createReplay() counts what each request used", () => {
   assert.equal(replay.firstMs, Date.parse(time));
 });
 
-Deno.test("createReplay() knows no cost where no model had a price", () => {
+Deno.test("createReplay() recognizes no cost where no model had a price", () => {
   const [use] = replayed([{ time: "2026-11-21T11:00:00.000Z" }]).uses;
   assert.ok(use !== undefined);
   assert.ok(!("cost" in use.counts));

@@ -60,7 +60,7 @@ async function openService(sums: Sums = createMemorySums(CLOCK)) {
   };
 }
 
-Deno.test("the metrics learn of a token near its limit once a window, and of every request that it refuses", async () => {
+Deno.test("the metrics learn of a token near its limit once a window, and of every request that it rejects", async () => {
   const { service, caller, deployment, events, open } = await openService();
   for (let count = 0; count < 2; count++) {
     const { tally } = open();

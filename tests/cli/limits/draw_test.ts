@@ -232,7 +232,7 @@ Deno.test("drawLimits() reports a token without a connection", () => {
   ]);
 });
 
-Deno.test("drawLimits() gives each level its colour", () => {
+Deno.test("drawLimits() draws each level in its colour", () => {
   const limits = [shareOf(10), shareOf(80), shareOf(95), shareOf(110)];
   const lines = draw(listOf(entryOf("one", { limits })), {
     columns: 120,

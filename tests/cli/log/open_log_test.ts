@@ -268,7 +268,7 @@ Deno.test("createLineWriter() stops waiting for a sink that takes nothing", asyn
   assert.equal(asked, 1);
 });
 
-Deno.test("createLineWriter() does not wait for ever for a stuck sink to flush", async () => {
+Deno.test("createLineWriter() does not wait forever for a stuck sink to flush", async () => {
   const { timers, writer } = begin(() => new Promise(() => {}), {
     flushMs: 2000,
   });

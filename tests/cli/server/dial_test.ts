@@ -221,7 +221,7 @@ Deno.test("a tunnel to an IPv6 address has its brackets", async () => {
   assert.match(proxy.heads[0] ?? "", /^CONNECT \[fd00::1\]:8443 HTTP\/1.1\r\n/);
 });
 
-Deno.test("a tunnel that a proxy refuses is a failure to connect, with a reason and without the address", async (t) => {
+Deno.test("a tunnel that a proxy rejects is a failure to connect, with a reason and without the address", async (t) => {
   const refusals = {
     "HTTP/1.1 407 Proxy Authentication Required\r\n\r\n":
       "the proxy did not accept the credentials",

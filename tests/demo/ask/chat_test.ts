@@ -112,7 +112,7 @@ const REFUSALS: readonly (readonly [
   ],
 ];
 
-Deno.test("a strict provider refuses Chat with 400 and names the parameter", async (t) => {
+Deno.test("a strict provider rejects Chat with 400 and names the parameter", async (t) => {
   for (const [name, fields, param, message] of REFUSALS) {
     await t.step(name, async () => {
       const { status, answer } = await ask("A", "/v1/chat/completions", {
@@ -129,7 +129,7 @@ Deno.test("a strict provider refuses Chat with 400 and names the parameter", asy
   }
 });
 
-Deno.test("completions refuse a missing prompt", async () => {
+Deno.test("completions reject a missing prompt", async () => {
   const { status, answer } = await ask("A", "/v1/completions", {
     model: "demo-a",
   });

@@ -141,7 +141,7 @@ const REFUSALS: readonly (readonly [
   ],
 ];
 
-Deno.test("a strict provider refuses Messages with 400 and says where", async (t) => {
+Deno.test("a strict provider rejects Messages with 400 and says where", async (t) => {
   for (const [name, fields, message] of REFUSALS) {
     await t.step(name, async () => {
       const { status, answer } = await ask("B", "/v1/messages", {
@@ -292,7 +292,7 @@ Deno.test("messages obey tool_choice", async (t) => {
   );
 });
 
-Deno.test("messages refuse a thread in the way that makes an SDK send it whole", async () => {
+Deno.test("messages reject a thread in the way that makes an SDK send it whole", async () => {
   const { status, answer } = await ask("B", "/v1/messages", {
     model: "demo-b",
     max_tokens: 500,

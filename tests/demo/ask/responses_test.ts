@@ -100,7 +100,7 @@ const REFUSALS: readonly (readonly [
   ],
 ];
 
-Deno.test("a strict provider refuses Responses with 400 and names the parameter", async (t) => {
+Deno.test("a strict provider rejects Responses with 400 and names the parameter", async (t) => {
   for (const [name, fields, param, message] of REFUSALS) {
     await t.step(name, async () => {
       const { status, answer } = await ask("C", "/v1/responses", {

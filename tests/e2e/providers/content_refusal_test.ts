@@ -226,7 +226,7 @@ function refuseStream(path: string, { hasOutput }: {
   });
 }
 
-Deno.test("streams whose content is refused are not tried elsewhere and cause no cool-down", async (t) => {
+Deno.test("streams whose content is rejected are not tried elsewhere and cause no cool-down", async (t) => {
   for (const way of WAYS) {
     for (const hasOutput of [false, true]) {
       for (const isAlone of [false, true]) {

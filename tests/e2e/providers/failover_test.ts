@@ -110,7 +110,7 @@ Deno.test("another connection serves when the first cannot be reached or breaks 
       await checkServed(bad.url, failure);
     });
   }
-  await t.step("nobody listens", async () => {
+  await t.step("no server listens", async () => {
     await checkServed(`http://${freeAddress()}`, "unreachable");
   });
   await t.step("nobody vouches for its certificate", async () => {

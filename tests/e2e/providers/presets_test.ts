@@ -375,7 +375,7 @@ Deno.test("dashscope gets instructions for a format and a tool, whose fields it 
   assert.equal(dropped, "tool_choice,reasoning,text.format");
 });
 
-Deno.test("the gateway itself stops an answer of xai at the caller's stop string, which xai refuses", async () => {
+Deno.test("the gateway itself stops an answer of xai at the caller's stop string, which xai rejects", async () => {
   const { ask } = await gatewayFor("xai", FAKE_PROVIDERS.xai);
   const { text } = await ask("messages", RICH.messages);
   assert.match(text, /"text":"Hi\. "/);

@@ -60,7 +60,7 @@ function freeAddress(): string {
   return `127.0.0.1:${listener.addr.port}`;
 }
 
-Deno.test("an upstream that refuses the connection is 502", async () => {
+Deno.test("an upstream that rejects the connection is 502", async () => {
   await checkUnreachable(`http://${freeAddress()}`, /refused the connection/);
 });
 

@@ -84,7 +84,7 @@ Deno.test("chatWatch.usageOf() keeps counts that later zeros deny", () => {
   assert.equal(later.outputTokens, 5);
 });
 
-Deno.test("chatWatch.usageOf() gives undefined where nothing is counted", () => {
+Deno.test("chatWatch.usageOf() returns undefined where nothing is counted", () => {
   for (const usage of [null, undefined, 1, "x", [], {}, { total_tokens: 3 }]) {
     const body = usage === undefined ? {} : { usage };
     assert.equal(chatWatch.usageOf(body), undefined, JSON.stringify(usage));
@@ -92,7 +92,7 @@ Deno.test("chatWatch.usageOf() gives undefined where nothing is counted", () => 
   assert.equal(chatWatch.usageOf({ choices: [{}, null] }), undefined);
 });
 
-Deno.test("chatWatch.isEnd() knows [DONE] and the chunk that finishes", () => {
+Deno.test("chatWatch.isEnd() recognizes [DONE] and the chunk that finishes", () => {
   const ends = [
     "[DONE]",
     '{"choices":[{"delta":{},"finish_reason":"stop"}]}',

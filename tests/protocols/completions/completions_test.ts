@@ -105,7 +105,7 @@ Deno.test("a legacy completion passes the upstream's refusal on", async () => {
   );
 });
 
-Deno.test("a legacy completion that chat cannot honour is refused by the name of its field", async (t) => {
+Deno.test("a legacy completion that chat cannot honour is rejected by the name of its field", async (t) => {
   const refused: readonly JsonObject[] = [
     { prompt: "x", n: 2 },
     { prompt: "x", best_of: 3 },

@@ -171,7 +171,7 @@ for (const from of CALLERS) {
   // https://github.com/can1357/oh-my-pi/issues/1077
   // "Thinking mode does not support this tool_choice"
   // https://github.com/deepseek-ai/DeepSeek-V3/issues/1376
-  Deno.test(`a forced tool switches thinking off for one turn and says so, ${from}`, () => {
+  Deno.test(`a forced tool switches thinking off for one turn and reports it, ${from}`, () => {
     for (
       const [service, model] of [
         ["kimi", "kimi-for-coding"],
@@ -379,7 +379,7 @@ Deno.test("a model that always reasons gets the least effort, and the dropped fi
 
 // "invalid temperature: only 1 is allowed for this model":
 // https://github.com/Warma10032/VideoAdGuard/issues/34
-Deno.test("Kimi is not asked for sampling that it refuses, and other models of its provider are", () => {
+Deno.test("Kimi is not asked for sampling that it rejects, and other models of its provider are", () => {
   const sampling = { temperature: 0.2, top_p: 0.5 };
   for (const model of ["kimi-for-coding", "kimi-k2.5", "kimi-k3", "kimi-k9"]) {
     const { body, dropped } = toChat(

@@ -135,7 +135,7 @@ Deno.test("an effort that a provider lacks becomes the nearest, and reasoning th
   assert.equal(sent("medium", ["none"]), undefined);
 });
 
-Deno.test("a field that is refused beside another one stays where it is alone", () => {
+Deno.test("a field that is rejected beside another one stays where it is alone", () => {
   const lesson: Lesson = {
     move: "omit",
     field: "top_p",

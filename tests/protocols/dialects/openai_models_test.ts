@@ -190,7 +190,7 @@ Deno.test("models of others keep their sampling beside an effort", () => {
   assert.deepEqual(dropped, []);
 });
 
-Deno.test("a strict connection refuses what would be dropped", () => {
+Deno.test("a strict connection rejects what would be dropped", () => {
   assert.throws(
     () =>
       upstreamRequest(userRequest("chat", { temperature: 0.2 }), {

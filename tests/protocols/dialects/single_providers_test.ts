@@ -82,7 +82,7 @@ Deno.test("Groq gets earlier reasoning in `reasoning`", () => {
 });
 
 for (const provider of [CEREBRAS, MISTRAL]) {
-  Deno.test(`${provider.service} gets no earlier reasoning, which it refuses`, () => {
+  Deno.test(`${provider.service} gets no earlier reasoning, which it rejects`, () => {
     const text = JSON.stringify(sent("messages", LOOP, provider).body);
     assert.doesNotMatch(text, /Hm\.|reasoning/);
   });

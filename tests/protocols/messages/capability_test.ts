@@ -89,7 +89,7 @@ const REFUSALS: readonly (readonly [
 ];
 
 for (const [from, message, className, options] of REFUSALS) {
-  Deno.test(`Claude Code can leave out what ${from} refuses with "${message.slice(0, 60)}"`, () => {
+  Deno.test(`Claude Code can leave out what ${from} rejects with "${message.slice(0, 60)}"`, () => {
     const made = encoded(from, message, options);
     assert.deepEqual([made.status, made.type], [400, "invalid_request_error"]);
     assert.equal(

@@ -27,7 +27,7 @@ Deno.test("parseClaudeModel() reads the ids of every provider", () => {
   assert.equal(parseClaudeModel("glm-5"), undefined);
 });
 
-Deno.test("dialectOf() knows what each generation writes at most", () => {
+Deno.test("dialectOf() recognizes what each generation writes at most", () => {
   const most: Record<string, number | undefined> = {
     "claude-3-haiku": 4096,
     "claude-3-5-haiku": 8192,
@@ -48,7 +48,7 @@ Deno.test("dialectOf() knows what each generation writes at most", () => {
   }
 });
 
-Deno.test("dialectOf() knows which models can be forced and which can stop thinking", () => {
+Deno.test("dialectOf() recognizes which models can be forced and which can stop thinking", () => {
   const rules: Record<string, [string, string | undefined]> = {
     "claude-opus-4-8": ["without_thinking", "disabled"],
     "claude-haiku-5-5": ["without_thinking", "disabled"],

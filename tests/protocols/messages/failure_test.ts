@@ -36,7 +36,7 @@ Deno.test("decodeFailure() reads the protocol's own error", () => {
   });
 });
 
-Deno.test("decodeFailure() knows every type, and the status of one inside an answer", () => {
+Deno.test("decodeFailure() recognizes every type, and the status of one inside an answer", () => {
   const kinds: [string, FailureKind, number][] = [
     ["authentication_error", "authentication", 502],
     ["billing_error", "quota", 402],

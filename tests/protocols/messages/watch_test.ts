@@ -91,7 +91,7 @@ Deno.test("messagesWatch.usageOf() reads the answer of a count of tokens", () =>
   });
 });
 
-Deno.test("messagesWatch.usageOf() gives undefined where nothing is counted", () => {
+Deno.test("messagesWatch.usageOf() returns undefined where nothing is counted", () => {
   const bodies = [
     {},
     { usage: null },
@@ -106,7 +106,7 @@ Deno.test("messagesWatch.usageOf() gives undefined where nothing is counted", ()
   }
 });
 
-Deno.test("messagesWatch.isEnd() knows message_stop wherever its type stands", () => {
+Deno.test("messagesWatch.isEnd() recognizes message_stop wherever its type stands", () => {
   const ends = [
     '{"type":"message_stop"}',
     '{"type": "message_stop" }',

@@ -129,7 +129,7 @@ for (const { name, request } of requests) {
   if (request === undefined) continue;
   const [field] = heldState(request);
   if (field !== undefined) {
-    Deno.test(`decodeRequest() refuses ${field} of "${name}"`, () => {
+    Deno.test(`decodeRequest() rejects ${field} of "${name}"`, () => {
       assert.throws(
         () => responsesCodec.decodeRequest(request),
         (error) => error instanceof GatewayError && error.param === field,

@@ -58,13 +58,13 @@ Deno.test("responsesWatch.usageOf() keeps counts that later zeros deny", () => {
   assert.equal(later.reasoningTokens, 3);
 });
 
-Deno.test("responsesWatch.usageOf() gives undefined where nothing is counted", () => {
+Deno.test("responsesWatch.usageOf() returns undefined where nothing is counted", () => {
   for (const body of [{}, { usage: null }, { response: null }, { usage: {} }]) {
     assert.equal(responsesWatch.usageOf(body), undefined, JSON.stringify(body));
   }
 });
 
-Deno.test("responsesWatch.isEnd() knows every end wherever their type stands", () => {
+Deno.test("responsesWatch.isEnd() recognizes every end wherever their type stands", () => {
   for (const end of ["completed", "done", "incomplete", "failed"]) {
     assert.ok(responsesWatch.isEnd(`{"type":"response.${end}","response":{`));
     assert.ok(

@@ -89,7 +89,7 @@ Deno.test("decodeRequest() leaves calls alone where no custom tool is offered", 
   assert.deepEqual(kinds, ["text", "function_call", "tool_result"]);
 });
 
-Deno.test("decodeRequest() refuses what a Responses request may not be", () => {
+Deno.test("decodeRequest() rejects what a Responses request may not be", () => {
   const refused: readonly (readonly [JsonObject, string])[] = [
     [{ input: [] }, "input"],
     [{ tools: [{ type: "custom" }] }, "tools[0].name"],

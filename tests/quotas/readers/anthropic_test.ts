@@ -113,7 +113,7 @@ Deno.test("anthropic takes an idle account for good news", () => {
   assert.deepEqual(parse(source, fixture("anthropic/idle")), []);
 });
 
-Deno.test("anthropic refuses an answer without any window it knows", () => {
+Deno.test("anthropic rejects an answer without any window it knows", () => {
   const body = { nimbus_quill: { utilization: 0.02, resets_at: null } };
   assertFailure(() => parse(source, body), "invalid_response");
 });

@@ -105,7 +105,7 @@ Deno.test("codex reads a business's cap on one member", () => {
   ]);
 });
 
-Deno.test("codex takes an answer without windows for no data", () => {
+Deno.test("codex treats an answer without windows as no data", () => {
   assertFailure(() => parse(source, { rate_limit: null }), "unavailable");
 });
 

@@ -188,13 +188,13 @@ Deno.test("json leaves out what the answer does not hold", async (t) => {
   }
 });
 
-Deno.test("json refuses what is no number", async () => {
+Deno.test("json rejects what is no number", async () => {
   const source = await described({});
   const body = { data: { quotas: [{ level: "session", percent: "much" }] } };
   assertFailure(() => parse(source, body), "invalid_response");
 });
 
-Deno.test("json finds the error under HTTP 200 as described", async () => {
+Deno.test("json reads an error with status 200 as described", async () => {
   const source = await described({
     success: { at: "/code", in: [0, null] },
     unauthorized: { at: "/code", in: [401, "ConsoleNeedLogin"] },
@@ -210,7 +210,7 @@ Deno.test("json finds the error under HTTP 200 as described", async () => {
   assertFailure(() => parse(source, {}), "unavailable");
 });
 
-Deno.test("json without its settings says so", () => {
+Deno.test("json without its settings reports it", () => {
   assertFailure(() => requestsOf(sourceOf("json")), "configuration_required");
   const quota = { url: URL_TEXT };
   assertFailure(

@@ -78,6 +78,6 @@ Deno.test("kimi reads fractions, and prefers them to the counts beside them", ()
   ]);
 });
 
-Deno.test("kimi takes an answer without windows for no data", () => {
+Deno.test("kimi treats an answer without windows as no data", () => {
   assertFailure(() => parse(source, { usages: {} }), "unavailable");
 });

@@ -10,7 +10,7 @@ import {
 
 const source = sourceOf("minimax", { base: "https://api.minimax.io/v1" });
 
-Deno.test("minimax asks the host of the connection's region", () => {
+Deno.test("minimax sends requests to the connection's host's region", () => {
   assert.equal(
     requestsOf(source)[0]?.url,
     "https://api.minimax.io/v1/token_plan/remains",
@@ -58,7 +58,7 @@ Deno.test("minimax lets the percent decide whether a count was used or remains",
   ]);
 });
 
-Deno.test("minimax finds the error under HTTP 200", async (t) => {
+Deno.test("minimax reads an error with status 200", async (t) => {
   const reasons = {
     1002: "rate_limited",
     1004: "unauthorized",
@@ -75,7 +75,7 @@ Deno.test("minimax finds the error under HTTP 200", async (t) => {
   }
 });
 
-Deno.test("minimax takes an answer without meters for no data", () => {
+Deno.test("minimax treats an answer without meters as no data", () => {
   const body = { base_resp: { status_code: 0 }, model_remains: null };
   assertFailure(() => parse(source, body), "unavailable");
 });

@@ -27,7 +27,7 @@ Deno.test("moonshot reads what is available, in the currency of its region", asy
   }
 });
 
-Deno.test("moonshot finds the error under HTTP 200", async (t) => {
+Deno.test("moonshot reads an error with status 200", async (t) => {
   const data = { available_balance: 1 };
   const errors = {
     "a code": { code: 5, data },

@@ -56,7 +56,7 @@ Deno.test("new-api shows what an unlimited key has used", () => {
   ]);
 });
 
-Deno.test("new-api finds the error under HTTP 200", () => {
+Deno.test("new-api reads an error with status 200", () => {
   const body = { success: false, message: "no such token" };
   assertFailure(() => parse(sourceOf("new-api"), body), "unavailable");
 });

@@ -78,7 +78,7 @@ Deno.test("openrouter credits may fall below zero", () => {
   );
 });
 
-Deno.test("openrouter refuses an error under HTTP 200", () => {
+Deno.test("openrouter rejects an error under HTTP 200", () => {
   const body = { error: { code: 401, message: "No auth" } };
   assertFailure(() => parse(source, body), "invalid_response");
 });

@@ -21,7 +21,7 @@ Deno.test("siliconflow reads its total balance, in the currency of its region", 
   ]);
 });
 
-Deno.test("siliconflow finds the error under HTTP 200", () => {
+Deno.test("siliconflow reads an error with status 200", () => {
   const source = sourceOf("siliconflow");
   const retired = { code: 20092, message: "gone", status: false, data: null };
   assertFailure(() => parse(source, retired), "unavailable");

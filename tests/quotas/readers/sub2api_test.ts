@@ -54,7 +54,7 @@ Deno.test("sub2api finds a refused key under HTTP 200", () => {
   assertFailure(() => parse(sourceOf("sub2api"), body), "unauthorized");
 });
 
-Deno.test("sub2api takes an answer without windows for no data", () => {
+Deno.test("sub2api treats an answer without windows as no data", () => {
   const body = { isValid: true, unit: "points" };
   assertFailure(() => parse(sourceOf("sub2api"), body), "unavailable");
 });

@@ -12,7 +12,7 @@ const source = sourceOf("synthetic", {
   base: "https://api.synthetic.new/openai/v1",
 });
 
-Deno.test("synthetic asks the host of the connection", () => {
+Deno.test("synthetic sends requests to the connection's host", () => {
   assert.equal(
     requestsOf(source)[0]?.url,
     "https://api.synthetic.new/v2/quotas",
@@ -41,6 +41,6 @@ Deno.test("synthetic reads dollars with their sign, and takes no tick for a rese
   ]);
 });
 
-Deno.test("synthetic takes an answer without meters for no data", () => {
+Deno.test("synthetic treats an answer without meters as no data", () => {
   assertFailure(() => parse(source, { plan: "Starter" }), "unavailable");
 });

@@ -179,7 +179,7 @@ Deno.test("zai takes no windows for no data, not for an empty plan", async (t) =
   }
 });
 
-Deno.test("zai finds the error under HTTP 200", async (t) => {
+Deno.test("zai reads an error with status 200", async (t) => {
   const errors = [
     [401, "token expired or incorrect", "unauthorized"],
     [1000, "Authentication Failed", "unauthorized"],

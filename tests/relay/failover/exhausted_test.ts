@@ -107,7 +107,7 @@ Deno.test("a wait of less than a minute is no exhausted quota", async () => {
   );
 });
 
-Deno.test("an exhausted quota is over when its provider says so, not at the reset of a window that no quota can have", async () => {
+Deno.test("an exhausted quota is over when its provider reports it, not at the reset of a window that no quota can have", async () => {
   const farOff = status(429, {
     headers: {
       "retry-after": `${WAIT_SECONDS}`,

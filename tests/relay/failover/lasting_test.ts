@@ -156,7 +156,7 @@ Deno.test("clients go on while another connection may serve soon, in whatever or
   }
 });
 
-Deno.test("clients stop where one connection refuses the key and the other has exhausted its quota", async () => {
+Deno.test("clients stop where one connection rejects the key and the other has exhausted its quota", async () => {
   const way = { protocol: "responses", mode: "native" } as const;
   const scene = await openScene(
     [connectionTo("one", way), connectionTo("two", way)],

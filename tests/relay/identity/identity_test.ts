@@ -219,7 +219,7 @@ Deno.test("no error and no line of the log holds a part of a token", async () =>
   }
 });
 
-Deno.test("a remembered token whose key the issuer has withdrawn is refused within two hours", async () => {
+Deno.test("a remembered token whose key the issuer has withdrawn is rejected within two hours", async () => {
   const next = await createSigner("k2");
   const scene = await identityScene(keySetOf(signer));
   const exp = NOW_SECONDS + 10 * 365 * 86_400;

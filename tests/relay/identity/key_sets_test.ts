@@ -170,7 +170,7 @@ const HOSTILE: Readonly<Record<string, readonly [Serve, string]>> = {
   ],
 };
 
-Deno.test("keys that cannot be had are a 503 with Retry-After, and the log says why", async (t) => {
+Deno.test("keys that cannot be read are a 503 with Retry-After, and the log says why", async (t) => {
   for (const [what, [serve, reason]] of Object.entries(HOSTILE)) {
     await t.step(what, async () => {
       const scene = await identityScene(serve);
@@ -185,7 +185,7 @@ Deno.test("keys that cannot be had are a 503 with Retry-After, and the log says 
   }
 });
 
-Deno.test("an issuer that is away is asked again after five seconds, not with every request", async () => {
+Deno.test("an issuer that is away is read again after five seconds, not with every request", async () => {
   const scene = await identityScene(() => Promise.reject(new Error("away")));
   const token = await signer.sign();
   await scene.refusalOf(token);

@@ -53,7 +53,7 @@ Deno.test("createStreamMeter() notes when the first output passed, and every byt
   assert.equal(facts.bytesOut, role.length + 2 * text.length);
 });
 
-Deno.test("createStreamMeter() measures the text of a cut stream alike, however it is divided", () => {
+Deno.test("createStreamMeter() measures the text of a cut stream alike, in any chunks", () => {
   const words = ["Once", " upon a time", ",", " there was a gateway", "."];
   const events = Array.from(
     { length: 40 },
@@ -114,7 +114,7 @@ Deno.test("createStreamMeter() takes no text of an answer for usage", () => {
   assert.equal(facts.answer.usage, undefined);
 });
 
-Deno.test("createStreamMeter() knows whether a stream came to its regular end", async (t) => {
+Deno.test("createStreamMeter() recognizes whether a stream came to its regular end", async (t) => {
   const stop = { type: "message_stop" };
   const finish = { choices: [{ index: 0, delta: {}, finish_reason: "stop" }] };
   const completed = { type: "response.completed", response: {} };
@@ -273,7 +273,7 @@ Deno.test("createStreamMeter() reads streams with any line ends and a byte order
   }
 });
 
-Deno.test("createStreamMeter() sees the only output behind a byte order mark", () => {
+Deno.test("createStreamMeter() sees the only output after a byte order mark", () => {
   const { meter, facts } = streamScene();
   meter.push(encoder.encode("\uFEFF"));
   meter.push(sseBytes(chunk({ content: "a" })));
@@ -332,7 +332,7 @@ Deno.test({
   },
 });
 
-Deno.test("createAnswerMeter() reads an answer behind a byte order mark alike, however the two are divided", () => {
+Deno.test("createAnswerMeter() reads an answer after a byte order mark alike, in any chunks", () => {
   const event = {
     choices: [],
     usage: { prompt_tokens: 3, completion_tokens: 2 },
@@ -393,7 +393,7 @@ Deno.test("createBodyMeter() accepts bodies that are not JSON or have no usage",
   }
 });
 
-Deno.test("createBodyMeter() knows whether an object came to its end", () => {
+Deno.test("createBodyMeter() recognizes whether an object came to its end", () => {
   const text = ' {"a":[1,{"b":"}\\""}],"c":"ü"} ';
   const bytes = encoder.encode(text);
   const last = text.lastIndexOf("}") + 2; // in bytes, the ü has two
@@ -410,7 +410,7 @@ Deno.test("createBodyMeter() knows whether an object came to its end", () => {
   }
 });
 
-Deno.test("createBodyMeter() takes what is said to be no JSON as it comes", () => {
+Deno.test("createBodyMeter() accepts what is said to be no JSON as it comes", () => {
   const { record } = openTestRecord();
   const meter = createBodyMeter(CODECS.chat.watch, record, false);
   meter.push(encoder.encode('{"a":'));

@@ -71,7 +71,7 @@ Deno.test("nativeBody() replaces the model's name and nothing else", async () =>
   }
 });
 
-Deno.test("nativeBody() leaves the caller's bytes as they are", async () => {
+Deno.test("nativeBody() does not change the caller's bytes", async () => {
   for (const [size] of SIZES) {
     const body = holdBody(bodyOf(size));
     await sent(body, "another");

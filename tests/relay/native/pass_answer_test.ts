@@ -65,7 +65,7 @@ const DONE = sseBytes("[DONE]");
 
 const encoder = new TextEncoder();
 
-Deno.test("passAnswer() gives a short JSON answer in one piece", async () => {
+Deno.test("passAnswer() returns a short JSON answer in one piece", async () => {
   const { pass, record, ended } = await begin();
   const text =
     '{"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":2}}';
@@ -84,7 +84,7 @@ Deno.test("passAnswer() gives a short JSON answer in one piece", async () => {
   assert.equal(record.facts.answer.usage?.outputTokens, 2);
 });
 
-Deno.test("passAnswer() gives every other JSON answer in pieces", async (t) => {
+Deno.test("passAnswer() returns every other JSON answer in pieces", async (t) => {
   const cases: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     "that does not say how long it is": JSON_TYPE,
     "that is long": { ...JSON_TYPE, "content-length": String(64 * 1024 + 1) },
@@ -111,7 +111,7 @@ Deno.test("passAnswer() gives every other JSON answer in pieces", async (t) => {
   }
 });
 
-Deno.test("passAnswer() gives an answer without a body as it is", async () => {
+Deno.test("passAnswer() returns an answer without a body as it is", async () => {
   const { pass, ended } = await begin();
   const given = await pass(new Response(null, { status: 204 }));
   assert.equal(given.status, 204);

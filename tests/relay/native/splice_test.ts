@@ -29,7 +29,7 @@ Deno.test("spliceBytes() works within a view of a larger buffer", () => {
   equal(decode(spliceBytes(view, { start: 1, end: 2 }, encode("X"))), "aXc");
 });
 
-Deno.test("spliceBytes() refuses a span that is not within the bytes", () => {
+Deno.test("spliceBytes() rejects a span that is not within the bytes", () => {
   for (const [start, end] of [[-1, 2], [3, 2], [2, 7], [7, 7]] as const) {
     throws(
       () => spliceBytes(encode("abcdef"), { start, end }, encode("X")),

@@ -127,7 +127,7 @@ Deno.test("the sessions of one caller take turns", async () => {
   assert.equal(turns.at(-1)?.endedMs, 20 * SECOND_MS);
 });
 
-Deno.test("a wait that cannot end in time is refused at once, with the true time", async () => {
+Deno.test("a wait that cannot end in time is rejected at once, with the true time", async () => {
   const scene = await narrow(["ann"], { queue: { max_wait: 35_000 } });
   await sendAt(scene, [[0, "ann"]]);
   const turns = await sendAt(
@@ -168,7 +168,7 @@ Deno.test("a request waits for the end of a short 429, and the provider sees no 
   assert.ok(one.refusals <= 2, `${one.refusals}`);
 });
 
-Deno.test("a 429 that lasts longer than the longest wait is refused as without a queue", async () => {
+Deno.test("a 429 that lasts longer than the longest wait is rejected as without a queue", async () => {
   const scene = await narrow(["ann"]);
   const { one } = scene.plans;
   assert.ok(one);
@@ -249,7 +249,7 @@ Deno.test("a conversation waits for its own connection for half of the time, and
   assert.equal(moved.line.moved_for, "full");
 });
 
-Deno.test("a provider that refuses more than it serves gets less, without `max_concurrent`", async () => {
+Deno.test("a provider that rejects more than it serves gets less, without `max_concurrent`", async () => {
   const scene = await openPlans({
     people: ["ann", "bob", "cid", "dan"],
     connections: { one: QUEUE },
@@ -274,7 +274,7 @@ Deno.test("a provider that refuses more than it serves gets less, without `max_c
   assert.ok(lastMs < 1.2 * leastMs, `${lastMs / leastMs} of the least time`);
 });
 
-Deno.test("a caller who leaves frees the place at once", async () => {
+Deno.test("a caller who leaves frees its place at once", async () => {
   const scene = await narrow(["ann", "bob", "cid"]);
   const leaving = new AbortController();
   const left = scene.ask("ann").then(() =>

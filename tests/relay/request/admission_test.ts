@@ -71,7 +71,7 @@ function refuses(kind: string, code: string, text: RegExp) {
   };
 }
 
-Deno.test("createAdmission() lets in as many as the gateway may serve", async () => {
+Deno.test("createAdmission() admits as many as the gateway may serve", async () => {
   const scene = await begin({ most: 2 });
   const first = enter(scene, scene.alice);
   enter(scene, scene.bob);
@@ -86,7 +86,7 @@ Deno.test("createAdmission() lets in as many as the gateway may serve", async ()
   enter(scene, scene.bob);
 });
 
-Deno.test("createAdmission() lets in as many of one caller as its token may have", async () => {
+Deno.test("createAdmission() admits as many of one caller as its token may have", async () => {
   const scene = await begin({ mostOfAlice: 1 });
   const first = enter(scene, scene.alice);
   assert.throws(
@@ -107,7 +107,7 @@ Deno.test("createAdmission() does not count a caller's request that the gateway 
   enter(scene, scene.alice);
 });
 
-Deno.test("createAdmission() gives a connection's places to as many as there are", async () => {
+Deno.test("createAdmission() admits as many requests to a connection as it has slots", async () => {
   const { admission, connection } = await begin({ mostOfConnection: 1 });
   const leave = admission.occupy(connection);
   assert.ok(leave);
@@ -118,7 +118,7 @@ Deno.test("createAdmission() gives a connection's places to as many as there are
   assert.equal(admission.occupy(connection), undefined);
 });
 
-Deno.test("createAdmission() gives a connection without a limit to everybody", async () => {
+Deno.test("createAdmission() admits any number of requests to a connection without a limit", async () => {
   const { admission, connection } = await begin();
   const free = { ...connection, maxConcurrent: undefined };
   for (let count = 0; count < 5000; count++) {
@@ -237,7 +237,7 @@ Deno.test("Admission.cut() ends every request, though some end because another o
   assert.equal(scene.admission.active, 1);
 });
 
-Deno.test("createAdmission() never lets in more than it may, and forgets all who have ended", async () => {
+Deno.test("createAdmission() never admits more than it may, and forgets all who have ended", async () => {
   const scene = await begin({ most: 7, mostOfAlice: 3, mostOfConnection: 4 });
   const { admission, alice, bob, connection } = scene;
   const random = createRandom(3);

@@ -40,7 +40,7 @@ function open(maxBytes: number): {
   };
 }
 
-Deno.test("createBodyMemory() gives out what there is, and no byte more", () => {
+Deno.test("createBodyMemory() grants all of its memory, and no byte more", () => {
   const { memory, share } = open(100);
   const first = share();
   const second = share();
@@ -174,7 +174,7 @@ function upload(share: MemoryShare, bytes: number, declaredBytes = 0) {
   return one;
 }
 
-Deno.test("createBodyMemory() refuses an upload that grows where there is no memory, and none waits", () => {
+Deno.test("createBodyMemory() rejects an upload that grows where there is no memory, and none waits", () => {
   const { memory, share } = open(100);
   const [one, other] = [share(), share()];
   upload(one, 50);
@@ -257,7 +257,7 @@ Deno.test("createBodyMemory() has uploads give way to work on the bodies of othe
   await assert.rejects(share("alice").borrow(60, NEVER), isFull);
 });
 
-Deno.test("createBodyMemory() gives back once what an upload held that gave way", () => {
+Deno.test("createBodyMemory() frees the memory of an evicted upload once", () => {
   const { memory, share } = open(100);
   const mallory = share("mallory");
   upload(mallory, 90);
@@ -268,7 +268,7 @@ Deno.test("createBodyMemory() gives back once what an upload held that gave way"
   assert.equal(memory.usedBytes, 20);
 });
 
-Deno.test("createBodyMemory() refuses an upload by its declared length, beside what its caller's other uploads declare", () => {
+Deno.test("createBodyMemory() rejects an upload by its declared length, beside what its caller's other uploads declare", () => {
   const { memory, share } = open(100);
   const first = share("mallory");
   upload(first, 10, 70);

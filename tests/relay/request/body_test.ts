@@ -226,7 +226,7 @@ Deno.test("readBody() undoes a content encoding, whatever length was declared", 
   }
 });
 
-Deno.test("readBody() refuses a body that says it is too long before it reads", async () => {
+Deno.test("readBody() rejects a body that says it is too long before it reads", async () => {
   const headers = { "content-length": String(MAX_BYTES + 1) };
   const request = requestOf(streamOf(bytesOf(10)), headers);
   await assert.rejects(read(request), (error) => {
@@ -241,7 +241,7 @@ Deno.test("readBody() refuses a body that says it is too long before it reads", 
   assert.equal(request.bodyUsed, false);
 });
 
-Deno.test("readBody() refuses a body that turns out too long, and reads no further", async (t) => {
+Deno.test("readBody() rejects a body that turns out too long, and reads no further", async (t) => {
   const headers: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     "without a declared length": {},
     "with one that is no number": { "content-length": "1e3" },
@@ -287,7 +287,7 @@ Deno.test("readBody() counts what a body inflates to", async () => {
   }
 });
 
-Deno.test("readBody() refuses a body that is not as long as it says", async () => {
+Deno.test("readBody() rejects a body that is not as long as it says", async () => {
   for (const declared of [1000, 300_000]) {
     for (const actual of [declared - 1, declared + 1]) {
       const headers = { "content-length": String(declared) };
@@ -299,12 +299,12 @@ Deno.test("readBody() refuses a body that is not as long as it says", async () =
   }
 });
 
-Deno.test("readBody() refuses what does not keep to its content encoding", async () => {
+Deno.test("readBody() rejects what does not keep to its content encoding", async () => {
   const request = requestOf("{}", { "content-encoding": "gzip" });
   await assert.rejects(read(request), isGatewayError("invalid_request"));
 });
 
-Deno.test("readBody() refuses content encodings that it does not know", async () => {
+Deno.test("readBody() rejects content encodings that it does not know", async () => {
   const request = requestOf("{}", { "content-encoding": "compress" });
   await assert.rejects(read(request), isGatewayError("unsupported_media_type"));
 });
@@ -324,7 +324,7 @@ Deno.test("readBody() takes JSON of any name, and no type at all", async () => {
   assert.equal((await read(requestOf("{}"))).length, 2);
 });
 
-Deno.test("readBody() refuses every other type before it reads", async () => {
+Deno.test("readBody() rejects every other type before it reads", async () => {
   const types = [
     "text/plain",
     "application/jsonl",
@@ -355,7 +355,7 @@ const UNFINISHED: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   "in a content encoding": { "content-encoding": "gzip" },
 };
 
-Deno.test("readBody() gives up a body that does not arrive in time", async (t) => {
+Deno.test("readBody() rejects a body that does not arrive in time", async (t) => {
   for (const [name, given] of Object.entries(UNFINISHED)) {
     await t.step(name, async () => {
       const timers = createFakeTimers();
@@ -470,7 +470,7 @@ Deno.test("readBody() takes a body that breaks for a caller who left", async (t)
   }
 });
 
-Deno.test("readBody() refuses a body whose declared length finds no memory before it reads", async () => {
+Deno.test("readBody() rejects a body whose declared length finds no memory before it reads", async () => {
   for (const size of [1000, SHORT_BYTES + 1]) {
     const memory = createBodyMemory();
     let pulled = false;
@@ -544,7 +544,7 @@ Deno.test("readBody() takes next to no memory for a body of which nothing comes,
   }
 });
 
-Deno.test("readBody() gives a body up at once that gives way to another caller's", async (t) => {
+Deno.test("readBody() ends an evicted body at once", async (t) => {
   const maxBytes = 1.5 * PIECE_BYTES;
   const ways = {
     "of a declared length": { "content-length": String(maxBytes) },

@@ -150,7 +150,7 @@ const CASES: Readonly<
   ],
 };
 
-Deno.test("authenticate() lets in whom the credential names", async (t) => {
+Deno.test("authenticate() admits whom the credential names", async (t) => {
   for (const [name, [group, headers, expected]] of Object.entries(CASES)) {
     await t.step(name, async () => {
       const decided = await decide({
@@ -182,7 +182,7 @@ function nearMisses(): string[] {
   return [...changed, ...cut, `${ALICE_TOKEN}~`, ALICE_TOKEN.toUpperCase()];
 }
 
-Deno.test("authenticate() gives the same error for a nearly correct token as for any other", async () => {
+Deno.test("authenticate() returns the same error for a nearly correct token as for any other", async () => {
   const refuse = async (token: string) => {
     const error = await decide({ group: "bearer", headers: bearer(token) });
     assert.ok(error instanceof GatewayError, token);
@@ -210,7 +210,7 @@ Deno.test("authenticate() names the header that a route accepts", async () => {
   assert.equal(messages.get("either"), both);
 });
 
-Deno.test("authenticate() refuses a token from the moment at which it expires", async () => {
+Deno.test("authenticate() rejects a token from the moment at which it expires", async () => {
   const attempt = { group: "bearer", headers: bearer(BOB_TOKEN) } as const;
   const endMs = Date.parse(EXPIRES_AT);
   assert.equal(await decide({ ...attempt, nowMs: endMs - 1 }), "bob");
@@ -435,7 +435,7 @@ Deno.test("authenticate() decides about a JWT beside another credential as about
   }
 });
 
-Deno.test("authenticate() gives a text of three parts to no identity provider when it is a token, or none is configured", async () => {
+Deno.test("authenticate() checks no JWT when the text is a token, or without identity providers", async () => {
   const jwt = "e30.bob.AA";
   const config = await minimalConfig({
     tokens: [tokenFile({ sha256: sha256Hex(jwt) })],

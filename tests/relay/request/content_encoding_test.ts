@@ -87,7 +87,7 @@ Deno.test("decompress() leaves a body without encoding as it is", async () => {
   }
 });
 
-Deno.test("decompress() refuses any other encoding before it reads", () => {
+Deno.test("decompress() rejects any other encoding before it reads", () => {
   for (
     const encoding of [
       "compress",
@@ -117,7 +117,7 @@ function isBadEncoding(error: unknown): boolean {
     /content-encoding/.test(error.message);
 }
 
-Deno.test("decompress() refuses bodies that are something else", async (t) => {
+Deno.test("decompress() rejects bodies that are something else", async (t) => {
   for (const [encoding] of COMPRESSED) {
     await t.step(encoding, async () => {
       const json = new TextEncoder().encode('{"model":"m"}');
@@ -126,7 +126,7 @@ Deno.test("decompress() refuses bodies that are something else", async (t) => {
   }
 });
 
-Deno.test("decompress() refuses bodies with more behind their end", async (t) => {
+Deno.test("decompress() rejects bodies with more behind their end", async (t) => {
   for (const [encoding, compressed] of COMPRESSED) {
     await t.step(encoding, async () => {
       const garbage = new Uint8Array(200_000).fill(7);

@@ -136,7 +136,7 @@ Deno.test("A RequestHeadReader takes what names no model for what it is", () => 
   for (const fields of NAMELESS) assert.deepEqual(named(fields), [], fields);
 });
 
-Deno.test("A RequestHeadReader refuses such a field that stands twice, in any case or spelling", () => {
+Deno.test("A RequestHeadReader rejects such a field that stands twice, in any case or spelling", () => {
   const twice = [
     ['"models":[],"models":["a"]', "models"],
     ['"models":[],"mod\\u0065ls":["a"]', "models"],

@@ -69,7 +69,7 @@ function refusal(text: string): GatewayError {
   return assert.fail(`${text} was taken`);
 }
 
-Deno.test("A RequestHeadReader refuses a model that is missing or no name", () => {
+Deno.test("A RequestHeadReader rejects a model that is missing or no name", () => {
   assert.match((refusal('{"messages":[]}')).message, /is missing/);
   const wrong = [
     '""',
@@ -94,7 +94,7 @@ Deno.test("A RequestHeadReader takes names of up to 4094 bytes", () => {
   assert.equal((read(bytes(`{"model":"${name}"}`))).model, name);
 });
 
-Deno.test("A RequestHeadReader refuses a stream that is no truth value", () => {
+Deno.test("A RequestHeadReader rejects a stream that is no truth value", () => {
   for (const value of ['"true"', "1", "0", "[]", "{}", '""']) {
     const { message, param } = refusal(`{"model":"m","stream":${value}}`);
     assert.equal(param, "stream");
@@ -102,7 +102,7 @@ Deno.test("A RequestHeadReader refuses a stream that is no truth value", () => {
   }
 });
 
-Deno.test("A RequestHeadReader refuses to choose between two values", () => {
+Deno.test("A RequestHeadReader rejects to choose between two values", () => {
   assert.equal((refusal('{"model":"a","model":"a"}')).param, "model");
   assert.equal(
     (refusal('{"model":"a","\\u006dodel":"b"}')).param,
@@ -112,7 +112,7 @@ Deno.test("A RequestHeadReader refuses to choose between two values", () => {
   assert.equal(param, "stream");
 });
 
-Deno.test("A RequestHeadReader refuses what is not exactly one JSON object, and quotes none of it", () => {
+Deno.test("A RequestHeadReader rejects what is not exactly one JSON object, and quotes none of it", () => {
   const secret = "my secret prompt";
   const bodies = [
     "",
@@ -133,7 +133,7 @@ Deno.test("A RequestHeadReader refuses what is not exactly one JSON object, and 
   }
 });
 
-Deno.test("A RequestHeadReader refuses bytes that are no UTF-8", () => {
+Deno.test("A RequestHeadReader rejects bytes that are no UTF-8", () => {
   const body = Uint8Array.of(...bytes('{"model":"'), 0xff, ...bytes('"}'));
   assert.throws(() => read(body), GatewayError);
 });

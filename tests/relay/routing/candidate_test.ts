@@ -323,7 +323,7 @@ Deno.test("candidatesFor() keeps the order of the deployments that can serve", a
   );
 });
 
-Deno.test("candidatesFor() refuses as the first deployment does when none can serve", async () => {
+Deno.test("candidatesFor() rejects as the first deployment does when none can serve", async () => {
   const a = await deployment("A", ["chat"]);
   const b = await deployment("B", ["messages"]);
   assert.throws(() => candidatesFor("compact", [a, b]), /Use another model/);
@@ -397,7 +397,7 @@ async function connectionsFor(
     .map(({ connection }) => connection.name);
 }
 
-Deno.test("assign() gives the enabled connections that the caller may use, in the file's order", async () => {
+Deno.test("assign() returns the enabled connections that the caller may use, in the file's order", async () => {
   assert.deepEqual(await connectionsFor("everything", "shared"), [
     "one",
     "two",
@@ -408,7 +408,7 @@ Deno.test("assign() gives the enabled connections that the caller may use, in th
   assert.deepEqual(await connectionsFor("crossed", "shared"), ["one"]);
 });
 
-Deno.test("assign() refuses every other model in one wording", async () => {
+Deno.test("assign() rejects every other model in one wording", async () => {
   const config = await loadConfig();
   const cases = [
     ["everything", "unknown"],

@@ -292,7 +292,7 @@ Deno.test("a model that fails leaves the connection's other models alone", async
   }
 });
 
-Deno.test("a connection that cannot be reached, or refuses the key, takes all its models with it", async (t) => {
+Deno.test("a connection that cannot be reached, or rejects the key, takes all its models with it", async (t) => {
   for (
     const kind of ["unreachable", "misconfigured", "authentication"] as const
   ) {
@@ -520,7 +520,7 @@ Deno.test("a token that takes every probe and fails keeps the others away for tw
   succeed(scene, scene.one, bob);
 });
 
-Deno.test("a probe that is answered lets in all whom the outage kept away, the one whose probes failed too", async () => {
+Deno.test("a probe that is answered admits all whom the outage kept away, the one whose probes failed too", async () => {
   const scene = await begin();
   const { alice, bob, carol } = scene;
   fail(scene, scene.one);
@@ -584,7 +584,7 @@ Deno.test("follow() leaves alone for all what failed for all at another gateway,
   assert.equal(restMs(here, here.one), 2000, "the next pause is longer");
 });
 
-Deno.test("follow() knows why a connection is left alone where only an administrator can mend that, and forgets it once it is well", async () => {
+Deno.test("follow() recognizes why a connection is left alone where only an administrator can mend that, and forgets it once it is well", async () => {
   const [there, here] = [await begin(), await begin()];
   const refused = fault("authentication", { status: 401 });
   const cause = { kind: "authentication", status: 401 } as const;

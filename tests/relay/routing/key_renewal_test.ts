@@ -181,7 +181,7 @@ Deno.test("a request that comes during a renewal waits for it, too", async () =>
   }
 });
 
-Deno.test("a newer token that is refused, too, is the usual error, which shows neither", async () => {
+Deno.test("a newer token that is rejected, too, is the usual error, which shows neither", async () => {
   const scene = await open({
     first: token("old"),
     accepted: "none",

@@ -74,7 +74,7 @@ Deno.test("a reload forgets what refusals have taught", async () => {
   assert.equal((await scene.ask("messages", asked)).sent.length, 2);
 });
 
-Deno.test("a provider that refuses everything costs two more attempts, and teaches nothing", async () => {
+Deno.test("a provider that rejects everything costs two more attempts, and teaches nothing", async () => {
   const names = ["temperature", "top_p", "top_k", "user", "stop"];
   const scene = await openLessonScene((body) => {
     const name = names.find((one) => body[one] !== undefined) ?? "user";
@@ -216,7 +216,7 @@ Deno.test("refusals of one effort after another add up", async () => {
   assert.equal(await ask("minimal"), "low");
 });
 
-Deno.test("stop strings that a provider refuses are cut by the gateway", async () => {
+Deno.test("stop strings that a provider rejects are cut by the gateway", async () => {
   const scene = await openLessonScene(refusing("stop"));
   const { status, text, sent } = await scene.ask("messages", {
     ...HELLO,
@@ -279,7 +279,7 @@ Deno.test("a keyword of a schema moves into the description beside it", async ()
   assert.deepEqual(healed.dropped, ["minLength"]);
 });
 
-Deno.test("a picture of an earlier turn or of a result is mentioned, and one that the caller asks about is refused", async () => {
+Deno.test("a picture of an earlier turn or of a result is mentioned, and one that the caller asks about is rejected", async () => {
   const scene = await openLessonScene((body) =>
     JSON.stringify(body).includes('"image_url"')
       ? "Failed to deserialize the JSON body into the target type: messages[1]: unknown variant `image_url`, expected `text` at line 1 column 679289"
@@ -311,7 +311,7 @@ Deno.test("a picture of an earlier turn or of a result is mentioned, and one tha
   assert.deepEqual([later.status, later.sent.length], [200, 1]);
 });
 
-Deno.test("earlier reasoning that a provider refuses is left out, and nothing else of the history", async () => {
+Deno.test("earlier reasoning that a provider rejects is left out, and nothing else of the history", async () => {
   const scene = await openLessonScene((body) =>
     JSON.stringify(body).includes('"reasoning_content":')
       ? "'messages.1' : for 'role:assistant' the following must be satisfied[('messages.1' : property 'reasoning_content' is unsupported)]"

@@ -72,7 +72,7 @@ Deno.test("what the provider drops of earlier thinking is in the log line and in
   }
 });
 
-Deno.test("a refusal of earlier thinking is asked again once without, on the same connection, and the log says so", async () => {
+Deno.test("a refusal of earlier thinking is asked again once without, on the same connection, and the log reports it", async () => {
   for (const model of [MODEL, "team-model"]) {
     let bytes = "one";
     const scene = await sceneOf({ hidden: () => bytes });

@@ -180,7 +180,7 @@ Deno.test("createTranslationPool() makes an error 500 of a thread that dies, for
   pool.close();
 });
 
-Deno.test("createTranslationPool() gives up a job that takes two minutes", async () => {
+Deno.test("createTranslationPool() ends a job that takes two minutes", async () => {
   const { pool, threads, timers } = begin();
   const running = (await pool.enter(NEVER)).run(ORDER);
   timers.advance(119_999);

@@ -73,7 +73,7 @@ async function askAs(name: string, scene: UsageScene): Promise<number> {
   return response.status;
 }
 
-Deno.test("a token at its limit of requests is refused until the window resets", async () => {
+Deno.test("a token at its limit of requests is rejected until the window resets", async () => {
   const scene = await openUsageScene(
     limited({ window: "minute", requests: 2 }),
   );
@@ -189,7 +189,7 @@ Deno.test("tokens and cost count what the provider said in the end, and not what
   }
 });
 
-Deno.test("an answer that is fetched later, whose use nobody counts, is refused to tokens with a limit on tokens or cost", async () => {
+Deno.test("an answer that is fetched later, whose use nobody counts, is rejected to tokens with a limit on tokens or cost", async () => {
   const deferring = { chat: "deferred", responses: "background" } as const;
   for (const protocol of ["chat", "responses"] as const) {
     const connections = [
@@ -218,7 +218,7 @@ Deno.test("an answer that is fetched later, whose use nobody counts, is refused 
   }
 });
 
-Deno.test("a request that is larger than what is left is refused, and a smaller one is not", async () => {
+Deno.test("a request that is larger than what is left is rejected, and a smaller one is not", async () => {
   const scene = await openUsageScene(limited({ window: "day", tokens: 40 }));
   const long = {
     messages: [{ role: "user", content: "word ".repeat(200) }],
@@ -460,7 +460,7 @@ Deno.test("a group binds its members together, and a member outside of it is fre
   );
 });
 
-Deno.test("a request that a limit refuses keeps no slot of its connection", async () => {
+Deno.test("a request that a limit rejects keeps no slot of its connection", async () => {
   const scene = await openUsageScene({
     connections: [oneConnection({ max_concurrent: 1 })],
     tokens: [
@@ -473,7 +473,7 @@ Deno.test("a request that a limit refuses keeps no slot of its connection", asyn
   assert.equal(await askAs("bob", scene), 200);
 });
 
-Deno.test("a request that a limit refuses is no probe of its connection", async () => {
+Deno.test("a request that a limit rejects is no probe of its connection", async () => {
   const scene = await openUsageScene({
     tokens: [
       tokenOf("alice", { limits: [{ window: "day", requests: 1 }] }),
@@ -593,7 +593,7 @@ Deno.test("a request that outlasts its window counts in the next one, once", asy
   assert.ok(((await limitOf(scene)).used ?? 9) <= 1);
 });
 
-Deno.test("near a limit the answer says so in a header, and the log once a window", async () => {
+Deno.test("near a limit the answer reports it in a header, and the log once a window", async () => {
   const scene = await openUsageScene(
     limited({ window: "hour", requests: 5 }),
   );
@@ -708,7 +708,7 @@ Deno.test("a warning stays short however many models a limit counts", async () =
   );
 });
 
-Deno.test("a request larger than a whole window gets an error that says so and forbids a retry", async () => {
+Deno.test("a request larger than a whole window gets an error that reports it and forbids a retry", async () => {
   const scene = await openUsageScene(limited({ window: "minute", tokens: 10 }));
   const refused = await scene.ask("chat");
   assert.equal(refused.status, 429);

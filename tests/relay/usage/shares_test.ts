@@ -144,7 +144,7 @@ Deno.test("of a window that began before the gateway, only what was used since b
   assert.equal(window?.complete, false);
 });
 
-Deno.test("a token over its share of a window is refused until the provider's reset, and others are not", async () => {
+Deno.test("a token over its share of a window is rejected until the provider's reset, and others are not", async () => {
   const limits = [{ connection: "main", window: "five_hour", share: 0.4 }];
   const scene = await openShares([person("alice", { limits }), person("bob")]);
   scene.clock.nowMs += HOUR_MS;

@@ -111,7 +111,7 @@ Deno.test("all chunks in the same bytes come out as one piece", () => {
   assert.equal(pieces, 1);
 });
 
-Deno.test("chunks that break a rule are refused as soon as they do", () => {
+Deno.test("chunks that break a rule are rejected as soon as they do", () => {
   const faults = {
     "no size": "\r\n",
     "a size that is no number": "x\r\n",

@@ -49,7 +49,7 @@ Deno.test("the end of a head is found wherever its bytes are cut", () => {
   assert.equal(searchIn([...text]), head.length);
 });
 
-Deno.test("a head that cannot become one is refused before its end arrives", () => {
+Deno.test("a head that cannot become one is rejected before its end arrives", () => {
   const hopeless = {
     "another protocol": "SSH-2.0-x\r\n",
     "a newer protocol": "HTTP/2 200\r\n",

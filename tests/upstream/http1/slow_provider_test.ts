@@ -145,7 +145,7 @@ Deno.test("a provider that takes the request byte by byte, or not at all, ends w
   }
 });
 
-Deno.test("a provider that sends one interim response after another is refused at the ninth, without a timeout", async () => {
+Deno.test("a provider that sends one interim response after another is rejected at the ninth, without a timeout", async () => {
   using slow = ask();
   await nextTurn();
   slow.duplex.give("HTTP/1.1 100 x\r\n\r\n".repeat(9));

@@ -131,7 +131,7 @@ Deno.test("a response without a body is complete with its head", async () => {
   }
 });
 
-Deno.test("eight interim responses are skipped, a ninth is refused, and so is another protocol", async () => {
+Deno.test("eight interim responses are skipped, a ninth is rejected, and so is another protocol", async () => {
   const interim = "HTTP/1.1 103 Early Hints\r\nlink: a\r\n\r\n";
   const patient = open();
   patient.duplex.give(interim.repeat(8) + OK);

@@ -101,7 +101,7 @@ Deno.test("restoreReasoning() does not change other sealed parts, unknown calls,
   assert.deepEqual(recalled(turns, { "1": kept(OTHER, made("1")) }), turns);
 });
 
-Deno.test("restoreReasoning() gives other upstreams the readable part only", () => {
+Deno.test("restoreReasoning() sends only the readable part to other upstreams", () => {
   const known = { "1": kept(SEALED, { ...made("1"), sealed: SIGNATURE }) };
   assert.deepEqual(recalled([assistant(call("1"))], known, () => false), [
     assistant({ ...THOUGHT, sealed: undefined }, call("1")),

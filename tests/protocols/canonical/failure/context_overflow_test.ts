@@ -32,7 +32,7 @@ for (const { provider, status, body } of OVERFLOWS) {
         const failure = failureInStream(protocol, asEvent(body));
         assert.equal(failure?.kind, "context_too_long");
       });
-      await t.step(`${protocol}, for a credential that is refused`, () => {
+      await t.step(`${protocol}, for a credential that is rejected`, () => {
         const failure = CODECS[protocol].decodeFailure(401, body);
         assert.equal(failure.kind, "authentication");
       });

@@ -280,7 +280,7 @@ const REFUSALS: readonly Refusal[] = [
 
 for (const refusal of REFUSALS) {
   const { who, protocol = "chat", status = 400, body } = refusal;
-  Deno.test(`the field that a provider refuses is read from its error: ${who}`, () => {
+  Deno.test(`the field that a provider rejects is read from its error: ${who}`, () => {
     const { fields, accepted, refused } = refusedFields(
       CODECS[protocol].decodeFailure(status, body),
     );

@@ -102,7 +102,7 @@ Deno.test("settleHistory() matches repeated ids with the nearest result", () => 
   );
 });
 
-Deno.test("settleHistory() gives a result the kind of its call", () => {
+Deno.test("settleHistory() sets the kind of a result to that of its call", () => {
   const custom: Turn = {
     role: "assistant",
     blocks: [{ kind: "custom_call", id: "1", name: "p", input: "x" }],

@@ -32,7 +32,7 @@ Deno.test("invalidIssue() names the first fault, and a body that is not an objec
   assert.equal(invalidIssue([]).kind, "invalid_request");
 });
 
-Deno.test("unsupportedState() gives an instruction", () => {
+Deno.test("unsupportedState() returns an instruction", () => {
   const error = unsupportedState("thread", {
     details: { error_code: "thread_unsupported_request" },
   });

@@ -136,7 +136,7 @@ Deno.test("a sequence fails when it would hold too much, and takes that failure 
   assert.deepEqual(given, [START, callOf(0, "f"), failureOf("too long")]);
 });
 
-Deno.test("sequenced() gives an encoder one block at a time and keeps its keep-alive", () => {
+Deno.test("sequenced() passes one block at a time to an encoder, and keeps its keep-alive", () => {
   const pushed: AnswerEvent[] = [];
   const encoder: StreamEncoder = {
     push: (event) => pushed.push(event),

@@ -125,7 +125,7 @@ Deno.test("a Chat request writes text parts only where the service takes them, o
   }]);
 });
 
-Deno.test("a Chat request shows images and files, and refuses what another store holds", () => {
+Deno.test("a Chat request shows images and files, and rejects what another store holds", () => {
   const { body, lost } = encode("custom", {
     turns: [{
       role: "user",
@@ -606,7 +606,7 @@ Deno.test("a Chat request has no more stop strings than the service takes", () =
   assert.deepEqual(encode("custom", { stop }).body.stop, stop);
 });
 
-Deno.test("a Chat request drops the settings that only OpenAI has, and says so", () => {
+Deno.test("a Chat request drops the settings that only OpenAI has, and reports it", () => {
   const fields = {
     verbosity: "low",
     serviceTier: {
@@ -689,7 +689,7 @@ Deno.test("an envelope from another protocol is no text of the history", () => {
   assert.deepEqual(lost, ["sealedReasoning report"]);
 });
 
-Deno.test("a participant's name goes along", () => {
+Deno.test("a participant's name is forwarded", () => {
   const turns = [{ role: "user", name: "anna", blocks: [text("a")] }, {
     role: "user",
     blocks: [text("b")],

@@ -615,7 +615,7 @@ Deno.test("a Chat stream names the stop string that was met, if the provider doe
   assert.deepEqual(stopOf({ stop_reason: "end_turn" }), ["end", undefined]);
 });
 
-Deno.test("a Chat stream's usage is the last one that counts, wherever it stands", async (t) => {
+Deno.test("a Chat stream's usage is the last one that counts, at any place", async (t) => {
   const usage = { prompt_tokens: 10, completion_tokens: 5 };
   const streams: Record<string, Json[]> = {
     "in a chunk of its own": [chunk({}, { finish_reason: "stop" }), {

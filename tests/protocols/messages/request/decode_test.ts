@@ -482,7 +482,7 @@ Deno.test("Messages request read: fields without a canonical place are kept with
   assert.equal(servers?.mcp_servers?.weight, "reject");
 });
 
-Deno.test("Messages request read: a thread is refused with the code on which the SDK sends the whole history", () => {
+Deno.test("Messages request read: a thread is rejected with the code on which the SDK sends the whole history", () => {
   for (
     const thread of [
       { type: "create" },
@@ -503,7 +503,7 @@ Deno.test("Messages request read: a thread is refused with the code on which the
   assert.equal(decode({ thread: null }).model, "m");
 });
 
-Deno.test("Messages request read: a wrong field is refused by its name", async (t) => {
+Deno.test("Messages request read: a wrong field is rejected by its name", async (t) => {
   const block = (value: JsonObject, role = "user"): JsonObject => ({
     messages: [{ role, content: [value] }],
   });

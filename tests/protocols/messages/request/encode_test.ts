@@ -71,7 +71,7 @@ Deno.test("Messages request written: sampling goes as far as the model takes it"
   ]);
 });
 
-Deno.test("Messages request written: values that change nothing pass where others are refused", () => {
+Deno.test("Messages request written: values that change nothing pass where others are rejected", () => {
   const { body, lost } = encode({ sampling: { temperature: 1 } }, NEW);
   assert.equal(body.temperature, 1);
   assert.deepEqual(lost, []);
@@ -207,7 +207,7 @@ Deno.test("Messages request written: a schema that the upstream lacks is describ
   assert.match(JSON.stringify(any.body.system), /one JSON object/);
 });
 
-Deno.test("Messages request written: a strict shape that cannot be held is refused", () => {
+Deno.test("Messages request written: a strict shape that cannot be held is rejected", () => {
   const schema = { type: "object", additionalProperties: { type: "string" } };
   const { lost } = encode({
     format: { type: "schema", schema, strict: true },

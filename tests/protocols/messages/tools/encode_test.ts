@@ -269,7 +269,7 @@ Deno.test("enforceableSchema() closes objects and describes the rest in text", (
   );
 });
 
-Deno.test("enforceableSchema() gives up on what upstreams refuse or closing would change", () => {
+Deno.test("enforceableSchema() returns undefined for schemas that upstreams reject or that closing would change", () => {
   const inside = (a: JsonObject): JsonObject => ({
     type: "object",
     properties: { a },

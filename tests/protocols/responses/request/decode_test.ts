@@ -242,7 +242,7 @@ Deno.test("decodeRequest() adds the tools that items bring along, each once", ()
   );
 });
 
-Deno.test("decodeRequest() takes what was sealed out of its envelope", () => {
+Deno.test("decodeRequest() accepts what was sealed out of its envelope", () => {
   const sealed = {
     protocol: "messages",
     form: "signature",

@@ -547,7 +547,7 @@ Deno.test("encodeRequest() leaves tools out where the target has no list of allo
   });
 });
 
-Deno.test("toolSupport() knows custom tools and namespaces where OpenAI serves", () => {
+Deno.test("toolSupport() recognizes custom tools and namespaces where OpenAI serves", () => {
   const support = (service: string) =>
     responsesCodec.toolSupport(targetOf({ service }));
   assert.deepEqual(support("codex"), {

@@ -52,7 +52,7 @@ Deno.test("createStreamDecoder() counts only what the provider counts", () => {
   });
 });
 
-Deno.test("createStreamDecoder() gives deltas as they come", () => {
+Deno.test("createStreamDecoder() emits deltas as they arrive", () => {
   const decoder = responsesCodec.createStreamDecoder(counterIds());
   const events: AnswerEvent[] = [];
   const push = (type: string, fields: JsonObject) =>
@@ -321,7 +321,7 @@ Deno.test("createStreamDecoder() closes a part when it is done, and does not rep
   assert.deepEqual(textsOf(events), ["Hel", "lo", "!"]);
 });
 
-Deno.test("createStreamDecoder() takes what came in pieces for the text where the end says another one", () => {
+Deno.test("createStreamDecoder() accepts what came in pieces for the text where the end says another one", () => {
   const written = '{"city": "Paris", "days": 3}';
   const call = { ...CALL, arguments: "" };
   const about = { output_index: 0, content_index: 0 };
@@ -399,7 +399,7 @@ Deno.test("createStreamDecoder() adds the fields that only the last event has", 
   );
 });
 
-Deno.test("decodeAnswer() refuses what is no finished answer", async (t) => {
+Deno.test("decodeAnswer() rejects what is no finished answer", async (t) => {
   const cases: readonly (readonly [string, unknown, RegExp])[] = [
     ["a string", "hi", /not an answer/],
     ["no output", {}, /not an answer/],
