@@ -23,6 +23,7 @@ import { createKeySets } from "./relay/identity/key_sets.ts";
 import { createQueue } from "./relay/queue/queue.ts";
 import { type Admission, createAdmission } from "./relay/request/admission.ts";
 import { createBodyMemory } from "./relay/request/body_memory.ts";
+import { createCacheMisses } from "./relay/cache_misses.ts";
 import { createConversations } from "./relay/routing/conversations.ts";
 import { createHealth } from "./relay/routing/health.ts";
 import { createQuotaRouting } from "./relay/routing/quota_routing.ts";
@@ -171,6 +172,7 @@ export function createGateway(surroundings: GatewaySurroundings): Gateway {
     health,
     sharedStore: shared.store,
     conversations,
+    cacheMisses: createCacheMisses(clock),
     codexQuota: createCodexQuota({ clock, quotas }),
     budget: createRetryBudget(clock),
     renewedConnection: createKeyRenewal({

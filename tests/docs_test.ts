@@ -17,7 +17,7 @@ import { PROTOCOL_NAMES } from "../src/http/wording/protocols.js";
 import { CLIENTS } from "../src/http/wording/settings.js";
 import { VERSION } from "../src/core/version.ts";
 import { sha256Hex } from "../src/core/sha256.ts";
-import { FAILURES, MOVES, WAITS } from "../src/observe/facts.ts";
+import { CACHE_MISSES, FAILURES, MOVES, WAITS } from "../src/observe/facts.ts";
 import { createLog } from "../src/observe/log.ts";
 import { type EventRow, LOG_EVENTS } from "../src/observe/log_events.ts";
 import { LOG_FIELDS, type LogField } from "../src/observe/log_fields.ts";
@@ -120,7 +120,9 @@ Deno.test("the documentation has every event of the log, every field of its line
   assert.deepEqual(rows, [
     ...Object.entries(LOG_EVENTS).map(eventRow),
     ...Object.entries(LOG_FIELDS).flatMap(fieldRows),
-    ...Object.entries({ ...FAILURES, ...MOVES, ...WAITS })
+    ...Object.entries({
+      ...{ ...FAILURES, ...MOVES, ...WAITS, ...CACHE_MISSES },
+    })
       .map(([word, meaning]) => `| \`${word}\` | ${meaning} |`),
   ]);
 });

@@ -13,7 +13,7 @@ import {
   matchKey,
 } from "./key.ts";
 import { JsonScanError } from "./scan_error.ts";
-import { JsonWalker } from "./walker.ts";
+import { type JsonEvent, JsonWalker } from "./walker.ts";
 
 /** A watched value. */
 export interface FoundValue {
@@ -29,6 +29,24 @@ export const MAX_VALUE_BYTES = 4096;
 /** Receives the checked bytes of a value, chunk by chunk; must not keep them. */
 export interface ValueSink {
   push(chunk: Uint8Array): void;
+}
+
+/** Receives the structure of the members that it wants, wherever their content is of interest. */
+export interface StructureSink {
+  /** Returns true for a member whose events it wants; `undefined` stands for a name longer than any watched one. */
+  wants(name: ByteRun | undefined): boolean;
+  /**
+   * Receives an event of such a member. It must not keep the bytes.
+   *
+   * @param event `undefined` at the end of the chunk.
+   * @param at The position of the event in `bytes`.
+   */
+  take(
+    event: JsonEvent | undefined,
+    bytes: Uint8Array,
+    at: number,
+    walker: Pick<JsonWalker, "skip" | "offset" | "ownNameEnd">,
+  ): void;
 }
 
 const PRINTABLE_ASCII_REGEXP = /^[ -~]*$/;
@@ -69,17 +87,23 @@ export class JsonObjectScan {
   #sink: ValueSink | undefined;
   /** The start of the bytes that the sink has not received yet, in the current chunk. */
   #unseen = 0;
+  readonly #structure: StructureSink | undefined;
+  /** True within a member whose events the structure sink wants. */
+  #isWanted = false;
 
   /**
    * @param keys The names without escapes; printable ASCII.
    * @param sinkOf Returns the sink for the value of a key, if it has one.
+   * @param structure Receives the structure of its members. A second occurrence of those is not rejected.
    * @throws {TypeError} When a key is not printable ASCII.
    */
   constructor(
     keys: readonly string[],
     sinkOf: (key: string) => ValueSink | undefined = () => undefined,
+    structure?: StructureSink,
   ) {
     this.#sinkOf = sinkOf;
+    this.#structure = structure;
     this.#keys = watchedKeys(keys);
     this.#name = new KeptBytes(this.#keys.longestBytes);
   }
@@ -94,6 +118,10 @@ export class JsonObjectScan {
     walker.feed(bytes);
     for (;;) {
       const event = walker.next();
+      if (this.#isWanted) {
+        const at = event === undefined ? bytes.length : walker.at;
+        this.#structure?.take(event, bytes, at, walker);
+      }
       switch (event) {
         case undefined:
           this.#show(bytes, bytes.length);
@@ -106,7 +134,7 @@ export class JsonObjectScan {
           this.#name.begin(walker.at + 1);
           break;
         case "name_ends":
-          this.#key = this.#watched(this.#name.end(bytes, walker.at - 1));
+          this.#endName(this.#name.end(bytes, walker.at - 1));
           break;
         case "value_begins":
           if (this.#key === undefined) break;
@@ -120,8 +148,7 @@ export class JsonObjectScan {
           this.#sink = undefined;
           if (this.#key !== undefined) this.#keep(this.#key, bytes);
           this.#key = undefined;
-          break;
-        case "object_ends":
+          this.#isWanted = false;
           break;
       }
     }
@@ -146,6 +173,13 @@ export class JsonObjectScan {
   /** The number of nested levels of objects and arrays so far. */
   get depth(): number {
     return this.#walker.depth;
+  }
+
+  #endName(name: ByteRun | undefined): void {
+    this.#key = this.#watched(name);
+    if (this.#structure !== undefined) {
+      this.#isWanted = this.#structure.wants(name);
+    }
   }
 
   #show(bytes: Uint8Array, end: number): void {

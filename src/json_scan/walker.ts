@@ -80,13 +80,47 @@ export class BitStack {
   }
 }
 
-/** An event in the outermost object of a document. */
-type JsonEvent =
+/**
+ * An event in the outermost object of a document. An element is an object in a list that is the value of an outermost
+ * member. `inner_name_ends` comes for each name that may be `content` of an element, or anywhere deeper `cache_control`
+ * or `prompt_cache_breakpoint`. `skip_ends` comes at the end of the container that {@linkcode JsonWalker.skip} awaits.
+ */
+export type JsonEvent =
   | "name_begins"
   | "name_ends"
   | "value_begins"
   | "value_ends"
+  | "element_begins"
+  | "element_ends"
+  | "inner_name_ends"
+  | "skip_ends"
   | "object_ends";
+
+/** Returns true for a name that {@linkcode JsonEvent} reports, by its last letters: `ent`, `int` or `ol`. */
+function isReported(
+  bytes: Uint8Array,
+  end: number,
+  isOwn: boolean,
+): boolean {
+  switch (bytes[end - 1]) {
+    case LETTER_T:
+      return bytes[end - 2] === LETTER_N &&
+        (isOwn || bytes[end - 3] === LETTER_I);
+    case LETTER_L:
+      return bytes[end - 2] === LETTER_O;
+    default:
+      return false;
+  }
+}
+
+const LETTER_I = 0x69;
+const LETTER_L = 0x6c;
+const LETTER_N = 0x6e;
+const LETTER_O = 0x6f;
+const LETTER_T = 0x74;
+
+/** The number of open containers at an element's own members: the outermost object, the list and the element. */
+const IN_ELEMENT = 3;
 
 /**
  * Walks through a JSON object that arrives in chunks, and checks each byte. Each level of depth costs one bit, without
@@ -106,6 +140,10 @@ export class JsonWalker {
   #at = 0;
   #values = 0;
   #depth = 0;
+  /** The position after the last name of an element's own member, in the document. */
+  #ownNameEnd = 0;
+  /** The number of open containers at which an awaited container ends; 0 when none is awaited. */
+  #skipSize = 0;
 
   /** The number of objects, arrays and members so far. */
   get values(): number {
@@ -150,6 +188,16 @@ export class JsonWalker {
     }
   }
 
+  /** After `inner_name_ends`, awaits the end of the member's value, which must be a container. */
+  skip(): void {
+    this.#skipSize = this.#open.size;
+  }
+
+  /** The position after the last name of an element's own member, in the document. */
+  get ownNameEnd(): number {
+    return this.#ownNameEnd;
+  }
+
   /**
    * Ends the document.
    *
@@ -189,19 +237,19 @@ export class JsonWalker {
 
   #take(step: number): JsonEvent | undefined {
     switch (step) {
-      case BEGIN_OBJECT:
+      case BEGIN_OBJECT: {
+        const isElement = this.#isInOuterList();
+        this.#at = this.#position;
         this.#begin(true);
         this.#state = this.#open.size === 1 ? OUTER_FIRST_NAME : FIRST_NAME;
-        return undefined;
+        return isElement ? "element_begins" : undefined;
+      }
       case BEGIN_ARRAY:
         this.#begin(false);
         this.#state = FIRST_ELEMENT;
         return undefined;
       case END_INNER_NAME:
-        this.#state = COLON;
-        this.#values++;
-        this.#position++;
-        return undefined;
+        return this.#endInnerName();
       case END_CONTAINER:
         return this.#endContainer();
       case BEGIN_NAME:
@@ -249,8 +297,28 @@ export class JsonWalker {
         return "value_ends";
       default:
         this.#state = this.#open.top ? NEXT_MEMBER : NEXT_ELEMENT;
-        return undefined;
+        if (this.#open.size === this.#skipSize) {
+          this.#skipSize = 0;
+          return "skip_ends";
+        }
+        return this.#isInOuterList() ? "element_ends" : undefined;
     }
+  }
+
+  #endInnerName(): JsonEvent | undefined {
+    this.#state = COLON;
+    this.#values++;
+    const end = this.#position++;
+    this.#at = this.#position;
+    const isOwn = this.#open.size === IN_ELEMENT;
+    if (isOwn) this.#ownNameEnd = this.offset;
+    return isReported(this.#text.bytes, end, isOwn)
+      ? "inner_name_ends"
+      : undefined;
+  }
+
+  #isInOuterList(): boolean {
+    return this.#open.size === IN_ELEMENT - 1 && !this.#open.top;
   }
 
   #fail(): never {

@@ -43,6 +43,18 @@ export const MOVES = {
 /** One of {@linkcode FAILURES} or {@linkcode MOVES}. */
 export type MoveWord = FailureWord | keyof typeof MOVES;
 
+/** The words for why a turn read far less from the prompt cache than its conversation had there. */
+export const CACHE_MISSES = {
+  moved: "another connection or model served it",
+  idle: "the pause was longer than the cache keeps a prompt",
+  edited: "the client changed something before the new messages",
+  model: "the request asked for another model",
+  provider: "nothing of these: the provider had dropped it",
+} as const;
+
+/** One of {@linkcode CACHE_MISSES}. */
+export type CacheMissWord = keyof typeof CACHE_MISSES;
+
 /** The words for what a request waited for. */
 export const WAITS = {
   concurrency: "a slot of a connection, of which `max_concurrent` were taken",
@@ -112,6 +124,16 @@ export interface AnswerFacts {
   costNanos?: number;
   /** The usage of each model, if there were several; `usage` and `costNanos` are their sums. */
   byModel?: readonly ModelUse[];
+  /** Why the turn read far less from the prompt cache than its conversation had there. */
+  cacheMiss?: {
+    readonly why: CacheMissWord;
+    /** The part of the request that changed: a field, or one of its entries. */
+    readonly at?: string;
+    /** The input tokens that the cache could have held. */
+    readonly tokens: number;
+    /** What they cost more than from the cache, in nano-dollars, where the model has a price. */
+    costNanos?: number;
+  };
   /** The approximate length of the model's text, where the usage may be missing. */
   outputCharacters?: number;
   /** The canonical stop reason; only of translated answers. */

@@ -41,6 +41,8 @@ export const LOG_EVENTS = {
       ...["moved_from", "moved_for", "waited_ms", "waited_for"] as const,
       ...["attempts", "status", "first_byte_ms", "first_output_ms"] as const,
       ...["usage", "cost_usd", "by_model"] as const,
+      ...["cache_miss", "cache_miss_at"] as const,
+      ...["cache_miss_tokens", "cache_miss_usd"] as const,
       ...["dropped", "lesson", "reasoning_dropped"] as const,
       ...["dropped_parts"] as const,
       ...["upstream_request_id", "upstream_status", "error"] as const,

@@ -1,4 +1,10 @@
-import type { Ending, FailureWord, MoveWord, WaitWord } from "./facts.ts";
+import type {
+  CacheMissWord,
+  Ending,
+  FailureWord,
+  MoveWord,
+  WaitWord,
+} from "./facts.ts";
 
 /* The fields of the lines of the log, which docs/observing.md#events-of-the-log prints. */
 
@@ -138,6 +144,14 @@ export const LOG_FIELDS = {
       ...TOKEN_COUNTS,
       cost_usd: number("the cost in US dollars, where the model has a price"),
     },
+  ),
+  cache_miss: text<CacheMissWord>(
+    "why the turn read far less from the prompt cache than its conversation had there, in one of the words below",
+  ),
+  cache_miss_at: text("the part of the request that had changed"),
+  cache_miss_tokens: number("the input tokens that the cache could have held"),
+  cache_miss_usd: number(
+    "what they cost more than from the cache, in US dollars, where the model has a price",
   ),
   dropped: texts("fields of the request that the translation left out"),
   lesson: texts("what refusals of the provider taught, and changed here"),

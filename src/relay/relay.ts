@@ -87,6 +87,7 @@ export async function relay(
     caller,
     estimatedTokens: head.estimatedTokens,
     maxOutputTokens: head.maxOutputTokens,
+    judgeCache: () => services.cacheMisses.judge(exchange, head.prompt),
   });
   const task = {
     operation,

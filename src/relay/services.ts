@@ -6,6 +6,7 @@ import type { QuotaService } from "../quotas/service.ts";
 import type { Harvest } from "../quotas/harvest.ts";
 import type { UsageService } from "../usage/service.ts";
 import type { UpstreamClient } from "../upstream/call.ts";
+import type { CacheMisses } from "./cache_misses.ts";
 import type { Queue } from "./queue/queue.ts";
 import type { Admission } from "./request/admission.ts";
 import type { BodyMemory } from "./request/body_memory.ts";
@@ -28,6 +29,8 @@ export interface RelayServices {
   readonly health: Health;
   /** Orders pools, and keeps each conversation on its connection. */
   readonly conversations: Conversations;
+  /** Finds why a turn was dear. */
+  readonly cacheMisses: CacheMisses;
   /** Limits the retries of a connection. */
   readonly budget: RetryBudget;
   /** Returns a connection with a newer key after its exchanged one was refused; `undefined` when there is none. */

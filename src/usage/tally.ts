@@ -1,5 +1,11 @@
 import type { Caller, ConnectionModel } from "../config/config.ts";
-import { type Ending, isUnsent, type RequestFacts } from "../observe/facts.ts";
+import type { Price } from "../config/usage_limits.ts";
+import {
+  type AnswerFacts,
+  type Ending,
+  isUnsent,
+  type RequestFacts,
+} from "../observe/facts.ts";
 import type { RequestRecord } from "../observe/record.ts";
 import {
   addUsage,
@@ -38,6 +44,8 @@ export interface TallyRequest {
   readonly estimatedTokens: number;
   /** The most output tokens that it allows; `undefined` when it sets no bound. */
   readonly maxOutputTokens?: number | undefined;
+  /** Judges the answer's use of the prompt cache, once the provider's counts are known. */
+  readonly judgeCache?: (() => void) | undefined;
 }
 
 /** The dependencies of a {@linkcode Tally}. */
@@ -56,7 +64,8 @@ interface TallyOptions {
  * record.
  */
 export function openTally(
-  { record, caller, estimatedTokens, maxOutputTokens }: TallyRequest,
+  { record, caller, estimatedTokens, maxOutputTokens, judgeCache }:
+    TallyRequest,
   options: TallyOptions,
 ): Tally {
   const startedMs = options.now();
@@ -77,6 +86,7 @@ export function openTally(
       connection: called[0].connection.name,
       atMs: options.now(),
     };
+    judgeCache?.();
     const settled = settle(record.facts, {
       ...{ ending, estimatedTokens, startedMs, called },
     });
@@ -205,6 +215,11 @@ function settle(
     costNanos: price && costNanos(one, price, startedMs),
   }));
   if (uses.length > 1) answer.byModel = uses;
+  priceMiss(
+    answer,
+    uses[0],
+    served.price && { price: served.price, startedMs },
+  );
   const costs = uses.flatMap((use) => use.costNanos ?? []);
   if (costs.length > 0) {
     answer.costNanos = costs.reduce((sum, one) => sum + one);
@@ -215,6 +230,27 @@ function settle(
     const counts = countsOf(one, { price, startedMs, isEstimated });
     return { model: id, counts: isFirst ? counts : { ...counts, requests: 0 } };
   });
+}
+
+/** Writes what the model that served cost more than with a full cache. */
+function priceMiss(
+  { cacheMiss }: AnswerFacts,
+  used:
+    | { readonly usage: Usage; readonly costNanos: number | undefined }
+    | undefined,
+  priced: { readonly price: Price; readonly startedMs: number } | undefined,
+): void {
+  if (cacheMiss === undefined || used?.costNanos === undefined) return;
+  if (priced === undefined) return;
+  const { usage } = used;
+  const { cachedInputTokens: read = 0, cacheWriteTokens: written = 0 } = usage;
+  const whole = {
+    ...usage,
+    cachedInputTokens: read + cacheMiss.tokens,
+    cacheWriteTokens: Math.max(0, written - cacheMiss.tokens),
+  };
+  const { price, startedMs } = priced;
+  cacheMiss.costNanos = used.costNanos - costNanos(whole, price, startedMs);
 }
 
 /**

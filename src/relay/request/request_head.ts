@@ -17,6 +17,7 @@ import {
   type NamedModels,
   namingFields,
 } from "./named_models.ts";
+import { type PromptParts, PromptPartsReader } from "./prompt_parts.ts";
 
 /** The fields of a request that the relay needs, found without parsing its body. */
 export interface RequestHead {
@@ -34,6 +35,8 @@ export interface RequestHead {
   readonly shape: BodyShape;
   /** A rough count of the body's tokens. */
   readonly estimatedTokens: number;
+  /** The checksums of the prompt's parts. */
+  readonly prompt: PromptParts;
   /** The most output tokens that the body allows, over all of its choices; `undefined` when it sets no bound. */
   readonly maxOutputTokens: number | undefined;
 }
@@ -75,9 +78,11 @@ interface RequestHeadReader {
  */
 export function createRequestHeadReader(path: PathHead): RequestHeadReader {
   const named = createNamedModels(OPERATIONS[path.operation]);
+  const prompt = new PromptPartsReader();
   const scan = new JsonObjectScan(
     WATCHED_KEYS.get(path.operation) ?? [],
     named.sinkOf,
+    prompt,
   );
   const estimate = createInputEstimate();
   let fault: unknown;
@@ -98,6 +103,7 @@ export function createRequestHeadReader(path: PathHead): RequestHeadReader {
           path,
           named,
           shape: scan,
+          prompt,
           estimatedTokens: estimate.tokens(),
         });
       } catch (thrown) {
@@ -156,10 +162,11 @@ function refusal(thrown: unknown): unknown {
 
 function headOf(
   found: ReadonlyMap<string, FoundValue>,
-  { path, named, shape: { values, depth }, estimatedTokens }: {
+  { path, named, shape: { values, depth }, prompt, estimatedTokens }: {
     readonly path: PathHead;
     readonly named: NamedModels;
     readonly shape: BodyShape;
+    readonly prompt: PromptParts;
     readonly estimatedTokens: number;
   },
 ): RequestHead {
@@ -172,6 +179,7 @@ function headOf(
     deferredBy: deferringField(found, operation),
     namedModels: named.end(),
     shape: { values, depth },
+    prompt,
     estimatedTokens,
     maxOutputTokens: maxOutputOf(found, operation),
   };

@@ -1,0 +1,319 @@
+import { crc32 } from "node:zlib";
+import type { Clock } from "../core/time/timers.ts";
+import type { CacheMissWord } from "../observe/facts.ts";
+import type { Exchange } from "./exchange.ts";
+import { namedConversation } from "./request/conversation.ts";
+import type { PromptParts } from "./request/prompt_parts.ts";
+
+/** Finds the causes of turns that read far less from a prompt cache than it held (docs/usage.md#dear-turns). */
+export interface CacheMisses {
+  /**
+   * Judges a turn, once its answer's usage is known. It writes the miss to the facts, and remembers the turn for the
+   * next one.
+   */
+  judge(
+    exchange: Pick<Exchange, "caller" | "record">,
+    prompt: PromptParts,
+  ): void;
+}
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+
+/** The time without use after which providers may drop a prefix. OpenAI does so after 5 to 10 minutes. */
+const LIFETIME_MS = 5 * MINUTE_MS;
+
+/** The time for which checksums are kept. */
+const KEPT_MS = HOUR_MS;
+
+/** The time for which a pause is noticed. */
+const PAUSE_KEPT_MS = DAY_MS;
+
+/** The fewest tokens of a miss. No provider caches a shorter prefix. */
+const MIN_TOKENS = 1024;
+
+/** The most checksums that are kept, 4 bytes each, and the most for one prompt. */
+const MAX_SUMS = 1_000_000;
+const MAX_PROMPT_SUMS = 8192;
+
+/** The most conversations whose pauses are noticed. */
+const MAX_PAUSES = 10_000;
+
+/** The most prompts of one session: its own and those of helpers that have no name. */
+const MAX_LINES = 8;
+
+const RETENTION = "prompt_cache_retention";
+
+/** Its value in a body that asks for a day. */
+const DAY_RETENTION = crc32('"24h"');
+
+/** What a turn left in a cache. */
+interface CacheState {
+  readonly connection: string | undefined;
+  /** The id of the requested model, and the provider's name of the one that served. */
+  readonly model: string | undefined;
+  readonly upstreamModel: string | undefined;
+  /** The tokens in the cache. */
+  readonly tokens: number;
+  /** The start of the answer, in milliseconds on a monotonic clock. */
+  readonly atMs: number;
+  readonly lifetimeMs: number;
+}
+
+/** A turn of a conversation, with the checksums of its prompt. */
+interface Turn extends CacheState {
+  readonly prompt: PromptParts;
+}
+
+/** The last turns with one key, the newest last. */
+interface Session {
+  readonly turns: readonly Turn[];
+  readonly expiresAtMs: number;
+}
+
+/** Creates an empty memory of turns. Each thread has its own. */
+export function createCacheMisses(
+  clock: Pick<Clock, "elapsedMs">,
+): CacheMisses {
+  /** The sessions by key; the one that was used longest ago comes first. */
+  const sessions = new Map<string, Session>();
+  /** The states of sessions whose checksums are gone, by key, in the order of their ends. */
+  const pauses = new Map<string, CacheState>();
+  let sums = 0;
+  /** True for connections and models that report what they write to the cache; false for those that only read. */
+  const reportsWrites = new Map<string, boolean>();
+
+  function dropOld(nowMs: number): void {
+    for (const [key, { turns, expiresAtMs }] of sessions) {
+      if (expiresAtMs > nowMs && sums <= MAX_SUMS) break;
+      forget(key);
+      const last = turns.at(-1);
+      if (last === undefined) continue;
+      const { prompt: _, ...state } = last;
+      pauses.delete(key);
+      pauses.set(key, state);
+    }
+    for (const [key, { atMs }] of pauses) {
+      const isOld = nowMs - atMs > PAUSE_KEPT_MS;
+      if (!isOld && pauses.size <= MAX_PAUSES) break;
+      pauses.delete(key);
+    }
+  }
+
+  function forget(key: string): void {
+    for (const { prompt } of sessions.get(key)?.turns ?? []) {
+      sums -= sumsIn(prompt);
+    }
+    sessions.delete(key);
+  }
+
+  function keep(key: string, turns: readonly Turn[], nowMs: number): void {
+    forget(key);
+    for (const { prompt } of turns) sums += sumsIn(prompt);
+    sessions.set(key, { turns, expiresAtMs: nowMs + KEPT_MS });
+    pauses.delete(key);
+  }
+
+  /** Returns the tokens that the cache holds after an answer. A provider that reports no writes caches all input. */
+  function tokensAfter(
+    { connection, upstreamModel }: Pick<
+      CacheState,
+      "connection" | "upstreamModel"
+    >,
+    { inputTokens, cachedInputTokens: read = 0, cacheWriteTokens: written = 0 }:
+      TokenCounts,
+  ): number {
+    const place = `${connection}\t${upstreamModel}`;
+    if (written > 0) reportsWrites.set(place, true);
+    else if (read > 0 && !reportsWrites.has(place)) {
+      if (reportsWrites.size >= MAX_PAUSES) reportsWrites.clear();
+      reportsWrites.set(place, false);
+    }
+    return reportsWrites.get(place) === false ? inputTokens : read + written;
+  }
+
+  return {
+    judge({ caller, record }, prompt) {
+      const { facts } = record;
+      const { usage } = facts.answer;
+      if (usage === undefined || prompt.isLinked) return;
+      const nowMs = clock.elapsedMs();
+      const { connection, model, upstreamModel, answer } = facts;
+      const tokens = tokensAfter({ connection, upstreamModel }, usage);
+      if (tokens < MIN_TOKENS && sessions.size + pauses.size === 0) return;
+      dropOld(nowMs);
+      const startMs = nowMs - record.elapsedMs();
+      const key = keyOf({ caller, record }, prompt);
+      const turns = sessions.get(key)?.turns ?? [];
+      const last = likest(turns, prompt);
+      const pause = turns.length === 0 ? pauses.get(key) : undefined;
+      const before: CacheState | undefined = last ??
+        (pause !== undefined && mayContinue(pause, facts) ? pause : undefined);
+      // A turn that began before the other's cache was there could not read it.
+      if (before !== undefined && before.atMs > startMs) return;
+      const now: Turn = {
+        prompt,
+        connection,
+        model,
+        upstreamModel,
+        tokens,
+        atMs: startMs + (answer.firstByteMs ?? 0),
+        lifetimeMs: lifetimeOf(usage, prompt, answer.dropped) ??
+          before?.lifetimeMs ?? LIFETIME_MS,
+      };
+      const { cachedInputTokens: read = 0, inputTokens } = usage;
+      if (before !== undefined && read < before.tokens / 2) {
+        const missed = Math.min(before.tokens, inputTokens) - read;
+        const cause = missed < MIN_TOKENS ? undefined : causeOf({
+          before,
+          last,
+          now,
+          startMs,
+          droppedReasoning: answer.reasoningDropped,
+        });
+        if (cause !== undefined) {
+          answer.cacheMiss = { ...cause, tokens: missed };
+        }
+      }
+      if (sumsIn(prompt) > MAX_PROMPT_SUMS) return;
+      if (last === undefined && tokens < MIN_TOKENS) return;
+      const others = turns.filter((turn) => turn !== last).slice(1 - MAX_LINES);
+      keep(key, [...others, now], nowMs);
+    },
+  };
+}
+
+interface TokenCounts {
+  readonly inputTokens: number;
+  readonly cachedInputTokens?: number | undefined;
+  readonly cacheWriteTokens?: number | undefined;
+  readonly cacheWrite1hTokens?: number | undefined;
+}
+
+function sumsIn({ system, messages, settings }: PromptParts): number {
+  return system.length + messages.length + settings.size;
+}
+
+/** Returns how long the provider keeps what the request wrote; `undefined` when it wrote nothing. */
+function lifetimeOf(
+  { cacheWriteTokens = 0, cacheWrite1hTokens = 0 }: TokenCounts,
+  { settings }: PromptParts,
+  dropped: readonly string[] = [],
+): number | undefined {
+  const asksForDay = settings.get(RETENTION) === DAY_RETENTION;
+  if (asksForDay && !dropped.includes(RETENTION)) return DAY_MS;
+  if (cacheWriteTokens === 0) return undefined;
+  return cacheWrite1hTokens * 2 >= cacheWriteTokens ? HOUR_MS : LIFETIME_MS;
+}
+
+/**
+ * Returns the key of the conversations that a turn may continue: its session and agent, or else the first message of
+ * the user, which is the second one in the protocols whose first is the system prompt.
+ */
+function keyOf(
+  exchange: Pick<Exchange, "caller" | "record">,
+  { messages, systemField }: PromptParts,
+): string {
+  const { caller, record: { facts } } = exchange;
+  const named = namedConversation(exchange);
+  if (named !== undefined) {
+    return `${named} ${crc32(facts.client?.agent ?? "")}`;
+  }
+  const isFirst = facts.protocol === "messages" || systemField !== "";
+  const anchor = isFirst ? messages[0] : messages[1] ?? messages[0];
+  return `${caller.sha256} ${anchor}`;
+}
+
+/** Returns the turn that a prompt continues: the one with the longest common beginning; `undefined` without any. */
+function likest(turns: readonly Turn[], prompt: PromptParts): Turn | undefined {
+  let found: Turn | undefined;
+  let most = 1;
+  for (const turn of turns) {
+    const likeness = likenessOf(turn.prompt, prompt);
+    if (likeness < most) continue;
+    found = turn;
+    most = likeness;
+  }
+  return found;
+}
+
+/** Returns 1 for prompts with the same tools and system prompt, and more for each equal message from the first on. */
+function likenessOf(one: PromptParts, other: PromptParts): number {
+  const common = firstDifference(one.messages, other.messages) ??
+    one.messages.length;
+  if (common > 0) return 1 + common;
+  const hasSetup = one.tools !== 0 || one.system.length > 0;
+  return hasSetup && one.tools === other.tools &&
+      firstDifference(one.system, other.system) === undefined
+    ? 1
+    : 0;
+}
+
+/** Returns the index of the first sum that `later` does not have in the same place; `undefined` when it has all. */
+function firstDifference(
+  sums: readonly number[],
+  later: readonly number[],
+): number | undefined {
+  const index = sums.findIndex((sum, index) => sum !== later[index]);
+  return index === -1 ? undefined : index;
+}
+
+/** Returns true when a turn after a long pause may continue the same conversation. */
+function mayContinue(
+  pause: CacheState,
+  { model, answer: { usage } }: Exchange["record"]["facts"],
+): boolean {
+  return pause.model === model &&
+    (usage?.inputTokens ?? 0) * 2 >= pause.tokens;
+}
+
+/** The cause of a miss, and the part that changed. */
+interface Cause {
+  readonly why: CacheMissWord;
+  readonly at?: string;
+}
+
+/** @returns `undefined` when the cause is not known, because the checksums are gone. */
+function causeOf(
+  { before, last, now, startMs, droppedReasoning = [] }: {
+    readonly before: CacheState;
+    /** The same with its checksums, while they are kept. */
+    readonly last: Turn | undefined;
+    readonly now: Turn;
+    readonly startMs: number;
+    readonly droppedReasoning: readonly string[] | undefined;
+  },
+): Cause | undefined {
+  if (now.model !== before.model) return { why: "model" };
+  const isElsewhere = now.connection !== before.connection ||
+    now.upstreamModel !== before.upstreamModel;
+  if (isElsewhere) return { why: "moved" };
+  if (startMs - before.atMs >= before.lifetimeMs) return { why: "idle" };
+  if (last === undefined) return undefined;
+  const at = changeIn(last.prompt, now.prompt) ??
+    (droppedReasoning.length > 0 ? "dropped_reasoning" : undefined);
+  return at === undefined ? { why: "provider" } : { why: "edited", at };
+}
+
+/** Returns the first part of a prompt that changed, in the order in which providers read them. */
+function changeIn(before: PromptParts, now: PromptParts): string | undefined {
+  if (before.tools !== now.tools) return "tools";
+  const block = firstDifference(before.system, now.system);
+  if (block !== undefined || before.system.length !== now.system.length) {
+    const field = now.systemField || before.systemField;
+    return before.system.length > 1
+      ? `${field}[${block ?? before.system.length}]`
+      : field;
+  }
+  const message = firstDifference(before.messages, now.messages);
+  if (message !== undefined) return `${now.messagesField}[${message}]`;
+  const names = [
+    ...new Set([...before.settings.keys(), ...now.settings.keys()]),
+  ];
+  const setting = names.find((name) =>
+    before.settings.get(name) !== now.settings.get(name)
+  );
+  if (setting !== undefined) return setting;
+  return before.marks > 0 && now.marks === 0 ? "cache_control" : undefined;
+}

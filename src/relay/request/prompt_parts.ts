@@ -1,0 +1,253 @@
+import { crc32 } from "node:zlib";
+import { type ByteRun, matchKey } from "../../json_scan/key.ts";
+import type { StructureSink } from "../../json_scan/scan.ts";
+
+/*
+ * A provider's prompt cache serves the longest beginning of a prompt that it has seen. So the checksums of a prompt's
+ * parts show where two prompts begin to differ. They are taken while the body is scanned; no content is kept.
+ */
+
+/** The checksums of the parts of a prompt. */
+export interface PromptParts {
+  /** Of all tools together; 0 without tools. */
+  readonly tools: number;
+  /** Of each block of the system prompt. */
+  readonly system: readonly number[];
+  /** Of each message, or item of a Responses request. */
+  readonly messages: readonly number[];
+  /** The body's name for its list of messages, and for its system prompt; empty without such a field. */
+  readonly messagesField: string;
+  readonly systemField: string;
+  /** Of the settings that the request contains, by name. */
+  readonly settings: ReadonlyMap<string, number>;
+  /** The number of cache marks. */
+  readonly marks: number;
+  /** True when the provider itself keeps the beginning of the conversation. */
+  readonly isLinked: boolean;
+}
+
+type Role = "tools" | "system" | "messages" | "setting" | "mark" | "link";
+
+/**
+ * The role of each field of the three protocols. A provider renders tools and system prompt before the messages. A
+ * change of a setting can invalidate its cache (Anthropic, "Prompt caching": what invalidates the cache), and OpenAI
+ * routes by `prompt_cache_key`.
+ */
+const ROLES: Readonly<Record<string, Role>> = {
+  tools: "tools",
+  system: "system",
+  instructions: "system",
+  messages: "messages",
+  input: "messages",
+  cache_control: "mark",
+  previous_response_id: "link",
+  conversation: "link",
+  thinking: "setting",
+  tool_choice: "setting",
+  output_config: "setting",
+  speed: "setting",
+  reasoning: "setting",
+  reasoning_effort: "setting",
+  text: "setting",
+  response_format: "setting",
+  prompt_cache_key: "setting",
+  prompt_cache_retention: "setting",
+};
+
+/** The fields by their first byte. */
+const FIELDS = Map.groupBy(
+  Object.entries(ROLES),
+  ([field]) => field.charCodeAt(0),
+);
+
+const encoder = new TextEncoder();
+
+/** The names of cache marks in content, with their quotes. */
+const MARKS = ['"cache_control"', '"prompt_cache_breakpoint"']
+  .map((name) => encoder.encode(name));
+const CONTENT = encoder.encode('"content"');
+
+/** A text as its only block. Clients write a block where a mark is, and a string once the mark has moved on. */
+const BEFORE_TEXT = encoder.encode('[{"type":"text","text":');
+const AFTER_TEXT = encoder.encode("}]}");
+
+const SPACE = 0x20;
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const OPEN_BRACKET = 0x5b;
+const OPEN_BRACE = 0x7b;
+const LETTER_E = 0x65;
+/** The first letter of `null`. */
+const NULL = 0x6e;
+
+const NO_SETTINGS: ReadonlyMap<string, number> = new Map();
+
+/** Takes the parts of a prompt from the scan of its body. */
+export class PromptPartsReader implements PromptParts, StructureSink {
+  tools = 0;
+  readonly system: number[] = [];
+  readonly messages: number[] = [];
+  messagesField = "";
+  systemField = "";
+  settings = NO_SETTINGS;
+  marks = 0;
+  isLinked = false;
+  #field = "";
+  #role: Role = "setting";
+  #sum = 0;
+  #isInPart = false;
+  /** The start of the bytes to add to the sum, in the current chunk; -1 outside of parts and within marks. */
+  #from = -1;
+  /** The position after the name of a `content` that is a string, in the document. */
+  #contentEnd = -1;
+
+  wants(name: ByteRun | undefined): boolean {
+    const [field, role] = roleOf(name) ?? [];
+    if (field === undefined || role === undefined) return false;
+    this.#field = field;
+    this.#role = role;
+    this.#sum = 0;
+    if (role === "messages") this.messagesField = field;
+    else if (role === "system") this.systemField = field;
+    return true;
+  }
+
+  take(...[event, bytes, at, walker]: Parameters<StructureSink["take"]>): void {
+    switch (event) {
+      case "value_begins": {
+        const first = bytes[at];
+        const isParted = first === OPEN_BRACKET && this.#role !== "tools";
+        if (!isParted && first !== NULL) this.#begin(at);
+        return;
+      }
+      case "element_begins":
+        if (this.#role !== "tools") this.#begin(at);
+        return;
+      case "inner_name_ends":
+        if (this.#from === -1) return;
+        if (walker.ownNameEnd === walker.offset) {
+          this.#passContent(bytes, at, walker.offset);
+        }
+        if (this.#passMark(bytes, at)) walker.skip();
+        return;
+      case "skip_ends":
+        this.#from = at;
+        return;
+      case "element_ends":
+        if (!this.#isInPart || this.#role === "tools") return;
+        if (this.#contentEnd === walker.ownNameEnd) {
+          this.#add(bytes, skipBytes(bytes, at - 2, -1) + 1);
+          this.#sum = crc32(AFTER_TEXT, this.#sum);
+        } else this.#add(bytes, at);
+        this.#end();
+        return;
+      case "value_ends":
+        if (!this.#isInPart) return;
+        this.#add(bytes, at);
+        this.#end();
+        return;
+      case undefined:
+        this.#add(bytes, at);
+        if (this.#from !== -1) this.#from = 0;
+    }
+  }
+
+  #add(bytes: Uint8Array, end: number): void {
+    const from = this.#from;
+    if (from === -1 || end <= from) return;
+    this.#sum = crc32(bytes.subarray(from, end), this.#sum);
+  }
+
+  #begin(at: number): void {
+    this.#isInPart = true;
+    this.#from = at;
+    this.#sum = 0;
+  }
+
+  #end(): void {
+    this.#isInPart = false;
+    this.#from = -1;
+    const sum = this.#sum;
+    switch (this.#role) {
+      case "messages":
+        this.messages.push(sum);
+        return;
+      case "system":
+        this.system.push(sum);
+        return;
+      case "tools":
+        this.tools = sum;
+        return;
+      case "setting":
+        this.settings = new Map([...this.settings, [this.#field, sum]]);
+        return;
+      case "mark":
+        this.marks++;
+        return;
+      case "link":
+        this.isLinked = true;
+    }
+  }
+
+  /** Sums a text as a block, if it is the value of the element's `content`. */
+  #passContent(bytes: Uint8Array, at: number, offset: number): void {
+    const value = skipBytes(bytes, at, 1, COLON);
+    if (bytes[value] !== QUOTE || !endsAt(bytes, at, CONTENT)) return;
+    this.#add(bytes, value);
+    this.#sum = crc32(BEFORE_TEXT, this.#sum);
+    this.#from = value;
+    this.#contentEnd = offset;
+  }
+
+  /** Leaves a mark out of the sum. Returns true when its value is to be skipped. */
+  #passMark(bytes: Uint8Array, at: number): boolean {
+    // The letter in which `content` differs from the marks.
+    if (bytes[at - 4] === LETTER_E) return false;
+    const mark = MARKS.find((one) => endsAt(bytes, at, one));
+    if (mark === undefined) return false;
+    if (bytes[skipBytes(bytes, at, 1, COLON)] !== OPEN_BRACE) return false;
+    this.marks++;
+    const name = at - mark.length;
+    const before = skipBytes(bytes, name - 1, -1);
+    this.#add(bytes, bytes[before] === COMMA ? before : name);
+    this.#from = -1;
+    return true;
+  }
+}
+
+function roleOf(
+  name: ByteRun | undefined,
+): readonly [field: string, role: Role] | undefined {
+  if (name === undefined) return undefined;
+  const fields = FIELDS.get(name.bytes[name.start] ?? 0);
+  if (fields === undefined) return undefined;
+  for (const field of fields) {
+    if (matchKey(name, field[0]) === "same") return field;
+  }
+  return undefined;
+}
+
+/** Returns true when `text` ends before a position. */
+function endsAt(bytes: Uint8Array, end: number, text: Uint8Array): boolean {
+  const start = end - text.length;
+  for (let index = text.length - 2; index >= 0; index--) {
+    if (bytes[start + index] !== text[index]) return false;
+  }
+  return true;
+}
+
+/** Returns the first position from `start` on whose byte is neither white space nor `also`. */
+function skipBytes(
+  bytes: Uint8Array,
+  start: number,
+  step: 1 | -1,
+  also = SPACE,
+): number {
+  let position = start;
+  for (;;) {
+    const byte = bytes[position];
+    if (byte === undefined || byte > SPACE && byte !== also) return position;
+    position += step;
+  }
+}
