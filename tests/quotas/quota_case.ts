@@ -115,40 +115,47 @@ export function assertFailure(
   });
 }
 
-/** The numbers of {@linkcode windowOf}. */
-export interface WindowNumbers {
-  /** `period_unit` and `period_count`. */
-  readonly period?: readonly [number | null, number | null];
-  /** `limit`, `used`, `remaining` and `used_percent`. */
-  readonly amounts: readonly [
-    number | null,
-    number | null,
-    number | null,
-    number | null,
-  ];
-  readonly resets?: string;
-}
+/** `period_unit` and `period_count` of each window with a name. */
+const PERIODS: Readonly<Record<string, readonly [number, number]>> = {
+  minute: [2, 1],
+  hourly: [3, 1],
+  three_hour: [3, 3],
+  four_hour: [3, 4],
+  five_hour: [3, 5],
+  twelve_hour: [3, 12],
+  daily: [4, 1],
+  monthly: [5, 1],
+  weekly: [6, 1],
+};
 
 /**
  * An expected window.
  *
- * @param words `type`, `window` and `unit`, with spaces between.
+ * @param row `type`, `window`, `unit`, `limit`, `used`, `remaining`, `used_percent` and, if there is one, `resets_at`,
+ *   with spaces between; `-` is null.
+ * @param others Fields that the row does not give, such as an odd period.
  */
-export function windowOf(words: string, numbers: WindowNumbers): QuotaWindow {
-  const [type = "", window = "", unit = ""] = words.split(" ");
-  const [period_unit, period_count] = numbers.period ?? [null, null];
-  const [limit, used, remaining, used_percent] = numbers.amounts;
+export function windowOf(
+  row: string,
+  others: Partial<QuotaWindow> = {},
+): QuotaWindow {
+  const [type = "", window = "", unit = "", ...rest] = row.split(" ");
+  const [limit, used, remaining, used_percent] = rest.slice(0, 4)
+    .map((digits) => digits === "-" ? null : Number(digits));
+  assert.ok(rest.length >= 4 && used_percent !== undefined, row);
+  const [period_unit = null, period_count = null] = PERIODS[window] ?? [];
   return {
     type,
     window,
     unit,
     period_unit,
     period_count,
-    limit,
-    used,
-    remaining,
+    limit: limit ?? null,
+    used: used ?? null,
+    remaining: remaining ?? null,
     used_percent,
-    resets_at: numbers.resets ?? null,
+    resets_at: rest[4] ?? null,
+    ...others,
   };
 }
 

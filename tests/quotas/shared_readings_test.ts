@@ -30,7 +30,7 @@ function createReadings(found?: LastingReading) {
 const ELSEWHERE: LastingReading = {
   reading: {
     checkedAtMs: NOW_MS - 5000,
-    windows: [windowOf("USAGE_LIMIT 5h percent", { amounts: [100, 7, 93, 7] })],
+    windows: [windowOf("USAGE_LIMIT 5h percent 100 7 93 7")],
   },
   ttlMs: 2000,
 };

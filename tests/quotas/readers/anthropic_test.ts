@@ -12,9 +12,6 @@ import {
 
 const source = sourceOf("anthropic", { base: "https://api.anthropic.com/v1" });
 
-const WEEK = [6, 1] as const;
-const FIVE_HOURS = [3, 5] as const;
-
 Deno.test("anthropic asks for the usage of an OAuth token", () => {
   const [request] = requestsOf(source);
   assert.equal(request?.url, "https://api.anthropic.com/api/oauth/usage");
@@ -42,56 +39,33 @@ Deno.test("anthropic tolerates a read every five minutes", () => {
 
 Deno.test("anthropic reads the list of limits, and flat windows that it leaves out", () => {
   assert.deepEqual(parse(source, fixture("anthropic/limits")), [
-    windowOf("USAGE_LIMIT five_hour percent", {
-      period: FIVE_HOURS,
-      amounts: [100, 10, 90, 10],
-      resets: "2026-08-04T16:20:00.001Z",
-    }),
-    windowOf("USAGE_LIMIT:big_model weekly percent", {
-      period: WEEK,
-      amounts: [100, 102, 0, 102],
-      resets: "2026-08-06T19:00:00.001Z",
-    }),
-    windowOf("USAGE_LIMIT:weekly_new weekly percent", {
-      period: WEEK,
-      amounts: [100, 3, 97, 3],
-    }),
-    windowOf("USAGE_LIMIT weekly percent", {
-      period: WEEK,
-      amounts: [100, 29, 71, 29],
-      resets: "2026-08-06T19:00:00.001Z",
-    }),
+    windowOf(
+      "USAGE_LIMIT five_hour percent 100 10 90 10 2026-08-04T16:20:00.001Z",
+    ),
+    windowOf(
+      "USAGE_LIMIT:big_model weekly percent 100 102 0 102 2026-08-06T19:00:00.001Z",
+    ),
+    windowOf("USAGE_LIMIT:weekly_new weekly percent 100 3 97 3"),
+    windowOf(
+      "USAGE_LIMIT weekly percent 100 29 71 29 2026-08-06T19:00:00.001Z",
+    ),
   ]);
 });
 
 Deno.test("anthropic reads flat windows alone, and extra usage that has no cap", () => {
   assert.deepEqual(parse(source, fixture("anthropic/flat")), [
-    windowOf("USAGE_LIMIT weekly percent", {
-      period: WEEK,
-      amounts: [100, 61.5, 38.5, 61.5],
-      resets: "2026-08-06T17:00:00.000Z",
-    }),
-    windowOf("USAGE_LIMIT:opus weekly percent", {
-      period: WEEK,
-      amounts: [100, 4, 96, 4],
-    }),
-    windowOf("SPEND_LIMIT:extra_usage monthly USD", {
-      period: [5, 1],
-      amounts: [null, 12.5, null, null],
-    }),
+    windowOf(
+      "USAGE_LIMIT weekly percent 100 61.5 38.5 61.5 2026-08-06T17:00:00.000Z",
+    ),
+    windowOf("USAGE_LIMIT:opus weekly percent 100 4 96 4"),
+    windowOf("SPEND_LIMIT:extra_usage monthly USD - 12.5 - -"),
   ]);
 });
 
 Deno.test("anthropic reads extra usage from its other spelling, in major units", () => {
   assert.deepEqual(parse(source, fixture("anthropic/spend")), [
-    windowOf("USAGE_LIMIT five_hour percent", {
-      period: FIVE_HOURS,
-      amounts: [100, 0, 100, 0],
-    }),
-    windowOf("SPEND_LIMIT:extra_usage monthly EUR", {
-      period: [5, 1],
-      amounts: [40, 10.05, 29.95, 25.125],
-    }),
+    windowOf("USAGE_LIMIT five_hour percent 100 0 100 0"),
+    windowOf("SPEND_LIMIT:extra_usage monthly EUR 40 10.05 29.95 25.125"),
   ]);
 });
 
@@ -102,10 +76,7 @@ Deno.test("anthropic does not guess how many minor units make one of a currency"
   });
   assert.deepEqual(
     window,
-    windowOf("SPEND_LIMIT:extra_usage monthly currency", {
-      period: [5, 1],
-      amounts: [null, null, null, null],
-    }),
+    windowOf("SPEND_LIMIT:extra_usage monthly currency - - - -"),
   );
 });
 
@@ -131,19 +102,11 @@ Deno.test("anthropic headers of an OAuth token are fractions and may exceed one"
     "anthropic-ratelimit-unified-7d_constructor-utilization": "none",
   });
   assert.deepEqual(anthropic.headers?.parse(headers, 0), [
-    windowOf("USAGE_LIMIT five_hour percent", {
-      period: FIVE_HOURS,
-      amounts: [100, 102, 0, 102],
-      resets: "2026-08-14T05:34:39.000Z",
-    }),
-    windowOf("USAGE_LIMIT weekly percent", {
-      period: WEEK,
-      amounts: [100, 29, 71, 29],
-    }),
-    windowOf("USAGE_LIMIT:overage_included weekly percent", {
-      period: WEEK,
-      amounts: [100, 7, 93, 7],
-    }),
+    windowOf(
+      "USAGE_LIMIT five_hour percent 100 102 0 102 2026-08-14T05:34:39.000Z",
+    ),
+    windowOf("USAGE_LIMIT weekly percent 100 29 71 29"),
+    windowOf("USAGE_LIMIT:overage_included weekly percent 100 7 93 7"),
   ]);
 });
 
@@ -157,24 +120,12 @@ Deno.test("anthropic headers of an API key are counts per minute", () => {
     "anthropic-ratelimit-input-tokens-limit": "60000",
     "anthropic-ratelimit-output-tokens-remaining": "16000",
   });
-  const period = [2, 1] as const;
   assert.deepEqual(anthropic.headers?.parse(headers, 0), [
-    windowOf("REQUESTS_LIMIT minute requests", {
-      period,
-      amounts: [50, 1, 49, 2],
-      resets: "2026-08-04T16:20:00.000Z",
-    }),
-    windowOf("TOKENS_LIMIT minute tokens", {
-      period,
-      amounts: [80000, 4000, 76000, 5],
-    }),
-    windowOf("TOKENS_LIMIT:input minute tokens", {
-      period,
-      amounts: [60000, null, null, null],
-    }),
-    windowOf("TOKENS_LIMIT:output minute tokens", {
-      period,
-      amounts: [null, null, 16000, null],
-    }),
+    windowOf(
+      "REQUESTS_LIMIT minute requests 50 1 49 2 2026-08-04T16:20:00.000Z",
+    ),
+    windowOf("TOKENS_LIMIT minute tokens 80000 4000 76000 5"),
+    windowOf("TOKENS_LIMIT:input minute tokens 60000 - - -"),
+    windowOf("TOKENS_LIMIT:output minute tokens - - 16000 -"),
   ]);
 });

@@ -8,11 +8,9 @@ import {
   windowOf,
 } from "../quota_case.ts";
 
-const ENTRY = windowOf("CREDIT_LIMIT five_hour credits", {
-  period: [3, 5],
-  amounts: [2000, 2100, 0, 105],
-  resets: "2026-01-01T03:00:00.000Z",
-});
+const ENTRY = windowOf(
+  "CREDIT_LIMIT five_hour credits 2000 2100 0 105 2026-01-01T03:00:00.000Z",
+);
 
 Deno.test("gateway passes the windows of the one connection behind it on", () => {
   const source = sourceOf("gateway", { base: "https://other.example/api/v1" });
@@ -26,8 +24,9 @@ Deno.test("gateway passes the windows of the one connection behind it on", () =>
 Deno.test("gateway names the connections behind it where there are several", () => {
   assert.deepEqual(parse(sourceOf("gateway"), fixture("gateway/several")), [
     { ...ENTRY, type: "CREDIT_LIMIT:glm_team" },
-    windowOf("USAGE_LIMIT:opus:mine five_hour percent", {
-      amounts: [null, null, null, null],
+    windowOf("USAGE_LIMIT:opus:mine five_hour percent - - - -", {
+      period_unit: null,
+      period_count: null,
     }),
   ]);
 });

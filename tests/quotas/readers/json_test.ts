@@ -93,15 +93,10 @@ Deno.test("json finds one item of an array by its fields, and takes small percen
   const weekly = { ...SESSION, period: "7d", where: { level: "weekly" } };
   const source = await described({ windows: [weekly, SESSION] });
   assert.deepEqual(parse(source, fixture("json/credits")), [
-    windowOf("USAGE_LIMIT weekly percent", {
-      period: [6, 1],
-      amounts: [100, 3.5, 96.5, 3.5],
-    }),
-    windowOf("USAGE_LIMIT five_hour percent", {
-      period: [3, 5],
-      amounts: [100, 0.116, 99.884, 0.116],
-      resets: "2026-06-23T14:54:38.000Z",
-    }),
+    windowOf("USAGE_LIMIT weekly percent 100 3.5 96.5 3.5"),
+    windowOf(
+      "USAGE_LIMIT five_hour percent 100 0.116 99.884 0.116 2026-06-23T14:54:38.000Z",
+    ),
   ]);
 });
 
@@ -133,20 +128,12 @@ Deno.test("json scales amounts and turns shares that are left round", async () =
     }],
   });
   assert.deepEqual(parse(source, fixture("json/credits")), [
-    windowOf("SPEND_LIMIT monthly USD", {
-      period: [5, 1],
-      amounts: [50, 12.5, 37.5, 25],
-    }),
-    windowOf("CREDIT_LIMIT unknown fraction", {
-      amounts: [1, 0.25, 0.75, 25],
-      resets: "2026-07-01T00:00:00.000Z",
-    }),
-    windowOf("CREDIT_LIMIT total credits", {
-      amounts: [null, null, null, 75],
-    }),
-    windowOf("USAGE_LIMIT unknown percent", {
-      amounts: [100, 96.5, 3.5, 96.5],
-    }),
+    windowOf("SPEND_LIMIT monthly USD 50 12.5 37.5 25"),
+    windowOf(
+      "CREDIT_LIMIT unknown fraction 1 0.25 0.75 25 2026-07-01T00:00:00.000Z",
+    ),
+    windowOf("CREDIT_LIMIT total credits - - - 75"),
+    windowOf("USAGE_LIMIT unknown percent 100 96.5 3.5 96.5"),
   ]);
 });
 

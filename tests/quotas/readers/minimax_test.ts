@@ -20,41 +20,28 @@ Deno.test("minimax sends requests to the connection's host's region", () => {
 Deno.test("minimax turns percent remaining round, and computes each length", () => {
   assert.deepEqual(parse(source, fixture("minimax/percent")), [
     // Four hours between its start and its end, whatever others have.
-    windowOf("USAGE_LIMIT four_hour percent", {
-      period: [3, 4],
-      amounts: [100, 0, 100, 0],
-      resets: "2026-06-21T16:00:00.000Z",
-    }),
+    windowOf(
+      "USAGE_LIMIT four_hour percent 100 0 100 0 2026-06-21T16:00:00.000Z",
+    ),
     // Exhausted (status 2) is shown; a boost changes the whole, not the share.
-    windowOf("USAGE_LIMIT weekly percent", {
-      period: [6, 1],
-      amounts: [100, 100, 0, 100],
-      resets: "2026-06-21T16:00:00.000Z",
-    }),
+    windowOf(
+      "USAGE_LIMIT weekly percent 100 100 0 100 2026-06-21T16:00:00.000Z",
+    ),
   ]);
 });
 
 Deno.test("minimax lets the percent decide whether a count was used or remains", () => {
   assert.deepEqual(parse(source, fixture("minimax/counts")), [
-    windowOf("USAGE_LIMIT:minimax-m2 four_hour requests", {
-      period: [3, 4],
-      amounts: [1000, 100, 900, 10],
-      resets: "2026-06-01T06:00:00.000Z",
-    }),
-    windowOf("USAGE_LIMIT:minimax-m2 weekly requests", {
-      period: [6, 1],
-      amounts: [100, 40, 60, 40],
-      resets: "2026-01-01T00:01:00.000Z",
-    }),
+    windowOf(
+      "USAGE_LIMIT:minimax-m2 four_hour requests 1000 100 900 10 2026-06-01T06:00:00.000Z",
+    ),
+    windowOf(
+      "USAGE_LIMIT:minimax-m2 weekly requests 100 40 60 40 2026-01-01T00:01:00.000Z",
+    ),
     // Without a percent the count is what remains, as on most hosts.
-    windowOf("USAGE_LIMIT:minimax-m3 unknown requests", {
-      amounts: [300, 180, 120, 60],
-    }),
+    windowOf("USAGE_LIMIT:minimax-m3 unknown requests 300 180 120 60"),
     // A count that contradicts the percent has no meaning.
-    windowOf("USAGE_LIMIT:minimax-m3 weekly percent", {
-      period: [6, 1],
-      amounts: [100, 50, 50, 50],
-    }),
+    windowOf("USAGE_LIMIT:minimax-m3 weekly percent 100 50 50 50"),
   ]);
 });
 

@@ -19,9 +19,7 @@ Deno.test("moonshot reads what is available, in the currency of its region", asy
       const source = sourceOf("moonshot", { base });
       assert.equal(requestsOf(source)[0]?.url, `${base}/users/me/balance`);
       assert.deepEqual(parse(source, fixture("moonshot/balance")), [
-        windowOf(`BALANCE total ${unit}`, {
-          amounts: [null, null, 49.58894, null],
-        }),
+        windowOf(`BALANCE total ${unit} - - 49.58894 -`),
       ]);
     });
   }

@@ -23,14 +23,12 @@ const PLAIN = {
 
 Deno.test("openai headers do not say how long their windows are", () => {
   assert.deepEqual(read("openai", PLAIN), [
-    windowOf("REQUESTS_LIMIT unknown requests", {
-      amounts: [60, 1, 59, 1.66666666667],
-      resets: "2026-01-01T00:00:01.000Z",
-    }),
-    windowOf("TOKENS_LIMIT unknown tokens", {
-      amounts: [150000, 750, 149250, 0.5],
-      resets: "2026-01-01T00:06:00.500Z",
-    }),
+    windowOf(
+      "REQUESTS_LIMIT unknown requests 60 1 59 1.66666666667 2026-01-01T00:00:01.000Z",
+    ),
+    windowOf(
+      "TOKENS_LIMIT unknown tokens 150000 750 149250 0.5 2026-01-01T00:06:00.500Z",
+    ),
   ]);
 });
 
@@ -54,21 +52,11 @@ Deno.test("headers that name a length are read in each dialect", () => {
       "x-ratelimit-reset-tokens-1h": "2026-01-01T01:00:00Z",
     }),
     [
-      windowOf("REQUESTS_LIMIT daily requests", {
-        period: [4, 1],
-        amounts: [1000, 100, 900, 10],
-        resets: "2026-01-01T09:10:11.382Z",
-      }),
-      windowOf("TOKENS_LIMIT minute tokens", {
-        period: [2, 1],
-        amounts: [100, null, null, null],
-        resets: "2026-08-14T05:34:39.000Z",
-      }),
-      windowOf("TOKENS_LIMIT hourly tokens", {
-        period: [3, 1],
-        amounts: [null, null, 5, null],
-        resets: "2026-01-01T01:00:00.000Z",
-      }),
+      windowOf(
+        "REQUESTS_LIMIT daily requests 1000 100 900 10 2026-01-01T09:10:11.382Z",
+      ),
+      windowOf("TOKENS_LIMIT minute tokens 100 - - - 2026-08-14T05:34:39.000Z"),
+      windowOf("TOKENS_LIMIT hourly tokens - - 5 - 2026-01-01T01:00:00.000Z"),
     ],
   );
 });

@@ -89,75 +89,52 @@ Deno.test("zai says which setting is missing before it asks anybody", async (t) 
 
 Deno.test("zai reads credit windows and drops the old token meter beside them", () => {
   assert.deepEqual(parse(source, fixture("zai/credits")), [
-    windowOf("CREDIT_LIMIT five_hour credits", {
-      period: [3, 5],
-      // The server truncates each number on its own: 115 + 1884 is not 2000.
-      amounts: [2000, 115, 1884, 5.75],
-      resets: "2026-08-22T05:43:20.135Z",
-    }),
-    windowOf("CREDIT_LIMIT weekly credits", {
-      period: [6, 1],
-      amounts: [10000, 10010, 0, 100.1],
-      resets: "2026-08-23T07:20:11.997Z",
-    }),
-    windowOf("TIME_LIMIT monthly requests", {
-      period: [5, 1],
-      amounts: [100, 10, 90, 10],
-      resets: "2026-09-26T12:33:22.997Z",
-    }),
+    windowOf(
+      "CREDIT_LIMIT five_hour credits 2000 115 1884 5.75 2026-08-22T05:43:20.135Z",
+    ),
+    windowOf(
+      "CREDIT_LIMIT weekly credits 10000 10010 0 100.1 2026-08-23T07:20:11.997Z",
+    ),
+    windowOf(
+      "TIME_LIMIT monthly requests 100 10 90 10 2026-09-26T12:33:22.997Z",
+    ),
   ]);
 });
 
 Deno.test("zai keeps every row, whatever is missing in it", () => {
   assert.deepEqual(parse(source, fixture("zai/fresh")), [
     // A window that has not begun has no reset.
-    windowOf("credit_limit five_hour credits", {
-      period: [3, 5],
-      amounts: [12000, 0, 12000, 0],
-    }),
+    windowOf("credit_limit five_hour credits 12000 0 12000 0"),
     // A week may be written as 6 × 7, and the type under another name.
-    windowOf("CREDIT_LIMIT weekly credits", {
-      period: [6, 7],
-      amounts: [60000, 13153, 46847, 21.9216666667],
+    windowOf("CREDIT_LIMIT weekly credits 60000 13153 46847 21.9216666667", {
+      period_count: 7,
     }),
-    windowOf("CREDIT_LIMIT monthly credits", {
-      period: [5, 1],
-      amounts: [6000, 4500, 1500, 74],
-    }),
-    windowOf("VIDEO_LIMIT daily unknown", {
-      period: [4, 1],
-      amounts: [20, 3, 17, 15],
-    }),
+    windowOf("CREDIT_LIMIT monthly credits 6000 4500 1500 74"),
+    windowOf("VIDEO_LIMIT daily unknown 20 3 17 15"),
     // A code that nobody has explained.
-    windowOf("CREDIT_LIMIT unknown credits", {
-      period: [1, 2],
-      amounts: [0, 0, 0, 0],
+    windowOf("CREDIT_LIMIT unknown credits 0 0 0 0", {
+      period_unit: 1,
+      period_count: 2,
     }),
   ]);
 });
 
 Deno.test("zai reads shares where there are no counts, above 100 % too", () => {
   assert.deepEqual(parse(source, fixture("zai/percent_only")), [
-    windowOf("TOKENS_LIMIT five_hour percent", {
-      period: [3, 5],
-      amounts: [100, 17, 83, 17],
-      resets: "2026-06-29T09:22:51.179Z",
-    }),
-    windowOf("TOKENS_LIMIT weekly percent", {
-      period: [6, 1],
-      amounts: [100, 104, 0, 104],
-      resets: "2026-07-06T02:38:06.997Z",
-    }),
+    windowOf(
+      "TOKENS_LIMIT five_hour percent 100 17 83 17 2026-06-29T09:22:51.179Z",
+    ),
+    windowOf(
+      "TOKENS_LIMIT weekly percent 100 104 0 104 2026-07-06T02:38:06.997Z",
+    ),
   ]);
 });
 
 Deno.test("zai reads absolute tokens, and limits at the top of the answer", () => {
   assert.deepEqual(parse(source, fixture("zai/tokens")), [
-    windowOf("TOKENS_LIMIT five_hour tokens", {
-      period: [3, 5],
-      amounts: [40000000, 10000000, 30000000, 25],
-      resets: "2026-02-08T15:38:09.893Z",
-    }),
+    windowOf(
+      "TOKENS_LIMIT five_hour tokens 40000000 10000000 30000000 25 2026-02-08T15:38:09.893Z",
+    ),
   ]);
 });
 
