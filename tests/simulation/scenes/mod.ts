@@ -6,6 +6,7 @@ import { VirtualTime } from "../world/time.ts";
 import { Trace } from "../world/trace.ts";
 import { FAILOVER_SCENES } from "./failover.ts";
 import { HEALTH_SCENES } from "./health.ts";
+import { IDENTITY_SCENES } from "./identity.ts";
 import { LIMIT_SCENES } from "./limits.ts";
 import { POOL_SCENES } from "./pool.ts";
 import { STORE_SCENES } from "./store.ts";
@@ -18,6 +19,7 @@ export const SCENES: Readonly<Record<string, Scene>> = {
   ...POOL_SCENES,
   ...LIMIT_SCENES,
   ...STORE_SCENES,
+  ...IDENTITY_SCENES,
 };
 
 /** The time after which a scene must be over, in milliseconds. */

@@ -131,6 +131,11 @@ export const POOL_SCENES: Readonly<Record<string, Scene>> = {
         assert.equal(stage.provider("a").sockets.size, 0);
         assert.equal(stage.gateway.state().inFlight, 0);
       }
+      for (const isStream of [true, true, false, false]) {
+        stage.plan("a", { fate: "stall", stopsAt: "output", afterMs: 10 });
+        await stage.ask({ isStream, leavesAfterMs: 3000 });
+      }
+      assert.deepEqual(await stage.served(), ["a"], "it blames nobody");
     },
   },
 };

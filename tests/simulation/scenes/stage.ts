@@ -9,8 +9,13 @@ import {
 } from "../../support/fakes/memory_log.ts";
 import type { Random } from "../../support/fakes/random.ts";
 import { minimalConfig } from "../../support/gateway/config.ts";
+import {
+  GOOD_CLAIMS,
+  identityFile,
+} from "../../support/gateway/identity_scene.ts";
 import { keyOf } from "../history.ts";
 import { type Agent, ask, type Asked, type Wish } from "../world/caller.ts";
+import { SimulatedIssuer } from "../world/issuer.ts";
 import {
   createSimulatedDial,
   type LedgerEntry,
@@ -32,6 +37,8 @@ export interface Setting {
   readonly file?: Entry;
   /** The number of gateways that share a store; absent for one without a store. */
   readonly replicas?: number;
+  /** True when an issuer of JWTs is trusted. */
+  readonly hasIssuer?: boolean;
 }
 
 type Entry = Readonly<Record<string, unknown>>;
@@ -78,19 +85,21 @@ export class Stage {
   readonly asked: Asked[] = [];
   readonly log: MemoryLog = createMemoryLog();
   readonly providers: readonly SimulatedProvider[];
-  readonly agents: readonly Agent[];
+  readonly agents: Agent[];
   readonly replicas: readonly Replica[];
   readonly #file: Entry;
   readonly #store: SimulatedStore | undefined;
+  readonly #issuer: SimulatedIssuer | undefined;
 
   private constructor(
     parts: StageParts,
-    { file, providers, ledger, agents, config, count }: {
+    { file, providers, ledger, agents, config, count, issuer }: {
       readonly file: Entry;
+      readonly issuer: SimulatedIssuer | undefined;
       readonly count: number | undefined;
       readonly providers: readonly SimulatedProvider[];
       readonly ledger: LedgerEntry[];
-      readonly agents: readonly Agent[];
+      readonly agents: Agent[];
       readonly config: Config;
     },
   ) {
@@ -101,6 +110,7 @@ export class Stage {
     this.providers = providers;
     this.ledger = ledger;
     this.agents = agents;
+    this.#issuer = issuer;
     this.#store = count === undefined ? undefined : new SimulatedStore(parts);
     const names = Array.from(
       { length: count ?? 1 },
@@ -110,7 +120,7 @@ export class Stage {
       new Replica({
         ...{ ...parts, config, log: this.log, name, store: this.#store },
         dial: createSimulatedDial(providers),
-        fetch: () => Promise.resolve(new Response(null, { status: 404 })),
+        fetch: issuer?.fetch ?? notFound,
       })
     );
   }
@@ -149,12 +159,18 @@ export class Stage {
         ...{ name, sha256: sha256Hex(token), connections: ["*"] },
         ...setting.tokens?.[name],
       })),
+      ...setting.hasIssuer ? { identity: [identityFile()] } : {},
       ...setting.file,
     };
     for (const provider of providers) provider.isQuick = true;
     const config = await minimalConfig(file);
-    const count = setting.replicas;
-    return new Stage(parts, { file, providers, ledger, agents, config, count });
+    const issuer = setting.hasIssuer
+      ? await SimulatedIssuer.create(parts.time)
+      : undefined;
+    return new Stage(parts, {
+      ...{ file, providers, ledger, agents, config, issuer },
+      count: setting.replicas,
+    });
   }
 
   get replica(): Replica {
@@ -175,6 +191,11 @@ export class Stage {
 
   get hasStore(): boolean {
     return this.#store !== undefined;
+  }
+
+  get issuer(): SimulatedIssuer {
+    assert(this.#issuer);
+    return this.#issuer;
   }
 
   get store(): SimulatedStore {
@@ -205,18 +226,21 @@ export class Stage {
   /** Sends a request; what is left open is chosen by the seed. */
   ask(
     { agent = "alice", at, ...wish }: Partial<Omit<Wish, "agent">> & {
-      readonly agent?: string;
+      /** Its name, or a person with a JWT. */
+      readonly agent?: string | Agent;
       /** The index of the gateway. */
       readonly at?: number;
     } = {},
   ): Promise<Asked> {
-    const found = this.agents.find(({ name }) => name === agent);
+    const found = typeof agent === "string"
+      ? this.agents.find(({ name }) => name === agent)
+      : agent;
     assert(found);
     const { random } = this;
     const protocols: readonly Protocol[] = ["chat", "messages", "responses"];
     return ask({
       ...{ agent: found, model: MODEL, isPatient: true, isPrompt: true },
-      session: `session-${agent}-${random.below(1e9)}`,
+      session: `session-${found.name}-${random.below(1e9)}`,
       protocol: random.pick(protocols),
       isStream: random.below(2) === 0,
       ...wish,
@@ -225,6 +249,31 @@ export class Stage {
       ...{ time: this.time, random },
       ...{ trace: this.trace, asked: this.asked },
     });
+  }
+
+  /** Issues a JWT to a person. @param signer The number of the key. */
+  async person(
+    name: string,
+    { seconds = 3600, claims = {}, signer: number = 0, kid }: {
+      readonly seconds?: number;
+      /** Claims that replace the usual ones. */
+      readonly claims?: Entry;
+      readonly signer?: number;
+      /** The name of the key, when it is another one than its own. */
+      readonly kid?: string;
+    } = {},
+  ): Promise<Agent> {
+    const signer = this.issuer.signers[number];
+    assert(signer);
+    const iat = Math.floor(this.time.now() / 1000);
+    const token = await signer.sign({
+      ...GOOD_CLAIMS,
+      ...{ sub: name, email: `${name}@example.com`, iat, exp: iat + seconds },
+      ...claims,
+    }, kid === undefined ? {} : { kid });
+    const person = { name, token, models: ["*"] };
+    this.agents.push(person);
+    return person;
   }
 
   /** Sends a request that must be served; returns the providers that received it, in their order. */
@@ -263,4 +312,8 @@ export class Stage {
   sleep(ms: number): Promise<void> {
     return this.time.sleep(ms);
   }
+}
+
+function notFound(): Promise<Response> {
+  return Promise.resolve(new Response(null, { status: 404 }));
 }

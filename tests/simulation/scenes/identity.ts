@@ -1,0 +1,133 @@
+import assert from "node:assert/strict";
+import { statuses } from "./counted.ts";
+import type { Scene } from "./stage.ts";
+
+const HOUR_MS = 3600_000;
+
+/** Scenes of callers whose credentials end, and of the issuer of their JWTs. */
+export const IDENTITY_SCENES: Readonly<Record<string, Scene>> = {
+  "a token ends with its time": {
+    setting: () => ({
+      tokens: { alice: { expires_at: "2026-11-23T08:10:00Z" } },
+    }),
+    async live(stage) {
+      await stage.sleep(599_000);
+      await stage.served();
+      await stage.sleep(1000);
+      const one = await stage.ask();
+      assert.equal(one.status, 401);
+      assert.deepEqual(stage.route(one), []);
+      await stage.served({ agent: "bob" });
+    },
+  },
+  "a JWT ends a minute after its time": {
+    setting: () => ({ hasIssuer: true }),
+    async live(stage) {
+      const person = await stage.person("ann", { seconds: 600 });
+      await stage.served({ agent: person });
+      await stage.sleep(stage.random.pick([100_000, 650_000]));
+      await stage.served({ agent: person });
+      await stage.sleep(600_000);
+      const late = await stage.ask({ agent: person });
+      assert.equal(late.status, 401);
+      assert.match(late.text, /expired/);
+      assert.deepEqual(stage.route(late), []);
+      const again = await stage.person("ann", { seconds: 600 });
+      await stage.served({ agent: again });
+    },
+  },
+  "a JWT that is not for here reaches nobody": {
+    setting: () => ({ hasIssuer: true }),
+    async live(stage) {
+      const nowSeconds = stage.time.now() / 1000;
+      const wrong = [
+        { aud: "another-service" },
+        { iss: "https://login.example.net" },
+        { nbf: nowSeconds + 300 },
+        { iat: nowSeconds + 300 },
+        { exp: nowSeconds - 61 },
+        { email: undefined, sub: undefined, preferred_username: undefined },
+      ];
+      for (const claims of wrong) {
+        const one = await stage.ask({
+          agent: await stage.person("ann", { claims }),
+        });
+        const what = JSON.stringify(claims);
+        assert([401, 403].includes(one.status ?? 0), `${one.status}: ${what}`);
+        assert.deepEqual(stage.route(one), []);
+      }
+      const forged = await stage.person("ann", { signer: 1, kid: "first" });
+      assert.equal((await stage.ask({ agent: forged })).status, 401);
+      await stage.served({ agent: await stage.person("ann") });
+    },
+  },
+  "an issuer rotates its keys": {
+    setting: () => ({ hasIssuer: true }),
+    async live(stage) {
+      const { issuer } = stage;
+      const before = await stage.person("ann", { seconds: 20_000 });
+      const crowd = Array.from(
+        { length: 4 },
+        () => stage.ask({ agent: before }),
+      );
+      assert.deepEqual(statuses(await Promise.all(crowd)), [
+        200,
+        200,
+        200,
+        200,
+      ]);
+      assert.equal(issuer.readings, 1, "one reading serves all");
+      await stage.sleep(31_000);
+      issuer.published = issuer.signers.slice(1, 2);
+      const after = await stage.person("ben", { signer: 1 });
+      await stage.served({ agent: after });
+      assert.equal(issuer.readings, 2, "an unknown key is read at once");
+      await stage.served({ agent: before });
+      const third = await stage.person("cleo", { signer: 2 });
+      for (let count = 0; count < 5; count++) {
+        assert.equal((await stage.ask({ agent: third })).status, 401);
+      }
+      assert.equal(issuer.readings, 2, "nobody can make it read again");
+      issuer.published = issuer.signers;
+      await stage.sleep(31_000);
+      await stage.served({ agent: third });
+      issuer.published = issuer.signers.slice(2);
+      await stage.sleep(HOUR_MS + 1000);
+      assert.equal(
+        (await stage.ask({ agent: before })).status,
+        401,
+        "a withdrawn key is good for an hour at most",
+      );
+    },
+  },
+  "an issuer goes away": {
+    setting: () => ({ hasIssuer: true }),
+    async live(stage) {
+      const { issuer, random } = stage;
+      const known = await stage.person("ann", { seconds: 30_000 });
+      await stage.served({ agent: known });
+      issuer.mood = random.pick(["refused", "silent", "garbage"] as const);
+      await stage.sleep(HOUR_MS / 2);
+      const second = await stage.person("ben", { seconds: 30_000 });
+      await stage.served({ agent: second });
+      await stage.sleep(HOUR_MS);
+      const third = await stage.person("cleo", { seconds: 30_000 });
+      const refused = await stage.ask({ agent: third });
+      assert.equal(refused.status, 503);
+      assert(refused.headers?.get("retry-after"));
+      const tookMs = (refused.endedMs ?? Infinity) - refused.startedMs;
+      assert(tookMs < 5500, "it is not waited for");
+      const { readings } = issuer;
+      const crowd = [stage.ask({ agent: third }), stage.ask({ agent: third })];
+      assert.deepEqual(statuses(await Promise.all(crowd)), [503, 503]);
+      assert.equal(issuer.readings, readings, "it has a pause");
+      await stage.served({ agent: known });
+      issuer.mood = "keys";
+      await stage.sleep(5500);
+      await stage.served({ agent: third });
+      await stage.served({ agent: known });
+      const stranger = await stage.person("dan", { signer: 2 });
+      assert.equal((await stage.ask({ agent: stranger })).status, 401);
+    },
+  },
+};
