@@ -194,7 +194,6 @@ async function readBody(
   const decoder = new TextDecoder();
   for (;;) {
     const { done, value } = await reader.read();
-    time.touch();
     if (one.ending === "left") return;
     if (done) break;
     if (response.status === 200) one.outputMs ??= time.elapsedMs();

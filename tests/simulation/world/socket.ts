@@ -57,7 +57,6 @@ export class SimulatedSocket implements Duplex {
   }
 
   read(into: Uint8Array): Promise<number | null> {
-    this.#time.touch();
     if (this.isClosed) return Promise.reject(new Error("Socket is closed"));
     return new Promise((resolve, reject) => {
       this.#waiting = { resolve, reject, into };
@@ -66,7 +65,6 @@ export class SimulatedSocket implements Duplex {
   }
 
   write(bytes: Uint8Array): Promise<number> {
-    this.#time.touch();
     if (this.isClosed || this.#broken !== undefined) {
       return Promise.reject(this.#broken ?? new Error("Broken pipe"));
     }
@@ -85,7 +83,6 @@ export class SimulatedSocket implements Duplex {
   close(): void {
     if (this.isClosed) return;
     this.isClosed = true;
-    this.#time.touch();
     this.#waiting?.reject(new Error("Socket is closed"));
     this.#waiting = undefined;
     this.#peer?.onClosed();
@@ -152,7 +149,6 @@ export class SimulatedSocket implements Duplex {
       this.#waiting = undefined;
       waiting.resolve(null);
     }
-    this.#time.touch();
   }
 
   /** Takes what has arrived, as far as there is room, or less. */

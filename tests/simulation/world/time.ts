@@ -4,11 +4,30 @@ import type { Clock, Timers } from "../../../src/core/time/timers.ts";
 /** The moment from which histories begin: Monday, 2026-11-23, 08:00 UTC. */
 const START_MS = Date.UTC(2026, 10, 23, 8);
 
-/**
- * The turns of the event loop without any activity after which nothing is left to run. What needs more turns continues
- * at a later moment, the same one in every run.
- */
-const QUIET_TURNS = 2;
+/** The most moments between two turns of the event loop, in which it reports rejections that nobody handles. */
+const MOST_MOMENTS = 16;
+
+/** What Deno's own event loop uses: with it, a moment costs a tenth of a turn of the event loop. */
+interface Core {
+  /** Runs everything that waits for nothing but its turn. */
+  runMicrotasks(): void;
+  getActiveImmediateCount(): number;
+  hasTickScheduled(): boolean;
+}
+
+const { core }: { readonly core: Core } = Reflect.get(
+  Deno,
+  Reflect.get(Deno, "internal"),
+);
+
+/** The reason why moments stop passing for now. */
+type Stop = "over" | "turn" | Outside;
+
+/** Work of another thread. */
+interface Outside {
+  readonly done: Promise<void>;
+  readonly deliver: () => void;
+}
 
 interface Timer {
   readonly dueMs: number;
@@ -30,10 +49,8 @@ export class VirtualTime implements Clock, Timers {
   readonly #heap: Timer[] = [];
   #elapsedMs = 0;
   #number = 0;
-  #activity = 0;
   /** The work of other threads that is under way, in the order in which it began. */
-  readonly #outside: { readonly done: Promise<void>; deliver: () => void }[] =
-    [];
+  readonly #outside: Outside[] = [];
 
   /** @param offsetMs The time between {@linkcode START_MS} and the start. */
   constructor(offsetMs = 0) {
@@ -48,7 +65,6 @@ export class VirtualTime implements Clock, Timers {
   readonly schedule = (delayMs: number, onDue: () => void): () => void => {
     const dueMs = this.#elapsedMs + Math.max(0, delayMs);
     const timer = { dueMs, number: this.#number++, onDue, isCancelled: false };
-    this.#activity++;
     this.running++;
     push(this.#heap, timer);
     return () => {
@@ -61,11 +77,6 @@ export class VirtualTime implements Clock, Timers {
   /** Resolves after `delayMs` of virtual time. */
   sleep(delayMs: number): Promise<void> {
     return new Promise((resolve) => this.schedule(delayMs, resolve));
-  }
-
-  /** Notes that something happened, so that time waits for what follows from it. */
-  touch(): void {
-    this.#activity++;
   }
 
   /**
@@ -85,40 +96,41 @@ export class VirtualTime implements Clock, Timers {
    * @param untilMs Milliseconds since the start of the history.
    * @param isOver Ends the run early, between two moments.
    */
-  async run(untilMs: number, isOver: () => boolean): Promise<void> {
-    for (;;) {
-      await this.#settle();
-      if (isOver()) return;
+  run(untilMs: number, isOver: () => boolean): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const advance = () => {
+        try {
+          const stop = this.#advance(untilMs, isOver);
+          if (stop === "over") resolve();
+          else if (stop === "turn") setImmediate(advance);
+          else stop.done.then(stop.deliver).then(() => setImmediate(advance));
+        } catch (cause) {
+          reject(cause);
+        }
+      };
+      setImmediate(advance);
+    });
+  }
+
+  /** Lets moments pass until the event loop must turn, work of another thread must end, or the run is over. */
+  #advance(untilMs: number, isOver: () => boolean): Stop {
+    for (let moments = 0; moments < MOST_MOMENTS; moments++) {
+      core.runMicrotasks();
+      if (core.getActiveImmediateCount() > 0 || core.hasTickScheduled()) break;
+      const work = this.#outside.shift();
+      if (work !== undefined) return work;
+      if (isOver()) return "over";
       const next = this.#takeNext(untilMs);
       if (next === undefined) {
         this.#elapsedMs = Math.max(this.#elapsedMs, Math.min(untilMs, 1e12));
-        return;
+        return "over";
       }
       this.#elapsedMs = next.dueMs;
       next.isCancelled = true;
       this.running--;
       next.onDue();
     }
-  }
-
-  async #settle(): Promise<void> {
-    await this.#quiet();
-    let work = this.#outside.shift();
-    while (work !== undefined) {
-      await work.done;
-      work.deliver();
-      await this.#quiet();
-      work = this.#outside.shift();
-    }
-  }
-
-  async #quiet(): Promise<void> {
-    let quiet = 0;
-    while (quiet < QUIET_TURNS) {
-      const before = this.#activity;
-      await new Promise((resolve) => setImmediate(resolve));
-      quiet = before === this.#activity ? quiet + 1 : 0;
-    }
+    return "turn";
   }
 
   #takeNext(untilMs: number): Timer | undefined {
