@@ -1,5 +1,5 @@
 import fengari from "npm:fengari@0.1.5";
-import { type JsonValue, parseJson } from "../../../src/core/json.ts";
+import type { JsonValue } from "../../../src/core/json.ts";
 
 /** A reply of the store, in the types of RESP 2; a script has statuses, too. */
 export type Reply = string | number | null | Status | readonly Reply[];
@@ -39,9 +39,11 @@ interface Lua {
     lua_pushinteger(state: State, value: number): void;
     lua_pushnumber(state: State, value: number): void;
     lua_pushstring(state: State, value: LuaText): void;
+    lua_pushvalue(state: State, index: number): void;
     lua_pushcfunction(state: State, run: (state: State) => number): void;
     lua_newtable(state: State): void;
     lua_rawgeti(state: State, index: number, key: number): number;
+    lua_rawset(state: State, index: number): void;
     lua_rawseti(state: State, index: number, key: number): void;
     lua_getfield(state: State, index: number, key: LuaText): number;
     lua_setfield(state: State, index: number, key: LuaText): void;
@@ -68,12 +70,52 @@ interface Lua {
 const library: Lua = fengari;
 const { lua, lauxlib, lualib, to_luastring, to_jsstring } = library;
 
+/** The longest text that is worth to be kept, and the number of texts that are kept. */
+const LONGEST_KEPT = 100;
+const MOST_KEPT = 5000;
+
+/** Converts texts between a virtual machine and JavaScript, and keeps those that come again, such as names of fields. */
+class LuaTexts {
+  readonly #state: State;
+  /** References to texts of the virtual machine. */
+  readonly #pushed = new Map<string, number>();
+  readonly #read = new WeakMap<LuaText, string>();
+
+  constructor(state: State) {
+    this.#state = state;
+  }
+
+  push(text: string): void {
+    const state = this.#state;
+    const known = this.#pushed.get(text);
+    if (known !== undefined) {
+      lua.lua_rawgeti(state, lua.LUA_REGISTRYINDEX, known);
+      return;
+    }
+    lua.lua_pushstring(state, to_luastring(text));
+    if (text.length > LONGEST_KEPT || this.#pushed.size > MOST_KEPT) return;
+    lua.lua_pushvalue(state, -1);
+    const reference = lauxlib.luaL_ref(state, lua.LUA_REGISTRYINDEX);
+    this.#pushed.set(text, reference);
+  }
+
+  at(index: number): string {
+    const text = lua.lua_tostring(this.#state, index);
+    const known = this.#read.get(text);
+    if (known !== undefined) return known;
+    const read = to_jsstring(text);
+    this.#read.set(text, read);
+    return read;
+  }
+}
+
 /**
  * Runs the scripts of the store as Redis does: with `redis.call`, `redis.pcall`, `cjson.decode`, `KEYS` and `ARGV`, with
  * `unpack` as in Lua 5.1, and with the same conversions of values (https://redis.io/docs/latest/develop/programmability/lua-api/#data-type-conversion).
  */
 export class LuaScripts {
   readonly #state = lauxlib.luaL_newstate();
+  readonly #texts = new LuaTexts(this.#state);
   readonly #known = new Map<string, number>();
 
   /** @param call Runs a command; throws a {@linkcode ReplyError}. */
@@ -84,12 +126,12 @@ export class LuaScripts {
     for (
       const [name, isProtected] of [["call", false], ["pcall", true]] as const
     ) {
-      lua.lua_pushcfunction(state, (own) => runCommand(own, call, isProtected));
+      lua.lua_pushcfunction(state, () => this.#runCommand(call, isProtected));
       lua.lua_setfield(state, -2, to_luastring(name));
     }
     lua.lua_setglobal(state, to_luastring("redis"));
     lua.lua_newtable(state);
-    lua.lua_pushcfunction(state, decodeJson);
+    lua.lua_pushcfunction(state, () => this.#decodeJson());
     lua.lua_setfield(state, -2, to_luastring("decode"));
     lua.lua_setglobal(state, to_luastring("cjson"));
     lua.lua_getglobal(state, to_luastring("table"));
@@ -105,9 +147,9 @@ export class LuaScripts {
     args: readonly string[],
   ): Reply {
     const state = this.#state;
-    for (const [name, texts] of [["KEYS", keys], ["ARGV", args]] as const) {
-      push(state, texts);
-      lua.lua_setglobal(state, to_luastring(name));
+    for (const [name, texts] of [[KEYS, keys], [ARGV, args]] as const) {
+      this.#push(texts);
+      lua.lua_setglobal(state, name);
     }
     lua.lua_rawgeti(state, lua.LUA_REGISTRYINDEX, this.#load(source));
     const fault = lua.lua_pcall(state, 0, 1, 0);
@@ -129,88 +171,102 @@ export class LuaScripts {
     this.#known.set(source, reference);
     return reference;
   }
-}
 
-function runCommand(
-  state: State,
-  call: (command: readonly string[]) => Reply,
-  isProtected: boolean,
-): number {
-  const count = lua.lua_gettop(state);
-  const command = Array.from(
-    { length: count },
-    (_, at) => textAt(state, at + 1),
-  );
-  let error: ReplyError;
-  try {
-    push(state, call(command));
+  #runCommand(
+    call: (command: readonly string[]) => Reply,
+    isProtected: boolean,
+  ): number {
+    const state = this.#state;
+    const count = lua.lua_gettop(state);
+    const command: string[] = [];
+    for (let at = 1; at <= count; at++) command.push(this.#textAt(at));
+    let error: ReplyError;
+    try {
+      this.#push(call(command));
+      return 1;
+    } catch (cause) {
+      if (!(cause instanceof ReplyError)) throw cause;
+      error = cause;
+    }
+    lua.lua_newtable(state);
+    lua.lua_pushstring(state, to_luastring(error.message));
+    lua.lua_setfield(state, -2, ERR);
+    return isProtected ? 1 : lua.lua_error(state);
+  }
+
+  #decodeJson(): number {
+    let value: JsonValue;
+    try {
+      value = JSON.parse(this.#textAt(1));
+    } catch {
+      throw new ReplyError("ERR invalid JSON");
+    }
+    this.#pushJson(value);
     return 1;
-  } catch (cause) {
-    if (!(cause instanceof ReplyError)) throw cause;
-    error = cause;
   }
-  lua.lua_newtable(state);
-  lua.lua_pushstring(state, to_luastring(error.message));
-  lua.lua_setfield(state, -2, to_luastring("err"));
-  return isProtected ? 1 : lua.lua_error(state);
-}
 
-function decodeJson(state: State): number {
-  const value = parseJson(textAt(state, 1));
-  if (value === undefined) throw new ReplyError("ERR invalid JSON");
-  pushJson(state, value);
-  return 1;
-}
+  #pushJson(value: JsonValue): void {
+    const state = this.#state;
+    if (typeof value === "string") this.#texts.push(value);
+    else if (typeof value === "number") lua.lua_pushnumber(state, value);
+    else if (typeof value === "boolean") lua.lua_pushboolean(state, value);
+    else if (Array.isArray(value)) {
+      lua.lua_newtable(state);
+      for (const [at, one] of value.entries()) {
+        this.#pushJson(one);
+        lua.lua_rawseti(state, -2, at + 1);
+      }
+    } else {
+      lua.lua_newtable(state);
+      for (const [key, one] of Object.entries(value ?? {})) {
+        this.#texts.push(key);
+        this.#pushJson(one ?? null);
+        lua.lua_rawset(state, -3);
+      }
+    }
+  }
 
-function pushJson(state: State, value: JsonValue): void {
-  if (typeof value === "string") {
-    lua.lua_pushstring(state, to_luastring(value));
-  } else if (typeof value === "number") lua.lua_pushnumber(state, value);
-  else if (typeof value === "boolean") lua.lua_pushboolean(state, value);
-  else {
-    lua.lua_newtable(state);
-    for (const [key, one] of Object.entries(value ?? {})) {
-      pushJson(state, one ?? null);
-      if (Array.isArray(value)) lua.lua_rawseti(state, -2, Number(key) + 1);
-      else lua.lua_setfield(state, -2, to_luastring(key));
+  #textAt(index: number): string {
+    const state = this.#state;
+    const type = lua.lua_type(state, index);
+    if (type === lua.LUA_TSTRING) return this.#texts.at(index);
+    if (type === lua.LUA_TNUMBER) {
+      return String(lua.lua_tonumber(state, index));
+    }
+    throw new ReplyError(
+      "ERR Lua redis lib command arguments must be strings or integers",
+    );
+  }
+
+  #push(reply: Reply): void {
+    const state = this.#state;
+    if (reply === null) lua.lua_pushboolean(state, false);
+    else if (typeof reply === "number") lua.lua_pushinteger(state, reply);
+    else if (typeof reply === "string") this.#texts.push(reply);
+    else {
+      lua.lua_newtable(state);
+      if (reply instanceof Status) {
+        this.#texts.push(reply.text);
+        lua.lua_setfield(state, -2, OK);
+        return;
+      }
+      for (const [at, one] of reply.entries()) {
+        this.#push(one);
+        lua.lua_rawseti(state, -2, at + 1);
+      }
     }
   }
 }
 
-function textAt(state: State, index: number): string {
-  const type = lua.lua_type(state, index);
-  if (type === lua.LUA_TNUMBER) return String(lua.lua_tonumber(state, index));
-  if (type === lua.LUA_TSTRING) {
-    return to_jsstring(lua.lua_tostring(state, index));
-  }
-  throw new ReplyError(
-    "ERR Lua redis lib command arguments must be strings or integers",
-  );
-}
-
-function push(state: State, reply: Reply): void {
-  if (reply === null) lua.lua_pushboolean(state, false);
-  else if (typeof reply === "number") lua.lua_pushinteger(state, reply);
-  else if (typeof reply === "string") {
-    lua.lua_pushstring(state, to_luastring(reply));
-  } else {
-    lua.lua_newtable(state);
-    if (reply instanceof Status) {
-      lua.lua_pushstring(state, to_luastring(reply.text));
-      lua.lua_setfield(state, -2, to_luastring("ok"));
-      return;
-    }
-    for (const [at, one] of reply.entries()) {
-      push(state, one);
-      lua.lua_rawseti(state, -2, at + 1);
-    }
-  }
-}
+const KEYS = to_luastring("KEYS");
+const ARGV = to_luastring("ARGV");
+const OK = to_luastring("ok");
+const ERR = to_luastring("err");
 
 function errorAt(state: State, index: number): ReplyError {
   const isTable = lua.lua_type(state, index) === lua.LUA_TTABLE;
   const text = isTable
-    ? fieldAt(state, index, "err")
+    ? fieldAt(state, index, ERR)
     : to_jsstring(lua.lua_tostring(state, index));
   return new ReplyError(text ?? "ERR unknown");
 }
@@ -218,9 +274,9 @@ function errorAt(state: State, index: number): ReplyError {
 function fieldAt(
   state: State,
   index: number,
-  name: string,
+  name: LuaText,
 ): string | undefined {
-  lua.lua_getfield(state, index, to_luastring(name));
+  lua.lua_getfield(state, index, name);
   const text = lua.lua_type(state, -1) === lua.LUA_TSTRING
     ? to_jsstring(lua.lua_tostring(state, -1))
     : undefined;
@@ -245,9 +301,9 @@ function replyAt(state: State, index: number): Reply {
 
 /** A list ends before its first nil. */
 function tableAt(state: State, index: number): Reply {
-  const error = fieldAt(state, index, "err");
+  const error = fieldAt(state, index, ERR);
   if (error !== undefined) throw new ReplyError(error);
-  const status = fieldAt(state, index, "ok");
+  const status = fieldAt(state, index, OK);
   if (status !== undefined) return new Status(status);
   const list: Reply[] = [];
   for (let at = 1;; at++) {

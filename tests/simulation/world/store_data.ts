@@ -224,9 +224,12 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     const found = names.slice(0, half).flatMap((key, at): Reply[] => {
       const [ms = 0, number = 0] = (names[half + at] ?? "").split("-")
         .map(Number);
-      const entries = (data.get(key, "stream")?.entries ?? [])
-        .filter((one) => one.ms > ms || one.ms === ms && one.number > number)
-        .slice(0, most);
+      const isNew = (one: StreamEntry) =>
+        one.ms > ms || one.ms === ms && one.number > number;
+      const stream = data.get(key, "stream");
+      // Most looks find nothing new.
+      if (stream === undefined || !isNew(stream.last)) return [];
+      const entries = stream.entries.filter(isNew).slice(0, most);
       const list = entries.map((one): Reply => [idText(one), one.parts]);
       return list.length === 0 ? [] : [[key, list]];
     });
