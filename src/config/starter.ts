@@ -25,7 +25,7 @@ const STARTERS: Readonly<Record<ServiceName, Starter>> = {
     variable: "ANTHROPIC_API_KEY",
     model: "claude-sonnet-5-5",
     lines: [
-      "# Use an API key. Anthropic forbids to serve others with the token of a Claude plan.",
+      "# Use an API key. Anthropic forbids serving others with the token of a Claude plan.",
     ],
   },
   openai: { variable: "OPENAI_API_KEY", model: "gpt-6.1-sol" },
@@ -113,7 +113,7 @@ const STARTERS: Readonly<Record<ServiceName, Starter>> = {
     variable: "CODEX_ACCESS_TOKEN",
     model: "gpt-6.1-sol",
     lines: [
-      "# The key is the access token of a service account in a ChatGPT workspace. OpenAI forbids to share a person's.",
+      "# The key is the access token of a service account in a ChatGPT workspace. OpenAI forbids sharing a person's.",
     ],
   },
   openrouter: { variable: "OPENROUTER_API_KEY", model: "openrouter/auto" },

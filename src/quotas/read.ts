@@ -201,7 +201,7 @@ const MESSAGE_BY_REASON: Readonly<Partial<Record<QuotaFailureReason, string>>> =
     unauthorized:
       "Cannot read the quota: the provider rejects the connection's key. Check the key, its rights and its expiry.",
     rate_limited:
-      "Cannot read the quota: the provider wants fewer quota reads.",
+      "Cannot read the quota: the provider limits the rate of quota reads.",
     invalid_response:
       "Cannot read the quota: the provider redirects the request, which is not followed. Check the address.",
   };

@@ -53,11 +53,11 @@ export const TOKEN: CommandSpec = {
   }, {
     name: "config",
     value: "FILE",
-    summary: "refuse names that it has, and groups without connections",
+    summary: "reject names that it has, and groups without connections",
   }],
   details: [
     "The token is printed only once. gateway.yaml holds only its SHA-256.",
-    "With --many, standard output has a file for `include`, and standard error the names\nand tokens, with a tab between them. Let nobody else read those: `umask 077`.",
+    "With --many, standard output has a file for `include`, and standard error the names\nand tokens, with a tab between them. Keep those private: `umask 077`.",
     "A CSV begins with the line name,group. Several groups have semicolons between them.",
   ],
 };

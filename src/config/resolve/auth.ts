@@ -148,9 +148,9 @@ const ANTHROPIC_OAUTH_PREFIX = "sk-ant-oat01-";
  */
 const PLAN_WARNING = {
   anthropic:
-    "is an OAuth token. If it is of a Claude plan, Anthropic forbids to serve others with it, and closes accounts for that. Use an API key, workload identity federation or a cloud.",
+    "is an OAuth token. If it is of a Claude plan, Anthropic forbids serving others with it, and closes accounts for that. Use an API key, workload identity federation or a cloud.",
   codex:
-    "serves every caller with one ChatGPT account. OpenAI forbids to share the account of a person. Use a service account of your workspace, or `service: openai` with an API key.",
+    "serves every caller with one ChatGPT account. OpenAI forbids sharing the account of a person. Use a service account of your workspace, or `service: openai` with an API key.",
 };
 
 /**

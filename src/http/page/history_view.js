@@ -222,7 +222,7 @@ function daysTable(days) {
 
 /** @param {History} history @returns {HTMLElement} */
 function modelsTable({ models }) {
-  return table("Your dearest models this month", {
+  return table("Your most expensive models this month", {
     headings: ["model", "requests", "input", "output", "cost"],
     rows: models.map((use) => [
       use.model,

@@ -76,7 +76,7 @@ const KIND_BY_CODE = new Map<number, FailureKind>([
 const MESSAGE_BY_KIND = new Map<FailureKind, string>([
   [
     "rate_limited",
-    "Cannot read the quota: the provider wants fewer quota reads.",
+    "Cannot read the quota: the provider limits the rate of quota reads.",
   ],
   [
     "authentication",

@@ -161,7 +161,7 @@ Deno.test("an OAuth token of Anthropic is a problem in x-api-key, and as a beare
     `connections[0].auth.key_file: ${remedy}`,
   ]);
   assert.deepEqual(warningsOf(await load({ scheme: "bearer", key })), [
-    "connections[0].auth.key: is an OAuth token. If it is of a Claude plan, Anthropic forbids to serve others with it, and closes accounts for that. Use an API key, workload identity federation or a cloud.",
+    "connections[0].auth.key: is an OAuth token. If it is of a Claude plan, Anthropic forbids serving others with it, and closes accounts for that. Use an API key, workload identity federation or a cloud.",
   ]);
 });
 
@@ -179,7 +179,7 @@ Deno.test("a connection of ChatGPT plans is a warning, but an API key of OpenAI 
       ),
     );
   assert.deepEqual(await warningsFor("codex", "keys/codex"), [
-    "connections[0].auth.key_file: serves every caller with one ChatGPT account. OpenAI forbids to share the account of a person. Use a service account of your workspace, or `service: openai` with an API key.",
+    "connections[0].auth.key_file: serves every caller with one ChatGPT account. OpenAI forbids sharing the account of a person. Use a service account of your workspace, or `service: openai` with an API key.",
   ]);
   assert.deepEqual(await warningsFor("openai", "keys/openai"), []);
   assert.deepEqual(await warningsFor("anthropic", "keys/anthropic"), []);
