@@ -1,8 +1,11 @@
+import assert from "node:assert/strict";
 import type { Clock } from "../../src/core/time/timers.ts";
 import type { Ids } from "../../src/core/ids.ts";
 import type { JsonObject } from "../../src/core/json.ts";
 import { isJsonObject, parseJson } from "../../src/core/json.ts";
-import type { Family } from "../../src/core/protocol.ts";
+import type { Family, Protocol } from "../../src/core/protocol.ts";
+import type { AnswerBlock } from "../../src/protocols/canonical/content/block.ts";
+import { CODECS } from "../../src/protocols/mod.ts";
 import {
   createDemoUpstream,
   type DemoOptions,
@@ -114,4 +117,62 @@ export async function askStream(
   const streaming = { body: { ...body, stream: true } };
   const response = await provider(demoRequest(family, path, streaming));
   return await response.text();
+}
+
+const PROTOCOL_BY_PATH: Readonly<Record<string, Protocol>> = {
+  "/v1/chat/completions": "chat",
+  "/v1/messages": "messages",
+  "/v1/responses": "responses",
+};
+
+/** Sends `body` to the demo and to the strict provider, which must answer alike; gives the latter's answer. */
+export async function askBoth(
+  family: Family,
+  path: string,
+  body: JsonObject,
+): Promise<Asked> {
+  const protocol = PROTOCOL_BY_PATH[path];
+  assert.ok(protocol);
+  const asked = await ask(family, path, body);
+  const demo = await ask(family, path, body, createFixedDemo());
+  assert.equal(asked.status, 200);
+  assert.equal(demo.status, 200);
+  assert.deepEqual(
+    gistOf(demo.answer, protocol),
+    gistOf(asked.answer, protocol),
+  );
+  return asked;
+}
+
+/** The parts of an answer that do not depend on who wrote it. */
+export function gistOf(answer: JsonObject, protocol: Protocol): unknown {
+  const { blocks, stop, usage } = CODECS[protocol].decodeAnswer(
+    answer,
+    createCountingIds(),
+  );
+  return {
+    stop: [stop.reason, stop.sequence],
+    usage: [
+      usage?.inputTokens,
+      usage?.cachedInputTokens ?? 0,
+      usage?.outputTokens,
+      protocol === "messages" || usage?.reasoningTokens,
+    ],
+    blocks: blocks.map(gistOfBlock).filter((gist) => gist !== ""),
+  };
+}
+
+function gistOfBlock(block: AnswerBlock): unknown {
+  switch (block.kind) {
+    case "reasoning":
+      return block.parts.map(({ text }) => text).join("\n");
+    case "function_call":
+      return [block.name, block.namespace, block.arguments];
+    case "custom_call":
+      return [block.name, block.namespace, block.input];
+    case "opaque":
+      return block.type;
+    default:
+      return block.text;
+  }
 }

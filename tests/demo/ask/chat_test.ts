@@ -7,7 +7,7 @@ import {
   parseJson,
 } from "../../../src/core/json.ts";
 import { textOf } from "../../../src/demo/ask.ts";
-import { ask } from "../harness.ts";
+import { ask, askBoth } from "../harness.ts";
 
 const HELLO = { role: "user", content: "Hello" };
 
@@ -139,7 +139,7 @@ Deno.test("completions reject a missing prompt", async () => {
 
 /** The only choice of the answer to a chat request with `fields`. */
 async function choiceOf(fields: JsonObject): Promise<JsonObject> {
-  const { answer } = await ask("A", "/v1/chat/completions", {
+  const { answer } = await askBoth("A", "/v1/chat/completions", {
     model: "demo-a",
     messages: [HELLO],
     ...fields,

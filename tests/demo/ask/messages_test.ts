@@ -7,7 +7,7 @@ import {
 } from "../../../src/core/json.ts";
 import { textOf } from "../../../src/demo/ask.ts";
 import { seal } from "../../support/upstream/strict_provider/seal.ts";
-import { ask } from "../harness.ts";
+import { ask, askBoth } from "../harness.ts";
 
 const HELLO = { role: "user", content: "Hello" };
 
@@ -162,7 +162,7 @@ Deno.test("a strict provider rejects Messages with 400 and says where", async (t
 
 /** The answer to a messages request with `fields`. */
 async function answerTo(fields: JsonObject): Promise<JsonObject> {
-  const { status, answer } = await ask("B", "/v1/messages", {
+  const { status, answer } = await askBoth("B", "/v1/messages", {
     model: "demo-b",
     max_tokens: 500,
     messages: [HELLO],
@@ -184,7 +184,10 @@ Deno.test("messages read what they are asked", async (t) => {
         role: "user",
         content: [{
           ...RESULT,
-          content: [{ type: "text", text: "sunny" }, { type: "image" }],
+          content: [{ type: "text", text: "sunny" }, {
+            type: "image",
+            source: { type: "url", url: "https://example.com/a" },
+          }],
         }, SPEECH],
       }],
     });
