@@ -57,7 +57,8 @@ const ARGUMENTS = [
   ...["--include", "dist/build.json"],
   ...["--include", "src/cli/workers/worker.ts"],
   ...["--include", "src/cli/workers/translation_worker.ts"],
-  ...["--allow-net", "--allow-read", "--allow-env"],
+  // The program gives up writing at its start, except for `login`.
+  ...["--allow-net", "--allow-read", "--allow-env", "--allow-write"],
 ];
 
 /**

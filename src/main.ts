@@ -1,5 +1,6 @@
-import { runCli } from "./cli/mod.ts";
+import type { CliIo } from "./cli/command.ts";
 import { writeWhole } from "./cli/log/open_log.ts";
+import { login } from "./cli/login/here.ts";
 
 /** Ends the program with a message, and no stack, where its output takes no more, as on a full disk. */
 function fail(reason: string): never {
@@ -7,10 +8,21 @@ function fail(reason: string): never {
   Deno.exit(1);
 }
 
-Deno.exit(
-  await runCli(Deno.args, {
-    write: (text) => writeWhole(Deno.stdout, text, fail),
-    writeError: (text) => writeWhole(Deno.stderr, text),
-    env: (name) => Deno.env.get(name),
-  }),
-);
+const io: CliIo = {
+  write: (text) => writeWhole(Deno.stdout, text, fail),
+  writeError: (text) => writeWhole(Deno.stderr, text),
+  env: (name) => Deno.env.get(name),
+};
+
+/** Runs every command but `login`, which is the only one that writes files. */
+async function runOther(): Promise<number> {
+  Deno.permissions.revokeSync({ name: "write" });
+  const { runCli } = await import("./cli/mod.ts");
+  return await runCli(Deno.args, io);
+}
+
+// Clients run `login` often, so it loads nothing else.
+const [command, ...rest] = Deno.args;
+const isLogin = command === "login" && !rest.includes("--help") &&
+  !rest.includes("-h");
+Deno.exit(isLogin ? await login(rest, io) : await runOther());

@@ -17,6 +17,8 @@ import { INIT, runInit } from "./commands/init.ts";
 import { runSchema, SCHEMA } from "./commands/schema.ts";
 import { runServe, SERVE } from "./commands/serve.ts";
 import { runToken, TOKEN } from "./commands/token.ts";
+import { LOGIN } from "./login/command.ts";
+import { login } from "./login/here.ts";
 import { LIMITS, runLimits } from "./limits/command.ts";
 import { runSetup } from "./setup/command.ts";
 import { SETUP } from "./setup/options.ts";
@@ -45,6 +47,7 @@ export const COMMANDS: readonly Command[] = [
     spec: SETUP,
     run: (args, io) => runSetup(args, { ...io, ...REQUESTS }),
   },
+  { spec: LOGIN, run: login },
   {
     spec: LIMITS,
     run: (args, io) =>

@@ -28,7 +28,10 @@ export function programCommand(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
 ): Deno.Command {
-  const flags = ["--no-prompt", "--allow-net", "--allow-read", "--allow-env"];
+  const flags = [
+    ...["--no-prompt", "--allow-net", "--allow-read", "--allow-env"],
+    "--allow-write",
+  ];
   return new Deno.Command(Deno.execPath(), {
     args: ["run", ...flags, "src/main.ts", ...args],
     cwd: ROOT,

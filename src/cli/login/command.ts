@@ -1,0 +1,165 @@
+import { readArguments } from "../arguments.ts";
+import {
+  badArguments,
+  type CliIo,
+  type CommandSpec,
+  EXIT,
+} from "../command.ts";
+import {
+  isSafe,
+  type IssuerTools,
+  type Login,
+  type LoginClient,
+  LoginFault,
+  refresh,
+  signIn,
+} from "./issuer.ts";
+import { type KeptLogin, loginFolder } from "./kept_login.ts";
+
+const SCOPE = "openid offline_access";
+
+/** The arguments and the help of `login`. */
+export const LOGIN: CommandSpec = {
+  name: "login",
+  summary: "sign in at the company's identity provider, and print a token",
+  options: [
+    { name: "issuer", value: "URL", summary: "the issuer in gateway.yaml" },
+    { name: "client", value: "ID", summary: "the id of its client for people" },
+    {
+      name: "scope",
+      value: "WORDS",
+      summary: `the scopes of the token; default ${SCOPE}`,
+    },
+    {
+      name: "audience",
+      value: "NAME",
+      summary: "the audience, for issuers that choose it by a parameter",
+    },
+  ],
+  details: [
+    "On a terminal, the command signs you in where it must. In a client it asks nothing.\nIt keeps the login in a file that only you can read, and gets new tokens by itself.",
+  ],
+};
+
+/** The means of {@linkcode runLogin} besides those of all commands. */
+interface LoginTools extends CliIo, IssuerTools {
+  /** True when a person reads standard error. */
+  readonly isTyped: () => boolean;
+  readonly open: (folder: string, known: LoginClient) => KeptLogin;
+}
+
+/**
+ * A token is new enough for so long, in milliseconds, or for half of its life. Claude Code and Codex keep one for five
+ * minutes.
+ */
+const ENOUGH_MS = 360_000;
+
+/** The longest wait for another process, in milliseconds. With a response behind it, it is less than Codex's five seconds. */
+const TURN_MS = 500;
+
+/**
+ * `login --issuer URL --client ID`: prints a token for the gateway. A known login needs no person: its token is printed,
+ * or a new one by its refresh token, which one process gets for all.
+ *
+ * @returns The exit code.
+ */
+export async function runLogin(
+  args: readonly string[],
+  tools: LoginTools,
+): Promise<number> {
+  const known = readOptions(args);
+  if ("fault" in known) return badArguments(known.fault, LOGIN, tools);
+  const folder = loginFolder(tools.env);
+  if (folder === undefined) {
+    tools.writeError("Cannot keep a login: the variable HOME is not set.\n");
+    return EXIT.failed;
+  }
+  try {
+    const { token } = await currentLogin(
+      known,
+      tools.open(folder, known),
+      tools,
+    );
+    tools.write(`${token}\n`);
+    return EXIT.good;
+  } catch (error) {
+    if (!(error instanceof LoginFault)) throw error;
+    tools.writeError(`${error.message}\n`);
+    return EXIT.failed;
+  }
+}
+
+async function currentLogin(
+  known: LoginClient,
+  kept: KeptLogin,
+  tools: LoginTools,
+): Promise<Login> {
+  const before = await kept.read();
+  if (before !== undefined && isNew(before, tools)) return before;
+  // A failed renewal is no reason to stop while the token lives.
+  const lives = before !== undefined && tools.now() < before.untilMs;
+  const renewed = await renew(known, kept, tools).catch((error) => {
+    if (error instanceof LoginFault && lives) return undefined;
+    throw error;
+  });
+  if (renewed !== undefined) return renewed;
+  if (lives) return before;
+  if (!tools.isTyped()) {
+    const state = before === undefined ? "not signed in" : "signed in no more";
+    throw new LoginFault(
+      `You are ${state}. Run this in a terminal: ${lineOf(known)}`,
+    );
+  }
+  const login = await signIn(known, ({ url, code }) => {
+    tools.writeError(`Open ${url} and confirm the code ${code}\n`);
+  }, tools);
+  await kept.write(login);
+  return login;
+}
+
+/** Returns the login with a new token; `undefined` when a person must sign in. */
+function renew(
+  known: LoginClient,
+  kept: KeptLogin,
+  tools: LoginTools,
+): Promise<Login | undefined> {
+  const startedMs = tools.now();
+  return kept.alone(async () => {
+    // Another process may have done it while this one waited.
+    const login = await kept.read();
+    if (login === undefined || isNew(login, tools)) return login;
+    if (tools.now() - startedMs > TURN_MS) {
+      throw new LoginFault("Another process got no answer from the issuer.");
+    }
+    const renewed = await refresh(login, known, tools);
+    if (renewed !== undefined) await kept.write(renewed);
+    return renewed;
+  });
+}
+
+function isNew({ fromMs, untilMs }: Login, { now }: LoginTools): boolean {
+  return untilMs - now() > Math.min(ENOUGH_MS, (untilMs - fromMs) / 2);
+}
+
+function lineOf({ issuer, client, scope, audience }: LoginClient): string {
+  return [
+    `model-gateway login --issuer ${issuer} --client ${client}`,
+    ...(scope === SCOPE ? [] : [`--scope "${scope}"`]),
+    ...(audience === undefined ? [] : [`--audience ${audience}`]),
+  ].join(" ");
+}
+
+function readOptions(
+  args: readonly string[],
+): LoginClient | { readonly fault: string } {
+  const read = readArguments(LOGIN, args);
+  if ("fault" in read) return read;
+  const issuer = read.values.get("issuer");
+  const client = read.values.get("client");
+  if (issuer === undefined || client === undefined) {
+    return { fault: "it needs --issuer and --client" };
+  }
+  if (!isSafe(issuer)) return { fault: "--issuer must be a URL with https:" };
+  const scope = read.values.get("scope") ?? SCOPE;
+  return { issuer, client, scope, audience: read.values.get("audience") };
+}

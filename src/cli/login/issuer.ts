@@ -1,0 +1,223 @@
+import {
+  type JsonObject,
+  nonEmptyText,
+  objectOf,
+  parseJson,
+} from "../../core/json.ts";
+import type { RequestTools } from "../gateway_client.ts";
+import { endSentence, plainText } from "../text.ts";
+
+/** The reason why there is no token, in whole sentences. */
+export class LoginFault extends Error {
+  override readonly name = "LoginFault";
+}
+
+/** A program that people sign in to, as the issuer knows it. */
+export interface LoginClient {
+  readonly issuer: string;
+  readonly client: string;
+  readonly scope: string;
+  /** Some issuers choose the token's audience by it. */
+  readonly audience: string | undefined;
+}
+
+/** A login, as its file has it. Times are in milliseconds since 1970. */
+export interface Login {
+  readonly token: string;
+  readonly fromMs: number;
+  readonly untilMs: number;
+  readonly refreshToken: string | undefined;
+  readonly tokenUrl: string;
+}
+
+/** What the protocol needs of the machine. */
+export interface IssuerTools extends RequestTools {
+  readonly now: () => number;
+  readonly wait: (ms: number) => Promise<void>;
+}
+
+/** The longest wait for a response, in milliseconds. Codex ends a command after five seconds. */
+const RESPONSE_MS = 4000;
+
+/** The life of a token whose response names none, in seconds. */
+const UNKNOWN_LIFE_S = 300;
+
+/** The code that a person enters, and where. */
+interface UserCode {
+  readonly code: string;
+  readonly url: string;
+}
+
+/**
+ * Signs a person in by the device flow (RFC 8628), at the addresses of the issuer's discovery document (OpenID Connect
+ * Discovery 1.0).
+ *
+ * @param show Shows the person where to enter which code.
+ * @throws {LoginFault}
+ */
+export async function signIn(
+  known: LoginClient,
+  show: (code: UserCode) => void,
+  tools: IssuerTools,
+): Promise<Login> {
+  const { tokenUrl, deviceUrl } = await discover(known, tools);
+  const fields = fieldsOf(known);
+  const { ok, body } = await post(deviceUrl, fields, tools);
+  const device = nonEmptyText(body.device_code);
+  const code = nonEmptyText(body.user_code);
+  const url = nonEmptyText(body.verification_uri_complete) ??
+    nonEmptyText(body.verification_uri);
+  if (!ok || device === undefined || !code || !url) throw refusal(body);
+  const endMs = tools.now() + seconds(body.expires_in, 600);
+  show({ code: plainText(code), url: plainText(url) });
+  let everyMs = seconds(body.interval, 5);
+  while (tools.now() < endMs) {
+    await tools.wait(everyMs);
+    const asked = await post(tokenUrl, {
+      grant_type: "urn:ietf:params:oauth:grant-type:device_code",
+      device_code: device,
+      client_id: known.client,
+    }, tools).catch((error) => {
+      if (error instanceof LoginFault) return undefined;
+      throw error;
+    });
+    if (asked?.ok) return loginOf(asked.body, { tokenUrl }, tools);
+    // RFC 8628, section 3.5: slower after a lost connection, too.
+    if (asked === undefined || asked.body.error === "slow_down") {
+      everyMs += 5000;
+    } else if (asked.body.error !== "authorization_pending") {
+      throw refusal(asked.body);
+    }
+  }
+  throw new LoginFault("Nobody entered the code in time. Run it again.");
+}
+
+/**
+ * Gets a new token for a login.
+ *
+ * @returns `undefined` when the issuer accepts the login no more.
+ * @throws {LoginFault} When there is no token for another reason.
+ */
+export async function refresh(
+  { refreshToken, tokenUrl }: Login,
+  known: LoginClient,
+  tools: IssuerTools,
+): Promise<Login | undefined> {
+  if (refreshToken === undefined) return undefined;
+  const { ok, body } = await post(tokenUrl, {
+    grant_type: "refresh_token",
+    refresh_token: refreshToken,
+    ...fieldsOf(known),
+  }, tools);
+  if (ok) return loginOf(body, { tokenUrl, refreshToken }, tools);
+  if (body.error === "invalid_grant") return undefined;
+  throw refusal(body);
+}
+
+function fieldsOf({ client, scope, audience }: LoginClient) {
+  return { client_id: client, scope, ...(audience ? { audience } : {}) };
+}
+
+/** Reads the addresses of an issuer. */
+async function discover(
+  { issuer }: LoginClient,
+  tools: IssuerTools,
+): Promise<{ readonly tokenUrl: string; readonly deviceUrl: string }> {
+  const place = `${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`;
+  const { ok, body } = await request(place, {}, tools);
+  if (!ok || body.issuer !== issuer) {
+    throw new LoginFault(
+      `${place} does not describe this issuer. Copy \`issuer\` from gateway.yaml.`,
+    );
+  }
+  const tokenUrl = nonEmptyText(body.token_endpoint);
+  const deviceUrl = nonEmptyText(body.device_authorization_endpoint);
+  if (tokenUrl === undefined || deviceUrl === undefined) {
+    throw new LoginFault(
+      "The issuer has no device flow. Allow it there for this client.",
+    );
+  }
+  if (!isSafe(tokenUrl) || !isSafe(deviceUrl)) {
+    throw new LoginFault("The issuer names an address without TLS.");
+  }
+  return { tokenUrl, deviceUrl };
+}
+
+/** Returns true for an address with TLS, or on this machine. */
+export function isSafe(url: string): boolean {
+  if (!URL.canParse(url)) return false;
+  const { protocol, hostname } = new URL(url);
+  return protocol === "https:" ||
+    protocol === "http:" && /^(localhost|127\.0\.0\.1|\[::1\])$/.test(hostname);
+}
+
+function loginOf(
+  body: JsonObject,
+  before: { readonly tokenUrl: string; readonly refreshToken?: string },
+  { now }: IssuerTools,
+): Login {
+  const access = nonEmptyText(body.access_token);
+  // The gateway verifies JWTs. Where the access token is none, as at Google, the ID token is one.
+  const token = [access, nonEmptyText(body.id_token)].find(isJwt);
+  if (token === undefined) {
+    throw new LoginFault(
+      "The issuer's token is no JWT, so the gateway cannot verify it. Ask for the scope or audience of the gateway.",
+    );
+  }
+  return {
+    token,
+    fromMs: now(),
+    untilMs: now() + seconds(body.expires_in, UNKNOWN_LIFE_S),
+    refreshToken: nonEmptyText(body.refresh_token) ?? before.refreshToken,
+    tokenUrl: before.tokenUrl,
+  };
+}
+
+function isJwt(text: string | undefined): boolean {
+  return text !== undefined && /^[\w-]+\.[\w-]+\.[\w-]+$/.test(text);
+}
+
+/** Returns a number of seconds in milliseconds. Some issuers write it as a text. */
+function seconds(value: unknown, otherwise: number): number {
+  const found = Number(value);
+  return (found > 0 ? found : otherwise) * 1000;
+}
+
+/** The error codes of OAuth 2.0 hold no secret, and descriptions are for people. */
+function refusal(body: JsonObject): LoginFault {
+  const words = [body.error, body.error_description].flatMap((one) =>
+    nonEmptyText(one) ?? []
+  );
+  const reason = words.length === 0
+    ? "its response is not the one of RFC 8628"
+    : plainText(words.join(": ")).slice(0, 500);
+  return new LoginFault(`The issuer refuses the login: ${endSentence(reason)}`);
+}
+
+function post(
+  url: string,
+  fields: Readonly<Record<string, string>>,
+  tools: IssuerTools,
+): Promise<{ readonly ok: boolean; readonly body: JsonObject }> {
+  const body = new URLSearchParams(fields);
+  return request(url, { method: "POST", body }, tools);
+}
+
+async function request(
+  url: string,
+  init: RequestInit,
+  { fetch, deadline }: IssuerTools,
+): Promise<{ readonly ok: boolean; readonly body: JsonObject }> {
+  try {
+    const response = await fetch(url, {
+      ...init,
+      headers: { accept: "application/json" },
+      redirect: "manual",
+      signal: deadline(RESPONSE_MS),
+    });
+    const body = objectOf(parseJson(await response.text()));
+    return { ok: response.ok, body };
+  } catch {
+    throw new LoginFault(`${new URL(url).host} cannot be reached.`);
+  }
+}

@@ -1,0 +1,208 @@
+import assert from "node:assert/strict";
+import { runLogin } from "../../../src/cli/login/command.ts";
+import { openLogin } from "../../../src/cli/login/kept_login.ts";
+import { createMemoryIo } from "../../support/fakes/memory_io.ts";
+import { ISSUER, openIssuer } from "./strict_issuer.ts";
+
+const ARGS = ["--issuer", ISSUER, "--client", "people"];
+
+const MINUTE_MS = 60_000;
+
+/** Opens a machine with a home of its own. Its clock moves when the command waits, and in `pass`. */
+async function open(options: { readonly lifeS?: number } = {}) {
+  const folder = await Deno.makeTempDir();
+  let nowMs = Date.UTC(2026, 0, 1);
+  const now = () => nowMs;
+  const issuer = openIssuer({ now, ...options });
+  const run = async (
+    { isTyped = false, args = ARGS, fetch = issuer.fetch }: {
+      readonly isTyped?: boolean;
+      readonly args?: readonly string[];
+      readonly fetch?: typeof globalThis.fetch;
+    } = {},
+  ) => {
+    const io = createMemoryIo({ XDG_STATE_HOME: folder });
+    const code = await runLogin(args, {
+      ...io,
+      ...{ fetch, now, open: openLogin, isTyped: () => isTyped },
+      deadline: () => new AbortController().signal,
+      wait: (ms) => {
+        nowMs += ms;
+        return Promise.resolve();
+      },
+    });
+    return { code, out: io.written(), error: io.complained() };
+  };
+  return {
+    ...{ issuer, run, folder },
+    pass: (ms: number) => void (nowMs += ms),
+    [Symbol.asyncDispose]: () => Deno.remove(folder, { recursive: true }),
+  };
+}
+
+const token = (serial: number) => `eyJhbGciOiJSUzI1NiJ9.e30.token-${serial}\n`;
+
+Deno.test("on a terminal it signs in by the device flow, as slowly as the issuer wants, and prints the token alone", async () => {
+  await using machine = await open();
+  const { issuer, run } = machine;
+  issuer.errors.push(
+    "authorization_pending",
+    "slow_down",
+    "authorization_pending",
+  );
+  const first = await run({ isTyped: true });
+  assert.deepEqual(first, {
+    code: 0,
+    out: token(1),
+    error:
+      `Open ${ISSUER}/enter?user_code=WDJB-MJHT and confirm the code WDJB-MJHT\n`,
+  });
+  assert.equal(issuer.asked.length, 6);
+  assert.deepEqual(await run(), { code: 0, out: token(1), error: "" });
+  assert.equal(issuer.asked.length, 6, "a known token needs no request");
+});
+
+Deno.test("the login is a file that only its owner can read", async () => {
+  await using machine = await open();
+  await machine.run({ isTyped: true });
+  const folder = `${machine.folder}/model-gateway/logins`;
+  const modeOf = async (path: string) =>
+    ((await Deno.stat(path)).mode ?? 0) & 0o777;
+  assert.equal(await modeOf(folder), 0o700);
+  for await (const { name } of Deno.readDir(folder)) {
+    assert.equal(await modeOf(`${folder}/${name}`), 0o600, name);
+  }
+});
+
+Deno.test("a token that soon ends is renewed once for all that ask, without a person", async () => {
+  await using machine = await open();
+  const { run, pass, issuer } = machine;
+  await run({ isTyped: true });
+  pass(53 * MINUTE_MS);
+  assert.equal((await run()).out, token(1));
+  pass(2 * MINUTE_MS);
+  const before = issuer.asked.length;
+  const found = await Promise.all(Array.from({ length: 20 }, () => run()));
+  for (const one of found) {
+    assert.deepEqual(one, { code: 0, out: token(2), error: "" });
+  }
+  assert.deepEqual(issuer.asked.slice(before), ["/token"]);
+});
+
+Deno.test("a token of five minutes is given for half of its life", async () => {
+  await using machine = await open({ lifeS: 300 });
+  await machine.run({ isTyped: true });
+  machine.pass(149_000);
+  assert.equal((await machine.run()).out, token(1));
+  machine.pass(2000);
+  assert.equal((await machine.run()).out, token(2));
+});
+
+Deno.test("while the issuer does not answer, the token is given as long as it lives", async () => {
+  await using machine = await open();
+  const fetch = () => Promise.reject(new TypeError("connection refused"));
+  await machine.run({ isTyped: true });
+  machine.pass(59 * MINUTE_MS);
+  assert.equal((await machine.run({ fetch })).out, token(1));
+  machine.pass(2 * MINUTE_MS);
+  assert.deepEqual(await machine.run({ fetch }), {
+    code: 1,
+    out: "",
+    error: "login.example.com cannot be reached.\n",
+  });
+  assert.equal((await machine.run()).out, token(2));
+});
+
+Deno.test("an ended login names the command for a terminal, and signs in there", async () => {
+  await using machine = await open();
+  const { run, issuer } = machine;
+  const ended = {
+    code: 1,
+    out: "",
+    error:
+      `You are signed in no more. Run this in a terminal: model-gateway login --issuer ${ISSUER} --client people\n`,
+  };
+  assert.deepEqual(await run(), {
+    ...ended,
+    error: ended.error.replace("signed in no more", "not signed in"),
+  });
+  await run({ isTyped: true });
+  issuer.revoke();
+  machine.pass(2 * 60 * MINUTE_MS);
+  assert.deepEqual(await run(), ended);
+  assert.equal((await run({ isTyped: true })).out, token(2));
+});
+
+const FAULTS:
+  readonly (readonly [string, string, Record<string, unknown>, RegExp])[] = [
+    [
+      "a refusal",
+      "/token",
+      { error: "access_denied" },
+      /^The issuer refuses the login: access_denied\.$/m,
+    ],
+    ["a client without the flow", "/device", {
+      error: "unauthorized_client",
+      error_description: "not \u001b[31mallowed",
+    }, /refuses the login: unauthorized_client: not {2}\[31mallowed\.$/m],
+    ["no device flow", "/.well-known/openid-configuration", {
+      device_authorization_endpoint: undefined,
+    }, /^The issuer has no device flow\. Allow it there for this client\.$/m],
+    ["another issuer", "/.well-known/openid-configuration", {
+      issuer: "https://evil.example",
+    }, /does not describe this issuer/],
+    ["an address without TLS", "/.well-known/openid-configuration", {
+      token_endpoint: "http://evil.example/token",
+    }, /names an address without TLS/],
+    [
+      "a token that is no JWT",
+      "/token",
+      { access_token: "opaque" },
+      /is no JWT/,
+    ],
+  ];
+
+Deno.test("each fault of a sign-in has its sentence, and keeps nothing", async (t) => {
+  for (const [name, path, fields, sentence] of FAULTS) {
+    await t.step(name, async () => {
+      await using machine = await open();
+      machine.issuer.odd[path] = fields;
+      const { code, out, error } = await machine.run({ isTyped: true });
+      assert.deepEqual([code, out], [1, ""]);
+      assert.match(error, sentence);
+      const files = await Array.fromAsync(Deno.readDir(machine.folder));
+      const kept = files.length === 0 ? [] : await Array.fromAsync(
+        Deno.readDir(`${machine.folder}/model-gateway/logins`),
+      );
+      assert.ok(kept.every(({ name }) => name.endsWith(".lock")));
+    });
+  }
+});
+
+Deno.test("a code that nobody confirms ends with its time", async () => {
+  await using machine = await open();
+  machine.issuer.errors.push(...Array(200).fill("authorization_pending"));
+  const { code, error } = await machine.run({ isTyped: true });
+  assert.equal(code, 1);
+  assert.match(error, /^Nobody entered the code in time\. Run it again\.$/m);
+});
+
+Deno.test("the ID token is given where the access token is no JWT, as at Google", async () => {
+  await using machine = await open();
+  machine.issuer.odd["/token"] = {
+    access_token: "ya29.opaque",
+    id_token: "a.b.c",
+  };
+  assert.equal((await machine.run({ isTyped: true })).out, "a.b.c\n");
+});
+
+Deno.test("bad arguments are named", async () => {
+  await using machine = await open();
+  const wrong = async (args: readonly string[]) =>
+    (await machine.run({ args })).error;
+  assert.match(await wrong([]), /it needs --issuer and --client/);
+  assert.match(
+    await wrong(["--issuer", "http://login.example.com", "--client", "a"]),
+    /--issuer must be a URL with https:/,
+  );
+});

@@ -1,0 +1,79 @@
+import assert from "node:assert/strict";
+import { openLogin } from "../../../src/cli/login/kept_login.ts";
+import { runProgram } from "../../support/program/run_program.ts";
+import { openIssuer } from "./strict_issuer.ts";
+
+/** The modules that a file loads before it runs, as paths below `src/`. */
+async function staticModules(
+  path: string,
+  found = new Set<string>(),
+): Promise<ReadonlySet<string>> {
+  if (found.has(path)) return found;
+  found.add(path);
+  const url = new URL(`../../../src/${path}`, import.meta.url);
+  const text = await Deno.readTextFile(url);
+  const imports = /^(?:import|export)\b(?! type)[^;]*? from "(\.[^"]+)";$/gm;
+  for (const [, to = ""] of text.matchAll(imports)) {
+    const next = new URL(to, url).href;
+    await staticModules(next.slice(next.lastIndexOf("/src/") + 5), found);
+  }
+  return found;
+}
+
+Deno.test("login loads a small part of the program, because clients run it often", async () => {
+  const loaded = await staticModules("main.ts");
+  assert.ok(loaded.has("cli/login/issuer.ts"));
+  assert.ok(loaded.size < 25, [...loaded].join(" "));
+  const strangers = [...loaded].filter((path) =>
+    /^(app|http|protocols|relay|upstream|catalog)\b/.test(path)
+  );
+  assert.deepEqual(strangers, []);
+});
+
+Deno.test("several processes that need a new token at once share one renewal", async () => {
+  const folder = await Deno.makeTempDir();
+  const server = Deno.serve(
+    { hostname: "127.0.0.1", port: 0, onListen() {} },
+    async (request) => {
+      const { method, headers } = request;
+      const body = method === "POST" ? await request.text() : null;
+      return await strict.fetch(request.url, {
+        ...{ method, headers, body },
+        redirect: "manual",
+      });
+    },
+  );
+  const issuer = `http://127.0.0.1:${server.addr.port}`;
+  const strict = openIssuer({ now: Date.now, issuer });
+  const known = {
+    issuer,
+    client: "people",
+    scope: "openid offline_access",
+    audience: undefined,
+  };
+  try {
+    await openLogin(`${folder}/model-gateway/logins`, known).write({
+      ...{ token: "a.b.old", fromMs: 0, untilMs: 1 },
+      refreshToken: strict.issueRefreshToken(),
+      tokenUrl: `${issuer}/token`,
+    });
+    const args = ["login", "--issuer", issuer, "--client", "people"];
+    const runs = await Promise.all(
+      Array.from(
+        { length: 4 },
+        () => runProgram(args, { XDG_STATE_HOME: folder }),
+      ),
+    );
+    for (const run of runs) {
+      assert.deepEqual(run, {
+        code: 0,
+        stdout: "eyJhbGciOiJSUzI1NiJ9.e30.token-1\n",
+        stderr: "",
+      });
+    }
+    assert.deepEqual(strict.asked, ["/token"]);
+  } finally {
+    await server.shutdown();
+    await Deno.remove(folder, { recursive: true });
+  }
+});
