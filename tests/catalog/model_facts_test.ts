@@ -27,13 +27,13 @@ Deno.test("configuredFacts() returns no fact that the configuration does not hav
   assert.deepEqual(await configured({}), {});
 });
 
-Deno.test("configuredFacts() takes a list of inputs for all of them", async () => {
+Deno.test("configuredFacts() treats a list of inputs as complete", async () => {
   assert.deepEqual(await configured({ input: ["text", "pdf"] }), {
     input: { text: true, image: false, pdf: true, audio: false },
   });
 });
 
-Deno.test("configuredFacts() takes an empty list of efforts for a model that does not reason", async () => {
+Deno.test("configuredFacts() treats an empty list of efforts as no reasoning", async () => {
   assert.deepEqual(await configured({ reasoning: [] }), {
     reasons: false,
     efforts: [],

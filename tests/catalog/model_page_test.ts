@@ -259,7 +259,7 @@ Deno.test("readModelPage() rejects a body that is no list", () => {
   }
 });
 
-Deno.test("readModelPage() counts entries that it cannot read, and goes on", () => {
+Deno.test("readModelPage() counts unreadable entries, and continues", () => {
   const page = pageOf({ data: [null, 1, {}, { id: 5 }, { id: "a" }] });
   assert.deepEqual([...page.models.keys()], ["a"]);
   assert.equal(page.count, 5);

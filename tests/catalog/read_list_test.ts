@@ -215,7 +215,7 @@ Deno.test("readModelList() reads no more than ten pages", async () => {
   assert.equal(asked, 10);
 });
 
-Deno.test("readModelList() goes on to the connection's other base URLs, each once", async () => {
+Deno.test("readModelList() tries the connection's other base URLs, each once", async () => {
   const { urls, fetch } = provider({
     "https://b.example/v1/models?limit=1000": { data: [ENTRY] },
   });

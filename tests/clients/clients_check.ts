@@ -34,7 +34,7 @@ for (const program of CLIENTS) {
             text: /You said: ".*Say hello/s,
           }));
         await t.step(
-          "a tool is called and its result comes back",
+          "a tool is called and its result returns",
           () =>
             check(upstream, {
               program,

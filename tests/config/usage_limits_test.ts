@@ -288,7 +288,7 @@ Deno.test("a disabled connection needs no price for a limit on the cost", async 
   assert.ok("config" in await loadFile(file));
 });
 
-Deno.test("a group that nobody has defined is a problem, and one without members a warning", async () => {
+Deno.test("an undefined group is a problem, and one without members a warning", async () => {
   const groups = { team: { limits: [{ window: "day", tokens: 1 }] } };
   const tokens = [tokenFile({ group: "taem" })];
   assert.deepEqual(

@@ -33,7 +33,7 @@ function textOf(ask: Ask): string {
   ).join("");
 }
 
-Deno.test("compose() quotes the question and says who answers", () => {
+Deno.test("compose() quotes the question and names the model", () => {
   assert.equal(
     textOf(askOf(["What?"])),
     'You said: "What?". This is demo-b of the simulated family B, answering over Messages; no real model was asked.',
@@ -48,11 +48,11 @@ Deno.test("compose() quotes the last text that is not blank, and not all of a lo
   assert.equal(quoted?.length, 400);
 });
 
-Deno.test("compose() answers a conversation in which nobody said anything", () => {
+Deno.test("compose() answers an empty conversation", () => {
   assert.match(textOf(askOf([createTurn("user", {})])), /^You said nothing\./);
 });
 
-Deno.test("compose() writes as many words as it is asked for", () => {
+Deno.test("compose() writes the requested number of words", () => {
   const text = textOf(askOf(["Write 1000 words about rain"]));
   assert.equal(text.split(" ").length, 1000);
   assert.equal(textOf(askOf(["Write 999999 words"])).split(" ").length, 20_000);
@@ -73,7 +73,7 @@ Deno.test("compose() quotes every result of a tool by the tool's name", () => {
   );
 });
 
-Deno.test("compose() reasons before it answers when it is asked to", () => {
+Deno.test("compose() reasons before its answer on request", () => {
   const [reasoning, text] =
     compose(askOf(["Hm?"], { reasoning: "hidden" })).blocks;
   assert.equal(reasoning?.kind, "reasoning");

@@ -98,7 +98,7 @@ for (const [name, silence] of SILENCES) {
   });
 }
 
-Deno.test("speak() errors a body that nobody reads when the request aborts", async () => {
+Deno.test("speak() errors an unread body when the request aborts", async () => {
   const controller = new AbortController();
   const { wait } = createWaits();
   const options = { wait, wordMs: 0, signal: controller.signal };

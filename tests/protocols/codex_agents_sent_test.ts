@@ -87,7 +87,7 @@ Deno.test("the task of a sub-agent reaches the model whole, as words of the user
   }
 });
 
-Deno.test("a message between agents says from whom it comes where its text does not", () => {
+Deno.test("a message between agents names its sender unless its text does", () => {
   toEach({
     input: [ASK, {
       type: "agent_message",
@@ -142,7 +142,7 @@ Deno.test("a message between agents that only OpenAI can read is rejected by nam
   }
 });
 
-Deno.test("a call whose arguments the caller's tool has encrypted says that they are plain", () => {
+Deno.test("a call of a tool with encrypted arguments declares them plain", () => {
   const message = { type: "string", encrypted: true };
   const spawn = {
     ...fn("spawn_agent"),
@@ -179,7 +179,7 @@ Deno.test("a call whose arguments the caller's tool has encrypted says that they
   );
 });
 
-Deno.test("no other provider is asked to have arguments encrypted", () => {
+Deno.test("no other provider gets the keyword for encrypted arguments", () => {
   const message = { type: "string", description: "The task." };
   const spawn = {
     ...fn("spawn_agent"),

@@ -60,7 +60,7 @@ function found(callId: string, ...tools: JsonObject[]): JsonObject[] {
 
 const ASK = { role: "user", content: "Go" };
 
-Deno.test("a namespace that comes in parts is the union of its parts", () => {
+Deno.test("a namespace in parts is the union of its parts", () => {
   const parts: readonly JsonObject[] = [
     {
       tools: [namespace("n", fn("one")), namespace("n", fn("two"))],
@@ -133,7 +133,7 @@ Deno.test("the model reads the names of the tools that it found as it can call t
   });
 });
 
-Deno.test("a tool that no other provider can run is named wherever Codex declares it", () => {
+Deno.test("a tool that no other provider can run is named at every place of its declaration", () => {
   const computer = { type: "computer_use_preview" };
   const fieldsOf: readonly JsonObject[] = [
     { tools: [fn("f"), namespace("n", fn("one"), computer)], input: [ASK] },
@@ -179,7 +179,7 @@ Deno.test("tools that items bring are not written twice for a provider of Respon
   assert.match(JSON.stringify(body.input), /web_search/);
 });
 
-Deno.test("a picture in its own size is asked for in the largest that Chat Completions know, which is named", () => {
+Deno.test("a picture in its original size is sent in the largest of Chat Completions, and named", () => {
   const picture = (detail?: string) => ({
     type: "input_image",
     image_url: "data:image/png;base64,AAAA",

@@ -29,7 +29,7 @@ const TARGETS: Readonly<
   responses: { service: "openai", model: "gpt-5.2" },
 };
 
-Deno.test("the documentation's table of translations says what the codecs do", async () => {
+Deno.test("the documentation's table of translations matches the codecs", async () => {
   const page = await Deno.readTextFile(
     new URL("../../docs/translation.md", import.meta.url),
   );

@@ -30,7 +30,7 @@ const RESPONSES_TOOL = {
   parameters: SCHEMA,
 };
 
-Deno.test("a setting of a Messages tool that changes what the model does is named where it is lost", () => {
+Deno.test("a lost setting of a Messages tool that changes the model's behavior is named", () => {
   for (const to of ["chat", "responses"] as const) {
     for (
       const [setting, name] of [
@@ -57,7 +57,7 @@ Deno.test("a setting of a Messages tool that changes what the model does is name
   }
 });
 
-Deno.test("a setting of a Responses tool that changes what the model does is named where it is lost", () => {
+Deno.test("a lost setting of a Responses tool that changes the model's behavior is named", () => {
   for (const to of ["chat", "messages"] as const) {
     for (
       const [setting, name] of [
@@ -89,7 +89,7 @@ Deno.test("a setting of a Responses tool that changes what the model does is nam
   }
 });
 
-Deno.test("a setting of a tool that only repeats a default, or says when to load or to stream it, is no loss", () => {
+Deno.test("a setting of a tool that repeats a default, or concerns loading or streaming, is no loss", () => {
   for (
     const setting of [
       { allowed_callers: ["direct"] },
@@ -182,7 +182,7 @@ Deno.test("an image that shall not be scaled down silently is named where it cou
   }
 });
 
-Deno.test("what is said about a document reaches Responses, too", () => {
+Deno.test("the context of a document reaches Responses, too", () => {
   const pdf = {
     type: "base64",
     media_type: "application/pdf",
@@ -258,7 +258,7 @@ Deno.test("the cache mark of a tool's result reaches providers of Chat Completio
   }
 });
 
-Deno.test("what is said about a namespace reaches models without namespaces, once", () => {
+Deno.test("the description of a namespace reaches models without namespaces, once", () => {
   const inside = (name: string) => ({ ...RESPONSES_TOOL, name });
   const spaces = (description: string) =>
     withTool({

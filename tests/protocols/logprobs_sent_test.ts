@@ -26,7 +26,7 @@ function ask(fields: JsonObject, model = "gpt-5.2", service = "openai") {
   });
 }
 
-Deno.test("log probabilities are asked of a model of OpenAI's that does not reason", () => {
+Deno.test("log probabilities are requested from an OpenAI model that does not reason", () => {
   const { body, dropped } = ask({ logprobs: true, top_logprobs: 2 });
   assert.deepEqual(body.include, [
     "reasoning.encrypted_content",
@@ -39,7 +39,7 @@ Deno.test("log probabilities are asked of a model of OpenAI's that does not reas
   assert.equal(plain.top_logprobs, undefined);
 });
 
-Deno.test("log probabilities that nobody asks for are not asked for", () => {
+Deno.test("log probabilities are not requested without the caller's request", () => {
   for (const fields of [{}, { logprobs: false }, { top_logprobs: 0 }]) {
     const { body, dropped } = ask(fields, "gpt-4.1");
     assert.equal(body.include, undefined);
@@ -145,7 +145,7 @@ Deno.test("log probabilities of a whole answer are those of the choice", () => {
   }
 });
 
-Deno.test("log probabilities of a stream stand in the chunks of their tokens", () => {
+Deno.test("log probabilities of a stream are in the chunks of their tokens", () => {
   const answer = CODECS.responses.decodeAnswer(RESPONSE, counterIds());
   const unfolded: AnswerEvent[] = [];
   unfoldAnswer(answer, (event) => {

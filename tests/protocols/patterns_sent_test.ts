@@ -111,7 +111,7 @@ Deno.test("patterns stay for providers that take them", () => {
   }
 });
 
-Deno.test("a pattern is found wherever a schema may stand, and nowhere else", () => {
+Deno.test("a pattern is found at every place of a schema, and nowhere else", () => {
   const bad = { type: "string", pattern: LOOKAHEAD };
   const good = {
     type: "string",

@@ -181,25 +181,25 @@ const ENCRYPTED: ReasoningBlock = {
   },
 };
 
-Deno.test("a Chat caller gives thinking back as it was signed, whatever became of the text beside it", () => {
+Deno.test("a Chat caller's signed thinking returns unchanged, with any text beside it", () => {
   judge(answerOf([SIGNED]), "messages");
   judge(answerOf([OMITTED]), "messages");
   judge(answerOf([SIGNED, OMITTED]), "messages");
 });
 
-Deno.test("a Chat caller gives redacted thinking back beside thinking, in its place", () => {
+Deno.test("a Chat caller's redacted thinking returns beside thinking, in its place", () => {
   judge(answerOf([REDACTED]), "messages");
   judge(answerOf([SIGNED, REDACTED]), "messages");
   judge(answerOf([REDACTED, SIGNED, REDACTED]), "messages");
 });
 
-Deno.test("a Chat caller gives encrypted reasoning back with its summary as a summary, which is all that OpenAI takes", () => {
+Deno.test("a Chat caller's encrypted reasoning returns with its summary as a summary, as OpenAI requires", () => {
   // Anything in `content` is a 400: https://github.com/router-for-me/CLIProxyAPI/issues/5825
   judge(answerOf([ENCRYPTED]), "responses");
   judge(answerOf([ENCRYPTED, { ...ENCRYPTED, parts: [] }]), "responses");
 });
 
-Deno.test("a Chat caller who mixes up the thinking of several blocks gives none back", () => {
+Deno.test("mixed-up thinking of several blocks from a Chat caller is dropped", () => {
   const message = messageOf(answerOf([SIGNED, REDACTED]));
   const details = message.reasoning_details;
   assert.ok(Array.isArray(details));

@@ -133,7 +133,7 @@ Deno.test("a safety_identifier beside a user stays beside it", () => {
   }
 });
 
-Deno.test("a user alone, or the same one twice, is named where the provider wants it", () => {
+Deno.test("a user alone, or the same one twice, is sent in the provider's field", () => {
   for (
     const asked of [
       { user: "anna" },
@@ -199,7 +199,7 @@ Deno.test("a summary is named as lost where nothing is reasoned", () => {
   assert.deepEqual(dropped, ["reasoning"]);
 });
 
-Deno.test("Anthropic shows its thinking where a Chat caller asks for a summary", () => {
+Deno.test("Anthropic shows its thinking when a Chat caller requests a summary", () => {
   const target = {
     from: "chat",
     to: "messages",

@@ -41,7 +41,7 @@ Deno.test("translateRequest() writes the upstream's body and keeps the caller's 
   assert.equal(dropped.size, 0);
 });
 
-Deno.test("translateRequest() names what was dropped in the caller's spelling", () => {
+Deno.test("translateRequest() names dropped fields in the caller's spelling", () => {
   const { dropped } = translate({
     top_k: 3,
     verbosity: "low",
@@ -54,7 +54,7 @@ Deno.test("translateRequest() names what was dropped in the caller's spelling", 
   ]);
 });
 
-Deno.test("translateRequest() names what was dropped as the caller wrote it, where there are several spellings", () => {
+Deno.test("translateRequest() names dropped fields in the spelling of the request, when there are several", () => {
   const { dropped } = translate({ max_tokens: 5000 });
   assert.deepEqual([...dropped], ["max_tokens"]);
   assert.throws(
@@ -63,7 +63,7 @@ Deno.test("translateRequest() names what was dropped as the caller wrote it, whe
   );
 });
 
-Deno.test("translateRequest() recognizes what the connection leaves out by all its spellings", () => {
+Deno.test("translateRequest() recognizes omitted fields in all spellings", () => {
   const { dropped } = translate(
     { max_completion_tokens: 5 },
     { omit: ["max_tokens", "max_completion_tokens"] },
@@ -78,7 +78,7 @@ Deno.test("translateRequest() rejects a loss on a strict connection", () => {
   );
 });
 
-Deno.test("translateRequest() sets what the connection forces and names what it leaves out", () => {
+Deno.test("translateRequest() sets forced fields and names omitted ones", () => {
   const { body, dropped } = translate(
     { temperature: 1, seed: 2 },
     { force: { store: false, seed: 9 }, omit: ["temperature", "top_p"] },
@@ -92,12 +92,12 @@ Deno.test("translateRequest() sets what the connection forces and names what it 
   assert.deepEqual([...dropped], ["temperature"]);
 });
 
-Deno.test("translateRequest() names a field that only the upstream has as it stands there", () => {
+Deno.test("translateRequest() names a field that only the upstream has in its spelling", () => {
   const { dropped } = translate({ stream: true }, { omit: ["stream_options"] });
   assert.deepEqual([...dropped], ["stream_options"]);
 });
 
-Deno.test("translateRequest() asks an upstream that only streams for a stream", () => {
+Deno.test("translateRequest() requests a stream from an upstream that only streams", () => {
   const { body, request } = translate({}, { streamOnly: true });
   assert.equal(body.stream, true);
   assert.equal(request.stream, false);
@@ -120,7 +120,7 @@ Deno.test("translateRequest() lets the relay change the request before it is wri
   assert.deepEqual(body.messages, []);
 });
 
-Deno.test("translateRequest() rejects what is nested too deep, and hides no mistake of ours", () => {
+Deno.test("translateRequest() rejects a request that is nested too deeply, and forwards bugs", () => {
   let schema: JsonObject = {};
   for (let depth = 0; depth < 200_000; depth++) schema = { items: schema };
   const response_format = {

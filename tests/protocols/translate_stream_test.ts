@@ -100,7 +100,7 @@ Deno.test("a translator makes an early end, a failure from outside and a long ev
   );
 });
 
-Deno.test("a translator takes an end in the middle of an event for an end, in every protocol, and in a whole event for the answer's", () => {
+Deno.test("a translator treats an end in the middle of an event as early, in every protocol, and one after a whole event as the answer's", () => {
   for (const codec of [chatCodec, messagesCodec, responsesCodec]) {
     for (const cut of ['data: {"id":"chatcmpl-1","cho', "data: {", "data: ["]) {
       const translator = createTranslator(options({
@@ -147,7 +147,7 @@ Deno.test("a translator whose encoder cannot hold the answer ends it with that f
   assert.deepEqual(seen.at(-1), { type: "failure", failure });
 });
 
-Deno.test("a translator lets through what its encoder did not foresee", () => {
+Deno.test("a translator forwards unforeseen errors of its encoder", () => {
   const fault = new TypeError("a fault");
   const translator = createTranslator(options({
     encoder: {

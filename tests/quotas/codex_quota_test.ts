@@ -50,7 +50,7 @@ Deno.test("codexHeaders() reports the shortest window of an hour and more as the
   ]);
 });
 
-Deno.test("codexHeaders() writes what the reader of Codex's headers reads", () => {
+Deno.test("codexHeaders() writes headers that the reader of Codex's headers accepts", () => {
   const windows = [usage(FIVE_HOURS, 42), usage(WEEK, 101)];
   const read = codexReader.parse(new Headers(codexHeaders(windows)), 0);
   assert.deepEqual(read, windows);
@@ -72,7 +72,7 @@ Deno.test("codexHeaders() reports one window alone, and of two of one length the
   assert.equal(two["x-codex-secondary-used-percent"], undefined);
 });
 
-Deno.test("codexHeaders() leaves out what says nothing of the whole: parts, tools, balances, windows of unknown use", () => {
+Deno.test("codexHeaders() leaves out parts, tools, balances and windows of unknown use", () => {
   const balance = quotaWindow({
     type: QUOTA_TYPES.balance,
     unit: "USD",
@@ -92,7 +92,7 @@ Deno.test("codexHeaders() leaves out what says nothing of the whole: parts, tool
   );
 });
 
-Deno.test("codexHeaders() says no reset where none is known", () => {
+Deno.test("codexHeaders() writes no unknown reset", () => {
   const window = { ...usage(WEEK, 3), resets_at: null };
   assert.deepEqual(codexHeaders([window]).map(([name]) => name), [
     "x-codex-primary-used-percent",
@@ -115,7 +115,7 @@ Deno.test("periodMinutes() recognizes every unit of its own, and no foreign one"
   assert.equal(minutes(null, null), undefined);
 });
 
-Deno.test("headersOf() looks at what is known once a second at most, for each connection", async () => {
+Deno.test("headersOf() reads the known quota once a second at most, for each connection", async () => {
   const { connections: [first] } = await minimalConfig();
   assert.ok(first);
   const other = { ...first, id: "other" };

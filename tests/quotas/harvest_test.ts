@@ -70,7 +70,7 @@ Deno.test("a harvested window that has begun again keeps its size alone", () => 
   ]);
 });
 
-Deno.test("a harvested reset that was past when it came says nothing of a new window", () => {
+Deno.test("a harvested reset in the past does not begin a new window", () => {
   const clock = createFakeClock(NOW_MS);
   const harvest = createHarvest({ clock });
   harvest.observe(OPENAI, rateLimits(90, "2025-12-31T23:59:59Z"));
@@ -267,7 +267,7 @@ Deno.test("a harvest announces news once until it is taken, and has the last of 
   assert.equal(announced, 2);
 });
 
-Deno.test("a harvest learns what is newer elsewhere, announces it to nobody, and forgets nothing newer of its own", () => {
+Deno.test("a harvest accepts newer quotas of others without announcing them, and keeps newer ones of its own", () => {
   const clock = createFakeClock(NOW_MS);
   const harvest = createHarvest({ clock, onNews() {} });
   const elsewhere = createHarvest({ clock });

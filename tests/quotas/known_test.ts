@@ -81,7 +81,7 @@ Deno.test("known() remembers that a window is exhausted until it begins again, a
   assert.equal(calls.length, 1);
 });
 
-Deno.test("known() remembers an exhausted window though the next reads fail, and forgets it when one says otherwise", async () => {
+Deno.test("known() remembers an exhausted window while readings fail, until one shows room", async () => {
   const { percents, clock, scripts, service, one, config } = await readOnce(
     100,
   );

@@ -45,7 +45,7 @@ Deno.test("a quota is read over a socket with the connection's credential", asyn
   });
 });
 
-Deno.test("a redirect of a quota read is an error and reaches nobody", async () => {
+Deno.test("a redirect of a quota read is an error and is not followed", async () => {
   let reached = 0;
   const elsewhere = () => {
     reached += 1;
@@ -78,7 +78,7 @@ Deno.test("an endless quota answer is cut off", async () => {
   });
 });
 
-Deno.test("a compressed quota answer is counted by what it holds", async () => {
+Deno.test("a compressed quota answer is limited by its decompressed length", async () => {
   const bomb = new Blob([new Uint8Array(8 * 1024 * 1024)]).stream()
     .pipeThrough(new CompressionStream("gzip"));
   const bytes = await new Response(bomb).bytes();

@@ -55,7 +55,7 @@ Deno.test("readQuota() reads the windows and stamps them", async () => {
   assert.equal(reading.checkedAtMs, NOW_MS);
 });
 
-Deno.test("readQuota() follows no redirect and asks for a body as it is", async () => {
+Deno.test("readQuota() follows no redirect and requests an uncompressed body", async () => {
   const calls: RequestInit[] = [];
   await read({
     fetch: (_, init) => {

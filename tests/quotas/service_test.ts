@@ -126,7 +126,7 @@ Deno.test("read() shows why one connection failed beside the others", async () =
   );
 });
 
-Deno.test("read() takes results from the cache for 60 seconds, for all callers", async () => {
+Deno.test("read() returns cached results for 60 seconds, for all callers", async () => {
   const { service, clock, calls } = createHarness();
   const one = zai("one");
   const config = await configWith(one);
@@ -143,7 +143,7 @@ Deno.test("read() takes results from the cache for 60 seconds, for all callers",
   assert.equal(calls.length, 2);
 });
 
-Deno.test("read() keeps results no longer than the config says", async () => {
+Deno.test("read() keeps results for the configured time", async () => {
   const { service, clock, calls } = createHarness();
   const one = zai("one");
   const limits = { budgetMs: 12_000, cacheMs: 5000 };
@@ -154,7 +154,7 @@ Deno.test("read() keeps results no longer than the config says", async () => {
   assert.equal(calls.length, 2);
 });
 
-Deno.test("read() keeps a failure for 10 seconds, or as long as the provider asks", async (t) => {
+Deno.test("read() keeps a failure for 10 seconds, or for the provider's wait", async (t) => {
   const cases = {
     "without Retry-After": [undefined, 10_000],
     "Retry-After of 30 s": ["30", 30_000],
@@ -184,7 +184,7 @@ Deno.test("read() keeps a failure for 10 seconds, or as long as the provider ask
   }
 });
 
-Deno.test("read() asks Anthropic for OAuth usage every five minutes at most", async (t) => {
+Deno.test("read() reads Anthropic's OAuth usage every five minutes at most", async (t) => {
   const base = "https://one.example/v1";
   const one = connectionOf("anthropic", { name: "one", base });
   const usage = { five_hour: { utilization: 10, resets_at: null } };
@@ -237,7 +237,7 @@ Deno.test("read() makes one call for a thousand callers at once", async () => {
   }
 });
 
-Deno.test("read() of a caller who leaves ends, and the read goes on for the others", async () => {
+Deno.test("read() ends for a caller that leaves, and continues for the others", async () => {
   const { service, scripts, calls } = createHarness();
   const one = zai("one");
   const { script, answer } = held();
@@ -255,7 +255,7 @@ Deno.test("read() of a caller who leaves ends, and the read goes on for the othe
   assert.equal(calls.length, 1);
 });
 
-Deno.test("read() does nothing for a caller who has left already", async () => {
+Deno.test("read() does nothing for a caller that has left", async () => {
   const { service, calls } = createHarness();
   const one = zai("one");
   const signal = AbortSignal.abort(new Error("gone"));
@@ -379,7 +379,7 @@ Deno.test("a read that outlives its config leaves nothing behind", async () => {
   assert.equal(calls.filter((host) => host === "old.example").length, 2);
 });
 
-Deno.test("one connection's failure is cached for nobody else", async () => {
+Deno.test("one connection's failure is cached for no other", async () => {
   const { service, scripts } = createHarness();
   const [a, b] = [zai("a"), zai("b")];
   scripts.set("a.example", () => new Response("no", { status: 500 }));

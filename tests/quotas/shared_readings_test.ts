@@ -35,7 +35,7 @@ const ELSEWHERE: LastingReading = {
   ttlMs: 2000,
 };
 
-Deno.test("a quota that another replica has read is not read again while it stands", async () => {
+Deno.test("a quota that another replica has read is not read again while it is valid", async () => {
   const { shared, published } = createReadings(ELSEWHERE);
   const { service, calls, clock } = createHarness({ sharedReadings: shared });
   const config = await configWith(ZAI);
@@ -48,7 +48,7 @@ Deno.test("a quota that another replica has read is not read again while it stan
   assert.deepEqual([calls, published], [[], []]);
 });
 
-Deno.test("a quota that nobody has read is read once, and left for the others with its lifetime", async () => {
+Deno.test("an unread quota is read once, and published for the others with its lifetime", async () => {
   const { shared, published } = createReadings();
   const reported: unknown[] = [];
   const { service, calls } = createHarness({
@@ -72,7 +72,7 @@ Deno.test("a failure is left for the others, too", async () => {
   assert.equal(published[0]?.[1].ttlMs, 10_000);
 });
 
-Deno.test("learn() keeps what is newer for as long as it stands, and never asks", async () => {
+Deno.test("learn() keeps a newer reading for its lifetime, and sends no request", async () => {
   const { service, poller, calls, clock } = createHarness();
   const config = await configWith(ZAI);
   poller.learn(ZAI, ELSEWHERE);

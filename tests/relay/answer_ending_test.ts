@@ -58,7 +58,7 @@ Deno.test("endingOf() blames the upstream for an answer that ends with an error,
   }
 });
 
-Deno.test("endingOf() names the failure in an answer, and takes the blame for what the gateway cancelled", () => {
+Deno.test("endingOf() names the failure in an answer, and blames the gateway for its own cancellations", () => {
   const end = { kind: "complete" } as const;
   const failed = (kind: Failure["kind"]) =>
     noted(end, { answerEnd: "failed", failure: { kind, message: "no" } });

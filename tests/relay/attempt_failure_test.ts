@@ -6,7 +6,7 @@ import {
 } from "../../src/relay/attempt_failure.ts";
 import { silentUpstream } from "../../src/upstream/failure.ts";
 
-Deno.test("silence is what the gateway waited for in vain, not what an upstream says of its own", () => {
+Deno.test("silence is the gateway's timeout, not an upstream's own report of one", () => {
   assert.equal(attemptFailureOf(silentUpstream())?.kind, "silent");
   const body = {
     error: {

@@ -70,7 +70,7 @@ for (const error of OVERFLOWS) {
     }
   });
 
-  Deno.test(`callers learn in their own words what ${error.provider} says of the length`, async (t) => {
+  Deno.test(`callers get ${error.provider}'s error about the length in their own protocol`, async (t) => {
     for (const { name, protocol, mode, stream, act } of eachWay(error)) {
       if (mode === "native") continue;
       await t.step(name, async () => {
@@ -104,7 +104,7 @@ Deno.test("a native caller gets the provider's own error of the length, byte for
   }
 });
 
-Deno.test("no fallback is asked what the provider rejects in the like words", async (t) => {
+Deno.test("no fallback gets a request that the provider rejects in similar words", async (t) => {
   for (const { provider, status, body, kind } of NO_OVERFLOWS) {
     if (kind !== "invalid_request") continue;
     for (const protocol of PROTOCOLS) {
@@ -125,7 +125,7 @@ Deno.test("no fallback is asked what the provider rejects in the like words", as
   }
 });
 
-Deno.test("callers learn in their own words that the window is full in the middle of an answer", async (t) => {
+Deno.test("callers get a full window in the middle of an answer in their own protocol", async (t) => {
   for (const { provider, body, isOutside } of OVERFLOWS) {
     if (isOutside) continue;
     for (const protocol of PROTOCOLS) {

@@ -118,7 +118,7 @@ for (const protocol of PROTOCOLS) {
     }
   });
 
-  Deno.test(`holdBack() takes an empty ${protocol} answer for good`, async () => {
+  Deno.test(`holdBack() accepts an empty ${protocol} answer`, async () => {
     const scene = begin(protocol);
     scene.source.enqueue(bytes(start + end));
     assert.deepEqual(await scene.found(), { kind: "good" });
@@ -176,7 +176,7 @@ Deno.test("holdBack() keeps no more than 64 events, 256 KiB and 15 s", async (t)
   });
 });
 
-Deno.test("holdBack() waits for output as long as a deadline for it says", async () => {
+Deno.test("holdBack() waits for output up to its deadline", async () => {
   const scene = begin("chat", { outputMs: 40_000 });
   await scene.found();
   scene.timers.advance(39_999);
@@ -194,7 +194,7 @@ Deno.test("holdBack() recognises silence between two chunks", async () => {
   assert.equal(scene.timers.running, 0);
 });
 
-Deno.test("holdBack() throws what its source throws, and leaves no timer", async () => {
+Deno.test("holdBack() forwards the error of its source, and leaves no timer", async () => {
   const scene = begin("chat", { idleMs: 5000 });
   scene.source.error(new TypeError("connection reset"));
   await assert.rejects(scene.held, /connection reset/);

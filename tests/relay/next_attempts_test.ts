@@ -131,7 +131,7 @@ Deno.test("nextAttempts() stays with a candidate whose kept connection was lost,
   }
 });
 
-Deno.test("nextAttempts() never repeats what a probe has shown", async () => {
+Deno.test("nextAttempts() never repeats a failed probe", async () => {
   const candidates = await candidatesOf([]);
   const probe = { ...failed(candidates.own[0], "server"), wasProbe: true };
   assert.deepEqual(attemptsOf(candidates, [probe]), ["two"]);

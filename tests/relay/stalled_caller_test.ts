@@ -50,7 +50,7 @@ function assertLetGo({ gateway, providers, timers }: Scene): void {
 }
 
 for (const mode of MODES) {
-  Deno.test(`a caller who takes nothing for ten minutes is cut, its place is free and the upstream let go, ${mode}`, async (t) => {
+  Deno.test(`a caller that reads nothing for ten minutes is cut off, and its slot and upstream are released, ${mode}`, async (t) => {
     for (const protocol of PROTOCOLS) {
       await t.step(protocol, async () => {
         const { scene, reader } = await begin(protocol, mode);

@@ -251,7 +251,7 @@ Deno.test("a malformed row of the table creates no token", async () => {
   );
 });
 
-Deno.test("names with any characters come back from the file as they were", async () => {
+Deno.test("names with any characters return unchanged from the file", async () => {
   const names = [
     ...["no", "null", "~", "1", "1e3", "0x1f", "2027-01-31", "true", "- a"],
     ...["a: b", "a #b", "'", '"', '"quoted"', "*x", "&x", "!x", "%x", "@x"],

@@ -112,7 +112,7 @@ Deno.test("the network client closes the connection of a request that is aborted
   assert.equal(connections, 1);
 });
 
-Deno.test("the network client passes on a response that comes before the body is sent", async () => {
+Deno.test("the network client forwards a response that arrives before the body is sent", async () => {
   using network = open();
   const answer =
     "HTTP/1.1 401 Unauthorized\r\nconnection: close\r\ncontent-length: 2\r\n\r\n{}";

@@ -23,7 +23,7 @@ function via(hostname: string, port: number, credentials?: string): ProxyRoute {
   return { kind: "proxy", proxy: { hostname, port, isSecure: false, headers } };
 }
 
-Deno.test("each scheme has its variable, in upper or lower case, and ALL_PROXY stands for both", () => {
+Deno.test("each scheme has its variable, in upper or lower case, and ALL_PROXY is for both", () => {
   const plain = "http://a.example/";
   const secure = "https://a.example/";
   const proxy = "http://p:3128";

@@ -26,7 +26,7 @@ Deno.test("A ReloadLog reports the same problems once", () => {
   );
 });
 
-Deno.test("A ReloadLog reports them again when they come back, and on request", () => {
+Deno.test("A ReloadLog reports problems again when they return, and on request", () => {
   const again = ["config_rejected", "config_applied", "config_rejected"];
   assert.deepEqual(eventsOf([rejected("x"), APPLIED, rejected("x")]), again);
   assert.deepEqual(

@@ -147,7 +147,7 @@ async function choiceOf(fields: JsonObject): Promise<JsonObject> {
   return objectOf(objectsOf(answer.choices)[0]);
 }
 
-Deno.test("chat reads what it is asked", async (t) => {
+Deno.test("chat reads the settings of a request", async (t) => {
   await t.step("text parts and images", async () => {
     const { message } = await choiceOf({
       messages: [{

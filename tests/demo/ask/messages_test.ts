@@ -141,7 +141,7 @@ const REFUSALS: readonly (readonly [
   ],
 ];
 
-Deno.test("a strict provider rejects Messages with 400 and says where", async (t) => {
+Deno.test("a strict provider rejects Messages with 400 and names the field", async (t) => {
   for (const [name, fields, message] of REFUSALS) {
     await t.step(name, async () => {
       const { status, answer } = await ask("B", "/v1/messages", {
@@ -177,7 +177,7 @@ function lastText(answer: JsonObject): string {
   return textOf(objectsOf(answer.content).at(-1)?.text);
 }
 
-Deno.test("messages read what they are asked", async (t) => {
+Deno.test("messages read the settings of a request", async (t) => {
   await t.step("a result with text and an image, before a text", async () => {
     const answer = await answerTo({
       messages: [HELLO, TOOL_USE, {

@@ -131,7 +131,7 @@ async function answerTo(
   return answer;
 }
 
-Deno.test("responses read what they are asked", async (t) => {
+Deno.test("responses read the settings of a request", async (t) => {
   await t.step("instructions and every role", async () => {
     const answer = await answerTo({
       instructions: "Be brief",
@@ -152,7 +152,7 @@ Deno.test("responses read what they are asked", async (t) => {
     assert.equal(answer.instructions, "Be brief");
   });
 
-  await t.step("an output that does not stand next to its call", async () => {
+  await t.step("an output that does not follow its call", async () => {
     const answer = await answerTo({
       input: [
         HELLO,

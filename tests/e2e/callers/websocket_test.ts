@@ -25,7 +25,7 @@ Deno.test("a WebSocket upgrade of /responses is 426, with and without a credenti
   }
 });
 
-Deno.test("a GET of /responses that asks for no upgrade, or another one, is 405", async (t) => {
+Deno.test("a GET of /responses without an upgrade, or with another one, is 405", async (t) => {
   await using gateway = await startGateway(familiesFile("http://127.0.0.1:9"));
   for (const upgrade of ["", "upgrade: h2c\r\n"]) {
     await t.step(upgrade, async () => {

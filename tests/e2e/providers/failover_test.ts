@@ -113,7 +113,7 @@ Deno.test("another connection serves when the first cannot be reached or breaks 
   await t.step("no server listens", async () => {
     await checkServed(`http://${freeAddress()}`, "unreachable");
   });
-  await t.step("nobody vouches for its certificate", async () => {
+  await t.step("its certificate is not trusted", async () => {
     await using bad = startUpstream(undefined, testCertificate);
     await checkServed(bad.url, "unreachable");
   });

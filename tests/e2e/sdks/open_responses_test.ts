@@ -222,7 +222,7 @@ Deno.test("a model behind Messages is rejected on /responses without the option 
   assert.equal((await refused.json()).error.code, "unsupported_path");
 });
 
-Deno.test("readOpenResponse() rejects what is no answer of Open Responses", async (t) => {
+Deno.test("readOpenResponse() rejects an invalid answer of Open Responses", async (t) => {
   await using gateway = await startBackend(
     BACKENDS["a model behind Chat Completions"],
   );

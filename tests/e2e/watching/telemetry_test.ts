@@ -350,7 +350,7 @@ Deno.test("pending telemetry is exported when the gateway stops", async () => {
   assert.equal(collector.histograms(usage).length, 2);
 });
 
-Deno.test("without OTEL_DENO nothing is exported, wherever the exporter would send it", async () => {
+Deno.test("without OTEL_DENO nothing is exported, with any exporter", async () => {
   await using upstream = startUpstream(stream);
   await using collector = startCollector();
   const { OTEL_DENO: _, ...env } = collector.env;

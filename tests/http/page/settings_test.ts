@@ -199,7 +199,7 @@ test("a press on a model selects it in the settings, for another client if neces
   assert.equal(await page.evaluate("document.activeElement.id"), "model");
 });
 
-test("a command stands below the export that it needs, and a file above it", async ({ page, signIn }) => {
+test("a command is below the export that it needs, and a file above it", async ({ page, signIn }) => {
   await signIn();
   const texts = async (client: string) => {
     await pickClient(page, client);

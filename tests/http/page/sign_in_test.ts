@@ -14,7 +14,7 @@ async function stored(page: Page): Promise<string> {
   return await page.evaluate<string>("JSON.stringify(sessionStorage)");
 }
 
-test("the page shows everyone with a token the windows of each connection, with what is used, what is left and when it resets", async ({ page, signIn }) => {
+test("the page shows the windows of each connection for a token, with the use, the rest and the reset", async ({ page, signIn }) => {
   await signIn();
   assert.deepEqual(await page.locator(".card h3 .card-name").allInnerTexts(), [
     "Demo A",

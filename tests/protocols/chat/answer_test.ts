@@ -353,7 +353,7 @@ Deno.test("a Chat stream has its role once, contiguous calls, one reason to stop
   }
 });
 
-Deno.test("a Chat stream shows usage only to a caller who asked for it, in the last chunk", () => {
+Deno.test("a Chat stream shows usage only on request, in the last chunk", () => {
   const answer = answerOf([], { usage: { inputTokens: 1, outputTokens: 2 } });
   assert.equal(chunksOf(answer).some((chunk) => "usage" in chunk), false);
   const chunks = chunksOf(answer, WITH_USAGE);
@@ -388,7 +388,7 @@ Deno.test("a Chat stream is kept alive by comments", () => {
   );
 });
 
-Deno.test("a JSON Chat answer is read from its message, though an empty delta stands beside it (Perplexity)", () => {
+Deno.test("a JSON Chat answer is read from its message, despite an empty delta beside it (Perplexity)", () => {
   const answer = chatCodec.decodeAnswer({
     choices: [{
       index: 0,
@@ -400,7 +400,7 @@ Deno.test("a JSON Chat answer is read from its message, though an empty delta st
   assert.deepEqual(plain(answer.blocks), [{ kind: "text", text: "4" }]);
 });
 
-Deno.test("a JSON Chat answer that comes as several choices without an index is one (GitHub Copilot)", () => {
+Deno.test("a JSON Chat answer of several choices without an index is one answer (GitHub Copilot)", () => {
   const weather = { name: "weather", arguments: '{"city":"Rome"}' };
   const answer = chatCodec.decodeAnswer({
     choices: [
@@ -439,7 +439,7 @@ Deno.test("a JSON body that is no Chat answer is the upstream's failure", () => 
   }
 });
 
-Deno.test("a Chat answer's citations stand where their texts do, in JSON and as a stream", () => {
+Deno.test("a Chat answer's citations have the offsets of their texts, in JSON and as a stream", () => {
   const url = "https://example.com/a";
   const cited = (text: string, rest: JsonObject = {}) => ({
     kind: "text",

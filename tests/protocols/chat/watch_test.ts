@@ -6,7 +6,7 @@ const chunk = (delta: JsonValue) => ({
   choices: [{ index: 0, delta }],
 });
 
-Deno.test("chatWatch.isOutput() sees what a caller sees of an answer", () => {
+Deno.test("chatWatch.isOutput() recognizes visible output", () => {
   const deltas: readonly JsonValue[] = [
     { content: "a" },
     { content: [{ type: "thinking", thinking: [] }] },
@@ -101,7 +101,7 @@ Deno.test("chatWatch.isEnd() recognizes [DONE] and the chunk that finishes", () 
   for (const data of ends) assert.ok(chatWatch.isEnd(data), data);
 });
 
-Deno.test("chatWatch.isEnd() takes nothing else for an end", () => {
+Deno.test("chatWatch.isEnd() returns false for everything else", () => {
   const others = [
     "",
     '{"choices":[{"delta":{"content":"[DONE]"},"finish_reason":null}]}',

@@ -63,7 +63,7 @@ for (const to of ["chat", "responses"] as const) {
   });
 }
 
-Deno.test("a model of OpenAI's service that no table knows gets no cache mark", () => {
+Deno.test("an unknown model of OpenAI's service gets no cache mark", () => {
   for (const to of ["chat", "responses"] as const) {
     const { sent } = marks(PARTS, to, "openai", "of-an-unknown-name");
     assert.deepEqual(sent, []);

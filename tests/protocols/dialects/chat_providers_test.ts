@@ -379,7 +379,7 @@ Deno.test("a model that always reasons gets the least effort, and the dropped fi
 
 // "invalid temperature: only 1 is allowed for this model":
 // https://github.com/Warma10032/VideoAdGuard/issues/34
-Deno.test("Kimi is not asked for sampling that it rejects, and other models of its provider are", () => {
+Deno.test("Kimi gets no sampling that it rejects, and other models of its provider do", () => {
   const sampling = { temperature: 0.2, top_p: 0.5 };
   for (const model of ["kimi-for-coding", "kimi-k2.5", "kimi-k3", "kimi-k9"]) {
     const { body, dropped } = toChat(

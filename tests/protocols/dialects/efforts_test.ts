@@ -30,7 +30,7 @@ function effortIn(body: JsonObject): unknown {
 }
 
 for (const [to, service, model] of TARGETS) {
-  Deno.test(`each effort that ${model} at ${service} gets otherwise than asked is named`, () => {
+  Deno.test(`each changed effort for ${model} at ${service} is named`, () => {
     const changed = WORDS.filter((effort) => {
       const { body, dropped } = upstreamRequest(
         userRequest("responses", { reasoning: { effort } }),

@@ -227,7 +227,7 @@ for (
     "gpt-6.1-terra",
   ]
 ) {
-  Deno.test(`${model} is asked not to reason where Chat Completions offer it tools`, () => {
+  Deno.test(`${model} gets no reasoning beside tools in Chat Completions`, () => {
     const effort = { output_config: { effort: "high" } };
     for (const service of ["openai", "custom"]) {
       const asked = toChat({ tools: [TOOL], ...effort }, model, service);
@@ -250,7 +250,7 @@ for (
   });
 }
 
-Deno.test("a model that reasons by default is asked not to beside tools, and nothing is named that nobody asked for", () => {
+Deno.test("a model that reasons by default gets no reasoning beside tools, and nothing unrequested is named", () => {
   const at = (model: string) => toChat({ tools: [TOOL] }, model);
   assert.equal(at("gpt-5.5").body.reasoning_effort, "none");
   assert.deepEqual(at("gpt-5.5").dropped, []);

@@ -90,7 +90,7 @@ for (const provider of [CEREBRAS, MISTRAL]) {
 
 for (const provider of [GROQ, CEREBRAS]) {
   // "json mode cannot be combined with tool/function calling": https://github.com/vercel/ai/issues/10023
-  Deno.test(`${provider.service} is asked for a format beside tools in words`, () => {
+  Deno.test(`${provider.service} gets an instruction for a format beside tools`, () => {
     const { body, dropped } = sent(
       "responses",
       { ...FORMATTED, tools: [TOOL] },
@@ -111,7 +111,7 @@ for (const provider of [GROQ, CEREBRAS]) {
   });
 }
 
-Deno.test("a format of plain JSON beside tools is asked for in words too", () => {
+Deno.test("a format of plain JSON beside tools becomes an instruction, too", () => {
   const { body } = sent("responses", {
     text: { format: { type: "json_object" } },
     tools: [TOOL],
@@ -122,7 +122,7 @@ Deno.test("a format of plain JSON beside tools is asked for in words too", () =>
 });
 
 // "Requests with max_tokens > 4096 must have stream=true": https://github.com/nullclaw/nullclaw/pull/231
-Deno.test("Fireworks is asked for a stream where a whole answer may be too long", () => {
+Deno.test("Fireworks gets a stream request when a whole answer may be too long", () => {
   for (
     const [service, tokens, stream] of [
       ["fireworks", 4096, undefined],
@@ -465,7 +465,7 @@ const EFFORTS: readonly (readonly [
 ];
 
 for (const [provider, asked, word, isNamed] of EFFORTS) {
-  Deno.test(`${provider.model} at ${provider.service} is sent "${asked}" as ${word}`, () => {
+  Deno.test(`${provider.model} at ${provider.service} gets "${asked}" as ${word}`, () => {
     const fields = { reasoning: { effort: asked } };
     const { body, dropped } = sent("responses", fields, provider);
     assert.equal(body.reasoning_effort, word);
@@ -473,7 +473,7 @@ for (const [provider, asked, word, isNamed] of EFFORTS) {
   });
 }
 
-Deno.test("a model whose efforts are known is left to its own where none is asked for", () => {
+Deno.test("a model with known efforts keeps its default without a requested effort", () => {
   const { body, dropped } = sent("messages", {}, GROQ);
   assert.equal(body.reasoning_effort, undefined);
   assert.deepEqual(dropped, []);
@@ -490,7 +490,7 @@ Deno.test("Mistral gets ids of nine letters and digits, the same for a call and 
   assert.equal(result?.tool_call_id, id);
 });
 
-Deno.test("Mistral's own ids come back as they are", () => {
+Deno.test("Mistral's own ids return unchanged", () => {
   const text = JSON.stringify(LOOP).replaceAll("toolu_01AbCdEfGh", "D681PevKs");
   const { body } = sent("messages", JSON.parse(text), MISTRAL);
   assert.match(JSON.stringify(body), /"tool_call_id":"D681PevKs"/);
@@ -510,7 +510,7 @@ Deno.test("Mistral gets a message of the model between a result and the user's n
   assert.deepEqual(roles(GROQ), ["user", "assistant", "tool", "user"]);
 });
 
-Deno.test("a model of Mistral's gets both from every provider, since its own template wants them", () => {
+Deno.test("a model of Mistral's gets both from every provider, because its template requires them", () => {
   for (const service of ["custom", "openrouter", "siliconflow"]) {
     const messages = messagesOf(sent("messages", LOOP, {
       service,
@@ -542,7 +542,7 @@ Deno.test("Mistral gets no field that it does not know", () => {
   assert.equal(dropped.length, 1);
 });
 
-Deno.test("Cohere is asked for the usage of a stream, and gets no user", () => {
+Deno.test("Cohere gets a request for a stream's usage, and no user", () => {
   const { body } = upstreamRequest(
     {
       model: "m",
@@ -576,7 +576,7 @@ const PREFILLED: JsonObject = {
 for (
   const [provider, field] of [[KIMI, "partial"], [MISTRAL, "prefix"]] as const
 ) {
-  Deno.test(`${provider.service} is asked by \`${field}\` to go on with the model's last words`, () => {
+  Deno.test(`${provider.service} gets \`${field}\` to continue the model's last message`, () => {
     const messages = messagesOf(sent("messages", PREFILLED, provider));
     assert.deepEqual(messages.at(-1), {
       role: "assistant",
@@ -649,7 +649,7 @@ for (const [what, fields, roles] of USERLESS) {
   });
 }
 
-Deno.test("others get no message that nobody wrote", () => {
+Deno.test("others get no added message", () => {
   const made = upstreamRequest(
     { input: [{ role: "developer", content: "Say hi." }] },
     { from: "responses", to: "chat", ...GROQ },

@@ -89,7 +89,7 @@ Deno.test("each row of CLAUDE_MODELS answers for its own examples and names its 
   }
 });
 
-Deno.test("each provider stands once in its table and names its sources", () => {
+Deno.test("each provider has one row in its table and names its sources", () => {
   const tables = [
     RESPONSES_PROVIDERS,
     MESSAGES_PROVIDERS.map((row) => ({ ...row, services: [row.host] })),

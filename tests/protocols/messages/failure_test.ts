@@ -56,7 +56,7 @@ Deno.test("decodeFailure() recognizes every type, and the status of one inside a
   }
 });
 
-Deno.test("decodeFailure() goes by words and status where the type says less", () => {
+Deno.test("decodeFailure() uses the words and the status when the type is vague", () => {
   const kind = (status: number, body: JsonValue | undefined) =>
     decodeFailure(status, body).kind;
   const invalid = (message: string) => error("invalid_request_error", message);
@@ -135,7 +135,7 @@ Deno.test("encodeFailure() keeps status and message in the protocol's shape", ()
   );
 });
 
-Deno.test("encodeFailure() finds a status where the upstream's says nothing", () => {
+Deno.test("encodeFailure() chooses a status when the upstream's is meaningless", () => {
   const status = (kind: FailureKind, given?: number) =>
     encodeFailure({ kind, status: given, message: "m" }, "r").status;
   assert.equal(status("overloaded"), 529);

@@ -88,7 +88,7 @@ function streamsOf(
 }
 
 for (const [version, accumulate] of Object.entries(ACCUMULATORS)) {
-  Deno.test(`Anthropic SDK ${version} gathers from a stream what the JSON answer holds`, async (t) => {
+  Deno.test(`Anthropic SDK ${version} gathers the JSON answer from a stream`, async (t) => {
     for (const { name, events } of STREAMS) {
       await t.step(name, async () => {
         const message = await accumulate(streamOf(events));

@@ -43,7 +43,7 @@ Deno.test("messagesWatch.isOutput() passes over events that show nothing", () =>
   }
 });
 
-Deno.test("messagesWatch.usageOf() adds to the input what a cache gave and took", () => {
+Deno.test("messagesWatch.usageOf() adds cached tokens to the input", () => {
   const usage = {
     input_tokens: 1,
     cache_read_input_tokens: 20,
@@ -106,7 +106,7 @@ Deno.test("messagesWatch.usageOf() returns undefined where nothing is counted", 
   }
 });
 
-Deno.test("messagesWatch.isEnd() recognizes message_stop wherever its type stands", () => {
+Deno.test("messagesWatch.isEnd() recognizes message_stop with its type at any place", () => {
   const ends = [
     '{"type":"message_stop"}',
     '{"type": "message_stop" }',

@@ -64,7 +64,7 @@ Deno.test("responsesWatch.usageOf() returns undefined where nothing is counted",
   }
 });
 
-Deno.test("responsesWatch.isEnd() recognizes every end wherever their type stands", () => {
+Deno.test("responsesWatch.isEnd() recognizes every end with its type at any place", () => {
   for (const end of ["completed", "done", "incomplete", "failed"]) {
     assert.ok(responsesWatch.isEnd(`{"type":"response.${end}","response":{`));
     assert.ok(

@@ -47,7 +47,7 @@ Deno.test("decodeRequest() reads tools and choices whether they are spelled as i
   assert.equal(flat.tools[1]?.kind, "custom");
 });
 
-Deno.test("decodeRequest() makes calls of custom tools, which Cursor knows as functions, what they were", () => {
+Deno.test("decodeRequest() restores calls of custom tools, which Cursor sends as functions", () => {
   const body = cursorBody("m");
   const items: JsonObject[] = [
     {
@@ -89,7 +89,7 @@ Deno.test("decodeRequest() leaves calls alone where no custom tool is offered", 
   assert.deepEqual(kinds, ["text", "function_call", "tool_result"]);
 });
 
-Deno.test("decodeRequest() rejects what a Responses request may not be", () => {
+Deno.test("decodeRequest() rejects an invalid Responses request", () => {
   const refused: readonly (readonly [JsonObject, string])[] = [
     [{ input: [] }, "input"],
     [{ tools: [{ type: "custom" }] }, "tools[0].name"],

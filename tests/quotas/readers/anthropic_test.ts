@@ -12,7 +12,7 @@ import {
 
 const source = sourceOf("anthropic", { base: "https://api.anthropic.com/v1" });
 
-Deno.test("anthropic asks for the usage of an OAuth token", () => {
+Deno.test("anthropic reads the usage of an OAuth token", () => {
   const [request] = requestsOf(source);
   assert.equal(request?.url, "https://api.anthropic.com/api/oauth/usage");
   assert.equal(request?.headers["authorization"], `Bearer ${KEY}`);
@@ -20,7 +20,7 @@ Deno.test("anthropic asks for the usage of an OAuth token", () => {
   assert.match(request?.headers["user-agent"] ?? "", /^claude-code\//);
 });
 
-Deno.test("anthropic asks nothing for an API key unless the quota has a token of its own", () => {
+Deno.test("anthropic sends no request for an API key unless the quota has a separate token", () => {
   const auth = { scheme: "x-api-key", key: KEY } as const;
   const appliesTo = anthropic.poll?.appliesTo;
   assert.equal(appliesTo?.(source), true);
@@ -80,11 +80,11 @@ Deno.test("anthropic does not guess how many minor units make one of a currency"
   );
 });
 
-Deno.test("anthropic takes an idle account for good news", () => {
+Deno.test("anthropic shows an idle account as unused", () => {
   assert.deepEqual(parse(source, fixture("anthropic/idle")), []);
 });
 
-Deno.test("anthropic rejects an answer without any window it knows", () => {
+Deno.test("anthropic rejects an answer without known windows", () => {
   const body = { nimbus_quill: { utilization: 0.02, resets_at: null } };
   assertFailure(() => parse(source, body), "invalid_response");
 });

@@ -28,7 +28,7 @@ function accountHeaderOf(key: string): string | undefined {
     ?.headers["chatgpt-account-id"];
 }
 
-Deno.test("codex asks where the official client asks", () => {
+Deno.test("codex sends the official client's request", () => {
   assert.equal(
     requestsOf(source)[0]?.url,
     "https://chatgpt.com/backend-api/wham/usage",
@@ -50,7 +50,7 @@ Deno.test("codex names the account that its token names", async (t) => {
     };
     assert.equal(accountHeaderOf(tokenOf(good)), "acc-1");
   });
-  await t.step("and none for a token that says nothing", () => {
+  await t.step("and none for an opaque token", () => {
     for (const key of ["opaque", "a.b.c", "a.%%%.c", tokenOf([]), tokenOf(1)]) {
       assert.equal(accountHeaderOf(key), undefined);
     }

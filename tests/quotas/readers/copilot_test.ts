@@ -10,7 +10,7 @@ import {
 
 const source = sourceOf("copilot", { quota: { key: "gho_token" } });
 
-Deno.test("copilot asks GitHub with the token of the quota, never with the connection's key", () => {
+Deno.test("copilot sends GitHub the token of the quota, never the connection's key", () => {
   const [request] = requestsOf(source);
   assert.equal(request?.url, "https://api.github.com/copilot_internal/user");
   assert.equal(request?.headers["authorization"], "token gho_token");
@@ -20,7 +20,7 @@ Deno.test("copilot asks GitHub with the token of the quota, never with the conne
   );
 });
 
-Deno.test("copilot asks another host where the quota names it", () => {
+Deno.test("copilot sends its request to the quota's host", () => {
   const url = "https://api.tenant.ghe.com/copilot_internal/user";
   assert.equal(
     requestsOf(sourceOf("copilot", { quota: { url } }))[0]?.url,
@@ -28,7 +28,7 @@ Deno.test("copilot asks another host where the quota names it", () => {
   );
 });
 
-Deno.test("copilot reads credits with decimals and leaves out what is unlimited", () => {
+Deno.test("copilot reads credits with decimals and leaves out unlimited ones", () => {
   assert.deepEqual(parse(source, fixture("copilot/credits")), [
     windowOf(
       "CREDIT_LIMIT:premium_interactions monthly credits 7000 1750.5 5249.5 25.0071428571 2026-10-01T00:00:00.000Z",
@@ -58,6 +58,6 @@ Deno.test("copilot reads what remains of the free plan's older form", () => {
   ]);
 });
 
-Deno.test("copilot knows an account without Copilot", () => {
+Deno.test("copilot recognizes an account without Copilot", () => {
   assertFailure(() => parse(source, { login: "someone" }), "no_plan");
 });

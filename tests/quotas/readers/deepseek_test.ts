@@ -20,7 +20,7 @@ Deno.test("deepseek reads a balance for each currency", () => {
   ]);
 });
 
-Deno.test("deepseek takes an account without balances for no data", () => {
+Deno.test("deepseek treats an account without balances as no data", () => {
   const body = { is_available: false, balance_infos: [] };
   assertFailure(() => parse(sourceOf("deepseek"), body), "unavailable");
 });

@@ -159,7 +159,7 @@ Deno.test("json reads each way to write a reset", async (t) => {
   }
 });
 
-Deno.test("json leaves out what the answer does not hold", async (t) => {
+Deno.test("json leaves out values that the answer lacks", async (t) => {
   const source = await described({});
   const answers = {
     "an array without the item": { data: { quotas: [] } },
@@ -175,7 +175,7 @@ Deno.test("json leaves out what the answer does not hold", async (t) => {
   }
 });
 
-Deno.test("json rejects what is no number", async () => {
+Deno.test("json rejects a value that is no number", async () => {
   const source = await described({});
   const body = { data: { quotas: [{ level: "session", percent: "much" }] } };
   assertFailure(() => parse(source, body), "invalid_response");
@@ -208,7 +208,7 @@ Deno.test("json without its settings reports it", () => {
 
 const DOCUMENT = { a: [{ "x/y": 1, "m~n": null }], "": { "": 2 }, "0": 3 };
 
-Deno.test("valueAt() finds what a JSON pointer names", () => {
+Deno.test("valueAt() returns the value of a JSON pointer", () => {
   assert.equal(valueAt(DOCUMENT, ""), DOCUMENT);
   assert.equal(valueAt(DOCUMENT, "/a/0/x~1y"), 1);
   assert.equal(valueAt(DOCUMENT, "/a/0/m~0n"), null);

@@ -11,7 +11,7 @@ import {
 
 const source = sourceOf("kimi", { base: "https://api.kimi.com/coding/v1" });
 
-Deno.test("kimi asks the coding host, which answers 404 to a key without a plan", () => {
+Deno.test("kimi sends its request to the coding host, which answers 404 to a key without a plan", () => {
   assert.equal(
     requestsOf(source)[0]?.url,
     "https://api.kimi.com/coding/v1/usages",
@@ -31,7 +31,7 @@ Deno.test("kimi reads counts written as text and completes them", () => {
   ]);
 });
 
-Deno.test("kimi takes a limit of 100 for percent", () => {
+Deno.test("kimi treats a limit of 100 as percent", () => {
   assert.deepEqual(parse(source, fixture("kimi/percent_like")), [
     windowOf("USAGE_LIMIT five_hour percent 100 22 78 22"),
     windowOf(

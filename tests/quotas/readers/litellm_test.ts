@@ -11,7 +11,7 @@ import {
 
 const base = "https://proxy.example/team/v1";
 
-Deno.test("litellm asks for its key, then for the owners that the key names", () => {
+Deno.test("litellm reads its key, then the owners that the key names", () => {
   const source = sourceOf("litellm", { base });
   const headers = {
     accept: "application/json",

@@ -8,7 +8,7 @@ import {
   windowOf,
 } from "../quota_case.ts";
 
-Deno.test("moonshot reads what is available, in the currency of its region", async (t) => {
+Deno.test("moonshot reads the available balance, in the currency of its region", async (t) => {
   const currencies = {
     "https://api.moonshot.ai/v1": "USD",
     "https://api.moonshot.cn/v1": "CNY",

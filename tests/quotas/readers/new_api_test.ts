@@ -11,7 +11,7 @@ import {
 
 const base = "https://proxy.example/team/v1";
 
-Deno.test("new-api asks for its key, and anybody for the unit", () => {
+Deno.test("new-api reads its key, and the unit without a credential", () => {
   assert.deepEqual(requestsOf(sourceOf("new-api", { base })), [
     {
       url: "https://proxy.example/team/api/usage/token",
@@ -25,7 +25,7 @@ Deno.test("new-api asks for its key, and anybody for the unit", () => {
   ]);
 });
 
-Deno.test("new-api turns its units into dollars where it says how many make one", () => {
+Deno.test("new-api converts its units to dollars when it reports their rate", () => {
   const source = sourceOf("new-api");
   const token = fixture("new_api/token");
   assert.deepEqual(parse(source, token, fixture("new_api/status")), [

@@ -12,14 +12,14 @@ import {
 const base = "https://openrouter.ai/api/v1";
 const source = sourceOf("openrouter", { base });
 
-Deno.test("openrouter asks for the limit of the connection's own key", () => {
+Deno.test("openrouter reads the limit of the connection's own key", () => {
   assert.deepEqual(requestsOf(source), [{
     url: "https://openrouter.ai/api/v1/key",
     headers: { accept: "application/json", authorization: `Bearer ${KEY}` },
   }]);
 });
 
-Deno.test("openrouter asks for the credits with a management key alone", () => {
+Deno.test("openrouter reads the credits with a management key only", () => {
   const requests = requestsOf(sourceOf("openrouter", {
     base,
     quota: { key: "management" },

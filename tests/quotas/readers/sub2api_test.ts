@@ -10,7 +10,7 @@ import {
 
 const base = "https://proxy.example/team/v1";
 
-Deno.test("sub2api asks below the root of the gateway", () => {
+Deno.test("sub2api sends its request to the root of the gateway", () => {
   assert.equal(
     requestsOf(sourceOf("sub2api", { base }))[0]?.url,
     "https://proxy.example/team/v1/usage?days=30&timezone=UTC",

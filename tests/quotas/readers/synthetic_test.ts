@@ -19,7 +19,7 @@ Deno.test("synthetic sends requests to the connection's host", () => {
   );
 });
 
-Deno.test("synthetic reads dollars with their sign, and takes no tick for a reset", () => {
+Deno.test("synthetic reads dollars with their sign, and ignores ticks", () => {
   assert.deepEqual(parse(source, fixture("synthetic/quotas")), [
     windowOf("REQUESTS_LIMIT five_hour requests 750 150 600 20"),
     windowOf("SPEND_LIMIT weekly USD 1036 20.2 1015.8 1.95"),

@@ -19,7 +19,7 @@ const TEAM = {
   project: "proj_1",
 } as const;
 
-Deno.test("zai asks the connection's own host with the bare key", () => {
+Deno.test("zai sends the bare key to the connection's own host", () => {
   assert.deepEqual(requestsOf(source), [{
     url: "https://api.z.ai/api/monitor/usage/quota/limit",
     headers: {
@@ -30,7 +30,7 @@ Deno.test("zai asks the connection's own host with the bare key", () => {
   }]);
 });
 
-Deno.test("bigmodel asks a mainland host and never the global one", () => {
+Deno.test("bigmodel sends its request to a mainland host and never the global one", () => {
   const mainland = sourceOf("bigmodel", {
     base: "https://open.bigmodel.cn/api/coding/paas/v4",
   });
@@ -40,7 +40,7 @@ Deno.test("bigmodel asks a mainland host and never the global one", () => {
   );
 });
 
-Deno.test("zai asks quota.url where it is set", () => {
+Deno.test("zai sends its request to quota.url if it is set", () => {
   const url = "https://proxy.example/quota?team=a";
   assert.equal(
     requestsOf(sourceOf("zai", { quota: { url } }))[0]?.url,
@@ -63,7 +63,7 @@ Deno.test("zai names the organization and the project of a team plan", () => {
   assert.equal(request?.headers["authorization"], KEY);
 });
 
-Deno.test("zai says which setting is missing before it asks anybody", async (t) => {
+Deno.test("zai names a missing setting before any request", async (t) => {
   const missing = {
     "a team plan without an organization": { ...TEAM, organization: undefined },
     "a team plan without a project": { ...TEAM, project: undefined },
@@ -101,7 +101,7 @@ Deno.test("zai reads credit windows and drops the old token meter beside them", 
   ]);
 });
 
-Deno.test("zai keeps every row, whatever is missing in it", () => {
+Deno.test("zai keeps every row with missing fields", () => {
   assert.deepEqual(parse(source, fixture("zai/fresh")), [
     // A window that has not begun has no reset.
     windowOf("credit_limit five_hour credits 12000 0 12000 0"),
@@ -138,11 +138,11 @@ Deno.test("zai reads absolute tokens, and limits at the top of the answer", () =
   ]);
 });
 
-Deno.test("zai takes an answer with tools alone for a plan that has ended", () => {
+Deno.test("zai treats an answer with only tools as an ended plan", () => {
   assertFailure(() => parse(source, fixture("zai/tools_only")), "no_plan");
 });
 
-Deno.test("zai takes no windows for no data, not for an empty plan", async (t) => {
+Deno.test("zai treats an answer without windows as no data, not as an empty plan", async (t) => {
   const answers = {
     "an empty list": { code: 200, data: { limits: [], level: "pro" } },
     "null limits": { code: 200, data: { limits: null } },

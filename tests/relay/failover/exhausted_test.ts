@@ -23,7 +23,7 @@ function exhaustedScene(protocol: Protocol, mode: Mode) {
   });
 }
 
-Deno.test("an exhausted quota reaches callers of Responses in the form that Codex knows, from a response and from the cache", async () => {
+Deno.test("an exhausted quota reaches callers of Responses in Codex's form, from a response and from the cache", async () => {
   const scene = await exhaustedScene("responses", "translated");
   for (let count = 0; count < 3; count++) {
     const received = await scene.ask("responses");
@@ -77,7 +77,7 @@ Deno.test("a native 429 of a quota that is exhausted passes as it came, with the
   assert.equal(burst.headers.get("retry-after-ms"), null);
 });
 
-Deno.test("a native 429 keeps what the provider says of repetitions", async () => {
+Deno.test("a native 429 keeps the provider's headers about retries", async () => {
   const scene = await openScene(
     [connectionTo("one", { protocol: "messages", mode: "native" })],
     {
@@ -166,7 +166,7 @@ Deno.test("every caller reads the earlier of the provider's time and the gateway
   }
 });
 
-Deno.test("a native 429 asks for no longer wait than until the gateway's next try, in the headers that its provider sent", async () => {
+Deno.test("a native 429 shortens the wait in its provider's headers to the gateway's next try", async () => {
   const scene = await openScene(
     [connectionTo("one", { protocol: "messages", mode: "native" })],
     {
@@ -252,7 +252,7 @@ Deno.test("the minute that a caller reads is never before the provider's time", 
   assert.match(error.message, /available again at 2026-01-01 00:05 UTC/);
 });
 
-Deno.test("the time of a window that limits something else is nobody's reset", async () => {
+Deno.test("the reset of an unrelated window is not used", async () => {
   const headers = {
     "retry-after": `${WAIT_SECONDS}`,
     "x-codex-bengalfox-primary-used-percent": "100",

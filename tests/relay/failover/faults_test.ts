@@ -465,7 +465,7 @@ for (const code of [408, 500, 502, 503, 504, 520, 529]) {
 
 for (const row of ROWS) Deno.test(row.name, (t) => play(t, row));
 
-Deno.test("a 429 is waited for as its Retry-After says, whatever its words say and whether it is translated", async () => {
+Deno.test("a 429 is retried after its Retry-After, with any message, natively and translated", async () => {
   const acts = [
     status(429, {
       type: "rate_limit_error",

@@ -183,7 +183,7 @@ Deno.test("200 requests a second on a dead provider come to at most 1.2 attempts
   );
 });
 
-Deno.test("a burst on a provider that dies comes to at most 1.2 attempts each", async () => {
+Deno.test("a burst on a failing provider makes at most 1.2 attempts a request", async () => {
   const scene = await openScene([connectionTo("one", CHAT)], { one: [reset] });
   const burst = Array.from({ length: 100 }, () => scene.ask("chat"));
   await scene.pass(Promise.all(burst));
@@ -243,7 +243,7 @@ Deno.test("a 429 without Retry-After whose window is exhausted benches to the re
   assert.deepEqual(scene.providers.hosts(), ["one", "two", "two", "one"]);
 });
 
-Deno.test("a 429 whose wait no quota can mean, in a header, a window or its body, benches nobody", async (t) => {
+Deno.test("a 429 with an implausible wait, in a header, a window or its body, causes no cool-down", async (t) => {
   const way = { protocol: "responses", mode: "native" } as const;
   const window = {
     "x-codex-primary-used-percent": "100",
@@ -295,7 +295,7 @@ Deno.test("a burst 429 while the window is 30 % used is tried again on the same 
   assert.deepEqual(scene.providers.hosts(), ["one", "one"]);
 });
 
-Deno.test("a pool is asked in the file's order, a failing connection left for the next at once", async () => {
+Deno.test("a pool is tried in the file's order, and a failing connection is left for the next at once", async () => {
   const scene = await openScene(pool(), { one: [status(500)], two: [good] });
   const received = await scene.ask("chat");
   assert.deepEqual(scene.providers.hosts(), ["one", "two"]);

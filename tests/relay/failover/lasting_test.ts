@@ -122,7 +122,7 @@ Deno.test("a caller who was never refused reads the same while the connection co
   assert.equal(received.headers.get("x-should-retry"), "false");
 });
 
-Deno.test("clients go on while another connection may serve soon, in whatever order they failed", async (t) => {
+Deno.test("clients continue while another connection may serve soon, in any order of failures", async (t) => {
   const refused = status(401);
   const down = status(503, { type: "overloaded_error" });
   const far = status(429, { headers: { "retry-after": "7200" } });
@@ -172,7 +172,7 @@ Deno.test("clients stop where one connection rejects the key and the other has e
   }
 });
 
-Deno.test("a connection whose last failure may pass by itself is left alone as one that may be asked soon", async () => {
+Deno.test("a connection whose last failure is temporary cools down as one that may serve soon", async () => {
   const way = { protocol: "chat", mode: "native" } as const;
   const scene = await openScene([connectionTo("one", way)], {
     one: [status(401), status(401), status(401), reset],
@@ -188,7 +188,7 @@ Deno.test("a connection whose last failure may pass by itself is left alone as o
   assert.equal(received.headers.get("x-should-retry"), null);
 });
 
-Deno.test("a 403 that does not say what it is about stops its own request and no later one", async () => {
+Deno.test("a 403 without a reason stops its own request and no later one", async () => {
   const way = { protocol: "chat", mode: "native" } as const;
   const scene = await openScene([connectionTo("one", way)], {
     one: [status(403, { message: "No" }), status(403), status(403), good],
@@ -203,7 +203,7 @@ Deno.test("a 403 that does not say what it is about stops its own request and no
   assert.equal((await scene.ask("chat")).status, 200);
 });
 
-Deno.test("a quota whose provider says when to come back is no lasting one", async () => {
+Deno.test("an exhausted quota with a retry time is not lasting", async () => {
   const way = { protocol: "chat", mode: "native" } as const;
   const scene = await openScene([connectionTo("one", way)], {
     one: [
@@ -219,7 +219,7 @@ Deno.test("a quota whose provider says when to come back is no lasting one", asy
   assert.equal((await scene.ask("chat")).status, 503);
 });
 
-Deno.test("an outage whose provider says to come back in an hour is no exhausted quota", async (t) => {
+Deno.test("an outage with a retry time of an hour is no exhausted quota", async (t) => {
   for (const way of WAYS) {
     await t.step(`${way.protocol} ${way.mode}`, async () => {
       const scene = await openScene([connectionTo("one", way)], {
@@ -238,7 +238,7 @@ Deno.test("an outage whose provider says to come back in an hour is no exhausted
   }
 });
 
-Deno.test("a quota whose provider says to come back in half an hour names the time of the next try", async () => {
+Deno.test("an exhausted quota with a retry time of half an hour names the time of the next try", async () => {
   const way = { protocol: "messages", mode: "translated" } as const;
   const scene = await openScene([connectionTo("one", way)], {
     one: [
@@ -256,7 +256,7 @@ Deno.test("a quota whose provider says to come back in half an hour names the ti
   }
 });
 
-Deno.test("the body of a redirect is cancelled, which nobody reads", async () => {
+Deno.test("the unread body of a redirect is cancelled", async () => {
   for (const mode of ["native", "translated"] as const) {
     let isCancelled = false;
     const redirect = () =>

@@ -35,7 +35,7 @@ for (const protocol of PROTOCOLS) {
     while (!(await reader?.read())?.done);
   });
 
-  Deno.test(`a ${protocol} stream that could go elsewhere comes with its first output, byte for byte`, async () => {
+  Deno.test(`a ${protocol} stream with another candidate is sent from its first output on, byte for byte`, async () => {
     const { response, write, close } = openAnswer();
     const scene = await openScene([
       connectionTo("one", way),
@@ -56,7 +56,7 @@ for (const protocol of PROTOCOLS) {
     assert.deepEqual(scene.providers.hosts(), ["one"]);
   });
 
-  Deno.test(`a ${protocol} answer of a fallback comes byte for byte, and the header names the model`, async () => {
+  Deno.test(`a ${protocol} answer of a fallback arrives byte for byte, and the header names the model`, async () => {
     const text = JSON.stringify(WIRES[protocol].answer, null, 1);
     const act: Act = () => new Response(text, { headers: JSON_TYPE });
     const scene = await openScene([
@@ -135,7 +135,7 @@ function trickle(wait: () => Promise<void>): Act {
   };
 }
 
-Deno.test("a stream that comes a byte a second passes whole, natively and translated", async (t) => {
+Deno.test("a stream of a byte a second passes whole, natively and translated", async (t) => {
   for (const protocol of PROTOCOLS) {
     for (const mode of ["native", "translated"] as const) {
       await t.step(`${protocol} ${mode}`, async () => {

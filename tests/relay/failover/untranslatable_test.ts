@@ -91,7 +91,7 @@ Deno.test("a refusal by the translation is none of the three attempts", async ()
   assert.deepEqual(scene.providers.hosts(), ["two", "four", "five"]);
 });
 
-Deno.test("a caller waits for the connection that can carry its request, and is never asked to change it", async (t) => {
+Deno.test("a caller waits for the connection that can carry its request, without an instruction to change it", async (t) => {
   const pool = [connectionTo("one", TRANSLATED), connectionTo("two", NATIVE)];
   const fallback = [
     connectionTo("one", TRANSLATED, {

@@ -237,7 +237,7 @@ Deno.test("a remembered token whose key the issuer has withdrawn is rejected wit
   assert.equal(scene.requested.length, 2);
 });
 
-Deno.test("while the keys are away, a remembered token is asked about once an hour and stays good", async () => {
+Deno.test("while the keys cannot be read, a remembered token is verified once an hour and stays valid", async () => {
   const scene = await identityScene(keySetOf(signer));
   const exp = NOW_SECONDS + 86_400;
   const token = await signer.sign({ ...GOOD_CLAIMS, exp });

@@ -279,7 +279,7 @@ Deno.test("times may be fractions, and an expiry without an end is one", async (
   }
 });
 
-Deno.test("a body that is not encoded, though the header says that this is critical, is a 401", async () => {
+Deno.test("an unencoded body with a critical header for it is a 401", async () => {
   const token = unsigned(
     { alg: "RS256", kid: "k1", crit: ["b64"], b64: false },
     undefined,
@@ -313,7 +313,7 @@ Deno.test("a private key, or one for encryption alone, in the key set verifies n
   }
 });
 
-Deno.test("a critical header that nobody knows is a 401", async () => {
+Deno.test("an unknown critical header is a 401", async () => {
   const token = unsigned(
     { alg: "RS256", kid: "k1", crit: ["x"], x: 1 },
     undefined,

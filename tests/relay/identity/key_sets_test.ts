@@ -170,7 +170,7 @@ const HOSTILE: Readonly<Record<string, readonly [Serve, string]>> = {
   ],
 };
 
-Deno.test("keys that cannot be read are a 503 with Retry-After, and the log says why", async (t) => {
+Deno.test("keys that cannot be read are a 503 with Retry-After, and the log has the reason", async (t) => {
   for (const [what, [serve, reason]] of Object.entries(HOSTILE)) {
     await t.step(what, async () => {
       const scene = await identityScene(serve);

@@ -106,7 +106,7 @@ Deno.test("createStreamMeter() sees usage before, with and behind the first outp
   }
 });
 
-Deno.test("createStreamMeter() takes no text of an answer for usage", () => {
+Deno.test("createStreamMeter() never reads the answer's text as usage", () => {
   const { meter, facts } = streamScene();
   const content = '{"usage":{"prompt_tokens":9,"completion_tokens":9}}';
   meter.push(sseBytes(chunk({ content: "a" }), chunk({ content })));
@@ -360,7 +360,7 @@ Deno.test("createAnswerMeter() reads an answer after a byte order mark alike, in
   }
 });
 
-Deno.test("createBodyMeter() reads the usage of a body that comes in pieces", () => {
+Deno.test("createBodyMeter() reads the usage of a body in pieces", () => {
   const { meter, clock, facts } = bodyScene();
   const bytes = encoder.encode(JSON.stringify({
     choices: [{ message: { content: "é…🌻" } }],
@@ -410,7 +410,7 @@ Deno.test("createBodyMeter() recognizes whether an object came to its end", () =
   }
 });
 
-Deno.test("createBodyMeter() accepts what is said to be no JSON as it comes", () => {
+Deno.test("createBodyMeter() accepts a body with another content type", () => {
   const { record } = openTestRecord();
   const meter = createBodyMeter(CODECS.chat.watch, record, false);
   meter.push(encoder.encode('{"a":'));

@@ -6,7 +6,7 @@ import { measureOutput } from "../../../src/relay/native/meter.ts";
 
 type Row = readonly [event: JsonObject, length: number];
 
-Deno.test("measureOutput() finds what a model wrote where each protocol has it", () => {
+Deno.test("measureOutput() finds the model's text in each protocol", () => {
   const rows: Readonly<Record<Protocol, readonly Row[]>> = {
     chat: [
       [{ choices: [{ delta: { content: "Hello" } }] }, 5],

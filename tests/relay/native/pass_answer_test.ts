@@ -132,7 +132,7 @@ Deno.test("passAnswer() passes a stream on and finishes when it ends", async () 
   assert.equal(attempt.controller.signal.aborted, false);
 });
 
-Deno.test("passAnswer() says how a stream ended", async (t) => {
+Deno.test("passAnswer() records the ending of a stream", async (t) => {
   await t.step("without its last event", async () => {
     const { pass, record, ended } = await begin();
     const { answer, source } = openAnswer(EVENTS);
@@ -184,7 +184,7 @@ Deno.test("passAnswer() says how a stream ended", async (t) => {
   });
 });
 
-Deno.test("passAnswer() says who ended an exchange that was aborted", async (t) => {
+Deno.test("passAnswer() records the side that aborted an exchange", async (t) => {
   const cases = [
     ["the caller", new CallerLeft(), DELTA, "client_abort"],
     ["the caller, behind the last event", new CallerLeft(), DONE, "complete"],
@@ -251,7 +251,7 @@ Deno.test("passAnswer() throws why a short answer was given up", async () => {
   assert.equal(timers.running, 0);
 });
 
-Deno.test("passAnswer() takes an error in a good answer's place for a failure, also on the last attempt", async () => {
+Deno.test("passAnswer() treats an error with a successful status as a failure, also on the last attempt", async () => {
   const text = '{"error":{"message":"overloaded","code":529}}';
   const answer = () =>
     new Response(text, {

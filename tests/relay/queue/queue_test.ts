@@ -86,7 +86,7 @@ Deno.test("a token of twice the weight gets twice the turns", async () => {
   assert.ok(ofAnn >= 22 && ofAnn <= 26, `${ofAnn} of 36`);
 });
 
-Deno.test("subagents and batches stand behind requests that people wait for, for half of their time", async () => {
+Deno.test("subagents and batches come after requests that people wait for, for half of their time", async () => {
   const scene = await narrow(["ann"]);
   const session = { "x-claude-code-session-id": "s" };
   const turns = await sendAt(scene, [
@@ -178,7 +178,7 @@ Deno.test("a 429 that lasts longer than the longest wait is rejected as without 
   assert.equal(second?.retryAfter, "299");
 });
 
-Deno.test("a request whose limit frees in time waits for that, and holds nobody else up", async () => {
+Deno.test("a request whose limit frees in time waits for that, and delays no other", async () => {
   const scene = await openPlans({
     people: ["ann", "bob"],
     tokens: { ann: { limits: [{ window: "minute", requests: 1 }] } },

@@ -126,7 +126,7 @@ Deno.test("createAdmission() admits any number of requests to a connection witho
   }
 });
 
-Deno.test("createAdmission() frees at once what a request takes that has ended", async () => {
+Deno.test("createAdmission() frees at once a slot that a finished request takes", async () => {
   const scene = await begin({ mostOfAlice: 1 });
   const ended = request();
   ended.record.finish("client_abort");

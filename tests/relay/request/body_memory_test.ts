@@ -53,7 +53,7 @@ Deno.test("createBodyMemory() grants all of its memory, and no byte more", () =>
   assert.equal(memory.usedBytes, 100);
 });
 
-Deno.test("createBodyMemory() gets back what a request took when its share is closed, once", () => {
+Deno.test("createBodyMemory() frees a request's memory when its share closes, once", () => {
   const { memory, share } = open(100);
   const one = share();
   one.take(60);
@@ -68,7 +68,7 @@ Deno.test("createBodyMemory() gets back what a request took when its share is cl
   assert.equal(memory.usedBytes, 0);
 });
 
-Deno.test("createBodyMemory() goes by the bound of each request, whatever is configured meanwhile", () => {
+Deno.test("createBodyMemory() applies the limit of each request's configuration", () => {
   const memory = createBodyMemory();
   memory.open(100, "alice").take(80);
   assert.throws(() => memory.open(50, "alice").take(1), isFull);
@@ -210,7 +210,7 @@ Deno.test("createBodyMemory() has as many uploads give way as it takes, and none
   assert.equal(memory.usedBytes, 75);
 });
 
-Deno.test("createBodyMemory() has uploads give way only down to what the one who asks would hold", () => {
+Deno.test("createBodyMemory() evicts uploads only down to the other caller's share", () => {
   const { memory, share } = open(100);
   const uploads = [30, 30].map((bytes) => upload(share("mallory"), bytes));
   share("carol").take(40);
@@ -220,7 +220,7 @@ Deno.test("createBodyMemory() has uploads give way only down to what the one who
   assert.equal(memory.usedBytes, 95);
 });
 
-Deno.test("createBodyMemory() has uploads give way to nobody who would hold as much", () => {
+Deno.test("createBodyMemory() evicts no upload for a caller that would hold as much", () => {
   const { share } = open(100);
   const mallory = upload(share("mallory"), 60);
   const bob = share("bob");
@@ -321,7 +321,7 @@ Deno.test("createBodyMemory() lets as many uploads end as there is memory for, w
   assert.equal(memory.usedBytes, 90);
 });
 
-Deno.test("createBodyMemory() has silent uploads of one caller, however many, keep nobody out", () => {
+Deno.test("createBodyMemory() admits others beside any number of silent uploads of one caller", () => {
   const { share } = open(64 * 1024 * 1024);
   const uploads = Array.from({ length: 200 }, () => share("mallory"))
     .flatMap((one) => {

@@ -201,7 +201,7 @@ function askedStreamOf(bytes: Uint8Array) {
   return { stream, asked };
 }
 
-Deno.test("readBody() asks for no more than 16 KiB of a body at once, of which the platform keeps twice as much", async () => {
+Deno.test("readBody() reads at most 16 KiB of a body at once, because the platform keeps twice as much", async () => {
   for (const size of [16 * 1024 + 1, SHORT_BYTES, PIECE_BYTES - 1]) {
     const { stream, asked } = askedStreamOf(bytesOf(size));
     const headers = { "content-length": String(size) };
@@ -214,7 +214,7 @@ Deno.test("readBody() reads a request without a body as an empty one", async () 
   assert.equal((await read(requestOf(undefined))).length, 0);
 });
 
-Deno.test("readBody() undoes a content encoding, whatever length was declared", async () => {
+Deno.test("readBody() undoes a content encoding with any declared length", async () => {
   const compressed = Uint8Array.from(gzipSync(bytesOf(300_000)));
   const headers = { "content-encoding": "gzip" };
   for (const declared of [undefined, String(compressed.length)]) {
@@ -226,7 +226,7 @@ Deno.test("readBody() undoes a content encoding, whatever length was declared", 
   }
 });
 
-Deno.test("readBody() rejects a body that says it is too long before it reads", async () => {
+Deno.test("readBody() rejects a body with a length above the limit unread", async () => {
   const headers = { "content-length": String(MAX_BYTES + 1) };
   const request = requestOf(streamOf(bytesOf(10)), headers);
   await assert.rejects(read(request), (error) => {
@@ -273,7 +273,7 @@ Deno.test("readBody() rejects a body that turns out too long, and reads no furth
   });
 });
 
-Deno.test("readBody() counts what a body inflates to", async () => {
+Deno.test("readBody() counts the decompressed bytes", async () => {
   for (
     const [size, fits] of [[MAX_BYTES, true], [MAX_BYTES + 1, false]] as const
   ) {
@@ -287,7 +287,7 @@ Deno.test("readBody() counts what a body inflates to", async () => {
   }
 });
 
-Deno.test("readBody() rejects a body that is not as long as it says", async () => {
+Deno.test("readBody() rejects a body with another length than declared", async () => {
   for (const declared of [1000, 300_000]) {
     for (const actual of [declared - 1, declared + 1]) {
       const headers = { "content-length": String(declared) };
@@ -454,7 +454,7 @@ Deno.test("readBody() rejects malformed chunks, as far as the platform distingui
   }
 });
 
-Deno.test("readBody() takes a body that breaks for a caller who left", async (t) => {
+Deno.test("readBody() treats a body that breaks off as a disconnect", async (t) => {
   for (const [name, given] of Object.entries(UNFINISHED)) {
     await t.step(name, async () => {
       const cause = new TypeError("connection closed");
@@ -492,7 +492,7 @@ Deno.test("readBody() rejects a body whose declared length finds no memory befor
   }
 });
 
-Deno.test("readBody() takes memory for a body of unknown or compressed length as it comes", async () => {
+Deno.test("readBody() takes memory for a body of unknown or compressed length as it arrives", async () => {
   const gzip = { "content-encoding": "gzip" };
   const size = PIECE_BYTES + 1000;
   const requests = [
@@ -523,7 +523,7 @@ const SILENT: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   },
 };
 
-Deno.test("readBody() takes next to no memory for a body of which nothing comes, and its deadline gives that back", async (t) => {
+Deno.test("readBody() takes little memory for a silent body, and frees it at the deadline", async (t) => {
   for (const [name, given] of Object.entries(SILENT)) {
     await t.step(name, async () => {
       const timers = createFakeTimers();

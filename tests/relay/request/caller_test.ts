@@ -230,7 +230,7 @@ Deno.test("authenticate() counts an expired token as none beside a valid one", a
   assert.equal(decided, "alice");
 });
 
-Deno.test("authenticate() wants a date as the version on Messages routes alone", async () => {
+Deno.test("authenticate() requires a date as the version on Messages routes only", async () => {
   const headers = bearer(ALICE_TOKEN);
   for (const group of ["bearer", "either"] as const) {
     assert.equal(await decide({ group, headers }), "alice");
@@ -277,7 +277,7 @@ Deno.test("authenticate() takes any day of the calendar as the version", async (
   }
 });
 
-Deno.test("authenticate() asks a stranger for a credential before the version", async () => {
+Deno.test("authenticate() checks the credential before the version", async () => {
   const error = await decide({ group: "messages", headers: bearer("unknown") });
   assert.ok(error instanceof GatewayError);
   assert.equal(error.kind, "unauthenticated");
@@ -364,7 +364,7 @@ async function decideJwt(
   }
 }
 
-Deno.test("authenticate() takes a JWT wherever it takes a token", async () => {
+Deno.test("authenticate() accepts a JWT in every place of a token", async () => {
   const version = VERSION;
   assert.equal(await decideJwt(bearer("e30.bob.AA"), "bearer"), "bob");
   assert.equal(await decideJwt(bearer("e30.bob.AA")), "bob");

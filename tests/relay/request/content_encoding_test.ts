@@ -142,7 +142,7 @@ Deno.test("decompress() rejects bodies with more behind their end", async (t) =>
  */
 const KNOWS_ITS_END = ["gzip", "x-gzip", "deflate"];
 
-Deno.test("decompress() never takes a body that was cut off or damaged for whole", async (t) => {
+Deno.test("decompress() never accepts a truncated or damaged body", async (t) => {
   for (const [encoding, compressed] of COMPRESSED) {
     const damaged = compressed.slice();
     damaged.fill(0xff, compressed.length / 2);
@@ -199,7 +199,7 @@ Deno.test("decompress() inflates no more of a bomb than is read", async (t) => {
   }
 });
 
-Deno.test("decompress() reads its body little ahead, and gives it up when nobody reads on", async (t) => {
+Deno.test("decompress() reads little of its body ahead, and cancels it without a reader", async (t) => {
   const incompressible = new Uint8Array(4 * 1024 * 1024);
   for (let start = 0; start < incompressible.length; start += 65_536) {
     crypto.getRandomValues(incompressible.subarray(start, start + 65_536));

@@ -147,7 +147,7 @@ Deno.test("unnamedConversation() accepts bodies without a conversation", async (
   }
 });
 
-Deno.test("unnamedConversation() takes a long body and a short one for the same when they begin alike", async () => {
+Deno.test("unnamedConversation() returns the same id for a long and a short body with the same beginning", async () => {
   const [caller] = config.callers.values();
   assert.ok(caller);
   const begun = JSON.stringify({ messages: [SYSTEM, HI] });

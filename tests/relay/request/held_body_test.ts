@@ -44,7 +44,7 @@ Deno.test("a body that is held can be read in part, and piece by piece", async (
   assert.deepEqual(await Array.fromAsync(bodyChunks(new Uint8Array())), []);
 });
 
-Deno.test("a long body that is let go gives its memory back at once", () => {
+Deno.test("a released long body frees its memory at once", () => {
   const body = inPieces(filled(3e6));
   let count = 0;
   const kept = keepBody(body, () => count++);

@@ -132,11 +132,11 @@ Deno.test("A RequestHeadReader finds the models of tools that a conversation of 
   }
 });
 
-Deno.test("A RequestHeadReader takes what names no model for what it is", () => {
+Deno.test("A RequestHeadReader ignores fields that name no model", () => {
   for (const fields of NAMELESS) assert.deepEqual(named(fields), [], fields);
 });
 
-Deno.test("A RequestHeadReader rejects such a field that stands twice, in any case or spelling", () => {
+Deno.test("A RequestHeadReader rejects a duplicate of such a field, in any case or spelling", () => {
   const twice = [
     ['"models":[],"models":["a"]', "models"],
     ['"models":[],"mod\\u0065ls":["a"]', "models"],

@@ -17,7 +17,7 @@ function read(body: Uint8Array): RequestHead {
   return reader.end();
 }
 
-Deno.test("A RequestHeadReader finds the model and where it stands", () => {
+Deno.test("A RequestHeadReader finds the model and its position", () => {
   const body = bytes(' {"x":{"model":"no"}, "model" : "glm-5é" ,"y":1} ');
   const { model, modelSpan, stream } = read(body);
   assert.equal(model, "glm-5é");
@@ -112,7 +112,7 @@ Deno.test("A RequestHeadReader rejects to choose between two values", () => {
   assert.equal(param, "stream");
 });
 
-Deno.test("A RequestHeadReader rejects what is not exactly one JSON object, and quotes none of it", () => {
+Deno.test("A RequestHeadReader rejects anything but one JSON object, and quotes none of it", () => {
   const secret = "my secret prompt";
   const bodies = [
     "",
@@ -183,7 +183,7 @@ Deno.test("createInputEstimate() counts a token for four bytes of text, however 
   assert.equal(estimate(text, 64 * 1024), Math.ceil(text.length / 4));
 });
 
-Deno.test("createInputEstimate() takes a picture in base64 for one, and not for text of that length", () => {
+Deno.test("createInputEstimate() counts a picture in base64 as one, not as text of that length", () => {
   const tokens = estimate(
     JSON.stringify({ text: PROSE, data: PICTURE }),
     64 * 1024,
@@ -191,7 +191,7 @@ Deno.test("createInputEstimate() takes a picture in base64 for one, and not for 
   assert.ok(tokens > 1000 && tokens < 4000, String(tokens));
 });
 
-Deno.test("createInputEstimate() takes text without spaces, code and other scripts for text", () => {
+Deno.test("createInputEstimate() counts text without spaces, code and other scripts as text", () => {
   for (
     const line of [
       "一个明亮而寒冷的四月天钟敲了十三下",

@@ -131,7 +131,7 @@ const ENDPOINTS: readonly Endpoint[] = [
   "completions",
 ];
 
-Deno.test("candidatesFor() serves each path by family and endpoints as the table says", async (t) => {
+Deno.test("candidatesFor() serves each path by family and endpoints of the table", async (t) => {
   for (const operation of operations()) {
     for (const [family, names, expected] of TABLE[operation]) {
       await t.step(`${operation} of ${family} with ${names}`, async () => {
@@ -445,7 +445,7 @@ Deno.test("modelNotFound() quotes a name so that it is no more than a name", () 
   assert.ok(modelNotFound("x".repeat(100)).message.includes('x"'));
 });
 
-Deno.test("assignedModels() lists a caller's models in the file's order, each with the connection that comes first", async () => {
+Deno.test("assignedModels() lists a caller's models in the file's order, each with its first connection", async () => {
   const config = await loadConfig();
   const listFor = (name: string) =>
     [...assignedModels(callerOf(config, name), config)]

@@ -96,7 +96,7 @@ Deno.test("a conversation that moved stays when its first connection recovers, o
   }
 });
 
-Deno.test("a new conversation begins in the file's order, wherever others are", async () => {
+Deno.test("a new conversation begins in the file's order, independent of others", async () => {
   const scene = await openPool({ a: RECOVERS, b: [good] });
   assert.deepEqual(
     await turns(scene, 2, { session: "s-1" }),
@@ -441,7 +441,7 @@ Deno.test("a notice from before a move does not move a conversation back", async
   assert.equal(await turn(other, own), "a");
 });
 
-Deno.test("a conversation that goes on is known to the others until an hour after its last answer", async () => {
+Deno.test("an active conversation is known to the others until an hour after its last answer", async () => {
   const { scenes: [one, other], sent, share } = await openReplicas(
     { a: [status(503), good], b: [good] },
     { a: [good], b: [good] },

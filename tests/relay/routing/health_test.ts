@@ -222,7 +222,7 @@ Deno.test("what had begun before a cool-down does not lengthen it", async () => 
   assert.equal(restMs(scene, scene.one), 1000);
 });
 
-Deno.test("what the caller asks for, leaving and the gateway's own losses never count against a connection", async (t) => {
+Deno.test("the caller's mistakes, disconnects and the gateway's own limits never count against a connection", async (t) => {
   const kinds = [
     "invalid_request",
     "too_large",
@@ -308,7 +308,7 @@ Deno.test("a connection that cannot be reached, or rejects the key, takes all it
   }
 });
 
-Deno.test("a 429 benches a model for as long as it says, and no longer", async () => {
+Deno.test("a 429 cools a model down for its retry time, and no longer", async () => {
   const scene = await begin();
   const limited = fault("rate_limited", { status: 429, retryAfterMs: 17_000 });
   fail(scene, scene.one, limited);
@@ -376,7 +376,7 @@ Deno.test("only the first verdict of an attempt counts", async () => {
   assert.equal(restMs(scene, scene.one), 0);
 });
 
-Deno.test("what is probed opens gradually, and to all within two seconds, while the probe is unanswered", async () => {
+Deno.test("a probed deployment opens gradually, and to all within two seconds, while the probe is unanswered", async () => {
   const scene = await begin();
   for (let count = 0; count < 3; count++) fail(scene, scene.one);
   scene.clock.advance(1000);
@@ -393,7 +393,7 @@ Deno.test("what is probed opens gradually, and to all within two seconds, while 
   assert.ok(letIn.filter((ms) => ms > 2000).length === 100, "not open to all");
 });
 
-Deno.test("who has somewhere else to go does not go beside a probe", async () => {
+Deno.test("a request with another candidate does not run beside a probe", async () => {
   const scene = await begin();
   for (let count = 0; count < 3; count++) fail(scene, scene.one);
   scene.clock.advance(1000);
@@ -407,7 +407,7 @@ Deno.test("who has somewhere else to go does not go beside a probe", async () =>
   assert.ok(ask(scene, scene.one, way));
 });
 
-Deno.test("probes whose callers keep leaving hold nobody up for more than two seconds", async () => {
+Deno.test("probes whose callers leave delay no other for more than two seconds", async () => {
   const scene = await begin();
   for (let count = 0; count < 3; count++) fail(scene, scene.one);
   scene.clock.advance(1000);
@@ -456,7 +456,7 @@ Deno.test("what one token alone has seen fail is left alone by that token alone"
   }
 });
 
-Deno.test("a cool-down says whom it keeps away", async () => {
+Deno.test("the log of a cool-down names the affected tokens", async () => {
   const scene = await begin();
   for (let count = 0; count < 3; count++) fail(scene, scene.one);
   fail(scene, scene.one, fault("server"), scene.bob);
@@ -476,7 +476,7 @@ Deno.test("an unreachable connection cools down for all tokens", async () => {
   assert.equal(restMs(scene, scene.one, scene.alice), 0);
 });
 
-Deno.test("a token that is kept away probes for itself, whatever the others do", async () => {
+Deno.test("a token in a cool-down probes for itself, independent of the others", async () => {
   const scene = await begin();
   const { alice, bob } = scene;
   for (let count = 0; count < 3; count++) fail(scene, scene.one);
@@ -502,7 +502,7 @@ Deno.test("one token's failures between another's successes never keep that othe
   }
 });
 
-Deno.test("a token that takes every probe and fails keeps the others away for two cool-downs at most", async () => {
+Deno.test("a token whose probes all fail keeps the others away for two cool-downs at most", async () => {
   const scene = await begin();
   const { alice, bob } = scene;
   fail(scene, scene.one);
@@ -537,7 +537,7 @@ Deno.test("a probe that is answered admits all whom the outage kept away, the on
   assert.equal(restMs(scene, scene.one, bob), 0);
 });
 
-Deno.test("an outage that many tokens see asks hardly more of a connection than one that one token sees", async () => {
+Deno.test("an outage for many tokens sends hardly more requests to a connection than one for one token", async () => {
   const attempts = { one: 0, many: 0 };
   for (const kind of ["one", "many"] as const) {
     const scene = await begin();
@@ -606,7 +606,7 @@ Deno.test("follow() recognizes why a connection is left alone where only an admi
   assert.equal(here.health.lastingCause(here.one, here.alice), undefined);
 });
 
-Deno.test("what may be asked again gives no reason to leave it alone", async () => {
+Deno.test("a temporary failure names no lasting cause", async () => {
   const scene = await begin();
   const refused = fault("permission", { status: 403 });
   for (let count = 0; count < 3; count++) fail(scene, scene.one, refused);
@@ -615,7 +615,7 @@ Deno.test("what may be asked again gives no reason to leave it alone", async () 
   assert.equal(scene.health.lastingCause(scene.one, scene.alice), undefined);
 });
 
-Deno.test("what keeps a token away for longest says why", async () => {
+Deno.test("the longest cool-down of a token decides its cause", async () => {
   const scene = await begin();
   const { health, one, alice, config } = scene;
   const refused = fault("permission", { status: 403 });
@@ -705,7 +705,7 @@ Deno.test("follow() shortens nothing, and no cool-down of a failure lasts longer
   assert.equal(restMs(scene, scene.one), 3_600_000);
 });
 
-Deno.test("follow() passes over what the configuration does not have", async () => {
+Deno.test("follow() ignores cool-downs of unknown connections", async () => {
   const scene = await begin();
   const base = { token: undefined, ms: 1000 };
   const { connection: { id } } = scene.one;

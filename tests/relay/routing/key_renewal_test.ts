@@ -163,7 +163,7 @@ Deno.test("an expired key of AWS is renewed once, too, though the status is 403"
   assert.deepEqual(scene.sent, ["Bearer old-secret", "Bearer new-secret"]);
 });
 
-Deno.test("a request that comes during a renewal waits for it, too", async () => {
+Deno.test("a request that arrives during a renewal waits for it, too", async () => {
   let renew = () => Promise.resolve();
   const scene = await open({
     first: token("old"),

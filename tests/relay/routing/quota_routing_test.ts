@@ -116,7 +116,7 @@ Deno.test("route() prefers the connection with the most left in its tightest win
   assert.deepEqual(await order(), ["two", "three", "one"]);
 });
 
-Deno.test("route() takes a connection of which nothing is known for half used", async () => {
+Deno.test("route() treats a connection with an unknown quota as half used", async () => {
   const { used, order } = await begin();
   used.one = [60];
   used.two = [40];

@@ -29,7 +29,7 @@ Deno.test("estimateTokens() counts text by its length", () => {
   assert.ok(count > 10_000 && count < 10_100, String(count));
 });
 
-Deno.test("estimateTokens() counts a picture, a file and sound for what they show, wherever they stand", () => {
+Deno.test("estimateTokens() counts a picture, a file and sound by their content, at any place", () => {
   const pictures = [
     estimate("messages", messages([IMAGE])),
     estimate(
@@ -88,7 +88,7 @@ Deno.test("estimateTokens() counts a picture, a file and sound for what they sho
   assert.ok(sound >= 1000 && sound < 1200, String(sound));
 });
 
-Deno.test("estimateTokens() counts a document of text and a picture by its address as they stand there", () => {
+Deno.test("estimateTokens() counts a document of text and an address of a picture by their length", () => {
   const data = "x".repeat(40_000);
   const source = { type: "text", media_type: "text/plain", data };
   const text = estimate("messages", messages([{ type: "document", source }]));

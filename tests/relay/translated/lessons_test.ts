@@ -279,7 +279,7 @@ Deno.test("a keyword of a schema moves into the description beside it", async ()
   assert.deepEqual(healed.dropped, ["minLength"]);
 });
 
-Deno.test("a picture of an earlier turn or of a result is mentioned, and one that the caller asks about is rejected", async () => {
+Deno.test("a picture of an earlier turn or of a result is mentioned, and one in the last message is rejected", async () => {
   const scene = await openLessonScene((body) =>
     JSON.stringify(body).includes('"image_url"')
       ? "Failed to deserialize the JSON body into the target type: messages[1]: unknown variant `image_url`, expected `text` at line 1 column 679289"
@@ -375,7 +375,7 @@ const BAD_VALUES: readonly (readonly [string, JsonObject])[] = [
 ];
 
 for (const [who, error] of BAD_VALUES) {
-  Deno.test(`a caller's bad value takes the field from nobody: ${who}`, async () => {
+  Deno.test(`a caller's bad value takes the field from no other: ${who}`, async () => {
     const scene = await openLessonScene(({ temperature }) =>
       Number(temperature) > 1 ? { error } : undefined
     );

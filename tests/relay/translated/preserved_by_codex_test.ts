@@ -97,7 +97,7 @@ for (const place of PLACES) {
       assertNeverRefused(scene);
     });
 
-    Deno.test(`Codex goes on with what Claude thinks after a change of its instructions, tools or history (${how})`, async () => {
+    Deno.test(`Codex continues with Claude's thinking after a change of its instructions, tools or history (${how})`, async () => {
       const scene = await sceneOf({}, { place });
       const codex = codexOf(scene, isStream);
       await codex.turns(2);
@@ -129,7 +129,7 @@ const SHAPES: readonly (readonly Said[])[] = [
   [{ text: "Done." }],
 ];
 
-Deno.test("Codex is never refused, however it changes what it sends", async () => {
+Deno.test("Codex's request is never rejected after any change of its history", async () => {
   for (let seed = 1; seed <= 40; seed++) {
     const { below, pick } = createRandom(seed);
     const scene = await sceneOf(

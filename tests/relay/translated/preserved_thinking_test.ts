@@ -34,7 +34,7 @@ for (const place of ["own", "custom"] as const) {
     });
   }
 
-  Deno.test(`a Chat agent that changes its system text goes on at ${at} with what it thinks from then on`, async () => {
+  Deno.test(`a Chat agent that changes its system text continues at ${at} with the thinking from then on`, async () => {
     const scene = await sceneOf({}, { place });
     const agent = agentOf(scene);
     await agent.turns(3);
@@ -61,7 +61,7 @@ for (const place of ["own", "custom"] as const) {
     assertNeverRefused(scene);
   });
 
-  Deno.test(`a Chat agent that changes its tools goes on at ${at}, and their order is no change`, async () => {
+  Deno.test(`a Chat agent that changes its tools continues at ${at}, and their order is no change`, async () => {
     const scene = await sceneOf({}, { place });
     const agent = agentOf(scene);
     await agent.turns(2);
@@ -76,7 +76,7 @@ for (const place of ["own", "custom"] as const) {
     assertNeverRefused(scene);
   });
 
-  Deno.test(`a Chat agent that trims or sums up its history goes on at ${at}`, async () => {
+  Deno.test(`a Chat agent that trims or summarizes its history continues at ${at}`, async () => {
     const scene = await sceneOf({}, { place });
     const agent = agentOf(scene);
     await agent.turns(4);
@@ -90,7 +90,7 @@ for (const place of ["own", "custom"] as const) {
     assertNeverRefused(scene);
   });
 
-  Deno.test(`a Chat agent that edits an earlier result keeps at ${at} what was thought before it`, async () => {
+  Deno.test(`a Chat agent that edits an earlier result keeps the thinking before it at ${at}`, async () => {
     const scene = await sceneOf({}, { place });
     const agent = agentOf(scene);
     await agent.turns(4);
@@ -125,7 +125,7 @@ for (const place of ["own", "custom"] as const) {
     assertNeverRefused(scene);
   });
 
-  Deno.test(`a Chat agent that is asked something else after an answer in words goes on at ${at}`, async () => {
+  Deno.test(`a Chat agent continues at ${at} with another question after an answer in words`, async () => {
     let turn = 0;
     const scene = await sceneOf({
       answer: () => ++turn % 2 === 0 ? DONE : TWO_CALLS,
@@ -172,7 +172,7 @@ Deno.test("two conversations at once, one a branch of the other, each get their 
   assertNeverRefused(scene);
 });
 
-Deno.test("two replicas in turn each give back what they know, in a run without a gap", async () => {
+Deno.test("two replicas in turn each return their known reasoning, without a gap", async () => {
   const scene = await sceneOf();
   const agent = agentOf(scene);
   for (const turns of [1, 2, 1, 3]) {
@@ -204,7 +204,7 @@ const SHAPES: readonly (readonly Said[])[] = [
   [{ text: "Done." }],
 ];
 
-Deno.test("whatever a Chat agent does to its history, it is never refused and nothing is dropped that it need not", async () => {
+Deno.test("a Chat agent with any changes of its history is never rejected, and nothing is dropped without need", async () => {
   for (let seed = 1; seed <= 40; seed++) {
     const { below, pick } = createRandom(seed);
     const scene = await sceneOf(
@@ -283,7 +283,7 @@ Deno.test("a Claude that checks no prefix gets its thinking back behind another 
   assert.deepEqual(scene.provider.thoughts(), ["t1", "t2"]);
 });
 
-Deno.test("thinking between two calls of an answer comes back in its place", async () => {
+Deno.test("thinking between two calls of an answer returns in its place", async () => {
   const scene = await sceneOf({
     answer: () => [
       { thinking: "First." },

@@ -119,7 +119,7 @@ Deno.test("the reasoning store drops the oldest when it grows past its bound", (
   assert.ok(store.recall({ ...ALICE, callId: "call_49" }));
 });
 
-Deno.test("the reasoning store keeps the newer answer when an id comes up again", () => {
+Deno.test("the reasoning memory keeps the newer answer of a repeated id", () => {
   const { store } = storeAt({ ttlMs: 1000 });
   store.keep("alice", reasoningOf("first", "call_1"));
   store.keep("alice", reasoningOf("second", "call_1"));

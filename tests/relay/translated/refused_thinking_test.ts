@@ -13,7 +13,7 @@ import { Anthropic, OpenAI } from "../../support/sdk/sdks.ts";
 
 // https://platform.claude.com/docs/en/build-with-claude/preserved-thinking/fix-bound-to-a-different-conversation
 
-Deno.test("only Anthropic's own endpoint and a model that checks prefixes is asked to drop what does not match", async () => {
+Deno.test("only a model with prefix checks at Anthropic's own endpoint gets the setting to drop mismatched thinking", async () => {
   const asked = async (
     place: Place,
     model: string,
@@ -49,7 +49,7 @@ Deno.test("only Anthropic's own endpoint and a model that checks prefixes is ask
   });
 });
 
-Deno.test("what the provider drops of earlier thinking is in the log line and in x-gateway-dropped, and is not sent again", async () => {
+Deno.test("dropped earlier thinking is in the log line and in x-gateway-dropped, and is not sent again", async () => {
   for (const isStream of [false, true]) {
     let bytes = "one";
     const scene = await sceneOf({ hidden: () => bytes }, { place: "own" });
@@ -72,7 +72,7 @@ Deno.test("what the provider drops of earlier thinking is in the log line and in
   }
 });
 
-Deno.test("a refusal of earlier thinking is asked again once without, on the same connection, and the log reports it", async () => {
+Deno.test("a refusal of earlier thinking is retried once without it, on the same connection, and the log reports it", async () => {
   for (const model of [MODEL, "team-model"]) {
     let bytes = "one";
     const scene = await sceneOf({ hidden: () => bytes });
@@ -93,7 +93,7 @@ Deno.test("a refusal of earlier thinking is asked again once without, on the sam
   }
 });
 
-Deno.test("a refusal of earlier thinking in the last attempt is asked again, too", async () => {
+Deno.test("a refusal of earlier thinking in the last attempt is retried, too", async () => {
   let bytes = "one";
   const scene = await sceneOf({ hidden: () => bytes }, {
     broken: ["first", "second"],
@@ -115,7 +115,7 @@ Deno.test("a refusal of earlier thinking in the last attempt is asked again, too
   ]);
 });
 
-Deno.test("a 400 about something else is asked once, whether there is thinking in the request or not", async () => {
+Deno.test("a 400 about something else is not retried, with and without thinking in the request", async () => {
   let isOdd = true;
   const scene = await sceneOf({
     answer: () => {
@@ -165,7 +165,7 @@ for (const isStream of [false, true]) {
     const how = `${isStream ? "gathered from a stream" : "got whole"}${
       isRestarted ? ", behind a restart" : ""
     }`;
-    Deno.test(`the OpenAI SDK may give back what it ${how}, whatever became of the thinking in it`, async () => {
+    Deno.test(`the OpenAI SDK may return what it ${how}, with any change of the thinking in it`, async () => {
       const scene = await sceneOf({
         answer: () => [
           { thinking: "A thought in several pieces." },

@@ -67,7 +67,7 @@ const CASES = [
 
 for (const { model, sealed } of CASES) {
   for (const stream of [false, true]) {
-    Deno.test(`the reasoning of ${model} comes back with the tool result of a chat client that cannot carry it, ${stream ? "streamed" : "whole"}`, async () => {
+    Deno.test(`the reasoning of ${model} returns with the tool result of a chat client that cannot carry it, ${stream ? "streamed" : "whole"}`, async () => {
       const { client, bodies } = await demoClient();
       const question = {
         role: "user" as const,
@@ -208,7 +208,7 @@ Deno.test("reasoning items go back to OpenAI in the places where they stood, wit
   assert.deepEqual(items[1], reasoning("rs_1a"));
 });
 
-Deno.test("encrypted reasoning that OpenAI cannot read is asked again once without, and not sent any more", async () => {
+Deno.test("a request with encrypted reasoning that OpenAI cannot read is retried once without it, and the reasoning is not sent again", async () => {
   let isOther = false;
   const { turn, inputs, lines, thoughts } = await openAiScene((input) =>
     isOther && JSON.stringify(input).includes("seal of rs_1a")

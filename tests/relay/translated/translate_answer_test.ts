@@ -104,7 +104,7 @@ function answerOf(
   return new Response(body, { headers: EVENTS });
 }
 
-Deno.test("translateAnswer() makes one object of a stream for a caller who asks for one", async () => {
+Deno.test("translateAnswer() returns one object of a stream on request", async () => {
   const { translate, ended, record } = await begin();
   const given = await translate(answerOf([START, delta("Hi"), STOP], "close"));
   const body = await given.json();
@@ -114,7 +114,7 @@ Deno.test("translateAnswer() makes one object of a stream for a caller who asks 
   assert.equal(record.facts.answer.usage?.outputTokens, 2);
 });
 
-Deno.test("translateAnswer() names what was dropped so that a header can hold it", async () => {
+Deno.test("translateAnswer() names dropped fields in characters that a header can hold", async () => {
   const { translate } = await begin();
   const { headers } = await translate(answerOf([START, STOP], "close"));
   assert.equal(

@@ -210,7 +210,7 @@ Deno.test("a translated stream closes with the answer's end though the upstream 
   assert.deepEqual(scene.ends, ["complete"]);
 });
 
-Deno.test("a translated stream says what went wrong, and never looks whole then", async (t) => {
+Deno.test("a translated stream reports its failure, and never looks complete then", async (t) => {
   const cases: Readonly<Record<string, (scene: Scene) => void>> = {
     "the upstream ends too early": ({ source }) => source.close(),
     "the upstream breaks": ({ source }) => source.error(new Error("reset")),
@@ -261,7 +261,7 @@ Deno.test("a translated stream holds no longer than it may", async () => {
   assert.deepEqual(scene.ends, []);
 });
 
-Deno.test("a translated stream goes on with the read that holding had begun", async () => {
+Deno.test("a translated stream continues with the read that holding back had begun", async () => {
   const scene = begin();
   const holding = scene.hold();
   await settle();
@@ -279,7 +279,7 @@ Deno.test("a translated stream goes on with the read that holding had begun", as
 
 const KEEP_ALIVE_REGEXP = /^: ?.*\n\n/;
 
-Deno.test("a translated stream says something every 15 s while nothing comes", async () => {
+Deno.test("a translated stream sends a keep-alive every 15 s while nothing arrives", async () => {
   const scene = begin();
   const reader = scene.body.getReader();
   for (let count = 0; count < 3; count++) {
@@ -293,7 +293,7 @@ Deno.test("a translated stream says something every 15 s while nothing comes", a
   await reader.cancel();
 });
 
-Deno.test("a translated stream says something every 15 s though the upstream sends what shows nothing", async () => {
+Deno.test("a translated stream sends a keep-alive every 15 s while the upstream sends no output", async () => {
   const scene = begin();
   const reader = scene.body.getReader();
   scene.source.enqueue(START);
@@ -310,7 +310,7 @@ Deno.test("a translated stream says something every 15 s though the upstream sen
   await reader.cancel();
 });
 
-Deno.test("a translated stream says nothing to a caller who does not wait", async () => {
+Deno.test("a translated stream sends no keep-alive to a caller that does not read", async () => {
   const scene = begin();
   const reader = scene.body.getReader();
   scene.source.enqueue(START);
@@ -323,7 +323,7 @@ Deno.test("a translated stream says nothing to a caller who does not wait", asyn
   await reader.cancel();
 });
 
-Deno.test("a translated stream gives a caller up who takes nothing for ten minutes", async () => {
+Deno.test("a translated stream cuts off a caller that reads nothing for ten minutes", async () => {
   const scene = begin({ idleMs: 0 });
   const reader = scene.body.getReader();
   scene.source.enqueue(START);
@@ -347,7 +347,7 @@ Deno.test("a translated stream gives a caller up who takes nothing for ten minut
   assert.equal(scene.timers.running, 0);
 });
 
-Deno.test("a translated stream keeps a caller who takes all of what little comes", async () => {
+Deno.test("a translated stream keeps a caller that reads all of a slow answer", async () => {
   const scene = begin({ idleMs: 0 });
   const reader = scene.body.getReader();
   const texts: string[] = [];

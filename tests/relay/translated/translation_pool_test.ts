@@ -117,7 +117,7 @@ Deno.test("createTranslationPool() lets others wait for as many threads as there
   pool.close();
 });
 
-Deno.test("createTranslationPool() turns away who comes when 256 wait", async () => {
+Deno.test("createTranslationPool() rejects a job when 256 wait", async () => {
   const { pool } = begin();
   const place = await pool.enter(NEVER);
   const leaver = new AbortController();
@@ -191,7 +191,7 @@ Deno.test("createTranslationPool() ends a job that takes two minutes", async () 
   pool.close();
 });
 
-Deno.test("createTranslationPool() answers a thread that asks for kept reasoning", async () => {
+Deno.test("createTranslationPool() sends a thread the kept reasoning that it requests", async () => {
   const { pool, threads } = begin();
   const place = await pool.enter(NEVER);
   const thoughts = { pieces: [{ kind: "call", id: "call_1" }] } as const;

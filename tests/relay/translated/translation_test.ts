@@ -236,7 +236,7 @@ function answerJob(
   };
 }
 
-Deno.test("a body is translated in a thread wherever it is, and is there to be translated again", async () => {
+Deno.test("a body of any form is translated in a thread, and remains for another translation", async () => {
   const body = longBody(hello("chat"));
   await withThreads(async (elsewhere) => {
     const parts = [body.subarray(0, 1000), body.subarray(1000)];
@@ -293,7 +293,7 @@ Deno.test("sealed reasoning reaches a thread, and no more of it than the request
   assert.deepEqual(asked, [["call_1"], ["call_1"], ["call_1"]]);
 });
 
-Deno.test("a thread says the same of the reasoning that may go, and of what the answer's is bound to", async () => {
+Deno.test("a thread returns the same reasoning and the same binding", async () => {
   const body = longBody({
     model: "m",
     messages: [{ role: "user", content: "Hi" }],

@@ -97,7 +97,7 @@ Deno.test("a Chat request names the field that is wrong", () => {
   }
 });
 
-Deno.test("a Chat request takes null for absent", () => {
+Deno.test("a Chat request treats null as absent", () => {
   const nothing = decode({
     stream: null,
     tools: null,
@@ -115,7 +115,7 @@ Deno.test("a Chat request takes null for absent", () => {
   assert.deepEqual(plain(nothing), plain(decode({})));
 });
 
-Deno.test("a Chat request keeps system and developer messages where they stand", () => {
+Deno.test("a Chat request keeps system and developer messages at their place", () => {
   assert.deepEqual(
     turns(
       { role: "system", content: "a" },
@@ -261,7 +261,7 @@ Deno.test("a Chat request reads the deprecated function messages", () => {
   );
 });
 
-Deno.test("a Chat request knows the result of a custom call", () => {
+Deno.test("a Chat request recognizes the result of a custom call", () => {
   const [, tool] = decode({
     messages: [
       {
@@ -483,7 +483,7 @@ Deno.test("a Chat request with a very deep value is read without exhausting the 
   assert.equal(decode({ prediction: deep }).model, "m");
 });
 
-Deno.test("a Chat request reads a file of bare base64 as what it is", () => {
+Deno.test("a Chat request recognizes the type of a file in bare base64", () => {
   const decoded = decode({
     messages: [{
       role: "user",
@@ -504,7 +504,7 @@ Deno.test("a Chat request reads a file of bare base64 as what it is", () => {
   );
 });
 
-Deno.test("a Chat request gives the thinking blocks of LiteLLM's callers back to Claude as they were", () => {
+Deno.test("a Chat request returns the thinking blocks of LiteLLM's callers unchanged to Claude", () => {
   const { body, dropped } = upstreamRequest(
     userRequest("chat", {
       messages: [

@@ -28,20 +28,20 @@ const FUNCTION = {
   parameters: { type: "object", properties: { a: {} } },
 } as const;
 
-Deno.test("a Chat request is the model and the messages when nothing else is asked", () => {
+Deno.test("a Chat request without settings is the model and the messages", () => {
   assert.deepEqual(encode("custom", {}).body, {
     model: "upstream-model",
     messages: [{ role: "user", content: "Hi" }],
   });
 });
 
-Deno.test("a Chat request for a stream asks for its usage", () => {
+Deno.test("a Chat request for a stream requests its usage", () => {
   const { body } = encode("custom", { stream: true });
   assert.equal(body.stream, true);
   assert.deepEqual(body.stream_options, { include_usage: true });
 });
 
-Deno.test("a Chat request limits the answer in the service's own field, and to what the model writes", () => {
+Deno.test("a Chat request limits the answer in the service's own field, up to the model's limit", () => {
   assert.equal(
     encode("openai", { maxOutputTokens: 9 }).body.max_completion_tokens,
     9,
@@ -86,7 +86,7 @@ Deno.test("a Chat request of nothing but system turns is one system message", ()
   assert.deepEqual(body.messages, [{ role: "system", content: "a" }]);
 });
 
-Deno.test("a Chat request writes text parts only where the service takes them, or a cache mark stands on one", () => {
+Deno.test("a Chat request writes text parts only where the service accepts them, or where one has a cache mark", () => {
   const marked = (service: string, model?: string) =>
     encode(
       service,
@@ -265,7 +265,7 @@ Deno.test("a Chat request joins an answer's text where it was one, and keeps par
   ]);
 });
 
-Deno.test("a Chat request puts what a tool message cannot hold into a user message after all results", () => {
+Deno.test("a Chat request puts content that a tool message cannot hold into a user message after all results", () => {
   const image = {
     kind: "image",
     source: { type: "url", url: "https://example.com/a.png" },
@@ -327,7 +327,7 @@ function firstMessage({ messages }: JsonObject): unknown {
   return Array.isArray(messages) ? messages[0] : undefined;
 }
 
-Deno.test("a Chat request gives Gemini's thought signatures back where they stood, to their issuer alone", () => {
+Deno.test("a Chat request returns Gemini's thought signatures at their place, to their issuer only", () => {
   const signature = (value: string, origin: string) => ({
     protocol: "chat",
     form: "extra_content",
@@ -374,7 +374,7 @@ Deno.test("a Chat request gives Gemini's thought signatures back where they stoo
   assert.deepEqual(new Set(other.lost), new Set(["sealedReasoning report"]));
 });
 
-Deno.test("a Chat request gives thoughts back where they are wanted, to all messages where one has them", () => {
+Deno.test("a Chat request returns thoughts where the provider requires them, on all messages if one has them", () => {
   const turns = [
     {
       role: "assistant",
@@ -401,7 +401,7 @@ Deno.test("a Chat request gives thoughts back where they are wanted, to all mess
   ]);
 });
 
-Deno.test("a Chat request gives sealed parts to their issuer only, and reports the others", () => {
+Deno.test("a Chat request returns sealed parts to their issuer only, and reports the others", () => {
   const details = '[{"type":"reasoning.encrypted","data":"x"}]';
   const sealed = {
     protocol: "chat",
@@ -435,7 +435,7 @@ Deno.test("a Chat request gives sealed parts to their issuer only, and reports t
   );
 });
 
-Deno.test("a Chat request asks for reasoning in the service's own words", () => {
+Deno.test("a Chat request requests reasoning in the service's own words", () => {
   const cases: [
     service: string,
     settings: CanonicalRequest["reasoning"],
@@ -475,7 +475,7 @@ Deno.test("a Chat request asks for reasoning in the service's own words", () => 
   }
 });
 
-Deno.test("a Chat request says nothing of tools when there are none", () => {
+Deno.test("a Chat request has no tool settings without tools", () => {
   const { body, lost } = encode("custom", {
     toolChoice: { type: "required" },
     parallelTools: false,
@@ -490,7 +490,7 @@ Deno.test("a Chat request says nothing of tools when there are none", () => {
   assert.deepEqual(lost, ["tools report", "toolChoice report"]);
 });
 
-Deno.test("a Chat request says that it cannot be forced to a tool that the provider does not run", () => {
+Deno.test("a Chat request reports a forced tool that the provider does not run", () => {
   const value = { type: "tool", name: "web_search" };
   const { lost } = encode("custom", {
     tools: [FUNCTION],
@@ -533,7 +533,7 @@ Deno.test("a Chat request spells tool choices, and narrows the tools where a lis
   );
 });
 
-Deno.test("a Chat request asks OpenAI for strict arguments only with a schema that allows it", () => {
+Deno.test("a Chat request sets strict arguments for OpenAI only with a schema that allows it", () => {
   const strict = { ...FUNCTION, strict: true };
   const open = encode("openai", { tools: [strict] });
   assert.doesNotMatch(JSON.stringify(open.body.tools), /strict/);

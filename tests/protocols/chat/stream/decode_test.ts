@@ -53,7 +53,7 @@ function lastFailure(all: readonly AnswerEvent[]) {
     : assert.fail(`ended with ${last?.type}`);
 }
 
-Deno.test("a Chat stream shows who answers, when, why it ended and what it cost", () => {
+Deno.test("a Chat stream has the model, the time, the stop reason and the usage", () => {
   const answer = answerOf(
     chunk({ role: "assistant", content: "" }),
     chunk({ content: "Hi" }),
@@ -89,7 +89,7 @@ Deno.test("a Chat stream begins with the first chunk of the answer, not with a c
   assert.equal(second?.type, "block-start");
 });
 
-Deno.test("a Chat stream shows text as it comes", () => {
+Deno.test("a Chat stream emits text as it arrives", () => {
   const deltas = events(chunk({ content: "a" }), chunk({ content: "b" }))
     .filter(({ type }) => type === "block-delta");
   assert.deepEqual(deltas, [
@@ -162,7 +162,7 @@ Deno.test("a Chat stream's content may be parts or an object", () => {
   }]);
 });
 
-Deno.test("a Chat stream's sealed reasoning stays with the thoughts before it, or stands at the end", () => {
+Deno.test("a Chat stream's sealed reasoning stays with the thoughts before it, or comes last", () => {
   const signed = [
     chunk({
       reasoning_details: [{ type: "reasoning.text", text: "thi", index: 0 }],
@@ -505,7 +505,7 @@ Deno.test("a Chat stream's reason to stop agrees with its calls", () => {
   assert.equal(reason(chunk({}, { finish_reason: "constructor" })), "other");
 });
 
-Deno.test("a Chat stream's end is what the provider's word means", () => {
+Deno.test("a Chat stream's end has the meaning of the provider's word", () => {
   const words: [word: string, reason: string][] = [
     ["stop", "end"],
     ["eos_token", "end"],
@@ -546,7 +546,7 @@ Deno.test("a Chat stream's end may be a failure", () => {
   }
 });
 
-Deno.test("a Chat stream that ends with a full context before it says anything is a prompt that is too long", () => {
+Deno.test("a Chat stream that ends with a full context before any output is a prompt that is too long", () => {
   const finish_reason = "model_context_window_exceeded";
   assert.equal(
     failureOf(chunk({ role: "assistant" }), chunk({}, { finish_reason })).kind,
@@ -554,7 +554,7 @@ Deno.test("a Chat stream that ends with a full context before it says anything i
   );
 });
 
-Deno.test("a Chat stream goes on behind the word null", () => {
+Deno.test("a Chat stream continues after the word null", () => {
   const { blocks } = answerOf(
     chunk({ content: "a" }, { finish_reason: "null" }),
     chunk({ content: "b" }, { finish_reason: "stop" }),

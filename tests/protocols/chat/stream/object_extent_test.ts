@@ -25,7 +25,7 @@ Deno.test("ObjectExtent finds the end of an object, in any pieces", () => {
   }
 });
 
-Deno.test("ObjectExtent knows no end of what is not over, or no object", () => {
+Deno.test("ObjectExtent finds no end of an incomplete object, or of other text", () => {
   const open = new ObjectExtent();
   assert.equal(open.push('{"a":"}'), 7);
   assert.equal(open.isClosed, false);

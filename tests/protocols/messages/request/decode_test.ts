@@ -33,7 +33,7 @@ Deno.test("Messages request read: the smallest request is a model, a limit and t
   });
 });
 
-Deno.test("Messages request read: system text stands first, and among the messages where the caller put it", () => {
+Deno.test("Messages request read: system text comes first, or at the caller's place among the messages", () => {
   const messages = [
     { role: "user", content: "a" },
     { role: "system", content: "b" },
@@ -171,7 +171,7 @@ Deno.test("Messages request read: a call keeps its arguments as text in the call
   }]);
 });
 
-Deno.test("Messages request read: thinking keeps its signature, and gives back what the gateway put there", () => {
+Deno.test("Messages request read: thinking keeps its signature, and an envelope's content is restored", () => {
   const sealed = {
     protocol: "responses",
     form: "encrypted_content",

@@ -84,7 +84,7 @@ Deno.test("Messages request written: a temperature above 1 becomes 1", () => {
   assert.deepEqual(lost, ["temperature report"]);
 });
 
-Deno.test("Messages request written: a model that thinks is drawn as it wants", () => {
+Deno.test("Messages request written: a model that thinks gets its fixed sampling", () => {
   const fields = {
     reasoning: { mode: "budget", budgetTokens: 2000 },
     sampling: { temperature: 0.2, topP: 0.96, topK: 5 },

@@ -189,7 +189,7 @@ Deno.test("redacted thinking is held to the same, and thinking without a signatu
   assert.equal(settle(unsigned)?.body, unsigned);
 });
 
-Deno.test("a model that checks nothing gets all thinking back, and what it thinks is bound all the same", () => {
+Deno.test("a model without checks gets all thinking back, and its new thinking is bound", () => {
   const older = targetOf({ model: "claude-opus-4-5" });
   const changed = { ...SECOND, system: [] };
   const settled = settle(changed, BOUND, older);

@@ -50,7 +50,7 @@ const adaptive = (display?: string) => ({
   ...(display === undefined ? {} : { display }),
 });
 
-Deno.test("Messages thinking written: nothing is said of thinking where nothing was asked", () => {
+Deno.test("Messages thinking written: a request without thinking gets no setting", () => {
   for (const model of [OLD, BUDGET, EITHER, ADAPTIVE, ALWAYS, OPEN]) {
     const maximum = model === OLD ? 8192 : 10_000;
     assert.deepEqual(think(undefined, model).slice(0, 3), [
@@ -62,7 +62,7 @@ Deno.test("Messages thinking written: nothing is said of thinking where nothing 
   }
 });
 
-Deno.test("Messages thinking written: an effort becomes thinking that is shown, in the form that the model knows", () => {
+Deno.test("Messages thinking written: an effort becomes visible thinking, in the model's form", () => {
   const effort = { effort: "high" } as const;
   assert.deepEqual(think(effort, BUDGET), [
     enabled(6000, "summarized"),
@@ -92,7 +92,7 @@ Deno.test("Messages thinking written: an effort becomes thinking that is shown, 
   ]);
 });
 
-Deno.test("Messages thinking written: an effort that the model does not know becomes the nearest that it does", () => {
+Deno.test("Messages thinking written: an unsupported effort becomes the nearest supported one", () => {
   assert.equal(think({ effort: "minimal" }, ADAPTIVE)[1], "low");
   assert.equal(think({ effort: "xhigh" }, ADAPTIVE)[1], "xhigh");
   assert.deepEqual(think({ effort: "xhigh" }, EITHER).slice(1), [
@@ -111,7 +111,7 @@ Deno.test("Messages thinking written: an effort that the model does not know bec
   );
 });
 
-Deno.test("Messages thinking written: a budget stays one where the model knows budgets", () => {
+Deno.test("Messages thinking written: a budget stays one for a model with budgets", () => {
   const budget = {
     mode: "budget",
     budgetTokens: 4000,
@@ -126,7 +126,7 @@ Deno.test("Messages thinking written: a budget stays one where the model knows b
   assert.deepEqual(think(budget, OPEN)[0], enabled(4000, "omitted"));
 });
 
-Deno.test("Messages thinking written: a budget is named where the model knows none", () => {
+Deno.test("Messages thinking written: a budget is named for a model without budgets", () => {
   const budget = { mode: "budget", budgetTokens: 4000 } as const;
   for (const model of [ADAPTIVE, BETWEEN, ALWAYS]) {
     const [config, effort, , ...lost] = think(budget, model);
@@ -135,7 +135,7 @@ Deno.test("Messages thinking written: a budget is named where the model knows no
   }
 });
 
-Deno.test("Messages thinking written: thinking as the model sees fit becomes a budget where it knows nothing else", () => {
+Deno.test("Messages thinking written: adaptive thinking becomes a budget for a model with only budgets", () => {
   assert.deepEqual(think({ mode: "adaptive" }, BUDGET), [
     enabled(3000),
     undefined,
@@ -195,7 +195,7 @@ Deno.test("Messages thinking written: no thinking is as little as the model can"
   assert.equal(think({ mode: "off", effort: "max" }, ADAPTIVE)[1], "high");
 });
 
-Deno.test("Messages thinking written: thinking between tools stays where the model knows it", () => {
+Deno.test("Messages thinking written: thinking between tools stays for a model that supports it", () => {
   const between = { mode: "between_tools", summary: "auto" } as const;
   assert.deepEqual(think(between, BETWEEN)[0], { type: "between_tools" });
   assert.deepEqual(think(between, OPEN)[0], { type: "between_tools" });
@@ -203,7 +203,7 @@ Deno.test("Messages thinking written: thinking between tools stays where the mod
   assert.deepEqual(think(between, BUDGET)[0], enabled(3000, "summarized"));
 });
 
-Deno.test("Messages thinking written: only a model that thinks as it sees fit can be asked to drop thinking", () => {
+Deno.test("Messages thinking written: only a model with adaptive thinking gets the setting to drop thinking", () => {
   // https://platform.claude.com/docs/en/build-with-claude/preserved-thinking/prefix-checks
   const thinkAtAnthropic = (reasoning?: ReasoningSettings) => {
     const { context } = contextFor("anthropic", {
@@ -242,7 +242,7 @@ Deno.test("Messages thinking written: a model that must call a tool does not thi
   );
 });
 
-Deno.test("Messages thinking written: a model that goes on in a tool loop without its thoughts does not think by budget", () => {
+Deno.test("Messages thinking written: a model in a tool loop without its thoughts gets no budget", () => {
   const call = {
     kind: "function_call",
     id: "x",

@@ -119,7 +119,7 @@ Deno.test("Messages turns written: a system turn between an answer and the user'
   ]);
 });
 
-Deno.test("Messages turns written: what is no text in a system turn is reported where it becomes a reminder", () => {
+Deno.test("Messages turns written: a part of a system turn that is not text is reported when it becomes a reminder", () => {
   const addition: Block = {
     kind: "opaque",
     protocol: "messages",
@@ -180,7 +180,7 @@ Deno.test("Messages turns written: a conversation that the user does not begin g
   );
 });
 
-Deno.test("Messages turns written: blank text is left out, an empty answer too, and a user who says nothing reports it", () => {
+Deno.test("Messages turns written: blank texts and empty answers are left out, and an empty user message gets a placeholder", () => {
   const { body } = encode([
     user(text("a"), text(" \n")),
     assistant(text(""), call("x")),
@@ -219,7 +219,7 @@ Deno.test("Messages turns written: an answer to be continued ends in no white sp
 
 // "This model does not support assistant message prefill. The conversation must end with a user message."
 // https://github.com/anomalyco/opencode/issues/22404
-Deno.test("Messages turns written: a model that rejects to continue an answer is asked in words", () => {
+Deno.test("Messages turns written: a model that does not continue answers gets an instruction", () => {
   for (
     const model of [
       "claude-opus-4-6",
@@ -246,7 +246,7 @@ Deno.test("Messages turns written: a model that rejects to continue an answer is
   }
 });
 
-Deno.test("Messages turns written: an error result that says nothing reports it", () => {
+Deno.test("Messages turns written: an empty error result gets a placeholder", () => {
   const silent = { ...result("x"), isError: true };
   const { body } = encode([
     user(text("a")),

@@ -84,7 +84,7 @@ const STOP = { type: "message_stop" };
 const TEXT = { type: "text", text: "" };
 const CALL = { type: "tool_use", id: "toolu_1", name: "f", input: {} };
 
-Deno.test("Messages stream read: a text streams as it comes", () => {
+Deno.test("Messages stream read: a text streams as it arrives", () => {
   const events = decode(
     START,
     open(TEXT),
@@ -168,7 +168,7 @@ Deno.test("Messages stream read: calls with interleaved chunks are distinguished
   );
 });
 
-Deno.test("Messages stream read: the last signature of a thinking block counts, and stands at its end", () => {
+Deno.test("Messages stream read: the last signature of a thinking block counts, and comes at its end", () => {
   const sign = (signature: string) =>
     delta({ type: "signature_delta", signature });
   const { blocks } = fold(
@@ -337,7 +337,7 @@ Deno.test("Messages stream read: counts add up from any event", () => {
   assert.equal(counts({ input_tokens: "4" }, { output_tokens: -1 }), null);
 });
 
-Deno.test("Messages stream read: a start with counts of zero says nothing of them yet", () => {
+Deno.test("Messages stream read: counts of zero at the start are ignored", () => {
   const [start] = decode({
     type: "message_start",
     message: { usage: { input_tokens: 0, output_tokens: 0 } },
@@ -346,7 +346,7 @@ Deno.test("Messages stream read: a start with counts of zero says nothing of the
   assert.equal(start.usage, undefined);
 });
 
-Deno.test("Messages stream read: what is left out or comes twice is put up with", () => {
+Deno.test("Messages stream read: missing and repeated events are tolerated", () => {
   const { blocks } = fold(
     START,
     START,
@@ -400,7 +400,7 @@ Deno.test("Messages stream read: the event line counts where the data names no k
   ]);
 });
 
-Deno.test("Messages stream read: an error is the answer's failure, whatever its shape", () => {
+Deno.test("Messages stream read: an error of any shape is the answer's failure", () => {
   const error = { type: "rate_limit_error", message: "Slow" };
   assert.equal(failureOf(START, { type: "error", error }), "Slow");
   assert.equal(failureOf(START, { error }), "Slow");

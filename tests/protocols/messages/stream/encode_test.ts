@@ -417,7 +417,7 @@ Deno.test("Messages stream written: an answer without an id gets one, and anothe
   assert.equal(id("chatcmpl-x"), "msg_chatcmpl-x");
 });
 
-Deno.test("Messages stream written: an answer that nobody counted is guessed, alike in JSON and in a stream", () => {
+Deno.test("Messages stream written: the usage of an uncounted answer is estimated, alike in JSON and in a stream", () => {
   const blocks: AnswerBlock[] = [
     { kind: "reasoning", parts: [{ form: "raw", text: "12345678" }] },
     { kind: "text", text: "1234" },

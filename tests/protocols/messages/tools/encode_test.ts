@@ -35,7 +35,7 @@ Deno.test("Messages tools written: a function without parameters has the schema 
   assert.deepEqual(encode({ tools: [tool("f")] }).body.tools, [wire("f")]);
 });
 
-Deno.test("Messages tools written: strictness is asked for where the model can hold arguments to the schema", () => {
+Deno.test("Messages tools written: strict is set where the model can enforce the schema", () => {
   const parameters = {
     type: "object",
     properties: { a: { type: "integer", minimum: 1 } },

@@ -242,7 +242,7 @@ Deno.test("decodeRequest() adds the tools that items bring along, each once", ()
   );
 });
 
-Deno.test("decodeRequest() accepts what was sealed out of its envelope", () => {
+Deno.test("decodeRequest() unwraps sealed parts", () => {
   const sealed = {
     protocol: "messages",
     form: "signature",
@@ -395,7 +395,7 @@ Deno.test("decodeRequest() counts tools of the upstream's own that an item bring
   assert.equal(weightOf({ type: "web_search" }), "report");
 });
 
-Deno.test("decodeRequest() takes words that every object knows for unknown ones", () => {
+Deno.test("decodeRequest() treats names of object properties as unknown words", () => {
   const { extras, serviceTier, turns } = decode({
     constructor: 1,
     service_tier: "toString",
@@ -479,7 +479,7 @@ Deno.test("decodeRequest() names the field at fault", async (t) => {
   }
 });
 
-Deno.test("a refusal of state says what to do instead", () => {
+Deno.test("a rejected reference to state gives an instruction", () => {
   const advice: readonly (readonly [JsonObject, RegExp])[] = [
     [
       // The AI SDK sends this for an answer that it takes for stored.

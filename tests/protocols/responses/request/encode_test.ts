@@ -104,7 +104,7 @@ Deno.test("encodeRequest() writes results of tools", async (t) => {
   }
 });
 
-Deno.test("encodeRequest() answers calls that nobody answered, and fits long ids", () => {
+Deno.test("encodeRequest() adds missing results, and fits long ids", () => {
   const id = `call-${"x".repeat(80)}`;
   const { input } = encode({ turns: [HELLO, callTurn(id)] }).body;
   assert(Array.isArray(input));
@@ -228,7 +228,7 @@ Deno.test("encodeRequest() writes files and pictures", async (t) => {
   }
 });
 
-Deno.test("encodeRequest() reports what it cannot carry", async (t) => {
+Deno.test("encodeRequest() reports its losses", async (t) => {
   const cases: readonly (readonly [string, Partial<CanonicalRequest>])[] = [
     ["stop report", { stop: ["END"] }],
     [

@@ -38,7 +38,7 @@ Deno.test("createStreamDecoder() reads the type of an event from its line where 
   assert.deepEqual(textsOf(events), ["Hi"]);
 });
 
-Deno.test("createStreamDecoder() counts only what the provider counts", () => {
+Deno.test("createStreamDecoder() reports only the provider's counts", () => {
   const answer = foldAnswer(decodeFrames(responsesCodec, [
     frame({ response: { id: "resp_1" } }, "response.created"),
     frame({
@@ -321,7 +321,7 @@ Deno.test("createStreamDecoder() closes a part when it is done, and does not rep
   assert.deepEqual(textsOf(events), ["Hel", "lo", "!"]);
 });
 
-Deno.test("createStreamDecoder() accepts what came in pieces for the text where the end says another one", () => {
+Deno.test("createStreamDecoder() keeps the text of the pieces when the end has another one", () => {
   const written = '{"city": "Paris", "days": 3}';
   const call = { ...CALL, arguments: "" };
   const about = { output_index: 0, content_index: 0 };
@@ -357,7 +357,7 @@ Deno.test("createStreamDecoder() accepts what came in pieces for the text where 
   assert.deepEqual(textsOf(events), ["fully", '{"city":"Paris","days":3}']);
 });
 
-Deno.test("createStreamDecoder() says nothing after its end", () => {
+Deno.test("createStreamDecoder() emits nothing after its end", () => {
   const events = decodeFrames(responsesCodec, [
     frame(event("completed", { response: { output: [] } })),
     frame(event("output_text.delta", { delta: "late" })),
@@ -399,7 +399,7 @@ Deno.test("createStreamDecoder() adds the fields that only the last event has", 
   );
 });
 
-Deno.test("decodeAnswer() rejects what is no finished answer", async (t) => {
+Deno.test("decodeAnswer() rejects an unfinished answer", async (t) => {
   const cases: readonly (readonly [string, unknown, RegExp])[] = [
     ["a string", "hi", /not an answer/],
     ["no output", {}, /not an answer/],

@@ -7,7 +7,7 @@ function said(...pieces: readonly string[]): EmittedText {
   return text;
 }
 
-Deno.test("The rest of a text is what has not come in pieces", () => {
+Deno.test("The rest of a text is the part that did not arrive in pieces", () => {
   const long = "word ".repeat(100);
   assert.equal(said().missingFrom(long), long);
   assert.equal(said("").missingFrom(long), long);

@@ -236,7 +236,7 @@ Deno.test("createStreamEncoder() calls typed tools in their own shape", () => {
   ]);
 });
 
-Deno.test("createStreamEncoder() hands out what is sealed", () => {
+Deno.test("createStreamEncoder() writes sealed parts", () => {
   const sealedOf = (protocol: "messages" | "responses", form: string) => {
     const { output } = foldResponses(textOf(encode([
       START,
@@ -308,7 +308,7 @@ Deno.test("createStreamEncoder() shows what other protocols know, or reports it"
   assert.deepEqual(dropped, ["server_tool_use", "citation"]);
 });
 
-Deno.test("createStreamEncoder() says how the answer ended", async (t) => {
+Deno.test("createStreamEncoder() writes the end of the answer", async (t) => {
   const cases: readonly (readonly [StopReason, string, string | null])[] = [
     ["end", "completed", null],
     ["stop_sequence", "completed", null],
