@@ -71,7 +71,7 @@ Deno.test("the dashboard names only metrics, labels and values that exist", asyn
   for (const { expr } of targets) check(expr);
 });
 
-Deno.test("the dashboard asks for the replicas that were chosen, and uses only variables that it has", () => {
+Deno.test("the dashboard queries the chosen replicas, and uses only its own variables", () => {
   const own = templating.list.map(({ name }) => name);
   for (const { expr } of targets) {
     const metrics = expr.match(/\b(?:model_gateway|process)_\w+\{/g) ?? [];

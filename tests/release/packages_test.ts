@@ -19,7 +19,7 @@ const LOCK = JSON.stringify({
 
 const readLicensed = () => Promise.resolve('{"license":"MIT OR Apache-2.0"}');
 
-Deno.test("readPackages() lists what the lock pins, with versions that peers or namesakes stand beside", async () => {
+Deno.test("readPackages() lists the pinned packages, also with peers and several versions", async () => {
   const packages = await readPackages({
     lock: LOCK,
     readManifest: readLicensed,

@@ -59,7 +59,7 @@ Deno.test("the image runs one file as a user without rights, without a shell", a
   ]);
 });
 
-Deno.test("the image serves, and asks for its health, in words that the program understands", async () => {
+Deno.test("the image serves and checks its health with valid commands", async () => {
   const all = await instructions();
   const serve: readonly string[] = JSON.parse(only(all, "CMD"));
   assertUnderstood(serve);
@@ -88,7 +88,7 @@ Deno.test("the documented run of the image mounts the folder of the configuratio
   assert.deepEqual(mounts, [config.replace(/\/[^/]+$/, "")]);
 });
 
-Deno.test("the documentation names the files for proxies, and what it shows of them is theirs", async () => {
+Deno.test("the documentation names the files for proxies, and quotes them exactly", async () => {
   const page = await read("docs/running.md");
   for (
     const name of [
@@ -185,7 +185,7 @@ Deno.test("the unit starts and reloads the program in words that it understands,
   assert.equal(one("LogRateLimitIntervalSec"), "0");
 });
 
-Deno.test("the unit switches off what the program does not need", async () => {
+Deno.test("the unit disables rights that the program does not need", async () => {
   const settings = await unitSettings();
   const one = (name: string) => settings.get(`Service.${name}`)?.join(" ");
   for (

@@ -21,7 +21,7 @@ Deno.test("the list has every field of the SDKs' types, and no other", () => {
   assert.deepEqual({ missing, gone }, { missing: [], gone: [] }, ADVICE);
 });
 
-Deno.test("what the list says of a field is what the translations do with it", () => {
+Deno.test("the list's entry of a field matches its translation", () => {
   const wrong = [...FIELDS.values()].flatMap((field) => {
     const listed = KNOWN.get(field.path)?.verdict;
     const found = verdictOf(field);

@@ -118,7 +118,7 @@ Deno.test("unknown keys cause one reading in 30 seconds, however many threads se
   assert.equal(requested.length, 2);
 });
 
-Deno.test("an issuer that is away is asked once in five seconds, however many threads need it", async () => {
+Deno.test("an absent issuer gets one request in five seconds, from any number of threads", async () => {
   const scene = await twoThreads(() => Promise.reject(new Error("away")));
   const { requested, one, other } = scene;
   for (const thread of [one, other]) {

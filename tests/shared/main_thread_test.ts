@@ -108,7 +108,7 @@ Deno.test("threads are granted together what there is, and learn how far each li
   );
 });
 
-Deno.test("threads gather what they count, and each reads what all have counted", async () => {
+Deno.test("threads gather their counts, and each reads the sums of all", async () => {
   const { one, two, sums, pass, calls } = await threads();
   for (let count = 0; count < 50; count++) {
     one.apply({ additions: [to(HOUR, 2)] });
@@ -130,7 +130,7 @@ Deno.test("one of all threads is the first", async () => {
   assert.deepEqual(asked, [true, false, false]);
 });
 
-Deno.test("what a dead thread held comes back within two minutes, and what a living one holds stays", async () => {
+Deno.test("a dead thread's holds end within two minutes, and a living one's stay", async () => {
   const { one, two, sums, pass } = await threads();
   await one.reserve("of a dead thread", claims(9));
   one.close();
@@ -141,7 +141,7 @@ Deno.test("what a dead thread held comes back within two minutes, and what a liv
   two.close();
 });
 
-Deno.test("what a thread counted last is sent when it stops", async () => {
+Deno.test("a thread's last counts are sent when it stops", async () => {
   const { one, sums } = await threads();
   one.apply({ additions: [to(HOUR, 2)] });
   one.resume();
@@ -150,7 +150,7 @@ Deno.test("what a thread counted last is sent when it stops", async () => {
   await settle();
 });
 
-Deno.test("a quota that several threads need is read once, and each knows how long it is valid", async () => {
+Deno.test("a quota that several threads need is read once, with its validity", async () => {
   const { connect, requested, liveConfig, pass } = await threads();
   const [connection] = liveConfig.current().connections;
   assert.ok(connection);
@@ -167,7 +167,7 @@ Deno.test("a quota that several threads need is read once, and each knows how lo
   assert.deepEqual(requested, [QUOTA_URL]);
 });
 
-Deno.test("a thread that asks for the quota of a removed connection gets a failure that it does not keep", async () => {
+Deno.test("a request of a thread for the quota of a removed connection is a failure that it does not keep", async () => {
   const { connect, requested } = await threads();
   const { reading, ttlMs } = await connect().quota("gone");
   assert.equal(reading.failure?.kind, "server");

@@ -82,7 +82,7 @@ async function used(sums: RemoteSums, sum = HOUR): Promise<number> {
   return usedOf(use);
 }
 
-Deno.test("what a process adds is there for it at once, and for the others once it was sent", async () => {
+Deno.test("a process sees its additions at once, and the others see them once they are sent", async () => {
   const { ledger, one, two, pass } = open();
   add(one, 5);
   add(one, 2);
@@ -95,7 +95,7 @@ Deno.test("what a process adds is there for it at once, and for the others once 
   assert.ok(one.isSettled);
 });
 
-Deno.test("a process that never asked before reads the right number the first time", async () => {
+Deno.test("a process reads the right number the first time", async () => {
   const { one, two, pass } = open();
   add(one, 100);
   await pass(100);
@@ -103,7 +103,7 @@ Deno.test("a process that never asked before reads the right number the first ti
   assert.deepEqual([...await two.table(HOUR.table)], [["requests", 100]]);
 });
 
-Deno.test("read() asks the ledger only for what is older than it may be", async () => {
+Deno.test("read() reads only sums from the ledger that are too old", async () => {
   const { one, two, pass } = open();
   assert.deepEqual(await two.read([HOUR], 1000), [0]);
   add(one, 5);
@@ -126,7 +126,7 @@ Deno.test("processes that ask at once are never granted more than there is", asy
   assert.equal(granted.length, 50);
 });
 
-Deno.test("all claims of a request are granted or none, and each says how far its limit is used", async () => {
+Deno.test("all claims of a request are granted or none, each with the use of its limit", async () => {
   const { one, two, pass } = open();
   add(two, 4, DAY);
   await pass(100);
@@ -141,7 +141,7 @@ Deno.test("all claims of a request are granted or none, and each says how far it
   assert.equal(await used(one), 0);
 });
 
-Deno.test("a claim counts what was added here and has not been sent", async () => {
+Deno.test("a claim counts additions that were not sent yet", async () => {
   const { one, two } = open();
   add(one, 3);
   assert.equal(await isGranted(take(one, 3)), false);
@@ -160,7 +160,7 @@ Deno.test("a claim sends no more than what concerns it; the rest is gathered", a
   assert.ok(one.isSettled);
 });
 
-Deno.test("what is added to one table arrives in one batch, so that no loss parts it", async () => {
+Deno.test("additions to one table arrive in one batch, so that no loss splits them", async () => {
   const { one, ledger, pass } = open();
   const input = { ...HOUR, field: "input" };
   for (let index = 0; index < 600; index++) {
@@ -175,7 +175,7 @@ Deno.test("what is added to one table arrives in one batch, so that no loss part
   assert.equal(ledger.batches, 1);
 });
 
-Deno.test("a request that ends is counted and releases what it held in one batch", async () => {
+Deno.test("the end of a request counts it and releases its holds in one batch", async () => {
   const { one, two, ledger, pass } = open();
   const [hold] = [{ key: "alice", id: "request", amount: 1 }];
   assert.ok(hold);
@@ -213,7 +213,7 @@ Deno.test("while the ledger is away the last reading decides at once, and the le
   assert.ok(one.isSettled);
 });
 
-Deno.test("a claim waits no longer than it may, and the ledger learns what was decided without it", async (t) => {
+Deno.test("a claim waits up to its timeout, and the ledger then gets the local decision", async (t) => {
   const cases = [
     { name: "granted by both", here: 0, there: 0, granted: true, sum: 1 },
     {
@@ -290,7 +290,7 @@ Deno.test("claims that the ledger does not answer count against each other here"
   assert.equal(await used(one), 3);
 });
 
-Deno.test("a claim whose answer is lost is decided here, and the ledger holds what was granted", async (t) => {
+Deno.test("a claim whose answer is lost is decided locally, and the ledger has its holds", async (t) => {
   for (const behaviour of ["breaks before", "breaks after"] as const) {
     await t.step(behaviour, async () => {
       const { ledger, one, two, pass } = open();
@@ -337,7 +337,7 @@ Deno.test("more than one batch holds arrives in several", async () => {
   assert.ok(ledger.sums.read(sums).every((value) => value === 1));
 });
 
-Deno.test("what a ledger loses is lost, what was not in it yet comes once, and nothing is sent twice", async (t) => {
+Deno.test("a ledger's lost sums stay lost, unsent additions arrive once, and nothing is sent twice", async (t) => {
   for (const isSnapshot of [false, true]) {
     await t.step(isSnapshot ? "the last writes" : "everything", async () => {
       const { ledger, one, two, link, pass } = open();
@@ -365,7 +365,7 @@ Deno.test("what a ledger loses is lost, what was not in it yet comes once, and n
   }
 });
 
-Deno.test("a process that says nothing for days counts once what it says then", async () => {
+Deno.test("additions after days of silence count once", async () => {
   const { ledger, one, link, pass } = open();
   const month = { ...HOUR, table: "month", endsAtMs: NOW_MS + 2_592_000_000 };
   add(one, 5, month);
@@ -381,7 +381,7 @@ Deno.test("a process that says nothing for days counts once what it says then", 
   assert.deepEqual(ledger.sums.read([month]), [6]);
 });
 
-Deno.test("an emptied ledger grants what its own sums leave, whatever a process remembers", async () => {
+Deno.test("an emptied ledger grants by its own sums, independent of a process's memory", async () => {
   const { ledger, one } = open();
   add(one, 500);
   assert.equal(await isGranted(take(one, 500)), false);
@@ -402,7 +402,7 @@ Deno.test("holds of a process that is gone end after two minutes, those of a liv
   assert.equal(await used(two), 1);
 });
 
-Deno.test("a ledger that comes back learns what runs, also what it lost", async () => {
+Deno.test("a ledger that returns gets the running holds, also those that it lost", async () => {
   const { ledger, one, two } = open();
   await take(one, 9);
   ledger.lose();

@@ -56,7 +56,7 @@ Deno.test("a caller of an identity provider is counted by all threads together",
   assert.ok(one.running.callers.take(carol, 1));
 });
 
-Deno.test("what has no limit is counted all the same", () => {
+Deno.test("requests without a limit are counted, too", () => {
   const { one, other } = threads();
   assert.ok(one.running.connections.take(CONNECTION_ID, undefined));
   assert.equal(other.running.connections.take(CONNECTION_ID, 1), undefined);

@@ -30,7 +30,7 @@ Deno.test("every scene keeps its promises", async (t) => {
   }
 });
 
-Deno.test("no promise breaks in a history that nobody has seen", async () => {
+Deno.test("no promise breaks in a new history", async () => {
   const seed = FRESH;
   console.log(`The fresh seed is ${seed}`);
   const { broken } = await liveHistory(seed);

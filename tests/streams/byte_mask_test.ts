@@ -24,7 +24,7 @@ function masked(pieces: readonly string[], secret = SECRET): string {
 
 const STARS = "*".repeat(SECRET.length);
 
-Deno.test("A ByteMask covers the text wherever it stands, and nothing else", () => {
+Deno.test("A ByteMask masks the text at every place, and nothing else", () => {
   const cases = [
     ["", ""],
     ["x", "x"],
@@ -91,7 +91,7 @@ Deno.test("A ByteMask returns the text of a chunk that passes unchanged, and of 
   assert.equal(textOf("data: x"), "data: x");
 });
 
-Deno.test("maskBytes() covers in bytes that are all there what a ByteMask covers in bytes that pass", () => {
+Deno.test("maskBytes() masks complete bytes like a ByteMask masks chunks", () => {
   const beginning = SECRET.slice(0, 20);
   const texts = [
     "",
@@ -134,7 +134,7 @@ Deno.test("maskReader() reads to the end, and lets every chunk be heard, one tha
   assert.deepEqual(await reader.read(), { done: true });
 });
 
-Deno.test("maskReader() covers each of several texts, although one mask passes on what it has read", async () => {
+Deno.test("maskReader() masks each of several texts in chunks that one mask has read", async () => {
   const chunks = [`a ${SECRET} b`, "other-key-01", `other-key-0123 ${SECRET}`];
   const source = ReadableStream.from(chunks.map((one) => encoder.encode(one)));
   const reader = [SECRET, "other-key-0123", "third-key-4567"]
@@ -166,7 +166,7 @@ Deno.test("createFinder() finds nothing in what lacks the text or ends within it
   }
 });
 
-Deno.test("createFinder() finds what indexOf finds, whatever repeats", () => {
+Deno.test("createFinder() finds the same as indexOf, with any repetitions", () => {
   const random = createRandom(1);
   const word = (length: number) =>
     Array.from({ length }, () => random.pick(["a", "b", "K"])).join("");

@@ -64,7 +64,7 @@ async function sizesOf(
   return sizes;
 }
 
-Deno.test("createByteReader() takes larger pieces while much comes, and small ones again afterwards", async () => {
+Deno.test("createByteReader() reads larger pieces while many bytes arrive, and small ones again afterwards", async () => {
   const much = Array.from({ length: 6 }, () => bytes(65_536, 1));
   const little = Array.from({ length: 3 }, () => bytes(5, 2));
   const { body, handed } = byteBody([...much, ...little]);
@@ -117,7 +117,7 @@ Deno.test("createByteReader() reads a body that is no stream of bytes", async ()
   assert.equal((await reader.read()).done, true);
 });
 
-Deno.test("createByteReader() passes on that the source broke, and that nobody wants the rest", async (t) => {
+Deno.test("createByteReader() forwards the source's error and the reader's cancel", async (t) => {
   await t.step("broke", async () => {
     const body = new ReadableStream({
       type: "bytes",
@@ -133,7 +133,7 @@ Deno.test("createByteReader() passes on that the source broke, and that nobody w
   });
 });
 
-Deno.test("createByteReader() cannot read what somebody else reads", () => {
+Deno.test("createByteReader() cannot read a locked body", () => {
   const { body } = byteBody([]);
   body.getReader();
   assert.throws(() => createByteReader(body), TypeError);
@@ -182,7 +182,7 @@ for (const [kind, bodyOf] of Object.entries(READY)) {
     assert.ok(await turnsOfOthers(bodyOf(small)) >= 15);
   });
 
-  Deno.test(`createByteReader() waits for nobody between the chunks of ${kind} that is short`, async () => {
+  Deno.test(`createByteReader() does not yield between the chunks of short ${kind}`, async () => {
     const chunks = Array.from({ length: 100 }, () => bytes(200, 1));
     assert.equal(await turnsOfOthers(bodyOf(chunks)), 0);
   });

@@ -12,7 +12,7 @@ Deno.test("byteText() has a character for each byte, at the place of the byte", 
   assert.equal(byteText(new Uint8Array()), "");
 });
 
-Deno.test("utf8InByteText() reads what the bytes say, ASCII or not", () => {
+Deno.test("utf8InByteText() decodes ASCII and other bytes", () => {
   for (const said of ["", "[DONE]", '{"type":"é…🌻"}']) {
     const bytes = new TextEncoder().encode(said);
     assert.equal(utf8InByteText(byteText(bytes)), said);

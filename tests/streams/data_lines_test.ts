@@ -53,7 +53,7 @@ function cut(bytes: Uint8Array, random: Random, most: number): Uint8Array[] {
   return chunks;
 }
 
-Deno.test("DataLines gives the value of every data line, whatever else the stream holds", () => {
+Deno.test("DataLines returns the value of every data line, beside any other lines", () => {
   const { lines } = readText(
     ': comment\n\nevent: x\nid: 1\ndata: {"a":1}\n\ndata:{"b":2}\ndata:   c  \n\nretry: 5\nxdata: no\n',
   );
@@ -104,14 +104,14 @@ Deno.test("DataLines passes over a byte order mark at the very beginning alone",
   assert.equal(readText("data: a\n\uFEFFdata: b").unfinished, "");
 });
 
-Deno.test("DataLines gives only lines with the needle where not every line is wanted", () => {
+Deno.test("DataLines returns only lines with the needle once not every line is wanted", () => {
   const text = 'data: a\ndata: {"usage":1}\ndata: usage\ndata: \\"usage\\"\n';
   const { lines, last } = readText(text, () => false);
   assert.deepEqual(lines, ['{"usage":1}']);
   assert.deepEqual(last, ['\\"usage\\"', "usage", '{"usage":1}', "a"]);
 });
 
-Deno.test("DataLines asks for each line again whether every line is wanted", () => {
+Deno.test("DataLines checks for each line whether every line is wanted", () => {
   const chunk = encoder.encode('data: a\ndata: b\ndata: c\ndata: "usage"\n');
   const { lines } = read([chunk], (linesSoFar) => linesSoFar < 2);
   assert.deepEqual(lines, ["a", "b", '"usage"']);
@@ -125,7 +125,7 @@ Deno.test("DataLines finds a needle that lies in two chunks", () => {
   }
 });
 
-Deno.test("DataLines knows the last four lines that are not empty", () => {
+Deno.test("DataLines keeps the last four lines that are not empty", () => {
   assert.deepEqual(readText("").last, []);
   assert.deepEqual(readText("data: a\n").last, ["a"]);
   assert.deepEqual(
@@ -145,7 +145,7 @@ Deno.test("DataLines keeps a line without its line feed apart", () => {
   assert.equal(readText("data: a\n").unfinished, "");
 });
 
-Deno.test("DataLines passes over lines that are too long but knows their ends", () => {
+Deno.test("DataLines skips lines that are too long but keeps their ends", () => {
   const begin = '{"type":"a",';
   const end = '"usage":{}}';
   const long = begin + "x".repeat(MAX_LINE_BYTES) + end;

@@ -67,7 +67,7 @@ Deno.test("decompress() returns the original bytes, in any pieces", async (t) =>
   }
 });
 
-Deno.test("decompress() rejects a body that ends before its compression does, wherever", async (t) => {
+Deno.test("decompress() rejects a body that ends before its compression does, at any place", async (t) => {
   const text = TEXT.slice(0, 300);
   for (const [name, compress] of cases) {
     await t.step(name, async () => {
@@ -135,14 +135,14 @@ Deno.test("decompress() rejects what follows a zstd frame, which would be lost",
   }
 });
 
-Deno.test("decompress() rejects what was never compressed", async () => {
+Deno.test("decompress() rejects an uncompressed body", async () => {
   for (const [name] of cases) {
     const body = piecesOf(new TextEncoder().encode('{"a":"b"}'), 100);
     await assert.rejects(inflate(body, name), Mismatch, name);
   }
 });
 
-Deno.test("decompress() throws what a body throws that breaks off", async () => {
+Deno.test("decompress() forwards the error of a body that breaks off", async () => {
   const bytes = new Uint8Array(gzipSync(TEXT));
   const broken = new ReadableStream<Uint8Array>({
     pull(controller) {
@@ -182,7 +182,7 @@ Deno.test("decompress() inflates no more than is read, and releases the body", a
   assert.equal(cancelled, true);
 });
 
-Deno.test("decompress() releases a silent body as soon as it is cancelled, whatever came before", async (t) => {
+Deno.test("decompress() releases a silent body as soon as it is cancelled", async (t) => {
   for (const [name, compress] of cases) {
     for (const bytes of [0, 50, 1000]) {
       await t.step(`${name}, ${bytes} bytes`, async () => {

@@ -5,7 +5,7 @@ import {
   isJson,
 } from "../../src/streams/media_type.ts";
 
-Deno.test("a stream of events is known by its media type, however it is written", () => {
+Deno.test("a stream of events is recognized by its media type in any spelling", () => {
   for (
     const type of [
       "text/event-stream",
@@ -23,7 +23,7 @@ Deno.test("a stream of events is known by its media type, however it is written"
   ) assert.ok(!isEventStream(type), type);
 });
 
-Deno.test("JSON is known by its media type, whatever it is of", () => {
+Deno.test("JSON is recognized by its media type, with any prefix", () => {
   for (
     const type of [
       "application/json",
@@ -36,7 +36,7 @@ Deno.test("JSON is known by its media type, whatever it is of", () => {
   }
 });
 
-Deno.test("the first bytes of a body say what it holds, however few they are", () => {
+Deno.test("the first bytes of a body decide its kind, even a single one", () => {
   const starts:
     readonly (readonly [start: string, kind: string | undefined])[] = [
       ["{", "json"],

@@ -100,7 +100,7 @@ Deno.test("passThrough() hands each chunk on as it is and ends with its source",
   assert.equal(timers.running, 0);
 });
 
-Deno.test("passThrough() takes an empty chunk for a sign of life and hands none on", async () => {
+Deno.test("passThrough() treats an empty chunk as a sign of life and does not forward it", async () => {
   const { source, reader, seen, timers } = begin({ idleMs: 100 });
   const reading = reader.read();
   for (let count = 0; count < 3; count++) {
@@ -194,7 +194,7 @@ Deno.test("passThrough() lets the reader leave though its source does not take i
   });
 });
 
-Deno.test("passThrough() drops a chunk that comes with the reader's leaving", async () => {
+Deno.test("passThrough() drops a chunk that arrives as the reader leaves", async () => {
   const { source, reader, seen } = begin();
   const reading = reader.read();
   await settle();
@@ -321,7 +321,7 @@ Deno.test("passThrough() sends no keep-alive when there is none", async () => {
   await reading;
 });
 
-Deno.test("passThrough() keeps a reader who takes all of what little company comes", async () => {
+Deno.test("passThrough() keeps a reader that reads the keep-alives", async () => {
   const { reader, seen, timers } = begin(PING);
   for (let passedMs = 0; passedMs < 4 * STALL_MS; passedMs += KEEP_ALIVE_MS) {
     const reading = reader.read();
@@ -348,7 +348,7 @@ Deno.test("passThrough() cuts off a reader that reads no keep-alive", async () =
   await assert.rejects(reader.read(), /stopped reading/);
 });
 
-Deno.test("passThrough() reports one end, whatever happens at once", async () => {
+Deno.test("passThrough() reports one end of several simultaneous ones", async () => {
   for (let seed = 0; seed < 100; seed++) {
     const random = createRandom(seed);
     const scene = begin({ idleMs: 10 });

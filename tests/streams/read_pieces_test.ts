@@ -95,7 +95,7 @@ function grains(
 for (const type of ["bytes", undefined] as const) {
   const kind = type === "bytes" ? "a byte stream" : "a stream of chunks";
 
-  Deno.test(`readPieces() cuts ${kind} into pieces of one length, however it comes`, async () => {
+  Deno.test(`readPieces() reads ${kind} into pieces of one length, from any chunks`, async () => {
     for (const lengths of [[1000], [1, 2, 997], Array(1000).fill(1)]) {
       for (const length of [1000, undefined]) {
         for (const pieceBytes of [1, 7, 100, 999, 1000, 1001]) {
@@ -121,7 +121,7 @@ for (const type of ["bytes", undefined] as const) {
     }
   });
 
-  Deno.test(`readPieces() rejects ${kind} that is shorter or longer than was said`, async () => {
+  Deno.test(`readPieces() rejects ${kind} that is shorter or longer than declared`, async () => {
     for (const length of [9, 11, 1]) {
       for (const pieceBytes of [3, 100]) {
         const reading = read(streamOf([4, 6], type), { length, pieceBytes });
@@ -193,7 +193,7 @@ for (const type of ["bytes", undefined] as const) {
     }
   });
 
-  Deno.test(`readPieces() takes memory for ${kind} as it comes: no more than twice of what has come`, async () => {
+  Deno.test(`readPieces() takes memory for ${kind} as it arrives: at most twice the arrived bytes`, async () => {
     const totalBytes = 4 * PIECE_BYTES + 1;
     for (const length of [totalBytes, undefined]) {
       const memory = createCount();
@@ -213,7 +213,7 @@ for (const type of ["bytes", undefined] as const) {
     }
   });
 
-  Deno.test(`readPieces() takes next to nothing for ${kind} of which nothing comes`, async () => {
+  Deno.test(`readPieces() takes little memory for silent ${kind}`, async () => {
     const memory = createCount();
     const controller = new AbortController();
     const source = { pull: () => new Promise<void>(() => {}) };
@@ -232,7 +232,7 @@ for (const type of ["bytes", undefined] as const) {
     await assert.rejects(reading, /enough/);
   });
 
-  Deno.test(`readPieces() frees what it has of ${kind} when memory ends`, async () => {
+  Deno.test(`readPieces() frees its pieces of ${kind} when memory ends`, async () => {
     const most = 2 * PIECE_BYTES;
     const seen: Uint8Array[] = [];
     let taken = 0;

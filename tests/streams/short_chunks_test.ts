@@ -53,7 +53,7 @@ Deno.test("readAll() returns the bytes of chunks of any size", async () => {
   }
 });
 
-Deno.test("a look-ahead gives the bytes that were seen and those after them, wherever the reading begins", async () => {
+Deno.test("a look-ahead returns the seen bytes and those after them, from any start of the reading", async () => {
   for (const [name, sizes] of Object.entries(SIZES)) {
     for (let peeks = 0; peeks <= sizes.length + 1; peeks += 3) {
       const source = createLookAhead(readerOf(sizes));

@@ -11,7 +11,7 @@ Deno.test("formatFrame() writes the name before the data, where there is one", (
   assert.equal(formatFrame({ event: "", data: "1" }), "data: 1\n\n");
 });
 
-Deno.test("createFrameFormat() writes the name of each frame, whatever the one before had", () => {
+Deno.test("createFrameFormat() writes the name of each frame after any other", () => {
   const frames = [undefined, "a", "a", "b", "", "b", undefined, undefined]
     .map((event) => ({ event, data: "1" }));
   assert.deepEqual(

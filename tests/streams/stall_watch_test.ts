@@ -34,7 +34,7 @@ function begin(): Scene {
   return scene;
 }
 
-Deno.test("a stall is measured from the first chunk that is not taken, whatever follows", () => {
+Deno.test("a stall is measured from the first unread chunk", () => {
   const { watch, timers, stalls } = begin();
   watch.readBegan();
   watch.sent();

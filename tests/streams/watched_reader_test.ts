@@ -57,7 +57,7 @@ Deno.test("a watched reader gives each chunk as it is, and leaves no timer at th
   assert.equal(timers.running, 0);
 });
 
-Deno.test("a watched reader gives its source up when that is silent while it is read", async () => {
+Deno.test("a watched reader cancels a source that is silent during a read", async () => {
   const { source, reader, timers, cancels } = begin();
   source.enqueue(bytes("a"));
   await reader.read();
@@ -71,7 +71,7 @@ Deno.test("a watched reader gives its source up when that is silent while it is 
   assert.equal(timers.running, 0);
 });
 
-Deno.test("a watched reader takes an empty chunk for a sign of life", async () => {
+Deno.test("a watched reader treats an empty chunk as a sign of life", async () => {
   const { source, reader, timers, cancels } = begin();
   for (let count = 0; count < 3; count++) {
     const reading = reader.read();
@@ -83,7 +83,7 @@ Deno.test("a watched reader takes an empty chunk for a sign of life", async () =
   await reader.cancel();
 });
 
-Deno.test("a watched reader does not count time in which nobody reads", async () => {
+Deno.test("a watched reader does not count time without a read", async () => {
   const { source, reader, timers } = begin();
   source.enqueue(bytes("a"));
   await reader.read();
@@ -93,7 +93,7 @@ Deno.test("a watched reader does not count time in which nobody reads", async ()
   await reader.cancel();
 });
 
-Deno.test("a watched reader drops a chunk that comes with the end of its patience", async () => {
+Deno.test("a watched reader drops a chunk that arrives with its timeout", async () => {
   const { source, reader, timers } = begin();
   const reading = reader.read();
   await settle();
@@ -110,7 +110,7 @@ Deno.test("a watched reader waits forever where the idle time is 0", async () =>
   assert.deepEqual((await reading).value, bytes("a"));
 });
 
-Deno.test("a watched reader throws what its source throws, and leaves no timer", async () => {
+Deno.test("a watched reader forwards the error of its source, and leaves no timer", async () => {
   const { source, reader, timers } = begin();
   const reading = reader.read();
   await settle();
@@ -201,7 +201,7 @@ Deno.test("createIdleWatch() counts each wait by itself", () => {
   assert.deepEqual(idleAt, [700]);
 });
 
-Deno.test("createIdleWatch() does not count time in which nobody waits", () => {
+Deno.test("createIdleWatch() does not count time without a wait", () => {
   const { timers, watch, idleAt } = scene(100);
   watch.wait();
   watch.endWait();

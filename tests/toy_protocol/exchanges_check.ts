@@ -139,7 +139,7 @@ Deno.test("a renamed model is renamed in the path, and nothing in the body", asy
   assert.equal(body, ODD);
 });
 
-Deno.test("a toy stream is asked for by its path and passes byte for byte", async () => {
+Deno.test("a toy stream is requested by its path and passes byte for byte", async () => {
   await using scene = await openScene();
   const stream = [{ more: "Hel" }, { more: "lo" }, {
     why: "done",
@@ -325,7 +325,7 @@ Deno.test("a failure in the middle of a stream is reported in the caller's proto
   assert.match(String(last.error.message), /Too hot/);
 });
 
-Deno.test("GET /models names the toy protocol for every model that can be asked in it", async () => {
+Deno.test("GET /models names the toy protocol for every model that is served in it", async () => {
   await using scene = await openScene();
   const response = await scene.call("/v1/models", {
     headers: { authorization: `Bearer ${ALICE_TOKEN}` },
@@ -337,7 +337,7 @@ Deno.test("GET /models names the toy protocol for every model that can be asked 
   assert.deepEqual(entry("toy-two"), ["chat", "messages", "responses", "toy"]);
 });
 
-Deno.test("what a family cannot be asked names the paths that it can", async () => {
+Deno.test("an operation that a family lacks names the paths that it has", async () => {
   await using scene = await openScene();
   const response = await scene.post("/v1/responses/compact", {
     model: "toy-two",

@@ -56,7 +56,7 @@ Deno.test("answerHeaders() withholds every cookie of several", () => {
   assert.deepEqual(shownOf(headers), []);
 });
 
-Deno.test("answerHeaders() withholds what the connection header names", () => {
+Deno.test("answerHeaders() withholds the headers that the connection header names", () => {
   const headers = {
     "connection": "X-Hop, close",
     "x-hop": "1",
@@ -71,7 +71,7 @@ Deno.test("answerHeaders() keeps the upstream's model back where it has another 
   assert.deepEqual(shown(headers, true), {});
 });
 
-Deno.test("answerHeaders() withholds whatever holds a secret", () => {
+Deno.test("answerHeaders() withholds every value with a secret", () => {
   const headers = { "x-debug": `key=${KEY}`, "x-kept": "1" };
   assert.deepEqual(shown(headers), { "x-kept": "1" });
 });

@@ -191,7 +191,7 @@ Deno.test({
   },
 });
 
-Deno.test("what is not of AWS stays unsigned, and the session is a header", async () => {
+Deno.test("a request to another service stays unsigned, and the session is a header", async () => {
   const [request = assert.fail()] = REQUESTS;
   const headers = await signed(request);
   assert.equal(headers["content-type"], "application/json");

@@ -126,7 +126,7 @@ Deno.test("callUpstream() throws why it was aborted", async (t) => {
   });
 });
 
-Deno.test("callUpstream() says why there is no answer, and names no address", async () => {
+Deno.test("callUpstream() reports why there is no answer, without an address", async () => {
   const cause = new TypeError(
     "error sending request for url (http://upstream/v1/x): client error (Connect): tcp connect error: Connection refused (os error 111)",
   );

@@ -78,7 +78,7 @@ const MESSAGES: readonly (readonly [reason: string, message: string])[] = [
   ["the connection failed", "something that nobody has seen yet"],
 ];
 
-Deno.test("reasonOf() understands what Deno says, alone and as a cause", async (t) => {
+Deno.test("reasonOf() reads Deno's errors, alone and as a cause", async (t) => {
   for (const [reason, message] of MESSAGES) {
     await t.step(message.slice(-60), () => {
       assert.equal(reasonOf(new TypeError(message)), reason);
@@ -141,7 +141,7 @@ async function provokeBy(
 const say = (text: string) => (connection: Deno.TcpConn) =>
   connection.write(new TextEncoder().encode(text));
 
-Deno.test("reasonOf() understands what this Deno says", async (t) => {
+Deno.test("reasonOf() reads the errors of this Deno", async (t) => {
   await t.step("of a port that no server listens on", async () => {
     const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
     const { port } = listener.addr;
@@ -254,7 +254,7 @@ Deno.test("a failure of the gateway's own client keeps its reason and its stage"
   assert.equal(unreachable(refused).failureKind, "unreachable");
 });
 
-Deno.test("a shortage of the gateway's own machine is 503 and its own, whatever else is 502 and the provider's", () => {
+Deno.test("a shortage of the gateway's own machine is a 503, and every other failure to connect a 502", () => {
   const shortages = {
     "Too many open files (os error 24)": "file descriptors",
     "connect EMFILE 127.0.0.1:443": "file descriptors",
@@ -285,7 +285,7 @@ Deno.test("a shortage of the gateway's own machine is 503 and its own, whatever 
   }
 });
 
-Deno.test("failedReading() says why an answer could not be read", async (t) => {
+Deno.test("failedReading() returns the reason of a failed reading", async (t) => {
   const { signal } = new AbortController();
   await t.step("it was cut", () => {
     const controller = new AbortController();

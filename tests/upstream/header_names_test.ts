@@ -40,7 +40,7 @@ Deno.test("nameMatcher() recognizes names and beginnings, and nothing that only 
   }
 });
 
-Deno.test("nameMatcher() says the same of a name each time, however many and long those before it were", () => {
+Deno.test("nameMatcher() returns the same for a name each time, after any number of others", () => {
   const isKnown = nameMatcher([{
     reason: "",
     names: ["one"],

@@ -102,7 +102,7 @@ function bytesAnswer(length: number) {
   return { answer: new Response(body, { headers }), source, cancels };
 }
 
-Deno.test("readResponseBytes() reads what says how long it is piece by piece, as slowly as it comes", async () => {
+Deno.test("readResponseBytes() reads a body with a length piece by piece, at any speed", async () => {
   const { options, timers } = begin();
   const { answer, source, cancels } = bytesAnswer(6);
   const reading = readResponseBytes(answer, options);
@@ -175,7 +175,7 @@ Deno.test("readErrorBytes() returns undefined for an error that is too long", as
   assert.equal(timers.running, 0);
 });
 
-Deno.test("readErrorBytes() says that an answer broke off", async () => {
+Deno.test("readErrorBytes() reports an answer that broke off", async () => {
   const { options, timers } = begin();
   const cause = new TypeError("error reading a body from connection");
   const answer = new Response(

@@ -43,7 +43,7 @@ Deno.test("upstreamHeaders() passes the caller's headers on as an open list", as
   assert.deepEqual(await headersFor(open), { ...open, ...OWN });
 });
 
-Deno.test("upstreamHeaders() withholds what is the caller's own", async () => {
+Deno.test("upstreamHeaders() withholds the caller's own headers", async () => {
   const withheld = {
     "accept-encoding": "gzip, br",
     "api-key": "secret",
@@ -75,7 +75,7 @@ Deno.test("upstreamHeaders() withholds what is the caller's own", async () => {
   assert.ok(!JSON.stringify(headers).includes("secret"));
 });
 
-Deno.test("upstreamHeaders() withholds what the caller's connection header names", async () => {
+Deno.test("upstreamHeaders() withholds the headers that the caller's connection header names", async () => {
   const headers = await headersFor({
     "connection": "close, X-Hop , x-other",
     "x-hop": "1",
@@ -85,14 +85,14 @@ Deno.test("upstreamHeaders() withholds what the caller's connection header names
   assert.deepEqual(headers, { ...OWN, "x-kept": "1" });
 });
 
-Deno.test("upstreamHeaders() keeps its own headers whatever the caller's connection header names", async () => {
+Deno.test("upstreamHeaders() keeps its own headers with any connection header of the caller", async () => {
   const headers = await headersFor({
     "connection": "authorization, accept-encoding, x-team",
   }, { headers: { "x-team": "platform" } });
   assert.deepEqual(headers, { ...OWN, "x-team": "platform" });
 });
 
-Deno.test("upstreamHeaders() presents the connection's credential as it says", async () => {
+Deno.test("upstreamHeaders() writes the connection's credential in its scheme", async () => {
   const caller = { "authorization": "Bearer secret", "x-api-key": "secret" };
   const identity = { "accept-encoding": "identity" };
   assert.deepEqual(

@@ -88,7 +88,7 @@ Deno.test("secretsOf() recognizes the key of a connection and the credentials am
   assert.ok(!found.areIn("a the-platform-team b"));
 });
 
-Deno.test("secretsOf() takes a key of a few characters for a word like others", async () => {
+Deno.test("secretsOf() ignores a key of a few characters", async () => {
   const auth = { scheme: "bearer", key: "test" } as const;
   const found = secretsOf(await connectionWith({ auth }));
   assert.ok(!found.areIn("this is a test"));

@@ -87,7 +87,7 @@ Deno.test("translatedHeaders() passes the rest on", async () => {
   assert.deepEqual(await headersFor(open), { ...OWN, ...open });
 });
 
-Deno.test("translatedHeaders() asks for a stream where one is wanted", async () => {
+Deno.test("translatedHeaders() requests a stream on request", async () => {
   const { accept } = await headersFor({}, { stream: true });
   assert.equal(accept, "text/event-stream");
 });

@@ -10,7 +10,7 @@ const PRICE = {
   output: 15,
 };
 
-Deno.test("costNanos() prices what was read from a cache and what was written to one by itself", () => {
+Deno.test("costNanos() prices cached and written tokens separately", () => {
   const usage = {
     inputTokens: 1000,
     cachedInputTokens: 600,
@@ -24,7 +24,7 @@ Deno.test("costNanos() prices what was read from a cache and what was written to
   );
 });
 
-Deno.test("costNanos() prices what a cache keeps for an hour by itself", () => {
+Deno.test("costNanos() prices tokens that are cached for an hour separately", () => {
   const usage = {
     inputTokens: 1000,
     cacheWriteTokens: 900,
@@ -77,7 +77,7 @@ Deno.test("costNanos() goes by the first rate that holds of the answer", () => {
   }
 });
 
-Deno.test("costNanos() never takes more from the input than there is, whatever a provider reports", () => {
+Deno.test("costNanos() never subtracts more than the input, with any counts", () => {
   const usage = {
     inputTokens: 10,
     cachedInputTokens: 30,

@@ -21,7 +21,7 @@ function setUp() {
   };
 }
 
-Deno.test("memory sums begin with 0 and hold what was added and given back", () => {
+Deno.test("memory sums begin with 0 and add and release amounts", () => {
   const { sums } = setUp();
   const [input, output] = [sumOf("input"), sumOf("output")];
   assert.deepEqual(sums.read([input, output]), [0, 0]);
@@ -85,7 +85,7 @@ Deno.test("memory sums count a claim by all of its sums, and by all that runs fo
   ]);
 });
 
-Deno.test("memory sums release what a request held, once", () => {
+Deno.test("memory sums release the holds of a request once", () => {
   const { sums } = setUp();
   const limit = { sums: [sumOf("requests")], key: "alice" };
   sums.reserve("request", [{ ...limit, amount: 1, most: 1 }]);

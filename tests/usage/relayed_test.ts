@@ -51,7 +51,7 @@ Deno.test("relayedShare() is the part of the tokens that a holder had", () => {
   assert.equal(share({ kind: "group", name: "alice" }, 5 * HOUR_MS), 0);
 });
 
-Deno.test("relayedShare() leaves out what was before, by the part of a bucket that is in the stretch", () => {
+Deno.test("relayedShare() counts a bucket by its part within the span", () => {
   const { clock, use, share } = setUp();
   use(ALICE, 300);
   clock.nowMs += 2 * HOUR_MS;
@@ -74,7 +74,7 @@ Deno.test("relayedShare() goes back for a month, and no further", () => {
   assert.equal(share(ALICE, 40 * DAY_MS), undefined);
 });
 
-Deno.test("createRelayed() keeps what it adds no longer than the longest stretch", () => {
+Deno.test("createRelayed() keeps its additions for the longest span", () => {
   const { clock, sums, use } = setUp();
   use(ALICE, 100);
   assert.equal(sums.size, 6);

@@ -238,7 +238,7 @@ Deno.test("createReplay() leaves the sums that counting each request at its own 
   assert.ok(compared > 100, `${compared}`);
 });
 
-Deno.test("createReplay() leaves out what the process counts itself, and tokens that have another name now", () => {
+Deno.test("createReplay() leaves out the process's own requests, and tokens with another name now", () => {
   const { uses, replay } = replayed([
     { time: START },
     { time: "2026-11-22T00:00:00.000Z" },

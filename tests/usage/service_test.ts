@@ -98,7 +98,7 @@ Deno.test("sums that answer later refuse and reserve as those that answer at onc
   assert.equal(refusal?.used, 2);
 });
 
-Deno.test("a request whose caller left while another process was asked holds nothing", async () => {
+Deno.test("a request whose caller left during a claim holds nothing", async () => {
   const sums = createMemorySums(CLOCK);
   const { deployment, open } = await openService({
     ...sums,
@@ -111,7 +111,7 @@ Deno.test("a request whose caller left while another process was asked holds not
   assert.equal(sums.size, 0);
 });
 
-Deno.test("a refusal names what is used by others and by what runs", async () => {
+Deno.test("a refusal shows the usage of others and of running requests", async () => {
   const sums = createMemorySums(CLOCK);
   const { deployment, open } = await openService({
     ...sums,

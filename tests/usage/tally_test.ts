@@ -36,7 +36,7 @@ async function begin(
   return { record, tally, deployments, changes, uses, attempt };
 }
 
-Deno.test("Tally.enter() releases what it reserved for a request that has ended meanwhile", async () => {
+Deno.test("Tally.enter() releases the reservation of a request that has ended meanwhile", async () => {
   const admitted = Promise.withResolvers<AdmittedUse>();
   const { record, tally, deployments, changes, uses } = await begin(
     admitted.promise,

@@ -368,7 +368,7 @@ function withFakeThreads() {
   };
 }
 
-Deno.test("what is short is translated at once, what is longer in a thread", async () => {
+Deno.test("a short body is translated at once, a longer one in a thread", async () => {
   const { threads, pool, translation } = withFakeThreads();
   const text = hello("chat");
   const bodyOf = (length: number) =>
@@ -388,7 +388,7 @@ Deno.test("what is short is translated at once, what is longer in a thread", asy
   pool.close();
 });
 
-Deno.test("a translation takes 5 times its bytes and 1,100 for each value while it runs, then what it has written", async () => {
+Deno.test("a translation takes 5 times its bytes and 1,100 for each value while it runs, then the size of its result", async () => {
   const { threads, pool, memory, share, translation } = withFakeThreads();
   const body = longBody(hello("chat"));
   const shape = { values: 1000, depth: 3 };
@@ -482,7 +482,7 @@ function isBroken(error: unknown): boolean {
     error.code === "translation_failed";
 }
 
-Deno.test("what no client sends is 400 before anything is translated, and what a client may send is not", async () => {
+Deno.test("a body that no client sends is 400 before its translation, and a client's largest body is not", async () => {
   const { threads, pool, translation } = withFakeThreads();
   const job = jobOf(new TextEncoder().encode(hello("chat")));
   const refusals = [
@@ -503,7 +503,7 @@ Deno.test("what no client sends is 400 before anything is translated, and what a
   pool.close();
 });
 
-Deno.test("an answer is written the same with what is kept of its request as with all of it", async (t) => {
+Deno.test("an answer is the same with the kept part of its request as with all of it", async (t) => {
   for (const [operation] of OPERATIONS) {
     const codec = CODECS[PROTOCOL_OF[operation]];
     await t.step(codec.protocol, () => {

@@ -7,7 +7,7 @@ import {
 } from "../../../src/relay/translated/translation_thread.ts";
 import { brokenUpstream, oversized } from "../../../src/upstream/failure.ts";
 
-Deno.test("what a thread finds wrong with an upstream is the same failure where it is received", () => {
+Deno.test("a failure of an upstream is the same after its way from a thread", () => {
   for (const error of [brokenUpstream("it is not JSON"), oversized()]) {
     const received = receivedError(structuredClone(sentError(error)));
     assert.ok(received instanceof GatewayError);

@@ -148,7 +148,7 @@ for (const mode of ["native", "translated"] as const) {
         ],
       }, { one: scripts });
 
-    Deno.test(`${protocol}, ${mode}: a whole answer and a whole stream count what the provider says`, async () => {
+    Deno.test(`${protocol}, ${mode}: a whole answer and a whole stream have the provider's counts`, async () => {
       const scene = await one([good]);
       const { line } = await scene.ask(protocol);
       assert.equal(line.cost_usd, 0.000022);
@@ -158,7 +158,7 @@ for (const mode of ["native", "translated"] as const) {
       assert.equal(total.estimated_requests, 0);
     });
 
-    Deno.test(`${protocol}, ${mode}: a stream that is cut counts its text, and says that it is estimated`, async () => {
+    Deno.test(`${protocol}, ${mode}: a cut stream counts its text, marked as estimated`, async () => {
       const words = 40;
       const cut = streamOf(({ start, output }) => [
         start,
@@ -189,7 +189,7 @@ for (const mode of ["native", "translated"] as const) {
   }
 }
 
-Deno.test("an answer without a usage counts its text, and says that it is estimated", async () => {
+Deno.test("an answer without a usage counts its text, marked as estimated", async () => {
   const withoutUsage = streamOf(({ start, output }) => [
     start,
     output,
@@ -245,7 +245,7 @@ Deno.test("a Messages stream that is cut counts the input tokens of its first ev
   assert.equal((await totalOfHour(scene)).input_tokens, 3);
 });
 
-Deno.test("a request that no provider was asked for counts nothing", async () => {
+Deno.test("a request that reached no provider counts nothing", async () => {
   const scene = await openUsageScene();
   await scene.ask("chat", { model: "nobody-has-it" });
   assert.deepEqual(await totalOfHour(scene), NONE);
@@ -293,7 +293,7 @@ Deno.test("a reload keeps the counts of a token, and a new name starts at zero",
   assert.equal((await totalOfHour(scene)).requests, 0);
 });
 
-Deno.test("GET /usage takes no query, and is cached by nobody", async () => {
+Deno.test("GET /usage rejects a query, and forbids caching", async () => {
   const scene = await openUsageScene();
   const get = (path: string) =>
     scene.pass(scene.gateway.handler(
@@ -318,7 +318,7 @@ async function countedFrom(usage: JsonObject): Promise<UsedAmounts> {
   return await totalOfHour(scene);
 }
 
-Deno.test("a provider's counts that cannot be are counted as what they can be at most", async (t) => {
+Deno.test("implausible counts of a provider are limited to plausible ones", async (t) => {
   const cases: Readonly<
     Record<string, readonly [JsonObject, Partial<UsedAmounts>]>
   > = {

@@ -171,7 +171,7 @@ for (const protocol of PROTOCOLS) {
   });
 }
 
-Deno.test("tokens and cost count what the provider said in the end, and not what was estimated before", async () => {
+Deno.test("tokens and cost count the provider's final numbers, not the estimate before", async () => {
   for (
     const [limit, used, unit] of [
       [{ tokens: 1000 }, 10, "tokens"],
@@ -189,7 +189,7 @@ Deno.test("tokens and cost count what the provider said in the end, and not what
   }
 });
 
-Deno.test("an answer that is fetched later, whose use nobody counts, is rejected to tokens with a limit on tokens or cost", async () => {
+Deno.test("an answer that is fetched later is rejected for tokens with a limit on tokens or cost", async () => {
   const deferring = { chat: "deferred", responses: "background" } as const;
   for (const protocol of ["chat", "responses"] as const) {
     const connections = [
@@ -218,7 +218,7 @@ Deno.test("an answer that is fetched later, whose use nobody counts, is rejected
   }
 });
 
-Deno.test("a request that is larger than what is left is rejected, and a smaller one is not", async () => {
+Deno.test("a request that is larger than the rest is rejected, and a smaller one is not", async () => {
   const scene = await openUsageScene(limited({ window: "day", tokens: 40 }));
   const long = {
     messages: [{ role: "user", content: "word ".repeat(200) }],
@@ -335,7 +335,7 @@ Deno.test("a token's short answers make room for more requests at once", async (
   assert.equal(await servedAtOnce(), 10);
 });
 
-Deno.test("a model's greatest output bounds what is reserved", async () => {
+Deno.test("a model's greatest output limits the reservation", async () => {
   const models = [{ id: "model-1", max_output_tokens: 100 }];
   const scene = await openUsageScene({
     connections: [oneConnection({ models })],
@@ -348,7 +348,7 @@ Deno.test("a model's greatest output bounds what is reserved", async () => {
   assert.equal(served.length, 3);
 });
 
-Deno.test("an attempt that failed gives back what it had reserved, and the request counts once", async () => {
+Deno.test("a failed attempt releases its reservation, and the request counts once", async () => {
   const scene = await openUsageScene(
     limited({ window: "hour", requests: 2 }),
     { one: [status(500), good] },
@@ -368,7 +368,7 @@ Deno.test("a request that fails counts as one that was made, without tokens", as
   assert.deepEqual(limits.map(({ used }) => used), [1, 0]);
 });
 
-Deno.test("a limit for models counts those alone, whatever else the token uses", async () => {
+Deno.test("a limit for models counts only these", async () => {
   const scene = await openUsageScene(
     limited({ window: "day", requests: 1, models: ["model-1"] }),
   );
@@ -523,7 +523,7 @@ Deno.test("the limits of every group of a token apply, and each group counts it"
   assert.equal(await statusOf("mg_bob"), 429);
 });
 
-Deno.test("a limit that a reload brings counts what the window has counted already", async () => {
+Deno.test("a limit added by a reload counts the window's earlier usage", async () => {
   const scene = await openUsageScene({ groups: { team: {} } });
   for (let count = 0; count < 3; count++) await scene.ask("chat");
   await scene.reload(limited({ window: "day", requests: 3 }));
@@ -623,7 +623,7 @@ Deno.test("near a limit the answer reports it in a header, and the log once a wi
   );
 });
 
-Deno.test("a warning holds nothing that no header may hold, whatever the names are", async () => {
+Deno.test("a warning has only characters of a header, with any names", async () => {
   const scene = await openUsageScene({
     connections: [oneConnection({ name: "Größe → 1" })],
     ...limited({
@@ -640,7 +640,7 @@ Deno.test("a warning holds nothing that no header may hold, whatever the names a
   );
 });
 
-Deno.test("a token without limits is asked nothing", async () => {
+Deno.test("a token without limits needs no check", async () => {
   const scene = await openUsageScene();
   const { headers } = await scene.ask("chat");
   assert.equal(headers.get("x-gateway-limit-warning"), null);
@@ -732,7 +732,7 @@ Deno.test("Codex stops at a request that no window has room for, though the wind
   assert.equal(errorOf(refused).type, "usage_limit_reached");
 });
 
-Deno.test("no response asks for a wait longer than a client's timer allows", async () => {
+Deno.test("no response has a longer wait than a client's timer allows", async () => {
   const scene = await openUsageScene(limited({ window: "month", requests: 1 }));
   await scene.ask("chat");
   const refused = await scene.ask("chat");

@@ -120,7 +120,7 @@ function limitsOfOne(protocol: Protocol): Readonly<Record<string, Fields>> {
 for (const protocol of PROTOCOLS) {
   for (const stream of [false, true]) {
     for (const [unit, limit] of Object.entries(limitsOfOne(protocol))) {
-      Deno.test(`${protocol}${stream ? " stream" : ""}: a limit of ${unit} on a model counts what it serves for another one, and then keeps bodies away that name it`, async () => {
+      Deno.test(`${protocol}${stream ? " stream" : ""}: a limit of ${unit} on a model counts its service for another one, and then rejects bodies that name it`, async () => {
         const scene = await openPair([limit], [answering("dear-1")], {
           protocol,
         });
@@ -158,7 +158,7 @@ for (const protocol of PROTOCOLS) {
   }
 }
 
-Deno.test("an answer counts for the model of the connection that its name stands for, and else for the one asked for", async (t) => {
+Deno.test("an answer counts for the connection's model with its name, or else for the requested one", async (t) => {
   const models = [
     { id: "cheap", upstream: "lab/cheap-1:free", price: { input: 1 } },
     { id: "fast", upstream: "lab/dear-1", price: { input: 2 } },
@@ -205,7 +205,7 @@ Deno.test("an answer counts for the model of the connection that its name stands
   }
 });
 
-Deno.test("of models with one upstream name the first that a token may use stands for all that a body names", async () => {
+Deno.test("of models with one upstream name the first that a token may use counts for all names in a body", async () => {
   const models = [
     ...MODELS,
     { id: "dear-too", upstream: "dear-1", price: { input: 1, output: 1 } },
@@ -251,7 +251,7 @@ Deno.test("a limit on a model rejects every body that lets the provider use it, 
   assert.equal(scene.providers.asked.length, 1);
 });
 
-Deno.test("a limit that counts several models of a body counts the request once, and reserves what the dearest needs", async () => {
+Deno.test("a limit that counts several models of a body counts the request once, and reserves the largest need", async () => {
   const both = ["cheap", "dear"];
   const scene = await openPair([
     { window: "day", requests: 2, models: both },
@@ -327,7 +327,7 @@ Deno.test("the limits of a group count a model that served for another one, for 
   assert.deepEqual(await used(scene, "mg_bob"), []);
 });
 
-Deno.test("an answer that failed counts for the model that was asked for, one that broke off for the one that it named", async () => {
+Deno.test("a failed answer counts for the requested model, one that broke off for the model that it named", async () => {
   const failed = await openPair([], [status(400)]);
   await askBoth(failed);
   assert.deepEqual(await used(failed), [["cheap", 1, 0, null]]);

@@ -104,7 +104,7 @@ async function openShares(
 const person = (name: string, more: Readonly<Record<string, unknown>> = {}) =>
   tokenFile({ name, sha256: sha256Hex(`mg_${name}`), ...more });
 
-Deno.test("a token's part of a window is what the provider says, by its share of the tokens", async () => {
+Deno.test("a token's part of a window is the provider's use, by its share of the tokens", async () => {
   const scene = await openShares([person("alice"), person("bob")]);
   await scene.use("alice", 1000);
   await scene.use("bob", 3000);
@@ -132,7 +132,7 @@ Deno.test("a new window begins with nothing of the old one", async () => {
   assert.equal((await scene.percent("bob"))?.your_percent, 10);
 });
 
-Deno.test("of a window that began before the gateway, only what was used since belongs to anybody", async () => {
+Deno.test("of a window that began before the gateway, only the use since then is divided", async () => {
   const scene = await openShares([person("alice")]);
   scene.quota.resetsAtMs = NOW_MS + HOUR_MS;
   scene.quota.usedPercent = 70;
@@ -214,7 +214,7 @@ Deno.test("a group's share is what all of its members used", async () => {
   assert.equal((await scene.use("carol", 1)).status, 200);
 });
 
-Deno.test("a share whose window nobody knows yet holds nobody, and has the quota read", async () => {
+Deno.test("a share of an unknown window rejects no request, and starts a reading of the quota", async () => {
   const limits = [{ connection: "main", window: "five_hour", share: 0 }];
   const scene = await openShares([person("alice", { limits })]);
   assert.equal((await scene.use("alice", 1)).status, 200);

@@ -107,7 +107,7 @@ const EXCHANGES: Readonly<Record<string, ExchangeSettings>> = {
   "AWS, on an instance of EC2": { kind: "aws_instance", region: "us-east-1" },
 };
 
-Deno.test("each exchange sends what its documentation asks for, and has its token for an hour", async (t) => {
+Deno.test("each exchange sends its documented request, and has its token for an hour", async (t) => {
   for (const [name, exchange] of Object.entries(EXCHANGES)) {
     await t.step(name, async () => {
       const { book, log } = open();

@@ -83,7 +83,7 @@ Deno.test("only a body without a length is completed by the end of the connectio
   assert.deepEqual([payload, isDone], ["a\r\n\r\nb", false]);
 });
 
-Deno.test("chunks are joined, wherever their bytes are cut", () => {
+Deno.test("chunks are joined from any pieces", () => {
   const bodies: Readonly<Record<string, readonly [string, string]>> = {
     "two chunks": ["5\r\nhello\r\n4\r\n all\r\n0\r\n\r\n", "hello all"],
     "no chunks": ["0\r\n\r\n", ""],
@@ -157,7 +157,7 @@ Deno.test("chunks may have few extensions and trailers", () => {
   refuses(`0\r\n${trailers}${trailers}`, "many trailers");
 });
 
-Deno.test("what a decoder leaves belongs to no body", () => {
+Deno.test("the bytes that a decoder leaves belong to no body", () => {
   const decoder = decoderOf(CHUNKED);
   const { takenBytes } = decoder.push(
     Uint8Array.from(bytesOf("0\r\n\r\n0\r\n\r\n")),

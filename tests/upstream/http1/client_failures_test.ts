@@ -145,7 +145,7 @@ Deno.test("a connection must be there in time, even where the platform does not 
   await within(duplex.closed, "the late connection to be closed");
 });
 
-Deno.test("no time is set where a connection is there, or none is wanted", async () => {
+Deno.test("no timeout runs with an idle connection, or without a timeout", async () => {
   using scene = createClientScene();
   await textOf(await scene.send({ connectMs: 5000 }));
   scene.timers.advance(5000);

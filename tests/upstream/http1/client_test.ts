@@ -136,7 +136,7 @@ Deno.test("when a kept connection is lost before any answer, all that were idle 
   }
 });
 
-Deno.test("a connection that ends within an answer says nothing about the idle ones", async () => {
+Deno.test("a connection that ends within an answer does not affect the idle ones", async () => {
   using scene = createClientScene({
     open: (number) =>
       number === 1

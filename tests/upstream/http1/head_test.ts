@@ -40,7 +40,7 @@ function searchIn(pieces: readonly string[]): number | undefined {
   return undefined;
 }
 
-Deno.test("the end of a head is found wherever its bytes are cut", () => {
+Deno.test("the end of a head is found in any pieces", () => {
   const head = "HTTP/1.1 200 OK\r\na: 1\r\nb: 2\r\n\r\n";
   const text = `${head}body`;
   for (let at = 1; at < text.length; at++) {
@@ -176,7 +176,7 @@ Deno.test("a long line is parsed in one pass, however it ends", () => {
   refuses(["HTTP/1.1 200 OK", `a:${spaces}\x01`], /malformed/);
 });
 
-Deno.test("the values of a repeated field are joined, and the last set-cookie stands for all", () => {
+Deno.test("the values of a repeated field are joined, and the last set-cookie is kept", () => {
   const { headers } = parseFields("a: 1", "A: 2", "a:", "set-cookie: x=1, y");
   assert.equal(headers.get("a"), "1, 2, ");
   assert.equal(headers.get("set-cookie"), "x=1, y");
@@ -184,7 +184,7 @@ Deno.test("the values of a repeated field are joined, and the last set-cookie st
   assert.equal(twice.headers.get("set-cookie"), "x=2");
 });
 
-Deno.test("one rule says where a body ends", () => {
+Deno.test("one rule decides the end of a body", () => {
   const framings = [
     [["content-length: 0"], { kind: "length", bytes: 0 }],
     [["content-length: 007"], { kind: "length", bytes: 7 }],
@@ -235,7 +235,7 @@ Deno.test("a transfer-encoding must be chunked alone, and nothing else may say t
   refuses(["HTTP/1.1 200 OK", "content-length: 5", chunked], /beside/);
 });
 
-Deno.test("a response that cannot have a body has none, whatever its fields announce", () => {
+Deno.test("a response that cannot have a body has none, with any fields", () => {
   for (const status of [100, 103, 204, 304]) {
     for (const line of ["content-length: 5", "transfer-encoding: chunked"]) {
       const { framing } = parse(`HTTP/1.1 ${status} x`, line);
@@ -246,7 +246,7 @@ Deno.test("a response that cannot have a body has none, whatever its fields anno
   assert.deepEqual(parseHead(tunnel, "CONNECT").framing, { kind: "none" });
 });
 
-Deno.test("a connection is kept when both sides speak HTTP/1.1 and nothing says close", () => {
+Deno.test("a connection is kept when both sides speak HTTP/1.1 and none requests its close", () => {
   const length = "content-length: 2";
   assert.ok(parseFields(length).isKeptAlive);
   assert.ok(parseFields(length, "connection: keep-alive").isKeptAlive);
@@ -319,7 +319,7 @@ Deno.test("a request that would break its head is not sent", () => {
   }
 });
 
-Deno.test("a request frames its body in one way, whatever its headers are", () => {
+Deno.test("a request frames its body in one way, with any headers", () => {
   for (const name of ["Host", "content-length", "Transfer-Encoding"]) {
     assert.throws(
       () => formatHead({ ...GET, headers: [[name, "5"]], bodyBytes: 7 }),

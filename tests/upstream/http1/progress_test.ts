@@ -137,7 +137,7 @@ async function failureOf(socket: Socket): Promise<Http1Failure> {
   return failure;
 }
 
-Deno.test("a failure says how far the exchange came", async (t) => {
+Deno.test("a failure reports the progress of the exchange", async (t) => {
   for (const [name, scene] of Object.entries(SCENES)) {
     for (const isReused of [false, true]) {
       await t.step(`${name}, ${isReused ? "reused" : "fresh"}`, async () => {

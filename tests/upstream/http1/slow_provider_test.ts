@@ -86,7 +86,7 @@ async function trickle(
   return timers.elapsedMs() - beganMs;
 }
 
-Deno.test("a head that comes too slowly ends with the first-byte timeout, however many bytes come", async (t) => {
+Deno.test("a head that arrives too slowly ends with the first-byte timeout", async (t) => {
   const texts: Readonly<Record<string, Iterable<string>>> = {
     "nothing": new Array<string>(100).fill(""),
     "a status line": `HTTP/1.1 200 ${"x".repeat(100)}`,
@@ -209,7 +209,7 @@ Deno.test("a body whose bytes carry no payload ends with the idle timeout, howev
   }
 });
 
-Deno.test("a body that comes byte by byte lasts as long as its caller, whose leaving closes the connection", async (t) => {
+Deno.test("a body that arrives byte by byte lasts as long as its caller, whose disconnect closes the connection", async (t) => {
   const bodies = {
     "with a length": ["HTTP/1.1 200 OK\r\ncontent-length: 9999\r\n\r\n", "x"],
     "in chunks": [CHUNKED, "1\r\nx\r\n"],

@@ -170,7 +170,7 @@ Deno.test("an idle connection that ends, breaks or speaks is gone, and is closed
   }
 });
 
-Deno.test("the time that a connection may be idle is what the response announces", async () => {
+Deno.test("the response announces the time that a connection may be idle", async () => {
   const announced: Readonly<Record<string, number | undefined>> = {
     "timeout=5": 5000,
     "timeout=5, max=100": 5000,
@@ -195,7 +195,7 @@ Deno.test("the time that a connection may be idle is what the response announces
   }
 });
 
-Deno.test("a signal closes the connection, whatever it waits for", async (t) => {
+Deno.test("a signal closes the connection at any stage", async (t) => {
   const half = OK.slice(0, -1);
   const moments: Readonly<
     Record<string, Partial<{ takes: number; given: string }>>
@@ -265,7 +265,7 @@ Deno.test("a body that has failed fails at every further read, and gives no byte
   }
 });
 
-Deno.test("a response that comes before the body is written is passed on", async (t) => {
+Deno.test("a response that arrives before the body is written is forwarded", async (t) => {
   const ways: Readonly<Record<string, (duplex: ScriptedDuplex) => void>> = {
     "the rest is not taken": () => {},
     "the rest cannot be written": (duplex) =>
