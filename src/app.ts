@@ -24,8 +24,8 @@ import { createQueue } from "./relay/queue/queue.ts";
 import { type Admission, createAdmission } from "./relay/request/admission.ts";
 import { createBodyMemory } from "./relay/request/body_memory.ts";
 import { createCacheMisses } from "./relay/cache_misses.ts";
-import { createConversations } from "./relay/routing/conversations.ts";
-import { createHealth } from "./relay/routing/health.ts";
+import { Conversations } from "./relay/routing/conversations.ts";
+import { Health } from "./relay/routing/health.ts";
 import { createQuotaRouting } from "./relay/routing/quota_routing.ts";
 import { createKeyRenewal } from "./relay/routing/key_renewal.ts";
 import { createRetryBudget } from "./relay/routing/retry_budget.ts";
@@ -102,7 +102,7 @@ export function createGateway(surroundings: GatewaySurroundings): Gateway {
     clock,
     onNews: notices && (() => deadlines.start(HARVEST_NOTICE_MS, sendHarvest)),
   });
-  const health = createHealth({
+  const health = new Health({
     clock,
     log,
     metrics: surroundings.metrics,
@@ -138,7 +138,7 @@ export function createGateway(surroundings: GatewaySurroundings): Gateway {
       ((taught) => notices.publish({ kind: "lesson", ...taught })),
   });
   endRemovedTokens(surroundings.liveConfig, admission);
-  const conversations = createConversations({
+  const conversations = new Conversations({
     clock,
     deadlines,
     health,
@@ -196,7 +196,7 @@ export function createGateway(surroundings: GatewaySurroundings): Gateway {
   return {
     handler,
     admission,
-    hasShortage: health.hasShortage,
+    hasShortage: () => health.hasShortage(),
     state: () => ({
       inFlight: admission.active,
       waiting: queue.waiting,

@@ -104,3 +104,18 @@ Deno.test("no folder of the source has more than 30 files", async () => {
     assert.ok(files.length <= 30, `${folder} has ${files.length}`);
   }
 });
+
+Deno.test("no function of the source has more than 130 lines, apart from the list of the metrics", async () => {
+  const long: string[] = [];
+  for (const file of (await importGraph()).keys()) {
+    const text = await Deno.readTextFile(new URL(file, SOURCE));
+    for (
+      const [body, name] of text.matchAll(
+        /^(?:export )?(?:async )?function\*? (\w+)[\s\S]*?^}$/gm,
+      )
+    ) {
+      if (body.split("\n").length > 130) long.push(`${file}: ${name}`);
+    }
+  }
+  assert.deepEqual(long, ["observe/instruments.ts: define"]);
+});

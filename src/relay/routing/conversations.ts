@@ -31,26 +31,8 @@ export interface PlacedConversation {
   readonly ms: number;
 }
 
-/** Keeps each conversation on the connection that served it last (docs/failover.md#conversations). */
-export interface Conversations {
-  /**
-   * Orders the connections of a model. First comes the one with the conversation, then the others in the file's order,
-   * or by quota with `quota_routing`.
-   *
-   * @returns The candidates without a promise, unless the body must be searched for the conversation.
-   */
-  route(
-    candidates: Candidates,
-    exchange: RoutedExchange,
-    source: ConversationSource,
-  ): RoutedCandidates | Promise<RoutedCandidates>;
-  /** Remembers the conversation of another thread or replica. */
-  follow(placed: PlacedConversation): void;
-}
-
 type RoutedExchange = Pick<Exchange, "caller" | "config" | "record">;
 
-/** The options of {@linkcode createConversations}. */
 interface ConversationsOptions {
   readonly clock: Clock;
   readonly deadlines: Pick<Deadlines, "start">;
@@ -104,66 +86,99 @@ interface PoolRequest {
   readonly isByQuota: boolean;
 }
 
-/** Creates a routing without conversations. */
-export function createConversations(
-  { clock, deadlines, health, quotaRouting, publish }: ConversationsOptions,
-): Conversations {
-  const stays = new TtlCache<string, Stay>(clock);
+/** Keeps each conversation on the connection that served it last (docs/failover.md#conversations). */
+export class Conversations {
+  readonly #options: ConversationsOptions;
+  readonly #stays: TtlCache<string, Stay>;
   /** The time until which conversations without a name may be elsewhere than on the first connection, by model. */
-  const unnamedUntilMs = new Map<string, number>();
+  readonly #unnamedUntilMs = new Map<string, number>();
+
+  constructor(options: ConversationsOptions) {
+    this.#options = options;
+    this.#stays = new TtlCache(options.clock);
+  }
+
+  /**
+   * Orders the connections of a model. First comes the one with the conversation, then the others in the file's order,
+   * or by quota with `quota_routing`.
+   *
+   * @returns The candidates without a promise, unless the body must be searched for the conversation.
+   */
+  route(
+    candidates: Candidates,
+    exchange: RoutedExchange,
+    source: ConversationSource,
+  ): RoutedCandidates | Promise<RoutedCandidates> {
+    const { own } = candidates;
+    if (own.length === 1) return candidates;
+    const isByQuota = own.some(({ deployment }) =>
+      deployment.model.quotaRouting
+    );
+    const request = { candidates, exchange, isByQuota };
+    const named = namedConversation(exchange);
+    if (named !== undefined) return this.#routed(request, named);
+    const search = async () => {
+      const found = await unnamedConversation(exchange, source);
+      const wasAtFirst = found?.isContinued === true && !isByQuota;
+      const assumed = wasAtFirst ? idOf(own[0]) : undefined;
+      return this.#routed(request, found?.id, assumed);
+    };
+    const model = own[0].deployment.model.id;
+    const untilMs = this.#unnamedUntilMs.get(model) ?? 0;
+    if (isByQuota || this.#options.clock.elapsedMs() < untilMs) return search();
+    // All of them are on the first connection, so the search waits until one is not.
+    return {
+      ...candidates,
+      onServed: (candidate) =>
+        candidate === own[0] ? undefined : search()
+          .then(({ onServed }) => onServed?.(candidate)),
+    };
+  }
+
+  /** Remembers the conversation of another thread or replica. */
+  follow(placed: PlacedConversation): void {
+    const { conversation, model, ms } = placed;
+    const nowMs = this.#options.clock.elapsedMs();
+    const sentMs = nowMs - (NOTICE_LASTS_MS - ms);
+    const known = this.#stays.get(conversation);
+    // A store that was away returns with notices from before a move.
+    if (sentMs < (known?.byModel.get(model)?.sinceMs ?? -Infinity)) return;
+    this.#keep(placed, known, sentMs).heardMs = nowMs;
+  }
 
   /** @param assumed The id of the connection before, for a conversation that is not remembered. */
-  function routed(
+  #routed(
     request: PoolRequest,
     id: string | undefined,
     assumed?: string,
   ): RoutedCandidates {
     const { candidates, exchange, isByQuota } = request;
     const { own } = candidates;
-    const stay = id === undefined ? undefined : stays.get(id);
+    const stay = id === undefined ? undefined : this.#stays.get(id);
     const before = stay?.byModel.get(own[0].deployment.model.id)?.id ??
       assumed;
     const home = before ?? stay?.latest;
     const ordered = isByQuota
-      ? quotaRouting.rank(own, home)
+      ? this.#options.quotaRouting.rank(own, home)
       : homeFirst(own, home);
     if (id === undefined) return { ...candidates, own: ordered };
     return {
       ...candidates,
       own: ordered,
       home: own.find((one) => idOf(one) === before),
-      onServed(candidate) {
+      onServed: (candidate) => {
         const { config, record } = exchange;
         record.onFinish(() => {
           if (record.elapsedMs() < LONG_ANSWER_MS) return;
-          settle(id, candidate, { request, before });
+          this.#settle(id, candidate, { request, before });
         });
-        if (!settle(id, candidate, { request, before })) return;
+        if (!this.#settle(id, candidate, { request, before })) return;
         record.facts.moved = {
           from: config.connections.find((one) => one.id === before)?.name,
-          why: whyLeft(before, ordered, exchange),
+          why: whyLeft({ before, ordered, exchange }, this.#options.health),
         };
       },
     };
-  }
-
-  function whyLeft(
-    connectionId: string | undefined,
-    ordered: Candidates["own"],
-    { caller, record }: RoutedExchange,
-  ): MoveWord {
-    const left = ordered.find((one) => idOf(one) === connectionId);
-    if (left === undefined) return "removed";
-    if (left !== ordered[0]) return "exhausted";
-    const { name, maxConcurrent } = left.deployment.connection;
-    const failed = record.facts.attempts
-      .find(({ connection }) => connection === name)?.failed;
-    if (failed !== undefined) return failed.why;
-    // A short cool-down may be over by now.
-    const mayBeFull = maxConcurrent !== undefined || isBound(caller);
-    return mayBeFull && health.restMs(left.deployment, caller) === 0
-      ? "full"
-      : "cooling_down";
   }
 
   /**
@@ -173,7 +188,7 @@ export function createConversations(
    * @param before The connection when the request was routed.
    * @returns True when the conversation moved.
    */
-  function settle(
+  #settle(
     id: string,
     candidate: Candidate,
     { request: { candidates: { own }, isByQuota }, before }: {
@@ -183,7 +198,7 @@ export function createConversations(
   ): boolean {
     // A fallback serves only as long as no connection of the model can.
     if (!own.includes(candidate)) return false;
-    const known = stays.get(id);
+    const known = this.#stays.get(id);
     const isAtFirst = known === undefined && candidate === own[0];
     if (isAtFirst && !isByQuota && !isNamed(id)) return false;
     const model = candidate.deployment.model.id;
@@ -191,7 +206,11 @@ export function createConversations(
     const decides = now === undefined || now === before;
     const connectionId = decides ? idOf(candidate) : now;
     const ms = CONVERSATION_MS;
-    const stay = keep({ conversation: id, model, connectionId, ms }, known);
+    const stay = this.#keep(
+      { conversation: id, model, connectionId, ms },
+      known,
+    );
+    const { clock, deadlines, publish } = this.#options;
     const nowMs = clock.elapsedMs();
     if (now !== connectionId || nowMs - stay.heardMs > RENEWAL_MS) {
       stay.heardMs = nowMs;
@@ -206,10 +225,10 @@ export function createConversations(
     return decides && before !== undefined && before !== connectionId;
   }
 
-  function keep(
+  #keep(
     { conversation, model, connectionId, ms }: PlacedConversation,
-    known = stays.get(conversation),
-    sinceMs = clock.elapsedMs(),
+    known = this.#stays.get(conversation),
+    sinceMs = this.#options.clock.elapsedMs(),
   ): Stay {
     const stay = known ??
       { byModel: new Map(), latest: connectionId, heardMs: -Infinity };
@@ -217,52 +236,36 @@ export function createConversations(
       stay.byModel.set(model, { id: connectionId, sinceMs });
     }
     stay.latest = connectionId;
-    stays.set(conversation, stay, { ttlMs: ms });
-    if (stays.size > MAX_CONVERSATIONS) stays.dropOldest();
+    this.#stays.set(conversation, stay, { ttlMs: ms });
+    if (this.#stays.size > MAX_CONVERSATIONS) this.#stays.dropOldest();
     if (!isNamed(conversation)) {
-      unnamedUntilMs.set(model, clock.elapsedMs() + ms);
+      this.#unnamedUntilMs.set(model, this.#options.clock.elapsedMs() + ms);
     }
     return stay;
   }
+}
 
-  return {
-    route(candidates, exchange, source) {
-      const { own } = candidates;
-      if (own.length === 1) return candidates;
-      const isByQuota = own.some(({ deployment }) =>
-        deployment.model.quotaRouting
-      );
-      const request = { candidates, exchange, isByQuota };
-      const named = namedConversation(exchange);
-      if (named !== undefined) return routed(request, named);
-      const search = async () => {
-        const found = await unnamedConversation(exchange, source);
-        const wasAtFirst = found?.isContinued === true && !isByQuota;
-        return routed(
-          request,
-          found?.id,
-          wasAtFirst ? idOf(own[0]) : undefined,
-        );
-      };
-      const untilMs = unnamedUntilMs.get(own[0].deployment.model.id) ?? 0;
-      if (isByQuota || clock.elapsedMs() < untilMs) return search();
-      // While all of them are on the first connection, no body needs to be searched.
-      return {
-        ...candidates,
-        onServed: (candidate) =>
-          candidate === own[0] ? undefined : search()
-            .then(({ onServed }) => onServed?.(candidate)),
-      };
-    },
-    follow(placed) {
-      const { conversation, model, ms } = placed;
-      const sentMs = clock.elapsedMs() - (NOTICE_LASTS_MS - ms);
-      const known = stays.get(conversation);
-      // A store that was away returns with notices from before a move.
-      if (sentMs < (known?.byModel.get(model)?.sinceMs ?? -Infinity)) return;
-      keep(placed, known, sentMs).heardMs = clock.elapsedMs();
-    },
-  };
+/** Returns the reason why a conversation left the connection that it had before. */
+function whyLeft(
+  { before, ordered, exchange: { caller, record } }: {
+    readonly before: string | undefined;
+    readonly ordered: Candidates["own"];
+    readonly exchange: RoutedExchange;
+  },
+  health: ConversationsOptions["health"],
+): MoveWord {
+  const left = ordered.find((one) => idOf(one) === before);
+  if (left === undefined) return "removed";
+  if (left !== ordered[0]) return "exhausted";
+  const { name, maxConcurrent } = left.deployment.connection;
+  const failed = record.facts.attempts
+    .find(({ connection }) => connection === name)?.failed;
+  if (failed !== undefined) return failed.why;
+  // A short cool-down may be over by now.
+  const mayBeFull = maxConcurrent !== undefined || isBound(caller);
+  return mayBeFull && health.restMs(left.deployment, caller) === 0
+    ? "full"
+    : "cooling_down";
 }
 
 /** Moves the connection of a conversation to the front. */

@@ -24,49 +24,6 @@ import {
   tokenDigest,
 } from "./cool_down.ts";
 
-/** Tracks failing connections and keeps requests away from them (docs/design.md#failover). */
-export interface Health {
-  /** Returns the rest of a deployment's cool-down for a caller, in milliseconds; 0 when an attempt may begin. */
-  restMs(deployment: Deployment, caller: Caller): number;
-  /**
-   * Returns the wait that the provider asked for, in milliseconds, however long, or else the rest of the cool-down. It
-   * decides whether a quota is used up.
-   */
-  waitMs(deployment: Deployment, caller: Caller): number;
-  /** Returns the time until the next request may try a deployment, in milliseconds. Callers read no later time. */
-  nextTryMs(deployment: Deployment, caller: Caller): number;
-  /** Returns true when a deployment cools down for a caller only because its provider asked for a wait. */
-  isRequestedWait(deployment: Deployment, caller: Caller): boolean;
-  /** Returns the cause of a deployment's cool-down for a caller, if only an administrator can fix it. */
-  lastingCause(
-    deployment: Deployment,
-    caller: Caller,
-  ): LastingCause | undefined;
-  /**
-   * Begins an attempt.
-   *
-   * @returns `undefined` during a cool-down.
-   */
-  begin(
-    deployment: Deployment,
-    options: BeginOptions,
-  ): AttemptReport | undefined;
-  /**
-   * Ends the long waits that the provider of a connection asked for, if a newer reading of its quota shows room. It calls
-   * `read` only if there is such a wait.
-   */
-  noteReading(
-    connection: Connection,
-    read: () => GoodReading | undefined,
-  ): void;
-  /** Remembers a shortage of another thread of the same machine. */
-  noteShortage(): void;
-  /** Returns true when an attempt of the last minute failed by a shortage of the gateway's own machine. */
-  hasShortage(): boolean;
-  /** Applies the cool-down of another thread or replica. A connection that is not in the configuration is ignored. */
-  follow(coolDown: CoolDown, config: Pick<Config, "connections">): void;
-}
-
 /** The options of {@linkcode Health.begin}. */
 export interface BeginOptions {
   readonly caller: Caller;
@@ -91,41 +48,49 @@ interface HealthOptions {
 /** The time for which a shortage shows, in milliseconds: longer than the period of most probes. */
 export const SHORTAGE_MS = 60_000;
 
-/** Creates a health tracker without failures. The objects of the configuration are its keys, so a reload clears it. */
-export function createHealth(
-  { clock, log, metrics, publish, onShortage }: HealthOptions,
-): Health {
-  const breakers = new WeakMap<object, BreakerByToken>();
-  let shortageUntilMs = -Infinity;
+/**
+ * Tracks failing connections and keeps requests away from them (docs/design.md#failover). The objects of the
+ * configuration are its keys, so a reload clears it.
+ */
+export class Health {
+  readonly #options: HealthOptions;
+  readonly #breakers = new WeakMap<object, BreakerByToken>();
   /** The connections of which a provider asked for a wait, so that no other costs time after each answer. */
-  const limited = new WeakSet<Connection>();
+  readonly #limited = new WeakSet<Connection>();
+  #shortageUntilMs = -Infinity;
 
-  function breakerOf(subject: object): BreakerByToken {
-    const known = breakers.get(subject);
-    if (known !== undefined) return known;
-    const breaker = new BreakerByToken(clock);
-    breakers.set(subject, breaker);
-    return breaker;
+  constructor(options: HealthOptions) {
+    this.#options = options;
   }
 
-  function noteShortage(): void {
-    shortageUntilMs = clock.elapsedMs() + SHORTAGE_MS;
+  /** Returns the rest of a deployment's cool-down for a caller, in milliseconds; 0 when an attempt may begin. */
+  restMs(deployment: Deployment, caller: Caller): number {
+    return this.#longest("restMs", deployment, caller);
   }
 
-  /** Returns a function that reads a time of both breakers of a deployment, and returns the longer one. */
-  function longest(read: "restMs" | "waitMs" | "nextTryMs") {
-    return ({ connection, model }: Deployment, caller: Caller): number => {
-      const token = tokenDigest(caller);
-      return Math.max(
-        breakers.get(connection)?.[read](token) ?? 0,
-        breakers.get(model)?.[read](token) ?? 0,
-      );
-    };
+  /**
+   * Returns the wait that the provider asked for, in milliseconds, however long, or else the rest of the cool-down. It
+   * decides whether a quota is used up.
+   */
+  waitMs(deployment: Deployment, caller: Caller): number {
+    return this.#longest("waitMs", deployment, caller);
   }
 
-  const restMs = longest("restMs");
+  /** Returns the time until the next request may try a deployment, in milliseconds. Callers read no later time. */
+  nextTryMs(deployment: Deployment, caller: Caller): number {
+    return this.#longest("nextTryMs", deployment, caller);
+  }
 
-  function lastingCauseOf(
+  /** Returns true when a deployment cools down for a caller only because its provider asked for a wait. */
+  isRequestedWait({ connection, model }: Deployment, caller: Caller): boolean {
+    const token = tokenDigest(caller);
+    const isWell = (this.#breakers.get(connection)?.restMs(token) ?? 0) === 0;
+    return isWell &&
+      this.#breakers.get(model)?.isRequestedWait(token) === true;
+  }
+
+  /** Returns the cause of a deployment's cool-down for a caller, if only an administrator can fix it. */
+  lastingCause(
     { connection, model }: Deployment,
     caller: Caller,
   ): LastingCause | undefined {
@@ -133,25 +98,119 @@ export function createHealth(
     let longestMs = 0;
     let cause: LastingCause | undefined;
     for (const subject of [connection, model]) {
-      const breaker = breakers.get(subject);
+      const breaker = this.#breakers.get(subject);
       const ms = breaker?.restMs(token) ?? 0;
       if (ms > longestMs) [longestMs, cause] = [ms, breaker?.cause(token)];
     }
     return cause;
   }
 
-  function report(
+  /**
+   * Begins an attempt.
+   *
+   * @returns `undefined` during a cool-down.
+   */
+  begin(
+    deployment: Deployment,
+    options: BeginOptions,
+  ): AttemptReport | undefined {
+    const connection = this.#breakerOf(deployment.connection);
+    const model = this.#breakerOf(deployment.model);
+    const { caller, isRepeat } = options;
+    const mayBegin = isRepeat ||
+      admits(connection, options) && admits(model, options);
+    if (!mayBegin) return undefined;
+    return new AttemptReport({
+      connection,
+      model,
+      token: tokenDigest(caller),
+      isRepeat,
+      onCooling: (cooling) => this.#report(deployment, caller, cooling),
+      onLimitProbe: this.#probeReporter(deployment, caller),
+      onShortage: () => {
+        this.noteShortage();
+        this.#options.onShortage?.();
+      },
+    });
+  }
+
+  /**
+   * Ends the long waits that the provider of a connection asked for, if a newer reading of its quota shows room. It calls
+   * `read` only if there is such a wait.
+   */
+  noteReading(
+    connection: Connection,
+    read: () => GoodReading | undefined,
+  ): void {
+    if (!this.#limited.has(connection)) return;
+    const waiting = connection.models
+      .flatMap((model) => this.#breakers.get(model) ?? [])
+      .filter((breaker) => breaker.isWaiting);
+    if (waiting.length === 0) return void this.#limited.delete(connection);
+    const reading = read();
+    if (reading === undefined || !hasRoom(reading.windows)) return;
+    for (const breaker of waiting) breaker.noteRoom(reading.checkedAtMs);
+  }
+
+  /** Remembers a shortage of another thread of the same machine. */
+  noteShortage(): void {
+    this.#shortageUntilMs = this.#options.clock.elapsedMs() + SHORTAGE_MS;
+  }
+
+  /** Returns true when an attempt of the last minute failed by a shortage of the gateway's own machine. */
+  hasShortage(): boolean {
+    return this.#options.clock.elapsedMs() < this.#shortageUntilMs;
+  }
+
+  /** Applies the cool-down of another thread or replica. A connection that is not in the configuration is ignored. */
+  follow(
+    { connectionId, model: modelId, ...cooling }: CoolDown,
+    config: Pick<Config, "connections">,
+  ): void {
+    const connection = config.connections
+      .find(({ id }) => id === connectionId);
+    const subject = modelId === undefined
+      ? connection
+      : connection?.models.find(({ id }) => id === modelId);
+    if (connection === undefined || subject === undefined) return;
+    if (cooling.requestedMs !== undefined) this.#limited.add(connection);
+    this.#breakerOf(subject).follow(cooling);
+  }
+
+  #breakerOf(subject: object): BreakerByToken {
+    const known = this.#breakers.get(subject);
+    if (known !== undefined) return known;
+    const breaker = new BreakerByToken(this.#options.clock);
+    this.#breakers.set(subject, breaker);
+    return breaker;
+  }
+
+  /** Reads a time of both breakers of a deployment, and returns the longer one. */
+  #longest(
+    read: "restMs" | "waitMs" | "nextTryMs",
+    { connection, model }: Deployment,
+    caller: Caller,
+  ): number {
+    const token = tokenDigest(caller);
+    return Math.max(
+      this.#breakers.get(connection)?.[read](token) ?? 0,
+      this.#breakers.get(model)?.[read](token) ?? 0,
+    );
+  }
+
+  #report(
     { connection, model }: Deployment,
     caller: Caller,
     { ms, isForAll, failure, requestedMs }: AttemptCooling,
   ): void {
+    const { log, metrics, publish } = this.#options;
     const coolDown = {
       model: isOfModel(failure) ? model.id : undefined,
       token: isForAll ? undefined : tokenDigest(caller),
       ms,
     };
     const requestedByProvider = requestedMs !== undefined;
-    if (requestedByProvider) limited.add(connection);
+    if (requestedByProvider) this.#limited.add(connection);
     const cause = requestedByProvider ? undefined : lastingCause(failure);
     publish?.({
       ...coolDown,
@@ -172,11 +231,12 @@ export function createHealth(
   }
 
   /** Returns a function that sends the news of an attempt's probe, if it is one. */
-  function probeReporter(deployment: Deployment, caller: Caller) {
+  #probeReporter(deployment: Deployment, caller: Caller) {
+    const { clock, publish } = this.#options;
     let untilMs = 0;
     return (probe: LimitProbe, isForAll: boolean): void => {
       const nowMs = clock.elapsedMs();
-      if (probe === "begun") untilMs = nowMs + restMs(deployment, caller);
+      if (probe === "begun") untilMs = nowMs + this.restMs(deployment, caller);
       const ms = Math.max(1, untilMs - nowMs);
       publish?.({
         connectionId: deployment.connection.id,
@@ -186,60 +246,6 @@ export function createHealth(
       });
     };
   }
-
-  return {
-    restMs,
-    waitMs: longest("waitMs"),
-    nextTryMs: longest("nextTryMs"),
-    isRequestedWait({ connection, model }, caller) {
-      const token = tokenDigest(caller);
-      const isWell = (breakers.get(connection)?.restMs(token) ?? 0) === 0;
-      return isWell && breakers.get(model)?.isRequestedWait(token) === true;
-    },
-    lastingCause: lastingCauseOf,
-    begin(deployment, options) {
-      const connection = breakerOf(deployment.connection);
-      const model = breakerOf(deployment.model);
-      const { caller, isRepeat } = options;
-      const mayBegin = isRepeat ||
-        admits(connection, options) && admits(model, options);
-      if (!mayBegin) return undefined;
-      return new AttemptReport({
-        connection,
-        model,
-        token: tokenDigest(caller),
-        isRepeat,
-        onCooling: (cooling) => report(deployment, caller, cooling),
-        onLimitProbe: probeReporter(deployment, caller),
-        onShortage() {
-          noteShortage();
-          onShortage?.();
-        },
-      });
-    },
-    noteShortage,
-    hasShortage: () => clock.elapsedMs() < shortageUntilMs,
-    noteReading(connection, read) {
-      if (!limited.has(connection)) return;
-      const waiting = connection.models
-        .flatMap((model) => breakers.get(model) ?? [])
-        .filter((breaker) => breaker.isWaiting);
-      if (waiting.length === 0) return void limited.delete(connection);
-      const reading = read();
-      if (reading === undefined || !hasRoom(reading.windows)) return;
-      for (const breaker of waiting) breaker.noteRoom(reading.checkedAtMs);
-    },
-    follow({ connectionId, model: modelId, ...cooling }, config) {
-      const connection = config.connections
-        .find(({ id }) => id === connectionId);
-      const subject = modelId === undefined
-        ? connection
-        : connection?.models.find(({ id }) => id === modelId);
-      if (connection === undefined || subject === undefined) return;
-      if (cooling.requestedMs !== undefined) limited.add(connection);
-      breakerOf(subject).follow(cooling);
-    },
-  };
 }
 
 /** Returns true when a request's first attempt may begin. */

@@ -8,10 +8,7 @@ import type {
 } from "../../../src/relay/attempt_failure.ts";
 import type { AttemptReport } from "../../../src/relay/routing/attempt_report.ts";
 import type { CoolDown } from "../../../src/relay/routing/cool_down.ts";
-import {
-  createHealth,
-  type Health,
-} from "../../../src/relay/routing/health.ts";
+import { Health } from "../../../src/relay/routing/health.ts";
 import {
   connectionFile,
   minimalConfig,
@@ -68,7 +65,7 @@ async function begin(): Promise<Scene> {
   };
   const published: CoolDown[] = [];
   const publish = (coolDown: CoolDown) => void published.push(coolDown);
-  const health = createHealth({ clock, log, metrics, publish });
+  const health = new Health({ clock, log, metrics, publish });
   return {
     ...{ health, clock, one, other, alice, bob, carol },
     ...{ lines, cooled, published, config },

@@ -7,7 +7,7 @@ import {
   findCandidates,
 } from "../../../src/relay/routing/candidate.ts";
 import {
-  createConversations,
+  Conversations,
   type RoutedCandidates,
 } from "../../../src/relay/routing/conversations.ts";
 import { createQuotaRouting } from "../../../src/relay/routing/quota_routing.ts";
@@ -51,7 +51,7 @@ async function begin(isByQuota = true): Promise<Scene> {
     known: ({ name }: Connection) => (used[name] ?? []).map(windowOf),
   };
   const quotaRouting = createQuotaRouting({ clock, quotas });
-  const conversations = createConversations({
+  const conversations = new Conversations({
     clock,
     quotaRouting,
     health: { restMs: () => 0 },

@@ -206,9 +206,9 @@ export const ROUTING_FAULTS: FaultsByFile = {
     {
       name: "a conversation's move is not reported",
       text:
-        "        if (!settle(id, candidate, { request, before })) return;\n",
+        "        if (!this.#settle(id, candidate, { request, before })) return;\n",
       wrong:
-        "        if (settle(id, candidate, { request, before })) return;\n",
+        "        if (this.#settle(id, candidate, { request, before })) return;\n",
     },
     {
       name: "a conversation moves to its fallback",
