@@ -59,6 +59,10 @@ interface GatewayParts extends RelayServices {
   readonly quotas: QuotaService;
   readonly usage: UsageService;
   readonly log: Log;
+  /**
+   * The time from the start of a request until the gateway listens for a disconnect, in milliseconds; 0 means at once.
+   */
+  readonly followAfterMs: number;
   /** Absent when replicas share no store. */
   readonly sharedStore?: (() => StoreCondition) | undefined;
   /** Absent when metrics are disabled. */

@@ -15,7 +15,7 @@ import { homePlace, waitingPlaces } from "./queue/waiting_places.ts";
 import type { AttemptReport } from "./routing/attempt_report.ts";
 import type { RoutedCandidates } from "./routing/conversations.ts";
 import type { BeginOptions } from "./routing/health.ts";
-import type { RelayServices } from "./services.ts";
+import type { Uses } from "./services.ts";
 
 /** An attempt that health, the connection and the limits have admitted. */
 export interface AdmittedAttempt {
@@ -33,8 +33,7 @@ interface UnservedRequest {
   readonly gate: LimitGate;
 }
 
-type AdmissionServices = Pick<
-  RelayServices,
+type AdmissionServices = Uses<
   "queue" | "health" | "budget" | "deadlines" | "random" | "clock"
 >;
 

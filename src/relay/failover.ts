@@ -25,7 +25,7 @@ import type { RequestHead } from "./request/request_head.ts";
 import type { Candidate } from "./routing/candidate.ts";
 import { withWindow } from "./routing/attempt_report.ts";
 import type { RoutedCandidates } from "./routing/conversations.ts";
-import type { RelayServices } from "./services.ts";
+import type { RelayServices, Uses } from "./services.ts";
 import {
   checkTranslation,
   relayTranslated,
@@ -43,7 +43,10 @@ import { type AdmittedAttempt, AttemptAdmission } from "./attempt_admission.ts";
 export async function tryCandidates(
   exchange: Exchange,
   firstTask: FailoverTask,
-  services: RelayServices,
+  services: Omit<
+    RelayServices,
+    "admission" | "memory" | "conversations" | "cacheMisses"
+  >,
 ): Promise<Response> {
   let task = firstTask;
   const failed: FailedAttempt[] = [];
@@ -83,7 +86,7 @@ export async function tryCandidates(
 async function renewedAfter(
   refused: FailedAttempt,
   before: readonly FailedAttempt[],
-  { renewedConnection }: RelayServices,
+  { renewedConnection }: Uses<"renewedConnection">,
 ): Promise<Connection | undefined> {
   if (!isKeyRefused(refused)) return undefined;
   if (before.filter(wasSent).length + 1 >= MAX_ATTEMPTS) return undefined;
@@ -135,7 +138,9 @@ async function refuseElsewhere(
   { exchange, task, failed }: AttemptContext & {
     readonly failed: FailedAttempt[];
   },
-  services: RelayServices,
+  services: Uses<
+    "translation" | "reasoningMemory" | "lessonBook" | "deadlines"
+  >,
 ): Promise<void> {
   if (failed.length === 0 || failed.some(wasSent)) return;
   for (const candidate of task.candidates.own) {
@@ -167,7 +172,10 @@ async function refuseElsewhere(
 async function runAttempt(
   { next: { candidate }, report, slot }: AdmittedAttempt,
   context: AttemptContext,
-  services: RelayServices,
+  services:
+    & Parameters<typeof relayNative>[1]
+    & Parameters<typeof relayTranslated>[2]
+    & Uses<"health" | "renewedConnection">,
 ): Promise<Response | FailedAttempt> {
   const { record } = context.exchange;
   const attempt = attemptOf(
@@ -246,7 +254,7 @@ function attemptOf(
     readonly isProbe: boolean;
   },
   { exchange, task, failed }: AttemptContext,
-  { deadlines }: RelayServices,
+  { deadlines }: Uses<"deadlines">,
 ): RunningAttempt {
   const { own, fallbacks } = task.candidates;
   const isOther = (one: Candidate) =>

@@ -19,7 +19,7 @@ import {
   outlookError,
   outlookOf,
 } from "./routing/outlook.ts";
-import type { RelayServices } from "./services.ts";
+import type { Uses } from "./services.ts";
 
 /** A request that no attempt served. */
 interface FailedRequest {
@@ -44,7 +44,7 @@ interface FailedRequest {
 export function passFailure(
   { exchange, candidates: { own, fallbacks }, failed, gate, expectedMs }:
     FailedRequest,
-  services: RelayServices,
+  services: Uses<"health" | "quotas" | "clock">,
 ): Response {
   const { facts } = exchange.record;
   const sent = failed.filter(wasSent);

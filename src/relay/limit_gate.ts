@@ -14,7 +14,7 @@ import {
   type NamedInBody,
   servingDeployments,
 } from "./routing/candidate.ts";
-import type { RelayServices } from "./services.ts";
+import type { Uses } from "./services.ts";
 
 /** Applies the limits of a token to each attempt of a request. */
 export interface LimitGate {
@@ -43,7 +43,7 @@ export function createLimitGate(
     Exchange,
     "caller" | "request" | "headers"
   >,
-  { usage, clock }: Pick<RelayServices, "usage" | "clock">,
+  { usage, clock }: Uses<"usage" | "clock">,
 ): LimitGate {
   const refusals = new Map<Candidate, LimitRefusal>();
 

@@ -46,10 +46,6 @@ export interface RelayServices {
   /** Counts the usage of tokens and applies their limits. */
   readonly usage: Pick<UsageService, "open" | "refused" | "near">;
   readonly deadlines: Deadlines;
-  /**
-   * The time from the start of a request until the gateway listens for a disconnect, in milliseconds; 0 means at once.
-   */
-  readonly followAfterMs: number;
   readonly translation: Translation;
   /** The lessons of refusals, by the models of connections. */
   readonly lessonBook: LessonBook;
@@ -60,3 +56,6 @@ export interface RelayServices {
   /** Returns a number from 0 up to 1. */
   readonly random: () => number;
 }
+
+/** The services that a function may use, itself or through the functions that it calls. */
+export type Uses<Name extends keyof RelayServices> = Pick<RelayServices, Name>;

@@ -20,7 +20,7 @@ import {
 } from "../attempt.ts";
 import type { HeldBody, KeptBody } from "../request/held_body.ts";
 import { withRequestId } from "../request_id.ts";
-import type { RelayServices } from "../services.ts";
+import type { Uses } from "../services.ts";
 import { readNativeFailure } from "./native_failure.ts";
 import { passAnswer } from "./pass_answer.ts";
 import { reasonOfRefusedBetas } from "./refused_betas.ts";
@@ -35,7 +35,9 @@ import { reasonOfRefusedBetas } from "./refused_betas.ts";
  */
 export async function relayNative(
   attempt: Attempt,
-  services: RelayServices,
+  services: Uses<
+    "client" | "clock" | "deadlines" | "harvest" | "codexQuota"
+  >,
 ): Promise<Response> {
   const { harvest, deadlines, clock, codexQuota } = services;
   const { exchange, head, controller, deployment } = attempt;
@@ -90,7 +92,7 @@ export async function relayNative(
 
 function sendRequest(
   attempt: Attempt,
-  { client, clock, deadlines }: RelayServices,
+  { client, clock, deadlines }: Uses<"client" | "clock" | "deadlines">,
 ): Promise<UpstreamResponse> {
   const { exchange, head, controller, deployment } = attempt;
   const { connection, model } = deployment;

@@ -17,7 +17,7 @@ import {
 } from "../../protocols/canonical/stream/event.ts";
 import { type Attempt, fallbackHeader, quotaHeaders } from "../attempt.ts";
 import { idHeaders } from "../request_id.ts";
-import type { RelayServices } from "../services.ts";
+import type { Uses } from "../services.ts";
 import type { WrittenAnswer } from "./answer_job.ts";
 import type { TranslatedBody } from "./request_job.ts";
 import {
@@ -182,8 +182,7 @@ export interface TranslateAnswerOptions {
   /** The upstream's protocol. */
   readonly to: Codec;
   readonly translated: Omit<TranslatedBody, "body">;
-  readonly services: Pick<
-    RelayServices,
+  readonly services: Uses<
     | "reasoningMemory"
     | "deadlines"
     | "ids"

@@ -26,8 +26,9 @@ import { signatureOf } from "../../upstream/aws_signature.ts";
 import { translatedHeaders } from "../../upstream/headers.ts";
 import { answerFailure, noteResponse } from "../answer_failure.ts";
 import { type Attempt, firstAnswerMs } from "../attempt.ts";
-import type { RelayServices } from "../services.ts";
+import type { Uses } from "../services.ts";
 import { subjectOf } from "./lesson_book.ts";
+import type { TranslateAnswerOptions } from "./answer_watch.ts";
 import { translateAnswer } from "./translate_answer.ts";
 import { callerCodec, type TranslatedBody } from "./request_job.ts";
 import type { TranslatedBodyLoan } from "./translation.ts";
@@ -44,7 +45,7 @@ import type { TranslatedBodyLoan } from "./translation.ts";
 export async function relayTranslated(
   attempt: Attempt,
   protocol: Protocol,
-  services: RelayServices,
+  services: TranslatedServices,
 ): Promise<Response> {
   const { response, translated } = await sendAndLearn(
     attempt,
@@ -59,6 +60,17 @@ export async function relayTranslated(
     services,
   });
 }
+
+/** For translating a request. */
+type RequestServices = Uses<"translation" | "reasoningMemory" | "lessonBook">;
+
+/** For sending it, too, and again after a refusal. */
+type SendingServices =
+  & RequestServices
+  & Uses<"client" | "clock" | "deadlines" | "budget" | "harvest">;
+
+/** For translating the answer, too. */
+type TranslatedServices = SendingServices & TranslateAnswerOptions["services"];
 
 /** A successful response, and the request that it answers. */
 interface SentRequest {
@@ -83,7 +95,7 @@ const MAX_TAUGHT = 2;
 async function sendAndLearn(
   attempt: Attempt,
   protocol: Protocol,
-  services: RelayServices,
+  services: SendingServices,
 ): Promise<SentRequest> {
   const { reasoningMemory, lessonBook, budget } = services;
   const { deployment, exchange: { caller, record } } = attempt;
@@ -172,7 +184,7 @@ function isReasoningRefused(thrown: Error): boolean {
 export async function checkTranslation(
   attempt: Attempt,
   protocol: Protocol,
-  services: RelayServices,
+  services: RequestServices,
 ): Promise<void> {
   const wanted = { protocol, taught: [] };
   const { release } = await translateFor(attempt, wanted, services);
@@ -182,7 +194,7 @@ export async function checkTranslation(
 async function translate(
   attempt: Attempt,
   wanted: Wanted,
-  services: RelayServices,
+  services: RequestServices,
 ): Promise<TranslatedBodyLoan> {
   const translated = await translateFor(attempt, wanted, services);
   const { answer } = attempt.exchange.record.facts;
@@ -204,7 +216,7 @@ interface Wanted {
 function translateFor(
   attempt: Attempt,
   { protocol: to, taught }: Wanted,
-  { translation, reasoningMemory, lessonBook }: RelayServices,
+  { translation, reasoningMemory, lessonBook }: RequestServices,
 ): Promise<TranslatedBodyLoan> {
   const { exchange, deployment, body, head } = attempt;
   const { connection } = deployment;
@@ -264,7 +276,7 @@ interface Sending {
 
 async function sendRequest(
   sending: Sending,
-  { client, clock, deadlines }: RelayServices,
+  { client, clock, deadlines }: Uses<"client" | "clock" | "deadlines">,
 ): Promise<UpstreamResponse> {
   const { attempt, protocol, body, stream } = sending;
   const { exchange, deployment, controller } = attempt;
@@ -299,7 +311,7 @@ async function failureOf(
     readonly attempt: Attempt;
     readonly protocol: Protocol;
   },
-  { deadlines, clock }: RelayServices,
+  { deadlines, clock }: Uses<"deadlines" | "clock">,
 ): Promise<Error> {
   if (response.status < 400) {
     discard(response);
