@@ -62,11 +62,16 @@ export interface Scale {
   /** The time in which sessions begin, in minutes. */
   readonly minutes: number;
   readonly sessions: number;
+  /** The number of people; default: a few. */
+  readonly people?: number;
   /** The numbers of the sessions that are lived; default: all. */
   readonly kept?: readonly number[];
   /** The kinds of events that do not happen. */
   readonly without?: readonly EventKind[];
 }
+
+/** A history of half a hundred sessions. */
+export const USUAL_SCALE: Scale = { minutes: 30, sessions: 50 };
 
 /** The kinds of events that happen to a history from outside. */
 export const EVENT_KINDS = [
@@ -86,14 +91,14 @@ export type EventKind = (typeof EVENT_KINDS)[number];
  */
 export async function liveHistory(
   seed: number,
-  scale: Scale = { minutes: 30, sessions: 25 },
+  scale: Scale = USUAL_SCALE,
 ): Promise<History> {
   const random = createRandom(seed);
   const time = new VirtualTime(random.below(40 * 24 * 3600_000));
   const trace = new Trace(() => time.elapsedMs());
   const ledger: LedgerEntry[] = [];
   const providers = createProviders({ time, random, trace, ledger });
-  const people = createAgents(random);
+  const people = createAgents(random, scale.people);
   const agents = [...people, CHECKER];
   const file = createFile(providers, agents, random);
   const config = await minimalConfig(file);
@@ -288,8 +293,10 @@ const FAMILY = { chat: "A", messages: "B", responses: "C" } as const;
 
 const MODELS = ["model-one", "model-two", "model-three"];
 
-function createAgents(random: Random): Agent[] {
-  const count = 2 + random.below(4);
+function createAgents(
+  random: Random,
+  count: number = 2 + random.below(4),
+): Agent[] {
   return Array.from({ length: count }, (_, at) => ({
     name: `agent-${at}`,
     token: `mg_secret_of_agent_${at}`,
