@@ -28,7 +28,7 @@ const NEVER = new AbortController().signal;
 
 const READING: Reading = {
   checkedAtMs: 1_767_225_600_000,
-  windows: [windowOf("USAGE_LIMIT 5h percent", { amounts: [100, 7, 93, 7] })],
+  windows: [windowOf("USAGE_LIMIT five_hour percent 100 7 93 7")],
 };
 
 /** Replicas with one configuration, unless another one is given for some. */
