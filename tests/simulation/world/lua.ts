@@ -1,5 +1,5 @@
 import fengari from "npm:fengari@0.1.5";
-import type { JsonValue } from "../../../src/core/json.ts";
+import { type JsonValue, parseJson } from "../../../src/core/json.ts";
 
 /** A reply of the store, in the types of RESP 2; a script has statuses, too. */
 export type Reply = string | number | null | Status | readonly Reply[];
@@ -37,6 +37,7 @@ interface Lua {
     lua_tostring(state: State, index: number): LuaText;
     lua_pushboolean(state: State, value: boolean): void;
     lua_pushinteger(state: State, value: number): void;
+    lua_pushlightuserdata(state: State, value: object): void;
     lua_pushnumber(state: State, value: number): void;
     lua_pushstring(state: State, value: LuaText): void;
     lua_pushvalue(state: State, index: number): void;
@@ -133,6 +134,8 @@ export class LuaScripts {
     lua.lua_newtable(state);
     lua.lua_pushcfunction(state, () => this.#decodeJson());
     lua.lua_setfield(state, -2, to_luastring("decode"));
+    lua.lua_pushlightuserdata(state, JSON_NULL);
+    lua.lua_setfield(state, -2, to_luastring("null"));
     lua.lua_setglobal(state, to_luastring("cjson"));
     lua.lua_getglobal(state, to_luastring("table"));
     lua.lua_getfield(state, -1, to_luastring("unpack"));
@@ -177,39 +180,48 @@ export class LuaScripts {
     isProtected: boolean,
   ): number {
     const state = this.#state;
-    const count = lua.lua_gettop(state);
-    const command: string[] = [];
-    for (let at = 1; at <= count; at++) command.push(this.#textAt(at));
-    let error: ReplyError;
     try {
+      const count = lua.lua_gettop(state);
+      const command: string[] = [];
+      for (let at = 1; at <= count; at++) command.push(this.#textAt(at));
       this.#push(call(command));
       return 1;
     } catch (cause) {
-      if (!(cause instanceof ReplyError)) throw cause;
-      error = cause;
+      this.#pushError(cause);
     }
-    lua.lua_newtable(state);
-    lua.lua_pushstring(state, to_luastring(error.message));
-    lua.lua_setfield(state, -2, ERR);
     return isProtected ? 1 : lua.lua_error(state);
   }
 
   #decodeJson(): number {
-    let value: JsonValue;
     try {
-      value = JSON.parse(this.#textAt(1));
-    } catch {
-      throw new ReplyError("ERR invalid JSON");
+      const value = parseJson(this.#textAt(1));
+      if (value === undefined) throw new ReplyError("ERR invalid JSON");
+      this.#pushJson(value);
+      return 1;
+    } catch (cause) {
+      this.#pushError(cause);
     }
-    this.#pushJson(value);
-    return 1;
+    return lua.lua_error(this.#state);
+  }
+
+  /** Pushes an error as the scripts see it: a table with its text. */
+  #pushError(cause: unknown): void {
+    if (!(cause instanceof ReplyError)) throw cause;
+    const state = this.#state;
+    lua.lua_newtable(state);
+    lua.lua_pushstring(state, to_luastring(cause.message));
+    lua.lua_setfield(state, -2, ERR);
   }
 
   #pushJson(value: JsonValue): void {
     const state = this.#state;
-    if (typeof value === "string") this.#texts.push(value);
-    else if (typeof value === "number") lua.lua_pushnumber(state, value);
+    if (typeof value === "string") {
+      // The parser of the store rejects half of a surrogate pair.
+      if (!value.isWellFormed()) throw new ReplyError("ERR invalid JSON");
+      this.#texts.push(value);
+    } else if (typeof value === "number") lua.lua_pushnumber(state, value);
     else if (typeof value === "boolean") lua.lua_pushboolean(state, value);
+    else if (value === null) lua.lua_pushlightuserdata(state, JSON_NULL);
     else if (Array.isArray(value)) {
       lua.lua_newtable(state);
       for (const [at, one] of value.entries()) {
@@ -218,8 +230,8 @@ export class LuaScripts {
       }
     } else {
       lua.lua_newtable(state);
-      for (const [key, one] of Object.entries(value ?? {})) {
-        this.#texts.push(key);
+      for (const [key, one] of Object.entries(value)) {
+        this.#texts.push(key.toWellFormed());
         this.#pushJson(one ?? null);
         lua.lua_rawset(state, -3);
       }
@@ -262,6 +274,9 @@ const KEYS = to_luastring("KEYS");
 const ARGV = to_luastring("ARGV");
 const OK = to_luastring("ok");
 const ERR = to_luastring("err");
+
+/** `cjson.null`, which is not `nil`. */
+const JSON_NULL = {};
 
 function errorAt(state: State, index: number): ReplyError {
   const isTable = lua.lua_type(state, index) === lua.LUA_TTABLE;

@@ -306,7 +306,7 @@ function errorOf({ message }: ReplyError): StoreError {
 }
 
 /** Returns a reply as the client of RESP 2 does. */
-function plain(reply: Reply): unknown {
+export function plain(reply: Reply): unknown {
   if (reply instanceof Status) return reply.text;
   return Array.isArray(reply) ? reply.map(plain) : reply;
 }

@@ -181,15 +181,17 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   HGETALL: (data, [key = ""]) =>
     [...data.get(key, "hash")?.fields ?? []].flat(),
   HINCRBY(data, [key = "", field = "", amount]) {
+    const by = whole(amount);
     const { fields } = data.open(key, "hash");
-    const sum = whole(fields.get(field) ?? "0") + whole(amount);
+    const sum = whole(fields.get(field) ?? "0") + by;
     fields.set(field, String(sum));
     return sum;
   },
   ZADD(data, [key = "", score, member = ""]) {
+    const number = whole(score);
     const { scores } = data.open(key, "zset");
     const isNew = !scores.has(member);
-    scores.set(member, whole(score));
+    scores.set(member, number);
     return isNew ? 1 : 0;
   },
   ZREM(data, [key = "", member = ""]) {
