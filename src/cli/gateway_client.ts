@@ -16,6 +16,8 @@ interface RequestOptions {
   readonly url: string;
   /** Absent for a request without a token. */
   readonly token?: string | undefined;
+  /** Further headers. */
+  readonly headers?: Readonly<Record<string, string>>;
   /** The body of a POST; absent for a GET. */
   readonly body?: unknown;
   /** The timeout of the response; the default leaves a model time to reason about one sentence. */
@@ -66,14 +68,14 @@ const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
  * @throws {NoResponse} When no response comes.
  */
 export async function requestGateway(
-  { url, token, body, deadlineMs = 120_000 }: RequestOptions,
+  { url, token, headers, body, deadlineMs = 120_000 }: RequestOptions,
   { fetch, deadline }: RequestTools,
 ): Promise<GatewayResponse> {
   let hasBegun = false;
   try {
     const answer = await fetch(url, {
       method: body === undefined ? "GET" : "POST",
-      headers: headersFor(token, body),
+      headers: { ...headersFor(token, body), ...headers },
       body: body === undefined ? null : JSON.stringify(body),
       redirect: "manual",
       signal: deadline(deadlineMs),

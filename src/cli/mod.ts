@@ -22,10 +22,17 @@ import { login } from "./login/here.ts";
 import { LIMITS, runLimits } from "./limits/command.ts";
 import { runSetup } from "./setup/command.ts";
 import { SETUP } from "./setup/options.ts";
+import { RECONCILE, runReconcile } from "./reconcile/command.ts";
 import { runUsage, USAGE } from "./usage/command.ts";
 import { identifyLog, openLog } from "./usage/log_files.ts";
 
 const REQUESTS: RequestTools = { fetch, deadline: AbortSignal.timeout };
+
+const LOGS = {
+  identify: identifyLog,
+  open: openLog,
+  isTyped: () => Deno.stdin.isTerminal(),
+};
 
 /** Every command of the program. */
 export const COMMANDS: readonly Command[] = [
@@ -65,9 +72,18 @@ export const COMMANDS: readonly Command[] = [
       runUsage(args, {
         ...io,
         ...REQUESTS,
-        identify: identifyLog,
-        open: openLog,
-        isTyped: () => Deno.stdin.isTerminal(),
+        ...LOGS,
+        now: Date.now,
+        columns: terminalColumns,
+      }),
+  },
+  {
+    spec: RECONCILE,
+    run: (args, io) =>
+      runReconcile(args, {
+        ...io,
+        ...REQUESTS,
+        ...LOGS,
         now: Date.now,
         columns: terminalColumns,
       }),

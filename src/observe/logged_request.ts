@@ -15,6 +15,8 @@ export interface LoggedUse {
   readonly cachedInputTokens: number;
   /** Included in `inputTokens`. */
   readonly cacheWriteTokens: number;
+  /** Included in `cacheWriteTokens`. */
+  readonly cacheWrite1hTokens: number;
   readonly outputTokens: number;
   /** Included in `outputTokens`. */
   readonly reasoningTokens: number;
@@ -26,6 +28,8 @@ export interface LoggedUse {
 export interface LoggedRequest extends LoggedUse {
   /** The end of the request, as ISO 8601 in UTC. */
   readonly time: string;
+  /** The milliseconds from its beginning to its end. */
+  readonly totalMs: number;
   /** The name of the caller's token; `undefined` in a log from another program. */
   readonly token: string | undefined;
   /** The caller's group, or groups with commas between them. */
@@ -39,8 +43,20 @@ export interface LoggedRequest extends LoggedUse {
   readonly isFailed: boolean;
   /** True when the gateway estimated the tokens, because the provider did not report them. */
   readonly isEstimated: boolean;
+  /** The speed, the tier and the region of the inference, in the provider's words. */
+  readonly speed: string | undefined;
+  readonly serviceTier: string | undefined;
+  readonly inferenceGeo: string | undefined;
+  /** Earlier attempts that were sent and got no response, for which the provider may want money. */
+  readonly unanswered: readonly Unanswered[];
   /** The usage of other models by the same request. */
   readonly others: readonly LoggedUse[];
+}
+
+/** An attempt without a response. */
+interface Unanswered {
+  readonly connection: string;
+  readonly model: string | undefined;
 }
 
 /**
@@ -86,6 +102,7 @@ export function readLogLine(line: string): LogLine {
   return {
     ...own,
     time: fields.time,
+    totalMs: isAmount(fields.total_ms, Infinity) ? fields.total_ms : 0,
     token: textOf(fields.token),
     tokenGroup: textOf(fields.token_group),
     attribution: isJsonObject(fields.attribution) ? fields.attribution : {},
@@ -93,8 +110,23 @@ export function readLogLine(line: string): LogLine {
     session: textOf(fields.session),
     isFailed: isFailed(fields.ended, fields.status),
     isEstimated: usage.estimated === true,
+    speed: textOf(usage.speed),
+    serviceTier: textOf(usage.service_tier),
+    inferenceGeo: textOf(usage.inference_geo),
+    unanswered: Array.isArray(attempts) ? unansweredOf(attempts) : [],
     others,
   };
+}
+
+/** Returns the attempts before the last that reached a provider and got no status. */
+function unansweredOf(attempts: readonly JsonValue[]): readonly Unanswered[] {
+  return attempts.slice(0, -1).filter(isJsonObject).flatMap(
+    ({ connection, model, status, failure }) =>
+      typeof connection === "string" && status === undefined &&
+        failure !== "unreachable" && !isUnsent(failure)
+        ? { connection, model: textOf(model) }
+        : [],
+  );
 }
 
 /** Returns the usage of each model, if there were several; the model that served comes first. */
@@ -116,6 +148,7 @@ function useOf(
     inputTokens: countOf(counts.input_tokens),
     cachedInputTokens: countOf(counts.cached_input_tokens),
     cacheWriteTokens: countOf(counts.cache_write_tokens),
+    cacheWrite1hTokens: countOf(counts.cache_write_1h_tokens),
     outputTokens: countOf(counts.output_tokens),
     reasoningTokens: countOf(counts.reasoning_tokens),
     costUsd: isAmount(costUsd, MAX_COST_USD) ? costUsd : undefined,

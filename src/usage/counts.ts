@@ -1,5 +1,5 @@
 import { memoized } from "../core/memo.ts";
-import type { DayHours, Price, Rate } from "../config/usage_limits.ts";
+import type { DayHours, Price, Prices, Rate } from "../config/usage_limits.ts";
 import {
   MAX_TOKENS,
   type Usage,
@@ -92,14 +92,42 @@ export function costNanos(
   price: Price,
   startedMs: number,
 ): number {
-  const { input, cached, written, written1h, output } = partsOf(usage);
-  const rate = price.rates.find((one) => holds(one, usage, startedMs));
-  const prices = rate?.prices ?? price;
-  const perMillion = (input - cached - written) * prices.input +
-    cached * prices.cachedInput +
-    (written - written1h) * prices.cacheWrite +
-    written1h * prices.cacheWrite1h + output * prices.output;
+  const tokens = tokensByPrice(usage);
+  const prices = pricesFor(usage, price, startedMs);
+  const perMillion = PRICE_NAMES
+    .reduce((sum, name) => sum + tokens[name] * prices[name], 0);
   return Math.round(perMillion * NANOS_PER_TOKEN);
+}
+
+/** The names of the prices of a model. */
+export const PRICE_NAMES = [
+  "input",
+  "cachedInput",
+  "cacheWrite",
+  "cacheWrite1h",
+  "output",
+] as const satisfies readonly (keyof Prices)[];
+
+/** Returns the tokens that each price is for, none of them twice. */
+export function tokensByPrice(usage: Usage): Record<keyof Prices, number> {
+  const { input, cached, written, written1h, output } = partsOf(usage);
+  return {
+    input: input - cached - written,
+    cachedInput: cached,
+    cacheWrite: written - written1h,
+    cacheWrite1h: written1h,
+    output,
+  };
+}
+
+/** Returns the prices of an answer, in US dollars per million tokens: those of the first rate that applies. */
+export function pricesFor(
+  usage: Usage,
+  price: Price,
+  startedMs: number,
+): Prices {
+  return price.rates.find((one) => holds(one, usage, startedMs))?.prices ??
+    price;
 }
 
 function holds({ when }: Rate, usage: Usage, startedMs: number): boolean {

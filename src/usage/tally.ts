@@ -153,7 +153,8 @@ const VARIANT_REGEXP = /:[^:]*$/;
 const VERSION_REGEXP = /[-@](?:\d{4}-\d\d-\d\d|\d\d-\d{4}|\d{3,8})$/;
 const LATEST_REGEXP = /-latest$/;
 
-function isFormOf(name: string, upstream: string): boolean {
+/** Returns true when the name of an answer or a bill is a short, long or dated form of the name that was asked for. */
+export function isFormOf(name: string, upstream: string): boolean {
   const asked = upstream.replace(PROVIDER_REGEXP, "")
     .replace(LATEST_REGEXP, "");
   const forms = [asked, asked.replace(VARIANT_REGEXP, "")];

@@ -55,10 +55,16 @@ const READ = {
   inputTokens: 100,
   cachedInputTokens: 60,
   cacheWriteTokens: 30,
+  cacheWrite1hTokens: 0,
   outputTokens: 20,
   reasoningTokens: 5,
   isEstimated: false,
   costUsd: undefined,
+  totalMs: 0,
+  speed: undefined,
+  serviceTier: undefined,
+  inferenceGeo: undefined,
+  unanswered: [],
   others: [],
 };
 
@@ -112,10 +118,48 @@ Deno.test("readLogLine() reads each model's usage, that of the serving model fir
     inputTokens: 10,
     cachedInputTokens: 0,
     cacheWriteTokens: 0,
+    cacheWrite1hTokens: 0,
     outputTokens: 0,
     reasoningTokens: 0,
     costUsd: 0.5,
   }]);
+});
+
+Deno.test("readLogLine() reads what a price depends on", () => {
+  const usage = {
+    ...{ inputTokens: 9, cacheWriteTokens: 8, cacheWrite1hTokens: 7 },
+    ...{ outputTokens: 6, speed: "fast", serviceTier: "flex" },
+    inferenceGeo: "us",
+  };
+  const read = readLogLine(written({ ...FACTS, answer: { usage } }));
+  assert.ok(typeof read === "object");
+  const { cacheWrite1hTokens, speed, serviceTier, inferenceGeo } = read;
+  assert.deepEqual(
+    [cacheWrite1hTokens, speed, serviceTier, inferenceGeo],
+    [7, "fast", "flex", "us"],
+  );
+});
+
+Deno.test("readLogLine() reads which earlier attempts reached a provider without a response", () => {
+  const attempt = (connection: string, failed?: object) => ({
+    ...{ connection, model: "glm-fast", startedMs: 0, failed },
+  });
+  const read = readLogLine(written({
+    ...FACTS,
+    attempts: [
+      attempt("a", { why: "silent", atMs: 1 }),
+      attempt("b", { why: "trouble", atMs: 1, status: 500 }),
+      attempt("c", { why: "unreachable", atMs: 1 }),
+      attempt("d", { why: "untranslatable", atMs: 1 }),
+      attempt("e", { why: "broken", atMs: 1 }),
+      attempt("GLM team"),
+    ],
+  }));
+  assert.ok(typeof read === "object");
+  assert.deepEqual(read.unanswered, [
+    { connection: "a", model: "glm-fast" },
+    { connection: "e", model: "glm-fast" },
+  ]);
 });
 
 Deno.test("readLogLine() names the serving model instead of the requested one", () => {

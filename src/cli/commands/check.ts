@@ -133,7 +133,7 @@ async function checkDemo(
 }
 
 /** Prints the problems of a configuration and returns the exit code. */
-function reportProblems(
+export function reportProblems(
   problems: readonly Problem[],
   { path, io, hint = "" }: {
     readonly path: string;

@@ -1,4 +1,4 @@
-import { noLines, readLog } from "../../observe/read_log.ts";
+import { noLines } from "../../observe/read_log.ts";
 import { readArguments } from "../arguments.ts";
 import {
   badArguments,
@@ -12,7 +12,8 @@ import {
   NO_TOKEN,
   readGatewayAddress,
 } from "../gateway_client.ts";
-import { endSentence, pageOf } from "../text.ts";
+import { pageOf } from "../text.ts";
+import { addLogs, type LogTools } from "./add_logs.ts";
 import { csvLines, jsonParts } from "./export.ts";
 import { type OwnUsageTools, printOwnUsage } from "./own.ts";
 import { drawTotals } from "./table.ts";
@@ -25,24 +26,7 @@ import {
 } from "./totals.ts";
 
 /** The dependencies of {@linkcode runUsage}. */
-interface UsageTools extends OwnUsageTools {
-  /** Returns the identity of a file, which is the same under each of its names; `undefined` without a file. */
-  readonly identify: (path: string) => Promise<string | undefined>;
-  /**
-   * Opens a log.
-   *
-   * @param path The path of a file; undefined for standard input.
-   * @param isWanted Returns true when the file with this identity is to be read; called once.
-   * @returns The bytes of the log; `undefined` when it is not wanted.
-   * @throws {Error} When it cannot be opened, with a reason for people.
-   */
-  readonly open: (
-    path: string | undefined,
-    isWanted: (id: string) => boolean,
-  ) => Promise<AsyncIterable<Uint8Array> | undefined>;
-  /** Returns true when standard input is a terminal. */
-  readonly isTyped: () => boolean;
-}
+interface UsageTools extends OwnUsageTools, LogTools {}
 
 /**
  * `usage`: reads the usage and the limits of the caller's token from a running gateway. With logs, it adds up the usage
@@ -59,7 +43,8 @@ export async function runUsage(
   if ("base" in options) return await printOwnUsage(options, tools);
   const totals = createTotals(options.by);
   const lines = noLines();
-  const isWhole = await addLogs(options.paths, { totals, lines, tools });
+  const { add: onRequest } = totals;
+  const isWhole = await addLogs(options.paths, { onRequest, lines, tools });
   print(totals, { lines, options, tools });
   const isForeign = lines.requests + lines.other === 0 && lines.unreadable > 0;
   if (isForeign) tools.writeError(FOREIGN);
@@ -70,84 +55,6 @@ const FOREIGN =
   "Cannot add up the log: no line is one of the gateway's JSON log. Serve without --log text to write one.\n";
 
 type Lines = ReturnType<typeof noLines>;
-
-/** The targets of the lines of logs. */
-interface Adding {
-  readonly totals: TotalsBuilder;
-  readonly lines: Lines;
-  readonly tools: UsageTools;
-}
-
-/**
- * Adds each file once, even when it is given under several names, or renamed by a rotation meanwhile.
- *
- * @returns True when all logs were read to their ends.
- */
-async function addLogs(
-  paths: readonly string[],
-  adding: Adding,
-): Promise<boolean> {
-  const ids = await Promise.all(
-    paths.map((path) =>
-      path === STANDARD_INPUT ? undefined : adding.tools.identify(path)
-    ),
-  );
-  const seen = new Set<string>();
-  let isWhole = true;
-  for (const [index, path] of paths.entries()) {
-    const fault = await addLog(path, seen, adding);
-    if (fault === undefined) continue;
-    reportUnread(path, fault, adding);
-    isWhole = false;
-    seen.add(ids[index] ?? path);
-  }
-  for (const [index, path] of paths.entries()) {
-    const id = ids[index];
-    if (id === undefined || seen.has(id)) continue;
-    const fault = "it was renamed meanwhile. Run the command again";
-    reportUnread(path, fault, adding);
-    isWhole = false;
-    seen.add(id);
-  }
-  return isWhole;
-}
-
-function reportUnread(path: string, fault: string, { tools }: Adding): void {
-  const name = path === STANDARD_INPUT ? "standard input" : path;
-  tools.writeError(`Cannot read ${name} to its end: ${endSentence(fault)}\n`);
-}
-
-/**
- * Adds a log, unless the same file was added before.
- *
- * @returns The reason why it was not read to its end; `undefined` when it was.
- */
-async function addLog(
-  path: string,
-  seen: Set<string>,
-  { totals, lines, tools }: Adding,
-): Promise<string | undefined> {
-  const isInput = path === STANDARD_INPUT;
-  if (isInput && tools.isTyped()) tools.writeError(TYPED);
-  try {
-    const chunks = await tools.open(
-      isInput ? undefined : path,
-      (id) => {
-        const isNew = !seen.has(id);
-        seen.add(id);
-        return isNew;
-      },
-    );
-    if (chunks === undefined) return undefined;
-    await readLog(chunks, { counts: lines, onRequest: totals.add });
-    return undefined;
-  } catch (error) {
-    return error instanceof Error ? error.message : "unknown error";
-  }
-}
-
-const TYPED =
-  "Reading standard input. Press Ctrl-D to end it, or use --help for more.\n";
 
 function print(
   builder: TotalsBuilder,
@@ -196,9 +103,6 @@ interface LogOptions {
   readonly by: readonly Grouping[];
   readonly format: UsageFormat;
 }
-
-/** The path that names standard input. */
-const STANDARD_INPUT = "-";
 
 /** The arguments and the help of `usage`. */
 export const USAGE: CommandSpec = {

@@ -11,16 +11,19 @@ import {
 /** Writes totals as lines of CSV (RFC 4180), first the names of the columns; the sum of all rows is left out. */
 export function* csvLines(totals: Totals): Generator<string> {
   const names = Object.keys(sumFields(totals.total));
-  yield line([...totals.by, ...names]);
+  yield csvLine([...totals.by, ...names]);
   const { by, rows, rest } = totals;
   for (const row of rows) {
-    yield line([...valuesOf(row, by), ...Object.values(sumFields(row))]);
+    yield csvLine([...valuesOf(row, by), ...Object.values(sumFields(row))]);
   }
   if (rest.requests === 0) return;
-  yield line([...by.map(() => REST), ...Object.values(sumFields(rest))]);
+  yield csvLine([...by.map(() => REST), ...Object.values(sumFields(rest))]);
 }
 
-function line(values: readonly (string | number | null | undefined)[]): string {
+/** Writes one line of CSV (RFC 4180). */
+export function csvLine(
+  values: readonly (string | number | null | undefined)[],
+): string {
   return `${values.map(field).join(",")}\r\n`;
 }
 
@@ -95,6 +98,6 @@ function sumFields(sums: UsageSums): Readonly<Record<string, number | null>> {
 }
 
 /** Rounds a cost to nine digits, to remove the error of floating-point addition. */
-function roundCost(usd: number): number {
+export function roundCost(usd: number): number {
   return Math.round(usd * 1e9) / 1e9;
 }

@@ -1,0 +1,308 @@
+import type { Connection, ConnectionModel } from "../../config/config.ts";
+import type { Prices } from "../../config/usage_limits.ts";
+import type { LoggedRequest } from "../../observe/logged_request.ts";
+import type { Usage } from "../../protocols/canonical/answer/answer.ts";
+import { PRICE_NAMES, pricesFor, tokensByPrice } from "../../usage/counts.ts";
+import { isFormOf } from "../../usage/tally.ts";
+import {
+  type BilledKind,
+  type BillLine,
+  type Days,
+  type Provider,
+  whenOf,
+} from "./reports.ts";
+
+/** The causes of a difference, and what each means. */
+export const CAUSES = {
+  other_use: "other use of the key",
+  no_usage: "usage not reported",
+  no_price: "no price",
+  missing_rate: "no such rate",
+  price_changed: "another price",
+  tools: "the provider's tools",
+  not_billed: "not on the bill",
+} as const;
+
+/** A part of a difference. */
+interface Cause {
+  readonly cause: keyof typeof CAUSES;
+  readonly usd: number;
+  /** The price or the rate, as the configuration has it; empty for other causes. */
+  readonly detail: string;
+}
+
+/** The cost of a model on one day, by the provider's bill and by the log. */
+export interface Difference {
+  readonly day: string;
+  readonly model: string;
+  readonly providerUsd: number;
+  readonly logUsd: number;
+  readonly causes: readonly Cause[];
+}
+
+/** The tokens of one price. */
+interface Cell {
+  readonly when: string;
+  readonly kind: BilledKind;
+  billed: number;
+  billedUsd: number;
+  /** The logged tokens that have a cost, and what they cost by the configuration's prices. */
+  priced: number;
+  pricedUsd: number;
+  unpriced: number;
+  /** The logged tokens that the gateway estimated, their requests, and the others. */
+  estimated: number;
+  unsure: number;
+  exact: number;
+}
+
+/** What is compared: a model on one day. */
+interface Row {
+  readonly day: string;
+  readonly model: string;
+  readonly cells: Map<string, Cell>;
+  logUsd: number;
+  /** `undefined` while the bill counts no requests. */
+  billedRequests: number | undefined;
+  requests: number;
+  unsure: number;
+  /** Attempts without a response, for which the provider may want money. */
+  unanswered: number;
+}
+
+/** A log and a bill that are being compared. */
+interface Comparing {
+  addRequest(request: LoggedRequest): void;
+  addBill(lines: readonly BillLine[]): void;
+  finish(): readonly Difference[];
+}
+
+/** Compares a log with the bill of some connections to one provider. */
+export function createComparison(
+  { connections, provider, days }: {
+    readonly connections: readonly Connection[];
+    readonly provider: Provider;
+    readonly days: Days;
+  },
+): Comparing {
+  const rows = new Map<string, Row>();
+  const isWanted = (day: string) => day >= days.from && day <= days.to;
+
+  function rowOf(day: string, model: string): Row {
+    return getOrAdd(rows, `${day} ${model}`, () => ({
+      ...{ day, model, cells: new Map(), billedRequests: undefined },
+      ...{ logUsd: 0, requests: 0, unsure: 0, unanswered: 0 },
+    }));
+  }
+
+  function addUse(row: Row, usage: Usage, { costUsd, isEstimated, prices }: {
+    readonly costUsd: number | undefined;
+    readonly isEstimated: boolean;
+    readonly prices: Prices | undefined;
+  }): void {
+    const when = whenOf(usage, provider);
+    const tokens = tokensByPrice(usage);
+    for (const name of PRICE_NAMES) {
+      const cell = cellOf(row, when, provider.isSplit ? name : "all");
+      const count = tokens[name];
+      if (costUsd === undefined) cell.unpriced += count;
+      else {
+        cell.priced += count;
+        cell.pricedUsd += count * (prices?.[name] ?? 0) / 1e6;
+      }
+      if (isEstimated) cell.estimated += count;
+      cell[isEstimated ? "unsure" : "exact"]++;
+    }
+    row.logUsd += costUsd ?? 0;
+  }
+
+  return {
+    addRequest(request) {
+      const startedMs = Date.parse(request.time) - request.totalMs;
+      const day = new Date(startedMs).toISOString().slice(0, 10);
+      if (!isWanted(day)) return;
+      const find = (connection: string) =>
+        connections.find(({ name }) => name === connection);
+      for (const { connection, model = "" } of request.unanswered) {
+        if (find(connection)) rowOf(day, model).unanswered++;
+      }
+      const models = find(request.connection)?.models;
+      if (models === undefined) return;
+      for (const use of [request, ...request.others]) {
+        if (use.inputTokens + use.outputTokens === 0) continue;
+        const { model = "", costUsd } = use;
+        const row = rowOf(day, model);
+        const isEstimated = use === request && request.isEstimated;
+        if (use === request) row.requests++;
+        if (isEstimated) row.unsure++;
+        const usage = { ...request, ...use, others: [] };
+        const price = models.find(({ id }) => id === model)?.price;
+        const prices = price && pricesFor(usage, price, startedMs);
+        addUse(row, usage, { costUsd, isEstimated, prices });
+      }
+    },
+    addBill(lines) {
+      const models = connections.flatMap(({ models }) => models);
+      for (const { day, model, when, kind, tokens, usd, requests } of lines) {
+        if (!isWanted(day)) continue;
+        const row = rowOf(day, modelId(model, models));
+        const cell = cellOf(row, when, kind);
+        cell.billed += tokens;
+        cell.billedUsd += usd;
+        if (requests === undefined) continue;
+        row.billedRequests = (row.billedRequests ?? 0) + requests;
+      }
+    },
+    finish() {
+      const all = [...rows.values()];
+      all.forEach(foldUnknown);
+      return all.map((row) => explain(row, all));
+    },
+  };
+}
+
+/** The amounts that the log has. */
+const LOGGED = [
+  "priced",
+  "pricedUsd",
+  "unpriced",
+  "estimated",
+  "unsure",
+  "exact",
+] as const;
+
+/** Adds logged tokens to the usual price where the bill does not set them apart. */
+function foldUnknown(row: Row): void {
+  const cells = [...row.cells.values()];
+  const billed = cells.filter((cell) => cell.billed > 0).map(({ when }) =>
+    when
+  );
+  for (const cell of cells) {
+    if (cell.when === "" || billed.includes(cell.when)) continue;
+    const usual = cellOf(row, "", cell.kind);
+    for (const name of LOGGED) {
+      [usual[name], cell[name]] = [usual[name] + cell[name], 0];
+    }
+  }
+}
+
+/** Returns the configuration's id of a model on the bill, or the provider's name. */
+function modelId(name: string, models: readonly ConnectionModel[]): string {
+  const found = models.find(({ upstream }) => upstream === name) ??
+    models.find(({ upstream }) => isFormOf(name, upstream));
+  return found?.id ?? name;
+}
+
+function getOrAdd<Value>(
+  map: Map<string, Value>,
+  key: string,
+  make: () => Value,
+): Value {
+  const value = map.get(key) ?? make();
+  map.set(key, value);
+  return value;
+}
+
+function cellOf({ cells }: Row, when: string, kind: BilledKind): Cell {
+  return getOrAdd(cells, `${kind} ${when}`, () => ({
+    ...{ when, kind, billed: 0, billedUsd: 0, priced: 0, pricedUsd: 0 },
+    ...{ unpriced: 0, estimated: 0, unsure: 0, exact: 0 },
+  }));
+}
+
+/** The share by which another mix of tokens may change the mean price of a token. */
+const MIX_ERROR = 0.03;
+
+/** Returns the difference of a row with its causes. */
+function explain(row: Row, all: readonly Row[]): Difference {
+  const { day, model, logUsd } = row;
+  const causes = new Map<string, Cause>();
+  const add = (cause: Cause["cause"], usd: number, detail = "") => {
+    if (Math.abs(usd) < 1e-6) return;
+    const before = causes.get(cause + detail)?.usd ?? 0;
+    causes.set(cause + detail, { cause, usd: before + usd, detail });
+  };
+  let [providerUsd, pricedUsd] = [0, 0];
+  const value = { surplus: 0, logged: 0, noUsage: 0 };
+  for (const cell of row.cells.values()) {
+    const { kind, billed, billedUsd, priced, unpriced, estimated } = cell;
+    providerUsd += billedUsd;
+    pricedUsd += cell.pricedUsd;
+    if (kind === "tools") {
+      add("tools", billedUsd);
+      continue;
+    }
+    const logged = priced + unpriced;
+    const own = priced > 0 ? cell.pricedUsd / priced : undefined;
+    const mean = priceOf(cell, all.filter((one) => one.model === model));
+    // One sum for all kinds of tokens has no exact price when others used another mix of them.
+    const isMix = kind === "all" && billed !== logged && own !== undefined &&
+      mean !== undefined && Math.abs(mean / own - 1) < MIX_ERROR;
+    const price = isMix ? own : mean ?? own ?? 0;
+    value.surplus += billedUsd - logged * price;
+    value.logged += logged * price;
+    if (cell.unsure > 0 && cell.exact > 0) {
+      const usual = (logged - estimated) / cell.exact;
+      value.noUsage += (cell.unsure * usual - estimated) * price;
+    }
+    add("no_price", unpriced * price);
+    if (own === undefined) continue;
+    const [cause, detail] = nameOf(cell, price / own, row);
+    add(cause, priced * (price - own), detail);
+  }
+  // The log was written under other prices than the configuration has now.
+  add("price_changed", pricedUsd - logUsd, "the log has older prices");
+  for (const [cause, usd] of surplusOf(row, value)) add(cause, usd);
+  const list = [...causes.values()];
+  return { day, model, providerUsd, logUsd, causes: list };
+}
+
+/** Returns the provider's dollars per token, of another day where it billed none on this one. */
+function priceOf(cell: Cell, days: readonly Row[]): number | undefined {
+  const { kind, when } = cell;
+  const found = [cell, ...days.map(({ cells }) => cells.get(`${kind} ${when}`))]
+    .find((one) => one !== undefined && one.billed > 0);
+  return found && found.billedUsd / found.billed;
+}
+
+const RATIO_ERROR = 0.001;
+
+/** Names the cause of a price that is `ratio` times that of the configuration, with the line that would mend it. */
+function nameOf(
+  { kind, when, priced, pricedUsd }: Cell,
+  ratio: number,
+  { cells }: Row,
+): readonly [Cause["cause"], string] {
+  const ratioOf = (cell: Cell | undefined) =>
+    cell && cell.billed * cell.pricedUsd > 0
+      ? cell.billedUsd / cell.billed * cell.priced / cell.pricedUsd
+      : 1;
+  const isAlike = (one: number, other: number) =>
+    Math.abs(one / other - 1) < RATIO_ERROR;
+  const times = `times: ${Number(ratio.toPrecision(kind === "all" ? 3 : 4))}`;
+  if (when !== "" && !isAlike(ratio, ratioOf(cells.get(`${kind} `)))) {
+    return ["missing_rate", `{ when: { ${when} }, ${times} }`];
+  }
+  if (kind === "all") return ["price_changed", times];
+  const perMillion = Number((1e6 * ratio * pricedUsd / priced).toPrecision(6));
+  const name = kind.replace(/[A-Z1]/g, (sign) => `_${sign.toLowerCase()}`);
+  const isLifetime = kind === "cacheWrite1h" &&
+    isAlike(1, ratioOf(cells.get("input ")));
+  const cause = isLifetime ? "missing_rate" : "price_changed";
+  return [cause, `${name}: ${perMillion}`];
+}
+
+/** Divides the value of the tokens that only the bill has between other users and requests without usage. */
+function surplusOf(
+  { requests, unsure, unanswered, billedRequests = Infinity }: Row,
+  { surplus, logged, noUsage }: Readonly<
+    Record<"surplus" | "logged" | "noUsage", number>
+  >,
+): readonly (readonly [Cause["cause"], number])[] {
+  const more = billedRequests - requests;
+  const lost = Math.min(unanswered, Math.max(0, more));
+  if (more <= lost && unsure + lost > 0) return [["no_usage", surplus]];
+  if (more <= lost) return more < 0 ? [["not_billed", surplus]] : [];
+  const own = noUsage + lost * logged / Math.max(1, requests);
+  return [["no_usage", own], ["other_use", surplus - own]];
+}

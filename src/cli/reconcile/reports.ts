@@ -1,0 +1,333 @@
+import { z } from "zod";
+import type { Prices } from "../../config/usage_limits.ts";
+import type { ServiceName } from "../../config/services.ts";
+import type { Usage } from "../../protocols/canonical/answer/answer.ts";
+import { PRICE_NAMES } from "../../usage/counts.ts";
+import { requestGateway, type RequestTools } from "../gateway_client.ts";
+
+/** What a provider takes money for: tokens of one price, all tokens where it has one sum, or its own tools. */
+export type BilledKind = keyof Prices | "all" | "tools";
+
+/** A line of a provider's bill. A provider may count requests in other lines than tokens and dollars. */
+export interface BillLine {
+  /** The day in UTC, such as `2026-11-21`. */
+  readonly day: string;
+  /** The provider's name of the model; empty for its tools. */
+  readonly model: string;
+  /** What sets the price apart, as the `when` of a rate; empty for the usual price. */
+  readonly when: string;
+  readonly kind: BilledKind;
+  readonly tokens: number;
+  readonly usd: number;
+  /** `undefined` when the line does not count them. */
+  readonly requests: number | undefined;
+}
+
+export const DAY_MS = 86_400_000;
+
+/** The days of a bill, in UTC, the last one included. */
+export interface Days {
+  readonly from: string;
+  readonly to: string;
+}
+
+/** A provider that reports what its keys cost. */
+export interface Provider {
+  readonly name: string;
+  /** True when its bill sets regions and speeds apart. */
+  readonly isByRegion: boolean;
+  /** True when it has a sum for each kind of tokens. */
+  readonly isSplit: boolean;
+  /** The tokens of a prompt above which its bill has another price. */
+  readonly longOver: number;
+  /** The days that it still reports. */
+  readonly lastDays: number;
+  /** The paths of its reports, with the part of the query that is always the same. */
+  readonly paths: readonly string[];
+  /** Returns the query for these days, the end excluded; absent where it reports all days. */
+  readonly range?: (start: Date, end: Date) => Readonly<Record<string, string>>;
+  /** The parameter for the id of a key. */
+  readonly keyParameter: string;
+  headers(adminKey: string): Readonly<Record<string, string>>;
+}
+
+const PARTS = "model service_tier inference_geo speed context_window"
+  .replace(/(\w+) ?/g, "&group_by[]=$1");
+
+/** `beta.organization.analytics.cost` and `.usage` of @anthropic-ai/sdk 1.12.0. */
+const ANTHROPIC: Provider = {
+  ...{ name: "Anthropic", isByRegion: true, isSplit: true, longOver: 200_000 },
+  lastDays: 365,
+  paths: ["cost?group_by[]=cost_type&group_by[]=token_type&", "usage?"]
+    .map((path) =>
+      `organizations/analytics/${path}time_bucket_width=1d&order_by=time&limit=1000${PARTS}`
+    ),
+  range: (start, end) => ({
+    starting_at: start.toISOString(),
+    ending_at: end.toISOString(),
+  }),
+  keyParameter: "api_key_ids[]",
+  headers: (adminKey) => ({
+    "x-api-key": adminKey,
+    "anthropic-version": "2023-06-01",
+    "anthropic-beta": "analytics-usage-cost-2026-08-24",
+  }),
+};
+
+/** `admin.organization.usage.costs` and `.completions` of openai 7.57.0. */
+const OPENAI: Provider = {
+  ...{ name: "OpenAI", isByRegion: false, isSplit: true, longOver: 272_000 },
+  lastDays: Infinity,
+  paths: [
+    "organization/costs?bucket_width=1d&limit=31&group_by[]=line_item",
+    "organization/usage/completions?bucket_width=1d&limit=31&group_by[]=model",
+  ],
+  range: (start, end) => ({
+    start_time: String(start.getTime() / 1000),
+    end_time: String(end.getTime() / 1000),
+  }),
+  keyParameter: "api_key_ids[]",
+  headers: bearer,
+};
+
+/** openrouter.ai/docs/api/api-reference/analytics/get-user-activity */
+const OPENROUTER: Provider = {
+  ...{ name: "OpenRouter", isByRegion: false, isSplit: false },
+  ...{ longOver: Infinity, lastDays: 30, paths: ["activity"] },
+  keyParameter: "api_key_hash",
+  headers: bearer,
+};
+
+function bearer(adminKey: string) {
+  return { authorization: `Bearer ${adminKey}` };
+}
+
+/** The providers with a report, by the services of their connections. */
+export const PROVIDERS: Readonly<Partial<Record<ServiceName, Provider>>> = {
+  anthropic: ANTHROPIC,
+  openai: OPENAI,
+  "openai-chat": OPENAI,
+  openrouter: OPENROUTER,
+};
+
+const word = z.string().nullish();
+const count = z.number().nullish().transform((value) => value ?? 0);
+
+/** The kinds of Anthropic's `token_type` and of OpenAI's line items. */
+const KINDS: Readonly<Record<string, BilledKind>> = {
+  uncached_input_tokens: "input",
+  cache_read_input_tokens: "cachedInput",
+  "cache_creation.ephemeral_5m_input_tokens": "cacheWrite",
+  "cache_creation.ephemeral_1h_input_tokens": "cacheWrite1h",
+  output_tokens: "output",
+  input: "input",
+  input_tokens: "input",
+  "cached input": "cachedInput",
+  "cached input_tokens": "cachedInput",
+  "cache writes": "cacheWrite",
+  output: "output",
+};
+
+const anthropicLine = z.object({
+  starting_at: z.string(),
+  group: z.object({
+    model: word,
+    ...{ service_tier: word, inference_geo: word, speed: word },
+    ...{ context_window: word, token_type: word },
+  }),
+  cost: z.object({ amount: z.coerce.number() }).optional(),
+  usage: z.object({
+    uncached_input_tokens: count,
+    cache_read_input_tokens: count,
+    cache_creation: z.object({
+      ephemeral_5m_input_tokens: count,
+      ephemeral_1h_input_tokens: count,
+    }),
+    output_tokens: count,
+    requests: count,
+  }).optional(),
+}).transform(({ starting_at, group, cost, usage }): BillLine[] => {
+  const line = {
+    day: starting_at.slice(0, 10),
+    model: group.model ?? "",
+    when: conditions(
+      group.service_tier,
+      group.inference_geo,
+      group.speed,
+      group.context_window === "200k-1M" ? ANTHROPIC.longOver : undefined,
+    ),
+    ...{ tokens: 0, usd: 0, requests: undefined },
+  };
+  if (cost !== undefined) {
+    const kind = KINDS[group.token_type ?? ""] ?? "tools";
+    return [{ ...line, kind, usd: cost.amount / 100 }];
+  }
+  if (usage === undefined) return [];
+  const { cache_creation: written } = usage;
+  const counts = {
+    input: usage.uncached_input_tokens,
+    cachedInput: usage.cache_read_input_tokens,
+    cacheWrite: written.ephemeral_5m_input_tokens,
+    cacheWrite1h: written.ephemeral_1h_input_tokens,
+    output: usage.output_tokens,
+  };
+  return [
+    { ...line, kind: "all", requests: usage.requests },
+    ...PRICE_NAMES.map((kind) => ({ ...line, kind, tokens: counts[kind] })),
+  ];
+});
+
+/** A line item such as `priority | gpt-5.6-sol, cached input, long context`. */
+const LINE_ITEM_REGEXP =
+  /^(?:([a-z ]+) \| )?([^,|]+), ([^,]+)(, long context)?$/;
+
+const openaiBucket = z.object({
+  start_time: z.number(),
+  results: z.array(z.object({
+    amount: z.object({ value: z.coerce.number() }).optional(),
+    ...{ line_item: word, model: word, quantity_unit: word },
+    quantity: count,
+    num_model_requests: z.number().optional(),
+  })),
+}).transform(({ start_time, results }): BillLine[] =>
+  results.map((result) => {
+    const day = new Date(start_time * 1000).toISOString().slice(0, 10);
+    const line = { day, when: "", tokens: 0, usd: 0, requests: undefined };
+    if (result.amount === undefined) {
+      const { model, num_model_requests: requests } = result;
+      return { ...line, model: model ?? "", kind: "all", requests };
+    }
+    const [, tier, model = "", part = "", long] =
+      LINE_ITEM_REGEXP.exec(result.line_item ?? "") ?? [];
+    const usd = result.amount.value;
+    const kind = KINDS[part];
+    if (kind === undefined) return { ...line, model: "", kind: "tools", usd };
+    const when = conditions(
+      tier,
+      undefined,
+      undefined,
+      long === undefined ? undefined : OPENAI.longOver,
+    );
+    const unit = result.quantity_unit === "1000_tokens" ? 1000 : 1;
+    return { ...line, model, when, kind, usd, tokens: result.quantity * unit };
+  })
+);
+
+const openrouterLine = z.object({
+  ...{ date: z.string(), model: z.string(), usage: z.number() },
+  ...{ requests: count, prompt_tokens: count, completion_tokens: count },
+}).transform((line): BillLine[] => [{
+  day: line.date.slice(0, 10),
+  ...{ model: line.model, when: "", kind: "all", usd: line.usage },
+  tokens: line.prompt_tokens + line.completion_tokens,
+  requests: line.requests,
+}]);
+
+const pageSchema = z.object({
+  data: z.array(z.union([anthropicLine, openaiBucket, openrouterLine])),
+  has_more: z.boolean().optional(),
+  next_page: word,
+});
+
+/** The words of providers for what has the usual price. */
+const USUAL = ["standard", "default", "auto", "global", "not_available"];
+
+/** Returns what sets the price of a usage apart on the bill of a provider, as the `when` of a rate. */
+export function whenOf(usage: Usage, provider: Provider): string {
+  const { longOver, isByRegion } = provider;
+  return conditions(
+    usage.serviceTier,
+    isByRegion ? usage.inferenceGeo : undefined,
+    isByRegion ? usage.speed : undefined,
+    usage.inputTokens > longOver ? longOver : undefined,
+  );
+}
+
+function conditions(
+  tier: string | null | undefined,
+  region: string | null | undefined,
+  speed: string | null | undefined,
+  inputOver: number | undefined,
+): string {
+  // Reports divide a tier further: priority_on_demand, flex_discount.
+  const service_tier = tier?.replace(/^(priority|flex)_.*/, "$1");
+  return Object.entries({ service_tier, inference_geo: region, speed })
+    .filter(([, word]) => word && !USUAL.includes(word))
+    .concat(inputOver === undefined ? [] : [["input_over", `${inputOver}`]])
+    .map(([name, word]) => `${name}: ${word}`).join(", ");
+}
+
+/**
+ * Reads the pages of a report, one JSON object after the other.
+ *
+ * @throws {Error} When it is no report of these providers, with a reason for people.
+ */
+export function readReport(text: string): readonly BillLine[] {
+  // No JSON has a bracket there outside of its texts.
+  return text.split(/(?<=\})\s*(?=\{)/).flatMap((page) => readPage(page).lines);
+}
+
+function readPage(text: string) {
+  let page: z.infer<typeof pageSchema>;
+  try {
+    page = pageSchema.parse(JSON.parse(text));
+  } catch {
+    throw new Error("it is no page of a provider's cost report");
+  }
+  return {
+    lines: page.data.flat(),
+    next: page.has_more === true ? page.next_page : undefined,
+  };
+}
+
+/**
+ * Fetches all pages of a provider's reports.
+ *
+ * @throws {Error} When a page cannot be read, with a reason for people.
+ */
+export async function fetchReport(
+  { provider, base, days, key, adminKey }: {
+    readonly provider: Provider;
+    /** The base URL of the connection. */
+    readonly base: string;
+    readonly days: Days;
+    /** The provider's id of the connection's key; `undefined` for all keys of the organization. */
+    readonly key: string | undefined;
+    readonly adminKey: string;
+  },
+  { tools, onPage }: {
+    readonly tools: RequestTools;
+    /** Called before each page, with its number. */
+    readonly onPage: (page: number) => void;
+  },
+): Promise<readonly BillLine[]> {
+  const lines: BillLine[] = [];
+  let pages = 0;
+  const start = new Date(days.from);
+  const end = new Date(Date.parse(days.to) + DAY_MS);
+  for (const path of provider.paths) {
+    const url = new URL(`${base}/${path}`);
+    const query = { ...provider.range?.(start, end) };
+    if (key !== undefined) query[provider.keyParameter] = key;
+    let next: string | null | undefined;
+    do {
+      onPage(++pages);
+      for (const [name, value] of Object.entries(query)) {
+        url.searchParams.set(name, value);
+      }
+      const headers = provider.headers(adminKey);
+      const answer = await requestGateway({ url: url.href, headers }, tools);
+      if (answer.status !== 200) {
+        const hint = [401, 403].includes(answer.status)
+          ? ". It wants an administrator's key"
+          : "";
+        throw new Error(`${url.pathname} answers ${answer.status}${hint}`);
+      }
+      const page = readPage(answer.text);
+      lines.push(...page.lines);
+      next = page.next;
+      if (next) query.page = next;
+    } while (next);
+  }
+  return lines;
+}

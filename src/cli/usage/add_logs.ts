@@ -1,0 +1,106 @@
+import type { LoggedRequest } from "../../observe/logged_request.ts";
+import { type LogLineCounts, readLog } from "../../observe/read_log.ts";
+import type { CliIo } from "../command.ts";
+import { endSentence } from "../text.ts";
+
+/** The access to the logs that a command names. */
+export interface LogTools extends Pick<CliIo, "writeError"> {
+  /** Returns the identity of a file, which is the same under each of its names; `undefined` without a file. */
+  readonly identify: (path: string) => Promise<string | undefined>;
+  /**
+   * Opens a log.
+   *
+   * @param path The path of a file; undefined for standard input.
+   * @param isWanted Returns true when the file with this identity is to be read; called once.
+   * @returns The bytes of the log; `undefined` when it is not wanted.
+   * @throws {Error} When it cannot be opened, with a reason for people.
+   */
+  readonly open: (
+    path: string | undefined,
+    isWanted: (id: string) => boolean,
+  ) => Promise<AsyncIterable<Uint8Array> | undefined>;
+  /** Returns true when standard input is a terminal. */
+  readonly isTyped: () => boolean;
+}
+
+/** The path that names standard input. */
+const STANDARD_INPUT = "-";
+
+/** The targets of the lines of logs. */
+interface Adding {
+  readonly onRequest: (request: LoggedRequest) => void;
+  /** The counts to add to. */
+  readonly lines: LogLineCounts;
+  readonly tools: LogTools;
+}
+
+/**
+ * Adds each file once, even when it is given under several names, or renamed by a rotation meanwhile.
+ *
+ * @returns True when all logs were read to their ends.
+ */
+export async function addLogs(
+  paths: readonly string[],
+  adding: Adding,
+): Promise<boolean> {
+  const ids = await Promise.all(
+    paths.map((path) =>
+      path === STANDARD_INPUT ? undefined : adding.tools.identify(path)
+    ),
+  );
+  const seen = new Set<string>();
+  let isWhole = true;
+  for (const [index, path] of paths.entries()) {
+    const fault = await addLog(path, seen, adding);
+    if (fault === undefined) continue;
+    reportUnread(path, fault, adding);
+    isWhole = false;
+    seen.add(ids[index] ?? path);
+  }
+  for (const [index, path] of paths.entries()) {
+    const id = ids[index];
+    if (id === undefined || seen.has(id)) continue;
+    const fault = "it was renamed meanwhile. Run the command again";
+    reportUnread(path, fault, adding);
+    isWhole = false;
+    seen.add(id);
+  }
+  return isWhole;
+}
+
+function reportUnread(path: string, fault: string, { tools }: Adding): void {
+  const name = path === STANDARD_INPUT ? "standard input" : path;
+  tools.writeError(`Cannot read ${name} to its end: ${endSentence(fault)}\n`);
+}
+
+/**
+ * Adds a log, unless the same file was added before.
+ *
+ * @returns The reason why it was not read to its end; `undefined` when it was.
+ */
+async function addLog(
+  path: string,
+  seen: Set<string>,
+  { onRequest, lines, tools }: Adding,
+): Promise<string | undefined> {
+  const isInput = path === STANDARD_INPUT;
+  if (isInput && tools.isTyped()) tools.writeError(TYPED);
+  try {
+    const chunks = await tools.open(
+      isInput ? undefined : path,
+      (id) => {
+        const isNew = !seen.has(id);
+        seen.add(id);
+        return isNew;
+      },
+    );
+    if (chunks === undefined) return undefined;
+    await readLog(chunks, { counts: lines, onRequest });
+    return undefined;
+  } catch (error) {
+    return error instanceof Error ? error.message : "unknown error";
+  }
+}
+
+const TYPED =
+  "Reading standard input. Press Ctrl-D to end it, or use --help for more.\n";
