@@ -90,8 +90,7 @@ export function createHandler(parts: GatewayParts): Handler {
       try {
         refuseAmbiguous(headers);
         const config = parts.liveConfig.current();
-        const found = finder.find(target, config.messagesVendor);
-        const match = found instanceof Promise ? await found : found;
+        const match = await finder.find(target, config.messagesVendor);
         protocol = match.route.protocol ?? DEFAULT_PROTOCOL;
         record.facts.route = match.path;
         record.facts.protocol = match.route.protocol;
@@ -137,19 +136,17 @@ interface Served {
 }
 
 /** Serves a request. Relaying reads the body. For any other action, the rest of the body is ended with the response. */
-function serve(match: RouteMatch, served: Served): Promise<Response> {
+async function serve(match: RouteMatch, served: Served): Promise<Response> {
   const { action, maxBodyBytes } = match.route;
-  if (!("relay" in action)) return answered(action, match, served);
+  if (!("relay" in action)) return await answered(action, match, served);
   const task = {
     operation: action.relay,
     pathModel: match.id,
     pathStream: action.stream,
     maxBodyBytes,
   };
-  const caller = identify(action.credential, served);
-  return caller instanceof Promise
-    ? caller.then((one) => relayed(task, one, served))
-    : relayed(task, caller, served);
+  const caller = await identify(action.credential, served);
+  return await relayed(task, caller, served);
 }
 
 function relayed(
@@ -260,22 +257,20 @@ function answer(
   }
 }
 
-function identify(
+async function identify(
   group: CredentialGroup,
   { headers, record, config, parts, attribution }: Served,
-): Caller | Promise<Caller> {
+): Promise<Caller> {
   const nowMs = parts.clock.now();
   const { identity } = parts;
-  const found = authenticate(headers, { group, config, identity, nowMs });
-  const note = (caller: Caller) => {
-    record.facts.caller = caller.name;
-    record.facts.callerGroup = groupText(caller.groups);
-    record.facts.attribution = attribution.read(
-      headers,
-      config.server.attribution,
-    );
-    record.facts.client = readClientIds(headers);
-    return caller;
-  };
-  return found instanceof Promise ? found.then(note) : note(found);
+  const options = { group, config, identity, nowMs };
+  const caller = await authenticate(headers, options);
+  record.facts.caller = caller.name;
+  record.facts.callerGroup = groupText(caller.groups);
+  record.facts.attribution = attribution.read(
+    headers,
+    config.server.attribution,
+  );
+  record.facts.client = readClientIds(headers);
+  return caller;
 }

@@ -28,14 +28,10 @@ export interface RouteSource extends TargetSource {
 interface RouteFinder {
   /**
    * @param vendor The value of a `:vendor` segment.
-   * @returns The match itself when it is cached, or a promise.
    * @throws {GatewayError} `not_found` for an unknown path, `method_not_allowed` with `Allow` when only the method is
    * wrong.
    */
-  find(
-    request: RouteSource,
-    vendor: string,
-  ): RouteMatch | Promise<RouteMatch>;
+  find(request: RouteSource, vendor: string): Promise<RouteMatch>;
 }
 
 /** The request to match. */
@@ -87,11 +83,12 @@ export function createRouteFinder(routes: readonly Route[]): RouteFinder {
   }
 
   return {
-    find(request, vendor) {
+    async find(request, vendor) {
       const { method } = request;
       const { path } = requestTarget(request);
       const key = `${method} ${path}`;
-      return known.get(key) ?? search({ method, path, vendor }, key);
+      return known.get(key) ??
+        await search({ method, path, vendor }, key);
     },
   };
 }

@@ -143,9 +143,7 @@ export class AttemptAdmission {
         if (!mayTry) continue;
         const begun = this.#begin(next, { caller, isRepeat, ...resort });
         if (begun === undefined) continue;
-        const entered = gate.enter(candidate);
-        // A result that is not a promise needs no `await`.
-        if (entered instanceof Promise ? await entered : entered) {
+        if (await gate.enter(candidate)) {
           if (!isRepeat) {
             this.#services.budget.earn(candidate.deployment.connection.id);
           }

@@ -194,8 +194,7 @@ async function runAttempt(
       connection,
       () => services.harvest.reading(connection),
     );
-    const noted = attempt.noteServed();
-    if (noted instanceof Promise) await noted;
+    await attempt.noteServed();
     record.onFinish((ending) => {
       if (ending === "complete") {
         report.succeeded();

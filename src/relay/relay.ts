@@ -69,7 +69,7 @@ export async function relay(
     protocol: bodyProtocol ?? OPERATIONS[operation].protocol,
   };
   const found = allowNamedModels(serving, named, caller);
-  const routed = services.conversations.route(
+  const candidates = await services.conversations.route(
     found,
     exchange,
     {
@@ -79,7 +79,6 @@ export async function relay(
         : MAIN_OPERATIONS[bodyProtocol],
     },
   );
-  const candidates = routed instanceof Promise ? await routed : routed;
   const body = keepBody(held, () => memory.give(length));
   // Counting tokens is free.
   const tally = operation === "count_tokens" ? undefined : services.usage.open({

@@ -226,8 +226,7 @@ async function passWhole(
     throw brokenUpstream("its JSON is not whole");
   }
   record.facts.status = status;
-  const noted = attempt.noteServed();
-  if (noted instanceof Promise) await noted;
+  await attempt.noteServed();
   record.finish("complete");
   return new Response(bytes, { status, headers });
 }

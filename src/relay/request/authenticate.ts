@@ -22,30 +22,25 @@ interface AuthenticateOptions {
 
 /**
  * Returns the caller of a request. Tokens are looked up by their SHA-256, so that the gateway's timing and memory
- * reveal no token. Only an unknown credential in the form of a JWT takes a promise.
+ * reveal no token.
  *
  * @throws {GatewayError} `unauthenticated` for no credential, an unknown or expired one, or two of different callers.
  * All wrong credentials share one message, which reveals nothing to an attacker. `invalid_request` when the version
  * header of a Messages route is missing or not a date. For a JWT, also the errors of {@linkcode Identity}.
  */
-export function authenticate(
+export async function authenticate(
   headers: HeaderFields,
   options: AuthenticateOptions,
-): Caller | Promise<Caller> {
+): Promise<Caller> {
   const { group, config } = options;
   const bearer = bearerIn(headers);
   const apiKey = group === "bearer" ? undefined : headers.get("x-api-key");
   if (!bearer && !apiKey) throw noCredential(group);
   const named = callerOf(bearer, options);
   const other = apiKey === bearer ? named : callerOf(apiKey, options);
-  const decide = (callers: readonly (Caller | undefined)[]) => {
-    const caller = oneOf(callers);
-    if (group === "messages") checkVersion(headers, config.messagesVendor);
-    return caller;
-  };
-  return named instanceof Promise || other instanceof Promise
-    ? settle([named, other]).then(decide)
-    : decide([named, other]);
+  const caller = oneOf(await settle([named, other]));
+  if (group === "messages") checkVersion(headers, config.messagesVendor);
+  return caller;
 }
 
 /** Returns the one caller of several credentials; `undefined` stands for a credential that is unknown. */

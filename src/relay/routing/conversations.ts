@@ -101,14 +101,12 @@ export class Conversations {
   /**
    * Orders the connections of a model. First comes the one with the conversation, then the others in the file's order,
    * or by quota with `quota_routing`.
-   *
-   * @returns The candidates without a promise, unless the body must be searched for the conversation.
    */
-  route(
+  async route(
     candidates: Candidates,
     exchange: RoutedExchange,
     source: ConversationSource,
-  ): RoutedCandidates | Promise<RoutedCandidates> {
+  ): Promise<RoutedCandidates> {
     const { own } = candidates;
     if (own.length === 1) return candidates;
     const isByQuota = own.some(({ deployment }) =>
@@ -125,7 +123,9 @@ export class Conversations {
     };
     const model = own[0].deployment.model.id;
     const untilMs = this.#unnamedUntilMs.get(model) ?? 0;
-    if (isByQuota || this.#options.clock.elapsedMs() < untilMs) return search();
+    if (isByQuota || this.#options.clock.elapsedMs() < untilMs) {
+      return await search();
+    }
     // All of them are on the first connection, so the search waits until one is not.
     return {
       ...candidates,

@@ -294,7 +294,7 @@ Deno.test("authenticate() names the version header after the configured vendor",
     });
   const decided = await decideBy({ "acme-version": "2023-06-01" });
   assert.equal(decided.name, "alice");
-  assert.throws(() => decideBy(VERSION), /acme-version/);
+  await assert.rejects(decideBy(VERSION), /acme-version/);
 });
 
 Deno.test("authenticate() takes the old token and the new one of a caller, also both at once and in a thread", async () => {
@@ -314,9 +314,9 @@ Deno.test("authenticate() takes the old token and the new one of a caller, also 
         identity: NO_IDENTITY,
         nowMs: NOW_MS,
       });
-    const old = who({ authorization: `Bearer ${ALICE_TOKEN}` });
-    const renewed = who({ authorization: "Bearer mg_new" });
-    const both = who({
+    const old = await who({ authorization: `Bearer ${ALICE_TOKEN}` });
+    const renewed = await who({ authorization: "Bearer mg_new" });
+    const both = await who({
       "authorization": "Bearer mg_new",
       "x-api-key": ALICE_TOKEN,
     });
@@ -454,8 +454,8 @@ Deno.test("authenticate() checks no JWT when the text is a token, or without ide
   const known = await authenticate(headers, { ...options, config });
   assert.equal(known.name, "alice");
   const without = await minimalConfig();
-  assert.throws(
-    () => authenticate(headers, { ...options, config: without }),
+  await assert.rejects(
+    authenticate(headers, { ...options, config: without }),
     { kind: "unauthenticated" },
   );
 });

@@ -138,8 +138,8 @@ export const RELAY_FAULTS: FaultsByFile = {
     },
     {
       name: "the limits are not asked",
-      text: "        const entered = gate.enter(candidate);\n",
-      wrong: "        const entered = true as boolean | Promise<boolean>;\n",
+      text: "if (await gate.enter(candidate)) {",
+      wrong: "if (gate !== undefined) {",
     },
   ],
   "relay/next_attempts.ts": [
@@ -322,9 +322,8 @@ export const RELAY_FAULTS: FaultsByFile = {
     },
     {
       name: "a whole answer's record never ends",
-      text:
-        `  if (noted instanceof Promise) await noted;\n  record.finish("complete");\n`,
-      wrong: "  if (noted instanceof Promise) await noted;\n",
+      text: `  await attempt.noteServed();\n  record.finish("complete");\n`,
+      wrong: "  await attempt.noteServed();\n",
     },
     {
       name: "output is held until the end of an answer",
