@@ -1,7 +1,7 @@
 import type { World } from "./history.ts";
 import { keyOf } from "./history.ts";
+import { exchanges, lineOf, type Promised } from "./look_ups.ts";
 import type { Asked } from "./world/caller.ts";
-import type { LedgerEntry } from "./world/provider.ts";
 
 /** The time that an end needs to reach the other side, in milliseconds. */
 const SLACK_MS = 1000;
@@ -12,9 +12,7 @@ const PASSING: ReadonlySet<number | undefined> = new Set(
 );
 
 /** What docs/design.md and docs/failover.md promise of the attempts of a request. */
-export const ATTEMPT_PROMISES: Readonly<
-  Record<string, (world: World) => Iterable<string>>
-> = {
+export const ATTEMPT_PROMISES: Readonly<Record<string, Promised>> = {
   "an exchange ends when its caller leaves": function* (world) {
     for (const [one, entries] of exchanges(world)) {
       if (one.ending !== "left" || one.endedMs === undefined) continue;
@@ -69,16 +67,13 @@ export const ATTEMPT_PROMISES: Readonly<
     world,
   ) {
     const failed = failedConnections(world);
-    const lines = new Map(
-      world.log.entries.map(({ fields }) => [fields.request_id, fields]),
-    );
     const sure = world.config.connections.filter(({ name, maxConcurrent }) =>
       maxConcurrent === undefined && !failed.has(name)
     );
     for (const [one, entries] of exchanges(world)) {
       const last = entries.at(-1);
       // An attempt that opened no connection is in the log alone.
-      const { attempts } = lines.get(one.headers?.get("x-request-id")) ?? {};
+      const { attempts } = lineOf(one, world) ?? {};
       const isSpent = !Array.isArray(attempts) ||
         attempts.length !== entries.length;
       const mayEnd = isSpent || one.status === undefined || one.status < 500 ||
@@ -106,14 +101,6 @@ export const ATTEMPT_PROMISES: Readonly<
     }
   },
 };
-
-/** Yields each request with what the providers received of it, in order. */
-function* exchanges(
-  { asked, ledger }: World,
-): Iterable<readonly [one: Asked, entries: readonly LedgerEntry[]]> {
-  const byRequest = Map.groupBy(ledger, ({ request }) => request);
-  for (const one of asked) yield [one, byRequest.get(one.number) ?? []];
-}
 
 /** Returns the names of the connections of which any attempt failed, or that cooled down. */
 function failedConnections({ log, ledger }: World): ReadonlySet<unknown> {

@@ -1,18 +1,17 @@
-import assert from "node:assert/strict";
 import { calendarSpan } from "../../src/core/time/calendar.ts";
-import { isJsonObject, type JsonObject } from "../../src/core/json.ts";
-import { foldChat } from "../support/sdk/chat_fold.ts";
-import { foldMessages } from "../support/sdk/messages_fold.ts";
-import { foldResponses } from "../support/sdk/responses_fold.ts";
+import { ANSWER_PROMISES } from "./answer_promises.ts";
 import { ATTEMPT_PROMISES } from "./attempt_promises.ts";
 import type { History, World } from "./history.ts";
 import { keyOf } from "./history.ts";
-import { type ReadAnswer, readPlan } from "./world/answers.ts";
-import type { Asked } from "./world/caller.ts";
+import {
+  attemptsOf,
+  lineOf,
+  mayLackLine,
+  type Promised,
+  sumOf,
+} from "./look_ups.ts";
+import { MOVE_PROMISES } from "./move_promises.ts";
 import type { LedgerEntry } from "./world/provider.ts";
-
-/** A promise of docs/design.md. Yields a line for each time that it was broken, with the request's `#number`. */
-type Promised = (world: World) => Iterable<string>;
 
 const PROMISES: Readonly<Record<string, Promised>> = {
   "every request ends": function* ({ asked }) {
@@ -45,9 +44,9 @@ const PROMISES: Readonly<Record<string, Promised>> = {
       }
     }
   },
-  "no request has more than three attempts": function* ({ asked, ledger }) {
-    for (const one of asked) {
-      const sent = attemptsOf(one, ledger).length;
+  "no request has more than three attempts": function* (world) {
+    for (const one of world.asked) {
+      const sent = attemptsOf(one, world).length;
       if (sent > 3) yield `#${one.number} was sent ${sent} times`;
     }
   },
@@ -55,7 +54,7 @@ const PROMISES: Readonly<Record<string, Promised>> = {
     for (const one of world.asked) {
       const attempts = lineOf(one, world)?.attempts;
       const logged = Array.isArray(attempts) ? attempts.length : 1;
-      const sent = attemptsOf(one, world.ledger).length;
+      const sent = attemptsOf(one, world).length;
       if (sent > logged && one.ending !== "left" && one.ending !== "lost") {
         yield `#${one.number} was sent ${sent} times, and the log has ${logged}`;
       }
@@ -76,56 +75,6 @@ const PROMISES: Readonly<Record<string, Promised>> = {
       }
     }
   },
-  "a native answer is a prefix of the provider's, and complete only with it":
-    function* ({ asked, ledger }) {
-      for (const one of asked.filter(isServed)) {
-        const native = attemptsOf(one, ledger)
-          .filter(({ protocol }) => protocol === one.protocol);
-        const all = attemptsOf(one, ledger);
-        if (native.length < all.length || native.length === 0) continue;
-        const source = native.findLast(({ payload }) =>
-          payload.startsWith(one.text)
-        );
-        if (source === undefined) yield `#${one.number} has other bytes`;
-        else if (one.ending === "complete" && !isEnded(source, one)) {
-          yield `#${one.number} looks complete, and was cut`;
-        }
-      }
-    },
-  "a complete answer is the provider's": function* ({ asked, ledger }) {
-    for (const one of asked.filter(isServed)) {
-      if (one.ending !== "complete" || hasError(one)) continue;
-      const sources = attemptsOf(one, ledger).filter(({ isWhole }) => isWhole);
-      let read: ReadAnswer;
-      try {
-        read = readAnswer(one);
-      } catch (cause) {
-        yield `#${one.number} breaks the grammar of ${one.protocol}: ${
-          String(cause).slice(0, 300)
-        }`;
-        continue;
-      }
-      const found = sources.some(({ answer }) =>
-        answer !== undefined &&
-        JSON.stringify(readPlan(answer)) === JSON.stringify(read)
-      );
-      if (!found) {
-        yield `#${one.number} has another answer than its provider gave`;
-      }
-    }
-  },
-  "usage in the log is the provider's": function* (world) {
-    for (const one of world.asked.filter(isServed)) {
-      if (one.ending !== "complete" || hasError(one)) continue;
-      const usage = lineOf(one, world)?.usage;
-      if (!isJsonObject(usage) || usage.estimated === true) continue;
-      const found = attemptsOf(one, world.ledger).some(({ answer }) =>
-        answer?.inputTokens === usage.input_tokens &&
-        answer?.outputTokens === usage.output_tokens
-      );
-      if (!found) yield `#${one.number} has usage that no provider reported`;
-    }
-  },
   "a connection that never opens is given up in time": function* (
     { providers, config },
   ) {
@@ -134,71 +83,6 @@ const PROMISES: Readonly<Record<string, Promised>> = {
         const tookMs = endedMs - startedMs;
         if (tookMs > config.timeouts.connectMs) {
           yield `${name} was waited for ${tookMs} ms`;
-        }
-      }
-    }
-  },
-  "the log reports how a request ended": function* (world) {
-    for (const one of world.asked.filter(isServed)) {
-      const ended = lineOf(one, world)?.ended;
-      // docs/design.md, "The last event": of a native stream, `response.failed` is an end like any other.
-      if (one.text.includes('"type":"response.failed"')) continue;
-      // Nor does anything after the last event count.
-      if (LAST_EVENT_REGEXP.test(one.text)) continue;
-      const isCut = one.ending === "broken" || hasError(one);
-      if (one.ending === "lost") continue;
-      if (isCut === (ended === "complete") && one.ending !== "left") {
-        yield `#${one.number} ended ${one.ending}, and the log has ${ended}`;
-      }
-    }
-  },
-  "a move's reason is true": function* (world) {
-    const { config, log } = world;
-    for (const { fields } of log.entries) {
-      const { moved_from, moved_for, attempts, token } = fields;
-      if (moved_for === undefined) continue;
-      const from = config.connections.find(({ name }) => name === moved_from);
-      const caller = [...config.callers.values()]
-        .find(({ name }) => name === token);
-      const mayBeFull = from?.maxConcurrent !== undefined ||
-        (caller?.limits.length ?? 0) > 0;
-      const failed = objects(attempts).some(({ connection, failure }) =>
-        connection === moved_from && failure === moved_for
-      );
-      const isTrue = failed || moved_for === "cooling_down" ||
-        moved_for === "full" && mayBeFull;
-      if (!isTrue) yield `${fields.request_id} moved for ${moved_for}`;
-    }
-  },
-  "a conversation moves only for a reason, which its line names": function* (
-    world,
-  ) {
-    const sessions = Map.groupBy(
-      world.asked.filter(isServed),
-      ({ session, model }) => `${session} ${model}`,
-    );
-    for (const turns of sessions.values()) {
-      const all = world.asked.filter(({ session }) =>
-        session === turns[0]?.session
-      );
-      for (const [at, one] of turns.entries()) {
-        const before = turns[at - 1];
-        if (before === undefined) continue;
-        const isAfter = (before.endedMs ?? Infinity) < one.startedMs;
-        const isAlone = all.every((other) =>
-          other === one || other === before && isAfter ||
-          (other.endedMs ?? Infinity) < before.startedMs ||
-          other.startedMs > (one.endedMs ?? Infinity) || !wasSent(other, world)
-        );
-        const [from, to] = [lineOf(before, world), lineOf(one, world)];
-        if (before.replica !== one.replica || one.ending === "lost") continue;
-        const isOwn = from?.served_model === undefined &&
-          to?.served_model === undefined;
-        if (!isAlone || !isOwn || from?.connection === to?.connection) continue;
-        if (
-          to?.moved_from !== from?.connection || to?.moved_for === undefined
-        ) {
-          yield `#${one.number} moved from ${from?.connection} to ${to?.connection} after #${before.number}`;
         }
       }
     }
@@ -238,14 +122,14 @@ const PROMISES: Readonly<Record<string, Promised>> = {
     for (const cause of unhandled) yield `unhandled: ${String(cause)}`;
   },
   "no limit on requests is exceeded": function* (world) {
-    const { asked, ledger, config, replicas, store, time } = world;
+    const { asked, config, replicas, store, time } = world;
     const starts = sumOf(replicas, ({ starts }) => starts);
     const crashes = sumOf(replicas, ({ crashes }) => crashes);
     for (const caller of config.callers.values()) {
       for (const limit of caller.limits) {
         if (limit.kind !== "amount" || limit.unit !== "requests") continue;
         const sent = asked.filter((one) =>
-          one.agent.name === caller.name && attemptsOf(one, ledger).length > 0
+          one.agent.name === caller.name && attemptsOf(one, world).length > 0
         );
         // A request whose process ended is not counted.
         const lost = sent.filter((one) => mayLackLine(one, world)).length;
@@ -260,7 +144,7 @@ const PROMISES: Readonly<Record<string, Promised>> = {
           calendarSpan(limit.window, time.startMs + atMs).startMs;
         const within = sent.filter((one) =>
           windowOf(one.startedMs) ===
-            windowOf(attemptsOf(one, ledger)[0]?.receivedMs)
+            windowOf(attemptsOf(one, world)[0]?.receivedMs)
         );
         const windows = Map.groupBy(
           within,
@@ -318,7 +202,12 @@ const PROMISES: Readonly<Record<string, Promised>> = {
 
 /** Returns a line for each promise that a history broke. */
 export function brokenPromises(world: World): History["broken"] {
-  const all = { ...PROMISES, ...ATTEMPT_PROMISES };
+  const all = {
+    ...PROMISES,
+    ...ATTEMPT_PROMISES,
+    ...ANSWER_PROMISES,
+    ...MOVE_PROMISES,
+  };
   return Object.entries(all).flatMap(([name, check]) =>
     [...check(world)].map((line) => `${name}: ${line}`)
   );
@@ -330,124 +219,6 @@ function longestWaitMs(
 ): number {
   const { connectMs, firstByteMs, idleMs } = timeouts;
   return 3 * (connectMs + firstByteMs + idleMs) + 60_000;
-}
-
-/** Returns true when the process of a request ended before it could log it. */
-function mayLackLine({ ending, replica }: Asked, { replicas }: World): boolean {
-  if (replica === undefined) return true;
-  if (ending === "complete" || ending === "broken") return false;
-  const hasEnded = replicas.some(({ name, starts }) =>
-    replica.startsWith(`${name}.`) && replica !== `${name}.${starts}`
-  );
-  return hasEnded || ending === "lost";
-}
-
-function isServed(one: Asked): boolean {
-  return one.status === 200;
-}
-
-function wasSent(one: Asked, { ledger }: World): boolean {
-  return attemptsOf(one, ledger).length > 0;
-}
-
-function attemptsOf(
-  { number }: Asked,
-  ledger: readonly LedgerEntry[],
-): LedgerEntry[] {
-  return ledger.filter(({ request }) => request === number);
-}
-
-function lineOf(
-  { headers }: Asked,
-  { log }: World,
-): Readonly<Record<string, unknown>> | undefined {
-  const id = headers?.get("x-request-id");
-  return log.entries.find(({ event, fields }) =>
-    event === "request" && fields.request_id === id
-  )?.fields;
-}
-
-/** Returns true when a native answer may look complete: it is whole, or it holds the provider's own error. */
-function isEnded(source: LedgerEntry, one: Asked): boolean {
-  return (source.isWhole && source.payload === one.text) || hasError(one);
-}
-
-const ERRORS = {
-  chat: /^data: \{"error"|^event: error$/m,
-  messages: /^event: error$/m,
-  responses: /^event: (?:error|response\.failed)$/m,
-};
-
-function hasError({ isStream, text, protocol }: Asked): boolean {
-  return isStream && ERRORS[protocol].test(text);
-}
-
-const LAST_EVENT_REGEXP =
-  /"finish_reason":"|"type":"(?:message_stop|response\.completed)"/;
-
-/** Adds the end that some providers leave out, in whole or in part. */
-function withDone(text: string): string {
-  const frames = text.slice(0, text.lastIndexOf("\n\n") + 2);
-  return frames.endsWith(DONE) ? frames : frames + DONE;
-}
-
-const DONE = "data: [DONE]\n\n";
-
-const FOLDS = {
-  chat: foldChat,
-  messages: foldMessages,
-  responses: foldResponses,
-};
-
-function readAnswer({ isStream, text, protocol }: Asked): ReadAnswer {
-  const answer: unknown = isStream
-    ? FOLDS[protocol](protocol === "chat" ? withDone(text) : text)
-    : JSON.parse(text);
-  assert(isJsonObject(answer));
-  return READERS[protocol](answer);
-}
-
-const READERS: Readonly<
-  Record<Asked["protocol"], (answer: JsonObject) => ReadAnswer>
-> = {
-  chat(answer) {
-    const [choice] = objects(answer.choices);
-    const message = isJsonObject(choice?.message) ? choice.message : {};
-    return {
-      text: String(message.content ?? ""),
-      calls: objects(message.tool_calls).map(({ function: called }) =>
-        canonical(isJsonObject(called) ? called.arguments : "")
-      ),
-    };
-  },
-  messages: ({ content }) => ({
-    text: objects(content).filter(({ type }) => type === "text")
-      .map(({ text }) => text).join(""),
-    calls: objects(content).filter(({ type }) => type === "tool_use")
-      .map(({ input }) => JSON.stringify(input)),
-  }),
-  responses: ({ output }) => ({
-    text: objects(output).filter(({ type }) => type === "message")
-      .flatMap(({ content }) => objects(content)).map(({ text }) => text)
-      .join(""),
-    calls: objects(output).filter(({ type }) => type === "function_call")
-      .map((call) => canonical(call.arguments)),
-  }),
-};
-
-function canonical(text: unknown): string {
-  return JSON.stringify(JSON.parse(String(text)));
-}
-
-function sumOf<One>(
-  list: readonly One[],
-  amountOf: (one: One) => number,
-): number {
-  return list.reduce((sum, one) => sum + amountOf(one), 0);
-}
-
-function objects(value: unknown): JsonObject[] {
-  return Array.isArray(value) ? value.filter(isJsonObject) : [];
 }
 
 /** Returns the greatest number of entries that were under way at the same moment. */

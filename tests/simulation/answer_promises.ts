@@ -1,0 +1,155 @@
+import assert from "node:assert/strict";
+import { isJsonObject, type JsonObject } from "../../src/core/json.ts";
+import { foldChat } from "../support/sdk/chat_fold.ts";
+import { foldMessages } from "../support/sdk/messages_fold.ts";
+import { foldResponses } from "../support/sdk/responses_fold.ts";
+import {
+  attemptsOf,
+  isServed,
+  lineOf,
+  objects,
+  type Promised,
+} from "./look_ups.ts";
+import { type ReadAnswer, readPlan } from "./world/answers.ts";
+import type { Asked } from "./world/caller.ts";
+import type { LedgerEntry } from "./world/provider.ts";
+
+/** What docs/design.md promises of the answers that callers get. */
+export const ANSWER_PROMISES: Readonly<Record<string, Promised>> = {
+  "a native answer is a prefix of the provider's, and complete only with it":
+    function* (world) {
+      for (const one of world.asked.filter(isServed)) {
+        const native = attemptsOf(one, world)
+          .filter(({ protocol }) => protocol === one.protocol);
+        const all = attemptsOf(one, world);
+        if (native.length < all.length || native.length === 0) continue;
+        const source = native.findLast(({ payload }) =>
+          payload.startsWith(one.text)
+        );
+        if (source === undefined) yield `#${one.number} has other bytes`;
+        else if (one.ending === "complete" && !isEnded(source, one)) {
+          yield `#${one.number} looks complete, and was cut`;
+        }
+      }
+    },
+  "a complete answer is the provider's": function* (world) {
+    for (const one of world.asked.filter(isServed)) {
+      if (one.ending !== "complete" || hasError(one)) continue;
+      const sources = attemptsOf(one, world).filter(({ isWhole }) => isWhole);
+      let read: ReadAnswer;
+      try {
+        read = readAnswer(one);
+      } catch (cause) {
+        yield `#${one.number} breaks the grammar of ${one.protocol}: ${
+          String(cause).slice(0, 300)
+        }`;
+        continue;
+      }
+      const found = sources.some(({ answer }) =>
+        answer !== undefined &&
+        JSON.stringify(readPlan(answer)) === JSON.stringify(read)
+      );
+      if (!found) {
+        yield `#${one.number} has another answer than its provider gave`;
+      }
+    }
+  },
+  "usage in the log is the provider's": function* (world) {
+    for (const one of world.asked.filter(isServed)) {
+      if (one.ending !== "complete" || hasError(one)) continue;
+      const usage = lineOf(one, world)?.usage;
+      if (!isJsonObject(usage) || usage.estimated === true) continue;
+      const found = attemptsOf(one, world).some(({ answer }) =>
+        answer?.inputTokens === usage.input_tokens &&
+        answer?.outputTokens === usage.output_tokens
+      );
+      if (!found) yield `#${one.number} has usage that no provider reported`;
+    }
+  },
+  "the log reports how a request ended": function* (world) {
+    for (const one of world.asked.filter(isServed)) {
+      const ended = lineOf(one, world)?.ended;
+      // docs/design.md, "The last event": of a native stream, `response.failed` is an end like any other.
+      if (one.text.includes('"type":"response.failed"')) continue;
+      // Nor does anything after the last event count.
+      if (LAST_EVENT_REGEXP.test(one.text)) continue;
+      const isCut = one.ending === "broken" || hasError(one);
+      if (one.ending === "lost") continue;
+      if (isCut === (ended === "complete") && one.ending !== "left") {
+        yield `#${one.number} ended ${one.ending}, and the log has ${ended}`;
+      }
+    }
+  },
+};
+
+/** Returns true when a native answer may look complete: it is whole, or it holds the provider's own error. */
+function isEnded(source: LedgerEntry, one: Asked): boolean {
+  return (source.isWhole && source.payload === one.text) || hasError(one);
+}
+
+const ERRORS = {
+  chat: /^data: \{"error"|^event: error$/m,
+  messages: /^event: error$/m,
+  responses: /^event: (?:error|response\.failed)$/m,
+};
+
+function hasError({ isStream, text, protocol }: Asked): boolean {
+  return isStream && ERRORS[protocol].test(text);
+}
+
+const LAST_EVENT_REGEXP =
+  /"finish_reason":"|"type":"(?:message_stop|response\.completed)"/;
+
+/** Adds the end that some providers leave out, in whole or in part. */
+function withDone(text: string): string {
+  const frames = text.slice(0, text.lastIndexOf("\n\n") + 2);
+  return frames.endsWith(DONE) ? frames : frames + DONE;
+}
+
+const DONE = "data: [DONE]\n\n";
+
+const FOLDS = {
+  chat: foldChat,
+  messages: foldMessages,
+  responses: foldResponses,
+};
+
+function readAnswer({ isStream, text, protocol }: Asked): ReadAnswer {
+  const answer: unknown = isStream
+    ? FOLDS[protocol](protocol === "chat" ? withDone(text) : text)
+    : JSON.parse(text);
+  assert(isJsonObject(answer));
+  return READERS[protocol](answer);
+}
+
+const READERS: Readonly<
+  Record<Asked["protocol"], (answer: JsonObject) => ReadAnswer>
+> = {
+  chat(answer) {
+    const [choice] = objects(answer.choices);
+    const message = isJsonObject(choice?.message) ? choice.message : {};
+    return {
+      text: String(message.content ?? ""),
+      calls: objects(message.tool_calls).map(({ function: called }) =>
+        canonical(isJsonObject(called) ? called.arguments : "")
+      ),
+    };
+  },
+  messages: ({ content }) => ({
+    text: objects(content).filter(({ type }) => type === "text")
+      .map(({ text }) => text).join(""),
+    calls: objects(content).filter(({ type }) => type === "tool_use")
+      .map(({ input }) => JSON.stringify(input)),
+  }),
+  responses: ({ output }) => ({
+    text: objects(output).filter(({ type }) => type === "message")
+      .flatMap(({ content }) => objects(content)).map(({ text }) => text)
+      .join(""),
+    calls: objects(output).filter(({ type }) => type === "function_call")
+      .map((call) => canonical(call.arguments)),
+  }),
+};
+
+function canonical(text: unknown): string {
+  return JSON.stringify(JSON.parse(String(text)));
+}

@@ -1,0 +1,61 @@
+import {
+  isServed,
+  lineOf,
+  objects,
+  type Promised,
+  wasSent,
+} from "./look_ups.ts";
+
+/** What docs/failover.md promises of the moves of conversations. */
+export const MOVE_PROMISES: Readonly<Record<string, Promised>> = {
+  "a move's reason is true": function* (world) {
+    const { config, log } = world;
+    for (const { fields } of log.entries) {
+      const { moved_from, moved_for, attempts, token } = fields;
+      if (moved_for === undefined) continue;
+      const from = config.connections.find(({ name }) => name === moved_from);
+      const caller = [...config.callers.values()]
+        .find(({ name }) => name === token);
+      const mayBeFull = from?.maxConcurrent !== undefined ||
+        (caller?.limits.length ?? 0) > 0;
+      const failed = objects(attempts).some(({ connection, failure }) =>
+        connection === moved_from && failure === moved_for
+      );
+      const isTrue = failed || moved_for === "cooling_down" ||
+        moved_for === "full" && mayBeFull;
+      if (!isTrue) yield `${fields.request_id} moved for ${moved_for}`;
+    }
+  },
+  "a conversation moves only for a reason, which its line names": function* (
+    world,
+  ) {
+    const sessions = Map.groupBy(
+      world.asked.filter(isServed),
+      ({ session, model }) => `${session} ${model}`,
+    );
+    const bySession = Map.groupBy(world.asked, ({ session }) => session);
+    for (const turns of sessions.values()) {
+      const all = bySession.get(turns[0]?.session ?? "") ?? [];
+      for (const [at, one] of turns.entries()) {
+        const before = turns[at - 1];
+        if (before === undefined) continue;
+        const isAfter = (before.endedMs ?? Infinity) < one.startedMs;
+        const isAlone = all.every((other) =>
+          other === one || other === before && isAfter ||
+          (other.endedMs ?? Infinity) < before.startedMs ||
+          other.startedMs > (one.endedMs ?? Infinity) || !wasSent(other, world)
+        );
+        const [from, to] = [lineOf(before, world), lineOf(one, world)];
+        if (before.replica !== one.replica || one.ending === "lost") continue;
+        const isOwn = from?.served_model === undefined &&
+          to?.served_model === undefined;
+        if (!isAlone || !isOwn || from?.connection === to?.connection) continue;
+        if (
+          to?.moved_from !== from?.connection || to?.moved_for === undefined
+        ) {
+          yield `#${one.number} moved from ${from?.connection} to ${to?.connection} after #${before.number}`;
+        }
+      }
+    }
+  },
+};
