@@ -89,15 +89,14 @@ const HARVEST_NOTICE_MS = 1000;
 export function createGateway(surroundings: GatewaySurroundings): Gateway {
   const { log, clock = systemClock, shared = {} } = surroundings;
   const deadlines = createDeadlines(surroundings.timers);
+  const { notices } = shared;
   const admission = createAdmission(shared.running);
   const queue = createQueue({
-    admission,
-    clock,
-    deadlines,
+    ...{ admission, clock, deadlines, ids: randomIds },
     isShared: shared.running !== undefined,
+    publish: notices && ((news) => notices.publish({ kind: "line", ...news })),
   });
   const memory = createBodyMemory(shared.memory, deadlines);
-  const { notices } = shared;
   const harvest = createHarvest({
     clock,
     onNews: notices && (() => deadlines.start(HARVEST_NOTICE_MS, sendHarvest)),
@@ -147,7 +146,14 @@ export function createGateway(surroundings: GatewaySurroundings): Gateway {
       ((placed) => notices.publish({ kind: "placed", ...placed })),
   });
   notices?.onNotice((notice) => {
-    const targets = { health, poller, harvest, lessonBook, conversations };
+    const targets = {
+      health,
+      poller,
+      harvest,
+      lessonBook,
+      conversations,
+      queue,
+    };
     followNotice(notice, targets, surroundings.liveConfig.current());
   });
 

@@ -2,6 +2,8 @@ import type { Config } from "../config/config.ts";
 import type { Harvest } from "../quotas/harvest.ts";
 import { fromPlain, isGood, type PlainReading } from "../quotas/reading.ts";
 import type { Poller } from "../quotas/poller.ts";
+import type { Queue } from "../relay/queue/queue.ts";
+import type { LineNews } from "../relay/queue/shared_line.ts";
 import type { CoolDown } from "../relay/routing/cool_down.ts";
 import type {
   Conversations,
@@ -32,6 +34,7 @@ export type Notice =
     readonly reading: PlainReading;
   }
   | ({ readonly kind: "placed" } & PlacedConversation)
+  | ({ readonly kind: "line" } & LineNews)
   /** An attempt failed by a shortage of the machine, which all threads share. */
   | { readonly kind: "shortage" }
   /** A change of the connection to the store that replicas share. */
@@ -52,12 +55,13 @@ interface NoticeTargets {
   readonly harvest?: Pick<Harvest, "learn">;
   readonly conversations?: Pick<Conversations, "follow">;
   readonly lessonBook?: Pick<LessonBook, "follow">;
+  readonly queue?: Pick<Queue, "follow">;
 }
 
 /** Passes a notice to the parts that it concerns, if the configuration has its connection. */
 export function followNotice(
   notice: Notice,
-  { health, poller, harvest, lessonBook, conversations }: NoticeTargets,
+  { health, poller, harvest, lessonBook, conversations, queue }: NoticeTargets,
   config: Pick<Config, "connections">,
 ): void {
   if (notice.kind === "store") return;
@@ -71,6 +75,7 @@ export function followNotice(
   const connection = config.connections
     .find(({ id }) => id === notice.connectionId);
   if (connection === undefined) return;
+  if (notice.kind === "line") return queue?.follow(notice);
   if (notice.kind === "placed") return conversations?.follow(notice);
   const reading = fromPlain(notice.reading);
   if (isGood(reading)) health?.noteReading(connection, () => reading);

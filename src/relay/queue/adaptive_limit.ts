@@ -48,21 +48,17 @@ export class AdaptiveLimit {
     return this.#running < this.most;
   }
 
-  /**
-   * Counts a request from now on.
-   *
-   * @returns A function to call once, at its end.
-   */
-  begin(): () => void {
+  /** Counts a request until {@linkcode AdaptiveLimit.end}. */
+  begin(): void {
     this.#running += 1;
-    const startMs = this.#clock.elapsedMs();
-    return () => {
-      this.#running -= 1;
-      const tookMs = this.#clock.elapsedMs() - startMs;
-      this.#averageMs = this.#averageMs === undefined
-        ? tookMs
-        : this.#averageMs + NEWEST_SHARE * (tookMs - this.#averageMs);
-    };
+  }
+
+  /** @param tookMs The time of the request, in milliseconds. */
+  end(tookMs: number): void {
+    this.#running -= 1;
+    this.#averageMs = this.#averageMs === undefined
+      ? tookMs
+      : this.#averageMs + NEWEST_SHARE * (tookMs - this.#averageMs);
   }
 
   /** Lowers the limit, because the provider has refused a request that still counts as running. */

@@ -1,24 +1,42 @@
-import type { Deployment } from "../../config/config.ts";
+import type { Connection, Deployment } from "../../config/config.ts";
 import {
   type Cancel,
   type Deadlines,
   settled,
 } from "../../core/time/deadlines.ts";
+import type { Ids } from "../../core/ids.ts";
 import type { Clock } from "../../core/time/timers.ts";
 import type { WaitWord } from "../../observe/facts.ts";
 import type { Exchange } from "../exchange.ts";
 import { type Admission, shuttingDown } from "../request/admission.ts";
+import { tokenDigest } from "../routing/cool_down.ts";
 import { AdaptiveLimit } from "./adaptive_limit.ts";
 import { isBackground } from "./background.ts";
 import { RecentUse } from "./recent_use.ts";
-import { keyOf, type Waiting, WaitingLine } from "./waiting_line.ts";
+import {
+  type LineLoad,
+  type LineNews,
+  type OwnLine,
+  SharedLine,
+} from "./shared_line.ts";
+import {
+  keyOf,
+  type NextWaiter,
+  type RankedGroup,
+  type Waiting,
+  WaitingLine,
+} from "./waiting_line.ts";
 
 /** Assigns the slots of connections. With `queue`, requests wait for them (docs/failover.md#waiting-for-a-turn). */
 export interface Queue {
   /** Opens the place of a request in the queue. */
   open(exchange: QueuedExchange): QueuedRequest;
-  /** The number of waiting requests. */
+  /** The number of requests that wait here. */
   readonly waiting: number;
+  /** Returns the length of the line at a connection, that of other gateways included. */
+  loadOf(connection: Connection): LineLoad;
+  /** Follows the news of another gateway's line. */
+  follow(news: LineNews): void;
 }
 
 type QueuedExchange = Pick<
@@ -73,11 +91,14 @@ export interface ConnectionSlot {
 }
 
 interface QueueOptions {
-  readonly admission: Pick<Admission, "occupy" | "onDrain">;
+  readonly admission: Pick<Admission, "occupy" | "onDrain" | "draining">;
   readonly clock: Clock;
   readonly deadlines: Deadlines;
   /** True when other threads take and free slots, too. */
   readonly isShared: boolean;
+  readonly ids: Ids;
+  /** Sends news of the line to other gateways; absent where there are none. */
+  readonly publish?: ((news: LineNews) => void) | undefined;
 }
 
 /** A request that waits. */
@@ -91,8 +112,14 @@ interface Waiter extends Waiting {
 const MAX_WAITING = 1_000;
 const MAX_WAITING_OF_CALLER = 100;
 
-/** The interval at which slots that other threads may have freed are tried, in milliseconds. */
+/**
+ * The interval at which slots that other threads may have freed are tried, in milliseconds. It is also the longest time
+ * for which those who wait elsewhere may go first.
+ */
 const POLL_MS = 100;
+
+/** The use that a request counts before any has ended, in milliseconds. */
+const FIRST_GUESS_MS = 5_000;
 
 /** The longest interval between two checks of a place, in milliseconds: a quota may come back early. */
 const LOOK_AGAIN_MS = 5_000;
@@ -108,6 +135,8 @@ export function createQueue(options: QueueOptions): Queue {
     get waiting() {
       return slots.line.size;
     },
+    loadOf: ({ id }) => slots.loadOf(id),
+    follow: (news) => slots.follow(news),
   };
 }
 
@@ -116,14 +145,22 @@ class Slots {
   readonly options: QueueOptions;
   readonly line: WaitingLine<Waiter>;
   readonly #use: RecentUse;
+  readonly #shared: SharedLine;
   readonly #limits = new Map<string, AdaptiveLimit>();
   #isGiving = false;
+  /** The time since which a free slot is left to others, by the deployment's key. */
+  readonly #leftMs = new Map<string, number>();
   #cancelTimer: Cancel | undefined;
 
   constructor(options: QueueOptions) {
     this.options = options;
     this.#use = new RecentUse(options.clock);
     this.line = new WaitingLine(options.clock, this.#use);
+    this.#shared = new SharedLine({
+      ...options,
+      id: options.ids.next("line"),
+      describe: (key) => this.#describe(key),
+    });
     options.admission.onDrain(() => {
       for (const { woken } of [...this.line]) woken.reject(shuttingDown());
     });
@@ -131,25 +168,52 @@ class Slots {
 
   /** Takes a slot, however many requests wait for one. */
   take(deployment: Deployment, caller: string): ConnectionSlot | undefined {
+    const { admission, clock } = this.options;
     const limit = this.#limitOf(keyOf(deployment));
     if (!limit.hasRoom) return undefined;
-    const leave = this.options.admission.occupy(deployment.connection);
+    const leave = admission.occupy(deployment.connection);
     if (leave === undefined) return undefined;
-    const endUse = this.#use.begin(caller);
-    const endCount = limit.begin();
+    const startMs = clock.elapsedMs();
+    // So requests that begin together do not all count as nothing.
+    const guessMs = limit.averageMs ?? FIRST_GUESS_MS;
+    this.#count(deployment, caller, guessMs);
+    limit.begin();
     let isLeft = false;
     return {
       leave: () => {
         if (isLeft) return;
         isLeft = true;
         leave();
-        endUse();
-        endCount();
+        const tookMs = clock.elapsedMs() - startMs;
+        limit.end(tookMs);
+        this.#count(deployment, caller, tookMs - guessMs);
         this.giveOut();
+        if (this.isAwaitedElsewhere(deployment)) this.#shared.send();
       },
       refused: () => limit.refused(),
       completed: () => limit.completed(),
     };
+  }
+
+  #count(deployment: Deployment, caller: string, ms: number): void {
+    this.#use.add(caller, ms);
+    this.#shared.note(deployment, caller, ms);
+  }
+
+  /** Adds a request to the line. */
+  add(waiter: Waiter): void {
+    this.line.add(waiter);
+    this.#noteChange(waiter);
+    this.giveOut();
+  }
+
+  /** Removes a request from the line, if it is still there. */
+  remove(waiter: Waiter): void {
+    if (this.line.remove(waiter)) this.#noteChange(waiter);
+  }
+
+  #noteChange({ places }: Waiter): void {
+    for (const { deployment } of places.values()) this.#shared.note(deployment);
   }
 
   /** Gives the free slots to those who wait, in the order of their turns. */
@@ -162,18 +226,90 @@ class Slots {
       const turn = this.line.next(full);
       if (turn === undefined) break;
       const { waiter, key, deployment } = turn;
-      const slot = this.take(deployment, waiter.caller.sha256);
+      const slot = this.#isLeftToOthers(turn)
+        ? undefined
+        : this.take(deployment, waiter.caller.digest);
       if (slot === undefined) {
         full.add(key);
         continue;
       }
       this.line.noteTurn(waiter.session);
-      this.line.remove(waiter);
+      this.remove(waiter);
       waiter.keep(key, slot);
       waiter.woken.resolve(ROOM);
     }
     this.#isGiving = false;
     this.#startTimer();
+  }
+
+  /** Returns true while a free slot is left to those who wait elsewhere and whose turn comes before that of a waiter. */
+  #isLeftToOthers(
+    { waiter, key, deployment }: NextWaiter<Waiter>,
+  ): boolean {
+    const isBehind = this.line.isBehind(waiter, this.#shared.turnsAt(key));
+    const leave = isBehind
+      ? this.options.admission.occupy(deployment.connection)
+      : undefined;
+    if (leave === undefined) {
+      this.#leftMs.delete(key);
+      return false;
+    }
+    leave();
+    const nowMs = this.options.clock.elapsedMs();
+    const sinceMs = this.#leftMs.get(key) ?? nowMs;
+    this.#leftMs.set(key, sinceMs);
+    return nowMs - sinceMs < POLL_MS;
+  }
+
+  /** Returns true when requests of other threads wait for nothing but a free slot of a deployment. */
+  isAwaitedElsewhere(deployment: Deployment): boolean {
+    return this.#shared.turnsAt(keyOf(deployment)).length > 0;
+  }
+
+  follow(news: LineNews): void {
+    for (const [caller, ms] of Object.entries(news.used)) {
+      this.#use.add(caller, ms);
+    }
+    this.#shared.follow(news);
+    // Its sender may have freed a slot.
+    if (news.turns !== undefined) this.giveOut();
+  }
+
+  loadOf(connectionId: string): LineLoad {
+    const own = new Map<string, number>();
+    let waiting = 0;
+    for (const { places } of this.line) {
+      const here = [...places].filter(([, { deployment: { connection } }]) =>
+        connection.id === connectionId
+      );
+      if (here.length > 0) waiting += 1;
+      for (const [key] of here) own.set(key, this.#describe(key).expectedMs);
+    }
+    const others = this.#shared.loadsOf(connectionId);
+    return {
+      waiting: others.reduce((sum, one) => sum + one.waiting, waiting),
+      expectedMs: Math.max(
+        ...own.values(),
+        ...others.map(({ expectedMs }) => expectedMs),
+        0,
+      ),
+    };
+  }
+
+  #describe(key: string): OwnLine {
+    const waiters = [...this.line.at(key)];
+    const [place] = waiters.flatMap(({ places }) => places.get(key) ?? []);
+    if (place === undefined) return { waiting: 0, expectedMs: 0 };
+    const { deployment } = place;
+    const restMs = Math.max(0, place.roomMs - this.options.clock.elapsedMs());
+    const elsewhere = this.#turnsElsewhere(deployment)
+      .reduce((sum, { count }) => sum + count, 0);
+    const before = waiters.length + elsewhere - 1;
+    return {
+      waiting: waiters.length,
+      expectedMs: this.#expectedMs({ deployment, restMs }, before),
+      turns: this.#sharesSlots(deployment) ? this.line.turnsAt(key) : undefined,
+    };
   }
 
   /**
@@ -182,9 +318,9 @@ class Slots {
    *
    * @returns False when there is no room.
    */
-  makeRoom({ caller: { sha256 }, isBackground }: Waiter): boolean {
+  makeRoom({ caller: { digest }, isBackground }: Waiter): boolean {
     const own = [...this.line]
-      .filter((waiter) => waiter.caller.sha256 === sha256);
+      .filter((waiter) => waiter.caller.digest === digest);
     const rivals = own.length >= MAX_WAITING_OF_CALLER
       ? own
       : this.line.size >= MAX_WAITING
@@ -194,13 +330,21 @@ class Slots {
     if (isBackground) return false;
     const last = rivals.findLast((waiter) => waiter.isBackground);
     if (last === undefined) return false;
-    this.line.remove(last);
+    this.remove(last);
     last.woken.resolve(FULL);
     return true;
   }
 
-  /** Returns the time until a place has room, in milliseconds, with a number of requests before. */
-  expectedMs(
+  /** Returns the time until a place has room for a request, in milliseconds. */
+  expectedMs(place: WaitingPlace, waiter: Waiter): number {
+    const { deployment } = place;
+    const elsewhere = this.#turnsElsewhere(deployment);
+    const key = keyOf(deployment);
+    const before = this.line.countBefore(key, waiter, elsewhere);
+    return this.#expectedMs(place, before);
+  }
+
+  #expectedMs(
     { deployment, restMs }: Pick<WaitingPlace, "deployment" | "restMs">,
     before: number,
   ): number {
@@ -208,6 +352,20 @@ class Slots {
     const most = deployment.connection.maxConcurrent ?? Infinity;
     const turnMs = (limit.averageMs ?? 0) / Math.min(most, limit.most);
     return Math.max(restMs, (before + 1) * turnMs);
+  }
+
+  /** Returns those who wait elsewhere for the slots that requests here may get. */
+  #turnsElsewhere(deployment: Deployment): readonly RankedGroup[] {
+    return this.#sharesSlots(deployment)
+      ? this.#shared.turnsAt(keyOf(deployment))
+      : [];
+  }
+
+  /** Returns true while the slots that all threads share, and not what the provider has refused, limit a deployment. */
+  #sharesSlots(deployment: Deployment): boolean {
+    const { maxConcurrent } = deployment.connection;
+    return this.options.isShared && maxConcurrent !== undefined &&
+      this.#limitOf(keyOf(deployment)).most >= maxConcurrent;
   }
 
   #limitOf(key: string): AdaptiveLimit {
@@ -260,24 +418,25 @@ class Place implements QueuedRequest {
       return slot;
     }
     const { line } = this.#slots;
-    if (line.isAwaited(key)) return undefined;
-    const { caller } = this.#exchange;
-    const slot = this.#slots.take(deployment, caller.sha256);
+    const isAwaited = line.isAwaited(key) ||
+      this.#slots.isAwaitedElsewhere(deployment);
+    if (isAwaited) return undefined;
+    const digest = tokenDigest(this.#exchange.caller);
+    const slot = this.#slots.take(deployment, digest);
     if (slot !== undefined) line.noteTurn(sessionOf(this.#exchange));
     return slot;
   }
 
   async wait(places: readonly WaitingPlace[]): Promise<WaitResult> {
-    const { line, options: { clock, deadlines } } = this.#slots;
-    const { control } = this.#exchange;
+    const { admission, clock, deadlines } = this.#slots.options;
+    const { signal } = this.#exchange.control.controller;
+    signal.throwIfAborted();
+    if (admission.draining) throw shuttingDown();
     const nowMs = clock.elapsedMs();
     const sinceMs = this.#sinceMs ??= nowMs;
     const waiter = this.#waiterFor(places, { sinceMs, nowMs });
     const expected = places.map((place) => ({
-      ms: this.#slots.expectedMs(
-        place,
-        line.countBefore(keyOf(place.deployment), waiter),
-      ),
+      ms: this.#slots.expectedMs(place, waiter),
       untilMs: sinceMs + place.mostMs,
     }));
     const isTimely = expected.some(({ ms, untilMs }) => nowMs + ms < untilMs);
@@ -285,17 +444,16 @@ class Place implements QueuedRequest {
       const expectedMs = Math.min(...expected.map(({ ms }) => ms));
       return { kind: "full", expectedMs };
     }
-    line.add(waiter);
     const cancel = deadlines.start(
       Math.ceil(waiter.untilMs - nowMs),
       () => waiter.woken.resolve(FULL),
     );
     try {
-      this.#slots.giveOut();
-      return await settled(waiter.woken, control.controller.signal, () => {});
+      this.#slots.add(waiter);
+      return await settled(waiter.woken, signal, () => {});
     } finally {
       cancel();
-      line.remove(waiter);
+      this.#slots.remove(waiter);
       this.#note(places, clock.elapsedMs() - nowMs);
     }
   }
@@ -311,14 +469,18 @@ class Place implements QueuedRequest {
   ): Waiter {
     const { caller } = this.#exchange;
     return {
-      caller,
+      caller: { digest: tokenDigest(caller), weight: caller.weight },
       session: sessionOf(this.#exchange),
       isBackground: isBackground(this.#exchange),
       sinceMs,
       untilMs: sinceMs + Math.max(...places.map(({ mostMs }) => mostMs)),
       places: new Map(places.map(({ deployment, restMs }) => [
         keyOf(deployment),
-        { deployment, dueMs: nowMs + Math.min(restMs, LOOK_AGAIN_MS) },
+        {
+          deployment,
+          roomMs: nowMs + restMs,
+          dueMs: nowMs + Math.min(restMs, LOOK_AGAIN_MS),
+        },
       ])),
       woken: Promise.withResolvers(),
       keep: (key, slot) => this.#kept = { key, slot },
@@ -337,5 +499,5 @@ class Place implements QueuedRequest {
 function sessionOf(
   { caller, record: { facts: { client } } }: QueuedExchange,
 ): string {
-  return `${caller.sha256} ${client?.session} ${client?.agent}`;
+  return `${tokenDigest(caller)} ${client?.session} ${client?.agent}`;
 }

@@ -1,83 +1,41 @@
+import { Recent } from "../../core/collections.ts";
 import type { Clock } from "../../core/time/timers.ts";
 
 /** The half-life of a use, in milliseconds: some turns of an agent. */
 const HALF_LIFE_MS = 120_000;
 
-/** The use of a running request until the first one has ended, in milliseconds. */
-const FIRST_GUESS_MS = 5_000;
-
-/** The weight of the newest request in the average. */
-const NEWEST_SHARE = 0.1;
-
-/** The number of callers that are remembered. */
+/** The time after which a use counts as none, and the number of callers that are remembered. */
+const LIFE_MS = 20 * HALF_LIFE_MS;
 const MAX_CALLERS = 10_000;
 
-/** The use of one caller. */
+/** The use of one caller as of a time. */
 interface Use {
-  /** The time of its ended requests, as of `atMs`. */
-  usedMs: number;
-  atMs: number;
-  running: number;
-  /** The sum of the starts of its running requests. */
-  startsMs: number;
+  readonly usedMs: number;
+  readonly atMs: number;
 }
 
-/**
- * The time that each caller's requests have recently occupied providers, which decides whose turn is next. It fades
- * within minutes. Each running request counts at least as long as an average one, so that many requests that begin
- * together do not all count as nothing.
- */
+/** The time that each caller's requests have occupied providers, which decides whose turn is next. It fades away. */
 export class RecentUse {
-  readonly #clock: Pick<Clock, "elapsedMs">;
-  readonly #byCaller = new Map<string, Use>();
-  #averageMs = FIRST_GUESS_MS;
+  readonly #clock: Clock;
+  readonly #byCaller: Recent<Use>;
 
-  constructor(clock: Pick<Clock, "elapsedMs">) {
+  constructor(clock: Clock) {
     this.#clock = clock;
+    const options = { ttlMs: LIFE_MS, maxSize: MAX_CALLERS };
+    this.#byCaller = new Recent({ clock, ...options });
   }
 
   /** Returns the recent use of a caller, in milliseconds. */
   of(caller: string): number {
     const use = this.#byCaller.get(caller);
     if (use === undefined) return 0;
-    const nowMs = this.#clock.elapsedMs();
-    const runningMs = use.running * (nowMs + this.#averageMs) - use.startsMs;
-    return faded(use, nowMs) + runningMs;
+    const agoMs = this.#clock.elapsedMs() - use.atMs;
+    return Math.max(0, use.usedMs * 2 ** (-agoMs / HALF_LIFE_MS));
   }
 
-  /**
-   * Counts a request of a caller from now on.
-   *
-   * @returns A function to call once, at its end.
-   */
-  begin(caller: string): () => void {
-    const startMs = this.#clock.elapsedMs();
-    const use = this.#byCaller.get(caller) ??
-      { usedMs: 0, atMs: startMs, running: 0, startsMs: 0 };
-    use.running += 1;
-    use.startsMs += startMs;
-    this.#byCaller.delete(caller);
-    this.#byCaller.set(caller, use);
-    if (this.#byCaller.size > MAX_CALLERS) this.#forgetOne();
-    return () => {
-      const nowMs = this.#clock.elapsedMs();
-      const tookMs = nowMs - startMs;
-      use.usedMs = faded(use, nowMs) + tookMs;
-      use.atMs = nowMs;
-      use.running -= 1;
-      use.startsMs -= startMs;
-      this.#averageMs += NEWEST_SHARE * (tookMs - this.#averageMs);
-    };
+  /** Adds to the use of a caller. A negative time corrects one that was too long. */
+  add(caller: string, ms: number): void {
+    const usedMs = this.of(caller) + ms;
+    this.#byCaller.set(caller, { usedMs, atMs: this.#clock.elapsedMs() });
   }
-
-  /** Forgets the caller that began a request the longest time ago, unless one still runs. */
-  #forgetOne(): void {
-    for (const [caller, { running }] of this.#byCaller) {
-      if (running === 0) return void this.#byCaller.delete(caller);
-    }
-  }
-}
-
-function faded({ usedMs, atMs }: Use, nowMs: number): number {
-  return usedMs * 2 ** ((atMs - nowMs) / HALF_LIFE_MS);
 }

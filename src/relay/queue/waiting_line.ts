@@ -4,34 +4,55 @@ import { oncePer } from "../../core/memo.ts";
 import type { Clock } from "../../core/time/timers.ts";
 import type { RecentUse } from "./recent_use.ts";
 
-/** A request in the line, as far as the order of turns depends on it. */
-export interface Waiting {
-  readonly caller: WaitingCaller;
-  readonly session: string;
+/** A waiting request, as far as the order of turns depends on it. */
+interface Ranked {
+  readonly caller: RankedCaller;
+  /** `undefined` for a request that waits elsewhere. */
+  readonly session: string | undefined;
   /** True for work that nobody watches, such as a subagent's or a batch's. */
   readonly isBackground: boolean;
   /** The time at which its first wait began, and at which its last one must end, on a monotonic clock. */
   readonly sinceMs: number;
   readonly untilMs: number;
+}
+
+/** The waiting requests of a caller that stand at the same place, in the order of turns. */
+export interface SentGroup {
+  readonly caller: Ranked["caller"];
+  readonly isBackground: boolean;
+  /** The time for which the first of them has waited, in milliseconds. */
+  readonly waitedMs: number;
+  readonly count: number;
+}
+
+/** Requests that wait elsewhere. */
+export interface RankedGroup extends Ranked {
+  readonly count: number;
+}
+
+/** A request in the line. */
+export interface Waiting extends Ranked {
+  readonly session: string;
   /** The places with their deployments' keys, in the order of preference. */
   readonly places: ReadonlyMap<string, DuePlace>;
 }
 
 /** The caller of a request, as far as the order of turns depends on it. */
-interface WaitingCaller {
-  readonly sha256: string;
+interface RankedCaller {
+  readonly digest: string;
   readonly weight: number;
 }
 
 /** A deployment that a request waits for. */
 interface DuePlace {
   readonly deployment: Deployment;
-  /** The time from which it may have room, on a monotonic clock. */
+  /** The time from which it may have room, and the one from which it is looked at, on a monotonic clock. */
+  readonly roomMs: number;
   readonly dueMs: number;
 }
 
 /** A waiting request and the place that it may take. */
-interface NextWaiter<Waiter extends Waiting> {
+export interface NextWaiter<Waiter extends Waiting> {
   readonly waiter: Waiter;
   readonly key: string;
   readonly deployment: Deployment;
@@ -90,13 +111,15 @@ export class WaitingLine<Waiter extends Waiting> {
     }
   }
 
-  remove(waiter: Waiter): void {
-    if (!this.#waiters.delete(waiter)) return;
+  /** Returns false when the request was not in the line. */
+  remove(waiter: Waiter): boolean {
+    if (!this.#waiters.delete(waiter)) return false;
     for (const key of waiter.places.keys()) {
       const set = this.#byKey.get(key);
       set?.delete(waiter);
       if (set?.size === 0) this.#byKey.delete(key);
     }
+    return true;
   }
 
   /** Notes that a session has had a turn. */
@@ -110,9 +133,30 @@ export class WaitingLine<Waiter extends Waiting> {
     const set = this.#byKey.get(key);
     if (set === undefined) return false;
     const nowMs = this.#clock.elapsedMs();
-    return set.values().some(({ places }) => {
-      const place = places.get(key);
-      return place !== undefined && place.dueMs <= nowMs;
+    return set.values().some((waiter) => isDue(waiter, key, nowMs));
+  }
+
+  /** Returns those who wait for nothing but a free slot of a deployment, by caller. */
+  turnsAt(key: string): readonly SentGroup[] {
+    const nowMs = this.#clock.elapsedMs();
+    const due = [...this.at(key)]
+      .filter((waiter) => isDue(waiter, key, nowMs))
+      .map((waiter) => ({ waiter, isBackground: standsBack(waiter, nowMs) }));
+    const groups = Map.groupBy(
+      due,
+      ({ waiter: { caller }, isBackground }) =>
+        `${caller.digest} ${isBackground}`,
+    );
+    return [...groups.values()].flatMap((group) => {
+      const [first] = group;
+      if (first === undefined) return [];
+      const sinceMs = Math.min(...group.map(({ waiter }) => waiter.sinceMs));
+      return {
+        caller: first.waiter.caller,
+        isBackground: first.isBackground,
+        waitedMs: nowMs - sinceMs,
+        count: group.length,
+      };
     });
   }
 
@@ -136,12 +180,26 @@ export class WaitingLine<Waiter extends Waiting> {
     return best;
   }
 
-  /** Returns the number of requests at a deployment whose turn comes before that of `waiter`. */
-  countBefore(key: string, waiter: Waiting): number {
+  /** Returns the number of requests, at a deployment and elsewhere, whose turn comes before that of `waiter`. */
+  countBefore(
+    key: string,
+    waiter: Waiting,
+    elsewhere: readonly RankedGroup[],
+  ): number {
     const order = this.#order(this.#clock.elapsedMs());
     let count = 0;
     for (const other of this.at(key)) if (order(other, waiter) < 0) count += 1;
+    for (const other of elsewhere) {
+      if (order(other, waiter) < 0) count += other.count;
+    }
     return count;
+  }
+
+  /** Returns true when the turn of a request elsewhere comes before that of `waiter`. */
+  isBehind(waiter: Waiting, elsewhere: readonly RankedGroup[]): boolean {
+    if (elsewhere.length === 0) return false;
+    const order = this.#order(this.#clock.elapsedMs());
+    return elsewhere.some((other) => order(other, waiter) < 0);
   }
 
   /** Returns the time until the next place is due, in milliseconds; `Infinity` when all are. */
@@ -156,23 +214,36 @@ export class WaitingLine<Waiter extends Waiting> {
     return nextMs;
   }
 
-  #order(nowMs: number): (one: Waiting, other: Waiting) => number {
+  #order(nowMs: number): (one: Ranked, other: Ranked) => number {
     const shares = new Map<string, number>();
-    const shareOf = ({ caller: { sha256, weight } }: Waiting): number => {
-      const known = shares.get(sha256);
+    const shareOf = ({ caller: { digest, weight } }: Ranked): number => {
+      const known = shares.get(digest);
       if (known !== undefined) return known;
-      const share = this.#use.of(sha256) / weight;
-      shares.set(sha256, share);
+      const share = this.#use.of(digest) / weight;
+      shares.set(digest, share);
       return share;
     };
-    const mayStandBack = ({ isBackground, sinceMs, untilMs }: Waiting) =>
-      Number(isBackground && nowMs < (sinceMs + untilMs) / 2);
-    const lastTurnOf = ({ session }: Waiting) =>
-      this.#lastTurns.get(session) ?? 0;
+    const lastTurnOf = (session: string) => this.#lastTurns.get(session) ?? 0;
+    const bySession = (one: string | undefined, other: string | undefined) =>
+      one === undefined || other === undefined
+        ? 0
+        : lastTurnOf(one) - lastTurnOf(other);
     return (one, other) =>
-      mayStandBack(one) - mayStandBack(other) ||
+      Number(standsBack(one, nowMs)) - Number(standsBack(other, nowMs)) ||
       shareOf(one) - shareOf(other) ||
-      lastTurnOf(one) - lastTurnOf(other) ||
+      bySession(one.session, other.session) ||
       one.sinceMs - other.sinceMs;
   }
+}
+
+function isDue({ places }: Waiting, key: string, nowMs: number): boolean {
+  return (places.get(key)?.dueMs ?? Infinity) <= nowMs;
+}
+
+/** Returns true for background work that has not waited for half of its time. */
+function standsBack(
+  { isBackground, sinceMs, untilMs }: Ranked,
+  nowMs: number,
+): boolean {
+  return isBackground && nowMs < (sinceMs + untilMs) / 2;
 }

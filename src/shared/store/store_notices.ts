@@ -29,13 +29,18 @@ interface StoreNoticesOptions {
 }
 
 /** The interval between two reads of the store, in milliseconds. */
-const POLL_MS = 150;
+const POLL_MS = 100;
 
 /** The age of the oldest useful notice, in milliseconds: a provider's request to wait counts for at most an hour. */
 const MEMORY_MS = 3_600_000;
 
 /** The approximate number of notices that the store keeps. */
-const MAX_KEPT = { cool_down: 5000, quota: 500, conversation: 10_000 } as const;
+const MAX_KEPT = {
+  cool_down: 5000,
+  quota: 500,
+  conversation: 10_000,
+  line: 200,
+} as const;
 
 /**
  * The stream of each kind of notice. Lessons are as rare and as urgent as cool-downs. Notices about quotas can wait
@@ -47,6 +52,7 @@ const STREAM_BY_KIND = {
   polled: "quota",
   harvested: "quota",
   placed: "conversation",
+  line: "line",
 } as const satisfies Record<StoredNotice["kind"], keyof typeof MAX_KEPT>;
 
 /** The number of notices that wait while the store is away; the oldest are dropped first. */
@@ -69,6 +75,7 @@ export function createStoreNotices(
     cool_down: `${prefix}cool-downs`,
     quota: `${prefix}quotas`,
     conversation: `${prefix}conversations`,
+    line: `${prefix}lines`,
   };
   const listeners: ((notice: Notice) => void)[] = [];
   const waiting: { readonly stored: StoredNotice; readonly atMs: number }[] =
@@ -86,8 +93,9 @@ export function createStoreNotices(
   function publish(notice: Notice): void {
     const stored = toStored(notice, config());
     if (stored === undefined || isTooSoon(notice)) return;
-    // Conversations are renewed later, and cool-downs need the space.
-    if (stored.kind === "placed" && link.isAway) return;
+    // Conversations and lines are renewed later, and cool-downs need the space.
+    const isRenewed = stored.kind === "placed" || stored.kind === "line";
+    if (isRenewed && link.isAway) return;
     waiting.push({ stored, atMs: deadlines.elapsedMs() });
     if (waiting.length > MAX_WAITING) waiting.shift();
     if (STREAM_BY_KIND[stored.kind] !== "quota" && !link.isAway) sendWaiting();

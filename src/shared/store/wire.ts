@@ -82,6 +82,16 @@ export const storedNoticeSchema = z.discriminatedUnion("kind", [
     model: z.string(),
     ms: milliseconds,
   }),
+  z.object({
+    kind: z.literal("line"),
+    connection: z.string(),
+    model: z.string(),
+    from: z.string(),
+    used: z.record(z.string(), z.number()),
+    waiting: z.number().min(0),
+    expectedMs: z.number().min(0),
+    ms: milliseconds,
+  }),
 ]);
 
 /** @see storedNoticeSchema */

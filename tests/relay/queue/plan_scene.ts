@@ -1,7 +1,6 @@
 import { createGateway, type Gateway } from "../../../src/app.ts";
 import { createLiveConfig } from "../../../src/config/live_config.ts";
 import { sha256Hex } from "../../../src/core/sha256.ts";
-import type { SharedState } from "../../../src/shared/shared_state.ts";
 import { VirtualTime } from "../../simulation/world/time.ts";
 import {
   connectionFile,
@@ -14,10 +13,13 @@ import {
 } from "../../support/fakes/memory_log.ts";
 import { createRandom, type Random } from "../../support/fakes/random.ts";
 import { hello } from "../../support/wire/ask.ts";
+import type { OpenGroup, PlanGroup } from "./plan_groups.ts";
 
 /** A request of a person, and what came of it. */
 export interface Turn {
   readonly person: string;
+  /** The number of the gateway. */
+  readonly at: number;
   readonly sentMs: number;
   readonly endedMs: number;
   readonly status: number;
@@ -48,9 +50,12 @@ export interface Plan {
   refusals: number;
 }
 
-/** A gateway in front of plans, on a virtual clock. */
+/** Gateways in front of plans, on a virtual clock. */
 export interface PlanScene {
+  /** The first gateway, and all of them. */
   readonly gateway: Gateway;
+  readonly gateways: readonly Gateway[];
+  readonly group: PlanGroup | undefined;
   readonly time: VirtualTime;
   readonly random: Random;
   readonly plans: Readonly<Record<string, Plan>>;
@@ -68,6 +73,8 @@ interface AskOptions {
   readonly headers?: Readonly<Record<string, string>>;
   readonly model?: string;
   readonly signal?: AbortSignal;
+  /** The number of the gateway; default: 0. */
+  readonly at?: number;
 }
 
 interface SceneOptions {
@@ -82,14 +89,14 @@ interface SceneOptions {
     Record<string, Pick<Plan, "capacity" | "serviceMs">>
   >;
   readonly overrides?: Readonly<Record<string, unknown>>;
-  readonly shared?: SharedState;
-  readonly time?: VirtualTime;
+  /** Opens several gateways that work together; default: one alone. */
+  readonly group?: OpenGroup;
   readonly seed?: number;
 }
 
 /** Opens a gateway in front of plans. A connection is to the plan of its name. */
 export async function openPlans(options: SceneOptions): Promise<PlanScene> {
-  const time = options.time ?? new VirtualTime();
+  const time = new VirtualTime();
   const random = createRandom(options.seed ?? 1);
   const plans: Record<string, Plan> = Object.fromEntries(
     Object.entries(options.plans).map(([name, plan]) => [
@@ -118,15 +125,19 @@ export async function openPlans(options: SceneOptions): Promise<PlanScene> {
     });
   const liveConfig = createLiveConfig(await configOf(options.overrides ?? {}));
   const log = createMemoryLog();
-  const gateway = createGateway({
-    liveConfig,
-    fetch: (input, init) => serve(String(input), init ?? {}),
-    log,
-    clock: time,
-    timers: time,
-    random: () => random.below(1000) / 1000,
-    ...options.shared && { shared: options.shared },
-  });
+  const group = options.group?.({ time, random, config: liveConfig.current });
+  const open = (shared: PlanGroup["states"][number] | undefined) =>
+    createGateway({
+      liveConfig,
+      fetch: (input, init) => serve(String(input), init ?? {}),
+      log,
+      clock: time,
+      timers: time,
+      random: () => random.below(1000) / 1000,
+      shared,
+    });
+  const gateway = open(group?.states[0]);
+  const gateways = [gateway, ...group?.states.slice(1).map(open) ?? []];
 
   async function serve(url: string, init: RequestInit): Promise<Response> {
     const name = new URL(url).hostname.split(".")[0] ?? "";
@@ -134,11 +145,7 @@ export async function openPlans(options: SceneOptions): Promise<PlanScene> {
     if (plan === undefined) return new Response(null, { status: 404 });
     const person = new Headers(init.headers).get("x-person") ?? "";
     const nowMs = time.elapsedMs();
-    if (plan.failsWith !== undefined) {
-      return Response.json({ error: { message: "It failed." } }, {
-        status: plan.failsWith,
-      });
-    }
+    if (plan.failsWith !== undefined) return failed(plan.failsWith);
     const closedMs = (plan.closedUntilMs ?? 0) - nowMs;
     if (closedMs > 0 || plan.running >= plan.capacity) {
       plan.refusals += 1;
@@ -170,15 +177,18 @@ export async function openPlans(options: SceneOptions): Promise<PlanScene> {
         untilMs: time.elapsedMs(),
       });
     }
-    return Response.json(ANSWER);
+    return plan.failsWith === undefined
+      ? Response.json(ANSWER)
+      : failed(plan.failsWith);
   }
 
   return {
-    ...{ gateway, time, random, plans, served, log },
+    ...{ gateway, gateways, group, time, random, plans, served, log },
     async configure(overrides) {
       liveConfig.swap(await time.outside(configOf(overrides)));
     },
-    async ask(person, { headers = {}, model = "model-a", signal } = {}) {
+    async ask(person, options = {}) {
+      const { headers = {}, model = "model-a", signal, at = 0 } = options;
       const sentMs = time.elapsedMs();
       const request = new Request(
         "http://gateway.example/v1/chat/completions",
@@ -194,14 +204,14 @@ export async function openPlans(options: SceneOptions): Promise<PlanScene> {
           ...signal && { signal },
         },
       );
-      const response = await gateway.handler(request);
+      const response = await (gateways[at] ?? gateway).handler(request);
       const text = await response.text();
       const id = response.headers.get("x-request-id");
       const line = log.entries.findLast(({ fields }) =>
         fields.request_id === id
       );
       return {
-        ...{ person, sentMs, endedMs: time.elapsedMs() },
+        ...{ person, at, sentMs, endedMs: time.elapsedMs() },
         ...{ status: response.status, text },
         retryAfter: response.headers.get("retry-after"),
         line: line?.fields ?? {},
@@ -217,8 +227,38 @@ export async function openPlans(options: SceneOptions): Promise<PlanScene> {
   };
 }
 
+/** A request at a time, in milliseconds. */
+type TimedRequest = readonly [
+  atMs: number,
+  person: string,
+  options?: AskOptions,
+];
+
+/** Sends a request at each of these times, counted from now. */
+export function sendAt(
+  scene: PlanScene,
+  requests: readonly TimedRequest[],
+): Promise<readonly Turn[]> {
+  return scene.pass(
+    Promise.all(requests.map(async ([atMs, person, options]) => {
+      await scene.time.sleep(atMs);
+      return await scene.ask(person, options);
+    })),
+  );
+}
+
+/** Returns who was served, the first to be so first. */
+export function orderOf(turns: readonly Turn[]): readonly string[] {
+  return turns.toSorted((one, other) => one.endedMs - other.endedMs)
+    .map(({ person }) => person);
+}
+
 function tokenOf(person: string): string {
   return `mg_${person}`;
+}
+
+function failed(status: number): Response {
+  return Response.json({ error: { message: "It failed." } }, { status });
 }
 
 const ANSWER = {

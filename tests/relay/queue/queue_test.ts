@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { openPlans, type PlanScene, type Turn } from "./plan_scene.ts";
+import { openPlans, orderOf, sendAt, type Turn } from "./plan_scene.ts";
 
 const SECOND_MS = 1_000;
 const QUEUE = { queue: { max_wait: 60_000 } };
@@ -14,28 +14,6 @@ function narrow(
     connections: { one: { max_concurrent: 1, ...connection } },
     plans: { one: { capacity: 1, serviceMs: () => 10 * SECOND_MS } },
   });
-}
-
-/** Sends a request after each of these times, in milliseconds. */
-function sendAt(
-  scene: PlanScene,
-  requests: readonly (readonly [
-    atMs: number,
-    person: string,
-    headers?: Readonly<Record<string, string>>,
-  ])[],
-): Promise<readonly Turn[]> {
-  return scene.pass(
-    Promise.all(requests.map(async ([atMs, person, headers]) => {
-      await scene.time.sleep(atMs);
-      return await scene.ask(person, headers && { headers });
-    })),
-  );
-}
-
-function orderOf(turns: readonly Turn[]): readonly string[] {
-  return turns.toSorted((one, other) => one.endedMs - other.endedMs)
-    .map(({ person }) => person);
 }
 
 Deno.test("without `queue`, a request that finds its connection full gets a 503 at once", async () => {
@@ -91,9 +69,9 @@ Deno.test("subagents and batches come after requests that people wait for, for h
   const session = { "x-claude-code-session-id": "s" };
   const turns = await sendAt(scene, [
     [0, "ann"],
-    [1, "ann", { "x-priority": "batch" }],
-    [2, "ann", { ...session, "x-claude-code-agent-id": "a" }],
-    [3, "ann", session],
+    [1, "ann", { headers: { "x-priority": "batch" } }],
+    [2, "ann", { headers: { ...session, "x-claude-code-agent-id": "a" } }],
+    [3, "ann", { headers: session }],
     [9000, "ann"],
   ]);
   const ends = turns.map(({ endedMs }) => endedMs / SECOND_MS);
@@ -110,7 +88,7 @@ Deno.test("background work that has waited for half of its time is served in its
     (_, index) => [index * 9_000, "ann"] as const,
   );
   const [batch] = await sendAt(scene, [
-    [100, "bob", { "x-priority": "background" }],
+    [100, "bob", { headers: { "x-priority": "background" } }],
     ...people,
   ]);
   assert.equal(batch?.status, 200);
@@ -119,7 +97,7 @@ Deno.test("background work that has waited for half of its time is served in its
 
 Deno.test("the sessions of one caller take turns", async () => {
   const scene = await narrow(["ann"]);
-  const inSession = (name: string) => ({ "x-session-id": name });
+  const inSession = (name: string) => ({ headers: { "x-session-id": name } });
   const turns = await sendAt(scene, [
     ...[0, 1, 2, 3].map((atMs) => [atMs, "ann", inSession("busy")] as const),
     [4, "ann", inSession("calm")],
@@ -232,7 +210,7 @@ Deno.test("a conversation waits for its own connection for half of the time, and
       two: { capacity: 1, serviceMs: () => SECOND_MS },
     },
   });
-  const session = { "x-claude-code-session-id": "s" };
+  const session = { headers: { "x-claude-code-session-id": "s" } };
   const [, , stayed] = await sendAt(scene, [
     [0, "ann", session],
     [21_000, "bob"],
@@ -272,81 +250,6 @@ Deno.test("a provider that rejects more than it serves gets less, without `max_c
   const lastMs = Math.max(...all.map(({ endedMs }) => endedMs));
   const leastMs = all.length * 2 * SECOND_MS / 3;
   assert.ok(lastMs < 1.2 * leastMs, `${lastMs / leastMs} of the least time`);
-});
-
-Deno.test("a caller who leaves frees its place at once", async () => {
-  const scene = await narrow(["ann", "bob", "cid"]);
-  const leaving = new AbortController();
-  const left = scene.ask("ann").then(() =>
-    scene.ask("ann", { signal: leaving.signal })
-  );
-  const work = (async () => {
-    const first = scene.ask("cid");
-    const second = scene.ask("ann", { signal: leaving.signal })
-      .catch(() => "left");
-    await scene.time.sleep(1000);
-    assert.equal(scene.gateway.state().waiting, 2);
-    leaving.abort();
-    await scene.time.sleep(50);
-    assert.equal(scene.gateway.state().waiting, 1);
-    await Promise.all([first, second]);
-    return await scene.ask("bob");
-  })();
-  left.catch(() => {});
-  const turn = await scene.pass(work);
-  assert.equal(turn.status, 200);
-});
-
-Deno.test("those who wait get a 503 when the gateway stops", async () => {
-  const scene = await narrow(["ann", "bob"]);
-  const work = (async () => {
-    const first = scene.ask("ann");
-    const second = scene.ask("bob");
-    await scene.time.sleep(1000);
-    const drained = scene.gateway.admission.drain();
-    const { status, endedMs } = await second;
-    await drained;
-    return { status, endedMs, first: (await first).status };
-  })();
-  const { status, endedMs, first } = await scene.pass(work);
-  assert.deepEqual({ status, endedMs, first }, {
-    status: 503,
-    endedMs: 1000,
-    first: 200,
-  });
-});
-
-Deno.test("a token that is removed ends the wait with 401", async () => {
-  const server = { removed_tokens: "end" };
-  const scene = await narrow(["ann", "bob"]);
-  await scene.pass(scene.configure({ server }));
-  const work = (async () => {
-    const first = scene.ask("ann");
-    const second = scene.ask("bob");
-    await scene.time.sleep(1000);
-    await scene.configure({ server, tokens: [] });
-    await first;
-    return await second;
-  })();
-  const { status, endedMs } = await scene.pass(work);
-  assert.equal(status, 401);
-  assert.equal(endedMs, 1000);
-});
-
-Deno.test("a reload keeps those who wait, in their order", async () => {
-  const scene = await narrow(["ann", "bob", "cid"]);
-  const work = (async () => {
-    const all = ["ann", "bob", "cid"].map((person) => scene.ask(person));
-    await scene.time.sleep(1000);
-    await scene.configure({ timeouts: { idle: 1000 } });
-    return await Promise.all(all);
-  })();
-  const turns = await scene.pass(work);
-  assert.deepEqual(turns.map(({ status, endedMs }) => [status, endedMs]), [
-    [200, 10_000],
-    [200, 20_000],
-    [200, 30_000],
-  ]);
 });
 
 Deno.test("a connection that fails while others wait for it gives them its error", async () => {

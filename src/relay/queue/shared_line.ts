@@ -1,0 +1,149 @@
+import type { Deployment } from "../../config/config.ts";
+import type { Cancel, Deadlines } from "../../core/time/deadlines.ts";
+import { keyOf, type RankedGroup, type SentGroup } from "./waiting_line.ts";
+
+/** News of the line of one gateway at a deployment, as threads and replicas send it to each other. */
+export interface LineNews extends LineLoad {
+  readonly connectionId: string;
+  readonly model: string;
+  /** The id of the line. */
+  readonly from: string;
+  /** What is new in the use of callers, in milliseconds, by the digest of the caller. */
+  readonly used: Readonly<Record<string, number>>;
+  /** Those who wait for nothing but a slot, between threads, which share the slots. A store does not keep them. */
+  readonly turns?: readonly SentGroup[] | undefined;
+  /** The time for which the news counts, in milliseconds. */
+  readonly ms: number;
+}
+
+/** The length of a line. */
+export interface LineLoad {
+  /** The number of waiting requests. */
+  readonly waiting: number;
+  /** The time until all of them have had their turn, in milliseconds; 0 when it is not known. */
+  readonly expectedMs: number;
+}
+
+/** What a line says about itself. */
+export type OwnLine = Pick<LineNews, "waiting" | "expectedMs" | "turns">;
+
+interface SharedLineOptions {
+  /** An unguessable id. */
+  readonly id: string;
+  readonly deadlines: Deadlines;
+  /** Absent where nobody shares the line. */
+  readonly publish?: ((news: LineNews) => void) | undefined;
+  /** Returns the own line at a deployment, by its key. */
+  readonly describe: (key: string) => OwnLine;
+}
+
+/** The interval at which news is sent, and the time for which it counts, in milliseconds. */
+const SEND_MS = 100;
+const LASTS_MS = 1_000;
+
+/** What is to be sent about a deployment. */
+interface Unsent {
+  readonly deployment: Deployment;
+  readonly used: Map<string, number>;
+}
+
+/** What another line has sent. */
+interface OtherLine extends LineLoad {
+  readonly connectionId: string;
+  readonly turns: readonly RankedGroup[];
+  readonly untilMs: number;
+}
+
+/** The lines of other gateways, and the news that they get of this one. */
+export class SharedLine {
+  readonly #options: SharedLineOptions;
+  readonly #unsent = new Map<string, Unsent>();
+  /** By the deployment's key, then by the id of the line. */
+  readonly #others = new Map<string, Map<string, OtherLine>>();
+  #cancel: Cancel | undefined;
+
+  constructor(options: SharedLineOptions) {
+    this.#options = options;
+  }
+
+  /** Notes that the line at a deployment, or the use of a caller, has changed, which is soon sent. */
+  note(deployment: Deployment, caller?: string, ms = 0): void {
+    const { publish, deadlines } = this.#options;
+    if (publish === undefined) return;
+    const key = keyOf(deployment);
+    const unsent = this.#unsent.get(key) ?? { deployment, used: new Map() };
+    this.#unsent.set(key, unsent);
+    if (caller !== undefined) {
+      unsent.used.set(caller, ms + (unsent.used.get(caller) ?? 0));
+    }
+    this.#cancel ??= deadlines.start(SEND_MS, () => this.send());
+  }
+
+  /** Sends at once what was noted. While requests wait, their number is sent again and again. */
+  send(): void {
+    const { publish, id, describe } = this.#options;
+    this.#cancel?.();
+    this.#cancel = undefined;
+    const all = [...this.#unsent];
+    this.#unsent.clear();
+    for (const [key, { deployment, used }] of all) {
+      const own = describe(key);
+      publish?.({
+        ...own,
+        connectionId: deployment.connection.id,
+        model: deployment.model.id,
+        from: id,
+        used: Object.fromEntries(used),
+        ms: LASTS_MS,
+      });
+      if (own.waiting > 0) this.note(deployment);
+    }
+  }
+
+  /** Replaces what another line has sent before. */
+  follow(
+    { connectionId, model, from, turns = [], ms, ...load }: LineNews,
+  ): void {
+    const key = `${connectionId} ${model}`;
+    const nowMs = this.#options.deadlines.elapsedMs();
+    const lines = this.#others.get(key) ?? new Map<string, OtherLine>();
+    if (load.waiting === 0) lines.delete(from);
+    else {
+      lines.set(from, {
+        ...load,
+        connectionId,
+        untilMs: nowMs + ms,
+        turns: turns.map(({ waitedMs, ...turn }) => ({
+          ...turn,
+          session: undefined,
+          sinceMs: nowMs - waitedMs,
+          // It says itself whether it stands back.
+          untilMs: Infinity,
+        })),
+      });
+    }
+    if (lines.size === 0) this.#others.delete(key);
+    else this.#others.set(key, lines);
+  }
+
+  /** Returns those who wait elsewhere for a slot that this gateway could take. */
+  turnsAt(key: string): readonly RankedGroup[] {
+    const lines = this.#others.get(key);
+    if (lines === undefined) return NONE;
+    return this.#fresh(lines).flatMap(({ turns }) => turns);
+  }
+
+  /** Returns the lengths of the other lines at a connection. */
+  loadsOf(connectionId: string): readonly LineLoad[] {
+    return [...this.#others.values()]
+      .flatMap((lines) => this.#fresh(lines))
+      .filter((line) => line.connectionId === connectionId);
+  }
+
+  #fresh(lines: ReadonlyMap<string, OtherLine>): readonly OtherLine[] {
+    const nowMs = this.#options.deadlines.elapsedMs();
+    return [...lines.values()].filter(({ untilMs }) => nowMs < untilMs);
+  }
+}
+
+const NONE: readonly RankedGroup[] = [];

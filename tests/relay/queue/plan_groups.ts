@@ -1,0 +1,95 @@
+import type { Config } from "../../../src/config/config.ts";
+import { randomIds } from "../../../src/core/ids.ts";
+import type { Notice } from "../../../src/shared/notice.ts";
+import type { SharedState } from "../../../src/shared/shared_state.ts";
+import { createStoreState } from "../../../src/shared/store/store_state.ts";
+import {
+  createCountTable,
+  createThreadCounts,
+} from "../../../src/shared/thread_counts.ts";
+import {
+  SimulatedStore,
+  type StoreLine,
+} from "../../simulation/world/store.ts";
+import type { VirtualTime } from "../../simulation/world/time.ts";
+import { Trace } from "../../simulation/world/trace.ts";
+import { createMemoryLog } from "../../support/fakes/memory_log.ts";
+import type { Random } from "../../support/fakes/random.ts";
+
+/** What gateways that work together need of their scene. */
+interface GroupParts {
+  readonly time: VirtualTime;
+  readonly random: Random;
+  readonly config: () => Config;
+}
+
+/** Gateways that work together. */
+export interface PlanGroup {
+  /** The state of each. */
+  readonly states: readonly SharedState[];
+  /** Takes the store away, or brings it back. */
+  setStore?(isUp: boolean): void;
+}
+
+/** Opens gateways that work together. */
+export type OpenGroup = (parts: GroupParts) => PlanGroup;
+
+/** The time of a message from a thread to another, in milliseconds. */
+const MESSAGE_MS = 1;
+
+/** Threads of one process: they count in shared memory, and send each other notices. */
+export function threadsOf(count: number): OpenGroup {
+  return ({ time }) => {
+    const table = createCountTable(count, 1_000);
+    const listeners: ((notice: Notice) => void)[][] = [];
+    const states = Array.from({ length: count }, (_, thread): SharedState => {
+      listeners.push([]);
+      return {
+        ...createThreadCounts({ table, thread }),
+        notices: {
+          publish(notice) {
+            const copy = structuredClone(notice);
+            time.schedule(MESSAGE_MS, () => {
+              for (const [other, those] of listeners.entries()) {
+                if (other === thread) continue;
+                for (const listener of those) listener(copy);
+              }
+            });
+          },
+          onNotice: (listener) => void listeners[thread]?.push(listener),
+        },
+      };
+    });
+    return { states };
+  };
+}
+
+/** Replicas with a store. */
+export function replicasOf(count: number): OpenGroup {
+  return ({ time, random, config }) => {
+    const store = new SimulatedStore({
+      ...{ time, random },
+      trace: new Trace(time.elapsedMs),
+    });
+    const lines: StoreLine[] = [];
+    const states = Array.from({ length: count }, () => {
+      const { state } = createStoreState({
+        open(events) {
+          const line = store.connect(events);
+          lines.push(line);
+          return line;
+        },
+        ...{ prefix: "mg:", config, clock: time, timers: time },
+        ...{ log: createMemoryLog(), ids: randomIds },
+      });
+      return state;
+    });
+    return {
+      states,
+      setStore(isUp) {
+        store.isUp = isUp;
+        if (!isUp) { for (const line of lines) line.cut(); }
+      },
+    };
+  };
+}

@@ -1,0 +1,110 @@
+import assert from "node:assert/strict";
+import { type OpenGroup, replicasOf, threadsOf } from "./plan_groups.ts";
+import { openPlans, orderOf, sendAt } from "./plan_scene.ts";
+
+// One order over the threads of a process, and over replicas with a store.
+
+const SECOND_MS = 1_000;
+const POLL_MS = 100;
+
+/** A plan of one slot a gateway that counts, whose requests take ten seconds each. */
+function narrow(group: OpenGroup) {
+  return openPlans({
+    people: ["ann", "bob", "cid"],
+    connections: { one: { max_concurrent: 1, queue: { max_wait: 600_000 } } },
+    plans: { one: { capacity: 2, serviceMs: () => 10 * SECOND_MS } },
+    group,
+  });
+}
+
+Deno.test("a slot that one thread frees goes to the caller with the least use at another", async () => {
+  const scene = await narrow(threadsOf(3));
+  const turns = await sendAt(scene, [
+    [0, "ann", { at: 0 }],
+    [1000, "ann", { at: 0 }],
+    [1001, "ann", { at: 1 }],
+    [1002, "bob", { at: 2 }],
+  ]);
+  assert.deepEqual(orderOf(turns), ["ann", "bob", "ann", "ann"]);
+  const lastMs = Math.max(...turns.map(({ endedMs }) => endedMs));
+  assert.ok(lastMs <= 40 * SECOND_MS + 4 * POLL_MS, `${lastMs}`);
+});
+
+Deno.test("requests that people wait for at one thread come before background work at another", async () => {
+  const scene = await narrow(threadsOf(2));
+  const headers = { "x-priority": "batch" };
+  const turns = await sendAt(scene, [
+    [0, "ann", { at: 0 }],
+    [1000, "bob", { at: 0, headers }],
+    [2000, "ann", { at: 1 }],
+  ]);
+  assert.deepEqual(orderOf(turns), ["ann", "ann", "bob"]);
+});
+
+Deno.test("a thread whose own requests never end in time for others starves none of them", async () => {
+  const scene = await narrow(threadsOf(2));
+  const turns = await sendAt(scene, [
+    [0, "ann", { at: 0 }],
+    [500, "ann", { at: 1 }],
+    ...[1000, 1001, 1002, 1003].map((atMs) =>
+      [atMs, "ann", { at: 0 }] as const
+    ),
+  ]);
+  const [, other] = turns;
+  assert.ok(other && other.endedMs <= 20 * SECOND_MS + POLL_MS);
+});
+
+Deno.test("a new request at one thread does not overtake those that wait at another", async () => {
+  const scene = await narrow(threadsOf(2));
+  const [, waits, late] = await sendAt(scene, [
+    [0, "ann", { at: 0 }],
+    [1000, "bob", { at: 1 }],
+    [10_000, "ann", { at: 0 }],
+  ]);
+  assert.ok(waits && waits.endedMs <= 20 * SECOND_MS + POLL_MS);
+  assert.ok(late && late.endedMs > 29 * SECOND_MS);
+});
+
+Deno.test("a wait that is too long because of other threads is refused at once, with the true time", async () => {
+  const scene = await openPlans({
+    people: ["ann", "bob"],
+    connections: { one: { max_concurrent: 1, queue: { max_wait: 35_000 } } },
+    plans: { one: { capacity: 1, serviceMs: () => 10 * SECOND_MS } },
+    group: threadsOf(2),
+  });
+  await sendAt(scene, [[0, "ann", { at: 0 }], [0, "ann", { at: 1 }]]);
+  const turns = await sendAt(scene, [
+    ...[0, 1, 2, 3].map((atMs) => [atMs, "ann", { at: 0 }] as const),
+    [1000, "ann", { at: 1 }],
+  ]);
+  const refused = turns.at(-1);
+  assert.equal(refused?.status, 503);
+  assert.equal(refused.endedMs, refused.sentMs);
+  assert.equal(refused.retryAfter, "40");
+});
+
+for (const isUp of [true, false]) {
+  Deno.test(`use at one replica counts at the others ${isUp ? "through the store" : "no more while the store is away, and nobody waits for it"}`, async () => {
+    const scene = await narrow(replicasOf(2));
+    scene.group?.setStore?.(isUp);
+    const turns = await sendAt(scene, [
+      [1000, "ann", { at: 0 }],
+      [2000, "cid", { at: 1 }],
+      [3000, "ann", { at: 1 }],
+      [4000, "bob", { at: 1 }],
+    ]);
+    assert.deepEqual(
+      orderOf(turns),
+      isUp ? ["ann", "cid", "bob", "ann"] : ["ann", "cid", "ann", "bob"],
+    );
+    assert.deepEqual(
+      turns.map(({ endedMs }) => endedMs).toSorted((one, other) => one - other),
+      [
+        11_000,
+        12_000,
+        22_000,
+        32_000,
+      ],
+    );
+  });
+}
