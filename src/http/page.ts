@@ -15,6 +15,7 @@ import signInView from "./page/sign_in_view.js" with { type: "text" };
 import summary from "./page/summary.js" with { type: "text" };
 import tryView from "./page/try_view.js" with { type: "text" };
 import failures from "./wording/failures.js" with { type: "text" };
+import dearTurns from "./wording/dear_turns.js" with { type: "text" };
 import history from "./wording/history.js" with { type: "text" };
 import level from "./wording/level.js" with { type: "text" };
 import models from "./wording/models.js" with { type: "text" };
@@ -60,6 +61,7 @@ const FILES: Readonly<Record<string, string>> = {
   "/page/summary.js": summary,
   "/page/try_view.js": tryView,
   "/wording/failures.js": failures,
+  "/wording/dear_turns.js": dearTurns,
   "/wording/history.js": history,
   "/wording/level.js": level,
   "/wording/models.js": models,

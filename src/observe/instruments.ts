@@ -126,6 +126,21 @@ function define(registry: Registry) {
       "Answers that name a model which the request did not ask for, by the requested model",
       MODEL,
     ),
+    cacheMisses: counter(
+      "model_gateway_cache_misses_total",
+      "Turns that read far less from the prompt cache than they could, by the cause",
+      [...MODEL, "cause"],
+    ),
+    cacheMissTokens: counter(
+      "model_gateway_cache_miss_tokens_total",
+      "Input tokens that the prompt cache could have held, by the cause",
+      [...MODEL, "cause"],
+    ),
+    droppedReasoning: counter(
+      "model_gateway_dropped_reasoning_total",
+      "Requests whose earlier reasoning was left out or dropped, by the reason",
+      [...MODEL, "reason"],
+    ),
     tokens: counter(
       "model_gateway_tokens_total",
       "Tokens by kind: input includes cached_input and cache_write, output includes reasoning",

@@ -49,6 +49,8 @@ export interface LoggedRequest extends LoggedUse {
   readonly inferenceGeo: string | undefined;
   /** Earlier attempts that were sent and got no response, for which the provider may want money. */
   readonly unanswered: readonly Unanswered[];
+  /** Why the turn read too little from the prompt cache. */
+  readonly cacheMiss: LoggedMiss | undefined;
   /** The usage of other models by the same request. */
   readonly others: readonly LoggedUse[];
 }
@@ -57,6 +59,15 @@ export interface LoggedRequest extends LoggedUse {
 interface Unanswered {
   readonly connection: string;
   readonly model: string | undefined;
+}
+
+/** The cause of a dear turn. */
+interface LoggedMiss {
+  readonly cause: string;
+  /** The part of the request that was edited, such as `messages[4]`. */
+  readonly part: string | undefined;
+  /** What it cost more; `undefined` without a price. */
+  readonly costUsd: number | undefined;
 }
 
 /**
@@ -114,6 +125,7 @@ export function readLogLine(line: string): LogLine {
     serviceTier: textOf(usage.service_tier),
     inferenceGeo: textOf(usage.inference_geo),
     unanswered: Array.isArray(attempts) ? unansweredOf(attempts) : [],
+    cacheMiss: missOf(fields),
     others,
   };
 }
@@ -127,6 +139,19 @@ function unansweredOf(attempts: readonly JsonValue[]): readonly Unanswered[] {
         ? { connection, model: textOf(model) }
         : [],
   );
+}
+
+function missOf(fields: JsonObject): LoggedMiss | undefined {
+  const cause = textOf(fields.cache_miss);
+  return cause === undefined ? undefined : {
+    cause,
+    part: textOf(fields.cache_miss_at),
+    costUsd: costOf(fields.cache_miss_usd),
+  };
+}
+
+function costOf(value: JsonValue | undefined): number | undefined {
+  return isAmount(value, MAX_COST_USD) ? value : undefined;
 }
 
 /** Returns the usage of each model, if there were several; the model that served comes first. */
@@ -151,7 +176,7 @@ function useOf(
     cacheWrite1hTokens: countOf(counts.cache_write_1h_tokens),
     outputTokens: countOf(counts.output_tokens),
     reasoningTokens: countOf(counts.reasoning_tokens),
-    costUsd: isAmount(costUsd, MAX_COST_USD) ? costUsd : undefined,
+    costUsd: costOf(costUsd),
   };
 }
 

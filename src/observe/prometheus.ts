@@ -41,6 +41,9 @@ const OTHER = "other";
 /** The largest number of callers of identity providers that have labels of their own. */
 const MAX_CALLERS = 1000;
 
+/** The largest number of providers' reasons for dropping reasoning, more than any provider has. */
+const MAX_REASONS = 20;
+
 /** The largest number of windows per connection, more than any provider has. */
 const MAX_WINDOWS = 32;
 
@@ -49,12 +52,13 @@ export function createGatewayMetrics(bounds: LabelBounds): GatewayMetrics {
   const registry = new Registry();
   const instruments = createInstruments(registry);
   const gaps = createGapHistogram();
-  const tokenLabel = createTokenLabel(bounds);
+  const tokenLabel = createLabelBound(bounds.isToken, MAX_CALLERS);
+  const reasonLabel = createLabelBound(() => false, MAX_REASONS);
   return {
     requestEnded(ended) {
       countRequest(ended, instruments);
       countAttempts(ended, instruments);
-      countAnswer(ended, { ...bounds, instruments, gaps });
+      countAnswer(ended, { ...bounds, instruments, gaps, reasonLabel });
       countCaller(ended, instruments, tokenLabel);
     },
     cooledDown: (connection, failure) =>
@@ -105,9 +109,10 @@ function countRequest(
 /** Counts the facts that only a request with a connection has, and dropped fields. */
 function countAnswer(
   { facts }: EndedRequest,
-  { instruments, gaps, isModel, fields }: LabelBounds & {
+  { instruments, gaps, isModel, fields, reasonLabel }: LabelBounds & {
     readonly instruments: Instruments;
     readonly gaps: GapHistogram;
+    readonly reasonLabel: (reason: string) => string;
   },
 ): void {
   for (const field of facts.answer.dropped ?? []) {
@@ -123,6 +128,18 @@ function countAnswer(
   const labels = labelsOf(servedModel(facts));
   if (facts.answer.substitute !== undefined) {
     instruments.substitutions.inc(labelsOf(facts.model));
+  }
+  const { cacheMiss } = facts.answer;
+  if (cacheMiss !== undefined) {
+    const byCause = { ...labels, cause: cacheMiss.why };
+    instruments.cacheMisses.inc(byCause);
+    instruments.cacheMissTokens.inc(byCause, cacheMiss.tokens);
+  }
+  for (const reason of facts.answer.reasoningDropped ?? []) {
+    instruments.droppedReasoning.inc({
+      ...labels,
+      reason: reasonLabel(reason),
+    });
   }
   if (chunkGaps !== undefined) gaps.add(labels, chunkGaps);
   if (firstByteMs !== undefined) {
@@ -179,14 +196,15 @@ function countCaller(
   }
 }
 
-/** Creates the function that returns a caller's label. The first callers that no token names keep theirs. */
-function createTokenLabel(
-  { isToken }: Pick<LabelBounds, "isToken">,
+/** Creates the function that returns a label. The first `most` names that are not known keep theirs. */
+function createLabelBound(
+  isKnown: (name: string) => boolean,
+  most: number,
 ): (name: string) => string {
   const seen = new Set<string>();
   return (name) => {
-    if (seen.has(name) || isToken(name)) return name;
-    if (seen.size >= MAX_CALLERS) return OTHER;
+    if (seen.has(name) || isKnown(name)) return name;
+    if (seen.size >= most) return OTHER;
     seen.add(name);
     return name;
   };

@@ -6,10 +6,12 @@ import { dayAmounts, daysTable } from "./history.ts";
 import { createRelayed } from "./relayed.ts";
 import type { Addition, FieldAmount, Hold, Sums } from "./sums.ts";
 import {
+  type CountedMiss,
   countsField,
   countsTable,
   type Holder,
   holderDigest,
+  missField,
   placedAt,
   type PlacedWindow,
   type Row,
@@ -29,6 +31,8 @@ export interface Use {
   /** The end of the request, in milliseconds since 1970. */
   readonly atMs: number;
   readonly counts: Counts;
+  /** The dear turns among the requests. */
+  readonly misses?: readonly CountedMiss[] | undefined;
 }
 
 /** Counts the usage of every token. */
@@ -48,10 +52,13 @@ export function createCounting(sums: Pick<Sums, "apply">): Counting {
   const relayed = createRelayed();
   return {
     count(use, holds) {
-      const { caller, connection, atMs, counts } = use;
+      const { caller, connection, atMs, counts, misses = [] } = use;
       const additions: Addition[] = [];
       const holders = names.holders(caller, atMs);
-      const amounts = amountsIn(counts, names.fields(use));
+      const amounts = [
+        ...amountsIn(counts, names.fields(use)),
+        ...misses.flatMap(missAmounts),
+      ];
       const days = dayAmounts(counts, atMs);
       for (const { tables, daysTable, isUnlisted } of holders) {
         for (const { table, endsAtMs } of tables) {
@@ -97,6 +104,15 @@ function amountsIn(
   put(TOTALS.tokens, tokensOf(counts));
   put(TOTALS.cost, cost);
   return amounts;
+}
+
+function missAmounts(
+  { cause, requests, nanos }: CountedMiss,
+): readonly FieldAmount[] {
+  const turns = { field: missField("requests", cause), amount: requests };
+  return nanos === undefined
+    ? [turns]
+    : [turns, { field: missField("cost", cause), amount: nanos }];
 }
 
 /** The names of the sums of one holder. */

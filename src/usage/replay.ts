@@ -5,6 +5,7 @@ import { NANOS_PER_DOLLAR } from "../core/nano_dollars.ts";
 import type { LoggedRequest, LoggedUse } from "../observe/logged_request.ts";
 import type { Measure } from "./counts.ts";
 import type { CountedCaller, Counting } from "./counting.ts";
+import { type CountedMiss, missCause } from "./tables.ts";
 
 /** The numbers of requests in a log, by their result. */
 interface ReplayCounts {
@@ -63,6 +64,7 @@ interface Gathered {
   readonly model: string;
   readonly atMs: number;
   readonly counts: Partial<Record<Measure, number>>;
+  readonly misses: CountedMiss[];
 }
 
 /**
@@ -96,7 +98,7 @@ export function createReplay(
     const known = gathered.get(key);
     if (known !== undefined) return known;
     if (gathered.size >= MAX_GATHERED) flush();
-    const fresh = { caller, connection, model, atMs, counts: {} };
+    const fresh = { caller, connection, model, atMs, counts: {}, misses: [] };
     gathered.set(key, fresh);
     return fresh;
   }
@@ -116,13 +118,18 @@ export function createReplay(
       }
       counts.counted++;
       const { connection, isEstimated } = request;
-      const countsFor = ({ model }: LoggedUse) =>
-        gatheredFor(caller, { connection, model, endedMs }).counts;
-      const own = countsFor(request);
+      const gather = ({ model }: LoggedUse) =>
+        gatheredFor(caller, { connection, model, endedMs });
+      const { counts: own, misses } = gather(request);
+      if (request.cacheMiss !== undefined) {
+        const { cause, part, costUsd } = request.cacheMiss;
+        const nanos = costUsd && Math.round(costUsd * NANOS_PER_DOLLAR);
+        misses.push({ cause: missCause(cause, part), requests: 1, nanos });
+      }
       own.requests = (own.requests ?? 0) + 1;
       if (isEstimated) own.estimated = (own.estimated ?? 0) + 1;
       for (const use of [request, ...request.others]) {
-        addTo(countsFor(use), use);
+        addTo(gather(use).counts, use);
       }
     },
     flush,

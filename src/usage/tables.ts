@@ -78,6 +78,41 @@ export function countsField(
   return `${measure}\t${connection}\t${model}`;
 }
 
+/** The dear turns of one cause: a word of `cache_miss`, with the edited part after a space. */
+export interface CountedMiss {
+  readonly cause: string;
+  readonly requests: number;
+  /** What they cost more, in nano-dollars; `undefined` without a price. */
+  readonly nanos?: number | undefined;
+}
+
+/** Returns the cause of a dear turn as it is counted. The index of an edited part does not count. */
+export function missCause(why: string, at: string | undefined): string {
+  return at === undefined ? why : `${why} ${at.replace(/\[.*/, "")}`;
+}
+
+/** Returns the field of a cause in a {@linkcode countsTable}. */
+export function missField(
+  measure: "requests" | "cost",
+  cause: string,
+): string {
+  return `${MISS_PREFIX}${measure}\t${cause}`;
+}
+
+const MISS_PREFIX = "cache_miss_";
+
+/** Returns the dear turns in a {@linkcode countsTable}, by cause. */
+export function missesIn(
+  table: ReadonlyMap<string, number>,
+): readonly CountedMiss[] {
+  const prefix = missField("requests", "");
+  return [...table].filter(([field]) => field.startsWith(prefix))
+    .map(([field, requests]) => {
+      const cause = field.slice(prefix.length);
+      return { cause, requests, nanos: table.get(missField("cost", cause)) };
+    });
+}
+
 /** Parses a field of a {@linkcode countsTable}; returns `undefined` for other fields. */
 export function readCountsField(
   field: string,

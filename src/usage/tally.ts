@@ -23,6 +23,7 @@ import {
   type RequestLimitState,
 } from "./limiter.ts";
 import { type Soon, soon, type Sums } from "./sums.ts";
+import { type CountedMiss, missCause } from "./tables.ts";
 
 /** Counts one request over all of its calls. */
 export interface Tally {
@@ -94,7 +95,11 @@ export function openTally(
     if (output !== undefined) options.limiter.learn(caller, output);
     settled.forEach((use, index) =>
       options.counting.count(
-        { ...request, ...use },
+        {
+          ...request,
+          ...use,
+          misses: index === 0 ? missesOf(record.facts) : [],
+        },
         index === 0 ? admitted?.holds : undefined,
       )
     );
@@ -231,6 +236,14 @@ function settle(
     const counts = countsOf(one, { price, startedMs, isEstimated });
     return { model: id, counts: isFirst ? counts : { ...counts, requests: 0 } };
   });
+}
+
+function missesOf(
+  { answer: { cacheMiss } }: RequestFacts,
+): readonly CountedMiss[] {
+  if (cacheMiss === undefined) return [];
+  const { why, at, costNanos: nanos } = cacheMiss;
+  return [{ cause: missCause(why, at), requests: 1, nanos }];
 }
 
 /** Writes what the model that served cost more than with a full cache. */

@@ -2,8 +2,10 @@ import { NANOS_PER_DOLLAR } from "../core/nano_dollars.ts";
 import { type Counts, type Measure, MEASURES } from "./counts.ts";
 import type { Sums } from "./sums.ts";
 import {
+  type CountedMiss,
   countsTable,
   type Holder,
+  missesIn,
   placedAt,
   readCountsField,
   REPORTED_WINDOWS,
@@ -20,8 +22,21 @@ export interface WindowUsage {
   /** True when everything since the window's start is counted. */
   readonly complete: boolean;
   readonly total: UsedAmounts;
+  /** The dear turns by cause (docs/usage.md#dear-turns). */
+  readonly cache_misses: readonly MissUsage[];
   /** The usage by connection and model, without rows that are all 0. */
   readonly data: readonly RowUsage[];
+}
+
+/** The turns that read too little from a prompt cache, of one cause. */
+interface MissUsage {
+  /** A word of `cache_miss` in the log. */
+  readonly cause: string;
+  /** The edited part of the request. */
+  readonly part: string | null;
+  readonly requests: number;
+  /** What they cost more; null where no model had a price. */
+  readonly cost_usd: number | null;
 }
 
 /** The usage of one model on one connection. */
@@ -51,7 +66,8 @@ export function readWindows(
 ): Promise<readonly WindowUsage[]> {
   return Promise.all(REPORTED_WINDOWS.map(async (kind) => {
     const window = placedAt(kind, nowMs);
-    const rows = rowsIn(await sums.table(countsTable(window, holder)));
+    const table = await sums.table(countsTable(window, holder));
+    const rows = rowsIn(table);
     const data = rows.map(({ connection, model, counts }) => ({
       connection,
       model,
@@ -63,9 +79,16 @@ export function readWindows(
       resets_at: new Date(window.endMs).toISOString(),
       complete: sums.sinceMs <= window.startMs,
       total: amountsOf(totalOf(rows.map(({ counts }) => counts))),
+      cache_misses: missesIn(table).map(missUsage),
       data,
     };
   }));
+}
+
+function missUsage({ cause, requests, nanos }: CountedMiss): MissUsage {
+  const [word = cause, part = null] = cause.split(" ");
+  const cost_usd = nanos === undefined ? null : nanos / NANOS_PER_DOLLAR;
+  return { cause: word, part, requests, cost_usd };
 }
 
 /** A row and its counts. */

@@ -65,6 +65,7 @@ const READ = {
   serviceTier: undefined,
   inferenceGeo: undefined,
   unanswered: [],
+  cacheMiss: undefined,
   others: [],
 };
 
@@ -80,11 +81,14 @@ Deno.test("readLogLine() reads the gateway's line of a request", () => {
   assert.deepEqual(readLogLine(`${LINE}\r`), READ);
 });
 
-Deno.test("readLogLine() reads session, cost and the mark of estimates", () => {
+Deno.test("readLogLine() reads session, cost, the cause of a dear turn and the mark of estimates", () => {
   const line = changed({
     session: "s-1",
     token_group: "platform",
     cost_usd: 0.25,
+    cache_miss: "edited",
+    cache_miss_at: "messages[4]",
+    cache_miss_usd: 0.125,
     usage: { input_tokens: 7, output_tokens: 8, estimated: true },
     of_a_newer_gateway: [{ deep: 1 }],
   });
@@ -93,6 +97,7 @@ Deno.test("readLogLine() reads session, cost and the mark of estimates", () => {
     session: "s-1",
     tokenGroup: "platform",
     costUsd: 0.25,
+    cacheMiss: { cause: "edited", part: "messages[4]", costUsd: 0.125 },
     inputTokens: 7,
     cachedInputTokens: 0,
     cacheWriteTokens: 0,

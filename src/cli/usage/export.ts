@@ -65,6 +65,7 @@ export function* jsonParts(
     lines,
     total: sumFields(total),
     rest: rest.requests === 0 ? null : sumFields(rest),
+    cache_misses: totals.dearTurns,
   });
   yield `${head.slice(0, -1)},"data":[`;
   let separator = "";

@@ -110,13 +110,18 @@ function drawReport(report: Report, tools: OwnUsageTools): string {
   const limits = own.length === 0
     ? "No limit of the gateway applies to this token.\n"
     : drawOwnLimits(own, options);
-  const hint = wrapWords(QUOTAS_HINT, options.columns).join("\n");
+  const history = historyOf(report);
+  const dear = history?.dearTurns;
+  const dearNote = dear === undefined ? [] : [`This month: ${dear}`];
+  const notes = [...dearNote, QUOTAS_HINT]
+    .flatMap((note) => wrapWords(note, options.columns));
   return [
     limits,
     drawUsed(report, options),
-    ...(historyOf(report)?.holders ?? [])
+    ...(history?.holders ?? [])
       .flatMap((holder) => drawDays(holder, options)),
-    `${hint}\n`,
+    ...notes,
+    "",
   ].join("\n");
 }
 

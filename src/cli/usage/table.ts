@@ -1,3 +1,4 @@
+import { dearTurnsText } from "../../http/wording/dear_turns.js";
 import type { LogLineCounts } from "../../observe/read_log.ts";
 import {
   type Column,
@@ -144,6 +145,7 @@ function notesOf(
   { requests, other, unreadable }: LogLineCounts,
 ): readonly string[] {
   const { from, to, rows, rest, total } = totals;
+  const dear = dearTurnsText(totals.dearTurns);
   const left = rows.length - MAX_DRAWN_ROWS;
   const read = [
     counted(requests, "request"),
@@ -158,6 +160,7 @@ function notesOf(
     ...(total.pricedUses > 0 && total.unpricedRequests > 0
       ? ["+ some requests were of a model without a price"]
       : []),
+    ...(dear === undefined ? [] : [dear]),
     from === undefined ? read : `${read}, ${from} to ${to}`,
   ];
 }

@@ -1,3 +1,4 @@
+import type { DearTurns } from "../../http/wording/dear_turns.js";
 import type { LoggedRequest, LoggedUse } from "../../observe/logged_request.ts";
 
 /** The fields by which requests of a log can be grouped. */
@@ -57,6 +58,8 @@ export interface Totals {
   readonly rest: UsageSums;
   /** The sums of all requests. */
   readonly total: UsageSums;
+  /** The turns that read too little from a prompt cache. */
+  readonly dearTurns: readonly DearTurns[];
   /** The ends of the first and the last request, as ISO 8601; undefined without requests. */
   readonly from: string | undefined;
   readonly to: string | undefined;
@@ -86,6 +89,7 @@ export function createTotals(
   const rows = new Map<string | undefined, TotalsRow>();
   const rest = emptyRow();
   const total = emptyRow();
+  const dearTurns = new Map<string, DearTurns>();
   let from: string | undefined;
   let to: string | undefined;
 
@@ -103,6 +107,7 @@ export function createTotals(
     add(request) {
       count(sumsOf(request), request);
       count(total, request);
+      countDear(request, dearTurns);
       for (const use of request.others) {
         addUse(sumsOf({ ...request, model: use.model }), use);
         addUse(total, use);
@@ -115,6 +120,7 @@ export function createTotals(
       rows: inOrder([...rows.values()], by),
       rest,
       total,
+      dearTurns: [...dearTurns.values()],
       from,
       to,
     }),
@@ -192,6 +198,24 @@ function addUse(sums: UsageSums, use: LoggedUse): void {
     sums.costUsd += use.costUsd;
     sums.pricedUses++;
   } else if (use.inputTokens + use.outputTokens > 0) sums.unpricedRequests++;
+}
+
+function countDear(
+  { cacheMiss }: LoggedRequest,
+  dearTurns: Map<string, DearTurns>,
+): void {
+  if (cacheMiss === undefined) return;
+  const { cause, costUsd } = cacheMiss;
+  const part = cacheMiss.part?.replace(/\[.*/, "") ?? null;
+  const key = `${cause} ${part}`;
+  const known = dearTurns.get(key);
+  const cost = known?.cost_usd ?? null;
+  dearTurns.set(key, {
+    cause,
+    part,
+    requests: (known?.requests ?? 0) + 1,
+    cost_usd: costUsd === undefined ? cost : costUsd + (cost ?? 0),
+  });
 }
 
 /** Sorts rows by day, then by cost, tokens and requests, the largest first. */

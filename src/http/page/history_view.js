@@ -40,16 +40,20 @@ export function createHistoryView() {
     const holder = history?.holders.find(({ name }) => name === holderName) ??
       history?.holders[0];
     if (history === undefined || holder === undefined) return;
+    const isOwn = holder === history.holders[0];
     const drawnUnit = unit ?? unitOf(history.holders);
     const text = historyText(holder, drawnUnit, Date.now());
     figure.replaceChildren(
       element("p", { class: "note" }, text),
+      ...(isOwn && history.dearTurns !== undefined
+        ? [element("p", { class: "note" }, `This month: ${history.dearTurns}`)]
+        : []),
       chart(holder, drawnUnit, text),
       dates(holder.days),
     );
     numbers.replaceChildren(
       daysTable(holder.days),
-      ...(holder === history.holders[0] ? [modelsTable(history)] : []),
+      ...(isOwn ? [modelsTable(history)] : []),
     );
   }
 

@@ -22,7 +22,9 @@
  * @typedef {object} History
  * @property {readonly HolderHistory[]} holders The token, then its groups.
  * @property {readonly ModelUse[]} models The models that the token used most this month, the first is the dearest.
+ * @property {string | undefined} dearTurns The dear turns of this month, in words; undefined without any.
  */
+import { dearTurnsText, isDearTurns } from "./dear_turns.js";
 import { amountText } from "./words.js";
 
 const MOST_MODELS = 5;
@@ -48,7 +50,15 @@ export function historyOf(usage) {
     }];
   });
   const own = { name: "You", days, limits: dayLimits(limits, null) };
-  return { holders: [own, ...groups], models: modelsIn(usage) };
+  const turns = listAt(monthIn(usage), "cache_misses").filter(isDearTurns);
+  const dearTurns = dearTurnsText(turns);
+  return { holders: [own, ...groups], models: modelsIn(usage), dearTurns };
+}
+
+/** @param {unknown} usage @returns {object | undefined} */
+function monthIn(usage) {
+  return listAt(usage, "windows")
+    .find((one) => Reflect.get(one, "window") === "month");
 }
 
 /** @param {unknown} holder @returns {readonly Day[] | undefined} */
@@ -78,11 +88,9 @@ function dayLimits(limits, group) {
 
 /** @param {unknown} usage @returns {readonly ModelUse[]} */
 function modelsIn(usage) {
-  const month = listAt(usage, "windows")
-    .find((one) => Reflect.get(one, "window") === "month");
   /** @type {Map<string, ModelUse>} */
   const byModel = new Map();
-  for (const row of listAt(month, "data").filter(isModelUse)) {
+  for (const row of listAt(monthIn(usage), "data").filter(isModelUse)) {
     const { model } = row;
     const known = byModel.get(model);
     byModel.set(

@@ -7,7 +7,9 @@ import {
   parseLightJson,
 } from "../../core/json.ts";
 import { JsonEnd } from "../../json_scan/walker.ts";
+import type { AnswerFacts } from "../../observe/facts.ts";
 import type { RequestRecord } from "../../observe/record.ts";
+import { readDroppedReasoning } from "../../protocols/canonical/answer/reasoning.ts";
 import type { AnswerWatch } from "../../protocols/canonical/codec.ts";
 import { DataLines } from "../../streams/data_lines.ts";
 import { LONG_BYTES } from "../../streams/line_buffer.ts";
@@ -274,8 +276,23 @@ function noteUsage(
 ): void {
   const usage = watch.usageOf(body, facts.answer.usage);
   if (usage === undefined) return;
+  noteDroppedReasoning(body, facts.answer);
   facts.answer.usage = usage;
   facts.answer.isUsageFinal = facts.answer.firstOutputMs !== undefined;
+}
+
+/** Notes the earlier reasoning that the provider dropped. The events that list it count tokens, too. */
+function noteDroppedReasoning(body: JsonObject, answer: AnswerFacts): void {
+  for (const holder of [body, body.message, body.response]) {
+    if (!isJsonObject(holder)) continue;
+    const { input_transformations } = holder;
+    const { reasoningDropped = [] } = readDroppedReasoning(
+      input_transformations,
+    );
+    if (reasoningDropped.length === 0) continue;
+    const reasons = [...answer.reasoningDropped ?? [], ...reasoningDropped];
+    answer.reasoningDropped = [...new Set(reasons)];
+  }
 }
 
 /** The sizes of an event that carries output. */

@@ -12,7 +12,12 @@ const OTHER_LINE =
 
 /** Two callers, two models, two days. */
 const LOG = [
-  loggedLine({ session: "s-1", cost_usd: 0.5 }),
+  loggedLine({
+    session: "s-1",
+    cost_usd: 0.5,
+    cache_miss: "idle",
+    cache_miss_usd: 0.1,
+  }),
   loggedLine({
     time: "2026-11-22T01:00:00.000Z",
     model: "glm-slow",
@@ -86,6 +91,7 @@ bob           1       1      0       0       –
 all           3       1    107      13  $0.50+    8%
 
 + some requests were of a model without a price
+1 turn read little or nothing from the prompt cache: 1 after a pause of over five minutes. Extra cost: $0.10.
 3 requests, 1 other line, 1 unreadable line, 2026-11-20T23:59:59.999Z to 2026-11-22T01:00:00.000Z
 `,
   );
@@ -177,6 +183,7 @@ Deno.test("usage --json prints one line under stable names", async () => {
     lines: { requests: 3, other: 1, unreadable: 1 },
     total: { ...alice, requests: 3, errors: 1 },
     rest: null,
+    cache_misses: [{ cause: "idle", part: null, requests: 1, cost_usd: 0.1 }],
     data: [{ token: "alice", ...alice }, { token: "bob", ...bob }],
   });
 });

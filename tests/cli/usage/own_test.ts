@@ -75,6 +75,8 @@ Deno.test("usage without a log reads the token's own usage from the gateway", as
     "  2026-11-20  ████████████████████       108   900K    720K  36,000  $2.25",
     "$3.25 in 2 days, $3.25 in the last 7. Today $2.25, at this pace $4.50 by midnight UTC.",
     "",
+    "This month: 3 turns read little or nothing from the prompt cache: 2 after a pause of over five",
+    "minutes, 1 because the tools changed. Extra cost: $0.50.",
     "model-gateway limits shows what the connections have left.",
     "",
   ]);

@@ -8,6 +8,7 @@ import {
   openScene,
   type Scene,
 } from "../../support/gateway/failover_scene.ts";
+import { credentials } from "../../support/wire/ask.ts";
 import {
   type CachingProvider,
   createCachingProvider,
@@ -228,6 +229,7 @@ Deno.test("the log names the cause of a dear turn in 500 conversations, on every
         models: ["", "-2"].map((suffix) => ({
           id: `${protocol}-${mode}${suffix}`,
           upstream: `up-${protocol}-${mode}${suffix}`,
+          price: { input: 3, cached_input: 0.3, cache_write: 3.75, output: 15 },
         })),
       }),
       name: `${host} ${protocol} ${mode}`,
@@ -254,6 +256,7 @@ Deno.test("the log names the cause of a dear turn in 500 conversations, on every
   }
 
   const wrong: string[] = [];
+  const counted = new Map<string, number>();
   const plants = Object.keys(PLANTS);
   let judged = 0;
   for (let index = 0; index < 500; index++) {
@@ -278,6 +281,12 @@ Deno.test("the log names the cause of a dear turn in 500 conversations, on every
       }
       const line = await turn(chat, ids);
       judged++;
+      if (typeof line.cache_miss === "string") {
+        const cause = line.cache_miss;
+        counted.set(cause, (counted.get(cause) ?? 0) + 1);
+        assert.ok(Number(line.cache_miss_tokens) >= 1024);
+        assert.ok(Number(line.cache_miss_usd) > 0);
+      }
       const found = { why: line.cache_miss, at: line.cache_miss_at };
       const isNew = !isNamed && ["compaction", "message"].includes(name);
       const isRight = isNew && found.why === undefined ||
@@ -297,4 +306,18 @@ Deno.test("the log names the cause of a dear turn in 500 conversations, on every
     wrong.length <= 5,
     `${wrong.length} of ${judged}:\n${wrong.join("\n")}`,
   );
+
+  const reported = await scene.gateway.handler(
+    new Request("http://gateway/v1/usage", {
+      headers: credentials("chat"),
+    }),
+  );
+  const { windows } = await reported.json();
+  const month: readonly { cause: string; requests: number }[] =
+    windows.at(-1).cache_misses;
+  for (const [cause, count] of counted) {
+    const sum = month.filter((one) => one.cause === cause)
+      .reduce((sum, { requests }) => sum + requests, 0);
+    assert.equal(sum, count, cause);
+  }
 });

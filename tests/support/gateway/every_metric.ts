@@ -44,6 +44,8 @@ export async function everyMetric(): Promise<string> {
         firstOutputMs: 1,
         dropped: ["seed"],
         substitute: "model-b",
+        cacheMiss: { why: "idle", tokens: 2048 },
+        reasoningDropped: ["refused"],
         costNanos: 1,
         usage: { inputTokens: 1, outputTokens: 1 },
       },

@@ -1,5 +1,10 @@
 import assert from "node:assert/strict";
-import { FAILURES, MOVES, WAITS } from "../../../src/observe/facts.ts";
+import {
+  CACHE_MISSES,
+  FAILURES,
+  MOVES,
+  WAITS,
+} from "../../../src/observe/facts.ts";
 import { everyMetric } from "./every_metric.ts";
 import { readExposition } from "./exposition.ts";
 
@@ -18,6 +23,7 @@ const VALUES: Readonly<Record<string, readonly string[]>> = {
   reason: Object.keys({ ...FAILURES, ...MOVES, ...WAITS }),
   mode: ["native", "translated", "none"],
   outcome: ["near", "refused"],
+  cause: Object.keys(CACHE_MISSES),
 };
 
 /** Creates the check from a scrape with every metric. */

@@ -79,6 +79,7 @@ export function usageReport(...limits: readonly LimitUsage[]): UsageReport {
         resets_at: "2026-11-20T13:00:00.000Z",
         complete: true,
         total: AMOUNTS,
+        cache_misses: [],
         data: [{ connection: "GLM team", model: "glm-5.1", ...AMOUNTS }],
       },
       {
@@ -87,6 +88,10 @@ export function usageReport(...limits: readonly LimitUsage[]): UsageReport {
         resets_at: "2026-12-01T00:00:00.000Z",
         complete: false,
         total: { ...AMOUNTS, requests: 1204, input_tokens: 18_600_000 },
+        cache_misses: [
+          { cause: "idle", part: null, requests: 2, cost_usd: 0.5 },
+          { cause: "edited", part: "tools", requests: 1, cost_usd: null },
+        ],
         data: [],
       },
     ],

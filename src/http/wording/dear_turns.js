@@ -1,0 +1,64 @@
+/**
+ * Sums turns up that read too little from the prompt cache, for the page and the command line. Pure functions.
+ *
+ * @typedef {object} DearTurns
+ * @property {string} cause A word of `cache_miss` in the log.
+ * @property {string | null} part The part of the request that was edited, such as `tools`.
+ * @property {number} requests
+ * @property {number | null} cost_usd What they cost more; null where no model had a price.
+ */
+import { amountText } from "./words.js";
+
+/** @type {Readonly<Record<string, string>>} */
+const CAUSES = {
+  idle: "after a pause of over five minutes",
+  moved: "because another connection served",
+  model: "because the model changed",
+  provider: "for no cause that shows here",
+};
+
+/** @type {Readonly<Record<string, string>>} */
+const PARTS = {
+  tools: "the tools changed",
+  system: "the system prompt changed",
+  instructions: "the system prompt changed",
+  messages: "an earlier message changed",
+  input: "an earlier message changed",
+  dropped_reasoning: "earlier reasoning was left out",
+};
+
+/**
+ * Says how many turns were dear, why, and what that cost.
+ *
+ * @param {readonly DearTurns[]} turns
+ * @returns {string | undefined} Undefined without any.
+ */
+export function dearTurnsText(turns) {
+  /** @type {Map<string, number>} */
+  const byCause = new Map();
+  for (const { cause, part, requests } of turns) {
+    const words = CAUSES[cause] ??
+      `because ${PARTS[part ?? ""] ?? "a setting changed"}`;
+    byCause.set(words, (byCause.get(words) ?? 0) + requests);
+  }
+  const all = [...byCause.values()].reduce((sum, one) => sum + one, 0);
+  if (all === 0) return undefined;
+  const causes = [...byCause].sort(([, one], [, other]) => other - one)
+    .map(([words, count]) => `${count} ${words}`).join(", ");
+  const cost = turns.reduce((sum, { cost_usd }) => sum + (cost_usd ?? 0), 0);
+  const read = `${all} ${
+    all === 1 ? "turn" : "turns"
+  } read little or nothing from the prompt cache: ${causes}.`;
+  return cost > 0
+    ? `${read} Extra cost: ${amountText(Math.round(cost * 100) / 100, "USD")}.`
+    : read;
+}
+
+/** @param {object} value @returns {value is DearTurns} */
+export function isDearTurns(value) {
+  const { cause, part, requests, cost_usd } =
+    /** @type {Partial<Record<string, unknown>>} */ (value);
+  return typeof cause === "string" && typeof requests === "number" &&
+    (part === null || typeof part === "string") &&
+    (cost_usd === null || typeof cost_usd === "number");
+}
