@@ -1,0 +1,250 @@
+import assert from "node:assert/strict";
+import { createAdminHandler } from "../../src/http/admin.ts";
+import { createGateway } from "../../src/app.ts";
+import { createLiveConfig } from "../../src/config/live_config.ts";
+import { createAttributionReader } from "../../src/http/attribution.ts";
+import { CallerLeft, type Fetch } from "../../src/upstream/call.ts";
+import {
+  ALICE_TOKEN,
+  configOf,
+  connectionFile,
+  loadFile,
+  minimalConfig,
+  NOW_MS,
+  tokenFile,
+} from "../support/gateway/config.ts";
+import { createLogLines } from "../support/gateway/log_lines.ts";
+import { hello } from "../support/wire/ask.ts";
+import { healthResponse } from "../../src/http/health.ts";
+import { GatewayError } from "../../src/core/error.ts";
+import { limitsResponse } from "../../src/http/reports.ts";
+import type { QuotaService } from "../../src/quotas/service.ts";
+import { PAGE_PATHS } from "../../src/http/page.ts";
+import { ROUTES } from "../../src/http/routes.ts";
+
+function admin(isReady = true) {
+  const handler = createAdminHandler({
+    hasShortage: () => false,
+    isReady: () => isReady,
+    metrics: () => Promise.resolve("a_total 1\n"),
+    metricsType: "text/plain; version=0.0.4",
+  });
+  return (path: string, init?: RequestInit) =>
+    handler(new Request(`http://127.0.0.1:9090${path}`, init));
+}
+
+Deno.test("the second listener answers /metrics with the exposition", async () => {
+  const answer = await admin()("/metrics?x=1");
+  assert.equal(answer.status, 200);
+  assert.equal(
+    answer.headers.get("content-type"),
+    "text/plain; version=0.0.4",
+  );
+  assert.equal(await answer.text(), "a_total 1\n");
+});
+
+Deno.test("the second listener reports liveness and readiness", async () => {
+  assert.equal((await admin(false)("/livez")).status, 200);
+  assert.equal((await admin(true)("/readyz")).status, 200);
+  assert.equal((await admin(false)("/readyz")).status, 503);
+});
+
+Deno.test("the second listener has no other path and accepts no body", async () => {
+  for (const path of ["/", "/metrics/", "/v1/models", "/__proto__"]) {
+    assert.equal((await admin()(path)).status, 404, path);
+  }
+  const answer = await admin()("/metrics", { method: "POST" });
+  assert.equal(answer.status, 405);
+  assert.equal(answer.headers.get("allow"), "GET, HEAD");
+});
+
+Deno.test("an attribution header becomes a column of the log, and is not sent to the provider", async () => {
+  const sent: string[] = [];
+  const fetch: Fetch = (_, { headers }) => {
+    sent.push(JSON.stringify([...new Headers(headers)]));
+    return Promise.resolve(Response.json({ choices: [] }));
+  };
+  const lines = createLogLines();
+  const { handler } = createGateway({
+    liveConfig: createLiveConfig(configOf(
+      await loadFile({
+        server: { attribution: ["X-Project", "x-cost-center"] },
+        groups: { interns: {} },
+        connections: [connectionFile()],
+        tokens: [tokenFile({ group: "interns" })],
+      }),
+    )),
+    fetch,
+    log: lines.log,
+  });
+  const response = await handler(
+    new Request("http://gateway/v1/chat/completions", {
+      method: "POST",
+      headers: {
+        "authorization": `Bearer ${ALICE_TOKEN}`,
+        "content-type": "application/json",
+        "x-project": "billing-service",
+        "x-other": "passes",
+      },
+      body: hello("chat"),
+    }),
+  );
+  await response.text();
+  const line = await lines.of(response);
+  assert.deepEqual(line.attribution, { "x-project": "billing-service" });
+  assert.equal(line.token_group, "interns");
+  assert.equal(sent.length, 1);
+  assert.match(sent.join(), /"x-other","passes"/);
+  assert.doesNotMatch(sent.join(), /billing-service|x-project/);
+});
+
+/** Reads one value under a clock that stands still until it is set. */
+function setUp() {
+  const clock = { nowMs: NOW_MS };
+  const reader = createAttributionReader({ now: () => clock.nowMs });
+  const read = (value: string) =>
+    reader.read(new Map([["x-team", value]]), ["x-team", "x-missing"])
+      ?.["x-team"];
+  return { clock, read };
+}
+
+Deno.test("a value is cut to 64 printable characters, and an empty one is none", () => {
+  const { read } = setUp();
+  assert.equal(read(`  a\u0007b\u00e9c ${"x".repeat(100)}`)?.length, 64);
+  assert.equal(read(" core team "), "core team");
+  assert.equal(read(" \u00ff "), undefined);
+});
+
+Deno.test("a header has at most 1000 values a day, and the others count together", () => {
+  const { clock, read } = setUp();
+  for (let count = 0; count < 1000; count++) read(`team-${count}`);
+  assert.equal(read("one more"), "(other)");
+  assert.equal(read("team-7"), "team-7");
+  clock.nowMs += 86_400_000;
+  assert.equal(read("one more"), "one more");
+});
+
+Deno.test("healthResponse() shows the health by its status, and forbids caching", async () => {
+  const cases = [[true, 200, "ok"], [false, 503, "draining"]] as const;
+  for (const [isHealthy, code, status] of cases) {
+    const response = healthResponse(isHealthy);
+    assert.equal(response.status, code);
+    assert.equal(response.headers.get("cache-control"), "no-store");
+    assert.deepEqual(await response.json(), { status });
+  }
+});
+
+async function ask(
+  read: QuotaService["read"],
+  { query = "", signal }: { query?: string; signal?: AbortSignal } = {},
+): Promise<Response> {
+  const config = await minimalConfig();
+  const [caller] = config.callers.values();
+  assert.ok(caller);
+  const request = new Request(`http://gateway/v1/limits${query}`, {
+    ...(signal === undefined ? {} : { signal }),
+  });
+  return await limitsResponse(request, { caller, config, quotas: { read } });
+}
+
+const LIST = {
+  object: "list",
+  scope: "provider",
+  refresh_after_seconds: 60,
+  data: [],
+} as const;
+
+Deno.test("limitsResponse() returns the service's list, and forbids caching", async () => {
+  const response = await ask((caller, config) => {
+    assert.equal(caller.name, "alice");
+    assert.equal(config.connections.length, 1);
+    return Promise.resolve(LIST);
+  });
+  assert.equal(response.status, 200);
+  assert.equal(response.headers.get("cache-control"), "no-store");
+  assert.deepEqual(await response.json(), LIST);
+});
+
+Deno.test("limitsResponse() rejects a query, except an empty one", async () => {
+  const read = () => Promise.resolve(LIST);
+  for (const query of ["?a=1", "?a", "?="]) {
+    await assert.rejects(ask(read, { query }), (error) => {
+      assert.ok(error instanceof GatewayError);
+      assert.equal(error.kind, "invalid_request");
+      return true;
+    });
+  }
+  assert.equal((await ask(read, { query: "?" })).status, 200);
+});
+
+Deno.test("limitsResponse() forwards the service's errors", async () => {
+  const error = new GatewayError("timeout", "Too late");
+  await assert.rejects(ask(() => Promise.reject(error)), error);
+});
+
+Deno.test("limitsResponse() forwards the caller's disconnect", async () => {
+  const caller = new AbortController();
+  const asking = ask((_caller, _config, signal) => {
+    caller.abort();
+    assert.ok(signal?.aborted);
+    return Promise.reject(signal.reason);
+  }, { signal: caller.signal });
+  await assert.rejects(asking, CallerLeft);
+});
+
+const MIB = 1024 * 1024;
+
+Deno.test("ROUTES are the paths of docs/design.md#paths and the page, with their credentials, errors and limits", () => {
+  const rows = ROUTES.flatMap((route) => {
+    const { methods, paths, protocol, action } = route;
+    const does = "open" in action
+      ? `${action.open} none`
+      : "relay" in action
+      ? `${action.relay} ${action.credential}`
+      : `${action.response} ${action.credential}`;
+    const size = `${route.maxBodyBytes / MIB} MiB`;
+    return paths.map((path) =>
+      [methods.join("/"), path, does, protocol ?? "own", size].join(" ")
+    );
+  });
+  assert.deepEqual(rows, [
+    "POST /api/v1/chat/completions chat_completions bearer chat 8 MiB",
+    "POST /v1/chat/completions chat_completions bearer chat 8 MiB",
+    "POST /api/coding/paas/v4/chat/completions chat_completions bearer chat 8 MiB",
+    "POST /api/v1/completions completions bearer chat 8 MiB",
+    "POST /v1/completions completions bearer chat 8 MiB",
+    "POST /api/v1/messages messages messages messages 32 MiB",
+    "POST /v1/messages messages messages messages 32 MiB",
+    "POST /api/:vendor/v1/messages messages messages messages 8 MiB",
+    "POST /api/v1/messages/count_tokens count_tokens messages messages 32 MiB",
+    "POST /v1/messages/count_tokens count_tokens messages messages 32 MiB",
+    "POST /api/:vendor/v1/messages/count_tokens count_tokens messages messages 8 MiB",
+    "POST /api/v1/responses responses bearer responses 32 MiB",
+    "POST /v1/responses responses bearer responses 32 MiB",
+    "POST /api/v1/responses/compact compact bearer responses 32 MiB",
+    "POST /v1/responses/compact compact bearer responses 32 MiB",
+    "GET /api/v1/responses websocket none responses 0 MiB",
+    "GET /v1/responses websocket none responses 0 MiB",
+    "GET/HEAD /api/v1/models models either own 0 MiB",
+    "GET/HEAD /v1/models models either own 0 MiB",
+    "GET/HEAD /api/v1/models/:id+ model either own 0 MiB",
+    "GET/HEAD /v1/models/:id+ model either own 0 MiB",
+    "GET /api/v1/limits limits bearer own 0 MiB",
+    "GET /v1/limits limits bearer own 0 MiB",
+    "GET /api/coding/paas/v4/limits limits bearer own 0 MiB",
+    "GET /api/:vendor/v1/limits limits bearer own 0 MiB",
+    "GET/HEAD /.well-known/opencode opencode_login none own 0 MiB",
+    "GET/HEAD /.well-known/opencode/config opencode_config bearer own 0 MiB",
+    "GET /api/v1/usage usage bearer own 0 MiB",
+    "GET /v1/usage usage bearer own 0 MiB",
+    "GET/HEAD /livez live none own 0 MiB",
+    "GET/HEAD /healthz live none own 0 MiB",
+    "GET/HEAD /readyz ready none own 0 MiB",
+    ...PAGE_PATHS.map((path) => `GET/HEAD ${path} page none own 0 MiB`),
+    "HEAD /api/hello probe none own 0 MiB",
+    "HEAD /api/api/hello probe none own 0 MiB",
+    "HEAD /v1/api/hello probe none own 0 MiB",
+    "HEAD /api/v1/api/hello probe none own 0 MiB",
+    "HEAD /api/:vendor/api/hello probe none own 0 MiB",
+  ]);
+});

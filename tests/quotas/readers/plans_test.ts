@@ -1,0 +1,205 @@
+import assert from "node:assert/strict";
+import {
+  assertFailure,
+  fixture,
+  parse,
+  requestsOf,
+  sourceOf,
+  windowOf,
+} from "../quota_case.ts";
+import { kimi } from "../../../src/quotas/readers/kimi.ts";
+
+const source = sourceOf("copilot", { quota: { key: "gho_token" } });
+
+Deno.test("copilot sends GitHub the token of the quota, never the connection's key", () => {
+  const [request] = requestsOf(source);
+  assert.equal(request?.url, "https://api.github.com/copilot_internal/user");
+  assert.equal(request?.headers["authorization"], "token gho_token");
+  assertFailure(
+    () => requestsOf(sourceOf("copilot")),
+    "configuration_required",
+  );
+});
+
+Deno.test("copilot sends its request to the quota's host", () => {
+  const url = "https://api.tenant.ghe.com/copilot_internal/user";
+  assert.equal(
+    requestsOf(sourceOf("copilot", { quota: { url } }))[0]?.url,
+    url,
+  );
+});
+
+Deno.test("copilot reads credits with decimals and leaves out unlimited ones", () => {
+  assert.deepEqual(parse(source, fixture("copilot/credits")), [
+    windowOf(
+      "CREDIT_LIMIT:premium_interactions monthly credits 7000 1750.5 5249.5 25.0071428571 2026-10-01T00:00:00.000Z",
+    ),
+  ]);
+});
+
+Deno.test("copilot counts overage above the allowance, and zeros as no meter", () => {
+  assert.deepEqual(parse(source, fixture("copilot/overage")), [
+    windowOf(
+      "REQUESTS_LIMIT:premium_interactions monthly requests 300 330 0 110 2026-10-01T00:00:00.000Z",
+    ),
+    windowOf(
+      "REQUESTS_LIMIT:chat monthly percent 100 60 40 60 2026-10-01T00:00:00.000Z",
+    ),
+  ]);
+});
+
+Deno.test("copilot reads what remains of the free plan's older form", () => {
+  assert.deepEqual(parse(source, fixture("copilot/free")), [
+    windowOf(
+      "REQUESTS_LIMIT:chat monthly requests 500 375 125 75 2026-02-01T00:00:00.000Z",
+    ),
+    windowOf(
+      "REQUESTS_LIMIT:completions monthly requests 300 225 75 75 2026-02-01T00:00:00.000Z",
+    ),
+  ]);
+});
+
+Deno.test("copilot recognizes an account without Copilot", () => {
+  assertFailure(() => parse(source, { login: "someone" }), "no_plan");
+});
+
+const sourceKimi = sourceOf("kimi", { base: "https://api.kimi.com/coding/v1" });
+
+Deno.test("kimi sends its request to the coding host, which answers 404 to a key without a plan", () => {
+  assert.equal(
+    requestsOf(sourceKimi)[0]?.url,
+    "https://api.kimi.com/coding/v1/usages",
+  );
+  assert.equal(kimi.poll?.noPlanStatus, 404);
+});
+
+Deno.test("kimi reads counts written as text and completes them", () => {
+  assert.deepEqual(parse(sourceKimi, fixture("kimi/counts")), [
+    windowOf(
+      "USAGE_LIMIT five_hour requests 200 19 181 9.5 2026-01-06T15:05:24.374Z",
+    ),
+    windowOf("USAGE_LIMIT unknown requests 10 4 6 40 2026-01-01T00:01:30.000Z"),
+    windowOf(
+      "USAGE_LIMIT weekly requests 2048 375 1673 18.310546875 2026-01-09T15:23:13.373Z",
+    ),
+  ]);
+});
+
+Deno.test("kimi treats a limit of 100 as percent", () => {
+  assert.deepEqual(parse(sourceKimi, fixture("kimi/percent_like")), [
+    windowOf("USAGE_LIMIT five_hour percent 100 22 78 22"),
+    windowOf(
+      "USAGE_LIMIT weekly percent 100 45 55 45 2026-04-16T15:36:21.718Z",
+    ),
+  ]);
+});
+
+Deno.test("kimi reads fractions, and prefers them to the counts beside them", () => {
+  assert.deepEqual(parse(sourceKimi, fixture("kimi/ratios")), [
+    windowOf(
+      "USAGE_LIMIT five_hour fraction 1 0.4689 0.5311 46.89 2026-07-02T11:56:36.876Z",
+    ),
+    windowOf(
+      "USAGE_LIMIT weekly fraction 1 0.0946 0.9054 9.46 2026-07-09T06:56:36.000Z",
+    ),
+    windowOf("USAGE_LIMIT monthly fraction 1 1.02 0 102"),
+    windowOf("USAGE_LIMIT:code monthly fraction 1 0.2854 0.7146 28.54"),
+    windowOf("USAGE_LIMIT:something_else unknown fraction 1 0.5 0.5 50"),
+  ]);
+});
+
+Deno.test("kimi treats an answer without windows as no data", () => {
+  assertFailure(() => parse(sourceKimi, { usages: {} }), "unavailable");
+});
+
+const sourceMinimax = sourceOf("minimax", {
+  base: "https://api.minimax.io/v1",
+});
+
+Deno.test("minimax sends requests to the connection's host's region", () => {
+  assert.equal(
+    requestsOf(sourceMinimax)[0]?.url,
+    "https://api.minimax.io/v1/token_plan/remains",
+  );
+});
+
+Deno.test("minimax turns percent remaining round, and computes each length", () => {
+  assert.deepEqual(parse(sourceMinimax, fixture("minimax/percent")), [
+    // Four hours between its start and its end, whatever others have.
+    windowOf(
+      "USAGE_LIMIT four_hour percent 100 0 100 0 2026-06-21T16:00:00.000Z",
+    ),
+    // Exhausted (status 2) is shown; a boost changes the whole, not the share.
+    windowOf(
+      "USAGE_LIMIT weekly percent 100 100 0 100 2026-06-21T16:00:00.000Z",
+    ),
+  ]);
+});
+
+Deno.test("minimax lets the percent decide whether a count was used or remains", () => {
+  assert.deepEqual(parse(sourceMinimax, fixture("minimax/counts")), [
+    windowOf(
+      "USAGE_LIMIT:minimax-m2 four_hour requests 1000 100 900 10 2026-06-01T06:00:00.000Z",
+    ),
+    windowOf(
+      "USAGE_LIMIT:minimax-m2 weekly requests 100 40 60 40 2026-01-01T00:01:00.000Z",
+    ),
+    // Without a percent the count is what remains, as on most hosts.
+    windowOf("USAGE_LIMIT:minimax-m3 unknown requests 300 180 120 60"),
+    // A count that contradicts the percent has no meaning.
+    windowOf("USAGE_LIMIT:minimax-m3 weekly percent 100 50 50 50"),
+  ]);
+});
+
+Deno.test("minimax reads an error with status 200", async (t) => {
+  const reasons = {
+    1002: "rate_limited",
+    1004: "unauthorized",
+    2049: "unauthorized",
+    2062: "no_plan",
+    1008: "no_plan",
+    1000: "unavailable",
+  } as const;
+  for (const [code, reason] of Object.entries(reasons)) {
+    await t.step(`${code} is ${reason}`, () => {
+      const body = { base_resp: { status_code: Number(code) } };
+      assertFailure(() => parse(sourceMinimax, body), reason);
+    });
+  }
+});
+
+Deno.test("minimax treats an answer without meters as no data", () => {
+  const body = { base_resp: { status_code: 0 }, model_remains: null };
+  assertFailure(() => parse(sourceMinimax, body), "unavailable");
+});
+
+const sourceSynthetic = sourceOf("synthetic", {
+  base: "https://api.synthetic.new/openai/v1",
+});
+
+Deno.test("synthetic sends requests to the connection's host", () => {
+  assert.equal(
+    requestsOf(sourceSynthetic)[0]?.url,
+    "https://api.synthetic.new/v2/quotas",
+  );
+});
+
+Deno.test("synthetic reads dollars with their sign, and ignores ticks", () => {
+  assert.deepEqual(parse(sourceSynthetic, fixture("synthetic/quotas")), [
+    windowOf("REQUESTS_LIMIT five_hour requests 750 150 600 20"),
+    windowOf("SPEND_LIMIT weekly USD 1036 20.2 1015.8 1.95"),
+    windowOf(
+      "REQUESTS_LIMIT:search hourly requests 250 2 248 0.8 2026-04-17T04:30:01.494Z",
+    ),
+    windowOf(
+      "REQUESTS_LIMIT:subscription unknown requests 135 140.5 0 104.074074074 2026-04-17T06:00:00.000Z",
+    ),
+  ]);
+});
+
+Deno.test("synthetic treats an answer without meters as no data", () => {
+  assertFailure(
+    () => parse(sourceSynthetic, { plan: "Starter" }),
+    "unavailable",
+  );
+});

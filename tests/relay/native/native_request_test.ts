@@ -1,0 +1,211 @@
+import assert from "node:assert/strict";
+import { equal, throws } from "node:assert/strict";
+import {
+  bodyBytes,
+  type HeldBody,
+  keepBody,
+} from "../../../src/relay/request/held_body.ts";
+import {
+  nativeBody,
+  spliceBytes,
+} from "../../../src/relay/native/relay_native.ts";
+import { LongBytes } from "../../../src/streams/bytes.ts";
+import { Upload } from "../../../src/upstream/call.ts";
+import { createRequestHeadReader } from "../../../src/relay/request/request_head.ts";
+import type { Failure } from "../../../src/protocols/canonical/failure/failure.ts";
+import { reasonOfRefusedBetas } from "../../../src/relay/native/refused_betas.ts";
+
+const encoder = new TextEncoder();
+
+/** Returns a body of at least `size` bytes, with the model in the middle. */
+function bodyOf(size: number): Uint8Array<ArrayBuffer> {
+  const text = '{"x":1.50 ,"model" : "glm" ,"y":"é\\u00e9"}';
+  const spaces = size - encoder.encode(text).length;
+  return encoder.encode(text + " ".repeat(Math.max(0, spaces)));
+}
+
+/** Returns the body in the form of a read one, with the model's name split over two chunks. */
+function holdBody(bytes: Uint8Array<ArrayBuffer>): HeldBody {
+  if (bytes.length <= 256 * 1024) return bytes;
+  return new LongBytes([bytes.slice(0, 23), bytes.slice(23)]);
+}
+
+/** Returns the text of the upstream body, and the kind of object that holds it. */
+async function sent(
+  body: HeldBody,
+  renamedTo: string | undefined,
+): Promise<{ readonly kind: string; readonly text: string }> {
+  const reader = createRequestHeadReader({
+    operation: "chat_completions",
+  });
+  reader.push(await bodyBytes(body));
+  const { modelSpan } = reader.end();
+  const kept = keepBody(body, () => {});
+  const built = nativeBody({ body: kept, modelSpan, renamedTo });
+  return {
+    kind: built.constructor.name,
+    text: new TextDecoder().decode(bytesOf(built)),
+  };
+}
+
+function bytesOf(built: Uint8Array | Upload): Uint8Array {
+  return built instanceof Upload ? built.body.join() : built;
+}
+
+const SIZES = [
+  [0, "Uint8Array"],
+  [256 * 1024, "Uint8Array"],
+  [256 * 1024 + 1, "Upload"],
+] as const;
+
+Deno.test("nativeBody() is the caller's bytes where the model keeps its name", async () => {
+  for (const [size, kind] of SIZES) {
+    const body = bodyOf(size);
+    const text = new TextDecoder().decode(body);
+    assert.deepEqual(await sent(holdBody(body), undefined), { kind, text });
+  }
+});
+
+Deno.test("nativeBody() replaces the model's name and nothing else", async () => {
+  for (const [size, kind] of SIZES) {
+    for (const name of ["m", "a-longer-name", 'é"\\', ""]) {
+      const body = bodyOf(size);
+      const text = new TextDecoder().decode(body)
+        .replace('"glm"', () => JSON.stringify(name));
+      assert.deepEqual(await sent(holdBody(body), name), { kind, text });
+    }
+  }
+});
+
+Deno.test("nativeBody() does not change the caller's bytes", async () => {
+  for (const [size] of SIZES) {
+    const body = holdBody(bodyOf(size));
+    await sent(body, "another");
+    assert.deepEqual(await bodyBytes(body), bodyOf(size));
+  }
+});
+
+Deno.test("nativeBody() lends a long body to its upload, which continues when nobody else needs the body", () => {
+  for (const renamedTo of [undefined, "another"]) {
+    const kept = keepBody(holdBody(bodyOf(300_000)), () => {});
+    const modelSpan = { start: 21, end: 26 };
+    const upload = nativeBody({ body: kept, modelSpan, renamedTo });
+    assert.ok(upload instanceof Upload);
+    kept.release();
+    assert.equal(bytesOf(upload).length, upload.body.length);
+    assert.equal(upload.isThrough, false);
+    upload.end();
+    assert.equal(upload.isThrough, true);
+  }
+});
+
+const encode = (text: string) => new TextEncoder().encode(text);
+const decode = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
+
+Deno.test("spliceBytes() puts the replacement in place of the span", async (t) => {
+  const cases: [start: number, end: number, put: string, result: string][] = [
+    [2, 4, "XY", "abXYef"],
+    [2, 4, "longer", "ablongeref"],
+    [2, 4, "", "abef"],
+    [2, 2, "X", "abXcdef"],
+    [0, 1, "X", "Xbcdef"],
+    [5, 6, "X", "abcdeX"],
+    [6, 6, "X", "abcdefX"],
+    [0, 6, "", ""],
+  ];
+  for (const [start, end, put, result] of cases) {
+    await t.step(`${start} to ${end} by "${put}"`, () => {
+      const bytes = encode("abcdef");
+      equal(decode(spliceBytes(bytes, { start, end }, encode(put))), result);
+      equal(decode(bytes), "abcdef");
+    });
+  }
+});
+
+Deno.test("spliceBytes() works within a view of a larger buffer", () => {
+  const view = encode("--abc--").subarray(2, 5);
+  equal(decode(spliceBytes(view, { start: 1, end: 2 }, encode("X"))), "aXc");
+});
+
+Deno.test("spliceBytes() rejects a span that is not within the bytes", () => {
+  for (const [start, end] of [[-1, 2], [3, 2], [2, 7], [7, 7]] as const) {
+    throws(
+      () => spliceBytes(encode("abcdef"), { start, end }, encode("X")),
+      new RangeError(`Cannot splice bytes ${start} to ${end}: there are 6.`),
+    );
+  }
+});
+
+const SENT =
+  "claude-code-20250219,context-management-2025-06-27, oauth-2025-04-20,effort-2025-11-24";
+
+function reason(
+  message: string,
+  options: {
+    kind?: Failure["kind"];
+    sent?: string;
+    dropped?: string[] | undefined;
+  } = {},
+) {
+  const { kind = "invalid_request", sent = SENT, dropped } = options;
+  return reasonOfRefusedBetas(
+    { kind, message },
+    [["accept", "*/*"], ["anthropic-beta", sent]],
+    {
+      headersDrop: dropped === undefined ? {} : { "anthropic-beta": dropped },
+    },
+  );
+}
+
+const VERTEX =
+  "Unexpected value(s) `effort-2025-11-24` for the `anthropic-beta` header. Please consult our documentation or try again without the header.";
+
+/** Refusals of cloud providers, the betas that the connection leaves out already, and the reason in the log. */
+const REFUSALS: readonly (readonly [
+  message: string,
+  reason: string,
+  dropped?: string[],
+])[] = [
+  // https://github.com/anthropics/claude-code/issues/34802
+  [
+    VERTEX,
+    "the provider refuses a beta; add to its connection headers_drop: { anthropic-beta: [effort-2025-11-24] }",
+  ],
+  [
+    VERTEX,
+    "the provider refuses a beta; add to its connection headers_drop: { anthropic-beta: [fast-mode-2026-02-01, effort-2025-11-24] }",
+    ["fast-mode-2026-02-01"],
+  ],
+  // https://github.com/anthropics/claude-code/issues/49370
+  [
+    "invalid beta flag",
+    "the provider refuses a beta without naming it; add to its connection, without those that it knows, headers_drop: { anthropic-beta: [claude-code-20250219, context-management-2025-06-27, oauth-2025-04-20, effort-2025-11-24] }",
+  ],
+  // https://github.com/Wei-Shaw/sub2api/issues/2726
+  [
+    "context_management: Extra inputs are not permitted",
+    "the provider refuses a field of the beta context-management-2025-06-27; remove that from headers_drop of its connection",
+    ["context-management-2025-06-27"],
+  ],
+  [
+    "output_config.effort: Extra inputs are not permitted",
+    "the provider refuses a field of the beta effort-2025-11-24; headers_drop: { anthropic-beta: [effort-2025-11-24] } leaves out the beta, its client the field",
+  ],
+];
+
+for (const [message, wanted, dropped] of REFUSALS) {
+  Deno.test(`the log has the line against "${message.slice(0, 50)}"${dropped ? " beside others" : ""}`, () => {
+    assert.equal(reason(message, { dropped }), wanted);
+  });
+}
+
+Deno.test("other failures, fields without a beta and odd values give no line", () => {
+  assert.equal(reason("max_tokens: Extra inputs are not permitted"), undefined);
+  assert.equal(reason("messages: roles must alternate"), undefined);
+  assert.equal(reason("invalid beta flag", { kind: "server" }), undefined);
+  assert.equal(reason("invalid beta flag", { sent: "" }), undefined);
+  assert.equal(
+    reason("invalid beta flag", { sent: "A secret, {x}" }),
+    undefined,
+  );
+});

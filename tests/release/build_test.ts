@@ -1,0 +1,139 @@
+import assert from "node:assert/strict";
+import manifest from "../../deno.json" with { type: "json" };
+import { pathToFileURL } from "node:url";
+import { checksums } from "../../release/checksums.ts";
+import { resultText } from "../../release/compile.ts";
+import { releaseDenoError } from "../../release/executable.ts";
+import { packageUrl, readPackages } from "../../release/packages.ts";
+import { V8_FLAGS } from "../../release/v8_flags.ts";
+
+Deno.test("checksums() lists every file of a folder with its SHA-256, sorted", async () => {
+  const directory = await Deno.makeTempDir();
+  await Deno.writeTextFile(`${directory}/b`, "abc");
+  await Deno.writeTextFile(`${directory}/a`, "");
+  const text = await checksums(pathToFileURL(`${directory}/`));
+  await Deno.remove(directory, { recursive: true });
+  // FIPS 180-4 examples: of no byte, and of "abc".
+  assert.equal(
+    text,
+    "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855  a\n" +
+      "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad  b\n",
+  );
+});
+
+const OUTPUT = "dist/model-gateway";
+
+Deno.test("compile prints the file, its size and the next commands, and nothing of the compiler's report", () => {
+  const compiled = { outcome: "made", report: "Embedded Files\n" } as const;
+  assert.equal(
+    resultText(compiled, { output: OUTPUT, bytes: 121_202_939 }),
+    `Made dist/model-gateway (121 MB). It needs no runtime and no other file.
+Next:
+  ./dist/model-gateway demo                             # try it, without a key
+  ./dist/model-gateway init anthropic > gateway.yaml    # write a first configuration
+  ./dist/model-gateway serve                            # serve it
+`,
+  );
+});
+
+Deno.test("compile prints what to do where the base of the executable cannot be downloaded", () => {
+  const compiled = {
+    outcome: "no base",
+    report: "error: ... \nStack backtrace:\n",
+  } as const;
+  assert.equal(
+    resultText(compiled, { output: OUTPUT, bytes: 0 }),
+    "Cannot compile: the base of the executable cannot be downloaded from dl.deno.land. " +
+      "Name a local copy in DENORT_BIN.\n",
+  );
+});
+
+Deno.test("compile prints the whole report where the compiler failed", () => {
+  const compiled = {
+    outcome: "failed",
+    report: "error: first\nerror: second\n\n",
+  } as const;
+  assert.equal(
+    resultText(compiled, { output: OUTPUT, bytes: 0 }),
+    "Cannot compile: the compiler failed. Its report:\nerror: first\nerror: second\n",
+  );
+});
+
+Deno.test("a release needs Deno 2.9 or newer", () => {
+  for (const version of ["2.9.0", "2.9.6", "2.10.0", "3.0.1", "2.9.0-rc.1"]) {
+    assert.equal(releaseDenoError(version), undefined, version);
+  }
+  for (const version of ["2.8.3", "2.7.11", "1.46.3", "", "canary"]) {
+    const error = releaseDenoError(version) ?? assert.fail(version);
+    assert.match(
+      error,
+      /^Cannot make a release with Deno .*: .*\. Use Deno 2\.9 or newer\.$/,
+    );
+  }
+});
+
+const SHA512 = new Uint8Array(64).fill(1);
+const INTEGRITY = `sha512-${SHA512.toBase64()}`;
+
+const LOCK = JSON.stringify({
+  version: "5",
+  npm: {
+    "@scope/peer@2.0.0_zod@4.6.7": {
+      integrity: INTEGRITY,
+      dependencies: ["zod", "twice@1.0.0"],
+    },
+    "twice@1.0.0": { integrity: INTEGRITY },
+    "twice@2.0.0": { integrity: INTEGRITY },
+    "zod@4.6.7": { integrity: INTEGRITY },
+  },
+});
+
+const readLicensed = () => Promise.resolve('{"license":"MIT OR Apache-2.0"}');
+
+Deno.test("readPackages() lists the pinned packages, also with peers and several versions", async () => {
+  const packages = await readPackages({
+    lock: LOCK,
+    readManifest: readLicensed,
+  });
+  assert.deepEqual(packages[0], {
+    name: "@scope/peer",
+    version: "2.0.0",
+    license: "MIT OR Apache-2.0",
+    sha512: "01".repeat(64),
+    dependsOn: ["pkg:npm/twice@1.0.0", "pkg:npm/zod@4.6.7"],
+  });
+  assert.deepEqual(packages.map(packageUrl), [
+    "pkg:npm/%40scope/peer@2.0.0",
+    "pkg:npm/twice@1.0.0",
+    "pkg:npm/twice@2.0.0",
+    "pkg:npm/zod@4.6.7",
+  ]);
+});
+
+Deno.test("readPackages() releases nothing without a licence, a checksum or a known version", async () => {
+  const read = (lock: object, manifest = '{"license":"MIT"}') =>
+    readPackages({
+      lock: JSON.stringify(lock),
+      readManifest: () => Promise.resolve(manifest),
+    });
+  const entry = { integrity: INTEGRITY };
+  await assert.rejects(
+    read({ npm: { "a@1.0.0": entry } }, "{}"),
+    /^Error: Cannot list the packages: a@1\.0\.0 names no licence$/,
+  );
+  await assert.rejects(read({ npm: { "a@1.0.0": { integrity: "sha1-x" } } }));
+  await assert.rejects(
+    read({ npm: { a: entry } }),
+    /: a is not a name and version$/,
+  );
+  await assert.rejects(
+    read({ npm: { "a@1.0.0": { ...entry, dependencies: ["b"] } } }),
+    /: b is not locked$/,
+  );
+});
+
+Deno.test("the tasks that serve give V8 the flags of the executable", () => {
+  for (const { command } of [manifest.tasks.start, manifest.tasks.demo]) {
+    assert.ok(command.startsWith(`deno run ${V8_FLAGS} `), command);
+  }
+});

@@ -1,0 +1,282 @@
+import assert from "node:assert/strict";
+import {
+  byteText,
+  joinBytes,
+  LongBytes,
+  utf8InByteText,
+} from "../../src/streams/bytes.ts";
+import { bothEnds, LineBuffer } from "../../src/streams/line_buffer.ts";
+import { createRandom } from "../support/fakes/random.ts";
+import {
+  type ByteReader,
+  createLookAhead,
+  readAll,
+} from "../../src/streams/byte_reader.ts";
+
+const every = Uint8Array.from({ length: 256 }, (_, byte) => byte);
+
+Deno.test("byteText() has a character for each byte, at the place of the byte", () => {
+  const text = byteText(every.subarray(10, 250));
+  assert.equal(text.length, 240);
+  for (let index = 0; index < text.length; index++) {
+    assert.equal(text.charCodeAt(index), index + 10);
+  }
+  assert.equal(byteText(new Uint8Array()), "");
+});
+
+Deno.test("utf8InByteText() decodes ASCII and other bytes", () => {
+  for (const said of ["", "[DONE]", '{"type":"é…🌻"}']) {
+    const bytes = new TextEncoder().encode(said);
+    assert.equal(utf8InByteText(byteText(bytes)), said);
+  }
+  assert.equal(utf8InByteText("a\xff"), "a\ufffd");
+});
+
+Deno.test("joinBytes() puts chunks one behind the other, parts of larger memory too", () => {
+  const memory = Uint8Array.of(1, 2, 3, 4, 5);
+  const chunks = [memory.subarray(3), new Uint8Array(), memory.subarray(0, 2)];
+  assert.deepEqual(joinBytes(chunks), Uint8Array.of(4, 5, 1, 2));
+  assert.deepEqual(joinBytes([]), new Uint8Array());
+});
+
+Deno.test("joinBytes() copies no chunk that is alone", () => {
+  const memory = Uint8Array.of(1, 2, 3);
+  const alone = joinBytes([memory.subarray(1)]);
+  assert.deepEqual(alone, Uint8Array.of(2, 3));
+  assert.equal(alone.buffer, memory.buffer);
+});
+
+/** Bytes that show where they stood. */
+function numbered(length: number): Uint8Array {
+  return Uint8Array.from({ length }, (_, index) => index % 251);
+}
+
+Deno.test("LineBuffer joins the pieces of a line and begins again when cleared", () => {
+  const buffer = new LineBuffer(10_000);
+  for (const length of [3000, 100_000]) {
+    const line = numbered(Math.min(length, 10_000));
+    const random = createRandom(length);
+    for (let start = 0; start < line.length;) {
+      const end = start + 1 + random.below(700);
+      buffer.append(line.subarray(start, end));
+      start = end;
+      assert.equal(buffer.length, Math.min(end, line.length));
+    }
+    assert.deepEqual(buffer.bytes, line);
+    buffer.clear();
+    assert.equal(buffer.length, 0);
+    assert.deepEqual(buffer.bytes, new Uint8Array());
+  }
+});
+
+Deno.test("LineBuffer keeps no view of the pieces", () => {
+  const buffer = new LineBuffer(100);
+  const piece = Uint8Array.of(1, 2, 3);
+  buffer.append(piece);
+  piece.fill(0);
+  assert.deepEqual([...buffer.bytes], [1, 2, 3]);
+});
+
+Deno.test("LineBuffer keeps the two ends of a line that is too long, and its whole length", () => {
+  const line = numbered(1_000_000);
+  for (const step of [1000, 333_333, 1_000_000]) {
+    const buffer = new LineBuffer(2000);
+    for (let start = 0; start < line.length; start += step) {
+      buffer.append(line.subarray(start, start + step));
+    }
+    assert.equal(buffer.length, line.length);
+    assert.deepEqual(buffer.bytes, bothEnds(line));
+    assert.ok(buffer.bytes.buffer.byteLength <= 4096);
+    buffer.clear();
+    buffer.append(line.subarray(0, 2000));
+    assert.deepEqual(buffer.bytes, line.subarray(0, 2000));
+  }
+});
+
+Deno.test("LineBuffer releases the memory of a long line", () => {
+  const buffer = new LineBuffer(1_000_000);
+  buffer.append(numbered(500_000));
+  buffer.clear();
+  buffer.append(numbered(10));
+  assert.ok(buffer.bytes.buffer.byteLength <= 64 * 1024);
+});
+
+Deno.test("bothEnds() leaves up to 1 KiB whole and joins the ends of the rest", () => {
+  assert.deepEqual(bothEnds(numbered(1024)), numbered(1024));
+  const line = numbered(1025);
+  assert.deepEqual(
+    bothEnds(line),
+    Uint8Array.of(
+      ...line.subarray(0, 512),
+      ...line.subarray(-512),
+    ),
+  );
+  assert.notEqual(bothEnds(line).buffer, line.buffer);
+});
+
+const BYTES = Uint8Array.from({ length: 20 }, (_, index) => index);
+
+/** The same twenty bytes, cut in other places. */
+const CUTS: readonly (readonly number[])[] = [
+  [],
+  [10],
+  [1, 2, 3, 19],
+  [5, 5, 15],
+  [0, 20],
+];
+
+function cut(places: readonly number[]): LongBytes {
+  const ends = [...places, BYTES.length];
+  return new LongBytes(
+    ends.map((end, index) => BYTES.slice(places[index - 1] ?? 0, end)),
+  );
+}
+
+Deno.test("long bytes are the same with any cuts", () => {
+  for (const places of CUTS) {
+    const bytes = cut(places);
+    assert.equal(bytes.length, BYTES.length);
+    assert.deepEqual(bytes.join(), BYTES);
+  }
+});
+
+Deno.test("a slice of long bytes holds what an array's would", () => {
+  for (const places of CUTS) {
+    for (let start = 0; start <= BYTES.length; start++) {
+      for (let end = start; end <= BYTES.length + 1; end++) {
+        const slice = cut(places).slice(start, end);
+        const expected = BYTES.slice(start, end);
+        assert.equal(slice.length, expected.length);
+        assert.deepEqual(slice.join(), expected);
+      }
+      assert.deepEqual(cut(places).slice(start).join(), BYTES.slice(start));
+    }
+  }
+});
+
+Deno.test("a slice of long bytes takes no memory of its own", () => {
+  const bytes = cut([10]);
+  const memory = bytes.pieces.map(({ buffer }) => buffer);
+  const slice = bytes.slice(5, 15);
+  assert.deepEqual(slice.pieces.map(({ length }) => length), [5, 5]);
+  slice.pieces.forEach(({ buffer }, index) =>
+    assert.equal(buffer, memory[index])
+  );
+});
+
+Deno.test("no long bytes are an empty array", () => {
+  assert.deepEqual(new LongBytes([]).join(), new Uint8Array());
+  assert.deepEqual(cut([10]).slice(20).pieces, []);
+});
+
+Deno.test("long bytes that are freed take no memory, and may be freed again", () => {
+  const bytes = cut([5]);
+  bytes.free();
+  assert.ok(bytes.pieces.every(({ length }) => length === 0));
+  bytes.free();
+  const whole = BYTES.slice();
+  new LongBytes([whole.subarray(0, 5), whole.subarray(5)]).free();
+  assert.equal(whole.length, 0);
+});
+
+/** A reader of chunks, each filled with its own number. */
+function readerOf(sizes: readonly number[]): ByteReader {
+  let next = 0;
+  return {
+    read() {
+      const size = sizes[next++];
+      return Promise.resolve(
+        size === undefined
+          ? { done: true }
+          : { done: false, value: new Uint8Array(size).fill(next) },
+      );
+    },
+    cancel: () => Promise.resolve(),
+  };
+}
+
+/** The bytes of {@linkcode readerOf}. */
+function bytesOf(sizes: readonly number[]): number[] {
+  return sizes.flatMap((size, at) => new Array<number>(size).fill(at + 1));
+}
+
+async function readRest(reader: ByteReader): Promise<Uint8Array[]> {
+  const chunks: Uint8Array[] = [];
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return chunks;
+    chunks.push(value);
+  }
+}
+
+const SIZES: Readonly<Record<string, readonly number[]>> = {
+  "none": [],
+  "one": [5],
+  "short ones": [1, 2, 3],
+  "long ones": [2000, 1024],
+  "short ones among long ones": [1, 2000, 1, 1, 2000, 2000, 1, 1, 1],
+  "empty ones": [0, 1, 0, 0, 1, 0],
+  "more than are joined": new Array<number>(40).fill(1000),
+  "very many": new Array<number>(90).fill(200),
+};
+
+Deno.test("readAll() returns the bytes of chunks of any size", async () => {
+  for (const [name, sizes] of Object.entries(SIZES)) {
+    const bytes = await readAll(readerOf(sizes), 1e6);
+    assert.deepEqual([...bytes ?? []], bytesOf(sizes), name);
+  }
+});
+
+Deno.test("a look-ahead returns the seen bytes and those after them, from any start of the reading", async () => {
+  for (const [name, sizes] of Object.entries(SIZES)) {
+    for (let peeks = 0; peeks <= sizes.length + 1; peeks += 3) {
+      const source = createLookAhead(readerOf(sizes));
+      for (let count = 0; count < peeks; count++) await source.peek();
+      const read = (await readRest(source)).flatMap((chunk) => [...chunk]);
+      assert.deepEqual(read, bytesOf(sizes), `${name}, ${peeks} seen`);
+    }
+  }
+});
+
+Deno.test("short chunks that wait become one, and long ones stay as they are", async () => {
+  const sizes = [1, 1, 1, 2000, 1, 1023, 1024, 5];
+  const source = createLookAhead(readerOf(sizes));
+  for (const size of sizes) {
+    assert.equal((await source.peek()).value?.length, size);
+  }
+  const read = (await readRest(source)).map(({ length }) => length);
+  assert.deepEqual(read, [3, 2000, 1024, 1024, 5]);
+});
+
+Deno.test("a chunk that was read stays as it is when later ones are joined", async () => {
+  const source = createLookAhead(readerOf([1, 1, 1, 1]));
+  await source.peek();
+  await source.peek();
+  const { value } = await source.read();
+  await source.peek();
+  await source.peek();
+  assert.deepEqual([...value ?? []], [1, 2]);
+  assert.deepEqual([...(await source.read()).value ?? []], [3, 4]);
+});
+
+Deno.test("a body of single bytes takes memory for its bytes, not for each chunk", async () => {
+  // A chunk of its own for each takes some 400 bytes.
+  const count = 250_000;
+  const chunk = Uint8Array.of(120);
+  let left = count;
+  let peakBytes = 0;
+  const before = Deno.memoryUsage().heapUsed;
+  const bytes = await readAll({
+    read() {
+      if (left % 25_000 === 0) {
+        peakBytes = Math.max(peakBytes, Deno.memoryUsage().heapUsed - before);
+      }
+      return Promise.resolve(
+        left-- > 0 ? { done: false, value: chunk.slice() } : { done: true },
+      );
+    },
+    cancel: () => Promise.resolve(),
+  }, count);
+  assert.equal(bytes?.length, count);
+  assert.ok(peakBytes < 100 * count, `${peakBytes} bytes`);
+});

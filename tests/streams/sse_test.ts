@@ -1,0 +1,203 @@
+import assert from "node:assert/strict";
+import {
+  createFrameFormat,
+  createSseParser,
+  formatComment,
+  formatFrame,
+  FrameTooLongError,
+} from "../../src/streams/sse.ts";
+import type { SseFrame } from "../../src/core/frame.ts";
+import { runStage } from "../../src/core/stage.ts";
+import {
+  bodyKind,
+  isEventStream,
+  isJson,
+} from "../../src/streams/media_type.ts";
+
+Deno.test("formatFrame() writes the name before the data, where there is one", () => {
+  assert.equal(formatFrame({ event: "a", data: "1" }), "event: a\ndata: 1\n\n");
+  assert.equal(formatFrame({ data: "1" }), "data: 1\n\n");
+  assert.equal(formatFrame({ event: "", data: "1" }), "data: 1\n\n");
+});
+
+Deno.test("createFrameFormat() writes the name of each frame after any other", () => {
+  const frames = [undefined, "a", "a", "b", "", "b", undefined, undefined]
+    .map((event) => ({ event, data: "1" }));
+  assert.deepEqual(
+    frames.map(createFrameFormat()),
+    frames.map(formatFrame),
+  );
+});
+
+Deno.test("createFrameFormat() leaves no line end of any reader in its data", () => {
+  // The line ends of Python's str.splitlines(), by which some clients cut a stream.
+  const ends = [..."\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"];
+  const value = { a: ends.map((end, at) => `${at}${end}`).join("") };
+  const text = formatFrame({ data: JSON.stringify(value) });
+  assert.match(text, /\n\n$/);
+  const line = text.slice(0, -2);
+  assert.ok(!ends.some((end) => line.includes(end)));
+  assert.deepEqual(JSON.parse(line.slice("data: ".length)), value);
+});
+
+Deno.test("formatComment() writes a line that readers skip", () => {
+  assert.equal(formatComment({ comment: "hi" }), ": hi\n\n");
+});
+
+function parse(text: string, size = text.length * 4 || 1): SseFrame[] {
+  const bytes = new TextEncoder().encode(text);
+  const chunks: Uint8Array[] = [];
+  for (let from = 0; from < bytes.length; from += size) {
+    chunks.push(bytes.subarray(from, from + size));
+  }
+  return runStage(createSseParser({ maxFrameCharacters: 1000 }), chunks)
+    .map(({ event, data }) => event === undefined ? { data } : { event, data });
+}
+
+Deno.test("the SSE parser reads frames", async (t) => {
+  const texts: Record<string, [text: string, frames: SseFrame[]]> = {
+    "with and without a name": ["event: a\ndata: 1\n\ndata: 2\n\n", [
+      { event: "a", data: "1" },
+      { data: "2" },
+    ]],
+    "of several data lines": ["data: 1\ndata: 2\n\n", [{ data: "1\n2" }]],
+    "with CRLF and CR": ["data: 1\r\n\r\ndata: 2\r\rdata: 3\n\n", [
+      { data: "1" },
+      { data: "2" },
+      { data: "3" },
+    ]],
+    "between comments": [": hello\n\ndata: 1\n\n:\n\n", [{ data: "1" }]],
+    "behind a byte order mark": ["\uFEFFdata: 1\n\n", [{ data: "1" }]],
+    "with characters of several bytes": ["data: Grüße 👋\n\n", [{
+      data: "Grüße 👋",
+    }]],
+    "whose last has no blank line": ["data: 1\n\ndata: 2", [{ data: "1" }, {
+      data: "2",
+    }]],
+    "without a space behind the colon": ["data:1\n\n", [{ data: "1" }]],
+    "and skips fields it does not know": [
+      "id: 7\nretry: x\nfoo: bar\ndata: 1\n\n",
+      [{ data: "1" }],
+    ],
+    "of nothing": ["", []],
+  };
+  for (const [name, [text, frames]] of Object.entries(texts)) {
+    await t.step(name, () => assert.deepEqual(parse(text), frames));
+    await t.step(
+      `${name}, byte by byte`,
+      () => assert.deepEqual(parse(text, 1), frames),
+    );
+  }
+});
+
+Deno.test("the SSE parser makes replacement characters of bytes that are no UTF-8", () => {
+  const bytes = Uint8Array.of(
+    ...new TextEncoder().encode("data: "),
+    0xff,
+    10,
+    10,
+  );
+  const frames = runStage(createSseParser({ maxFrameCharacters: 10 }), [bytes]);
+  assert.equal(frames[0]?.data, "\uFFFD");
+});
+
+Deno.test("the SSE parser fails at a frame past its limit, and stays failed", () => {
+  const parser = createSseParser({ maxFrameCharacters: 10 });
+  const push = (text: string) =>
+    parser.push(new TextEncoder().encode(text), () => {});
+  push("data: 1234");
+  assert.throws(() => push("567890123"), FrameTooLongError);
+  assert.throws(() => push("\n\n"), FrameTooLongError);
+  assert.throws(() => parser.end(() => {}), FrameTooLongError);
+});
+
+Deno.test("the SSE parser holds nothing of a line that can be no field", () => {
+  const parser = createSseParser({ maxFrameCharacters: 10 });
+  const frames: SseFrame[] = [];
+  const push = (text: string) =>
+    parser.push(new TextEncoder().encode(text), (frame) => frames.push(frame));
+  for (let count = 0; count < 100; count++) push("nonsense without end");
+  push("\ndata: 1\n\n");
+  assert.equal(frames[0]?.data, "1");
+});
+
+Deno.test("the SSE parser fails at a frame of too many lines, and takes any number between two frames", () => {
+  const lines = "data: 1\n".repeat(1000);
+  const endless = createSseParser({ maxFrameCharacters: 1 << 24 });
+  const push = (
+    parser: ReturnType<typeof createSseParser>,
+    text: string,
+  ) => {
+    const frames: SseFrame[] = [];
+    parser.push(new TextEncoder().encode(text), (frame) => frames.push(frame));
+    return frames;
+  };
+  assert.throws(() => {
+    for (let count = 0; count < 100; count++) push(endless, lines);
+  }, FrameTooLongError);
+  for (const end of ["\n\n", "\r\n\r\n", "\r\r"]) {
+    const parser = createSseParser({ maxFrameCharacters: 1 << 24 });
+    for (let count = 0; count < 100; count++) {
+      assert.equal(push(parser, lines + end).length, 1);
+      assert.equal(push(parser, ":\n".repeat(1000) + end).length, 0);
+    }
+  }
+});
+
+Deno.test("a stream of events is recognized by its media type in any spelling", () => {
+  for (
+    const type of [
+      "text/event-stream",
+      " Text/Event-Stream; charset=utf-8",
+      "text/event-stream, text/event-stream",
+    ]
+  ) assert.ok(isEventStream(type), type);
+  for (
+    const type of [
+      "",
+      "application/json",
+      "text/event-streams",
+      "application/json; as=text/event-stream",
+    ]
+  ) assert.ok(!isEventStream(type), type);
+});
+
+Deno.test("JSON is recognized by its media type, with any prefix", () => {
+  for (
+    const type of [
+      "application/json",
+      "Application/Problem+JSON",
+      "text/json; charset=utf-8",
+    ]
+  ) assert.ok(isJson(type), type);
+  for (const type of ["", "text/plain", "text/event-stream"]) {
+    assert.ok(!isJson(type), type);
+  }
+});
+
+Deno.test("the first bytes of a body decide its kind, even a single one", () => {
+  const starts:
+    readonly (readonly [start: string, kind: string | undefined])[] = [
+      ["{", "json"],
+      ['\n [{"a":1}]', "json"],
+      ["\ufeff{", "json"],
+      ["d", "events"],
+      ["data: {", "events"],
+      ["\ufeffdata:", "events"],
+      ["\r\n\nevent: a", "events"],
+      ["id: 1\nevent:error", "events"],
+      ["retry: 5", "events"],
+      [": waiting", "events"],
+      ["", undefined],
+      [" \r\n", undefined],
+      ["\ufeff", undefined],
+      ["<html>", "other"],
+      ["database is down", "other"],
+      ["internal error", "other"],
+      ['"text"', "other"],
+    ];
+  for (const [start, kind] of starts) {
+    const bytes = new TextEncoder().encode(start);
+    assert.equal(bodyKind(bytes), kind, JSON.stringify(start));
+  }
+});

@@ -1,0 +1,296 @@
+import assert from "node:assert/strict";
+import {
+  responseHeaders,
+  translatedHeaders,
+  upstreamHeaders,
+} from "../../src/upstream/headers.ts";
+import {
+  nameMatcher,
+  WITHHELD_FROM_CALLER,
+  WITHHELD_FROM_UPSTREAM,
+} from "../../src/upstream/header_names.ts";
+import type { Connection, UpstreamAuth } from "../../src/config/config.ts";
+import { minimalConfig } from "../support/gateway/config.ts";
+
+const KEY = "upstream-key-0123456789";
+
+function shownOf(headers: Headers, isRenamed = false): [string, string][] {
+  const secrets = { areIn: (text: string) => text.includes(KEY) };
+  const clock = { now: () => Date.UTC(2026, 0, 1) };
+  return responseHeaders(headers, { isRenamed, secrets, clock });
+}
+
+function shown(
+  headers: Readonly<Record<string, string>>,
+  isRenamed = false,
+): Record<string, string> {
+  return Object.fromEntries(shownOf(new Headers(headers), isRenamed));
+}
+
+Deno.test("answerHeaders() passes an upstream's headers back", () => {
+  const open = {
+    "anthropic-ratelimit-requests-remaining": "1",
+    "cache-control": "no-cache",
+    "content-type": "text/event-stream",
+    "openai-processing-ms": "5",
+    "request-id": "up_1",
+    "retry-after": "3",
+    "x-codex-turn-state": "t",
+    "x-ratelimit-remaining-tokens": "1",
+    "x-request-id": "up_1",
+  };
+  assert.deepEqual(shown(open), open);
+});
+
+Deno.test("answerHeaders() withholds what belongs to the upstream's connection", () => {
+  const withheld = {
+    "alt-svc": 'h3=":443"',
+    "connection": "keep-alive",
+    "content-encoding": "gzip",
+    "content-length": "10",
+    "keep-alive": "timeout=5",
+    "proxy-authenticate": "Basic",
+    "proxy-connection": "keep-alive",
+    "set-cookie": "session=1",
+    "strict-transport-security": "max-age=1",
+    "te": "trailers",
+    "trailer": "x",
+    "transfer-encoding": "chunked",
+    "upgrade": "h2c",
+    "www-authenticate": "Bearer",
+  };
+  assert.deepEqual(shown(withheld), {});
+});
+
+Deno.test("answerHeaders() withholds every cookie of several", () => {
+  const headers = new Headers([["set-cookie", "a=1"], ["set-cookie", "b=2"]]);
+  assert.deepEqual(shownOf(headers), []);
+});
+
+Deno.test("answerHeaders() withholds the headers that the connection header names", () => {
+  const headers = {
+    "connection": "X-Hop, close",
+    "x-hop": "1",
+    "x-kept": "1",
+  };
+  assert.deepEqual(shown(headers), { "x-kept": "1" });
+});
+
+Deno.test("answerHeaders() keeps the upstream's model back where it has another name", () => {
+  const headers = { "openai-model": "gpt-upstream" };
+  assert.deepEqual(shown(headers), headers);
+  assert.deepEqual(shown(headers, true), {});
+});
+
+Deno.test("answerHeaders() withholds every value with a secret", () => {
+  const headers = { "x-debug": `key=${KEY}`, "x-kept": "1" };
+  assert.deepEqual(shown(headers), { "x-kept": "1" });
+});
+
+const TABLES = { WITHHELD_FROM_UPSTREAM, WITHHELD_FROM_CALLER };
+
+for (const [name, groups] of Object.entries(TABLES)) {
+  Deno.test(`${name} holds each name once, as headers spell it`, () => {
+    const all = groups.flatMap((
+      { names, prefixes },
+    ) => [...names, ...prefixes]);
+    assert.equal(new Set(all).size, all.length);
+    for (const one of all) assert.match(one, /^[a-z0-9-]+$/);
+  });
+
+  Deno.test(`${name} holds no name that one of its prefixes takes already`, () => {
+    const isPrefixed = nameMatcher(
+      groups.map((group) => ({ ...group, names: [] })),
+    );
+    const names = groups.flatMap((group) => group.names);
+    assert.deepEqual(names.filter(isPrefixed), []);
+  });
+}
+
+Deno.test("nameMatcher() recognizes names and beginnings, and nothing that only holds them", () => {
+  const isKnown = nameMatcher([
+    { reason: "a", names: ["one"], prefixes: ["two-", "three"] },
+    { reason: "b", names: ["four"], prefixes: [] },
+  ]);
+  for (const name of ["one", "four", "two-", "two-x", "three", "threefold"]) {
+    assert.ok(isKnown(name), name);
+  }
+  const knowsOne = nameMatcher([{ reason: "", names: ["one"], prefixes: [] }]);
+  assert.ok(knowsOne("one") && !knowsOne("two"));
+  for (const name of ["ones", "x-one", "two", "x-two-x", "fourth", ""]) {
+    assert.ok(!isKnown(name), name);
+  }
+});
+
+Deno.test("nameMatcher() returns the same for a name each time, after any number of others", () => {
+  const isKnown = nameMatcher([{
+    reason: "",
+    names: ["one"],
+    prefixes: ["p-"],
+  }]);
+  for (let round = 0; round < 2; round++) {
+    for (let count = 0; count < 3000; count++) {
+      const name = `${count}${"x".repeat(count % 100)}`;
+      assert.ok(isKnown(`p-${name}`) && !isKnown(`q-${name}`), name);
+    }
+    assert.ok(isKnown("one") && !isKnown("two"));
+  }
+});
+
+const AUTH: UpstreamAuth = { scheme: "bearer", key: "upstream-key" };
+
+async function headersFor(
+  caller: Readonly<Record<string, string>>,
+  overrides: Partial<Connection> = {},
+): Promise<Record<string, string>> {
+  const { connections: [first] } = await minimalConfig();
+  assert.ok(first);
+  const connection = { ...first, auth: AUTH, headers: {}, ...overrides };
+  const pairs = upstreamHeaders(new Headers(caller), connection);
+  const names = pairs.map(([name]) => name);
+  assert.equal(new Set(names).size, names.length, "a name stands twice");
+  return Object.fromEntries(pairs);
+}
+
+const OWN = {
+  "accept-encoding": "identity",
+  "authorization": "Bearer upstream-key",
+};
+
+Deno.test("upstreamHeaders() passes the caller's headers on as an open list", async () => {
+  const open = {
+    "accept": "text/event-stream",
+    "anthropic-beta": "a,b",
+    "anthropic-version": "2023-06-01",
+    "content-type": "application/json; charset=utf-8",
+    "openai-beta": "x",
+    "originator": "codex",
+    "session_id": "s",
+    "user-agent": "agent/1",
+    "x-codex-turn-state": "t",
+    "x-stainless-lang": "js",
+    "x-anything-else": "1",
+  };
+  assert.deepEqual(await headersFor(open), { ...open, ...OWN });
+});
+
+Deno.test("upstreamHeaders() withholds the caller's own headers", async () => {
+  const withheld = {
+    "accept-encoding": "gzip, br",
+    "api-key": "secret",
+    "authorization": "Bearer secret",
+    "connection": "keep-alive",
+    "content-encoding": "gzip",
+    "content-length": "10",
+    "cookie": "secret=1",
+    "expect": "100-continue",
+    "forwarded": "for=10.0.0.1",
+    "host": "gateway",
+    "keep-alive": "timeout=5",
+    "openai-organization": "org",
+    "openai-project": "proj",
+    "proxy-authorization": "Basic secret",
+    "proxy-connection": "keep-alive",
+    "te": "trailers",
+    "trailer": "x",
+    "transfer-encoding": "chunked",
+    "upgrade": "h2c",
+    "x-api-key": "secret",
+    "x-forwarded-for": "10.0.0.1",
+    "x-forwarded-anything": "1",
+    "x-goog-api-key": "secret",
+    "x-real-ip": "10.0.0.1",
+  };
+  const headers = await headersFor(withheld);
+  assert.deepEqual(headers, OWN);
+  assert.ok(!JSON.stringify(headers).includes("secret"));
+});
+
+Deno.test("upstreamHeaders() withholds the headers that the caller's connection header names", async () => {
+  const headers = await headersFor({
+    "connection": "close, X-Hop , x-other",
+    "x-hop": "1",
+    "x-other": "1",
+    "x-kept": "1",
+  });
+  assert.deepEqual(headers, { ...OWN, "x-kept": "1" });
+});
+
+Deno.test("upstreamHeaders() keeps its own headers with any connection header of the caller", async () => {
+  const headers = await headersFor({
+    "connection": "authorization, accept-encoding, x-team",
+  }, { headers: { "x-team": "platform" } });
+  assert.deepEqual(headers, { ...OWN, "x-team": "platform" });
+});
+
+Deno.test("upstreamHeaders() writes the connection's credential in its scheme", async () => {
+  const caller = { "authorization": "Bearer secret", "x-api-key": "secret" };
+  const identity = { "accept-encoding": "identity" };
+  assert.deepEqual(
+    await headersFor(caller, { auth: { scheme: "x-api-key", key: "k" } }),
+    { ...identity, "x-api-key": "k" },
+  );
+  assert.deepEqual(
+    await headersFor({ ...caller, "api-key": "secret" }, {
+      auth: { scheme: "api-key", key: "k" },
+    }),
+    { ...identity, "api-key": "k" },
+  );
+  assert.deepEqual(
+    await headersFor(caller, { auth: { scheme: "none" } }),
+    identity,
+  );
+});
+
+Deno.test("upstreamHeaders() lets the connection's fixed headers win", async () => {
+  const headers = await headersFor(
+    { "user-agent": "agent/1", "x-team": "mine" },
+    {
+      headers: {
+        "User-Agent": "gateway",
+        "x-team": "platform",
+        "authorization": "Custom key",
+        "accept-encoding": "gzip",
+      },
+    },
+  );
+  assert.deepEqual(headers, {
+    "accept-encoding": "gzip",
+    "authorization": "Custom key",
+    "user-agent": "gateway",
+    "x-team": "platform",
+  });
+});
+
+Deno.test("upstreamHeaders() leaves a list byte for byte, unless it has a value of headers_drop", async () => {
+  const headersDrop = { "anthropic-beta": ["b", "d"] };
+  const listAfter = async (value: string) =>
+    (await headersFor({ "anthropic-beta": value }, { headersDrop }))[
+      "anthropic-beta"
+    ];
+  assert.equal(await listAfter("a,  c ,bb"), "a,  c ,bb");
+  assert.equal(await listAfter("a, b ,c,d"), "a,c");
+  assert.equal(await listAfter("b,d"), undefined);
+  const other = { "openai-beta": "b" };
+  assert.deepEqual(await headersFor(other, { headersDrop }), {
+    ...other,
+    ...OWN,
+  });
+});
+
+Deno.test("translatedHeaders() removes a beta of headers_drop that the gateway itself would send", async () => {
+  const { connections: [first] } = await minimalConfig();
+  assert.ok(first);
+  const pairs = translatedHeaders(
+    new Headers(),
+    { ...first, headersDrop: { "anthropic-beta": ["binding"] } },
+    {
+      ownHeaders: [["anthropic-beta", "binding"], ["anthropic-version", "1"]],
+      protocolPrefixes: ["anthropic-"],
+      stream: false,
+    },
+  );
+  const names = pairs.map(([name]) => name);
+  assert.ok(names.includes("anthropic-version"));
+  assert.ok(!names.includes("anthropic-beta"));
+});
