@@ -251,7 +251,7 @@ function answer(
     case "opencode_config":
       return opencodeConfigResponse(request, models);
     case "limits":
-      return limitsResponse(request, { caller, config, quotas: parts.quotas });
+      return limitsResponse(request, { ...parts, caller, config });
     case "usage":
       return usageResponse(request, { caller, config, usage: parts.usage });
   }

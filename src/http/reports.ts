@@ -1,5 +1,7 @@
 import type { Caller, Config } from "../config/config.ts";
 import { GatewayError } from "../core/error.ts";
+import type { WaitingRequests } from "../quotas/list.ts";
+import type { Queue } from "../relay/queue/queue.ts";
 import type { QuotaService } from "../quotas/service.ts";
 import { CallerLeft } from "../upstream/call.ts";
 import type { UsageService } from "../usage/service.ts";
@@ -13,20 +15,37 @@ import { requestTarget } from "./router.ts";
  */
 export async function limitsResponse(
   request: Request,
-  { caller, config, quotas }: {
+  { caller, config, quotas, queue }: {
     readonly caller: Caller;
     readonly config: Config;
     readonly quotas: Pick<QuotaService, "read">;
+    readonly queue: Pick<Queue, "loadOf">;
   },
 ): Promise<Response> {
   rejectQuery(request, "the limits");
   const { signal } = request;
   try {
     const list = await quotas.read(caller, config, signal);
-    return Response.json(list, { headers: { "cache-control": "no-store" } });
+    const data = list.data.map((entry) => ({
+      ...entry,
+      waiting: waitingFor(entry.provider_id, queue),
+    }));
+    return Response.json({ ...list, data }, {
+      headers: { "cache-control": "no-store" },
+    });
   } catch (error) {
     throw signal.aborted ? new CallerLeft() : error;
   }
+}
+
+function waitingFor(
+  connectionId: string,
+  queue: Pick<Queue, "loadOf">,
+): WaitingRequests | undefined {
+  const { waiting, expectedMs } = queue.loadOf(connectionId);
+  return waiting === 0
+    ? undefined
+    : { requests: waiting, seconds: Math.ceil(expectedMs / 1000) };
 }
 
 /**

@@ -25,8 +25,17 @@ export interface ConnectionEntry {
   readonly cached: boolean;
   /** Empty unless the status is `ok`. */
   readonly limits: readonly QuotaWindow[];
+  /** The requests that wait for the connection; absent when none does. */
+  readonly waiting?: WaitingRequests | undefined;
   /** Set only for `unavailable`. */
   readonly error?: { readonly type: string; readonly message: string };
+}
+
+/** Requests that wait for their turn (docs/failover.md#waiting-for-a-turn). */
+export interface WaitingRequests {
+  readonly requests: number;
+  /** The time until all of them have had their turn, in seconds; 0 when it is not known. */
+  readonly seconds: number;
 }
 
 /** The states of docs/quotas.md#states. */

@@ -15,6 +15,7 @@ import {
 } from "../support/gateway/config.ts";
 import { createLogLines } from "../support/gateway/log_lines.ts";
 import { hello } from "../support/wire/ask.ts";
+import { entryOf } from "../support/wire/limits_list.ts";
 import { healthResponse } from "../../src/http/health.ts";
 import { GatewayError } from "../../src/core/error.ts";
 import { limitsResponse } from "../../src/http/reports.ts";
@@ -144,8 +145,15 @@ async function ask(
   const request = new Request(`http://gateway/v1/limits${query}`, {
     ...(signal === undefined ? {} : { signal }),
   });
-  return await limitsResponse(request, { caller, config, quotas: { read } });
+  return await limitsResponse(request, {
+    ...{ caller, config, quotas: { read } },
+    queue: {
+      loadOf: (id) => ({ waiting: id === FULL_ID ? 7 : 0, expectedMs: 19_200 }),
+    },
+  });
 }
+
+const FULL_ID = "00000000-0000-4000-8000-000000000007";
 
 const LIST = {
   object: "list",
@@ -163,6 +171,19 @@ Deno.test("limitsResponse() returns the service's list, and forbids caching", as
   assert.equal(response.status, 200);
   assert.equal(response.headers.get("cache-control"), "no-store");
   assert.deepEqual(await response.json(), LIST);
+});
+
+Deno.test("limitsResponse() adds how many requests wait for a connection, where some do", async () => {
+  const entries = [entryOf("free"), {
+    ...entryOf("full"),
+    provider_id: FULL_ID,
+  }];
+  const response = await ask(() => Promise.resolve({ ...LIST, data: entries }));
+  const { data } = await response.json();
+  assert.deepEqual(data, [
+    entries[0],
+    { ...entries[1], waiting: { requests: 7, seconds: 20 } },
+  ]);
 });
 
 Deno.test("limitsResponse() rejects a query, except an empty one", async () => {

@@ -6,7 +6,11 @@ import {
 import { type Level, LEVEL_TEXTS, levelOf } from "../../http/wording/level.js";
 import type { OwnLimits } from "../../http/wording/own_limits.js";
 import { serviceText } from "../../http/wording/services.js";
-import { checkedText, resetText } from "../../http/wording/times.js";
+import {
+  checkedText,
+  resetText,
+  waitingText,
+} from "../../http/wording/times.js";
 import {
   leftPercent,
   leftText,
@@ -79,11 +83,12 @@ function connectionSection(
   entry: ConnectionEntry,
   { paint, nowMs }: DrawOptions,
 ): Section {
-  const { name, service, checked_at, cached, status, limits } = entry;
+  const { name, service, checked_at, cached, status, limits, waiting } = entry;
   const note = [
     plainText(serviceText(service)),
     checkedText(checked_at, nowMs),
     ...(cached ? ["from the gateway's cache"] : []),
+    ...(waiting === undefined ? [] : [waitingText(waiting)]),
   ].join(", ");
   const head = headLine(name, note, paint);
   if (status !== "ok") return { head, body: stateLines(entry, paint) };

@@ -63,11 +63,17 @@ function isEntry(value: unknown): value is ConnectionEntry {
     areTexts([value.name, value.service, value.status, value.checked_at]) &&
     typeof value.cached === "boolean" &&
     (value.error === undefined || isError(value.error)) &&
+    (value.waiting === undefined || isWaiting(value.waiting)) &&
     Array.isArray(value.limits) && value.limits.every(isWindow);
 }
 
 function isError(value: JsonValue): boolean {
   return isJsonObject(value) && areTexts([value.type, value.message]);
+}
+
+function isWaiting(value: JsonValue): boolean {
+  return isJsonObject(value) &&
+    [value.requests, value.seconds].every((one) => typeof one === "number");
 }
 
 function isWindow(value: unknown): value is QuotaWindow {

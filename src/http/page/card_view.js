@@ -8,7 +8,12 @@ import {
 } from "../wording/level.js";
 import { elapsedShare } from "./pace.js";
 import { serviceText } from "../wording/services.js";
-import { checkedText, localResetText, localTime } from "../wording/times.js";
+import {
+  checkedText,
+  localResetText,
+  localTime,
+  waitingText,
+} from "../wording/times.js";
 import {
   asSentence,
   leftPercent,
@@ -42,10 +47,21 @@ export function connectionCard(entry, ticker) {
   return element(
     "li",
     { class: "card", "data-status": entry.status },
-    cardHead({ name: entry.name, note: serviceText(entry.service), badge }),
+    cardHead({ name: entry.name, note: noteOf(entry), badge }),
     isOk ? windowList(entry.limits, ticker) : stateText(entry),
     checkedLine(entry, ticker),
   );
+}
+
+/**
+ * Returns the service of a connection, and how many requests wait for it.
+ *
+ * @param {ConnectionEntry} entry
+ * @returns {string}
+ */
+function noteOf({ service, waiting }) {
+  const text = serviceText(service);
+  return waiting === undefined ? text : `${text}, ${waitingText(waiting)}`;
 }
 
 /**

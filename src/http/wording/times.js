@@ -69,6 +69,17 @@ export function localResetText(window, nowMs) {
   return atMs > nowMs ? `${text}, ${shortTime(atMs, nowMs)}` : text;
 }
 
+/**
+ * Formats the requests that wait for a connection: `7 waiting, about 20 s`.
+ *
+ * @param {import("../../quotas/list.ts").WaitingRequests} waiting
+ * @returns {string}
+ */
+export function waitingText({ requests, seconds }) {
+  const time = seconds > 0 ? `, about ${durationText(1000 * seconds)}` : "";
+  return `${requests} waiting${time}`;
+}
+
 /** @param {number} atMs @param {number} nowMs @returns {string} */
 function shortTime(atMs, nowMs) {
   const at = new Date(atMs);

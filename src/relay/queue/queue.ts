@@ -1,4 +1,4 @@
-import type { Connection, Deployment } from "../../config/config.ts";
+import type { Deployment } from "../../config/config.ts";
 import {
   type Cancel,
   type Deadlines,
@@ -34,7 +34,7 @@ export interface Queue {
   /** The number of requests that wait here. */
   readonly waiting: number;
   /** Returns the length of the line at a connection, that of other gateways included. */
-  loadOf(connection: Connection): LineLoad;
+  loadOf(connectionId: string): LineLoad;
   /** Follows the news of another gateway's line. */
   follow(news: LineNews): void;
 }
@@ -135,7 +135,7 @@ export function createQueue(options: QueueOptions): Queue {
     get waiting() {
       return slots.line.size;
     },
-    loadOf: ({ id }) => slots.loadOf(id),
+    loadOf: (connectionId) => slots.loadOf(connectionId),
     follow: (news) => slots.follow(news),
   };
 }

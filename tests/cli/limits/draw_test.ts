@@ -39,6 +39,20 @@ Deno.test("drawLimits() draws a connection's windows as bars with left, used and
   );
 });
 
+Deno.test("drawLimits() shows how many requests wait for a connection, and for how long", () => {
+  const texts = [[7, 20], [1, 0], [200, 95]].map((
+    [requests = 0, seconds = 0],
+  ) =>
+    draw(listOf(entryOf("GLM team", { waiting: { requests, seconds } })))[0]
+  );
+  const before = "GLM team  Z.ai, checked 12 s ago";
+  assert.deepEqual(texts, [
+    `${before}, 7 waiting, about 20 s`,
+    `${before}, 1 waiting`,
+    `${before}, 200 waiting, about 1 min 35 s`,
+  ]);
+});
+
 Deno.test("drawLimits() aligns the windows of all connections in the same columns", () => {
   const lines = draw(listOf(
     entryOf("one", { limits: [weekOf()] }),

@@ -16,6 +16,19 @@ const test = await pageTests();
 const AT_NOON = { nowMs: NOON_MS, timezoneId: "UTC" };
 
 test(
+  "the page shows how many requests wait for a connection, and for how long",
+  async ({ page, signIn, answer }) => {
+    const waiting = { requests: 7, seconds: 20 };
+    const entry = entryOf("GLM team", { limits: [weekOf()], waiting });
+    await answer("/v1/limits", { json: listOf(entry) });
+    await signIn();
+    const note = page.locator(".card .service");
+    assert.equal(await note.innerText(), "Z.ai, 7 waiting, about 20 s");
+  },
+  AT_NOON,
+);
+
+test(
   "the page expresses every state and every level of a window in words",
   async ({ page, signIn, answer }) => {
     await answer("/v1/limits", { json: everyState() });

@@ -1,11 +1,22 @@
 import assert from "node:assert/strict";
 import { type OpenGroup, replicasOf, threadsOf } from "./plan_groups.ts";
-import { openPlans, orderOf, sendAt } from "./plan_scene.ts";
+import { openPlans, orderOf, type PlanScene, sendAt } from "./plan_scene.ts";
 
 // One order over the threads of a process, and over replicas with a store.
 
 const SECOND_MS = 1_000;
 const POLL_MS = 100;
+
+/** What `/limits` of a gateway says about the plan of {@linkcode narrow}. */
+async function waitingAt(scene: PlanScene, at: number): Promise<unknown> {
+  const response = await scene.gateways[at]?.handler(
+    new Request("http://gateway.example/v1/limits", {
+      headers: { authorization: "Bearer mg_ann" },
+    }),
+  );
+  const { data } = await response?.json();
+  return data[0].waiting;
+}
 
 /** A plan of one slot a gateway that counts, whose requests take ten seconds each. */
 function narrow(group: OpenGroup) {
@@ -106,5 +117,30 @@ for (const isUp of [true, false]) {
         32_000,
       ],
     );
+  });
+}
+
+for (
+  const [name, group, seconds] of [["threads", threadsOf(2), 40], [
+    "replicas",
+    replicasOf(2),
+    20,
+  ]] as const
+) {
+  Deno.test(`/limits of each of several ${name} counts the requests that wait at all`, async () => {
+    const scene = await narrow(group);
+    await sendAt(scene, [[1000, "ann", { at: 0 }], [1000, "ann", { at: 1 }]]);
+    const waiting: unknown[] = [];
+    const work = sendAt(scene, [
+      ...[0, 1, 2].map((at) => [at, "ann", { at: 0 }] as const),
+      ...[0, 1].map((at) => [at, "bob", { at: 1 }] as const),
+    ]);
+    scene.time.schedule(1000, async () => {
+      waiting.push(await waitingAt(scene, 0), await waitingAt(scene, 1));
+    });
+    await work;
+    const requests = name === "threads" ? 4 : 3;
+    assert.deepEqual(waiting, [0, 1].map(() => ({ requests, seconds })));
+    assert.equal(await scene.pass(waitingAt(scene, 1)), undefined);
   });
 }
