@@ -191,8 +191,9 @@ interface TokenCounts {
   readonly cacheWrite1hTokens?: number | undefined;
 }
 
-function sumsIn({ system, messages, settings }: PromptParts): number {
-  return system.length + messages.length + settings.size;
+function sumsIn({ system, messages, settings, sent }: PromptParts): number {
+  const own = system.length + messages.length + settings.size;
+  return sent === undefined ? own : own + sumsIn(sent);
 }
 
 /** Returns how long the provider keeps what the request wrote; `undefined` when it wrote nothing. */
@@ -292,8 +293,19 @@ function causeOf(
   if (startMs - before.atMs >= before.lifetimeMs) return { why: "idle" };
   if (last === undefined) return undefined;
   const at = changeIn(last.prompt, now.prompt) ??
+    (hasChangedIn(last.prompt.sent, now.prompt.sent)
+      ? "translation"
+      : undefined) ??
     (droppedReasoning.length > 0 ? "dropped_reasoning" : undefined);
   return at === undefined ? { why: "provider" } : { why: "edited", at };
+}
+
+function hasChangedIn(
+  before: PromptParts | undefined,
+  now: PromptParts | undefined,
+): boolean {
+  return before !== undefined && now !== undefined &&
+    changeIn(before, now) !== undefined;
 }
 
 /** Returns the first part of a prompt that changed, in the order in which providers read them. */

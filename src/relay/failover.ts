@@ -261,6 +261,7 @@ function attemptOf(
     failed.every((other) => other.candidate !== one);
   const mayRepeat = failed.filter(wasSent).length + 1 < MAX_ATTEMPTS;
   let isServed = false;
+  task.head.prompt.sent = undefined;
   const attempt: RunningAttempt = {
     exchange,
     operation: task.operation,

@@ -24,6 +24,7 @@ const PARTS = {
   instructions: "the system prompt changed",
   messages: "an earlier message changed",
   input: "an earlier message changed",
+  translation: "the translation changed",
   dropped_reasoning: "earlier reasoning was left out",
 };
 

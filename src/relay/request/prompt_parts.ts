@@ -1,6 +1,7 @@
 import { crc32 } from "node:zlib";
 import { type ByteRun, matchKey } from "../../json_scan/key.ts";
-import type { StructureSink } from "../../json_scan/scan.ts";
+import { JsonObjectScan, type StructureSink } from "../../json_scan/scan.ts";
+import { bodyChunks, type HeldBody } from "./held_body.ts";
 
 /*
  * A provider's prompt cache serves the longest beginning of a prompt that it has seen. So the checksums of a prompt's
@@ -24,6 +25,8 @@ export interface PromptParts {
   readonly marks: number;
   /** True when the provider itself keeps the beginning of the conversation. */
   readonly isLinked: boolean;
+  /** The parts of the translation that the provider got; `undefined` when it got the body itself. */
+  sent?: PromptParts | undefined;
 }
 
 type Role = "tools" | "system" | "messages" | "setting" | "mark" | "link";
@@ -53,6 +56,8 @@ const ROLES: Readonly<Record<string, Role>> = {
   prompt_cache_key: "setting",
   prompt_cache_retention: "setting",
 };
+
+const NAMES = Object.keys(ROLES);
 
 /** The fields by their first byte. */
 const FIELDS = Map.groupBy(
@@ -93,6 +98,7 @@ export class PromptPartsReader implements PromptParts, StructureSink {
   settings = NO_SETTINGS;
   marks = 0;
   isLinked = false;
+  sent: PromptParts | undefined;
   #field = "";
   #role: Role = "setting";
   #sum = 0;
@@ -214,6 +220,14 @@ export class PromptPartsReader implements PromptParts, StructureSink {
     this.#from = -1;
     return true;
   }
+}
+
+/** Returns the parts of the prompt in a body, which is a JSON object. */
+export async function promptPartsOf(body: HeldBody): Promise<PromptParts> {
+  const parts = new PromptPartsReader();
+  const scan = new JsonObjectScan(NAMES, undefined, parts);
+  for await (const piece of bodyChunks(body)) scan.push(piece);
+  return parts;
 }
 
 function roleOf(

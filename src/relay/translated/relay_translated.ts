@@ -27,6 +27,7 @@ import { translatedHeaders } from "../../upstream/headers.ts";
 import { answerFailure, noteResponse } from "../answer_failure.ts";
 import { type Attempt, firstAnswerMs } from "../attempt.ts";
 import type { Uses } from "../services.ts";
+import { promptPartsOf } from "../request/prompt_parts.ts";
 import { subjectOf } from "./lesson_book.ts";
 import type { TranslateAnswerOptions } from "./answer_watch.ts";
 import { translateAnswer } from "./translate_answer.ts";
@@ -204,6 +205,7 @@ async function translate(
   if (reasoningDropped !== undefined) {
     answer.reasoningDropped = [reasoningDropped];
   }
+  attempt.head.prompt.sent = await promptPartsOf(translated.body);
   return translated;
 }
 

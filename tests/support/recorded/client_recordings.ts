@@ -10,6 +10,7 @@ export interface ClientRequest {
   readonly name: string;
   /** Path and query. */
   readonly url: string;
+  readonly headers: JsonObject;
   readonly body: JsonObject;
 }
 
@@ -38,9 +39,14 @@ function fileNames(): string[] {
 }
 
 function requestOf(record: JsonObject, file: string): ClientRequest[] {
-  const { phase, url, body, run, n } = record;
+  const { phase, url, headers, body, run, n } = record;
   if (phase !== "req" || typeof url !== "string" || !isJsonObject(body)) {
     return [];
   }
-  return [{ name: `${file} ${run} ${n}`, url, body }];
+  return [{
+    name: `${file} ${run} ${n}`,
+    url,
+    headers: isJsonObject(headers) ? headers : {},
+    body,
+  }];
 }

@@ -1,0 +1,134 @@
+import assert from "node:assert/strict";
+import type { JsonObject } from "../../../src/core/json.ts";
+import type { Protocol } from "../../../src/core/protocol.ts";
+import {
+  connectionTo,
+  openScene,
+  type Scene,
+} from "../../support/gateway/failover_scene.ts";
+import {
+  type ClientRequest,
+  loadClientRequests,
+} from "../../support/recorded/client_recordings.ts";
+import {
+  type CachingProvider,
+  createCachingProvider,
+} from "../../support/upstream/caching_provider.ts";
+
+/** A recorded session: the requests of one run of a client. */
+interface Session {
+  readonly name: string;
+  readonly protocol: Protocol;
+  readonly requests: readonly ClientRequest[];
+}
+
+/** Returns the recorded runs of the coding agents that have several turns. */
+function sessions(): readonly Session[] {
+  const paths: readonly (readonly [Protocol, string])[] = [
+    ["messages", "/messages"],
+    ["responses", "/responses"],
+  ];
+  return paths.flatMap(([protocol, path]) => {
+    const requests = loadClientRequests(path)
+      .filter(({ name }) => /^(?:claude-code|codex)\.jsonl/.test(name));
+    const runs = Map.groupBy(
+      requests,
+      ({ name }) => name.split(" ").slice(0, -1).join(" "),
+    );
+    return [...runs].map(([name, some]) => ({ name, protocol, requests: some }))
+      .filter(({ requests }) => requests.length > 1);
+  });
+}
+
+/** The recorder shortened long texts; each is as long again as it was. */
+function atFullLength(body: JsonObject): JsonObject {
+  const text = JSON.stringify({ ...body, model: "model-1", stream: false })
+    .replace(/…\[(\d+) chars\]/g, (_, length) => "x".repeat(Number(length)));
+  return JSON.parse(text);
+}
+
+/** The headers that name a session or an agent. */
+const ID_REGEXP = /session|agent-id|thread-id/;
+
+async function ask(
+  scene: Scene,
+  protocol: Protocol,
+  { headers, body }: ClientRequest,
+): Promise<JsonObject> {
+  scene.timers.advance(20_000);
+  const request = scene.request(protocol, atFullLength(body));
+  for (const [name, value] of Object.entries(headers)) {
+    if (ID_REGEXP.test(name)) request.headers.set(name, String(value));
+  }
+  const response = await scene.pass(scene.gateway.handler(request));
+  await scene.pass(response.text());
+  return await scene.lines.of(response);
+}
+
+/** What the log says of the turn that follows an event, in sessions whose clients change nothing. */
+const EVENTS: Readonly<
+  Record<
+    string,
+    {
+      readonly before: (scene: Scene, provider: CachingProvider) => void;
+      readonly why?: string;
+    }
+  >
+> = {
+  nothing: { before: () => {} },
+  "a pause": {
+    before: (scene) => scene.timers.advance(400_000),
+    why: "idle",
+  },
+  "a provider that forgets": {
+    before: (_, provider) => provider.forget(),
+    why: "provider",
+  },
+};
+
+/** Runs whose second request has another prompt: a helper's, a compaction's, or one with other tools or settings. */
+const CHANGING: ReadonlySet<string> = new Set([
+  "claude-code.jsonl conv3",
+  "claude-code.jsonl toolsearch",
+  "claude-code.jsonl websearch",
+  "codex.jsonl compact",
+  "codex.jsonl oai-compact",
+]);
+
+const RUNS = sessions();
+
+Deno.test({
+  name:
+    "the recorded sessions of Claude Code and Codex are dear for the reason that they are, in every mode",
+  ignore: RUNS.length === 0,
+  async fn(t) {
+    for (const mode of ["native", "translated"] as const) {
+      for (const [event, { before, why }] of Object.entries(EVENTS)) {
+        await t.step(`${mode}, ${event}`, async () => {
+          for (const { name, protocol, requests } of RUNS) {
+            const provider = createCachingProvider();
+            const scene = await openScene(
+              [connectionTo("first", { protocol, mode })],
+              { first: [provider.act] },
+            );
+            const [first, second] = requests;
+            if (first === undefined || second === undefined) continue;
+            // A provider without reports of writes is known once it has read from its cache.
+            await ask(scene, protocol, first);
+            const known = await ask(scene, protocol, first);
+            assert.equal(known.cache_miss, undefined, name);
+            before(scene, provider);
+            const line = await ask(scene, protocol, second);
+            const found = line.cache_miss;
+            // Some clients change their prompt here themselves, or begin another.
+            const isChanged = found === "edited" || found === undefined;
+            assert.ok(
+              found === why || CHANGING.has(name) && isChanged,
+              `${name}: ${found} at ${line.cache_miss_at}`,
+            );
+          }
+        });
+      }
+    }
+  },
+});
