@@ -207,6 +207,15 @@ export interface IdentityProvider {
   /** The claim with the name of the caller. */
   readonly nameClaim: string;
   readonly rules: readonly IdentityRule[];
+  /** `undefined` when nobody signs in at the gateway. */
+  readonly signIn: SignIn | undefined;
+}
+
+/** The issuer's public client for people, by which they sign in. */
+export interface SignIn {
+  readonly client: string;
+  readonly scope: string;
+  readonly audience?: string | undefined;
 }
 
 /** The source of an identity provider's keys. */

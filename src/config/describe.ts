@@ -278,7 +278,7 @@ function describeGroups(config: Config): unknown {
 }
 
 function describeProvider(
-  { issuer, audiences, keys, nameClaim, rules }: IdentityProvider,
+  { issuer, audiences, keys, nameClaim, rules, signIn }: IdentityProvider,
   config: Config,
 ): Record<string, unknown> {
   return {
@@ -288,6 +288,7 @@ function describeProvider(
       ? `${keys.keys.length} of a file`
       : originAndPath(keys.url),
     name: nameClaim,
+    ...(signIn === undefined ? {} : { sign_in: signIn }),
     rules: rules.map((rule) => ({
       when: Object.keys(rule.when).length === 0 ? "everybody" : rule.when,
       ...describeAccess(rule, config),

@@ -35,6 +35,7 @@ import {
   requestTarget,
   type RouteMatch,
   type RouteSource,
+  unknownPath,
   websocketError,
 } from "./router.ts";
 import {
@@ -49,6 +50,7 @@ import {
   createAttributionReader,
   withoutHeaders,
 } from "./attribution.ts";
+import { createSignIn, type SignInService } from "./sign_in.ts";
 import { endRequest } from "./unread_body.ts";
 
 /** The parts of the gateway. */
@@ -81,6 +83,7 @@ export type Handler = (request: Request) => Promise<Response>;
 export function createHandler(parts: GatewayParts): Handler {
   const attribution = createAttributionReader(parts.clock);
   const finder = createRouteFinder(ROUTES);
+  const signIn = createSignIn();
   return async (request) => {
     const requestId = parts.ids.next("req");
     let protocol: Protocol | undefined;
@@ -95,7 +98,7 @@ export function createHandler(parts: GatewayParts): Handler {
         record.facts.route = match.path;
         record.facts.protocol = match.route.protocol;
         return await serve(match, {
-          ...{ request, headers, record, config, parts, attribution },
+          ...{ request, headers, record, config, parts, attribution, signIn },
         });
       } catch (thrown) {
         protocol ??= protocolOfUnknownPath(target);
@@ -133,6 +136,7 @@ interface Served {
   readonly config: Config;
   readonly parts: GatewayParts;
   readonly attribution: AttributionReader;
+  readonly signIn: SignInService;
 }
 
 /** Serves a request. Relaying reads the body. For any other action, the rest of the body is ended with the response. */
@@ -174,7 +178,7 @@ async function answered(
 ): Promise<Response> {
   const { record, parts } = served;
   const own = "open" in action
-    ? openAnswer(action.open, path, served)
+    ? await openAnswer(action.open, path, served)
     : await answer(action.response, id, {
       ...served,
       caller: await identify(action.credential, served),
@@ -213,8 +217,8 @@ async function finish(
 function openAnswer(
   name: OpenResponse,
   path: string,
-  { request, parts }: Served,
-): Response {
+  { request, config, parts, signIn }: Served,
+): Response | Promise<Response> {
   switch (name) {
     case "live":
       return healthResponse(true);
@@ -230,6 +234,13 @@ function openAnswer(
       return new Response(null);
     case "opencode_login":
       return opencodeLoginResponse(request);
+    case "sign_in": {
+      const { client, deadlines } = parts;
+      const context = { config, client, deadlines };
+      const response = signIn.respond(path, request, context);
+      if (response === undefined) throw unknownPath();
+      return response;
+    }
     case "websocket":
       throw websocketError(request.headers);
   }

@@ -6,6 +6,7 @@ import {
 } from "../core/protocol.ts";
 import type { CredentialGroup } from "../relay/request/authenticate.ts";
 import { OPENCODE_CONFIG_PATH, OPENCODE_PATH } from "./opencode.ts";
+import { SIGN_IN_PATHS } from "./sign_in.ts";
 import { PAGE_PATHS } from "./page.ts";
 
 const MIB = 1024 * 1024;
@@ -70,7 +71,8 @@ export type OpenResponse =
   | "page"
   | "probe"
   | "websocket"
-  | "opencode_login";
+  | "opencode_login"
+  | "sign_in";
 
 /** Relays an operation to a provider. */
 interface RelayAction {
@@ -118,6 +120,8 @@ export const ROUTES: readonly Route[] = [
     "/api/:vendor/v1/limits",
   ]),
   open("opencode_login", ["GET", "HEAD"], [OPENCODE_PATH]),
+  open("sign_in", ["GET", "HEAD"], [SIGN_IN_PATHS.metadata]),
+  open("sign_in", ["POST"], [SIGN_IN_PATHS.device, SIGN_IN_PATHS.token]),
   answer("opencode_config", "bearer", ["GET", "HEAD"], [OPENCODE_CONFIG_PATH]),
   answer("usage", "bearer", ["GET"], both("/usage")),
   open("live", ["GET", "HEAD"], ["/livez", "/healthz"]),

@@ -401,6 +401,16 @@ const SHOWN: Readonly<Record<string, Pair>> = {
     jwks_url: undefined,
     jwks_file: "j",
   }),
+  "identity[].sign_in": identity({}, { sign_in: { client: "a" } }),
+  "identity[].sign_in.client": identity({ sign_in: { client: "a" } }, {
+    sign_in: { client: "b" },
+  }),
+  "identity[].sign_in.scope": identity({ sign_in: { client: "a" } }, {
+    sign_in: { client: "a", scope: "b" },
+  }),
+  "identity[].sign_in.audience": identity({ sign_in: { client: "a" } }, {
+    sign_in: { client: "a", audience: "b" },
+  }),
   "identity[].name": identity({}, { name: "email" }),
   "identity[].rules[].when": rule({}, { when: { groups: "a" } }),
   "identity[].rules[].connections": rule({}, { connections: [] }),

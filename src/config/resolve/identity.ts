@@ -43,10 +43,29 @@ export async function resolveIdentity(
       );
     }
     pathByIssuer.set(fields.issuer, path);
+    reportSignIn(fields, path, { providers, findings: options.findings });
     const provider = await resolveProvider(fields, path, options);
     if (provider !== undefined) providers.push(provider);
   }
   return providers;
+}
+
+function reportSignIn(
+  { issuer, sign_in: signIn }: IdentityFields,
+  path: Path,
+  { providers, findings }: {
+    readonly providers: readonly IdentityProvider[];
+    readonly findings: Findings;
+  },
+): void {
+  if (signIn === undefined) return;
+  const place = [...path, "sign_in"];
+  if (providers.some((one) => one.signIn !== undefined)) {
+    findings.problem(place, "is set twice. People sign in at one issuer.");
+  }
+  if (!/^https?:\/\//.test(issuer) || !URL.canParse(issuer)) {
+    findings.problem(place, "needs an issuer that is a URL.");
+  }
 }
 
 async function resolveProvider(
@@ -64,6 +83,7 @@ async function resolveProvider(
     keys,
     nameClaim: fields.name,
     rules,
+    signIn: fields.sign_in,
   };
 }
 

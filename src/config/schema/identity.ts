@@ -52,6 +52,17 @@ export const identitySchema = z.strictObject({
   name: name().default("sub").describe(
     "The claim that names the caller. Choose one that its users cannot change.",
   ),
+  sign_in: z.strictObject({
+    client: text().describe("The id of the issuer's client for people."),
+    scope: text().default("openid offline_access").describe(
+      "The scopes of their tokens.",
+    ),
+    audience: text().optional().describe(
+      "The audience, for issuers that choose it by a parameter.",
+    ),
+  }).optional().describe(
+    "Lets Claude Code sign in at the gateway, which passes it on to the issuer. Default: no sign-in.",
+  ),
   rules: z.array(ruleSchema).min(1, {
     error: "must not be empty: without a rule, nobody may use anything.",
   }).describe(

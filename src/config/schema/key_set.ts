@@ -26,6 +26,8 @@ export function parseKeySet(text: string): readonly PublicKey[] | undefined {
 const discoverySchema = z.looseObject({
   issuer: z.string(),
   jwks_uri: z.string(),
+  token_endpoint: z.string().optional(),
+  device_authorization_endpoint: z.string().optional(),
 });
 
 /**
@@ -35,6 +37,6 @@ const discoverySchema = z.looseObject({
  */
 export function parseDiscovery(
   text: string,
-): { readonly issuer: string; readonly jwks_uri: string } | undefined {
+): z.output<typeof discoverySchema> | undefined {
   return discoverySchema.safeParse(parseLightJson(text)).data;
 }

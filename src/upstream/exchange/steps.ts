@@ -1,5 +1,6 @@
 import type { ExchangeSettings, SubjectFields } from "../../config/exchange.ts";
 import { isCredential } from "../../config/resolve/auth.ts";
+import type { SmallRequest } from "../small_request.ts";
 import {
   accessToken,
   awsKeys,
@@ -10,12 +11,7 @@ import {
 } from "./answers.ts";
 
 /** A request for a token, or for what leads to one. */
-export interface TokenRequest {
-  readonly method: "GET" | "POST" | "PUT";
-  readonly url: string;
-  /** They add to `accept: application/json`, or replace it. */
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body?: string;
+export interface TokenRequest extends SmallRequest {
   /** True for a metadata service, which no proxy reaches. */
   readonly isLocal?: boolean;
 }

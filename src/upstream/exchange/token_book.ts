@@ -7,11 +7,10 @@ import type {
 import { readFault, type ReadFile } from "../../config/environment.ts";
 import { isCredential } from "../../config/resolve/auth.ts";
 import { backoffMs } from "../../core/time/backoff.ts";
-import { within } from "../../core/time/deadlines.ts";
 import type { Clock, Timers } from "../../core/time/timers.ts";
 import type { Log } from "../../observe/log.ts";
-import { createByteReader, readAll } from "../../streams/byte_reader.ts";
 import type { UpstreamClient } from "../call.ts";
+import { NoReply, sendSmall } from "../small_request.ts";
 import { errorCode, ExchangeFault, type NewKey } from "./answers.ts";
 import { exchangeSteps, type TokenRequest } from "./steps.ts";
 
@@ -40,9 +39,6 @@ interface TokenBookOptions {
   readonly onChange: () => void;
 }
 
-/** The longest time of an exchange, in milliseconds. */
-const EXCHANGE_MS = 10_000;
-
 /** The least time between two exchanges because of a refused token, in milliseconds. */
 const REFUSED_MS = 10_000;
 
@@ -51,8 +47,6 @@ const MAX_DELAY_MS = 24 * 3_600_000;
 
 /** A token is renewed when a part of its life between these two is left. */
 const RENEW_AT = { least: 0.2, most: 0.3 };
-
-const MAX_BYTES = 64 * 1024;
 
 /** The token of one exchange. */
 interface Entry {
@@ -207,43 +201,23 @@ async function readTokenFile(
 
 /** Sends a request and returns the text of a successful response. */
 async function send(
-  { url, method, headers, body, isLocal }: TokenRequest,
+  request: TokenRequest,
   { client, local, timers }: TokenBookOptions,
 ): Promise<string> {
-  const host = new URL(url).host;
-  const controller = new AbortController();
-  const work = async () => {
-    const response = await (isLocal ? local : client).send({
-      url,
-      method,
-      headers: Object.entries({ accept: "application/json", ...headers }),
-      body: body === undefined ? undefined : new TextEncoder().encode(body),
-      connectMs: EXCHANGE_MS,
-      signal: controller.signal,
+  try {
+    const { status, text } = await sendSmall(request, {
+      client: request.isLocal ? local : client,
+      start: timers.schedule,
     });
-    const bytes = response.body === null
-      ? new Uint8Array()
-      : await readAll(createByteReader(response.body), MAX_BYTES);
-    const text = new TextDecoder().decode(bytes);
-    if (response.status === 200) return text;
+    if (status === 200) return text;
     const code = errorCode(text);
     throw new ExchangeFault(
-      `${host} answered with status ${response.status}${
+      `${new URL(request.url).host} answered with status ${status}${
         code === undefined ? "" : `, ${code}`
       }`,
     );
-  };
-  try {
-    return await within(work(), {
-      ms: EXCHANGE_MS,
-      start: timers.schedule,
-      onLate() {
-        controller.abort();
-        throw new ExchangeFault(`${host} did not answer within 10 s`);
-      },
-    });
   } catch (error) {
-    if (error instanceof ExchangeFault) throw error;
-    throw new ExchangeFault(`${host} cannot be reached`);
+    if (!(error instanceof NoReply)) throw error;
+    throw new ExchangeFault(error.message);
   }
 }

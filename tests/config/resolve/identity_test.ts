@@ -53,6 +53,7 @@ Deno.test("an identity provider is resolved with its audiences, its keys and its
     issuer: ISSUER,
     audiences: ["model-gateway"],
     keys: { kind: "url", url: "https://login.example.com/keys" },
+    signIn: undefined,
     nameClaim: "sub",
   });
   const [first, second] = rules;

@@ -143,6 +143,7 @@ const WHOLE = {
     audience: ["one", "other"],
     jwks_url: "https://login.example.com/keys",
     name: "email",
+    sign_in: { client: "people", scope: "openid", audience: "api" },
     rules: [{
       when: { groups: "staff", "realm_access.level": 3, verified: true },
       connections: ["*"],

@@ -1,0 +1,201 @@
+import type { Config, SignIn } from "../config/config.ts";
+import { parseDiscovery } from "../config/schema/key_set.ts";
+import {
+  type JsonObject,
+  nonEmptyText,
+  objectOf,
+  parseJson,
+} from "../core/json.ts";
+import { publicAddress } from "../core/public_address.ts";
+import type { Deadlines } from "../core/time/deadlines.ts";
+import { createByteReader, readAll } from "../streams/byte_reader.ts";
+import type { UpstreamClient } from "../upstream/call.ts";
+import {
+  NoReply,
+  sendSmall,
+  type SmallRequest,
+} from "../upstream/small_request.ts";
+
+/** The paths of the sign-in. Claude Code takes those from its metadata, of the gateway's own origin alone. */
+export const SIGN_IN_PATHS = {
+  metadata: "/.well-known/oauth-authorization-server",
+  device: "/oauth/device_authorization",
+  token: "/oauth/token",
+} as const;
+
+const DEVICE_GRANT = "urn:ietf:params:oauth:grant-type:device_code";
+
+const REFRESH_GRANT = "refresh_token";
+
+/** The longest form of a caller, in bytes. */
+const MAX_BYTES = 32 * 1024;
+
+/** The most sign-in requests at once of one thread: anybody may send them. */
+const MAX_RUNNING = 32;
+
+/** The context of a sign-in. */
+interface SignInContext {
+  readonly config: Pick<Config, "identity">;
+  readonly client: UpstreamClient;
+  readonly deadlines: Deadlines;
+}
+
+/** Passes sign-ins on to the issuer of the configuration. */
+export interface SignInService {
+  /** Returns `undefined` when the configuration has no sign-in. */
+  respond(
+    path: string,
+    request: Request,
+    context: SignInContext,
+  ): Response | Promise<Response> | undefined;
+}
+
+/**
+ * Creates the sign-in of Claude Code at this gateway, by the contract that Anthropic's own gateway serves at
+ * `GET /protocol` (npm `@anthropic-ai/claude-code` 2.1.197). The gateway keeps nothing and issues no token: both requests
+ * go to the issuer, and its tokens to the caller, who is then the one of the token.
+ */
+export function createSignIn(): SignInService {
+  let running = 0;
+  return {
+    respond(path, request, context) {
+      const provider = context.config.identity.find((one) => one.signIn);
+      if (provider?.signIn === undefined) return undefined;
+      if (path === SIGN_IN_PATHS.metadata) return metadata(request);
+      if (running >= MAX_RUNNING) return answer(429, { error: "slow_down" });
+      running += 1;
+      const { issuer, signIn } = provider;
+      const step = path === SIGN_IN_PATHS.device ? "device" : "token";
+      return pass(step, request, { ...context, issuer, signIn })
+        .finally(() => running -= 1);
+    },
+  };
+}
+
+function metadata(request: Request): Response {
+  const base = publicAddress(request) ?? new URL(request.url).origin;
+  return answer(200, {
+    issuer: base,
+    device_authorization_endpoint: base + SIGN_IN_PATHS.device,
+    token_endpoint: base + SIGN_IN_PATHS.token,
+    grant_types_supported: [DEVICE_GRANT, REFRESH_GRANT],
+    response_types_supported: [],
+    token_endpoint_auth_methods_supported: ["none"],
+  });
+}
+
+interface PassOptions extends SignInContext {
+  readonly issuer: string;
+  readonly signIn: SignIn;
+}
+
+async function pass(
+  step: "device" | "token",
+  { body }: Request,
+  options: PassOptions,
+): Promise<Response> {
+  const { signIn: { client: id, scope, audience } } = options;
+  const bytes = body && await readAll(createByteReader(body), MAX_BYTES);
+  const form = new URLSearchParams(
+    new TextDecoder().decode(bytes ?? undefined),
+  );
+  const grant = form.get("grant_type");
+  const wanted = { scope, ...(audience === undefined ? {} : { audience }) };
+  const fields = {
+    client_id: id,
+    ...(step === "token" ? grantFields(form) : {}),
+    ...(grant === DEVICE_GRANT ? {} : wanted),
+  };
+  if (step === "token" && !("grant_type" in fields)) {
+    return answer(400, { error: "unsupported_grant_type" });
+  }
+  try {
+    const url = await addressOf(step, options);
+    const found = await send({
+      method: "POST",
+      url,
+      headers: { "content-type": "application/x-www-form-urlencoded" },
+      body: new URLSearchParams(fields).toString(),
+    }, options);
+    return found.status === 200
+      ? answer(200, step === "token" ? tokensIn(found.body) : found.body)
+      : refusal(found, grant);
+  } catch (error) {
+    if (error instanceof NoReply) return unavailable(error.message);
+    throw error;
+  }
+}
+
+function grantFields(form: URLSearchParams): Record<string, string> {
+  const grant = form.get("grant_type");
+  const name = grant === DEVICE_GRANT ? "device_code" : REFRESH_GRANT;
+  const value = form.get(name);
+  return (grant === DEVICE_GRANT || grant === REFRESH_GRANT) && value
+    ? { grant_type: grant, [name]: value }
+    : {};
+}
+
+/** Reads the issuer's address of a step from its discovery document. @throws {NoReply} */
+async function addressOf(
+  step: "device" | "token",
+  options: PassOptions,
+): Promise<string> {
+  const { issuer } = options;
+  const url = `${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`;
+  const { text } = await send({ method: "GET", url, headers: {} }, options);
+  const found = parseDiscovery(text);
+  const address = step === "device"
+    ? found?.device_authorization_endpoint
+    : found?.token_endpoint;
+  const isSafe = found?.issuer === issuer && address !== undefined &&
+    URL.canParse(address) &&
+    new URL(address).protocol === new URL(issuer).protocol;
+  if (isSafe) return address;
+  throw new NoReply("the issuer has no device flow");
+}
+
+async function send(
+  request: SmallRequest,
+  { client, deadlines: { start } }: PassOptions,
+) {
+  const { status, text } = await sendSmall(request, { client, start });
+  return { status, text, body: objectOf(parseJson(text)) };
+}
+
+/** The gateway verifies JWTs. Where the access token is none, the ID token is one. */
+function tokensIn(body: JsonObject): JsonObject {
+  const { id_token: id, ...rest } = body;
+  const isJwt = /^[\w-]+\.[\w-]+\.[\w-]+$/.test(String(body.access_token));
+  return isJwt || id === undefined ? rest : { ...rest, access_token: id };
+}
+
+/** Passes an error of OAuth 2.0 on. The contract wants 401 for a login that has ended. */
+function refusal(
+  { status, body }: { readonly status: number; readonly body: JsonObject },
+  grant: string | null,
+): Response {
+  const error = nonEmptyText(body.error);
+  if (error === undefined || status >= 500) {
+    return unavailable(`the issuer answered with status ${status}`);
+  }
+  const hasEnded = grant === REFRESH_GRANT && error === "invalid_grant";
+  const description = nonEmptyText(body.error_description);
+  return answer(hasEnded ? 401 : 400, {
+    error,
+    ...(description === undefined ? {} : { error_description: description }),
+  });
+}
+
+function unavailable(reason: string): Response {
+  return answer(503, {
+    error: "temporarily_unavailable",
+    error_description: `Cannot sign in: ${reason}. Try again later.`,
+  });
+}
+
+function answer(status: number, body: unknown): Response {
+  return Response.json(body, {
+    status,
+    headers: { "cache-control": "no-store" },
+  });
+}

@@ -1,0 +1,66 @@
+import type { Deadlines } from "../core/time/deadlines.ts";
+import { within } from "../core/time/deadlines.ts";
+import { createByteReader, readAll } from "../streams/byte_reader.ts";
+import type { UpstreamClient } from "./call.ts";
+
+/** A request to an identity provider or a metadata service, and nothing of a caller. */
+export interface SmallRequest {
+  readonly method: "GET" | "POST" | "PUT";
+  readonly url: string;
+  /** They add to `accept: application/json`, or replace it. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string;
+}
+
+/** The reason why there is no response, as the end of a sentence. */
+export class NoReply extends Error {
+  override readonly name = "NoReply";
+}
+
+const ANSWER_MS = 10_000;
+
+const MAX_BYTES = 64 * 1024;
+
+/**
+ * Sends a small request and reads its response.
+ *
+ * @throws {NoReply}
+ */
+export async function sendSmall(
+  { method, url, headers, body }: SmallRequest,
+  { client, start }: {
+    readonly client: UpstreamClient;
+    readonly start: Deadlines["start"];
+  },
+): Promise<{ readonly status: number; readonly text: string }> {
+  const { host } = new URL(url);
+  const controller = new AbortController();
+  const work = async () => {
+    const response = await client.send({
+      url,
+      method,
+      headers: Object.entries({ accept: "application/json", ...headers }),
+      body: body === undefined ? undefined : new TextEncoder().encode(body),
+      connectMs: ANSWER_MS,
+      signal: controller.signal,
+    });
+    const bytes = response.body === null
+      ? new Uint8Array()
+      : await readAll(createByteReader(response.body), MAX_BYTES);
+    return { status: response.status, text: new TextDecoder().decode(bytes) };
+  };
+  try {
+    return await within(work(), {
+      ms: ANSWER_MS,
+      start,
+      onLate() {
+        controller.abort();
+        throw new NoReply(`${host} did not answer within 10 s`);
+      },
+    });
+  } catch (error) {
+    throw error instanceof NoReply
+      ? error
+      : new NoReply(`${host} cannot be reached`);
+  }
+}

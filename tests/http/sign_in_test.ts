@@ -1,0 +1,234 @@
+import assert from "node:assert/strict";
+import {
+  loadFile,
+  minimalFile,
+  problemsOf,
+} from "../support/gateway/config.ts";
+import { startGateway } from "../support/gateway/gateway.ts";
+import {
+  createSigner,
+  GOOD_CLAIMS,
+  identityFile,
+  ISSUER,
+  KEYS_URL,
+  NOW_SECONDS,
+} from "../support/gateway/identity_scene.ts";
+import { createFakeClock } from "../support/fakes/fake_clock.ts";
+import { NOW_MS } from "../support/gateway/config.ts";
+
+const FORM = { "content-type": "application/x-www-form-urlencoded" };
+
+const SIGN_IN = { sign_in: { client: "people" } };
+
+/** Opens a gateway whose issuer answers these paths, after its metadata. */
+async function open(
+  answers: Readonly<Record<string, (form: URLSearchParams) => Response>>,
+  identity: readonly unknown[] = [identityFile(SIGN_IN)],
+) {
+  const asked: string[] = [];
+  const gateway = await startGateway(minimalFile({ identity }), {
+    clock: createFakeClock(NOW_MS),
+    async fetch(url, init) {
+      const request = new Request(url, init);
+      const path = url.slice(ISSUER.length);
+      asked.push(path);
+      assert.equal(request.redirect, "manual");
+      if (path === "/.well-known/openid-configuration") {
+        return Response.json({
+          issuer: ISSUER,
+          jwks_uri: KEYS_URL,
+          token_endpoint: `${ISSUER}/token`,
+          device_authorization_endpoint: `${ISSUER}/device`,
+        });
+      }
+      const form = new URLSearchParams(await request.text());
+      return answers[path]?.(form) ?? assert.fail(path);
+    },
+  });
+  const post = (path: string, fields: Record<string, string> = {}) =>
+    gateway.call(path, {
+      method: "POST",
+      headers: FORM,
+      body: new URLSearchParams(fields),
+    });
+  return {
+    ...{ gateway, asked, post },
+    [Symbol.asyncDispose]: () => gateway[Symbol.asyncDispose](),
+  };
+}
+
+const DEVICE = {
+  device_code: "device-code",
+  user_code: "WDJB-MJHT",
+  verification_uri: `${ISSUER}/enter`,
+  verification_uri_complete: `${ISSUER}/enter?user_code=WDJB-MJHT`,
+  expires_in: 600,
+  interval: 5,
+};
+
+const DEVICE_GRANT = "urn:ietf:params:oauth:grant-type:device_code";
+
+Deno.test("Claude Code signs in at the issuer through the gateway, and the issuer's token is its caller", async () => {
+  const signer = await createSigner();
+  const access = await signer.sign({ ...GOOD_CLAIMS, exp: NOW_SECONDS + 900 });
+  const tokens: Record<string, unknown> = {
+    access_token: access,
+    token_type: "Bearer",
+    expires_in: 900,
+    refresh_token: "refresh-1",
+  };
+  await using scene = await open({
+    "/keys": () => Response.json({ keys: [signer.jwk] }),
+    "/device"(form) {
+      assert.deepEqual(Object.fromEntries(form), {
+        client_id: "people",
+        scope: "openid offline_access",
+      });
+      return Response.json(DEVICE);
+    },
+    "/token"(form) {
+      const { grant_type, ...rest } = Object.fromEntries(form);
+      if (grant_type === DEVICE_GRANT) {
+        assert.deepEqual(rest, {
+          client_id: "people",
+          device_code: "device-code",
+        });
+      } else {
+        assert.deepEqual(rest, {
+          client_id: "people",
+          scope: "openid offline_access",
+          refresh_token: "refresh-1",
+        });
+      }
+      return Response.json(tokens);
+    },
+  });
+  const { gateway, post } = scene;
+  const metadata = await gateway.call(
+    "/.well-known/oauth-authorization-server",
+  );
+  const found = await metadata.json();
+  // The client accepts addresses of the gateway's own origin alone.
+  assert.equal(
+    found.device_authorization_endpoint,
+    `${gateway.url}/oauth/device_authorization`,
+  );
+  assert.equal(found.token_endpoint, `${gateway.url}/oauth/token`);
+  const device = await post("/oauth/device_authorization");
+  assert.equal(device.status, 200);
+  assert.equal(device.headers.get("cache-control"), "no-store");
+  assert.deepEqual(await device.json(), DEVICE);
+  const login = await post("/oauth/token", {
+    grant_type: DEVICE_GRANT,
+    device_code: "device-code",
+    client_id: "other",
+  });
+  assert.deepEqual([login.status, await login.json()], [200, tokens]);
+  const renewed = await post("/oauth/token", {
+    grant_type: "refresh_token",
+    refresh_token: "refresh-1",
+  });
+  assert.deepEqual(await renewed.json(), tokens);
+  const models = await gateway.call("/v1/models", {
+    headers: { authorization: `Bearer ${access}` },
+  });
+  assert.equal(models.status, 200, await models.clone().text());
+  await models.body?.cancel();
+  const settings = await gateway.call("/managed/settings", {
+    headers: { authorization: `Bearer ${access}` },
+  });
+  assert.equal(settings.status, 404, "no managed policy");
+  await settings.body?.cancel();
+  const logged = gateway.lines.text();
+  assert.ok(!logged.includes(access) && !logged.includes("refresh-1"), logged);
+});
+
+type Case = readonly [
+  answer: Response,
+  fields: Record<string, string>,
+  status: number,
+  error: string,
+];
+
+const POLL = { grant_type: DEVICE_GRANT, device_code: "device-code" };
+const REFRESH = { grant_type: "refresh_token", refresh_token: "refresh-1" };
+
+const REFUSALS: Readonly<Record<string, () => Case>> = {
+  "a code that waits": () => [
+    Response.json({ error: "authorization_pending" }, { status: 400 }),
+    POLL,
+    400,
+    "authorization_pending",
+  ],
+  "polls that are too fast": () => [
+    Response.json({ error: "slow_down" }, { status: 429 }),
+    POLL,
+    400,
+    "slow_down",
+  ],
+  "a login that has ended, as the contract wants it": () => [
+    Response.json({ error: "invalid_grant" }, { status: 400 }),
+    REFRESH,
+    401,
+    "invalid_grant",
+  ],
+  "a failing issuer, which ends no login": () => [
+    new Response("<html>", { status: 502 }),
+    REFRESH,
+    503,
+    "temporarily_unavailable",
+  ],
+  "another grant, which is not sent on": () => [
+    Response.json({ access_token: "a" }),
+    { grant_type: "client_credentials", client_secret: "s" },
+    400,
+    "unsupported_grant_type",
+  ],
+  "a grant without its code": () => [
+    Response.json({ access_token: "a" }),
+    { grant_type: "refresh_token" },
+    400,
+    "unsupported_grant_type",
+  ],
+};
+
+Deno.test("each refusal of a sign-in has the status of the contract", async (t) => {
+  for (const [name, create] of Object.entries(REFUSALS)) {
+    await t.step(name, async () => {
+      const [given, fields, status, error] = create();
+      await using scene = await open({ "/token": () => given });
+      const response = await scene.post("/oauth/token", fields);
+      const body = await response.json();
+      assert.deepEqual([response.status, body.error], [status, error]);
+      if (error === "unsupported_grant_type") assert.deepEqual(scene.asked, []);
+    });
+  }
+});
+
+Deno.test("without sign_in, its paths are unknown, and nothing is sent", async () => {
+  await using scene = await open({}, [identityFile()]);
+  const { gateway, post, asked } = scene;
+  const responses = [
+    await gateway.call("/.well-known/oauth-authorization-server"),
+    await post("/oauth/device_authorization"),
+    await post("/oauth/token", REFRESH),
+  ];
+  for (const response of responses) {
+    assert.equal(response.status, 404);
+    await response.body?.cancel();
+  }
+  assert.deepEqual(asked, []);
+});
+
+Deno.test("people sign in at one issuer, whose name is its address", async () => {
+  const problems = async (identity: readonly unknown[]) =>
+    problemsOf(await loadFile(minimalFile({ identity })));
+  const other = identityFile({ ...SIGN_IN, issuer: "https://b.example" });
+  assert.deepEqual(await problems([identityFile(SIGN_IN), other]), [
+    "identity[1].sign_in: is set twice. People sign in at one issuer.",
+  ]);
+  assert.deepEqual(
+    await problems([identityFile({ ...SIGN_IN, issuer: "a-name" })]),
+    ["identity[0].sign_in: needs an issuer that is a URL."],
+  );
+});
