@@ -70,7 +70,7 @@ interface GatewaySurroundings {
 }
 
 /** A gateway for any web-standard server. */
-export interface Gateway {
+interface Gateway {
   readonly handler: Handler;
   /** Counts the requests in progress and can stop accepting more. */
   readonly admission: Admission;

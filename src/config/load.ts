@@ -28,7 +28,7 @@ import {
 } from "./yaml_lines.ts";
 
 /** The inputs of a configuration other than its text. */
-export interface LoadContext {
+interface LoadContext {
   readonly env: Environment;
   readonly readFile: ReadFile;
   /** Gives the tokens of exchanges; without it, they have none. */

@@ -26,7 +26,7 @@ import type { DemoCodec } from "./script.ts";
 import { createQuota } from "./quota/quota.ts";
 
 /** The dependencies of the simulated provider. */
-export interface DemoOptions {
+interface DemoOptions {
   readonly clock: Clock;
   readonly ids: Ids;
   /** Waits for a delay; default: with the clock of this machine. */
@@ -38,7 +38,7 @@ export interface DemoOptions {
 }
 
 /** A function with the signature of `fetch`. */
-export type DemoUpstream = (
+type DemoUpstream = (
   input: Request | URL | string,
   init?: RequestInit,
 ) => Promise<Response>;

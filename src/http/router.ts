@@ -182,7 +182,7 @@ interface RequestTarget {
 }
 
 /** The parts of a request that hold its target. */
-export interface TargetSource {
+interface TargetSource {
   readonly url: string;
   readonly headers: HeaderFields;
 }

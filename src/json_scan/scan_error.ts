@@ -7,7 +7,7 @@ import {
 } from "./grammar.ts";
 
 /** The kind of error for which a scan rejects its bytes. */
-export type JsonScanReason =
+type JsonScanReason =
   | "syntax"
   | "encoding"
   | "not_object"

@@ -31,7 +31,7 @@ import {
 import { type Lesson, lessonText } from "./dialects/lessons.ts";
 
 /** The settings of one translation. */
-export interface RequestTranslation {
+interface RequestTranslation {
   /** The caller's protocol. */
   readonly from: CallerCodec;
   /** The upstream's protocol. */

@@ -6,7 +6,7 @@ import type { AnswerEvent } from "./canonical/stream/event.ts";
 import { type Failure, UpstreamFailure } from "./canonical/failure/failure.ts";
 
 /** The parts of one translated stream. */
-export interface TranslatorOptions {
+interface TranslatorOptions {
   /** Reads the upstream's bytes, as `createBodyDecoder` does. */
   readonly decoder: Stage<Uint8Array, AnswerEvent>;
   /** A stage between decoder and encoder, such as `restoreTools`. */

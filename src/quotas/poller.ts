@@ -42,7 +42,7 @@ export interface PolledReading extends LastingReading {
 }
 
 /** The dependencies of a {@linkcode Poller}. */
-export interface PollerOptions {
+interface PollerOptions {
   readonly fetch: QuotaFetch;
   readonly clock: Clock;
   /** Gets a line for every failed read. */

@@ -23,7 +23,7 @@ import type { Ledger } from "./ledger.ts";
  * The functions of the main thread that the other threads call. Each takes one argument. Arguments and results are plain
  * data, because they are copied.
  */
-export interface MainThread extends Omit<Ledger, "isAway"> {
+interface MainThread extends Omit<Ledger, "isAway"> {
   /** Returns the quota from the endpoint of a connection, by its id; never rejects. */
   quota(connectionId: string): Promise<CopiedReading>;
   /** Returns the keys of an identity provider. */

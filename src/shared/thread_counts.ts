@@ -96,7 +96,7 @@ const FIRST_KEYED_COLUMN = Object.keys(FIXED_COLUMNS).length;
  * thread changes only its own cells, and the sum of a column is the total. To undo the counts of a thread, its cells
  * are emptied.
  */
-export interface CountTable {
+interface CountTable {
   /** The cells, column after column. */
   readonly cells: Int32Array<SharedArrayBuffer>;
   /** The number of cells in a column. */

@@ -163,7 +163,7 @@ function createKeepAliveWatch(
 export const STALL_MS = 600_000;
 
 /** Detects a reader that has stopped reading. */
-export interface StallWatch {
+interface StallWatch {
   /** Records a read: the reader has taken all earlier bytes. */
   readBegan(): void;
   /** Records bytes that are sent. */

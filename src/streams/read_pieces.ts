@@ -25,7 +25,7 @@ export class TooLongError extends Error {
 }
 
 /** The options of {@linkcode readPieces}. */
-export interface ReadPiecesOptions {
+interface ReadPiecesOptions {
   /** The length of the body, in bytes; `undefined` if it is unknown. */
   readonly length: number | undefined;
   /** The maximum length of a body of unknown length, in bytes. */

@@ -56,7 +56,7 @@ export class CallerLeft extends Error {
 }
 
 /** One HTTP exchange with a provider. */
-export interface UpstreamCall {
+interface UpstreamCall {
   readonly url: string;
   readonly headers: [string, string][];
   readonly body: Uint8Array<ArrayBuffer> | Upload;

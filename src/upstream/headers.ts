@@ -148,7 +148,7 @@ const BODY_HEADERS: HeaderGroup = {
 };
 
 /** The properties of a translated request that decide its headers. */
-export interface TranslatedHeadersOptions {
+interface TranslatedHeadersOptions {
   /** The headers that the upstream's protocol requires. */
   readonly ownHeaders: readonly [name: string, value: string][];
   /**

@@ -21,7 +21,7 @@ import {
 export type CountedCaller = Pick<Caller, "name" | "groups" | "isUnlisted">;
 
 /** The usage of one request. */
-export interface Use {
+interface Use {
   /** The caller in the current configuration. */
   readonly caller: CountedCaller;
   /** The name of the last connection. */

@@ -32,7 +32,7 @@ export interface UsageReport {
 }
 
 /** A limit and its current use; null where a value is unknown. */
-export interface LimitUsage {
+interface LimitUsage {
   /** The holder whose usage counts: the token, or its group with all members. */
   readonly scope: "token" | "group";
   readonly group: string | null;
@@ -67,7 +67,7 @@ interface ConnectionUsage {
 }
 
 /** A window of a provider's quota, named as in `GET /limits`. */
-export interface QuotaUsage {
+interface QuotaUsage {
   readonly type: string;
   readonly window: string;
   /** The usage of all users of the key, as the provider reports it. */

@@ -6,12 +6,12 @@ import { isJsonObject, parseJson } from "../../src/core/json.ts";
 import type { Family, Protocol } from "../../src/core/protocol.ts";
 import type { AnswerBlock } from "../../src/protocols/canonical/content/block.ts";
 import { CODECS } from "../../src/protocols/mod.ts";
-import {
-  createDemoUpstream,
-  type DemoOptions,
-  type DemoUpstream,
-} from "../../src/demo/upstream.ts";
+import { createDemoUpstream } from "../../src/demo/upstream.ts";
 import { createStrictProvider } from "../support/upstream/strict_provider/mod.ts";
+
+type DemoUpstream = ReturnType<typeof createDemoUpstream>;
+
+type DemoOptions = Parameters<typeof createDemoUpstream>[0];
 
 /** 2026-11-20T12:00:00Z. */
 export const NOON_MS = Date.UTC(2026, 10, 20, 12);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { HeaderFields } from "../../src/core/header_fields.ts";
-import { createGateway, type Gateway } from "../../src/app.ts";
+import { createGateway } from "../../src/app.ts";
 import { createLiveConfig } from "../../src/config/live_config.ts";
 import type { Fetch, UpstreamClient } from "../../src/upstream/call.ts";
 import { ask, hello, PATHS, PROTOCOLS } from "../support/wire/ask.ts";
@@ -17,6 +17,8 @@ import {
 } from "../support/fakes/memory_log.ts";
 import { noAnswer } from "../support/wire/answers.ts";
 import { settle } from "../support/settle.ts";
+
+type Gateway = ReturnType<typeof createGateway>;
 
 /** A gateway that is called as a function; nothing of it touches a network. */
 interface Scene extends Gateway {

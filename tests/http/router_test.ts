@@ -5,11 +5,12 @@ import {
   methodNotAllowed,
   requestTarget,
   type RouteMatch,
-  type TargetSource,
   unknownPath,
   websocketError,
 } from "../../src/http/router.ts";
 import { ROUTES } from "../../src/http/routes.ts";
+
+type TargetSource = Parameters<typeof requestTarget>[0];
 
 const finder = createRouteFinder(ROUTES);
 

@@ -1,8 +1,5 @@
 import { deepEqual, equal, fail, ok, throws } from "node:assert/strict";
-import {
-  JsonScanError,
-  type JsonScanReason,
-} from "../../src/json_scan/scan_error.ts";
+import { JsonScanError } from "../../src/json_scan/scan_error.ts";
 import { JsonObjectScan, MAX_VALUE_BYTES } from "../../src/json_scan/scan.ts";
 import {
   mutateBytes,
@@ -11,6 +8,8 @@ import {
 import { judgeJsonObject } from "../support/json/json_oracle.ts";
 import { createRandom } from "../support/fakes/random.ts";
 import { scanJsonObject } from "../support/json/scan_json.ts";
+
+type JsonScanReason = JsonScanError["reason"];
 
 const KEYS = ["model", "stream"];
 const ROUNDS = 10_000;

@@ -10,13 +10,12 @@ import { chatCodec } from "../../src/protocols/chat/mod.ts";
 import { messagesCodec } from "../../src/protocols/messages/mod.ts";
 import { responsesCodec } from "../../src/protocols/responses/mod.ts";
 import { createBodyDecoder } from "../../src/protocols/decode_body.ts";
-import {
-  createTranslator,
-  type TranslatorOptions,
-} from "../../src/protocols/translate_stream.ts";
+import { createTranslator } from "../../src/protocols/translate_stream.ts";
 import { answerContext, counterIds } from "../contract/codec_contract.ts";
 import { requestOf } from "../support/wire/requests.ts";
 import { sseBytes } from "../support/wire/sse_bytes.ts";
+
+type TranslatorOptions = Parameters<typeof createTranslator>[0];
 
 const IDENTITY = { id: "chatcmpl-1", created: 1, model: "m" };
 const HELLO = sseBytes({

@@ -2,11 +2,7 @@ import assert from "node:assert/strict";
 import type { Caller, Config, Connection } from "../../src/config/config.ts";
 import { createHarvest, type Harvest } from "../../src/quotas/harvest.ts";
 import type { ConnectionEntry, QuotaList } from "../../src/quotas/list.ts";
-import {
-  createPoller,
-  type Poller,
-  type PollerOptions,
-} from "../../src/quotas/poller.ts";
+import { createPoller, type Poller } from "../../src/quotas/poller.ts";
 import {
   createQuotaService,
   type QuotaService,
@@ -18,6 +14,8 @@ import {
 } from "../support/fakes/fake_clock.ts";
 import { noAnswer } from "../support/wire/answers.ts";
 import { fixture } from "./quota_case.ts";
+
+type PollerOptions = Parameters<typeof createPoller>[0];
 
 /** What a simulated provider does when it is asked. */
 export type Script = (signal: AbortSignal) => Response | Promise<Response>;

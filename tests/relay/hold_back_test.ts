@@ -3,10 +3,7 @@ import { createDeadlines } from "../../src/core/time/deadlines.ts";
 import type { Protocol } from "../../src/core/protocol.ts";
 import { CODECS } from "../../src/protocols/mod.ts";
 import { holdBack } from "../../src/relay/answer_body.ts";
-import {
-  type Beginning,
-  createBeginningJudge,
-} from "../../src/relay/native/pass_answer.ts";
+import { createBeginningJudge } from "../../src/relay/native/pass_answer.ts";
 import {
   createLookAhead,
   type LookAhead,
@@ -22,6 +19,8 @@ import {
 } from "../support/fakes/fake_timers.ts";
 import { settle } from "../support/settle.ts";
 import { WIRES } from "../support/wire/wire.ts";
+
+type Beginning = ReturnType<ReturnType<typeof createBeginningJudge>["end"]>;
 
 interface Scene {
   readonly timers: FakeTimers;

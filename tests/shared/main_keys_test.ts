@@ -4,7 +4,6 @@ import { NoKeys } from "../../src/relay/identity/key_sets.ts";
 import {
   createMainKeySets,
   createMainThread,
-  type MainThread,
 } from "../../src/shared/main_thread.ts";
 import { createPoller } from "../../src/quotas/poller.ts";
 import { createMemorySums } from "../../src/usage/memory_sums.ts";
@@ -21,6 +20,8 @@ import {
   type Serve,
 } from "../support/gateway/identity_scene.ts";
 import { minimalConfig, NOW_MS } from "../support/gateway/config.ts";
+
+type MainThread = ReturnType<typeof createMainThread>;
 
 const signer = await createSigner();
 const NAME = `u-1 (${ISSUER})`;

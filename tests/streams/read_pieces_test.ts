@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import {
   readPieces,
-  type ReadPiecesOptions,
   TooLongError,
   WrongLengthError,
 } from "../../src/streams/read_pieces.ts";
 import { settle } from "../support/settle.ts";
+
+type ReadPiecesOptions = Parameters<typeof readPieces>[1];
 
 const { signal } = new AbortController();
 

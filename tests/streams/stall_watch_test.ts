@@ -1,14 +1,12 @@
 import assert from "node:assert/strict";
 import { createDeadlines } from "../../src/core/time/deadlines.ts";
-import {
-  createStallWatch,
-  STALL_MS,
-  type StallWatch,
-} from "../../src/streams/pass_through.ts";
+import { createStallWatch, STALL_MS } from "../../src/streams/pass_through.ts";
 import {
   createFakeTimers,
   type FakeTimers,
 } from "../support/fakes/fake_timers.ts";
+
+type StallWatch = ReturnType<typeof createStallWatch>;
 
 interface Scene {
   readonly watch: StallWatch;

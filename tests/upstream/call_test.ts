@@ -5,12 +5,13 @@ import {
   CallerLeft,
   callUpstream,
   type Fetch,
-  type UpstreamCall,
 } from "../../src/upstream/call.ts";
 import { createFetchClient } from "../../src/upstream/fetch_client.ts";
 import { createFakeTimers } from "../support/fakes/fake_timers.ts";
 import { settle } from "../support/settle.ts";
 import { say, startRawUpstream } from "../support/upstream/raw_upstream.ts";
+
+type UpstreamCall = Parameters<typeof callUpstream>[1];
 
 function scene(firstByteMs = 100) {
   const timers = createFakeTimers();

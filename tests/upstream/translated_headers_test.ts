@@ -1,11 +1,10 @@
 import assert from "node:assert/strict";
 import type { Connection } from "../../src/config/config.ts";
 import { CODECS, protocolHeaderPrefixes } from "../../src/protocols/mod.ts";
-import {
-  translatedHeaders,
-  type TranslatedHeadersOptions,
-} from "../../src/upstream/headers.ts";
+import { translatedHeaders } from "../../src/upstream/headers.ts";
 import { minimalConfig } from "../support/gateway/config.ts";
+
+type TranslatedHeadersOptions = Parameters<typeof translatedHeaders>[2];
 
 async function headersFor(
   caller: Readonly<Record<string, string>>,

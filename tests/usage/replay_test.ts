@@ -1,12 +1,14 @@
 import assert from "node:assert/strict";
 import { readLogLine } from "../../src/observe/logged_request.ts";
-import { createCounting, type Use } from "../../src/usage/counting.ts";
+import { type Counting, createCounting } from "../../src/usage/counting.ts";
 import { createMemorySums } from "../../src/usage/memory_sums.ts";
 import { createReplay } from "../../src/usage/replay.ts";
 import { createFakeClock } from "../support/fakes/fake_clock.ts";
 import { createRandom } from "../support/fakes/random.ts";
 import { minimalConfig, tokenFile } from "../support/gateway/config.ts";
 import { type LoggedLine, loggedLine } from "../support/wire/logged_line.ts";
+
+type Use = Parameters<Counting["count"]>[0];
 
 const START = "2026-11-21T12:07:30.000Z";
 

@@ -71,7 +71,7 @@ interface LineWriter {
 }
 
 /** The timing and the bounds of a {@linkcode LineWriter}. */
-export interface LineWriterOptions {
+interface LineWriterOptions {
   /** The longest time that a line waits for others, in milliseconds. */
   readonly delayMs?: number;
   /** The most text that may wait; further lines are dropped and counted, so that a stuck reader costs no memory. */

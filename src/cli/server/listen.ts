@@ -15,7 +15,7 @@ export interface Listener {
 }
 
 /** A listener that may stop accepting by itself, for example when the process has no descriptor left. */
-export interface FragileListener extends Listener {
+interface FragileListener extends Listener {
   readonly port: number;
   /** Resolves to the reason why it stopped accepting by itself; the platform may report it late, or never. */
   readonly lost: Promise<unknown>;

@@ -8,7 +8,7 @@ import { createHandshakes } from "./handshakes.ts";
 import { readProxies } from "./proxy_route.ts";
 
 /** The ways to providers over the network. */
-export interface NetworkClient extends Disposable {
+interface NetworkClient extends Disposable {
   /** Sends callers' requests. */
   readonly client: UpstreamClient;
   /** Reads lists of models and quotas: requests that may be sent twice. */

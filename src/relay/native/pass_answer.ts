@@ -246,7 +246,7 @@ function readShort(
 }
 
 /** The beginning of an answer. */
-export type Beginning =
+type Beginning =
   /** Output, or enough bytes to send them now. */
   | { readonly kind: "good" }
   /** An error event in place of output. */

@@ -7,7 +7,7 @@ import type { AttemptControl } from "../exchange.ts";
 import { CHALLENGE, digestsIn } from "./authenticate.ts";
 
 /** A request that is being served. */
-export interface Admitted {
+interface Admitted {
   readonly record: RequestRecord;
   readonly headers: HeaderFields;
   /** Controls its attempts. */

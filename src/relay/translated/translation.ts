@@ -64,7 +64,7 @@ interface TranslationOptions {
 }
 
 /** The options for translating a request. */
-export interface RequestOptions extends TranslationOptions {
+interface RequestOptions extends TranslationOptions {
   /** Fetches the reasoning that the request needs back. */
   readonly recall: Recall;
 }

@@ -13,7 +13,7 @@ export interface Origin {
 }
 
 /** An open socket, and the way to send requests over it. */
-export interface Dialed {
+interface Dialed {
   readonly duplex: Duplex;
   /** Set where the other end is a proxy that forwards plain HTTP: it needs whole addresses, and these headers. */
   readonly proxyHeaders?: readonly (readonly [string, string])[] | undefined;

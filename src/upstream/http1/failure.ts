@@ -9,7 +9,7 @@ export interface Progress {
 }
 
 /** The kinds of {@linkcode Http1Failure}. */
-export type Http1FailureKind =
+type Http1FailureKind =
   /** No connection could be opened. */
   | "connect"
   /** The connection ended before the response was complete. */

@@ -24,7 +24,7 @@ export interface Duplex {
 }
 
 /** A request as a {@linkcode Socket} sends it. */
-export interface OutgoingRequest extends Omit<OutgoingHead, "bodyBytes"> {
+interface OutgoingRequest extends Omit<OutgoingHead, "bodyBytes"> {
   readonly body: Uint8Array | LongBytes | undefined;
   /** Called once when the body is not read any more: all of it was written, or the socket ended. */
   readonly onUploaded?: (() => void) | undefined;
@@ -33,7 +33,7 @@ export interface OutgoingRequest extends Omit<OutgoingHead, "bodyBytes"> {
 }
 
 /** A response whose body is still to be read. */
-export interface IncomingResponse {
+interface IncomingResponse {
   readonly head: ResponseHead;
   /** `null` where the response has no body. */
   readonly body: ByteReader | null;

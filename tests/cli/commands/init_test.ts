@@ -3,7 +3,7 @@ import { runInit } from "../../../src/cli/commands/init.ts";
 import { SERVICE_NAMES, SERVICES } from "../../../src/config/services.ts";
 import { parseYaml } from "../../../src/core/std.ts";
 import { schemaFaults } from "../../support/gateway/config_schema.ts";
-import type { LoadContext } from "../../../src/config/load.ts";
+import type { loadConfig } from "../../../src/config/load.ts";
 import {
   configOf,
   loadText,
@@ -12,6 +12,8 @@ import {
   warningsOf,
 } from "../../support/gateway/config.ts";
 import { createMemoryIo } from "../../support/fakes/memory_io.ts";
+
+type LoadContext = Parameters<typeof loadConfig>[1];
 
 function init(...services: readonly string[]) {
   const io = createMemoryIo();

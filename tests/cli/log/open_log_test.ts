@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { stripVTControlCharacters } from "node:util";
 import {
   createLineWriter,
-  type LineWriterOptions,
   type LogOutputFormat,
   openLog,
   outputFormat,
@@ -11,6 +10,8 @@ import {
 import { createFakeTimers } from "../../support/fakes/fake_timers.ts";
 import { createRandom } from "../../support/fakes/random.ts";
 import { settle } from "../../support/settle.ts";
+
+type LineWriterOptions = Parameters<typeof createLineWriter>[1];
 
 /** More than may wait, in characters. */
 const TOO_LONG = 8 * 1024 * 1024;

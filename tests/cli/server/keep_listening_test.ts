@@ -1,12 +1,10 @@
 import assert from "node:assert/strict";
-import {
-  type FragileListener,
-  keepListening,
-  ListenError,
-} from "../../../src/cli/server/listen.ts";
+import { keepListening, ListenError } from "../../../src/cli/server/listen.ts";
 import { createFakeTimers } from "../../support/fakes/fake_timers.ts";
 import { createMemoryLog } from "../../support/fakes/memory_log.ts";
 import { settle } from "../../support/settle.ts";
+
+type FragileListener = ReturnType<Parameters<typeof keepListening>[0]["open"]>;
 
 /** A listener of the test, which breaks on request. */
 interface FakeListener extends FragileListener {

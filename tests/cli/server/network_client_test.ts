@@ -1,8 +1,5 @@
 import assert from "node:assert/strict";
-import {
-  type NetworkClient,
-  openNetworkClient,
-} from "../../../src/cli/server/network_client.ts";
+import { openNetworkClient } from "../../../src/cli/server/network_client.ts";
 import { createByteReader, readAll } from "../../../src/streams/byte_reader.ts";
 import { LongBytes } from "../../../src/streams/bytes.ts";
 import type {
@@ -16,6 +13,8 @@ import {
 } from "../../support/upstream/raw_upstream.ts";
 import { startUpstream } from "../../support/upstream/scripted_upstream.ts";
 import { within } from "../../support/within.ts";
+
+type NetworkClient = ReturnType<typeof openNetworkClient>;
 
 const MIB = 1024 * 1024;
 

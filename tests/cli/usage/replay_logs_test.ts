@@ -2,11 +2,13 @@ import assert from "node:assert/strict";
 import { gzipSync } from "node:zlib";
 import type { LogFile } from "../../../src/cli/usage/log_files.ts";
 import { replayLogs } from "../../../src/cli/usage/replay_logs.ts";
-import type { Use } from "../../../src/usage/counting.ts";
+import type { Counting } from "../../../src/usage/counting.ts";
 import { createMemoryLog } from "../../support/fakes/memory_log.ts";
 import { minimalConfig } from "../../support/gateway/config.ts";
 import { loggedLine } from "../../support/wire/logged_line.ts";
 import { inPieces } from "../../support/wire/pieces.ts";
+
+type Use = Parameters<Counting["count"]>[0];
 
 const NOW_MS = Date.UTC(2026, 10, 21, 12);
 

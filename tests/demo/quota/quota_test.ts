@@ -1,12 +1,14 @@
 import assert from "node:assert/strict";
 import type { Family } from "../../../src/core/protocol.ts";
-import type { DemoUpstream } from "../../../src/demo/upstream.ts";
+import type { createDemoUpstream } from "../../../src/demo/upstream.ts";
 import {
   createFakeClock,
   createFixedDemo,
   demoRequest,
   NOON_MS,
 } from "../harness.ts";
+
+type DemoUpstream = ReturnType<typeof createDemoUpstream>;
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;

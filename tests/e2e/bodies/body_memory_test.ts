@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { createGateway, type Gateway } from "../../../src/app.ts";
+import { createGateway } from "../../../src/app.ts";
 import { createLiveConfig } from "../../../src/config/live_config.ts";
 import { createDeadlines } from "../../../src/core/time/deadlines.ts";
 import type { Protocol } from "../../../src/core/protocol.ts";
@@ -28,6 +28,8 @@ import {
 import { createLogLines } from "../../support/gateway/log_lines.ts";
 import { settle } from "../../support/settle.ts";
 import { sseBytes } from "../../support/wire/sse_bytes.ts";
+
+type Gateway = ReturnType<typeof createGateway>;
 
 /**
  * Opens a gateway with so little memory for bodies that a test can fill it. The test controls its

@@ -5,12 +5,14 @@ import {
   nameParts,
   usedText,
 } from "../../../src/http/wording/words.js";
-import type { LimitUsage } from "../../../src/usage/report.ts";
+import type { UsageReport } from "../../../src/usage/report.ts";
 import {
   groupLimit,
   ownLimit,
   usageReport,
 } from "../../support/wire/own_usage.ts";
+
+type LimitUsage = UsageReport["limits"][number];
 
 /** The name of a limit and what is left of it. */
 function wordsOf(limit: LimitUsage): string {

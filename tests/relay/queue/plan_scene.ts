@@ -1,4 +1,4 @@
-import { createGateway, type Gateway } from "../../../src/app.ts";
+import { createGateway } from "../../../src/app.ts";
 import { createLiveConfig } from "../../../src/config/live_config.ts";
 import { sha256Hex } from "../../../src/core/sha256.ts";
 import { VirtualTime } from "../../simulation/world/time.ts";
@@ -14,6 +14,8 @@ import {
 import { createRandom, type Random } from "../../support/fakes/random.ts";
 import { hello } from "../../support/wire/ask.ts";
 import type { OpenGroup, PlanGroup } from "./plan_groups.ts";
+
+type Gateway = ReturnType<typeof createGateway>;
 
 /** A request of a person, and what came of it. */
 export interface Turn {

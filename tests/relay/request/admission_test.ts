@@ -4,13 +4,14 @@ import { GatewayError } from "../../../src/core/error.ts";
 import { sha256Hex } from "../../../src/core/sha256.ts";
 import {
   type Admission,
-  type Admitted,
   createAdmission,
 } from "../../../src/relay/request/admission.ts";
 import { createAttemptControl } from "../../../src/relay/exchange.ts";
 import { minimalConfig, tokenFile } from "../../support/gateway/config.ts";
 import { openTestRecord } from "../../support/gateway/open_record.ts";
 import { createRandom } from "../../support/fakes/random.ts";
+
+type Admitted = Parameters<Admission["enter"]>[0];
 
 /** The caller of a request, and its limits. */
 interface Scene {

@@ -19,7 +19,6 @@ import { createBodyMemory } from "../../../src/relay/request/body_memory.ts";
 import {
   createTranslation,
   LONG_BYTES,
-  type RequestOptions,
   type Translation,
 } from "../../../src/relay/translated/translation.ts";
 import type { AnswerJob } from "../../../src/relay/translated/answer_job.ts";
@@ -36,6 +35,8 @@ import { createFakeThreads } from "../../support/fakes/fake_translation_threads.
 import { FEATURES } from "../../support/dialects/features.ts";
 import { requestOf } from "../../support/wire/requests.ts";
 import { settle } from "../../support/settle.ts";
+
+type RequestOptions = Parameters<Translation["request"]>[2];
 
 const OPERATIONS: readonly (readonly [Operation, Protocol])[] = [
   ["chat_completions", "messages"],

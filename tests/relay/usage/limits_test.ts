@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { sha256Hex } from "../../../src/core/sha256.ts";
-import type { LimitUsage } from "../../../src/usage/report.ts";
+import type { UsageReport } from "../../../src/usage/report.ts";
 import {
   ALICE_TOKEN,
   NOW_MS,
@@ -24,6 +24,8 @@ import {
 } from "../../support/upstream/bad_provider.ts";
 import { PROTOCOLS } from "../../support/wire/ask.ts";
 import { openAnswer } from "../../support/wire/answers.ts";
+
+type LimitUsage = UsageReport["limits"][number];
 
 const MINUTE_MS = 60_000;
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { sha256Hex } from "../../../src/core/sha256.ts";
 import type { Fetch } from "../../../src/upstream/call.ts";
-import type { QuotaUsage, UsageReport } from "../../../src/usage/report.ts";
+import type { UsageReport } from "../../../src/usage/report.ts";
 import { createGateway } from "../../../src/app.ts";
 import { createLiveConfig } from "../../../src/config/live_config.ts";
 import {
@@ -14,6 +14,8 @@ import {
 import { createLogLines } from "../../support/gateway/log_lines.ts";
 import { ask, hello } from "../../support/wire/ask.ts";
 import { until } from "../../support/within.ts";
+
+type QuotaUsage = UsageReport["connections"][number]["limits"][number];
 
 const HOUR_MS = 3_600_000;
 

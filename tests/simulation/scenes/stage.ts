@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { Gateway } from "../../../src/app.ts";
+import type { createGateway } from "../../../src/app.ts";
 import type { Config } from "../../../src/config/config.ts";
 import { sha256Hex } from "../../../src/core/sha256.ts";
 import type { Protocol } from "../../../src/core/protocol.ts";
@@ -26,6 +26,8 @@ import { Replica } from "../world/replica.ts";
 import { SimulatedStore } from "../world/store.ts";
 import type { VirtualTime } from "../world/time.ts";
 import type { Trace } from "../world/trace.ts";
+
+type Gateway = ReturnType<typeof createGateway>;
 
 /** The settings of a scene's gateway, beside two connections `a` and `b` and three tokens. */
 export interface Setting {

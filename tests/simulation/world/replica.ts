@@ -1,4 +1,4 @@
-import { createGateway, type Gateway } from "../../../src/app.ts";
+import { createGateway } from "../../../src/app.ts";
 import { startReplay } from "../../../src/cli/usage/replay_logs.ts";
 import type { Config } from "../../../src/config/config.ts";
 import {
@@ -25,6 +25,8 @@ import { SimulatedSocket } from "./socket.ts";
 import type { SimulatedStore, StoreLine } from "./store.ts";
 import type { VirtualTime } from "./time.ts";
 import type { Trace } from "./trace.ts";
+
+type Gateway = ReturnType<typeof createGateway>;
 
 /** The parts of a world that a replica uses. */
 export interface ReplicaParts {

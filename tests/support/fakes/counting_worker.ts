@@ -1,8 +1,10 @@
 import {
   addWithin,
-  type CountTable,
+  type createCountTable,
   removeOne,
 } from "../../../src/shared/thread_counts.ts";
+
+type CountTable = ReturnType<typeof createCountTable>;
 
 /** The parameters of {@linkcode hammer}. */
 export interface Hammering {

@@ -1,11 +1,9 @@
 import type { Config } from "../../../src/config/config.ts";
-import {
-  loadConfig,
-  type LoadContext,
-  type LoadResult,
-} from "../../../src/config/load.ts";
+import { loadConfig, type LoadResult } from "../../../src/config/load.ts";
 import { formatProblem, type Problem } from "../../../src/config/problems.ts";
 import { sha256Hex } from "../../../src/core/sha256.ts";
+
+type LoadContext = Parameters<typeof loadConfig>[1];
 
 /** The token of the caller `alice` in {@linkcode minimalFile}. */
 export const ALICE_TOKEN = "mg_alice";

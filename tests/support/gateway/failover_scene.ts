@@ -1,4 +1,4 @@
-import { createGateway, type Gateway } from "../../../src/app.ts";
+import { createGateway } from "../../../src/app.ts";
 import {
   createLiveConfig,
   type LiveConfig,
@@ -25,6 +25,8 @@ import { createFakeTimers, type FakeTimers } from "../fakes/fake_timers.ts";
 import { createLogLines, type LogLines } from "./log_lines.ts";
 import { readToEnd } from "../wire/read_to_end.ts";
 import { nextTurn, settle } from "../settle.ts";
+
+type Gateway = ReturnType<typeof createGateway>;
 
 /** A gateway with scripted providers and a clock that the test controls. */
 export interface Scene {

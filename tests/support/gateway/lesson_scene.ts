@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { createGateway, type Gateway } from "../../../src/app.ts";
+import { createGateway } from "../../../src/app.ts";
 import {
   createLiveConfig,
   type LiveConfig,
@@ -22,6 +22,8 @@ import {
   NOW_MS,
 } from "./config.ts";
 import { createLogLines, type LogLines } from "./log_lines.ts";
+
+type Gateway = ReturnType<typeof createGateway>;
 
 /** Returns the message of a provider that refuses a body, or its whole error; `undefined` when it accepts the body. */
 export type Judge = (body: JsonObject) => JsonValue | undefined;

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { createGateway, type Gateway } from "../../../src/app.ts";
+import { createGateway } from "../../../src/app.ts";
 import { createLiveConfig } from "../../../src/config/live_config.ts";
 import { isJsonObject, type JsonObject } from "../../../src/core/json.ts";
 import { sha256Hex } from "../../../src/core/sha256.ts";
@@ -20,6 +20,8 @@ import {
   UPSTREAM_KEY,
 } from "./config.ts";
 import { createLogLines, type LogLines } from "./log_lines.ts";
+
+type Gateway = ReturnType<typeof createGateway>;
 
 /** The token of a second caller. */
 export const BOB_TOKEN = "mg_bob";

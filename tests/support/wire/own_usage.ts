@@ -1,5 +1,7 @@
 import type { DayUsage } from "../../../src/usage/history.ts";
-import type { LimitUsage, UsageReport } from "../../../src/usage/report.ts";
+import type { UsageReport } from "../../../src/usage/report.ts";
+
+type LimitUsage = UsageReport["limits"][number];
 
 /** A token's limit of 5,000,000 tokens a day, a quarter used at noon of 2026-11-20; `parts` say otherwise. */
 export function ownLimit(parts: Partial<LimitUsage> = {}): LimitUsage {

@@ -3,7 +3,6 @@ import { readAll } from "../../../src/streams/byte_reader.ts";
 import { Socket } from "../../../src/upstream/http1/socket.ts";
 import {
   Http1Failure,
-  type Http1FailureKind,
   type Progress,
 } from "../../../src/upstream/http1/failure.ts";
 import { nextTurn } from "../../support/settle.ts";
@@ -12,6 +11,8 @@ import {
   type ScriptedDuplex,
 } from "../../support/upstream/scripted_duplex.ts";
 import { within } from "../../support/within.ts";
+
+type Http1FailureKind = Http1Failure["kind"];
 
 // What a failure says decides whether a request is sent once more, so it must never say less than was done.
 

@@ -8,7 +8,6 @@ import { readAll } from "../../../src/streams/byte_reader.ts";
 import {
   createHttp1Client,
   type Dial,
-  type Dialed,
   type Origin,
 } from "../../../src/upstream/http1/client.ts";
 import { createByteReader } from "../../../src/streams/byte_reader.ts";
@@ -21,6 +20,8 @@ import {
   type ScriptedDuplex,
 } from "../../support/upstream/scripted_duplex.ts";
 import { within } from "../../support/within.ts";
+
+type Dialed = Awaited<ReturnType<Dial>>;
 
 /** A response that leaves its connection open. */
 export const OK = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";

@@ -1,11 +1,7 @@
 import assert from "node:assert/strict";
 import { readAll } from "../../../src/streams/byte_reader.ts";
 import { LongBytes } from "../../../src/streams/bytes.ts";
-import {
-  type IncomingResponse,
-  type OutgoingRequest,
-  Socket,
-} from "../../../src/upstream/http1/socket.ts";
+import { Socket } from "../../../src/upstream/http1/socket.ts";
 import { Http1Failure } from "../../../src/upstream/http1/failure.ts";
 import { nextTurn } from "../../support/settle.ts";
 import {
@@ -13,6 +9,10 @@ import {
   type ScriptedDuplex,
 } from "../../support/upstream/scripted_duplex.ts";
 import { within } from "../../support/within.ts";
+
+type IncomingResponse = Awaited<ReturnType<Socket["send"]>>;
+
+type OutgoingRequest = Parameters<Socket["send"]>[0];
 
 const OK = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
 

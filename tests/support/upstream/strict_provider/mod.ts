@@ -3,11 +3,7 @@ import type { JsonObject } from "../../../../src/core/json.ts";
 import type { AskOfBody } from "../../../../src/demo/ask.ts";
 import type { SimulatedOperation } from "../../../../src/demo/providers.ts";
 import type { DemoCodec, Script } from "../../../../src/demo/script.ts";
-import {
-  createDemoUpstream,
-  type DemoOptions,
-  type DemoUpstream,
-} from "../../../../src/demo/upstream.ts";
+import { createDemoUpstream } from "../../../../src/demo/upstream.ts";
 import { messagesError, openaiError } from "./error_shapes.ts";
 import { judgeMessages } from "./messages_rules.ts";
 import { judgeChat, judgeResponses } from "./openai_rules.ts";
@@ -21,6 +17,10 @@ import {
   renderResponses,
 } from "./render_responses.ts";
 import type { StrictContext, StrictRendering } from "./rendering.ts";
+
+type DemoUpstream = ReturnType<typeof createDemoUpstream>;
+
+type DemoOptions = Parameters<typeof createDemoUpstream>[0];
 
 /** The functions that serve one operation. */
 interface Service {
