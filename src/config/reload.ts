@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { lastingTimers, type Timers } from "../core/time/timers.ts";
+import { type ConfigChanges, configChanges } from "./changes.ts";
 import type { Config, ServerConfig } from "./config.ts";
 import type { LoadResult } from "./load.ts";
 import type { Problem } from "./problems.ts";
@@ -7,7 +8,11 @@ import type { LiveConfig } from "./live_config.ts";
 
 /** The outcome of an attempt to load a changed file. */
 export type ReloadOutcome =
-  | { readonly kind: "applied"; readonly warnings: readonly Problem[] }
+  | {
+    readonly kind: "applied";
+    readonly warnings: readonly Problem[];
+    readonly changes: ConfigChanges;
+  }
   /** The file is equal to the configuration in use. */
   | { readonly kind: "unchanged" }
   /** The last valid configuration stays in use. */
@@ -98,9 +103,11 @@ async function attemptReload(
       if (isForced) liveConfig.swap(result.config);
       return { kind: "unchanged" };
     }
+    const changes = configChanges(liveConfig.current(), result.config);
     liveConfig.swap(result.config);
     const pending = startSettings(started, result.config);
-    return { kind: "applied", warnings: [...result.warnings, ...pending] };
+    const warnings = [...result.warnings, ...pending];
+    return { kind: "applied", warnings, changes };
   } catch (error) {
     return { kind: "failed", error };
   }

@@ -120,7 +120,7 @@ export const LOG_EVENTS = {
   config_applied: {
     level: "info",
     meaning: "a changed configuration is in use",
-    fields: ["warnings"],
+    fields: ["warnings", "added", "removed", "changed", "changed_files"],
     optional: [],
   },
   config_rejected: {

@@ -59,6 +59,11 @@ Deno.test("a valid file takes over, with its warnings", async () => {
       path: "tokens",
       message: "is empty: nobody can call the gateway.",
     }],
+    changes: {
+      added: [],
+      removed: ["tokens[alice]"],
+      changed: ["messages_vendor"],
+    },
   }]);
 });
 

@@ -90,7 +90,7 @@ export async function runServe(
   }
   io.writeError(problemLines(startWarnings(first, options)));
   const liveConfig = createLiveConfig(first.config);
-  const reloadLog = createReloadLog(log);
+  const reloadLog = createReloadLog(log, watched.changedFiles);
   const reload = createReload({
     liveConfig,
     load: watched.load,

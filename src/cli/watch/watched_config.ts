@@ -36,6 +36,8 @@ interface WatchedConfig {
   load(): Promise<FileResult>;
   /** Calls `onChange` when the file, or a file that it names or includes, may have changed. */
   watch(onChange: () => void): void;
+  /** Returns the files that differ since the last call, or since the watch began. */
+  changedFiles(): readonly string[];
   /** Ends the watch. */
   stop(): Promise<void>;
 }
@@ -60,6 +62,8 @@ export function createWatchedConfig(
 
   /** The files of the last load, as they were. */
   let used: ReadonlyMap<string, string> = new Map();
+  /** The same when they were last reported. */
+  let reported = used;
 
   async function look(): Promise<ReadonlyMap<string, string>> {
     return new Map(
@@ -107,7 +111,14 @@ export function createWatchedConfig(
         used = new Map();
       }
     },
+    changedFiles() {
+      const before = reported;
+      reported = used;
+      return [...new Set([...before.keys(), ...used.keys()])]
+        .filter((name) => before.get(name) !== used.get(name));
+    },
     watch(onChange) {
+      reported = used;
       files = watchFiles(read, { onChange, lists });
     },
     async stop() {
@@ -139,8 +150,15 @@ interface ReloadLog {
   expect(): void;
 }
 
-/** Logs the same problems only once: an invalid file is read again whenever another file changes. */
-export function createReloadLog(log: Log): ReloadLog {
+/**
+ * Logs the same problems only once: an invalid file is read again whenever another file changes.
+ *
+ * @param changedFiles Returns the files that an applied configuration came from, as far as they differ.
+ */
+export function createReloadLog(
+  log: Log,
+  changedFiles: () => readonly string[],
+): ReloadLog {
   let logged: readonly Problem[] = [];
   /** True when an unchanged configuration is logged, too: after an error and after a SIGHUP. */
   let isDue = false;
@@ -169,6 +187,8 @@ export function createReloadLog(log: Log): ReloadLog {
       if (outcome.kind === "applied") {
         log.write("config_applied", {
           warnings: outcome.warnings.map(formatProblem),
+          ...outcome.changes,
+          changed_files: changedFiles(),
         });
       } else if (outcome.kind === "failed") {
         const { error } = outcome;

@@ -7,11 +7,15 @@ function rejected(message: string): ReloadOutcome {
   return { kind: "rejected", problems: [{ path: "a", message }] };
 }
 
-const APPLIED: ReloadOutcome = { kind: "applied", warnings: [] };
+const APPLIED: ReloadOutcome = {
+  kind: "applied",
+  warnings: [],
+  changes: { added: [], removed: [], changed: [] },
+};
 
 function eventsOf(outcomes: readonly (ReloadOutcome | "expect")[]) {
   const log = createMemoryLog();
-  const reloadLog = createReloadLog(log);
+  const reloadLog = createReloadLog(log, () => []);
   for (const one of outcomes) {
     if (one === "expect") reloadLog.expect();
     else reloadLog.report(one);
@@ -67,7 +71,7 @@ Deno.test("A ReloadLog reports on request that nothing changed", () => {
 Deno.test("A ReloadLog logs only the class of an unforeseen error", () => {
   const log = createMemoryLog();
   const error = new TypeError("a canary");
-  createReloadLog(log).report({ kind: "failed", error });
+  createReloadLog(log, () => []).report({ kind: "failed", error });
   assert.deepEqual(log.entries, [{
     level: "error",
     event: "config_failed",
