@@ -44,7 +44,7 @@ export async function serveFile(
   const remove = () => Deno.remove(directory, { recursive: true });
   const command = [
     ...[Deno.execPath(), "run", "--no-prompt"],
-    ...["--allow-net", "--allow-read", "--allow-env"],
+    ...["--allow-net", "--allow-read", "--allow-env", "--allow-write"],
     ...["src/main.ts", "serve", "--config", path, ...options],
   ];
   const [program = "", ...args] = maxDescriptors === undefined

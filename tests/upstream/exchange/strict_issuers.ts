@@ -1,8 +1,15 @@
 import assert from "node:assert/strict";
 import type { Fetch } from "../../../src/upstream/call.ts";
 
-/** The platform's token that the issuers accept. */
-export const SUBJECT = "eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJnYXRld2F5In0.c2ln";
+/** The platform's token that the issuers accept. It lives for ten minutes. */
+export const SUBJECT = [
+  { alg: "RS256" },
+  { sub: "gateway", exp: Math.floor(Date.now() / 1000) + 600 },
+].map((part) => btoa(JSON.stringify(part)).replace(/=+$/, "")).join(".") +
+  ".c2ln";
+
+/** The secret half of the keys that AWS's issuers give. */
+export const AWS_SECRET = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYzEXAMPLEKEY";
 
 /** A request as an issuer reads it. */
 interface Read {
@@ -13,7 +20,7 @@ interface Read {
 }
 
 /** What an issuer must get, and what it answers. Throws when the request is not the one of its documentation. */
-type Issuer = (request: Read, token: string) => unknown;
+type Issuer = (request: Read, token: string, endsAt: string) => unknown;
 
 function jsonIn({ headers, method, text }: Read): unknown {
   assert.equal(method, "POST");
@@ -60,6 +67,7 @@ const ISSUERS: Readonly<Record<string, Issuer>> = {
   "https://iamcredentials.googleapis.com/v1/projects/-/serviceAccounts/gw%40p.iam.gserviceaccount.com:generateAccessToken"(
     request,
     token,
+    expireTime,
   ) {
     assert.match(
       request.headers.get("authorization") ?? "",
@@ -68,7 +76,7 @@ const ISSUERS: Readonly<Record<string, Issuer>> = {
     assert.deepEqual(jsonIn(request), {
       scope: ["https://www.googleapis.com/auth/cloud-platform"],
     });
-    return { accessToken: token, expireTime: "2026-01-01T01:00:00Z" };
+    return { accessToken: token, expireTime };
   },
   "http://metadata.google.internal/computeMetadata/v1/instance/service-accounts/default/token"(
     { headers, method },
@@ -103,7 +111,11 @@ const ISSUERS: Readonly<Record<string, Issuer>> = {
     });
     return { token_type: "Bearer", expires_in: 3599, access_token };
   },
-  "https://sts.eu-central-1.amazonaws.com/"({ method, headers, text }, token) {
+  "https://sts.eu-central-1.amazonaws.com/"(
+    { method, headers, text },
+    token,
+    endsAt,
+  ) {
     assert.equal(method, "POST");
     const type = "application/x-www-form-urlencoded";
     assert.equal(headers.get("content-type"), type);
@@ -115,17 +127,20 @@ const ISSUERS: Readonly<Record<string, Issuer>> = {
       RoleSessionName: "model-gateway",
       WebIdentityToken: SUBJECT,
     });
-    return roleKeys(token);
+    return roleKeys(token, endsAt);
   },
-  "http://169.254.170.23/v1/credentials"({ method, headers }, token) {
+  "http://169.254.170.23/v1/credentials"({ method, headers }, token, endsAt) {
     assert.equal(method, "GET");
     assert.equal(headers.get("authorization"), SUBJECT);
-    return { ...metadataKeys(token), AccountId: "123456789012" };
+    return { ...metadataKeys(token, endsAt), AccountId: "123456789012" };
   },
-  "http://169.254.170.2/v2/credentials/id"({ method, headers }, token) {
+  "http://169.254.170.2/v2/credentials/id"({ method, headers }, token, endsAt) {
     assert.equal(method, "GET");
     assert.equal(headers.get("authorization"), null);
-    return { ...metadataKeys(token), RoleArn: "arn:aws:iam::1:role/task" };
+    return {
+      ...metadataKeys(token, endsAt),
+      RoleArn: "arn:aws:iam::1:role/task",
+    };
   },
   "http://169.254.169.254/latest/api/token"({ method, headers }) {
     assert.equal(method, "PUT");
@@ -142,10 +157,15 @@ const ISSUERS: Readonly<Record<string, Issuer>> = {
   "http://169.254.169.254/latest/meta-data/iam/security-credentials/gateway-role"(
     { method, headers },
     token,
+    endsAt,
   ) {
     assert.equal(method, "GET");
     assert.equal(headers.get("x-aws-ec2-metadata-token"), IMDS_SESSION);
-    return { Code: "Success", Type: "AWS-HMAC", ...metadataKeys(token) };
+    return {
+      Code: "Success",
+      Type: "AWS-HMAC",
+      ...metadataKeys(token, endsAt),
+    };
   },
   "http://169.254.169.254/metadata/identity/oauth2/token"(
     { headers, url },
@@ -163,7 +183,7 @@ const ISSUERS: Readonly<Record<string, Issuer>> = {
 };
 
 /** The response of STS in its documentation, with these keys. */
-function roleKeys(session: string): string {
+function roleKeys(session: string, endsAt: string): string {
   return `<AssumeRoleWithWebIdentityResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/">
   <AssumeRoleWithWebIdentityResult>
     <SubjectFromWebIdentityToken>gateway</SubjectFromWebIdentityToken>
@@ -172,8 +192,8 @@ function roleKeys(session: string): string {
     </AssumedRoleUser>
     <Credentials>
       <SessionToken>${session}</SessionToken>
-      <SecretAccessKey>wJalrXUtnFEMI/K7MDENG/bPxRfiCYzEXAMPLEKEY</SecretAccessKey>
-      <Expiration>2026-01-01T01:00:00Z</Expiration>
+      <SecretAccessKey>${AWS_SECRET}</SecretAccessKey>
+      <Expiration>${endsAt}</Expiration>
       <AccessKeyId>ASgeIAIOSFODNN7EXAMPLE</AccessKeyId>
     </Credentials>
   </AssumeRoleWithWebIdentityResult>
@@ -181,12 +201,12 @@ function roleKeys(session: string): string {
 }
 
 /** The keys in a response of AWS's metadata services. */
-function metadataKeys(Token: string) {
+function metadataKeys(Token: string, Expiration: string) {
   return {
     AccessKeyId: "ASgeIAIOSFODNN7EXAMPLE",
-    SecretAccessKey: "wJalrXUtnFEMI/K7MDENG/bPxRfiCYzEXAMPLEKEY",
+    SecretAccessKey: AWS_SECRET,
     Token,
-    Expiration: "2026-01-01T01:00:00Z",
+    Expiration,
   };
 }
 
@@ -202,8 +222,12 @@ export interface StrictIssuers {
   readonly next: (() => Response | Promise<Response>)[];
 }
 
-/** Opens the issuers. Their tokens are `token-1-secret` and so on. */
-export function openIssuers(): StrictIssuers {
+/**
+ * Opens the issuers. Their tokens are `token-1-secret` and so on.
+ *
+ * @param endsAt The end of the tokens whose response names it.
+ */
+export function openIssuers(endsAt = "2026-01-01T01:00:00Z"): StrictIssuers {
   let requests = 0;
   const next: StrictIssuers["next"] = [];
   return {
@@ -222,7 +246,7 @@ export function openIssuers(): StrictIssuers {
       const { method, headers } = request;
       const text = await request.text();
       const read = { url, method, headers, text };
-      const answer = issuer(read, `token-${requests}-secret`);
+      const answer = issuer(read, `token-${requests}-secret`, endsAt);
       return new Response(
         typeof answer === "string" ? answer : JSON.stringify(answer),
       );

@@ -24,13 +24,14 @@ function open(readFile = () => Promise.resolve(`${SUBJECT}\n`)) {
   const timers = createFakeTimers();
   const log = createMemoryLog();
   const changes: number[] = [];
+  let skewMs = 0;
   const client = createFetchClient(issuers.fetch);
   const book = createTokenBook({
     client,
     local: client,
     readFile,
     clock: {
-      now: () => NOW_MS + timers.elapsedMs(),
+      now: () => NOW_MS + skewMs + timers.elapsedMs(),
       elapsedMs: timers.elapsedMs,
     },
     timers,
@@ -42,7 +43,8 @@ function open(readFile = () => Promise.resolve(`${SUBJECT}\n`)) {
     timers.advance(ms);
     await settle();
   };
-  return { book, issuers, timers, log, changes, pass };
+  const skew = (ms: number) => void (skewMs = ms);
+  return { book, issuers, timers, log, changes, pass, skew };
 }
 
 const EXCHANGES: Readonly<Record<string, ExchangeSettings>> = {
@@ -239,6 +241,21 @@ const BAD: Readonly<Record<string, [() => Response, string]>> = {
     () => Response.json({}, { status: 429 }),
     "auth.openai.com answered with status 429",
   ],
+  "the wrong audience": [
+    () =>
+      Response.json({ error: "invalid_target", message: SUBJECT }, {
+        status: 400,
+      }),
+    "auth.openai.com answered with status 400, invalid_target",
+  ],
+  "an expired token of the platform": [
+    () =>
+      Response.json({
+        error: "invalid_grant",
+        error_description: `${SUBJECT} has expired`,
+      }, { status: 400 }),
+    "auth.openai.com answered with status 400, invalid_grant",
+  ],
   "a redirect": [
     () => new Response(null, { status: 302, headers: { location: "/" } }),
     "auth.openai.com answered with status 302",
@@ -265,6 +282,26 @@ Deno.test("a response without a token gives a reason without a secret", async (t
       assert.deepEqual(await book.tokenFor(OPENAI, "main"), { reason });
     });
   }
+});
+
+Deno.test("a wrong clock moves no end of a life in seconds, and a time that has passed for it is a reason", async () => {
+  const { "Google, as a service account": account = assert.fail() } = EXCHANGES;
+  for (const [aheadMs, expected] of [[-30, 90], [30, 30]] as const) {
+    const { book, skew } = open();
+    skew(aheadMs * MINUTE_MS);
+    const relative = await book.tokenFor(OPENAI, "main");
+    assert.ok("token" in relative);
+    const nowMs = NOW_MS + aheadMs * MINUTE_MS;
+    assert.equal(relative.expiresAtMs - nowMs, 60 * MINUTE_MS);
+    const absolute = await book.tokenFor(account, "main");
+    assert.ok("token" in absolute);
+    assert.equal(absolute.expiresAtMs - nowMs, expected * MINUTE_MS);
+  }
+  const { book, skew } = open();
+  skew(2 * 60 * MINUTE_MS);
+  assert.deepEqual(await book.tokenFor(account, "main"), {
+    reason: "the response has no usable token",
+  });
 });
 
 Deno.test("an issuer that does not answer in 10 s gives none, and a later exchange does", async () => {
