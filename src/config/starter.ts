@@ -6,6 +6,8 @@ interface Starter {
   readonly variable?: string;
   /** A model of the service. */
   readonly model: string;
+  /** The list price of the model and its date, as in docs/prices.md. Absent where it is unknown. */
+  readonly price?: readonly [date: string, price: string];
   /** Lines of YAML below the connection: required settings, and optional ones as comments. */
   readonly lines?: readonly string[];
 }
@@ -13,6 +15,11 @@ interface Starter {
 const TEAM_PLAN = [
   "# quota: { plan: team, organization: ORGANIZATION, project: PROJECT } # for a team plan",
 ];
+
+const SOL = [
+  "2026-10-01",
+  "input: 2, cached_input: 0.1, cache_write: 2.5, output: 10",
+] as const;
 
 const STARTERS: Readonly<Record<ServiceName, Starter>> = {
   zai: { variable: "ZAI_API_KEY", model: "glm-5.1", lines: TEAM_PLAN },
@@ -24,14 +31,30 @@ const STARTERS: Readonly<Record<ServiceName, Starter>> = {
   anthropic: {
     variable: "ANTHROPIC_API_KEY",
     model: "claude-sonnet-5-5",
+    price: [
+      "2026-10-24",
+      "input: 2, cached_input: 0.1, cache_write: 2.5, cache_write_1h: 4, output: 10",
+    ],
     lines: [
       "# Use an API key. Anthropic forbids serving others with the token of a Claude plan.",
     ],
   },
-  openai: { variable: "OPENAI_API_KEY", model: "gpt-6.1-sol" },
-  "openai-chat": { variable: "OPENAI_CHAT_API_KEY", model: "gpt-6.1-sol" },
-  gemini: { variable: "GEMINI_API_KEY", model: "gemini-3.8-flash" },
-  xai: { variable: "XAI_API_KEY", model: "grok-4.6" },
+  openai: { variable: "OPENAI_API_KEY", model: "gpt-6.1-sol", price: SOL },
+  "openai-chat": {
+    variable: "OPENAI_CHAT_API_KEY",
+    model: "gpt-6.1-sol",
+    price: SOL,
+  },
+  gemini: {
+    variable: "GEMINI_API_KEY",
+    model: "gemini-3.8-flash",
+    price: ["2026-10-07", "input: 0.75, output: 3.75"],
+  },
+  xai: {
+    variable: "XAI_API_KEY",
+    model: "grok-4.6",
+    price: ["2026-08-13", "input: 2, cached_input: 0.5, output: 6"],
+  },
   cohere: { variable: "COHERE_API_KEY", model: "command-a-03-2025" },
   dashscope: {
     variable: "DASHSCOPE_API_KEY",
@@ -120,7 +143,11 @@ const STARTERS: Readonly<Record<ServiceName, Starter>> = {
   kimi: { variable: "KIMI_API_KEY", model: "kimi-for-coding" },
   moonshot: { variable: "MOONSHOT_API_KEY", model: "kimi-k2.6" },
   minimax: { variable: "MINIMAX_API_KEY", model: "MiniMax-M3" },
-  deepseek: { variable: "DEEPSEEK_API_KEY", model: "deepseek-flash" },
+  deepseek: {
+    variable: "DEEPSEEK_API_KEY",
+    model: "deepseek-flash",
+    price: ["2026-10-27", "input: 0.15, cached_input: 0.003, output: 0.6"],
+  },
   groq: { variable: "GROQ_API_KEY", model: "openai/gpt-oss-120b" },
   cerebras: { variable: "CEREBRAS_API_KEY", model: "gpt-oss-120b" },
   mistral: { variable: "MISTRAL_API_KEY", model: "mistral-medium-latest" },
@@ -179,12 +206,21 @@ include: [tokens.d/*.yaml] # files with \`tokens\` and \`groups\`; both may stan
 }
 
 function connectionLines(service: ServiceName): string {
-  const { variable, model, lines = [] } = STARTERS[service];
+  const { variable, model, price, lines = [] } = STARTERS[service];
   return `  - name: ${service} # the name for people
     service: ${service}${presetComment(service)}
 ${authLine(service, variable)}${lines.map((line) => `    ${line}\n`).join("")}\
     models:
       - ${model} # add others, by the provider's names
+${priceComment(model, price)}`;
+}
+
+/** Returns a comment with the list price. Nothing applies it, because prices change and companies have their own. */
+function priceComment(model: string, price: Starter["price"]): string {
+  if (price === undefined) return "";
+  const [date, fields] = price;
+  return `      # The list price of ${date}. docs/prices.md has its source and its rates:
+      # - { id: ${model}, price: { ${fields} } }
 `;
 }
 

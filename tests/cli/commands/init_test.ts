@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { z } from "zod";
 import { runInit } from "../../../src/cli/commands/init.ts";
 import { SERVICE_NAMES, SERVICES } from "../../../src/config/services.ts";
 import { parseYaml } from "../../../src/core/std.ts";
@@ -6,12 +7,15 @@ import { schemaFaults } from "../../support/gateway/config_schema.ts";
 import type { loadConfig } from "../../../src/config/load.ts";
 import {
   configOf,
+  connectionFile,
   loadText,
+  minimalFile,
   problemsOf,
   tokenFile,
   warningsOf,
 } from "../../support/gateway/config.ts";
 import { createMemoryIo } from "../../support/fakes/memory_io.ts";
+import { readPages } from "../../support/program/pages.ts";
 
 type LoadContext = Parameters<typeof loadConfig>[1];
 
@@ -19,6 +23,18 @@ function init(...services: readonly string[]) {
   const io = createMemoryIo();
   const code = runInit(services, io);
   return { code, written: io.written(), complained: io.complained() };
+}
+
+const pricesSchema = z.object({
+  models: z.array(z.object({
+    id: z.string(),
+    price: z.record(z.string(), z.unknown()),
+  })),
+});
+
+/** Returns the models of a piece of a configuration. */
+function listed(yaml: unknown) {
+  return pricesSchema.parse(yaml).models;
 }
 
 /** Every key file has a key, and the one file of tokens a token. */
@@ -48,6 +64,32 @@ Deno.test("init prints a file for each service, which is valid once its key file
       assert.deepEqual(others, []);
       assert.deepEqual(schemaFaults(parseYaml(written)), []);
     });
+  }
+});
+
+Deno.test("init prints list prices as comments, as docs/prices.md has them", async () => {
+  const page = (await readPages()).get("docs/prices.md") ?? "";
+  const blocks = [...page.matchAll(/^```yaml\n([^]*?)^```$/gm)]
+    .map(([, yaml = ""]) => yaml);
+  const dates = new Map(
+    [...page.matchAll(/^ {2}# .*?(\d{4}-\d\d-\d\d).*\n {2}- id: (.*)$/gm)]
+      .map(([, date, id]) => [id, date]),
+  );
+  const models = blocks.flatMap((yaml) => listed(parseYaml(yaml)));
+  assert.equal(dates.size, models.length);
+  const connections = [connectionFile({ models })];
+  configOf(await loadText(JSON.stringify(minimalFile({ connections }))));
+  const { written } = init(...SERVICE_NAMES);
+  const comments = [
+    ...written.matchAll(/price of (.*?)\. .*\n +# - (\{ id: .*\})$/gm),
+  ];
+  assert.ok(comments.length > 4);
+  for (const [, date, yaml = ""] of comments) {
+    const [printed] = listed({ models: [parseYaml(yaml)] });
+    const { rates: _, ...price } = models.find(({ id }) => id === printed?.id)
+      ?.price ?? {};
+    assert.deepEqual(printed?.price, price);
+    assert.equal(dates.get(printed?.id), date);
   }
 });
 
