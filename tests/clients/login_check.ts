@@ -1,0 +1,169 @@
+import assert from "node:assert/strict";
+import { runLogin } from "../../src/cli/login/command.ts";
+import { openLogin } from "../../src/cli/login/kept_login.ts";
+import { createMemoryIo } from "../support/fakes/memory_io.ts";
+import { minimalFile } from "../support/gateway/config.ts";
+import { startGateway } from "../support/gateway/gateway.ts";
+import { identityFile } from "../support/gateway/identity_scene.ts";
+import { needing } from "../support/ignored.ts";
+import { fromFileUrl } from "../support/program/paths.ts";
+import { startProcess } from "../support/program/process.ts";
+import { installClient } from "./install.ts";
+
+// The certified issuer of npm's `oidc-provider` judges the device flow, the renewal and Claude Code's sign-in
+// (docs/identity.md#clients). `deno task test:clients` runs this; `deno task test` does not.
+
+const installed = await installClient({
+  source: {
+    name: "oidc-provider",
+    version: "9.13.3",
+    executable: "oidc-provider/package.json",
+  },
+});
+
+const SCRIPT = fromFileUrl(
+  new URL("../fixtures/servers/oidc_issuer.mjs", import.meta.url),
+);
+
+/** The life of a token, in seconds. */
+const LIFE_S = 900;
+
+/** Signs a person in, in a browser with cookies that sends each form of a page. */
+async function confirm(url: string): Promise<void> {
+  const cookies = new Map<string, string>();
+  let next: [string, RequestInit] = [url, {}];
+  for (let pages = 0; pages < 20; pages++) {
+    const [address, init] = next;
+    const response = await fetch(address, {
+      ...init,
+      redirect: "manual",
+      headers: {
+        cookie: [...cookies].map((pair) => pair.join("=")).join("; "),
+      },
+    });
+    for (const cookie of response.headers.getSetCookie()) {
+      const [, name = "", value = ""] = /^([^=]+)=([^;]*)/.exec(cookie) ?? [];
+      cookies.set(name, value);
+    }
+    const page = await response.text();
+    const location = response.headers.get("location");
+    const action = /<form[^>]* action="([^"]+)"/.exec(page)?.[1];
+    if (location !== null) next = [new URL(location, address).href, {}];
+    else if (action === undefined) {
+      return assert.equal(response.status, 200, page);
+    } else {
+      const fields = new URLSearchParams({ login: "alice", password: "a" });
+      for (const [input] of page.matchAll(/<input[^>]*>/g)) {
+        const name = / name="([^"]+)"/.exec(input)?.[1];
+        const value = / value="([^"]*)"/.exec(input)?.[1];
+        if (name !== undefined && value !== undefined) fields.set(name, value);
+      }
+      next = [new URL(action, address).href, { method: "POST", body: fields }];
+    }
+  }
+  assert.fail("the pages do not end");
+}
+
+Deno.test({
+  ...needing(
+    "a certified issuer accepts the login, its renewal and the sign-in at the gateway",
+    "reason" in installed && installed.reason,
+  ),
+  async fn() {
+    const [path = ""] = "command" in installed ? installed.command : [];
+    const issuer = await startProcess("node", {
+      args: [SCRIPT, path.replace("/package.json", ""), `${LIFE_S}`],
+    });
+    const folder = await Deno.makeTempDir();
+    await using gateway = await startGateway(minimalFile({
+      identity: [
+        identityFile({
+          issuer: issuer.url,
+          jwks_url: undefined,
+          sign_in: { client: "people" },
+        }),
+      ],
+    }));
+    const statusOf = async (token: string) => {
+      const response = await gateway.call("/v1/models", {
+        headers: { authorization: `Bearer ${token.trim()}` },
+      });
+      await response.body?.cancel();
+      return response.status;
+    };
+    let passedMs = 0;
+    const opened: Promise<void>[] = [];
+    const login = async () => {
+      const io = createMemoryIo({ XDG_STATE_HOME: folder });
+      const code = await runLogin(
+        ["--issuer", issuer.url, "--client", "people"],
+        {
+          ...io,
+          ...{ fetch, deadline: AbortSignal.timeout, open: openLogin },
+          now: () => Date.now() + passedMs,
+          isTyped: () => true,
+          writeError(text) {
+            const [, url = ""] = /^Open (\S+) /.exec(text) ?? [];
+            opened.push(confirm(url));
+          },
+          // The person is done before the first poll.
+          wait: () => Promise.all(opened).then(() => {}),
+        },
+      );
+      assert.equal(code, 0, io.complained());
+      return io.written();
+    };
+    try {
+      const first = await login();
+      assert.equal(await statusOf(first), 200);
+      assert.equal(await login(), first);
+      passedMs = LIFE_S * 1000;
+      const renewed = await login();
+      assert.notEqual(renewed, first);
+      assert.equal(await statusOf(renewed), 200);
+      passedMs *= 2;
+      assert.notEqual(
+        await login(),
+        renewed,
+        "the rotated refresh token works",
+      );
+      assert.equal(opened.length, 1, "one sign-in");
+
+      const post = async (path: string, fields: Record<string, string>) => {
+        const body = new URLSearchParams(fields);
+        const response = await gateway.call(path, { method: "POST", body });
+        return { status: response.status, body: await response.json() };
+      };
+      const device = await post("/oauth/device_authorization", {});
+      assert.equal(device.status, 200, JSON.stringify(device.body));
+      const poll = {
+        grant_type: "urn:ietf:params:oauth:grant-type:device_code",
+        device_code: device.body.device_code,
+      };
+      const waiting = await post("/oauth/token", poll);
+      assert.deepEqual([waiting.status, waiting.body.error], [
+        400,
+        "authorization_pending",
+      ]);
+      await confirm(device.body.verification_uri_complete);
+      const { body: tokens } = await post("/oauth/token", poll);
+      assert.equal(tokens.expires_in, LIFE_S);
+      assert.equal(await statusOf(tokens.access_token), 200);
+      const refresh = {
+        grant_type: "refresh_token",
+        refresh_token: tokens.refresh_token,
+      };
+      const { body: newer } = await post("/oauth/token", refresh);
+      assert.equal(await statusOf(newer.access_token), 200);
+      const again = await post("/oauth/token", refresh);
+      assert.deepEqual([again.status, again.body.error], [
+        401,
+        "invalid_grant",
+      ]);
+    } finally {
+      issuer.kill("SIGKILL");
+      await issuer.ended;
+      await Deno.remove(folder, { recursive: true });
+    }
+  },
+});
