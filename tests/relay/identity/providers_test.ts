@@ -61,6 +61,19 @@ const EXAMPLES: Readonly<Record<string, Example>> = {
     caller: "alice@acme.example",
     outsider: { hd: undefined },
   },
+  github: {
+    heading: "GitHub Actions",
+    caller: "octo-org/octo-repo",
+    // A workflow of anybody may ask for any audience.
+    outsider: { repository_owner_id: "66" },
+  },
+  gitlab: {
+    heading: "GitLab CI",
+    caller: "acme/app",
+    // GitLab writes it as a text.
+    outsider: { ref_protected: "false" },
+    otherwise: 2,
+  },
 };
 
 for (const [name, example] of Object.entries(EXAMPLES)) {
