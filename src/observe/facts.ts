@@ -224,6 +224,10 @@ export interface RequestFacts {
   model?: string;
   /** The requested name, where it is not the id. */
   alias?: string;
+  /** True when the request asks for a stream. */
+  isStream?: boolean;
+  /** The reasoning effort that the request asks for, in its own word. */
+  effort?: string | undefined;
   upstreamModel?: string | undefined;
   /** The connection's name. */
   connection?: string | undefined;

@@ -9,6 +9,7 @@ import {
 } from "@opentelemetry/api";
 import { OPERATIONS } from "../core/protocol.ts";
 import { VERSION } from "../core/version.ts";
+import type { Usage } from "../protocols/canonical/answer/answer.ts";
 import type { Ending, RequestFacts } from "./facts.ts";
 import type { TracedRequest, Tracing } from "./tracing.ts";
 
@@ -17,17 +18,24 @@ const SCOPE = "model-gateway";
 /**
  * Creates the tracing of requests by OpenTelemetry's GenAI semantic conventions: one span and a few measurements each.
  * They go to the SDK that the platform has registered, or nowhere without one.
+ *
+ * @param optIn The value of `OTEL_SEMCONV_STABILITY_OPT_IN`, a list with commas. With `gen_ai_latest_experimental`, the
+ * metrics of clients have the newest names.
  */
-export function createTracing(names: GenAiNames): Tracing {
+export function createTracing(names: GenAiNames, optIn = ""): Tracing {
   const tracer = trace.getTracer(SCOPE, VERSION);
-  const instruments = createInstruments(metrics.getMeter(SCOPE, VERSION));
+  const meter = metrics.getMeter(SCOPE, VERSION);
+  const isLatest = optIn.split(",").some((one) => one.trim() === LATEST);
+  const measureClient = isLatest ? latestClient(meter) : firstClient(meter);
+  const measureServer = serverMeasures(meter);
   return {
     follow(request, serve) {
       const options = { kind: SpanKind.CLIENT };
       return tracer.startActiveSpan(request.operation, options, (span) => {
         request.record.onFinish((ending) => {
           const shared = sharedAttributes(request, ending, names);
-          measure(request, shared, instruments);
+          measureClient(request, shared);
+          measureServer(request, shared);
           describe(span, shared, spanAttributes(request));
           if (isFailure(ending, shared)) {
             span.setStatus({ code: SpanStatusCode.ERROR });
@@ -39,6 +47,8 @@ export function createTracing(names: GenAiNames): Tracing {
     },
   };
 }
+
+const LATEST = "gen_ai_latest_experimental";
 
 /** Returns true for a failure of the provider or the gateway; a caller who disconnects is not one. */
 function isFailure(ending: Ending, shared: GenAiAttributes): boolean {
@@ -61,14 +71,7 @@ function describe(
   }
 }
 
-interface GenAiInstruments {
-  readonly clientDuration: Histogram;
-  readonly serverDuration: Histogram;
-  readonly firstToken: Histogram;
-  readonly tokens: Histogram;
-}
-
-/** The bounds of `gen_ai.client.operation.duration` and `gen_ai.server.request.duration`. */
+/** The bounds of all durations. */
 const DURATION_SECONDS = [
   ...[0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64],
   ...[1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92],
@@ -83,55 +86,107 @@ const FIRST_TOKEN_SECONDS = [
 /** The bounds of `gen_ai.client.token.usage`: the powers of 4 up to 4 to the power of 13. */
 const TOKENS = Array.from({ length: 14 }, (_, power) => 4 ** power);
 
+/** Measures a request that has ended. */
+type Measure = (request: TracedRequest, shared: GenAiAttributes) => void;
+
 /**
- * Creates the instruments. Their bounds are those that the conventions recommend with SHOULD
+ * Creates a histogram. Its bounds are those that the conventions recommend with SHOULD
  * (docs/gen-ai/gen-ai-metrics.md of open-telemetry/semantic-conventions-genai).
  */
-function createInstruments(meter: Meter): GenAiInstruments {
-  const histogram = (name: string, unit: string, bounds: number[]) =>
-    meter.createHistogram(name, {
-      unit,
-      advice: { explicitBucketBoundaries: bounds },
-    });
-  return {
-    clientDuration: histogram(
-      "gen_ai.client.operation.duration",
-      "s",
-      DURATION_SECONDS,
-    ),
-    serverDuration: histogram(
-      "gen_ai.server.request.duration",
-      "s",
-      DURATION_SECONDS,
-    ),
-    firstToken: histogram(
-      "gen_ai.server.time_to_first_token",
-      "s",
-      FIRST_TOKEN_SECONDS,
-    ),
-    tokens: histogram("gen_ai.client.token.usage", "{token}", TOKENS),
+function histogramOf(
+  meter: Meter,
+  [name, unit, bounds]: readonly [string, string, number[]],
+): Histogram {
+  return meter.createHistogram(name, {
+    unit,
+    advice: { explicitBucketBoundaries: bounds },
+  });
+}
+
+function serverMeasures(meter: Meter): Measure {
+  const duration = histogramOf(
+    meter,
+    ["gen_ai.server.request.duration", "s", DURATION_SECONDS],
+  );
+  const firstToken = histogramOf(
+    meter,
+    ["gen_ai.server.time_to_first_token", "s", FIRST_TOKEN_SECONDS],
+  );
+  return ({ record }, shared) => {
+    duration.record(record.elapsedMs() / 1000, shared);
+    const { firstOutputMs } = record.facts.answer;
+    if (firstOutputMs === undefined || "error.type" in shared) return;
+    firstToken.record(firstOutputMs / 1000, shared);
   };
 }
 
-function measure(
-  { record }: TracedRequest,
-  shared: GenAiAttributes,
-  { clientDuration, serverDuration, firstToken, tokens }: GenAiInstruments,
-): void {
-  const { firstOutputMs, usage } = record.facts.answer;
-  const seconds = record.elapsedMs() / 1000;
-  clientDuration.record(seconds, shared);
-  serverDuration.record(seconds, shared);
-  if (firstOutputMs !== undefined && !("error.type" in shared)) {
-    firstToken.record(firstOutputMs / 1000, shared);
-  }
-  if (usage === undefined) return;
-  const { "error.type": _, ...counted } = shared;
-  const count = (type: string, value: number) =>
-    tokens.record(value, { ...counted, "gen_ai.token.type": type });
-  count("input", usage.inputTokens);
-  count("output", usage.outputTokens);
+/** Creates the measures of clients by version 1.36 of the conventions. */
+function firstClient(meter: Meter): Measure {
+  const duration = histogramOf(
+    meter,
+    ["gen_ai.client.operation.duration", "s", DURATION_SECONDS],
+  );
+  const tokens = histogramOf(
+    meter,
+    ["gen_ai.client.token.usage", "{token}", TOKENS],
+  );
+  return ({ record }, shared) => {
+    duration.record(record.elapsedMs() / 1000, shared);
+    const { usage } = record.facts.answer;
+    if (usage === undefined) return;
+    const { "error.type": _, ...counted } = shared;
+    const count = (type: string, value: number) =>
+      tokens.record(value, { ...counted, "gen_ai.token.type": type });
+    count("input", usage.inputTokens);
+    count("output", usage.outputTokens);
+  };
 }
+
+/**
+ * Creates the measures of clients by the newest conventions (docs/gen-ai/client-inference.md of
+ * open-telemetry/semantic-conventions-genai at 024a4f94, before its first release with these names).
+ */
+function latestClient(meter: Meter): Measure {
+  const name = (rest: string) => `gen_ai.client.inference.${rest}`;
+  const duration = histogramOf(
+    meter,
+    [name("duration"), "s", DURATION_SECONDS],
+  );
+  const firstChunk = histogramOf(
+    meter,
+    [name("time_to_first_chunk"), "s", FIRST_TOKEN_SECONDS],
+  );
+  const tokens = Object.entries(TOKEN_MEASURES).map((
+    [rest, countOf],
+  ) => ({
+    counter: meter.createCounter(name(rest), { unit: "{token}" }),
+    countOf,
+  }));
+  return ({ record }, shared) => {
+    const { answer, isStream } = record.facts;
+    duration.record(record.elapsedMs() / 1000, shared);
+    if (isStream && answer.firstOutputMs !== undefined) {
+      firstChunk.record(answer.firstOutputMs / 1000, shared);
+    }
+    if (answer.usage === undefined) return;
+    const { "error.type": _, ...counted } = shared;
+    for (const { counter, countOf } of tokens) {
+      const count = countOf(answer.usage);
+      if (count !== undefined) counter.add(count, counted);
+    }
+  };
+}
+
+/** The counters of tokens, by their names after `gen_ai.client.inference.`. */
+const TOKEN_MEASURES: Readonly<
+  Record<string, (usage: Usage) => number | undefined>
+> = {
+  "usage.input_tokens": ({ inputTokens }) => inputTokens,
+  "usage.output_tokens": ({ outputTokens }) => outputTokens,
+  "usage.cache_read.input_tokens": (usage) => usage.cachedInputTokens,
+  "usage.cache_write.input_tokens": (usage) => usage.cacheWriteTokens,
+  "usage.reasoning.output_tokens": (usage) => usage.reasoningTokens,
+};
 
 /** The attributes of a span or a metric. */
 type GenAiAttributes = Record<string, string | number | string[]>;
@@ -182,8 +237,8 @@ export function sharedAttributes(
 export function spanAttributes(
   { record: { requestId, facts } }: TracedRequest,
 ): GenAiAttributes {
-  const { connection, mode, client } = facts;
-  const { usage, stopReason } = facts.answer;
+  const { connection, mode, client, isStream, effort } = facts;
+  const { usage, stopReason, firstOutputMs } = facts.answer;
   return {
     ...attribute("gen_ai.usage.input_tokens", usage?.inputTokens),
     ...attribute("gen_ai.usage.output_tokens", usage?.outputTokens),
@@ -194,6 +249,17 @@ export function spanAttributes(
     ...attribute(
       "gen_ai.usage.cache_write.input_tokens",
       usage?.cacheWriteTokens,
+    ),
+    ...attribute(
+      "gen_ai.usage.reasoning.output_tokens",
+      usage?.reasoningTokens,
+    ),
+    ...attribute("gen_ai.request.reasoning.level", effort),
+    ...attribute(
+      "gen_ai.response.time_to_first_chunk",
+      isStream && firstOutputMs !== undefined
+        ? firstOutputMs / 1000
+        : undefined,
     ),
     ...attribute(
       "gen_ai.response.finish_reasons",

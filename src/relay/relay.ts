@@ -56,6 +56,8 @@ export async function relay(
   const { length } = held;
   const head = reader.end();
   record.facts.model = head.model;
+  record.facts.isStream = head.stream;
+  record.facts.effort = head.effort;
   if (head.deferredBy !== undefined && isMetered(caller)) {
     throw uncountable(head.deferredBy);
   }

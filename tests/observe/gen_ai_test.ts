@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
+import { type Meter, metrics } from "@opentelemetry/api";
 import type { Operation } from "../../src/core/protocol.ts";
 import {
+  createTracing,
   sharedAttributes,
   spanAttributes,
 } from "../../src/observe/open_telemetry.ts";
@@ -84,7 +86,10 @@ Deno.test("spanAttributes() has the tokens, the stop reason and the mode, and no
         reasoningTokens: 5,
       },
       stopReason: "tool_calls",
+      firstOutputMs: 250,
     },
+    isStream: true,
+    effort: "high",
     attempts: [{ connection: "main", model: "model-a", startedMs: 1 }],
     error: "text of theirs",
     reason: "text of theirs",
@@ -95,6 +100,9 @@ Deno.test("spanAttributes() has the tokens, the stop reason and the mode, and no
     "gen_ai.usage.output_tokens": 20,
     "gen_ai.usage.cache_read.input_tokens": 30,
     "gen_ai.usage.cache_write.input_tokens": 10,
+    "gen_ai.usage.reasoning.output_tokens": 5,
+    "gen_ai.request.reasoning.level": "high",
+    "gen_ai.response.time_to_first_chunk": 0.25,
     "gen_ai.response.finish_reasons": ["tool_calls"],
     "gen_ai.conversation.id": "s1",
     "gen_ai.agent.id": "a1",
@@ -107,5 +115,64 @@ Deno.test("spanAttributes() has the tokens, the stop reason and the mode, and no
   assert.deepEqual(spanAttributes(requestOf({})), {
     "model_gateway.request_id": "req_1",
     "model_gateway.attempts": 0,
+  });
+});
+
+/** Returns the names of the instruments that a request is measured with, each with the sum of its values. */
+async function measured(
+  optIn: string | undefined,
+): Promise<Readonly<Record<string, number>>> {
+  const sums: Record<string, number> = {};
+  const add = (name: string) => (value: number) =>
+    void (sums[name] = (sums[name] ?? 0) + value);
+  const meter: Pick<Meter, "createHistogram" | "createCounter"> = {
+    createHistogram: (name) => ({ record: add(name) }),
+    createCounter: (name) => ({ add: add(name) }),
+  };
+  metrics.disable();
+  metrics.setGlobalMeterProvider({ getMeter: () => Object.assign(meter) });
+  try {
+    const request = requestOf({
+      ...SERVED,
+      isStream: true,
+      answer: {
+        firstOutputMs: 250,
+        usage: {
+          inputTokens: 50,
+          cachedInputTokens: 30,
+          outputTokens: 20,
+          reasoningTokens: 5,
+        },
+      },
+    });
+    const tracing = createTracing(NAMES, optIn);
+    await tracing.follow(request, () => Promise.resolve());
+    request.record.finish("complete");
+  } finally {
+    metrics.disable();
+  }
+  return sums;
+}
+
+Deno.test("createTracing() measures with the first names, and with the newest on request", async () => {
+  const server = {
+    "gen_ai.server.request.duration": 0,
+    "gen_ai.server.time_to_first_token": 0.25,
+  };
+  for (const optIn of [undefined, "", "http,database"]) {
+    assert.deepEqual(await measured(optIn), {
+      "gen_ai.client.operation.duration": 0,
+      "gen_ai.client.token.usage": 70,
+      ...server,
+    });
+  }
+  assert.deepEqual(await measured("http, gen_ai_latest_experimental"), {
+    "gen_ai.client.inference.duration": 0,
+    "gen_ai.client.inference.time_to_first_chunk": 0.25,
+    "gen_ai.client.inference.usage.input_tokens": 50,
+    "gen_ai.client.inference.usage.output_tokens": 20,
+    "gen_ai.client.inference.usage.cache_read.input_tokens": 30,
+    "gen_ai.client.inference.usage.reasoning.output_tokens": 5,
+    ...server,
   });
 });

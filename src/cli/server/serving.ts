@@ -274,7 +274,7 @@ async function startTelemetry(
         const found = connections.find(({ name }) => name === connection);
         return found && (PROVIDERS[found.service] ?? found.service);
       },
-    }),
+    }, Deno.env.get("OTEL_SEMCONV_STABILITY_OPT_IN")),
     propagate: (fetch) => (url, init) => {
       const headers = new Headers(init.headers);
       for (const name of added) headers.delete(name);
