@@ -144,7 +144,7 @@ export function createQueue(options: QueueOptions): Queue {
 class Slots {
   readonly options: QueueOptions;
   readonly line: WaitingLine<Waiter>;
-  readonly #use: RecentUse;
+  readonly #use = new RecentUse();
   readonly #shared: SharedLine;
   readonly #limits = new Map<string, AdaptiveLimit>();
   #isGiving = false;
@@ -154,7 +154,6 @@ class Slots {
 
   constructor(options: QueueOptions) {
     this.options = options;
-    this.#use = new RecentUse(options.clock);
     this.line = new WaitingLine(options.clock, this.#use);
     this.#shared = new SharedLine({
       ...options,
@@ -169,14 +168,16 @@ class Slots {
   /** Takes a slot, however many requests wait for one. */
   take(deployment: Deployment, caller: string): ConnectionSlot | undefined {
     const { admission, clock } = this.options;
-    const limit = this.#limitOf(keyOf(deployment));
+    const key = keyOf(deployment);
+    const limit = this.#limitOf(key);
     if (!limit.hasRoom) return undefined;
     const leave = admission.occupy(deployment.connection);
     if (leave === undefined) return undefined;
     const startMs = clock.elapsedMs();
     // So requests that begin together do not all count as nothing.
     const guessMs = limit.averageMs ?? FIRST_GUESS_MS;
-    this.#count(deployment, caller, guessMs);
+    this.#use.add(caller, guessMs, startMs);
+    this.#shared.note(key, deployment, { caller, ms: guessMs });
     limit.begin();
     let isLeft = false;
     return {
@@ -184,20 +185,18 @@ class Slots {
         if (isLeft) return;
         isLeft = true;
         leave();
-        const tookMs = clock.elapsedMs() - startMs;
+        const nowMs = clock.elapsedMs();
+        const tookMs = nowMs - startMs;
         limit.end(tookMs);
-        this.#count(deployment, caller, tookMs - guessMs);
+        const ms = tookMs - guessMs;
+        this.#use.add(caller, ms, nowMs);
+        this.#shared.note(key, deployment, { caller, ms });
         this.giveOut();
-        if (this.isAwaitedElsewhere(deployment)) this.#shared.send();
+        if (this.isAwaitedElsewhere(key)) this.#shared.send();
       },
       refused: () => limit.refused(),
       completed: () => limit.completed(),
     };
-  }
-
-  #count(deployment: Deployment, caller: string, ms: number): void {
-    this.#use.add(caller, ms);
-    this.#shared.note(deployment, caller, ms);
   }
 
   /** Adds a request to the line. */
@@ -213,7 +212,9 @@ class Slots {
   }
 
   #noteChange({ places }: Waiter): void {
-    for (const { deployment } of places.values()) this.#shared.note(deployment);
+    for (const [key, { deployment }] of places) {
+      this.#shared.note(key, deployment);
+    }
   }
 
   /** Gives the free slots to those who wait, in the order of their turns. */
@@ -262,13 +263,14 @@ class Slots {
   }
 
   /** Returns true when requests of other threads wait for nothing but a free slot of a deployment. */
-  isAwaitedElsewhere(deployment: Deployment): boolean {
-    return this.#shared.turnsAt(keyOf(deployment)).length > 0;
+  isAwaitedElsewhere(key: string): boolean {
+    return this.#shared.turnsAt(key).length > 0;
   }
 
   follow(news: LineNews): void {
+    const nowMs = this.options.clock.elapsedMs();
     for (const [caller, ms] of Object.entries(news.used)) {
-      this.#use.add(caller, ms);
+      this.#use.add(caller, ms, nowMs);
     }
     this.#shared.follow(news);
     // Its sender may have freed a slot.
@@ -418,9 +420,9 @@ class Place implements QueuedRequest {
       return slot;
     }
     const { line } = this.#slots;
-    const isAwaited = line.isAwaited(key) ||
-      this.#slots.isAwaitedElsewhere(deployment);
-    if (isAwaited) return undefined;
+    if (line.isAwaited(key) || this.#slots.isAwaitedElsewhere(key)) {
+      return undefined;
+    }
     const digest = tokenDigest(this.#exchange.caller);
     const slot = this.#slots.take(deployment, digest);
     if (slot !== undefined) line.noteTurn(sessionOf(this.#exchange));
@@ -495,9 +497,11 @@ class Place implements QueuedRequest {
   }
 }
 
-/** Returns a text that names the agent of a session of a caller. */
+/** Returns a text that names the agent of a session. Only those of one caller are compared with each other. */
 function sessionOf(
   { caller, record: { facts: { client } } }: QueuedExchange,
 ): string {
-  return `${tokenDigest(caller)} ${client?.session} ${client?.agent}`;
+  const session = client?.session ?? tokenDigest(caller);
+  // Most requests have none, and a concatenation takes longer than the rest.
+  return client?.agent === undefined ? session : `${session} ${client.agent}`;
 }

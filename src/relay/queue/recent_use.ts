@@ -1,41 +1,51 @@
-import { Recent } from "../../core/collections.ts";
-import type { Clock } from "../../core/time/timers.ts";
-
 /** The half-life of a use, in milliseconds: some turns of an agent. */
 const HALF_LIFE_MS = 120_000;
 
-/** The time after which a use counts as none, and the number of callers that are remembered. */
-const LIFE_MS = 20 * HALF_LIFE_MS;
+/** The number of callers that are remembered. */
 const MAX_CALLERS = 10_000;
 
 /** The use of one caller as of a time. */
 interface Use {
-  readonly usedMs: number;
-  readonly atMs: number;
+  usedMs: number;
+  atMs: number;
 }
 
-/** The time that each caller's requests have occupied providers, which decides whose turn is next. It fades away. */
+/**
+ * The time that each caller's requests have occupied providers, which decides whose turn is next. It fades away. The
+ * functions take the time on a monotonic clock, since a read of it takes longer than they do.
+ */
 export class RecentUse {
-  readonly #clock: Clock;
-  readonly #byCaller: Recent<Use>;
-
-  constructor(clock: Clock) {
-    this.#clock = clock;
-    const options = { ttlMs: LIFE_MS, maxSize: MAX_CALLERS };
-    this.#byCaller = new Recent({ clock, ...options });
-  }
+  readonly #byCaller = new Map<string, Use>();
 
   /** Returns the recent use of a caller, in milliseconds. */
-  of(caller: string): number {
+  of(caller: string, nowMs: number): number {
     const use = this.#byCaller.get(caller);
-    if (use === undefined) return 0;
-    const agoMs = this.#clock.elapsedMs() - use.atMs;
-    return Math.max(0, use.usedMs * 2 ** (-agoMs / HALF_LIFE_MS));
+    return use === undefined ? 0 : faded(use, nowMs);
   }
 
   /** Adds to the use of a caller. A negative time corrects one that was too long. */
-  add(caller: string, ms: number): void {
-    const usedMs = this.of(caller) + ms;
-    this.#byCaller.set(caller, { usedMs, atMs: this.#clock.elapsedMs() });
+  add(caller: string, ms: number, nowMs: number): void {
+    const use = this.#byCaller.get(caller) ?? { usedMs: 0, atMs: nowMs };
+    use.usedMs = faded(use, nowMs) + ms;
+    use.atMs = nowMs;
+    setNewest(this.#byCaller, caller, use, MAX_CALLERS);
   }
+}
+
+function faded({ usedMs, atMs }: Use, nowMs: number): number {
+  return Math.max(0, usedMs * 2 ** ((atMs - nowMs) / HALF_LIFE_MS));
+}
+
+/** Sets a value as the newest of a map, and drops the oldest one beyond a number. */
+export function setNewest<Value>(
+  map: Map<string, Value>,
+  key: string,
+  value: Value,
+  most: number,
+): void {
+  map.delete(key);
+  map.set(key, value);
+  if (map.size <= most) return;
+  const [oldest] = map.keys();
+  if (oldest !== undefined) map.delete(oldest);
 }

@@ -1,6 +1,6 @@
 import type { Deployment } from "../../config/config.ts";
 import type { Cancel, Deadlines } from "../../core/time/deadlines.ts";
-import { keyOf, type RankedGroup, type SentGroup } from "./waiting_line.ts";
+import type { RankedGroup, SentGroup } from "./waiting_line.ts";
 
 /** News of the line of one gateway at a deployment, as threads and replicas send it to each other. */
 export interface LineNews extends LineLoad {
@@ -41,6 +41,12 @@ interface SharedLineOptions {
 const SEND_MS = 100;
 const LASTS_MS = 1_000;
 
+/** What is new in the use of a caller, by its digest, in milliseconds. */
+interface NewUse {
+  readonly caller: string;
+  readonly ms: number;
+}
+
 /** What is to be sent about a deployment. */
 interface Unsent {
   readonly deployment: Deployment;
@@ -67,14 +73,17 @@ export class SharedLine {
   }
 
   /** Notes that the line at a deployment, or the use of a caller, has changed, which is soon sent. */
-  note(deployment: Deployment, caller?: string, ms = 0): void {
+  note(key: string, deployment: Deployment, use?: NewUse): void {
     const { publish, deadlines } = this.#options;
     if (publish === undefined) return;
-    const key = keyOf(deployment);
-    const unsent = this.#unsent.get(key) ?? { deployment, used: new Map() };
-    this.#unsent.set(key, unsent);
-    if (caller !== undefined) {
-      unsent.used.set(caller, ms + (unsent.used.get(caller) ?? 0));
+    let unsent = this.#unsent.get(key);
+    if (unsent === undefined) {
+      unsent = { deployment, used: new Map() };
+      this.#unsent.set(key, unsent);
+    }
+    if (use !== undefined) {
+      const { used } = unsent;
+      used.set(use.caller, use.ms + (used.get(use.caller) ?? 0));
     }
     this.#cancel ??= deadlines.start(SEND_MS, () => this.send());
   }
@@ -96,7 +105,7 @@ export class SharedLine {
         used: Object.fromEntries(used),
         ms: LASTS_MS,
       });
-      if (own.waiting > 0) this.note(deployment);
+      if (own.waiting > 0) this.note(key, deployment);
     }
   }
 

@@ -1,8 +1,7 @@
 import type { Deployment } from "../../config/config.ts";
-import { Recent } from "../../core/collections.ts";
 import { oncePer } from "../../core/memo.ts";
 import type { Clock } from "../../core/time/timers.ts";
-import type { RecentUse } from "./recent_use.ts";
+import { type RecentUse, setNewest } from "./recent_use.ts";
 
 /** A waiting request, as far as the order of turns depends on it. */
 interface Ranked {
@@ -58,8 +57,7 @@ export interface NextWaiter<Waiter extends Waiting> {
   readonly deployment: Deployment;
 }
 
-/** The time for which the last turn of a session is remembered, in milliseconds. */
-const SESSION_MS = 600_000;
+/** The number of sessions whose last turn is remembered. */
 const MAX_SESSIONS = 10_000;
 
 /** Returns a text that names a deployment, the same after a reload. */
@@ -80,14 +78,12 @@ export class WaitingLine<Waiter extends Waiting> {
   readonly #use: Pick<RecentUse, "of">;
   readonly #waiters = new Set<Waiter>();
   readonly #byKey = new Map<string, Set<Waiter>>();
-  readonly #lastTurns: Recent<number>;
+  readonly #lastTurns = new Map<string, number>();
   #turns = 0;
 
   constructor(clock: Clock, use: Pick<RecentUse, "of">) {
     this.#clock = clock;
     this.#use = use;
-    const options = { ttlMs: SESSION_MS, maxSize: MAX_SESSIONS };
-    this.#lastTurns = new Recent({ clock, ...options });
   }
 
   get size(): number {
@@ -125,7 +121,7 @@ export class WaitingLine<Waiter extends Waiting> {
   /** Notes that a session has had a turn. */
   noteTurn(session: string): void {
     this.#turns += 1;
-    this.#lastTurns.set(session, this.#turns);
+    setNewest(this.#lastTurns, session, this.#turns, MAX_SESSIONS);
   }
 
   /** Returns true when a request waits for nothing but a free slot of a deployment. */
@@ -219,7 +215,7 @@ export class WaitingLine<Waiter extends Waiting> {
     const shareOf = ({ caller: { digest, weight } }: Ranked): number => {
       const known = shares.get(digest);
       if (known !== undefined) return known;
-      const share = this.#use.of(digest) / weight;
+      const share = this.#use.of(digest, nowMs) / weight;
       shares.set(digest, share);
       return share;
     };
