@@ -4,13 +4,11 @@ import { createGateway } from "../src/app.ts";
 import { createLiveConfig } from "../src/config/live_config.ts";
 import { systemClock } from "../src/core/time/timers.ts";
 import { randomIds } from "../src/core/ids.ts";
-import { parseYaml } from "../src/core/std.ts";
 import { CLIENTS as PROGRAMS } from "./clients/programs.ts";
 import { PYTHON_SDKS } from "./clients/python_sdks.ts";
 import { SEEN_FAILURES } from "./clients/seen_failures.ts";
 import { readSeenRows } from "./clients/seen_table.ts";
 import { COMMANDS } from "../src/cli/mod.ts";
-import { DEMO_TOKEN } from "../src/cli/commands/demo.ts";
 import { demoConfigText } from "../src/demo/config.ts";
 import { createDemoUpstream } from "../src/demo/upstream.ts";
 import { PROTOCOL_NAMES } from "../src/http/wording/protocols.js";
@@ -19,8 +17,8 @@ import { VERSION } from "../src/core/version.ts";
 import { sha256Hex } from "../src/core/sha256.ts";
 import { CACHE_MISSES, FAILURES, MOVES, WAITS } from "../src/observe/facts.ts";
 import { createLog } from "../src/observe/log.ts";
-import { type EventRow, LOG_EVENTS } from "../src/observe/log_events.ts";
-import { LOG_FIELDS, type LogField } from "../src/observe/log_fields.ts";
+import { LOG_EVENTS } from "../src/observe/log_events.ts";
+import { LOG_FIELDS } from "../src/observe/log_fields.ts";
 import {
   configOf,
   loadText,
@@ -37,6 +35,11 @@ import {
 } from "./support/gateway/config_schema.ts";
 import { everyMetric } from "./support/gateway/every_metric.ts";
 import { readPages } from "./support/program/pages.ts";
+import { parseYaml } from "./support/yaml.ts";
+
+type EventRow = (typeof LOG_EVENTS)[keyof typeof LOG_EVENTS];
+
+type LogField = (typeof LOG_FIELDS)[keyof typeof LOG_FIELDS];
 
 const pages = await readPages();
 const documentation = [...pages.values()].join("\n");
@@ -133,7 +136,7 @@ function eventRow([name, { level, meaning }]: [string, EventRow]): string {
 }
 
 /** The rows of a field of the log's lines, to paste where one is missing. */
-function fieldRows([name, field]: [string, LogField<unknown>]): string[] {
+function fieldRows([name, field]: [string, LogField]): string[] {
   const { type, meaning, parts = {} } = field;
   const inside = type === "objects" ? `${name}[]` : name;
   return [
@@ -339,7 +342,7 @@ Deno.test({
   ignore: !hasCurl,
   async fn(t) {
     const config = configOf(
-      await loadText(demoConfigText(sha256Hex(DEMO_TOKEN))),
+      await loadText(demoConfigText(sha256Hex("demo-token"))),
     );
     const { handler } = createGateway({
       liveConfig: createLiveConfig(config),

@@ -8,24 +8,13 @@ import { levenshteinDistance as stdLevenshteinDistance } from "@std/text/levensh
 import { generate as stdUuidV5 } from "@std/uuid/v5";
 import { LoaderState } from "@std/yaml/_loader_state";
 import { SCHEMA_MAP } from "@std/yaml/_schema";
-import { parse as stdParseYaml } from "@std/yaml/parse";
 import { stringify as stdStringifyYaml } from "@std/yaml/stringify";
-
-/** The options of {@linkcode parseYaml}. */
-interface ParseYamlOptions {
-  /** The schema for plain scalars. `core` is that of YAML 1.2: a date stays text and `<<` is an ordinary key. */
-  readonly schema?: "core" | "default";
-}
 
 /** Returns a record with the same keys, each value mapped by `make`. */
 export const mapValues: <Value, Name extends string, Result>(
   record: Readonly<Record<Name, Value>>,
   make: (value: Value, name: Name) => Result,
 ) => Record<Name, Result> = stdMapValues;
-
-/** Parses one YAML document. Throws a `SyntaxError` that names line and column. */
-export const parseYaml: (text: string, options?: ParseYamlOptions) => unknown =
-  stdParseYaml;
 
 /** A node that a {@linkcode YamlReader} has read. */
 export interface YamlNode {
@@ -55,8 +44,8 @@ interface YamlReaderBase {
 }
 
 /**
- * The parser behind {@linkcode parseYaml}. The library has no public way to the lines of its nodes, so this one name
- * reaches into a part of it that may change. The version is pinned, and `yaml_lines_test.ts` notices.
+ * The parser of the library, which has no public way to the lines of its nodes. So this one name reaches into a part of
+ * it that may change. The version is pinned, and `yaml_lines_test.ts` notices.
  */
 export const YamlReader: new (
   text: string,

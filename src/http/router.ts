@@ -94,7 +94,7 @@ export function createRouteFinder(routes: readonly Route[]): RouteFinder {
 }
 
 /** Returns the error for a path that has other methods. It does not quote the caller's method. */
-export function methodNotAllowed(allowed: readonly string[]): GatewayError {
+function methodNotAllowed(allowed: readonly string[]): GatewayError {
   return new GatewayError(
     "method_not_allowed",
     `Cannot serve this method on this path: it is not supported. Use ${

@@ -24,7 +24,7 @@ export interface FoundValue {
 }
 
 /** The longest value that is kept, in bytes. */
-export const MAX_VALUE_BYTES = 4096;
+const MAX_VALUE_BYTES = 4096;
 
 /** Receives the checked bytes of a value, chunk by chunk; must not keep them. */
 export interface ValueSink {

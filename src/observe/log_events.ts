@@ -13,7 +13,7 @@ export type LogLevel = "info" | "warn" | "error";
 type FieldName = keyof typeof LOG_FIELDS;
 
 /** One row of the table of events. */
-export interface EventRow {
+interface EventRow {
   /** `by_outcome`: {@linkcode levelOf} decides. */
   readonly level: LogLevel | "by_outcome";
   readonly meaning: string;

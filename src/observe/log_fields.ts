@@ -9,7 +9,7 @@ import type {
 /* The fields of the lines of the log, which docs/observing.md#events-of-the-log prints. */
 
 /** The description of a field. */
-export interface LogField<Value> {
+interface LogField<Value> {
   /** The type's name in the documentation. */
   readonly type: string;
   readonly meaning: string;

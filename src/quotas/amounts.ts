@@ -42,17 +42,6 @@ export function percentAmounts(
 }
 
 /**
- * Returns the numbers of a window in the unit `fraction`.
- *
- * @param usedFraction The share used: 0–1, more on overuse. Null or absent is unknown.
- */
-export function fractionAmounts(
-  usedFraction: number | null | undefined,
-): Amounts {
-  return amounts({ limit: 1, used: usedFraction });
-}
-
-/**
  * Returns the share used, computed from the share left.
  *
  * @param whole The whole of the share: 100 for percent, 1 for a fraction.

@@ -68,7 +68,7 @@ export interface AttemptControl {
 }
 
 /** Creates a control and its first attempt. */
-export function createAttemptControl(): AttemptControl {
+function createAttemptControl(): AttemptControl {
   let over: Error | undefined;
   const control = {
     controller: new AbortController(),

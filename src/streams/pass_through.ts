@@ -3,7 +3,7 @@ import { abandon, type ByteReader } from "./byte_reader.ts";
 import { createIdleWatch } from "./watched_reader.ts";
 
 /** The longest silence before a keep-alive is sent (docs/design.md#streams), in milliseconds. */
-export const KEEP_ALIVE_MS = 15_000;
+const KEEP_ALIVE_MS = 15_000;
 
 /** The end of a body that was forwarded. */
 export type PassThroughEnd =

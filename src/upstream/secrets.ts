@@ -51,7 +51,7 @@ function textsOf({ auth, headers }: Connection): readonly string[] {
 }
 
 /** Creates functions that find and remove these texts. */
-export function createSecrets(texts: readonly string[]): Secrets {
+function createSecrets(texts: readonly string[]): Secrets {
   const patterns = texts.flatMap(revealingParts);
   const masked = texts.map(prepareMaskedText);
 

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { describeConfig } from "../../src/config/describe.ts";
-import { parseYaml } from "../../src/core/std.ts";
 import { sha256Hex } from "../../src/core/sha256.ts";
 import {
   ALICE_TOKEN,
@@ -8,6 +7,7 @@ import {
   minimalConfig,
   tokenFile,
 } from "../support/gateway/config.ts";
+import { parseYaml } from "../support/yaml.ts";
 
 Deno.test("describeConfig() shows the resolved form of a small file", async () => {
   const config = await minimalConfig();

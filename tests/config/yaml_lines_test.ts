@@ -3,8 +3,8 @@ import {
   DuplicateKeyError,
   parseLinedYaml,
 } from "../../src/config/yaml_lines.ts";
-import { parseYaml } from "../../src/core/std.ts";
 import type { Path } from "../../src/config/problems.ts";
+import { parseYaml } from "../support/yaml.ts";
 
 const TEXT = `# a comment
 a:

@@ -15,11 +15,11 @@ import { sha256Hex } from "../../src/core/sha256.ts";
 import {
   closestString,
   levenshteinDistance,
-  parseYaml,
   stringifyYaml,
   uuidV5,
 } from "../../src/core/std.ts";
 import { pipe, runStage, type Stage } from "../../src/core/stage.ts";
+import { parseYaml } from "../support/yaml.ts";
 
 Deno.test("readHeaders() returns the same values as the headers", () => {
   const headers = new Headers([

@@ -2,10 +2,8 @@ import assert from "node:assert/strict";
 import { GatewayError } from "../../src/core/error.ts";
 import {
   createRouteFinder,
-  methodNotAllowed,
   requestTarget,
   type RouteMatch,
-  unknownPath,
   websocketError,
 } from "../../src/http/router.ts";
 import { ROUTES } from "../../src/http/routes.ts";
@@ -164,12 +162,13 @@ Deno.test("createRouteFinder() finds the methods that a path accepts", async () 
   }
 });
 
-Deno.test("methodNotAllowed() and unknownPath() give an instruction", () => {
+Deno.test("createRouteFinder() gives an instruction with each error", async () => {
   assert.equal(
-    methodNotAllowed(["GET", "HEAD"]).message,
+    (await refused("POST", "/v1/models")).message,
     "Cannot serve this method on this path: it is not supported. Use GET or HEAD.",
   );
-  assert.match(unknownPath().message, /^Cannot find this path: /);
+  const { message } = await refused("GET", "/v1/unknown");
+  assert.match(message, /^Cannot find this path: /);
 });
 
 Deno.test("websocketError() rejects an upgrade with 426, which makes Codex fall back", () => {

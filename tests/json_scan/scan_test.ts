@@ -1,6 +1,6 @@
 import { deepEqual, equal, fail, ok, throws } from "node:assert/strict";
 import { JsonScanError } from "../../src/json_scan/scan_error.ts";
-import { JsonObjectScan, MAX_VALUE_BYTES } from "../../src/json_scan/scan.ts";
+import { JsonObjectScan } from "../../src/json_scan/scan.ts";
 import {
   mutateBytes,
   randomJsonObject,
@@ -586,7 +586,6 @@ Deno.test("JsonObjectScan keeps a watched value that is no longer than 4096 byte
       });
     }
   }
-  equal(MAX_VALUE_BYTES, 4096);
 });
 
 Deno.test("JsonObjectScan agrees with JSON.parse on random and on broken documents", () => {

@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import {
   amounts,
   complement,
-  fractionAmounts,
   percentAmounts,
   tidy,
 } from "../../src/quotas/amounts.ts";
@@ -76,22 +75,15 @@ Deno.test("amounts() computes without the noise of binary fractions", () => {
   assert.equal(tidy(0.1 + 0.2), 0.3);
 });
 
-Deno.test("percentAmounts() and fractionAmounts() have their whole by definition", () => {
+Deno.test("percentAmounts() has its whole by definition", () => {
   assert.deepEqual(percentAmounts(104), {
     limit: 100,
     used: 104,
     remaining: 0,
     usedPercent: 104,
   });
-  assert.deepEqual(fractionAmounts(0.29), {
-    limit: 1,
-    used: 0.29,
-    remaining: 0.71,
-    usedPercent: 29,
-  });
   const unknown = { used: null, remaining: null, usedPercent: null };
   assert.deepEqual(percentAmounts(null), { limit: 100, ...unknown });
-  assert.deepEqual(fractionAmounts(undefined), { limit: 1, ...unknown });
 });
 
 Deno.test("complement() turns a share that is left into one that is used", () => {

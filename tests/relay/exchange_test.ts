@@ -1,9 +1,6 @@
 import assert from "node:assert/strict";
 import { createDeadlines } from "../../src/core/time/deadlines.ts";
-import {
-  createAttemptControl,
-  followCaller,
-} from "../../src/relay/exchange.ts";
+import { followCaller } from "../../src/relay/exchange.ts";
 import { CallerLeft } from "../../src/upstream/call.ts";
 import { createFakeTimers } from "../support/fakes/fake_timers.ts";
 import { openTestRecord } from "../support/gateway/open_record.ts";
@@ -13,8 +10,8 @@ function scene(signal: AbortSignal, afterMs = 0) {
   const request = new Request("http://gateway/", { signal });
   const timers = createFakeTimers();
   const deadlines = createDeadlines(timers);
-  const { controller } = followCaller(request, record, { deadlines, afterMs });
-  return { record, controller, timers };
+  const control = followCaller(request, record, { deadlines, afterMs });
+  return { record, control, controller: control.controller, timers };
 }
 
 Deno.test("followCaller() aborts when the caller leaves, and reports it", () => {
@@ -90,7 +87,7 @@ Deno.test("followCaller() does not follow a request that has ended", () => {
 });
 
 Deno.test("AttemptControl.nextAttempt() aborts the last attempt, and not the next", () => {
-  const control = createAttemptControl();
+  const { control } = scene(new AbortController().signal);
   const first = control.controller;
   const second = control.nextAttempt();
   assert.equal(first.signal.aborted, true);
@@ -99,7 +96,7 @@ Deno.test("AttemptControl.nextAttempt() aborts the last attempt, and not the nex
 });
 
 Deno.test("AttemptControl.cancel() ends the attempt and lets no other follow", () => {
-  const control = createAttemptControl();
+  const { control } = scene(new AbortController().signal);
   const reason = new Error("left");
   control.cancel(reason);
   assert.equal(control.controller.signal.reason, reason);
@@ -107,7 +104,7 @@ Deno.test("AttemptControl.cancel() ends the attempt and lets no other follow", (
 });
 
 Deno.test("AttemptControl.cancel() keeps its first reason", () => {
-  const control = createAttemptControl();
+  const { control } = scene(new AbortController().signal);
   const reason = new Error("left");
   control.cancel(reason);
   control.cancel(new Error("stopped"));
@@ -115,7 +112,7 @@ Deno.test("AttemptControl.cancel() keeps its first reason", () => {
 });
 
 Deno.test("AttemptControl.cancel() lets no attempt follow one that was given up already", () => {
-  const control = createAttemptControl();
+  const { control } = scene(new AbortController().signal);
   control.controller.abort();
   const reason = new Error("left");
   control.cancel(reason);

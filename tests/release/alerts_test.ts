@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { z } from "zod";
-import { parseYaml } from "../../src/core/std.ts";
 import { checkExpressions } from "../support/gateway/metric_names.ts";
 import { hasProgram } from "../support/program/has_program.ts";
 import { fromFileUrl } from "../support/program/paths.ts";
+import { parseYaml } from "../support/yaml.ts";
 
 const FILE = new URL("../../packaging/prometheus-rules.yaml", import.meta.url);
 

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { z } from "zod";
-import { parseYaml } from "../../src/core/std.ts";
 import { VERSION } from "../../src/core/version.ts";
 import { configOf, loadText } from "../support/gateway/config.ts";
+import { parseYaml } from "../support/yaml.ts";
 
 // The fields and their types follow the API reference of Kubernetes 1.30
 // (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.30/), as far as the file uses them.

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { createDeadlines } from "../../src/core/time/deadlines.ts";
 import {
-  KEEP_ALIVE_MS,
   passThrough,
   type PassThroughEnd,
   STALL_MS,
@@ -16,6 +15,8 @@ import {
 } from "../support/fakes/fake_timers.ts";
 import { createRandom } from "../support/fakes/random.ts";
 import { settle } from "../support/settle.ts";
+
+const KEEP_ALIVE_MS = 15_000;
 
 /** A body that is being passed through, its source in the test's hand. */
 interface Scene {

@@ -3,7 +3,6 @@ import { systemClock } from "../../src/core/time/timers.ts";
 import { randomIds } from "../../src/core/ids.ts";
 import { isJsonObject, type JsonObject } from "../../src/core/json.ts";
 import { sha256Hex } from "../../src/core/sha256.ts";
-import { parseYaml } from "../../src/core/std.ts";
 import { demoConfigText } from "../../src/demo/config.ts";
 import { createStrictProvider } from "../support/upstream/strict_provider/mod.ts";
 import type { Fetch } from "../../src/upstream/call.ts";
@@ -12,6 +11,7 @@ import {
   type RunningGateway,
   startGateway,
 } from "../support/gateway/gateway.ts";
+import { parseYaml } from "../support/yaml.ts";
 
 // Run by `toy_protocol_test.ts`, under an import map that puts the tables of this folder in the place of the gateway's.
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { Connection } from "../../src/config/config.ts";
-import { createSecrets, secretsOf } from "../../src/upstream/secrets.ts";
+import { secretsOf } from "../../src/upstream/secrets.ts";
 import { minimalConfig } from "../support/gateway/config.ts";
 
 const KEY = "sk-upstream/0123456789-abcdef";
@@ -22,7 +22,17 @@ const REPEATED: Readonly<Record<string, string>> = {
   "in base64 among others": btoa(`user:${KEY}@host`),
 };
 
-const secrets = createSecrets([KEY]);
+async function connectionWith(
+  overrides: Partial<Connection>,
+): Promise<Connection> {
+  const { connections: [first] } = await minimalConfig();
+  assert.ok(first);
+  return { ...first, ...overrides };
+}
+
+const secrets = secretsOf(
+  await connectionWith({ auth: { scheme: "bearer", key: KEY }, headers: {} }),
+);
 
 for (const [how, text] of Object.entries(REPEATED)) {
   Deno.test(`Secrets are found in a text ${how}`, () => {
@@ -62,14 +72,6 @@ Deno.test("Secrets are not found in other texts, which stay as they are", () => 
     });
   }
 });
-
-async function connectionWith(
-  overrides: Partial<Connection>,
-): Promise<Connection> {
-  const { connections: [first] } = await minimalConfig();
-  assert.ok(first);
-  return { ...first, ...overrides };
-}
 
 Deno.test("secretsOf() recognizes the key of a connection and the credentials among its headers", async () => {
   const found = secretsOf(

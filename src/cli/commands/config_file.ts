@@ -151,7 +151,7 @@ export function missingFileHint(
 }
 
 /** The error of a path to a FIFO, a socket or a device, on which a read may wait forever. */
-export class NotRegularFileError extends Error {
+class NotRegularFileError extends Error {
   override readonly name = "NotRegularFileError";
 
   constructor() {

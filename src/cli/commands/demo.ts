@@ -24,7 +24,7 @@ export const DEMO: CommandSpec = {
 };
 
 /** A public token, named in the README: it gives access to the simulated provider only. */
-export const DEMO_TOKEN = "demo-token";
+const DEMO_TOKEN = "demo-token";
 
 /**
  * `demo`: serves the built-in simulated provider of all three families. It needs no file, no key and no network.

@@ -74,7 +74,7 @@ const NOUNS = new Map([
  * @param {string} unit
  * @returns {boolean}
  */
-export function isShare(unit) {
+function isShare(unit) {
   return unit === "percent" || unit === "fraction";
 }
 

@@ -245,7 +245,7 @@ export function decompress(
 }
 
 /** Returns true when the body is not compressed. */
-export function isIdentity(encoding: string | null | undefined): boolean {
+function isIdentity(encoding: string | null | undefined): boolean {
   return readContentEncoding(encoding) === "identity";
 }
 

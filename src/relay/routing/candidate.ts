@@ -253,7 +253,7 @@ export function assign(
 }
 
 /** Returns the error for a model that the caller may not use. */
-export function modelNotFound(model: string): GatewayError {
+function modelNotFound(model: string): GatewayError {
   return new GatewayError(
     "not_found",
     `Cannot find the model ${

@@ -75,7 +75,7 @@ export interface TranslatedBodyLoan extends TranslatedBody {
 }
 
 /** The longest body that is translated on this thread, in bytes. It takes at most some 30 ms, with any content. */
-export const LONG_BYTES = 256 * 1024;
+const LONG_BYTES = 256 * 1024;
 
 /**
  * The memory that a translation needs, in bytes. Measured as the peak of a process with bodies of 8 and 31 MiB:

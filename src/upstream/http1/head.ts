@@ -4,7 +4,7 @@ import { byteText } from "../../streams/bytes.ts";
 import { MalformedMessage } from "./failure.ts";
 
 /** The longest head of a response, in bytes. */
-export const MAX_HEAD_BYTES: number = 64 * 1024;
+const MAX_HEAD_BYTES: number = 64 * 1024;
 
 /** The most fields of a head. */
 const MAX_FIELDS = 200;

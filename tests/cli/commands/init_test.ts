@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { z } from "zod";
 import { runInit } from "../../../src/cli/commands/init.ts";
 import { SERVICE_NAMES, SERVICES } from "../../../src/config/services.ts";
-import { parseYaml } from "../../../src/core/std.ts";
 import { schemaFaults } from "../../support/gateway/config_schema.ts";
 import type { loadConfig } from "../../../src/config/load.ts";
 import {
@@ -16,6 +15,7 @@ import {
 } from "../../support/gateway/config.ts";
 import { createMemoryIo } from "../../support/fakes/memory_io.ts";
 import { readPages } from "../../support/program/pages.ts";
+import { parseYaml } from "../../support/yaml.ts";
 
 type LoadContext = Parameters<typeof loadConfig>[1];
 

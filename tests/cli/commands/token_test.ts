@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { createToken, runToken } from "../../../src/cli/commands/token.ts";
-import { parseYaml } from "../../../src/core/std.ts";
 import { sha256Hex } from "../../../src/core/sha256.ts";
 import { includedFaults } from "../../support/gateway/config_schema.ts";
 import { createMemoryIo } from "../../support/fakes/memory_io.ts";
 import { loadFile, minimalFile } from "../../support/gateway/config.ts";
+import { parseYaml } from "../../support/yaml.ts";
 
 async function run(...args: string[]) {
   const io = createMemoryIo();

@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { DEMO_TOKEN } from "../../../src/cli/commands/demo.ts";
 import { fromFileUrl } from "../../support/program/paths.ts";
 import { startProcess } from "../../support/program/process.ts";
 
@@ -18,7 +17,7 @@ Deno.test("limits draws the demo's quotas, from a program of its own", async () 
   try {
     const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
       args: [...MAIN, "limits", "--url", `${demo.url}/v1`],
-      env: { MODEL_GATEWAY_TOKEN: DEMO_TOKEN, NO_COLOR: "1" },
+      env: { MODEL_GATEWAY_TOKEN: "demo-token", NO_COLOR: "1" },
     }).output();
     const drawn = new TextDecoder().decode(stdout);
     assert.equal(code, 0, new TextDecoder().decode(stderr));

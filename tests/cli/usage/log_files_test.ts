@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { LOG_FILES, openLog } from "../../../src/cli/usage/log_files.ts";
-import { NotRegularFileError } from "../../../src/cli/commands/config_file.ts";
 import { needing } from "../../support/ignored.ts";
 import { within } from "../../support/within.ts";
 
@@ -158,7 +157,7 @@ Deno.test({
       };
       await assert.rejects(
         within(textOf(LOG_FILES.read(file)), "the log"),
-        NotRegularFileError,
+        { name: "NotRegularFileError" },
       );
       await assert.rejects(
         within(openLog(path, () => true), "the log"),

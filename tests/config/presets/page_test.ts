@@ -8,7 +8,6 @@ import {
   SERVICES,
 } from "../../../src/config/services.ts";
 import { starterFile } from "../../../src/config/starter.ts";
-import { parseYaml } from "../../../src/core/std.ts";
 import {
   configOf,
   loadFile,
@@ -16,6 +15,7 @@ import {
   warningsOf,
 } from "../../support/gateway/config.ts";
 import { schemaFaults } from "../../support/gateway/config_schema.ts";
+import { parseYaml } from "../../support/yaml.ts";
 
 const PAGE = await Deno.readTextFile(
   new URL("../../../docs/providers.md", import.meta.url),

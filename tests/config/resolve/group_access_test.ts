@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { describeConfig } from "../../../src/config/describe.ts";
-import { parseYaml } from "../../../src/core/std.ts";
 import {
   connectionFile,
   loadFile,
@@ -10,6 +9,7 @@ import {
   tokenFile,
 } from "../../support/gateway/config.ts";
 import { identityFile } from "../../support/gateway/identity_scene.ts";
+import { parseYaml } from "../../support/yaml.ts";
 
 const CONNECTIONS = [
   connectionFile({ name: "glm", models: ["glm", "air"] }),

@@ -3,7 +3,6 @@ import { systemClock } from "../../../src/core/time/timers.ts";
 import { randomIds } from "../../../src/core/ids.ts";
 import { isJsonObject } from "../../../src/core/json.ts";
 import { sha256Hex } from "../../../src/core/sha256.ts";
-import { parseYaml } from "../../../src/core/std.ts";
 import { demoConfigText } from "../../../src/demo/config.ts";
 import { createDemoUpstream } from "../../../src/demo/upstream.ts";
 import {
@@ -18,6 +17,7 @@ import {
 } from "../../support/gateway/gateway.ts";
 import { startUpstream } from "../../support/upstream/scripted_upstream.ts";
 import { ask, PATHS } from "../../support/wire/ask.ts";
+import { parseYaml } from "../../support/yaml.ts";
 
 const headers = { authorization: `Bearer ${ALICE_TOKEN}` };
 

@@ -4,7 +4,7 @@ import { GatewayError } from "../../../src/core/error.ts";
 import { UpstreamFailure } from "../../../src/protocols/canonical/failure/failure.ts";
 import { passAnswer } from "../../../src/relay/native/pass_answer.ts";
 import { CallerLeft } from "../../../src/upstream/call.ts";
-import { createSecrets } from "../../../src/upstream/secrets.ts";
+import { secretsOf } from "../../../src/upstream/secrets.ts";
 import {
   openTestAttempt,
   type TestAttempt,
@@ -34,7 +34,10 @@ async function begin(options: TestAttemptOptions = {}): Promise<Scene> {
         attempt: opened.attempt,
         protocol: "chat",
         headers: [["x-upstream", "1"]],
-        secrets: createSecrets([]),
+        secrets: secretsOf({
+          ...opened.attempt.deployment.connection,
+          ...{ auth: { scheme: "none" }, headers: {} },
+        }),
         deadlines: createDeadlines(timers),
         clock: createFakeClock(0),
       }),

@@ -1,3 +1,4 @@
+import { createDeadlines } from "../../../src/core/time/deadlines.ts";
 import assert from "node:assert/strict";
 import type { Caller, Config, Connection } from "../../../src/config/config.ts";
 import { GatewayError } from "../../../src/core/error.ts";
@@ -6,7 +7,7 @@ import {
   type Admission,
   createAdmission,
 } from "../../../src/relay/request/admission.ts";
-import { createAttemptControl } from "../../../src/relay/exchange.ts";
+import { followCaller } from "../../../src/relay/exchange.ts";
 import { minimalConfig, tokenFile } from "../../support/gateway/config.ts";
 import { openTestRecord } from "../../support/gateway/open_record.ts";
 import { createRandom } from "../../support/fakes/random.ts";
@@ -51,7 +52,14 @@ async function begin(
 function request(fields: Record<string, string> = {}): Admitted {
   const { record } = openTestRecord();
   const headers = new Headers(fields);
-  return { record, headers, control: createAttemptControl() };
+  return {
+    record,
+    headers,
+    control: followCaller(new Request("http://gateway/"), record, {
+      deadlines: createDeadlines(),
+      afterMs: 0,
+    }),
+  };
 }
 
 function enter({ admission, config }: Scene, caller: Caller): Admitted {

@@ -7,7 +7,7 @@ import {
   zstdCompressSync,
 } from "node:zlib";
 import { GatewayError } from "../../../src/core/error.ts";
-import { decompress, isIdentity } from "../../../src/relay/request/body.ts";
+import { decompress } from "../../../src/relay/request/body.ts";
 
 /** Bytes that are partly compressible, longer than one chunk of any decompressor. */
 const PLAIN = new Uint8Array(300_000);
@@ -77,13 +77,9 @@ Deno.test("decompress() undoes two members of gzip in a row", async () => {
 
 Deno.test("decompress() leaves a body without encoding as it is", async () => {
   for (const encoding of [null, "", " ", "identity", " Identity "]) {
-    assert.ok(isIdentity(encoding));
     const body = streamOf(PLAIN);
     assert.equal(decompress(body, encoding), body);
     await body.cancel();
-  }
-  for (const encoding of ["gzip", "identity, gzip", "x"]) {
-    assert.ok(!isIdentity(encoding));
   }
 });
 

@@ -19,7 +19,6 @@ import {
 import {
   assign,
   candidatesFor,
-  modelNotFound,
   servingDeployments,
 } from "../../../src/relay/routing/candidate.ts";
 import {
@@ -437,12 +436,16 @@ Deno.test("assign() rejects every other model in one wording", async () => {
   }
 });
 
-Deno.test("modelNotFound() quotes a name so that it is no more than a name", () => {
-  assert.ok(modelNotFound('a"\n\u001bb').message.includes('"a\\"\\n\\u001bb"'));
-  const long = modelNotFound("x".repeat(10_000)).message;
-  assert.ok(long.includes(`"${"x".repeat(100)}…"`));
-  assert.ok(!long.includes("x".repeat(101)));
-  assert.ok(modelNotFound("x".repeat(100)).message.includes('x"'));
+Deno.test("assign() quotes an unknown name so that it is no more than a name", async () => {
+  const config = await minimalConfig();
+  const rejectsAs = (name: string, quoted: string) =>
+    assert.throws(
+      () => assign(name, callerOf(config, "alice"), config),
+      ({ message }: Error) => message.includes(quoted),
+    );
+  rejectsAs('a"\n\u001bb', '"a\\"\\n\\u001bb"');
+  rejectsAs("x".repeat(10_000), `"${"x".repeat(100)}…"`);
+  rejectsAs("x".repeat(100), `"${"x".repeat(100)}"`);
 });
 
 Deno.test("assignedModels() lists a caller's models in the file's order, each with its first connection", async () => {

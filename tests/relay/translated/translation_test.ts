@@ -18,7 +18,6 @@ import { CODECS } from "../../../src/protocols/mod.ts";
 import { createBodyMemory } from "../../../src/relay/request/body_memory.ts";
 import {
   createTranslation,
-  LONG_BYTES,
   type Translation,
 } from "../../../src/relay/translated/translation.ts";
 import type { AnswerJob } from "../../../src/relay/translated/answer_job.ts";
@@ -35,6 +34,9 @@ import { createFakeThreads } from "../../support/fakes/fake_translation_threads.
 import { FEATURES } from "../../support/dialects/features.ts";
 import { requestOf } from "../../support/wire/requests.ts";
 import { settle } from "../../support/settle.ts";
+
+/** A thread translates what is longer. */
+const LONG_BYTES = 256 * 1024;
 
 type RequestOptions = Parameters<Translation["request"]>[2];
 

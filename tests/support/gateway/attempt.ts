@@ -1,8 +1,9 @@
+import { createDeadlines } from "../../../src/core/time/deadlines.ts";
 import type { Operation } from "../../../src/core/protocol.ts";
 import type { Attempt } from "../../../src/relay/attempt.ts";
 import { createBodyMemory } from "../../../src/relay/request/body_memory.ts";
 import { keepBody } from "../../../src/relay/request/held_body.ts";
-import { createAttemptControl } from "../../../src/relay/exchange.ts";
+import { followCaller } from "../../../src/relay/exchange.ts";
 import { createRequestHeadReader } from "../../../src/relay/request/request_head.ts";
 import { minimalConfig } from "./config.ts";
 import { type OpenRecord, openTestRecord } from "./open_record.ts";
@@ -30,10 +31,13 @@ export async function openTestAttempt(
   const [deployment] = config.pools.get("model-a") ?? [];
   if (!caller || !deployment) throw new Error("There is no alice or no model");
   const opened = openTestRecord();
-  const control = createAttemptControl();
   const body = new TextEncoder().encode('{"model":"model-a"}');
   const request = new Request("http://gateway/", { method: "POST" });
   const { record } = opened;
+  const control = followCaller(request, record, {
+    deadlines: createDeadlines(),
+    afterMs: 0,
+  });
   const reader = createRequestHeadReader({ operation });
   reader.push(body);
   return {

@@ -2,13 +2,13 @@ import { isJsonObject, type JsonObject } from "../../../src/core/json.ts";
 import { systemClock } from "../../../src/core/time/timers.ts";
 import { randomIds } from "../../../src/core/ids.ts";
 import { sha256Hex } from "../../../src/core/sha256.ts";
-import { parseYaml } from "../../../src/core/std.ts";
 import { demoConfigText } from "../../../src/demo/config.ts";
 import { createStrictProvider } from "../upstream/strict_provider/mod.ts";
 import type { Fetch } from "../../../src/upstream/call.ts";
 import { ALICE_TOKEN } from "./config.ts";
 import { type RunningGateway, startGateway } from "./gateway.ts";
 import { hurriedTimers } from "../fakes/hurried_timers.ts";
+import { parseYaml } from "../yaml.ts";
 
 /** A request from the gateway to a simulated provider. */
 export interface DemoRequest {

@@ -33,7 +33,7 @@ export function invalidIssue(issues: readonly Issue[]): GatewayError {
 }
 
 /** Returns a path in the notation of API errors: `messages[0].content`. */
-export function paramOf(path: readonly PropertyKey[]): string {
+function paramOf(path: readonly PropertyKey[]): string {
   return path.reduce<string>((param, key) => {
     if (typeof key === "number") return `${param}[${key}]`;
     return param === "" ? String(key) : `${param}.${String(key)}`;

@@ -7,7 +7,6 @@ import {
 import {
   invalidField,
   invalidIssue,
-  paramOf,
   unsupportedState,
 } from "../../../../src/protocols/canonical/request/invalid_request.ts";
 
@@ -138,12 +137,10 @@ Deno.test("isClosedSchema() requires closed objects with required properties, at
   assert.equal(isClosedSchema({ anyOf: [{ properties: { a: {} } }] }), false);
 });
 
-Deno.test("paramOf() writes a path in the callers' notation", () => {
-  assert.equal(
-    paramOf(["messages", 0, "content", 1, "text"]),
-    "messages[0].content[1].text",
-  );
-  assert.equal(paramOf([]), "");
+Deno.test("invalidIssue() writes a path in the callers' notation", () => {
+  const path = ["messages", 0, "content", 1, "text"];
+  const { param } = invalidIssue([{ path, message: "wrong" }]);
+  assert.equal(param, "messages[0].content[1].text");
 });
 
 Deno.test("invalidField() names the field", () => {
