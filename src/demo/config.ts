@@ -1,6 +1,12 @@
 import { type Endpoint, OPERATIONS } from "../core/protocol.ts";
 import { stringifyYaml } from "../core/std.ts";
-import { BASE_PATH, modelsOf, type Provider, PROVIDERS } from "./providers.ts";
+import {
+  BASE_PATH,
+  faultOf,
+  modelsOf,
+  type Provider,
+  PROVIDERS,
+} from "./providers.ts";
 
 /** The quota reader of each family. */
 const QUOTA_KINDS = { A: "zai", B: "anthropic", C: "codex" } as const;
@@ -45,7 +51,12 @@ function connectionOf(provider: Provider): object {
       ...(AUTH_SCHEMES[family] === "bearer" ? {} : { key }),
     },
     models: [
-      ...modelsOf(family).map((id) => ({ id, price: PRICE })),
+      ...modelsOf(family).map((id) => ({
+        id,
+        price: PRICE,
+        // Agents fill their pickers with what is listed.
+        ...faultOf(id, family) !== undefined && { listed: false },
+      })),
       { id: "demo-any", upstream: `demo-${family.toLowerCase()}` },
       ...(family === "A" ? [FALLING_BACK] : []),
     ],

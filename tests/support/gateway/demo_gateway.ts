@@ -10,6 +10,10 @@ import { type RunningGateway, startGateway } from "./gateway.ts";
 import { hurriedTimers } from "../fakes/hurried_timers.ts";
 import { parseYaml } from "../yaml.ts";
 
+/** The demo's configuration, with the failing models in the lists, where tests choose them. */
+const LISTING_ALL = demoConfigText(sha256Hex(ALICE_TOKEN))
+  .replaceAll("listed: false", "listed: true");
+
 /** A request from the gateway to a simulated provider. */
 export interface DemoRequest {
   readonly url: string;
@@ -30,7 +34,7 @@ export interface DemoGateway extends RunningGateway {
 export async function startDemoGateway(
   more: JsonObject = {},
 ): Promise<DemoGateway> {
-  const demoFile = parseYaml(demoConfigText(sha256Hex(ALICE_TOKEN)));
+  const demoFile = parseYaml(LISTING_ALL);
   if (!isJsonObject(demoFile)) throw new Error("The demo has no configuration");
   const file = { ...demoFile, ...more };
   const demo = createStrictProvider({
@@ -50,7 +54,7 @@ export async function startDemoGateway(
 
 /** Starts the same gateway, whose connections offer all paths. */
 export function startOffering(): Promise<DemoGateway> {
-  const file = parseYaml(demoConfigText(sha256Hex(ALICE_TOKEN)));
+  const file = parseYaml(LISTING_ALL);
   if (!isJsonObject(file) || !Array.isArray(file.connections)) {
     throw new Error("The demo has no connections");
   }
