@@ -84,6 +84,7 @@ const WHOLE_TYPES: ReadonlySet<string> = new Set([
   QUOTA_TYPES.spend,
 ]);
 
+/** A window as Codex shows it. */
 interface ShownWindow {
   readonly used_percent: number;
   readonly minutes: number;
@@ -97,6 +98,34 @@ function tightest(
     other.used_percent - one.used_percent
   )[0];
 }
+
+/**
+ * Shows a limit in place of a quota that leaves more room: it is what stops the person first.
+ *
+ * @param headers The headers of a response, with the quota of its connection.
+ * @param name The limit in words, which Codex reads as its name.
+ */
+export function showTighter(
+  headers: Headers,
+  limit: ShownWindow,
+  name: string,
+): void {
+  const percentOf = (slot: string) =>
+    Number(headers.get(`x-codex-${slot}-used-percent`) ?? 0);
+  const most = Math.max(percentOf("primary"), percentOf("secondary"));
+  if (limit.used_percent <= most) return;
+  for (const header of [...headers.keys()]) {
+    if (SLOT_REGEXP.test(header)) headers.delete(header);
+  }
+  const own = slotHeaders("primary", limit);
+  for (
+    const [header, value] of [...own, ["x-codex-limit-name", name]] as const
+  ) {
+    headers.set(header, value);
+  }
+}
+
+const SLOT_REGEXP = /^x-codex-(?:primary|secondary)-|^x-codex-limit-name$/;
 
 function slotHeaders(
   slot: "primary" | "secondary",

@@ -63,7 +63,7 @@ export async function tryCandidates(
     if (outcome instanceof Response) {
       // After a response has begun, no attempt follows. A stream may last long, so its request body is freed.
       task.body.release();
-      gate.warn(outcome);
+      gate.warn(outcome, task.operation);
       return outcome;
     }
     failed.push(outcome);

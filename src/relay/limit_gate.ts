@@ -1,5 +1,9 @@
 import type { GatewayError } from "../core/error.ts";
+import { limitWords } from "../config/usage_limits.ts";
+import type { Operation } from "../core/protocol.ts";
 import { publicAddress } from "../core/public_address.ts";
+import { calendarSpan } from "../core/time/calendar.ts";
+import { showTighter } from "../quotas/codex_quota.ts";
 import {
   limitExceeded,
   retryAtMs,
@@ -24,8 +28,11 @@ export interface LimitGate {
   limitedUntilMs(candidate: Candidate): number | undefined;
   /** Returns the error for a caller whose limit excluded a candidate. */
   refusal(candidate: Candidate): GatewayError | undefined;
-  /** Adds a response header that names the limits that are nearly used up. */
-  warn(answer: Response): void;
+  /**
+   * Adds a response header that names the limits that are nearly used up. In an answer of Responses, the limit with the
+   * least room is shown to Codex if the quota has more.
+   */
+  warn(answer: Response, operation: Operation): void;
 }
 
 /** A request that the limits may count. */
@@ -69,7 +76,8 @@ export function createLimitGate(
         address: publicAddress({ url, headers }),
       });
     },
-    warn(answer) {
+    warn(answer, operation) {
+      if (operation === "responses") showToCodex(answer.headers, tally);
       const near = tally?.near() ?? [];
       if (near.length === 0) return;
       usage.near(near, caller);
@@ -77,5 +85,35 @@ export function createLimitGate(
     },
   };
 }
+
+/** Codex shows windows of an hour and more. */
+const SHOWN_WINDOWS: ReadonlySet<string> = new Set([
+  "hour",
+  "day",
+  "week",
+  "month",
+]);
+
+function showToCodex(headers: Headers, tally: Tally | undefined): void {
+  const [own] = (tally?.states() ?? [])
+    .filter(({ bound }) => SHOWN_WINDOWS.has(bound.limit.window))
+    .toSorted((one, other) => other.ratio - one.ratio);
+  if (own === undefined || own.bound.kind === "share") return;
+  const { limit, holder } = own.bound;
+  const { startMs, endMs } = calendarSpan(limit.window, own.resetsAtMs - 1);
+  const whose = holder.kind === "group" ? `group ${holder.name}` : "your token";
+  const name = `${whose}: ${limitWords(limit, own.row)}`;
+  showTighter(
+    headers,
+    {
+      used_percent: Math.min(100, Math.floor(own.ratio * 1000) / 10),
+      minutes: (endMs - startMs) / MINUTE_MS,
+      resets_at: new Date(own.resetsAtMs).toISOString(),
+    },
+    name.replace(/[^\x20-\x7e]/g, "?"),
+  );
+}
+
+const MINUTE_MS = 60_000;
 
 const WARNING_HEADER = "x-gateway-limit-warning";

@@ -54,8 +54,8 @@ export interface LimitRefusal extends RequestLimitState {
 export interface AdmittedUse {
   /** The holds of the request until it ends. */
   readonly holds: readonly Hold[];
-  /** The limits that are nearly used up, including this request. */
-  readonly near: readonly RequestLimitState[];
+  /** Its limits, with this request counted. */
+  readonly states: readonly RequestLimitState[];
 }
 
 /**
@@ -103,7 +103,7 @@ const NEAR_RATIO = 0.8;
 /** The largest age of the token counts from which shares of quotas are estimated, in milliseconds. */
 const SHARE_MAX_AGE_MS = 1000;
 
-const UNBOUND: AdmittedUse = { holds: [], near: [] };
+const UNBOUND: AdmittedUse = { holds: [], states: [] };
 
 /** Returns true when a request was rejected. */
 export function isRefusal(
@@ -165,7 +165,7 @@ export function createLimiter(options: LimiterOptions): Limiter {
     if (over !== undefined) {
       return { ...over, needed: undefined, isHeld: false };
     }
-    if (wanted.length === 0) return { holds: [], near: shares.filter(isNear) };
+    if (wanted.length === 0) return { holds: [], states: shares };
     const admitted = (
       claims: readonly Claim[],
       uses: readonly LimitUse[],
@@ -174,8 +174,7 @@ export function createLimiter(options: LimiterOptions): Limiter {
         const used = usedOf(uses[index]) + least;
         return { ...amountState(bound, window.endMs, used), row };
       });
-      const near = [...states, ...shares].filter(isNear);
-      return { holds: holdsOf(id, claims), near };
+      return { holds: holdsOf(id, claims), states: [...states, ...shares] };
     };
     const claims = wanted.map(({ claim }) => claim);
     return soon(sums.reserve(id, claims), ({ isGranted, uses }) => {
@@ -265,7 +264,8 @@ function refusalOf(
   return refusal;
 }
 
-function isNear({ ratio }: LimitState): boolean {
+/** Returns true for a limit that is nearly used up. */
+export function isNear({ ratio }: LimitState): boolean {
   return ratio >= NEAR_RATIO;
 }
 

@@ -17,6 +17,7 @@ import type { Counting } from "./counting.ts";
 import {
   type AdmittedUse,
   type CallDeployments,
+  isNear,
   isRefusal,
   type Limiter,
   type LimitRefusal,
@@ -35,6 +36,8 @@ export interface Tally {
   enter(deployments: CallDeployments): Soon<LimitRefusal | undefined>;
   /** Returns the limits that were nearly used up at the last call. */
   near(): readonly RequestLimitState[];
+  /** Returns all limits of the last call. */
+  states(): readonly RequestLimitState[];
 }
 
 /** The request to count. */
@@ -130,7 +133,8 @@ export function openTally(
         (result) => learn(result, deployments),
       );
     },
-    near: () => admitted?.near ?? [],
+    near: () => (admitted?.states ?? []).filter(isNear),
+    states: () => admitted?.states ?? [],
   };
 }
 

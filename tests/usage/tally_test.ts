@@ -13,7 +13,7 @@ const HOLD = { key: "alice", id: "req_1", amount: 1 };
 
 /** Opens a tally whose limiter returns `admitted`. */
 async function begin(
-  admitted: AdmittedUse | Promise<AdmittedUse> = { holds: [HOLD], near: [] },
+  admitted: AdmittedUse | Promise<AdmittedUse> = { holds: [HOLD], states: [] },
 ) {
   const config = await minimalConfig();
   const [caller] = config.callers.values();
@@ -45,7 +45,7 @@ Deno.test("Tally.enter() releases the reservation of a request that has ended me
   );
   const entered = tally.enter(deployments);
   record.finish("client_abort");
-  admitted.resolve({ holds: [HOLD], near: [] });
+  admitted.resolve({ holds: [HOLD], states: [] });
   assert.equal(await entered, undefined);
   assert.deepEqual(changes, [{ additions: [], releases: [HOLD] }]);
   assert.deepEqual(uses, []);

@@ -625,6 +625,44 @@ Deno.test("near a limit the answer reports it in a header, and the log once a wi
   );
 });
 
+Deno.test("Codex is shown the limit of its token where the connection's quota leaves more room", async () => {
+  const quota = (used: string): Act => (asked) => {
+    const answer = good(asked);
+    answer.headers.set("x-codex-primary-used-percent", used);
+    answer.headers.set("x-codex-primary-window-minutes", "300");
+    answer.headers.set("x-codex-secondary-used-percent", "1");
+    return answer;
+  };
+  const scene = await openUsageScene({
+    connections: [
+      connectionTo("first", { protocol: "responses", mode: "native" }),
+    ],
+    ...limited({ window: "day", requests: 4 }),
+  }, { first: [quota("10"), quota("90"), good] });
+  const shown: Record<string, string>[] = [];
+  for (let count = 0; count < 3; count++) {
+    const { headers } = await scene.ask("responses");
+    shown.push(Object.fromEntries(
+      [...headers].filter(([name]) => name.startsWith("x-codex-")),
+    ));
+  }
+  const own = (percent: string) => ({
+    "x-codex-limit-name": "your token: 4 requests per day",
+    "x-codex-primary-reset-at": "1767312000",
+    "x-codex-primary-used-percent": percent,
+    "x-codex-primary-window-minutes": "1440",
+  });
+  assert.deepEqual(shown, [
+    own("25"),
+    {
+      "x-codex-primary-used-percent": "90",
+      "x-codex-primary-window-minutes": "300",
+      "x-codex-secondary-used-percent": "1",
+    },
+    own("75"),
+  ]);
+});
+
 Deno.test("a warning has only characters of a header, with any names", async () => {
   const scene = await openUsageScene({
     connections: [oneConnection({ name: "Größe → 1" })],
