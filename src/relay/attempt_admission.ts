@@ -1,3 +1,4 @@
+import type { Deployment } from "../config/config.ts";
 import { wait } from "../core/time/deadlines.ts";
 import type { Exchange } from "./exchange.ts";
 import type { LimitGate } from "./limit_gate.ts";
@@ -91,6 +92,7 @@ export class AttemptAdmission {
       if (admitted !== undefined) return admitted;
       const places = home === undefined
         ? waitingPlaces(unserved, this.#services)
+          .filter(({ deployment }) => this.#mayFollow(deployment, candidates))
         : [home];
       if (places.length === 0) return undefined;
       const result = await this.#place.wait(places);
@@ -100,6 +102,14 @@ export class AttemptAdmission {
         return undefined;
       } else mayStay = false;
     }
+  }
+
+  /** Returns true when an attempt may follow after a wait, which makes earlier rate limits count no more. */
+  #mayFollow(deployment: Deployment, candidates: RoutedCandidates): boolean {
+    const others = this.#request.failed
+      .filter(({ failure }) => failure.kind !== "rate_limited");
+    return nextAttempts(candidates, others, this.#services.random)
+      .some(({ candidate }) => candidate.deployment === deployment);
   }
 
   /**

@@ -269,6 +269,21 @@ Deno.test("a connection that fails while others wait for it gives them its error
   assert.equal(scene.gateway.state().waiting, 0);
 });
 
+Deno.test("a request waits for no connection once its error is final", async () => {
+  const slot = { capacity: 1, serviceMs: () => 10 * SECOND_MS };
+  const scene = await openPlans({
+    people: ["ann"],
+    connections: { one: QUEUE, two: QUEUE },
+    plans: { one: slot, two: slot },
+  });
+  const { one } = scene.plans;
+  assert.ok(one);
+  one.failsWith = 400;
+  const { status } = await scene.pass(scene.ask("ann"));
+  assert.equal(status, 400);
+  assert.deepEqual(scene.served, []);
+});
+
 Deno.test("no more than a hundred requests of one caller wait", async () => {
   const scene = await openPlans({
     people: ["ann"],
