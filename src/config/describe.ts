@@ -363,13 +363,14 @@ function describePrices(
 }
 
 function describeWhen(
-  { inputOver, speed, serviceTier, inferenceGeo, hours }: Rate["when"],
+  { inputOver, speed, serviceTier, inferenceGeo, refusal, hours }: Rate["when"],
 ): string {
   return [
     ...(inputOver === undefined ? [] : [`over ${inputOver} input tokens`]),
     ...(speed === undefined ? [] : [`speed ${speed}`]),
     ...(serviceTier === undefined ? [] : [`service tier ${serviceTier}`]),
     ...(inferenceGeo === undefined ? [] : [`inference in ${inferenceGeo}`]),
+    ...(refusal === undefined ? [] : [`refusal ${refusal}`]),
     ...(hours === undefined ? [] : [
       `from ${timeText(hours.from)} to ${timeText(hours.to)} ${hours.timeZone}`,
     ]),

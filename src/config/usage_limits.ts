@@ -106,6 +106,8 @@ export interface Rate {
     readonly serviceTier: string | undefined;
     /** The region of the inference in the answer. */
     readonly inferenceGeo: string | undefined;
+    /** The category of a refusal before any output. */
+    readonly refusal: string | undefined;
     /** The request began in these hours. */
     readonly hours: DayHours | undefined;
   };

@@ -134,6 +134,7 @@ export const LOG_FIELDS = {
     speed: text("the speed at which it was served, in the provider's word"),
     service_tier: text("the tier that served it, in the provider's word"),
     inference_geo: text("the region of the inference, in the provider's word"),
+    refusal: text("the category of a refusal before any output, or `other`"),
     estimated: flag("the gateway estimated a part of it"),
   }),
   cost_usd: number("the cost in US dollars, where the model has a price"),

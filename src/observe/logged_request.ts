@@ -47,6 +47,8 @@ export interface LoggedRequest extends LoggedUse {
   readonly speed: string | undefined;
   readonly serviceTier: string | undefined;
   readonly inferenceGeo: string | undefined;
+  /** The category of a refusal before any output. */
+  readonly refusal: string | undefined;
   /** Earlier attempts that were sent and got no response, for which the provider may want money. */
   readonly unanswered: readonly Unanswered[];
   /** Why the turn read too little from the prompt cache. */
@@ -124,6 +126,7 @@ export function readLogLine(line: string): LogLine {
     speed: textOf(usage.speed),
     serviceTier: textOf(usage.service_tier),
     inferenceGeo: textOf(usage.inference_geo),
+    refusal: textOf(usage.refusal),
     unanswered: Array.isArray(attempts) ? unansweredOf(attempts) : [],
     cacheMiss: missOf(fields),
     others,

@@ -192,6 +192,7 @@ function usageLine(
     speed: usage.speed?.slice(0, MAX_LENGTH.word),
     service_tier: usage.serviceTier?.slice(0, MAX_LENGTH.word),
     inference_geo: usage.inferenceGeo?.slice(0, MAX_LENGTH.word),
+    refusal: usage.refusal?.slice(0, MAX_LENGTH.word),
     ...(isUsageEstimated ? { estimated: true } : {}),
   };
 }

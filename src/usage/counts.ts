@@ -131,11 +131,12 @@ export function pricesFor(
 }
 
 function holds({ when }: Rate, usage: Usage, startedMs: number): boolean {
-  const { inputOver, speed, serviceTier, inferenceGeo, hours } = when;
+  const { inputOver, speed, serviceTier, inferenceGeo, refusal, hours } = when;
   return (inputOver === undefined || usage.inputTokens > inputOver) &&
     (speed === undefined || usage.speed === speed) &&
     (serviceTier === undefined || usage.serviceTier === serviceTier) &&
     (inferenceGeo === undefined || usage.inferenceGeo === inferenceGeo) &&
+    (refusal === undefined || usage.refusal === refusal) &&
     (hours === undefined || isIn(hours, startedMs));
 }
 

@@ -376,6 +376,7 @@ const SHOWN: Readonly<Record<string, Pair>> = {
   ...rate("when.speed", "fast", "slow"),
   ...rate("when.service_tier", "batch", "priority"),
   ...rate("when.inference_geo", "us", "eu"),
+  ...rate("when.refusal", "cyber", "bio"),
   ...rate("when.hours", "09:00-18:00 UTC", "22:00-06:30 Asia/Shanghai"),
   ...rate("times", 2, 3),
   ...rate("input", 2, 3),

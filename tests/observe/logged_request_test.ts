@@ -64,6 +64,7 @@ const READ = {
   speed: undefined,
   serviceTier: undefined,
   inferenceGeo: undefined,
+  refusal: undefined,
   unanswered: [],
   cacheMiss: undefined,
   others: [],

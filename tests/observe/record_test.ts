@@ -65,6 +65,7 @@ Deno.test("openRecord() writes one line with all known facts", () => {
         speed: undefined,
         service_tier: undefined,
         inference_geo: undefined,
+        refusal: undefined,
       },
       dropped: ["seed"],
       dropped_parts: ["citation"],
@@ -197,6 +198,7 @@ Deno.test("openRecord() writes the cost, the serving model and the mark of estim
     speed: undefined,
     service_tier: undefined,
     inference_geo: undefined,
+    refusal: undefined,
     estimated: true,
   });
 });

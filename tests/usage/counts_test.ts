@@ -43,6 +43,7 @@ Deno.test("costNanos() goes by the first rate that holds of the answer", () => {
     speed: undefined,
     serviceTier: undefined,
     inferenceGeo: undefined,
+    refusal: undefined,
     hours: undefined,
   };
   const rated = (input: number, one: Partial<typeof when> | object) => ({
@@ -57,6 +58,7 @@ Deno.test("costNanos() goes by the first rate that holds of the answer", () => {
       rated(10, { inputOver: 1000 }),
       rated(1, { serviceTier: "batch" }),
       rated(2, { inferenceGeo: "us" }),
+      rated(0, { refusal: "cyber" }),
     ],
   };
   const cases = [
@@ -67,6 +69,8 @@ Deno.test("costNanos() goes by the first rate that holds of the answer", () => {
     [{ inputTokens: 1000, serviceTier: "batch" }, 1],
     [{ inputTokens: 1000, inferenceGeo: "us" }, 2],
     [{ inputTokens: 1000, inferenceGeo: "eu" }, 3],
+    [{ inputTokens: 1000, refusal: "cyber" }, 0],
+    [{ inputTokens: 1000, refusal: "bio" }, 3],
     [{ inputTokens: 1000, serviceTier: "priority" }, 3],
   ] as const;
   for (const [usage, dollars] of cases) {
@@ -125,6 +129,7 @@ Deno.test("costNanos() prices a request by the hour of its start, in the rate's 
         speed: undefined,
         serviceTier: undefined,
         inferenceGeo: undefined,
+        refusal: undefined,
         hours: { from: from * 60, to: to * 60, timeZone: "Asia/Shanghai" },
       },
       prices: { ...PRICE, input: 1 },

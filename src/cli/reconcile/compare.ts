@@ -129,8 +129,10 @@ export function createComparison(
       const models = find(request.connection)?.models;
       if (models === undefined) return;
       for (const use of [request, ...request.others]) {
-        if (use.inputTokens + use.outputTokens === 0) continue;
         const { model = "", costUsd } = use;
+        // A refusal that its rate makes free is not on the bill.
+        const isFree = request.refusal !== undefined && costUsd === 0;
+        if (isFree || use.inputTokens + use.outputTokens === 0) continue;
         const row = rowOf(day, model);
         const isEstimated = use === request && request.isEstimated;
         if (use === request) row.requests++;

@@ -161,6 +161,7 @@ function resolvePrice({ rates, ...fields }: PriceFields): Price {
         speed: when.speed,
         serviceTier: when.service_tier,
         inferenceGeo: when.inference_geo,
+        refusal: when.refusal,
         hours: when.hours === undefined ? undefined : readHours(when.hours),
       },
       prices: multiplied(

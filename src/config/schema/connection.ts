@@ -169,11 +169,15 @@ const rateSchema = z.strictObject({
       .describe("The service tier in the answer."),
     inference_geo: name().optional()
       .describe("The region of the inference in the answer."),
+    refusal: name().optional().describe(
+      "The category of a refusal before any output, such as cyber, or other.",
+    ),
     hours: dayHours().optional().describe(
       "The hours in which the request began, such as 09:00-18:00 Asia/Shanghai.",
     ),
   }).refine((when) => Object.keys(when).length > 0, {
-    error: "must have input_over, speed, service_tier, inference_geo or hours.",
+    error:
+      "must have input_over, speed, service_tier, inference_geo, refusal or hours.",
   }).describe("The conditions on the answer. All must hold."),
   times: decimal({ min: 0, max: 1000 }).optional()
     .describe("Multiplies every price of the model."),

@@ -11,6 +11,7 @@ import {
   type Usage,
 } from "../canonical/answer/answer.ts";
 import type { AnswerWatch } from "../canonical/codec.ts";
+import { refusalBefore } from "./answer/stop.ts";
 import { decodeUsage, laterUsage } from "./answer/usage.ts";
 
 /** The watch for Messages. */
@@ -44,9 +45,13 @@ export const messagesWatch: AnswerWatch = {
       (isJsonObject(body.message) ? readUsage(body.message) : undefined);
     if (counted === undefined) return undefined;
     const others = counted.others ?? before?.others;
+    const usage = laterUsage(before, counted);
+    const ending = isJsonObject(body.delta) ? body.delta : body;
+    const refusal = refusalBefore(ending, usage);
     return {
-      ...laterUsage(before, counted),
+      ...usage,
       ...(others === undefined ? {} : { others }),
+      ...(refusal === undefined ? {} : { refusal }),
     };
   },
   isEnd(data) {

@@ -266,6 +266,17 @@ Deno.test("each cause of a difference is named with its dollars", async (t) => {
       },
       [],
     ],
+    "a refusal that is free": [
+      {
+        bill: [CHARGE],
+        log: [LOGGED, {
+          ...LOGGED,
+          usage: { input_tokens: 900, output_tokens: 0, refusal: "cyber" },
+          cost_usd: 0,
+        }],
+      },
+      [],
+    ],
     "the provider counts other tokens": [
       {
         bill: [{ ...CHARGE, tokens: { ...CHARGE.tokens, input: 2e6 } }],

@@ -129,6 +129,7 @@ const WHOLE = {
               speed: "fast",
               service_tier: "batch",
               inference_geo: "us",
+              refusal: "cyber",
               hours: "09:00-18:00 Asia/Shanghai",
             },
             ...PRICES,

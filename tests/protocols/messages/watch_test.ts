@@ -75,6 +75,21 @@ Deno.test("messagesWatch.usageOf() adds cached tokens to the input", () => {
   }
 });
 
+Deno.test("messagesWatch.usageOf() names the category of a refusal before any output", () => {
+  const refused = (output_tokens: number, category?: string) => ({
+    stop_reason: "refusal",
+    stop_details: category === undefined ? null : { type: "refusal", category },
+    usage: { input_tokens: 9, output_tokens },
+  });
+  const refusalIn = (body: JsonObject) => messagesWatch.usageOf(body)?.refusal;
+  assert.equal(refusalIn(refused(0, "cyber")), "cyber");
+  assert.equal(refusalIn(refused(1)), "other");
+  assert.equal(refusalIn(refused(2, "cyber")), undefined);
+  const { usage, ...delta } = refused(0, "bio");
+  assert.equal(refusalIn({ type: "message_delta", delta, usage }), "bio");
+  assert.equal(refusalIn({ stop_reason: "end_turn", usage }), undefined);
+});
+
 Deno.test("messagesWatch.usageOf() reads the output alone of a message_delta", () => {
   const usage = messagesWatch.usageOf({
     type: "message_delta",

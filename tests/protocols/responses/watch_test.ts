@@ -48,6 +48,17 @@ Deno.test("responsesWatch.usageOf() reads the usage of an answer and of the even
   }
 });
 
+Deno.test("responsesWatch.usageOf() names a discounted window as the tier", () => {
+  const tierOf = (completion_window: string) =>
+    responsesWatch.usageOf({
+      usage: { input_tokens: 1, output_tokens: 1 },
+      service_tier: "default",
+      background_options: { completion_window },
+    })?.serviceTier;
+  assert.equal(tierOf("8h"), "background_8h");
+  assert.equal(tierOf("soonest"), "default");
+});
+
 Deno.test("responsesWatch.usageOf() keeps counts that later zeros deny", () => {
   const before = { inputTokens: 10, outputTokens: 5, reasoningTokens: 3 };
   const later = responsesWatch.usageOf({

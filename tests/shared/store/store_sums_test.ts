@@ -1,5 +1,10 @@
 import assert from "node:assert/strict";
 import { digestOf } from "../../../src/core/sha256.ts";
+import {
+  dayAmounts,
+  daysTable,
+  HISTORY_DAYS,
+} from "../../../src/usage/history.ts";
 import { soon, type Sum, usedOf } from "../../../src/usage/sums.ts";
 import { createFakeClock } from "../../support/fakes/fake_clock.ts";
 import {
@@ -624,6 +629,38 @@ Deno.test({
     assert.ok(Number(leftMs) > 3_600_000 && Number(leftMs) <= 3_660_000);
     clock.advance(60_000);
     assert.deepEqual(await one.sums.read([window]), [0]);
+  },
+});
+
+Deno.test({
+  ...needing("the history of a token takes at most 4 KB of the store", lack),
+  async fn() {
+    await using server = await startStoreServer();
+    await using one = await connectProcess({ port: server.port });
+    await one.until("connected");
+    const counts = {
+      ...{ requests: 1200, input: 40_000_000, cached_input: 30_000_000 },
+      ...{ cache_write: 3_000_000, output: 900_000, cost: 45_123_456_789 },
+    };
+    const holder = { kind: "token", name: "alice" } as const;
+    const additions = Array.from({ length: HISTORY_DAYS }, (_, day) => {
+      const atMs = Date.now() - day * 86_400_000;
+      const amounts = dayAmounts(counts, atMs);
+      return { ...daysTable(holder, atMs), amounts };
+    });
+    one.sums.apply({ additions });
+    let bytes = 0;
+    for (const table of new Set(additions.map(({ table }) => table))) {
+      const key = `test:sums:${digestOf(table)}`;
+      let size = NaN;
+      await until(async () => {
+        const reply = await server.ask("MEMORY", "USAGE", key);
+        size = Number(/:(\d+)/.exec(reply)?.[1]);
+        return size > 0;
+      }, `the store to have ${table}`);
+      bytes += size;
+    }
+    assert.ok(bytes <= 4096, `${bytes} bytes`);
   },
 });
 

@@ -106,6 +106,8 @@ export interface Usage {
   readonly serviceTier?: string | undefined;
   /** The provider's name of the region of the inference, such as `us`. */
   readonly inferenceGeo?: string | undefined;
+  /** The provider's category of a refusal before any output, or `other`. */
+  readonly refusal?: string | undefined;
   readonly providerMetadata?: ProviderMetadata | undefined;
   /** Usage that the counts above do not include: of other models that the provider called, or of its own work. */
   readonly others?: readonly OtherUsage[];
@@ -134,6 +136,7 @@ export function addUsage(one: Usage, other: Usage): Usage {
     speed: one.speed,
     serviceTier: one.serviceTier,
     inferenceGeo: one.inferenceGeo,
+    refusal: one.refusal,
   };
 }
 

@@ -1,7 +1,12 @@
-import { isJsonObject, type JsonObject } from "../../../core/json.ts";
+import { isJsonObject, type JsonObject, objectOf } from "../../../core/json.ts";
 import type { AnswerBlock } from "../../canonical/content/block.ts";
 import type { Failure } from "../../canonical/failure/failure.ts";
-import type { Stop, StopReason } from "../../canonical/answer/answer.ts";
+import {
+  servedWord,
+  type Stop,
+  type StopReason,
+  type Usage,
+} from "../../canonical/answer/answer.ts";
 import {
   failureOfWord,
   reasonOfWord,
@@ -41,6 +46,20 @@ export function decodeStop(holder: JsonObject): Stop {
     sequence: optionalText(holder.stop_sequence),
     explanation: optionalText(details.explanation),
   };
+}
+
+/**
+ * Returns the category of a refusal before any output, for its price: Anthropic bills only some of them
+ * (platform.claude.com/docs/en/build-with-claude/refusals-and-fallback). Streams begin with a count of 1.
+ */
+export function refusalBefore(
+  ending: JsonObject,
+  { outputTokens }: Usage,
+): string | undefined {
+  if (ending.stop_reason !== WORD_BY_REASON.filtered || outputTokens > 1) {
+    return undefined;
+  }
+  return servedWord(objectOf(ending.stop_details).category) ?? "other";
 }
 
 /**

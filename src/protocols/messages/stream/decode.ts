@@ -18,7 +18,7 @@ import {
   type StartEvent,
 } from "../../canonical/stream/event.ts";
 import { readFrames, textIn } from "../../canonical/stream/read_frames.ts";
-import { decodeFailedStop, decodeStop } from "../answer/stop.ts";
+import { decodeFailedStop, decodeStop, refusalBefore } from "../answer/stop.ts";
 import { decodeUsage, mergeUsage } from "../answer/usage.ts";
 import { decodeFailure } from "../errors.ts";
 import { metadataOf, optionalText, otherFields } from "../request/fields.ts";
@@ -238,10 +238,12 @@ export class EventReader {
     }
     this.#blocks.stopAll(emit);
     const tier = optionalText(this.#usage?.service_tier);
+    const usage = decodeUsage(this.#usage);
+    const refusal = usage && refusalBefore(this.#ending, usage);
     emit({
       type: "end",
       stop,
-      usage: decodeUsage(this.#usage),
+      usage: usage && (refusal === undefined ? usage : { ...usage, refusal }),
       serviceTier: tier === undefined
         ? undefined
         : { protocol: "messages", value: tier },

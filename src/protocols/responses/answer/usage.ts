@@ -11,12 +11,14 @@ import {
 } from "../../canonical/answer/answer.ts";
 
 /**
- * Reads the `usage` of a response, and the tier that served it. `input_tokens` includes cached tokens.
+ * Reads the `usage` of a response, and the tier that served it. `input_tokens` includes cached tokens. A discounted
+ * window of background work is the tier `background_2h` or `background_8h`
+ * (developers.openai.com/api/docs/guides/background).
  *
  * @returns `undefined` when it has no counts.
  */
 export function usageIn(
-  { usage, service_tier }: JsonObject,
+  { usage, service_tier, background_options }: JsonObject,
 ): Usage | undefined {
   if (!isJsonObject(usage)) return undefined;
   const input = tokenCount(usage.input_tokens);
@@ -24,6 +26,8 @@ export function usageIn(
   if (input === undefined && output === undefined) return undefined;
   const inputDetails = objectOf(usage.input_tokens_details);
   const outputDetails = objectOf(usage.output_tokens_details);
+  const window = servedWord(objectOf(background_options).completion_window);
+  const isUsual = window === undefined || window === "soonest";
   return {
     inputTokens: input ?? 0,
     cachedInputTokens: tokenCount(inputDetails.cached_tokens),
@@ -31,7 +35,7 @@ export function usageIn(
     outputTokens: output ?? 0,
     reasoningTokens: tokenCount(outputDetails.reasoning_tokens),
     speed: servedWord(usage.speed),
-    serviceTier: servedWord(service_tier),
+    serviceTier: isUsual ? servedWord(service_tier) : `background_${window}`,
   };
 }
 
