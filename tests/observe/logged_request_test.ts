@@ -204,7 +204,7 @@ Deno.test("readLogLine() skips text before the object", () => {
 Deno.test("readLogLine() separates other lines of the gateway from foreign ones", () => {
   let reload = "";
   createLog({ format: "json", now: () => 0, sink: (line) => reload += line })
-    .write("config_applied", { warnings: [] });
+    .write("config_failed", { exception: "NotFound" });
   const cases: Readonly<Record<string, string>> = {
     [reload]: "other",
     [written({ caller: "alice", status: 401 }, "error")]: "other",
