@@ -8,6 +8,7 @@ import {
 } from "../../http/wording/settings_text.js";
 import type { RequestTools } from "../gateway_client.ts";
 import { endSentence } from "../text.ts";
+import { attributionSnippet } from "./attribution.ts";
 import { checkSetup } from "./check.ts";
 import { readSetupOptions, SETUP, type SetupOptions } from "./options.ts";
 import {
@@ -53,7 +54,7 @@ async function printSettings(
   options: SetupOptions,
   tools: CliIo & RequestTools,
 ): Promise<void> {
-  const { base, client, token, tokenCommand } = options;
+  const { base, client, token, tokenCommand, header } = options;
   const models = await modelsOf(options, tools);
   const place = { base, model: models[0].id, models, tokenCommand };
   const { title, text } = client.settings(place);
@@ -70,11 +71,20 @@ async function printSettings(
         : tokenByCommand(tokenCommand),
     ]),
     ...(client.start === undefined ? [] : [client.start(place)]),
+    ...(header === undefined
+      ? []
+      : [attributionSnippet(client.id, header) ?? UNKNOWN_HEADER]),
   ];
   tools.writeError(rest.map(formatSnippet).join(""));
   if (title.startsWith("~")) tools.writeError(`\n# ${MERGE}\n`);
   if (client.note !== undefined) tools.writeError(`\n# ${client.note}\n`);
 }
+
+const UNKNOWN_HEADER = {
+  title: "The header",
+  text:
+    "It is not known how this client sends a header. See its documentation.",
+};
 
 const MERGE = "If that file exists already, add these settings to it.";
 

@@ -41,6 +41,11 @@ export const SETUP: CommandSpec = {
       summary: "a command that prints the token, for the client to run",
     },
     {
+      name: "header",
+      value: "NAME",
+      summary: "also show how the client sends a header, such as x-project",
+    },
+    {
       name: "check",
       summary: "test the gateway step by step instead, up to the first failure",
     },
@@ -57,6 +62,8 @@ export interface SetupOptions extends GatewayAddress {
   readonly check: boolean;
   /** A shell command that prints the token. */
   readonly tokenCommand: string | undefined;
+  /** A header of `server.attribution`. */
+  readonly header: string | undefined;
 }
 
 /**
@@ -82,11 +89,15 @@ export function readSetupOptions(
   const tokenCommand = values.get("token-command");
   const fault = tokenCommand && tokenCommandFault(tokenCommand, client, check);
   if (fault) return { fault };
+  const header = values.get("header")?.toLowerCase();
+  if (header !== undefined && !/^x-[a-z0-9-]+$/.test(header)) {
+    return { fault: "--header must begin with x-, such as x-project" };
+  }
   if (address.token === "" && (check || model === undefined)) {
     const alternative = check ? "" : ", or name a model with --model";
     return { fault: `${noToken(tokenCommand)}${alternative}` };
   }
-  return { ...address, client, model, check, tokenCommand };
+  return { ...address, client, model, check, tokenCommand, header };
 }
 
 /** Returns the fault of a missing token. The gateway's commands run no program, so the shell must run this one. */

@@ -304,3 +304,27 @@ Deno.test("setup reports a useless token command", async () => {
     assert.deepEqual(asked, []);
   }
 });
+
+Deno.test("setup shows how each client sends a header, and reports where that is not known", async (t) => {
+  const cases: Readonly<Record<string, string>> = {
+    claude: 'export ANTHROPIC_CUSTOM_HEADERS="x-project: $PROJECT"',
+    codex: 'env_http_headers = { "x-project" = "PROJECT" }',
+    opencode: '"headers": { "x-project": "{env:PROJECT}" }',
+    "openai-python": 'default_headers={"x-project": "billing"}',
+    "anthropic-js": 'defaultHeaders: { "x-project": "billing" }',
+    curl: '-H "x-project: $PROJECT"',
+    zed: "It is not known how this client sends a header.",
+  };
+  for (const [id, line] of Object.entries(cases)) {
+    await t.step(id, async () => {
+      const { code, error } = await setup({
+        args: [id, "--header", "X-Project"],
+      });
+      assert.equal(code, 0);
+      assert.ok(error.includes(line), error);
+    });
+  }
+  const { code, error } = await setup({ args: ["curl", "--header", "cookie"] });
+  assert.equal(code, 2);
+  assert.match(error, /--header must begin with x-, such as x-project/);
+});
