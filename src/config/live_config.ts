@@ -1,4 +1,5 @@
 import type { Config } from "./config.ts";
+import { withRenewedKeys } from "./renewed_keys.ts";
 
 /** The configuration in use. A request reads it once and keeps that one until it ends. */
 export interface LiveConfig {
@@ -16,7 +17,7 @@ export function createLiveConfig(first: Config): LiveConfig {
   return {
     current: () => config,
     swap: (next) => {
-      config = deepFreeze(next);
+      config = deepFreeze(withRenewedKeys(config, next));
       for (const listener of listeners) listener(config);
     },
     onSwap: (listener) => void listeners.push(listener),

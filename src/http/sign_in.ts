@@ -52,7 +52,7 @@ export interface SignInService {
 
 /**
  * Creates the sign-in of Claude Code at this gateway, by the contract that Anthropic's own gateway serves at
- * `GET /protocol` (npm `@anthropic-ai/claude-code` 2.1.197). The gateway keeps nothing and issues no token: both requests
+ * `GET /protocol` (npm `@anthropic-ai/claude-code` 2.1.330). The gateway keeps nothing and issues no token: both requests
  * go to the issuer, and its tokens to the caller, who is then the one of the token.
  */
 export function createSignIn(): SignInService {

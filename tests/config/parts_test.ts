@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { assignedModels, listedModels } from "../../src/config/assignment.ts";
 import {
+  configOf,
   connectionFile,
   loadFile,
   minimalConfig,
@@ -264,6 +265,46 @@ Deno.test("a live configuration returns the one that was swapped in last", async
   assert.equal(liveConfig.current(), first);
   liveConfig.swap(second);
   assert.equal(liveConfig.current(), second);
+});
+
+Deno.test("a renewed key replaces its connection alone, and keeps every other object", async () => {
+  const file = (overrides: Record<string, unknown> = {}) =>
+    minimalFile({
+      connections: [
+        connectionFile({
+          name: "renewed",
+          auth: { exchange: { kind: "google_metadata" } },
+          models: [{ id: "model-a", aliases: ["a"] }],
+        }),
+        connectionFile({ name: "other", ...overrides }),
+      ],
+    });
+  const load = async (token: string, overrides = {}) =>
+    configOf(
+      await loadFile(file(overrides), {
+        tokenFor: () => Promise.resolve({ token, expiresAtMs: 1 }),
+      }),
+    );
+  const live = createLiveConfig(await load("first"));
+  const before = live.current();
+  live.swap(await load("second"));
+  const after = live.current();
+  const [renewed, other] = after.connections;
+  assert.ok(renewed?.auth.scheme === "bearer" && renewed.auth.key === "second");
+  assert.notEqual(renewed, before.connections[0]);
+  assert.equal(renewed.models, before.connections[0]?.models);
+  assert.equal(other, before.connections[1]);
+  const pool = after.pools.get("model-a");
+  assert.equal(pool, after.pools.get("a"));
+  assert.equal(pool?.[0]?.connection, renewed);
+  assert.equal(pool?.[0]?.model, renewed.models[0]);
+  assert.equal(pool?.[1], before.pools.get("model-a")?.[1]);
+
+  // Any other change replaces everything, and so does an equal configuration that is forced.
+  for (const overrides of [{}, { max_concurrent: 2 }]) {
+    live.swap(await load("second", overrides));
+    assert.notEqual(live.current().connections[1], other);
+  }
 });
 
 Deno.test("a live configuration is frozen", async () => {
