@@ -2,7 +2,7 @@ import { parseArgs } from "node:util";
 import { EVENT_KINDS, type Scale, USUAL_SCALE } from "./history.ts";
 import { type Life, live, type Lived } from "./life.ts";
 import { Thread } from "./thread.ts";
-import { SCENES } from "./scenes/mod.ts";
+import { sceneNames } from "./scenes/mod.ts";
 
 const { values: options } = parseArgs({
   args: Deno.args,
@@ -13,7 +13,7 @@ const { values: options } = parseArgs({
     sessions: { type: "string" },
     people: { type: "string" },
     about: { type: "string" },
-    /** A regular expression for the names of scenes, or `all`. */
+    /** Scenes: `all`, a group, or a regular expression for their names. */
     scene: { type: "string" },
     /** The numbers of the only sessions that are lived. */
     keep: { type: "string" },
@@ -60,11 +60,7 @@ function livesOf(
   { scene, seed, seeds, about, shrink, ...given }: typeof options,
 ): Life[] {
   const first = Number(seed ?? Math.floor(Math.random() * 1e9));
-  const names = scene === undefined
-    ? [undefined]
-    : Object.keys(SCENES).filter((name) =>
-      scene === "all" || name === scene || new RegExp(scene).test(name)
-    );
+  const names = scene === undefined ? [undefined] : sceneNames(scene);
   const without = given.without.split(",");
   const scale: Scale = {
     minutes: Number(given.minutes ?? USUAL_SCALE.minutes),

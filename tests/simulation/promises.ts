@@ -66,6 +66,9 @@ const PROMISES: Readonly<Record<string, Promised>> = {
     for (const { request, provider, key, body } of ledger) {
       const one = asked[request];
       const model = String(body.model).replace(`-of-${provider}`, "");
+      if (body.model !== `${model}-of-${provider}`) {
+        yield `#${request} names ${body.model} to ${provider}`;
+      }
       const models = one?.agent.models ?? [];
       if (!models.includes(model) && !models.includes("*")) {
         yield `#${request} reached ${body.model}`;
@@ -175,7 +178,7 @@ const PROMISES: Readonly<Record<string, Promised>> = {
     for (const { name, life } of replicas) {
       const { inFlight = 0, bodyMemoryBytes = 0 } = life?.gateway.state() ?? {};
       if (inFlight > 0) yield `${name} has ${inFlight} requests in flight`;
-      if (bodyMemoryBytes > 0) yield `${name} holds ${bodyMemoryBytes} bytes`;
+      if (bodyMemoryBytes !== 0) yield `${name} holds ${bodyMemoryBytes} bytes`;
     }
     for (const { name, sockets } of providers) {
       const open = [...sockets].filter(({ isClosed }) => !isClosed).length;

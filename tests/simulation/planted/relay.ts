@@ -12,7 +12,7 @@ export const RELAY_FAULTS: FaultsByFile = {
     },
     {
       name: "the limit's warning is left out",
-      text: "      gate.warn(outcome);\n",
+      text: "      gate.warn(outcome, task.operation);\n",
       wrong: "",
     },
     {
@@ -65,6 +65,7 @@ export const RELAY_FAULTS: FaultsByFile = {
       name: "an attempt goes on when the caller left",
       text: "      slot.leave();\n      attempt.controller.abort();\n",
       wrong: "      slot.leave();\n",
+      unseen: "the caller's leaving has aborted it already",
     },
     {
       name: "a failed attempt is not in the log",
@@ -135,6 +136,7 @@ export const RELAY_FAULTS: FaultsByFile = {
       text: "await wait(waitMs, { deadlines, signal });",
       wrong:
         "await wait(waitMs, { deadlines, signal: signal && new AbortController().signal });",
+      unseen: "a pause takes five seconds at most, and nothing follows it",
     },
     {
       name: "the limits are not asked",

@@ -11,6 +11,18 @@ const PASSING = [
   "close before",
 ] as const;
 
+/** Failures after which a request is tried elsewhere. */
+const FAILING = [
+  ...PASSING,
+  "unauthorized",
+  "garbage",
+  "error in 200",
+  "early refusal",
+] as const;
+
+/** Failures of an answer that has begun. */
+const BREAKING = ["reset within", "cut", "cut off", "error in stream"] as const;
+
 /** Returns the length of a request, in milliseconds. */
 function tookMs({ startedMs, endedMs }: {
   readonly startedMs: number;
@@ -32,19 +44,23 @@ export async function coolDown(stage: Stage, name: string): Promise<void> {
 export const FAILOVER_SCENES: Readonly<Record<string, Scene>> = {
   "a failing connection is left for another": {
     async live(stage) {
-      const fate = stage.random.pick(
-        [...PASSING, "unauthorized", "garbage", "error in 200"] as const,
-      );
-      stage.plan("a", fate);
-      const one = await stage.ask();
-      assert.equal(one.status, 200);
-      assert.deepEqual(stage.route(one), ["a", "b"]);
-      const { attempts, connection, usage } = stage.line(one);
-      assert(Array.isArray(attempts) && attempts.length === 2);
-      assert(attempts[0].failure !== undefined, "its failure has a word");
-      assert.equal(attempts[1].failure, undefined);
-      assert.equal(connection, "b");
-      assert(usage !== undefined);
+      for (const fate of FAILING) {
+        // On a kept connection, the loss of which blames nobody, it would be tried again.
+        stage.provider("a").closeIdle();
+        await stage.sleep(100);
+        stage.plan("a", fate);
+        const one = await stage.ask({ promptLength: 100_000 });
+        assert.equal(one.status, 200);
+        assert.deepEqual(stage.route(one), ["a", "b"], fate);
+        const { attempts, connection, usage } = stage.line(one);
+        assert(Array.isArray(attempts) && attempts.length === 2);
+        assert(attempts[0].failure !== undefined, "its failure has a word");
+        assert.equal(attempts[1].failure, undefined);
+        assert.equal(connection, "b");
+        assert(usage !== undefined);
+        await stage.sleep(20_000);
+        assert.deepEqual(await stage.served(), ["a"], "success clears it");
+      }
     },
   },
   "a connection that does not open is left for another": {
@@ -62,25 +78,42 @@ export const FAILOVER_SCENES: Readonly<Record<string, Scene>> = {
   },
   "a request stays until its caller leaves, not longer": {
     async live(stage) {
-      const fate = stage.random.pick(["silence", "stall"] as const);
-      stage.plan("a", { fate, stopsAt: "output", afterMs: 100 });
-      const leavesAfterMs = stage.random.pick([1, 30, 700, 3000]);
-      const one = await stage.ask({ leavesAfterMs, isStream: true });
-      const leftMs = one.startedMs + leavesAfterMs;
-      await stage.sleep(2500);
-      const entries = stage.entries(one);
-      assert(entries.length <= 1, "nobody else receives it");
-      for (const { endedMs } of entries) {
-        assert((endedMs ?? Infinity) <= leftMs + 2200, "its exchange ends");
+      for (const leavesAfterMs of [1, 30, 700, 3000]) {
+        const fate = stage.random.pick(["silence", "stall"] as const);
+        stage.plan("a", { fate, stopsAt: "output", afterMs: 100 });
+        const one = await stage.ask({ leavesAfterMs, isStream: true });
+        const leftMs = one.startedMs + leavesAfterMs;
+        await stage.sleep(2500);
+        const entries = stage.entries(one);
+        assert(entries.length <= 1, "nobody else receives it");
+        for (const { endedMs } of entries) {
+          assert((endedMs ?? Infinity) <= leftMs + 2200, "its exchange ends");
+        }
+        assert.equal(stage.gateway.state().inFlight, 0);
+        stage.provider("a").planned.length = 0;
       }
-      assert.equal(stage.gateway.state().inFlight, 0);
-      stage.provider("a").planned.length = 0;
       for (let count = 0; count < 3; count++) {
         stage.plan("a", { fate: "silence" });
         await stage.ask({ leavesAfterMs: 2500 });
         await stage.sleep(1000);
       }
       assert.deepEqual(await stage.served(), ["a"], "it blames nobody");
+    },
+  },
+  "the body of a refusal stops in its middle": {
+    async live(stage) {
+      const half = { fate: "server error", isHalf: true } as const;
+      stage.plan("a", half);
+      const left = await stage.ask({ leavesAfterMs: 2500 });
+      await stage.sleep(30_000);
+      assert.deepEqual(stage.route(left), ["a"], "nothing follows a leaving");
+      stage.plan("a", half);
+      const one = await stage.ask();
+      assert.equal(one.status, 200);
+      assert.deepEqual(stage.route(one), ["a", "b"]);
+      assert(tookMs(one) < 60_000);
+      const [first] = stage.entries(one);
+      assert(first?.endedMs !== undefined, "its connection is closed");
     },
   },
   "a caller leaves while a connection opens": {
@@ -256,6 +289,58 @@ export const FAILOVER_SCENES: Readonly<Record<string, Scene>> = {
       assert((first?.endedMs ?? Infinity) < one.startedMs + 21_000);
     },
   },
+  "a beginning is held back only for another connection": {
+    setting: () => ({
+      connections: { a: {}, b: {}, c: {}, d: {} },
+      file: { timeouts: { first_output: 0, idle: 30_000 } },
+    }),
+    async live(stage) {
+      const native = (name: string) => ({
+        protocol: stage.provider(name).protocol,
+        isStream: true,
+      });
+      stage.plan("a", { fate: "error in stream", stopsAt: 0 });
+      const first = await stage.ask(native("a"));
+      assert.deepEqual(stage.route(first), ["a", "b"]);
+      stage.plan("a", "server error");
+      stage.plan("b", "server error");
+      stage.plan("c", { fate: "stall", stopsAt: 1 });
+      const last = await stage.ask(native("c"));
+      assert.deepEqual(stage.route(last), ["a", "b", "c"]);
+      const waitedMs = (last.outputMs ?? Infinity) - last.startedMs;
+      assert(waitedMs < 20_000, "the last attempt's beginning is not held");
+    },
+  },
+  "a repeat takes no connection that was kept": {
+    setting: ALONE,
+    async live(stage) {
+      stage.plan("a", { fate: "reset before", afterMs: 3000 });
+      stage.plan("a", { fate: "answer", framing: "length" });
+      const one = stage.ask();
+      await stage.sleep(500);
+      await stage.served({ isStream: false });
+      // The network forgets the one that is idle now.
+      const [, idle] = stage.provider("a").sockets;
+      assert(idle);
+      idle.isLost = true;
+      const { status, startedMs, endedMs = Infinity } = await one;
+      assert.equal(status, 200);
+      assert(endedMs - startedMs < 12_000, "it waits for no lost connection");
+    },
+  },
+  "each attempt in the log has its own status": {
+    setting: () => ({ connections: { a: {}, b: {}, c: {} } }),
+    async live(stage) {
+      stage.plan("a", "server error");
+      stage.provider("b").dials.push("refuse");
+      const one = await stage.ask();
+      assert.equal(one.status, 200);
+      const { attempts } = stage.line(one);
+      assert(Array.isArray(attempts));
+      const [, { status, failure }] = attempts;
+      assert.deepEqual([status, failure], [undefined, "unreachable"]);
+    },
+  },
   "an answer that falls silent ends in time": {
     async live(stage) {
       stage.plan("a", { fate: "stall", stopsAt: "output", afterMs: 10 });
@@ -265,19 +350,55 @@ export const FAILOVER_SCENES: Readonly<Record<string, Scene>> = {
       const line = stage.line(one);
       assert.equal(line.ended, "upstream_broken");
       assert.equal(line.failure, "silent");
+      const [{ endedMs } = { endedMs: undefined }] = stage.entries(one);
+      assert(endedMs !== undefined, "its connection is closed");
     },
   },
   "a body that does not come ends in time": {
     async live(stage) {
-      const stops = stage.random.pick(["silent", "broken"] as const);
-      const one = await stage.ask({ stops });
-      assert(tookMs(one) < 61_000);
-      if (stops === "silent") assert.equal(one.status, 408);
-      assert.deepEqual(stage.route(one), []);
-      assert.equal(stage.gateway.state().inFlight, 0);
-      assert.equal(stage.gateway.state().bodyMemoryBytes, 0);
-      const [line] = stage.log.entries;
-      if (stops === "broken") assert.equal(line?.fields.ended, "client_abort");
+      for (const stops of ["silent", "broken"] as const) {
+        const one = await stage.ask({ stops });
+        assert(tookMs(one) < 61_000);
+        if (stops === "silent") assert.equal(one.status, 408);
+        assert.deepEqual(stage.route(one), []);
+        assert.equal(stage.gateway.state().inFlight, 0);
+        assert.equal(stage.gateway.state().bodyMemoryBytes, 0);
+        const line = stage.log.entries.at(-1);
+        if (stops === "broken") {
+          assert.equal(line?.fields.ended, "client_abort");
+        }
+      }
+    },
+  },
+  "the memory of long bodies comes back": {
+    async live(stage) {
+      for (const protocol of ["chat", "messages", "responses"] as const) {
+        const wish = { protocol, promptLength: 400_000 };
+        stage.plan("a", "server error", "answer", "stall", "answer");
+        const all = [0, 1, 2, 3].map((at) =>
+          stage.ask({
+            ...wish,
+            isPrompt: at % 2 === 0,
+            ...at === 3 ? { leavesAfterMs: 3000 } : {},
+          })
+        );
+        await Promise.all(all);
+        await stage.sleep(1000);
+        stage.provider("a").planned.length = 0;
+        assert.equal(stage.gateway.state().bodyMemoryBytes, 0, protocol);
+      }
+    },
+  },
+  "a wait of days is cut to an hour": {
+    setting: ALONE,
+    async live(stage) {
+      stage.plan("a", { fate: "rate limit", retryAfter: 100_000 });
+      assert.equal((await stage.ask()).status, 429);
+      assert.equal((await stage.ask()).status, 429);
+      // Only a request sends a probe, and nobody asks before the hour is over.
+      await stage.sleep(3_601_000);
+      assert.deepEqual(await stage.served(), ["a"]);
+      assert.deepEqual(await stage.served(), ["a"]);
     },
   },
   "many repeats share a budget": {
@@ -316,26 +437,44 @@ export const FAILOVER_SCENES: Readonly<Record<string, Scene>> = {
   },
   "an answer that breaks off counts against its model": {
     async live(stage) {
-      for (let count = 0; count < 3; count++) {
-        stage.plan("a", {
-          fate: "reset within",
-          stopsAt: "output",
-          afterMs: 10,
-        });
-        await stage.ask({ isStream: true });
+      for (const framing of ["chunked", "close"] as const) {
+        for (const fate of BREAKING) {
+          for (let count = 0; count < 3; count++) {
+            stage.plan("a", { fate, framing, stopsAt: "output", afterMs: 10 });
+            // Of a native stream of Responses, a failure is an end like any other.
+            const protocol = stage.random.pick(["chat", "messages"] as const);
+            const one = await stage.ask({ isStream: true, protocol });
+            // A reset may come before the output has been read.
+            if (stage.route(one).length === 2) continue;
+            const { ended } = stage.line(one);
+            assert.equal(ended, "upstream_broken", `${fate}, ${framing}`);
+          }
+          assert.deepEqual(await stage.served(), ["b"]);
+          await stage.sleep(20_000);
+          assert.deepEqual(await stage.served(), ["a"], "later it is back");
+        }
       }
-      assert.deepEqual(await stage.served(), ["b"]);
-      await stage.sleep(20_000);
-      assert.deepEqual(await stage.served(), ["a"], "after a while it is back");
+    },
+  },
+  "a provider that takes its time shows that it works": {
+    setting: () => ({ family: "B" }),
+    async live(stage) {
+      stage.plan("a", { fate: "answer", isSlowToSpeak: true });
+      const one = await stage.ask({ protocol: "messages", isStream: true });
+      assert.equal(one.ending, "complete");
+      assert((one.outputMs ?? Infinity) - one.startedMs < 5000);
     },
   },
   "a whole answer whose caller then leaves is complete": {
     async live(stage) {
-      const one = await stage.ask();
-      assert.equal(stage.line(one).ended, "complete");
-      assert.deepEqual(await stage.served(), ["a"]);
-      assert.deepEqual(await stage.served(), ["a"]);
-      assert.deepEqual(await stage.served(), ["a"]);
+      for (let count = 0; count < 4; count++) {
+        stage.plan("a", { fate: "linger", afterMs: 10 });
+        const one = await stage.ask({ isStream: true, leavesAfterMs: 4000 });
+        await stage.sleep(100);
+        assert.equal(stage.line(one).ended, "complete");
+        const [{ endedMs } = { endedMs: undefined }] = stage.entries(one);
+        assert(endedMs !== undefined, "its connection is closed");
+      }
       assert.deepEqual(await stage.served(), ["a"], "success blames nobody");
     },
   },

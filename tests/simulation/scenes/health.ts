@@ -131,6 +131,32 @@ export const HEALTH_SCENES: Readonly<Record<string, Scene>> = {
       assert.deepEqual(await stage.served(), ["a"], "the next one probes");
     },
   },
+  "a probe that finds no place makes room for another": {
+    setting: () => ({
+      connections: {
+        a: {
+          max_concurrent: 1,
+          models: ["model-one", "model-two"].map((id) => ({
+            ...{ id, upstream: `${id}-of-a` },
+          })),
+        },
+        b: {},
+      },
+    }),
+    async live(stage) {
+      await coolDown(stage, "a");
+      stage.plan("a", { fate: "answer", afterMs: 3000 });
+      const other = stage.ask({ model: "model-two" });
+      await stage.sleep(1000);
+      const { receivedMs = 0 } = stage.ledger.at(-1) ?? {};
+      await stage.sleep(receivedMs + 2950 - stage.time.elapsedMs());
+      const second = stage.served();
+      await other;
+      // Soon others may probe beside one that has no result.
+      assert.deepEqual(await stage.served(), ["a"], "the next one probes");
+      assert.deepEqual(await second, ["b"]);
+    },
+  },
   "a late result of before a cool-down changes nothing": {
     async live(stage) {
       stage.plan("a", { fate: "answer", afterMs: 2600 });

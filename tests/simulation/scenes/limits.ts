@@ -128,6 +128,29 @@ export const LIMIT_SCENES: Readonly<Record<string, Scene>> = {
       assert.equal(stage.gateway.state().inFlight, 0);
     },
   },
+  "the places of the gateway come back": {
+    setting: () => ({
+      file: { server: { max_concurrent_requests: 3 } },
+      tokens: {
+        alice: { max_concurrent: 1 },
+        bob: { max_concurrent: 3 },
+        carol: { max_concurrent: 3 },
+      },
+    }),
+    async live(stage) {
+      for (let round = 0; round < 4; round++) {
+        stage.plan("a", { fate: "answer", afterMs: 1000 });
+        const some = [stage.ask(), stage.ask(), stage.ask()];
+        assert.deepEqual(statuses(await Promise.all(some)), [200, 429, 429]);
+      }
+      const slow = { fate: "answer", afterMs: 1000 } as const;
+      stage.plan("a", slow, slow, slow);
+      const all = ["bob", "carol", "bob", "carol"].map((agent) =>
+        stage.ask({ agent })
+      );
+      assert.deepEqual(statuses(await Promise.all(all)), [200, 200, 200, 503]);
+    },
+  },
   "a request that its limit refuses keeps no place": {
     setting: () => ({
       connections: { a: { max_concurrent: 1 } },

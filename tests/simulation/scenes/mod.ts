@@ -12,15 +12,36 @@ import { POOL_SCENES } from "./pool.ts";
 import { STORE_SCENES } from "./store.ts";
 import { type Scene, Stage } from "./stage.ts";
 
+/** The scenes by what they are about, and by name. */
+const SCENE_GROUPS: Readonly<Record<string, Readonly<Record<string, Scene>>>> =
+  {
+    relay: FAILOVER_SCENES,
+    routing: HEALTH_SCENES,
+    upstream: POOL_SCENES,
+    usage: LIMIT_SCENES,
+    shared: STORE_SCENES,
+    identity: IDENTITY_SCENES,
+  };
+
 /** All scenes by name. */
-export const SCENES: Readonly<Record<string, Scene>> = {
-  ...FAILOVER_SCENES,
-  ...HEALTH_SCENES,
-  ...POOL_SCENES,
-  ...LIMIT_SCENES,
-  ...STORE_SCENES,
-  ...IDENTITY_SCENES,
-};
+export const SCENES: Readonly<Record<string, Scene>> = Object.assign(
+  {},
+  ...Object.values(SCENE_GROUPS),
+);
+
+/**
+ * Returns the names of scenes.
+ *
+ * @param wanted `all`, a group, or a regular expression for the names.
+ */
+export function sceneNames(wanted: string): string[] {
+  const own = wanted === "all" ? SCENES : SCENE_GROUPS[wanted];
+  if (own !== undefined) return Object.keys(own);
+  const names = Object.keys(SCENES);
+  return names.includes(wanted)
+    ? [wanted]
+    : names.filter((name) => new RegExp(wanted).test(name));
+}
 
 /** The time after which a scene must be over, in milliseconds. */
 const HORIZON_MS = 4 * 24 * 3600_000;

@@ -37,6 +37,8 @@ export interface Setting {
   readonly tokens?: Readonly<Record<string, Entry>>;
   /** Further parts of the file. */
   readonly file?: Entry;
+  /** The family of the connections; each has its own, which the seed chooses, without one. */
+  readonly family?: keyof typeof FAMILIES;
   /** The number of gateways that share a store; absent for one without a store. */
   readonly replicas?: number;
   /** True when an issuer of JWTs is trusted. */
@@ -132,7 +134,9 @@ export class Stage {
     const setting = scene.setting?.(random) ?? {};
     const ledger: LedgerEntry[] = [];
     const entries = Object.entries(setting.connections ?? { a: {}, b: {} });
-    const families = entries.map(() => random.pick(["A", "B", "C"] as const));
+    const families = entries.map(() =>
+      setting.family ?? random.pick(["A", "B", "C"] as const)
+    );
     const providers = entries.map(([name], at) =>
       new SimulatedProvider({
         ...parts,

@@ -326,6 +326,9 @@ export const ERROR_EVENTS: Readonly<Record<Protocol, string>> = {
   }),
 };
 
+/** An event of Messages that shows only that the provider works. */
+export const PING: string = named({ type: "ping" });
+
 /** Returns the body of an error response. */
 export function errorBody(protocol: Protocol, type: string): JsonObject {
   const error = { type, message: `The simulated provider says ${type}.` };

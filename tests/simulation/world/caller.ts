@@ -221,20 +221,24 @@ function requestOf(
     hasTools: random.below(3) > 0,
     withUsage: random.below(2) === 0,
   }));
+  const isWhole = stops === undefined && (isPrompt || random.below(3) > 0);
   return new Request(`http://gateway.example${PATHS[protocol]}`, {
     method: "POST",
     headers: {
       "content-type": "application/json",
+      ...isWhole ? { "content-length": String(byteLength(body)) } : {},
       [protocol === "messages" ? "x-api-key" : "authorization"]:
         protocol === "messages" ? agent.token : `Bearer ${agent.token}`,
       "session-id": session,
       ...protocol === "messages" ? { "anthropic-version": "2023-06-01" } : {},
     },
-    body: stops !== undefined || !isPrompt && random.below(3) === 0
-      ? inPieces(body, { time, random, stops })
-      : body,
+    body: isWhole ? body : inPieces(body, { time, random, stops }),
     signal,
   });
+}
+
+function byteLength(text: string): number {
+  return new TextEncoder().encode(text).length;
 }
 
 function inPieces(

@@ -10,6 +10,7 @@ import type { Random } from "../../support/fakes/random.ts";
 import {
   ERROR_EVENTS,
   errorBody,
+  PING,
   planAnswer,
   type PlannedAnswer,
   WRITERS,
@@ -63,9 +64,13 @@ const FATES = [
   "interim",
   "early refusal",
   "cut off",
+  "linger",
 ] as const;
 
 type Fate = (typeof FATES)[number];
+
+/** How the end of an answer is marked: by its length, by its last chunk, or by the end of its connection. */
+type Framing = "length" | "chunked" | "close";
 
 /** What a scene wants of a request, where a mood would leave it to chance. */
 export interface PlannedFate {
@@ -76,6 +81,12 @@ export interface PlannedFate {
   readonly stopsAt?: number | "output";
   /** The time before the answer begins, in milliseconds. */
   readonly afterMs?: number;
+  /** How the end of an answer is marked, where it would be left to chance. */
+  readonly framing?: Framing;
+  /** True when the body of a refusal stops in its middle. */
+  readonly isHalf?: boolean;
+  /** True when an answer of Messages begins with many pings, and a pause of 10 s. */
+  readonly isSlowToSpeak?: boolean;
   /** True when the answer repeats the key that the request had. */
   readonly leaks?: boolean;
 }
@@ -150,6 +161,11 @@ export class SimulatedProvider {
     this.#time = time;
     this.#random = random;
     this.#trace = trace;
+  }
+
+  /** The protocol that it speaks, the first of several. */
+  get protocol(): Protocol {
+    return this.protocols[0] ?? "chat";
   }
 
   /** Makes it behave otherwise from now on. */
@@ -234,7 +250,8 @@ export class SimulatedProvider {
     } catch (cause) {
       if (!line.socket.isOver) throw cause;
     } finally {
-      if (fate !== "silence" && fate !== "stall") this.#end(entry);
+      const isOver = !OPEN_ENDED.has(fate) && planned.isHalf !== true;
+      if (isOver) this.#end(entry);
     }
   }
 
@@ -266,7 +283,7 @@ export class SimulatedProvider {
     line: Line,
   ): Promise<void> {
     const random = this.#random;
-    const { fate, retryAfter } = planned;
+    const { fate, retryAfter, isHalf } = planned;
     const usual = this.isQuick ? 1 : 800;
     const pause = fate === "slow answer" ? 20_000 : usual;
     await this.#time.sleep(planned.afterMs ?? random.below(pause));
@@ -274,20 +291,20 @@ export class SimulatedProvider {
       case "overloaded":
         return this.#refuse(entry, line, random.pick([503, 529]));
       case "server error":
-        return this.#refuse(entry, line, random.pick([500, 502]));
+        return this.#refuse(entry, line, random.pick([500, 502]), { isHalf });
       case "rate limit":
         return this.#refuse(
           entry,
           line,
           429,
-          retryAfter ?? random.pick([0, 1, 3, 20]),
+          { retryAfter: retryAfter ?? random.pick([0, 1, 3, 20]) },
         );
       case "long rate limit":
         return this.#refuse(
           entry,
           line,
           429,
-          retryAfter ?? 600 + random.below(1e6),
+          { retryAfter: retryAfter ?? 600 + random.below(1e6) },
         );
       case "unauthorized":
         return this.#refuse(entry, line, 401);
@@ -323,7 +340,10 @@ export class SimulatedProvider {
     entry: LedgerEntry,
     line: Line,
     status: number,
-    retryAfter = 0,
+    { retryAfter = 0, isHalf = false }: {
+      readonly retryAfter?: number | undefined;
+      readonly isHalf?: boolean | undefined;
+    } = {},
   ): void {
     entry.status = status;
     entry.retryAfter = retryAfter;
@@ -331,9 +351,11 @@ export class SimulatedProvider {
     const body = JSON.stringify(errorBody(entry.protocol, type));
     const wait = retryAfter > 0 ? `retry-after: ${retryAfter}\r\n` : "";
     line.write(
-      `HTTP/1.1 ${status} No\r\ncontent-type: application/json\r\n${wait}content-length: ${body.length}\r\n\r\n${body}`,
+      `HTTP/1.1 ${status} No\r\ncontent-type: application/json\r\n${wait}content-length: ${body.length}\r\n\r\n${
+        isHalf ? body.slice(0, body.length / 2) : body
+      }`,
     );
-    line.done();
+    if (!isHalf) line.done();
   }
 
   async #answer(
@@ -354,13 +376,19 @@ export class SimulatedProvider {
     const writer = WRITERS[protocol];
     const isStream = stream === true;
     const withUsage = isJsonObject(options) && options.include_usage === true;
-    const events = isStream
+    const all = isStream
       ? writer.events(answer, String(model), withUsage)
       : [JSON.stringify(writer.whole(answer, String(model)))];
+    const [beginning = "", ...others] = all;
+    const waiting = planned.isSlowToSpeak
+      ? Array.from({ length: WAITING_EVENTS }, () => PING)
+      : [];
+    const events = [beginning, ...waiting, ...others];
     const text = events.join("");
-    const framing = isStream
+    const usualFraming = isStream
       ? random.pick(["chunked", "chunked", "close"] as const)
       : random.pick(["length", "chunked", "close"] as const);
+    const framing = planned.framing ?? usualFraming;
     const isWhole = WHOLE.has(fate);
     const stopsAt = isWhole
       ? undefined
@@ -374,6 +402,10 @@ export class SimulatedProvider {
     line.write(headOf(framing, length, isStream, this.keepAliveSeconds));
     for (const [at, event] of events.entries()) {
       if (random.below(3) === 0) await this.#time.sleep(random.below(pauseMs));
+      if (waiting.length > 0 && at > waiting.length) {
+        await this.#time.sleep(10_000);
+        waiting.length = 0;
+      }
       if (line.socket.isOver) return;
       if (at === stopsAt) {
         if (fate === "stall") return;
@@ -395,6 +427,7 @@ export class SimulatedProvider {
       entry.payload += event;
     }
     entry.isWhole = true;
+    if (fate === "linger") return;
     line.end(framing);
     if (fate !== "surplus" || framing === "close") return;
     // A client that takes this for its next answer mixes up two callers.
@@ -402,10 +435,16 @@ export class SimulatedProvider {
   }
 }
 
-/** The fates that come to a whole answer. */
+/** The fates that come to a whole answer; `linger` does not end it. */
 const WHOLE: ReadonlySet<Fate> = new Set(
-  ["answer", "slow answer", "surplus", "interim"],
+  ["answer", "slow answer", "surplus", "interim", "linger"],
 );
+
+/** The fates after which a connection stays as it is. */
+const OPEN_ENDED: ReadonlySet<Fate> = new Set(["silence", "stall", "linger"]);
+
+/** The number of events with which a provider shows that it works on an answer. */
+const WAITING_EVENTS = 100;
 
 const INTERIM = "HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n";
 
