@@ -70,9 +70,11 @@ async function exportedNames(): Promise<readonly Exported[]> {
 }
 
 /** The imported names as `file#name`, and `file#*` for a file of which everything is used. */
-async function importedNames(): Promise<ReadonlySet<string>> {
+async function importedNames(
+  folders = ["src/", "tests/", "release/"],
+): Promise<ReadonlySet<string>> {
   const found = new Set<string>();
-  for (const folder of ["src/", "tests/", "release/"]) {
+  for (const folder of folders) {
     for await (const url of files(new URL(folder, ROOT))) {
       const text = await Deno.readTextFile(url);
       const note = (path: string, name: string) => {
@@ -124,4 +126,84 @@ Deno.test("another file imports each exported name", async () => {
     !imported.has(`${file}#${name}`) && !imported.has(`${file}#*`)
   );
   assert.deepEqual(unused, []);
+});
+
+/** The exports that only tests import. */
+const FOR_TESTS: readonly string[] = [
+  // The documentation's tables are held to these lists.
+  "observe/facts.ts#FAILURES",
+  "observe/facts.ts#MOVES",
+  "observe/facts.ts#CACHE_MISSES",
+  "observe/facts.ts#WAITS",
+  "observe/log_events.ts#LOG_EVENTS",
+  // Each row of these tables is held to its examples and sources.
+  "protocols/canonical/failure/context_overflow.ts#OVERFLOW_MESSAGES",
+  "protocols/canonical/failure/context_overflow.ts#OVERFLOW_CODES",
+  "protocols/canonical/failure/refused_fields.ts#FIELD_FORMS",
+  "protocols/dialects/claude_models.ts#CLAUDE_MODELS",
+  "protocols/dialects/endpoint_models.ts#ENDPOINT_MODELS",
+  "protocols/dialects/openai_models.ts#OPENAI_MODELS",
+  // Files of packaging, clients and the tests' own gateway must agree with these.
+  "cli/server/serving.ts#followAfterMs",
+  "http/models.ts#CODEX_INSTRUCTIONS",
+  "streams/pass_through.ts#STALL_MS",
+  // Parts with many cases of their own. This list only shrinks: a new part is tested through its users.
+  "cli/log/open_log.ts#createLineWriter",
+  "cli/server/listen.ts#tlsFault",
+  "cli/usage/command.ts#readUsageOptions",
+  "cli/usage/replay_logs.ts#replayLogs",
+  "config/load.ts#copyTree",
+  "config/resolve/endpoints.ts#readBaseUrl",
+  "core/time/turns.ts#EventLoop",
+  "demo/answers.ts#estimateTokens",
+  "demo/quota/quota.ts#createCreditWindow",
+  "http/failure_response.ts#toGatewayError",
+  "http/failure_response.ts#errorResponse",
+  "http/failure_response.ts#unforeseenFields",
+  "http/models.ts#codexVersion",
+  "http/models.ts#codexCatalogResponse",
+  "json_scan/walker.ts#BitStack",
+  "observe/read_log.ts#readTextLines",
+  "observe/read_log.ts#unpack",
+  "protocols/canonical/failure/error_words.ts#plainWords",
+  "protocols/canonical/stream/read_frames.ts#EventParser",
+  "protocols/canonical/stream/sequence.ts#createSequence",
+  "protocols/canonical/tools/restore_tools.ts#createCustomInput",
+  "protocols/chat/stream/call_draft.ts#ObjectExtent",
+  "protocols/decode_body.ts#wholePart",
+  "quotas/codex_quota.ts#codexHeaders",
+  "quotas/readers/codex.ts#codexHeaders",
+  "quotas/readers/json.ts#valueAt",
+  "relay/native/meter.ts#createStreamMeter",
+  "relay/native/meter.ts#createBodyMeter",
+  "relay/native/meter.ts#measureOutput",
+  "relay/native/pass_answer.ts#createBeginningJudge",
+  "relay/native/relay_native.ts#nativeBody",
+  "relay/native/relay_native.ts#spliceBytes",
+  "relay/request/body.ts#decompress",
+  "relay/routing/candidate.ts#candidatesFor",
+  "relay/translated/request_job.ts#estimateTokens",
+  "relay/translated/stream_answer.ts#createTranslatingReader",
+  "shared/thread_counts.ts#columnOf",
+  "shared/thread_counts.ts#sumOf",
+  "shared/thread_counts.ts#sumWithout",
+  "shared/thread_counts.ts#addWithin",
+  "shared/thread_counts.ts#removeOne",
+  "streams/byte_mask.ts#createFinder",
+  "streams/line_buffer.ts#bothEnds",
+  "streams/pass_through.ts#createStallWatch",
+];
+
+Deno.test("no export has only tests as users, apart from a list that only shrinks", async () => {
+  const [exported, imported] = await Promise.all([
+    exportedNames(),
+    importedNames(["src/", "release/"]),
+  ]);
+  const found = exported.map(({ file, name }) => ({
+    file,
+    id: `${file}#${name}`,
+  }))
+    .filter(({ file, id }) => !imported.has(id) && !imported.has(`${file}#*`))
+    .map(({ id }) => id);
+  assert.deepEqual(found.sort(), FOR_TESTS.toSorted());
 });

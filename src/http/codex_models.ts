@@ -4,10 +4,10 @@ import data from "./codex_models.json" with { type: "json" };
 /**
  * A text of a packed entry, by its place in `texts`. The entries share most of their texts, which are long.
  */
-export const TEXT_KEY = "$text";
+const TEXT_KEY = "$text";
 
 /** The catalog of Codex, packed: each long text is there once. */
-export interface PackedCatalog {
+interface PackedCatalog {
   /** The version of Codex that it comes from. */
   readonly version: string;
   readonly models: Readonly<Record<string, JsonObject>>;

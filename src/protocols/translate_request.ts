@@ -32,8 +32,6 @@ import { type Lesson, lessonText } from "./dialects/lessons.ts";
 
 /** The settings of one translation. */
 interface RequestTranslation {
-  /** The caller's protocol. */
-  readonly from: CallerCodec;
   /** The upstream's protocol. */
   readonly to: Codec;
   readonly target: Target;
@@ -84,20 +82,7 @@ export interface ReadRequest {
 }
 
 /**
- * Translates a request.
- *
- * @throws {GatewayError} `invalid_request` when the request is invalid, or the upstream cannot take a field that
- * changes the answer.
- */
-export function translateRequest(
-  body: JsonObject,
-  translation: RequestTranslation,
-): TranslatedRequest {
-  return writeRequest(readRequest(body, translation.from), translation);
-}
-
-/**
- * Decodes a request: the first half of {@linkcode translateRequest}, for code that must fetch something in between.
+ * Decodes a request: the first half of a translation, so that code can fetch something in between.
  *
  * @throws {GatewayError} `invalid_request` when the request is invalid.
  */
@@ -109,13 +94,13 @@ export function readRequest(body: JsonObject, from: CallerCodec): ReadRequest {
 }
 
 /**
- * Encodes a request: the second half of {@linkcode translateRequest}.
+ * Encodes a request: the second half of a translation.
  *
  * @throws {GatewayError} `invalid_request` when the upstream cannot take a field that changes the answer.
  */
 export function writeRequest(
   { request, nameOf }: ReadRequest,
-  translation: Omit<RequestTranslation, "from">,
+  translation: RequestTranslation,
 ): TranslatedRequest {
   return withDepthCheck(() => {
     const { to, target, strict, streamOnly, prepare, lessons = [] } =
@@ -208,7 +193,7 @@ function withDepthCheck<Value>(work: () => Value): Value {
 /** Applies the connection's `omit` and `force`, and reports each omitted field as dropped. */
 function adjust(
   body: JsonObject,
-  { to, force, omit }: Omit<RequestTranslation, "from">,
+  { to, force, omit }: RequestTranslation,
   losses: Losses,
 ): JsonObject {
   let kept = body;

@@ -140,7 +140,7 @@ export function unanswered(cause: unknown): GatewayError {
 }
 
 /** Returns the error for a caller whose upstream did not answer; it names no host (docs/design.md#errors). */
-export function unreachable(cause: unknown): UpstreamCallError {
+function unreachable(cause: unknown): UpstreamCallError {
   if (cause instanceof Http1Failure && cause.kind === "malformed") {
     return brokenUpstream(cause.message, cause);
   }

@@ -4,9 +4,15 @@ import {
   type JsonValue,
   parseJson,
 } from "../../src/core/json.ts";
-import { type PackedCatalog, TEXT_KEY } from "../../src/http/codex_models.ts";
 import { installClient } from "./install.ts";
 import { CLIENTS } from "./programs.ts";
+
+/** The catalog that `src/http/codex_models.ts` reads. */
+interface PackedCatalog {
+  readonly version: string;
+  readonly models: Readonly<Record<string, JsonObject>>;
+  readonly texts: readonly string[];
+}
 
 // `deno task codex:models` writes the entries of the installed Codex into the source. models_check.ts compares them.
 
@@ -50,7 +56,7 @@ function packCatalog(
       return value;
     }
     if (!texts.includes(value)) texts.push(value);
-    return { [TEXT_KEY]: texts.indexOf(value) };
+    return { $text: texts.indexOf(value) };
   };
   const models = Object.fromEntries(
     entries.filter(({ visibility }) => visibility === "list")

@@ -5,7 +5,6 @@ import type { Target } from "../../src/protocols/canonical/codec.ts";
 import { foldAnswer } from "../../src/protocols/canonical/answer/fold.ts";
 import { UpstreamFailure } from "../../src/protocols/canonical/failure/failure.ts";
 import { CODECS } from "../../src/protocols/mod.ts";
-import { translateRequest } from "../../src/protocols/translate_request.ts";
 import { formatFrame } from "../../src/streams/sse.ts";
 import {
   answerContext,
@@ -17,6 +16,7 @@ import { STREAMED } from "../support/dialects/pairs.ts";
 import { needing } from "../support/ignored.ts";
 import { loadRecordings } from "../support/recorded/recordings.ts";
 import { messageOfSdk, responseOfSdk } from "../support/sdk/sdk_answers.ts";
+import { translateRequest } from "../support/translate_request.ts";
 
 // Messages and Responses callers of each other's models send an answer back as they got it, whole or
 // as their SDK assembled it. Its reasoning goes back to its maker unchanged and in its place, and to

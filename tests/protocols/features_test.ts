@@ -5,11 +5,11 @@ import { type JsonObject, parseJson } from "../../src/core/json.ts";
 import type { Protocol } from "../../src/core/protocol.ts";
 import type { Answer } from "../../src/protocols/canonical/answer/answer.ts";
 import { CODECS } from "../../src/protocols/mod.ts";
-import { translateRequest } from "../../src/protocols/translate_request.ts";
 import { answerContext, counterIds } from "../contract/codec_contract.ts";
 import { hello } from "../support/wire/ask.ts";
 import { type Feature, FEATURES } from "../support/dialects/features.ts";
 import { type Pair, PAIRS, sampleAnswer } from "../support/dialects/pairs.ts";
+import { translateRequest } from "../support/translate_request.ts";
 
 // Every feature of a request, in every pair of protocols. The table of docs/translation.md must
 // agree.

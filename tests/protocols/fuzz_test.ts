@@ -16,7 +16,6 @@ import {
 } from "../../src/protocols/decode_body.ts";
 import { settleCalls } from "../../src/protocols/canonical/tools/settle_calls.ts";
 import { CODECS } from "../../src/protocols/mod.ts";
-import { translateRequest } from "../../src/protocols/translate_request.ts";
 import { createTranslator } from "../../src/protocols/translate_stream.ts";
 import { formatFrame } from "../../src/streams/sse.ts";
 import { ANSWERS } from "../contract/answers.ts";
@@ -35,6 +34,7 @@ import { loadRecordings, parseFrames } from "../support/recorded/recordings.ts";
 import { CHAT_CASES } from "./chat/cases.ts";
 import { MESSAGES_CASES } from "./messages/cases.ts";
 import { RESPONSES_CASES } from "./responses/cases.ts";
+import { translateRequest } from "../support/translate_request.ts";
 
 // Damaged and invented input through every codec and every pair. It may cause typed failures only,
 // must always end, and must not produce more than the input contains.

@@ -10,7 +10,6 @@ import type { Target } from "../../src/protocols/canonical/codec.ts";
 import { foldAnswer } from "../../src/protocols/canonical/answer/fold.ts";
 import { UpstreamFailure } from "../../src/protocols/canonical/failure/failure.ts";
 import { CODECS } from "../../src/protocols/mod.ts";
-import { translateRequest } from "../../src/protocols/translate_request.ts";
 import {
   answerContext,
   counterIds,
@@ -19,6 +18,7 @@ import {
 } from "../contract/codec_contract.ts";
 import { needing } from "../support/ignored.ts";
 import { loadRecordings } from "../support/recorded/recordings.ts";
+import { translateRequest } from "../support/translate_request.ts";
 
 // A Chat caller that sends an assistant message back unchanged returns the provider's reasoning
 // unchanged: each block with its signed text. If the caller has changed the text or the list, no

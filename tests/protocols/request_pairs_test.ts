@@ -17,13 +17,13 @@ import { settleHistory } from "../../src/protocols/canonical/request/history.ts"
 import type { CanonicalRequest } from "../../src/protocols/canonical/request/request.ts";
 import { argumentsObject } from "../../src/protocols/canonical/tools/tool.ts";
 import { CODECS } from "../../src/protocols/mod.ts";
-import { translateRequest } from "../../src/protocols/translate_request.ts";
 import {
   loadClientRequests,
   loadRecordings,
 } from "../support/recorded/recordings.ts";
 import { squeeze } from "../support/sdk/sdk_answers.ts";
 import { needing } from "../support/ignored.ts";
+import { translateRequest } from "../support/translate_request.ts";
 
 // Every available request, translated to each other protocol. The upstream must receive every text, call, result,
 // picture and tool of the caller, or `x-gateway-dropped` must name the lost ones.

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { GatewayError } from "../../src/core/error.ts";
 import type { JsonObject } from "../../src/core/json.ts";
 import { chatCodec } from "../../src/protocols/chat/mod.ts";
-import { translateRequest } from "../../src/protocols/translate_request.ts";
+import { translateRequest } from "../support/translate_request.ts";
 
 type RequestTranslation = Parameters<typeof translateRequest>[1];
 

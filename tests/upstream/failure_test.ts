@@ -11,7 +11,7 @@ import {
   shortageOf,
   silentUpstream,
   unanswered,
-  unreachable,
+  UpstreamCallError,
 } from "../../src/upstream/failure.ts";
 import { Http1Failure } from "../../src/upstream/http1/failure.ts";
 
@@ -169,10 +169,10 @@ Deno.test("reasonOf() reads the errors of this Deno", async (t) => {
   }
 });
 
-Deno.test("unreachable() names the reason and no address", () => {
+Deno.test("unanswered() names the reason and no address", () => {
   for (const [reason, message] of MESSAGES) {
     const cause = new TypeError(message);
-    const error = unreachable(cause);
+    const error = unanswered(cause);
     assert.equal(error.kind, "upstream");
     assert.equal(error.code, "upstream_unreachable");
     assert.equal(error.cause, cause);
@@ -243,7 +243,9 @@ Deno.test("a failure of the gateway's own client keeps its reason and its stage"
     const cause = new Http1Failure(kind, message, { progress });
     assert.equal(reasonOf(cause), message);
     assert.equal(hadSocket(cause), wasConnected);
-    assert.equal(unreachable(cause).failureKind, failureKind);
+    const error = unanswered(cause);
+    assert.ok(error instanceof UpstreamCallError);
+    assert.equal(error.failureKind, failureKind);
   }
   const refused = new Http1Failure("connect", "no connection", {
     progress,
@@ -251,7 +253,7 @@ Deno.test("a failure of the gateway's own client keeps its reason and its stage"
   });
   assert.equal(reasonOf(refused), "it refused the connection");
   assert.equal(hadSocket(refused), false);
-  assert.equal(unreachable(refused).failureKind, "unreachable");
+  assert.equal(unanswered(refused).code, "upstream_unreachable");
 });
 
 Deno.test("a shortage of the gateway's own machine is a 503, and every other failure to connect a 502", () => {

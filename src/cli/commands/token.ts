@@ -304,7 +304,8 @@ function createEntry(
   { group, connections, models, expires }: Access,
 ): MadeOrProblems {
   const bytes = crypto.getRandomValues(new Uint8Array(TOKEN_BYTES));
-  const token = createToken(bytes);
+  const base64 = { alphabet: "base64url", omitPadding: true } as const;
+  const token = `mg_${bytes.toBase64(base64)}`;
   const [only, ...more] = group;
   const entry = {
     name,
@@ -332,12 +333,4 @@ function createEntry(
 function refuse(problems: readonly Problem[], io: CliIo): number {
   io.writeError(`Cannot create a token:\n${problemLines(problems)}`);
   return EXIT.badUsage;
-}
-
-/** Makes a token of random bytes: `mg_` and their base64url. */
-export function createToken(bytes: Uint8Array): string {
-  const base64 = btoa(String.fromCharCode(...bytes));
-  return `mg_${
-    base64.replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "")
-  }`;
 }

@@ -56,16 +56,8 @@ export function rulesFor<Rules>(
   rows: readonly ModelRow<Rules>[],
   model: string,
 ): Rules | undefined {
-  return rowFor(rows, model)?.rules;
-}
-
-/** Returns the first row for `model`. */
-export function rowFor<Rules>(
-  rows: readonly ModelRow<Rules>[],
-  model: string,
-): ModelRow<Rules> | undefined {
   const id = bareId(model);
-  return rows.find(({ models }) => models.test(id));
+  return rows.find(({ models }) => models.test(id))?.rules;
 }
 
 /** Returns an id in lower case, without the prefixes in `openai/gpt-5`, `ft:gpt-5:team::1` and `us.openai.gpt-5`. */

@@ -13,7 +13,7 @@ import type { Claims } from "./jwt.ts";
  * Returns the claims that a dotted name may mean: a claim of this whole name, or one inside of an object. Names such as
  * `https://example.com/roles` contain dots of their own.
  */
-export function claimsNamed(
+function claimsNamed(
   name: string,
   claims: unknown,
 ): readonly unknown[] {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { createToken, runToken } from "../../../src/cli/commands/token.ts";
+import { runToken } from "../../../src/cli/commands/token.ts";
 import { sha256Hex } from "../../../src/core/sha256.ts";
 import { includedFaults } from "../../support/gateway/config_schema.ts";
 import { createMemoryIo } from "../../support/fakes/memory_io.ts";
@@ -34,11 +34,9 @@ Deno.test("token new never makes the same token twice", async () => {
   assert.notEqual((await run("new", "alice")).out, first.out);
 });
 
-Deno.test("createToken() writes 256 bits as 43 characters of base64url", () => {
-  const ones = createToken(new Uint8Array(32).fill(255));
-  assert.equal(ones, `mg_${"_".repeat(42)}8`);
-  const mixed = createToken(new Uint8Array(32).fill(0xfb));
-  assert.match(mixed, /^mg_[\w-]{43}$/);
+Deno.test("token new writes 256 bits as 43 characters of base64url", async () => {
+  const { out } = await run("new", "alice");
+  assert.match(out, /\bmg_[\w-]{43}(?![\w=-])/);
 });
 
 Deno.test("token rejects a name that the configuration would reject", async () => {

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { isJsonObject, type JsonObject } from "../../../src/core/json.ts";
 import { CODECS } from "../../../src/protocols/mod.ts";
-import { translateRequest } from "../../../src/protocols/translate_request.ts";
 import {
   upstreamRequest,
   userRequest,
 } from "../../support/dialects/upstream_request.ts";
+import { translateRequest } from "../../support/translate_request.ts";
 
 // "When reasoning effort is not none, remove temperature, top_p, and top_logprobs":
 // https://developers.openai.com/api/docs/guides/deployment-checklist

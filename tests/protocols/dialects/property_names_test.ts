@@ -7,7 +7,6 @@ import {
   restoreTools,
 } from "../../../src/protocols/canonical/tools/restore_tools.ts";
 import { CODECS } from "../../../src/protocols/mod.ts";
-import { translateRequest } from "../../../src/protocols/translate_request.ts";
 import { createGrammar } from "../../contract/grammar.ts";
 import {
   callOf,
@@ -16,6 +15,7 @@ import {
   endOf,
   START,
 } from "../../support/wire/events.ts";
+import { translateRequest } from "../../support/translate_request.ts";
 
 // "tools.14.custom.input_schema.properties: Property keys should match pattern '^[a-zA-Z0-9_.-]{1,64}$'":
 // https://github.com/beautyfree/appstore-connect-mcp/issues/2. The check is at the root of a schema alone:

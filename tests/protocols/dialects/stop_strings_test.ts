@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { GatewayError } from "../../../src/core/error.ts";
 import type { Protocol } from "../../../src/core/protocol.ts";
 import { CODECS } from "../../../src/protocols/mod.ts";
-import { translateRequest } from "../../../src/protocols/translate_request.ts";
 import { userRequest } from "../../support/dialects/upstream_request.ts";
+import { translateRequest } from "../../support/translate_request.ts";
 
 // A provider accepts fewer stop strings than the request has. The gateway cuts the answer at the others.
 

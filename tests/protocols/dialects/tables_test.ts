@@ -8,7 +8,7 @@ import {
 } from "../../../src/protocols/dialects/claude_models.ts";
 import {
   type ModelRow,
-  rowFor,
+  rulesFor,
 } from "../../../src/protocols/dialects/effort.ts";
 import {
   CEREBRAS_MODELS,
@@ -64,8 +64,11 @@ for (const [name, rows] of Object.entries(MODEL_TABLES)) {
     for (const row of rows) {
       assert.ok(row.examples.length > 0, String(row.models));
       for (const example of row.examples) {
-        assert.equal(rowFor(rows, example), row, example);
-        assert.equal(rowFor(rows, `vendor/${example.toUpperCase()}`), row);
+        assert.equal(rulesFor(rows, example), row.rules, example);
+        assert.equal(
+          rulesFor(rows, `vendor/${example.toUpperCase()}`),
+          row.rules,
+        );
       }
     }
   });

@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { GatewayError } from "../../../src/core/error.ts";
 import { chatCodec } from "../../../src/protocols/chat/mod.ts";
 import { messagesCodec } from "../../../src/protocols/messages/mod.ts";
-import { translateRequest } from "../../../src/protocols/translate_request.ts";
 import { loadClientRequests } from "../../support/recorded/client_recordings.ts";
 import { assertSendable } from "../../support/sdk/messages_rules.ts";
 import { contextFor } from "../../support/dialects/targets.ts";
 import { needing } from "../../support/ignored.ts";
+import { translateRequest } from "../../support/translate_request.ts";
 
 const REQUESTS = loadClientRequests("/messages");
 

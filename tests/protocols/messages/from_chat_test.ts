@@ -3,10 +3,10 @@ import { GatewayError } from "../../../src/core/error.ts";
 import type { JsonObject } from "../../../src/core/json.ts";
 import { chatCodec } from "../../../src/protocols/chat/mod.ts";
 import { messagesCodec } from "../../../src/protocols/messages/mod.ts";
-import { translateRequest } from "../../../src/protocols/translate_request.ts";
 import { assertSendable } from "../../support/sdk/messages_rules.ts";
 import { loadRecordings } from "../../support/recorded/recordings.ts";
 import { CHAT_CASES } from "../chat/cases.ts";
+import { translateRequest } from "../../support/translate_request.ts";
 
 /** One model of each generation with its own rules, and a model of a compatible server. */
 const MODELS = [

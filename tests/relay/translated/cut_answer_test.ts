@@ -4,7 +4,6 @@ import type { JsonObject } from "../../../src/core/json.ts";
 import type { CallerCodec } from "../../../src/protocols/canonical/codec.ts";
 import { completionsCodec } from "../../../src/protocols/completions/mod.ts";
 import { CODECS } from "../../../src/protocols/mod.ts";
-import { translateRequest } from "../../../src/protocols/translate_request.ts";
 import { createReasoningMemory } from "../../../src/relay/translated/reasoning_memory.ts";
 import { translateAnswer } from "../../../src/relay/translated/translate_answer.ts";
 import { createTranslation } from "../../../src/relay/translated/translation.ts";
@@ -12,6 +11,7 @@ import { counterIds } from "../../contract/codec_contract.ts";
 import { openTestAttempt } from "../../support/gateway/attempt.ts";
 import { createFakeTimers } from "../../support/fakes/fake_timers.ts";
 import { sseBytes } from "../../support/wire/sse_bytes.ts";
+import { translateRequest } from "../../support/translate_request.ts";
 
 // Responses has no stop strings: the gateway ends the answer at a Chat caller's.
 

@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../../src/core/json.ts";
 import type { Protocol } from "../../../src/core/protocol.ts";
 import { CODECS } from "../../../src/protocols/mod.ts";
-import { translateRequest } from "../../../src/protocols/translate_request.ts";
+import { translateRequest } from "../translate_request.ts";
 
 /** The protocols and the target of a translation. */
 export interface UpstreamRequestOptions {

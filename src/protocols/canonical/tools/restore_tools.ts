@@ -190,7 +190,7 @@ export function createCustomInput(): CallInput {
 }
 
 /** Returns the input in a complete call's arguments, or the text itself when it has another form. */
-export function customInputOf(text: string): string {
+function customInputOf(text: string): string {
   const value = parseJson(text);
   const input = isJsonObject(value) ? value[CUSTOM_INPUT_KEY] : undefined;
   return typeof input === "string" ? input : text;

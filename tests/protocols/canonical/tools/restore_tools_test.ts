@@ -5,7 +5,6 @@ import type { AnswerEvent } from "../../../../src/protocols/canonical/stream/eve
 import type { ToolAliases } from "../../../../src/protocols/canonical/tools/bridge_tools.ts";
 import {
   createCustomInput,
-  customInputOf,
   restoreAnswer,
   restoreTools,
 } from "../../../../src/protocols/canonical/tools/restore_tools.ts";
@@ -133,10 +132,4 @@ Deno.test("a custom input streams before its end", () => {
   assert.equal(input.push("nd"), "\nd");
   assert.equal(input.push('"}'), "");
   assert.equal(input.end(), "");
-});
-
-Deno.test("customInputOf() returns the text itself when it has another form", () => {
-  assert.equal(customInputOf('{"input":"a"}'), "a");
-  assert.equal(customInputOf('{"x":1}'), '{"x":1}');
-  assert.equal(customInputOf("raw"), "raw");
 });
