@@ -16,7 +16,8 @@ const io: CliIo = {
 
 /** Runs every command but `login`, which is the only one that writes files. */
 async function runOther(): Promise<number> {
-  Deno.permissions.revokeSync({ name: "write" });
+  // With every permission, as from the source, Deno would then refuse to read /dev/stdin, too.
+  if (Deno.build.standalone) Deno.permissions.revokeSync({ name: "write" });
   const { runCli } = await import("./cli/mod.ts");
   return await runCli(Deno.args, io);
 }
