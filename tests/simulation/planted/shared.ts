@@ -45,6 +45,7 @@ export const SHARED_FAULTS: FaultsByFile = {
       name: "an addition to an ended window stops the others",
       text: "      if (counter === undefined) return;\n",
       wrong: "      if (counter === undefined) throw new Error();\n",
+      unseen: "additions are made in the window of their moment",
     },
     {
       name: "changes are gathered for ever",

@@ -111,6 +111,18 @@ export const HEALTH_SCENES: Readonly<Record<string, Scene>> = {
       assert.deepEqual((await Promise.all(both)).flat(), ["a", "a"]);
     },
   },
+  "a probe without a result is not waited for": {
+    setting: ALONE,
+    async live(stage) {
+      await coolDown(stage, "a");
+      await stage.sleep(1100);
+      stage.plan("a", "silence");
+      const probe = stage.ask({ leavesAfterMs: 10_000 });
+      await stage.sleep(2500);
+      assert.deepEqual(await stage.served(), ["a"]);
+      await probe;
+    },
+  },
   "a probe whose caller leaves makes room for another": {
     async live(stage) {
       await coolDown(stage, "a");

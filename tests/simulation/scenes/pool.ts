@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { coolDown } from "./failover.ts";
 import type { Scene, Stage } from "./stage.ts";
 
 const ALONE = () => ({ connections: { a: {} } });
@@ -136,6 +137,106 @@ export const POOL_SCENES: Readonly<Record<string, Scene>> = {
         await stage.ask({ isStream, leavesAfterMs: 3000 });
       }
       assert.deepEqual(await stage.served(), ["a"], "it blames nobody");
+    },
+  },
+  "a request that reached its provider is sent again only as an attempt": {
+    setting: ALONE,
+    async live(stage) {
+      for (const fate of ["reset before", "close before"] as const) {
+        await warm(stage, 1);
+        stage.plan("a", fate);
+        const one = await stage.ask();
+        assert.equal(one.status, 200);
+        const { attempts } = stage.line(one);
+        assert(Array.isArray(attempts) && attempts.length === 2);
+        assert.deepEqual(stage.route(one), ["a", "a"]);
+        await stage.sleep(1000);
+      }
+    },
+  },
+  "a connection that its provider will end serves no more": {
+    setting: ALONE,
+    async live(stage) {
+      for (let count = 0; count < 4; count++) {
+        stage.plan("a", {
+          ...{ fate: "answer", framing: "length", endsConnection: true },
+        });
+        await stage.served({ isStream: false });
+        const one = await stage.ask();
+        assert.equal(one.status, 200);
+        assert.equal(stage.line(one).attempts, undefined, "at once");
+        await stage.sleep(500);
+      }
+    },
+  },
+  "a connection is closed before its provider closes it": {
+    setting: ALONE,
+    async live(stage) {
+      stage.provider("a").keepAliveSeconds = 5;
+      stage.plan("a", { fate: "answer", framing: "length" });
+      await stage.served({ isStream: false });
+      await stage.sleep(3500);
+      assert.equal(stage.provider("a").sockets.size, 1);
+      await stage.sleep(1000);
+      assert.equal(stage.provider("a").sockets.size, 0);
+    },
+  },
+  "refusals keep their connection": {
+    setting: ALONE,
+    async live(stage) {
+      for (let count = 0; count < 6; count++) {
+        stage.plan("a", "bad request");
+        await stage.ask();
+        await stage.sleep(stage.random.below(100));
+      }
+      assert.equal(stage.provider("a").opened, 1);
+    },
+  },
+  "a probe takes no connection that was kept": {
+    async live(stage) {
+      await coolDown(stage, "a");
+      stage.provider("a").breakSockets(true);
+      await stage.sleep(1100);
+      const startedMs = stage.time.elapsedMs();
+      assert.deepEqual(await stage.served(), ["a"]);
+      assert(stage.time.elapsedMs() - startedMs < 5000);
+    },
+  },
+  "an answer arrives byte by byte": {
+    setting: ALONE,
+    async live(stage) {
+      stage.provider("a").mostBytes = 1;
+      for (const framing of ["length", "chunked", "close"] as const) {
+        for (const isStream of [true, false]) {
+          stage.plan("a", { fate: "interim", framing });
+          const one = await stage.ask({ isStream });
+          assert.equal(one.ending, "complete");
+        }
+      }
+    },
+  },
+  "an answer with a long head": {
+    setting: ALONE,
+    async live(stage) {
+      for (const mostBytes of [100, 3000, Infinity]) {
+        stage.provider("a").mostBytes = mostBytes;
+        stage.provider("a").closeIdle();
+        await stage.sleep(200);
+        stage.plan("a", { fate: "answer", hasLongHead: true });
+        await stage.served();
+      }
+    },
+  },
+  "a long answer outlives the deadline of its first byte": {
+    setting: () => ({
+      ...{ ...ALONE(), family: "B" },
+      file: { timeouts: { first_byte: 4000, first_output: 0 } },
+    }),
+    async live(stage) {
+      stage.plan("a", { fate: "answer", isSlowToSpeak: true });
+      const one = await stage.ask({ protocol: "messages", isStream: true });
+      assert.equal(one.ending, "complete");
+      assert.deepEqual(stage.route(one), ["a"]);
     },
   },
 };

@@ -85,6 +85,10 @@ export interface PlannedFate {
   readonly framing?: Framing;
   /** True when the body of a refusal stops in its middle. */
   readonly isHalf?: boolean;
+  /** True when the head of an answer has many kilobytes. */
+  readonly hasLongHead?: boolean;
+  /** True when an answer announces the end of its connection, which comes later. */
+  readonly endsConnection?: boolean;
   /** True when an answer of Messages begins with many pings, and a pause of 10 s. */
   readonly isSlowToSpeak?: boolean;
   /** True when the answer repeats the key that the request had. */
@@ -128,6 +132,10 @@ export class SimulatedProvider {
   readonly ledger: LedgerEntry[];
   /** The connections that are open at the provider's end. */
   readonly sockets: Set<SimulatedSocket> = new Set();
+  /** The number of connections that were opened. */
+  opened = 0;
+  /** The most bytes of it that arrive at once; the seed chooses unless it is set. */
+  mostBytes: number | undefined;
   /** The connections that were asked for and never opened. */
   readonly hung: { readonly startedMs: number; endedMs: number }[] = [];
   /** What a scene wants of the next requests, before the mood decides. */
@@ -212,7 +220,10 @@ export class SimulatedProvider {
         })
       );
     }
-    const socket = new SimulatedSocket(this.#time, this.#random);
+    this.opened++;
+    const socket = new SimulatedSocket(
+      ...[this.#time, this.#random, this.mostBytes] as const,
+    );
     this.sockets.add(socket);
     socket.attach(new Service(this, socket));
     return socket;
@@ -321,7 +332,7 @@ export class SimulatedProvider {
         return;
       case "error in 200": {
         const error = JSON.stringify(errorBody(entry.protocol, "api_error"));
-        line.write(headOf("length", error.length, false) + error);
+        line.write(headOf("length", error.length, false, []) + error);
         return line.done();
       }
       case "garbage":
@@ -399,7 +410,13 @@ export class SimulatedProvider {
     const pauseMs = fate === "slow answer" ? 4000 : usualMs;
     if (fate === "interim") line.write(INTERIM.repeat(1 + random.below(3)));
     const length = Buffer.byteLength(text);
-    line.write(headOf(framing, length, isStream, this.keepAliveSeconds));
+    line.write(headOf(framing, length, isStream, [
+      ...this.keepAliveSeconds === undefined
+        ? []
+        : [`keep-alive: timeout=${this.keepAliveSeconds}`],
+      ...planned.hasLongHead ? [`x-padding: ${"p".repeat(9000)}`] : [],
+      ...planned.endsConnection ? ["connection: close"] : [],
+    ]));
     for (const [at, event] of events.entries()) {
       if (random.below(3) === 0) await this.#time.sleep(random.below(pauseMs));
       if (waiting.length > 0 && at > waiting.length) {
@@ -428,7 +445,12 @@ export class SimulatedProvider {
     }
     entry.isWhole = true;
     if (fate === "linger") return;
+    if (planned.endsConnection) line.isDeaf = true;
     line.end(framing);
+    if (planned.endsConnection) {
+      await this.#time.sleep(300);
+      line.socket.finish();
+    }
     if (fate !== "surplus" || framing === "close") return;
     // A client that takes this for its next answer mixes up two callers.
     line.write("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}");
@@ -460,7 +482,7 @@ function headOf(
   framing: string,
   length: number,
   isStream: boolean,
-  keepAliveSeconds?: number,
+  more: readonly string[],
 ): string {
   const type = isStream ? "text/event-stream" : "application/json";
   const framed = framing === "length"
@@ -468,10 +490,8 @@ function headOf(
     : framing === "chunked"
     ? "transfer-encoding: chunked\r\n"
     : "connection: close\r\n";
-  const kept = keepAliveSeconds === undefined
-    ? ""
-    : `keep-alive: timeout=${keepAliveSeconds}\r\n`;
-  return `HTTP/1.1 200 OK\r\ncontent-type: ${type}\r\n${kept}${framed}\r\n`;
+  const fields = more.map((field) => `${field}\r\n`).join("");
+  return `HTTP/1.1 200 OK\r\ncontent-type: ${type}\r\n${fields}${framed}\r\n`;
 }
 
 function protocolOf(head: string): Protocol {
@@ -492,6 +512,8 @@ interface Line {
   readonly socket: SimulatedSocket;
   /** The request that is being served. */
   entry: LedgerEntry | undefined;
+  /** True once it reads no more requests. */
+  isDeaf: boolean;
   write(text: string): void;
   frame(framing: string, text: string): void;
   /** Ends an answer in good order. */
@@ -504,6 +526,7 @@ interface Line {
 class Service implements Line {
   readonly socket: SimulatedSocket;
   entry: LedgerEntry | undefined;
+  isDeaf = false;
   readonly #provider: SimulatedProvider;
   #bytes = Buffer.alloc(0);
   #planned: PlannedFate | undefined;
@@ -514,6 +537,7 @@ class Service implements Line {
   }
 
   onBytes(bytes: Uint8Array): void {
+    if (this.isDeaf) return;
     this.#bytes = Buffer.concat([this.#bytes, bytes]);
     const headEnd = this.#bytes.indexOf("\r\n\r\n");
     if (headEnd < 0) return;

@@ -39,11 +39,13 @@ export class SimulatedSocket implements Duplex {
   /** True while no byte passes in either direction and no end learns of it, as behind a firewall that forgot it. */
   isLost = false;
 
-  constructor(time: VirtualTime, random: Random) {
+  /** @param mostBytes The most bytes that arrive at once; chosen at random unless it is given. */
+  constructor(time: VirtualTime, random: Random, mostBytes?: number) {
     this.#time = time;
     this.#random = random;
     this.#latencyMs = 1 + random.below(40);
-    this.#mostBytes = random.below(20) === 0 ? 1 + random.below(3) : Infinity;
+    const isSplit = random.below(20) === 0;
+    this.#mostBytes = mostBytes ?? (isSplit ? 1 + random.below(3) : Infinity);
   }
 
   /** Connects the provider's end. */
