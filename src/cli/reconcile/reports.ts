@@ -147,15 +147,14 @@ const anthropicLine = z.object({
     requests: count,
   }).optional(),
 }).transform(({ starting_at, group, cost, usage }): BillLine[] => {
+  const { model, service_tier, inference_geo, speed, context_window } = group;
   const line = {
     day: starting_at.slice(0, 10),
-    model: group.model ?? "",
-    when: conditions(
-      group.service_tier,
-      group.inference_geo,
-      group.speed,
-      group.context_window === "200k-1M" ? ANTHROPIC.longOver : undefined,
-    ),
+    model: model ?? "",
+    when: conditions({
+      ...{ service_tier, inference_geo, speed },
+      input_over: context_window === "200k-1M" && ANTHROPIC.longOver,
+    }),
     ...{ tokens: 0, usd: 0, requests: undefined },
   };
   if (cost !== undefined) {
@@ -202,12 +201,10 @@ const openaiBucket = z.object({
     const usd = result.amount.value;
     const kind = KINDS[part];
     if (kind === undefined) return { ...line, model: "", kind: "tools", usd };
-    const when = conditions(
-      tier,
-      undefined,
-      undefined,
-      long === undefined ? undefined : OPENAI.longOver,
-    );
+    const when = conditions({
+      service_tier: tier,
+      input_over: long !== undefined && OPENAI.longOver,
+    });
     const unit = result.quantity_unit === "1000_tokens" ? 1000 : 1;
     return { ...line, model, when, kind, usd, tokens: result.quantity * unit };
   })
@@ -233,28 +230,26 @@ const pageSchema = z.object({
 const USUAL = ["standard", "default", "auto", "global", "not_available"];
 
 /** Returns what sets the price of a usage apart on the bill of a provider, as the `when` of a rate. */
-export function whenOf(usage: Usage, provider: Provider): string {
-  const { longOver, isByRegion } = provider;
-  return conditions(
-    usage.serviceTier,
-    isByRegion ? usage.inferenceGeo : undefined,
-    isByRegion ? usage.speed : undefined,
-    usage.inputTokens > longOver ? longOver : undefined,
-  );
+export function whenOf(
+  { inputTokens, serviceTier, inferenceGeo, speed }: Usage,
+  { longOver, isByRegion }: Provider,
+): string {
+  return conditions({
+    service_tier: serviceTier,
+    ...isByRegion && { inference_geo: inferenceGeo, speed },
+    input_over: inputTokens > longOver && longOver,
+  });
 }
 
 function conditions(
-  tier: string | null | undefined,
-  region: string | null | undefined,
-  speed: string | null | undefined,
-  inputOver: number | undefined,
+  words: Readonly<Record<string, string | number | false | null | undefined>>,
 ): string {
-  // Reports divide a tier further: priority_on_demand, flex_discount.
-  const service_tier = tier?.replace(/^(priority|flex)_.*/, "$1");
-  return Object.entries({ service_tier, inference_geo: region, speed })
-    .filter(([, word]) => word && !USUAL.includes(word))
-    .concat(inputOver === undefined ? [] : [["input_over", `${inputOver}`]])
-    .map(([name, word]) => `${name}: ${word}`).join(", ");
+  return Object.entries(words).flatMap(([name, word]) =>
+    !word || USUAL.includes(String(word))
+      ? []
+      // Reports divide a tier further: priority_on_demand, flex_discount.
+      : [`${name}: ${String(word).replace(/^(priority|flex)_.*/, "$1")}`]
+  ).join(", ");
 }
 
 /**
@@ -264,7 +259,9 @@ function conditions(
  */
 export function readReport(text: string): readonly BillLine[] {
   // No JSON has a bracket there outside of its texts.
-  return text.split(/(?<=\})\s*(?=\{)/).flatMap((page) => readPage(page).lines);
+  const pages = text.split(/(?<=\})\s*(?=\{)/).map(readPage);
+  if (pages.at(-1)?.next) throw new Error("its last page is missing");
+  return pages.flatMap(({ lines }) => lines);
 }
 
 function readPage(text: string) {

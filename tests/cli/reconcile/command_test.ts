@@ -363,6 +363,10 @@ Deno.test("faults of the bill are reported without the key", async (t) => {
       { service: "openrouter" },
       /^Cannot read the bill of OpenRouter: \/api\/v1\/activity answers 401\. It wants an administrator's key\.\n$/,
     ],
+    "a page without the next one": [
+      { report: '{"data": [], "has_more": true, "next_page": "2"}' },
+      /^Cannot read the bill of Anthropic: its last page is missing\.\n$/,
+    ],
     "another file": [
       { report: '{"hello": 1}' },
       /^Cannot read the bill of Anthropic: it is no page of a provider's cost report\.\n$/,
