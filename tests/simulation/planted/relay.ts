@@ -285,6 +285,7 @@ export const RELAY_FAULTS: FaultsByFile = {
       name: "a failed attempt's exchange goes on",
       text: "      control.controller.abort();\n      if (over",
       wrong: "      if (over",
+      unseen: "each failure has closed its connection, or its answer is whole",
     },
     {
       name: "a caller that left before is not noticed",
@@ -304,11 +305,13 @@ export const RELAY_FAULTS: FaultsByFile = {
       text:
         "  } catch (cause) {\n    abandon(source);\n    throw failedReading",
       wrong: "  } catch (cause) {\n    throw failedReading",
+      unseen: "the end of the attempt aborts it, too",
     },
     {
       name: "a broken answer is not aborted",
       text: `      if (end.kind !== "complete") controller.abort();\n`,
       wrong: "",
+      unseen: "the reader that failed has closed its connection",
     },
     {
       name: "a cut JSON answer passes as whole",
@@ -367,6 +370,7 @@ export const RELAY_FAULTS: FaultsByFile = {
       name: "a slot is freed twice",
       text: "      return once(() => give(key));",
       wrong: "      return () => give(key);",
+      unseen: "each place is left once; this guards later code",
     },
     {
       name: "the gateway never finds its end when it drains",
@@ -384,6 +388,7 @@ export const RELAY_FAULTS: FaultsByFile = {
       name: "a body's timer stays",
       text: "  } finally {\n    cancel();\n    end();\n",
       wrong: "  } finally {\n    end();\n",
+      unseen: "what it aborts is over",
     },
     {
       name: "an upload never ends",
@@ -451,6 +456,7 @@ export const RELAY_FAULTS: FaultsByFile = {
       name: "a translated stream is not closed at its end",
       text: "    if (translator.isOver()) abandon(upstream);\n",
       wrong: "",
+      unseen: "the end of the stream aborts its attempt",
     },
   ],
   "relay/translated/translate_answer.ts": [

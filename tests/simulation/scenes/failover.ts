@@ -475,6 +475,13 @@ export const FAILOVER_SCENES: Readonly<Record<string, Scene>> = {
         const [{ endedMs } = { endedMs: undefined }] = stage.entries(one);
         assert(endedMs !== undefined, "its connection is closed");
       }
+      for (const protocol of ["chat", "messages", "responses"] as const) {
+        stage.plan("a", { fate: "linger", afterMs: 10 });
+        const wish = { isStream: true, leavesAtEnd: true, protocol };
+        const one = await stage.ask(wish);
+        await stage.sleep(100);
+        assert.equal(stage.line(one).ended, "complete", protocol);
+      }
       assert.deepEqual(await stage.served(), ["a"], "success blames nobody");
     },
   },

@@ -96,6 +96,8 @@ export interface Wish extends Turn {
   readonly isPrompt?: boolean;
   /** The length of its prompt, in characters; chosen by the seed unless it is given. */
   readonly promptLength?: number;
+  /** True when the caller leaves as soon as it has the last event of a stream, as Codex does. */
+  readonly leavesAtEnd?: boolean;
   /** The time after which the caller leaves, in milliseconds. */
   readonly leavesAfterMs?: number;
   /** The part of the body that arrives, and whether the rest then never comes or the connection breaks. */
@@ -148,7 +150,7 @@ export async function ask(
     one.headers = response.headers;
     trace.note(`#${one.number} gets ${response.status}`);
     await Promise.race([
-      readBody(one, response, { leaving, time, random, isSlow }),
+      readBody(one, response, { turn, leaving, time, random, isSlow }),
       life.ended,
     ]);
     one.ending ??= turn.stops === "broken" ? "left" : "complete";
@@ -174,10 +176,14 @@ function routeOf(
   return own?.life === undefined ? up[0] : own;
 }
 
+const LAST_EVENT_REGEXP =
+  /(?:\[DONE\]|"type":"(?:message_stop|response\.completed)"[^\n]*)\n\n/;
+
 async function readBody(
   one: Asked,
   response: Response,
-  { leaving, time, random, isSlow }: {
+  { turn, leaving, time, random, isSlow }: {
+    readonly turn: Wish;
     readonly leaving: AbortController;
     readonly time: VirtualTime;
     readonly random: Random;
@@ -198,6 +204,10 @@ async function readBody(
     if (done) break;
     if (response.status === 200) one.outputMs ??= time.elapsedMs();
     one.text += decoder.decode(value, { stream: true });
+    if (turn.leavesAtEnd && LAST_EVENT_REGEXP.test(one.text)) {
+      one.ending = "left";
+      return leaving.abort();
+    }
     if (isSlow) await time.sleep(random.below(3000));
   }
   one.text += decoder.decode();

@@ -43,6 +43,9 @@ export interface ReplicaParts {
   readonly store: SimulatedStore | undefined;
 }
 
+/** The age at which a request begins to watch for its caller's leaving, in milliseconds, as with Deno 2.9. */
+const FOLLOW_AFTER_MS = 50;
+
 /** The prefix of every key in the store. */
 const PREFIX = "mg:";
 
@@ -162,6 +165,7 @@ class Life {
       liveConfig: configs,
       client: this.#client,
       ...{ fetch, log, clock, timers: clock },
+      followAfterMs: FOLLOW_AFTER_MS,
       shared: this.#state?.state ?? (replayed && { sums: replayed }),
     });
   }
