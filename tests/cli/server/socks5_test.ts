@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createDial } from "../../../src/cli/server/dial.ts";
 import { readProxies } from "../../../src/cli/server/proxy_route.ts";
 import { createDeadlines } from "../../../src/core/time/deadlines.ts";
-import { unreachable } from "../../../src/upstream/failure.ts";
+import { unanswered } from "../../../src/upstream/failure.ts";
 import { createHttp1Client } from "../../../src/upstream/http1/client.ts";
 import { Http1Failure } from "../../../src/upstream/http1/failure.ts";
 import { createFakeTimers } from "../../support/fakes/fake_timers.ts";
@@ -45,7 +45,7 @@ async function sentenceOf(work: Promise<unknown>): Promise<string> {
   const failure = await work.then(() => undefined, (cause) => cause);
   assert.ok(failure instanceof Http1Failure, String(failure));
   assert.equal(failure.kind, "connect");
-  return unreachable(failure).message;
+  return unanswered(failure).message;
 }
 
 Deno.test("a SOCKS proxy gets names, IPv4 and IPv6 addresses as they are, and carries TLS", async () => {
