@@ -215,26 +215,29 @@ export function estimateTokens(text: string): number {
 
 /** Returns the input tokens of a request: turns, attachments and tools. */
 export function inputTokens(ask: Ask): number {
-  const tools = ask.tools.map((tool) =>
+  return sum(ask.turns.map(turnTokens)) + toolTokens(ask);
+}
+
+function toolTokens({ tools }: Ask): number {
+  return sum(tools.map((tool) =>
     estimateTokens(
       tool.name + tool.description + JSON.stringify(tool.schema),
     )
-  );
-  return sum(ask.turns.map(turnTokens)) + sum(tools);
+  ));
 }
 
 /**
- * Counts the tokens of one exchange from its real lengths. The turns before the last assistant turn were sent before,
- * so they count as read from the provider's cache.
+ * Counts the tokens of one exchange from its real lengths. The tools and the turns before the last assistant turn were
+ * sent before, so they count as read from the provider's cache.
  */
 function measure(ask: Ask, blocks: readonly ScriptBlock[]): Usage {
   const last = ask.turns.findLastIndex((turn) => turn.role === "assistant");
   const reasoning = blocks.filter((block) => block.kind === "reasoning");
   return {
     inputTokens: inputTokens(ask),
-    cachedInputTokens: sum(
-      ask.turns.slice(0, Math.max(last, 0)).map(turnTokens),
-    ),
+    cachedInputTokens: last === -1
+      ? 0
+      : toolTokens(ask) + sum(ask.turns.slice(0, last).map(turnTokens)),
     outputTokens: sum(blocks.map(blockTokens)),
     reasoningTokens: sum(reasoning.map(blockTokens)),
   };
