@@ -212,6 +212,9 @@ function cellOf({ cells }: Row, when: string, kind: BilledKind): Cell {
   }));
 }
 
+/** The smallest cause: costs are rounded to nano-dollars, and bills to parts of a cent. */
+const MIN_USD = 0.0001;
+
 /** The share by which another mix of tokens may change the mean price of a token. */
 const MIX_ERROR = 0.03;
 
@@ -220,7 +223,7 @@ function explain(row: Row, all: readonly Row[]): Difference {
   const { day, model, logUsd } = row;
   const causes = new Map<string, Cause>();
   const add = (cause: Cause["cause"], usd: number, detail = "") => {
-    if (Math.abs(usd) < 1e-6) return;
+    if (Math.abs(usd) < MIN_USD) return;
     const before = causes.get(cause + detail)?.usd ?? 0;
     causes.set(cause + detail, { cause, usd: before + usd, detail });
   };
@@ -248,7 +251,7 @@ function explain(row: Row, all: readonly Row[]): Difference {
       value.noUsage += (cell.unsure * usual - estimated) * price;
     }
     add("no_price", unpriced * price);
-    if (own === undefined) continue;
+    if (own === undefined || isAlike(price, own)) continue;
     const [cause, detail] = nameOf(cell, price / own, row);
     add(cause, priced * (price - own), detail);
   }
@@ -267,7 +270,10 @@ function priceOf(cell: Cell, days: readonly Row[]): number | undefined {
   return found && found.billedUsd / found.billed;
 }
 
-const RATIO_ERROR = 0.001;
+/** Returns true for prices that differ by no more than what rounding makes of them. */
+function isAlike(one: number, other: number): boolean {
+  return one === other || Math.abs(one / other - 1) < 0.001;
+}
 
 /** Names the cause of a price that is `ratio` times that of the configuration, with the line that would mend it. */
 function nameOf(
@@ -279,8 +285,6 @@ function nameOf(
     cell && cell.billed * cell.pricedUsd > 0
       ? cell.billedUsd / cell.billed * cell.priced / cell.pricedUsd
       : 1;
-  const isAlike = (one: number, other: number) =>
-    Math.abs(one / other - 1) < RATIO_ERROR;
   const times = `times: ${Number(ratio.toPrecision(kind === "all" ? 3 : 4))}`;
   if (when !== "" && !isAlike(ratio, ratioOf(cells.get(`${kind} `)))) {
     return ["missing_rate", `{ when: { ${when} }, ${times} }`];
