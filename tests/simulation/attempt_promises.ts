@@ -1,7 +1,7 @@
 import type { World } from "./history.ts";
-import { keyOf } from "./history.ts";
 import { exchanges, lineOf, type Promised } from "./look_ups.ts";
-import type { Asked } from "./world/caller.ts";
+import { isLimited } from "./usage_promises.ts";
+import { keyOf } from "./world/provider.ts";
 
 /** The time that an end needs to reach the other side, in milliseconds. */
 const SLACK_MS = 1000;
@@ -115,10 +115,4 @@ function failedConnections({ log, ledger }: World): ReadonlySet<unknown> {
     return isFailed ? [...some, fields.connection] : some;
   });
   return new Set([...broken.map(({ provider }) => provider), ...logged]);
-}
-
-function isLimited({ agent }: Asked, { config }: World): boolean {
-  return [...config.callers.values()].some(({ name, limits }) =>
-    name === agent.name && limits.length > 0
-  );
 }

@@ -1,21 +1,31 @@
 import type { Config } from "../../src/config/config.ts";
-import { sha256Hex } from "../../src/core/sha256.ts";
 import {
   createMemoryLog,
   type MemoryLog,
 } from "../support/fakes/memory_log.ts";
+import type { Sample } from "../support/gateway/exposition.ts";
 import { createRandom, type Random } from "../support/fakes/random.ts";
 import { minimalConfig } from "../support/gateway/config.ts";
 import { brokenPromises } from "./promises.ts";
 import { type Agent, ask, type Asked, liveSession } from "./world/caller.ts";
+import { type Look, look } from "./world/look.ts";
+import {
+  CHECKER,
+  createAgents,
+  createFile,
+  createProviders,
+  ownModel,
+} from "./world/file.ts";
+import { createQuotaFetch } from "./world/quota.ts";
 import {
   createSimulatedDial,
   type LedgerEntry,
-  SimulatedProvider,
+  type SimulatedProvider,
 } from "./world/provider.ts";
 import { takeOver } from "./world/platform.ts";
 import { Replica } from "./world/replica.ts";
 import { SimulatedStore } from "./world/store.ts";
+import { scrape } from "./world/scrape.ts";
 import { VirtualTime } from "./world/time.ts";
 import { Trace } from "./world/trace.ts";
 
@@ -33,6 +43,11 @@ export interface World {
   readonly providers: readonly SimulatedProvider[];
   readonly ledger: readonly LedgerEntry[];
   readonly asked: readonly Asked[];
+  /** What people read of usage and quotas, and the usage of everyone at the end. */
+  readonly looks: readonly Look[];
+  readonly counts: readonly Look[];
+  /** The metrics of all processes. */
+  readonly metrics: readonly Sample[];
   /** The last requests, one to each provider, all of which are healthy then. */
   readonly checked: readonly Asked[];
   /** Errors that no part of the program has handled. */
@@ -115,10 +130,11 @@ export async function liveHistory(
         ...{ time, random, trace, log, config, store },
         name: `replica-${at}`,
         dial: createSimulatedDial(providers),
-        fetch: () => Promise.resolve(new Response(null, { status: 404 })),
+        fetch: createQuotaFetch(providers, { time, random }),
       }),
   );
   const asked: Asked[] = [];
+  const looks: Look[] = [];
   const unhandled: unknown[] = [];
   const onUnhandled = (event: PromiseRejectionEvent) => {
     event.preventDefault();
@@ -128,7 +144,7 @@ export async function liveHistory(
   const giveBack = takeOver(time, createRandom(~seed));
   try {
     for (const replica of replicas) await replica.start();
-    const scene = { replicas, time, random, trace, asked };
+    const scene = { replicas, time, random, trace, asked, looks };
     const { kept, without = [] } = scale;
     const lives = Array.from({ length: scale.sessions }, async (_, at) => {
       if (kept?.includes(at) === false) return;
@@ -164,12 +180,18 @@ export async function liveHistory(
     );
     await time.run(time.elapsedMs() + STORE_QUIET_MS, () => false);
     const checked = await Promise.all(checks);
+    const counting = replicas.flatMap((replica) =>
+      people.map((agent) => look({ agent, path: "usage", replica }, scene))
+    );
+    await time.run(time.elapsedMs() + COUNT_MS, () => false);
+    const counts = await Promise.all(counting);
     const closing = replicas.map(({ life }) => life?.closeStore());
     await time.run(time.elapsedMs() + QUIET_MS, () => false);
     await Promise.all(closing);
     const world: World = {
       ...{ time, trace, log, replicas, store, config, agents, providers },
-      ...{ ledger, asked, checked, unhandled },
+      ...{ ledger, asked, looks, counts, checked, unhandled },
+      metrics: await scrape(replicas),
     };
     return {
       seed,
@@ -185,6 +207,9 @@ export async function liveHistory(
     globalThis.removeEventListener("unhandledrejection", onUnhandled);
   }
 }
+
+/** The time in which everybody's usage is read at the end, in milliseconds. */
+const COUNT_MS = 20_000;
 
 /** The quiet time while replicas still look at their store, in milliseconds: longer than any reservation. */
 const STORE_QUIET_MS = 200_000;
@@ -262,120 +287,4 @@ function repeat(
     void change();
     repeat(weather, kind, mostMs, change);
   });
-}
-
-function createProviders(
-  parts: {
-    readonly time: VirtualTime;
-    readonly random: Random;
-    readonly trace: Trace;
-    readonly ledger: LedgerEntry[];
-  },
-): SimulatedProvider[] {
-  const count = 2 + parts.random.below(4);
-  return Array.from({ length: count }, (_, at) => {
-    const family = parts.random.pick(["A", "B", "C"] as const);
-    return new SimulatedProvider({
-      ...parts,
-      name: `provider-${at}`,
-      protocols: PROTOCOLS[family],
-    });
-  });
-}
-
-const PROTOCOLS = {
-  A: ["chat"],
-  B: ["messages"],
-  C: ["responses"],
-} as const;
-
-const FAMILY = { chat: "A", messages: "B", responses: "C" } as const;
-
-const MODELS = ["model-one", "model-two", "model-three"];
-
-function createAgents(
-  random: Random,
-  count: number = 2 + random.below(4),
-): Agent[] {
-  return Array.from({ length: count }, (_, at) => ({
-    name: `agent-${at}`,
-    token: `mg_secret_of_agent_${at}`,
-    models: random.below(3) === 0 ? [random.pick(MODELS)] : MODELS,
-  }));
-}
-
-/** Asks each provider at the end. */
-const CHECKER: Agent = {
-  name: "checker",
-  token: "mg_secret_of_checker",
-  models: ["*"],
-};
-
-/** Returns the model that a provider alone serves. */
-function ownModel({ name }: { readonly name: string }): string {
-  return `model-of-${name}`;
-}
-
-/** Returns the key of a provider, which nobody else may see. */
-export function keyOf({ name }: { readonly name: string }): string {
-  return `sk-secret-of-${name}`;
-}
-
-function createFile(
-  providers: readonly SimulatedProvider[],
-  agents: readonly Agent[],
-  random: Random,
-): Readonly<Record<string, unknown>> {
-  const connections = providers.map((provider, at) => {
-    const [protocol = "chat"] = provider.protocols;
-    const family = FAMILY[protocol];
-    const own = MODELS.filter((_, model) =>
-      model % providers.length === at || random.below(2) === 0
-    );
-    return {
-      name: provider.name,
-      service: "custom",
-      family,
-      endpoints: { [protocol]: `https://${provider.host}/v1` },
-      auth: {
-        scheme: family === "B" ? "x-api-key" : "bearer",
-        key: keyOf(provider),
-      },
-      paths: ["chat", "messages", "responses"],
-      models: [...own, ownModel(provider)].map((id) => ({
-        id,
-        upstream: `${id}-of-${provider.name}`,
-        ...MODELS.includes(id) && random.below(4) === 0
-          ? { fallbacks: MODELS.slice(MODELS.indexOf(id) + 1) }
-          : {},
-      })),
-      ...random.below(3) === 0 ? { max_concurrent: 1 + random.below(4) } : {},
-    };
-  });
-  return {
-    connections,
-    timeouts: {
-      connect: random.pick([2000, 10_000]),
-      first_byte: random.pick([20_000, 300_000]),
-      first_output: random.pick([0, 30_000]),
-      idle: random.pick([30_000, 300_000]),
-    },
-    tokens: agents.map(({ name, token, models }) => ({
-      name,
-      sha256: sha256Hex(token),
-      connections: ["*"],
-      models: [...models],
-      ...name !== CHECKER.name && random.below(3) === 0
-        ? {
-          limits: [{
-            window: random.pick(["minute", "hour", "day"]),
-            requests: 3 + random.below(40),
-          }],
-        }
-        : {},
-      ...name !== CHECKER.name && random.below(3) === 0
-        ? { max_concurrent: 2 + random.below(3) }
-        : {},
-    })),
-  };
 }

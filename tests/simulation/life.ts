@@ -1,6 +1,7 @@
 import { type History, liveHistory, type Scale } from "./history.ts";
 import { liveScene } from "./scenes/mod.ts";
 import { promiseIn, shrink } from "./shrink.ts";
+import type { Trace } from "./world/trace.ts";
 
 /** What is to be lived: a history, or a scene. */
 export interface Life {
@@ -25,6 +26,17 @@ export interface Lived {
 
 /** Lives a history or a scene, and describes what broke. */
 export async function live(life: Life): Promise<Lived> {
+  try {
+    return await liveOut(life);
+  } catch (cause) {
+    const stack = cause instanceof Error ? cause.stack : String(cause);
+    const broken = [`the world goes on: ${stack}`];
+    const report = reportOf(broken, life);
+    return { requests: 0, virtualMs: 0, digest: 0, report };
+  }
+}
+
+async function liveOut(life: Life): Promise<Lived> {
   const { seed, scene, isShrunk } = life;
   const first = scene === undefined
     ? await liveHistory(seed, life.scale)
@@ -33,14 +45,21 @@ export async function live(life: Life): Promise<Lived> {
   const lived = { requests, virtualMs, digest, report: [] };
   if (first.broken.length === 0) return lived;
   if (scene !== undefined || !isShrunk) {
-    return { ...lived, report: reportOf(first, life) };
+    return { ...lived, report: reportOf(first.broken, life, first.trace) };
   }
   const scale = await shrink(seed, life.scale);
   const smaller = await liveHistory(seed, scale);
-  return { ...lived, report: reportOf(smaller, { ...life, scale }) };
+  return {
+    ...lived,
+    report: reportOf(smaller.broken, { ...life, scale }, smaller.trace),
+  };
 }
 
-function reportOf({ broken, trace }: History, life: Life): string[] {
+function reportOf(
+  broken: History["broken"],
+  life: Life,
+  trace?: Trace,
+): string[] {
   const { seed, scene, about = /#\d+/.exec(broken[0] ?? "")?.[0] } = life;
   const what = scene === undefined
     ? optionsOf(life.scale)
@@ -48,7 +67,7 @@ function reportOf({ broken, trace }: History, life: Life): string[] {
   return [
     `seed ${seed} breaks ${broken.length} promises:`,
     ...firstOfEach(broken).map((line) => `  ${line}`),
-    ...trace.last(40, about),
+    ...trace?.last(40, about) ?? [],
     `replay it: deno task simulate --seed ${seed} ${what}`,
   ];
 }

@@ -1,6 +1,7 @@
 import { createRandom } from "../../support/fakes/random.ts";
 import type { History } from "../history.ts";
 import { brokenPromises } from "../promises.ts";
+import { scrape } from "../world/scrape.ts";
 import { takeOver } from "../world/platform.ts";
 import { VirtualTime } from "../world/time.ts";
 import { Trace } from "../world/trace.ts";
@@ -94,7 +95,8 @@ export async function liveScene(name: string, seed: number): Promise<History> {
     if (!scene.judgesAlone) {
       broken.push(...brokenPromises({
         ...{ time, trace, log, agents, providers, ledger, asked, config },
-        ...{ replicas, checked: [], unhandled },
+        ...{ replicas, looks: [], counts: [], checked: [], unhandled },
+        metrics: await scrape(replicas),
         store: stage.hasStore ? stage.store : undefined,
       }));
     }

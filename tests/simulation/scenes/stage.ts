@@ -13,11 +13,11 @@ import {
   GOOD_CLAIMS,
   identityFile,
 } from "../../support/gateway/identity_scene.ts";
-import { keyOf } from "../history.ts";
 import { type Agent, ask, type Asked, type Wish } from "../world/caller.ts";
 import { SimulatedIssuer } from "../world/issuer.ts";
 import {
   createSimulatedDial,
+  keyOf,
   type LedgerEntry,
   type PlannedFate,
   SimulatedProvider,

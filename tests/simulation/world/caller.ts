@@ -2,6 +2,7 @@ import type { JsonObject } from "../../../src/core/json.ts";
 import type { Protocol } from "../../../src/core/protocol.ts";
 import type { Random } from "../../support/fakes/random.ts";
 import { PATHS } from "../../support/wire/ask.ts";
+import { type Look, look } from "./look.ts";
 import { ProcessEnded, type Replica } from "./replica.ts";
 import type { VirtualTime } from "./time.ts";
 import type { Trace } from "./trace.ts";
@@ -43,6 +44,8 @@ export interface CallerScene {
   readonly trace: Trace;
   /** All requests so far; the index is the number. */
   readonly asked: Asked[];
+  /** What people read of the gateway's own numbers. */
+  readonly looks?: Look[];
 }
 
 /** The statuses after which the SDKs send a request again, up to twice. */
@@ -65,6 +68,11 @@ export async function liveSession(
       { length: count },
       () => askUntilServed({ agent, session, protocol, model }, scene),
     ));
+    const replica = routeOf(session, scene);
+    if (replica !== undefined && random.below(8) === 0) {
+      const path = random.pick(["limits", "usage", "models"] as const);
+      await look({ agent, path, replica }, scene);
+    }
     await time.sleep(random.below(random.pick([2000, 30_000, 200_000])));
   }
 }

@@ -15,6 +15,7 @@ import {
   type PlannedAnswer,
   WRITERS,
 } from "./answers.ts";
+import type { SimulatedQuota } from "./quota.ts";
 import { SimulatedSocket } from "./socket.ts";
 import type { VirtualTime } from "./time.ts";
 import type { Trace } from "./trace.ts";
@@ -33,6 +34,8 @@ export interface LedgerEntry {
   status: number | undefined;
   /** The `Retry-After` of a refusal, in seconds. */
   retryAfter?: number;
+  /** The tokens that the provider charged for it. */
+  charged?: number;
   /** The payload that left the provider. */
   payload: string;
   /** True once the whole answer left the provider. */
@@ -144,6 +147,8 @@ export class SimulatedProvider {
   readonly dials: ("refuse" | "hang" | "late")[] = [];
   /** True when its answers come without pauses. */
   isQuick = false;
+  /** The quota of its key; absent where nothing is measured. */
+  quota: SimulatedQuota | undefined;
   /** The time for which it keeps an idle connection, in seconds, which its answers announce. */
   keepAliveSeconds: number | undefined;
   #mood: Mood = { answer: 100 };
@@ -179,6 +184,7 @@ export class SimulatedProvider {
   /** Makes it behave otherwise from now on. */
   changeMood(): void {
     this.#mood = this.#random.pick(MOODS);
+    if (this.#random.below(6) === 0) this.quota?.giveBack();
     this.#trace.note(`${this.name} changes to ${JSON.stringify(this.#mood)}`);
   }
 
@@ -190,6 +196,7 @@ export class SimulatedProvider {
   /** Makes it answer everything from now on. */
   recover(): void {
     this.#mood = { answer: 100 };
+    this.quota?.giveBack();
   }
 
   /** Breaks every connection that is open: `lost` lets them fall silent, else they are reset. */
@@ -231,6 +238,11 @@ export class SimulatedProvider {
 
   /** Returns the fate of a request whose head has arrived. */
   fate(): PlannedFate {
+    const { limit = 0, used = -1, resetsMs = 0 } = this.quota ?? {};
+    if (used >= limit) {
+      const retryAfter = Math.ceil((resetsMs - this.#time.elapsedMs()) / 1000);
+      return { fate: "long rate limit", retryAfter };
+    }
     return this.planned.shift() ?? { fate: this.#fate() };
   }
 
@@ -347,6 +359,14 @@ export class SimulatedProvider {
     }
   }
 
+  /** Charges an answer when it begins, and now and then another client of the same key. */
+  #charge(entry: LedgerEntry, answer: PlannedAnswer): void {
+    entry.charged = answer.inputTokens + answer.outputTokens;
+    if (this.quota === undefined) return;
+    this.quota.charge(entry.charged);
+    if (this.#random.below(8) === 0) this.quota.charge(entry.charged);
+  }
+
   #refuse(
     entry: LedgerEntry,
     line: Line,
@@ -384,6 +404,7 @@ export class SimulatedProvider {
       : whole;
     entry.answer = answer;
     entry.status = 200;
+    this.#charge(entry, answer);
     const writer = WRITERS[protocol];
     const isStream = stream === true;
     const withUsage = isJsonObject(options) && options.include_usage === true;
@@ -592,4 +613,9 @@ export function createSimulatedDial(
     if (provider === undefined) throw new Error(`No provider ${hostname}`);
     return { duplex: await provider.dial(signal) };
   };
+}
+
+/** Returns the key of a provider, which nobody else may see. */
+export function keyOf({ name }: { readonly name: string }): string {
+  return `sk-secret-of-${name}`;
 }

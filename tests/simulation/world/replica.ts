@@ -9,6 +9,11 @@ import { randomIds } from "../../../src/core/ids.ts";
 import { createDeadlines } from "../../../src/core/time/deadlines.ts";
 import type { Clock, Timers } from "../../../src/core/time/timers.ts";
 import { createLog, type Log } from "../../../src/observe/log.ts";
+import type { Metrics } from "../../../src/observe/metrics.ts";
+import {
+  createGatewayMetrics,
+  type GatewayMetrics,
+} from "../../../src/observe/prometheus.ts";
 import {
   createStoreState,
   type StoreState,
@@ -58,6 +63,8 @@ export class Replica {
   /** The number of its processes so far, and of those that crashed. */
   starts = 0;
   crashes = 0;
+  /** The metrics of all of its processes. */
+  readonly metrics: GatewayMetrics[] = [];
   readonly #parts: ReplicaParts;
   #life: Life | undefined;
 
@@ -164,7 +171,7 @@ class Life {
     this.#gateway = createGateway({
       liveConfig: configs,
       client: this.#client,
-      ...{ fetch, log, clock, timers: clock },
+      ...{ fetch, log, clock, timers: clock, metrics: this.#createMetrics() },
       followAfterMs: FOLLOW_AFTER_MS,
       shared: this.#state?.state ?? (replayed && { sums: replayed }),
     });
@@ -223,6 +230,20 @@ class Life {
         },
       },
     });
+  }
+
+  #createMetrics(): Metrics {
+    const real = createGatewayMetrics({
+      isModel: () => true,
+      isToken: () => true,
+      fields: new Set(),
+    });
+    this.#replica.metrics.push(real);
+    return {
+      requestEnded: (one) => this.#clock.hasEnded || real.requestEnded(one),
+      cooledDown: real.cooledDown,
+      limited: real.limited,
+    };
   }
 
   #createLog(): Log {

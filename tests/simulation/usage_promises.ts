@@ -1,0 +1,259 @@
+import type { Config } from "../../src/config/config.ts";
+import { limitsOn, type LimitUnit } from "../../src/config/usage_limits.ts";
+import { calendarSpan } from "../../src/core/time/calendar.ts";
+import { isJsonObject, type JsonObject } from "../../src/core/json.ts";
+import type { World } from "./history.ts";
+import {
+  attemptsOf,
+  isServed,
+  lineOf,
+  mayLackLine,
+  objects,
+  type Promised,
+  sumOf,
+  wasSent,
+} from "./look_ups.ts";
+import type { Asked } from "./world/caller.ts";
+
+/** The time after its end in which a request is counted, in milliseconds: additions are gathered for 100. */
+const COUNTED_MS = 1000;
+
+/** What docs/usage.md and docs/scaling.md promise of counts and limits. */
+export const USAGE_PROMISES: Readonly<Record<string, Promised>> = {
+  "no more usage is logged than a provider charged": function* (world) {
+    for (const one of world.asked.filter(isServed)) {
+      const usage = lineOf(one, world)?.usage;
+      if (!isJsonObject(usage) || usage.estimated === true) continue;
+      const found = attemptsOf(one, world).some(({ answer }) =>
+        answer?.inputTokens === usage.input_tokens &&
+        answer?.outputTokens !== undefined &&
+        answer.outputTokens >= Number(usage.output_tokens)
+      );
+      if (!found) yield `#${one.number} has usage that no provider charged`;
+    }
+  },
+  "usage is the log's, but for what a store or a crash lost": function* (
+    world,
+  ) {
+    const { counts, replicas, store, time } = world;
+    const crashes = sumOf(replicas, ({ crashes }) => crashes);
+    const starts = sumOf(replicas, ({ starts }) => starts);
+    // A drain that cannot reach the store loses what is on its way.
+    const mayLose = store === undefined
+      ? crashes > 0
+      : store.losses > 0 || store.hasFailed && starts > replicas.length ||
+        crashes > 0;
+    for (const { agent, body, status, replica } of counts) {
+      if (status === undefined) continue;
+      const month = objects(body.windows)
+        .find(({ window }) => window === "month");
+      const startMs = Date.parse(String(month?.starts_at));
+      if (!isJsonObject(month?.total) || !(startMs <= time.startMs)) continue;
+      const logged = loggedOf(agent.name, world);
+      for (const [name, amount] of Object.entries(logged)) {
+        const counted = Number(month.total[name]);
+        if (counted === amount || mayLose && counted < amount) continue;
+        yield `${agent.name} has ${counted} ${name} at ${replica}, and the log has ${amount}`;
+      }
+    }
+  },
+  "after quiet no reservation is held": function* ({ counts }) {
+    for (const { agent, body, replica } of counts) {
+      const totals = new Map(
+        objects(body.windows).map(({ window, total }) => [window, total]),
+      );
+      for (
+        const { scope, unit, window, used, models } of objects(body.limits)
+      ) {
+        const total = totals.get(window);
+        if (scope !== "token" || models !== null || !isJsonObject(total)) {
+          continue;
+        }
+        const counted = countedIn(total, unit);
+        if (counted === undefined) continue;
+        if (Math.abs(Number(used) - counted) > 1e-6) {
+          yield `${agent.name} has used ${used} ${unit} of a ${window} at ${replica}, and ${counted} are counted`;
+        }
+      }
+    }
+  },
+  "no request is admitted once a limit is full": function* (world) {
+    const { config, replicas, store } = world;
+    const crashes = sumOf(replicas, ({ crashes }) => crashes);
+    if (crashes > 0 || store?.hasFailed) return;
+    for (const { members, unit, window, most, name } of limitsIn(config)) {
+      const own = world.asked.filter((one) =>
+        members.has(one.agent.name) && wasSent(one, world)
+      );
+      const windows = Map.groupBy(own, (one) => windowOf(one, window, world));
+      windows.delete(undefined);
+      for (const requests of windows.values()) {
+        const ended = requests.flatMap((one) =>
+          mayLackLine(one, world) || one.endedMs === undefined
+            ? []
+            : [{ atMs: one.endedMs, amount: amountOf(one, unit, world) }]
+        );
+        for (const { number, startedMs } of requests) {
+          const used = sumOf(
+            ended.filter(({ atMs }) => atMs + COUNTED_MS < startedMs),
+            ({ amount }) => amount,
+          );
+          if (used < most) continue;
+          yield `#${number} was sent when ${name} had used ${used} of ${most} ${unit} of a ${window}`;
+        }
+      }
+    }
+  },
+  "quotas are what the provider said": function* ({ looks, providers }) {
+    for (const { agent, path, body } of looks) {
+      if (path !== "limits") continue;
+      for (const { name, status, limits } of objects(body.data)) {
+        const provider = providers.find((one) => one.name === name);
+        if (status !== "ok" && objects(limits).length > 0) {
+          yield `${agent.name} sees limits of ${name}, which is ${status}`;
+        }
+        for (const { used } of objects(limits)) {
+          if (provider?.quota?.said.has(Number(used))) continue;
+          yield `${agent.name} sees that ${used} of ${name} are used`;
+        }
+      }
+    }
+  },
+  "people can read their numbers": function* ({ looks, counts }) {
+    for (
+      const { agent, path, status, replica, text } of [...looks, ...counts]
+    ) {
+      if (status === undefined || status === 200 || status === 503) continue;
+      if (path === "limits" && status === 504) continue;
+      yield `${agent.name} got ${status} for ${path} at ${replica}: ${text}`;
+    }
+  },
+  "metrics agree with the log": function* ({ metrics, log }) {
+    const lines = log.entries.filter(({ event }) => event === "request")
+      .map(({ fields }) => fields);
+    const expected = new Map<string, number>();
+    const add = (key: string, amount: unknown) =>
+      expected.set(key, (expected.get(key) ?? 0) + Number(amount ?? 0));
+    for (const { ended, token, usage } of lines) {
+      add(`requests_total ${ended}`, 1);
+      if (token !== undefined) add(`caller_requests_total ${token}`, 1);
+      if (token === undefined || !isJsonObject(usage)) continue;
+      add(`caller_tokens_total input ${token}`, usage.input_tokens);
+      add(`caller_tokens_total output ${token}`, usage.output_tokens);
+    }
+    const counted = new Map<string, number>();
+    for (const { name, labels, value } of metrics) {
+      const short = name.replace("model_gateway_", "");
+      const { ended, token, kind } = labels;
+      const key = short === "requests_total"
+        ? `${short} ${ended}`
+        : short === "caller_requests_total"
+        ? `${short} ${token}`
+        : `${short} ${kind} ${token}`;
+      counted.set(key, (counted.get(key) ?? 0) + value);
+    }
+    for (const [key, amount] of expected) {
+      const value = counted.get(key) ?? 0;
+      if (value !== amount) yield `${key} is ${value}, the log has ${amount}`;
+    }
+  },
+};
+
+/** Returns what the log has of a token's requests, in the words of `GET /usage`. */
+function loggedOf(token: string, { log }: World): Record<string, number> {
+  const lines = log.entries.flatMap(({ event, fields }) =>
+    event === "request" && fields.token === token &&
+      fields.connection !== undefined
+      ? [fields]
+      : []
+  );
+  const sum = (name: string) =>
+    sumOf(
+      lines,
+      ({ usage }) => isJsonObject(usage) ? Number(usage[name] ?? 0) : 0,
+    );
+  return {
+    requests: lines.length,
+    input_tokens: sum("input_tokens"),
+    output_tokens: sum("output_tokens"),
+    estimated_requests:
+      lines.filter(({ usage }) =>
+        isJsonObject(usage) && usage.estimated === true
+      ).length,
+  };
+}
+
+function countedIn(total: JsonObject, unit: unknown): number | undefined {
+  if (unit === "requests") return Number(total.requests);
+  if (unit === "USD") return Number(total.cost_usd);
+  if (unit !== "tokens") return undefined;
+  return Number(total.input_tokens) + Number(total.output_tokens);
+}
+
+/** A limit on an amount, and the names of the tokens that it counts. */
+interface CountedLimit {
+  readonly name: string;
+  readonly members: ReadonlySet<string>;
+  readonly unit: LimitUnit;
+  readonly window: Parameters<typeof calendarSpan>[0];
+  readonly most: number;
+}
+
+function limitsIn({ callers }: Config): CountedLimit[] {
+  const all = [...callers.values()];
+  const holders = [
+    ...all.map(({ name, limits }) => ({
+      name,
+      limits,
+      members: new Set([name]),
+    })),
+    ...[...new Set(all.flatMap(({ groups }) => groups))].map((
+      { name, limits },
+    ) => ({
+      ...{ name, limits },
+      members: new Set(
+        all.filter((one) => one.groups.some((group) => group.name === name))
+          .map((one) => one.name),
+      ),
+    })),
+  ];
+  return holders.flatMap(({ name, limits, members }) =>
+    limits.flatMap((limit) =>
+      limit.kind === "amount" && limit.models === undefined &&
+        limit.connections === undefined
+        ? [{ name, members, ...limit }]
+        : []
+    )
+  );
+}
+
+/** Returns the start of the window that a request lies in; undefined when it touches two. */
+function windowOf(
+  one: Asked,
+  window: CountedLimit["window"],
+  world: World,
+): number | undefined {
+  const startOf = (ms: number) =>
+    calendarSpan(window, world.time.startMs + ms).startMs;
+  const startMs = startOf(one.startedMs);
+  const sentMs = attemptsOf(one, world)[0]?.receivedMs ?? 0;
+  return startMs === startOf(sentMs) && startMs === startOf(one.endedMs ?? 0)
+    ? startMs
+    : undefined;
+}
+
+/** Returns what a request counts, in the unit of a limit. */
+function amountOf(one: Asked, unit: LimitUnit, world: World): number {
+  if (unit === "requests") return 1;
+  const { usage, cost_usd } = lineOf(one, world) ?? {};
+  if (unit === "cost") return Math.floor(1e9 * Number(cost_usd ?? 0));
+  if (!isJsonObject(usage)) return 0;
+  return Number(usage.input_tokens ?? 0) + Number(usage.output_tokens ?? 0);
+}
+
+/** Returns true when a limit counts the requests of an agent. */
+export function isLimited({ agent }: Asked, { config }: World): boolean {
+  const found = [...config.callers.values()]
+    .find(({ name }) => name === agent.name);
+  return found !== undefined && limitsOn(found).length > 0;
+}

@@ -1,0 +1,50 @@
+import { isJsonObject, type JsonObject } from "../../../src/core/json.ts";
+import type { Agent, CallerScene } from "./caller.ts";
+import { ProcessEnded, type Replica } from "./replica.ts";
+
+/** What somebody read of the gateway's own numbers. */
+export interface Look {
+  readonly agent: Agent;
+  readonly path: "limits" | "models" | "usage";
+  readonly replica: string;
+  readonly startedMs: number;
+  /** Undefined when the process ended meanwhile. */
+  readonly status: number | undefined;
+  readonly body: JsonObject;
+  readonly text: string;
+}
+
+/** Reads usage, quotas or models as a person does. */
+export async function look(
+  { agent, path, replica }: {
+    readonly agent: Agent;
+    readonly path: Look["path"];
+    readonly replica: Replica;
+  },
+  { time, trace, looks }: CallerScene,
+): Promise<Look> {
+  const { life } = replica;
+  const startedMs = time.elapsedMs();
+  const [status, text] = life === undefined ? [undefined, ""] : await Promise
+    .race([
+      life.ended,
+      life.gateway.handler(
+        new Request(`http://gateway.example/v1/${path}`, {
+          headers: { authorization: `Bearer ${agent.token}` },
+        }),
+      ).then(async (response) =>
+        [response.status, await response.text()] as const
+      ),
+    ]).catch((cause) => {
+      if (cause instanceof ProcessEnded) return [undefined, ""] as const;
+      throw cause;
+    });
+  const body: unknown = text === "" ? {} : JSON.parse(text);
+  const seen = {
+    ...{ agent, path, startedMs, status, text, replica: replica.name },
+    body: isJsonObject(body) ? body : {},
+  };
+  trace.note(`${agent.name} reads ${path} at ${replica.name} : ${status}`);
+  looks?.push(seen);
+  return seen;
+}

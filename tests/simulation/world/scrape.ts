@@ -1,0 +1,18 @@
+import { formatExposition } from "../../../src/observe/exposition.ts";
+import type { GatewayState } from "../../../src/observe/metrics.ts";
+import {
+  readExposition,
+  type Sample,
+} from "../../support/gateway/exposition.ts";
+import type { Replica } from "./replica.ts";
+
+const NOTHING: GatewayState = { inFlight: 0, bodyMemoryBytes: 0, quotas: [] };
+
+/** Returns the sums of the metrics of all processes, as a scrape has them. */
+export async function scrape(
+  replicas: readonly Replica[],
+): Promise<readonly Sample[]> {
+  const snapshots = replicas.flatMap(({ metrics }) => metrics)
+    .map((one) => one.collect(NOTHING));
+  return readExposition(await formatExposition(await Promise.all(snapshots)));
+}
