@@ -1,3 +1,4 @@
+import { limitsOn } from "../../src/config/usage_limits.ts";
 import {
   isServed,
   lineOf,
@@ -9,7 +10,11 @@ import {
 /** What docs/failover.md promises of the moves of conversations. */
 export const MOVE_PROMISES: Readonly<Record<string, Promised>> = {
   "a move's reason is true": function* (world) {
-    const { config, log } = world;
+    const { config, log, providers } = world;
+    const measured = new Set(
+      providers.filter(({ quota }) => quota !== undefined)
+        .map(({ name }) => name),
+    );
     for (const { fields } of log.entries) {
       const { moved_from, moved_for, attempts, token } = fields;
       if (moved_for === undefined) continue;
@@ -17,11 +22,12 @@ export const MOVE_PROMISES: Readonly<Record<string, Promised>> = {
       const caller = [...config.callers.values()]
         .find(({ name }) => name === token);
       const mayBeFull = from?.maxConcurrent !== undefined ||
-        (caller?.limits.length ?? 0) > 0;
+        caller !== undefined && limitsOn(caller).length > 0;
       const failed = objects(attempts).some(({ connection, failure }) =>
         connection === moved_from && failure === moved_for
       );
       const isTrue = failed || moved_for === "cooling_down" ||
+        moved_for === "exhausted" && measured.has(String(moved_from)) ||
         moved_for === "full" && mayBeFull;
       if (!isTrue) yield `${fields.request_id} moved for ${moved_for}`;
     }
