@@ -7,11 +7,8 @@ import {
   type NextAttempt,
   nextAttempts,
 } from "./next_attempts.ts";
-import type {
-  ConnectionSlot,
-  QueuedRequest,
-  WaitingPlace,
-} from "./queue/queue.ts";
+import type { QueuedRequest } from "./queue/queue.ts";
+import type { ConnectionSlot, WaitingPlace } from "./queue/slots.ts";
 import { homePlace, waitingPlaces } from "./queue/waiting_places.ts";
 import type { AttemptReport } from "./routing/attempt_report.ts";
 import type { RoutedCandidates } from "./routing/conversations.ts";

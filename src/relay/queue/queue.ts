@@ -1,31 +1,20 @@
 import type { Deployment } from "../../config/config.ts";
-import {
-  type Cancel,
-  type Deadlines,
-  settled,
-} from "../../core/time/deadlines.ts";
-import type { Ids } from "../../core/ids.ts";
-import type { Clock } from "../../core/time/timers.ts";
-import type { WaitWord } from "../../observe/facts.ts";
+import { settled } from "../../core/time/deadlines.ts";
 import type { Exchange } from "../exchange.ts";
-import { type Admission, shuttingDown } from "../request/admission.ts";
+import { shuttingDown } from "../request/admission.ts";
 import { tokenDigest } from "../routing/cool_down.ts";
-import { AdaptiveLimit } from "./adaptive_limit.ts";
 import { isBackground } from "./background.ts";
-import { RecentUse } from "./recent_use.ts";
+import type { LineLoad, LineNews } from "./shared_line.ts";
 import {
-  type LineLoad,
-  type LineNews,
-  type OwnLine,
-  SharedLine,
-} from "./shared_line.ts";
-import {
-  keyOf,
-  type NextWaiter,
-  type RankedGroup,
-  type Waiting,
-  WaitingLine,
-} from "./waiting_line.ts";
+  type ConnectionSlot,
+  FULL,
+  Slots,
+  type SlotsOptions,
+  type Waiter,
+  type WaitingPlace,
+  type WaitResult,
+} from "./slots.ts";
+import { keyOf } from "./waiting_line.ts";
 
 /** Assigns the slots of connections. With `queue`, requests wait for them (docs/failover.md#waiting-for-a-turn). */
 export interface Queue {
@@ -65,70 +54,11 @@ export interface QueuedRequest {
   readonly waitedMs: number;
 }
 
-/** A deployment that has no room for a request now. */
-export interface WaitingPlace {
-  readonly deployment: Deployment;
-  /** The known time until it can have room, in milliseconds; 0 when a slot may become free at any moment. */
-  readonly restMs: number;
-  readonly why: WaitWord;
-  /** The longest time that the request may wait for it in all, in milliseconds. */
-  readonly mostMs: number;
-}
-
-/** The end of a wait. After `full`, `expectedMs` is the time after which the request could be served, if it is known. */
-type WaitResult =
-  | { readonly kind: "room" }
-  | { readonly kind: "full"; readonly expectedMs?: number };
-
-/** A slot of a connection. */
-export interface ConnectionSlot {
-  /** Frees it; only the first call counts. */
-  leave(): void;
-  /** Reports that the provider refused the request by a rate limit. */
-  refused?(): void;
-  /** Reports that the provider's answer is complete. */
-  completed?(): void;
-}
-
-interface QueueOptions {
-  readonly admission: Pick<Admission, "occupy" | "onDrain" | "draining">;
-  readonly clock: Clock;
-  readonly deadlines: Deadlines;
-  /** True when other threads take and free slots, too. */
-  readonly isShared: boolean;
-  readonly ids: Ids;
-  /** Sends news of the line to other gateways; absent where there are none. */
-  readonly publish?: ((news: LineNews) => void) | undefined;
-}
-
-/** A request that waits. */
-interface Waiter extends Waiting {
-  readonly woken: PromiseWithResolvers<WaitResult>;
-  /** Keeps a slot for the request. */
-  keep(key: string, slot: ConnectionSlot): void;
-}
-
-/** The most requests that wait at the same time, in all and of one caller. */
-const MAX_WAITING = 1_000;
-const MAX_WAITING_OF_CALLER = 100;
-
-/**
- * The interval at which slots that other threads may have freed are tried, in milliseconds. It is also the longest time
- * for which those who wait elsewhere may go first.
- */
-const POLL_MS = 100;
-
-/** The use that a request counts before any has ended, in milliseconds. */
-const FIRST_GUESS_MS = 5_000;
-
 /** The longest interval between two checks of a place, in milliseconds: a quota may come back early. */
 const LOOK_AGAIN_MS = 5_000;
 
-const ROOM: WaitResult = { kind: "room" };
-const FULL: WaitResult = { kind: "full" };
-
 /** Creates a queue in which nobody waits. */
-export function createQueue(options: QueueOptions): Queue {
+export function createQueue(options: SlotsOptions): Queue {
   const slots = new Slots(options);
   return {
     open: (exchange) => new Place(slots, exchange),
@@ -138,256 +68,6 @@ export function createQueue(options: QueueOptions): Queue {
     loadOf: (connectionId) => slots.loadOf(connectionId),
     follow: (news) => slots.follow(news),
   };
-}
-
-/** The slots of all connections, and the line of those who wait for them. */
-class Slots {
-  readonly options: QueueOptions;
-  readonly line: WaitingLine<Waiter>;
-  readonly #use = new RecentUse();
-  readonly #shared: SharedLine;
-  readonly #limits = new Map<string, AdaptiveLimit>();
-  #isGiving = false;
-  /** The time since which a free slot is left to others, by the deployment's key. */
-  readonly #leftMs = new Map<string, number>();
-  #cancelTimer: Cancel | undefined;
-
-  constructor(options: QueueOptions) {
-    this.options = options;
-    this.line = new WaitingLine(options.clock, this.#use);
-    this.#shared = new SharedLine({
-      ...options,
-      id: options.ids.next("line"),
-      describe: (key) => this.#describe(key),
-    });
-    options.admission.onDrain(() => {
-      for (const { woken } of [...this.line]) woken.reject(shuttingDown());
-    });
-  }
-
-  /** Takes a slot, however many requests wait for one. */
-  take(deployment: Deployment, caller: string): ConnectionSlot | undefined {
-    const { admission, clock } = this.options;
-    const key = keyOf(deployment);
-    const limit = this.#limitOf(key);
-    if (!limit.hasRoom) return undefined;
-    const leave = admission.occupy(deployment.connection);
-    if (leave === undefined) return undefined;
-    const startMs = clock.elapsedMs();
-    // So requests that begin together do not all count as nothing.
-    const guessMs = limit.averageMs ?? FIRST_GUESS_MS;
-    this.#use.add(caller, guessMs, startMs);
-    this.#shared.note(key, deployment, { caller, ms: guessMs });
-    limit.begin();
-    let isLeft = false;
-    return {
-      leave: () => {
-        if (isLeft) return;
-        isLeft = true;
-        leave();
-        const nowMs = clock.elapsedMs();
-        const tookMs = nowMs - startMs;
-        limit.end(tookMs);
-        const ms = tookMs - guessMs;
-        this.#use.add(caller, ms, nowMs);
-        this.#shared.note(key, deployment, { caller, ms });
-        this.giveOut();
-        if (this.isAwaitedElsewhere(key)) this.#shared.send();
-      },
-      refused: () => limit.refused(),
-      completed: () => limit.completed(),
-    };
-  }
-
-  /** Adds a request to the line. */
-  add(waiter: Waiter): void {
-    this.line.add(waiter);
-    this.#noteChange(waiter);
-    this.giveOut();
-  }
-
-  /** Removes a request from the line, if it is still there. */
-  remove(waiter: Waiter): void {
-    if (this.line.remove(waiter)) this.#noteChange(waiter);
-  }
-
-  #noteChange({ places }: Waiter): void {
-    for (const [key, { deployment }] of places) {
-      this.#shared.note(key, deployment);
-    }
-  }
-
-  /** Gives the free slots to those who wait, in the order of their turns. */
-  giveOut(): void {
-    // The loop that runs finds a slot that is given back meanwhile.
-    if (this.#isGiving || this.line.size === 0) return;
-    this.#isGiving = true;
-    const full = new Set<string>();
-    for (;;) {
-      const turn = this.line.next(full);
-      if (turn === undefined) break;
-      const { waiter, key, deployment } = turn;
-      const slot = this.#isLeftToOthers(turn)
-        ? undefined
-        : this.take(deployment, waiter.caller.digest);
-      if (slot === undefined) {
-        full.add(key);
-        continue;
-      }
-      this.line.noteTurn(waiter.session);
-      this.remove(waiter);
-      waiter.keep(key, slot);
-      waiter.woken.resolve(ROOM);
-    }
-    this.#isGiving = false;
-    this.#startTimer();
-  }
-
-  /** Returns true while a free slot is left to those who wait elsewhere and whose turn comes before that of a waiter. */
-  #isLeftToOthers(
-    { waiter, key, deployment }: NextWaiter<Waiter>,
-  ): boolean {
-    const isBehind = this.line.isBehind(waiter, this.#shared.turnsAt(key));
-    const leave = isBehind
-      ? this.options.admission.occupy(deployment.connection)
-      : undefined;
-    if (leave === undefined) {
-      this.#leftMs.delete(key);
-      return false;
-    }
-    leave();
-    const nowMs = this.options.clock.elapsedMs();
-    const sinceMs = this.#leftMs.get(key) ?? nowMs;
-    this.#leftMs.set(key, sinceMs);
-    return nowMs - sinceMs < POLL_MS;
-  }
-
-  /** Returns true when requests of other threads wait for nothing but a free slot of a deployment. */
-  isAwaitedElsewhere(key: string): boolean {
-    return this.#shared.turnsAt(key).length > 0;
-  }
-
-  follow(news: LineNews): void {
-    const nowMs = this.options.clock.elapsedMs();
-    for (const [caller, ms] of Object.entries(news.used)) {
-      this.#use.add(caller, ms, nowMs);
-    }
-    this.#shared.follow(news);
-    // Its sender may have freed a slot.
-    if (news.turns !== undefined) this.giveOut();
-  }
-
-  loadOf(connectionId: string): LineLoad {
-    const own = new Map<string, number>();
-    let waiting = 0;
-    for (const { places } of this.line) {
-      const here = [...places].filter(([, { deployment: { connection } }]) =>
-        connection.id === connectionId
-      );
-      if (here.length > 0) waiting += 1;
-      for (const [key] of here) own.set(key, this.#describe(key).expectedMs);
-    }
-    const others = this.#shared.loadsOf(connectionId);
-    return {
-      waiting: others.reduce((sum, one) => sum + one.waiting, waiting),
-      expectedMs: Math.max(
-        ...own.values(),
-        ...others.map(({ expectedMs }) => expectedMs),
-        0,
-      ),
-    };
-  }
-
-  #describe(key: string): OwnLine {
-    const waiters = [...this.line.at(key)];
-    const [place] = waiters.flatMap(({ places }) => places.get(key) ?? []);
-    if (place === undefined) return { waiting: 0, expectedMs: 0 };
-    const { deployment } = place;
-    const restMs = Math.max(0, place.roomMs - this.options.clock.elapsedMs());
-    const elsewhere = this.#turnsElsewhere(deployment)
-      .reduce((sum, { count }) => sum + count, 0);
-    const before = waiters.length + elsewhere - 1;
-    return {
-      waiting: waiters.length,
-      expectedMs: this.#expectedMs({ deployment, restMs }, before),
-      turns: this.#sharesSlots(deployment) ? this.line.turnsAt(key) : undefined,
-    };
-  }
-
-  /**
-   * Makes room for a request in the line. Where it is full, the last background request of the same caller, or of any
-   * when all places are taken, gives its place to one that is not.
-   *
-   * @returns False when there is no room.
-   */
-  makeRoom({ caller: { digest }, isBackground }: Waiter): boolean {
-    const own = [...this.line]
-      .filter((waiter) => waiter.caller.digest === digest);
-    const rivals = own.length >= MAX_WAITING_OF_CALLER
-      ? own
-      : this.line.size >= MAX_WAITING
-      ? [...this.line]
-      : undefined;
-    if (rivals === undefined) return true;
-    if (isBackground) return false;
-    const last = rivals.findLast((waiter) => waiter.isBackground);
-    if (last === undefined) return false;
-    this.remove(last);
-    last.woken.resolve(FULL);
-    return true;
-  }
-
-  /** Returns the time until a place has room for a request, in milliseconds. */
-  expectedMs(place: WaitingPlace, waiter: Waiter): number {
-    const { deployment } = place;
-    const elsewhere = this.#turnsElsewhere(deployment);
-    const key = keyOf(deployment);
-    const before = this.line.countBefore(key, waiter, elsewhere);
-    return this.#expectedMs(place, before);
-  }
-
-  #expectedMs(
-    { deployment, restMs }: Pick<WaitingPlace, "deployment" | "restMs">,
-    before: number,
-  ): number {
-    const limit = this.#limitOf(keyOf(deployment));
-    const most = deployment.connection.maxConcurrent ?? Infinity;
-    const turnMs = (limit.averageMs ?? 0) / Math.min(most, limit.most);
-    return Math.max(restMs, (before + 1) * turnMs);
-  }
-
-  /** Returns those who wait elsewhere for the slots that requests here may get. */
-  #turnsElsewhere(deployment: Deployment): readonly RankedGroup[] {
-    return this.#sharesSlots(deployment)
-      ? this.#shared.turnsAt(keyOf(deployment))
-      : [];
-  }
-
-  /** Returns true while the slots that all threads share, and not what the provider has refused, limit a deployment. */
-  #sharesSlots(deployment: Deployment): boolean {
-    const { maxConcurrent } = deployment.connection;
-    return this.options.isShared && maxConcurrent !== undefined &&
-      this.#limitOf(keyOf(deployment)).most >= maxConcurrent;
-  }
-
-  #limitOf(key: string): AdaptiveLimit {
-    const known = this.#limits.get(key);
-    if (known !== undefined) return known;
-    const limit = new AdaptiveLimit(this.options.clock);
-    this.#limits.set(key, limit);
-    return limit;
-  }
-
-  /** Sets the timer for the next place that is due, and for the slots that other threads free. */
-  #startTimer(): void {
-    this.#cancelTimer?.();
-    this.#cancelTimer = undefined;
-    const { deadlines, isShared } = this.options;
-    if (this.line.size === 0) return;
-    const ms = Math.min(this.line.nextDueMs(), isShared ? POLL_MS : Infinity);
-    if (ms === Infinity) return;
-    this.#cancelTimer = deadlines.start(Math.ceil(ms), () => this.giveOut());
-  }
 }
 
 /** The place of one request. */

@@ -5,7 +5,7 @@ import type { LimitGate } from "../limit_gate.ts";
 import { type FailedAttempt, isRefused } from "../next_attempts.ts";
 import type { Candidate, Candidates } from "../routing/candidate.ts";
 import type { Health } from "../routing/health.ts";
-import type { WaitingPlace } from "./queue.ts";
+import type { WaitingPlace } from "./slots.ts";
 
 /** A request that no candidate can serve now. */
 interface UnservedRequest {
