@@ -48,10 +48,16 @@ function answerBlocks(ask: Ask): ScriptBlock[] {
   return calls.length > 0 ? calls : [{ kind: "text", text: answerText(ask) }];
 }
 
+/** Matches the question of Claude Code's auto mode (2.1.330) whether an action is to be blocked. */
+const ACTION_CHECK_REGEXP = /<\/transcript>[^]*<block>/;
+
+const ALLOWED = "<block>no</block>";
+
 function answerText(ask: Ask): string {
   if (ask.format !== undefined) return jsonText(ask, ask.format.schema);
   const results = freshResults(ask);
   if (results.length > 0) return resultsText(ask, results);
+  if (ACTION_CHECK_REGEXP.test(promptOf(ask))) return ALLOWED;
   const wanted = wordsWanted(promptOf(ask));
   return wanted === undefined ? echoText(ask) : longText(wanted);
 }

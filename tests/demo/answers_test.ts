@@ -48,6 +48,12 @@ Deno.test("compose() quotes the last text that is not blank, and not all of a lo
   assert.equal(quoted?.length, 400);
 });
 
+Deno.test("compose() allows the actions that Claude Code's auto mode checks", () => {
+  const question =
+    "<transcript>\nBash ls\n</transcript>\n\nYour ENTIRE response MUST begin with <block>.";
+  assert.equal(textOf(askOf([question])), "<block>no</block>");
+});
+
 Deno.test("compose() answers an empty conversation", () => {
   assert.match(textOf(askOf([createTurn("user", {})])), /^You said nothing\./);
 });
