@@ -26,26 +26,19 @@ interface Scene {
   readonly replicas: number;
   readonly workers: number;
   readonly hasStore: boolean;
-  /** True when they restart for another configuration instead of loading it. */
-  readonly isRestarted?: boolean;
 }
 
+/** Without threads, tests/simulation holds the same of one gateway, of replicas, and after a restart. */
 const SCENES: readonly Scene[] = [
-  { name: "one thread", replicas: 1, workers: 1, hasStore: false },
   { name: "four threads", replicas: 1, workers: 4, hasStore: false },
-  { name: "two replicas", replicas: 2, workers: 1, hasStore: true },
   { name: "two replicas of threads", replicas: 2, workers: 2, hasStore: true },
-  {
-    name: "a replica after a restart",
-    ...{ replicas: 1, workers: 1, hasStore: true, isRestarted: true },
-  },
 ];
 
 type Limits = readonly Record<string, unknown>[];
 
 /** Starts the gateways of a scene. */
 function open(
-  { replicas, workers, hasStore, isRestarted = false }: Scene,
+  { replicas, workers, hasStore }: Scene,
   { store, upstreamUrl }: {
     readonly store: StoreServer | undefined;
     readonly upstreamUrl: string;
@@ -57,8 +50,7 @@ function open(
       ...(hasStore ? { shared: { url: store?.url } } : {}),
       tokens: [tokenFile({ limits })],
     });
-  let gateways: ServedGateway[] = [];
-  const ended: ServedGateway[] = [];
+  const gateways: ServedGateway[] = [];
 
   async function start(limits: Limits): Promise<void> {
     for (let count = 0; count < replicas; count++) {
@@ -71,16 +63,6 @@ function open(
         "the store",
       );
     }
-  }
-
-  async function restart(limits: Limits): Promise<void> {
-    for (const gateway of gateways) {
-      gateway.kill("SIGTERM");
-      await gateway.ended;
-    }
-    ended.push(...gateways);
-    gateways = [];
-    await start(limits);
   }
 
   async function reload(limits: Limits): Promise<void> {
@@ -120,7 +102,7 @@ function open(
 
   return {
     start,
-    configure: isRestarted ? restart : reload,
+    configure: reload,
     /** Waits until every thread reports so much. With a store, a busy machine may delay it. */
     async expectUsed(wanted: number): Promise<void> {
       const read = async () =>
@@ -138,10 +120,9 @@ function open(
       }
       return statuses;
     },
-    near: () =>
-      [...ended, ...gateways].flatMap((one) => one.lines("limit_near")),
+    near: () => gateways.flatMap((one) => one.lines("limit_near")),
     async close() {
-      for (const gateway of [...ended, ...gateways]) {
+      for (const gateway of gateways) {
         await gateway[Symbol.asyncDispose]();
       }
     },

@@ -72,6 +72,12 @@ export const USAGE_FAULTS: FaultsByFile = {
       wrong: "  put(fields.input, counts.output);\n",
     },
     {
+      name: "only the requests of limited callers are counted",
+      text: "      const days = dayAmounts(counts, atMs);\n",
+      wrong:
+        "      const days = dayAmounts(counts, atMs);\n      if (caller.limits.length === 0) return;\n",
+    },
+    {
       name: "groups are not counted",
       text: '        ...groups.map((group) => namesOf("group", group.name)),\n',
       wrong: "",

@@ -389,18 +389,6 @@ export const FAILOVER_SCENES: Readonly<Record<string, Scene>> = {
       }
     },
   },
-  "a wait of days is cut to an hour": {
-    setting: ALONE,
-    async live(stage) {
-      stage.plan("a", { fate: "rate limit", retryAfter: 100_000 });
-      assert.equal((await stage.ask()).status, 429);
-      assert.equal((await stage.ask()).status, 429);
-      // Only a request sends a probe, and nobody asks before the hour is over.
-      await stage.sleep(3_601_000);
-      assert.deepEqual(await stage.served(), ["a"]);
-      assert.deepEqual(await stage.served(), ["a"]);
-    },
-  },
   "many repeats share a budget": {
     setting: ALONE,
     async live(stage) {

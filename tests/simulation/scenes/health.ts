@@ -1,8 +1,16 @@
 import assert from "node:assert/strict";
 import { coolDown } from "./failover.ts";
-import type { Scene } from "./stage.ts";
+import type { Scene, Stage } from "./stage.ts";
 
 const ALONE = () => ({ connections: { a: {} } });
+
+/** Lets a connection refuse until its cool-down begins. */
+async function loseConnection(stage: Stage, name: string): Promise<void> {
+  stage.provider(name).closeIdle();
+  await stage.sleep(100);
+  stage.provider(name).dials.push("refuse", "refuse", "refuse");
+  for (let count = 0; count < 3; count++) await stage.ask();
+}
 
 /** Scenes of cool-downs, probes, long waits and conversations. */
 export const HEALTH_SCENES: Readonly<Record<string, Scene>> = {
@@ -48,6 +56,9 @@ export const HEALTH_SCENES: Readonly<Record<string, Scene>> = {
       assert.deepEqual(await stage.served({ agent: "carol" }), ["b"]);
       await stage.sleep(1500);
       assert.deepEqual(await stage.served({ agent: "carol" }), ["a"]);
+      stage.plan("a", "server error");
+      assert.deepEqual(await stage.served(), ["a", "b"]);
+      assert.deepEqual(await stage.served(), ["a"], "the first ones are over");
       // It is forgotten that two had failed: one alone keeps itself away.
       await coolDown(stage, "a");
       assert.deepEqual(await stage.served({ agent: "alice" }), ["b"]);
@@ -123,13 +134,31 @@ export const HEALTH_SCENES: Readonly<Record<string, Scene>> = {
       await probe;
     },
   },
+  "a probe that is answered is none any more": {
+    async live(stage) {
+      for (const cool of [coolDown, loseConnection]) {
+        await cool(stage, "a");
+        await stage.sleep(1100);
+        stage.plan("a", { fate: "stall", stopsAt: "output" });
+        const { protocol } = stage.provider("a");
+        const probe = stage.ask({
+          ...{ isStream: true, protocol, leavesAfterMs: 9000 },
+        });
+        await stage.sleep(1000);
+        assert.deepEqual(await stage.served(), ["a"], "while its answer runs");
+        await probe;
+      }
+    },
+  },
   "a probe whose caller leaves makes room for another": {
     async live(stage) {
-      await coolDown(stage, "a");
-      await stage.sleep(1100);
-      stage.plan("a", "silence");
-      await stage.ask({ leavesAfterMs: 2500 });
-      assert.deepEqual(await stage.served(), ["a"], "the next one probes");
+      for (const cool of [coolDown, loseConnection]) {
+        await cool(stage, "a");
+        await stage.sleep(1100);
+        stage.plan("a", "silence");
+        await stage.ask({ leavesAfterMs: 2500 });
+        assert.deepEqual(await stage.served(), ["a"], "the next one probes");
+      }
     },
   },
   "a probe that opens no connection makes room for another": {
@@ -180,6 +209,12 @@ export const HEALTH_SCENES: Readonly<Record<string, Scene>> = {
       assert.deepEqual(await stage.served(), ["a", "b"]);
       await slow;
       assert.deepEqual(await stage.served(), ["b"], "it cools down still");
+      await stage.sleep(2000);
+      stage.plan("a", { fate: "answer", afterMs: 1500 });
+      const probe = stage.served();
+      await stage.sleep(200);
+      assert.deepEqual(await stage.served(), ["b"], "and is probed then");
+      await probe;
     },
   },
   "repeats of one request count once": {
@@ -224,6 +259,34 @@ export const HEALTH_SCENES: Readonly<Record<string, Scene>> = {
       await stage.sleep(310_000);
       assert.deepEqual(await stage.served(), ["a"], "a probe finds the room");
       assert.deepEqual(await stage.served(), ["a"], "and ends the wait");
+    },
+  },
+  "a wait of days is cut to an hour": {
+    setting: ALONE,
+    async live(stage) {
+      stage.plan("a", { fate: "rate limit", retryAfter: 100_000 });
+      assert.equal((await stage.ask()).status, 429);
+      assert.equal((await stage.ask()).status, 429);
+      // Only a request sends a probe, and nobody asks before the hour is over.
+      await stage.sleep(3_601_000);
+      assert.deepEqual(await stage.served(), ["a"]);
+      assert.deepEqual(await stage.served(), ["a"]);
+    },
+  },
+  "limits of two callers keep all away, unless one is served between": {
+    async live(stage) {
+      const limited = { fate: "rate limit", retryAfter: 20 } as const;
+      for (const isServed of [true, false]) {
+        stage.plan("a", limited);
+        assert.deepEqual(await stage.served({ agent: "alice" }), ["a", "b"]);
+        if (isServed) await stage.served({ agent: "bob" });
+        stage.plan("a", limited);
+        assert.deepEqual(await stage.served({ agent: "bob" }), ["a", "b"]);
+        const expected = isServed ? ["a"] : ["b"];
+        assert.deepEqual(await stage.served({ agent: "carol" }), expected);
+        await stage.sleep(30_000);
+        assert.deepEqual(await stage.served({ agent: "carol" }), ["a"]);
+      }
     },
   },
   "a 429 with a far reset that stays": {

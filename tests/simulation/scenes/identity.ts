@@ -36,7 +36,7 @@ export const IDENTITY_SCENES: Readonly<Record<string, Scene>> = {
       await stage.served({ agent: again });
     },
   },
-  "a JWT that is not for here reaches nobody": {
+  "a JWT that is not for here is rejected": {
     setting: () => ({ hasIssuer: true }),
     async live(stage) {
       const nowSeconds = stage.time.now() / 1000;

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { crowd, loggedOf, statuses, usageOf, withLimits } from "./counted.ts";
 import type { Scene } from "./stage.ts";
+import { limitAgain } from "./store.ts";
 
 const HOUR_MS = 3600_000;
 
@@ -98,6 +99,9 @@ export const LIMIT_SCENES: Readonly<Record<string, Scene>> = {
       assert.deepEqual(statuses(rest), [200, 200, 429, 429]);
       assert.equal((await usageOf(stage, "alice")).requests, 4);
     },
+  },
+  "a limit that is new or back knows what was counted": {
+    live: (stage) => limitAgain(stage, (limits) => stage.limit(limits)),
   },
   "the places of a connection and of a token come back": {
     setting: () => ({

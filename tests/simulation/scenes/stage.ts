@@ -315,6 +315,14 @@ export class Stage {
     for (const { configs } of this.replicas) configs.swap(next);
   }
 
+  /** Reads the configuration again with other limits of `alice` */
+  async limit(limits: readonly Entry[]): Promise<void> {
+    const { tokens } = this.#file;
+    assert(Array.isArray(tokens));
+    const [alice, ...others] = tokens;
+    await this.reload({ tokens: [{ ...alice, limits }, ...others] });
+  }
+
   sleep(ms: number): Promise<void> {
     return this.time.sleep(ms);
   }

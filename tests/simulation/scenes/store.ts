@@ -10,8 +10,10 @@ const SETTLED_MS = 500;
 /** Longer than the store's absence is noticed and probed, in milliseconds. */
 const BACK_MS = 8000;
 
+type Limit = Readonly<Record<string, unknown>>;
+
 /** Returns the setting of two gateways with a store, where a token `alice` has limits. */
-function sharing(...limits: readonly Readonly<Record<string, unknown>>[]) {
+function sharing(...limits: readonly Limit[]) {
   return () => ({
     replicas: 2,
     ...limits.length === 0 ? {} : { tokens: { alice: { limits } } },
@@ -38,6 +40,31 @@ async function checkUsage(stage: Stage, agent = "alice"): Promise<void> {
 async function loseStore(stage: Stage, ms: number): Promise<void> {
   stage.store.restart(ms, stage.store.data.snapshot());
   await stage.sleep(10);
+}
+
+/** Checks that a limit counts what came before it, when it is new and when it is put back. */
+export async function limitAgain(
+  stage: Stage,
+  configure: (limits: readonly Limit[]) => Promise<void>,
+): Promise<void> {
+  const limits = [{ window: "month", requests: 12 }];
+  const askAll = async (count: number) => {
+    const asked = [];
+    for (let at = 0; at < count; at++) asked.push(await stage.ask());
+    await stage.sleep(SETTLED_MS);
+    return statuses(asked);
+  };
+  assert(!(await askAll(11)).includes(429));
+  await configure(limits);
+  assert.deepEqual(await askAll(4), [200, 429, 429, 429]);
+  await configure([]);
+  assert.deepEqual(await askAll(2), [200, 200]);
+  await configure(limits);
+  assert.deepEqual(await askAll(4), [429, 429, 429, 429]);
+  const near = stage.log.entries.filter(({ event }) => event === "limit_near");
+  assert.equal(near.length, 1, "it is reported near its end once");
+  // While there was no limit, more than it allows were served.
+  await configure([]);
 }
 
 /** Scenes of gateways that count together in a store. */
@@ -116,7 +143,7 @@ export const STORE_SCENES: Readonly<Record<string, Scene>> = {
       await checkUsage(stage);
     },
   },
-  "a store that is away delays nobody": {
+  "requests do not wait for a store that is away": {
     setting: sharing({ window: "hour", requests: 8 }),
     async live(stage) {
       await stage.served({ at: 0 });
@@ -230,7 +257,7 @@ export const STORE_SCENES: Readonly<Record<string, Scene>> = {
       assert.deepEqual(statuses(await Promise.all(both)), [200, 200]);
     },
   },
-  "a late store makes nobody wait longer than its time": {
+  "requests wait for a late store no longer than its time": {
     setting: sharing({ window: "hour", requests: 1000 }),
     async live(stage) {
       await stage.served({ at: 0 });
@@ -333,6 +360,20 @@ export const STORE_SCENES: Readonly<Record<string, Scene>> = {
       const used = await usageOf(stage, "alice", 1);
       assert.equal(used.requests, 1);
     },
+  },
+  "a limit that is new or back knows what was counted, in every gateway": {
+    setting: sharing(),
+    live: (stage) => limitAgain(stage, (limits) => stage.limit(limits)),
+  },
+  "a limit that is new or back knows what was counted, after a restart": {
+    setting: () => ({ replicas: 1 }),
+    live: (stage) =>
+      limitAgain(stage, async (limits) => {
+        await stage.replica.stop();
+        await stage.limit(limits);
+        await stage.replica.start();
+        await stage.sleep(1000);
+      }),
   },
   "gateways learn of each other's cool-downs": {
     setting: sharing(),
