@@ -2,13 +2,14 @@ import assert from "node:assert/strict";
 import { runLogin } from "../../src/cli/login/command.ts";
 import { openLogin } from "../../src/cli/login/kept_login.ts";
 import { createMemoryIo } from "../support/fakes/memory_io.ts";
-import { minimalFile } from "../support/gateway/config.ts";
+import { connectionFile, minimalFile } from "../support/gateway/config.ts";
 import { startGateway } from "../support/gateway/gateway.ts";
 import { identityFile } from "../support/gateway/identity_scene.ts";
 import { needing } from "../support/ignored.ts";
 import { fromFileUrl } from "../support/program/paths.ts";
 import { startProcess } from "../support/program/process.ts";
 import { installClient } from "./install.ts";
+import { CLIENTS } from "./programs.ts";
 
 // The certified issuer of npm's `oidc-provider` judges the device flow, the renewal and Claude Code's sign-in
 // (docs/identity.md#clients). `deno task test:clients` runs this; `deno task test` does not.
@@ -164,6 +165,143 @@ Deno.test({
       issuer.kill("SIGKILL");
       await issuer.ended;
       await Deno.remove(folder, { recursive: true });
+    }
+  },
+});
+
+/** Serves one answer of Messages. */
+function startMessages() {
+  const message = {
+    ...{ id: "msg_1", type: "message", role: "assistant", model: "model-b" },
+    usage: { input_tokens: 1, output_tokens: 2 },
+    ...{ stop_reason: null, stop_sequence: null, content: [] },
+  };
+  const text = { type: "text", text: "Signed in." };
+  const events = [
+    { type: "message_start", message },
+    {
+      ...{ type: "content_block_start", index: 0 },
+      content_block: { type: "text", text: "" },
+    },
+    {
+      ...{ type: "content_block_delta", index: 0 },
+      delta: { type: "text_delta", text: text.text },
+    },
+    { type: "content_block_stop", index: 0 },
+    {
+      type: "message_delta",
+      delta: { stop_reason: "end_turn", stop_sequence: null },
+      usage: { output_tokens: 2 },
+    },
+    { type: "message_stop" },
+  ].map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
+  return Deno.serve(
+    { hostname: "127.0.0.1", port: 0, onListen() {} },
+    async (request) => {
+      if (request.method === "GET") return Response.json({ data: [] });
+      const { stream } = await request.json();
+      return stream
+        ? new Response(events.join(""), {
+          headers: { "content-type": "text/event-stream" },
+        })
+        : Response.json({
+          ...message,
+          content: [text],
+          stop_reason: "end_turn",
+        });
+    },
+  );
+}
+
+const claude = CLIENTS.find(({ name }) => name === "Claude Code");
+const installedClaude = claude === undefined
+  ? { reason: "there is no Claude Code in the list" }
+  : await installClient(claude);
+
+Deno.test({
+  ...needing(
+    "Claude Code signs in at the gateway, from an empty home to its first answer",
+    "reason" in installed && installed.reason,
+    "reason" in installedClaude && installedClaude.reason,
+  ),
+  async fn() {
+    const [path = ""] = "command" in installed ? installed.command : [];
+    const [program = "", ...before] = "command" in installedClaude
+      ? installedClaude.command
+      : [];
+    const issuer = await startProcess("node", {
+      args: [SCRIPT, path.replace("/package.json", ""), `${LIFE_S}`],
+    });
+    const upstream = startMessages();
+    const home = await Deno.makeTempDir();
+    await using gateway = await startGateway(minimalFile({
+      connections: [connectionFile({
+        family: "B",
+        endpoints: { messages: `http://127.0.0.1:${upstream.addr.port}/v1` },
+        models: ["model-b"],
+      })],
+      identity: [
+        identityFile({
+          issuer: issuer.url,
+          jwks_url: undefined,
+          sign_in: { client: "people" },
+        }),
+      ],
+    }));
+    await Deno.mkdir(`${home}/.claude`);
+    await Deno.writeTextFile(
+      `${home}/.claude/settings.json`,
+      JSON.stringify({
+        forceLoginMethod: "gateway",
+        forceLoginGatewayUrl: gateway.url,
+      }),
+    );
+    const run = (...args: string[]) =>
+      new Deno.Command(program, {
+        args: [...before, ...args],
+        cwd: home,
+        clearEnv: true,
+        env: { HOME: home, PATH: Deno.env.get("PATH") ?? "", BROWSER: "true" },
+        stdin: "piped",
+        stdout: "piped",
+        stderr: "null",
+        signal: AbortSignal.timeout(60_000),
+      }).spawn();
+    try {
+      const login = run("auth", "login", "--gateway-json");
+      const answers = login.stdin.getWriter();
+      const states: string[] = [];
+      let rest = "";
+      for await (
+        const part of login.stdout.pipeThrough(new TextDecoderStream())
+      ) {
+        const lines = (rest + part).split("\n");
+        rest = lines.pop() ?? "";
+        for (const line of lines) {
+          const { state, shown, browserUrl } = JSON.parse(line);
+          states.push(state);
+          if (shown !== undefined) {
+            const answer = JSON.stringify({ state, shown, accept: true });
+            await answers.write(new TextEncoder().encode(`${answer}\n`));
+          } else if (browserUrl !== undefined) await confirm(browserUrl);
+        }
+      }
+      await answers.close().catch(() => {});
+      assert.equal(states.at(-1), "done", states.join(" "));
+      assert.equal((await login.status).code, 0);
+      const asked = run("-p", "hi", "--model", "model-b");
+      await asked.stdin.close();
+      const { code, stdout } = await asked.output();
+      const text = new TextDecoder().decode(stdout);
+      assert.equal(code, 0, text + gateway.lines.text());
+      assert.match(text, /Signed in\./);
+      const tokens = gateway.lines.requests.items.map(({ token }) => token);
+      assert.ok(tokens.some((name) => String(name).startsWith("alice (")));
+    } finally {
+      issuer.kill("SIGKILL");
+      await issuer.ended;
+      await upstream.shutdown();
+      await Deno.remove(home, { recursive: true });
     }
   },
 });
