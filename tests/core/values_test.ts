@@ -20,6 +20,9 @@ import {
 } from "../../src/core/std.ts";
 import { pipe, runStage, type Stage } from "../../src/core/stage.ts";
 import { parseYaml } from "../support/yaml.ts";
+import { type ErrorKind, GatewayError, shorten } from "../../src/core/error.ts";
+import { publicAddress } from "../../src/core/public_address.ts";
+import { retryAfterMs, saneWaitHeader } from "../../src/core/retry_after.ts";
 
 Deno.test("readHeaders() returns the same values as the headers", () => {
   const headers = new Headers([
@@ -243,4 +246,254 @@ Deno.test("pipe() follows a sink that changes between inputs", () => {
   stage.push("a", (text) => one.push(text));
   stage.push("b", (text) => two.push(text));
   assert.deepEqual([one, two], [["a"], ["b"]]);
+});
+
+/** The table of docs/design.md#errors. */
+const STATUSES: readonly (readonly [ErrorKind, number])[] = [
+  ["invalid_request", 400],
+  ["unauthenticated", 401],
+  ["forbidden", 403],
+  ["not_found", 404],
+  ["method_not_allowed", 405],
+  ["body_timeout", 408],
+  ["body_too_large", 413],
+  ["unsupported_media_type", 415],
+  ["upgrade_required", 426],
+  ["rate_limited", 429],
+  ["internal", 500],
+  ["upstream", 502],
+  ["overloaded", 503],
+  ["timeout", 504],
+];
+
+Deno.test("GatewayError has the status of its kind", () => {
+  for (const [kind, status] of STATUSES) {
+    assert.equal(new GatewayError(kind, "Cannot").status, status, kind);
+  }
+});
+
+Deno.test("GatewayError has the values of its options", () => {
+  const cause = new Error("why");
+  const error = new GatewayError("not_found", "Cannot find it", {
+    param: "model",
+    type: "own_type",
+    code: "model_not_found",
+    details: { error_code: "x" },
+    headers: { "retry-after": "1" },
+    cause,
+  });
+  assert.ok(error instanceof Error);
+  assert.equal(error.name, "GatewayError");
+  assert.equal(error.message, "Cannot find it");
+  assert.equal(error.param, "model");
+  assert.equal(error.type, "own_type");
+  assert.equal(error.code, "model_not_found");
+  assert.deepEqual(error.details, { error_code: "x" });
+  assert.deepEqual(error.headers, { "retry-after": "1" });
+  assert.equal(error.cause, cause);
+});
+
+Deno.test("GatewayError without options has no headers and leaves the rest out", () => {
+  const { param, type, code, details, headers, cause } = new GatewayError(
+    "internal",
+    "Cannot",
+  );
+  assert.deepEqual({ param, type, code, details, cause }, {
+    param: undefined,
+    type: undefined,
+    code: undefined,
+    details: undefined,
+    cause: undefined,
+  });
+  assert.deepEqual(headers, {});
+});
+
+Deno.test("GatewayError stays short even when it quotes a long text", () => {
+  const { message, param } = new GatewayError(
+    "invalid_request",
+    "x".repeat(100_000),
+    { param: "y".repeat(100_000) },
+  );
+  assert.equal(message.length, 2001);
+  assert.equal(param?.length, 201);
+});
+
+Deno.test("shorten() keeps a text up to the length", () => {
+  assert.equal(shorten("", 3), "");
+  assert.equal(shorten("abc", 3), "abc");
+});
+
+Deno.test("shorten() cuts a longer text and marks the cut", () => {
+  assert.equal(shorten("abcd", 3), "abc…");
+});
+
+Deno.test("shorten() cuts no character in half", () => {
+  assert.equal(shorten("ab😀", 3), "ab\ufffd…");
+});
+
+const URL_OF_REQUEST = "http://gateway:8787/v1/chat/completions";
+
+function addressFor(
+  headers: Readonly<Record<string, string>>,
+  url = URL_OF_REQUEST,
+): string | undefined {
+  return publicAddress({ url, headers: new Headers(headers) });
+}
+
+Deno.test("the public address is the one of the caller's request or of the first proxy", () => {
+  const addresses: readonly [Record<string, string>, string][] = [
+    [{}, "http://gateway:8787"],
+    [{ host: "10.0.0.7:8787" }, "http://10.0.0.7:8787"],
+    [{ host: "[2001:db8::1]:8787" }, "http://[2001:db8::1]:8787"],
+    [{ host: "model_gateway:8787" }, "http://model_gateway:8787"],
+    [
+      { host: "models.example", "x-forwarded-proto": "https" },
+      "https://models.example",
+    ],
+    [
+      {
+        host: "inner",
+        "x-forwarded-host": "Models.example:8443, inner",
+        "x-forwarded-proto": "https, http",
+      },
+      "https://models.example:8443",
+    ],
+  ];
+  for (const [headers, expected] of addresses) {
+    assert.equal(addressFor(headers), expected);
+  }
+  assert.equal(
+    addressFor({ host: "models.example" }, "https://models.example/v1/usage"),
+    "https://models.example",
+  );
+});
+
+Deno.test("only http and https with a host name or an address are a public address", () => {
+  const hosts = [
+    "",
+    "a b",
+    "evil.example/path",
+    "evil.example?x",
+    "evil.example#x",
+    "user@evil.example",
+    "user:pass@evil.example",
+    'a"b',
+    "a'b",
+    "a(b)",
+    "a!b",
+    "a;b",
+    "a`b`",
+    "a${b}",
+    "a*b",
+    "a&b",
+    "a:b",
+    "a:99999",
+    "a:",
+    "<script>",
+    "\\evil",
+    `${"a".repeat(300)}.example`,
+  ];
+  for (const name of ["host", "x-forwarded-host"]) {
+    for (const host of hosts) {
+      assert.equal(addressFor({ [name]: host }), undefined, `${name}: ${host}`);
+    }
+  }
+  for (const proto of ["", "javascript", "file", "ws", "https://evil/?"]) {
+    assert.equal(addressFor({ "x-forwarded-proto": proto }), undefined, proto);
+  }
+});
+
+const NOW_MS = Date.UTC(2026, 0, 1);
+
+Deno.test("retryAfterMs() reads milliseconds, seconds and dates", () => {
+  const cases: readonly [Record<string, string>, number | undefined][] = [
+    [{ "retry-after": "3" }, 3000],
+    [{ "retry-after": "0.5" }, 500],
+    [{ "retry-after": "0" }, 0],
+    [{ "retry-after-ms": "250" }, 250],
+    [{ "retry-after-ms": "250", "retry-after": "3" }, 250],
+    [{ "retry-after-ms": "soon", "retry-after": "3" }, 3000],
+    [{ "retry-after": "Thu, 01 Jan 2026 00:00:30 GMT" }, 30_000],
+    [{ "retry-after": "Wed, 31 Dec 2025 00:00:00 GMT" }, 0],
+    [{ "retry-after": "-1" }, undefined],
+    [{ "retry-after": "Thursday, 01-Jan-26 00:00:30 GMT" }, 30_000],
+    [{ "retry-after": "Thu Jan  1 00:00:30 2026 GMT" }, 30_000],
+    [{ "retry-after": "soon" }, undefined],
+    [{ "retry-after": "in 5" }, undefined],
+    [{ "retry-after": "1e3" }, undefined],
+    [{ "retry-after": "1e30" }, undefined],
+    [{ "retry-after": "Infinity" }, undefined],
+    [{ "retry-after": "NaN" }, undefined],
+    [{ "retry-after": "5, 7" }, undefined],
+    [{ "retry-after-ms": "-1" }, undefined],
+    [{ "retry-after": "2592000" }, 2_592_000_000],
+    [{ "retry-after": "3024000" }, 3_024_000_000],
+    [{ "retry-after": "3024001" }, undefined],
+    [{ "retry-after-ms": "3024000000" }, 3_024_000_000],
+    [{ "retry-after-ms": "3024000001" }, undefined],
+    [{ "retry-after-ms": "3024000001", "retry-after": "3" }, 3000],
+    [{ "retry-after": "9".repeat(30) }, undefined],
+    [{ "retry-after": "9".repeat(400) }, undefined],
+    [{ "retry-after-ms": "9".repeat(30) }, undefined],
+    [{ "retry-after-ms": "Thu, 01 Jan 2026 00:00:30 GMT" }, undefined],
+    [{ "retry-after": "Sat, 31 Jan 2026 00:00:00 GMT" }, 2_592_000_000],
+    [{ "retry-after": "Thu, 05 Feb 2026 00:00:00 GMT" }, 3_024_000_000],
+    [{ "retry-after": "Thu, 05 Feb 2026 00:00:01 GMT" }, undefined],
+    [{ "retry-after": "Fri, 31 Dec 9999 23:59:59 GMT" }, undefined],
+    [{ "retry-after": "Thu Jan  1 00:00:30 2026" }, 30_000],
+    [{ "retry-after": "Thu, 01 Jan 2026 00:00:30 +0000" }, 30_000],
+    [{ "retry-after": "Monkeys of 2026" }, undefined],
+    [{ "retry-after": "Thu, 01 Jan 2026 00:00:30 GMT, 5" }, undefined],
+    [{ "retry-after": "Fri, 99 Dec 9999 23:59:59 GMT" }, undefined],
+    [{ "retry-after": "" }, undefined],
+    [{ "retry-after-ms": "" }, undefined],
+    [{}, undefined],
+  ];
+  for (const [headers, expected] of cases) {
+    assert.equal(
+      retryAfterMs(new Headers(headers), NOW_MS),
+      expected,
+      JSON.stringify(headers),
+    );
+  }
+});
+
+Deno.test("saneWaitHeader() forwards plausible waits that a timer holds, and leaves out the rest", () => {
+  const cases: readonly [string, string | undefined][] = [
+    ...[
+      "0",
+      "0.5",
+      "17",
+      "2147482",
+      "Thu, 01 Jan 2026 00:00:30 GMT",
+      "Thu, 01 Jan 1970 00:00:00 GMT",
+    ].map((value): [string, string] => [value, value]),
+    ...["2147484", "2592000", "3024000", "Sat, 31 Jan 2026 00:00:00 GMT"]
+      .map((value): [string, string] => [value, "2147483"]),
+    ...[
+      "3024001",
+      "9".repeat(30),
+      "9".repeat(400),
+      "Thu, 05 Feb 2026 00:00:01 GMT",
+      "Fri, 31 Dec 9999 23:59:59 GMT",
+      "Fri, 31 Dec 9999",
+      "1e30",
+      "Infinity",
+      "NaN",
+      "-1",
+      "soon",
+      "",
+      "5, 7",
+      "0x10",
+    ].map((value): [string, undefined] => [value, undefined]),
+  ];
+  for (const [value, expected] of cases) {
+    assert.equal(saneWaitHeader("retry-after", value, NOW_MS), expected, value);
+  }
+  const inMs = (value: string) =>
+    saneWaitHeader("retry-after-ms", value, NOW_MS);
+  assert.equal(inMs("16500"), "16500");
+  assert.equal(inMs("2147483001"), "2147483000");
+  assert.equal(inMs("3024000001"), undefined);
+  assert.equal(inMs("Thu, 01 Jan 2026 00:00:30 GMT"), undefined);
 });

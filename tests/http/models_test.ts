@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { request } from "node:http";
 import { GatewayError } from "../../src/core/error.ts";
 import type { ModelCatalog } from "../../src/catalog/model_catalog.ts";
 import {
@@ -8,10 +9,24 @@ import {
 } from "../../src/http/models.ts";
 import { CallerLeft } from "../../src/upstream/call.ts";
 import {
+  ALICE_TOKEN,
+  configOf,
   connectionFile,
+  loadFile,
   minimalConfig,
+  minimalFile,
   tokenFile,
 } from "../support/gateway/config.ts";
+import type { ModelFacts } from "../../src/catalog/model_facts.ts";
+import { listedModels } from "../../src/config/assignment.ts";
+import { modelEntry } from "../../src/http/model_entry.ts";
+import { isJsonObject } from "../../src/core/json.ts";
+import { startDemoGateway } from "../support/gateway/demo_gateway.ts";
+import { startGateway } from "../support/gateway/gateway.ts";
+import { familiesFile } from "../support/gateway/families.ts";
+import { needing } from "../support/ignored.ts";
+import { hasProgram } from "../support/program/has_program.ts";
+import { readError } from "../support/wire/error_answer.ts";
 
 /** Knows nothing but its input. */
 function catalogOf(
@@ -149,3 +164,297 @@ Deno.test("a caller that leaves while lists are read gets no response", async ()
   ) await assert.rejects(answer, CallerLeft);
   await assert.rejects(modelsResponse({ ...context, catalog }), refused);
 });
+
+async function entryWith(
+  facts: ModelFacts,
+): Promise<Record<string, unknown>> {
+  const config = await minimalConfig();
+  const [caller] = config.callers.values();
+  assert.ok(caller);
+  const deployments = listedModels(caller, config).get("model-a");
+  assert.ok(deployments);
+  return JSON.parse(
+    JSON.stringify(modelEntry({ name: "some-alias", deployments, facts })),
+  );
+}
+
+const PLAIN = {
+  id: "some-alias",
+  object: "model",
+  type: "model",
+  created: 0,
+  created_at: "1970-01-01T00:00:00.000Z",
+  display_name: "some-alias",
+  owned_by: "custom",
+  protocols: ["chat", "messages", "responses"],
+  native_protocols: ["chat"],
+};
+
+/** Connections that serve a model in this order, each by its family and endpoints, and the native protocols. */
+const NATIVE: Readonly<
+  Record<string, readonly [readonly string[], readonly string[]]>
+> = {
+  "the own one of each family": [["B messages"], ["messages"]],
+  "the own one of a family that could translate": [["C responses"], [
+    "responses",
+  ]],
+  "further endpoints, after the family's own": [
+    ["A messages responses chat"],
+    ["chat", "messages", "responses"],
+  ],
+  "what all connections have": [
+    ["A chat messages", "B messages"],
+    ["messages"],
+  ],
+  "those of the first connection where they have none in common": [
+    ["C responses", "A chat"],
+    ["responses"],
+  ],
+};
+
+for (const [name, [connections, expected]] of Object.entries(NATIVE)) {
+  Deno.test(`modelEntry() names as native ${name}`, async () => {
+    const file = minimalFile({
+      connections: connections.map((text, index) => {
+        const [family, ...endpoints] = text.split(" ");
+        return connectionFile({
+          name: `one-${index}`,
+          family,
+          endpoints: Object.fromEntries(
+            endpoints.map((one) => [one, `http://127.0.0.1:9/${index}`]),
+          ),
+        });
+      }),
+    });
+    const config = configOf(await loadFile(file));
+    const [caller] = config.callers.values();
+    assert.ok(caller);
+    const deployments = listedModels(caller, config).get("model-a");
+    assert.ok(deployments);
+    const entry = modelEntry({ name: "model-a", deployments, facts: {} });
+    assert.deepEqual(entry.native_protocols, expected);
+  });
+}
+
+Deno.test("modelEntry() leaves out unknown facts", async () => {
+  assert.deepEqual(await entryWith({}), PLAIN);
+});
+
+Deno.test("modelEntry() has all known facts, in the fields of every client", async () => {
+  const entry = await entryWith({
+    displayName: "Model A",
+    createdMs: Date.UTC(2026, 4, 6, 7, 8, 9, 500),
+    contextWindow: 200_000,
+    maxOutputTokens: 64_000,
+    input: { text: true, image: true, pdf: true, audio: false },
+    callsTools: true,
+    reasons: true,
+    efforts: ["low", "max", "ultra"],
+  });
+  assert.deepEqual(entry, {
+    ...PLAIN,
+    display_name: "Model A",
+    created: Date.UTC(2026, 4, 6, 7, 8, 9) / 1000,
+    created_at: "2026-05-06T07:08:09.500Z",
+    max_input_tokens: 200_000,
+    max_tokens: 64_000,
+    capabilities: {
+      image_input: { supported: true },
+      pdf_input: { supported: true },
+      thinking: { supported: true },
+      effort: {
+        supported: true,
+        low: { supported: true },
+        medium: { supported: false },
+        high: { supported: false },
+        xhigh: { supported: false },
+        max: { supported: true },
+      },
+    },
+    context_length: 200_000,
+    max_output_tokens: 64_000,
+    top_provider: { context_length: 200_000, max_completion_tokens: 64_000 },
+    architecture: { input_modalities: ["text", "image", "file"] },
+    supported_parameters: ["tools", "tool_choice", "reasoning"],
+    reasoning: { supported_efforts: ["low", "max", "ultra"] },
+  });
+});
+
+Deno.test("modelEntry() reports capabilities in Anthropic's form, except those that the configuration denies", async () => {
+  const entry = await entryWith({
+    capabilities: {
+      batch: { supported: true },
+      thinking: {
+        supported: true,
+        types: { adaptive: { supported: true } },
+      },
+      image_input: { supported: true },
+      context_management: { supported: true, compact_20260112: null },
+    },
+    input: { text: true, image: false },
+    reasons: true,
+  });
+  assert.deepEqual(entry.capabilities, {
+    batch: { supported: true },
+    thinking: { supported: true, types: { adaptive: { supported: true } } },
+    image_input: { supported: false },
+    context_management: { supported: true, compact_20260112: null },
+  });
+});
+
+Deno.test("modelEntry() shows that a model does not reason", async () => {
+  const entry = await entryWith({ reasons: false, efforts: [] });
+  assert.deepEqual(entry.reasoning, { supported_efforts: [] });
+  const { thinking, effort } = Object(entry.capabilities);
+  assert.deepEqual(thinking, { supported: false });
+  assert.equal(effort.supported, false);
+});
+
+Deno.test("modelEntry() names no parameters without a fact about tools", async () => {
+  const parameters = async (facts: ModelFacts) =>
+    (await entryWith(facts)).supported_parameters;
+  assert.equal(await parameters({ reasons: true }), undefined);
+  assert.deepEqual(await parameters({ callsTools: false, reasons: true }), [
+    "reasoning",
+  ]);
+  assert.deepEqual(await parameters({ callsTools: true }), [
+    "tools",
+    "tool_choice",
+  ]);
+});
+
+const LOGIN = "/.well-known/opencode";
+const CONFIG = "/.well-known/opencode/config";
+const BEARER = { authorization: `Bearer ${ALICE_TOKEN}` };
+
+Deno.test("opencode's login gets the token command and the configuration's address, and nothing about any caller", async () => {
+  await using gateway = await startDemoGateway();
+  const response = await gateway.call(LOGIN);
+  assert.equal(response.status, 200);
+  assert.equal(response.headers.get("cache-control"), "no-store");
+  const { auth, remote_config: remote, ...rest } = await response.json();
+  assert.deepEqual(rest, {});
+  assert.equal(auth.env, "MODEL_GATEWAY_TOKEN");
+  assert.deepEqual(remote, {
+    url: `${gateway.url}${CONFIG}`,
+    headers: { authorization: "Bearer {env:MODEL_GATEWAY_TOKEN}" },
+  });
+});
+
+Deno.test({
+  ...needing(
+    "opencode's login command prints the token of the environment, and fails without one or a terminal",
+    !await hasProgram("setsid") && "there is no setsid here",
+  ),
+  async fn() {
+    await using gateway = await startDemoGateway();
+    const { auth: { command: [program, ...args] } } =
+      await (await gateway.call(LOGIN)).json();
+    const run = async (token: string) => {
+      const { code, stdout } = await new Deno.Command("setsid", {
+        args: ["-w", program, ...args],
+        env: { MODEL_GATEWAY_TOKEN: token },
+        stdin: "null",
+        stderr: "null",
+      }).output();
+      return { good: code === 0, output: new TextDecoder().decode(stdout) };
+    };
+    assert.deepEqual(await run("it's $HOME"), {
+      good: true,
+      output: "it's $HOME",
+    });
+    assert.deepEqual(await run(""), { good: false, output: "" });
+  },
+});
+
+Deno.test("opencode's configuration has the caller's models only, each in its protocol", async () => {
+  const file = familiesFile("http://127.0.0.1:9");
+  await using gateway = await startGateway(file);
+  const response = await gateway.call(CONFIG, { headers: BEARER });
+  assert.equal(response.status, 200);
+  assert.equal(response.headers.get("cache-control"), "no-store");
+  const { provider: { gateway: { options, models } }, model } = await response
+    .json();
+  assert.deepEqual(options, {
+    baseURL: `${gateway.url}/v1`,
+    apiKey: "{env:MODEL_GATEWAY_TOKEN}",
+  });
+  assert.ok(isJsonObject(models));
+  const list = await gateway.call("/v1/models", { headers: BEARER });
+  const { data }: { data: { id: string }[] } = await list.json();
+  assert.deepEqual(Object.keys(models), data.map(({ id }) => id));
+  assert.equal(model, `gateway/${data[0]?.id}`);
+});
+
+Deno.test("opencode's configuration is rejected without a token, with a message and without any model", async () => {
+  await using gateway = await startDemoGateway();
+  for (const headers of [{}, { authorization: "Bearer mg_wrong" }]) {
+    const response = await gateway.call(CONFIG, { headers });
+    const error = await readError(response, "chat");
+    assert.equal(error.status, 401);
+  }
+});
+
+/** What the gateway is asked with, and the address that opencode gets. */
+const ADDRESSES: Readonly<Record<string, [Record<string, string>, string]>> = {
+  "of a proxy with TLS": [
+    { host: "models.example", "x-forwarded-proto": "https" },
+    "https://models.example",
+  ],
+  "of the outer one of two proxies": [
+    {
+      host: "inner",
+      "x-forwarded-host": "Models.example:8443, inner",
+      "x-forwarded-proto": "https, http",
+    },
+    "https://models.example:8443",
+  ],
+  "without a proxy": [{ host: "10.0.0.7:8787" }, "http://10.0.0.7:8787"],
+};
+
+for (const [name, [headers, expected]] of Object.entries(ADDRESSES)) {
+  Deno.test(`opencode gets the address ${name}`, async () => {
+    await using gateway = await startDemoGateway();
+    const { remote_config: { url } } =
+      await (await askWith(gateway.url, headers))
+        .json();
+    assert.equal(url, `${expected}${CONFIG}`);
+  });
+}
+
+Deno.test("opencode gets no invalid address", async () => {
+  await using gateway = await startDemoGateway();
+  const hostile = [
+    { "x-forwarded-proto": "javascript" },
+    { "x-forwarded-host": "evil.example/path" },
+    { "x-forwarded-host": "user@evil.example" },
+    { "x-forwarded-host": "a b" },
+    { "x-forwarded-host": "" },
+  ];
+  for (const headers of hostile) {
+    const error = await readError(await askWith(gateway.url, headers), "chat");
+    assert.equal(error.status, 400, JSON.stringify(headers));
+  }
+});
+
+/** `fetch` sets `host` itself, so the request goes to the handler as a proxy would have sent it. */
+async function askWith(
+  url: string,
+  headers: Record<string, string>,
+): Promise<Response> {
+  return await new Promise((resolve, reject) => {
+    request(url + LOGIN, { headers, agent: false }, (answer) => {
+      const parts: Uint8Array[] = [];
+      answer.on("data", (part) => parts.push(part));
+      answer.on("end", () =>
+        resolve(
+          new Response(new Blob(parts.map((part) => part.slice())), {
+            status: answer.statusCode ?? 0,
+            headers: Object.entries(answer.headers).map((
+              [name, value],
+            ): [string, string] => [name, String(value)]),
+          }),
+        ));
+    }).on("error", reject).end();
+  });
+}

@@ -3,7 +3,7 @@ import { createGateway } from "../../src/app.ts";
 import { createLiveConfig } from "../../src/config/live_config.ts";
 import { systemClock } from "../../src/core/time/timers.ts";
 import { randomIds } from "../../src/core/ids.ts";
-import type { Family } from "../../src/core/protocol.ts";
+import type { Family, Protocol } from "../../src/core/protocol.ts";
 import { estimateTokens } from "../../src/demo/answers.ts";
 import {
   BASE_PATH,
@@ -25,8 +25,25 @@ import {
   type AiSdkClient,
   type Handler,
 } from "../support/sdk/ai_sdk_clients.ts";
-import { connectionFile, minimalConfig } from "../support/gateway/config.ts";
-import { PROTOCOL_BY_FAMILY } from "../support/dialects/pairs.ts";
+import {
+  configOf,
+  connectionFile,
+  loadFile,
+  minimalConfig,
+} from "../support/gateway/config.ts";
+import { pairsFile, PROTOCOL_BY_FAMILY } from "../support/dialects/pairs.ts";
+import {
+  loadExchanges,
+  type RecordedExchange,
+} from "../support/recorded/exchanges.ts";
+import { hurriedTimers } from "../support/fakes/hurried_timers.ts";
+import {
+  type RecordedAnswer,
+  recordedAnswer,
+} from "../support/recorded/recorded_answer.ts";
+import type { RecordedCall } from "../support/recorded/recorded_words.ts";
+import { inputOf, squeeze } from "../support/sdk/sdk_answers.ts";
+import { needing } from "../support/ignored.ts";
 
 /** Creates a gateway in front of the demo, whose providers have one protocol each. */
 async function demoHandler(): Promise<Handler> {
@@ -172,4 +189,242 @@ for (const route of ROUTES) {
     ]);
     assert.deepEqual(await askStreamed({ model, prompt, tools: TOOLS }), facts);
   });
+}
+
+// Every recorded answer, as the gateway sends it to each provider of Vercel's AI SDK with another protocol. The test
+// compares the SDK's result with the recording, which it reads without our codecs.
+
+/** The compared facts. White space is left out, since protocols join texts differently. */
+type Facts = Omit<AiSdkFacts, "usage"> & {
+  /** `undefined` when the recording has no usage: the SDK's value is then an estimate. */
+  readonly usage: Readonly<Record<string, unknown>> | undefined;
+};
+
+/** A recording that a client reads differently, or cannot read. */
+interface Exception {
+  /** The folder of the recording. */
+  readonly recording: string;
+  /** The name of the client; default: every client. */
+  readonly client?: string;
+  readonly reason: string;
+  /** The facts that the client reads instead, or the error that it reports. */
+  readonly instead: RegExp | ((meant: Facts) => Partial<Facts>);
+}
+
+const EXCEPTIONS: readonly Exception[] = [
+  {
+    recording: "messages/bedrock-anthropic-invoke",
+    reason: "it is an answer of the protocol that Messages has replaced",
+    instead: /response is not an answer/,
+  },
+  {
+    recording: "responses/openai-gpt-4.1-mini-cancancelbackgroundresponses",
+    reason: "the answer has not begun: it was to be fetched later",
+    instead: /an answer that is queued/,
+  },
+  {
+    recording: "responses/openai-gpt-5-response-custom-tool-call",
+    reason:
+      "the SDK's Chat providers know function tools alone, and offer no other",
+    instead: /Invalid JSON response/,
+  },
+  {
+    recording: "responses/xai-grok-4-fast-reasoning-x-search-streaming",
+    reason:
+      "xAI sends its own search as a call of a custom tool, which the SDK's Chat providers do not know",
+    instead: /Type validation failed/,
+  },
+  {
+    recording: "responses/openai-gpt-5.2-shell-container.1-2",
+    reason: "its deltas say another text than its end, and what is said counts",
+    instead: ({ text }) => ({ text: text.replace(/fully.*/, "fully.") }),
+  },
+  {
+    recording:
+      "chat/deepseek-v4-flash-truncation-matrix-blocking-reasoner-truncated-call-keeps-the-reasoning",
+    client: "Anthropic Messages",
+    reason:
+      "arguments that break off are no object, which Messages wants: the call is left out of an answer that was cut",
+    instead: () => ({ calls: [] }),
+  },
+];
+
+/** The SDK's names of each protocol's stop reasons. The other reasons are `stop`. */
+const FINISHES: Readonly<Record<Protocol, Readonly<Record<string, string>>>> = {
+  chat: {
+    tool_calls: "tool-calls",
+    tool_call: "tool-calls",
+    function_call: "tool-calls",
+    length: "length",
+    content_filter: "content-filter",
+  },
+  messages: {
+    tool_use: "tool-calls",
+    max_tokens: "length",
+    refusal: "content-filter",
+  },
+  responses: {
+    max_output_tokens: "length",
+    content_filter: "content-filter",
+  },
+};
+
+const answers = (await loadExchanges()).filter(({ name, operation }) =>
+  !name.startsWith("errors/") &&
+  ["chat_completions", "messages", "responses"].includes(operation)
+);
+const ignore = answers.length === 0;
+
+for (const client of AI_SDK_CLIENTS) {
+  for (const family of client.families) {
+    const protocol = PROTOCOL_BY_FAMILY[family];
+    const model = `model-${family.toLowerCase()}`;
+    Deno.test({
+      ...needing(
+        `${client.name} of the AI SDK understands recorded ${protocol} answers as they stand there`,
+        ignore && "there are no recordings here",
+      ),
+      async fn(t) {
+        for (const answer of answers.filter((one) => isOf(one, protocol))) {
+          await t.step(answer.name, () => judge(answer, { client, model }));
+        }
+      },
+    });
+  }
+}
+
+Deno.test({
+  ...needing(
+    "every recording that the AI SDK understands in another way is there",
+    ignore && "there are no recordings here",
+  ),
+  fn() {
+    const names = new Set(answers.map(({ name }) => name));
+    for (const { recording } of EXCEPTIONS) {
+      assert.ok(names.has(recording), recording);
+    }
+  },
+});
+
+function isOf(answer: RecordedExchange, protocol: Protocol): boolean {
+  return answer.protocol === protocol;
+}
+
+interface Asking {
+  readonly client: AiSdkClient;
+  /** The model that the caller requests. */
+  readonly model: string;
+}
+
+async function judge(answer: RecordedExchange, asking: Asking): Promise<void> {
+  const { streamed, protocol } = answer;
+  const text = new TextDecoder().decode(answer.answer);
+  const recorded = recordedAnswer({ text, streamed }, protocol);
+  const exception = EXCEPTIONS.find(({ recording, client }) =>
+    recording === answer.name && client === (client && asking.client.name)
+  );
+  const understood = () => understand(answer, recorded, asking);
+  if (exception?.instead instanceof RegExp) {
+    return await assert.rejects(understood(), exception.instead);
+  }
+  assert.ok(recorded !== undefined, "the recording holds an answer");
+  const meant = meantFacts(recorded, protocol, asking.client);
+  const instead = exception?.instead(meant) ?? {};
+  for (const [name, value] of Object.entries(instead)) {
+    assert.notDeepEqual(value, Reflect.get(meant, name), "it is no exception");
+  }
+  assert.deepEqual(await understood(), { ...meant, ...instead });
+}
+
+/** Returns the client's reading of an answer that the gateway receives from its upstream. */
+async function understand(
+  answer: RecordedExchange,
+  recorded: RecordedAnswer | undefined,
+  { client, model }: Asking,
+): Promise<Facts> {
+  const names = recorded?.calls.map(({ name }) => name) ?? [];
+  const question = {
+    model: client.modelOf(await handlerOf(answer), model),
+    prompt: "Hi",
+    tools: Object.fromEntries(names.map((name) => [name, ANY_TOOL])),
+  };
+  // The SDK reports an unreadable call to the model, and gets the same answer again.
+  const [facts] = answer.streamed
+    ? await askStreamed(question)
+    : await askWhole(question);
+  assert.ok(facts !== undefined, "there is an answer");
+  const { text, reasoning = "", usage } = facts;
+  return {
+    ...facts,
+    text: squeeze(text),
+    reasoning: squeeze(reasoning),
+    usage: recorded?.usage && {
+      input: usage.input,
+      cached: usage.cached ?? 0,
+      written: usage.written ?? 0,
+      output: usage.output,
+      reasoning: usage.reasoning ?? 0,
+    },
+  };
+}
+
+/** A tool that the caller runs itself. */
+const ANY_TOOL = {
+  inputSchema: jsonSchema<never>({ type: "object" }),
+};
+
+/**
+ * Creates a gateway whose upstreams answer with a recording, each in the protocol of its family.
+ */
+async function handlerOf(
+  { answer, contentType }: RecordedExchange,
+): Promise<Handler> {
+  const file = pairsFile("http://upstream.test");
+  const headers = { "content-type": contentType };
+  return createGateway({
+    liveConfig: createLiveConfig(configOf(await loadFile(file))),
+    fetch: () => Promise.resolve(new Response(answer, { headers })),
+    log: createLog({ format: "json", now: Date.now, sink: () => {} }),
+    timers: hurriedTimers,
+  }).handler;
+}
+
+/** Returns the expected facts. */
+function meantFacts(
+  { text, refusal, reasoning, calls, finish, usage }: RecordedAnswer,
+  protocol: Protocol,
+  client: AiSdkClient,
+): Facts {
+  return {
+    // The SDK has no refusals: their message is text.
+    text: squeeze(text + refusal),
+    reasoning: client.showsReasoning ? squeeze(reasoning) : "",
+    calls: calls.map((call) => ({
+      name: call.name,
+      input: meantInput(call, client),
+    })),
+    finish: refusal === ""
+      ? meantFinish(FINISHES[protocol][finish] ?? "stop", calls.length > 0)
+      : "content-filter",
+    usage: usage && {
+      input: usage.input_tokens,
+      cached: usage.cached_input_tokens ?? 0,
+      written: client.showsCacheWrites ? usage.cache_write_tokens ?? 0 : 0,
+      output: usage.output_tokens,
+      reasoning: usage.reasoning_tokens ?? 0,
+    },
+    warnings: [],
+  };
+}
+
+/** A client would loop or stall if the stop reason did not match the calls. */
+function meantFinish(finish: string, hasCalls: boolean): string {
+  if (finish === "stop" && hasCalls) return "tool-calls";
+  return finish === "tool-calls" && !hasCalls ? "stop" : finish;
+}
+
+/** Free text becomes the one field of an object when the caller's protocol knows only objects. */
+function meantInput({ input, isCustom }: RecordedCall, client: AiSdkClient) {
+  if (!isCustom) return inputOf(input);
+  return client.name === "OpenAI Responses" ? input : { input };
 }

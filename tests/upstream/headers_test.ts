@@ -11,6 +11,7 @@ import {
 } from "../../src/upstream/header_names.ts";
 import type { Connection, UpstreamAuth } from "../../src/config/config.ts";
 import { minimalConfig } from "../support/gateway/config.ts";
+import { secretsOf } from "../../src/upstream/secrets.ts";
 
 const KEY = "upstream-key-0123456789";
 
@@ -293,4 +294,102 @@ Deno.test("translatedHeaders() removes a beta of headers_drop that the gateway i
   const names = pairs.map(([name]) => name);
   assert.ok(names.includes("anthropic-version"));
   assert.ok(!names.includes("anthropic-beta"));
+});
+
+const SECRETS_KEY = "sk-upstream/0123456789-abcdef";
+
+const escaped = [...SECRETS_KEY].map((one) =>
+  `\\u${one.charCodeAt(0).toString(16).padStart(4, "0")}`
+).join("");
+
+/** Ways in which an upstream may repeat a key. */
+const REPEATED: Readonly<Record<string, string>> = {
+  plain: `the key ${SECRETS_KEY} is wrong`,
+  "its beginning": `the key ${SECRETS_KEY.slice(0, 16)}... is wrong`,
+  "escaped for JSON": `"${escaped}"`,
+  "with escaped slashes": `"${SECRETS_KEY.replace("/", "\\/")}"`,
+  "escaped for an address": `?key=${encodeURIComponent(SECRETS_KEY)}`,
+  "in base64": btoa(SECRETS_KEY),
+  "in base64 behind one byte": btoa(`:${SECRETS_KEY}`),
+  "in base64 behind two": btoa(`u:${SECRETS_KEY}`),
+  "in base64 among others": btoa(`user:${SECRETS_KEY}@host`),
+};
+
+async function connectionWith(
+  overrides: Partial<Connection>,
+): Promise<Connection> {
+  const { connections: [first] } = await minimalConfig();
+  assert.ok(first);
+  return { ...first, ...overrides };
+}
+
+const secrets = secretsOf(
+  await connectionWith({
+    auth: { scheme: "bearer", key: SECRETS_KEY },
+    headers: {},
+  }),
+);
+
+for (const [how, text] of Object.entries(REPEATED)) {
+  Deno.test(`Secrets are found in a text ${how}`, () => {
+    assert.ok(secrets.areIn(text));
+    const failure = secrets.leaveOut({
+      kind: "invalid_request",
+      status: 400,
+      message: text,
+      code: text,
+      param: text,
+      type: { protocol: "chat", value: text },
+    });
+    assert.deepEqual(failure, {
+      kind: "invalid_request",
+      status: 400,
+      message: "The provider answered with status 400",
+      code: undefined,
+      param: undefined,
+      type: undefined,
+    });
+  });
+}
+
+Deno.test("Secrets are not found in other texts, which stay as they are", () => {
+  const texts = [
+    "",
+    "sk-",
+    "sk-upstream",
+    "the model is overloaded, % \\u00 \\",
+  ];
+  for (const message of texts) {
+    assert.ok(!secrets.areIn(message), message);
+    const failure = { kind: "server", message, code: "x", param: "y" } as const;
+    assert.deepEqual(secrets.leaveOut(failure), {
+      ...failure,
+      type: undefined,
+    });
+  }
+});
+
+Deno.test("secretsOf() recognizes the key of a connection and the credentials among its headers", async () => {
+  const found = secretsOf(
+    await connectionWith({
+      auth: { scheme: "bearer", key: "the-bearer-key" },
+      headers: {
+        "authorization": "Basic the-basic-key",
+        "x-secret": "the-secret-header",
+        "x-team": "the-platform-team",
+      },
+    }),
+  );
+  assert.ok(found.areIn("a the-bearer-key b"));
+  assert.ok(found.areIn("a the-basic-key b"));
+  assert.ok(found.areIn("a the-secret-header b"));
+  assert.ok(!found.areIn("a the-platform-team b"));
+});
+
+Deno.test("secretsOf() ignores a key of a few characters", async () => {
+  const auth = { scheme: "bearer", key: "test" } as const;
+  const found = secretsOf(await connectionWith({ auth }));
+  assert.ok(!found.areIn("this is a test"));
+  const none = secretsOf(await connectionWith({ auth: { scheme: "none" } }));
+  assert.ok(!none.areIn("anything at all"));
 });

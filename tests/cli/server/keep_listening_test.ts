@@ -3,6 +3,8 @@ import { keepListening, ListenError } from "../../../src/cli/server/listen.ts";
 import { createFakeTimers } from "../../support/fakes/fake_timers.ts";
 import { createMemoryLog } from "../../support/fakes/memory_log.ts";
 import { settle } from "../../support/settle.ts";
+import { needing } from "../../support/ignored.ts";
+import { followAfterMs } from "../../../src/cli/server/serving.ts";
 
 type FragileListener = ReturnType<Parameters<typeof keepListening>[0]["open"]>;
 
@@ -191,4 +193,122 @@ Deno.test("renew() leaves a lost listener to the next attempt, and does nothing 
   await listener.close();
   listener.renew();
   assert.equal(opened.length, 2);
+});
+
+const MODULE =
+  new URL("../../../src/cli/server/signals.ts", import.meta.url).href;
+
+/** Says what it hears, each in a line; ends after two signals to stop. */
+const PROGRAM = `
+  import { nextStopSignal, onHangup } from ${JSON.stringify(MODULE)};
+  onHangup(() => console.log("hangup"));
+  const first = nextStopSignal();
+  console.log("ready");
+  await first;
+  const second = nextStopSignal();
+  console.log("first");
+  await second;
+  console.log("second");
+  Deno.exit(0);
+`;
+
+Deno.test({
+  ...needing(
+    "nextStopSignal() takes one signal each, and onHangup() every SIGHUP",
+    Deno.build.os === "windows" && "Windows has no such signals",
+  ),
+  async fn() {
+    const child = new Deno.Command(Deno.execPath(), {
+      args: ["eval", PROGRAM],
+      stdin: "null",
+      stdout: "piped",
+      stderr: "inherit",
+    }).spawn();
+    const lines = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
+    let said = "";
+    const hear = async (line: string) => {
+      while (!said.endsWith(`${line}\n`)) {
+        const { done, value = "" } = await lines.read();
+        assert.ok(!done, `it ended, having said ${said}`);
+        said += value;
+      }
+      said = "";
+    };
+    await hear("ready");
+    child.kill("SIGHUP");
+    await hear("hangup");
+    child.kill("SIGHUP");
+    await hear("hangup");
+    child.kill("SIGTERM");
+    await hear("first");
+    child.kill("SIGINT");
+    await hear("second");
+    await lines.cancel();
+    assert.equal((await child.status).code, 0);
+  },
+});
+
+/** Throws in every way that nobody catches. */
+const FAILING_PROGRAM = `
+  import { reportUncaught } from ${JSON.stringify(MODULE)};
+  reportUncaught((error) => console.log(error));
+  queueMicrotask(() => { throw new TypeError("canary"); });
+  setTimeout(() => Promise.reject(new RangeError("canary")));
+  setTimeout(() => Promise.reject("canary"));
+`;
+
+Deno.test("reportUncaught() prints the class of an uncaught error, and nothing of its message", async () => {
+  const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: ["eval", FAILING_PROGRAM],
+    stdin: "null",
+  }).output();
+  const decoder = new TextDecoder();
+  assert.equal(decoder.decode(stdout), "TypeError\nRangeError\nstring\n");
+  assert.doesNotMatch(decoder.decode(stderr), /canary/);
+  assert.equal(code, 0);
+});
+
+Deno.test("followAfterMs() leaves time for short requests where the platform notifies late listeners of a disconnect", () => {
+  assert.equal(followAfterMs("2.7.11"), 0);
+  assert.equal(followAfterMs("1.46.3"), 0);
+  for (const version of ["2.9.0", "2.9.6", "2.10.0-rc.1", "3.0.0"]) {
+    const ms = followAfterMs(version);
+    assert.ok(ms > 0 && ms < 100, version);
+  }
+});
+
+/** A server that begins to listen to its caller's leaving only when the caller has left. */
+async function hearLate(): Promise<boolean> {
+  const asked = Promise.withResolvers<void>();
+  const left = Promise.withResolvers<void>();
+  const heard = Promise.withResolvers<boolean>();
+  await using server = Deno.serve(
+    { hostname: "127.0.0.1", port: 0, onListen() {} },
+    async ({ signal }) => {
+      asked.resolve();
+      await left.promise;
+      if (signal.aborted) heard.resolve(true);
+      signal.addEventListener("abort", () => heard.resolve(true));
+      await heard.promise;
+      return new Response(null);
+    },
+  );
+  const caller = await Deno.connect({
+    hostname: "127.0.0.1",
+    port: server.addr.port,
+  });
+  await caller.write(
+    new TextEncoder().encode("GET / HTTP/1.1\r\nhost: h\r\n\r\n"),
+  );
+  await asked.promise;
+  caller.close();
+  left.resolve();
+  const timer = setTimeout(() => heard.resolve(false), 10_000);
+  const isHeard = await heard.promise;
+  clearTimeout(timer);
+  return isHeard;
+}
+
+Deno.test("a platform for which followAfterMs() waits notifies late listeners of a disconnect", async () => {
+  if (followAfterMs(Deno.version.deno) > 0) assert.ok(await hearLate());
 });

@@ -1,13 +1,28 @@
 import assert from "node:assert/strict";
+import { gzipSync } from "node:zlib";
 import { STALL_MS } from "../../../src/streams/pass_through.ts";
 import { SSE_HEADERS } from "../../support/wire/answers.ts";
 import { ask, hello, PATHS } from "../../support/wire/ask.ts";
-import { familiesFile } from "../../support/gateway/families.ts";
+import {
+  familiesFile,
+  familyConnection,
+} from "../../support/gateway/families.ts";
 import { createFakeTimers } from "../../support/fakes/fake_timers.ts";
 import { startGateway } from "../../support/gateway/gateway.ts";
-import { startUpstream } from "../../support/upstream/scripted_upstream.ts";
-import { until } from "../../support/within.ts";
+import {
+  type ScriptedUpstream,
+  startUpstream,
+} from "../../support/upstream/scripted_upstream.ts";
+import { until, within } from "../../support/within.ts";
 import { WIRES } from "../../support/wire/wire.ts";
+import { createInbox } from "../../support/fakes/inbox.ts";
+import { needing } from "../../support/ignored.ts";
+import { minimalFile } from "../../support/gateway/config.ts";
+import {
+  askOnce,
+  type ServedGateway,
+  serveFile,
+} from "../../support/gateway/serve.ts";
 
 const MIB = 1024 * 1024;
 
@@ -163,3 +178,219 @@ for (
     }
   });
 }
+
+/** Heartbeats without a blank line are slow to read and have no meaning. */
+const HEARTBEATS = new TextEncoder().encode(
+  ": keep-alive\n\ndata: ping\n\n".repeat(32 * 1024),
+);
+
+/** A chunk without meaning, in each format of an answer. */
+const PIECES: Readonly<Record<string, Uint8Array<ArrayBuffer>>> = {
+  identity: HEARTBEATS,
+  gzip: Uint8Array.from(gzipSync(HEARTBEATS)),
+};
+
+/**
+ * The chunks of an answer, which are 10 MiB. After 16 MiB without output the gateway ends an answer and tries again, so
+ * more would make the speed of the machine decide what a test sees.
+ */
+const MOST_CHUNKS = 12;
+
+/** The model and the format of each mode. */
+const MODES = {
+  "a native stream": { model: "model-a", stream: true },
+  "a translated stream": { model: "model-b", stream: true },
+  "a stream made one answer": { model: "model-f", stream: false },
+} as const;
+
+function repeated(
+  bytes: Uint8Array<ArrayBuffer>,
+  count: number,
+): Uint8Array<ArrayBuffer> {
+  const all = new Uint8Array(count * bytes.length);
+  for (let at = 0; at < all.length; at += bytes.length) all.set(bytes, at);
+  return all;
+}
+
+/**
+ * Starts an upstream whose answers arrive as fast as possible and never end, or are silent after their first chunk.
+ * Gzip chunks arrive all at once.
+ */
+function startUpstreamOf(
+  encoding: string,
+  { isSilent = false }: { readonly isSilent?: boolean } = {},
+) {
+  const one = PIECES[encoding] ?? assert.fail(encoding);
+  const isMany = encoding === "gzip" && !isSilent;
+  const piece = isMany ? repeated(one, MOST_CHUNKS) : one;
+  const most = isMany || isSilent ? 1 : MOST_CHUNKS;
+  const cancels = createInbox("the provider to be let go");
+  let pieces = 0;
+  const upstream = startUpstream(() => {
+    let sent = 0;
+    const body = new ReadableStream<Uint8Array>({
+      pull(controller) {
+        if (sent++ === most) return new Promise(() => {});
+        pieces++;
+        controller.enqueue(piece.slice());
+      },
+      cancel: () => cancels.put({}),
+    }, { highWaterMark: 0 });
+    return new Response(body, {
+      headers: { ...SSE_HEADERS, "content-encoding": encoding },
+    });
+  });
+  return { upstream, cancels, pieces: () => pieces };
+}
+
+function serve(
+  { url }: ScriptedUpstream,
+  timeouts: Readonly<Record<string, number>> = {},
+): Promise<ServedGateway> {
+  return serveFile(minimalFile({
+    server: { port: 0, drain_seconds: 0 },
+    connections: [
+      familyConnection("A", url, { timeouts }),
+      familyConnection("B", url, { timeouts }),
+      familyConnection("B", url, {
+        name: "Family B that only streams",
+        models: ["model-f"],
+        stream_only: true,
+        timeouts,
+      }),
+    ],
+  }));
+}
+
+interface Asked {
+  /** The status and text that the caller received, after the end. */
+  readonly ended: Promise<{ readonly status: number; readonly text: string }>;
+  readonly caller: AbortController;
+  isOver(): boolean;
+}
+
+/** Sends a request, and reads the answer as fast as possible. */
+function begin(
+  { url }: ServedGateway,
+  { model, stream }: (typeof MODES)[keyof typeof MODES],
+): Asked {
+  const caller = new AbortController();
+  let isOver = false;
+  const ended = (async () => {
+    const answer = await fetch(url + PATHS.chat, {
+      ...ask("chat", hello("chat", { model, stream })),
+      signal: caller.signal,
+    });
+    let text = "";
+    for await (const chunk of answer.body ?? []) {
+      text = new TextDecoder().decode(chunk.subarray(0, 1000));
+    }
+    return { status: answer.status, text };
+  })().finally(() => isOver = true);
+  ended.catch(() => {
+    // The test waits for it later.
+  });
+  return { ended, caller, isOver: () => isOver };
+}
+
+/** Checks that the gateway responds. After three responses, it has resumed its other work. */
+async function checkLive({ url }: ServedGateway): Promise<void> {
+  for (let count = 0; count < 3; count++) {
+    const { status } = await within(askOnce(`${url}/livez`), "/livez");
+    assert.equal(status, 200);
+  }
+}
+
+for (const encoding of Object.keys(PIECES)) {
+  Deno.test(`while an answer inflates to empty bytes, ${encoding}, other requests are served and its caller may leave`, async (t) => {
+    const { upstream, cancels } = startUpstreamOf(encoding);
+    await using _ = upstream;
+    await using gateway = await serve(upstream);
+    for (const [name, mode] of Object.entries(MODES)) {
+      await t.step(name, async () => {
+        const { caller, ended, isOver } = begin(gateway, mode);
+        await upstream.requests.next();
+        await checkLive(gateway);
+        assert.equal(isOver(), false);
+        caller.abort();
+        await assert.rejects(ended);
+        await cancels.next();
+      });
+    }
+    const isLogged = () => gateway.lines("request").length === 3;
+    await until(isLogged, "the log lines");
+    for (const { ended } of gateway.lines("request")) {
+      assert.equal(ended, "client_abort");
+    }
+  });
+
+  Deno.test(`an answer that inflates to empty bytes, ${encoding}, ends at the deadline of the first output`, async () => {
+    const { upstream, cancels } = startUpstreamOf(encoding);
+    await using _ = upstream;
+    await using gateway = await serve(upstream, { first_output: 1500 });
+    const { ended } = begin(gateway, MODES["a translated stream"]);
+    assert.equal((await within(ended, "the answer")).status, 504);
+    await cancels.next();
+  });
+
+  Deno.test(`an answer without output, ${encoding}, ends when the provider falls silent`, async (t) => {
+    const { upstream, cancels } = startUpstreamOf(encoding, { isSilent: true });
+    await using _ = upstream;
+    await using gateway = await serve(upstream, { idle: 200 });
+    for (const [name, mode] of Object.entries(MODES)) {
+      await t.step(name, async () => {
+        const { ended } = begin(gateway, mode);
+        const isNative = mode.model === "model-a";
+        if (isNative) await assert.rejects(within(ended, "the break"));
+        else assert.equal((await within(ended, "the answer")).status, 504);
+        await cancels.next();
+      });
+    }
+  });
+
+  Deno.test({
+    ...needing(
+      `SIGTERM cuts answers that bring nothing as fast as they can, ${encoding}`,
+      Deno.build.os === "windows" && "Windows has no such signals",
+    ),
+    async fn() {
+      const { upstream, cancels, pieces } = startUpstreamOf(encoding);
+      await using _ = upstream;
+      await using gateway = await serve(upstream);
+      const answers = Object.values(MODES).map((mode) => begin(gateway, mode));
+      await until(() => pieces() > 2, "the gateway to be at work");
+      await checkLive(gateway);
+      gateway.kill("SIGTERM");
+      assert.equal((await within(gateway.ended, "the exit")).code, 0);
+      await Promise.allSettled(answers.map(({ ended }) => ended));
+      for (const _ of answers) await cancels.next();
+    },
+  });
+}
+
+Deno.test("an answer that inflates to more than 16 MiB without output is broken", async (t) => {
+  const { "a native stream": _, ...translated } = MODES;
+  const comments = new TextEncoder().encode(": keep-alive\n\n".repeat(1 << 16));
+  const bomb = Uint8Array.from(gzipSync(comments));
+  await using upstream = startUpstream(() => {
+    const body = ReadableStream.from(Array(64).fill(bomb));
+    return new Response(body, {
+      headers: { ...SSE_HEADERS, "content-encoding": "gzip" },
+    });
+  });
+  await using gateway = await serve(upstream);
+  for (const [name, mode] of Object.entries(translated)) {
+    await t.step(name, async () => {
+      const { status, text } = await within(
+        begin(gateway, mode).ended,
+        "the answer",
+      );
+      assert.equal(status, 502);
+      assert.match(text, /The provider sent 16 MiB without any output/);
+    });
+  }
+  await until(() => gateway.lines("request").length === 2, "the log lines");
+  for (const { error } of gateway.lines("request")) {
+    assert.equal(error, "broken");
+  }
+});

@@ -1,9 +1,15 @@
 import assert from "node:assert/strict";
 import { ask, hello, PATHS, PROTOCOLS } from "../../support/wire/ask.ts";
-import { readError } from "../../support/wire/error_answer.ts";
+import { errorAnswer, readError } from "../../support/wire/error_answer.ts";
 import { familiesFile } from "../../support/gateway/families.ts";
 import { startGateway } from "../../support/gateway/gateway.ts";
 import { startUpstream } from "../../support/upstream/scripted_upstream.ts";
+import type { Protocol } from "../../../src/core/protocol.ts";
+import { ALICE_TOKEN } from "../../support/gateway/config.ts";
+import { digest } from "../../support/wire/digest.ts";
+import { paddedBody, streamOf } from "../../support/wire/padded_body.ts";
+import { connectRaw, sendRaw } from "../../support/wire/raw_socket.ts";
+import { within } from "../../support/within.ts";
 
 /**
  * Bodies that are not exactly one JSON object, or have an invalid `model` or `stream`, and the
@@ -157,4 +163,205 @@ Deno.test("content types that are not JSON are 415", async (t) => {
       assert.equal(seen.headers.get("content-type"), type);
     });
   }
+});
+
+const MIB = 1024 * 1024;
+
+/** The limit of every route with a body (docs/design.md#paths). */
+const ROUTES: readonly (readonly [
+  path: string,
+  protocol: Protocol,
+  model: string,
+  mib: 8 | 32,
+])[] = [
+  ["/v1/chat/completions", "chat", "model-a", 8],
+  ["/api/v1/completions", "chat", "model-a", 8],
+  ["/api/coding/paas/v4/chat/completions", "chat", "model-a", 8],
+  ["/api/anthropic/v1/messages", "messages", "model-a", 8],
+  ["/api/anthropic/v1/messages/count_tokens", "messages", "model-a", 8],
+  ["/v1/messages", "messages", "model-b", 32],
+  ["/api/v1/messages/count_tokens", "messages", "model-b", 32],
+  ["/v1/responses", "responses", "model-c", 32],
+  ["/api/v1/responses/compact", "responses", "model-c", 32],
+];
+
+/**
+ * One route for each limit, for bodies whose length is slow to find; the code is the same for every
+ * route.
+ */
+const ROUTE_BY_LIMIT = [
+  ...new Map(ROUTES.map((row) => [row[3], row])).values(),
+];
+
+for (const way of ["with its length", "chunked"] as const) {
+  const routes = way === "chunked" ? ROUTE_BY_LIMIT : ROUTES;
+  const wrap = (bytes: Uint8Array<ArrayBuffer>) =>
+    way === "chunked" ? streamOf(bytes) : bytes;
+
+  Deno.test(`a body of exactly the route's limit passes whole, ${way}`, async (t) => {
+    await using upstream = startUpstream();
+    await using gateway = await startGateway(familiesFile(upstream.url));
+    for (const [path, protocol, model, mib] of routes) {
+      await t.step(`${path}: ${mib} MiB`, async () => {
+        const body = paddedBody(model, mib * MIB);
+        const response = await gateway.call(path, ask(protocol, wrap(body)));
+        assert.equal(response.status, 200, await response.text());
+        const seen = await upstream.requests.next();
+        assert.equal(await digest(seen.body), await digest(body));
+        assert.equal(
+          seen.headers.get("content-length"),
+          String(body.length),
+        );
+        assert.equal((await gateway.lines.of(response)).bytes_in, body.length);
+      });
+    }
+  });
+
+  Deno.test(`a body of one byte more is 413, ${way}`, async (t) => {
+    await using upstream = startUpstream();
+    await using gateway = await startGateway(familiesFile(upstream.url));
+    for (const [path, protocol, model, mib] of routes) {
+      await t.step(`${path}: ${mib} MiB`, async () => {
+        const body = paddedBody(model, mib * MIB + 1);
+        const response = await gateway.call(path, ask(protocol, wrap(body)));
+        const error = await readError(response, protocol);
+        assert.equal(error.status, 413);
+        assert.equal(error.type, "request_too_large");
+        assert.ok(error.message.includes(`${mib} MiB`));
+      });
+    }
+    assert.equal(upstream.requests.items.length, 0);
+  });
+}
+
+function head(path: string, length: string): string {
+  return `POST ${path} HTTP/1.1\r\nhost: a\r\nconnection: close\r\n` +
+    `content-type: application/json\r\nauthorization: Bearer ${ALICE_TOKEN}\r\n` +
+    `anthropic-version: 2023-06-01\r\n${length}\r\n\r\n`;
+}
+
+Deno.test("a body with a length above the limit is rejected before a byte of it is sent", async (t) => {
+  await using gateway = await startGateway(familiesFile("http://127.0.0.1:9"));
+  for (const [path, protocol, , mib] of ROUTES) {
+    await t.step(path, async () => {
+      const length = `content-length: ${mib * MIB + 1}`;
+      const answer = await sendRaw(gateway.port, head(path, length));
+      assert.equal(errorAnswer(answer, protocol).status, 413);
+    });
+  }
+});
+
+Deno.test("an endless body is rejected as soon as it is too long", async (t) => {
+  await using gateway = await startGateway(familiesFile("http://127.0.0.1:9"));
+  const chunk = new TextEncoder().encode(`100000\r\n${" ".repeat(MIB)}\r\n`);
+  for (const [path, protocol, , mib] of ROUTE_BY_LIMIT) {
+    await t.step(path, async () => {
+      using socket = await connectRaw(gateway.port);
+      await socket.write(head(path, "transfer-encoding: chunked"));
+      for (let count = 0; count <= mib; count++) await socket.write(chunk);
+      assert.equal(errorAnswer(await socket.answer(), protocol).status, 413);
+      const { bytes_in } = await gateway.lines.requests.next();
+      assert.ok(Number(bytes_in) >= mib * MIB, String(bytes_in));
+    });
+  }
+});
+
+const UNREAD_BODY_MIB = 1024 * 1024;
+const PIECE = new Uint8Array(UNREAD_BODY_MIB).fill(32);
+
+/** The header of a body that would take hours. */
+const ENDLESS = "content-length: 1000000000000";
+
+/** Invalid requests, and their responses. */
+const UNREAD_BODY_REFUSED: Readonly<
+  Record<string, readonly [start: string, status: number]>
+> = {
+  "without a credential": ["POST /v1/chat/completions", 401],
+  "with a credential": [
+    `POST /v1/chat/completions HTTP/1.1\r\nauthorization: Bearer ${ALICE_TOKEN}`,
+    413,
+  ],
+  "to no path": ["POST /nothing", 404],
+  "with a wrong method": ["PUT /v1/chat/completions", 405],
+  "with a method that has none": ["GET /livez", 200],
+};
+
+function headUnreadBody(start: string): string {
+  const line = start.includes(" HTTP/1.1") ? start : `${start} HTTP/1.1`;
+  return `${line}\r\nhost: a\r\ncontent-type: application/json\r\n${ENDLESS}\r\n\r\n`;
+}
+
+Deno.test("a body with a huge length gets a response, and its connection closes", async (t) => {
+  await using gateway = await startGateway(familiesFile("http://127.0.0.1:9"));
+  for (const [name, [start, status]] of Object.entries(UNREAD_BODY_REFUSED)) {
+    await t.step(`${name}, to a caller that sends nothing of it`, async () => {
+      using socket = await connectRaw(gateway.port);
+      await socket.write(headUnreadBody(start));
+      const text = await socket.readAll();
+      assert.match(text, new RegExp(`^HTTP/1\\.1 ${status} `));
+      assert.match(text, /\r\nconnection: close\r\n/i);
+      assert.match(text, /x-request-id/i);
+      assert.doesNotMatch(text, /\r\n0\r\n/);
+      if (status !== 200) assert.match(text, /"message":/);
+    });
+    await t.step(`${name}, to a caller that keeps sending`, async () => {
+      using socket = await connectRaw(gateway.port);
+      await socket.write(headUnreadBody(start));
+      const flood = async () => {
+        for (;;) await socket.write(PIECE);
+      };
+      await assert.rejects(within(flood(), "the connection to break"), {
+        name: /BrokenPipe|ConnectionReset/,
+      });
+    });
+  }
+});
+
+Deno.test("a body that is just too long gets a clean answer at once", async () => {
+  await using gateway = await startGateway(familiesFile("http://127.0.0.1:9"));
+  const answer = await sendRaw(
+    gateway.port,
+    `POST /v1/chat/completions HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\n` +
+      `authorization: Bearer ${ALICE_TOKEN}\r\ncontent-length: ${
+        64 * UNREAD_BODY_MIB
+      }\r\n\r\n`,
+  );
+  assert.equal(answer.status, 413);
+  assert.equal(answer.isWhole, true);
+});
+
+Deno.test("a rejected body of unknown length is read up to a limit", async (t) => {
+  await using gateway = await startGateway(familiesFile("http://127.0.0.1:9"));
+  const chunk = new TextEncoder().encode(
+    `100000\r\n${" ".repeat(UNREAD_BODY_MIB)}\r\n`,
+  );
+  const starts = {
+    "without a credential": "POST /v1/chat/completions HTTP/1.1\r\n",
+    "of a method that has none": "GET /livez HTTP/1.1\r\n",
+  };
+  for (const [name, start] of Object.entries(starts)) {
+    await t.step(name, async () => {
+      using socket = await connectRaw(gateway.port);
+      await socket.write(
+        `${start}host: a\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n`,
+      );
+      const flood = async () => {
+        for (;;) await socket.write(chunk);
+      };
+      await assert.rejects(within(flood(), "the connection to break"), {
+        name: /BrokenPipe|ConnectionReset/,
+      });
+    });
+  }
+});
+
+Deno.test("a rejected body of unknown length that ends soon gets a clean answer", async () => {
+  await using gateway = await startGateway(familiesFile("http://127.0.0.1:9"));
+  const answer = await sendRaw(
+    gateway.port,
+    "POST /v1/chat/completions HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\n" +
+      "transfer-encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
+  );
+  assert.equal(answer.status, 401);
+  assert.equal(answer.isWhole, true);
 });

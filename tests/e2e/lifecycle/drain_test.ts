@@ -16,6 +16,10 @@ import {
 import { until, within } from "../../support/within.ts";
 import { protocolOfPath, WIRES } from "../../support/wire/wire.ts";
 import { needing } from "../../support/ignored.ts";
+import { hasNginx, startNginx } from "../../support/program/nginx.ts";
+import { fromFileUrl } from "../../support/program/paths.ts";
+import { testCertificate } from "../../support/upstream/test_certificate.ts";
+import { freePort } from "../../support/program/free_port.ts";
 
 /** Sends the beginning of a stream, and its end after the gate opens. */
 function gatedStream(gate: Promise<void>): Script {
@@ -197,3 +201,180 @@ Deno.test({
     }
   },
 });
+
+const page = await Deno.readTextFile(
+  new URL("../../../docs/running.md", import.meta.url),
+);
+
+const PACKAGING = new URL("../../../packaging/", import.meta.url);
+
+const tlsSite = await Deno.readTextFile(new URL("nginx-tls.conf", PACKAGING));
+
+/** A site of nginx, and the scheme and port of its listener. */
+interface Site {
+  readonly name: string;
+  readonly text: string;
+  readonly scheme: "http" | "https";
+  readonly port: number;
+}
+
+const SITES: readonly Site[] = [
+  {
+    name: "the documentation's nginx",
+    text: page.match(/^```nginx\n([^]*?)^```$/m)?.[1] ?? "",
+    scheme: "http",
+    port: 8080,
+  },
+  {
+    name: "nginx with TLS and sessions",
+    text: tlsSite.replaceAll(
+      "/etc/nginx/gateway/",
+      fromFileUrl(new URL("../../fixtures/tls/", import.meta.url)),
+    ),
+    scheme: "https",
+    port: 443,
+  },
+];
+
+/** Returns the text of a site with other ports. */
+function siteOf(
+  { text }: Site,
+  ports: Readonly<Record<number, number>>,
+): string {
+  return text.replace(
+    /(?<=listen |127\.0\.0\.1:)(8787|8788|8080|443)\b/g,
+    (port) => `${ports[Number(port)]}`,
+  );
+}
+
+/** Returns the words with which the template of the unit starts the program at a port. */
+async function unitWords(port: number): Promise<readonly string[]> {
+  const unit = await Deno.readTextFile(
+    new URL("model-gateway@.service", PACKAGING),
+  );
+  const [, words = ""] = /^ExecStart=\S+ serve (.*)$/m.exec(unit) ?? [];
+  assert.notEqual(words, "");
+  return words.replace("%i", `${port}`).split(" ");
+}
+
+const { start, output, end } = WIRES.chat;
+
+/** Returns a slow stream, which is still running when a gateway restarts. */
+function slowStream(): Response {
+  const pieces = [start, ...Array<string>(8).fill(output), end];
+  const body = ReadableStream.from((async function* () {
+    for (const piece of pieces) {
+      yield new TextEncoder().encode(piece);
+      await new Promise((resolve) => setTimeout(resolve, 25));
+    }
+  })());
+  return new Response(body, { headers: SSE_HEADERS });
+}
+
+const WHOLE_STREAM = start + output.repeat(8) + end;
+
+/** Sends requests until it is stopped; every answer must be complete. */
+async function keepAsking(
+  url: string,
+  { stream, signal }: {
+    readonly stream: boolean;
+    readonly signal: AbortSignal;
+  },
+): Promise<number> {
+  using client = Deno.createHttpClient({
+    poolMaxIdlePerHost: 1,
+    caCerts: [testCertificate.cert],
+  });
+  let asked = 0;
+  while (!signal.aborted) {
+    asked++;
+    // Each request is a session of its own, so that both replicas are asked.
+    const session = { "x-claude-code-session-id": crypto.randomUUID() };
+    const question = ask("chat", hello("chat", { stream }), session);
+    const answer = await fetch(url + PATHS.chat, { ...question, client });
+    const text = await answer.text();
+    assert.equal(answer.status, 200, `request ${asked}: ${text}`);
+    assert.equal(text, stream ? WHOLE_STREAM : `{"fine":true}`);
+  }
+  return asked;
+}
+
+/** The number of simultaneous requests. */
+const LOOPS = 12;
+
+const ignore = !await hasNginx();
+
+for (const site of SITES) {
+  Deno.test({
+    name: ignore
+      ? `a rolling restart behind ${site.name} fails no request (ignored: there is no nginx here)`
+      : `a rolling restart behind ${site.name} fails no request`,
+    ignore,
+    async fn() {
+      await using upstream = startUpstream((seen) =>
+        seen.text().includes(`"stream":true`)
+          ? slowStream()
+          : Response.json({ fine: true })
+      );
+      const ports = {
+        8787: freePort(),
+        8788: freePort(),
+        [site.port]: freePort(),
+      };
+      const file = familiesFile(upstream.url);
+      const serve = async (port: number) =>
+        await serveFile(file, { options: await unitWords(port) });
+      const gateways: ServedGateway[] = [
+        await serve(ports[8787]),
+        await serve(ports[8788]),
+      ];
+      const nginxPort = ports[site.port] ?? assert.fail();
+      await using _ = await startNginx(siteOf(site, ports), nginxPort);
+      const url = `${site.scheme}://127.0.0.1:${nginxPort}`;
+      const over = new AbortController();
+      const { signal } = over;
+      const asking = Promise.all([
+        ...Array.from(
+          { length: LOOPS / 2 },
+          () => keepAsking(url, { stream: false, signal }),
+        ),
+        ...Array.from(
+          { length: LOOPS / 2 },
+          () => keepAsking(url, { stream: true, signal }),
+        ),
+      ]);
+      try {
+        const restarting = restartInTurn(gateways, serve);
+        await Promise.race([restarting, asking]);
+        await restarting;
+        over.abort();
+        const asked = await asking;
+        assert.ok(asked.every((count) => count > 3), String(asked));
+      } finally {
+        over.abort();
+        for (const gateway of gateways) await gateway[Symbol.asyncDispose]();
+      }
+    },
+  });
+}
+
+/** Replaces each gateway by a new one on the same port, one after the other, twice. */
+async function restartInTurn(
+  gateways: ServedGateway[],
+  serve: (port: number) => Promise<ServedGateway>,
+): Promise<void> {
+  for (const index of [0, 1, 0, 1]) {
+    const old = gateways[index] ?? assert.fail();
+    old.kill("SIGTERM");
+    assert.equal((await old.ended).code, 0);
+    assert.equal(old.lines("cut").length, 0);
+    await old[Symbol.asyncDispose]();
+    const young = await serve(Number(new URL(old.url).port));
+    gateways[index] = young;
+    // A request that it refused just before it listened must have reached the other one.
+    await until(
+      () => young.lines("request").length > LOOPS,
+      "the new one to be asked",
+    );
+  }
+}

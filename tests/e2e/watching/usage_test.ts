@@ -2,6 +2,34 @@ import assert from "node:assert/strict";
 import { fromFileUrl } from "../../support/program/paths.ts";
 import { loggedLine } from "../../support/wire/logged_line.ts";
 import { needing } from "../../support/ignored.ts";
+import {
+  ALICE_TOKEN,
+  minimalFile,
+  tokenFile,
+} from "../../support/gateway/config.ts";
+import {
+  familiesFile,
+  familyConnection,
+} from "../../support/gateway/families.ts";
+import { askOnce, serveFile } from "../../support/gateway/serve.ts";
+import { startUpstream } from "../../support/upstream/scripted_upstream.ts";
+import { ask, hello, PATHS } from "../../support/wire/ask.ts";
+import { until } from "../../support/within.ts";
+import { WIRES } from "../../support/wire/wire.ts";
+import type { JsonObject } from "../../../src/core/json.ts";
+import type { Protocol } from "../../../src/core/protocol.ts";
+import {
+  longSession,
+  type Turn,
+} from "../../support/recorded/claude_session.ts";
+import {
+  costByHand,
+  PRICE,
+  sumByHand,
+  sumsIn,
+} from "../../support/recorded/hand_price.ts";
+import { hasRecordings } from "../../support/recorded/recordings.ts";
+import { totalOfLog } from "../../support/wire/total_of_log.ts";
 
 const ROOT = fromFileUrl(new URL("../../../", import.meta.url));
 
@@ -92,6 +120,209 @@ Deno.test({
       });
     } finally {
       await Deno.remove(directory, { recursive: true });
+    }
+  },
+});
+
+/** The month in `GET /usage`. */
+async function monthOf(url: string): Promise<Record<string, unknown>> {
+  const { status, text } = await askOnce(`${url}/v1/usage`, {
+    headers: { authorization: `Bearer ${ALICE_TOKEN}` },
+  });
+  assert.equal(status, 200, text);
+  const { windows, since } = JSON.parse(text);
+  const { total } = windows.find(
+    (one: { window: string }) => one.window === "month",
+  );
+  return { ...total, since };
+}
+
+Deno.test("a restarted gateway continues the counts of its log, once, with threads, too", async () => {
+  await using upstream = startUpstream(() => Response.json(WIRES.chat.answer));
+  const folder = await Deno.makeTempDir();
+  const file = (limits: readonly unknown[], server = {}) =>
+    familiesFile(upstream.url, {
+      server: { port: 0, ...server },
+      tokens: [tokenFile({ limits })],
+      usage: { replay: [`${folder}/*.jsonl`, `${folder}/a*`] },
+    });
+  const time = new Date(Date.now() - 1000).toISOString();
+  const earlier = {
+    time,
+    connection: "Family A",
+    model: "model-a",
+    usage: { input_tokens: 1000, output_tokens: 100 },
+  };
+  await Deno.writeTextFile(`${folder}/a.jsonl`, loggedLine(earlier));
+  if (Deno.build.os !== "windows") {
+    await Deno.symlink(`${folder}/a.jsonl`, `${folder}/current.jsonl`);
+    await Deno.link(`${folder}/a.jsonl`, `${folder}/kept.jsonl`);
+  }
+  try {
+    let log = "";
+    {
+      await using gateway = await serveFile(file([]));
+      const replayed = await gateway.line("usage_replayed");
+      assert.equal(replayed.requests, 1);
+      assert.equal(replayed.complete_since, time);
+      const before = await monthOf(gateway.url);
+      assert.equal(before.input_tokens, 1000);
+      assert.equal(before.since, time);
+      const { status } = await askOnce(gateway.url + PATHS.chat, ask("chat"));
+      assert.equal(status, 200);
+      assert.equal((await monthOf(gateway.url)).input_tokens, 1003);
+      await until(
+        () => gateway.lines("request").some(({ model }) => model === "model-a"),
+        "the log line of the request",
+      );
+      log = gateway.output();
+    }
+    await Deno.writeTextFile(`${folder}/a.jsonl`, log, { append: true });
+    const limit = { window: "month", tokens: 1105 };
+    await using gateway = await serveFile(file([limit], { workers: 2 }));
+    const { requests, input_tokens, output_tokens, since } = await monthOf(
+      gateway.url,
+    );
+    assert.equal(since, time);
+    assert.deepEqual(
+      { requests, input_tokens, output_tokens },
+      { requests: 2, input_tokens: 1003, output_tokens: 102 },
+    );
+    // Usage before the start counts now.
+    const refused = await askOnce(gateway.url + PATHS.chat, ask("chat"));
+    assert.equal(refused.status, 429, refused.text);
+    assert.match(refused.text, /token_limit_exceeded/);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test("a gateway whose logs cannot be found serves, logs it and counts from its start", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    await using gateway = await serveFile(
+      familiesFile("http://127.0.0.1:9", {
+        server: { port: 0 },
+        usage: { replay: [`${folder}/none*.jsonl`] },
+      }),
+    );
+    const { reason, level } = await gateway.line("usage_not_replayed");
+    assert.deepEqual([level, reason], ["warn", "finds no file"]);
+    assert.equal((await monthOf(gateway.url)).requests, 0);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+Deno.test("a gateway with a store serves and logs that it replays nothing", async () => {
+  await using gateway = await serveFile(
+    familiesFile("http://127.0.0.1:9", {
+      server: { port: 0 },
+      shared: { url: "redis://127.0.0.1:9" },
+      usage: { replay: ["*.jsonl"] },
+    }),
+  );
+  const { reason } = await gateway.line("usage_not_replayed");
+  assert.equal(reason, "the store keeps the counts");
+  assert.equal((await monthOf(gateway.url)).requests, 0);
+});
+
+// The cost of a long session of Claude Code, computed by hand from the recorded usage. The log,
+// /usage, `model-gateway usage` and a restarted gateway must report the same.
+
+/** Returns the total of this month from `GET /usage`. */
+async function monthOfSessionCost(url: string): Promise<JsonObject> {
+  const { text } = await askOnce(`${url}/v1/usage`, {
+    headers: { authorization: `Bearer ${ALICE_TOKEN}` },
+  });
+  const { windows } = JSON.parse(text);
+  return windows.find(({ window }: JsonObject) => window === "month").total;
+}
+
+Deno.test({
+  ...needing(
+    "a long session of Claude Code costs by every count what it costs by hand",
+    !hasRecordings() && "the recordings are not at hand",
+  ),
+  async fn() {
+    const session = longSession();
+    const asked: { turn: Turn; from: Protocol }[] = session.flatMap((turn) =>
+      (["messages", "chat"] as const).map((from) => ({ turn, from }))
+    );
+    let current = session[0];
+    await using upstream = startUpstream(() =>
+      new Response(current?.body ?? "", {
+        headers: {
+          "content-type": current?.isStream
+            ? "text/event-stream"
+            : "application/json",
+        },
+      })
+    );
+    const file = (overrides: JsonObject = {}) =>
+      minimalFile({
+        server: { port: 0 },
+        connections: [
+          familyConnection("B", upstream.url, {
+            models: [{ id: "model-b", price: PRICE }],
+          }),
+          familyConnection("A", upstream.url, {
+            endpoints: { chat: `${upstream.url}/a` },
+            models: [{ id: "model-a", price: PRICE }],
+          }),
+        ],
+        ...overrides,
+      });
+    const folder = await Deno.makeTempDir();
+    try {
+      let log = "";
+      let month: JsonObject = {};
+      {
+        await using gateway = await serveFile(file());
+        for (const [index, { turn, from }] of asked.entries()) {
+          current = turn;
+          const { status, text } = await askOnce(
+            gateway.url + PATHS[from],
+            ask(
+              from,
+              hello(from, { model: turn.model, stream: turn.isStream }),
+              { "x-client-request-id": String(index) },
+            ),
+          );
+          assert.equal(status, 200, `${turn.name} ${from}: ${text}`);
+        }
+        await until(
+          () => gateway.lines("request").length >= asked.length,
+          "the log lines of the session",
+        );
+        month = await monthOfSessionCost(gateway.url);
+        log = gateway.output();
+        const lines = new Map(
+          gateway.lines("request").map((line) => [
+            line.client_request_id,
+            line,
+          ]),
+        );
+        for (const [index, { turn, from }] of asked.entries()) {
+          const line = lines.get(String(index));
+          assert.equal(
+            line?.cost_usd,
+            Number(costByHand(turn.counts)) / 1e9,
+            `${turn.name} ${from} ${JSON.stringify(line?.usage)}`,
+          );
+        }
+      }
+      const byHand = sumByHand(asked.map(({ turn }) => turn.counts));
+      assert.deepEqual(sumsIn(month), byHand);
+      assert.deepEqual(sumsIn(await totalOfLog(log)), byHand);
+      await Deno.writeTextFile(`${folder}/a.jsonl`, log);
+      await using again = await serveFile(
+        file({ usage: { replay: [`${folder}/a.jsonl`] } }),
+      );
+      await again.line("usage_replayed");
+      assert.deepEqual(sumsIn(await monthOfSessionCost(again.url)), byHand);
+    } finally {
+      await Deno.remove(folder, { recursive: true });
     }
   },
 });

@@ -9,6 +9,8 @@ import {
 } from "../../support/wire/limits_list.ts";
 import { pageTests } from "../../support/browser/page_tests.ts";
 import { until } from "../../support/within.ts";
+import { elapsedShare } from "../../../src/http/page/pace.js";
+import { ownLimit, usageReport } from "../../support/wire/own_usage.ts";
 
 const test = await pageTests();
 
@@ -292,3 +294,133 @@ test(
   },
   STILL,
 );
+
+const DAY_MS = 86_400_000;
+
+/** Returns the share of a window that has passed at an instant. */
+function shareAt(
+  now: string,
+  [window, resets_at]: readonly [string, string | null],
+  {
+    period_count = null,
+    starts_at = null,
+  }: {
+    readonly period_count?: number | null;
+    readonly starts_at?: string | null;
+  } = {},
+): number | null {
+  return elapsedShare(
+    { window, resets_at, period_count, starts_at },
+    Date.parse(now),
+  );
+}
+
+Deno.test("elapsedShare() divides each month by its own length", () => {
+  const cases: readonly [string, string, number][] = [
+    // November has 30 days, February 28 or 29, and the year of the reset counts.
+    ["2026-11-16T00:00Z", "2026-12-01T00:00:00Z", 15 / 30],
+    ["2026-01-16T12:00Z", "2026-02-01T00:00:00Z", 15.5 / 31],
+    ["2026-02-15T00:00Z", "2026-03-01T00:00:00Z", 14 / 28],
+    ["2028-02-15T12:00Z", "2028-03-01T00:00:00Z", 14.5 / 29],
+    ["2026-12-31T00:00Z", "2027-01-01T00:00:00Z", 30 / 31],
+    // A month of a subscription begins on its own day.
+    ["2026-03-17T06:00Z", "2026-04-17T06:00:00Z", 0],
+    ["2026-03-30T00:00Z", "2026-03-31T00:00:00Z", 30 / 31],
+  ];
+  for (const [now, reset, expected] of cases) {
+    const share = shareAt(now, ["monthly", reset]) ?? NaN;
+    assert.ok(Math.abs(share - expected) < 1e-9, `${now}: ${share}`);
+  }
+});
+
+Deno.test("elapsedShare() supports years, quarters and windows of constant length", () => {
+  const reset = "2027-01-01T00:00:00Z";
+  const share = (window: string, now: string, period_count = 1) =>
+    shareAt(now, [window, reset], { period_count });
+  assert.equal(share("yearly", "2026-01-01T00:00Z"), 0);
+  assert.equal(share("three_month", "2026-10-01T00:00Z", 3), 0);
+  assert.equal(share("five_hour", "2026-12-31T21:30Z", 5), 0.5);
+  assert.equal(share("weekly", "2026-12-25T00:00Z"), 0);
+  assert.equal(share("daily", "2026-12-31T18:00Z"), 0.75);
+});
+
+Deno.test("elapsedShare() uses the start that the gateway names, in any notation", () => {
+  const ends = ["2026-12-01T00:00:00Z", "2026-12-01T01:00:00+01:00"];
+  for (const resets_at of ends) {
+    const share = shareAt("2026-11-16T00:00Z", ["monthly", resets_at], {
+      starts_at: "2026-11-01T00:00:00.000Z",
+    });
+    assert.equal(share, 0.5);
+  }
+  const share = shareAt(
+    "2026-11-16T00:00Z",
+    ["fortnight", "2026-11-23T00:00:00Z"],
+    { starts_at: "2026-11-09T00:00:00Z" },
+  );
+  assert.equal(share, 0.5);
+});
+
+Deno.test("elapsedShare() is null when the window, its reset or its length is unknown", () => {
+  const now = "2026-11-16T00:00Z";
+  const reset = new Date(Date.parse(now) + DAY_MS).toISOString();
+  assert.equal(shareAt(now, ["monthly", null]), null);
+  assert.equal(shareAt(now, ["monthly", "soon"]), null);
+  assert.equal(shareAt(now, ["total", reset]), null);
+  assert.equal(shareAt(now, ["unknown", reset]), null);
+  assert.equal(shareAt(now, ["five_hour", reset]), null);
+  assert.equal(shareAt(now, ["five_hour", reset], { period_count: 0 }), null);
+  // The reset is over, or further away than the window is long.
+  assert.equal(shareAt(now, ["monthly", "2026-11-15T00:00:00Z"]), null);
+  assert.equal(shareAt(now, ["daily", "2026-11-20T00:00:00Z"]), null);
+});
+
+test(
+  "the page draws a bar for each day, the pace of today and the limit, with the numbers in a table",
+  async ({ page, answer, signIn }) => {
+    await answer("/v1/usage", {
+      json: usageReport(ownLimit({ unit: "USD", limit: 3 })),
+    });
+    await signIn();
+    assert.equal(await page.locator("#history .bar").count(), 35);
+    assert.equal(await page.locator("#history .bar-expected").count(), 1);
+    assert.equal(await page.locator("#history .bar-limit").count(), 1);
+    assert.equal(
+      await page.locator("#history .note").innerText(),
+      "$36.00 in 35 days, $8.25 in the last 7. Today $2.25, at this pace $4.50 by midnight UTC. The limit of a day is $3.00.",
+    );
+    await page.click("#history summary");
+    const first = page.locator("#history tbody tr").first();
+    assert.equal(
+      (await first.innerText()).replaceAll(/\s+/g, " "),
+      "2026-11-20 108 900,000 720,000 45,000 36,000 $2.25",
+    );
+  },
+  { nowMs: NOON_MS },
+);
+
+test("the reader chooses tokens or cost by keyboard, and sees the sum of a group", async ({ page, answer, signIn, axeFindings }) => {
+  const report = usageReport();
+  const group = report.history.map((day) => ({ ...day, cost_usd: 1 }));
+  await answer("/v1/usage", {
+    json: { ...report, groups: [{ name: "interns", history: group }] },
+  });
+  await signIn();
+  const note = page.locator("#history .note");
+  assert.match(await note.innerText(), /^\$36\.00 in 35 days/);
+  await page.focus("#history-unit-USD");
+  await page.keyboard.press("ArrowLeft");
+  assert.match(await note.innerText(), /^14\.98M tokens in 35 days/);
+  await page.keyboard.press("ArrowRight");
+  await page.keyboard.press("Tab");
+  await page.keyboard.press("ArrowRight");
+  assert.match(await note.innerText(), /^\$35\.00 in 35 days/);
+  await page.click("#history summary");
+  assert.deepEqual(await axeFindings(), []);
+});
+
+test("a gateway without a history shows none", async ({ page, answer, signIn }) => {
+  const { history: _, ...older } = usageReport();
+  await answer("/v1/usage", { json: older });
+  await signIn();
+  assert.equal(await page.locator("#history").isVisible(), false);
+});

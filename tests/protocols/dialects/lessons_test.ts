@@ -1,5 +1,9 @@
 import assert from "node:assert/strict";
-import type { JsonObject } from "../../../src/core/json.ts";
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+} from "../../../src/core/json.ts";
 import { teachBody } from "../../../src/protocols/dialects/apply_lessons.ts";
 import {
   isLesson,
@@ -7,6 +11,7 @@ import {
   lessonsIn,
   lessonText,
 } from "../../../src/protocols/dialects/lessons.ts";
+import { type Protocol, PROTOCOLS } from "../../../src/core/protocol.ts";
 
 /** A refusal in a provider's words, and what it teaches. */
 const LESSONS: readonly (readonly [
@@ -198,3 +203,215 @@ Deno.test("a lesson of another gateway must match the tables", () => {
     assert.equal(isLesson(lesson), false, JSON.stringify(lesson));
   }
 });
+
+// Whatever a provider's error names, no lesson changes what the caller would miss. The errors name every path of a
+// request with everything in it, in several forms.
+
+const SCHEMA: JsonObject = {
+  type: "object",
+  title: "T",
+  properties: {
+    temperature: { type: "string", minLength: 1, pattern: "^a", const: "a" },
+    name: { type: "array", items: { type: "number", minimum: 1 } },
+  },
+  required: ["temperature"],
+  additionalProperties: false,
+};
+
+const MARK: JsonObject = { type: "ephemeral" };
+
+/** A request in each protocol, with all fields that a lesson may concern and all that none may. */
+const BODIES: Readonly<Record<Protocol, JsonObject>> = {
+  chat: {
+    ...{ model: "m", stream: true, stream_options: { include_usage: true } },
+    ...{ max_tokens: 100, n: 2, logprobs: true },
+    ...{ temperature: 1, top_p: 1, top_k: 1, seed: 1, stop: ["x"] },
+    ...{ frequency_penalty: 1, presence_penalty: 1, logit_bias: { a: 1 } },
+    ...{ reasoning_effort: "high", thinking: { type: "enabled" } },
+    ...{ user: "u", metadata: { a: "b" }, service_tier: "flex", store: false },
+    ...{ prompt_cache_key: "k", verbosity: "low", tool_choice: "required" },
+    parallel_tool_calls: false,
+    messages: [
+      { role: "system", content: "Be short." },
+      { role: "developer", content: "Be kind.", name: "n" },
+      {
+        role: "user",
+        content: [
+          { type: "text", text: "temperature", cache_control: MARK },
+          { type: "image_url", image_url: { url: "data:," } },
+        ],
+      },
+      {
+        role: "assistant",
+        content: "Hm.",
+        reasoning_content: "Thought",
+        tool_calls: [{
+          id: "c",
+          type: "function",
+          function: { name: "f", arguments: '{"temperature":"a"}' },
+        }],
+      },
+      { role: "tool", tool_call_id: "c", content: "Result" },
+    ],
+    tools: [{
+      type: "function",
+      function: {
+        name: "f",
+        description: "D",
+        parameters: SCHEMA,
+        strict: true,
+      },
+    }],
+    response_format: {
+      type: "json_schema",
+      json_schema: { name: "n", schema: SCHEMA, strict: true },
+    },
+  },
+  messages: {
+    ...{ model: "m", stream: true, max_tokens: 100, temperature: 1, top_p: 1 },
+    ...{ top_k: 1, stop_sequences: ["x"], metadata: { user_id: "u" } },
+    thinking: { type: "enabled", budget_tokens: 50 },
+    output_config: {
+      effort: "high",
+      format: { type: "json_schema", schema: SCHEMA },
+    },
+    system: [{ type: "text", text: "Be short.", cache_control: MARK }],
+    messages: [
+      {
+        role: "user",
+        content: [{ type: "text", text: "temperature", cache_control: MARK }],
+      },
+      {
+        role: "assistant",
+        content: [
+          { type: "thinking", thinking: "Thought", signature: "s" },
+          { type: "tool_use", id: "c", name: "f", input: { name: [1] } },
+        ],
+      },
+      {
+        role: "user",
+        content: [{ type: "tool_result", tool_use_id: "c", content: "Result" }],
+      },
+    ],
+    tools: [{ name: "f", description: "D", input_schema: SCHEMA }],
+    tool_choice: { type: "any" },
+  },
+  responses: {
+    ...{ model: "m", stream: true, max_output_tokens: 100, temperature: 1 },
+    ...{ top_p: 1, top_logprobs: 1, store: false, instructions: "Be short." },
+    ...{ user: "u", metadata: { a: "b" }, service_tier: "flex" },
+    ...{ include: ["reasoning.encrypted_content"], tool_choice: "required" },
+    reasoning: { effort: "high", summary: "auto" },
+    text: {
+      verbosity: "low",
+      format: { type: "json_schema", name: "n", schema: SCHEMA },
+    },
+    input: [
+      { role: "developer", content: "Be kind." },
+      {
+        role: "user",
+        content: [{ type: "input_text", text: "temperature" }],
+      },
+      { type: "reasoning", summary: [], encrypted_content: "e" },
+      { type: "function_call", call_id: "c", name: "f", arguments: "{}" },
+      { type: "function_call_output", call_id: "c", output: "Result" },
+    ],
+    tools: [{
+      type: "function",
+      name: "f",
+      description: "D",
+      parameters: SCHEMA,
+      strict: true,
+    }],
+  },
+};
+
+/** The keys whose values stay, wherever they are. */
+const KEPT_KEYS = [
+  ...["model", "stream", "text", "thinking", "arguments", "input", "output"],
+  ...["tool_call_id", "call_id", "tool_use_id", "tool_choice", "n", "store"],
+  ...["logprobs", "top_logprobs", "logit_bias", "instructions", "type"],
+  ...["required", "properties", "signature", "encrypted_content", "url"],
+];
+
+/** Returns the values that must stay: texts, calls, results, names of tools, limits and the shapes of schemas. */
+function keptOf(value: JsonValue | undefined, path = ""): readonly string[] {
+  if (Array.isArray(value)) {
+    return value.flatMap((one, index) => keptOf(one, `${path}.${index}`));
+  }
+  if (!isJsonObject(value)) return [];
+  return Object.entries(value).flatMap(([key, inner]) => {
+    const isText = typeof inner === "string" &&
+      (KEPT_KEYS.includes(key) || key === "content" ||
+        key === "name" && !path.startsWith(".messages"));
+    const isAmount = /^max_/.test(key);
+    const isPlain = KEPT_KEYS.includes(key) && typeof inner !== "object";
+    // The limit keeps its amount under either name, and a switch for thinking has a type, too.
+    const place = isAmount ? "limit" : `${path}.${key}`;
+    const isSwitch = path === ".thinking" || path.endsWith(".cache_control");
+    return [
+      ...((isText || isAmount || isPlain) && !isSwitch
+        ? [`${place}=${inner}`]
+        : []),
+      ...keptOf(inner, `${path}.${key}`),
+    ];
+  });
+}
+
+/** Returns every path of a value, as OpenAI and as pydantic write it. */
+function pathsOf(value: JsonValue | undefined, path = ""): readonly string[] {
+  const inner = Array.isArray(value)
+    ? value.flatMap((one, index) => [
+      ...pathsOf(one, `${path}[${index}]`),
+      ...pathsOf(one, `${path}.${index}`),
+    ])
+    : isJsonObject(value)
+    ? Object.entries(value).flatMap(([key, one]) =>
+      pathsOf(one, path === "" ? key : `${path}.${key}`)
+    )
+    : [];
+  return [...path === "" ? [] : [path], ...inner];
+}
+
+const FORMS: readonly ((path: string) => {
+  readonly message: string;
+  readonly param?: string;
+})[] = [
+  (path) => ({ message: `Unsupported parameter: '${path}'.`, param: path }),
+  (path) => ({ message: `${path}: Extra inputs are not permitted` }),
+  (path) => ({
+    message: `property '${path.split(/[.[]/).at(-1)}' is unsupported`,
+  }),
+  (path) => ({
+    message:
+      `${path}: Input should be 'low', 'text', 'system' or 'user', received 'developer'`,
+  }),
+  (path) => ({
+    message: `max_tokens: 100 > 10, which is the maximum; ${path}`,
+  }),
+];
+
+for (const protocol of PROTOCOLS) {
+  Deno.test(`no error makes a lesson change the conversation, a tool or a limit: ${protocol}`, () => {
+    const body = BODIES[protocol];
+    const kept = new Set(keptOf(body));
+    const lessons = new Map<string, Lesson>();
+    for (const path of pathsOf(body)) {
+      for (const form of FORMS) {
+        const failure = { kind: "invalid_request", status: 400 } as const;
+        for (const one of lessonsIn({ ...failure, ...form(path) }, protocol)) {
+          lessons.set(lessonText(one), one);
+        }
+      }
+    }
+    assert.ok(lessons.size > 15, String(lessons.size));
+    for (const [text, lesson] of lessons) {
+      // Without a limit of the caller, this one would apply; writeRequest() leaves it out.
+      if (lesson.move === "clamp") continue;
+      const { value } = teachBody(body, [lesson]);
+      const left = new Set(keptOf(value));
+      const lost = [...kept].filter((one) => !left.has(one));
+      assert.deepEqual(lost, [], text);
+    }
+  });
+}

@@ -32,6 +32,16 @@ import {
   QWEN_MODELS,
 } from "../../../src/protocols/dialects/thinking_models.ts";
 import { RESPONSES_PROVIDERS } from "../../../src/protocols/dialects/responses_providers.ts";
+import { isJsonObject, type JsonObject } from "../../../src/core/json.ts";
+import type { Protocol } from "../../../src/core/protocol.ts";
+import {
+  upstreamRequest,
+  userRequest,
+} from "../../support/dialects/upstream_request.ts";
+import {
+  claudeSchemaFault,
+  openAiSchemaFault,
+} from "../../support/upstream/schema_rules.ts";
 
 // Every row of the dialect tables must apply to the models that it names, and give the source of
 // its rules.
@@ -171,3 +181,224 @@ function assertSources(
   assert.ok(sources.length > 0, row);
   for (const source of sources) assert.match(source, /^https:\/\/\S+$/, row);
 }
+
+// Schemas of tools that a provider refuses whether they are strict or not. One such tool of an MCP server ends every
+// request of a session.
+
+/** Returns the sent schema of a tool, `strict`, and the names of what was dropped. */
+function sent(
+  parameters: JsonObject,
+  to: Protocol,
+  service: string,
+  model: string,
+  strict = false,
+) {
+  const { body, dropped } = upstreamRequest(
+    userRequest("responses", {
+      tools: [{ type: "function", name: "f", parameters, strict }],
+    }),
+    { from: "responses", to, service, model },
+  );
+  assert.ok(Array.isArray(body.tools));
+  const [tool] = body.tools;
+  assert.ok(isJsonObject(tool));
+  const wire = isJsonObject(tool.function) ? tool.function : tool;
+  const schema = wire.parameters ?? wire.input_schema;
+  assert.ok(isJsonObject(schema));
+  return { schema, strict: wire.strict, dropped };
+}
+
+const OPENAI = [
+  ["chat", "openai", "gpt-4.1"],
+  ["chat", "azure-chat", "gpt-5-mini"],
+  ["chat", "openrouter", "openai/gpt-5.2"],
+  ["responses", "openai", "gpt-5.2"],
+  ["responses", "azure", "gpt-5.2"],
+  ["responses", "codex", "gpt-5.5"],
+] as const;
+
+const A: JsonObject = {
+  type: "object",
+  properties: { kind: { const: "a" }, x: { type: "string" } },
+  required: ["kind", "x"],
+};
+const B: JsonObject = {
+  type: "object",
+  properties: { kind: { const: "b" }, y: { type: "number" } },
+  required: ["kind"],
+};
+const EITHER = {
+  kind: { anyOf: [{ const: "a" }, { const: "b" }] },
+  x: { type: "string" },
+  y: { type: "number" },
+};
+
+/** The class of each schema, the schema, and the properties that are sent. */
+const REFUSED: readonly (readonly [string, JsonObject, JsonObject])[] = [
+  // https://github.com/langchain-ai/langchainjs/issues/9804
+  ["anyOf at the root", { anyOf: [A, B] }, EITHER],
+  // https://github.com/cecli-dev/cecli/issues/281
+  ["oneOf at the root", { type: "object", oneOf: [A, B] }, EITHER],
+  ["references in a choice at the root", {
+    $defs: { A, B },
+    oneOf: [{ $ref: "#/$defs/A" }, { $ref: "#/$defs/B" }],
+  }, EITHER],
+  ["a reference to a choice at the root", {
+    $defs: { A, B, AB: { anyOf: [{ $ref: "#/$defs/A" }, B] } },
+    $ref: "#/$defs/AB",
+  }, EITHER],
+  ["a choice in a choice at the root", {
+    anyOf: [{ oneOf: [A] }, { allOf: [B] }],
+  }, EITHER],
+  ["a choice that contains itself", {
+    anyOf: [A, { $ref: "#" }],
+  }, { kind: { const: "a" }, x: { type: "string" } }],
+  ["allOf that refines a property", {
+    properties: { x: { type: "string", description: "X" } },
+    allOf: [{ properties: { x: { minLength: 1 } } }],
+  }, { x: { type: "string", description: "X", minLength: 1 } }],
+  // https://github.com/nspady/google-calendar-mcp/issues/39
+  ["anyOf that only requires", {
+    properties: { a: {}, b: {} },
+    anyOf: [{ required: ["a"] }, { required: ["b"] }],
+  }, { a: {}, b: {} }],
+  ["not at the root", {
+    properties: { a: {} },
+    not: { required: ["a", "b"] },
+  }, { a: {} }],
+  ["enum at the root", { type: "object", enum: [{}] }, {}],
+  // https://github.com/chatanywhere/GPT_API_free/issues/403
+  ["another type at the root", { type: ["object", "null"] }, {}],
+  // https://github.com/docker/mcp-gateway/pull/265
+  ["a list without items", {
+    properties: { a: { anyOf: [{ type: "array" }, { type: "null" }] } },
+  }, { a: { anyOf: [{ type: "array", items: {} }, { type: "null" }] } }],
+  ["a list or null without items", {
+    properties: { a: { type: ["array", "null"] } },
+  }, { a: { type: ["array", "null"], items: {} } }],
+  ["a list of positions", {
+    properties: { a: { type: "array", items: [{ type: "number" }] } },
+  }, {
+    a: { type: "array", prefixItems: [{ type: "number" }], items: {} },
+  }],
+];
+
+for (const [what, schema, properties] of REFUSED) {
+  Deno.test(`OpenAI's models get no tool with ${what}, on any connection`, () => {
+    assert.notEqual(
+      openAiSchemaFault(schema),
+      undefined,
+      "the case is no fault",
+    );
+    for (const [to, service, model] of OPENAI) {
+      const made = sent(schema, to, service, model);
+      assert.equal(openAiSchemaFault(made.schema), undefined, service);
+      assert.deepEqual(made.schema.properties, properties, service);
+    }
+  });
+}
+
+Deno.test("nested choices at the root do not multiply", () => {
+  // 10 alternatives on each of 8 levels would be 100 million.
+  const names = [..."abcdefghij"];
+  const choiceAt = (level: number): JsonObject => ({
+    anyOf: names.map((name) => ({ $ref: `#/$defs/${name}${level}` })),
+  });
+  const $defs: JsonObject = {};
+  for (let level = 0; level < 8; level++) {
+    for (const name of names) {
+      $defs[`${name}${level}`] = {
+        properties: { x: { title: `${name}${level}` } },
+        ...(level === 0 ? {} : choiceAt(level - 1)),
+      };
+    }
+  }
+  const { schema } = sent(
+    { $defs, ...choiceAt(7) },
+    "chat",
+    "openai",
+    "gpt-4.1",
+  );
+  assert.ok(JSON.stringify(schema.properties).length < 1_000_000);
+});
+
+Deno.test("what leaves the root of a schema stays in its description", () => {
+  const { schema } = sent(
+    { description: "D", not: { required: ["a"] } },
+    "chat",
+    "openai",
+    "gpt-5.2",
+  );
+  assert.equal(
+    schema.description,
+    'D\n\nMust match {"not":{"required":["a"]}}',
+  );
+});
+
+Deno.test("a strict tool whose schema had to change so that no strict one is left is named", () => {
+  for (const [to, service, model] of [OPENAI[0], OPENAI[3]]) {
+    for (
+      const schema of [
+        { anyOf: [{ ...A, additionalProperties: false }] },
+        {
+          type: "object",
+          properties: { a: { type: "array" } },
+          required: ["a"],
+          additionalProperties: false,
+        },
+      ]
+    ) {
+      const made = sent(schema, to, service, model, true);
+      assert.notEqual(made.strict, true, to);
+      assert.deepEqual(made.dropped, ["tools[].strict"], to);
+    }
+  }
+});
+
+Deno.test("a schema that OpenAI accepts goes to it unchanged, and any other to those who accept all", () => {
+  const schema: JsonObject = {
+    type: "object",
+    properties: { items: { type: "array", items: { anyOf: [A, B] } } },
+  };
+  for (const [to, service, model] of OPENAI) {
+    assert.deepEqual(sent(schema, to, service, model).schema, schema);
+  }
+  const choice = { type: "object", anyOf: [A, B] };
+  assert.deepEqual(
+    sent(choice, "chat", "openrouter", "z-ai/glm-5").schema,
+    choice,
+  );
+});
+
+// "input_schema does not support oneOf, allOf, or anyOf at the top level": https://github.com/marianfoo/mcp-sap-docs/pull/51
+for (
+  const [to, service, model] of [
+    ["messages", "anthropic", "claude-opus-5"],
+    ["chat", "openrouter", "anthropic/claude-opus-5"],
+    ["chat", "litellm", "claude-sonnet-4-6"],
+  ] as const
+) {
+  Deno.test(`Claude at ${service} gets one object of a choice at the root, with the properties of all references`, () => {
+    const { schema } = sent(
+      { $defs: { A, B }, oneOf: [{ $ref: "#/$defs/A" }, B] },
+      to,
+      service,
+      model,
+    );
+    assert.deepEqual(schema.properties, EITHER);
+    assert.deepEqual([schema.type, schema.required], ["object", ["kind"]]);
+    const { schema: named } = sent(
+      { properties: { "filter[id]": {} } },
+      to,
+      service,
+      model,
+    );
+    assert.equal(claudeSchemaFault(named), undefined);
+  });
+}
+
+Deno.test("another gateway gets the schemas for Claude unchanged", () => {
+  const schema = { type: "object", anyOf: [A, { properties: { $top: {} } }] };
+  const made = sent(schema, "chat", "gateway", "claude-opus-5");
+  assert.deepEqual(made.schema, schema);
+});

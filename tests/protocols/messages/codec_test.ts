@@ -1,3 +1,4 @@
+import assert from "node:assert/strict";
 import { messagesCodec } from "../../../src/protocols/messages/mod.ts";
 import {
   codecContract,
@@ -8,6 +9,17 @@ import {
   type Recording,
 } from "../../support/recorded/recordings.ts";
 import { MESSAGES_CASES } from "./cases.ts";
+import { GatewayError } from "../../../src/core/error.ts";
+import { chatCodec } from "../../../src/protocols/chat/mod.ts";
+import { loadClientRequests } from "../../support/recorded/client_recordings.ts";
+import { assertSendable } from "../../support/sdk/messages_rules.ts";
+import { contextFor } from "../../support/dialects/targets.ts";
+import { needing } from "../../support/ignored.ts";
+import { translateRequest } from "../../support/translate_request.ts";
+import { parseClaudeModel } from "../../../src/protocols/dialects/claude_models.ts";
+import { dialectOf } from "../../../src/protocols/messages/dialect.ts";
+import type { JsonObject } from "../../../src/core/json.ts";
+import { CHAT_CASES } from "../chat/cases.ts";
 
 /** Exchanges of other endpoints, which the codec does not read. */
 const OTHER_ENDPOINTS = [
@@ -103,4 +115,191 @@ function withModel(recording: Recording): ContractCase {
   const { request, ...rest } = recording;
   if (request === undefined) return rest;
   return { ...rest, request: { model: recording.name, ...request } };
+}
+
+const REQUESTS = loadClientRequests("/messages");
+
+/** The fields of clients that a Chat-only upstream cannot receive. */
+const DROPPED: readonly string[] = [
+  // Most providers cache by themselves.
+  "cache_control",
+  // The upstream decides when to clear the caller's history.
+  "context_management",
+  // Signatures that the client made itself.
+  "signature",
+  // A search that the upstream runs.
+  "tools",
+  "top_k",
+];
+
+Deno.test({
+  ...needing(
+    "every request of a real client is understood and can be sent on" +
+      (REQUESTS.length === 0 ? ": left out, as there are no recordings" : ""),
+    REQUESTS.length === 0 && "there are no recordings here",
+  ),
+  fn: async (t) => {
+    for (const { name, body } of REQUESTS) {
+      await t.step(name, () => {
+        if (body.thread !== undefined) {
+          return assert.throws(
+            () => messagesCodec.decodeRequest(body),
+            (error) =>
+              error instanceof GatewayError && error.param === "thread",
+          );
+        }
+        const decoded = messagesCodec.decodeRequest(body);
+        const { context } = contextFor("anthropic", {
+          model: "claude-opus-4-8",
+        });
+        assertSendable(messagesCodec.encodeRequest(decoded, context));
+        const { dropped } = translateRequest(body, {
+          from: messagesCodec,
+          to: chatCodec,
+          target: { ...context.target, service: "custom" },
+          strict: false,
+          streamOnly: false,
+          force: {},
+          omit: [],
+        });
+        for (const field of dropped) assert.ok(DROPPED.includes(field), field);
+      });
+    }
+  },
+});
+
+const NEWEST = 9999;
+
+Deno.test("parseClaudeModel() reads the ids of every provider", () => {
+  const ids: [string, string, number][] = [
+    ["claude-3-haiku-20240307", "haiku", 300],
+    ["claude-3-5-sonnet-20241022", "sonnet", 305],
+    ["claude-3-7-sonnet-latest", "sonnet", 307],
+    ["claude-opus-4-20250514", "opus", 400],
+    ["claude-sonnet-4-0", "sonnet", 400],
+    ["claude-opus-4-1", "opus", 401],
+    ["claude-haiku-4-5-20251001", "haiku", 405],
+    ["anthropic/claude-haiku-4.5", "haiku", 405],
+    ["us.anthropic.claude-sonnet-4-5-20250929-v1:0", "sonnet", 405],
+    ["claude-opus-4-6@20260101", "opus", 406],
+    ["Claude-Opus-5", "opus", 500],
+    ["claude-fable-5-2", "fable", 502],
+    ["claude-mythos-preview", "mythos", NEWEST],
+    ["claude-next", "other", NEWEST],
+  ];
+  for (const [id, family, version] of ids) {
+    assert.deepEqual(parseClaudeModel(id), { family, version }, id);
+  }
+  assert.equal(parseClaudeModel("glm-5"), undefined);
+});
+
+Deno.test("dialectOf() recognizes what each generation writes at most", () => {
+  const most: Record<string, number | undefined> = {
+    "claude-3-haiku": 4096,
+    "claude-3-5-haiku": 8192,
+    "claude-3-7-sonnet": 64_000,
+    "claude-opus-4-1": 32_000,
+    "claude-opus-4-5": 64_000,
+    "claude-sonnet-4-5": 64_000,
+    "claude-sonnet-4-6": 128_000,
+    "claude-opus-6": 128_000,
+    "kimi-k3": undefined,
+  };
+  for (const [model, tokens] of Object.entries(most)) {
+    assert.equal(
+      dialectOf({ service: "custom", model }).maxOutputTokens,
+      tokens,
+      model,
+    );
+  }
+});
+
+Deno.test("dialectOf() recognizes which models can be forced and which can stop thinking", () => {
+  const rules: Record<string, [string, string | undefined]> = {
+    "claude-opus-4-8": ["without_thinking", "disabled"],
+    "claude-haiku-5-5": ["without_thinking", "disabled"],
+    "claude-sonnet-5-5": ["never", "between_tools"],
+    "claude-opus-5-5": ["never", undefined],
+    "claude-fable-5": ["never", undefined],
+    "claude-next": ["never", undefined],
+    "deepseek-chat": ["always", "disabled"],
+  };
+  for (const [model, [forcedTools, thinkingOff]] of Object.entries(rules)) {
+    const dialect = dialectOf({ service: "custom", model });
+    assert.equal(dialect.forcedTools, forcedTools, model);
+    assert.equal(dialect.thinkingOff, thinkingOff, model);
+  }
+});
+
+Deno.test("dialectOf() leaves the rules of a model to another gateway", () => {
+  const dialect = dialectOf({ service: "gateway", model: "claude-3-haiku" });
+  assert.equal(dialect.thinking, "as_given");
+  assert.equal(dialect.maxOutputTokens, undefined);
+});
+
+/** One model of each generation with its own rules, and a model of a compatible server. */
+const MODELS = [
+  "claude-3-5-haiku-20241022",
+  "claude-haiku-4-5",
+  "claude-opus-4-6",
+  "claude-opus-4-8",
+  "claude-sonnet-5-5",
+  "glm-5",
+];
+
+/** Chat requests that no Messages upstream can answer, by the requested feature. */
+const REFUSED: ReadonlyMap<string, string> = new Map([
+  ["every setting", "logprobs"],
+  ["content of every kind", "messages"],
+  [
+    "deepseek-v4-flash-streaming-logprobs-matrix-streaming-disabled-length-top-absent",
+    "logprobs",
+  ],
+  ["openai-gpt-3.5-turbo-0125-chat-completions-post", "n"],
+  ["openai-gpt-3.5-turbo-0301-chat-completion", "n"],
+  ["openai-gpt-4o-audio-preview-chat-audio-to-text", "messages"],
+  [
+    "openai-gpt-4o-mini-streaming-chat-completions-records-multiple-choices",
+    "n",
+  ],
+  ["openai-gpt-audio-1.5-chatwithbasicaudiooutputasync", "modalities"],
+]);
+
+const FROM_CHAT_REQUESTS = [...CHAT_CASES, ...loadRecordings("chat")].flatMap(
+  ({ name, request }) => request === undefined ? [] : [{ name, request }],
+);
+
+for (const model of MODELS) {
+  Deno.test(`every Chat request becomes one that a Messages upstream takes for ${model}`, async (t) => {
+    for (const { name, request } of FROM_CHAT_REQUESTS) {
+      await t.step(name, () => {
+        const param = REFUSED.get(name);
+        if (param === undefined) {
+          return assertSendable(translate(request, model));
+        }
+        assert.throws(
+          () => translate(request, model),
+          (error) => error instanceof GatewayError && error.param === param,
+        );
+      });
+    }
+  });
+}
+
+function translate(request: JsonObject, model: string): JsonObject {
+  // Azure has the model in the path.
+  return translateRequest({ model: "m", ...request }, {
+    from: chatCodec,
+    to: messagesCodec,
+    target: {
+      service: "custom",
+      connectionId: "connection-1",
+      model,
+      maxOutputTokens: undefined,
+    },
+    strict: false,
+    streamOnly: false,
+    force: {},
+    omit: [],
+  }).body;
 }

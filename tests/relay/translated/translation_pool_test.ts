@@ -2,10 +2,16 @@ import assert from "node:assert/strict";
 import { createDeadlines } from "../../../src/core/time/deadlines.ts";
 import { GatewayError } from "../../../src/core/error.ts";
 import { createTranslationPool } from "../../../src/relay/translated/translation_pool.ts";
-import type { ThreadReport } from "../../../src/relay/translated/translation_thread.ts";
+import {
+  receivedError,
+  sentError,
+  type ThreadReport,
+} from "../../../src/relay/translated/translation_thread.ts";
 import { createFakeThreads } from "../../support/fakes/fake_translation_threads.ts";
 import { createFakeTimers } from "../../support/fakes/fake_timers.ts";
 import { settle } from "../../support/settle.ts";
+import { attemptFailureOf } from "../../../src/relay/attempt_failure.ts";
+import { brokenUpstream, oversized } from "../../../src/upstream/failure.ts";
 
 const { signal: NEVER } = new AbortController();
 
@@ -221,4 +227,21 @@ Deno.test("createTranslationPool() breaks off what runs and waits when it is clo
   assert.equal(threads.length, 1);
   assert.equal(threads[0]?.isEnded, true);
   assert.equal(timers.running, 0);
+});
+
+Deno.test("a failure of an upstream is the same after its way from a thread", () => {
+  for (const error of [brokenUpstream("it is not JSON"), oversized()]) {
+    const received = receivedError(structuredClone(sentError(error)));
+    assert.ok(received instanceof GatewayError);
+    assert.equal(received.message, error.message);
+    assert.equal(received.kind, error.kind);
+    assert.equal(received.code, error.code);
+    assert.equal(attemptFailureOf(received)?.kind, error.failureKind);
+  }
+});
+
+Deno.test("an error of the gateway that no upstream has a part in stays one", () => {
+  const error = new GatewayError("internal", "m", { code: "upstream_broken" });
+  const received = receivedError(structuredClone(sentError(error)));
+  assert.equal(attemptFailureOf(received), undefined);
 });

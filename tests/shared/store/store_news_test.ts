@@ -21,6 +21,8 @@ import {
 import { until } from "../../support/within.ts";
 import { windowOf } from "../../quotas/quota_case.ts";
 import { needing } from "../../support/ignored.ts";
+import { fromFileUrl } from "../../support/program/paths.ts";
+import { testCertificate } from "../../support/upstream/test_certificate.ts";
 
 const lack = storeProgram === undefined && "there is no Valkey or Redis here";
 
@@ -342,5 +344,36 @@ Deno.test({
     );
     assert.equal(two.heard.filter(({ kind }) => kind === "placed").length, 1);
     for (const process of [one, two, late]) await process.close();
+  },
+});
+
+const FOLDER = new URL("../../fixtures/tls/", import.meta.url);
+const pathOf = (name: string) => fromFileUrl(new URL(name, FOLDER));
+
+Deno.test({
+  ...needing(
+    "a store is reached with TLS when its certificate is vouched for, and not otherwise",
+    lack,
+  ),
+  async fn() {
+    await using server = await startStoreServer([
+      ...["--tls-auth-clients", "no"],
+      ...["--tls-cert-file", pathOf("cert.pem")],
+      ...["--tls-key-file", pathOf("key.pem")],
+    ], { isTls: true });
+    const { port } = server;
+    await using good = await connectProcess({
+      ...{ port, tls: true, host: "localhost" },
+      ca: testCertificate.cert,
+    });
+    await good.until("connected");
+    await using strange = await connectProcess({
+      ...{ port, tls: true, host: "localhost" },
+    });
+    await until(() => strange.log.entries.length > 0, "the log line");
+    assert.deepEqual(strange.log.entries[0]?.fields, {
+      failure: "unreachable",
+    });
+    assert.equal(strange.state.store?.(), "away");
   },
 });

@@ -2,11 +2,30 @@ import assert from "node:assert/strict";
 import {
   asStreamError,
   brokenAnswer,
+  type Failure,
   type FailureKind,
   kindOfStatus,
   oversizedAnswer,
   shownFailure,
+  UpstreamFailure,
 } from "../../../../src/protocols/canonical/failure/failure.ts";
+import { isJsonObject, type JsonValue } from "../../../../src/core/json.ts";
+import { runStage } from "../../../../src/core/stage.ts";
+import {
+  OVERFLOW_CODES,
+  OVERFLOW_MESSAGES,
+  saysOverflow,
+} from "../../../../src/protocols/canonical/failure/context_overflow.ts";
+import { readErrorWords } from "../../../../src/protocols/canonical/failure/error_words.ts";
+import { CODECS } from "../../../../src/protocols/mod.ts";
+import { counterIds } from "../../../contract/codec_contract.ts";
+import { PROTOCOLS } from "../../../support/wire/ask.ts";
+import {
+  NO_OVERFLOWS,
+  OVERFLOWS,
+} from "../../../support/dialects/provider_errors.ts";
+import { kindOfWords } from "../../../../src/protocols/canonical/failure/failure_kind.ts";
+import { attemptFailureOf } from "../../../../src/relay/attempt_failure.ts";
 
 Deno.test("kindOfStatus() reads a bare status", () => {
   const kinds: Record<number, FailureKind> = {
@@ -119,5 +138,156 @@ Deno.test("asStreamError() keeps the word by which clients recognize a temporary
     asStreamError({ kind: "server", message: "m", code: "server_error" })
       .message,
     "m (server_error)",
+  );
+});
+
+for (const { provider, status, body } of OVERFLOWS) {
+  Deno.test(`a prompt that is too long is recognized in the words of ${provider}`, async (t) => {
+    for (const protocol of PROTOCOLS) {
+      await t.step(`${protocol}, with its status`, () => {
+        const failure = CODECS[protocol].decodeFailure(status, body);
+        assert.equal(failure.kind, "context_too_long");
+        assert.equal(failure.status, status);
+      });
+      await t.step(`${protocol}, inside a good answer`, () => {
+        const failure = CODECS[protocol].decodeFailure(200, body);
+        assert.equal(failure.kind, "context_too_long");
+      });
+      await t.step(`${protocol}, as an event of a stream`, () => {
+        const failure = failureInStream(protocol, asEvent(body));
+        assert.equal(failure?.kind, "context_too_long");
+      });
+      await t.step(`${protocol}, for a credential that is rejected`, () => {
+        const failure = CODECS[protocol].decodeFailure(401, body);
+        assert.equal(failure.kind, "authentication");
+      });
+    }
+  });
+}
+
+for (const { provider, kind, status, body } of NO_OVERFLOWS) {
+  Deno.test(`no prompt that is too long is found in ${provider}`, () => {
+    for (const protocol of PROTOCOLS) {
+      const failure = CODECS[protocol].decodeFailure(status, body);
+      const expected =
+        protocol === "responses" && provider.startsWith("Groq: too")
+          ? "rate_limited"
+          : kind;
+      assert.equal(failure.kind, expected, protocol);
+      const inside = CODECS[protocol].decodeFailure(200, body);
+      assert.notEqual(inside.kind, "context_too_long", protocol);
+    }
+  });
+}
+
+Deno.test("every row of the table matches an error of its provider", () => {
+  const words = OVERFLOWS.map(({ body }) => readErrorWords(body));
+  for (const { provider, pattern, source } of OVERFLOW_MESSAGES) {
+    const isSaid = words.some(({ message }) => pattern.test(message ?? ""));
+    assert.ok(isSaid, provider);
+    assert.match(source, /^https:\/\//, provider);
+  }
+  for (const [code, source] of Object.entries(OVERFLOW_CODES)) {
+    assert.ok(saysOverflow({ code: code.toUpperCase() }), code);
+    assert.ok(saysOverflow({ type: code }), code);
+    assert.match(source, /^https:\/\//, code);
+  }
+});
+
+Deno.test("a code matches as a whole only", () => {
+  assert.ok(!saysOverflow({ code: "12610" }));
+  assert.ok(!saysOverflow({ code: "no_context_length_exceeded" }));
+  assert.ok(!saysOverflow({ code: "constructor" }));
+});
+
+/** Puts an error that is not an object, such as a list, into the protocol's `error`. */
+function asEvent(body: JsonValue): string {
+  return JSON.stringify(
+    isJsonObject(body) ? body : { error: body },
+  );
+}
+
+function failureInStream(
+  protocol: (typeof PROTOCOLS)[number],
+  data: string,
+): Failure | undefined {
+  const decoder = CODECS[protocol].createStreamDecoder(counterIds());
+  const events = runStage(decoder, [{ event: "error", data }]);
+  const [event] = events;
+  return event?.type === "failure" ? event.failure : undefined;
+}
+
+/** Errors inside a successful response, and their kinds. */
+const INSIDE: readonly (readonly [body: JsonValue, kind: FailureKind])[] = [
+  [openAi("invalid_request_error", "unsupported_parameter"), "invalid_request"],
+  [openAi("invalid_request_error", null), "invalid_request"],
+  [
+    openAi("invalid_request_error", "context_length_exceeded"),
+    "context_too_long",
+  ],
+  [openAi("insufficient_quota", "insufficient_quota"), "quota"],
+  [openAi("tokens", "rate_limit_exceeded"), "rate_limited"],
+  [openAi("server_error", null), "server"],
+  [openAi("x", "content_filter"), "filtered"],
+  [openAi("overloaded_error", null), "overloaded"],
+  [openAi("exceeded_current_quota_error", null), "quota"],
+  [openAi("engine_overloaded_error", null), "overloaded"],
+  [{ error: { code: "1302", message: "m" } }, "rate_limited"],
+  [{ error: { code: "1113", message: "m" } }, "quota"],
+  [{ error: { code: "1301", message: "m" } }, "filtered"],
+  [{ error: { code: "1210", message: "m" } }, "invalid_request"],
+  [{ error: { message: "m", status: "RESOURCE_EXHAUSTED" } }, "rate_limited"],
+  [{ error: { message: "m", status: "UNAVAILABLE" } }, "overloaded"],
+  [minimax(1008), "quota"],
+  [minimax(1002), "rate_limited"],
+  [minimax(1039), "rate_limited"],
+  [minimax(1027), "filtered"],
+  [minimax(2013), "invalid_request"],
+  [minimax(1000), "server"],
+  [{ error: { message: "m", code: 429 } }, "rate_limited"],
+  [
+    { error: { message: "m", status_code: 400, code: "tool_use_failed" } },
+    "invalid_request",
+  ],
+  [{ error: { message: "m" } }, "server"],
+];
+
+function openAi(type: string, code: string | null): JsonValue {
+  return { error: { message: "words", type, param: null, code } };
+}
+
+function minimax(status_code: number): JsonValue {
+  return { choices: null, base_resp: { status_code, status_msg: "words" } };
+}
+
+Deno.test("an error inside an answer has the kind of its code and type, in every protocol", async (t) => {
+  for (const [body, kind] of INSIDE) {
+    await t.step(JSON.stringify(body), () => {
+      for (const protocol of PROTOCOLS) {
+        const failure = CODECS[protocol].decodeFailure(200, body);
+        assert.equal(failure.kind, kind, protocol);
+      }
+    });
+  }
+});
+
+Deno.test("an error inside an answer that blames the request is not retried", () => {
+  const kinds = ["invalid_request", "filtered", "context_too_long"];
+  for (const [body, kind] of INSIDE) {
+    if (!kinds.includes(kind)) continue;
+    for (const protocol of PROTOCOLS) {
+      const failure = CODECS[protocol].decodeFailure(200, body);
+      const failed = attemptFailureOf(new UpstreamFailure(failure))?.kind;
+      assert.equal(failed, kind);
+      const { status } = CODECS[protocol].encodeFailure(failure, "req_1");
+      assert.equal(status, 400);
+    }
+  }
+});
+
+Deno.test("kindOfWords() ignores words that every object inherits", () => {
+  assert.equal(
+    kindOfWords({ type: "constructor", code: "toString" }),
+    "server",
   );
 });

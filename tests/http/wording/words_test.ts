@@ -1,0 +1,168 @@
+import assert from "node:assert/strict";
+import { dearTurnsText } from "../../../src/http/wording/dear_turns.js";
+import { ownLimits } from "../../../src/http/wording/own_limits.js";
+import {
+  leftText,
+  nameParts,
+  usedText,
+} from "../../../src/http/wording/words.js";
+import type { UsageReport } from "../../../src/usage/report.ts";
+import {
+  groupLimit,
+  ownLimit,
+  usageReport,
+} from "../../support/wire/own_usage.ts";
+import { localTime, withLocalTimes } from "../../../src/http/wording/times.js";
+
+function turns(cause: string, requests: number, part: string | null = null) {
+  return { cause, part, requests, cost_usd: null };
+}
+
+Deno.test("dearTurnsText() counts the turns by cause, the most frequent first, with what they cost more", () => {
+  assert.equal(
+    dearTurnsText([
+      { ...turns("edited", 3, "tools"), cost_usd: 1.504 },
+      { ...turns("idle", 8), cost_usd: 2.6 },
+      turns("moved", 1),
+    ]),
+    "12 turns read little or nothing from the prompt cache: 8 after a pause of over five minutes, " +
+      "3 because the tools changed, 1 because another connection served. Extra cost: $4.10.",
+  );
+});
+
+Deno.test("dearTurnsText() has words for each part, for newer causes too, and none without turns", () => {
+  const cases: readonly (readonly [string | null, string])[] = [
+    ["system", "the system prompt changed"],
+    ["instructions", "the system prompt changed"],
+    ["messages", "an earlier message changed"],
+    ["input", "an earlier message changed"],
+    ["dropped_reasoning", "earlier reasoning was left out"],
+    ["thinking", "a setting changed"],
+    [null, "a setting changed"],
+  ];
+  for (const [part, words] of cases) {
+    assert.equal(
+      dearTurnsText([turns("edited", 1, part)]),
+      `1 turn read little or nothing from the prompt cache: 1 because ${words}.`,
+    );
+  }
+  assert.equal(dearTurnsText([]), undefined);
+});
+
+type LimitUsage = UsageReport["limits"][number];
+
+/** The name of a limit and what is left of it. */
+function wordsOf(limit: LimitUsage): string {
+  const [window] = ownLimits(usageReport(limit))?.[0]?.limits ?? [];
+  assert.ok(window !== undefined);
+  return `${nameParts(window).join(" ")}: ${leftText(window)}`;
+}
+
+Deno.test("ownLimits() puts the token's limits before those of its group", () => {
+  const own = ownLimits(
+    usageReport(groupLimit(48.8), ownLimit(), groupLimit(1)),
+  );
+  assert.deepEqual(own?.map(({ name, limits }) => [name, limits.length]), [
+    ["Your token", 1],
+    ["Group interns", 2],
+  ]);
+});
+
+Deno.test("ownLimits() names the counted models and connections of a limit, and its rest in its unit", () => {
+  const cases: readonly [LimitUsage, string][] = [
+    [ownLimit(), "1 day tokens: 3,750,000 of 5,000,000 left"],
+    [groupLimit(48.8), "1 month money: $1.20 of $50.00 left"],
+    [
+      ownLimit({
+        unit: "requests",
+        window: "minute",
+        limit: 60,
+        used: 60,
+        remaining: 0,
+        used_percent: 100,
+      }),
+      "1 minute requests: 0 of 60 left",
+    ],
+    [
+      ownLimit({ models: ["glm-5.1"], connections: ["GLM team"] }),
+      "1 day tokens, for glm-5.1, through GLM team: 3,750,000 of 5,000,000 left",
+    ],
+    [
+      ownLimit({ models: ["a_1", "b", "c"] }),
+      "1 day tokens, for a_1 and 2 more: 3,750,000 of 5,000,000 left",
+    ],
+    [
+      ownLimit({
+        unit: "share",
+        window: "five_hour",
+        connections: ["GLM team"],
+        limit: 0.4,
+        used: 0.1,
+        remaining: 0.3,
+        used_percent: 25,
+      }),
+      "5 hours quota, your 40% of GLM team: 75% left",
+    ],
+    [
+      ownLimit({
+        unit: "share",
+        window: "USAGE_LIMIT:opus weekly",
+        connections: ["Claude"],
+        limit: 0.5,
+        used: null,
+        remaining: null,
+        used_percent: null,
+      }),
+      "1 week quota, opus, your 50% of Claude: left unknown",
+    ],
+  ];
+  for (const [limit, expected] of cases) {
+    assert.equal(wordsOf(limit), expected);
+  }
+});
+
+Deno.test("ownLimits() distinguishes a token without a limit from a gateway without this report", () => {
+  assert.deepEqual(ownLimits(usageReport()), []);
+  for (const other of [undefined, null, "x", {}, { limits: 3 }, []]) {
+    assert.equal(ownLimits(other), undefined);
+  }
+});
+
+Deno.test("ownLimits() leaves out a limit that it cannot read", () => {
+  const report = {
+    ...usageReport(),
+    limits: [null, { scope: "token" }, { ...ownLimit(), used: "1" }, {
+      ...ownLimit(),
+      models: [3],
+    }, ownLimit()],
+  };
+  assert.equal(ownLimits(report)?.[0]?.limits.length, 1);
+});
+
+Deno.test("usedText() shows a tiny use as use", () => {
+  const usedOf = (limit: LimitUsage) => {
+    const [window] = ownLimits(usageReport(limit))?.[0]?.limits ?? [];
+    return window && usedText(window);
+  };
+  const parts = { used_percent: 0, remaining: 4_999_899 };
+  assert.equal(usedOf(ownLimit({ ...parts, used: 101 })), "under 0.1% used");
+  assert.equal(usedOf(ownLimit({ ...parts, used: 0 })), "0% used");
+});
+
+Deno.test("withLocalTimes() replaces every instant of the gateway's errors, and nothing else", () => {
+  const at = localTime(Date.UTC(2026, 0, 1, 0, 10));
+  const cases: readonly [string, string][] = [
+    ["It will reset at 2026-01-01T00:10:00Z.", `It will reset at ${at}.`],
+    [
+      "It is available again at 2026-01-01 00:10 UTC, when it will reset.",
+      `It is available again at ${at}, when it will reset.`,
+    ],
+    ["From 2026-01-01T00:10:00.000Z on", `From ${at} on`],
+    ["On 2026-01-01 at 00:10 UTC", "On 2026-01-01 at 00:10 UTC"],
+    ["2026-01-01 00:10", "2026-01-01 00:10"],
+    ["2026-99-01 00:10 UTC", "2026-99-01 00:10 UTC"],
+  ];
+  for (const [text, expected] of cases) {
+    assert.equal(withLocalTimes(text), expected);
+  }
+});

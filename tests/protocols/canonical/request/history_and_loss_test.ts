@@ -1,0 +1,303 @@
+import assert from "node:assert/strict";
+import type {
+  Block,
+  ToolResultBlock,
+} from "../../../../src/protocols/canonical/content/block.ts";
+import { settleHistory } from "../../../../src/protocols/canonical/request/history.ts";
+import type {
+  RequestField,
+  Turn,
+} from "../../../../src/protocols/canonical/request/request.ts";
+import { GatewayError } from "../../../../src/core/error.ts";
+import {
+  createLosses,
+  dropCacheMarks,
+  dropForeignExtras,
+  type LostField,
+} from "../../../../src/protocols/canonical/request/loss.ts";
+import { chatCodec } from "../../../../src/protocols/chat/mod.ts";
+import { messagesCodec } from "../../../../src/protocols/messages/mod.ts";
+import { requestOf } from "../../../support/wire/requests.ts";
+
+const call = (id: string): Block => ({
+  kind: "function_call",
+  id,
+  name: "f",
+  arguments: "{}",
+});
+const result = (callId: string, text: string): ToolResultBlock => ({
+  kind: "tool_result",
+  callId,
+  callKind: "function",
+  content: [{ kind: "text", text }],
+  isError: false,
+});
+const user = (text: string): Turn => ({
+  role: "user",
+  blocks: [{ kind: "text", text }],
+});
+const calls = (...ids: string[]): Turn => ({
+  role: "assistant",
+  blocks: ids.map(call),
+});
+const results = (...blocks: Block[]): Turn => ({ role: "tool", blocks });
+
+Deno.test("settleHistory() does not change a history in order", () => {
+  const turns = [
+    user("a"),
+    calls("1", "2"),
+    results(result("1", "x"), result("2", "y")),
+    user("b"),
+  ];
+  assert.deepEqual(settleHistory(turns), turns);
+});
+
+Deno.test("settleHistory() puts results in the order of the calls, in one turn", () => {
+  const turns = [
+    calls("1", "2"),
+    results(result("2", "y")),
+    results(result("1", "x")),
+  ];
+  assert.deepEqual(settleHistory(turns), [
+    calls("1", "2"),
+    results(result("1", "x"), result("2", "y")),
+  ]);
+});
+
+Deno.test("settleHistory() moves turns between a call and its result after the result", () => {
+  const turns = [calls("1"), user("by the way"), results(result("1", "x"))];
+  assert.deepEqual(settleHistory(turns), [
+    calls("1"),
+    results(result("1", "x")),
+    user("by the way"),
+  ]);
+});
+
+Deno.test("settleHistory() replaces a missing result by an error", () => {
+  assert.deepEqual(settleHistory([calls("1"), user("next")]), [
+    calls("1"),
+    results({ ...result("1", "[no result: interrupted]"), isError: true }),
+    user("next"),
+  ]);
+});
+
+Deno.test("settleHistory() turns a result without a call into text of the user", () => {
+  assert.deepEqual(settleHistory([user("a"), results(result("9", "x"))]), [
+    user("a"),
+    {
+      role: "user",
+      blocks: [{ kind: "text", text: "[result of the earlier tool call 9]" }, {
+        kind: "text",
+        text: "x",
+      }],
+    },
+  ]);
+});
+
+Deno.test("settleHistory() matches repeated ids with the nearest result", () => {
+  const turns = [
+    calls("0"),
+    results(result("0", "first")),
+    user("more"),
+    calls("0"),
+    results(result("0", "second")),
+  ];
+  assert.deepEqual(settleHistory(turns), turns);
+  const lost = [
+    calls("0"),
+    user("more"),
+    calls("0"),
+    results(result("0", "second")),
+  ];
+  assert.deepEqual(
+    settleHistory(lost)[1],
+    results({ ...result("0", "[no result: interrupted]"), isError: true }),
+  );
+});
+
+Deno.test("settleHistory() sets the kind of a result to that of its call", () => {
+  const custom: Turn = {
+    role: "assistant",
+    blocks: [{ kind: "custom_call", id: "1", name: "p", input: "x" }],
+  };
+  const [, tool] = settleHistory([custom, results(result("1", "ok"))]);
+  assert.deepEqual(tool, results({ ...result("1", "ok"), callKind: "custom" }));
+});
+
+Deno.test("settleHistory() accepts histories of the longest body", () => {
+  const turns = Array.from({ length: 50_000 }, (_, index) => [
+    calls(`c${index}`),
+    results(result(`c${index}`, "x")),
+  ]).flat();
+  assert.equal(settleHistory(turns).length, turns.length);
+  const same = results(...Array(50_000).fill(result("c", "x")));
+  assert.equal(settleHistory([calls("c"), same]).length, 50_001);
+});
+
+const nameOf = (field: RequestField) => chatCodec.fieldNames[field];
+
+Deno.test("losses without an effect on the answer are dropped and named once, in the caller's spelling", () => {
+  const losses = createLosses({ strict: false, nameOf });
+  losses.reportDropped("maxOutputTokens", "r");
+  losses.reportDropped({ extra: "prediction" }, "r");
+  losses.reportDropped("maxOutputTokens", "other");
+  assert.deepEqual([...losses.dropped], [
+    "max_completion_tokens",
+    "prediction",
+  ]);
+});
+
+Deno.test("losses name no more fields, and no longer ones, than a header can hold", () => {
+  const losses = createLosses({ strict: false, nameOf });
+  for (let count = 0; count < 1000; count++) {
+    const extra = `field ${count} `.padEnd(10_000, "x");
+    losses.reportDropped({ extra }, "r");
+  }
+  assert.equal(losses.dropped.size, 64);
+  for (const name of losses.dropped) assert.equal(name.length, 64);
+});
+
+Deno.test("a loss that changes the answer rejects the request with an instruction", () => {
+  const losses = createLosses({ strict: false, nameOf });
+  assert.throws(
+    () => losses.reportDropped({ extra: "n" }, "it gives one answer", "reject"),
+    (error) =>
+      error instanceof GatewayError && error.status === 400 &&
+      error.param === "n" &&
+      error.message ===
+        "Cannot pass `n` on to this model: it gives one answer. Remove it, or choose another model.",
+  );
+  assert.equal(losses.dropped.size, 0);
+});
+
+Deno.test("a strict connection rejects every loss", () => {
+  const losses = createLosses({ strict: true, nameOf });
+  assert.throws(
+    () => losses.reportDropped("seed", "r"),
+    GatewayError,
+  );
+});
+
+Deno.test("dropForeignExtras() reports other protocols' extras by weight and leaves the silent ones out", () => {
+  const request = requestOf({
+    extras: {
+      chat: { mine: { value: 1, weight: "reject" } },
+      messages: {
+        loud: { value: 1, weight: "report" },
+        quiet: { value: 1, weight: "ignore" },
+      },
+    },
+  });
+  const losses = createLosses({ strict: false, nameOf });
+  dropForeignExtras(request, "chat", losses);
+  assert.deepEqual([...losses.dropped], ["loud"]);
+  assert.throws(
+    () => dropForeignExtras(request, "responses", losses),
+    /`mine`/,
+  );
+});
+
+Deno.test("dropForeignExtras() reports OpenAI's settings that a target does not accept", () => {
+  const value = "x";
+  const request = requestOf({
+    user: "anna",
+    cacheOptions: { protocol: "chat", value },
+    cacheRetention: { protocol: "chat", value },
+    safetyIdentifier: { protocol: "chat", value },
+  });
+  const reportOf = (
+    one: typeof request,
+    taken: Parameters<typeof dropForeignExtras>[3] = {},
+  ) => {
+    const losses = createLosses({ strict: false, nameOf });
+    dropForeignExtras(one, "messages", losses, taken);
+    return [...losses.dropped];
+  };
+  assert.deepEqual(reportOf(request), [
+    "prompt_cache_options",
+    "prompt_cache_retention",
+    "safety_identifier",
+  ]);
+  assert.deepEqual(reportOf(request, { cacheOptions: true }), [
+    "prompt_cache_retention",
+    "safety_identifier",
+  ]);
+  assert.deepEqual(reportOf({ ...request, user: value }, {}), [
+    "prompt_cache_options",
+    "prompt_cache_retention",
+  ]);
+  const asking = requestOf({ logprobs: {} });
+  assert.throws(() => reportOf(asking), /Cannot pass `logprobs`/);
+  assert.deepEqual(reportOf(asking, { logprobs: true }), []);
+});
+
+const MARK = { cache_control: { type: "ephemeral" } };
+
+const QUESTION = { model: "m", max_tokens: 1 };
+
+const TEXT = { type: "text", text: "Hello" };
+
+/** The places of a Messages request that can have a cache marker. */
+const MARKED = {
+  "the request": { messages: [{ role: "user", content: "Hello" }], ...MARK },
+  "a system text": {
+    system: [{ ...TEXT, ...MARK }],
+    messages: [{ role: "user", content: "Hello" }],
+  },
+  "a tool": {
+    tools: [{ name: "t", input_schema: { type: "object" }, ...MARK }],
+    messages: [{ role: "user", content: "Hello" }],
+  },
+  "a user's text": {
+    messages: [{ role: "user", content: [{ ...TEXT, ...MARK }] }],
+  },
+  "the content of a tool's result": {
+    messages: [
+      { role: "user", content: "Hello" },
+      {
+        role: "assistant",
+        content: [{ type: "tool_use", id: "toolu_1", name: "t", input: {} }],
+      },
+      {
+        role: "user",
+        content: [{
+          type: "tool_result",
+          tool_use_id: "toolu_1",
+          content: [{ ...TEXT, ...MARK }],
+        }],
+      },
+    ],
+  },
+};
+
+interface Loss {
+  readonly field: LostField;
+  readonly weight: string;
+}
+
+function lossesOf(body: Record<string, unknown>): Loss[] {
+  const losses: Loss[] = [];
+  const request = messagesCodec.decodeRequest(
+    JSON.parse(JSON.stringify({ ...QUESTION, ...body })),
+  );
+  dropCacheMarks(request, {
+    reportDropped: (field, _reason, weight = "report") =>
+      losses.push({ field, weight }),
+  });
+  return losses;
+}
+
+Deno.test("lost cache marks at any place are reported once", async (t) => {
+  for (const [place, body] of Object.entries(MARKED)) {
+    await t.step(`on ${place}`, () => {
+      const [loss, ...more] = lossesOf(body);
+      assert.deepEqual([loss?.field, loss?.weight], ["cache", "report"]);
+      assert.deepEqual(more, []);
+    });
+  }
+});
+
+Deno.test("nothing is reported of a request without cache marks", () => {
+  const messages = [{ role: "user", content: [TEXT] }];
+  assert.deepEqual(lossesOf({ messages }), []);
+});

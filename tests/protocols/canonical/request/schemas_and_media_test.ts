@@ -1,0 +1,268 @@
+import assert from "node:assert/strict";
+import { isPortablePattern } from "../../../../src/protocols/canonical/request/portable_pattern.ts";
+import {
+  isClosedSchema,
+  objectSchema,
+} from "../../../../src/protocols/canonical/request/schema.ts";
+import {
+  invalidField,
+  invalidIssue,
+  unsupportedState,
+} from "../../../../src/protocols/canonical/request/invalid_request.ts";
+import {
+  dataUrl,
+  normalMediaType,
+  sourceOfFile,
+  sourceOfUrl,
+} from "../../../../src/protocols/canonical/request/media.ts";
+
+// The patterns of schemas that OpenAI compiles, and those that it rejects with 400 ("is not a
+// 'regex'", "regex lookaround is not supported").
+
+const TAKEN = [
+  "^[0-9a-f]{32}$",
+  "^[a-zA-Z0-9_.-]+$",
+  "^\\d{4}-\\d{2}-\\d{2}$",
+  "^(?:a|b)*?c+$",
+  "^(foo|bar)?$",
+  "^\\s*\\S+\\s*$",
+  "^https?:\\/\\/[^\\s/]+",
+  "^[^\\u0000-\\u001F\\x7f]+$",
+  "^(?P<year>\\d{4})$",
+  "^\\$\\{[\\w-]+\\}$",
+  "\\(?=",
+  "[(?=]",
+  "\\bword\\b",
+  "^[äöü]+$",
+  "^😀{2,}$",
+  "[a-]",
+  "[-a]",
+  "[\\]\\-]",
+  "x{2}y{2,}z{2,3}?",
+  "a{b",
+  "^$",
+  "",
+];
+
+const REFUSED = [
+  // Claude Code 2.1.265's tool Artifact: https://github.com/anthropics/claude-code/issues/92969
+  '^(?!__.*__$)[^\\p{Cc}\\p{Cf}\\p{Zl}\\p{Zp}"\\\\./[\\]]{1,200}$',
+  "[\\p{L}\\p{N}]+",
+  "\\P{L}",
+  // https://github.com/vercel/ai/pull/21037
+  "^(?!\\.)[a-z]+@[a-z]+$",
+  "(?=.*@)",
+  "(?<=a)b",
+  "(?<!a)b",
+  "(?<name>a)",
+  "\\k<name>",
+  "(a)\\1",
+  "\\u{1F600}",
+  "\\u12",
+  "\\x1",
+  "\\cA",
+  "\\z",
+  "\\07",
+  "[]a]",
+  "[^]",
+  "[\\w-.]",
+  "[a-\\d]",
+  "[a-c-e]",
+  "[\\b]",
+  "[a",
+  "(a",
+  "a)",
+  "*a",
+  "a**",
+  "a*+",
+  "^*",
+  "a{,3}",
+  "[z-a]",
+  "(?P<n>a)(?P<n>b)",
+  "(|+)",
+  "(?i)a",
+  "\\",
+];
+
+Deno.test("a pattern that every engine compiles is portable", () => {
+  for (const pattern of TAKEN) {
+    assert.equal(isPortablePattern(pattern), true, pattern);
+  }
+});
+
+Deno.test("a pattern that one of OpenAI's checks rejects is not portable", () => {
+  for (const pattern of REFUSED) {
+    assert.equal(isPortablePattern(pattern), false, pattern);
+  }
+});
+
+Deno.test("a pattern that is too long to check is not portable", () => {
+  assert.equal(isPortablePattern("[a-z]".repeat(2_000)), true);
+  assert.equal(isPortablePattern("[a-z]".repeat(2_001)), false);
+});
+
+Deno.test("objectSchema() returns an object with properties", () => {
+  assert.deepEqual(objectSchema(undefined), { type: "object", properties: {} });
+  assert.deepEqual(objectSchema({ $schema: "x", type: "object" }), {
+    type: "object",
+    properties: {},
+  });
+  assert.deepEqual(objectSchema({ properties: { a: {} } }), {
+    type: "object",
+    properties: { a: {} },
+  });
+});
+
+Deno.test("objectSchema() adds no properties beside a combination, and does not change other types", () => {
+  assert.deepEqual(objectSchema({ anyOf: [{}] }), {
+    type: "object",
+    anyOf: [{}],
+  });
+  assert.deepEqual(objectSchema({ type: "string" }), { type: "string" });
+});
+
+Deno.test("isClosedSchema() requires closed objects with required properties, at every depth", () => {
+  const closed = {
+    type: "object",
+    properties: { a: {} },
+    required: ["a"],
+    additionalProperties: false,
+  };
+  assert.equal(isClosedSchema(closed), true);
+  assert.equal(isClosedSchema(undefined), true);
+  assert.equal(isClosedSchema({ ...closed, required: [] }), false);
+  assert.equal(
+    isClosedSchema({ ...closed, additionalProperties: true }),
+    false,
+  );
+  assert.equal(
+    isClosedSchema({ type: "array", items: { ...closed, required: [] } }),
+    false,
+  );
+  assert.equal(isClosedSchema({ anyOf: [closed, { type: "string" }] }), true);
+  assert.equal(isClosedSchema({ anyOf: [{ properties: { a: {} } }] }), false);
+});
+
+Deno.test("invalidIssue() writes a path in the callers' notation", () => {
+  const path = ["messages", 0, "content", 1, "text"];
+  const { param } = invalidIssue([{ path, message: "wrong" }]);
+  assert.equal(param, "messages[0].content[1].text");
+});
+
+Deno.test("invalidField() names the field", () => {
+  const error = invalidField("model", "is missing");
+  assert.equal(error.status, 400);
+  assert.equal(error.param, "model");
+  assert.equal(error.message, "Cannot read the request: `model` is missing.");
+});
+
+Deno.test("invalidIssue() names the first fault, and a body that is not an object", () => {
+  const error = invalidIssue([{ path: ["a", 1], message: "expected string" }, {
+    path: ["b"],
+    message: "x",
+  }]);
+  assert.equal(error.param, "a[1]");
+  assert.match(error.message, /`a\[1\]` is wrong: expected string/);
+  assert.equal(invalidIssue([{ path: [], message: "x" }]).param, undefined);
+  assert.equal(invalidIssue([]).kind, "invalid_request");
+});
+
+Deno.test("unsupportedState() returns an instruction", () => {
+  const error = unsupportedState("thread", {
+    details: { error_code: "thread_unsupported_request" },
+  });
+  assert.equal(error.param, "thread");
+  assert.deepEqual(error.details, { error_code: "thread_unsupported_request" });
+  assert.match(error.message, /Send the whole history/);
+});
+
+Deno.test("sourceOfUrl() parses a data URL", () => {
+  assert.deepEqual(sourceOfUrl("data:image/PNG;base64,aGk="), {
+    type: "base64",
+    mediaType: "image/png",
+    data: "aGk=",
+  });
+  assert.deepEqual(sourceOfUrl("data:text/plain;charset=utf-8;base64,aGk="), {
+    type: "base64",
+    mediaType: "text/plain",
+    data: "aGk=",
+  });
+});
+
+Deno.test("sourceOfUrl() keeps another URL unchanged", () => {
+  assert.deepEqual(sourceOfUrl("https://example.com/a.png"), {
+    type: "url",
+    url: "https://example.com/a.png",
+  });
+});
+
+Deno.test("sourceOfUrl() finds nothing in a data URL without base64 content", () => {
+  for (const url of ["data:text/plain,hi", "data:", "data:image/png;base64"]) {
+    assert.equal(sourceOfUrl(url), undefined, url);
+  }
+});
+
+Deno.test("dataUrl() undoes sourceOfUrl()", () => {
+  assert.equal(
+    dataUrl({ mediaType: "image/png", data: "aGk=" }),
+    "data:image/png;base64,aGk=",
+  );
+});
+
+Deno.test("normalMediaType() returns the registered name of JPEG", () => {
+  assert.equal(normalMediaType(" image/JPG "), "image/jpeg");
+});
+
+Deno.test("sourceOfUrl() and sourceOfFile() recognize bare base64 by its beginning", () => {
+  const known = [
+    ["JVBERi0xLjcK", "application/pdf"],
+    ["iVBORw0KGgoAAAANSUhEUgAA", "image/png"],
+    ["/9j/4AAQSkZJRgABAQ", "image/jpeg"],
+    ["R0lGODlhAQABAIAAAAUEBA", "image/gif"],
+    ["UklGRiQAAABXRUJQVlA4", "image/webp"],
+  ] as const;
+  for (const [data, mediaType] of known) {
+    const source = { type: "base64", mediaType, data };
+    assert.deepEqual(sourceOfUrl(data), source);
+    assert.deepEqual(sourceOfFile(data), source);
+    for (
+      const head of ["data:;base64,", "data:application/octet-stream;base64,"]
+    ) {
+      assert.deepEqual(sourceOfUrl(head + data), source);
+    }
+  }
+});
+
+Deno.test("sourceOfFile() uses the file's name when the content is unknown", () => {
+  const names = [
+    ["notes.TXT", "text/plain"],
+    ["a.b.md", "text/markdown"],
+    ["table.csv", "text/csv"],
+    ["page.html", "text/html"],
+    ["a.json", "application/json"],
+    ["a.pdf", "application/pdf"],
+    // Documents are the only kind that all models read.
+    ["a.what", "application/pdf"],
+    [undefined, "application/pdf"],
+  ] as const;
+  for (const [name, mediaType] of names) {
+    assert.deepEqual(sourceOfFile("aGk=", name), {
+      type: "base64",
+      mediaType,
+      data: "aGk=",
+    });
+  }
+});
+
+Deno.test("sourceOfFile() accepts an address and a data URL", () => {
+  assert.deepEqual(sourceOfFile("https://example.com/a.pdf", "b.txt"), {
+    type: "url",
+    url: "https://example.com/a.pdf",
+  });
+  assert.deepEqual(sourceOfFile("data:text/plain;base64,aGk=", "b.pdf"), {
+    type: "base64",
+    mediaType: "text/plain",
+    data: "aGk=",
+  });
+  assert.equal(sourceOfFile("data:text/plain,hi"), undefined);
+});

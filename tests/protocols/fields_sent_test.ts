@@ -1,0 +1,431 @@
+import assert from "node:assert/strict";
+import { GatewayError } from "../../src/core/error.ts";
+import { isJsonObject, type JsonObject } from "../../src/core/json.ts";
+import type { Protocol } from "../../src/core/protocol.ts";
+import {
+  upstreamRequest,
+  userRequest,
+} from "../support/dialects/upstream_request.ts";
+import { runStage } from "../../src/core/stage.ts";
+import type { AnswerEvent } from "../../src/protocols/canonical/stream/event.ts";
+import {
+  foldAnswer,
+  unfoldAnswer,
+} from "../../src/protocols/canonical/answer/fold.ts";
+import { cutAtStops } from "../../src/protocols/canonical/answer/stop_strings.ts";
+import { CODECS } from "../../src/protocols/mod.ts";
+import { answerContext, counterIds } from "../contract/codec_contract.ts";
+
+// The patterns in schemas. OpenAI compiles them with Python's engine, and its newer models with an
+// engine without lookaround. Each request of Claude Code 2.1.265 and later has a pattern that such
+// an engine rejects with a 400 (https://github.com/anthropics/claude-code/issues/92969,
+// https://github.com/vercel/ai/pull/21037).
+
+/** The pattern of Claude Code's tool `Artifact`. */
+const ARTIFACT =
+  '^(?!__.*__$)[^\\p{Cc}\\p{Cf}\\p{Zl}\\p{Zp}"\\\\./[\\]]{1,200}$';
+
+const LOOKAHEAD = "^(?=.*@).+$";
+
+function schemaOf(properties: JsonObject, more: JsonObject = {}): JsonObject {
+  return { type: "object", properties, ...more };
+}
+
+/** Returns the schema of the only tool, as a provider receives it. */
+function parametersIn(body: JsonObject): unknown {
+  assert.ok(Array.isArray(body.tools));
+  const [tool] = body.tools;
+  assert.ok(isJsonObject(tool));
+  return isJsonObject(tool.function)
+    ? tool.function.parameters
+    : tool.parameters ?? tool.input_schema;
+}
+
+function artifact(input_schema: JsonObject): JsonObject {
+  return userRequest("messages", {
+    tools: [{ name: "Artifact", input_schema }],
+  });
+}
+
+/** Removes `max_tokens`, which ChatGPT's back end lacks, too. */
+function named(dropped: readonly string[]): string[] {
+  return dropped.filter((name) => name !== "max_tokens");
+}
+
+/** Providers that compile patterns, and OpenAI's models at other services. */
+const COMPILING: readonly (readonly [
+  to: Protocol,
+  service: string,
+  model: string,
+])[] = [
+  ["chat", "openai", "gpt-5.2"],
+  ["chat", "openai", "of-an-unknown-name"],
+  ["chat", "custom", "gpt-5.6-luna"],
+  ["chat", "openrouter", "openai/gpt-6-astra"],
+  ["responses", "openai", "gpt-5.2"],
+  ["responses", "codex", "gpt-6-astra"],
+  ["responses", "openrouter", "openai/gpt-5.5"],
+];
+
+const OTHERS: readonly (readonly [Protocol, string, string])[] = [
+  ["chat", "custom", "some-model"],
+  ["chat", "deepseek", "deepseek-chat"],
+  ["chat", "gateway", "some-model"],
+  ["responses", "custom", "some-model"],
+];
+
+Deno.test("a pattern that OpenAI cannot compile moves into the description of its property, and is named", () => {
+  for (const [to, service, model] of COMPILING) {
+    for (const pattern of [ARTIFACT, LOOKAHEAD]) {
+      const { body, dropped } = upstreamRequest(
+        artifact(schemaOf({
+          field: { type: "string", pattern, description: "The field." },
+          other: { type: "string", pattern },
+          id: { type: "string", pattern: "^[0-9a-f]{32}$" },
+        })),
+        { from: "messages", to, service, model },
+      );
+      assert.deepEqual(
+        parametersIn(body),
+        schemaOf({
+          field: {
+            type: "string",
+            description:
+              `The field.\n\nMust match the regular expression ${pattern}`,
+          },
+          other: {
+            type: "string",
+            description: `Must match the regular expression ${pattern}`,
+          },
+          id: { type: "string", pattern: "^[0-9a-f]{32}$" },
+        }),
+        `${to} ${service} ${model}`,
+      );
+      assert.deepEqual(named(dropped), ["pattern"]);
+    }
+  }
+});
+
+Deno.test("patterns stay for providers that take them", () => {
+  for (const [to, service, model] of OTHERS) {
+    const parameters = schemaOf({ f: { type: "string", pattern: ARTIFACT } });
+    const { body, dropped } = upstreamRequest(artifact(parameters), {
+      from: "messages",
+      to,
+      service,
+      model,
+    });
+    assert.deepEqual(parametersIn(body), parameters, `${to} ${service}`);
+    assert.deepEqual(dropped, []);
+  }
+});
+
+Deno.test("a pattern is found at every place of a schema, and nowhere else", () => {
+  const bad = { type: "string", pattern: LOOKAHEAD };
+  const good = {
+    type: "string",
+    description: `Must match the regular expression ${LOOKAHEAD}`,
+  };
+  const of = (one: JsonObject): JsonObject =>
+    schemaOf({
+      list: { type: "array", items: one, contains: one },
+      tuple: { type: "array", prefixItems: [one, one], items: false },
+      choice: { anyOf: [one, { oneOf: [one] }, { allOf: [one] }] },
+      map: {
+        type: "object",
+        propertyNames: one,
+        additionalProperties: one,
+        patternProperties: { "^a$": one },
+      },
+      condition: { if: one, then: one, else: one, not: one },
+      reference: { $ref: "#/$defs/one" },
+      pattern: { type: "string" },
+      named: schemaOf({ pattern: one }),
+      enumerated: {
+        enum: [{ pattern: LOOKAHEAD }],
+        const: { pattern: "\\p{L}" },
+      },
+    }, {
+      $defs: { one },
+      examples: [{ pattern: LOOKAHEAD }],
+      default: { pattern: LOOKAHEAD },
+      "x-extension": { pattern: LOOKAHEAD },
+    });
+  for (const [to, service, model] of COMPILING) {
+    const { body } = upstreamRequest(artifact(of(bad)), {
+      from: "messages",
+      to,
+      service,
+      model,
+    });
+    assert.deepEqual(parametersIn(body), of(good));
+  }
+});
+
+Deno.test("names of properties that OpenAI cannot match move into the description, and are forbidden no more", () => {
+  const { body, dropped } = upstreamRequest(
+    artifact({
+      type: "object",
+      properties: { a: {} },
+      patternProperties: { "^\\p{L}+$": { type: "string" }, "^x-": {} },
+      additionalProperties: false,
+    }),
+    { from: "messages", to: "chat", service: "openai", model: "gpt-5.2" },
+  );
+  assert.deepEqual(parametersIn(body), {
+    type: "object",
+    properties: { a: {} },
+    patternProperties: { "^x-": {} },
+    description:
+      'Properties whose names match a regular expression: ^\\p{L}+$: {"type":"string"}',
+  });
+  assert.deepEqual(named(dropped), ["pattern"]);
+});
+
+Deno.test("a strict tool stays strict without the pattern", () => {
+  const strict = {
+    type: "object",
+    properties: { a: { type: "string", pattern: LOOKAHEAD } },
+    required: ["a"],
+    additionalProperties: false,
+  };
+  for (const [to, service, model] of COMPILING) {
+    const { body, dropped } = upstreamRequest(
+      userRequest("messages", {
+        tools: [{ name: "f", input_schema: strict, strict: true }],
+      }),
+      { from: "messages", to, service, model },
+    );
+    assert.match(JSON.stringify(body.tools), /"strict":true/);
+    assert.deepEqual(named(dropped), ["pattern"]);
+  }
+});
+
+Deno.test("the schema of an answer has no pattern that OpenAI cannot compile", () => {
+  const schema = {
+    type: "object",
+    properties: { mail: { type: "string", pattern: LOOKAHEAD } },
+    required: ["mail"],
+    additionalProperties: false,
+  };
+  for (const [to, service, model] of COMPILING) {
+    const { body, dropped } = upstreamRequest(
+      userRequest("messages", {
+        output_config: { format: { type: "json_schema", schema } },
+      }),
+      { from: "messages", to, service, model },
+    );
+    const sent = JSON.stringify([body.response_format, body.text]);
+    assert.ok(!sent.includes('"pattern"'), sent);
+    assert.match(sent, /Must match the regular expression/);
+    assert.deepEqual(named(dropped), ["pattern"]);
+  }
+});
+
+Deno.test("a strict connection rejects a pattern that it would have to move", () => {
+  assert.throws(
+    () =>
+      upstreamRequest(
+        artifact(schemaOf({ f: { type: "string", pattern: ARTIFACT } })),
+        {
+          from: "messages",
+          to: "chat",
+          service: "openai",
+          model: "gpt-5.2",
+          strict: true,
+        },
+      ),
+    (error) => error instanceof GatewayError && error.param === "pattern",
+  );
+});
+
+// Log probabilities, which both of OpenAI's protocols have: requested in one, and returned in the other.
+// https://developers.openai.com/api/reference/resources/responses
+
+function ask(fields: JsonObject, model = "gpt-5.2", service = "openai") {
+  return upstreamRequest(userRequest("chat", fields), {
+    from: "chat",
+    to: "responses",
+    service,
+    model,
+  });
+}
+
+Deno.test("log probabilities are requested from an OpenAI model that does not reason", () => {
+  const { body, dropped } = ask({ logprobs: true, top_logprobs: 2 });
+  assert.deepEqual(body.include, [
+    "reasoning.encrypted_content",
+    "message.output_text.logprobs",
+  ]);
+  assert.equal(body.top_logprobs, 2);
+  assert.deepEqual(dropped, []);
+  const plain = ask({ logprobs: true }, "gpt-4.1").body;
+  assert.deepEqual(plain.include, ["message.output_text.logprobs"]);
+  assert.equal(plain.top_logprobs, undefined);
+});
+
+Deno.test("log probabilities are not requested without the caller's request", () => {
+  for (const fields of [{}, { logprobs: false }, { top_logprobs: 0 }]) {
+    const { body, dropped } = ask(fields, "gpt-4.1");
+    assert.equal(body.include, undefined);
+    assert.equal(body.top_logprobs, undefined);
+    assert.deepEqual(dropped, []);
+  }
+});
+
+Deno.test("log probabilities are rejected when a model or its provider has none", () => {
+  const asked = { logprobs: true };
+  assert.throws(() => ask(asked, "gpt-5.5"), /Cannot pass `logprobs`/);
+  assert.throws(() => ask(asked, "gpt-9"), /Cannot pass `logprobs`/);
+  assert.throws(
+    () => ask({ ...asked, reasoning_effort: "low" }),
+    /Cannot pass `logprobs`/,
+  );
+  assert.throws(() => ask(asked, "m", "custom"), /Cannot pass `logprobs`/);
+  assert.throws(
+    () => ask(asked, "gpt-5.4", "codex"),
+    /Cannot pass `logprobs`/,
+  );
+});
+
+const FIRST = {
+  token: "One",
+  logprob: -0.1,
+  bytes: [79, 110, 101],
+  top_logprobs: [{ token: "One", logprob: -0.1, bytes: [79, 110, 101] }],
+};
+const SECOND = { token: " two", logprob: -2, bytes: null, top_logprobs: [] };
+
+const MESSAGE = {
+  type: "message",
+  id: "msg_1",
+  role: "assistant",
+  status: "completed",
+  content: [{
+    type: "output_text",
+    text: "One two",
+    annotations: [],
+    logprobs: [FIRST, SECOND],
+  }],
+};
+
+const RESPONSE = {
+  id: "resp_1",
+  object: "response",
+  created_at: 1,
+  model: "gpt-5.2",
+  status: "completed",
+  output: [MESSAGE],
+  usage: { input_tokens: 1, output_tokens: 2, total_tokens: 3 },
+};
+
+const STREAM: JsonObject[] = [
+  { type: "response.created", response: { id: "resp_1", model: "gpt-5.2" } },
+  {
+    type: "response.output_item.added",
+    output_index: 0,
+    item: { type: "message", id: "msg_1", role: "assistant", content: [] },
+  },
+  ...[FIRST, SECOND].map((one) => ({
+    type: "response.output_text.delta",
+    output_index: 0,
+    content_index: 0,
+    delta: one.token,
+    logprobs: [one],
+  })),
+  { type: "response.output_item.done", output_index: 0, item: MESSAGE },
+  { type: "response.completed", response: RESPONSE },
+];
+
+function streamEvents(): AnswerEvent[] {
+  const decoder = CODECS.responses.createStreamDecoder(counterIds());
+  return runStage(
+    decoder,
+    STREAM.map((event) => ({
+      event: String(event.type),
+      data: JSON.stringify(event),
+    })),
+  );
+}
+
+function context(fields: JsonObject = { logprobs: true }) {
+  return answerContext(
+    CODECS.chat.decodeRequest({ model: "m", ...userRequest("chat", fields) }),
+  );
+}
+
+Deno.test("log probabilities of a whole answer are those of the choice", () => {
+  for (
+    const answer of [
+      CODECS.responses.decodeAnswer(RESPONSE, counterIds()),
+      foldAnswer(streamEvents()),
+    ]
+  ) {
+    const chat = CODECS.chat.encodeAnswer(answer, context());
+    const [choice] = JSON.parse(JSON.stringify(chat)).choices;
+    assert.deepEqual(choice.logprobs, {
+      content: [FIRST, SECOND],
+      refusal: null,
+    });
+  }
+});
+
+Deno.test("log probabilities of a stream are in the chunks of their tokens", () => {
+  const answer = CODECS.responses.decodeAnswer(RESPONSE, counterIds());
+  const unfolded: AnswerEvent[] = [];
+  unfoldAnswer(answer, (event) => {
+    unfolded.push(event);
+  });
+  for (const events of [streamEvents(), unfolded]) {
+    const frames = runStage(CODECS.chat.createStreamEncoder(context()), events);
+    const choices = frames.filter(({ data }) => data !== "[DONE]")
+      .map(({ data }) => JSON.parse(data).choices[0]);
+    const content = choices.flatMap(({ logprobs }) => logprobs?.content ?? []);
+    assert.deepEqual(content, [FIRST, SECOND]);
+    for (const { delta, logprobs } of choices) {
+      const said = delta.content ?? "";
+      const tokens = (logprobs?.content ?? []).map(
+        ({ token }: { token: string }) => token,
+      );
+      assert.equal(tokens.join(""), said);
+    }
+  }
+});
+
+Deno.test("a cut answer has the log probabilities of its text", () => {
+  const cut = foldAnswer(runStage(cutAtStops(["two"]), streamEvents()));
+  const [block] = cut.blocks;
+  assert.equal(block?.kind === "text" && block.text, "One ");
+  assert.deepEqual(block?.kind === "text" && block.logprobs, [FIRST]);
+});
+
+Deno.test("log probabilities that were not requested do not reach a Chat caller", () => {
+  const answer = CODECS.responses.decodeAnswer(RESPONSE, counterIds());
+  const chat = CODECS.chat.encodeAnswer(answer, context({}));
+  const [choice] = JSON.parse(JSON.stringify(chat)).choices;
+  assert.equal(choice.logprobs, null);
+  const frames = runStage(
+    CODECS.chat.createStreamEncoder(context({})),
+    streamEvents(),
+  );
+  assert.doesNotMatch(JSON.stringify(frames), /"logprob\\"/);
+});
+
+Deno.test("an answer without log probabilities has none", () => {
+  const bare = {
+    ...RESPONSE,
+    output: [{
+      ...MESSAGE,
+      content: [{
+        type: "output_text",
+        text: "One",
+        annotations: [],
+        logprobs: [],
+      }],
+    }],
+  };
+  const answer = CODECS.responses.decodeAnswer(bare, counterIds());
+  const chat = CODECS.chat.encodeAnswer(answer, context());
+  const [choice] = JSON.parse(JSON.stringify(chat)).choices;
+  assert.equal(choice.logprobs, null);
+});
