@@ -44,12 +44,14 @@ const JWT = "urn:ietf:params:oauth:token-type:jwt";
  * Returns the steps of an exchange. They are those of the provider's documentation or SDK:
  * - anthropic: platform.claude.com/docs/en/manage-claude/wif-reference, and for the beta headers
  *   github.com/anthropics/anthropic-sdk-typescript, src/lib/credentials/oidc-federation.ts and types.ts;
- * - openai: developers.openai.com/api/reference/workload-identity-federation;
+ * - openai: developers.openai.com/api/reference/workload-identity-federation, and
+ *   github.com/openai/openai-node, src/auth/workload-identity-auth.ts;
  * - google: docs.cloud.google.com/iam/docs/reference/sts/rest/v1/TopLevel/token and
  *   docs.cloud.google.com/iam/docs/reference/credentials/rest/v1/projects.serviceAccounts/generateAccessToken;
  * - google_metadata: cloud.google.com/compute/docs/access/authenticate-workloads;
  * - azure: learn.microsoft.com/entra/identity-platform/v2-oauth2-client-creds-grant-flow, third case;
- * - azure_metadata: learn.microsoft.com/entra/identity/managed-identities-azure-resources/how-to-use-vm-token;
+ * - azure_metadata: learn.microsoft.com/entra/identity/managed-identities-azure-resources/how-to-use-vm-token, and
+ *   npm `@azure/msal-node`, src/client/ManagedIdentitySources/Imds.ts;
  * - aws: docs.aws.amazon.com/STS/latest/APIReference/API_AssumeRoleWithWebIdentity.html;
  * - aws_container: docs.aws.amazon.com/sdkref/latest/guide/feature-container-credentials.html;
  * - aws_instance: docs.aws.amazon.com/AWSEC2/latest/UserGuide/instance-metadata-security-credentials.html.
