@@ -17,6 +17,7 @@ export const UPSTREAM_FAULTS: FaultsByFile = {
       name: "a closed connection stays in the pool",
       text: "    } while (found?.socket.isClosed);\n",
       wrong: "    } while (false);\n",
+      unseen: "nothing is sent on it, so the request takes a new one",
     },
     {
       name: "a connection that was taken is closed when its idle time ends",
@@ -42,6 +43,7 @@ export const UPSTREAM_FAULTS: FaultsByFile = {
       name: "a timer of a forgotten connection stays",
       text: "      stopWaiting();\n    }\n    if (idle.length === 0)",
       wrong: "    }\n    if (idle.length === 0)",
+      unseen: "it fires within 30 s, for a connection that nobody has",
     },
     {
       name: "a request that was sent is sent again",
@@ -88,6 +90,7 @@ export const UPSTREAM_FAULTS: FaultsByFile = {
       text:
         "    } finally {\n      cancel();\n      signal.removeEventListener",
       wrong: "    } finally {\n      signal.removeEventListener",
+      unseen: "an abort after the connection has opened does nothing",
     },
     {
       name: "a probe uses a kept connection",

@@ -4,16 +4,22 @@ import type { Scene, Stage } from "./stage.ts";
 
 const ALONE = () => ({ connections: { a: {} } });
 
+/** Answers that leave their connection open. */
+const KEEPING = { fate: "answer", framing: "length" } as const;
+
+/** Is served over a connection that is kept. */
+async function keep(stage: Stage): Promise<void> {
+  stage.plan("a", KEEPING);
+  await stage.served({ isStream: false });
+}
+
 /** Opens some connections that are then idle. */
 async function warm(stage: Stage, count: number): Promise<void> {
-  stage.plan(
-    "a",
-    ...Array.from(
-      { length: count },
-      () => ({ fate: "answer", afterMs: 1000 }) as const,
-    ),
+  const slow = { ...KEEPING, afterMs: 1000 };
+  stage.plan("a", ...Array.from({ length: count }, () => slow));
+  await Promise.all(
+    Array.from({ length: count }, () => stage.served({ isStream: false })),
   );
-  await Promise.all(Array.from({ length: count }, () => stage.served()));
 }
 
 /** Scenes of kept connections, and of bytes in unlucky pieces. */
@@ -22,7 +28,7 @@ export const POOL_SCENES: Readonly<Record<string, Scene>> = {
     setting: ALONE,
     async live(stage) {
       for (let count = 0; count < 6; count++) {
-        await stage.served();
+        await keep(stage);
         await stage.sleep(stage.random.below(100));
         const { random } = stage;
         if (random.below(2) === 0) stage.provider("a").closeIdle();
@@ -55,7 +61,7 @@ export const POOL_SCENES: Readonly<Record<string, Scene>> = {
   "lost connections blame nobody": {
     async live(stage) {
       for (let count = 0; count < 4; count++) {
-        await stage.served();
+        await keep(stage);
         await stage.sleep(100);
         stage.provider("a").breakSockets(true);
         assert.equal((await stage.served()).at(-1), "a");
@@ -85,14 +91,14 @@ export const POOL_SCENES: Readonly<Record<string, Scene>> = {
       const sockets = new Set<unknown>();
       const everyMs = 10_000;
       for (let count = 0; count < 24; count++) {
-        await stage.served();
+        await keep(stage);
         for (const one of stage.provider("a").sockets) sockets.add(one);
         await stage.sleep(everyMs);
       }
       assert(sockets.size < 24, "connections are kept");
       const old = [...stage.provider("a").sockets];
       for (let count = 0; count < 32; count++) {
-        await stage.served();
+        await keep(stage);
         await stage.sleep(everyMs);
       }
       const now = stage.provider("a").sockets;
@@ -102,7 +108,7 @@ export const POOL_SCENES: Readonly<Record<string, Scene>> = {
   "a long answer does not end with its connection's idle time": {
     setting: ALONE,
     async live(stage) {
-      await stage.served();
+      await keep(stage);
       await stage.sleep(25_000);
       stage.plan("a", { fate: "answer", afterMs: 15_000 });
       await stage.served({ isStream: false });
@@ -173,8 +179,7 @@ export const POOL_SCENES: Readonly<Record<string, Scene>> = {
     setting: ALONE,
     async live(stage) {
       stage.provider("a").keepAliveSeconds = 5;
-      stage.plan("a", { fate: "answer", framing: "length" });
-      await stage.served({ isStream: false });
+      await keep(stage);
       await stage.sleep(3500);
       assert.equal(stage.provider("a").sockets.size, 1);
       await stage.sleep(1000);
