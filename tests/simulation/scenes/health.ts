@@ -327,7 +327,7 @@ export const HEALTH_SCENES: Readonly<Record<string, Scene>> = {
       const line = stage.line(moved);
       assert.equal(line.moved_from, "a");
       assert.equal(line.moved_for, "trouble");
-      await stage.sleep(stage.random.pick([1000, 300_000, 3_000_000]));
+      await stage.sleep(stage.random.pick([300_000, 3_000_000]));
       const later = await stage.ask(wish);
       assert.deepEqual(stage.route(later), ["b"], "it stays");
       assert.equal(stage.line(later).moved_for, undefined);
