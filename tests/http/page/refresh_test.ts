@@ -385,8 +385,12 @@ test(
     assert.equal(await page.locator("#history .bar-expected").count(), 1);
     assert.equal(await page.locator("#history .bar-limit").count(), 1);
     assert.equal(
-      await page.locator("#history .note").innerText(),
+      await page.locator("#history .note").first().innerText(),
       "$36.00 in 35 days, $8.25 in the last 7. Today $2.25, at this pace $4.50 by midnight UTC. The limit of a day is $3.00.",
+    );
+    assert.match(
+      await page.locator("#history .note").last().innerText(),
+      /^This month: 3 turns read little or nothing from the prompt cache/,
     );
     await page.click("#history summary");
     const first = page.locator("#history tbody tr").first();
@@ -405,7 +409,7 @@ test("the reader chooses tokens or cost by keyboard, and sees the sum of a group
     json: { ...report, groups: [{ name: "interns", history: group }] },
   });
   await signIn();
-  const note = page.locator("#history .note");
+  const note = page.locator("#history .note").first();
   assert.match(await note.innerText(), /^\$36\.00 in 35 days/);
   await page.focus("#history-unit-USD");
   await page.keyboard.press("ArrowLeft");
