@@ -7,6 +7,7 @@ import {
   readErrorWords,
 } from "../canonical/failure/error_words.ts";
 import {
+  ERROR_TYPES,
   type Failure,
   type FailureKind,
   kindOfStatus,
@@ -162,20 +163,9 @@ export function encodeError(
 }
 
 const TYPE_BY_ERROR_KIND: Readonly<Record<ErrorKind, string>> = {
-  invalid_request: "invalid_request_error",
-  unauthenticated: "authentication_error",
-  forbidden: "permission_error",
-  not_found: "not_found_error",
-  method_not_allowed: "invalid_request_error",
-  body_timeout: "timeout_error",
-  body_too_large: "request_too_large",
-  unsupported_media_type: "invalid_request_error",
-  upgrade_required: "invalid_request_error",
-  rate_limited: "rate_limit_error",
+  ...ERROR_TYPES,
   internal: "api_error",
   upstream: "api_error",
-  overloaded: "overloaded_error",
-  timeout: "timeout_error",
 };
 
 /** The words by which Claude Code recognizes that it must compact its conversation. */

@@ -1,6 +1,10 @@
-import type { ErrorKind, GatewayError } from "../../core/error.ts";
+import type { GatewayError } from "../../core/error.ts";
 import type { JsonObject } from "../../core/json.ts";
-import type { Failure, FailureKind } from "../canonical/failure/failure.ts";
+import {
+  ERROR_TYPES,
+  type Failure,
+  type FailureKind,
+} from "../canonical/failure/failure.ts";
 
 /** Returns an error of the gateway in the form of both OpenAI protocols (docs/design.md#errors). */
 export function encodeOpenAiError(
@@ -9,29 +13,12 @@ export function encodeOpenAiError(
   return {
     error: {
       message: error.message,
-      type: error.type ?? TYPE_BY_ERROR_KIND[error.kind],
+      type: error.type ?? ERROR_TYPES[error.kind],
       param: error.param ?? null,
       code: error.code ?? null,
     },
   };
 }
-
-const TYPE_BY_ERROR_KIND: Readonly<Record<ErrorKind, string>> = {
-  invalid_request: "invalid_request_error",
-  unauthenticated: "authentication_error",
-  forbidden: "permission_error",
-  not_found: "not_found_error",
-  method_not_allowed: "invalid_request_error",
-  body_timeout: "timeout_error",
-  body_too_large: "request_too_large",
-  unsupported_media_type: "invalid_request_error",
-  upgrade_required: "invalid_request_error",
-  rate_limited: "rate_limit_error",
-  internal: "server_error",
-  upstream: "upstream_error",
-  overloaded: "overloaded_error",
-  timeout: "timeout_error",
-};
 
 /** Returns the `type` of an error in Chat Completions and Responses. */
 export function openAiType({ kind }: Failure): string {

@@ -1,4 +1,4 @@
-import { asSentence } from "../../../core/error.ts";
+import { asSentence, type ErrorKind } from "../../../core/error.ts";
 import type { Raw } from "../content/extras.ts";
 
 /** A failure of an upstream, or an error that it reports. Its text is the upstream's, and the caller may see it. */
@@ -269,4 +269,22 @@ const KIND_BY_STATUS: Readonly<Record<number, FailureKind>> = {
   503: "overloaded",
   504: "timeout",
   529: "overloaded",
+};
+
+/** The `type` of each error of the gateway, where the protocols agree. */
+export const ERROR_TYPES: Readonly<Record<ErrorKind, string>> = {
+  invalid_request: "invalid_request_error",
+  unauthenticated: "authentication_error",
+  forbidden: "permission_error",
+  not_found: "not_found_error",
+  method_not_allowed: "invalid_request_error",
+  body_timeout: "timeout_error",
+  body_too_large: "request_too_large",
+  unsupported_media_type: "invalid_request_error",
+  upgrade_required: "invalid_request_error",
+  rate_limited: "rate_limit_error",
+  internal: "server_error",
+  upstream: "upstream_error",
+  overloaded: "overloaded_error",
+  timeout: "timeout_error",
 };

@@ -22,7 +22,8 @@ import {
 } from "../dialect.ts";
 import { withInstruction, withNudge } from "./instruction.ts";
 import { encodeReasoning, type Reasoning } from "./reasoning_encode.ts";
-import { encodeTooling, fitSchema, type Tooling } from "../tools/encode.ts";
+import type { Tooling } from "../../canonical/tools/tool.ts";
+import { encodeTooling, fitSchema } from "../tools/encode.ts";
 import { encodeTurns } from "./turn_encode.ts";
 import { encodeWebSearch } from "../tools/web_search.ts";
 

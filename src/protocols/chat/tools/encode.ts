@@ -22,20 +22,11 @@ import {
   nudgeForTool,
   type Tool,
   type ToolChoice,
+  type Tooling,
   type ToolReference,
 } from "../../canonical/tools/tool.ts";
 import { encodeCache, type Scope } from "../dialect.ts";
 import { moonshotSchema } from "./moonshot_schema.ts";
-
-/** The encoded tools of a request, and the choice among them. */
-export interface Tooling {
-  /** `tools`, `tool_choice` and `parallel_tool_calls`. Providers reject the latter two without tools. */
-  readonly fields: JsonObject;
-  /** True when the model must call a tool. */
-  readonly isForced: boolean;
-  /** The instruction that replaces a forced choice which the model rejects. */
-  readonly nudge?: string | undefined;
-}
 
 /** Encodes the tools, and the choice as far as the model allows it. */
 export function encodeTooling(

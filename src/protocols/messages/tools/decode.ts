@@ -184,6 +184,19 @@ const ZOOM_REGION: JsonObject = {
   description: "For zoom: x and y of two corners",
 };
 
+const EDITS = ["view", "create", "str_replace", "insert"] as const;
+
+/** The fields of the tools that edit files. */
+const EDIT_FIELDS = {
+  path: text,
+  view_range: lines,
+  file_text: { ...text, description: "For create: the whole file" },
+  old_str: { ...text, description: "For str_replace: the exact old text" },
+  new_str: { ...text, description: "For str_replace: the new text" },
+  insert_line: { ...whole, description: "For insert: the line before it" },
+  insert_text: { ...text, description: "For insert: the new text" },
+};
+
 /** The typed tools by the beginning of their type, without its date. */
 const TYPED_TOOLS: ReadonlyMap<string, TypedTool> = new Map(Object.entries({
   bash: {
@@ -196,35 +209,16 @@ const TYPED_TOOLS: ReadonlyMap<string, TypedTool> = new Map(Object.entries({
   text_editor: {
     description: "Views, creates and edits text files.",
     parameters: object({
-      command: oneOf("view", "create", "str_replace", "insert"),
-      path: text,
-      view_range: lines,
-      file_text: { ...text, description: "For create: the whole file" },
-      old_str: { ...text, description: "For str_replace: the exact old text" },
-      new_str: { ...text, description: "For str_replace: the new text" },
-      insert_line: { ...whole, description: "For insert: the line before it" },
-      insert_text: { ...text, description: "For insert: the new text" },
+      command: oneOf(...EDITS),
+      ...EDIT_FIELDS,
     }, ["command", "path"]),
   },
   memory: {
     description:
       "Keeps notes in files under /memories for later conversations.",
     parameters: object({
-      command: oneOf(
-        "view",
-        "create",
-        "str_replace",
-        "insert",
-        "delete",
-        "rename",
-      ),
-      path: text,
-      view_range: lines,
-      file_text: { ...text, description: "For create: the whole file" },
-      old_str: { ...text, description: "For str_replace: the exact old text" },
-      new_str: { ...text, description: "For str_replace: the new text" },
-      insert_line: { ...whole, description: "For insert: the line before it" },
-      insert_text: { ...text, description: "For insert: the new text" },
+      command: oneOf(...EDITS, "delete", "rename"),
+      ...EDIT_FIELDS,
       old_path: { ...text, description: "For rename: where the file is" },
       new_path: { ...text, description: "For rename: where it goes" },
     }, ["command"]),

@@ -13,21 +13,12 @@ import {
   nudgeForTool,
   type Tool,
   type ToolChoice,
+  type Tooling,
   type ToolReference,
 } from "../../canonical/tools/tool.ts";
 import type { Scope } from "../dialect.ts";
 import { enforceableSchema } from "./enforceable_schema.ts";
 import { typedToolOf } from "./decode.ts";
-
-/** The encoded tools of a request, and the choice among them. */
-interface Tooling {
-  /** `tools` and `tool_choice`. Providers reject the latter without tools. */
-  readonly fields: JsonObject;
-  /** True when the model must call a tool. */
-  readonly isForced: boolean;
-  /** The instruction that replaces a forced choice which the model rejects. */
-  readonly nudge?: string | undefined;
-}
 
 /** Encodes the tools, and the choice as far as the model allows it. */
 export function encodeTooling(
