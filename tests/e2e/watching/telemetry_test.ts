@@ -162,8 +162,13 @@ Deno.test("with OTEL_DENO a trace continues from the caller through the gateway 
       );
       assert.equal(headers.get("tracestate"), TRACED.tracestate);
       assert.equal(headers.get("baggage"), TRACED.baggage);
-      const { "model_gateway.request_id": id, ...attributes } = ours.attributes;
+      const {
+        "model_gateway.request_id": id,
+        "gen_ai.response.time_to_first_chunk": firstChunk,
+        ...attributes
+      } = ours.attributes;
       assert.match(String(id), /^req_/);
+      assert.ok(Number(firstChunk) > 0);
       assert.equal(ours.name, `chat ${model}`);
       assert.equal(ours.isError, false);
       assert.deepEqual(attributes, {
