@@ -7,7 +7,7 @@ import type { Sample } from "../support/gateway/exposition.ts";
 import { createRandom, type Random } from "../support/fakes/random.ts";
 import { minimalConfig } from "../support/gateway/config.ts";
 import { brokenPromises } from "./promises.ts";
-import { type Agent, ask, type Asked, liveSession } from "./world/caller.ts";
+import { type Agent, ask, type Asked } from "./world/caller.ts";
 import { type Look, look } from "./world/look.ts";
 import {
   CHECKER,
@@ -22,6 +22,7 @@ import {
   type LedgerEntry,
   type SimulatedProvider,
 } from "./world/provider.ts";
+import { liveSession } from "./world/people.ts";
 import { takeOver } from "./world/platform.ts";
 import { Replica } from "./world/replica.ts";
 import { SimulatedStore } from "./world/store.ts";

@@ -2,6 +2,7 @@ import type { Config } from "../../src/config/config.ts";
 import { limitsOn, type LimitUnit } from "../../src/config/usage_limits.ts";
 import { calendarSpan } from "../../src/core/time/calendar.ts";
 import { isJsonObject, type JsonObject } from "../../src/core/json.ts";
+import type { LogEntry } from "../support/fakes/memory_log.ts";
 import type { World } from "./history.ts";
 import {
   attemptsOf,
@@ -163,7 +164,7 @@ export const USAGE_PROMISES: Readonly<Record<string, Promised>> = {
 function loggedOf(token: string, { log }: World): Record<string, number> {
   const lines = log.entries.flatMap(({ event, fields }) =>
     event === "request" && fields.token === token &&
-      fields.connection !== undefined
+      fields.connection !== undefined && wasLoggedAsSent(fields)
       ? [fields]
       : []
   );
@@ -181,6 +182,13 @@ function loggedOf(token: string, { log }: World): Record<string, number> {
         isJsonObject(usage) && usage.estimated === true
       ).length,
   };
+}
+
+/** What was never sent to a provider does not count. */
+function wasLoggedAsSent(fields: LogEntry["fields"]): boolean {
+  const attempts = objects(fields.attempts);
+  const tried = attempts.length === 0 ? [fields] : attempts;
+  return tried.some(({ failure }) => failure !== "untranslatable");
 }
 
 function countedIn(total: JsonObject, unit: unknown): number | undefined {

@@ -2,7 +2,7 @@ import type { JsonObject } from "../../../src/core/json.ts";
 import type { Protocol } from "../../../src/core/protocol.ts";
 import type { Random } from "../../support/fakes/random.ts";
 import { PATHS } from "../../support/wire/ask.ts";
-import { type Look, look } from "./look.ts";
+import type { Look } from "./look.ts";
 import { ProcessEnded, type Replica } from "./replica.ts";
 import type { VirtualTime } from "./time.ts";
 import type { Trace } from "./trace.ts";
@@ -48,51 +48,12 @@ export interface CallerScene {
   readonly looks?: Look[];
 }
 
-/** The statuses after which the SDKs send a request again, up to twice. */
-const REPEATED = new Set([408, 409, 429, 500, 502, 503, 504, 529]);
-
-/** Lives one session: some turns with pauses, each repeated as the SDKs repeat it. */
-export async function liveSession(
-  agent: Agent,
-  scene: CallerScene,
-): Promise<void> {
-  const { random, time } = scene;
-  const session = `session-${agent.name}-${random.below(1e9)}`;
-  const protocol = random.pick(["chat", "messages", "responses"] as const);
-  const model = random.pick(agent.models);
-  const turns = 1 + random.below(8);
-  for (let turn = 0; turn < turns; turn++) {
-    const isParallel = random.below(6) === 0;
-    const count = isParallel ? 2 + random.below(4) : 1;
-    await Promise.all(Array.from(
-      { length: count },
-      () => askUntilServed({ agent, session, protocol, model }, scene),
-    ));
-    const replica = routeOf(session, scene);
-    if (replica !== undefined && random.below(8) === 0) {
-      const path = random.pick(["limits", "usage", "models"] as const);
-      await look({ agent, path, replica }, scene);
-    }
-    await time.sleep(random.below(random.pick([2000, 30_000, 200_000])));
-  }
-}
-
-interface Turn {
+/** A turn of a session. */
+export interface Turn {
   readonly agent: Agent;
   readonly session: string;
   readonly protocol: Protocol;
   readonly model: string;
-}
-
-async function askUntilServed(turn: Turn, scene: CallerScene): Promise<void> {
-  const isStream = scene.random.below(4) > 0;
-  for (let retry = 0; retry < 3; retry++) {
-    const asked = await ask({ ...turn, isStream }, scene);
-    const mayRepeat = asked.headers?.get("x-should-retry") !== "false";
-    if (!REPEATED.has(asked.status ?? 200) || !mayRepeat) return;
-    const waitMs = 1000 * Number(asked.headers?.get("retry-after") ?? 1);
-    await scene.time.sleep(waitMs <= 60_000 ? waitMs : 500 * 2 ** retry);
-  }
 }
 
 /** A request that a caller is about to make. */
@@ -102,6 +63,14 @@ export interface Wish extends Turn {
   readonly isPatient?: boolean;
   /** True when its body comes at once, and the caller reads without pauses. */
   readonly isPrompt?: boolean;
+  /** The tool calls that its conversation has had so far. */
+  readonly toolCalls?: number;
+  /** The session of the agent that sent this one. */
+  readonly parent?: string;
+  /** True for work that nobody waits for. */
+  readonly isBatch?: boolean;
+  /** What is wrong with its body. */
+  readonly damage?: "cut" | "deep" | "wrong type";
   /** The length of its prompt, in characters; chosen by the seed unless it is given. */
   readonly promptLength?: number;
   /** True when the caller leaves as soon as it has the last event of a stream, as Codex does. */
@@ -172,7 +141,7 @@ export async function ask(
 }
 
 /** Returns the replica that a load balancer chooses: mostly the same one for a session, and one that is up. */
-function routeOf(
+export function routeOf(
   session: string,
   { replicas, random }: CallerScene,
 ): Replica | undefined {
@@ -223,22 +192,22 @@ async function readBody(
 
 function requestOf(
   { number, agent, session, protocol, model, isStream }: Asked,
-  { stops, isPrompt, promptLength }: Wish,
+  wish: Wish,
   { signal, time, random }: {
     readonly signal: AbortSignal;
     readonly time: VirtualTime;
     readonly random: Random;
   },
 ): Request {
+  const { stops, isPrompt, promptLength, toolCalls = 0, parent } = wish;
   const length = promptLength ?? random.below(2000);
   const text = `Prompt #${number}# ${"x".repeat(length)}`;
-  const body = JSON.stringify(bodyOf(protocol, {
-    model,
-    isStream,
-    text,
-    hasTools: random.below(3) > 0,
+  const whole = JSON.stringify(bodyOf(protocol, {
+    ...{ model, isStream, text, toolCalls },
+    hasTools: toolCalls > 0 || random.below(3) > 0,
     withUsage: random.below(2) === 0,
   }));
+  const body = damaged(whole, wish.damage);
   const isWhole = stops === undefined && (isPrompt || random.below(3) > 0);
   return new Request(`http://gateway.example${PATHS[protocol]}`, {
     method: "POST",
@@ -248,6 +217,8 @@ function requestOf(
       [protocol === "messages" ? "x-api-key" : "authorization"]:
         protocol === "messages" ? agent.token : `Bearer ${agent.token}`,
       "session-id": session,
+      ...parent === undefined ? {} : { "x-parent-session-id": parent },
+      ...wish.isBatch ? { "x-priority": "batch" } : {},
       ...protocol === "messages" ? { "anthropic-version": "2023-06-01" } : {},
     },
     body: isWhole ? body : inPieces(body, { time, random, stops }),
@@ -282,10 +253,22 @@ function inPieces(
   }, { highWaterMark: 0 });
 }
 
+/** Returns a body as no client should send it. */
+function damaged(body: string, damage: Wish["damage"]): string {
+  if (damage === "cut") return body.slice(0, body.length / 2);
+  const metadata = damage === "deep"
+    ? "[".repeat(9000) + "]".repeat(9000)
+    : '{"user_id":[7]},"messages":7,"input":{"a":7}';
+  return damage === undefined
+    ? body
+    : `${body.slice(0, -1)},"metadata":${metadata}}`;
+}
+
 interface BodyParts {
   readonly model: string;
   readonly isStream: boolean;
   readonly text: string;
+  readonly toolCalls: number;
   readonly hasTools: boolean;
   readonly withUsage: boolean;
 }
@@ -296,9 +279,53 @@ const CITY = {
   required: ["city"],
 };
 
+/** A call of a tool and its result, as a client sends them back. */
+const CALLED: Readonly<Record<Protocol, (at: number) => JsonObject[]>> = {
+  chat: (at) => [
+    {
+      ...{ role: "assistant", content: null },
+      tool_calls: [{
+        ...{ id: `call_then_${at}`, type: "function" },
+        function: { name: "weather", arguments: '{"city":"Bonn"}' },
+      }],
+    },
+    { role: "tool", tool_call_id: `call_then_${at}`, content: "Rain" },
+  ],
+  messages: (at) => [
+    {
+      role: "assistant",
+      content: [{
+        ...{ type: "tool_use", id: `call_then_${at}`, name: "weather" },
+        input: { city: "Bonn" },
+      }],
+    },
+    {
+      role: "user",
+      content: [{
+        ...{ type: "tool_result", tool_use_id: `call_then_${at}` },
+        content: "Rain",
+      }],
+    },
+  ],
+  responses: (at) => [
+    {
+      ...{ type: "function_call", call_id: `call_then_${at}`, name: "weather" },
+      arguments: '{"city":"Bonn"}',
+    },
+    {
+      ...{ type: "function_call_output", call_id: `call_then_${at}` },
+      output: "Rain",
+    },
+  ],
+};
+
 function bodyOf(protocol: Protocol, parts: BodyParts): JsonObject {
-  const { model, isStream, text, hasTools, withUsage } = parts;
-  const messages = [{ role: "user", content: text }];
+  const { model, isStream, text, toolCalls, hasTools, withUsage } = parts;
+  const messages: JsonObject[] = [
+    { role: "user", content: text },
+    ...Array.from({ length: toolCalls }, (_, at) => CALLED[protocol](at))
+      .flat(),
+  ];
   const stream = isStream ? { stream: true } : {};
   if (protocol === "messages") {
     const tool = { name: "weather", input_schema: CITY };
