@@ -239,7 +239,7 @@ export class Slots {
   }
 
   #describe(key: string): OwnLine {
-    const waiters = [...this.line.at(key)];
+    const waiters = this.line.at(key);
     const [place] = waiters.flatMap(({ places }) => places.get(key) ?? []);
     if (place === undefined) return { waiting: 0, expectedMs: 0 };
     const { deployment } = place;

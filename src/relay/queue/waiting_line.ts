@@ -77,7 +77,6 @@ export class WaitingLine<Waiter extends Waiting> {
   readonly #clock: Clock;
   readonly #use: Pick<RecentUse, "of">;
   readonly #waiters = new Set<Waiter>();
-  readonly #byKey = new Map<string, Set<Waiter>>();
   readonly #lastTurns = new Map<string, number>();
   #turns = 0;
 
@@ -95,27 +94,17 @@ export class WaitingLine<Waiter extends Waiting> {
   }
 
   /** Returns the requests that wait for a deployment. */
-  at(key: string): Iterable<Waiter> {
-    return this.#byKey.get(key) ?? [];
+  at(key: string): readonly Waiter[] {
+    return [...this.#waiters].filter(({ places }) => places.has(key));
   }
 
   add(waiter: Waiter): void {
     this.#waiters.add(waiter);
-    for (const key of waiter.places.keys()) {
-      const set = this.#byKey.get(key) ?? new Set();
-      this.#byKey.set(key, set.add(waiter));
-    }
   }
 
   /** Returns false when the request was not in the line. */
   remove(waiter: Waiter): boolean {
-    if (!this.#waiters.delete(waiter)) return false;
-    for (const key of waiter.places.keys()) {
-      const set = this.#byKey.get(key);
-      set?.delete(waiter);
-      if (set?.size === 0) this.#byKey.delete(key);
-    }
-    return true;
+    return this.#waiters.delete(waiter);
   }
 
   /** Notes that a session has had a turn. */
@@ -126,16 +115,15 @@ export class WaitingLine<Waiter extends Waiting> {
 
   /** Returns true when a request waits for nothing but a free slot of a deployment. */
   isAwaited(key: string): boolean {
-    const set = this.#byKey.get(key);
-    if (set === undefined) return false;
+    if (this.#waiters.size === 0) return false;
     const nowMs = this.#clock.elapsedMs();
-    return set.values().some((waiter) => isDue(waiter, key, nowMs));
+    return this.#waiters.values().some((waiter) => isDue(waiter, key, nowMs));
   }
 
   /** Returns those who wait for nothing but a free slot of a deployment, by caller. */
   turnsAt(key: string): readonly SentGroup[] {
     const nowMs = this.#clock.elapsedMs();
-    const due = [...this.at(key)]
+    const due = [...this.#waiters]
       .filter((waiter) => isDue(waiter, key, nowMs))
       .map((waiter) => ({ waiter, isBackground: standsBack(waiter, nowMs) }));
     const groups = Map.groupBy(
