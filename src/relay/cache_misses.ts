@@ -33,7 +33,7 @@ const PAUSE_KEPT_MS = DAY_MS;
 /** The fewest tokens of a miss. No provider caches a shorter prefix. */
 const MIN_TOKENS = 1024;
 
-/** The most checksums that are kept, 4 bytes each, and the most for one prompt. */
+/** The most checksums that are kept, some 10 bytes each, and the most for one prompt. */
 const MAX_SUMS = 1_000_000;
 const MAX_PROMPT_SUMS = 8192;
 
