@@ -74,7 +74,7 @@ Deno.test("the login is a file that only its owner can read", async () => {
   }
 });
 
-Deno.test("a token that soon ends is renewed once for all that ask, without a person", async () => {
+Deno.test("a token near its end is renewed once for all calls, without a person", async () => {
   await using machine = await open();
   const { run, pass, issuer } = machine;
   await run({ isTyped: true });
@@ -179,7 +179,7 @@ Deno.test("each fault of a sign-in has its sentence, and keeps nothing", async (
   }
 });
 
-Deno.test("a code that nobody confirms ends with its time", async () => {
+Deno.test("a code without a confirmation ends with its time", async () => {
   await using machine = await open();
   machine.issuer.errors.push(...Array(200).fill("authorization_pending"));
   const { code, error } = await machine.run({ isTyped: true });
