@@ -9,7 +9,7 @@ import { openPlans, type PlanScene, type Turn } from "./plan_scene.ts";
 const PEOPLE = Array.from({ length: 10 }, (_, index) => `person${index}`);
 const MINUTE_MS = 60_000;
 const MAX_WAIT_MS = 600_000;
-const LASTS_MS = 20 * MINUTE_MS;
+const LASTS_MS = 12 * MINUTE_MS;
 
 /** The time of an answer: most are short, some are long. */
 function serviceMs(random: Random): number {
@@ -43,8 +43,8 @@ const WORLDS: readonly World[] = [
     name: "three replicas whose store goes away",
     ...STORE,
     during({ time, group }) {
-      time.schedule(7 * MINUTE_MS, () => group?.setStore?.(false));
-      time.schedule(11 * MINUTE_MS, () => group?.setStore?.(true));
+      time.schedule(4 * MINUTE_MS, () => group?.setStore?.(false));
+      time.schedule(8 * MINUTE_MS, () => group?.setStore?.(true));
     },
   },
 ];
@@ -94,7 +94,7 @@ async function runBatch(
   scene: PlanScene,
   person: string,
 ): Promise<readonly Turn[]> {
-  await scene.time.sleep(5 * MINUTE_MS);
+  await scene.time.sleep(3 * MINUTE_MS);
   const all = await Promise.all(
     Array.from({ length: 200 }, async (_, index) => {
       const turns: Turn[] = [];
@@ -207,7 +207,7 @@ for (
       ...Map.groupBy(batch, ({ at }) => at).values()
         .map((part) => quantile(part.map(({ endedMs }) => endedMs), 0.9)),
     );
-    const part = used(scene, capacity, [6 * MINUTE_MS, lastMs]);
+    const part = used(scene, capacity, [4 * MINUTE_MS, lastMs]);
     assert.ok(peopleMs <= batchMs / 10, `${peopleMs} and ${batchMs} ms`);
     assert.ok(part >= 0.98, `${part} of the plan is used`);
   });
