@@ -56,6 +56,7 @@ export const ATTEMPT_PROMISES: Readonly<Record<string, Promised>> = {
           later.provider === provider && later.body.model === body.model
         );
         if (again === undefined || endedMs === undefined) continue;
+        if (retryAfter === 0) continue;
         const waitedMs = again.receivedMs - endedMs;
         if (waitedMs < 1000 * retryAfter) {
           yield `#${one.number} waited ${waitedMs} ms of ${retryAfter} s for ${provider}`;
