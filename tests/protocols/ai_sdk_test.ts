@@ -181,7 +181,7 @@ for (const route of ROUTES) {
       expectedFacts(route, {
         thought: `${heard} I answer with what I know.`,
         input: 67,
-        cached: 16,
+        cached: 51,
         text: `The tool get_weather returned: Rain in Cologne for 3 days. ${
           signature(route)
         }`,
