@@ -123,7 +123,6 @@ const MOODS: readonly Mood[] = [
   { "answer": 60, "refused": 60, "hanging": 20 },
   { "refused": 100 },
   { "answer": 80, "unauthorized": 10, "bad request": 10 },
-  { "answer": 70, "surplus": 30 },
   { "answer": 40, "interim": 30, "cut off": 10, "early refusal": 20 },
 ];
 
