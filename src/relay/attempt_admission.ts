@@ -78,9 +78,13 @@ export class AttemptAdmission {
   ): Promise<AdmittedAttempt | undefined> {
     const { failed, exchange: { caller } } = this.#request;
     const unserved = { ...this.#request, caller, candidates };
+    let hadRoom = false;
     for (let mayStay = true;;) {
-      const home = mayStay
+      const own = mayStay
         ? homePlace(unserved, this.#place.waitedMs, this.#services)
+        : undefined;
+      const home = own && this.#mayFollow(own.deployment, candidates)
+        ? own
         : undefined;
       const admitted = await this.#admitFirst(
         this.#attempts(candidates, home),
@@ -92,7 +96,10 @@ export class AttemptAdmission {
           .filter(({ deployment }) => this.#mayFollow(deployment, candidates))
         : [home];
       if (places.length === 0) return undefined;
-      const result = await this.#place.wait(places);
+      const result = await this.#place.wait(
+        hadRoom ? places.map(afterPause) : places,
+      );
+      hadRoom = result.kind === "room";
       if (result.kind === "room") this.#before = failed.length;
       else if (home === undefined) {
         this.#expectedMs = result.expectedMs;
@@ -103,7 +110,9 @@ export class AttemptAdmission {
 
   /** Returns true when an attempt may follow after a wait, which makes earlier rate limits count no more. */
   #mayFollow(deployment: Deployment, candidates: RoutedCandidates): boolean {
-    const others = this.#request.failed
+    const { failed } = this.#request;
+    if (failed.length === 0) return true;
+    const others = failed
       .filter(({ failure }) => failure.kind !== "rate_limited");
     return nextAttempts(candidates, others, this.#services.random)
       .some(({ candidate }) => candidate.deployment === deployment);
@@ -187,6 +196,14 @@ export class AttemptAdmission {
     report.dismissed();
     return undefined;
   }
+}
+
+/** The pause after a slot with which no attempt could begin, in milliseconds. Health may then refuse for a while. */
+const PAUSE_MS = 100;
+
+/** Delays a place, so that a request that cannot use its slot does not take it again at once, and again. */
+function afterPause(place: WaitingPlace): WaitingPlace {
+  return { ...place, restMs: Math.max(place.restMs, PAUSE_MS) };
 }
 
 /** The conditions under which attempts may begin, the best first. */

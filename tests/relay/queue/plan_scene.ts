@@ -47,7 +47,7 @@ export interface Plan {
   /** When set, everything is refused until then, with this time. */
   closedUntilMs?: number;
   /** When set, everything fails with this status. */
-  failsWith?: number;
+  failsWith?: number | undefined;
   running: number;
   refusals: number;
 }

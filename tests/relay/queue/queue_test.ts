@@ -284,6 +284,35 @@ Deno.test("a request waits for no connection once its error is final", async () 
   assert.deepEqual(scene.served, []);
 });
 
+Deno.test("a conversation waits for its own connection no more once its error is final", async () => {
+  const scene = await openPlans({
+    people: ["ann"],
+    connections: { one: QUEUE, two: QUEUE },
+    plans: {
+      one: { capacity: 9, serviceMs: () => 100 },
+      two: { capacity: 9, serviceMs: () => 10 * SECOND_MS },
+    },
+  });
+  const { one, two } = scene.plans;
+  assert.ok(one && two);
+  const headers = { "x-claude-code-session-id": "s" };
+  await scene.pass(scene.ask("ann", { headers }));
+  one.failsWith = 503;
+  scene.time.schedule(1000, () => {
+    one.failsWith = undefined;
+    two.failsWith = 400;
+  });
+  const turns = await sendAt(scene, [
+    ...[0, 0, 0, 0, 0].map((atMs) => [atMs, "ann"] as const),
+    [300, "ann", { headers }],
+  ]);
+  const last = turns.at(-1);
+  assert.ok(last);
+  assert.equal(last.status, 400);
+  assert.equal(last.line.connection, "two");
+  assert.equal(last.endedMs - last.sentMs, 10 * SECOND_MS);
+});
+
 Deno.test("no more than a hundred requests of one caller wait", async () => {
   const scene = await openPlans({
     people: ["ann"],
