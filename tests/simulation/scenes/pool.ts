@@ -111,7 +111,19 @@ export const POOL_SCENES: Readonly<Record<string, Scene>> = {
       await keep(stage);
       await stage.sleep(25_000);
       stage.plan("a", { fate: "answer", afterMs: 15_000 });
-      await stage.served({ isStream: false });
+      const one = await stage.ask({ isStream: false });
+      assert.equal(one.status, 200);
+      assert.deepEqual(stage.route(one), ["a"]);
+    },
+  },
+  "a request of which nothing was sent takes a new connection": {
+    setting: ALONE,
+    async live(stage) {
+      await keep(stage);
+      for (const socket of stage.provider("a").sockets) socket.breakUnseen();
+      const one = await stage.ask();
+      assert.equal(one.status, 200);
+      assert.equal(stage.line(one).attempts, undefined, "as one attempt");
     },
   },
   "surplus bytes and odd framing mix up nobody": {
@@ -148,7 +160,8 @@ export const POOL_SCENES: Readonly<Record<string, Scene>> = {
   "a request that reached its provider is sent again only as an attempt": {
     setting: ALONE,
     async live(stage) {
-      for (const fate of ["reset before", "close before"] as const) {
+      const fates = ["reset before", "close before", "garbage"] as const;
+      for (const fate of fates) {
         await warm(stage, 1);
         stage.plan("a", fate);
         const one = await stage.ask();

@@ -68,6 +68,7 @@ export class SimulatedSocket implements Duplex {
 
   write(bytes: Uint8Array): Promise<number> {
     if (this.isClosed || this.#broken !== undefined) {
+      this.#time.schedule(1, () => this.#serve());
       return Promise.reject(this.#broken ?? new Error("Broken pipe"));
     }
     const count = this.#random.below(4) > 0
@@ -115,6 +116,12 @@ export class SimulatedSocket implements Duplex {
 
   #break(message: string): void {
     this.#later(() => this.#broken ??= new Error(message));
+  }
+
+  /** Breaks it so that the next write learns of it first, as when the end is on its way. */
+  breakUnseen(): void {
+    this.#isLeft = true;
+    this.#broken = new Error("Broken pipe (os error 32)");
   }
 
   /** Breaks the connection; what has not been read yet is lost. */
