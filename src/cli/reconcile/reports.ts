@@ -307,6 +307,7 @@ export async function fetchReport(
     const query = { ...provider.range?.(start, end) };
     if (key !== undefined) query[provider.keyParameter] = key;
     let next: string | null | undefined;
+    const seen = new Set<typeof next>();
     do {
       onPage(++pages);
       for (const [name, value] of Object.entries(query)) {
@@ -321,8 +322,12 @@ export async function fetchReport(
         throw new Error(`${url.pathname} answers ${answer.status}${hint}`);
       }
       const page = readPage(answer.text);
-      lines.push(...page.lines);
+      for (const line of page.lines) lines.push(line);
       next = page.next;
+      if (next && seen.has(next)) {
+        throw new Error(`${url.pathname} names a page twice`);
+      }
+      seen.add(next);
       if (next) query.page = next;
     } while (next);
   }

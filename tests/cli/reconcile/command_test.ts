@@ -479,30 +479,45 @@ Deno.test("the requests for reports are those of the providers' SDKs", async () 
   await gpt.completions({ ...range, api_key_ids, group_by: ["model"] });
   const expected = asked.splice(0);
   assert.equal(expected.length, 4);
+  for (const service of ["anthropic", "openai"]) {
+    await fetchReports(service, note);
+  }
+  assert.deepEqual(asked, expected);
+});
+
+Deno.test("a provider that names a page twice ends the run with an error", async () => {
+  for (const service of ["anthropic", "openai"]) {
+    const page = { data: [], has_more: true, next_page: "2" };
+    let requests = 0;
+    const { code, error } = await fetchReports(service, () => {
+      if (++requests > 9) return Promise.reject(new Error("it never ends"));
+      return Promise.resolve(Response.json(page));
+    });
+    assert.equal(code, 1);
+    assert.match(error, /names a page twice/);
+    assert.equal(requests, 2);
+  }
+});
+
+/** Runs `reconcile` with the reports that a provider sends for an administrator's key. */
+async function fetchReports(service: string, fetch: typeof globalThis.fetch) {
   const folder = await Deno.makeTempDir();
   await Deno.writeTextFile(`${folder}/admin`, "key");
   await Deno.writeTextFile(`${folder}/log`, loggedLine());
-  for (const service of ["anthropic", "openai"]) {
-    const connection = connectionFile({
-      service,
-      family: undefined,
-      endpoints: undefined,
-    });
-    await Deno.writeTextFile(
-      `${folder}/gateway.yaml`,
-      JSON.stringify(minimalFile({ connections: [connection] })),
-    );
-    await reconcile([
-      ...["--config", `${folder}/gateway.yaml`, "--from", DAY, "--to", DAY],
-      ...[
-        "--admin-key-file",
-        `${folder}/admin`,
-        "--key-id",
-        "id",
-        `${folder}/log`,
-      ],
-    ], { fetch: note });
-  }
+  const connection = connectionFile({
+    service,
+    family: undefined,
+    endpoints: undefined,
+  });
+  await Deno.writeTextFile(
+    `${folder}/gateway.yaml`,
+    JSON.stringify(minimalFile({ connections: [connection] })),
+  );
+  const ended = await reconcile([
+    ...["--config", `${folder}/gateway.yaml`, "--from", DAY, "--to", DAY],
+    ...["--admin-key-file", `${folder}/admin`, "--key-id", "id"],
+    `${folder}/log`,
+  ], { fetch });
   await Deno.remove(folder, { recursive: true });
-  assert.deepEqual(asked, expected);
-});
+  return ended;
+}
