@@ -7,8 +7,8 @@ import {
   parseJson,
 } from "../core/json.ts";
 import { publicAddress } from "../core/public_address.ts";
-import type { Deadlines } from "../core/time/deadlines.ts";
-import { createByteReader, readAll } from "../streams/byte_reader.ts";
+import { type Deadlines, within } from "../core/time/deadlines.ts";
+import { abandon, createByteReader, readAll } from "../streams/byte_reader.ts";
 import type { UpstreamClient } from "../upstream/call.ts";
 import {
   NoReply,
@@ -27,8 +27,9 @@ const DEVICE_GRANT = "urn:ietf:params:oauth:grant-type:device_code";
 
 const REFRESH_GRANT = "refresh_token";
 
-/** The longest form of a caller, in bytes. */
+/** The longest form of a caller, in bytes, and the time for it to arrive, in milliseconds. */
 const MAX_BYTES = 32 * 1024;
+const FORM_MS = 10_000;
 
 /** The most sign-in requests at once of one thread: anybody may send them. */
 const MAX_RUNNING = 32;
@@ -62,14 +63,58 @@ export function createSignIn(): SignInService {
       const provider = context.config.identity.find((one) => one.signIn);
       if (provider?.signIn === undefined) return undefined;
       if (path === SIGN_IN_PATHS.metadata) return metadata(request);
-      if (running >= MAX_RUNNING) return answer(429, { error: "slow_down" });
-      running += 1;
       const { issuer, signIn } = provider;
       const step = path === SIGN_IN_PATHS.device ? "device" : "token";
-      return pass(step, request, { ...context, issuer, signIn })
-        .finally(() => running -= 1);
+      return run(step, request, { ...context, issuer, signIn });
     },
   };
+
+  async function run(
+    step: "device" | "token",
+    { body }: Request,
+    options: PassOptions,
+  ): Promise<Response> {
+    // Before it takes a place: a caller that sends nothing must not keep others out.
+    const form = await readForm(body, options.deadlines);
+    if (form === undefined) {
+      return answer(400, INCOMPLETE, { connection: "close" });
+    }
+    if (running >= MAX_RUNNING) return answer(429, { error: "slow_down" });
+    running += 1;
+    try {
+      return await pass(step, form, options);
+    } finally {
+      running -= 1;
+    }
+  }
+}
+
+const INCOMPLETE = {
+  error: "invalid_request",
+  error_description:
+    "Cannot read the form: it is incomplete, late or longer than 32 KiB. Send it again.",
+};
+
+/** Returns the form of a caller; `undefined` when it is too long, too late or breaks off. */
+async function readForm(
+  body: Request["body"],
+  { start }: Deadlines,
+): Promise<URLSearchParams | undefined> {
+  if (body === null) return new URLSearchParams();
+  const reader = createByteReader(body);
+  try {
+    const bytes = await within(readAll(reader, MAX_BYTES), {
+      ms: FORM_MS,
+      start,
+      onLate() {
+        abandon(reader);
+        return undefined;
+      },
+    });
+    return bytes && new URLSearchParams(new TextDecoder().decode(bytes));
+  } catch {
+    return undefined;
+  }
 }
 
 function metadata(request: Request): Response {
@@ -91,14 +136,10 @@ interface PassOptions extends SignInContext {
 
 async function pass(
   step: "device" | "token",
-  { body }: Request,
+  form: URLSearchParams,
   options: PassOptions,
 ): Promise<Response> {
   const { signIn: { client: id, scope, audience } } = options;
-  const bytes = body && await readAll(createByteReader(body), MAX_BYTES);
-  const form = new URLSearchParams(
-    new TextDecoder().decode(bytes ?? undefined),
-  );
   const grant = form.get("grant_type");
   const wanted = { scope, ...(audience === undefined ? {} : { audience }) };
   const fields = {
@@ -193,9 +234,13 @@ function unavailable(reason: string): Response {
   });
 }
 
-function answer(status: number, body: unknown): Response {
+function answer(
+  status: number,
+  body: unknown,
+  headers: Readonly<Record<string, string>> = {},
+): Response {
   return Response.json(body, {
     status,
-    headers: { "cache-control": "no-store" },
+    headers: { "cache-control": "no-store", ...headers },
   });
 }

@@ -1,6 +1,10 @@
 import assert from "node:assert/strict";
+import { createDeadlines } from "../../src/core/time/deadlines.ts";
+import { createSignIn } from "../../src/http/sign_in.ts";
+import { createFetchClient } from "../../src/upstream/fetch_client.ts";
 import {
   loadFile,
+  minimalConfig,
   minimalFile,
   problemsOf,
 } from "../support/gateway/config.ts";
@@ -13,6 +17,7 @@ import {
   KEYS_URL,
   NOW_SECONDS,
 } from "../support/gateway/identity_scene.ts";
+import { createFakeTimers } from "../support/fakes/fake_timers.ts";
 import { createFakeClock } from "../support/fakes/fake_clock.ts";
 import { NOW_MS } from "../support/gateway/config.ts";
 
@@ -203,6 +208,49 @@ Deno.test("each refusal of a sign-in has the status of the contract", async (t) 
       if (error === "unsupported_grant_type") assert.deepEqual(scene.asked, []);
     });
   }
+});
+
+Deno.test("callers whose forms never arrive keep nobody from signing in, and are sent away", async () => {
+  const timers = createFakeTimers();
+  const answers = [
+    { issuer: ISSUER, jwks_uri: KEYS_URL, token_endpoint: `${ISSUER}/token` },
+    { access_token: "a" },
+  ];
+  const context = {
+    config: await minimalConfig({ identity: [identityFile(SIGN_IN)] }),
+    deadlines: createDeadlines(timers),
+    client: createFetchClient(() =>
+      Promise.resolve(Response.json(answers.shift()))
+    ),
+  };
+  const signIn = createSignIn();
+  const send = (body: BodyInit) => {
+    const url = "https://gateway.example/oauth/token";
+    const request = new Request(url, { method: "POST", body, headers: FORM });
+    return signIn.respond("/oauth/token", request, context);
+  };
+  const silent = Array.from(
+    { length: 40 },
+    () => send(new ReadableStream({ start() {} })),
+  );
+  const served = await send(new URLSearchParams(POLL));
+  assert.equal(served?.status, 200);
+  timers.advance(10_000);
+  for (const response of await Promise.all(silent)) {
+    assert.equal(response?.status, 400);
+    assert.equal(response.headers.get("connection"), "close");
+  }
+  for (
+    const body of [
+      "x".repeat(33 * 1024),
+      new ReadableStream({ start: (it) => it.error(new Error("reset")) }),
+    ]
+  ) {
+    const response = await send(body);
+    assert.equal(response?.status, 400);
+    assert.equal((await response.json()).error, "invalid_request");
+  }
+  assert.equal(timers.running, 0);
 });
 
 Deno.test("without sign_in, its paths are unknown, and nothing is sent", async () => {
