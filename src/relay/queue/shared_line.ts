@@ -116,6 +116,10 @@ export class SharedLine {
     const key = `${connectionId} ${model}`;
     const nowMs = this.#options.deadlines.elapsedMs();
     const lines = this.#others.get(key) ?? new Map<string, OtherLine>();
+    // A gateway that has ended says nothing about its line any more.
+    for (const [id, { untilMs }] of lines) {
+      if (untilMs <= nowMs) lines.delete(id);
+    }
     if (load.waiting === 0) lines.delete(from);
     else {
       lines.set(from, {
