@@ -3,7 +3,7 @@ import type { Clock } from "../core/time/timers.ts";
 import type { CacheMissWord } from "../observe/facts.ts";
 import type { Exchange } from "./exchange.ts";
 import { namedConversation } from "./request/conversation.ts";
-import type { PromptParts } from "./request/prompt_parts.ts";
+import { MAX_SUMS, type PromptParts } from "./request/prompt_parts.ts";
 
 /** Finds the causes of turns that read far less from a prompt cache than it held (docs/usage.md#dear-turns). */
 export interface CacheMisses {
@@ -33,9 +33,8 @@ const PAUSE_KEPT_MS = DAY_MS;
 /** The fewest tokens of a miss. No provider caches a shorter prefix. */
 const MIN_TOKENS = 1024;
 
-/** The most checksums that are kept, some 10 bytes each, and the most for one prompt. */
-const MAX_SUMS = 1_000_000;
-const MAX_PROMPT_SUMS = 8192;
+/** The most checksums that are kept, some 10 bytes each. */
+const MAX_KEPT_SUMS = 1_000_000;
 
 /** The most conversations whose pauses are noticed. */
 const MAX_PAUSES = 10_000;
@@ -86,7 +85,7 @@ export function createCacheMisses(
 
   function dropOld(nowMs: number): void {
     for (const [key, { turns, expiresAtMs }] of sessions) {
-      if (expiresAtMs > nowMs && sums <= MAX_SUMS) break;
+      if (expiresAtMs > nowMs && sums <= MAX_KEPT_SUMS) break;
       forget(key);
       const last = turns.at(-1);
       if (last === undefined) continue;
@@ -176,7 +175,7 @@ export function createCacheMisses(
           answer.cacheMiss = { ...cause, tokens: missed };
         }
       }
-      if (sumsIn(prompt) > MAX_PROMPT_SUMS) return;
+      if (sumsIn(prompt) > MAX_SUMS) return;
       if (last === undefined && tokens < MIN_TOKENS) return;
       const others = turns.filter((turn) => turn !== last).slice(1 - MAX_LINES);
       keep(key, [...others, now], nowMs);

@@ -57,7 +57,7 @@ export async function relay(
   const head = reader.end();
   record.facts.model = head.model;
   record.facts.isStream = head.stream;
-  record.facts.effort = head.effort;
+  record.facts.effort = head.prompt.effort;
   if (head.deferredBy !== undefined && isMetered(caller)) {
     throw uncountable(head.deferredBy);
   }

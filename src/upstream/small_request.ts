@@ -1,5 +1,4 @@
-import type { Deadlines } from "../core/time/deadlines.ts";
-import { within } from "../core/time/deadlines.ts";
+import { type Deadlines, within } from "../core/time/deadlines.ts";
 import { createByteReader, readAll } from "../streams/byte_reader.ts";
 import type { UpstreamClient } from "./call.ts";
 

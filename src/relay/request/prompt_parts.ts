@@ -1,4 +1,6 @@
 import { crc32 } from "node:zlib";
+import { isJsonObject, parseJson } from "../../core/json.ts";
+import { byteText } from "../../streams/bytes.ts";
 import { type ByteRun, matchKey } from "../../json_scan/key.ts";
 import { JsonObjectScan, type StructureSink } from "../../json_scan/scan.ts";
 import { bodyChunks, type HeldBody } from "./held_body.ts";
@@ -21,6 +23,8 @@ export interface PromptParts {
   readonly systemField: string;
   /** Of the settings that the request contains, by name. */
   readonly settings: ReadonlyMap<string, number>;
+  /** The reasoning effort, in the body's word, cut to 32 characters; `undefined` when it sets none. */
+  readonly effort: string | undefined;
   /** The number of cache marks. */
   readonly marks: number;
   /** True when the provider itself keeps the beginning of the conversation. */
@@ -59,6 +63,22 @@ const ROLES: Readonly<Record<string, Role>> = {
 
 const NAMES = Object.keys(ROLES);
 
+/** The settings with the reasoning effort, or with an object that has it as `effort`. */
+const EFFORT_FIELDS: ReadonlySet<string> = new Set([
+  "reasoning",
+  "reasoning_effort",
+  "output_config",
+]);
+
+/** The longest setting that is searched for an effort, in bytes. */
+const MAX_EFFORT_BYTES = 1024;
+
+/**
+ * The most messages, and blocks of the system prompt, of a prompt that is compared. No client sends more, and the sums of
+ * hostile ones would take several times the memory of their body.
+ */
+export const MAX_SUMS = 8192;
+
 /** The fields by their first byte. */
 const FIELDS = Map.groupBy(
   Object.entries(ROLES),
@@ -86,8 +106,6 @@ const LETTER_E = 0x65;
 /** The first letter of `null`. */
 const NULL = 0x6e;
 
-const NO_SETTINGS: ReadonlyMap<string, number> = new Map();
-
 /** Takes the parts of a prompt from the scan of its body. */
 export class PromptPartsReader implements PromptParts, StructureSink {
   tools = 0;
@@ -95,7 +113,8 @@ export class PromptPartsReader implements PromptParts, StructureSink {
   readonly messages: number[] = [];
   messagesField = "";
   systemField = "";
-  settings = NO_SETTINGS;
+  readonly settings = new Map<string, number>();
+  effort: string | undefined;
   marks = 0;
   isLinked = false;
   sent: PromptParts | undefined;
@@ -150,6 +169,9 @@ export class PromptPartsReader implements PromptParts, StructureSink {
         return;
       case "value_ends":
         if (!this.#isInPart) return;
+        if (EFFORT_FIELDS.has(this.#field)) {
+          this.effort = effortIn(bytes.subarray(this.#from, at)) ?? this.effort;
+        }
         this.#add(bytes, at);
         this.#end();
         return;
@@ -177,16 +199,16 @@ export class PromptPartsReader implements PromptParts, StructureSink {
     const sum = this.#sum;
     switch (this.#role) {
       case "messages":
-        this.messages.push(sum);
+        if (this.messages.length <= MAX_SUMS) this.messages.push(sum);
         return;
       case "system":
-        this.system.push(sum);
+        if (this.system.length <= MAX_SUMS) this.system.push(sum);
         return;
       case "tools":
         this.tools = sum;
         return;
       case "setting":
-        this.settings = new Map([...this.settings, [this.#field, sum]]);
+        this.settings.set(this.#field, sum);
         return;
       case "mark":
         this.marks++;
@@ -240,6 +262,14 @@ function roleOf(
     if (matchKey(name, field[0]) === "same") return field;
   }
   return undefined;
+}
+
+/** Returns the effort in the end of a setting's value; `undefined` in one that is divided between chunks. */
+function effortIn(bytes: Uint8Array): string | undefined {
+  if (bytes.length > MAX_EFFORT_BYTES) return undefined;
+  const value = parseJson(byteText(bytes));
+  const effort = isJsonObject(value) ? value.effort : value;
+  return typeof effort === "string" ? effort.slice(0, 32) : undefined;
 }
 
 /** Returns true when `text` ends before a position. */

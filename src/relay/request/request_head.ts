@@ -25,8 +25,6 @@ export interface RequestHead {
   /** The position of the model's name in the body, with its quotes; `undefined` when the path names the model. */
   readonly modelSpan: ByteSpan | undefined;
   readonly stream: boolean;
-  /** The reasoning effort, in the body's word, cut to 32 characters; `undefined` when it sets none. */
-  readonly effort: string | undefined;
   /** True when a body for Chat Completions has an `input`, which belongs to Responses. */
   readonly hasInput: boolean;
   /** The field that requests an answer to be fetched later; `undefined` when the request waits for its answer. */
@@ -131,13 +129,6 @@ const OUTPUT_FIELDS: Partial<Readonly<Record<Protocol, readonly string[]>>> = {
   responses: ["max_output_tokens"],
 };
 
-/** The fields with the reasoning effort, or with an object that has it as `effort`. */
-const EFFORT_FIELDS: Partial<Readonly<Record<Protocol, string>>> = {
-  chat: "reasoning_effort",
-  messages: "output_config",
-  responses: "reasoning",
-};
-
 /** The number of choices, each of which has its own output. */
 const CHOICES_FIELD = "n";
 
@@ -149,7 +140,6 @@ const WATCHED_KEYS: ReadonlyMap<Operation, readonly string[]> = new Map(
       streamField,
       foreignFieldOf(name),
       DEFERRING_FIELDS[protocol],
-      EFFORT_FIELDS[protocol],
       ...OUTPUT_FIELDS[protocol] ?? [],
       protocol === "chat" ? CHOICES_FIELD : undefined,
     ].filter((field) => field !== undefined);
@@ -185,7 +175,6 @@ function headOf(
     model: modelOf(found, path, operation),
     modelSpan: valueAt(found, operation.modelField)?.span,
     stream: streamOf(found, path, operation),
-    effort: effortOf(found, operation),
     hasInput: isGiven(valueAt(found, foreignFieldOf(path.operation))),
     deferredBy: deferringField(found, operation),
     namedModels: named.end(),
@@ -194,18 +183,6 @@ function headOf(
     estimatedTokens,
     maxOutputTokens: maxOutputOf(found, operation),
   };
-}
-
-function effortOf(
-  found: ReadonlyMap<string, FoundValue>,
-  { protocol }: OperationShape,
-): string | undefined {
-  const field = valueAt(found, EFFORT_FIELDS[protocol]);
-  const value: unknown = field && valueOf(field);
-  const effort = typeof value === "object" && value !== null
-    ? Reflect.get(value, "effort")
-    : value;
-  return typeof effort === "string" ? effort.slice(0, 32) : undefined;
 }
 
 function maxOutputOf(

@@ -336,3 +336,34 @@ Deno.test("a prompt whose beginning the provider keeps is linked, and one that i
   assert.ok(partsOf({ conversation: { id: "conv_1" } }).isLinked);
   assert.equal(partsOf({ cache_control: { type: "ephemeral" } }).marks, 1);
 });
+
+Deno.test("a prompt has the effort of its protocol, in the body's word", () => {
+  for (
+    const [body, effort] of [
+      [{ reasoning_effort: "high" }, "high"],
+      [{ reasoning: { summary: "auto", effort: "low" } }, "low"],
+      [{ output_config: { effort: "max" } }, "max"],
+      [{ reasoning_effort: "x".repeat(99) }, "x".repeat(32)],
+      [{ reasoning: { effort: 7 } }, undefined],
+      [{ output_config: { format: "x".repeat(2000) } }, undefined],
+      [{ text: "high", thinking: { effort: "high" } }, undefined],
+    ] as const
+  ) {
+    assert.equal(partsOf(body).effort, effort);
+  }
+});
+
+Deno.test("a setting that only the log reads rejects no request, however often and in what case it comes", () => {
+  const settings = ["reasoning_effort", "reasoning", "output_config"]
+    .flatMap((name) => [name, name, name.toUpperCase()])
+    .map((name) => `"${name}":"low"`);
+  const { model } = read(bytes(`{"model":"m",${settings.join()}}`));
+  assert.equal(model, "m");
+});
+
+Deno.test("the sums of a prompt have a bound, in either list", () => {
+  const many = Array.from({ length: 20_000 }, () => ({}));
+  const { messages, system } = partsOf({ messages: many, system: many });
+  assert.equal(messages.length, 8193);
+  assert.equal(system.length, 8193);
+});
