@@ -40,7 +40,7 @@ export class AttemptAdmission {
   readonly #request: UnservedRequest;
   readonly #services: AdmissionServices;
   readonly #place: QueuedRequest;
-  /** The number of failed attempts before the last wait. Rate limits among them count no more. */
+  /** The number of failed attempts before the last wait. Rate limits among them decide no more. */
   #before = 0;
   #expectedMs: number | undefined;
 
@@ -108,13 +108,14 @@ export class AttemptAdmission {
     }
   }
 
-  /** Returns true when an attempt may follow after a wait, which makes earlier rate limits count no more. */
+  /** Returns true when an attempt may follow after a wait, which makes up for earlier rate limits. */
   #mayFollow(deployment: Deployment, candidates: RoutedCandidates): boolean {
     const { failed } = this.#request;
     if (failed.length === 0) return true;
-    const others = failed
+    const counted = failed
       .filter(({ failure }) => failure.kind !== "rate_limited");
-    return nextAttempts(candidates, others, this.#services.random)
+    const { random } = this.#services;
+    return nextAttempts(candidates, { failed, counted }, random)
       .some(({ candidate }) => candidate.deployment === deployment);
   }
 
@@ -129,7 +130,9 @@ export class AttemptAdmission {
     home: WaitingPlace | undefined,
   ): readonly NextAttempt[] {
     const { failed } = this.#request;
-    const next = nextAttempts(candidates, this.counted, this.#services.random);
+    const { counted } = this;
+    const { random } = this.#services;
+    const next = nextAttempts(candidates, { failed, counted }, random);
     const wasLimited = failed.at(-1)?.failure.kind === "rate_limited";
     if (home === undefined && !wasLimited) return next;
     return next.filter(({ isRepeat, candidate: { deployment } }) => {

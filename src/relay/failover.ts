@@ -14,6 +14,7 @@ import { createLimitGate, type LimitedRequest } from "./limit_gate.ts";
 import { relayNative } from "./native/relay_native.ts";
 import {
   type FailedAttempt,
+  type FailedAttempts,
   isRefused,
   MAX_ATTEMPTS,
   wasSent,
@@ -57,7 +58,7 @@ export async function tryCandidates(
     if (admitted === undefined) break;
     const outcome = await runAttempt(
       admitted,
-      { exchange, task, failed: admission.counted },
+      { exchange, task, failed, counted: admission.counted },
       services,
     );
     if (outcome instanceof Response) {
@@ -135,7 +136,7 @@ function isKeyRefused({ failure }: FailedAttempt): boolean {
  * was sent. So a caller whose request no connection can carry is not asked to try again.
  */
 async function refuseElsewhere(
-  { exchange, task, failed }: AttemptContext & {
+  { exchange, task, failed }: Omit<AttemptContext, "failed" | "counted"> & {
     readonly failed: FailedAttempt[];
   },
   services: Uses<
@@ -148,7 +149,7 @@ async function refuseElsewhere(
     if (candidate.mode === "native") return;
     const attempt = attemptOf(
       { candidate, isProbe: false },
-      { exchange, task, failed },
+      { exchange, task, failed, counted: failed },
       services,
     );
     try {
@@ -252,13 +253,13 @@ function attemptOf(
     readonly candidate: Candidate;
     readonly isProbe: boolean;
   },
-  { exchange, task, failed }: AttemptContext,
+  { exchange, task, failed, counted }: AttemptContext,
   { deadlines }: Uses<"deadlines">,
 ): RunningAttempt {
   const { own, fallbacks } = task.candidates;
   const isOther = (one: Candidate) =>
     one !== candidate && !isRefused(one, failed) &&
-    failed.every((other) => other.candidate !== one);
+    counted.every((other) => other.candidate !== one);
   const mayRepeat = failed.filter(wasSent).length + 1 < MAX_ATTEMPTS;
   let isServed = false;
   task.head.prompt.sent = undefined;
@@ -328,8 +329,7 @@ interface FailoverTask extends LimitedRequest {
 }
 
 /** A request and its failed attempts. */
-interface AttemptContext {
+interface AttemptContext extends FailedAttempts {
   readonly exchange: Exchange;
   readonly task: FailoverTask;
-  readonly failed: readonly FailedAttempt[];
 }

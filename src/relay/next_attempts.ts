@@ -15,6 +15,13 @@ export interface FailedAttempt {
   readonly renewed?: Connection | undefined;
 }
 
+/** The failed attempts of a request. */
+export interface FailedAttempts {
+  readonly failed: readonly FailedAttempt[];
+  /** Those that decide the next one: a wait makes up for the rate limits before it. */
+  readonly counted: readonly FailedAttempt[];
+}
+
 /** An attempt that may be made now. */
 export interface NextAttempt {
   readonly candidate: Candidate;
@@ -104,28 +111,31 @@ const translationOf = oncePer(({ connection, model }: Deployment) => {
  */
 export function nextAttempts(
   candidates: Candidates,
-  failed: readonly FailedAttempt[],
+  { failed, counted }: FailedAttempts,
   random: () => number,
 ): readonly NextAttempt[] {
-  const attempts = attemptsAfter(candidates, failed.filter(wasSent), random);
+  const left = MAX_ATTEMPTS - failed.filter(wasSent).length;
+  if (left <= 0) return [];
+  const sent = counted.filter(wasSent);
+  const attempts = attemptsAfter(candidates, { sent, left, random });
   return attempts.filter(({ candidate }) => !isRefused(candidate, failed));
 }
 
 function attemptsAfter(
   { own, fallbacks }: Candidates,
-  failed: readonly FailedAttempt[],
-  random: () => number,
+  { sent, left, random }: {
+    readonly sent: readonly FailedAttempt[];
+    readonly left: number;
+    readonly random: () => number;
+  },
 ): readonly NextAttempt[] {
-  const last = failed.at(-1);
+  const last = sent.at(-1);
   if (last === undefined) return [...own, ...fallbacks].map(fresh);
   const { candidate, failure, wasProbe } = last;
   const retry = RETRY_BY_KIND[failure.kind];
-  const left = MAX_ATTEMPTS - failed.length;
-  if (left <= 0 || retry === "nothing") return [];
+  if (retry === "nothing") return [];
   const untried = (candidates: readonly Candidate[]) =>
-    candidates.filter((one) =>
-      failed.every((other) => other.candidate !== one)
-    );
+    candidates.filter((one) => sent.every((other) => other.candidate !== one));
   const otherModels = untried(fallbacks).map(fresh);
   if (retry === "other model") {
     return otherModels.filter(({ candidate: { deployment } }) =>
@@ -135,7 +145,7 @@ function attemptsAfter(
   const isOwn = own.includes(candidate);
   const others = isOwn ? untried(own).map(fresh) : [];
   const again = retry === "again" && !wasProbe
-    ? repeats(candidate, failure, { failures: failed.length, random })
+    ? repeats(candidate, failure, { failures: sent.length, random })
     : [];
   const here = failure.wasLost
     ? [fresh(candidate), ...others]

@@ -45,7 +45,8 @@ function attemptsOf(
   candidates: Candidates,
   attempts: readonly FailedAttempt[],
 ): readonly string[] {
-  return nextAttempts(candidates, attempts, () => 0).map((
+  const failed = { failed: attempts, counted: attempts };
+  return nextAttempts(candidates, failed, () => 0).map((
     { candidate, isRepeat, waitMs },
   ) =>
     candidate.deployment.connection.name +

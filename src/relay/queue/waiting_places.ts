@@ -36,9 +36,6 @@ export function asWait(
     : failure;
 }
 
-/** The number of rate limits after which a request waits no more. */
-const MAX_RATE_LIMITS = 10;
-
 /** The part of the longest wait for which a conversation waits for the connection that has its prompt in the cache. */
 const HOME_SHARE = 0.5;
 
@@ -87,8 +84,9 @@ function placeOf(
     return { deployment, restMs, why: "limit", mostMs };
   }
   const own = failed.filter((one) => one.candidate === candidate);
-  const hasFailed = own.some(({ failure }) => failure.kind !== "rate_limited");
-  if (hasFailed || own.length > MAX_RATE_LIMITS) return undefined;
+  if (own.some(({ failure }) => failure.kind !== "rate_limited")) {
+    return undefined;
+  }
   const coolMs = health.restMs(deployment, caller);
   if (coolMs > 0 && !health.isRequestedWait(deployment, caller)) {
     return undefined;

@@ -156,6 +156,25 @@ Deno.test("a 429 that lasts longer than the longest wait is rejected as without 
   assert.equal(second?.retryAfter, "299");
 });
 
+Deno.test("a request is sent three times at most, however often it waits", async () => {
+  const scene = await openPlans({
+    people: ["ann"],
+    connections: { one: QUEUE, two: QUEUE },
+    plans: {
+      one: { capacity: 9, serviceMs: () => SECOND_MS },
+      two: { capacity: 9, serviceMs: () => SECOND_MS },
+    },
+  });
+  const { one, two } = scene.plans;
+  assert.ok(one && two);
+  one.failsWith = two.failsWith = 429;
+  const { status, line } = await scene.pass(scene.ask("ann"));
+  assert.equal(status, 429);
+  assert.ok(Array.isArray(line.attempts));
+  assert.equal(line.attempts.length, 3);
+  assert.ok(Number(line.waited_ms) > 0);
+});
+
 Deno.test("a request whose limit frees in time waits for that, and delays no other", async () => {
   const scene = await openPlans({
     people: ["ann", "bob"],
