@@ -187,8 +187,8 @@ export const RELAY_FAULTS: FaultsByFile = {
     },
     {
       name: "a candidate that failed counts as untried",
-      text: "failed.every((other) => other.candidate !== one)\n    );",
-      wrong: "failed.length > 0 || one !== undefined\n    );",
+      text: "sent.every((other) => other.candidate !== one));",
+      wrong: "sent.length > 0 || one !== undefined);",
     },
     {
       name: "the same connection comes before an untried one",
