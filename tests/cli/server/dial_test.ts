@@ -24,7 +24,7 @@ import { testCertificate } from "../../support/upstream/test_certificate.ts";
 import { bodyOf } from "../../upstream/http1/examine.ts";
 import { startKeepAliveUpstream } from "../../support/upstream/keep_alive_upstream.ts";
 import { fromFileUrl } from "../../support/program/paths.ts";
-import { within } from "../../support/within.ts";
+import { until, within } from "../../support/within.ts";
 import { loopBack } from "../../../src/cli/server/loopback.ts";
 
 const ANSWER = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
@@ -373,9 +373,19 @@ async function connectTo(talk: Talk) {
       } catch {
         // The test has closed it.
       }
+      await until(() => isClosed(far), "the far connection to be closed");
       await upstream[Symbol.asyncDispose]();
     },
   };
+}
+
+function isClosed(connection: Deno.TcpConn): boolean {
+  try {
+    connection.setNoDelay();
+    return false;
+  } catch (error) {
+    return error instanceof Deno.errors.BadResource;
+  }
 }
 
 async function readText(connection: Deno.Conn): Promise<string> {

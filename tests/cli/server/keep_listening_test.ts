@@ -303,7 +303,7 @@ async function hearLate(): Promise<boolean> {
   await asked.promise;
   caller.close();
   left.resolve();
-  const timer = setTimeout(() => heard.resolve(false), 10_000);
+  const timer = setTimeout(() => heard.resolve(false), 60_000);
   const isHeard = await heard.promise;
   clearTimeout(timer);
   return isHeard;

@@ -32,7 +32,7 @@ const ARGUMENTS = [
 ];
 
 /** The timeout of a start, longer than it takes on a busy machine, in milliseconds. */
-const START_MS = 30_000;
+const START_MS = 60_000;
 
 /**
  * Starts the Chromium or Chrome of this machine: the program that `CHROMIUM_PATH` names, else the first on the `PATH`.

@@ -64,7 +64,7 @@ export type PageTest = (
 ) => void;
 
 /** The timeout for a click or a query to find its element, in milliseconds. */
-const STARTUP_GRACE_MS = 15_000;
+const STARTUP_GRACE_MS = 60_000;
 
 /**
  * Starts one browser for the tests of a file. Without a browser, the tests are ignored, with the reason.

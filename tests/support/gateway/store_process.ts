@@ -37,7 +37,7 @@ export interface StoreProcessOptions extends Partial<SharedConfig> {
   readonly waitMs?: number;
 }
 
-const LONG_WAIT_MS = 5000;
+const LONG_WAIT_MS = 60_000;
 
 /** Connects a process to the store on a port of this machine. */
 export async function connectProcess(

@@ -21,7 +21,7 @@ export interface StartOptions {
 }
 
 /** The timeout of a start, in milliseconds. */
-const START_MS = 30_000;
+const START_MS = 60_000;
 
 /**
  * Starts a program and waits for its line `listening on URL`.

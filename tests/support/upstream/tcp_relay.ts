@@ -46,7 +46,9 @@ export function startTcpRelay(firstPort: number): TcpRelay {
     open.add(near);
     const far = await Deno.connect({ hostname: "127.0.0.1", port })
       .catch(() => undefined);
-    if (far === undefined) {
+    // Who closed the near one meanwhile does not know the far one.
+    if (far === undefined || !open.has(near)) {
+      far?.close();
       if (open.delete(near)) near.close();
       return;
     }
@@ -74,6 +76,7 @@ export function startTcpRelay(firstPort: number): TcpRelay {
     async [Symbol.asyncDispose]() {
       listener.close();
       for (const connection of open) connection.close();
+      open.clear();
       await accepting;
       await Promise.all(passing);
     },
