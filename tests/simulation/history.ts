@@ -173,19 +173,28 @@ export async function liveHistory(
       if (replica.life === undefined) await replica.start();
     }
     await time.run(time.elapsedMs() + 1000, () => false);
-    const checks = providers.map((provider) =>
-      ask({
+    // What does not end has no end in the promises: nobody waits for it here.
+    const beforeChecks = asked.length;
+    for (const provider of providers) {
+      void ask({
         ...{ agent: CHECKER, session: "check", protocol: "chat" },
         ...{ model: ownModel(provider), isStream: false, isPatient: true },
-      }, scene)
-    );
+        isPrompt: true,
+      }, scene);
+    }
     await time.run(time.elapsedMs() + STORE_QUIET_MS, () => false);
-    const checked = await Promise.all(checks);
-    const counting = replicas.flatMap((replica) =>
-      people.map((agent) => look({ agent, path: "usage", replica }, scene))
-    );
+    const checked = asked.slice(beforeChecks);
+    const beforeCounts = looks.length;
+    for (const replica of replicas) {
+      for (const agent of people) {
+        void look({ agent, path: "usage", replica }, scene);
+      }
+    }
     await time.run(time.elapsedMs() + COUNT_MS, () => false);
-    const counts = await Promise.all(counting);
+    const counts = looks.slice(beforeCounts);
+    if (counts.length < replicas.length * people.length) {
+      unhandled.push(new Error("Somebody's usage has no end"));
+    }
     const closing = replicas.map(({ life }) => life?.closeStore());
     await time.run(time.elapsedMs() + QUIET_MS, () => false);
     await Promise.all(closing);

@@ -29,11 +29,15 @@ export async function live(life: Life): Promise<Lived> {
   try {
     return await liveOut(life);
   } catch (cause) {
-    const stack = cause instanceof Error ? cause.stack : String(cause);
-    const broken = [`the world goes on: ${stack}`];
-    const report = reportOf(broken, life);
-    return { requests: 0, virtualMs: 0, digest: 0, report };
+    return failedLife(life, cause);
   }
+}
+
+/** Describes a life that ended by an error of the world, or with its thread. */
+export function failedLife(life: Life, cause: unknown): Lived {
+  const stack = cause instanceof Error ? cause.stack : String(cause);
+  const report = reportOf([`the world goes on: ${stack}`], life);
+  return { requests: 0, virtualMs: 0, digest: 0, report };
 }
 
 async function liveOut(life: Life): Promise<Lived> {

@@ -1,6 +1,6 @@
 import { parseArgs } from "node:util";
 import { EVENT_KINDS, type Scale, USUAL_SCALE } from "./history.ts";
-import { type Life, live, type Lived } from "./life.ts";
+import type { Life } from "./life.ts";
 import { Thread } from "./thread.ts";
 import { sceneNames } from "./scenes/mod.ts";
 
@@ -37,15 +37,9 @@ let failed = 0;
 let lived = 0;
 const jobs = Number(options.jobs ?? navigator.hardwareConcurrency);
 const isAlone = lives.length === 1;
-if (isAlone) await liveAll(live);
-else {
-  await Promise.all(
-    Array.from({ length: Math.min(jobs, lives.length) }, async () => {
-      using thread = new Thread();
-      await liveAll((life) => thread.live(life));
-    }),
-  );
-}
+await Promise.all(
+  Array.from({ length: Math.min(jobs, lives.length) }, liveInThread),
+);
 console.log(
   `${lived} histories, ${failed} failed; ${requests} requests, ${
     Math.round(requests / tookSeconds())
@@ -78,14 +72,15 @@ function livesOf(
   ).reverse();
 }
 
-/** Lives what nobody else lives, one after another. */
-async function liveAll(liveOne: (life: Life) => Promise<Lived>): Promise<void> {
+/** Lives in a thread of its own what nobody else lives, one after another. */
+async function liveInThread(): Promise<void> {
+  using thread = new Thread();
   for (;;) {
     const isOver = tookSeconds() > Number(options.seconds) ||
       failed > 0 && options["until-broken"];
     const life = isOver ? undefined : lives.pop();
     if (life === undefined) return;
-    const one = await liveOne(life);
+    const one = await thread.live(life);
     lived++;
     requests += one.requests;
     virtualMs += one.virtualMs;

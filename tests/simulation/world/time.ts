@@ -41,6 +41,8 @@ interface Timer {
  * same moment fire in the order in which they were set.
  */
 export class VirtualTime implements Clock, Timers {
+  /** Counts the moments of all clocks of the thread; another thread may watch it. */
+  static moments = new Int32Array(1);
   readonly mayFireUnused = false;
   /** The start of the history, in milliseconds since 1970. */
   readonly startMs: number;
@@ -115,6 +117,7 @@ export class VirtualTime implements Clock, Timers {
   /** Lets moments pass until the event loop must turn, work of another thread must end, or the run is over. */
   #advance(untilMs: number, isOver: () => boolean): Stop {
     for (let moments = 0; moments < MOST_MOMENTS; moments++) {
+      Atomics.add(VirtualTime.moments, 0, 1);
       core.runMicrotasks();
       if (core.getActiveImmediateCount() > 0 || core.hasTickScheduled()) break;
       const work = this.#outside.shift();
