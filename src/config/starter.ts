@@ -126,6 +126,15 @@ const STARTERS: Readonly<Record<ServiceName, Starter>> = {
       "# The token expires after an hour. On Google Cloud, `auth: { exchange: { kind: google_metadata } }` needs none.",
     ],
   },
+  "vertex-claude": {
+    variable: "VERTEX_CLAUDE_ACCESS_TOKEN",
+    model: "claude-sonnet-4-6",
+    lines: [
+      "project: my-project",
+      "region: europe-west1 # or global, us, eu",
+      "# The token expires after an hour. On Google Cloud, `auth: { exchange: { kind: google_metadata } }` needs none.",
+    ],
+  },
   ollama: { model: "qwen3-coder" },
   vllm: { model: "model-name" },
   sglang: { model: "model-name" },

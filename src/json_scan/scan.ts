@@ -19,6 +19,8 @@ import { type JsonEvent, JsonWalker } from "./walker.ts";
 export interface FoundValue {
   /** The position of the value, without the white space around it. */
   readonly span: ByteSpan;
+  /** The position of the name's first quote. */
+  readonly nameStart: number;
   /** The value in JSON; `undefined` when it is longer than {@linkcode MAX_VALUE_BYTES}. */
   readonly text: string | undefined;
 }
@@ -83,6 +85,7 @@ export class JsonObjectScan {
   #key: string | undefined;
   /** The start of the current name or value, in the document. */
   #start = 0;
+  #nameStart = 0;
   /** Receives the current value. */
   #sink: ValueSink | undefined;
   /** The start of the bytes that the sink has not received yet, in the current chunk. */
@@ -138,6 +141,7 @@ export class JsonObjectScan {
           break;
         case "value_begins":
           if (this.#key === undefined) break;
+          this.#nameStart = this.#start;
           this.#start = walker.offset;
           this.#value.begin(walker.at);
           this.#sink = this.#sinkOf(this.#key);
@@ -190,6 +194,7 @@ export class JsonObjectScan {
     const { at, offset } = this.#walker;
     this.#found.set(key, {
       span: { start: this.#start, end: offset },
+      nameStart: this.#nameStart,
       text: textOf(this.#value.end(bytes, at)),
     });
   }

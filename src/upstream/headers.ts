@@ -13,6 +13,7 @@ import {
 } from "./header_names.ts";
 import { UpstreamFailure } from "../protocols/canonical/failure/failure.ts";
 import type { Secrets } from "./secrets.ts";
+import { isVertexClaude } from "./vertex_claude.ts";
 
 const isWithheld = nameMatcher(WITHHELD_FROM_UPSTREAM);
 
@@ -55,7 +56,11 @@ function finish(
   if (
     auth.scheme !== "none" && auth.exchange?.kind === "anthropic" && !isNamed
   ) add(name, ANTHROPIC_OAUTH, pairs);
-  return withoutListed(pairs, connection);
+  // Vertex takes the version from the body, and the SDK sends it there alone.
+  const sent = isVertexClaude(connection)
+    ? pairs.filter(([known]) => known !== "anthropic-version")
+    : pairs;
+  return withoutListed(sent, connection);
 }
 
 /** @throws {UpstreamFailure} When the exchange of the connection gives no token now. */

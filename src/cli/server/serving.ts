@@ -244,6 +244,7 @@ const PROVIDERS: Partial<Readonly<Record<ServiceName, string>>> = {
   "bedrock-claude": "aws.bedrock",
   gemini: "gcp.gemini",
   vertex: "gcp.vertex_ai",
+  "vertex-claude": "gcp.vertex_ai",
   xai: "x_ai",
   mistral: "mistral_ai",
   kimi: "moonshot_ai",

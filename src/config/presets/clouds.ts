@@ -83,4 +83,18 @@ export const CLOUDS = {
     authScheme: "bearer",
     quotaKind: "none",
   },
+  // docs.cloud.google.com/vertex-ai/generative-ai/docs/partner-models/claude/use-claude: Messages, whose path names the
+  // model, whose body the version (upstream/vertex_claude.ts).
+  "vertex-claude": {
+    ...PLAIN,
+    family: "B",
+    endpoints: {
+      messages:
+        "https://{region-}aiplatform.googleapis.com/v1/projects/{project}/locations/{region}/publishers/anthropic/models",
+    },
+    authScheme: "bearer",
+    quotaKind: "none",
+    force: { anthropic_version: "vertex-2023-10-16" },
+    omit: ["model"],
+  },
 } as const satisfies Readonly<Record<string, ServicePreset>>;

@@ -58,6 +58,9 @@ const PLACE_REGEXP = /\{(\w+?)(-?)\}/g;
 /** The name of the region that some providers leave out of their host. */
 const GLOBAL = "global";
 
+/** Hosts of Google's multi-regions, which npm `@anthropic-ai/vertex-sdk` spells in another way. */
+const MULTI_REGION_REGEXP = /^https:\/\/(us|eu)-aiplatform\./;
+
 /** Returns the variables of a service, in the order of {@linkcode VARIABLES}. */
 export function variablesOf(
   { endpoints }: Pick<ServicePreset, "endpoints">,
@@ -70,7 +73,7 @@ export function variablesOf(
 
 /**
  * Replaces the variables in a base URL. `{region-}` is the region with a hyphen, or nothing for the region `global`. A
- * variable without a value stays.
+ * variable without a value stays. Multi-regions of Vertex have hosts of their own.
  */
 export function fillVariables(url: string, values: VariableValues): string {
   return url.replaceAll(PLACE_REGEXP, (place: string, name, hyphen) => {
@@ -78,5 +81,5 @@ export function fillVariables(url: string, values: VariableValues): string {
     const value = variable && values[variable];
     if (value === undefined) return place;
     return hyphen !== "" && value === GLOBAL ? "" : `${value}${hyphen}`;
-  });
+  }).replace(MULTI_REGION_REGEXP, "https://aiplatform.$1.rep.");
 }

@@ -1,4 +1,4 @@
-import { operationPath, OPERATIONS } from "../../core/protocol.ts";
+import { OPERATIONS } from "../../core/protocol.ts";
 import type { ByteSpan } from "../../json_scan/key.ts";
 import { discard } from "../../streams/byte_reader.ts";
 import { LongBytes } from "../../streams/bytes.ts";
@@ -11,6 +11,11 @@ import { signatureOf } from "../../upstream/aws_signature.ts";
 import { responseHeaders, upstreamHeaders } from "../../upstream/headers.ts";
 import { redirected } from "../../upstream/failure.ts";
 import { secretsOf } from "../../upstream/secrets.ts";
+import {
+  isVertexClaude,
+  operationUrl,
+  vertexMembers,
+} from "../../upstream/vertex_claude.ts";
 import { noteResponse } from "../answer_failure.ts";
 import {
   type Attempt,
@@ -96,18 +101,14 @@ function sendRequest(
 ): Promise<UpstreamResponse> {
   const { exchange, head, controller, deployment } = attempt;
   const { connection, model } = deployment;
-  const operation = OPERATIONS[attempt.operation];
   return callUpstream(client, {
-    url: `${connection.endpoints[operation.endpoint]}${
-      operationPath(operation, model.upstream, head)
-    }`,
+    url: operationUrl(connection, attempt.operation, {
+      model: model.upstream,
+      stream: head.stream,
+    }),
     headers: upstreamHeaders(exchange.headers, connection),
     sign: signatureOf(connection, clock),
-    body: nativeBody({
-      body: attempt.body,
-      modelSpan: head.modelSpan,
-      renamedTo: model.upstream === head.model ? undefined : model.upstream,
-    }),
+    body: nativeBody(attempt.body, editOf(attempt)),
     deadlines,
     connectMs: connection.timeouts.connectMs,
     firstByteMs: firstAnswerMs(attempt),
@@ -116,42 +117,49 @@ function sendRequest(
   });
 }
 
-/** The options of {@linkcode nativeBody}. */
-interface NativeBody {
-  readonly body: KeptBody;
-  /** The position of the model's name in the body, with its quotes; `undefined` when the path names the model. */
-  readonly modelSpan: ByteSpan | undefined;
-  /** The upstream's name of the model, if it differs. */
-  readonly renamedTo: string | undefined;
+/** The only change of a native body. */
+interface BodyEdit {
+  readonly span: ByteSpan;
+  /** JSON that takes the place of the span. */
+  readonly text: string;
+}
+
+/** Returns the edit by which the upstream finds the model under its own name; `undefined` when there is none. */
+function editOf(
+  { head, deployment: { connection, model }, operation, exchange }: Attempt,
+): BodyEdit | undefined {
+  if (isVertexClaude(connection)) {
+    const version = exchange.headers.get("anthropic-version") ?? undefined;
+    const text = vertexMembers(operation, model.upstream, version);
+    return head.modelMember && { span: head.modelMember, text };
+  }
+  if (model.upstream === head.model) return undefined;
+  const text = JSON.stringify(model.upstream);
+  return head.modelSpan && { span: head.modelSpan, text };
 }
 
 /**
- * Returns the caller's bytes with the model's name replaced. A long body becomes an upload, which borrows the body.
+ * Returns the caller's bytes with one edit. A long body becomes an upload, which borrows the body.
  * Both have a known length.
  */
 export function nativeBody(
-  { body, modelSpan, renamedTo }: NativeBody,
+  body: KeptBody,
+  edit: BodyEdit | undefined,
 ): Uint8Array<ArrayBuffer> | Upload {
   const held = body.get();
-  const sent = renamedTo === undefined || modelSpan === undefined
-    ? held
-    : rename(held, modelSpan, renamedTo);
+  const sent = edit === undefined ? held : edited(held, edit);
   if (sent instanceof Uint8Array) return sent;
   const upload = new Upload(sent);
   body.lendTo(upload);
   return upload;
 }
 
-function rename(
-  body: HeldBody,
-  modelSpan: ByteSpan,
-  renamedTo: string,
-): HeldBody {
-  const name = new TextEncoder().encode(JSON.stringify(renamedTo));
-  if (body instanceof Uint8Array) return spliceBytes(body, modelSpan, name);
-  const head = body.slice(0, modelSpan.start);
-  const tail = body.slice(modelSpan.end);
-  return new LongBytes([...head.pieces, name, ...tail.pieces]);
+function edited(body: HeldBody, { span, text }: BodyEdit): HeldBody {
+  const put = new TextEncoder().encode(text);
+  if (body instanceof Uint8Array) return spliceBytes(body, span, put);
+  const head = body.slice(0, span.start);
+  const tail = body.slice(span.end);
+  return new LongBytes([...head.pieces, put, ...tail.pieces]);
 }
 
 /**

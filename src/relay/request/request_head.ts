@@ -24,6 +24,8 @@ export interface RequestHead {
   readonly model: string;
   /** The position of the model's name in the body, with its quotes; `undefined` when the path names the model. */
   readonly modelSpan: ByteSpan | undefined;
+  /** The position of the member with the model in the body. */
+  readonly modelMember: ByteSpan | undefined;
   readonly stream: boolean;
   /** True when a body for Chat Completions has an `input`, which belongs to Responses. */
   readonly hasInput: boolean;
@@ -171,9 +173,11 @@ function headOf(
   },
 ): RequestHead {
   const operation = OPERATIONS[path.operation];
+  const model = valueAt(found, operation.modelField);
   return {
     model: modelOf(found, path, operation),
-    modelSpan: valueAt(found, operation.modelField)?.span,
+    modelSpan: model?.span,
+    modelMember: model && { start: model.nameStart, end: model.span.end },
     stream: streamOf(found, path, operation),
     hasInput: isGiven(valueAt(found, foreignFieldOf(path.operation))),
     deferredBy: deferringField(found, operation),

@@ -1,11 +1,6 @@
 import type { Config, Deployment } from "../../config/config.ts";
 import { oncePer } from "../../core/memo.ts";
-import {
-  MAIN_OPERATIONS,
-  operationPath,
-  OPERATIONS,
-  type Protocol,
-} from "../../core/protocol.ts";
+import { MAIN_OPERATIONS, type Protocol } from "../../core/protocol.ts";
 import type { Target } from "../../protocols/canonical/codec.ts";
 import { parseErrorBody } from "../../protocols/canonical/failure/error_body.ts";
 import { UpstreamFailure } from "../../protocols/canonical/failure/failure.ts";
@@ -24,6 +19,7 @@ import { readErrorBytes } from "../../upstream/read_response.ts";
 import { secretsOf } from "../../upstream/secrets.ts";
 import { signatureOf } from "../../upstream/aws_signature.ts";
 import { translatedHeaders } from "../../upstream/headers.ts";
+import { operationUrl } from "../../upstream/vertex_claude.ts";
 import { answerFailure, noteResponse } from "../answer_failure.ts";
 import { type Attempt, firstAnswerMs } from "../attempt.ts";
 import type { Uses } from "../services.ts";
@@ -284,11 +280,11 @@ async function sendRequest(
   const { exchange, deployment, controller } = attempt;
   const { connection, model } = deployment;
   const { messagesVendor } = exchange.config;
-  const operation = OPERATIONS[MAIN_OPERATIONS[protocol]];
   return await callUpstream(client, {
-    url: `${connection.endpoints[operation.endpoint]}${
-      operationPath(operation, model.upstream, sending)
-    }`,
+    url: operationUrl(connection, MAIN_OPERATIONS[protocol], {
+      model: model.upstream,
+      stream,
+    }),
     headers: translatedHeaders(exchange.headers, connection, {
       ownHeaders: CODECS[protocol].requestHeaders(
         messagesVendor,

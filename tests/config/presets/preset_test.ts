@@ -53,6 +53,27 @@ Deno.test("the region global of Vertex is not a part of the host", async () => {
   );
 });
 
+// The hosts of npm `@anthropic-ai/vertex-sdk` 1.1.3, client.mjs.
+Deno.test("the multi-regions of Vertex have hosts of their own", async () => {
+  for (
+    const [region, host] of [
+      ["global", "aiplatform.googleapis.com"],
+      ["us", "aiplatform.us.rep.googleapis.com"],
+      ["eu", "aiplatform.eu.rep.googleapis.com"],
+      ["us-east5", "us-east5-aiplatform.googleapis.com"],
+    ] as const
+  ) {
+    const found = await endpointsOf({
+      ...{ service: "vertex-claude", family: undefined, auth: { key: "k" } },
+      ...{ project: "p1", region },
+    });
+    assert.equal(
+      found?.messages,
+      `https://${host}/v1/projects/p1/locations/${region}/publishers/anthropic/models`,
+    );
+  }
+});
+
 Deno.test("fillVariables() keeps variables without a value, and words that are no variable", () => {
   assert.equal(
     fillVariables("https://{region}.{other}.example", {}),

@@ -37,6 +37,7 @@ const CLOUDS: Readonly<Record<string, readonly [string, string]>> = {
   google: ["/v1/chat/completions", "/chat/completions"],
   azure: ["/v1/responses", "/responses"],
   aws: ["/v1/chat/completions", "/chat/completions"],
+  vertex: ["/v1/messages", "/model-vertex:rawPredict"],
 };
 
 /** Five clouds at one address with TLS, which accept the tokens of their issuers alone. */
@@ -166,6 +167,12 @@ function keylessFile(cloud: string, files: { token: string; keys: string }) {
       {
         ...{ name: "Google", service: "vertex" },
         ...exchange("google", { audience: "//iam.googleapis.com/providers/p" }),
+      },
+      {
+        ...{ name: "Claude on Vertex", service: "vertex-claude" },
+        ...exchange("google", { audience: "//iam.googleapis.com/providers/p" }),
+        endpoints: { messages: `${cloud}/vertex/v1` },
+        models: ["model-vertex"],
       },
       {
         ...{ name: "Azure", service: "azure" },
@@ -298,7 +305,11 @@ Deno.test({
       await response.body?.cancel();
       assert.equal(clouds.served.at(-1), `/${cloud}/v1${path}`);
     }
-    assert.equal(clouds.issuers.requests, 5, "one exchange for two threads");
+    assert.equal(
+      clouds.issuers.requests,
+      5,
+      "one exchange for two threads, and for two connections",
+    );
     // Each exchange and each request went through the proxy, over the company's own authority.
     assert.ok(scene.proxy.heads.length >= 2);
     for (const head of scene.proxy.heads) {

@@ -39,9 +39,12 @@ async function sent(
     operation: "chat_completions",
   });
   reader.push(await bodyBytes(body));
-  const { modelSpan } = reader.end();
+  const { modelSpan: span } = reader.end();
+  assert.ok(span);
   const kept = keepBody(body, () => {});
-  const built = nativeBody({ body: kept, modelSpan, renamedTo });
+  const text = JSON.stringify(renamedTo);
+  const edit = renamedTo === undefined ? undefined : { span, text };
+  const built = nativeBody(kept, edit);
   return {
     kind: built.constructor.name,
     text: new TextDecoder().decode(bytesOf(built)),
@@ -88,8 +91,9 @@ Deno.test("nativeBody() does not change the caller's bytes", async () => {
 Deno.test("nativeBody() lends a long body to its upload, which continues when nobody else needs the body", () => {
   for (const renamedTo of [undefined, "another"]) {
     const kept = keepBody(holdBody(bodyOf(300_000)), () => {});
-    const modelSpan = { start: 21, end: 26 };
-    const upload = nativeBody({ body: kept, modelSpan, renamedTo });
+    const span = { start: 21, end: 26 };
+    const edit = renamedTo && { span, text: JSON.stringify(renamedTo) };
+    const upload = nativeBody(kept, edit || undefined);
     assert.ok(upload instanceof Upload);
     kept.release();
     assert.equal(bytesOf(upload).length, upload.body.length);

@@ -13,7 +13,7 @@ export function answerAt(url: string): JsonObject {
       usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
     };
   }
-  if (url.endsWith("/messages")) {
+  if (/\/messages$|:rawPredict$/.test(url)) {
     return {
       ...{ id: "m1", type: "message", role: "assistant", model: "m" },
       content: [{ type: "text", text: "Hi." }],

@@ -45,6 +45,8 @@ export interface FakeProvider {
   readonly credential?: readonly [name: string, value: string];
   /** Returns what the real provider says when it refuses such a request. */
   readonly refuse?: Refusal;
+  /** Returns the bytes of a native request that it gets, where they differ from the caller's. */
+  readonly nativeText?: (text: string) => string;
   /** The operation that translated requests use, where it is not the main one of the family. */
   readonly translatedTo?: FakeOperation;
 }
@@ -267,6 +269,19 @@ export const FAKE_PROVIDERS = {
       efforts("none", "low", "medium", "high"),
       stops(5),
     ),
+  },
+  "vertex-claude": {
+    urls: {
+      messages:
+        "https://europe-west1-aiplatform.googleapis.com/v1/projects/my-project/locations/europe-west1/publishers/anthropic/models/claude-sonnet-4-6:rawPredict",
+    },
+    credential: BEARER,
+    nativeText: (text) =>
+      text.replace(
+        '"model":"claude-sonnet-4-6"',
+        '"anthropic_version":"vertex-2023-10-16"',
+      ),
+    refuse: firstOf(fields("model"), claudeSchemas),
   },
   gemini: {
     urls: {
