@@ -39,6 +39,7 @@ const SERVICE_TEXTS = {
   "bedrock-responses": "Amazon Bedrock",
   "bedrock-claude": "Amazon Bedrock",
   vertex: "Google Vertex AI",
+  "vertex-claude": "Google Vertex AI",
   ollama: "Ollama",
   vllm: "vLLM",
   sglang: "SGLang",
