@@ -148,7 +148,7 @@ function factsLine(
     ),
     upstream_status: facts.answer.upstreamStatus,
     error: facts.error,
-    failure: facts.failure,
+    failure: facts.failure ?? failureOfOnly(facts),
     reason: facts.reason,
     limit: facts.limit,
     group: facts.group,
@@ -168,6 +168,12 @@ function servedIfOther(facts: RequestFacts): string | undefined {
 
 function dollars(nanos: number | undefined): number | undefined {
   return nanos === undefined ? undefined : nanos / NANOS_PER_DOLLAR;
+}
+
+/** Returns the failure of the only attempt. Its caller may have left before the error. */
+function failureOfOnly({ attempts }: RequestFacts): Line["failure"] {
+  const [only, ...others] = attempts;
+  return others.length === 0 ? only?.failed?.why : undefined;
 }
 
 /** Returns the attempts, if there were several. The other fields describe a single one. */

@@ -84,6 +84,8 @@ export function openTally(
   }
 
   record.onFinish((ending) => {
+    // The log and the metrics have the usage that counts.
+    if (!isServed(record.facts, ending)) delete record.facts.answer.usage;
     if (called === undefined || wasNeverSent(record.facts)) return release();
     const request = {
       caller: options.current(caller),

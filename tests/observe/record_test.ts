@@ -95,6 +95,18 @@ Deno.test("openRecord() leaves out unknown facts", () => {
   });
 });
 
+Deno.test("openRecord() writes the failure of the only attempt of a request whose caller left before the error", () => {
+  const { record, log } = openTestRecord();
+  record.facts.attempts.push({
+    connection: "main",
+    model: "model-a",
+    startedMs: 0,
+    failed: { why: "untranslatable", status: undefined, atMs: 0 },
+  });
+  record.finish("client_abort");
+  assert.equal(log.entries[0]?.fields.failure, "untranslatable");
+});
+
 Deno.test("openRecord() writes only the first ending", () => {
   const { record, log, ended } = openTestRecord();
   assert.equal(record.isFinished(), false);

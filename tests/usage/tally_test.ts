@@ -95,6 +95,17 @@ Deno.test("a tally estimates a broken answer by its text, and never below the co
   }
 });
 
+Deno.test("a tally counts an error without tokens, and removes those of its answer from the line", async () => {
+  const { record, tally, deployments, uses, attempt } = await begin();
+  tally.enter(deployments);
+  record.facts.attempts.push(attempt);
+  record.facts.status = 503;
+  record.facts.answer = { usage: { inputTokens: 3, outputTokens: 1 } };
+  record.finish("error");
+  assert.deepEqual(uses.map(({ counts }) => counts), [{ requests: 1 }]);
+  assert.equal(record.facts.answer.usage, undefined);
+});
+
 Deno.test("a tally estimates a request whose caller left before the response, because the provider works on it", async () => {
   const { record, tally, deployments, uses, attempt } = await begin();
   tally.enter(deployments);
