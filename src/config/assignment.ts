@@ -47,6 +47,15 @@ export function listedModels(
   return assigned(config.listedModels, caller, config);
 }
 
+/** Returns the entries of a caller's list and, after them, the ids and aliases that it leaves out. */
+export function listedAndUnlistedModels(
+  caller: Access,
+  config: Config,
+): Map<string, Deployments> {
+  const names = [...config.listedModels, ...config.pools.keys()];
+  return assigned(names, caller, config);
+}
+
 function assigned(
   names: Iterable<string>,
   caller: Access,

@@ -253,7 +253,8 @@ function answer(
 ): Response | Promise<Response> {
   const { query } = requestTarget(request);
   const { catalog } = parts;
-  const models = { query, caller, config, catalog, signal: request.signal };
+  const { headers, signal } = request;
+  const models = { query, headers, caller, config, catalog, signal };
   switch (name) {
     case "models":
       return modelsResponse(models);

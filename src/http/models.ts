@@ -1,6 +1,10 @@
 import type { ModelCatalog } from "../catalog/model_catalog.ts";
 import { holdsForBoth, type ModelFacts } from "../catalog/model_facts.ts";
-import { type Deployments, listedModels } from "../config/assignment.ts";
+import {
+  type Deployments,
+  listedAndUnlistedModels,
+  listedModels,
+} from "../config/assignment.ts";
 import type { Caller, Config } from "../config/config.ts";
 import type { JsonObject } from "../core/json.ts";
 import { assign, servedProtocols } from "../relay/routing/candidate.ts";
@@ -12,6 +16,7 @@ import { type KnownModel, modelEntry } from "./model_entry.ts";
 export interface ModelsContext {
   /** The query of the request's target, with its question mark. */
   readonly query: string;
+  readonly headers: Headers;
   readonly caller: Caller;
   readonly config: Config;
   readonly catalog: ModelCatalog;
@@ -28,10 +33,13 @@ export interface ModelsContext {
 export async function modelsResponse(
   context: ModelsContext,
 ): Promise<Response> {
-  const models = await knownModels(context);
   const version = codexVersion(context.query);
-  if (version !== undefined) return codexCatalogResponse(models, version);
-  const data = models.map(modelEntry);
+  if (version !== undefined) {
+    return codexCatalogResponse(await knownModels(context), version);
+  }
+  const data = context.headers.get(MODELS_HEADER) === "all"
+    ? await allEntries(context)
+    : (await knownModels(context)).map(modelEntry);
   return Response.json({
     object: "list",
     data,
@@ -39,6 +47,19 @@ export async function modelsResponse(
     first_id: data.at(0)?.id ?? null,
     last_id: data.at(-1)?.id ?? null,
   });
+}
+
+/** The header with which the page requests the unlisted models, too. */
+const MODELS_HEADER = "x-gateway-models";
+
+async function allEntries(context: ModelsContext): Promise<JsonObject[]> {
+  const { caller, config } = context;
+  const listed = listedModels(caller, config);
+  const all = listedAndUnlistedModels(caller, config);
+  return (await lookUp(all, context)).map((model) => ({
+    ...modelEntry(model),
+    ...!listed.has(model.name) && { listed: false },
+  }));
 }
 
 /**

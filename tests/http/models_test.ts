@@ -52,7 +52,8 @@ async function scene(
   assert.ok(caller);
   const catalog = catalogOf(() => ({}));
   const { signal } = new AbortController();
-  return { query: "", caller, config, catalog, signal };
+  const headers = new Headers();
+  return { query: "", headers, caller, config, catalog, signal };
 }
 
 const entry = (id: string) => ({
@@ -89,6 +90,39 @@ Deno.test("modelsResponse() is an empty list for a caller without models", async
     first_id: null,
     last_id: null,
   });
+});
+
+Deno.test("modelsResponse() adds the unlisted models of the caller, and marks them, for the page alone", async () => {
+  const config = await minimalConfig({
+    connections: [
+      connectionFile({
+        models: [
+          { id: "a", listed: false },
+          { id: "b", aliases: [{ id: "b-2", listed: false }] },
+          { id: "c", listed: false },
+        ],
+      }),
+    ],
+    tokens: [tokenFile({ models: ["a", "b"] })],
+  });
+  const [caller] = config.callers.values();
+  assert.ok(caller);
+  const shown = async (headers: Headers, query = "") => {
+    const context = { ...await scene(), config, caller, headers, query };
+    const { data, models } = await (await modelsResponse(context)).json();
+    return (data ?? models).map(
+      ({ id, slug, listed }: Record<string, unknown>) => [id ?? slug, listed],
+    );
+  };
+  const all = new Headers({ "x-gateway-models": "all" });
+  assert.deepEqual(await shown(all), [
+    ["b", undefined],
+    ["a", false],
+    ["b-2", false],
+  ]);
+  assert.deepEqual(await shown(new Headers()), [["b", undefined]]);
+  const codex = "?client_version=0.169.0";
+  assert.deepEqual(await shown(all, codex), [["b", undefined]]);
 });
 
 Deno.test("modelResponse() returns one of the caller's models", async () => {

@@ -39,7 +39,7 @@ export class TokenRejected extends Error {}
 export async function readGateway(base, token, { isListDue }) {
   const [list, models] = await Promise.allSettled([
     isListDue ? readList(`${base}/v1/limits`, token) : undefined,
-    readList(`${base}/v1/models`, token),
+    readList(`${base}/v1/models`, token, { "x-gateway-models": "all" }),
   ]);
   const reasons = [list, models].flatMap((one) =>
     one.status === "rejected" ? [one.reason] : []
@@ -94,10 +94,11 @@ async function readUsage(base, token) {
 /**
  * @param {string} url
  * @param {string} token
+ * @param {Readonly<Record<string, string>>} [headers]
  * @returns {Promise<any>} A list object.
  */
-async function readList(url, token) {
-  const answer = await send(url, token);
+async function readList(url, token, headers) {
+  const answer = await send(url, token, undefined, headers);
   const body = await answer.json().catch(() => undefined);
   if (answer.ok && Array.isArray(body?.data)) return body;
   if (answer.ok) {
@@ -116,10 +117,11 @@ async function readList(url, token) {
  * @param {string} url
  * @param {string} token
  * @param {unknown} [body] The body of a POST; absent for a GET.
+ * @param {Readonly<Record<string, string>>} [more] Further headers.
  * @returns {Promise<Response>}
  * @throws {Error} When no response comes, with a sentence for the reader.
  */
-export async function send(url, token, body) {
+export async function send(url, token, body, more = {}) {
   const isPost = body !== undefined;
   try {
     return await fetch(url, {
@@ -127,6 +129,7 @@ export async function send(url, token, body) {
       headers: {
         authorization: `Bearer ${token}`,
         ...(isPost ? POST_HEADERS : {}),
+        ...more,
       },
       body: isPost ? JSON.stringify(body) : null,
       cache: "no-store",

@@ -1,5 +1,5 @@
 import { byId, element } from "./element.js";
-import { foundModels } from "../wording/models.js";
+import { foundModels, isListed } from "../wording/models.js";
 import { PROTOCOL_NAMES } from "../wording/protocols.js";
 
 /**
@@ -29,7 +29,8 @@ export function createModelsView({ onChoose }) {
 
   function render() {
     const found = foundModels(models, search.value);
-    const shown = showsAll ? found : found.slice(0, FEW);
+    const offered = search.value === "" ? found.filter(isListed) : found;
+    const shown = showsAll ? found : offered.slice(0, FEW);
     list.replaceChildren(
       ...shown.map((model) => modelItem(model, () => onChoose(model.id))),
     );

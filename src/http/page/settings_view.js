@@ -2,6 +2,7 @@ import { copyText } from "./clipboard.js";
 import { byId, element } from "./element.js";
 import { createTryView } from "./try_view.js";
 import { PROTOCOL_NAMES } from "../wording/protocols.js";
+import { isListed } from "../wording/models.js";
 import { CLIENTS, modelsFor } from "../wording/settings.js";
 import { protocolFor, TOKEN_PLACEHOLDER } from "../wording/settings_text.js";
 
@@ -34,6 +35,8 @@ export function createSettingsView(options) {
   const place = byId("snippets", HTMLElement);
   const tryView = createTryView(options);
   /** @type {readonly Model[]} */
+  let all = [];
+  /** @type {readonly Model[]} The listed models, and an unlisted one that the reader has chosen. */
   let models = [];
   let client = /** @type {Client} */ (CLIENTS[0]);
 
@@ -48,6 +51,7 @@ export function createSettingsView(options) {
 
   /** @param {string} wanted The model to keep, if the client supports it. */
   function offerModels(wanted) {
+    models = all.filter((one) => isListed(one) || one.id === wanted);
     const fitting = modelsFor(models, client);
     select.replaceChildren(
       ...fitting.map(({ id }) =>
@@ -97,12 +101,12 @@ export function createSettingsView(options) {
 
   return {
     show(offered) {
-      models = offered;
-      pickFor(models);
+      all = offered;
+      pickFor(all.filter(isListed));
       offerModels(select.value);
     },
     choose(id) {
-      pickFor(models.filter((one) => one.id === id));
+      pickFor(all.filter((one) => one.id === id));
       offerModels(id);
       select.focus();
     },

@@ -5,6 +5,7 @@
  *
  * @typedef {object} Model The fields of an entry of `GET /models` that are used here.
  * @property {string} id
+ * @property {boolean | undefined} [listed] False for a model that lists leave out.
  * @property {readonly Protocol[]} protocols
  * @property {readonly Protocol[] | undefined} [native_protocols] Those without translation, the best first.
  * @property {string | undefined} [owned_by] The service of the first connection.
@@ -13,6 +14,11 @@
  * @property {number | undefined} [max_output_tokens]
  * @property {{ readonly input_modalities?: readonly string[] | undefined } | undefined} [architecture]
  */
+
+/** @param {Model} model @returns {boolean} */
+export function isListed({ listed }) {
+  return listed !== false;
+}
 
 /**
  * Returns the models that a search finds, in their order.

@@ -225,6 +225,24 @@ test("the list of models can be searched, and shows all of them on request", asy
   assert.equal(await page.locator(".model").count(), all);
 });
 
+test("an unlisted model is in the whole list and in a search, and can be set up", async ({ page, signIn, answer }) => {
+  const data = [
+    { id: "shown", protocols: ["chat"] },
+    { id: "hidden", protocols: ["chat"], listed: false },
+  ];
+  await answer("/v1/models", { json: { data } });
+  await signIn();
+  const names = () => page.locator(".model code").allInnerTexts();
+  const offered = () => page.locator("#model option").allInnerTexts();
+  assert.deepEqual(await names(), ["shown"]);
+  assert.deepEqual(await offered(), ["shown"]);
+  await page.getByRole("button", { name: "Show all 2" }).click();
+  assert.deepEqual(await names(), ["shown", "hidden"]);
+  await page.getByRole("button", { name: "hidden" }).click();
+  assert.equal(await page.inputValue("#model"), "hidden");
+  assert.match(await page.locator("pre").first().innerText(), /hidden/);
+});
+
 /** The id of what has the focus. */
 async function focusedId(page: Page): Promise<string> {
   return await page.evaluate<string>("document.activeElement.id");
