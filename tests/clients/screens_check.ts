@@ -16,13 +16,19 @@ interface Screens {
   readonly args: readonly string[];
   /** Files in its home folder that answer the questions of a first start. */
   readonly files: (work: string) => Readonly<Record<string, string>>;
+  /** Variables beside those of its launch; default: none. */
+  readonly env?: Readonly<Record<string, string>>;
   readonly start: RegExp;
+  /** The command for the list of models; default: `/model`. */
+  readonly listModels?: string;
   readonly models: RegExp;
   readonly prompt: string;
   readonly asksFirst: RegExp;
   readonly consent: string;
   readonly hasRun: RegExp;
   readonly running: RegExp;
+  /** The times that Escape is pressed to end an answer; default: 1. */
+  readonly escapes?: number;
   readonly interrupted: RegExp;
 }
 
@@ -58,6 +64,36 @@ const SCREENS: Readonly<Record<string, Screens>> = {
     hasRun: /Youapproved/,
     running: /esctointerrupt/,
     interrupted: /interrupted/i,
+  },
+  "opencode over chat": {
+    args: [],
+    files: () => ({}),
+    // Without a permission of its own, it runs every command unasked.
+    env: { OPENCODE_PERMISSION: '{"bash":"ask"}' },
+    start: /Askanything.*demo-model/,
+    listModels: "/models",
+    models: /Selectmodel.*demo-model/,
+    prompt:
+      'Use bash with {"command":"touch made.txt","description":"Makes a file"}',
+    asksFirst: /Permissionrequired/,
+    consent: KEYS.enter,
+    hasRun: /Thetoolbashreturned/,
+    running: /Waitforit"/,
+    escapes: 2,
+    interrupted: /·interrupted/,
+  },
+  "Qwen Code over chat": {
+    args: ["--approval-mode", "default"],
+    files: () => ({}),
+    start: /QwenCode.*demo-model.*Typeyourmessage/,
+    models: /SelectModel.*demo-model/,
+    prompt:
+      'Use run_shell_command with {"command":"touch made.txt","description":"Makes a file","is_background":false}',
+    asksFirst: /Allowexecution/,
+    consent: KEYS.enter,
+    hasRun: /Thetoolrun_shell_commandreturned/,
+    running: /Waitforit"/,
+    interrupted: /Requestcancelled/,
   },
 };
 
@@ -138,11 +174,12 @@ async function checkScreens(
         PATH: Deno.env.get("PATH") ?? "/usr/bin:/bin",
         HOME: home,
         ...env,
+        ...screens.env,
       },
     });
     await t.step("it starts", () => terminal.shows(screens.start));
     await t.step("it lists the models", async () => {
-      await enter(terminal, "/model");
+      await enter(terminal, screens.listModels ?? "/model");
       await terminal.shows(screens.models);
       await terminal.type(KEYS.escape);
       await pause();
@@ -162,8 +199,10 @@ async function checkScreens(
       await pause();
       await enter(terminal, "Wait for it");
       await terminal.shows(screens.running);
-      await pause();
-      await terminal.type(KEYS.escape);
+      for (let times = screens.escapes ?? 1; times > 0; times--) {
+        await pause();
+        await terminal.type(KEYS.escape);
+      }
       await terminal.shows(screens.interrupted);
     });
     await t.step("it stops with the reason", async () => {
