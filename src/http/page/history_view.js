@@ -3,6 +3,7 @@ import {
   amountOf,
   expectedToday,
   historyText,
+  isEmpty,
   unitOf,
 } from "../wording/history.js";
 import { amountText } from "../wording/words.js";
@@ -26,8 +27,10 @@ const UNITS = ["tokens", "USD"];
  */
 export function createHistoryView() {
   const place = byId("history", HTMLElement);
+  const fields = byId("history-fields", HTMLElement);
   const choices = byId("history-choices", HTMLElement);
   const figure = byId("history-figure", HTMLElement);
+  const details = byId("history-details", HTMLElement);
   const numbers = byId("history-numbers", HTMLElement);
   /** @type {History | undefined} */
   let history;
@@ -43,6 +46,12 @@ export function createHistoryView() {
     const isOwn = holder === history.holders[0];
     const drawnUnit = unit ?? unitOf(history.holders);
     const text = historyText(holder, drawnUnit, Date.now());
+    details.hidden = isEmpty(holder);
+    fields.hidden = history.holders.every(isEmpty);
+    if (details.hidden) {
+      figure.replaceChildren(element("p", { class: "note" }, text));
+      return;
+    }
     figure.replaceChildren(
       element("p", { class: "note" }, text),
       ...(isOwn && history.dearTurns !== undefined
@@ -208,18 +217,17 @@ function daysTable(days) {
   return table("Each day with requests, in UTC", {
     headings: [
       "day",
+      "cost",
       "requests",
       "input",
       "cached",
       "written",
       "output",
-      "cost",
     ],
     rows: used.map((day) => [
-      day.date,
+      ...[day.date, day.cost_usd],
       ...[day.requests, day.input_tokens, day.cached_input_tokens],
       ...[day.cache_write_tokens, day.output_tokens],
-      day.cost_usd,
     ]),
   });
 }
@@ -227,10 +235,10 @@ function daysTable(days) {
 /** @param {History} history @returns {HTMLElement} */
 function modelsTable({ models }) {
   return table("Your most expensive models this month", {
-    headings: ["model", "requests", "input", "output", "cost"],
+    headings: ["model", "cost", "requests", "input", "output"],
     rows: models.map((use) => [
-      use.model,
-      ...[use.requests, use.input_tokens, use.output_tokens, use.cost_usd],
+      ...[use.model, use.cost_usd],
+      ...[use.requests, use.input_tokens, use.output_tokens],
     ]),
   });
 }
@@ -238,7 +246,7 @@ function modelsTable({ models }) {
 /**
  * @param {string} caption
  * @param {{ readonly headings: readonly string[], readonly rows: readonly (readonly (string | number | null)[])[] }} cells
- * The last column is a cost.
+ * The second column is a cost, which a narrow window shows without scrolling.
  * @returns {HTMLElement}
  */
 function table(caption, { headings, rows }) {
@@ -248,7 +256,7 @@ function table(caption, { headings, rows }) {
   ) => {
     if (cell === null) return "–";
     if (typeof cell === "string") return cell;
-    return amountText(cell, column === headings.length - 1 ? "USD" : "");
+    return amountText(cell, column === 1 ? "USD" : "");
   };
   return element(
     "table",

@@ -151,6 +151,11 @@ export function expectedToday(days, unit, nowMs) {
   return isKnown ? amountOf(today, unit) * DAY_MS / elapsed : undefined;
 }
 
+/** @param {Pick<HolderHistory, "days">} holder @returns {boolean} True without any request. */
+export function isEmpty({ days }) {
+  return days.every(({ requests }) => requests === 0);
+}
+
 /**
  * Sums a history up in sentences.
  *
@@ -160,7 +165,7 @@ export function expectedToday(days, unit, nowMs) {
  * @returns {string}
  */
 export function historyText({ days, limits }, unit, nowMs) {
-  if (days.every(({ requests }) => requests === 0)) {
+  if (isEmpty({ days })) {
     return `No requests in the last ${days.length} days.`;
   }
   const total = (/** @type {readonly Day[]} */ some) =>

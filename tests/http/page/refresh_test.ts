@@ -396,7 +396,7 @@ test(
     const first = page.locator("#history tbody tr").first();
     assert.equal(
       (await first.innerText()).replaceAll(/\s+/g, " "),
-      "2026-11-20 108 900,000 720,000 45,000 36,000 $2.25",
+      "2026-11-20 $2.25 108 900,000 720,000 45,000 36,000",
     );
   },
   { nowMs: NOON_MS },
@@ -420,6 +420,17 @@ test("the reader chooses tokens or cost by keyboard, and sees the sum of a group
   assert.match(await note.innerText(), /^\$35\.00 in 35 days/);
   await page.click("#history summary");
   assert.deepEqual(await axeFindings(), []);
+});
+
+test("days without any request show one sentence, and neither bars nor tables", async ({ page, answer, signIn }) => {
+  const report = usageReport();
+  const history = report.history.map((day) => ({ ...day, requests: 0 }));
+  await answer("/v1/usage", { json: { ...report, history } });
+  await signIn();
+  assert.equal(
+    (await page.locator("#history").innerText()).replaceAll(/\s+/g, " "),
+    "Your last five weeks No requests in the last 35 days.",
+  );
 });
 
 test("a gateway without a history shows none", async ({ page, answer, signIn }) => {
