@@ -42,6 +42,7 @@ async function focused(page: Page): Promise<string> {
 test("everything can be reached and used with the keyboard alone, and the focus is always seen", async ({ page, answer }) => {
   const models = [{ id: "one", protocols: ["chat"] }];
   await answer("/v1/models", { json: { data: models } });
+  await answer("/v1/usage", { json: usageReport() });
   assert.equal(await focused(page), "token");
   await page.keyboard.type("mg_alice");
   await page.keyboard.press("Tab");
@@ -54,7 +55,7 @@ test("everything can be reached and used with the keyboard alone, and the focus 
     reached.push(await focused(page));
   }
   assert.deepEqual(reached, [
-    ...["history-unit-tokens", "The numbers"],
+    ...["history-unit-USD", "The numbers"],
     "client-opencode",
     ...["model", "try"],
     ...["Copy", "~/.config/opencode/opencode.json"],
