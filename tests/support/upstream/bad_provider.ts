@@ -19,7 +19,7 @@ export interface Asked {
   readonly body: JsonObject;
   readonly wire: Wire;
   readonly signal: AbortSignal;
-  /** Called for each chunk of a body that is too long. */
+  /** Called for each chunk of a body of many. */
   readonly onPiece: () => void;
 }
 
@@ -33,7 +33,7 @@ export interface BadProviders {
   readonly asked: readonly Asked[];
   /** The host of each request, in order. */
   hosts(): readonly string[];
-  /** The number of chunks sent of bodies that are too long. */
+  /** The number of chunks sent of bodies of many. */
   pieces(): number;
 }
 

@@ -18,14 +18,20 @@ export function noAnswer(
   });
 }
 
-/** Returns a response whose body arrives in these chunks. */
+/**
+ * Returns a response whose body arrives in these chunks.
+ *
+ * @param onPiece Called for each chunk.
+ */
 export function piecewise(
   pieces: readonly (string | Uint8Array<ArrayBuffer>)[],
   headers: HeadersInit = SSE_HEADERS,
+  onPiece: () => void = () => {},
 ): Response {
   let next = 0;
   const body = new ReadableStream<Uint8Array>({
     pull(controller) {
+      onPiece();
       const piece = pieces[next++];
       if (piece === undefined) controller.close();
       else controller.enqueue(bytesOf(piece));
