@@ -4,10 +4,13 @@ const HALF_LIFE_MS = 120_000;
 /** The number of callers that are remembered. */
 const MAX_CALLERS = 10_000;
 
-/** The use of one caller as of a time. */
+/** The use of one caller. */
 interface Use {
+  /** That of ended requests, as of a time. */
   usedMs: number;
   atMs: number;
+  /** What the running requests count. */
+  runningMs: number;
 }
 
 /**
@@ -20,30 +23,49 @@ export class RecentUse {
   /** Returns the recent use of a caller, in milliseconds. */
   of(caller: string, nowMs: number): number {
     const use = this.#byCaller.get(caller);
-    return use === undefined ? 0 : faded(use, nowMs);
+    return use === undefined ? 0 : faded(use, nowMs) + use.runningMs;
+  }
+
+  /** Counts a request that begins, as if it had ended after `guessMs`. Otherwise many at once would count nothing. */
+  begin(caller: string, guessMs: number): void {
+    this.#useOf(caller).runningMs += guessMs;
+  }
+
+  /** Replaces what a request has counted since its beginning. */
+  end(caller: string, guessMs: number, tookMs: number, nowMs: number): void {
+    const use = this.add(caller, tookMs, nowMs);
+    use.runningMs = Math.max(0, use.runningMs - guessMs);
   }
 
   /** Adds to the use of a caller. A negative time corrects one that was too long. */
-  add(caller: string, ms: number, nowMs: number): void {
-    const use = this.#byCaller.get(caller) ?? { usedMs: 0, atMs: nowMs };
-    use.usedMs = faded(use, nowMs) + ms;
+  add(caller: string, ms: number, nowMs: number): Use {
+    const use = this.#useOf(caller);
+    use.usedMs = Math.max(0, faded(use, nowMs) + ms);
     use.atMs = nowMs;
+    return use;
+  }
+
+  #useOf(caller: string): Use {
+    const use = this.#byCaller.get(caller) ??
+      { usedMs: 0, atMs: 0, runningMs: 0 };
     setNewest(this.#byCaller, caller, use, MAX_CALLERS);
+    return use;
   }
 }
 
 function faded({ usedMs, atMs }: Use, nowMs: number): number {
-  return Math.max(0, usedMs * 2 ** ((atMs - nowMs) / HALF_LIFE_MS));
+  return usedMs * 2 ** ((atMs - nowMs) / HALF_LIFE_MS);
 }
 
-/** Sets a value as the newest of a map, and drops the oldest one beyond a number. */
+/** Sets a value in a map, and drops the one that was set longest ago beyond a number. */
 export function setNewest<Value>(
   map: Map<string, Value>,
   key: string,
   value: Value,
   most: number,
 ): void {
-  map.delete(key);
+  // The order matters only where one is dropped soon.
+  if (map.size > most / 2) map.delete(key);
   map.set(key, value);
   if (map.size <= most) return;
   const [oldest] = map.keys();

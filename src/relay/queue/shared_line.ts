@@ -1,6 +1,6 @@
 import type { Deployment } from "../../config/config.ts";
 import type { Cancel, Deadlines } from "../../core/time/deadlines.ts";
-import type { RankedGroup, SentGroup } from "./waiting_line.ts";
+import { keyOfIds, type RankedGroup, type SentGroup } from "./waiting_line.ts";
 
 /** News of the line of one gateway at a deployment, as threads and replicas send it to each other. */
 export interface LineNews extends LineLoad {
@@ -113,7 +113,7 @@ export class SharedLine {
   follow(
     { connectionId, model, from, turns = [], ms, ...load }: LineNews,
   ): void {
-    const key = `${connectionId} ${model}`;
+    const key = keyOfIds(connectionId, model);
     const nowMs = this.#options.deadlines.elapsedMs();
     const lines = this.#others.get(key) ?? new Map<string, OtherLine>();
     // A gateway that has ended says nothing about its line any more.

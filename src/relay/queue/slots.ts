@@ -114,9 +114,8 @@ export class Slots {
     const leave = admission.occupy(deployment.connection);
     if (leave === undefined) return undefined;
     const startMs = clock.elapsedMs();
-    // So requests that begin together do not all count as nothing.
     const guessMs = limit.averageMs ?? FIRST_GUESS_MS;
-    this.#use.add(caller, guessMs, startMs);
+    this.#use.begin(caller, guessMs);
     this.#shared.note(key, deployment, { caller, ms: guessMs });
     limit.begin();
     let isLeft = false;
@@ -128,9 +127,8 @@ export class Slots {
         const nowMs = clock.elapsedMs();
         const tookMs = nowMs - startMs;
         limit.end(tookMs);
-        const ms = tookMs - guessMs;
-        this.#use.add(caller, ms, nowMs);
-        this.#shared.note(key, deployment, { caller, ms });
+        this.#use.end(caller, guessMs, tookMs, nowMs);
+        this.#shared.note(key, deployment, { caller, ms: tookMs - guessMs });
         this.giveOut();
         if (this.isAwaitedElsewhere(key)) this.#shared.send();
       },

@@ -62,8 +62,13 @@ const MAX_SESSIONS = 10_000;
 
 /** Returns a text that names a deployment, the same after a reload. */
 export const keyOf = oncePer(({ connection, model }: Deployment) =>
-  `${connection.id} ${model.id}`
+  keyOfIds(connection.id, model.id)
 );
+
+/** Returns the same text from the ids of the connection and the model. */
+export function keyOfIds(connectionId: string, model: string): string {
+  return `${connectionId} ${model}`;
+}
 
 /**
  * The requests that wait, in the order of their turns:
