@@ -6,6 +6,7 @@ import {
   bodyProtocolOf,
   createRequestHeadReader,
   type PathHead,
+  type RequestHead,
 } from "./request/request_head.ts";
 import type { Exchange } from "./exchange.ts";
 import { tryCandidates } from "./failover.ts";
@@ -14,7 +15,8 @@ import {
   type Candidates,
   findCandidates,
 } from "./routing/candidate.ts";
-import { keepBody } from "./request/held_body.ts";
+import type { MemoryShare } from "./request/body_memory.ts";
+import { type HeldBody, keepBody } from "./request/held_body.ts";
 import type { RelayServices } from "./services.ts";
 
 /** A request as its route describes it. */
@@ -35,26 +37,18 @@ export async function relay(
   services: RelayServices,
 ): Promise<Response> {
   const { caller, config, record } = exchange;
-  const { operation, maxBodyBytes } = relayTask;
+  const { operation } = relayTask;
   services.admission.enter(exchange, caller, config);
   const memory = services.memory.open(
     config.server.maxBodyMemoryBytes,
     caller.sha256,
   );
   record.onFinish(() => memory.close());
-  const reader = createRequestHeadReader(relayTask);
-  const held = await readBody(exchange, {
-    deadlines: services.deadlines,
-    maxBytes: maxBodyBytes,
-    deadlineMs: config.timeouts.bodyMs,
+  const { held, head } = await readTask(exchange, relayTask, {
     memory,
-    onChunk(chunk) {
-      record.facts.bytesIn += chunk.length;
-      reader.push(chunk);
-    },
+    deadlines: services.deadlines,
   });
   const { length } = held;
-  const head = reader.end();
   record.facts.model = head.model;
   record.facts.isStream = head.stream;
   record.facts.effort = head.prompt.effort;
@@ -101,6 +95,29 @@ export async function relay(
     tally,
   };
   return await tryCandidates(exchange, task, services);
+}
+
+/** Reads the body and its head. The scanner of a waiting request would take as much memory as its place in the queue. */
+async function readTask(
+  exchange: Exchange,
+  { maxBodyBytes, ...path }: RelayTask,
+  { memory, deadlines }: Pick<RelayServices, "deadlines"> & {
+    readonly memory: MemoryShare;
+  },
+): Promise<{ readonly held: HeldBody; readonly head: RequestHead }> {
+  const { config, record: { facts } } = exchange;
+  const reader = createRequestHeadReader(path);
+  const held = await readBody(exchange, {
+    deadlines,
+    maxBytes: maxBodyBytes,
+    deadlineMs: config.timeouts.bodyMs,
+    memory,
+    onChunk(chunk) {
+      facts.bytesIn += chunk.length;
+      reader.push(chunk);
+    },
+  });
+  return { held, head: reader.end() };
 }
 
 /**
