@@ -14,7 +14,7 @@ import type {
   Timeouts,
   UpstreamAuth,
 } from "./config.ts";
-import type { JsonQuota, JsonWindow } from "./quota_kinds.ts";
+import type { JsonQuota } from "./schema/connection.ts";
 import {
   limitWords,
   type Price,
@@ -201,15 +201,8 @@ function describeJsonQuota(quota: JsonQuota): Record<string, unknown> {
     headers: describeNames(Object.keys(headers)),
     success: success ?? "every JSON",
     unauthorized: unauthorized ?? "by its status",
-    windows: windows.map(describeWindow),
+    windows,
   };
-}
-
-function describeWindow(
-  { resetsAt, ...window }: JsonWindow,
-): Record<string, unknown> {
-  const options = Object.entries({ ...window, resets_at: resetsAt });
-  return Object.fromEntries(options.filter(([, value]) => value !== undefined));
 }
 
 function describeCaller(

@@ -1,12 +1,12 @@
 import { readHttpUrl } from "./endpoints.ts";
 import type { QuotaConfig } from "../config.ts";
 import { headerNameFault, isHeaderValue, resolveKey } from "./auth.ts";
-import type { JsonQuota, JsonWindow, QuotaKind } from "../quota_kinds.ts";
+import type { QuotaKind } from "../quota_kinds.ts";
 import type { ReadFile } from "../environment.ts";
 import type { Findings, Path } from "../problems.ts";
 import type {
   ConnectionFields,
-  JsonWindowFields,
+  JsonQuota,
   QuotaFields,
 } from "../schema/connection.ts";
 import { SERVICES } from "../services.ts";
@@ -134,12 +134,7 @@ function resolveJson(
   }
   const { headers = {}, success, unauthorized, windows = [] } = quota;
   checkHeaders(headers, { path: [...path, "headers"], findings });
-  return {
-    headers,
-    success,
-    unauthorized,
-    windows: windows.map(resolveWindow),
-  };
+  return { headers, success, unauthorized, windows };
 }
 
 function checkHeaders(
@@ -155,20 +150,4 @@ function checkHeaders(
       "must be printable ASCII without line breaks or outer spaces.",
     );
   }
-}
-
-function resolveWindow(fields: JsonWindowFields): JsonWindow {
-  return {
-    type: fields.type,
-    period: fields.period,
-    unit: fields.unit,
-    at: fields.at,
-    where: fields.where,
-    limit: fields.limit,
-    used: fields.used,
-    remaining: fields.remaining,
-    scale: fields.scale,
-    share: fields.share,
-    resetsAt: fields.resets_at,
-  };
 }

@@ -112,8 +112,19 @@ const quotaSchema = z.strictObject({
 /** The quota fields of the file. */
 export type QuotaFields = z.output<typeof quotaSchema>;
 
-/** The fields of a window of the kind `json`. */
-export type JsonWindowFields = z.output<typeof windowSchema>;
+/** A window of the kind `json`: fixed texts, and pointers to its numbers. */
+export type JsonWindow = z.output<typeof windowSchema>;
+
+/** A condition of the kind `json`: the value at a JSON pointer is one of a list. */
+export type JsonCondition = z.output<typeof condition>;
+
+/** The quota of a service without a reader of its own. */
+export interface JsonQuota
+  extends Pick<QuotaFields, "success" | "unauthorized"> {
+  /** Headers of the request. An `authorization` header replaces the connection's. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly windows: readonly JsonWindow[];
+}
 
 /** Another name of a model. A bare text is that name. */
 const aliasSchema = z.preprocess(

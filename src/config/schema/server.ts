@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { mapValues } from "../../core/std.ts";
 import {
   byteSize,
   concurrency,
@@ -83,34 +84,34 @@ export const serverSchema = z.strictObject({
   ),
 });
 
-const DEADLINES = {
-  connect: "Milliseconds to connect to the provider. 0 is no deadline.",
-  first_byte:
+/** `timeouts` of all connections. */
+export const timeoutsSchema = z.strictObject({
+  connect: milliseconds().default(10_000).describe(
+    "Milliseconds to connect to the provider. 0 is no deadline.",
+  ),
+  first_byte: milliseconds().default(300_000).describe(
     "Milliseconds until the provider's response headers. 0 is no deadline.",
-  first_output:
+  ),
+  first_output: milliseconds().default(0).describe(
     "Milliseconds until the first real output of a stream. 0 is no deadline.",
-  idle:
+  ),
+  idle: milliseconds().default(300_000).describe(
     "Milliseconds of silence within the provider's response. 0 is no deadline.",
-  body: "Milliseconds for the caller's body to arrive. 0 is no deadline.",
-} as const;
+  ),
+  body: milliseconds().default(300_000).describe(
+    "Milliseconds for the caller's body to arrive. 0 is no deadline.",
+  ),
+});
 
 /** `timeouts` of one connection. A missing value is taken from the timeouts of all connections. */
 export const connectionTimeoutsSchema = z.strictObject({
-  connect: milliseconds().optional().describe(DEADLINES.connect),
-  first_byte: milliseconds().optional().describe(DEADLINES.first_byte),
-  first_output: milliseconds().optional().describe(DEADLINES.first_output),
-  idle: milliseconds().optional().describe(DEADLINES.idle),
+  ...mapValues(
+    timeoutsSchema.shape,
+    (deadline) =>
+      deadline.unwrap().optional().describe(deadline.description ?? ""),
+  ),
   body: milliseconds().optional()
     .describe("Has no effect here. Set timeouts.body for all connections."),
-});
-
-/** `timeouts` of all connections. */
-export const timeoutsSchema = z.strictObject({
-  connect: milliseconds().default(10_000).describe(DEADLINES.connect),
-  first_byte: milliseconds().default(300_000).describe(DEADLINES.first_byte),
-  first_output: milliseconds().default(0).describe(DEADLINES.first_output),
-  idle: milliseconds().default(300_000).describe(DEADLINES.idle),
-  body: milliseconds().default(300_000).describe(DEADLINES.body),
 });
 
 /** `limits`. Callers may rely on the maxima (docs/design.md#quotas). */

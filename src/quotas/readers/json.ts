@@ -2,10 +2,8 @@ import { credentialHeader } from "../../config/credential.ts";
 import type {
   JsonCondition,
   JsonQuota,
-  JsonReset,
-  JsonShare,
   JsonWindow,
-} from "../../config/quota_kinds.ts";
+} from "../../config/schema/connection.ts";
 import { complement, type KnownAmounts, tidy } from "../amounts.ts";
 import { QuotaFailure } from "../failure.ts";
 import {
@@ -103,7 +101,7 @@ function windowsOf(
     unit: window.unit,
     period: periodOfText(window.period),
     ...found,
-    resetsAt: window.resetsAt ? resetOf(window.resetsAt, item, nowMs) : null,
+    resetsAt: window.resets_at ? resetOf(window.resets_at, item, nowMs) : null,
   })];
 }
 
@@ -137,7 +135,10 @@ function amountsOf(window: JsonWindow, item: unknown): KnownAmounts {
   };
 }
 
-function percentOf(share: JsonShare, item: unknown): number | null {
+function percentOf(
+  share: NonNullable<JsonWindow["share"]>,
+  item: unknown,
+): number | null {
   const value = numberAt(item, share.at);
   if (value === null) return null;
   switch (share.of) {
@@ -162,7 +163,7 @@ function numberAt(item: unknown, pointer: string): number | null {
 }
 
 function resetOf(
-  reset: JsonReset,
+  reset: NonNullable<JsonWindow["resets_at"]>,
   item: unknown,
   nowMs: number,
 ): string | null {

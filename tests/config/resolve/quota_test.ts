@@ -72,52 +72,31 @@ Deno.test("resolveQuota() rejects an invalid key", async (t) => {
 });
 
 Deno.test("resolveQuota() describes the windows of a service without a reader", async () => {
+  const whole = {
+    type: "SPEND_LIMIT",
+    period: "1mo",
+    unit: "USD",
+    at: "/data/budgets",
+    where: { name: "main", active: true },
+    limit: "/limit_cents",
+    used: "/used_cents",
+    scale: 0.01,
+    share: { at: "/left", of: "remaining_fraction" },
+    resets_at: { at: "/until", format: "epoch_ms" },
+  };
+  const own = {
+    headers: { "x-account": "1" },
+    success: { at: "/code", in: [0, "0", null] },
+  };
   const quota = await resolved({
     ...JSON_QUOTA,
-    headers: { "x-account": "1" },
-    success: { at: "/code", in: [0, "0", null] },
-    windows: [{
-      type: "SPEND_LIMIT",
-      period: "1mo",
-      unit: "USD",
-      at: "/data/budgets",
-      where: { name: "main", active: true },
-      limit: "/limit_cents",
-      used: "/used_cents",
-      scale: 0.01,
-      share: { at: "/left", of: "remaining_fraction" },
-      resets_at: { at: "/until", format: "epoch_ms" },
-    }, WINDOW],
+    ...own,
+    windows: [whole, WINDOW],
   });
   assert.deepEqual(quota?.json, {
-    headers: { "x-account": "1" },
-    success: { at: "/code", in: [0, "0", null] },
+    ...own,
     unauthorized: undefined,
-    windows: [{
-      type: "SPEND_LIMIT",
-      period: "1mo",
-      unit: "USD",
-      at: "/data/budgets",
-      where: { name: "main", active: true },
-      limit: "/limit_cents",
-      used: "/used_cents",
-      remaining: undefined,
-      scale: 0.01,
-      share: { at: "/left", of: "remaining_fraction" },
-      resetsAt: { at: "/until", format: "epoch_ms" },
-    }, {
-      type: "CREDIT_LIMIT",
-      period: undefined,
-      unit: "credits",
-      at: "",
-      where: undefined,
-      limit: undefined,
-      used: "/used",
-      remaining: undefined,
-      scale: 1,
-      share: undefined,
-      resetsAt: undefined,
-    }],
+    windows: [whole, { ...WINDOW, at: "", scale: 1 }],
   });
 });
 
