@@ -22,7 +22,7 @@ import {
   countedCalls,
 } from "./support/program/system_calls.ts";
 import { until } from "./support/within.ts";
-import { needing } from "./support/ignored.ts";
+import { testNeeding } from "./support/ignored.ts";
 import {
   BROKEN_CHUNKS,
   CHUNKED,
@@ -70,12 +70,10 @@ const REQUESTS = [
   },
 ] as const;
 
-Deno.test({
-  ...needing(
-    "the executable serves each protocol in an empty directory with an empty environment",
-    lack,
-  ),
-  async fn(t) {
+testNeeding(
+  "the executable serves each protocol in an empty directory with an empty environment",
+  lack,
+  async (t) => {
     if ("reason" in compiled) return;
     const directory = await Deno.makeTempDir();
     const gateway = await startProcess(compiled.path, {
@@ -102,14 +100,12 @@ Deno.test({
       await Deno.remove(directory);
     }
   },
-});
+);
 
-Deno.test({
-  ...needing(
-    "the executable refuses a request that could be read in two ways, with any version of Deno",
-    lack,
-  ),
-  async fn(t) {
+testNeeding(
+  "the executable refuses a request that could be read in two ways, with any version of Deno",
+  lack,
+  async (t) => {
     if ("reason" in compiled) return;
     await using upstream = startUpstream();
     const directory = await Deno.makeTempDir();
@@ -148,14 +144,12 @@ Deno.test({
       await Deno.remove(directory, { recursive: true });
     }
   },
-});
+);
 
-Deno.test({
-  ...needing(
-    "the executable translates a long request and a long answer in a thread of its own",
-    lack,
-  ),
-  async fn() {
+testNeeding(
+  "the executable translates a long request and a long answer in a thread of its own",
+  lack,
+  async () => {
     if ("reason" in compiled) return;
     const words = "word ".repeat(200_000);
     await using upstream = startUpstream(() =>
@@ -206,20 +200,17 @@ Deno.test({
       await Deno.remove(directory, { recursive: true });
     }
   },
-});
+);
 
 /** Who owns nothing, on Linux and the BSDs. */
 const NOBODY = 65_534;
 
 const isRoot = Deno.build.os !== "windows" && Deno.uid() === 0;
 
-Deno.test({
-  ...needing(
-    "the executable serves as a user who owns nothing and may write nowhere it looks",
-    lack,
-    !isRoot && "only root can become another user",
-  ),
-  async fn() {
+testNeeding(
+  "the executable serves as a user who owns nothing and may write nowhere it looks",
+  [lack, !isRoot && "only root can become another user"],
+  async () => {
     if ("reason" in compiled) return;
     const directory = await Deno.makeTempDir();
     await Deno.chmod(directory, 0o555);
@@ -241,17 +232,14 @@ Deno.test({
       await Deno.remove(directory);
     }
   },
-});
+);
 
 const secluded = await canSeclude();
 
-Deno.test({
-  ...needing(
-    "the executable's demo answers without a network, where no file can be written",
-    lack,
-    !secluded && "the system lets the test take up no namespaces",
-  ),
-  async fn() {
+testNeeding(
+  "the executable's demo answers without a network, where no file can be written",
+  [lack, !secluded && "the system lets the test take up no namespaces"],
+  async () => {
     if ("reason" in compiled) return;
     const directory = await Deno.makeTempDir();
     const ran = await secludedCommand(directory, [
@@ -269,94 +257,84 @@ Deno.test({
     assert.match(seen.text, /chat\.completion/);
     assert.equal(seen.code, 0);
   },
-});
+);
 
 const traceable = await canTrace();
 
-Deno.test({
-  ...needing(
-    "the executable makes no system call that its unit forbids",
-    lack,
-    !traceable && "there is no strace or no systemd-analyze here",
-  ),
-  async fn() {
-    if ("reason" in compiled) return;
-    const unit = await Deno.readTextFile(
-      new URL("../packaging/model-gateway.service", import.meta.url),
-    );
-    const filters = [...unit.matchAll(/^SystemCallFilter=(.*)$/gm)]
-      .map(([, filter = ""]) => filter);
-    const directory = await Deno.makeTempDir();
-    const summary = `${directory}/calls`;
-    // With -D what is traced has the process id that is known here, and gets the signal.
-    const gateway = await startProcess("strace", {
-      args: [
-        ...["-D", "-f", "-c", "-o", summary],
-        ...[compiled.path, "demo", "--port", "0"],
-      ],
+testNeeding("the executable makes no system call that its unit forbids", [
+  lack,
+  !traceable && "there is no strace or no systemd-analyze here",
+], async () => {
+  if ("reason" in compiled) return;
+  const unit = await Deno.readTextFile(
+    new URL("../packaging/model-gateway.service", import.meta.url),
+  );
+  const filters = [...unit.matchAll(/^SystemCallFilter=(.*)$/gm)]
+    .map(([, filter = ""]) => filter);
+  const directory = await Deno.makeTempDir();
+  const summary = `${directory}/calls`;
+  // With -D what is traced has the process id that is known here, and gets the signal.
+  const gateway = await startProcess("strace", {
+    args: [
+      ...["-D", "-f", "-c", "-o", summary],
+      ...[compiled.path, "demo", "--port", "0"],
+    ],
+  });
+  for (const { path, body } of REQUESTS) {
+    const answer = await fetch(gateway.url + path, {
+      method: "POST",
+      headers: HEADERS,
+      body: JSON.stringify(body),
     });
-    for (const { path, body } of REQUESTS) {
-      const answer = await fetch(gateway.url + path, {
-        method: "POST",
-        headers: HEADERS,
-        body: JSON.stringify(body),
-      });
-      assert.equal(answer.status, 200, await answer.text());
-    }
+    assert.equal(answer.status, 200, await answer.text());
+  }
+  gateway.kill("SIGTERM");
+  assert.equal((await gateway.ended).code, 0);
+  const read = () => Deno.readTextFileSync(summary);
+  await until(() => read().includes("total"), "the summary of strace");
+  const made = countedCalls(read());
+  await Deno.remove(directory, { recursive: true });
+  assert.ok(made.size > 30 && made.has("accept4"), [...made].join(" "));
+  const forbidden = made.difference(await allowedCalls(filters));
+  assert.deepEqual([...forbidden], []);
+});
+
+testNeeding("the executable serves from two workers and counts what they do", [
+  lack,
+  Deno.build.os !== "linux" && "only Linux deals connections out to threads",
+], async () => {
+  if ("reason" in compiled) return;
+  const directory = await Deno.makeTempDir();
+  const server = { port: 0, workers: 2, admin: { port: 0 } };
+  await Deno.writeTextFile(
+    `${directory}/gateway.yaml`,
+    JSON.stringify(minimalFile({ server })),
+  );
+  const gateway = await startProcess(compiled.path, {
+    args: ["serve"],
+    cwd: directory,
+    clearEnv: true,
+  });
+  try {
+    const answer = await fetch(`${gateway.url}/v1/models`, {
+      headers: { authorization: `Bearer ${ALICE_TOKEN}` },
+    });
+    assert.equal(answer.status, 200, await answer.text());
+    const metricsUrl = gateway.output().match(/metrics on (\S+)/)?.[1] ?? "";
+    const samples = readExposition(await (await fetch(metricsUrl)).text());
+    assert.equal(sumOf(samples, "model_gateway_requests_total"), 1);
+    assert.equal(sumOf(samples, "model_gateway_workers"), 2);
+  } finally {
     gateway.kill("SIGTERM");
     assert.equal((await gateway.ended).code, 0);
-    const read = () => Deno.readTextFileSync(summary);
-    await until(() => read().includes("total"), "the summary of strace");
-    const made = countedCalls(read());
     await Deno.remove(directory, { recursive: true });
-    assert.ok(made.size > 30 && made.has("accept4"), [...made].join(" "));
-    const forbidden = made.difference(await allowedCalls(filters));
-    assert.deepEqual([...forbidden], []);
-  },
+  }
 });
 
-Deno.test({
-  ...needing(
-    "the executable serves from two workers and counts what they do",
-    lack,
-    Deno.build.os !== "linux" && "only Linux deals connections out to threads",
-  ),
-  async fn() {
-    if ("reason" in compiled) return;
-    const directory = await Deno.makeTempDir();
-    const server = { port: 0, workers: 2, admin: { port: 0 } };
-    await Deno.writeTextFile(
-      `${directory}/gateway.yaml`,
-      JSON.stringify(minimalFile({ server })),
-    );
-    const gateway = await startProcess(compiled.path, {
-      args: ["serve"],
-      cwd: directory,
-      clearEnv: true,
-    });
-    try {
-      const answer = await fetch(`${gateway.url}/v1/models`, {
-        headers: { authorization: `Bearer ${ALICE_TOKEN}` },
-      });
-      assert.equal(answer.status, 200, await answer.text());
-      const metricsUrl = gateway.output().match(/metrics on (\S+)/)?.[1] ?? "";
-      const samples = readExposition(await (await fetch(metricsUrl)).text());
-      assert.equal(sumOf(samples, "model_gateway_requests_total"), 1);
-      assert.equal(sumOf(samples, "model_gateway_workers"), 2);
-    } finally {
-      gateway.kill("SIGTERM");
-      assert.equal((await gateway.ended).code, 0);
-      await Deno.remove(directory, { recursive: true });
-    }
-  },
-});
-
-Deno.test({
-  ...needing(
-    "the executable knows its version and holds no package of the tests",
-    lack,
-  ),
-  async fn() {
+testNeeding(
+  "the executable knows its version and holds no package of the tests",
+  lack,
+  async () => {
     if ("reason" in compiled) return;
     const { stdout } = await new Deno.Command(compiled.path, {
       args: ["--version"],
@@ -379,7 +357,7 @@ Deno.test({
     ].map(([, name]) => name);
     assert.deepEqual(packages.sort(), await listedPackages());
   },
-});
+);
 
 /** The packages that the bill of materials names. */
 async function listedPackages(): Promise<readonly string[]> {
@@ -392,12 +370,10 @@ async function listedPackages(): Promise<readonly string[]> {
   ).sort();
 }
 
-Deno.test({
-  ...needing(
-    "two executables of one source are the same to the last byte",
-    lack,
-  ),
-  async fn() {
+testNeeding(
+  "two executables of one source are the same to the last byte",
+  lack,
+  async () => {
     if ("reason" in compiled) return;
     const first = await Deno.readFile(compiled.path);
     const again = await compileGateway();
@@ -405,4 +381,4 @@ Deno.test({
     const second = await Deno.readFile(again.path);
     assert.equal(Buffer.compare(first, second), 0);
   },
-});
+);

@@ -3,7 +3,7 @@ import {
   innermostMessage,
   networkFault,
 } from "../../src/cli/gateway_client.ts";
-import { needing } from "../support/ignored.ts";
+import { testNeeding } from "../support/ignored.ts";
 import { hasProgram } from "../support/program/has_program.ts";
 import {
   authorityCertificate,
@@ -48,12 +48,10 @@ Deno.test("connectionFault() names a certificate of an authority that a server u
 /** The option of `openssl req -x509` that makes a certificate for a server. */
 const EXTENSION = "basicConstraints=critical,CA:FALSE";
 
-Deno.test({
-  ...needing(
-    "the certificate that the documentation makes with openssl is accepted where it is trusted",
-    !await hasProgram("openssl", ["version"]) && "there is no openssl here",
-  ),
-  async fn() {
+testNeeding(
+  "the certificate that the documentation makes with openssl is accepted where it is trusted",
+  !await hasProgram("openssl", ["version"]) && "there is no openssl here",
+  async () => {
     const page = await Deno.readTextFile(
       new URL("../../docs/clients.md", import.meta.url),
     );
@@ -82,7 +80,7 @@ Deno.test({
     await server.shutdown();
     await Deno.remove(folder, { recursive: true });
   },
-});
+);
 
 Deno.test("connectionFault() names a server without TLS, and one that needs TLS", async () => {
   assert.match(await faultAt("https", {}) ?? "", /^it does not use TLS/);

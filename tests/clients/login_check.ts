@@ -5,7 +5,7 @@ import { createMemoryIo } from "../support/fakes/memory_io.ts";
 import { connectionFile, minimalFile } from "../support/gateway/config.ts";
 import { startGateway } from "../support/gateway/gateway.ts";
 import { identityFile } from "../support/gateway/identity_scene.ts";
-import { needing } from "../support/ignored.ts";
+import { testNeeding } from "../support/ignored.ts";
 import { fromFileUrl } from "../support/program/paths.ts";
 import { startProcess } from "../support/program/process.ts";
 import { installClient } from "./install.ts";
@@ -65,12 +65,10 @@ async function confirm(url: string): Promise<void> {
   assert.fail("the pages do not end");
 }
 
-Deno.test({
-  ...needing(
-    "a certified issuer accepts the login, its renewal and the sign-in at the gateway",
-    "reason" in installed && installed.reason,
-  ),
-  async fn() {
+testNeeding(
+  "a certified issuer accepts the login, its renewal and the sign-in at the gateway",
+  "reason" in installed && installed.reason,
+  async () => {
     const [path = ""] = "command" in installed ? installed.command : [];
     const issuer = await startProcess("node", {
       args: [SCRIPT, path.replace("/package.json", ""), `${LIFE_S}`],
@@ -167,7 +165,7 @@ Deno.test({
       await Deno.remove(folder, { recursive: true });
     }
   },
-});
+);
 
 /** Serves one answer of Messages. */
 function startMessages() {
@@ -218,13 +216,13 @@ const installedClaude = claude === undefined
   ? { reason: "there is no Claude Code in the list" }
   : await installClient(claude);
 
-Deno.test({
-  ...needing(
-    "Claude Code signs in at the gateway, from an empty home to its first answer",
+testNeeding(
+  "Claude Code signs in at the gateway, from an empty home to its first answer",
+  [
     "reason" in installed && installed.reason,
     "reason" in installedClaude && installedClaude.reason,
-  ),
-  async fn() {
+  ],
+  async () => {
     const [path = ""] = "command" in installed ? installed.command : [];
     const [program = "", ...before] = "command" in installedClaude
       ? installedClaude.command
@@ -304,4 +302,4 @@ Deno.test({
       await Deno.remove(home, { recursive: true });
     }
   },
-});
+);

@@ -10,7 +10,7 @@ import { foldMessages } from "../support/sdk/messages_fold.ts";
 import { foldResponses } from "../support/sdk/responses_fold.ts";
 import { framesOf } from "../support/wire/sse_frames.ts";
 import { askStream } from "./harness.ts";
-import { needing } from "../support/ignored.ts";
+import { testNeeding } from "../support/ignored.ts";
 
 /** Recordings of real providers; they lie beside the repository, where there are any. */
 const RECORDINGS = new URL("../../../shared/recordings/", import.meta.url);
@@ -38,24 +38,20 @@ const SAME_GRAMMAR: readonly (readonly [
   ["responses/openai-gpt-4o-async-stream-2", foldResponses],
 ];
 
-Deno.test({
-  ...needing(
-    "the checks of the grammar pass what real providers sent",
-    isAbsent && "there are no recordings here",
-  ),
-  async fn(t) {
+testNeeding(
+  "the checks of the grammar pass what real providers sent",
+  isAbsent && "there are no recordings here",
+  async (t) => {
     for (const [path, fold] of SAME_GRAMMAR) {
       await t.step(path, async () => void fold(await recorded(path)));
     }
   },
-});
+);
 
-Deno.test({
-  ...needing(
-    "every field that the strict provider streams is one that real providers stream",
-    isAbsent && "there are no recordings here",
-  ),
-  async fn(t) {
+testNeeding(
+  "every field that the strict provider streams is one that real providers stream",
+  isAbsent && "there are no recordings here",
+  async (t) => {
     for (
       const [name, { text, folder, providers }] of Object.entries(
         await demoStreams(),
@@ -70,7 +66,7 @@ Deno.test({
       });
     }
   },
-});
+);
 
 async function demoStreams() {
   const tools = [{ name: "f", input_schema: { type: "object" } }];

@@ -24,7 +24,7 @@ import { isJsonObject } from "../../src/core/json.ts";
 import { startDemoGateway } from "../support/gateway/demo_gateway.ts";
 import { startGateway } from "../support/gateway/gateway.ts";
 import { familiesFile } from "../support/gateway/families.ts";
-import { needing } from "../support/ignored.ts";
+import { testNeeding } from "../support/ignored.ts";
 import { hasProgram } from "../support/program/has_program.ts";
 import { readError } from "../support/wire/error_answer.ts";
 
@@ -375,12 +375,10 @@ Deno.test("opencode's login gets the token command and the configuration's addre
   });
 });
 
-Deno.test({
-  ...needing(
-    "opencode's login command prints the token of the environment, and fails without one or a terminal",
-    !await hasProgram("setsid") && "there is no setsid here",
-  ),
-  async fn() {
+testNeeding(
+  "opencode's login command prints the token of the environment, and fails without one or a terminal",
+  !await hasProgram("setsid") && "there is no setsid here",
+  async () => {
     await using gateway = await startDemoGateway();
     const { auth: { command: [program, ...args] } } =
       await (await gateway.call(LOGIN)).json();
@@ -399,7 +397,7 @@ Deno.test({
     });
     assert.deepEqual(await run(""), { good: false, output: "" });
   },
-});
+);
 
 Deno.test("opencode's configuration has the caller's models only, each in its protocol", async () => {
   const file = familiesFile("http://127.0.0.1:9");

@@ -16,7 +16,7 @@ import {
   upstreamRequest,
   userRequest,
 } from "../support/dialects/upstream_request.ts";
-import { needing } from "../support/ignored.ts";
+import { testNeeding } from "../support/ignored.ts";
 import { loadRecordings } from "../support/recorded/recordings.ts";
 import { messageOfSdk } from "../support/sdk/sdk_answers.ts";
 
@@ -144,12 +144,10 @@ const searching = loadRecordings("responses").filter(({ stream }) =>
   new TextDecoder().decode(stream).includes('"type":"web_search_call"')
 );
 
-Deno.test({
-  ...needing(
-    "recorded searches of Responses models reach Messages callers as calls with results, whole and streamed",
-    searching.length === 0 && "there are no recordings here",
-  ),
-  async fn(t) {
+testNeeding(
+  "recorded searches of Responses models reach Messages callers as calls with results, whole and streamed",
+  searching.length === 0 && "there are no recordings here",
+  async (t) => {
     for (const { name, stream = new Uint8Array() } of searching) {
       await t.step(name, async () => {
         const answer = foldAnswer(decodeBytes(CODECS.responses, stream));
@@ -190,7 +188,7 @@ Deno.test({
       });
     }
   },
-});
+);
 
 Deno.test("Codex's web search is left out for Claude and named, and a search of its history is a text", () => {
   const search = {

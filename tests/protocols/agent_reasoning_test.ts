@@ -13,7 +13,7 @@ import {
   encodeStream,
 } from "../contract/codec_contract.ts";
 import { STREAMED } from "../support/dialects/pairs.ts";
-import { needing } from "../support/ignored.ts";
+import { testNeeding } from "../support/ignored.ts";
 import { loadRecordings } from "../support/recorded/recordings.ts";
 import { messageOfSdk, responseOfSdk } from "../support/sdk/sdk_answers.ts";
 import { translateRequest } from "../support/translate_request.ts";
@@ -199,19 +199,17 @@ for (const issuer of ["messages", "responses"] as const) {
       throw error;
     }
   });
-  Deno.test({
-    ...needing(
-      `recorded reasoning of ${issuer} comes back from a ${
-        CALLERS[issuer]
-      } caller as it was issued, and to its maker alone`,
-      answers.length === 0 && "there are no recordings here",
-    ),
-    async fn(t) {
+  testNeeding(
+    `recorded reasoning of ${issuer} comes back from a ${
+      CALLERS[issuer]
+    } caller as it was issued, and to its maker alone`,
+    answers.length === 0 && "there are no recordings here",
+    async (t) => {
       for (const { name, answer } of answers) {
         await t.step(name, () => judge(answer, issuer));
       }
     },
-  });
+  );
 }
 
 Deno.test("a Responses caller that changes the text of Claude's thinking sends Claude neither text nor signature", () => {

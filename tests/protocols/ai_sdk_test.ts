@@ -43,7 +43,7 @@ import {
 } from "../support/recorded/recorded_answer.ts";
 import type { RecordedCall } from "../support/recorded/recorded_words.ts";
 import { inputOf, squeeze } from "../support/sdk/sdk_answers.ts";
-import { needing } from "../support/ignored.ts";
+import { testNeeding } from "../support/ignored.ts";
 
 /** Creates a gateway in front of the demo, whose providers have one protocol each. */
 async function demoHandler(): Promise<Handler> {
@@ -279,32 +279,28 @@ for (const client of AI_SDK_CLIENTS) {
   for (const family of client.families) {
     const protocol = PROTOCOL_BY_FAMILY[family];
     const model = `model-${family.toLowerCase()}`;
-    Deno.test({
-      ...needing(
-        `${client.name} of the AI SDK understands recorded ${protocol} answers as they stand there`,
-        ignore && "there are no recordings here",
-      ),
-      async fn(t) {
+    testNeeding(
+      `${client.name} of the AI SDK understands recorded ${protocol} answers as they stand there`,
+      ignore && "there are no recordings here",
+      async (t) => {
         for (const answer of answers.filter((one) => isOf(one, protocol))) {
           await t.step(answer.name, () => judge(answer, { client, model }));
         }
       },
-    });
+    );
   }
 }
 
-Deno.test({
-  ...needing(
-    "every recording that the AI SDK understands in another way is there",
-    ignore && "there are no recordings here",
-  ),
-  fn() {
+testNeeding(
+  "every recording that the AI SDK understands in another way is there",
+  ignore && "there are no recordings here",
+  () => {
     const names = new Set(answers.map(({ name }) => name));
     for (const { recording } of EXCEPTIONS) {
       assert.ok(names.has(recording), recording);
     }
   },
-});
+);
 
 function isOf(answer: RecordedExchange, protocol: Protocol): boolean {
   return answer.protocol === protocol;

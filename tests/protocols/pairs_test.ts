@@ -33,7 +33,7 @@ import {
   inputOf,
   squeeze,
 } from "../support/sdk/sdk_answers.ts";
-import { needing } from "../support/ignored.ts";
+import { testNeeding } from "../support/ignored.ts";
 import { GatewayError } from "../../src/core/error.ts";
 import { bridgeTools } from "../../src/protocols/canonical/tools/bridge_tools.ts";
 import type { Target } from "../../src/protocols/canonical/codec.ts";
@@ -70,17 +70,15 @@ for (const to of PROTOCOLS) {
   });
   for (const from of PROTOCOLS.filter((protocol) => protocol !== to)) {
     const answers = recordedAnswers(from);
-    Deno.test({
-      ...needing(
-        `recorded ${from} answers reach a ${to} caller`,
-        answers.length === 0 && "there are no recordings here",
-      ),
-      async fn(t) {
+    testNeeding(
+      `recorded ${from} answers reach a ${to} caller`,
+      answers.length === 0 && "there are no recordings here",
+      async (t) => {
         for (const { name, answer } of answers) {
           await t.step(name, () => judge(answer, to));
         }
       },
-    });
+    );
   }
 }
 
@@ -216,17 +214,15 @@ const REFUSALS: readonly (readonly [message: RegExp, reason: string])[] = [
 for (const from of PROTOCOLS) {
   const requests = requestsOf(from);
   for (const to of PROTOCOLS.filter((protocol) => protocol !== from)) {
-    Deno.test({
-      ...needing(
-        `recorded ${from} requests reach a ${to} upstream`,
-        requests.length === 0 && "there are no recordings here",
-      ),
-      async fn(t) {
+    testNeeding(
+      `recorded ${from} requests reach a ${to} upstream`,
+      requests.length === 0 && "there are no recordings here",
+      async (t) => {
         for (const { name, request } of requests) {
           await t.step(name, () => judgeRequestPairs(request, from, to));
         }
       },
-    });
+    );
   }
 }
 

@@ -16,7 +16,7 @@ import {
   decodeBytes,
   encodeStream,
 } from "../contract/codec_contract.ts";
-import { needing } from "../support/ignored.ts";
+import { testNeeding } from "../support/ignored.ts";
 import { loadRecordings } from "../support/recorded/recordings.ts";
 import { translateRequest } from "../support/translate_request.ts";
 
@@ -224,15 +224,13 @@ for (const issuer of ["messages", "responses"] as const) {
       throw error;
     }
   });
-  Deno.test({
-    ...needing(
-      `recorded reasoning of ${issuer} comes back from a Chat caller as it was issued`,
-      answers.length === 0 && "there are no recordings here",
-    ),
-    async fn(t) {
+  testNeeding(
+    `recorded reasoning of ${issuer} comes back from a Chat caller as it was issued`,
+    answers.length === 0 && "there are no recordings here",
+    async (t) => {
       for (const { name, answer } of answers) {
         await t.step(name, () => judge(answer, issuer));
       }
     },
-  });
+  );
 }

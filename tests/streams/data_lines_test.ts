@@ -5,7 +5,7 @@ import {
   hasRecordings,
   loadRecordings,
 } from "../support/recorded/recordings.ts";
-import { needing } from "../support/ignored.ts";
+import { testNeeding } from "../support/ignored.ts";
 
 const encoder = new TextEncoder();
 const MAX_LINE_BYTES = 5000;
@@ -238,12 +238,10 @@ Deno.test("DataLines gives the same lines for any cut of any stream", () => {
   }
 });
 
-Deno.test({
-  ...needing(
-    "DataLines gives the same lines for any cut of a recorded stream",
-    !hasRecordings() && "there are no recordings here",
-  ),
-  fn() {
+testNeeding(
+  "DataLines gives the same lines for any cut of a recorded stream",
+  !hasRecordings() && "there are no recordings here",
+  () => {
     const random = createRandom(11);
     const folders = ["chat", "messages", "responses", "errors"];
     for (const { stream } of folders.flatMap(loadRecordings)) {
@@ -253,7 +251,7 @@ Deno.test({
       assertSame(read(cut(stream, random, 200)), expected);
     }
   },
-});
+);
 
 /** Returns the sum of the bytes beyond 20 in each data line of these chunks. */
 function above(chunks: readonly Uint8Array[]): number {

@@ -4,6 +4,9 @@ export interface NamedTest {
   readonly ignore: boolean;
 }
 
+/** A reason to ignore a test, or none. */
+type Lack = string | false | undefined;
+
 /**
  * Returns the name of a test with requirements that this machine may lack. The name of an ignored test contains the
  * reason, because nothing else of it is printed.
@@ -27,10 +30,23 @@ export interface NamedTest {
  */
 export function needing(
   name: string,
-  ...lacks: readonly (string | false | undefined)[]
+  ...lacks: readonly Lack[]
 ): NamedTest {
   const reason = lacks.find((one) => typeof one === "string");
   return reason === undefined
     ? { name, ignore: false }
     : { name: `${name} (ignored: ${reason})`, ignore: true };
+}
+
+/**
+ * Registers a test with requirements that this machine may lack.
+ *
+ * @param lacks The reasons to ignore the test, as {@linkcode needing} takes them.
+ */
+export function testNeeding(
+  name: string,
+  lacks: Lack | readonly Lack[],
+  fn: (t: Deno.TestContext) => void | Promise<void>,
+): void {
+  Deno.test({ ...needing(name, ...[lacks].flat()), fn });
 }

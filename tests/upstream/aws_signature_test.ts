@@ -5,7 +5,7 @@ import { signatureOf } from "../../src/upstream/aws_signature.ts";
 import { secretsOf } from "../../src/upstream/secrets.ts";
 import SUITE from "../fixtures/aws_signatures.json" with { type: "json" };
 import { connectionFile, minimalConfig } from "../support/gateway/config.ts";
-import { needing } from "../support/ignored.ts";
+import { testNeeding } from "../support/ignored.ts";
 
 /** The keys of AWS's test suite. */
 const SUITE_KEYS = {
@@ -168,12 +168,10 @@ async function runPython(code: string, input = ""): Promise<string> {
 const hasBotocore = await runPython("import botocore.auth")
   .then(() => true, () => false);
 
-Deno.test({
-  ...needing(
-    "a request is signed as botocore signs it",
-    !hasBotocore && "there is no botocore here",
-  ),
-  async fn() {
+testNeeding(
+  "a request is signed as botocore signs it",
+  !hasBotocore && "there is no botocore here",
+  async () => {
     const ours = await Promise.all(REQUESTS.map(signed));
     const input = JSON.stringify([
       "ASIAEXAMPLE",
@@ -189,7 +187,7 @@ Deno.test({
       (await runPython(BOTOCORE, input)).trim().split("\n"),
     );
   },
-});
+);
 
 Deno.test("a request to another service stays unsigned, and the session is a header", async () => {
   const [request = assert.fail()] = REQUESTS;

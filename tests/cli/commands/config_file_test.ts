@@ -7,7 +7,7 @@ import {
 import { formatProblem } from "../../../src/config/problems.ts";
 import { hasProgram } from "../../support/program/has_program.ts";
 import { fromFileUrl } from "../../support/program/paths.ts";
-import { needing } from "../../support/ignored.ts";
+import { needing, testNeeding } from "../../support/ignored.ts";
 import { within } from "../../support/within.ts";
 import {
   configOf,
@@ -207,12 +207,10 @@ Deno.test("loadConfigFile() reports the patterns and the files of include, so th
 
 const hasNoFifos = Deno.build.os === "windows" && "Windows has no such files";
 
-Deno.test({
-  ...needing(
-    "loadConfigFile() refuses at once what is no regular file, by its place, whatever names it",
-    hasNoFifos,
-  ),
-  async fn(t) {
+testNeeding(
+  "loadConfigFile() refuses at once what is no regular file, by its place, whatever names it",
+  hasNoFifos,
+  async (t) => {
     const fault = "is a FIFO, a socket or a device, not a regular file";
     for (const [kind, make] of Object.entries(SPECIAL_FILES)) {
       await t.step(kind, () =>
@@ -245,7 +243,7 @@ Deno.test({
         }));
     }
   },
-});
+);
 
 Deno.test({
   ...needing("loadConfigFile() follows links to regular files", hasNoFifos),
@@ -299,12 +297,10 @@ Deno.test({
     }),
 });
 
-Deno.test({
-  ...needing(
-    "loadConfigFile() refuses at once an included file that is no regular file",
-    hasNoFifos,
-  ),
-  async fn(t) {
+testNeeding(
+  "loadConfigFile() refuses at once an included file that is no regular file",
+  hasNoFifos,
+  async (t) => {
     for (const [kind, make] of Object.entries(SPECIAL_FILES)) {
       await t.step(kind, () =>
         withDirectory(async (directory) => {
@@ -323,4 +319,4 @@ Deno.test({
         }));
     }
   },
-});
+);

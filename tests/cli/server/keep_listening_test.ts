@@ -3,7 +3,7 @@ import { keepListening, ListenError } from "../../../src/cli/server/listen.ts";
 import { createFakeTimers } from "../../support/fakes/fake_timers.ts";
 import { createMemoryLog } from "../../support/fakes/memory_log.ts";
 import { settle } from "../../support/settle.ts";
-import { needing } from "../../support/ignored.ts";
+import { testNeeding } from "../../support/ignored.ts";
 import { followAfterMs } from "../../../src/cli/server/serving.ts";
 
 type FragileListener = ReturnType<Parameters<typeof keepListening>[0]["open"]>;
@@ -212,12 +212,10 @@ const PROGRAM = `
   Deno.exit(0);
 `;
 
-Deno.test({
-  ...needing(
-    "nextStopSignal() takes one signal each, and onHangup() every SIGHUP",
-    Deno.build.os === "windows" && "Windows has no such signals",
-  ),
-  async fn() {
+testNeeding(
+  "nextStopSignal() takes one signal each, and onHangup() every SIGHUP",
+  Deno.build.os === "windows" && "Windows has no such signals",
+  async () => {
     const child = new Deno.Command(Deno.execPath(), {
       args: ["eval", PROGRAM],
       stdin: "null",
@@ -246,7 +244,7 @@ Deno.test({
     await lines.cancel();
     assert.equal((await child.status).code, 0);
   },
-});
+);
 
 /** Throws in every way that nobody catches. */
 const FAILING_PROGRAM = `

@@ -7,7 +7,7 @@ import type {
 } from "../../../src/upstream/call.ts";
 import { createHttp1Client } from "../../../src/upstream/http1/client.ts";
 import { Http1Failure } from "../../../src/upstream/http1/failure.ts";
-import { needing } from "../../support/ignored.ts";
+import { needing, testNeeding } from "../../support/ignored.ts";
 import { hasCaddy, startCaddy } from "../../support/program/caddy.ts";
 import { freePort } from "../../support/program/free_port.ts";
 import { hasProgram } from "../../support/program/has_program.ts";
@@ -227,13 +227,11 @@ async function hasCompiledGo(): Promise<boolean> {
   return new TextDecoder().decode(stdout).trim() === "false";
 }
 
-Deno.test({
-  ...needing(
-    "our client understands Go's net/http",
-    Deno.env.get(GO_VARIABLE) === undefined && !await hasCompiledGo() &&
-      `Go has not compiled its library here: set ${GO_VARIABLE}=1`,
-  ),
-  async fn(t) {
+testNeeding(
+  "our client understands Go's net/http",
+  Deno.env.get(GO_VARIABLE) === undefined && !await hasCompiledGo() &&
+    `Go has not compiled its library here: set ${GO_VARIABLE}=1`,
+  async (t) => {
     const directory = await Deno.makeTempDir();
     try {
       const program = `${directory}/server`;
@@ -248,14 +246,12 @@ Deno.test({
       await Deno.remove(directory, { recursive: true });
     }
   },
-});
+);
 
-Deno.test({
-  ...needing(
-    "our client understands nginx",
-    !await hasNginx() && "there is no nginx here",
-  ),
-  async fn(t) {
+testNeeding(
+  "our client understands nginx",
+  !await hasNginx() && "there is no nginx here",
+  async (t) => {
     const ports = [freePort(), freePort()] as const;
     const [certificate, key] = CERTIFICATE;
     const site = `server {
@@ -273,18 +269,15 @@ Deno.test({
       EARLY,
     ]);
   },
-});
+);
 
-Deno.test({
-  ...needing(
-    "our client understands Caddy, in front of Node and alone",
-    !await hasCaddy() && "there is no Caddy here",
-    LACKS_NODE,
-  ),
-  async fn(t) {
-    await using node = await startServer(NODE_SERVER);
-    const [plain, secure] = [freePort(), freePort()];
-    const site = `
+testNeeding("our client understands Caddy, in front of Node and alone", [
+  !await hasCaddy() && "there is no Caddy here",
+  LACKS_NODE,
+], async (t) => {
+  await using node = await startServer(NODE_SERVER);
+  const [plain, secure] = [freePort(), freePort()];
+  const site = `
   bind 127.0.0.1
   root * ${FIXTURES}tls
   respond /early "too large" 413 {
@@ -294,24 +287,23 @@ Deno.test({
     file_server
   }
   reverse_proxy 127.0.0.1:${node.ports[0]}`;
-    const sites = `http://127.0.0.1:${plain} {${site}
+  const sites = `http://127.0.0.1:${plain} {${site}
 }
 https://127.0.0.1:${secure} {
   tls ${CERTIFICATE.join(" ")}${site}
 }`;
-    await using _server = await startCaddy(sites, plain);
-    const ports = [plain, secure].map(String);
-    // Caddy answers 502 where Node closes a connection that Caddy has just used again.
-    await examine(t, ports, Object.keys(EXAM).filter((part) => part !== DROP));
-    const file = await Deno.readTextFile(CERTIFICATE[0]);
-    for (const base of basesOf(ports)) {
-      await t.step(`a file, ${base.split(":")[0]}`, async () => {
-        using client = open();
-        for (let count = 0; count < 5; count++) {
-          const response = await get(client, `${base}/cert.pem`);
-          assert.equal(await within(bodyOf(response), "the body"), file);
-        }
-      });
-    }
-  },
+  await using _server = await startCaddy(sites, plain);
+  const ports = [plain, secure].map(String);
+  // Caddy answers 502 where Node closes a connection that Caddy has just used again.
+  await examine(t, ports, Object.keys(EXAM).filter((part) => part !== DROP));
+  const file = await Deno.readTextFile(CERTIFICATE[0]);
+  for (const base of basesOf(ports)) {
+    await t.step(`a file, ${base.split(":")[0]}`, async () => {
+      using client = open();
+      for (let count = 0; count < 5; count++) {
+        const response = await get(client, `${base}/cert.pem`);
+        assert.equal(await within(bodyOf(response), "the body"), file);
+      }
+    });
+  }
 });

@@ -17,7 +17,7 @@ import { createFakeClock } from "../../support/fakes/fake_clock.ts";
 import { createFakeTimers } from "../../support/fakes/fake_timers.ts";
 import { settle } from "../../support/settle.ts";
 import { until, within } from "../../support/within.ts";
-import { needing } from "../../support/ignored.ts";
+import { testNeeding } from "../../support/ignored.ts";
 
 type Use = Parameters<Counting["count"]>[0];
 
@@ -373,12 +373,10 @@ Deno.test("LOG_FILES reads a file up to its length when it was found", async () 
   });
 });
 
-Deno.test({
-  ...needing(
-    "LOG_FILES knows a file by whatever name it is found, and reads no other in its place",
-    Deno.build.os === "windows" && "Windows makes links for few",
-  ),
-  fn: async () => {
+testNeeding(
+  "LOG_FILES knows a file by whatever name it is found, and reads no other in its place",
+  Deno.build.os === "windows" && "Windows makes links for few",
+  async () => {
     await inFolder(async (folder) => {
       await Deno.link(`${folder}/b.log`, `${folder}/hard.log`);
       await Deno.symlink(`${folder}/b.log`, `${folder}/soft.log`);
@@ -394,7 +392,7 @@ Deno.test({
       assert.equal(moved?.id, file.id);
     });
   },
-});
+);
 
 Deno.test("LOG_FILES closes a file that is not read to its end", async () => {
   await inFolder(async (folder) => {
@@ -424,12 +422,10 @@ Deno.test("LOG_FILES finds an unreadable file, and reading it reports the reason
   });
 });
 
-Deno.test({
-  ...needing(
-    "LOG_FILES finds no pipe and no device, which would never end",
-    Deno.build.os === "windows" && "Windows has no such pipes",
-  ),
-  fn: async () => {
+testNeeding(
+  "LOG_FILES finds no pipe and no device, which would never end",
+  Deno.build.os === "windows" && "Windows has no such pipes",
+  async () => {
     await inFolder(async (folder) => {
       const made = await new Deno.Command("mkfifo", {
         args: [`${folder}/pipe.jsonl`],
@@ -440,14 +436,12 @@ Deno.test({
       assert.deepEqual(found.map(({ path }) => path), [`${folder}/a.jsonl`]);
     });
   },
-});
+);
 
-Deno.test({
-  ...needing(
-    "a log whose name leads to a pipe is refused at once, whether found before or named",
-    Deno.build.os === "windows" && "Windows has no such pipes",
-  ),
-  fn: async () => {
+testNeeding(
+  "a log whose name leads to a pipe is refused at once, whether found before or named",
+  Deno.build.os === "windows" && "Windows has no such pipes",
+  async () => {
     await inFolder(async (folder) => {
       const path = `${folder}/a.jsonl`;
       const [file] = await LOG_FILES.find(path);
@@ -470,7 +464,7 @@ Deno.test({
       );
     });
   },
-});
+);
 
 Deno.test("a named log that cannot be opened is reported in plain words", async () => {
   await inFolder(async (folder) => {

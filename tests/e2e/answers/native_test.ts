@@ -31,7 +31,7 @@ import {
   loadExchanges,
   type RecordedExchange,
 } from "../../support/recorded/exchanges.ts";
-import { needing } from "../../support/ignored.ts";
+import { testNeeding } from "../../support/ignored.ts";
 
 async function pass(
   exchange: NativeExchange,
@@ -186,12 +186,10 @@ function checkLine(
   assert.equal(line.ended, isWhole ? "complete" : "upstream_broken");
 }
 
-Deno.test({
-  ...needing(
-    "every recorded exchange passes through a native connection byte for byte",
-    ignore && "there are no recordings here",
-  ),
-  async fn(t) {
+testNeeding(
+  "every recorded exchange passes through a native connection byte for byte",
+  ignore && "there are no recordings here",
+  async (t) => {
     await using upstream = startUpstream();
     await using gateway = await startGateway(fileFor(upstream.url));
     for (const recording of passing) {
@@ -218,14 +216,12 @@ Deno.test({
       }
     }
   },
-});
+);
 
-Deno.test({
-  ...needing(
-    "every recorded refusal of a key is 502, without a word of the provider",
-    ignore && "there are no recordings here",
-  ),
-  async fn(t) {
+testNeeding(
+  "every recorded refusal of a key is 502, without a word of the provider",
+  ignore && "there are no recordings here",
+  async (t) => {
     assert.ok(refusals.some(({ status }) => status === 400));
     await using upstream = startUpstream();
     for (const recording of refusals) {
@@ -251,14 +247,12 @@ Deno.test({
       });
     }
   },
-});
+);
 
-Deno.test({
-  ...needing(
-    "every recorded stream passes byte for byte, cut inside characters and line ends",
-    ignore && "there are no recordings here",
-  ),
-  async fn(t) {
+testNeeding(
+  "every recorded stream passes byte for byte, cut inside characters and line ends",
+  ignore && "there are no recordings here",
+  async (t) => {
     let pieces: Uint8Array<ArrayBuffer>[] = [];
     let headers = {};
     const fetch: Fetch = () => Promise.resolve(piecewise(pieces, headers));
@@ -272,4 +266,4 @@ Deno.test({
       await t.step(recording.name, () => replay(recording, family, gateway));
     }
   },
-});
+);

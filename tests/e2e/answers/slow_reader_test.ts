@@ -16,7 +16,7 @@ import {
 import { until, within } from "../../support/within.ts";
 import { WIRES } from "../../support/wire/wire.ts";
 import { createInbox } from "../../support/fakes/inbox.ts";
-import { needing } from "../../support/ignored.ts";
+import { testNeeding } from "../../support/ignored.ts";
 import { minimalFile } from "../../support/gateway/config.ts";
 import {
   askOnce,
@@ -348,12 +348,10 @@ for (const encoding of Object.keys(PIECES)) {
     }
   });
 
-  Deno.test({
-    ...needing(
-      `SIGTERM cuts answers that bring nothing as fast as they can, ${encoding}`,
-      Deno.build.os === "windows" && "Windows has no such signals",
-    ),
-    async fn() {
+  testNeeding(
+    `SIGTERM cuts answers that bring nothing as fast as they can, ${encoding}`,
+    Deno.build.os === "windows" && "Windows has no such signals",
+    async () => {
       const { upstream, cancels, pieces } = startUpstreamOf(encoding);
       await using _ = upstream;
       await using gateway = await serve(upstream);
@@ -365,7 +363,7 @@ for (const encoding of Object.keys(PIECES)) {
       await Promise.allSettled(answers.map(({ ended }) => ended));
       for (const _ of answers) await cancels.next();
     },
-  });
+  );
 }
 
 Deno.test("an answer that inflates to more than 16 MiB without output is broken", async (t) => {

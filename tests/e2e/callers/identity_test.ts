@@ -21,7 +21,7 @@ import { startUpstream } from "../../support/upstream/scripted_upstream.ts";
 import { ask, credentials, PATHS, PROTOCOLS } from "../../support/wire/ask.ts";
 import { readError } from "../../support/wire/error_answer.ts";
 import { askOnce, serveFile } from "../../support/gateway/serve.ts";
-import { needing } from "../../support/ignored.ts";
+import { testNeeding } from "../../support/ignored.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -228,12 +228,10 @@ Deno.test("the issuer's own address leads to its keys, over sockets", async () =
   );
 });
 
-Deno.test({
-  ...needing(
-    "two threads count the running requests of a caller together",
-    Deno.build.os !== "linux" && "only Linux deals connections out to threads",
-  ),
-  async fn() {
+testNeeding(
+  "two threads count the running requests of a caller together",
+  Deno.build.os !== "linux" && "only Linux deals connections out to threads",
+  async () => {
     const held = Promise.withResolvers<Response>();
     await using upstream = startUpstream(() => held.promise);
     await using issuer = startUpstream(keys);
@@ -264,14 +262,12 @@ Deno.test({
     assert.equal(answer.status, 200);
     await answer.body?.cancel();
   },
-});
+);
 
-Deno.test({
-  ...needing(
-    "two threads read the keys of an issuer once, and look for an unknown key once",
-    Deno.build.os !== "linux" && "only Linux deals connections out to threads",
-  ),
-  async fn() {
+testNeeding(
+  "two threads read the keys of an issuer once, and look for an unknown key once",
+  Deno.build.os !== "linux" && "only Linux deals connections out to threads",
+  async () => {
     const stranger = await createSigner("k9");
     await using upstream = startUpstream();
     await using issuer = startUpstream(keys);
@@ -300,14 +296,12 @@ Deno.test({
     }
     assert.equal(issuer.requests.items.length, 1);
   },
-});
+);
 
-Deno.test({
-  ...needing(
-    "a file of keys is watched: a rotation needs no restart",
-    Deno.build.os === "windows" && "Windows has no such links and signals",
-  ),
-  async fn() {
+testNeeding(
+  "a file of keys is watched: a rotation needs no restart",
+  Deno.build.os === "windows" && "Windows has no such links and signals",
+  async () => {
     const next = await createSigner("k2");
     const file = await Deno.makeTempFile();
     const write = (jwk: unknown) =>
@@ -345,4 +339,4 @@ Deno.test({
       await Deno.remove(file);
     }
   },
-});
+);

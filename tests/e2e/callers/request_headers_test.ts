@@ -18,7 +18,7 @@ import { rawRequest } from "../../support/wire/raw_request.ts";
 import { sendRaw } from "../../support/wire/raw_socket.ts";
 import { loadClientRequests } from "../../support/recorded/recordings.ts";
 import { startUpstream } from "../../support/upstream/scripted_upstream.ts";
-import { needing } from "../../support/ignored.ts";
+import { testNeeding } from "../../support/ignored.ts";
 
 /** Headers that the gateway itself sends upstream. */
 const OWN = ["host", "content-length", "accept-encoding", "authorization"];
@@ -268,12 +268,10 @@ function modelFor(url: string): string | undefined {
   return MODEL_BY_PATH.find(([pattern]) => pattern.test(path))?.[1];
 }
 
-Deno.test({
-  ...needing(
-    "all that real clients say in headers reaches the upstream, and nothing else does",
-    recorded.length === 0 && "there are no recordings here",
-  ),
-  async fn(t) {
+testNeeding(
+  "all that real clients say in headers reaches the upstream, and nothing else does",
+  recorded.length === 0 && "there are no recordings here",
+  async (t) => {
     await using upstream = startUpstream();
     await using gateway = await startGateway(familiesFile(upstream.url));
     for (const { name, url, headers } of recorded) {
@@ -296,7 +294,7 @@ Deno.test({
       });
     }
   },
-});
+);
 
 /**
  * Restores the values that the recorder replaced: `<TOKEN>` for a secret, and an ellipsis for a

@@ -11,7 +11,7 @@ import {
   identityFile,
 } from "../../support/gateway/identity_scene.ts";
 import { type ServedGateway, serveFile } from "../../support/gateway/serve.ts";
-import { needing } from "../../support/ignored.ts";
+import { testNeeding } from "../../support/ignored.ts";
 import { fromFileUrl } from "../../support/program/paths.ts";
 import { startScriptedProxy } from "../../support/upstream/scripted_proxy.ts";
 import { testCertificate } from "../../support/upstream/test_certificate.ts";
@@ -290,13 +290,11 @@ function endOf(credential: string): number | undefined {
   }
 }
 
-Deno.test({
-  ...needing(
-    "one configuration without a secret serves five clouds, and nothing of it lives for over an hour",
-    Deno.build.os !== "linux" &&
-      "only Linux shows the environment of a process",
-  ),
-  async fn() {
+testNeeding(
+  "one configuration without a secret serves five clouds, and nothing of it lives for over an hour",
+  Deno.build.os !== "linux" &&
+    "only Linux shows the environment of a process",
+  async () => {
     await using scene = await open();
     const { clouds, gateway, ask } = scene;
     for (const [cloud, [, path]] of Object.entries(CLOUDS)) {
@@ -330,7 +328,7 @@ Deno.test({
     assert.ok(texts.token?.includes(SUBJECT), "the search sees the token");
     assert.deepEqual(found, []);
   },
-});
+);
 
 Deno.test("200 streams go on while their token is revoked and renewed, and no request fails", async () => {
   await using scene = await open();

@@ -15,7 +15,7 @@ import {
 } from "../../support/gateway/serve.ts";
 import { until, within } from "../../support/within.ts";
 import { protocolOfPath, WIRES } from "../../support/wire/wire.ts";
-import { needing } from "../../support/ignored.ts";
+import { testNeeding } from "../../support/ignored.ts";
 import { hasNginx, startNginx } from "../../support/program/nginx.ts";
 import { fromFileUrl } from "../../support/program/paths.ts";
 import { testCertificate } from "../../support/upstream/test_certificate.ts";
@@ -109,12 +109,10 @@ async function checkDraining(gateway: ServedGateway): Promise<void> {
 const MANY = 200;
 
 for (const signal of ["SIGTERM", "SIGINT"] as const) {
-  Deno.test({
-    ...needing(
-      `${signal} with ${MANY} live streams: not ready at once, nothing new is taken, each stream ends whole, exit 0`,
-      Deno.build.os === "windows" && "Windows has no such signals",
-    ),
-    async fn() {
+  testNeeding(
+    `${signal} with ${MANY} live streams: not ready at once, nothing new is taken, each stream ends whole, exit 0`,
+    Deno.build.os === "windows" && "Windows has no such signals",
+    async () => {
       const gate = Promise.withResolvers<void>();
       await using upstream = startUpstream(gatedStream(gate.promise));
       await using gateway = await serveUpstream(upstream, {});
@@ -134,7 +132,7 @@ for (const signal of ["SIGTERM", "SIGINT"] as const) {
       const ended = gateway.lines("request").map((line) => line.ended);
       assert.equal(ended.filter((one) => one === "complete").length, MANY);
     },
-  });
+  );
 }
 
 /** Checks the caller's part of a stream that the gateway has cut. */
@@ -145,12 +143,10 @@ async function checkCut({ model, rest }: Begun): Promise<void> {
   else assert.match(text, /event: error\n/);
 }
 
-Deno.test({
-  ...needing(
-    "what still runs after drain_seconds is cut and does not look complete, exit 0",
-    Deno.build.os === "windows" && "Windows has no such signals",
-  ),
-  async fn() {
+testNeeding(
+  "what still runs after drain_seconds is cut and does not look complete, exit 0",
+  Deno.build.os === "windows" && "Windows has no such signals",
+  async () => {
     const gate = Promise.withResolvers<void>();
     await using upstream = startUpstream(gatedStream(gate.promise));
     await using gateway = await serveUpstream(upstream, { drain_seconds: 0 });
@@ -167,14 +163,12 @@ Deno.test({
     }
     gate.resolve();
   },
-});
+);
 
-Deno.test({
-  ...needing(
-    "a second signal cuts what runs at once",
-    Deno.build.os !== "linux" && "only Linux deals connections out to threads",
-  ),
-  async fn(t) {
+testNeeding(
+  "a second signal cuts what runs at once",
+  Deno.build.os !== "linux" && "only Linux deals connections out to threads",
+  async (t) => {
     for (const workers of [1, 2]) {
       await t.step(`${workers} workers`, async () => {
         const gate = Promise.withResolvers<void>();
@@ -200,7 +194,7 @@ Deno.test({
       });
     }
   },
-});
+);
 
 const page = await Deno.readTextFile(
   new URL("../../../docs/running.md", import.meta.url),

@@ -17,7 +17,7 @@ import { until, within } from "../../support/within.ts";
 import { hasProgram } from "../../support/program/has_program.ts";
 import { fromFileUrl } from "../../support/program/paths.ts";
 import { startProcess } from "../../support/program/process.ts";
-import { needing } from "../../support/ignored.ts";
+import { testNeeding } from "../../support/ignored.ts";
 
 /** A folder of included files, removed at the end. */
 async function openFolder() {
@@ -276,12 +276,10 @@ const canMount = await hasProgram("unshare", [
   "true",
 ]);
 
-Deno.test({
-  ...needing(
-    "a configuration and a key that are renamed into a mounted folder take effect",
-    !canMount && "nothing may be mounted here",
-  ),
-  async fn() {
+testNeeding(
+  "a configuration and a key that are renamed into a mounted folder take effect",
+  !canMount && "nothing may be mounted here",
+  async () => {
     const directory = await Deno.makeTempDir();
     const [config, mount] = [`${directory}/config`, `${directory}/mount`];
     await Deno.mkdir(config);
@@ -331,4 +329,4 @@ Deno.test({
       await Deno.remove(directory, { recursive: true });
     }
   },
-});
+);

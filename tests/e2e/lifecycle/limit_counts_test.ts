@@ -6,7 +6,7 @@ import {
   type ServedGateway,
   serveFile,
 } from "../../support/gateway/serve.ts";
-import { needing } from "../../support/ignored.ts";
+import { testNeeding } from "../../support/ignored.ts";
 import {
   startStoreServer,
   storeProgram,
@@ -130,15 +130,15 @@ function open(
 }
 
 for (const scene of SCENES) {
-  Deno.test({
-    ...needing(
-      `a new limit, one whose window has begun, and one that was put back know what was counted: ${scene.name}`,
+  testNeeding(
+    `a new limit, one whose window has begun, and one that was put back know what was counted: ${scene.name}`,
+    [
       scene.hasStore && storeProgram === undefined &&
-        "there is no Valkey or Redis here",
+      "there is no Valkey or Redis here",
       scene.workers > 1 && Deno.build.os !== "linux" &&
-        "only Linux deals connections out to threads",
-    ),
-    async fn(t) {
+      "only Linux deals connections out to threads",
+    ],
+    async (t) => {
       await using upstream = startUpstream(() =>
         Response.json(WIRES.chat.answer)
       );
@@ -177,5 +177,5 @@ for (const scene of SCENES) {
         await store?.[Symbol.asyncDispose]();
       }
     },
-  });
+  );
 }

@@ -13,7 +13,7 @@ import {
 } from "../../support/gateway/serve.ts";
 import { testCertificate } from "../../support/upstream/test_certificate.ts";
 import { until, within } from "../../support/within.ts";
-import { needing } from "../../support/ignored.ts";
+import { testNeeding } from "../../support/ignored.ts";
 
 const ignore = Deno.build.os === "windows";
 
@@ -43,12 +43,10 @@ async function lineNumber(
   return gateway.lines(event)[count - 1] ?? {};
 }
 
-Deno.test({
-  ...needing(
-    "a running stream goes on with the configuration that it began with, new requests have the new one",
-    ignore && "Windows has no such links and signals",
-  ),
-  async fn(t) {
+testNeeding(
+  "a running stream goes on with the configuration that it began with, new requests have the new one",
+  ignore && "Windows has no such links and signals",
+  async (t) => {
     const answer = openAnswer();
     await using upstream = startUpstream(({ text }) =>
       JSON.parse(text()).stream === true ? answer.response : Response.json({})
@@ -99,14 +97,12 @@ Deno.test({
     gateway.kill("SIGTERM");
     assert.equal((await within(gateway.ended, "the exit")).code, 0);
   },
-});
+);
 
-Deno.test({
-  ...needing(
-    "a reload names every setting that needs a restart",
-    ignore && "Windows has no such links and signals",
-  ),
-  async fn() {
+testNeeding(
+  "a reload names every setting that needs a restart",
+  ignore && "Windows has no such links and signals",
+  async () => {
     const url = "http://127.0.0.1:9";
     await using gateway = await serveFile(fileWith("key", url));
     const port = 1 + Number(new URL(gateway.url).port);
@@ -128,7 +124,7 @@ Deno.test({
     }
     assert.equal((await askOnce(`${gateway.url}/readyz`)).status, 200);
   },
-});
+);
 
 /** A change of the configuration file at `path`; `text` is a valid configuration. */
 type Change = (path: string, text: string) => Promise<void>;
@@ -152,12 +148,10 @@ const CHANGES: Readonly<Record<string, Change>> = {
 
 const ROUNDS = 1_000;
 
-Deno.test({
-  ...needing(
-    `a configuration that is changed in every way ${ROUNDS} times costs no request`,
-    ignore && "Windows has no such links and signals",
-  ),
-  async fn() {
+testNeeding(
+  `a configuration that is changed in every way ${ROUNDS} times costs no request`,
+  ignore && "Windows has no such links and signals",
+  async () => {
     await using upstream = startUpstream();
     await using gateway = await serveFile(fileWith("key-0", upstream.url));
     const url = gateway.url + PATHS.chat;
@@ -184,7 +178,7 @@ Deno.test({
     assert.equal((await askOnce(url, ask("chat"))).status, 200);
     assert.equal(gateway.lines("config_failed").length, 0);
   },
-});
+);
 
 Deno.test("an invalid edit is reported once, and so is the return to the valid file", async () => {
   await using upstream = startUpstream(() => Response.json({}));

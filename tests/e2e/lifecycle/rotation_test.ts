@@ -18,7 +18,7 @@ import {
   testCertificate,
 } from "../../support/upstream/test_certificate.ts";
 import { until } from "../../support/within.ts";
-import { needing } from "../../support/ignored.ts";
+import { testNeeding } from "../../support/ignored.ts";
 
 /** Links and renaming exist on Unix only. */
 const ignore = Deno.build.os === "windows";
@@ -67,12 +67,10 @@ async function serveTls(
 }
 
 for (const workers of [1, 2]) {
-  Deno.test({
-    ...needing(
-      `another certificate is shown to new connections while streams go on, with ${workers} workers`,
-      ignore && "Windows has no such links and signals",
-    ),
-    async fn() {
+  testNeeding(
+    `another certificate is shown to new connections while streams go on, with ${workers} workers`,
+    ignore && "Windows has no such links and signals",
+    async () => {
       const answer = openAnswer();
       await using upstream = startUpstream(() => answer.response);
       await using directory = await tempDirectory();
@@ -120,15 +118,13 @@ for (const workers of [1, 2]) {
       assert.equal((await reader?.read())?.done, true);
       assert.equal(gateway.lines("config_rejected").length, 1);
     },
-  });
+  );
 }
 
-Deno.test({
-  ...needing(
-    "a certificate is replaced again and again, and no request is lost",
-    ignore && "Windows has no such links and signals",
-  ),
-  async fn() {
+testNeeding(
+  "a certificate is replaced again and again, and no request is lost",
+  ignore && "Windows has no such links and signals",
+  async () => {
     await using upstream = startUpstream();
     await using directory = await tempDirectory();
     await using gateway = await serveTls(directory.path, upstream.url, 1);
@@ -152,14 +148,12 @@ Deno.test({
     }
     assert.equal(gateway.lines("listener_lost").length, 0);
   },
-});
+);
 
-Deno.test({
-  ...needing(
-    "a TLS port that another gateway has is not shared with it",
-    ignore && "Windows has no such links and signals",
-  ),
-  async fn() {
+testNeeding(
+  "a TLS port that another gateway has is not shared with it",
+  ignore && "Windows has no such links and signals",
+  async () => {
     await using directory = await tempDirectory();
     await using gateway = await serveTls(
       directory.path,
@@ -180,7 +174,7 @@ Deno.test({
     assert.equal(code, 1);
     assert.match(stderr, /another program listens there/);
   },
-});
+);
 
 /** Starts a gateway whose key is in a file. */
 async function serveKeyFile(url: string, keyFile: string) {
@@ -208,12 +202,10 @@ const CHANGES: Readonly<
 };
 
 for (const [how, change] of Object.entries(CHANGES)) {
-  Deno.test({
-    ...needing(
-      `a key in a file is taken over when the file is ${how}`,
-      ignore && "Windows has no such links and signals",
-    ),
-    async fn() {
+  testNeeding(
+    `a key in a file is taken over when the file is ${how}`,
+    ignore && "Windows has no such links and signals",
+    async () => {
       await using upstream = startUpstream();
       await using directory = await tempDirectory();
       const path = `${directory.path}/provider.key`;
@@ -232,15 +224,13 @@ for (const [how, change] of Object.entries(CHANGES)) {
         "the second key",
       );
     },
-  });
+  );
 }
 
-Deno.test({
-  ...needing(
-    "a key in a volume of Kubernetes is taken over when its links switch",
-    ignore && "Windows has no such links and signals",
-  ),
-  async fn() {
+testNeeding(
+  "a key in a volume of Kubernetes is taken over when its links switch",
+  ignore && "Windows has no such links and signals",
+  async () => {
     await using upstream = startUpstream();
     await using directory = await tempDirectory();
     const root = directory.path;
@@ -264,14 +254,12 @@ Deno.test({
         "Bearer second-key-of-the-provider";
     }, "the second key");
   },
-});
+);
 
-Deno.test({
-  ...needing(
-    "a key file that is missing or invalid keeps the key in use, and is reported once",
-    ignore && "Windows has no such links and signals",
-  ),
-  async fn() {
+testNeeding(
+  "a key file that is missing or invalid keeps the key in use, and is reported once",
+  ignore && "Windows has no such links and signals",
+  async () => {
     await using upstream = startUpstream();
     await using directory = await tempDirectory();
     const path = `${directory.path}/provider.key`;
@@ -296,14 +284,12 @@ Deno.test({
       "the problem to be logged after SIGHUP",
     );
   },
-});
+);
 
-Deno.test({
-  ...needing(
-    "SIGHUP without a change and another key end a provider's long wait",
-    ignore && "Windows has no such links and signals",
-  ),
-  async fn() {
+testNeeding(
+  "SIGHUP without a change and another key end a provider's long wait",
+  ignore && "Windows has no such links and signals",
+  async () => {
     await using upstream = startUpstream();
     await using directory = await tempDirectory();
     const path = `${directory.path}/provider.key`;
@@ -329,4 +315,4 @@ Deno.test({
     await gateway.line("config_applied");
     assert.equal(await status(), 200);
   },
-});
+);

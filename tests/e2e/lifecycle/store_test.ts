@@ -18,7 +18,7 @@ import {
 } from "../../support/program/store_server.ts";
 import { startUpstream } from "../../support/upstream/scripted_upstream.ts";
 import { until } from "../../support/within.ts";
-import { needing } from "../../support/ignored.ts";
+import { testNeeding } from "../../support/ignored.ts";
 import { WIRES } from "../../support/wire/wire.ts";
 
 const PASSWORD = "canary-password";
@@ -73,13 +73,13 @@ async function usageOf({ url }: ServedGateway) {
   return { requests: month.total.requests, since };
 }
 
-Deno.test({
-  ...needing(
-    "replicas, with threads or without, hold a token's limits together, exactly, and count over a restart",
+testNeeding(
+  "replicas, with threads or without, hold a token's limits together, exactly, and count over a restart",
+  [
     storeProgram === undefined && "there is no Valkey or Redis here",
     Deno.build.os !== "linux" && "only Linux deals connections out to threads",
-  ),
-  async fn() {
+  ],
+  async () => {
     await using upstream = startUpstream(() =>
       Response.json(WIRES.chat.answer)
     );
@@ -117,15 +117,15 @@ Deno.test({
     const { status } = await askOnce(next.url + PATHS.chat, ask("chat"));
     assert.equal(status, 429);
   },
-});
+);
 
-Deno.test({
-  ...needing(
-    "replicas, with threads or without, share quotas and cool-downs by a store, and serve on when it is gone",
+testNeeding(
+  "replicas, with threads or without, share quotas and cool-downs by a store, and serve on when it is gone",
+  [
     storeProgram === undefined && "there is no Valkey or Redis here",
     Deno.build.os !== "linux" && "only Linux deals connections out to threads",
-  ),
-  async fn() {
+  ],
+  async () => {
     await using upstream = startUpstream(({ path }) =>
       path === "/quota"
         ? Response.json({ used: 40 })
@@ -187,4 +187,4 @@ Deno.test({
       assert.equal((await replica.ended).code, 0);
     }
   },
-});
+);

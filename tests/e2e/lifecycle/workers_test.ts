@@ -15,7 +15,7 @@ import {
 import { startUpstream } from "../../support/upstream/scripted_upstream.ts";
 import { askOnce, serveFile } from "../../support/gateway/serve.ts";
 import { until } from "../../support/within.ts";
-import { needing } from "../../support/ignored.ts";
+import { testNeeding } from "../../support/ignored.ts";
 import { paddedBody } from "../../support/wire/padded_body.ts";
 import { connectRaw, openUploads } from "../../support/wire/raw_socket.ts";
 import { WIRES } from "../../support/wire/wire.ts";
@@ -37,12 +37,10 @@ const REQUESTS = 40;
 /** Only Linux distributes connections to threads. */
 const ignore = Deno.build.os !== "linux";
 
-Deno.test({
-  ...needing(
-    "two workers share a port: requests reach both, metrics are summed, a reload and a drain reach both",
-    ignore && "only Linux deals connections out to threads",
-  ),
-  async fn(t) {
+testNeeding(
+  "two workers share a port: requests reach both, metrics are summed, a reload and a drain reach both",
+  ignore && "only Linux deals connections out to threads",
+  async (t) => {
     await using upstream = startUpstream();
     const file = familiesFile(upstream.url, { server: SERVER });
     await using gateway = await serveFile(file);
@@ -96,14 +94,12 @@ Deno.test({
       assert.equal(gateway.lines("stopped").length, 2);
     });
   },
-});
+);
 
-Deno.test({
-  ...needing(
-    "a drain of two workers lets what they run end",
-    ignore && "only Linux deals connections out to threads",
-  ),
-  async fn() {
+testNeeding(
+  "a drain of two workers lets what they run end",
+  ignore && "only Linux deals connections out to threads",
+  async () => {
     const gate = Promise.withResolvers<void>();
     await using upstream = startUpstream(async () => {
       await gate.promise;
@@ -135,14 +131,12 @@ Deno.test({
     assert.equal((await gateway.ended).code, 0);
     assert.equal(gateway.lines("cut").length, 0);
   },
-});
+);
 
-Deno.test({
-  ...needing(
-    "workers count a token's, a connection's and the gateway's requests together: exactly as many run as may",
-    ignore && "only Linux deals connections out to threads",
-  ),
-  async fn(t) {
+testNeeding(
+  "workers count a token's, a connection's and the gateway's requests together: exactly as many run as may",
+  ignore && "only Linux deals connections out to threads",
+  async (t) => {
     const asked = 24;
     const limits = [
       { most: 5, status: 429, token: { max_concurrent: 5 } },
@@ -183,7 +177,7 @@ Deno.test({
       });
     }
   },
-});
+);
 
 const MIB = 1024 * 1024;
 
@@ -204,12 +198,10 @@ function beginning(bytes: number): readonly (string | Uint8Array)[] {
 const BEGUN: Readonly<Record<string, readonly [count: number, bytes: number]>> =
   { "silent": [200, 1], "that fill the memory": [24, 6 * MIB] };
 
-Deno.test({
-  ...needing(
-    "uploads of one token cost another token no request in any worker",
-    ignore && "only Linux deals connections out to threads",
-  ),
-  async fn(t) {
+testNeeding(
+  "uploads of one token cost another token no request in any worker",
+  ignore && "only Linux deals connections out to threads",
+  async (t) => {
     await using upstream = startUpstream();
     for (const [name, [count, bytes]] of Object.entries(BEGUN)) {
       await t.step(name, async () => {
@@ -248,7 +240,7 @@ Deno.test({
       });
     }
   },
-});
+);
 
 /**
  * The number of threads. If they shared no cool-downs, nearly always more than two would send a
@@ -256,12 +248,10 @@ Deno.test({
  */
 const THREADS = 4;
 
-Deno.test({
-  ...needing(
-    "workers share the cool-downs that a provider requested, and read its quota once for all",
-    ignore && "only Linux deals connections out to threads",
-  ),
-  async fn(t) {
+testNeeding(
+  "workers share the cool-downs that a provider requested, and read its quota once for all",
+  ignore && "only Linux deals connections out to threads",
+  async (t) => {
     await using upstream = startUpstream(({ path }) =>
       path === "/quota"
         ? Response.json({ used: 40 })
@@ -294,14 +284,12 @@ Deno.test({
       assert.equal(asked(/quota/), 1);
     });
   },
-});
+);
 
-Deno.test({
-  ...needing(
-    "workers enforce a token's limits together, exactly, and report its usage as one",
-    ignore && "only Linux deals connections out to threads",
-  ),
-  async fn() {
+testNeeding(
+  "workers enforce a token's limits together, exactly, and report its usage as one",
+  ignore && "only Linux deals connections out to threads",
+  async () => {
     await using upstream = startUpstream(() =>
       Response.json(WIRES.chat.answer)
     );
@@ -333,27 +321,23 @@ Deno.test({
       assert.equal(await counted(), 17);
     }
   },
-});
+);
 
-Deno.test({
-  ...needing(
-    "workers that cannot listen say so once and end the program",
-    ignore && "only Linux deals connections out to threads",
-  ),
-  async fn() {
+testNeeding(
+  "workers that cannot listen say so once and end the program",
+  ignore && "only Linux deals connections out to threads",
+  async () => {
     await using taken = startUpstream();
     const port = Number(new URL(taken.url).port);
     const file = familiesFile(taken.url, { server: { port, workers: 2 } });
     await assert.rejects(serveFile(file), /Cannot listen on 127\.0\.0\.1/);
   },
-});
+);
 
-Deno.test({
-  ...needing(
-    "workers: auto starts one thread a core",
-    ignore && "only Linux deals connections out to threads",
-  ),
-  async fn() {
+testNeeding(
+  "workers: auto starts one thread a core",
+  ignore && "only Linux deals connections out to threads",
+  async () => {
     const server = { ...SERVER, workers: "auto" };
     await using gateway = await serveFile(
       familiesFile("http://127.0.0.1:9", { server }),
@@ -362,7 +346,7 @@ Deno.test({
     const workers = sumOf(readExposition(text), "model_gateway_workers");
     assert.equal(workers, navigator.hardwareConcurrency);
   },
-});
+);
 
 const MORTAL = new URL("../../support/fakes/mortal_worker.ts", import.meta.url);
 
@@ -408,12 +392,10 @@ async function startMortals(
   });
 }
 
-Deno.test({
-  ...needing(
-    "a thread that dies of an error nobody catches is logged without the error's words, gives back what it held and is replaced, while the other serves",
-    Deno.build.os !== "linux" && "only Linux deals connections out to threads",
-  ),
-  async fn() {
+testNeeding(
+  "a thread that dies of an error nobody catches is logged without the error's words, gives back what it held and is replaced, while the other serves",
+  Deno.build.os !== "linux" && "only Linux deals connections out to threads",
+  async () => {
     await using upstream = startUpstream();
     const lines = createLogLines();
     let listened = 0;
@@ -437,7 +419,7 @@ Deno.test({
       await pool.stop(Promise.resolve());
     }
   },
-});
+);
 
 /** Returns the caller's response without `fetch`, which would retry and kill the other thread. */
 async function askToDie(url: string): Promise<string> {

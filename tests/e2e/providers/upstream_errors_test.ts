@@ -26,7 +26,7 @@ import { noAnswer } from "../../support/wire/answers.ts";
 import { createFakeTimers } from "../../support/fakes/fake_timers.ts";
 import { testCertificate } from "../../support/upstream/test_certificate.ts";
 import { within } from "../../support/within.ts";
-import { needing } from "../../support/ignored.ts";
+import { needing, testNeeding } from "../../support/ignored.ts";
 
 const CANARY = "canary-9e1f";
 
@@ -414,14 +414,12 @@ async function startBlackHole(): Promise<
 
 const isLinux = Deno.build.os === "linux";
 
-Deno.test({
-  ...needing(
-    isLinux
-      ? "an upstream whose system answers no connect is 502 at the connect deadline"
-      : "an upstream whose system answers no connect (ignored: other systems fill a queue otherwise)",
-    !isLinux && "only Linux answers so",
-  ),
-  async fn() {
+testNeeding(
+  isLinux
+    ? "an upstream whose system answers no connect is 502 at the connect deadline"
+    : "an upstream whose system answers no connect (ignored: other systems fill a queue otherwise)",
+  !isLinux && "only Linux answers so",
+  async () => {
     using hole = await startBlackHole();
     await using gateway = await startGateway(familiesFile(hole.url), {
       timers: hurriedTimers,
@@ -432,4 +430,4 @@ Deno.test({
     assert.match(error.message, /the connection timed out/);
     assert.equal(gateway.admission.active, 0);
   },
-});
+);

@@ -14,7 +14,7 @@ import {
 import { askOnce, serveFile } from "../../support/gateway/serve.ts";
 import { sseBytes } from "../../support/wire/sse_bytes.ts";
 import { until, within } from "../../support/within.ts";
-import { needing } from "../../support/ignored.ts";
+import { testNeeding } from "../../support/ignored.ts";
 
 const PROMPT = "canary-of-the-prompt";
 const ANSWER = "canary-of-the-answer";
@@ -285,12 +285,10 @@ async function assertMetrics(collector: Collector): Promise<void> {
   );
 }
 
-Deno.test({
-  ...needing(
-    "with OTEL_DENO a trace goes on through a worker, too",
-    Deno.build.os !== "linux" && "only Linux deals connections out to threads",
-  ),
-  async fn() {
+testNeeding(
+  "with OTEL_DENO a trace goes on through a worker, too",
+  Deno.build.os !== "linux" && "only Linux deals connections out to threads",
+  async () => {
     await using upstream = startUpstream(stream);
     await using collector = startCollector();
     await using gateway = await serveFile(
@@ -317,7 +315,7 @@ Deno.test({
       "the tokens of both kinds",
     );
   },
-});
+);
 
 Deno.test("with OTEL_PROPAGATORS=none the caller's headers are forwarded unchanged", async () => {
   await using upstream = startUpstream(stream);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { fromFileUrl } from "../../support/program/paths.ts";
 import { loggedLine } from "../../support/wire/logged_line.ts";
-import { needing } from "../../support/ignored.ts";
+import { testNeeding } from "../../support/ignored.ts";
 import {
   ALICE_TOKEN,
   minimalFile,
@@ -52,12 +52,10 @@ async function usage(words: string, directory: string) {
   };
 }
 
-Deno.test({
-  ...needing(
-    "usage reads files and standard input as a shell gives them, and ends quietly when nobody reads on",
-    Deno.build.os === "windows" && "Windows has no such signals",
-  ),
-  async fn(t) {
+testNeeding(
+  "usage reads files and standard input as a shell gives them, and ends quietly when nobody reads on",
+  Deno.build.os === "windows" && "Windows has no such signals",
+  async (t) => {
     const directory = await Deno.makeTempDir();
     const log = `${directory}/gateway.jsonl`;
     await Deno.writeTextFile(log, loggedLine().repeat(3));
@@ -122,7 +120,7 @@ Deno.test({
       await Deno.remove(directory, { recursive: true });
     }
   },
-});
+);
 
 /** The month in `GET /usage`. */
 async function monthOf(url: string): Promise<Record<string, unknown>> {
@@ -239,12 +237,10 @@ async function monthOfSessionCost(url: string): Promise<JsonObject> {
   return windows.find(({ window }: JsonObject) => window === "month").total;
 }
 
-Deno.test({
-  ...needing(
-    "a long session of Claude Code costs by every count what it costs by hand",
-    !hasRecordings() && "the recordings are not at hand",
-  ),
-  async fn() {
+testNeeding(
+  "a long session of Claude Code costs by every count what it costs by hand",
+  !hasRecordings() && "the recordings are not at hand",
+  async () => {
     const session = longSession();
     const asked: { turn: Turn; from: Protocol }[] = session.flatMap((turn) =>
       (["messages", "chat"] as const).map((from) => ({ turn, from }))
@@ -325,4 +321,4 @@ Deno.test({
       await Deno.remove(folder, { recursive: true });
     }
   },
-});
+);

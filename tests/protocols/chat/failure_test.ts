@@ -9,7 +9,7 @@ import {
   encodeFailure,
 } from "../../../src/protocols/chat/errors.ts";
 import { loadRecordings } from "../../support/recorded/recordings.ts";
-import { needing } from "../../support/ignored.ts";
+import { testNeeding } from "../../support/ignored.ts";
 
 Deno.test("a Chat error is read in every shape that providers send", async (t) => {
   const errors: [
@@ -203,12 +203,10 @@ const ERRORS = loadRecordings("errors").filter(({ name }) =>
   name.startsWith("chat-http")
 );
 
-Deno.test({
-  ...needing(
-    "every recorded Chat error has a message and the kind of its status",
-    ERRORS.length === 0 && "there are no recordings here",
-  ),
-  fn() {
+testNeeding(
+  "every recorded Chat error has a message and the kind of its status",
+  ERRORS.length === 0 && "there are no recordings here",
+  () => {
     for (const { name, answer } of ERRORS) {
       const status = Number(/http(\d+)/.exec(name)?.[1]);
       const failure = decodeFailure(status, answer);
@@ -216,4 +214,4 @@ Deno.test({
       assert.equal(failure.status, status, name);
     }
   },
-});
+);

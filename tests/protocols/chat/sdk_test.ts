@@ -13,7 +13,7 @@ import {
 import { loadRecordings } from "../../support/recorded/recordings.ts";
 import { requestOf } from "../../support/wire/requests.ts";
 import { OpenAI } from "../../support/sdk/sdks.ts";
-import { needing } from "../../support/ignored.ts";
+import { testNeeding } from "../../support/ignored.ts";
 
 const REQUEST = requestOf({
   extras: {
@@ -126,12 +126,10 @@ const STREAMS = loadRecordings("chat").filter(({ stream }) =>
   stream !== undefined
 );
 
-Deno.test({
-  ...needing(
-    "openai-node reads every recorded Chat stream, written again",
-    STREAMS.length === 0 && "there are no recordings here",
-  ),
-  async fn(t) {
+testNeeding(
+  "openai-node reads every recorded Chat stream, written again",
+  STREAMS.length === 0 && "there are no recordings here",
+  async (t) => {
     for (const { name, stream } of STREAMS) {
       if (stream === undefined) continue;
       await t.step(
@@ -140,4 +138,4 @@ Deno.test({
       );
     }
   },
-});
+);

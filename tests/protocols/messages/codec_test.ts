@@ -14,7 +14,7 @@ import { chatCodec } from "../../../src/protocols/chat/mod.ts";
 import { loadClientRequests } from "../../support/recorded/client_recordings.ts";
 import { assertSendable } from "../../support/sdk/messages_rules.ts";
 import { contextFor } from "../../support/dialects/targets.ts";
-import { needing } from "../../support/ignored.ts";
+import { testNeeding } from "../../support/ignored.ts";
 import { translateRequest } from "../../support/translate_request.ts";
 import { parseClaudeModel } from "../../../src/protocols/dialects/claude_models.ts";
 import { dialectOf } from "../../../src/protocols/messages/dialect.ts";
@@ -132,13 +132,11 @@ const DROPPED: readonly string[] = [
   "top_k",
 ];
 
-Deno.test({
-  ...needing(
-    "every request of a real client is understood and can be sent on" +
-      (REQUESTS.length === 0 ? ": left out, as there are no recordings" : ""),
-    REQUESTS.length === 0 && "there are no recordings here",
-  ),
-  fn: async (t) => {
+testNeeding(
+  "every request of a real client is understood and can be sent on" +
+    (REQUESTS.length === 0 ? ": left out, as there are no recordings" : ""),
+  REQUESTS.length === 0 && "there are no recordings here",
+  async (t) => {
     for (const { name, body } of REQUESTS) {
       await t.step(name, () => {
         if (body.thread !== undefined) {
@@ -166,7 +164,7 @@ Deno.test({
       });
     }
   },
-});
+);
 
 const NEWEST = 9999;
 

@@ -10,7 +10,7 @@ import {
   type ClientRequest,
   loadClientRequests,
 } from "../../support/recorded/client_recordings.ts";
-import { needing } from "../../support/ignored.ts";
+import { testNeeding } from "../../support/ignored.ts";
 import {
   type CachingProvider,
   createCachingProvider,
@@ -98,12 +98,10 @@ const CHANGING: ReadonlySet<string> = new Set([
 
 const RUNS = sessions();
 
-Deno.test({
-  ...needing(
-    "the recorded sessions of Claude Code and Codex are dear for the reason that they are, in every mode",
-    RUNS.length === 0 && "there are no recordings here",
-  ),
-  async fn(t) {
+testNeeding(
+  "the recorded sessions of Claude Code and Codex are dear for the reason that they are, in every mode",
+  RUNS.length === 0 && "there are no recordings here",
+  async (t) => {
     for (const mode of ["native", "translated"] as const) {
       for (const [event, { before, why }] of Object.entries(EVENTS)) {
         await t.step(`${mode}, ${event}`, async () => {
@@ -133,4 +131,4 @@ Deno.test({
       }
     }
   },
-});
+);

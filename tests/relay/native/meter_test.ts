@@ -19,7 +19,7 @@ import {
 } from "../../support/recorded/recordings.ts";
 import { cutAwkwardly } from "../../support/wire/cuts.ts";
 import { sseBytes } from "../../support/wire/sse_bytes.ts";
-import { needing } from "../../support/ignored.ts";
+import { testNeeding } from "../../support/ignored.ts";
 
 const encoder = new TextEncoder();
 
@@ -308,12 +308,10 @@ Deno.test("createStreamMeter() accepts streams of no known protocol", () => {
   }
 });
 
-Deno.test({
-  ...needing(
-    "createStreamMeter() counts what the codec counts in every recorded stream",
-    !hasRecordings() && "there are no recordings here",
-  ),
-  fn() {
+testNeeding(
+  "createStreamMeter() counts what the codec counts in every recorded stream",
+  !hasRecordings() && "there are no recordings here",
+  () => {
     for (const protocol of ["chat", "messages", "responses"] as const) {
       for (const { name, stream } of loadRecordings(protocol)) {
         if (stream === undefined) continue;
@@ -330,7 +328,7 @@ Deno.test({
       }
     }
   },
-});
+);
 
 Deno.test("createAnswerMeter() reads an answer after a byte order mark alike, in any chunks", () => {
   const event = {

@@ -20,7 +20,7 @@ import {
 } from "../../support/program/store_server.ts";
 import { until } from "../../support/within.ts";
 import { windowOf } from "../../quotas/quota_case.ts";
-import { needing } from "../../support/ignored.ts";
+import { testNeeding } from "../../support/ignored.ts";
 import { fromFileUrl } from "../../support/program/paths.ts";
 import { testCertificate } from "../../support/upstream/test_certificate.ts";
 
@@ -65,12 +65,10 @@ function coolDown(
   };
 }
 
-Deno.test({
-  ...needing(
-    "replicas hear what another one leaves alone, also those that come later, with what is left of it",
-    lack,
-  ),
-  async fn() {
+testNeeding(
+  "replicas hear what another one leaves alone, also those that come later, with what is left of it",
+  lack,
+  async () => {
     await using server = await startStoreServer();
     const [one, two, connection] = await replicas(server);
     const seen = coolDown(connection, { probe: "begun" });
@@ -99,14 +97,12 @@ Deno.test({
     assert.doesNotMatch(stream, /alice/);
     for (const process of [one, two, late]) await process.close();
   },
-});
+);
 
-Deno.test({
-  ...needing(
-    "replicas hear what a refusal has taught another one, and nothing that is no lesson",
-    lack,
-  ),
-  async fn() {
+testNeeding(
+  "replicas hear what a refusal has taught another one, and nothing that is no lesson",
+  lack,
+  async () => {
     await using server = await startStoreServer();
     const [one, two, connection] = await replicas(server);
     const ms = 86_400_000;
@@ -126,14 +122,12 @@ Deno.test({
     assert.ok(notice.ms > ms - 60_000, String(notice.ms));
     for (const process of [one, two]) await process.close();
   },
-});
+);
 
-Deno.test({
-  ...needing(
-    "replicas hear the cool-down of a caller that no configuration lists, as one of an identity provider",
-    lack,
-  ),
-  async fn() {
+testNeeding(
+  "replicas hear the cool-down of a caller that no configuration lists, as one of an identity provider",
+  lack,
+  async () => {
     await using server = await startStoreServer();
     const [one, two, connection] = await replicas(server);
     const token = digestOf("zoë (https://login.example.com)");
@@ -144,14 +138,12 @@ Deno.test({
     assert.equal(notice.token, token);
     for (const process of [one, two]) await process.close();
   },
-});
+);
 
-Deno.test({
-  ...needing(
-    "what was published while the store was away is published when it is back, unless it is over by then",
-    lack,
-  ),
-  async fn() {
+testNeeding(
+  "what was published while the store was away is published when it is back, unless it is over by then",
+  lack,
+  async () => {
     await using server = await startStoreServer();
     const [one, two, connection] = await replicas(server);
     await server.kill();
@@ -168,14 +160,12 @@ Deno.test({
     );
     for (const process of [one, two]) await process.close();
   },
-});
+);
 
-Deno.test({
-  ...needing(
-    "a connection with another key is another one, and what a configuration does not know is passed over",
-    lack,
-  ),
-  async fn() {
+testNeeding(
+  "a connection with another key is another one, and what a configuration does not know is passed over",
+  lack,
+  async () => {
     await using server = await startStoreServer();
     const auth = { scheme: "bearer", key: "another-key" };
     const other = await minimalConfig({
@@ -203,14 +193,12 @@ Deno.test({
     assert.deepEqual(two.heard, []);
     for (const process of [one, two, three]) await process.close();
   },
-});
+);
 
-Deno.test({
-  ...needing(
-    "of replicas that want a quota one reads it, and the others get what it read",
-    lack,
-  ),
-  async fn() {
+testNeeding(
+  "of replicas that want a quota one reads it, and the others get what it read",
+  lack,
+  async () => {
     await using server = await startStoreServer();
     const [one, two, connection] = await replicas(server);
     assert.equal(
@@ -231,14 +219,12 @@ Deno.test({
     assert.deepEqual(notice.reading, READING);
     for (const process of [one, two]) await process.close();
   },
-});
+);
 
-Deno.test({
-  ...needing(
-    "a replica that cannot reach a provider leaves the reading to another one",
-    lack,
-  ),
-  async fn() {
+testNeeding(
+  "a replica that cannot reach a provider leaves the reading to another one",
+  lack,
+  async () => {
     await using server = await startStoreServer();
     const [one, two, connection] = await replicas(server);
     await one.state.sharedReadings?.find(connection, NEVER);
@@ -251,14 +237,12 @@ Deno.test({
     assert.equal(await waiting, undefined);
     for (const process of [one, two]) await process.close();
   },
-});
+);
 
-Deno.test({
-  ...needing(
-    "nobody waits for a quota that another replica reads longer than the signal says, nor for a store that is away",
-    lack,
-  ),
-  async fn() {
+testNeeding(
+  "nobody waits for a quota that another replica reads longer than the signal says, nor for a store that is away",
+  lack,
+  async () => {
     await using server = await startStoreServer();
     const [one, two, connection] = await replicas(server);
     await one.state.sharedReadings?.find(connection, NEVER);
@@ -277,14 +261,12 @@ Deno.test({
     );
     for (const process of [one, two]) await process.close();
   },
-});
+);
 
-Deno.test({
-  ...needing(
-    "a quota in headers is published once in five seconds at most",
-    lack,
-  ),
-  async fn() {
+testNeeding(
+  "a quota in headers is published once in five seconds at most",
+  lack,
+  async () => {
     await using server = await startStoreServer();
     const [one, two, connection] = await replicas(server);
     const { id: connectionId } = connection;
@@ -304,14 +286,12 @@ Deno.test({
     assert.equal(harvested.length, 1);
     for (const process of [one, two]) await process.close();
   },
-});
+);
 
-Deno.test({
-  ...needing(
-    "replicas hear where conversations are, also those that come later, with what is left of the hour",
-    lack,
-  ),
-  async fn() {
+testNeeding(
+  "replicas hear where conversations are, also those that come later, with what is left of the hour",
+  lack,
+  async () => {
     await using server = await startStoreServer();
     const [one, two, connection] = await replicas(server);
     const placed = {
@@ -345,17 +325,15 @@ Deno.test({
     assert.equal(two.heard.filter(({ kind }) => kind === "placed").length, 1);
     for (const process of [one, two, late]) await process.close();
   },
-});
+);
 
 const FOLDER = new URL("../../fixtures/tls/", import.meta.url);
 const pathOf = (name: string) => fromFileUrl(new URL(name, FOLDER));
 
-Deno.test({
-  ...needing(
-    "a store is reached with TLS when its certificate is vouched for, and not otherwise",
-    lack,
-  ),
-  async fn() {
+testNeeding(
+  "a store is reached with TLS when its certificate is vouched for, and not otherwise",
+  lack,
+  async () => {
     await using server = await startStoreServer([
       ...["--tls-auth-clients", "no"],
       ...["--tls-cert-file", pathOf("cert.pem")],
@@ -376,4 +354,4 @@ Deno.test({
     });
     assert.equal(strange.state.store?.(), "away");
   },
-});
+);

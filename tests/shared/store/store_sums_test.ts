@@ -18,7 +18,7 @@ import {
 } from "../../support/program/store_server.ts";
 import { startTcpRelay } from "../../support/upstream/tcp_relay.ts";
 import { until } from "../../support/within.ts";
-import { needing } from "../../support/ignored.ts";
+import { testNeeding } from "../../support/ignored.ts";
 
 import { to } from "../../support/fakes/addition.ts";
 
@@ -34,6 +34,21 @@ const TOKENS: Sum = { ...DAY, field: "tokens" };
 const LIMIT = { sums: [DAY], key: "alice requests" };
 
 let requests = 0;
+
+/** Tests a store with a process that is connected to it. */
+function testStore(
+  name: string,
+  fn: (
+    scene: { readonly server: StoreServer; readonly one: StoreProcess },
+  ) => Promise<void>,
+): void {
+  testNeeding(name, lack, async () => {
+    await using server = await startStoreServer();
+    await using one = await connectProcess({ port: server.port });
+    await one.until("connected");
+    await fn({ server, one });
+  });
+}
 
 /** Asks for a request of its own. */
 function take({ sums }: StoreProcess, most: number, amount = 1, limit = LIMIT) {
@@ -89,12 +104,10 @@ async function untilUsed(
   );
 }
 
-Deno.test({
-  ...needing(
-    "three processes under load together get exactly what a limit allows, and count every addition",
-    lack,
-  ),
-  async fn() {
+testNeeding(
+  "three processes under load together get exactly what a limit allows, and count every addition",
+  lack,
+  async () => {
     await using server = await startStoreServer();
     const { port } = server;
     await using one = await connectProcess({ port });
@@ -125,17 +138,11 @@ Deno.test({
       await untilUsed(process, 400);
     }
   },
-});
+);
 
-Deno.test({
-  ...needing(
-    "a name with half of a surrogate pair counts and stops no other count",
-    lack,
-  ),
-  async fn() {
-    await using server = await startStoreServer();
-    await using one = await connectProcess({ port: server.port });
-    await one.until("connected");
+testStore(
+  "a name with half of a surrogate pair counts and stops no other count",
+  async ({ server, one }) => {
     const half = { ...DAY, field: "requests\tone\t\ud83d" };
     add(one, 2, half);
     add(one, 3);
@@ -145,17 +152,11 @@ Deno.test({
       field: "requests\tone\t\ufffd",
     });
   },
-});
+);
 
-Deno.test({
-  ...needing(
-    "counts survive a process that ends, which leaves nothing unsent, and a fresh one reads them at once",
-    lack,
-  ),
-  async fn() {
-    await using server = await startStoreServer();
-    await using one = await connectProcess({ port: server.port });
-    await one.until("connected");
+testStore(
+  "counts survive a process that ends, which leaves nothing unsent, and a fresh one reads them at once",
+  async ({ server, one }) => {
     add(one, 5);
     await one.close();
     await using next = await connectProcess({ port: server.port });
@@ -166,14 +167,12 @@ Deno.test({
     }]);
     assert.equal((await take(next, 5)).isGranted, false);
   },
-});
+);
 
-Deno.test({
-  ...needing(
-    "a store that is killed is said to be away once, counted on without, and gets what it has not had",
-    lack,
-  ),
-  async fn() {
+testNeeding(
+  "a store that is killed is said to be away once, counted on without, and gets what it has not had",
+  lack,
+  async () => {
     await using server = await startStoreServer();
     const { port } = server;
     await using one = await connectProcess({ port });
@@ -204,14 +203,12 @@ Deno.test({
       assert.equal(log.entries[1]?.fields.failure, "unreachable");
     }
   },
-});
+);
 
-Deno.test({
-  ...needing(
-    "a store that comes back with an older snapshot loses its last writes and no more, and is asked no oftener for it",
-    lack,
-  ),
-  async fn() {
+testNeeding(
+  "a store that comes back with an older snapshot loses its last writes and no more, and is asked no oftener for it",
+  lack,
+  async () => {
     await using server = await startStoreServer();
     await using one = await connectProcess({ port: server.port });
     await using two = await connectProcess({ port: server.port });
@@ -237,14 +234,12 @@ Deno.test({
     assert.ok(Number(batches) < 60, `${batches} scripts`);
     for (const { log } of both) assert.equal(log.entries.length, 3);
   },
-});
+);
 
-Deno.test({
-  ...needing(
-    "a replica that lags and is promoted has lost its last writes and no more",
-    lack,
-  ),
-  async fn() {
+testNeeding(
+  "a replica that lags and is promoted has lost its last writes and no more",
+  lack,
+  async () => {
     await using main = await startStoreServer();
     await using lagging = await startStoreServer();
     await using relay = startTcpRelay(main.port);
@@ -267,14 +262,12 @@ Deno.test({
     await untilSum(one, 11);
     assert.equal((await take(one, 11)).isGranted, false);
   },
-});
+);
 
-Deno.test({
-  ...needing(
-    "an emptied store grants its limits again to many at once, and no more than they allow",
-    lack,
-  ),
-  async fn() {
+testNeeding(
+  "an emptied store grants its limits again to many at once, and no more than they allow",
+  lack,
+  async () => {
     await using server = await startStoreServer();
     await using one = await connectProcess({ port: server.port });
     await using two = await connectProcess({ port: server.port });
@@ -291,17 +284,11 @@ Deno.test({
     assert.equal(granted.length, 500);
     for (const process of both) await untilUsed(process, 500);
   },
-});
+);
 
-Deno.test({
-  ...needing(
-    "a process that was idle for longer than a day counts once, however its connection breaks",
-    lack,
-  ),
-  async fn() {
-    await using server = await startStoreServer();
-    await using one = await connectProcess({ port: server.port });
-    await one.until("connected");
+testStore(
+  "a process that was idle for longer than a day counts once, however its connection breaks",
+  async ({ server, one }) => {
     add(one, 10);
     await untilStored(server, one, 10);
     const keys = (await server.ask("KEYS", "test:batch:*"))
@@ -318,17 +305,11 @@ Deno.test({
     await next.until("connected");
     await untilSum(next, 11);
   },
-});
+);
 
-Deno.test({
-  ...needing(
-    "a connection that breaks under load loses no addition and doubles none",
-    lack,
-  ),
-  async fn() {
-    await using server = await startStoreServer();
-    await using one = await connectProcess({ port: server.port });
-    await one.until("connected");
+testStore(
+  "a connection that breaks under load loses no addition and doubles none",
+  async ({ server, one }) => {
     for (let count = 0; count < 300; count++) {
       add(one, 3, TOKENS);
       if (count % 100 === 50) {
@@ -339,14 +320,12 @@ Deno.test({
     await one.until("connected");
     await untilSum(one, 900, TOKENS);
   },
-});
+);
 
-Deno.test({
-  ...needing(
-    "a store that is slow is left alone, and asked again when it is not",
-    lack,
-  ),
-  async fn() {
+testNeeding(
+  "a store that is slow is left alone, and asked again when it is not",
+  lack,
+  async () => {
     await using server = await startStoreServer();
     await using relay = startTcpRelay(server.port);
     await using one = await connectProcess({ port: relay.port, waitMs: 40 });
@@ -364,7 +343,7 @@ Deno.test({
     await one.until("connected");
     await untilUsed(one, 3);
   },
-});
+);
 
 const refusals: readonly {
   readonly name: string;
@@ -404,12 +383,10 @@ const refusals: readonly {
   },
 ];
 
-Deno.test({
-  ...needing(
-    "a store whose probe passes and whose commands fail is away until one succeeds, in one line of the log",
-    lack,
-  ),
-  async fn(t) {
+testNeeding(
+  "a store whose probe passes and whose commands fail is away until one succeeds, in one line of the log",
+  lack,
+  async (t) => {
     for (const { name, failure, refuse, allow } of refusals) {
       await t.step(`a store that ${name}`, async () => {
         await using server = await startStoreServer();
@@ -445,17 +422,11 @@ Deno.test({
       });
     }
   },
-});
+);
 
-Deno.test({
-  ...needing(
-    "a batch that the store refuses half-way leaves nothing behind, and counts once afterwards",
-    lack,
-  ),
-  async fn() {
-    await using server = await startStoreServer();
-    await using one = await connectProcess({ port: server.port });
-    await one.until("connected");
+testStore(
+  "a batch that the store refuses half-way leaves nothing behind, and counts once afterwards",
+  async ({ server, one }) => {
     const last = { ...DAY, table: "last of the batch" };
     const key = `test:sums:${digestOf(last.table)}`;
     await server.ask("SET", key, "x");
@@ -477,17 +448,11 @@ Deno.test({
     await untilSum(one, -7, TOKENS);
     await untilSum(one, 1, last);
   },
-});
+);
 
-Deno.test({
-  ...needing(
-    "a batch that the store cannot remember leaves nothing behind, and counts once afterwards",
-    lack,
-  ),
-  async fn() {
-    await using server = await startStoreServer();
-    await using one = await connectProcess({ port: server.port });
-    await one.until("connected");
+testStore(
+  "a batch that the store cannot remember leaves nothing behind, and counts once afterwards",
+  async ({ server, one }) => {
     assert.equal(
       await server.ask("ACL", "SETUSER", "default", "-set"),
       "+OK\r\n",
@@ -503,17 +468,11 @@ Deno.test({
     await untilSum(one, 5);
     await untilSum(one, -7, TOKENS);
   },
-});
+);
 
-Deno.test({
-  ...needing(
-    "what a killed process held comes back within two minutes by the store's own clock",
-    lack,
-  ),
-  async fn() {
-    await using server = await startStoreServer();
-    await using one = await connectProcess({ port: server.port });
-    await one.until("connected");
+testStore(
+  "what a killed process held comes back within two minutes by the store's own clock",
+  async ({ server, one }) => {
     assert.equal((await take(one, 9)).isGranted, true);
     const key = `test:holds:${digestOf(LIMIT.key)}`;
     const [, endsMs] = /(\d{13})/.exec(
@@ -526,7 +485,7 @@ Deno.test({
     await untilUsed(one, 1);
     assert.equal(await server.ask("ZCARD", key), ":1\r\n");
   },
-});
+);
 
 /** Settings that no later attempt can make right. */
 const WRONG_SETTINGS = [
@@ -537,9 +496,10 @@ const WRONG_SETTINGS = [
   ["a database that the store does not have", { database: 4711 }],
 ] as const;
 
-Deno.test({
-  ...needing("settings that the store rejects are misconfigured", lack),
-  async fn(t) {
+testNeeding(
+  "settings that the store rejects are misconfigured",
+  lack,
+  async (t) => {
     await using server = await startStoreServer();
     for (const [name, settings] of WRONG_SETTINGS) {
       await t.step(name, async () => {
@@ -554,14 +514,12 @@ Deno.test({
       });
     }
   },
-});
+);
 
-Deno.test({
-  ...needing(
-    "a wrong password is said once, without the password, and the process serves on",
-    lack,
-  ),
-  async fn() {
+testNeeding(
+  "a wrong password is said once, without the password, and the process serves on",
+  lack,
+  async () => {
     await using server = await startStoreServer(["--requirepass", "right"]);
     const { port } = server;
     await using one = await connectProcess({ port, password: "canary-wrong" });
@@ -576,11 +534,12 @@ Deno.test({
     await using other = await connectProcess({ port, password: "right" });
     await other.until("connected");
   },
-});
+);
 
-Deno.test({
-  ...needing("a user needs no more rights than scaling.md lists", lack),
-  async fn() {
+testNeeding(
+  "a user needs no more rights than scaling.md lists",
+  lack,
+  async () => {
     await using server = await startStoreServer();
     const page = await Deno.readTextFile(
       new URL("../../../docs/scaling.md", import.meta.url),
@@ -608,14 +567,12 @@ Deno.test({
     assert.match(await server.ask("INFO", "keyspace"), /db3:/);
     assert.equal(one.log.entries.length, 1);
   },
-});
+);
 
-Deno.test({
-  ...needing(
-    "what a window counted is gone at its end, and the store drops it an hour later",
-    lack,
-  ),
-  async fn() {
+testNeeding(
+  "what a window counted is gone at its end, and the store drops it an hour later",
+  lack,
+  async () => {
     await using server = await startStoreServer();
     const clock = createFakeClock(Date.now());
     await using one = await connectProcess({ port: server.port, clock });
@@ -630,14 +587,11 @@ Deno.test({
     clock.advance(60_000);
     assert.deepEqual(await one.sums.read([window]), [0]);
   },
-});
+);
 
-Deno.test({
-  ...needing("the history of a token takes at most 4 KB of the store", lack),
-  async fn() {
-    await using server = await startStoreServer();
-    await using one = await connectProcess({ port: server.port });
-    await one.until("connected");
+testStore(
+  "the history of a token takes at most 4 KB of the store",
+  async ({ server, one }) => {
     const counts = {
       ...{ requests: 1200, input: 40_000_000, cached_input: 30_000_000 },
       ...{ cache_write: 3_000_000, output: 900_000, cost: 45_123_456_789 },
@@ -662,39 +616,30 @@ Deno.test({
     }
     assert.ok(bytes <= 4096, `${bytes} bytes`);
   },
+);
+
+testNeeding("keys are digests behind the prefix", lack, async () => {
+  await using server = await startStoreServer();
+  await using one = await connectProcess({ port: server.port, prefix: "p:" });
+  await one.until("connected");
+  await take(one, 1);
+  add(one, 1);
+  await untilSum(one, 1);
+  await one.sums.once("name", Date.now() + 1000);
+  const keys = (await server.ask("KEYS", "*")).split("\r\n")
+    .filter((line) => line !== "" && !/^[*$]\d/.test(line));
+  assert.ok(keys.length > 0);
+  for (const key of keys) {
+    assert.match(
+      key,
+      /^p:(probe|since|cool-downs|quotas|(batch|sums|holds|once|quota|lock):[0-9a-f]{32})$/,
+    );
+  }
 });
 
-Deno.test({
-  ...needing("keys are digests behind the prefix", lack),
-  async fn() {
-    await using server = await startStoreServer();
-    await using one = await connectProcess({ port: server.port, prefix: "p:" });
-    await one.until("connected");
-    await take(one, 1);
-    add(one, 1);
-    await untilSum(one, 1);
-    await one.sums.once("name", Date.now() + 1000);
-    const keys = (await server.ask("KEYS", "*")).split("\r\n")
-      .filter((line) => line !== "" && !/^[*$]\d/.test(line));
-    assert.ok(keys.length > 0);
-    for (const key of keys) {
-      assert.match(
-        key,
-        /^p:(probe|since|cool-downs|quotas|(batch|sums|holds|once|quota|lock):[0-9a-f]{32})$/,
-      );
-    }
-  },
-});
-
-Deno.test({
-  ...needing(
-    "a process that ends while the store is away waits a while to leave its counts there",
-    lack,
-  ),
-  async fn() {
-    await using server = await startStoreServer();
-    await using one = await connectProcess({ port: server.port });
-    await one.until("connected");
+testStore(
+  "a process that ends while the store is away waits a while to leave its counts there",
+  async ({ server, one }) => {
     await server.kill();
     await one.until("away");
     add(one, 5);
@@ -708,4 +653,4 @@ Deno.test({
     );
     assert.equal(stored, "$1\r\n5\r\n");
   },
-});
+);

@@ -3,7 +3,7 @@ import { examine } from "./examine.ts";
 import { ODD_RESPONSES, type Verdict } from "./odd_responses.ts";
 import { bytesOf, byteText } from "../../../src/streams/bytes.ts";
 import { createRandom, type Random } from "../../support/fakes/random.ts";
-import { needing } from "../../support/ignored.ts";
+import { testNeeding } from "../../support/ignored.ts";
 import { damageBytes } from "../../support/wire/damage.ts";
 import { findNode, readByLlhttp } from "./llhttp.ts";
 import { loadExchanges } from "../../support/recorded/exchanges.ts";
@@ -50,16 +50,13 @@ function isBeyond(text: string, theirs: Verdict | undefined): boolean {
     Object.values(BEYOND).some((form) => form.test(text));
 }
 
-Deno.test({
-  ...needing("a body that we read is what llhttp reads", LACKS),
-  async fn() {
-    const rows = [...ODD_RESPONSES];
-    const theirs = await readByLlhttp(rows.map(([, { text }]) => text));
-    const different = rows.filter(([, { text, verdict }], at) =>
-      !agrees(verdict, theirs[at]) && !isBeyond(text, theirs[at])
-    ).map(([name]) => name);
-    assert.deepEqual(different, []);
-  },
+testNeeding("a body that we read is what llhttp reads", LACKS, async () => {
+  const rows = [...ODD_RESPONSES];
+  const theirs = await readByLlhttp(rows.map(([, { text }]) => text));
+  const different = rows.filter(([, { text, verdict }], at) =>
+    !agrees(verdict, theirs[at]) && !isBeyond(text, theirs[at])
+  ).map(([name]) => name);
+  assert.deepEqual(different, []);
 });
 
 /** Fragments that mean something to a parser. */
@@ -137,9 +134,10 @@ Deno.test("a damaged response is read the same in any pieces, and fails as a res
   }
 });
 
-Deno.test({
-  ...needing("a body of a damaged response is what llhttp reads", LACKS),
-  async fn() {
+testNeeding(
+  "a body of a damaged response is what llhttp reads",
+  LACKS,
+  async () => {
     const random = createRandom(SEED);
     const texts = Array.from({ length: COUNT }, () => mutant(random));
     const theirs = await readByLlhttp(texts);
@@ -154,7 +152,7 @@ Deno.test({
     assert.deepEqual(different, []);
     assert.ok(accepted > COUNT / 10, `${accepted} of ${COUNT}`);
   },
-});
+);
 
 const recordings = await loadExchanges();
 
@@ -187,12 +185,10 @@ function cutRecordings(text: string, random: Random): string[] {
   return pieces;
 }
 
-Deno.test({
-  ...needing(
-    "every recorded answer passes byte for byte, however it is framed and cut",
-    recordings.length === 0 && "../shared/recordings is not there",
-  ),
-  async fn() {
+testNeeding(
+  "every recorded answer passes byte for byte, however it is framed and cut",
+  recordings.length === 0 && "../shared/recordings is not there",
+  async () => {
     const random = createRandom(25);
     for (const { name, status, contentType, answer } of recordings) {
       const body = byteText(answer);
@@ -207,4 +203,4 @@ Deno.test({
       }
     }
   },
-});
+);
