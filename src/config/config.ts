@@ -111,6 +111,8 @@ export interface Connection {
   readonly name: string;
   /** UUID, shown to callers as `provider_id`. */
   readonly id: string;
+  /** The connection in the file, when this is one of its keys, and the key's share of the new conversations. */
+  readonly keyOf?: { readonly connection: string; readonly weight: number };
   /** The kind of provider, such as `zai`. */
   readonly service: ServiceName;
   readonly family: Family;

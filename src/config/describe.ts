@@ -90,10 +90,13 @@ function describeShared(shared: SharedConfig | undefined): unknown {
 }
 
 function describeConnection(connection: Connection): Record<string, unknown> {
-  const { auth, timeouts } = connection;
+  const { auth, timeouts, keyOf } = connection;
   return {
     name: connection.name,
     id: connection.id,
+    ...keyOf && {
+      key: `one of ${keyOf.connection}, with weight ${keyOf.weight}`,
+    },
     service: connection.service,
     family: connection.family,
     enabled: connection.enabled,

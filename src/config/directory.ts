@@ -1,10 +1,18 @@
 import { uuidV5 } from "../core/std.ts";
-import { type Findings, listAt, type Path, textAt } from "./problems.ts";
+import {
+  type Findings,
+  listAt,
+  type Path,
+  textAt,
+  valueAt,
+} from "./problems.ts";
 
 /** The names that refer to a connection and its models. */
 export interface DirectoryEntry {
   readonly path: Path;
   readonly name: string | undefined;
+  /** The name and the id in the file, which refer to all keys of the connection, when this is one of them. */
+  readonly shared: readonly string[];
   /** Configured, or made from the name. */
   readonly id: string | undefined;
   readonly hasOwnId: boolean;
@@ -20,14 +28,15 @@ export interface DirectoryEntry {
 export async function readDirectory(
   tree: unknown,
 ): Promise<readonly DirectoryEntry[]> {
-  return await Promise.all(
+  const entries = await Promise.all(
     listAt(tree, "connections").map(async (connection, index) => {
       const name = textAt(connection, "name");
       const ownId = textAt(connection, "id");
       const models = listAt(connection, "models");
-      return {
+      const entry: DirectoryEntry = {
         path: ["connections", index],
         name,
+        shared: [],
         id: name === undefined
           ? ownId?.toLowerCase()
           : await connectionId({ id: ownId, name }),
@@ -35,8 +44,32 @@ export async function readDirectory(
         modelIds: new Set(models.flatMap((model) => idOf(model) ?? [])),
         idByAlias: new Map(models.flatMap(aliasesOf)),
       };
+      const keys = listAt(valueAt(connection, ["auth"]), "keys");
+      if (name === undefined || keys.length === 0) return [entry];
+      const labels = keys.map((key, at) => textAt(key, "name") ?? `${at + 1}`);
+      const shared = [name, entry.id ?? name];
+      return await Promise.all(
+        [...new Set(labels)].map(async (label) => ({
+          ...entry,
+          ...await keyIdentity({ id: ownId, name }, label),
+          shared,
+        })),
+      );
     }),
   );
+  return entries.flat();
+}
+
+/** Returns the name and the id of a connection with one of its keys. */
+export async function keyIdentity(
+  { id, name }: { readonly id?: string | undefined; readonly name: string },
+  label: string,
+): Promise<{ readonly name: string; readonly id: string }> {
+  const base = id === undefined ? name : id.toLowerCase();
+  return {
+    name: `${name}#${label}`,
+    id: await connectionId({ name: `${base}#${label}` }),
+  };
 }
 
 /** Returns the model id of each alias of a file. An alias of two models, which is a problem, has one of them. */
@@ -87,6 +120,14 @@ export function reportAmbiguousNames(
     }
     if (entry.name !== undefined) byName.set(entry.name, entry);
     if (entry.id !== undefined) byId.set(entry.id, entry);
+  }
+  for (const { path, shared: [name = ""] } of directory) {
+    const other = byName.get(name);
+    if (other === undefined) continue;
+    findings.problem(
+      [...other.path, "name"],
+      `is also the name of ${findings.placeOf(path)}. Names must differ.`,
+    );
   }
   for (const entry of directory) {
     const other = byId.get(entry.name?.toLowerCase() ?? "");

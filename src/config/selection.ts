@@ -5,8 +5,8 @@ import type { GroupFields } from "./schema/token.ts";
 /** The connections and models that tokens may name. */
 export interface SelectionIndex {
   readonly directory: readonly DirectoryEntry[];
-  /** By name and by id. */
-  readonly byReference: ReadonlyMap<string, DirectoryEntry>;
+  /** By name and by id. A connection with several keys has an entry for each. */
+  readonly byReference: ReadonlyMap<string, readonly DirectoryEntry[]>;
   /** A set shared by all tokens with every connection, which saves memory for thousands of tokens. */
   readonly allIds: ReadonlySet<string>;
   readonly allModels: ReadonlySet<string>;
@@ -33,11 +33,17 @@ interface NamedAccess {
 export function indexSelection(
   directory: readonly DirectoryEntry[],
 ): SelectionIndex {
-  const byReference = new Map<string, DirectoryEntry>();
+  const byReference = new Map<string, readonly DirectoryEntry[]>();
+  for (const entry of directory) {
+    for (const reference of entry.shared) {
+      const others = byReference.get(reference) ?? [];
+      byReference.set(reference, [...others, entry]);
+    }
+  }
   for (const key of ["name", "id"] as const) {
     for (const entry of directory) {
       const reference = entry[key];
-      if (reference !== undefined) byReference.set(reference, entry);
+      if (reference !== undefined) byReference.set(reference, [entry]);
     }
   }
   return {
@@ -71,7 +77,7 @@ export function selectFor(
       serves: (id) => allModels.has(id),
     });
   } else if (
-    entries.length === (connections?.length ?? 0) && servedIds.size > 0
+    entries.length >= (connections?.length ?? 0) && servedIds.size > 0
   ) {
     const served = modelsOn(servedIds, directory);
     reportUnserved(models ?? [], {
@@ -106,9 +112,9 @@ function selectEntries(
 ): readonly DirectoryEntry[] {
   return references.flatMap((reference, position) => {
     if (reference === "*") return [];
-    const entry = index.byReference.get(reference) ??
+    const entries = index.byReference.get(reference) ??
       index.byReference.get(reference.toLowerCase());
-    if (entry !== undefined) return [entry];
+    if (entries !== undefined) return entries;
     findings.problem(
       [...path, "connections", position],
       `is neither the name nor the id of a connection${

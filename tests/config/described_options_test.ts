@@ -23,6 +23,8 @@ const HIDDEN: Readonly<Record<string, string>> = {
   "shared.password_file": "names where that secret lies",
   "connections[].auth.key": "a secret; that it is set is shown",
   "connections[].auth.key_file": "names where that secret lies",
+  "connections[].auth.keys[].key": "a secret; that it is set is shown",
+  "connections[].auth.keys[].key_file": "names where that secret lies",
   "connections[].timeouts.body": "has no effect, of which check warns",
 };
 
@@ -194,6 +196,14 @@ const SHOWN: Readonly<Record<string, Pair>> = {
   "connections[].auth.exchange": connection(
     { auth: { exchange: { kind: "google_metadata" } } },
     { auth: { exchange: { kind: "google_metadata", service_account: "a" } } },
+  ),
+  "connections[].auth.keys[].name": connection(
+    { auth: { keys: [{ key: "k" }] } },
+    { auth: { keys: [{ key: "k", name: "a" }] } },
+  ),
+  "connections[].auth.keys[].weight": connection(
+    { auth: { keys: [{ key: "k" }] } },
+    { auth: { keys: [{ key: "k", weight: 2 }] } },
   ),
   "connections[].auth.scheme": connection(
     { auth: { scheme: "bearer", key: "k" } },

@@ -6,10 +6,12 @@ import type { Findings, Path } from "../problems.ts";
 import type { ConnectionFields } from "../schema/connection.ts";
 import { SERVICES } from "../services.ts";
 
-/** The options of {@linkcode resolveAuth}. */
+/** The options of {@linkcode resolveAuths}. */
 interface ResolveAuthOptions {
   /** The path of the connection, or for {@linkcode resolveKey} of the mapping with the key. */
   readonly path: Path;
+  /** The path of the mapping with the key; default: `auth` of the connection. */
+  readonly authPath?: Path;
   readonly readFile: ReadFile;
   /** Default: no exchange gives a token. */
   readonly tokenFor?: TokenFor | undefined;
@@ -25,7 +27,8 @@ const REMEDY = "Give a key, or `scheme: none` for a provider without keys.";
 function schemeOf(
   { auth, service }: ConnectionFields,
 ): AuthScheme | undefined {
-  const hasKey = (auth?.key ?? auth?.key_file ?? auth?.exchange) !== undefined;
+  const hasKey =
+    (auth?.key ?? auth?.key_file ?? auth?.keys ?? auth?.exchange) !== undefined;
   // An exchange gives a bearer token or a signature, also where keys have a header of their own.
   if (auth?.exchange !== undefined) return auth.scheme ?? "bearer";
   const { authScheme, isKeyOptional } = SERVICES[service];
@@ -39,13 +42,13 @@ function schemeOf(
  *
  * @returns `undefined` after reporting a problem. No message holds the key.
  */
-export async function resolveAuth(
+async function resolveAuth(
   fields: ConnectionFields,
   options: ResolveAuthOptions,
 ): Promise<UpstreamAuth | undefined> {
   const { findings } = options;
   const scheme = schemeOf(fields);
-  const path = [...options.path, "auth"];
+  const { authPath: path = [...options.path, "auth"] } = options;
   const { key, key_file: keyFile } = fields.auth ?? {};
   if (scheme === undefined) {
     const place = fields.auth === undefined ? path : [...path, "key"];
@@ -80,6 +83,47 @@ export async function resolveAuth(
   } else if (isOauth) findings.warn(place, PLAN_WARNING.anthropic);
   if (fields.service === "codex") findings.warn(place, PLAN_WARNING.codex);
   return { scheme, key: credential };
+}
+
+/** The credential of a connection, and the name and weight of its key when it has several. */
+interface KeyedAuth {
+  readonly auth: UpstreamAuth;
+  readonly key?: { readonly label: string; readonly weight: number };
+}
+
+/**
+ * Resolves the credentials of a connection: one, or one for each of its `keys`.
+ *
+ * @returns An empty list after reporting a problem.
+ */
+export async function resolveAuths(
+  fields: ConnectionFields,
+  options: ResolveAuthOptions,
+): Promise<readonly KeyedAuth[]> {
+  const { keys, ...rest } = fields.auth ?? {};
+  if (keys === undefined) {
+    const auth = await resolveAuth(fields, options);
+    return auth === undefined ? [] : [{ auth }];
+  }
+  const place = [...options.path, "auth", "keys"];
+  if ((rest.key ?? rest.key_file ?? rest.exchange) !== undefined) {
+    const message = "must not be set with key, key_file or exchange.";
+    options.findings.problem(place, message);
+  }
+  const found = new Map<string, KeyedAuth>();
+  for (const [index, { name, weight, ...key }] of keys.entries()) {
+    const authPath = [...place, index];
+    const label = name ?? `${index + 1}`;
+    const one = { ...fields, auth: { scheme: rest.scheme, ...key } };
+    const auth = await resolveAuth(one, { ...options, authPath });
+    if (found.has(label)) {
+      const message = `is also the name of another key: ${label}.`;
+      options.findings.problem([...authPath, "name"], message);
+    }
+    if (auth === undefined) return [];
+    found.set(label, { auth, key: { label, weight } });
+  }
+  return [...found.values()];
 }
 
 /** Resolves an exchange to the token that it gives now. One that gives none is a warning: it may give one later. */

@@ -1,10 +1,10 @@
 import { type Family, isFurther, type Protocol } from "../../core/protocol.ts";
 import type { Connection, ConnectionModel, Timeouts } from "../config.ts";
-import { connectionId } from "../directory.ts";
+import { connectionId, keyIdentity } from "../directory.ts";
 import type { ReadFile } from "../environment.ts";
 import type { TokenFor } from "../exchange.ts";
 import type { Findings, Path } from "../problems.ts";
-import { resolveAuth, resolveHeaders, resolveHeadersDrop } from "./auth.ts";
+import { resolveAuths, resolveHeaders, resolveHeadersDrop } from "./auth.ts";
 import { resolveEndpoints } from "./endpoints.ts";
 import { resolveQuota } from "./quota.ts";
 import type { ConnectionFields, ModelFields } from "../schema/connection.ts";
@@ -30,24 +30,29 @@ const ROUTING_FIELDS: ReadonlySet<string> = new Set(["model", "stream"]);
 /**
  * Resolves a connection with its service's preset and its key.
  *
- * @returns `undefined` after reporting a problem.
+ * @returns A connection for each of its keys. They share nothing, so that each has its own health, quota and requests.
+ * None after reporting a problem.
  */
 export async function resolveConnection(
   fields: ConnectionFields,
   options: ResolveConnectionOptions,
-): Promise<Connection | undefined> {
+): Promise<readonly Connection[]> {
   const preset = SERVICES[fields.service];
   const family = resolveFamily(fields, options);
   const endpoints = resolveEndpoints(fields, { ...options, family });
-  const auth = await resolveAuth(fields, options);
+  const auths = await resolveAuths(fields, options);
   const headers = resolveHeaders(fields, options);
   const headersDrop = resolveHeadersDrop(fields, options);
   checkRoutingFields(fields, options);
   const quota = await resolveQuota(fields, options);
-  if (family === undefined || auth === undefined) return undefined;
-  return {
-    name: fields.name,
-    id: await connectionId(fields),
+  if (family === undefined) return [];
+  return await Promise.all(auths.map(async ({ auth, key }) => ({
+    ...key === undefined
+      ? { name: fields.name, id: await connectionId(fields) }
+      : {
+        ...await keyIdentity(fields, key.label),
+        keyOf: { connection: fields.name, weight: key.weight },
+      },
     service: fields.service,
     family,
     enabled: fields.enabled,
@@ -65,7 +70,7 @@ export async function resolveConnection(
     queue: resolveQueue(fields.queue ?? options.defaults.queue),
     timeouts: connectionTimeouts(fields, options),
     models: fields.models.map((model) => resolveModel(model, options)),
-  };
+  })));
 }
 
 function resolveQueue(fields: ConnectionFields["queue"]): Connection["queue"] {

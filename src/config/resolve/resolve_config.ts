@@ -123,8 +123,7 @@ async function resolveConnections(
     if (fields === undefined) continue;
     const path = ["connections", index];
     reportDuplicateModels(fields, { path, findings: options.findings });
-    const connection = await resolveConnection(fields, { ...options, path });
-    if (connection !== undefined) connections.push(connection);
+    connections.push(...await resolveConnection(fields, { ...options, path }));
   }
   return connections;
 }

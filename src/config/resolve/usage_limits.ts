@@ -100,12 +100,12 @@ function resolveAmount(
       `is served by no connection${suggestion(model, index.allModels) || "."}`,
     );
   });
-  const connections = fields.connections?.map((reference, position) =>
-    nameOf(reference, {
+  const connections = fields.connections?.flatMap((reference, position) =>
+    namesOf(reference, {
       index,
       path: [...path, "connections", position],
       findings,
-    }) ?? reference
+    })
   );
   if (!isCalendarWindow(window)) {
     findings.problem(
@@ -151,12 +151,16 @@ function resolveShare(
     );
     return undefined;
   }
-  const name = nameOf(reference, {
+  const place = [...path, "connection"];
+  const [name, ...others] = namesOf(reference, {
     index,
-    path: [...path, "connection"],
+    path: place,
     findings,
   });
   if (name === undefined) return undefined;
+  if (others.length > 0) {
+    findings.problem(place, `has several keys. Name one of them: ${name}.`);
+  }
   const connection = connections.find((one) => one.name === name);
   const fault = connection && shareProblem(connection, window);
   if (fault !== undefined) findings.problem([...path, ...fault[0]], fault[1]);
@@ -204,24 +208,24 @@ function shareProblem(
   ];
 }
 
-/** Resolves a reference to the name of a connection. Reports a reference that matches none. */
-function nameOf(
+/** Resolves a reference to the names of a connection, one for each of its keys. Reports a reference that matches none. */
+function namesOf(
   reference: string,
   { index, path, findings }: {
     readonly index: SelectionIndex;
     readonly path: Path;
     readonly findings: Findings;
   },
-): string | undefined {
+): readonly string[] {
   const { byReference } = index;
-  const entry = byReference.get(reference) ??
+  const entries = byReference.get(reference) ??
     byReference.get(reference.toLowerCase());
-  if (entry?.name !== undefined) return entry.name;
+  if (entries !== undefined) return entries.flatMap(({ name }) => name ?? []);
   findings.problem(
     path,
     `is neither the name nor the id of a connection${
       suggestion(reference, byReference.keys()) || "."
     }`,
   );
-  return undefined;
+  return [];
 }

@@ -20,7 +20,7 @@ import {
   text,
   tokens,
 } from "./fields.ts";
-import { exchangeSchema } from "./exchange.ts";
+import { exchangeSchema, keysSchema } from "./exchange.ts";
 import { valueHint } from "./problems.ts";
 import { connectionTimeoutsSchema } from "./server.ts";
 
@@ -353,6 +353,7 @@ export const connectionSchema = z.strictObject({
     key_file: text().optional().describe(
       "Path of a file with only the key, relative to this file.",
     ),
+    keys: keysSchema.optional(),
     exchange: exchangeSchema.optional(),
   }).optional().describe("The provider's credential."),
   headers: z.record(z.string(), z.string()).default({})

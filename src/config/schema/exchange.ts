@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { text } from "./fields.ts";
+import { decimal, text } from "./fields.ts";
 
 /** The token of the platform that is exchanged. */
 const subjectSchema = z.union([
@@ -119,4 +119,20 @@ export const exchangeSchema = z.discriminatedUnion("kind", [
     "must be a mapping whose `kind` is anthropic, openai, google, google_metadata, azure, azure_metadata, aws, aws_container or aws_instance.",
 }).describe(
   "Exchanges a token of the platform for a short-lived token of the provider, in place of a key.",
+);
+
+/** `auth.keys`: several keys in place of one. */
+export const keysSchema = z.array(z.strictObject({
+  name: z.string().regex(/^[\w.-]{1,40}$/, {
+    error: "must be letters, digits, dots, hyphens or underscores.",
+  }).optional().describe(
+    "The end of the name that the connection has with this key. Default: the key's number.",
+  ),
+  key: text().optional().describe("The key, best as a variable: ${NAME}."),
+  key_file: text().optional()
+    .describe("Path of a file with only the key."),
+  weight: decimal({ min: 0.01, max: 100 }).default(1)
+    .describe("Its share of the new conversations."),
+})).min(1).describe(
+  "Several keys in place of one, each a connection of its own in the log, in metrics and in /limits.",
 );

@@ -1,4 +1,4 @@
-import { TtlCache } from "../../core/collections.ts";
+import { isNonEmpty, TtlCache } from "../../core/collections.ts";
 import type { Deadlines } from "../../core/time/deadlines.ts";
 import type { Clock } from "../../core/time/timers.ts";
 import type { MoveWord } from "../../observe/facts.ts";
@@ -13,6 +13,7 @@ import {
 import type { Candidate, Candidates } from "./candidate.ts";
 import type { Health } from "./health.ts";
 import type { QuotaRouting } from "./quota_routing.ts";
+import { hasKeys, spreadKeys } from "./spread_keys.ts";
 
 /** Candidates in the order of their attempts. */
 export interface RoutedCandidates extends Candidates {
@@ -100,13 +101,14 @@ export class Conversations {
 
   /**
    * Orders the connections of a model. First comes the one with the conversation, then the others in the file's order,
-   * or by quota with `quota_routing`.
+   * or by quota with `quota_routing`. The keys of a connection are in the order of {@linkcode spreadKeys}.
    */
   async route(
-    candidates: Candidates,
+    listed: Candidates,
     exchange: RoutedExchange,
     source: ConversationSource,
   ): Promise<RoutedCandidates> {
+    const candidates = await spread(listed, exchange, source);
     const { own } = candidates;
     if (own.length === 1) return candidates;
     const isByQuota = own.some(({ deployment }) =>
@@ -243,6 +245,23 @@ export class Conversations {
     }
     return stay;
   }
+}
+
+/** Gives each conversation its own order of the keys of a connection. */
+async function spread(
+  candidates: Candidates,
+  exchange: RoutedExchange,
+  source: ConversationSource,
+): Promise<Candidates> {
+  const { own, fallbacks } = candidates;
+  if (!hasKeys([...own, ...fallbacks])) return candidates;
+  const id = namedConversation(exchange) ??
+    (await unnamedConversation(exchange, source))?.id ?? exchange.caller.sha256;
+  const ordered = spreadKeys(own, id);
+  return {
+    own: isNonEmpty(ordered) ? ordered : own,
+    fallbacks: spreadKeys(fallbacks, id),
+  };
 }
 
 /** Returns the reason why a conversation left the connection that it had before. */

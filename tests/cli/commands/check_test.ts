@@ -433,7 +433,10 @@ Deno.test("check --live makes one exchange, prints its life, and the secrets tha
       },
     },
   };
-  const other = connectionFile({ name: "other", models: ["b"] });
+  const other = connectionFile({
+    ...{ name: "other", models: ["b"] },
+    auth: { keys: [{ key: "key-one" }, { name: "b", key: "key-two" }] },
+  });
   const urls: string[] = [];
   const run = (upstream: Upstream) =>
     check(minimalFile({ connections: [connection, other] }), {
@@ -448,8 +451,14 @@ Deno.test("check --live makes one exchange, prints its life, and the secrets tha
   });
   assert.equal(good.code, 0);
   assert.match(good.out, /^main: a token for 60 min, reachable \(HTTP 200\)$/m);
-  assert.match(good.out, /^# Long-lived secrets: 1, the key of other$/m);
-  assert.doesNotMatch(good.out + good.error, /short-lived"|subject\.of/);
+  assert.match(
+    good.out,
+    /^# Long-lived secrets: 2, the key of other#1, the key of other#b$/m,
+  );
+  assert.doesNotMatch(
+    good.out + good.error,
+    /short-lived"|subject\.of|key-(one|two)/,
+  );
   const exchanges = urls.filter((url) => url.endsWith("/oauth/token"));
   assert.deepEqual(exchanges, ["https://auth.openai.com/oauth/token"]);
 

@@ -1,0 +1,42 @@
+import { sha256Hex } from "../../core/sha256.ts";
+import type { Candidate } from "./candidate.ts";
+
+/** Returns true when some candidate is one of several keys of its connection. */
+export function hasKeys(candidates: readonly Candidate[]): boolean {
+  return candidates.some((one) => keyOf(one) !== undefined);
+}
+
+/**
+ * Orders the keys of each connection for a conversation, by weighted rendezvous hashing: each key comes first for its
+ * weight's share of all conversations, the same one in every thread and replica, and a key that leaves moves only its
+ * own conversations.
+ *
+ * @param id The conversation, or else who sends it.
+ */
+export function spreadKeys(
+  candidates: readonly Candidate[],
+  id: string,
+): readonly Candidate[] {
+  const byConnection = Map.groupBy(
+    candidates.toSorted((one, other) => rankOf(one, id) - rankOf(other, id)),
+    (one) => keyOf(one)?.connection,
+  );
+  return candidates.map((one) => {
+    const of = keyOf(one)?.connection;
+    return of === undefined ? one : byConnection.get(of)?.shift() ?? one;
+  });
+}
+
+const RANK_DIGITS = 12;
+
+/** Returns an exponentially distributed number: of several, each is the least with the chance of its weight. */
+function rankOf(one: Candidate, id: string): number {
+  const weight = keyOf(one)?.weight ?? 1;
+  const hash = sha256Hex(`${id} ${one.deployment.connection.id}`);
+  const part = Number.parseInt(hash.slice(0, RANK_DIGITS), 16);
+  return -Math.log((part + 1) / (16 ** RANK_DIGITS + 1)) / weight;
+}
+
+function keyOf({ deployment }: Candidate) {
+  return deployment.connection.keyOf;
+}
