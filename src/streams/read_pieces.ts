@@ -36,8 +36,8 @@ interface ReadPiecesOptions {
   readonly readBytes?: number | undefined;
   /** Counts the memory of the pieces. */
   readonly memory: PiecesMemory;
-  /** Receives each full piece and the last one. The next read waits for it. */
-  readonly onPiece: (piece: Uint8Array<ArrayBuffer>) => void | Promise<void>;
+  /** Receives the bytes of each read, and must not keep them. The next read waits for it. */
+  readonly onBytes: (bytes: Uint8Array<ArrayBuffer>) => void | Promise<void>;
   /** Ends the reading when it aborts. */
   readonly signal: AbortSignal;
 }
@@ -57,7 +57,7 @@ interface PiecesMemory {
  * @returns The pieces, of which the last may be shorter.
  * @throws {WrongLengthError} When the body has another length.
  * @throws {TooLongError} When a body of unknown length is longer than `maxBytes`.
- * @throws The reason of the signal, and the errors of the body, of `onPiece` and of `memory`. The bytes so far are then
+ * @throws The reason of the signal, and the errors of the body, of `onBytes` and of `memory`. The bytes so far are then
  * freed.
  */
 export async function readPieces(
@@ -111,27 +111,26 @@ function openReader(
 
 async function readStraight(
   reader: ReadableStreamBYOBReader,
-  { growing, pieceBytes, readBytes = pieceBytes, onPiece }: Reading,
+  { growing, pieceBytes, readBytes = pieceBytes, onBytes }: Reading,
 ): Promise<void> {
   let isOver = false;
   while (!isOver && growing.left > 0) {
     const { done, value } = await reader.read(growing.room(readBytes));
     if (value === undefined) throw new WrongLengthError();
     isOver = done;
-    const piece = growing.fill(value);
-    if (piece !== undefined) await onPiece(piece);
+    growing.fill(value);
+    await onBytes(value);
   }
   // One more byte shows that the body is too long.
   if (!isOver && !(await reader.read(new Uint8Array(1))).done) {
     throw growing.tooLong();
   }
-  const last = growing.end();
-  if (last !== undefined) await onPiece(last);
+  growing.end();
 }
 
 async function readChunks(
   reader: ByteReader,
-  { growing, onPiece }: Reading,
+  { growing, onBytes }: Reading,
 ): Promise<void> {
   for (;;) {
     const { done, value } = await reader.read();
@@ -141,12 +140,11 @@ async function readChunks(
       const room = growing.room(rest, rest);
       room.set(value.subarray(taken, taken + room.length));
       taken += room.length;
-      const piece = growing.fill(room);
-      if (piece !== undefined) await onPiece(piece);
+      growing.fill(room);
+      await onBytes(room);
     }
   }
-  const last = growing.end();
-  if (last !== undefined) await onPiece(last);
+  growing.end();
 }
 
 /**
@@ -208,29 +206,22 @@ class GrowingPieces {
     this.#buffer = this.#buffer.transfer(bytes);
   }
 
-  /**
-   * Takes bytes in the memory that {@linkcode GrowingPieces.room} returned.
-   *
-   * @returns The piece that they complete.
-   */
-  fill(
-    { buffer, length }: Uint8Array<ArrayBuffer>,
-  ): Uint8Array<ArrayBuffer> | undefined {
+  /** Takes bytes in the memory that {@linkcode GrowingPieces.room} returned. */
+  fill({ buffer, length }: Uint8Array<ArrayBuffer>): void {
     this.#buffer = buffer;
     this.#filled += length;
     this.#arrived += length;
     this.left -= length;
     const isFull = this.#filled === this.#options.pieceBytes;
-    return isFull || this.left === 0 ? this.#complete() : undefined;
+    if (isFull || this.left === 0) this.#complete();
   }
 
   /**
    * Frees the memory that was not needed.
    *
-   * @returns The last piece, if it is incomplete.
    * @throws {WrongLengthError} When more bytes should have arrived.
    */
-  end(): Uint8Array<ArrayBuffer> | undefined {
+  end(): void {
     const { length, memory } = this.#options;
     if (length !== undefined && this.left > 0) throw new WrongLengthError();
     const spare = this.#buffer.byteLength - this.#filled;
@@ -238,14 +229,12 @@ class GrowingPieces {
       this.#buffer = this.#buffer.transfer(this.#filled);
       memory.give(spare);
     }
-    return this.#filled > 0 ? this.#complete() : undefined;
+    if (this.#filled > 0) this.#complete();
   }
 
-  #complete(): Uint8Array<ArrayBuffer> {
-    const piece = new Uint8Array(this.#buffer, 0, this.#filled);
-    this.pieces.push(piece);
+  #complete(): void {
+    this.pieces.push(new Uint8Array(this.#buffer, 0, this.#filled));
     this.#buffer = new ArrayBuffer(0);
     this.#filled = 0;
-    return piece;
   }
 }

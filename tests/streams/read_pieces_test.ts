@@ -50,7 +50,7 @@ function read(
     maxBytes: Infinity,
     pieceBytes: 100,
     memory: createCount(),
-    onPiece() {},
+    onBytes() {},
     signal,
     ...options,
   });
@@ -100,16 +100,15 @@ for (const type of ["bytes", undefined] as const) {
     for (const lengths of [[1000], [1, 2, 997], Array(1000).fill(1)]) {
       for (const length of [1000, undefined]) {
         for (const pieceBytes of [1, 7, 100, 999, 1000, 1001]) {
-          const seen: Uint8Array[] = [];
+          const seen: number[] = [];
           const pieces = await readPieces(streamOf(lengths, type), {
             length,
             maxBytes: 1000,
             pieceBytes,
             memory: createCount(),
-            onPiece: (piece) => void seen.push(piece),
+            onBytes: (bytes) => void seen.push(...bytes),
             signal,
           });
-          assert.deepEqual(seen, pieces);
           const rest = 1000 % pieceBytes;
           assert.deepEqual(pieces.map((piece) => piece.length), [
             ...Array(Math.floor(1000 / pieceBytes)).fill(pieceBytes),
@@ -117,8 +116,21 @@ for (const type of ["bytes", undefined] as const) {
           ]);
           const whole = pieces.flatMap((piece) => [...piece]);
           assert.deepEqual(Uint8Array.from(whole), counting(1000));
+          assert.deepEqual(seen, whole);
         }
       }
+    }
+  });
+
+  Deno.test(`readPieces() shows the bytes of ${kind} before more of them arrive`, async () => {
+    for (const length of [30_000, undefined]) {
+      let sent = 0;
+      const body = grains(30_000, type, (bytes) => {
+        sent += bytes;
+      });
+      const seen: number[] = [];
+      await read(body, { length, onBytes: () => void seen.push(sent) });
+      assert.ok(new Set(seen).size > 1, `${seen}`);
     }
   });
 
@@ -162,7 +174,7 @@ for (const type of ["bytes", undefined] as const) {
     await assert.rejects(read(body, { length: 10 }), /broken/);
   });
 
-  Deno.test(`readPieces() cancels ${kind} when the receiver of the pieces fails`, async () => {
+  Deno.test(`readPieces() cancels ${kind} when the receiver of the bytes fails`, async () => {
     const cancelled = Promise.withResolvers<void>();
     const body: ReadableStream<Uint8Array> = new ReadableStream({
       type,
@@ -170,10 +182,10 @@ for (const type of ["bytes", undefined] as const) {
         controller.enqueue(new Uint8Array(10)),
       cancel: () => cancelled.resolve(),
     } as UnderlyingDefaultSource<Uint8Array>);
-    const onPiece = () => {
+    const onBytes = () => {
       throw new Error("not wanted");
     };
-    await assert.rejects(read(body, { pieceBytes: 10, onPiece }), /not wanted/);
+    await assert.rejects(read(body, { pieceBytes: 10, onBytes }), /not wanted/);
     await cancelled.promise;
   });
 
@@ -249,7 +261,7 @@ for (const type of ["bytes", undefined] as const) {
       read(body, {
         pieceBytes: PIECE_BYTES,
         memory,
-        onPiece: (piece) => void seen.push(piece),
+        onBytes: (bytes) => void seen.push(bytes),
       }),
       /full/,
     );

@@ -143,21 +143,24 @@ async function readLong(
     pieceBytes: PIECE_BYTES,
     // Large reads save a quarter of a long body's time. Long bodies are rare, so the buffers cost little in all.
     readBytes: (length ?? 0) < PIECE_BYTES ? READ_BYTES : PIECE_BYTES,
-    onPiece: (piece) => show(piece, onChunk, turns),
+    onBytes: (bytes) => show(bytes, onChunk, turns),
     signal,
   });
   const whole = new LongBytes(pieces);
   return whole.length <= SHORT_BYTES ? whole.join() : whole;
 }
 
-/** Passes a piece on in parts. Scanning one part takes a few milliseconds, then other work gets its turn. */
+/**
+ * Passes bytes on in parts. Scanning one part takes a few milliseconds, then other work gets its turn. Meanwhile the
+ * next bytes arrive.
+ */
 async function show(
-  piece: Uint8Array<ArrayBuffer>,
+  bytes: Uint8Array<ArrayBuffer>,
   onChunk: Reading["onChunk"],
   turns: LoopTurns,
 ): Promise<void> {
-  for (let start = 0; start < piece.length; start += PART_BYTES) {
-    const part = piece.subarray(start, start + PART_BYTES);
+  for (let start = 0; start < bytes.length; start += PART_BYTES) {
+    const part = bytes.subarray(start, start + PART_BYTES);
     onChunk(part);
     turns.count(part.length);
     await turns.next();
