@@ -56,16 +56,14 @@ export const MOVE_PROMISES: Readonly<Record<string, Promised>> = {
         const isOwn = from?.served_model === undefined &&
           to?.served_model === undefined;
         if (!isAlone || !isOwn || from?.connection === to?.connection) continue;
-        // Another replica may have moved it, and its notice came after the request before began.
-        const moved = all.filter((other) =>
-          other === one || other.replica !== one.replica
-        ).map((other) => lineOf(other, world));
-        const isNamed = moved.some((line) =>
-          line?.moved_for !== undefined &&
-          line.moved_from === from?.connection &&
-          line.connection === to?.connection
+        // Another replica may have served it there, and its notice came after the request before began.
+        const isHeard = all.some((other) =>
+          other.replica !== one.replica && other.startedMs < one.startedMs &&
+          lineOf(other, world)?.connection === to?.connection
         );
-        if (!isNamed) {
+        const isNamed = to?.moved_from === from?.connection &&
+          to?.moved_for !== undefined;
+        if (!isNamed && !isHeard) {
           yield `#${one.number} moved from ${from?.connection} to ${to?.connection} after #${before.number}`;
         }
       }

@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers";
 import type { Cancel, Deadlines } from "../../core/time/deadlines.ts";
 import type { HttpResponse, UpstreamClient, UpstreamRequest } from "../call.ts";
 import { shortageOf } from "../failure.ts";
@@ -68,6 +69,8 @@ interface Idle {
 interface PooledSocket extends Socket {
   proxyHeaders?: Dialed["proxyHeaders"];
   openedMs?: number;
+  /** Set until the turn is over in which it became idle: it may still end, or say more than its response. */
+  rest?: Promise<void> | undefined;
 }
 
 /** The idle sockets of a client, by origin. The newest serves first, so that the others grow old and close. */
@@ -108,6 +111,8 @@ class IdleSockets {
     const close = () => this.#close(key, socket);
     const stopWaiting = this.#deadlines.start(idleMs, close, sinceMs);
     idle.push({ socket, sinceMs, stopWaiting });
+    socket.rest = new Promise<void>(setImmediate)
+      .then(() => socket.rest = undefined);
     socket.watchIdle(close);
   }
 
@@ -220,9 +225,11 @@ export function createHttp1Client(
     const { request } = sending;
     const address = addressOf(request.url);
     request.signal.throwIfAborted();
-    const known = request.overNewConnection
-      ? undefined
-      : idle.take(address.key);
+    let known = request.overNewConnection ? undefined : idle.take(address.key);
+    while (known?.rest !== undefined) {
+      await known.rest;
+      if (known.isClosed) known = idle.take(address.key);
+    }
     if (known !== undefined) {
       const sentMs = deadlines.elapsedMs();
       try {

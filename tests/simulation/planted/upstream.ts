@@ -94,8 +94,7 @@ export const UPSTREAM_FAULTS: FaultsByFile = {
     },
     {
       name: "a probe uses a kept connection",
-      text:
-        "request.overNewConnection\n      ? undefined\n      : idle.take(address.key)",
+      text: "request.overNewConnection ? undefined : idle.take(address.key)",
       wrong: "idle.take(address.key)",
     },
     {
@@ -111,6 +110,11 @@ export const UPSTREAM_FAULTS: FaultsByFile = {
       unseen: "only bodies above 256 KiB are lent",
     },
     {
+      name: "a connection serves again before its turn is over",
+      text: "    while (known?.rest !== undefined) {\n",
+      wrong: "    while (known === undefined && known?.rest) {\n",
+    },
+    {
       name: "nothing is kept",
       text:
         "    const mayKeep = !this.#isDisposed && idleMs > 0 && this.#maxIdle > 0;\n",
@@ -122,7 +126,6 @@ export const UPSTREAM_FAULTS: FaultsByFile = {
       name: "a connection with surplus bytes is used again",
       text: "this.#isClosed || !isKeptAlive || hasSurplus",
       wrong: "this.#isClosed || !isKeptAlive",
-      unseen: "the watch of an idle connection sees the surplus, too",
     },
     {
       name: "a connection that its provider ends is used again",

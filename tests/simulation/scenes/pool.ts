@@ -137,6 +137,21 @@ export const POOL_SCENES: Readonly<Record<string, Scene>> = {
       }
     },
   },
+  "surplus bytes are no answer to the next who waits": {
+    setting: () => ({
+      connections: { a: { max_concurrent: 1, queue: { max_wait: 60_000 } } },
+    }),
+    async live(stage) {
+      for (let count = 0; count < 3; count++) {
+        const fate = { fate: "surplus", framing: "length" } as const;
+        stage.plan("a", fate, fate, fate, fate);
+        const asked = await Promise.all(
+          Array.from({ length: 4 }, () => stage.ask({ isStream: false })),
+        );
+        for (const { status } of asked) assert.equal(status, 200);
+      }
+    },
+  },
   "a caller that leaves in an answer closes its connection": {
     setting: ALONE,
     async live(stage) {

@@ -124,6 +124,7 @@ const MOODS: readonly Mood[] = [
   { "refused": 100 },
   { "answer": 80, "unauthorized": 10, "bad request": 10 },
   { "answer": 40, "interim": 30, "cut off": 10, "early refusal": 20 },
+  { "answer": 60, "surplus": 40 },
 ];
 
 /** A provider at the level of bytes: what it receives goes into a ledger, and a mood decides what it sends. */
@@ -473,7 +474,9 @@ export class SimulatedProvider {
     }
     if (fate !== "surplus" || framing === "close") return;
     // A client that takes this for its next answer mixes up two callers.
-    line.write("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}");
+    const surplus = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}";
+    if (random.below(2) === 0) line.write(surplus);
+    else line.socket.sendBehind(Buffer.from(surplus));
   }
 }
 

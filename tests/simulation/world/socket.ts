@@ -13,6 +13,16 @@ export interface Peer {
 /** The longest time for which the network gathers bytes before it delivers them, in milliseconds. */
 const GATHERED_MS = 20;
 
+/** What a provider sends in one moment. */
+interface Sending {
+  readonly atMs: number;
+  readonly all: Uint8Array[];
+  behind: Uint8Array | undefined;
+}
+
+/** The most steps of others that come before bytes of the same turn. */
+const MOST_STEPS = 40;
+
 /**
  * A connection between the gateway and a provider: bytes arrive late and in pieces of any size, in order. Each end may
  * close or break it at any moment.
@@ -24,6 +34,8 @@ export class SimulatedSocket implements Duplex {
   /** The most bytes that arrive at once. */
   readonly #mostBytes: number;
   readonly #arrived: Uint8Array[] = [];
+  /** What the provider sent last, and when. */
+  #sending: Sending | undefined;
   #waiting: {
     resolve: (count: number | null) => void;
     reject: (cause: Error) => void;
@@ -97,9 +109,32 @@ export class SimulatedSocket implements Duplex {
     this.close();
   }
 
-  /** Sends bytes to the gateway. */
+  /** Sends bytes to the gateway. What is sent in one moment arrives in one, unless it is read in pieces. */
   send(bytes: Uint8Array): void {
-    this.#later(() => this.#arrived.push(bytes));
+    const atMs = this.#time.elapsedMs();
+    if (this.#sending?.atMs === atMs) return void this.#sending.all.push(bytes);
+    const sending: Sending = { atMs, all: [bytes], behind: undefined };
+    this.#sending = sending;
+    this.#later(() => {
+      this.#arrived.push(...sending.all);
+      if (sending.behind) void this.#arriveSoon(sending.behind);
+    });
+  }
+
+  /** Sends bytes that arrive in the turn of those that were sent last, when those may have been read. */
+  sendBehind(bytes: Uint8Array): void {
+    if (this.#sending?.atMs === this.#time.elapsedMs()) {
+      this.#sending.behind = bytes;
+    }
+  }
+
+  /** Lets bytes arrive while others work in the same turn. */
+  async #arriveSoon(bytes: Uint8Array): Promise<void> {
+    const steps = 1 + this.#random.below(MOST_STEPS);
+    for (let step = 0; step < steps; step++) await undefined;
+    if (this.isClosed || this.isLost) return;
+    this.#arrived.push(bytes);
+    this.#serve();
   }
 
   /** Ends the provider's direction in good order. */

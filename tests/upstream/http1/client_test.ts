@@ -183,6 +183,38 @@ Deno.test("an idle connection that speaks is not used again", async () => {
   assert.deepEqual(served(scene), [1, 1]);
 });
 
+/** What a provider does before or after the next request takes its connection. */
+interface Surplus {
+  readonly before?: (duplex: ScriptedDuplex) => void;
+  readonly after?: (duplex: ScriptedDuplex) => void;
+}
+
+Deno.test("a connection that speaks at the end of its answer serves nobody else, however soon it is used again", async (t) => {
+  const surplus = "HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nother";
+  const ways: Readonly<Record<string, Surplus>> = {
+    "before": { before: (duplex) => duplex.give(surplus) },
+    "after": { after: (duplex) => duplex.give(surplus) },
+    "its end": { after: (duplex) => duplex.end() },
+  };
+  for (const [name, { before, after }] of Object.entries(ways)) {
+    await t.step(name, async () => {
+      using scene = createClientScene();
+      await textOf(await scene.send());
+      const [first] = scene.opened;
+      assert.ok(first);
+      before?.(first);
+      let uploads = 0;
+      const next = scene.send({ onUploaded: () => uploads++ });
+      after?.(first);
+      assert.equal(await textOf(await next), "ok");
+      assert.ok(first.isClosed);
+      assert.deepEqual(served(scene), [1, 1]);
+      await nextTurn();
+      assert.equal(uploads, 1);
+    });
+  }
+});
+
 Deno.test("of too many idle connections the oldest is closed", async () => {
   for (const maxIdle of [1, 2]) {
     using scene = createClientScene({ maxIdle });
