@@ -49,6 +49,24 @@ async function replicas(
   return [one, two, connection];
 }
 
+/** Tests two replicas with one configuration and one store. */
+function testReplicas(
+  name: string,
+  fn: (scene: {
+    readonly server: StoreServer;
+    readonly one: StoreProcess;
+    readonly two: StoreProcess;
+    readonly connection: Connection;
+  }) => Promise<void>,
+): void {
+  testNeeding(name, lack, async () => {
+    await using server = await startStoreServer();
+    const [one, two, connection] = await replicas(server);
+    await fn({ server, one, two, connection });
+    for (const process of [one, two]) await process.close();
+  });
+}
+
 function coolDown(
   connection: Connection,
   rest: Partial<Extract<Notice, { kind: "cool_down" }>> = {},
@@ -99,12 +117,9 @@ testNeeding(
   },
 );
 
-testNeeding(
+testReplicas(
   "replicas hear what a refusal has taught another one, and nothing that is no lesson",
-  lack,
-  async () => {
-    await using server = await startStoreServer();
-    const [one, two, connection] = await replicas(server);
+  async ({ one, two, connection }) => {
     const ms = 86_400_000;
     const taught = (move: "omit", field: string) => ({
       kind: "lesson" as const,
@@ -120,32 +135,24 @@ testNeeding(
     assert.ok(notice?.kind === "lesson");
     assert.deepEqual({ ...notice, ms }, taught("omit", "temperature"));
     assert.ok(notice.ms > ms - 60_000, String(notice.ms));
-    for (const process of [one, two]) await process.close();
   },
 );
 
-testNeeding(
+testReplicas(
   "replicas hear the cool-down of a caller that no configuration lists, as one of an identity provider",
-  lack,
-  async () => {
-    await using server = await startStoreServer();
-    const [one, two, connection] = await replicas(server);
+  async ({ one, two, connection }) => {
     const token = digestOf("zoë (https://login.example.com)");
     one.state.notices?.publish(coolDown(connection, { token }));
     await until(() => two.heard.length === 1, "the cool-down");
     const [notice] = two.heard;
     assert.ok(notice?.kind === "cool_down");
     assert.equal(notice.token, token);
-    for (const process of [one, two]) await process.close();
   },
 );
 
-testNeeding(
+testReplicas(
   "what was published while the store was away is published when it is back, unless it is over by then",
-  lack,
-  async () => {
-    await using server = await startStoreServer();
-    const [one, two, connection] = await replicas(server);
+  async ({ server, one, two, connection }) => {
     await server.kill();
     await one.until("away");
     one.state.notices?.publish(
@@ -158,7 +165,6 @@ testNeeding(
       two.heard.map((notice) => notice.kind === "cool_down" && notice.token),
       [digestOf("alice")],
     );
-    for (const process of [one, two]) await process.close();
   },
 );
 
@@ -195,12 +201,9 @@ testNeeding(
   },
 );
 
-testNeeding(
+testReplicas(
   "of replicas that want a quota one reads it, and the others get what it read",
-  lack,
-  async () => {
-    await using server = await startStoreServer();
-    const [one, two, connection] = await replicas(server);
+  async ({ one, two, connection }) => {
     assert.equal(
       await one.state.sharedReadings?.find(connection, NEVER),
       undefined,
@@ -217,16 +220,12 @@ testNeeding(
     const [notice] = two.heard;
     assert.ok(notice?.kind === "polled");
     assert.deepEqual(notice.reading, READING);
-    for (const process of [one, two]) await process.close();
   },
 );
 
-testNeeding(
+testReplicas(
   "a replica that cannot reach a provider leaves the reading to another one",
-  lack,
-  async () => {
-    await using server = await startStoreServer();
-    const [one, two, connection] = await replicas(server);
+  async ({ one, two, connection }) => {
     await one.state.sharedReadings?.find(connection, NEVER);
     const waiting = two.state.sharedReadings?.find(connection, NEVER);
     const failure = new QuotaFailure("unreachable", "canary");
@@ -235,16 +234,12 @@ testNeeding(
       ttlMs: 10_000,
     });
     assert.equal(await waiting, undefined);
-    for (const process of [one, two]) await process.close();
   },
 );
 
-testNeeding(
+testReplicas(
   "nobody waits for a quota that another replica reads longer than the signal says, nor for a store that is away",
-  lack,
-  async () => {
-    await using server = await startStoreServer();
-    const [one, two, connection] = await replicas(server);
+  async ({ server, one, two, connection }) => {
     await one.state.sharedReadings?.find(connection, NEVER);
     const controller = new AbortController();
     const waiting = two.state.sharedReadings?.find(
@@ -259,16 +254,12 @@ testNeeding(
       await two.state.sharedReadings?.find(connection, NEVER),
       undefined,
     );
-    for (const process of [one, two]) await process.close();
   },
 );
 
-testNeeding(
+testReplicas(
   "a quota in headers is published once in five seconds at most",
-  lack,
-  async () => {
-    await using server = await startStoreServer();
-    const [one, two, connection] = await replicas(server);
+  async ({ one, two, connection }) => {
     const { id: connectionId } = connection;
     for (const used of [1, 2, 3]) {
       one.state.notices?.publish({
@@ -284,7 +275,6 @@ testNeeding(
     );
     const harvested = two.heard.filter(({ kind }) => kind === "harvested");
     assert.equal(harvested.length, 1);
-    for (const process of [one, two]) await process.close();
   },
 );
 

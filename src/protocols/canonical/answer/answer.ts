@@ -161,6 +161,11 @@ export function tokenCount(value: unknown): number | undefined {
  * counts replace earlier ones. Zero and absent counts replace none, because some providers send zeros first and others
  * last.
  */
+export function laterUsage(before: Usage | undefined, later: Usage): Usage;
+export function laterUsage(
+  before: Usage | undefined,
+  later: Usage | undefined,
+): Usage | undefined;
 export function laterUsage(
   before: Usage | undefined,
   later: Usage | undefined,
@@ -192,7 +197,7 @@ export function laterUsage(
 }
 
 /** Returns the later of two counts. A zero or absent count does not replace an earlier one. */
-export function laterCount(
+function laterCount(
   before: number | undefined,
   later: number | undefined,
 ): number | undefined {

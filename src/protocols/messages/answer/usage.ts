@@ -5,7 +5,7 @@ import {
   objectOf,
 } from "../../../core/json.ts";
 import {
-  laterCount,
+  laterUsage as mergeCounts,
   servedWord,
   tokenCount,
   type Usage,
@@ -74,22 +74,12 @@ export function encodeUsage(usage: Usage): JsonObject {
  */
 export function laterUsage(before: Usage | undefined, later: Usage): Usage {
   if (before === undefined) return later;
-  const cached = laterCount(before.cachedInputTokens, later.cachedInputTokens);
-  const written = laterCount(before.cacheWriteTokens, later.cacheWriteTokens);
   const fresh = freshTokens(later) || freshTokens(before);
+  const merged = mergeCounts(before, later);
+  const { cachedInputTokens = 0, cacheWriteTokens = 0 } = merged;
   return {
-    inputTokens: fresh + (cached ?? 0) + (written ?? 0),
-    cachedInputTokens: cached,
-    cacheWriteTokens: written,
-    cacheWrite1hTokens: laterCount(
-      before.cacheWrite1hTokens,
-      later.cacheWrite1hTokens,
-    ),
-    outputTokens: later.outputTokens || before.outputTokens,
-    reasoningTokens: laterCount(before.reasoningTokens, later.reasoningTokens),
-    speed: later.speed ?? before.speed,
-    serviceTier: later.serviceTier ?? before.serviceTier,
-    inferenceGeo: later.inferenceGeo ?? before.inferenceGeo,
+    ...merged,
+    inputTokens: fresh + cachedInputTokens + cacheWriteTokens,
   };
 }
 
