@@ -1,5 +1,4 @@
 import { bytesOf, byteText, utf8InByteText } from "./bytes.ts";
-import { beginOfLine, findLongLine } from "./find_line.ts";
 import { END_BYTES, LineBuffer, LONG_BYTES } from "./line_buffer.ts";
 
 /** The receiver of data lines. */
@@ -260,4 +259,30 @@ function bothEnds(line: string): string {
   return line.length <= LONG_BYTES
     ? line
     : [line.slice(0, END_BYTES), line.slice(-END_BYTES)].join("");
+}
+
+/** Returns the start of the line that contains the byte at `position`; lines end in a line feed. */
+function beginOfLine(bytes: Uint8Array, position: number): number {
+  // A negative position would count from the end.
+  return position === 0 ? 0 : bytes.lastIndexOf(FEED, position - 1) + 1;
+}
+
+/**
+ * Returns the start of the first line that is longer than {@linkcode LONG_BYTES}, from `from` on; -1 if there is none.
+ * Searching backwards for a line feed skips all short lines at once.
+ *
+ * @param from The start of a line.
+ * @param end The end of the last line to check, after its line feed.
+ */
+function findLongLine(
+  bytes: Uint8Array,
+  from: number,
+  end: number,
+): number {
+  for (let start = from; start + LONG_BYTES < end;) {
+    const feed = bytes.lastIndexOf(FEED, start + LONG_BYTES);
+    if (feed < start) return start;
+    start = feed + 1;
+  }
+  return -1;
 }

@@ -15,7 +15,6 @@ import type {
   ToolReference,
 } from "../../canonical/tools/tool.ts";
 import { otherFields, ownMetadata, textOf, withMetadata } from "../fields.ts";
-import { plainParameters } from "./encrypted_parameters.ts";
 import {
   decodeToolSettings,
   decodeTypedTool,
@@ -186,4 +185,31 @@ function decodeReference(
   if (type !== "function" && type !== "custom") return undefined;
   if (typeof name !== "string") return undefined;
   return { kind: type, name, namespace: textOf(namespace) };
+}
+
+/**
+ * Removes the `encrypted` keyword of arguments that OpenAI's models must encrypt. No other protocol has it. Models that
+ * cannot encrypt reject it: "declares encrypted parameters, but the selected model is not configured".
+ *
+ * Sources: https://github.com/openai/codex/pull/26210, https://github.com/decolua/9router/issues/1758
+ *
+ * @returns The schema itself when it has no such keyword.
+ */
+function plainParameters(schema: JsonObject): JsonObject {
+  const { properties } = schema;
+  if (!isJsonObject(properties)) return schema;
+  const entries = Object.entries(properties);
+  if (!entries.some(([, property]) => isEncrypted(property))) return schema;
+  return {
+    ...schema,
+    properties: Object.fromEntries(entries.map(([name, property]) => {
+      if (!isEncrypted(property)) return [name, property];
+      const { encrypted: _keyword, ...rest } = property;
+      return [name, rest];
+    })),
+  };
+}
+
+function isEncrypted(property: unknown): property is JsonObject {
+  return isJsonObject(property) && property.encrypted === true;
 }
