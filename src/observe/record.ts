@@ -5,6 +5,7 @@ import { createChunkGaps } from "./chunk_gaps.ts";
 import {
   type AnswerFacts,
   type Ending,
+  isUnsent,
   type RequestFacts,
   servedModel,
 } from "./facts.ts";
@@ -148,7 +149,7 @@ function factsLine(
     ),
     upstream_status: facts.answer.upstreamStatus,
     error: facts.error,
-    failure: facts.failure ?? failureOfOnly(facts),
+    failure: facts.failure ?? unsentOnly(facts),
     reason: facts.reason,
     limit: facts.limit,
     group: facts.group,
@@ -170,10 +171,11 @@ function dollars(nanos: number | undefined): number | undefined {
   return nanos === undefined ? undefined : nanos / NANOS_PER_DOLLAR;
 }
 
-/** Returns the failure of the only attempt. Its caller may have left before the error. */
-function failureOfOnly({ attempts }: RequestFacts): Line["failure"] {
+/** Returns the failure of an only attempt of which nothing was sent, so that a caller who left then counts nothing. */
+function unsentOnly({ attempts }: RequestFacts): Line["failure"] {
   const [only, ...others] = attempts;
-  return others.length === 0 ? only?.failed?.why : undefined;
+  const why = only?.failed?.why;
+  return others.length === 0 && isUnsent(why) ? why : undefined;
 }
 
 /** Returns the attempts, if there were several. The other fields describe a single one. */

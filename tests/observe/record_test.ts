@@ -95,7 +95,7 @@ Deno.test("openRecord() leaves out unknown facts", () => {
   });
 });
 
-Deno.test("openRecord() writes the failure of the only attempt of a request whose caller left before the error", () => {
+Deno.test("openRecord() writes the failure of an only attempt that was not sent, where the caller left before the error", () => {
   const { record, log } = openTestRecord();
   record.facts.attempts.push({
     connection: "main",

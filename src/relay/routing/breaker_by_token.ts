@@ -101,7 +101,10 @@ export class BreakerByToken {
 
   /** Records the beginning of a response. */
   answered({ token, forAll, own }: TokenAttempt): void {
-    if (this.#forAll.answered(forAll)) this.#byToken.clear();
+    if (this.#forAll.answered(forAll)) {
+      if (forAll.isLimitProbe) this.#byToken.clear();
+      else this.#dropFailing();
+    }
     this.#byToken.get(token)?.answered(own);
     if (forAll.isLimitProbe || own.isLimitProbe) this.#limited.forget();
   }
@@ -229,10 +232,17 @@ export class BreakerByToken {
     return breaker.failed(own, cause);
   }
 
-  /** Starts a cool-down for all, so the breakers of single tokens are dropped. */
+  /** Starts a cool-down for all, which replaces those of single tokens. */
   #coolDownForAll(token: string | undefined): void {
     this.#cooledBy = token;
-    this.#byToken.clear();
+    this.#dropFailing();
+  }
+
+  /** Drops the breakers of single tokens, without the waits that the provider asked for. */
+  #dropFailing(): void {
+    for (const [token, breaker] of this.#byToken) {
+      if (!breaker.isRequestedWait) this.#byToken.delete(token);
+    }
   }
 
   #ownOf(token: string): Breaker {

@@ -44,3 +44,18 @@ Deno.test("an attempt that ends after a cool-down for all leaves no probe behind
   clock.advance(1000);
   assert.equal(breaker.isProbing("a"), false);
 });
+
+Deno.test("a wait that the provider asked a token for outlives a cool-down for all and its probe", () => {
+  const clock = createFakeClock(0);
+  const breaker = new BreakerByToken(clock);
+  breaker.coolFor(breaker.admit("limited", false), 20_000);
+  for (let count = 0; count < 3; count++) {
+    breaker.failedForAll(breaker.admit("another", false));
+  }
+  assert.equal(breaker.restMs("another"), 1000);
+  assert.equal(breaker.restMs("limited"), 20_000);
+  clock.advance(1000);
+  breaker.answered(breaker.admit("another", false));
+  assert.equal(breaker.restMs("another"), 0);
+  assert.equal(breaker.restMs("limited"), 19_000);
+});

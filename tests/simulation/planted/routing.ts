@@ -100,7 +100,7 @@ export const ROUTING_FAULTS: FaultsByFile = {
     },
     {
       name: "tokens' breakers outlive a cool-down for all",
-      text: "    this.#cooledBy = token;\n    this.#byToken.clear();\n",
+      text: "    this.#cooledBy = token;\n    this.#dropFailing();\n",
       wrong: "    this.#cooledBy = token;\n",
     },
     {
