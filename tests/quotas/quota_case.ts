@@ -159,6 +159,14 @@ export function windowOf(
   };
 }
 
+/** Expects exactly these windows, as rows of {@linkcode windowOf}. */
+export function assertWindows(
+  found: readonly QuotaWindow[] | undefined,
+  rows: readonly string[],
+): void {
+  assert.deepEqual(found, rows.map((row) => windowOf(row)));
+}
+
 const FIXTURES = new URL("../fixtures/quota/", import.meta.url);
 
 /** A quota answer of our own, such as `zai/credits`. */

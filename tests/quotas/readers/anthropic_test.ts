@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { anthropic } from "../../../src/quotas/readers/anthropic.ts";
 import {
   assertFailure,
+  assertWindows,
   fixture,
   KEY,
   parse,
@@ -38,34 +39,26 @@ Deno.test("anthropic tolerates a read every five minutes", () => {
 });
 
 Deno.test("anthropic reads the list of limits, and flat windows that it leaves out", () => {
-  assert.deepEqual(parse(source, fixture("anthropic/limits")), [
-    windowOf(
-      "USAGE_LIMIT five_hour percent 100 10 90 10 2026-08-04T16:20:00.001Z",
-    ),
-    windowOf(
-      "USAGE_LIMIT:big_model weekly percent 100 102 0 102 2026-08-06T19:00:00.001Z",
-    ),
-    windowOf("USAGE_LIMIT:weekly_new weekly percent 100 3 97 3"),
-    windowOf(
-      "USAGE_LIMIT weekly percent 100 29 71 29 2026-08-06T19:00:00.001Z",
-    ),
+  assertWindows(parse(source, fixture("anthropic/limits")), [
+    "USAGE_LIMIT five_hour percent 100 10 90 10 2026-08-04T16:20:00.001Z",
+    "USAGE_LIMIT:big_model weekly percent 100 102 0 102 2026-08-06T19:00:00.001Z",
+    "USAGE_LIMIT:weekly_new weekly percent 100 3 97 3",
+    "USAGE_LIMIT weekly percent 100 29 71 29 2026-08-06T19:00:00.001Z",
   ]);
 });
 
 Deno.test("anthropic reads flat windows alone, and extra usage that has no cap", () => {
-  assert.deepEqual(parse(source, fixture("anthropic/flat")), [
-    windowOf(
-      "USAGE_LIMIT weekly percent 100 61.5 38.5 61.5 2026-08-06T17:00:00.000Z",
-    ),
-    windowOf("USAGE_LIMIT:opus weekly percent 100 4 96 4"),
-    windowOf("SPEND_LIMIT:extra_usage monthly USD - 12.5 - -"),
+  assertWindows(parse(source, fixture("anthropic/flat")), [
+    "USAGE_LIMIT weekly percent 100 61.5 38.5 61.5 2026-08-06T17:00:00.000Z",
+    "USAGE_LIMIT:opus weekly percent 100 4 96 4",
+    "SPEND_LIMIT:extra_usage monthly USD - 12.5 - -",
   ]);
 });
 
 Deno.test("anthropic reads extra usage from its other spelling, in major units", () => {
-  assert.deepEqual(parse(source, fixture("anthropic/spend")), [
-    windowOf("USAGE_LIMIT five_hour percent 100 0 100 0"),
-    windowOf("SPEND_LIMIT:extra_usage monthly EUR 40 10.05 29.95 25.125"),
+  assertWindows(parse(source, fixture("anthropic/spend")), [
+    "USAGE_LIMIT five_hour percent 100 0 100 0",
+    "SPEND_LIMIT:extra_usage monthly EUR 40 10.05 29.95 25.125",
   ]);
 });
 
@@ -101,12 +94,10 @@ Deno.test("anthropic headers of an OAuth token are fractions and may exceed one"
     "anthropic-ratelimit-unified-7d_oi-reset": "soon",
     "anthropic-ratelimit-unified-7d_constructor-utilization": "none",
   });
-  assert.deepEqual(anthropic.headers?.parse(headers, 0), [
-    windowOf(
-      "USAGE_LIMIT five_hour percent 100 102 0 102 2026-08-14T05:34:39.000Z",
-    ),
-    windowOf("USAGE_LIMIT weekly percent 100 29 71 29"),
-    windowOf("USAGE_LIMIT:overage_included weekly percent 100 7 93 7"),
+  assertWindows(anthropic.headers?.parse(headers, 0), [
+    "USAGE_LIMIT five_hour percent 100 102 0 102 2026-08-14T05:34:39.000Z",
+    "USAGE_LIMIT weekly percent 100 29 71 29",
+    "USAGE_LIMIT:overage_included weekly percent 100 7 93 7",
   ]);
 });
 
@@ -120,12 +111,10 @@ Deno.test("anthropic headers of an API key are counts per minute", () => {
     "anthropic-ratelimit-input-tokens-limit": "60000",
     "anthropic-ratelimit-output-tokens-remaining": "16000",
   });
-  assert.deepEqual(anthropic.headers?.parse(headers, 0), [
-    windowOf(
-      "REQUESTS_LIMIT minute requests 50 1 49 2 2026-08-04T16:20:00.000Z",
-    ),
-    windowOf("TOKENS_LIMIT minute tokens 80000 4000 76000 5"),
-    windowOf("TOKENS_LIMIT:input minute tokens 60000 - - -"),
-    windowOf("TOKENS_LIMIT:output minute tokens - - 16000 -"),
+  assertWindows(anthropic.headers?.parse(headers, 0), [
+    "REQUESTS_LIMIT minute requests 50 1 49 2 2026-08-04T16:20:00.000Z",
+    "TOKENS_LIMIT minute tokens 80000 4000 76000 5",
+    "TOKENS_LIMIT:input minute tokens 60000 - - -",
+    "TOKENS_LIMIT:output minute tokens - - 16000 -",
   ]);
 });

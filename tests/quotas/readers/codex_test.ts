@@ -3,11 +3,11 @@ import { codex } from "../../../src/quotas/readers/codex.ts";
 import { NOW_MS } from "../../support/gateway/config.ts";
 import {
   assertFailure,
+  assertWindows,
   fixture,
   parse,
   requestsOf,
   sourceOf,
-  windowOf,
 } from "../quota_case.ts";
 
 const source = sourceOf("codex", {
@@ -58,36 +58,24 @@ Deno.test("codex names the account that its token names", async (t) => {
 });
 
 Deno.test("codex names windows by their length, not by their slot", () => {
-  assert.deepEqual(parse(source, fixture("codex/free")), [
-    windowOf(
-      "USAGE_LIMIT weekly percent 100 40 60 40 2026-02-25T09:02:33.000Z",
-    ),
+  assertWindows(parse(source, fixture("codex/free")), [
+    "USAGE_LIMIT weekly percent 100 40 60 40 2026-02-25T09:02:33.000Z",
   ]);
 });
 
 Deno.test("codex reads every meter, and credits written as text", () => {
-  assert.deepEqual(parse(source, fixture("codex/team")), [
-    windowOf(
-      "USAGE_LIMIT five_hour percent 100 7 93 7 2026-02-18T13:56:15.000Z",
-    ),
-    windowOf(
-      "USAGE_LIMIT weekly percent 100 2.5 97.5 2.5 2026-01-07T20:27:09.000Z",
-    ),
-    windowOf(
-      "USAGE_LIMIT:code_review weekly percent 100 0 100 0 2026-02-25T12:35:25.000Z",
-    ),
-    windowOf(
-      "USAGE_LIMIT:gpt-5_spark five_hour percent 100 110 0 110 2026-02-18T13:56:15.000Z",
-    ),
-    windowOf("BALANCE total credits - - 12.5 -"),
+  assertWindows(parse(source, fixture("codex/team")), [
+    "USAGE_LIMIT five_hour percent 100 7 93 7 2026-02-18T13:56:15.000Z",
+    "USAGE_LIMIT weekly percent 100 2.5 97.5 2.5 2026-01-07T20:27:09.000Z",
+    "USAGE_LIMIT:code_review weekly percent 100 0 100 0 2026-02-25T12:35:25.000Z",
+    "USAGE_LIMIT:gpt-5_spark five_hour percent 100 110 0 110 2026-02-18T13:56:15.000Z",
+    "BALANCE total credits - - 12.5 -",
   ]);
 });
 
 Deno.test("codex reads a business's cap on one member", () => {
-  assert.deepEqual(parse(source, fixture("codex/business")), [
-    windowOf(
-      "SPEND_LIMIT unknown credits 5000 1250 3750 25 2026-08-01T00:00:00.000Z",
-    ),
+  assertWindows(parse(source, fixture("codex/business")), [
+    "SPEND_LIMIT unknown credits 5000 1250 3750 25 2026-08-01T00:00:00.000Z",
   ]);
 });
 
@@ -114,16 +102,12 @@ Deno.test("codex headers have the same windows as its usage", () => {
   const seen = codex.headers?.parse(headers, NOW_MS) ?? [];
   const byType = (a: { type: string }, b: { type: string }) =>
     a.type < b.type ? -1 : a.type > b.type ? 1 : 0;
-  assert.deepEqual(seen.toSorted(byType), [
-    windowOf("BALANCE total credits - - 12.5 -"),
-    windowOf(
-      "USAGE_LIMIT five_hour percent 100 7 93 7 2026-02-18T13:56:15.000Z",
-    ),
-    windowOf(
-      "USAGE_LIMIT weekly percent 100 2.5 97.5 2.5 2026-01-07T20:27:09.000Z",
-    ),
-    windowOf("USAGE_LIMIT:gpt-5_spark monthly percent 100 110 0 110"),
-    windowOf("USAGE_LIMIT:other unknown percent 100 1 99 1"),
+  assertWindows(seen.toSorted(byType), [
+    "BALANCE total credits - - 12.5 -",
+    "USAGE_LIMIT five_hour percent 100 7 93 7 2026-02-18T13:56:15.000Z",
+    "USAGE_LIMIT weekly percent 100 2.5 97.5 2.5 2026-01-07T20:27:09.000Z",
+    "USAGE_LIMIT:gpt-5_spark monthly percent 100 110 0 110",
+    "USAGE_LIMIT:other unknown percent 100 1 99 1",
   ]);
 });
 

@@ -8,11 +8,11 @@ import {
 } from "../../support/gateway/config.ts";
 import {
   assertFailure,
+  assertWindows,
   fixture,
   parse,
   requestsOf,
   sourceOf,
-  windowOf,
 } from "../quota_case.ts";
 
 const URL_TEXT = "https://quota.example/usage";
@@ -92,11 +92,9 @@ Deno.test("json presents the credential as the connection does, unless the quota
 Deno.test("json finds one item of an array by its fields, and takes small percents as they are", async () => {
   const weekly = { ...SESSION, period: "7d", where: { level: "weekly" } };
   const source = await described({ windows: [weekly, SESSION] });
-  assert.deepEqual(parse(source, fixture("json/credits")), [
-    windowOf("USAGE_LIMIT weekly percent 100 3.5 96.5 3.5"),
-    windowOf(
-      "USAGE_LIMIT five_hour percent 100 0.116 99.884 0.116 2026-06-23T14:54:38.000Z",
-    ),
+  assertWindows(parse(source, fixture("json/credits")), [
+    "USAGE_LIMIT weekly percent 100 3.5 96.5 3.5",
+    "USAGE_LIMIT five_hour percent 100 0.116 99.884 0.116 2026-06-23T14:54:38.000Z",
   ]);
 });
 
@@ -127,13 +125,11 @@ Deno.test("json scales amounts and turns shares that are left round", async () =
       share: { at: "/data/quotas/1/percent", of: "remaining_percent" },
     }],
   });
-  assert.deepEqual(parse(source, fixture("json/credits")), [
-    windowOf("SPEND_LIMIT monthly USD 50 12.5 37.5 25"),
-    windowOf(
-      "CREDIT_LIMIT unknown fraction 1 0.25 0.75 25 2026-07-01T00:00:00.000Z",
-    ),
-    windowOf("CREDIT_LIMIT total credits - - - 75"),
-    windowOf("USAGE_LIMIT unknown percent 100 96.5 3.5 96.5"),
+  assertWindows(parse(source, fixture("json/credits")), [
+    "SPEND_LIMIT monthly USD 50 12.5 37.5 25",
+    "CREDIT_LIMIT unknown fraction 1 0.25 0.75 25 2026-07-01T00:00:00.000Z",
+    "CREDIT_LIMIT total credits - - - 75",
+    "USAGE_LIMIT unknown percent 100 96.5 3.5 96.5",
   ]);
 });
 

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import {
   assertFailure,
+  assertWindows,
   fixture,
   parse,
   requestsOf,
@@ -30,32 +31,22 @@ Deno.test("copilot sends its request to the quota's host", () => {
 });
 
 Deno.test("copilot reads credits with decimals and leaves out unlimited ones", () => {
-  assert.deepEqual(parse(source, fixture("copilot/credits")), [
-    windowOf(
-      "CREDIT_LIMIT:premium_interactions monthly credits 7000 1750.5 5249.5 25.0071428571 2026-10-01T00:00:00.000Z",
-    ),
+  assertWindows(parse(source, fixture("copilot/credits")), [
+    "CREDIT_LIMIT:premium_interactions monthly credits 7000 1750.5 5249.5 25.0071428571 2026-10-01T00:00:00.000Z",
   ]);
 });
 
 Deno.test("copilot counts overage above the allowance, and zeros as no meter", () => {
-  assert.deepEqual(parse(source, fixture("copilot/overage")), [
-    windowOf(
-      "REQUESTS_LIMIT:premium_interactions monthly requests 300 330 0 110 2026-10-01T00:00:00.000Z",
-    ),
-    windowOf(
-      "REQUESTS_LIMIT:chat monthly percent 100 60 40 60 2026-10-01T00:00:00.000Z",
-    ),
+  assertWindows(parse(source, fixture("copilot/overage")), [
+    "REQUESTS_LIMIT:premium_interactions monthly requests 300 330 0 110 2026-10-01T00:00:00.000Z",
+    "REQUESTS_LIMIT:chat monthly percent 100 60 40 60 2026-10-01T00:00:00.000Z",
   ]);
 });
 
 Deno.test("copilot reads what remains of the free plan's older form", () => {
-  assert.deepEqual(parse(source, fixture("copilot/free")), [
-    windowOf(
-      "REQUESTS_LIMIT:chat monthly requests 500 375 125 75 2026-02-01T00:00:00.000Z",
-    ),
-    windowOf(
-      "REQUESTS_LIMIT:completions monthly requests 300 225 75 75 2026-02-01T00:00:00.000Z",
-    ),
+  assertWindows(parse(source, fixture("copilot/free")), [
+    "REQUESTS_LIMIT:chat monthly requests 500 375 125 75 2026-02-01T00:00:00.000Z",
+    "REQUESTS_LIMIT:completions monthly requests 300 225 75 75 2026-02-01T00:00:00.000Z",
   ]);
 });
 
@@ -74,37 +65,27 @@ Deno.test("kimi sends its request to the coding host, which answers 404 to a key
 });
 
 Deno.test("kimi reads counts written as text and completes them", () => {
-  assert.deepEqual(parse(sourceKimi, fixture("kimi/counts")), [
-    windowOf(
-      "USAGE_LIMIT five_hour requests 200 19 181 9.5 2026-01-06T15:05:24.374Z",
-    ),
-    windowOf("USAGE_LIMIT unknown requests 10 4 6 40 2026-01-01T00:01:30.000Z"),
-    windowOf(
-      "USAGE_LIMIT weekly requests 2048 375 1673 18.310546875 2026-01-09T15:23:13.373Z",
-    ),
+  assertWindows(parse(sourceKimi, fixture("kimi/counts")), [
+    "USAGE_LIMIT five_hour requests 200 19 181 9.5 2026-01-06T15:05:24.374Z",
+    "USAGE_LIMIT unknown requests 10 4 6 40 2026-01-01T00:01:30.000Z",
+    "USAGE_LIMIT weekly requests 2048 375 1673 18.310546875 2026-01-09T15:23:13.373Z",
   ]);
 });
 
 Deno.test("kimi treats a limit of 100 as percent", () => {
-  assert.deepEqual(parse(sourceKimi, fixture("kimi/percent_like")), [
-    windowOf("USAGE_LIMIT five_hour percent 100 22 78 22"),
-    windowOf(
-      "USAGE_LIMIT weekly percent 100 45 55 45 2026-04-16T15:36:21.718Z",
-    ),
+  assertWindows(parse(sourceKimi, fixture("kimi/percent_like")), [
+    "USAGE_LIMIT five_hour percent 100 22 78 22",
+    "USAGE_LIMIT weekly percent 100 45 55 45 2026-04-16T15:36:21.718Z",
   ]);
 });
 
 Deno.test("kimi reads fractions, and prefers them to the counts beside them", () => {
-  assert.deepEqual(parse(sourceKimi, fixture("kimi/ratios")), [
-    windowOf(
-      "USAGE_LIMIT five_hour fraction 1 0.4689 0.5311 46.89 2026-07-02T11:56:36.876Z",
-    ),
-    windowOf(
-      "USAGE_LIMIT weekly fraction 1 0.0946 0.9054 9.46 2026-07-09T06:56:36.000Z",
-    ),
-    windowOf("USAGE_LIMIT monthly fraction 1 1.02 0 102"),
-    windowOf("USAGE_LIMIT:code monthly fraction 1 0.2854 0.7146 28.54"),
-    windowOf("USAGE_LIMIT:something_else unknown fraction 1 0.5 0.5 50"),
+  assertWindows(parse(sourceKimi, fixture("kimi/ratios")), [
+    "USAGE_LIMIT five_hour fraction 1 0.4689 0.5311 46.89 2026-07-02T11:56:36.876Z",
+    "USAGE_LIMIT weekly fraction 1 0.0946 0.9054 9.46 2026-07-09T06:56:36.000Z",
+    "USAGE_LIMIT monthly fraction 1 1.02 0 102",
+    "USAGE_LIMIT:code monthly fraction 1 0.2854 0.7146 28.54",
+    "USAGE_LIMIT:something_else unknown fraction 1 0.5 0.5 50",
   ]);
 });
 
@@ -185,15 +166,11 @@ Deno.test("synthetic sends requests to the connection's host", () => {
 });
 
 Deno.test("synthetic reads dollars with their sign, and ignores ticks", () => {
-  assert.deepEqual(parse(sourceSynthetic, fixture("synthetic/quotas")), [
-    windowOf("REQUESTS_LIMIT five_hour requests 750 150 600 20"),
-    windowOf("SPEND_LIMIT weekly USD 1036 20.2 1015.8 1.95"),
-    windowOf(
-      "REQUESTS_LIMIT:search hourly requests 250 2 248 0.8 2026-04-17T04:30:01.494Z",
-    ),
-    windowOf(
-      "REQUESTS_LIMIT:subscription unknown requests 135 140.5 0 104.074074074 2026-04-17T06:00:00.000Z",
-    ),
+  assertWindows(parse(sourceSynthetic, fixture("synthetic/quotas")), [
+    "REQUESTS_LIMIT five_hour requests 750 150 600 20",
+    "SPEND_LIMIT weekly USD 1036 20.2 1015.8 1.95",
+    "REQUESTS_LIMIT:search hourly requests 250 2 248 0.8 2026-04-17T04:30:01.494Z",
+    "REQUESTS_LIMIT:subscription unknown requests 135 140.5 0 104.074074074 2026-04-17T06:00:00.000Z",
   ]);
 });
 

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import {
   assertFailure,
+  assertWindows,
   fixture,
   KEY,
   parse,
@@ -88,16 +89,10 @@ Deno.test("zai names a missing setting before any request", async (t) => {
 });
 
 Deno.test("zai reads credit windows and drops the old token meter beside them", () => {
-  assert.deepEqual(parse(source, fixture("zai/credits")), [
-    windowOf(
-      "CREDIT_LIMIT five_hour credits 2000 115 1884 5.75 2026-08-22T05:43:20.135Z",
-    ),
-    windowOf(
-      "CREDIT_LIMIT weekly credits 10000 10010 0 100.1 2026-08-23T07:20:11.997Z",
-    ),
-    windowOf(
-      "TIME_LIMIT monthly requests 100 10 90 10 2026-09-26T12:33:22.997Z",
-    ),
+  assertWindows(parse(source, fixture("zai/credits")), [
+    "CREDIT_LIMIT five_hour credits 2000 115 1884 5.75 2026-08-22T05:43:20.135Z",
+    "CREDIT_LIMIT weekly credits 10000 10010 0 100.1 2026-08-23T07:20:11.997Z",
+    "TIME_LIMIT monthly requests 100 10 90 10 2026-09-26T12:33:22.997Z",
   ]);
 });
 
@@ -120,21 +115,15 @@ Deno.test("zai keeps every row with missing fields", () => {
 });
 
 Deno.test("zai reads shares where there are no counts, above 100 % too", () => {
-  assert.deepEqual(parse(source, fixture("zai/percent_only")), [
-    windowOf(
-      "TOKENS_LIMIT five_hour percent 100 17 83 17 2026-06-29T09:22:51.179Z",
-    ),
-    windowOf(
-      "TOKENS_LIMIT weekly percent 100 104 0 104 2026-07-06T02:38:06.997Z",
-    ),
+  assertWindows(parse(source, fixture("zai/percent_only")), [
+    "TOKENS_LIMIT five_hour percent 100 17 83 17 2026-06-29T09:22:51.179Z",
+    "TOKENS_LIMIT weekly percent 100 104 0 104 2026-07-06T02:38:06.997Z",
   ]);
 });
 
 Deno.test("zai reads absolute tokens, and limits at the top of the answer", () => {
-  assert.deepEqual(parse(source, fixture("zai/tokens")), [
-    windowOf(
-      "TOKENS_LIMIT five_hour tokens 40000000 10000000 30000000 25 2026-02-08T15:38:09.893Z",
-    ),
+  assertWindows(parse(source, fixture("zai/tokens")), [
+    "TOKENS_LIMIT five_hour tokens 40000000 10000000 30000000 25 2026-02-08T15:38:09.893Z",
   ]);
 });
 
