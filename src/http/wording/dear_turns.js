@@ -50,9 +50,7 @@ export function dearTurnsText(turns) {
   const read = `${all} ${
     all === 1 ? "turn" : "turns"
   } read little or nothing from the prompt cache: ${causes}.`;
-  return cost > 0
-    ? `${read} Extra cost: ${amountText(Math.round(cost * 100) / 100, "USD")}.`
-    : read;
+  return cost > 0 ? `${read} Extra cost: ${amountText(cost, "USD")}.` : read;
 }
 
 /** @param {object} value @returns {value is DearTurns} */

@@ -180,7 +180,7 @@ export function historyText({ days, limits }, unit, nowMs) {
       expected === undefined
         ? ""
         : `, at this pace ${
-          amountText(Math.round(expected * 100) / 100, unit)
+          amountText(unit === "USD" ? expected : Math.round(expected), unit)
         } by midnight UTC`
     }.`,
     ...(limit === undefined

@@ -89,15 +89,19 @@ function isMoney(unit) {
 }
 
 /**
+ * Formats money: `$12.50`, and `$0.0017` below a cent.
+ *
  * @param {number} value
  * @param {string} currency Three capital letters.
  * @returns {string}
  */
 function moneyText(value, currency) {
+  const isTiny = value !== 0 && Math.abs(value) < 0.01;
   return new Intl.NumberFormat("en", {
     style: "currency",
     currency,
     currencyDisplay: "narrowSymbol",
+    ...(isTiny ? { maximumSignificantDigits: 2 } : {}),
   }).format(value);
 }
 

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { dearTurnsText } from "../../../src/http/wording/dear_turns.js";
 import { ownLimits } from "../../../src/http/wording/own_limits.js";
 import {
+  amountText,
   leftText,
   nameParts,
   usedText,
@@ -17,6 +18,15 @@ import { localTime, withLocalTimes } from "../../../src/http/wording/times.js";
 function turns(cause: string, requests: number, part: string | null = null) {
   return { cause, part, requests, cost_usd: null };
 }
+
+Deno.test("amountText() shows money below a cent", () => {
+  const texts = [0, 0.00172, 0.0099, 0.01, 12.5, -0.002]
+    .map((amount) => amountText(amount, "USD"));
+  assert.deepEqual(texts, [
+    ...["$0.00", "$0.0017", "$0.0099"],
+    ...["$0.01", "$12.50", "-$0.002"],
+  ]);
+});
 
 Deno.test("dearTurnsText() counts the turns by cause, the most frequent first, with what they cost more", () => {
   assert.equal(
