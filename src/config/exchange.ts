@@ -47,6 +47,10 @@ export type ExchangeSettings =
     readonly service_account: string;
   }
   | SubjectExchange & {
+    readonly kind: "codex";
+    readonly federation_rule: string;
+  }
+  | SubjectExchange & {
     readonly kind: "google";
     readonly audience: string;
     readonly service_account?: string | undefined;

@@ -74,6 +74,12 @@ export const exchangeSchema = z.discriminatedUnion("kind", [
     token_url: tokenUrlSchema,
   }),
   z.strictObject({
+    kind: z.literal("codex"),
+    subject: subjectSchema,
+    federation_rule: text(),
+    token_url: tokenUrlSchema,
+  }),
+  z.strictObject({
     kind: z.literal("google"),
     subject: subjectSchema,
     audience: text(),
@@ -116,7 +122,7 @@ export const exchangeSchema = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("aws_instance"), region: regionSchema }),
 ], {
   error:
-    "must be a mapping whose `kind` is anthropic, openai, google, google_metadata, azure, azure_metadata, aws, aws_container or aws_instance.",
+    "must be a mapping whose `kind` is anthropic, openai, codex, google, google_metadata, azure, azure_metadata, aws, aws_container or aws_instance.",
 }).describe(
   "Exchanges a token of the platform for a short-lived token of the provider, in place of a key.",
 );

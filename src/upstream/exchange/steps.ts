@@ -46,6 +46,8 @@ const JWT = "urn:ietf:params:oauth:token-type:jwt";
  *   github.com/anthropics/anthropic-sdk-typescript, src/lib/credentials/oidc-federation.ts and types.ts;
  * - openai: developers.openai.com/api/reference/workload-identity-federation, and
  *   github.com/openai/openai-node, src/auth/workload-identity-auth.ts;
+ * - codex: developers.openai.com/docs/enterprise/workload-identity, and for the fields Codex 0.171.0 itself, whose request
+ *   a server recorded on 2026-11-26;
  * - google: docs.cloud.google.com/iam/docs/reference/sts/rest/v1/TopLevel/token and
  *   docs.cloud.google.com/iam/docs/reference/credentials/rest/v1/projects.serviceAccounts/generateAccessToken;
  * - google_metadata: cloud.google.com/compute/docs/access/authenticate-workloads;
@@ -86,6 +88,17 @@ export function* exchangeSteps(exchange: ExchangeSettings): Steps {
             subject_token: subject,
             identity_provider_id: exchange.identity_provider,
             service_account_id: exchange.service_account,
+          },
+        ),
+      );
+    case "codex":
+      return accessToken(
+        yield form(
+          exchange.token_url ?? "https://auth.openai.com/oauth/token",
+          {
+            grant_type: JWT_BEARER,
+            assertion: subject,
+            federation_rule_id: exchange.federation_rule,
           },
         ),
       );

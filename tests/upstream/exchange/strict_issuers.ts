@@ -43,6 +43,20 @@ const ISSUERS: Readonly<Record<string, Issuer>> = {
     return { access_token, token_type: "Bearer", expires_in: 3600 };
   },
   "https://auth.openai.com/oauth/token"(request, access_token) {
+    const type = "application/x-www-form-urlencoded";
+    if (request.headers.get("content-type") === type) {
+      // The request of Codex 0.171.0, recorded on 2026-11-26.
+      assert.equal(
+        request.text,
+        `grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer&assertion=${SUBJECT}&federation_rule_id=rule-one`,
+      );
+      return {
+        ...{ access_token, token_type: "Bearer", expires_in: 3600 },
+        issued_token_type: "urn:ietf:params:oauth:token-type:access_token",
+        ...{ scope: "model.request", chatgpt_plan_type: "enterprise" },
+        ...{ chatgpt_account_id: "account-one", user_id: "user-one" },
+      };
+    }
     assert.deepEqual(jsonIn(request), {
       grant_type: "urn:ietf:params:oauth:grant-type:token-exchange",
       subject_token_type: "urn:ietf:params:oauth:token-type:jwt",

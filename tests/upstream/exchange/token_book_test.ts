@@ -67,6 +67,7 @@ const EXCHANGES: Readonly<Record<string, ExchangeSettings>> = {
     ...OPENAI,
     subject: { google_metadata: "https://api.openai.com/v1" },
   },
+  "Codex": { kind: "codex", subject: file, federation_rule: "rule-one" },
   "Google, federated": {
     kind: "google",
     subject: file,
