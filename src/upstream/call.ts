@@ -1,5 +1,5 @@
 import type { HeaderFields } from "../core/header_fields.ts";
-import type { Deadlines } from "../core/time/deadlines.ts";
+import { type Deadlines, orNever } from "../core/time/deadlines.ts";
 import { type ByteSource, discard } from "../streams/byte_reader.ts";
 import type { LongBytes } from "../streams/bytes.ts";
 import type { Sign } from "./aws_signature.ts";
@@ -116,7 +116,7 @@ export async function callUpstream(
   const { url, sign, connectMs, controller, deadlines } = call;
   const { signal } = controller;
   const cancel = deadlines.start(
-    call.firstByteMs,
+    orNever(call.firstByteMs),
     () => controller.abort(LATE),
   );
   const upload = call.body instanceof Upload ? call.body : undefined;

@@ -11,7 +11,8 @@ export interface Deadlines {
   /**
    * Calls `onPassed` after `ms` milliseconds, unless the deadline is cancelled first.
    *
-   * @param ms At most 24 days. 0 means no deadline: `onPassed` is never called.
+   * @param ms At most 24 days, or `Infinity` for no deadline. One of 0 or less passes after a millisecond, so that
+   * one that starts itself again blocks nothing.
    * @param sinceMs A value that {@linkcode Deadlines.elapsedMs} has just returned, to save a second read; default: the
    * clock is read.
    */
@@ -28,6 +29,11 @@ interface Entry {
 type Queues = Map<number, LinkedList<Entry>>;
 
 const NOTHING: Cancel = () => {};
+
+/** Returns the length of a deadline from a setting, in which 0 means none. */
+export function orNever(ms: number): number {
+  return ms === 0 ? Infinity : ms;
+}
 
 /**
  * Creates an empty set of deadlines. One timer serves all running deadlines and is not set again when one is cancelled.
@@ -100,9 +106,10 @@ export function createDeadlines(timers: Timers = systemTimers): Deadlines {
   return {
     elapsedMs: timers.elapsedMs,
     start(ms, onPassed, sinceMs = timers.elapsedMs()) {
-      if (ms === 0) return NOTHING;
-      const dueMs = sinceMs + ms;
-      const takeOut = queueOf(ms).add({ dueMs, onPassed });
+      if (ms === Infinity) return NOTHING;
+      const restMs = ms > 0 ? ms : 1;
+      const dueMs = sinceMs + restMs;
+      const takeOut = queueOf(restMs).add({ dueMs, onPassed });
       arm(dueMs);
       return timers.mayFireUnused ? takeOut : () => {
         takeOut();

@@ -1,6 +1,6 @@
 import { GatewayError } from "../../core/error.ts";
 import type { HeaderFields } from "../../core/header_fields.ts";
-import { type Deadlines, within } from "../../core/time/deadlines.ts";
+import { type Deadlines, orNever, within } from "../../core/time/deadlines.ts";
 import { LoopTurns } from "../../core/time/turns.ts";
 import {
   decompress as inflate,
@@ -86,7 +86,7 @@ async function readAtOnce(
 ): Promise<Uint8Array<ArrayBuffer>> {
   options.memory.take(length);
   const whole = await within(request.bytes(), {
-    ms: options.deadlineMs,
+    ms: orNever(options.deadlineMs),
     start: options.deadlines.start,
     onLate: () => {
       throw bodyTimeout();
@@ -111,7 +111,7 @@ async function readInChunks(
     (error) => controller.abort(error),
   );
   const cancel = deadlines.start(
-    deadlineMs,
+    orNever(deadlineMs),
     () => controller.abort(bodyTimeout()),
   );
   try {

@@ -1,5 +1,9 @@
 import { setImmediate } from "node:timers";
-import type { Cancel, Deadlines } from "../../core/time/deadlines.ts";
+import {
+  type Cancel,
+  type Deadlines,
+  orNever,
+} from "../../core/time/deadlines.ts";
 import type { HttpResponse, UpstreamClient, UpstreamRequest } from "../call.ts";
 import { shortageOf } from "../failure.ts";
 import { type Duplex, Socket } from "./socket.ts";
@@ -168,7 +172,7 @@ export function createHttp1Client(
     const stop = () => dialing.abort(signal.reason);
     signal.addEventListener("abort", stop, { once: true });
     const cancel = deadlines.start(
-      connectMs,
+      orNever(connectMs),
       () => dialing.abort(new Error("The connection timed out")),
     );
     try {

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import {
   type Cancel,
   createDeadlines,
+  orNever,
   settled,
   untilAbort,
   wait,
@@ -30,13 +31,23 @@ Deno.test("Deadlines call once, when their time has passed and not before", () =
   assert.deepEqual(passed, ["a@100"]);
 });
 
-Deno.test("Deadlines of 0 ms never pass and cost no timer", () => {
+Deno.test("Deadlines without an end never pass and cost no timer", () => {
   const { timers, passed, start } = scene();
-  const cancel = start("a", 0);
+  const cancel = start("a", orNever(0));
   cancel();
   timers.advance(1e9);
   assert.deepEqual(passed, []);
   assert.equal(timers.started, 0);
+});
+
+Deno.test("Deadlines whose time has just passed, or long ago, pass at the next millisecond", () => {
+  const { timers, passed, start } = scene();
+  timers.advance(50);
+  start("now", 0);
+  start("before", -20);
+  assert.deepEqual(passed, []);
+  timers.advance(1);
+  assert.deepEqual(passed, ["now@51", "before@51"]);
 });
 
 Deno.test("Deadlines pass in the order of their time, and in that of their start at the same time", () => {
