@@ -241,6 +241,9 @@ const ANSWERING = {
   "/responses": { letter: "c", key: "demo-key-c" },
 } as const;
 
+/** The path of Claude on Vertex AI, whose body has the version and no model. */
+const VERTEX_REGEXP = /:(?:r|streamR)awPredict$/;
+
 const strict = createStrictProvider({
   ...{ clock: systemClock, ids: randomIds, wordMs: 0 },
 });
@@ -255,7 +258,9 @@ async function answer(request: Request, provider: FakeProvider) {
     return Response.json({ error: { message } }, { status: 400 });
   }
   const [path, target] =
-    Object.entries(ANSWERING).find(([end]) => url.endsWith(end)) ?? [];
+    Object.entries(ANSWERING).find(([end]) =>
+      url.replace(VERTEX_REGEXP, "/messages").endsWith(end)
+    ) ?? [];
   assert.ok(path !== undefined && target !== undefined, url);
   const { letter, key } = target;
   return await strict(`https://demo-${letter}.invalid/v1${path}`, {
@@ -266,7 +271,11 @@ async function answer(request: Request, provider: FakeProvider) {
       "anthropic-version": "2023-06-01",
       ...(letter === "b" ? { "x-api-key": key, "authorization": "" } : {}),
     },
-    body: JSON.stringify({ ...body, model: `demo-${letter}` }),
+    body: JSON.stringify({
+      ...body,
+      anthropic_version: undefined,
+      model: `demo-${letter}`,
+    }),
   });
 }
 

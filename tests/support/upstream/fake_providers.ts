@@ -436,7 +436,9 @@ export function refusalOf(
   { urls, credential, refuse }: FakeProvider,
   request: FakeRequest,
 ): string | undefined {
-  if (!Object.values(urls).includes(request.url)) {
+  // Claude on Vertex AI has another method for a stream.
+  const url = request.url.replace(/:streamRawPredict$/, ":rawPredict");
+  if (!Object.values(urls).includes(url)) {
     return `There is nothing at ${request.url}.`;
   }
   for (const name of CREDENTIALS) {
