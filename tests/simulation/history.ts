@@ -182,8 +182,10 @@ export async function liveHistory(
         isPrompt: true,
       }, scene);
     }
-    await time.run(time.elapsedMs() + STORE_QUIET_MS, () => false);
     const checked = asked.slice(beforeChecks);
+    const isChecked = () => checked.every(({ ending }) => ending !== undefined);
+    await time.run(time.elapsedMs() + STORE_QUIET_MS, isChecked);
+    await time.run(time.elapsedMs() + COUNT_MS, () => false);
     const beforeCounts = looks.length;
     for (const replica of replicas) {
       for (const agent of people) {
@@ -218,7 +220,7 @@ export async function liveHistory(
   }
 }
 
-/** The time in which everybody's usage is read at the end, in milliseconds. */
+/** The time in which everything is counted, and the time in which everybody's usage is read, in milliseconds. */
 const COUNT_MS = 20_000;
 
 /** The quiet time while replicas still look at their store, in milliseconds: longer than any reservation. */

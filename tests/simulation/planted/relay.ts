@@ -411,6 +411,8 @@ export const RELAY_FAULTS: FaultsByFile = {
       name: "the memory of a loan is not given back",
       text: "      left -= rest;\n      this.give(rest);\n",
       wrong: "      left -= rest;\n",
+      unseen:
+        "only other threads translate with a loan, and a history has none",
     },
     {
       name: "a body that is released is given back twice",

@@ -216,7 +216,8 @@ const COMMANDS: Readonly<Record<string, Command>> = {
       ? { ms: nowMs, number: 0 }
       : { ms: last.ms, number: last.number + 1 };
     stream.last = { ...id, parts: args.slice(at + 1) };
-    stream.entries = [...stream.entries, stream.last].slice(-most);
+    stream.entries.push(stream.last);
+    if (stream.entries.length > most) stream.entries.shift();
     return idText(stream.last);
   },
   XREAD(data, args) {
@@ -231,7 +232,8 @@ const COMMANDS: Readonly<Record<string, Command>> = {
       const stream = data.get(key, "stream");
       // Most looks find nothing new.
       if (stream === undefined || !isNew(stream.last)) return [];
-      const entries = stream.entries.filter(isNew).slice(0, most);
+      const first = stream.entries.findLastIndex((one) => !isNew(one)) + 1;
+      const entries = stream.entries.slice(first, first + most);
       const list = entries.map((one): Reply => [idText(one), one.parts]);
       return list.length === 0 ? [] : [[key, list]];
     });
