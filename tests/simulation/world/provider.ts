@@ -475,8 +475,7 @@ export class SimulatedProvider {
     if (fate !== "surplus" || framing === "close") return;
     // A client that takes this for its next answer mixes up two callers.
     const surplus = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}";
-    if (random.below(2) === 0) line.write(surplus);
-    else line.socket.sendBehind(Buffer.from(surplus));
+    line.socket.sendBehind(Buffer.from(surplus));
   }
 }
 

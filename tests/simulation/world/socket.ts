@@ -13,10 +13,9 @@ export interface Peer {
 /** The longest time for which the network gathers bytes before it delivers them, in milliseconds. */
 const GATHERED_MS = 20;
 
-/** What a provider sends in one moment. */
+/** When a provider sent bytes, and what comes behind them. */
 interface Sending {
   readonly atMs: number;
-  readonly all: Uint8Array[];
   behind: Uint8Array | undefined;
 }
 
@@ -109,14 +108,13 @@ export class SimulatedSocket implements Duplex {
     this.close();
   }
 
-  /** Sends bytes to the gateway. What is sent in one moment arrives in one, unless it is read in pieces. */
+  /** Sends bytes to the gateway. */
   send(bytes: Uint8Array): void {
     const atMs = this.#time.elapsedMs();
-    if (this.#sending?.atMs === atMs) return void this.#sending.all.push(bytes);
-    const sending: Sending = { atMs, all: [bytes], behind: undefined };
+    const sending: Sending = { atMs, behind: undefined };
     this.#sending = sending;
     this.#later(() => {
-      this.#arrived.push(...sending.all);
+      this.#arrived.push(bytes);
       if (sending.behind) void this.#arriveSoon(sending.behind);
     });
   }
@@ -130,7 +128,7 @@ export class SimulatedSocket implements Duplex {
 
   /** Lets bytes arrive while others work in the same turn. */
   async #arriveSoon(bytes: Uint8Array): Promise<void> {
-    const steps = 1 + this.#random.below(MOST_STEPS);
+    const steps = this.#random.below(MOST_STEPS);
     for (let step = 0; step < steps; step++) await undefined;
     if (this.isClosed || this.isLost) return;
     this.#arrived.push(bytes);
