@@ -118,7 +118,13 @@ Deno.test("each provider has one row in its table and names its sources", () => 
 /** Endpoints of services without a row, with the reason. */
 const WITHOUT_ROW: Readonly<Record<string, string>> = {
   ...Object.fromEntries(
-    ["anthropic", "aws-claude", "azure-claude", "bedrock-claude"]
+    [
+      "anthropic",
+      "aws-claude",
+      "azure-claude",
+      "bedrock-claude",
+      "vertex-claude",
+    ]
       .map((service) => [
         `${service} messages`,
         "every model is a Claude: CLAUDE_MODELS has their rows, at any provider",
