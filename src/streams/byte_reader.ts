@@ -1,3 +1,4 @@
+import type { Deadlines } from "../core/time/deadlines.ts";
 import { LoopTurns, STEP_BYTES } from "../core/time/turns.ts";
 import { joinBytes } from "./bytes.ts";
 
@@ -272,6 +273,34 @@ export function abandon(
   reader.cancel(reason).catch(() => {
     // The source broke off already.
   });
+}
+
+/** How long, in milliseconds, and for how many bytes a body is read out. */
+const READ_OUT = { ms: 100, bytes: 16 * 1024 };
+
+/**
+ * Reads a body whose content is complete to its end, which may arrive a moment later, so that its connection can serve
+ * again. Cancels a body that goes on.
+ */
+export function readOut(
+  reader: ByteReader,
+  { start }: Pick<Deadlines, "start">,
+): void {
+  let restBytes = READ_OUT.bytes;
+  const stop = start(READ_OUT.ms, () => abandon(reader));
+
+  async function readToEnd(): Promise<void> {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      restBytes -= value.length;
+      if (restBytes < 0) return abandon(reader);
+    }
+  }
+
+  readToEnd().catch(() => {
+    // The source broke off behind its content.
+  }).finally(stop);
 }
 
 /**

@@ -1,5 +1,6 @@
 import { GatewayError } from "../../core/error.ts";
 import { pipe } from "../../core/stage.ts";
+import type { Deadlines } from "../../core/time/deadlines.ts";
 import { bindReasoning } from "../../protocols/canonical/answer/bound.ts";
 import { cutAtStops } from "../../protocols/canonical/answer/stop_strings.ts";
 import {
@@ -20,6 +21,7 @@ import {
   type ByteReader,
   createLookAhead,
   type LookAhead,
+  readOut,
 } from "../../streams/byte_reader.ts";
 import { passThrough } from "../../streams/pass_through.ts";
 import { IdleError } from "../../streams/watched_reader.ts";
@@ -57,12 +59,13 @@ export async function streamAnswer(
   upstream: ByteReader,
   options: StreamAnswerOptions,
 ): Promise<Response> {
-  const { attempt } = options;
+  const { attempt, services } = options;
   const translator = translatorFor(options);
   const source = createLookAhead(
     createTranslatingReader(upstream, {
       translator,
       failureOf: (cause) => failureOfBreak(cause, attempt.controller),
+      deadlines: services.deadlines,
     }),
   );
   await awaitOutput(source, options);
@@ -95,7 +98,7 @@ function passOn(
       const { signal } = controller;
       const answerEnd = answerEndOf(watch);
       record.finish(endingOf(end, { answerEnd, failure, record, signal }));
-      controller.abort();
+      if (end.kind !== "complete") controller.abort();
     },
   });
 }
@@ -197,6 +200,7 @@ interface TranslatingReaderOptions {
   readonly translator: Translator;
   /** Converts the error of an upstream that broke off to a failure. It throws if the caller must not receive one. */
   readonly failureOf: (cause: unknown) => Failure;
+  readonly deadlines: Deadlines;
 }
 
 /**
@@ -204,26 +208,31 @@ interface TranslatingReaderOptions {
  * adds nothing for the caller.
  *
  * An upstream's error is written in the caller's protocol and ends the stream, which then has no regular end. The
- * reader itself throws only the errors of `failureOf`, and bugs. It cancels the upstream when the answer is over, even
- * if the upstream's stream continues.
+ * reader itself throws only the errors of `failureOf`, and bugs. When the answer is over, it reads the upstream's rest,
+ * so that its connection can serve again, and cancels it if it goes on.
  */
 export function createTranslatingReader(
   upstream: ByteReader,
-  { translator, failureOf }: TranslatingReaderOptions,
+  { translator, failureOf, deadlines }: TranslatingReaderOptions,
 ): ByteReader {
   const encoder = new TextEncoder();
   let emptyBytes = 0;
 
   function give(text: string): ByteRead {
-    if (translator.isOver()) abandon(upstream);
     return { done: false, value: encoder.encode(text) };
   }
 
-  const breakOff = (cause: unknown) => give(translator.fail(failureOf(cause)));
+  function breakOff(cause: unknown): ByteRead {
+    const text = translator.fail(failureOf(cause));
+    abandon(upstream);
+    return give(text);
+  }
 
   function translate({ done, value }: ByteRead): ByteRead {
     try {
-      return give(done ? translator.end() : push(value));
+      const text = done ? translator.end() : push(value);
+      if (!done && translator.isOver()) readOut(upstream, deadlines);
+      return give(text);
     } catch (cause) {
       return breakOff(cause);
     }
@@ -232,7 +241,9 @@ export function createTranslatingReader(
   function push(bytes: Uint8Array): string {
     const text = translator.push(bytes);
     emptyBytes = text === "" ? emptyBytes + bytes.length : 0;
-    return emptyBytes > MAX_EMPTY_BYTES ? translator.fail(EMPTY_ANSWER) : text;
+    if (emptyBytes <= MAX_EMPTY_BYTES) return text;
+    abandon(upstream);
+    return translator.fail(EMPTY_ANSWER);
   }
 
   return {

@@ -89,6 +89,7 @@ function begin(
     createTranslatingReader(upstream, {
       translator,
       failureOf: (cause) => ({ kind: "broken", message: `Broke: ${cause}` }),
+      deadlines,
     }),
   );
   const judge = {
@@ -206,8 +207,35 @@ Deno.test("a translated stream closes with the answer's end though the upstream 
     text += part;
   }
   assert.match(text, /\[DONE\]\n\n$/);
-  assert.equal(scene.cancels(), 1);
   assert.deepEqual(scene.ends, ["complete"]);
+  assert.equal(scene.cancels(), 0);
+  scene.timers.advance(100);
+  assert.equal(scene.cancels(), 1);
+  assert.equal(scene.timers.running, 0);
+});
+
+Deno.test("a translated stream reads on to the end of the body, so that its connection can serve again", async () => {
+  const scene = begin();
+  const reader = scene.body.getReader();
+  for (const part of [START, HELLO, STOP]) scene.source.enqueue(part);
+  for (let part = "x"; part !== "";) part = await next(reader);
+  scene.timers.advance(99);
+  scene.source.enqueue(PING);
+  scene.source.close();
+  await settle();
+  assert.equal(scene.timers.running, 0);
+  assert.equal(scene.cancels(), 0);
+});
+
+Deno.test("a translated stream cancels an upstream that goes on at length behind its answer", async () => {
+  const scene = begin();
+  const reader = scene.body.getReader();
+  for (const part of [START, HELLO, STOP]) scene.source.enqueue(part);
+  for (let part = "x"; part !== "";) part = await next(reader);
+  scene.source.enqueue(new Uint8Array(16 * 1024 + 1));
+  await settle();
+  assert.equal(scene.timers.running, 0);
+  assert.equal(scene.cancels(), 1);
 });
 
 Deno.test("a translated stream reports its failure, and never looks complete then", async (t) => {
@@ -240,6 +268,7 @@ Deno.test("a translated stream reports its failure, and never looks complete the
       assert.doesNotMatch(text, /\[DONE\]/);
       assert.deepEqual(scene.ends, ["complete"]);
       assert.equal(scene.seen.at(-1)?.type, "failure");
+      scene.timers.advance(100);
       assert.equal(scene.timers.running, 0);
     });
   }
