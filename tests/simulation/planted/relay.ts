@@ -436,9 +436,8 @@ export const RELAY_FAULTS: FaultsByFile = {
     {
       name: "a translated answer does not end its attempt",
       text:
-        "      record.finish(endingOf(end, { answerEnd, failure, record, signal }));\n      controller.abort();\n",
-      wrong:
-        "      record.finish(endingOf(end, { answerEnd, failure, record, signal }));\n",
+        '      if (end.kind !== "complete") controller.abort();\n    },\n  });\n}\n\nfunction answerEndOf',
+      wrong: "    },\n  });\n}\n\nfunction answerEndOf",
       unseen:
         "a whole answer needs no abort, and a broken one has closed its connection",
     },
@@ -454,10 +453,10 @@ export const RELAY_FAULTS: FaultsByFile = {
       wrong: "",
     },
     {
-      name: "a translated stream is not closed at its end",
-      text: "    if (translator.isOver()) abandon(upstream);\n",
+      name: "a translated stream is not read out at its end",
+      text:
+        "      if (!done && translator.isOver()) readOut(upstream, deadlines);\n",
       wrong: "",
-      unseen: "the end of the stream aborts its attempt",
     },
   ],
   "relay/translated/translate_answer.ts": [
