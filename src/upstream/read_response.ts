@@ -13,7 +13,7 @@ import {
   type ReadingWatchOptions,
 } from "../streams/watched_reader.ts";
 import type { UpstreamResponse } from "./call.ts";
-import { failedReading } from "./failure.ts";
+import { failedReading, UpstreamCallError } from "./failure.ts";
 
 type ResponseBody = Pick<UpstreamResponse, "body" | "headers">;
 
@@ -131,10 +131,11 @@ const MAX_ERROR_BYTES = 256 * 1024;
 const MAX_ERROR_MS = 30_000;
 
 /**
- * Reads the body of an upstream's error.
+ * Reads the body of an upstream's error. Its status alone decides what follows, so that a body that breaks off makes no
+ * invalid request valid.
  *
- * @returns `undefined` when the body is too long or too slow.
- * @throws {GatewayError} `upstream` when the body breaks off, `timeout` when the upstream falls silent.
+ * @returns `undefined` when the body is too long or too slow, and when it breaks off.
+ * @throws The reason of the controller's signal when somebody else aborts it.
  */
 export async function readErrorBytes(
   answer: ResponseBody,
@@ -149,8 +150,9 @@ export async function readErrorBytes(
       maxBytes: MAX_ERROR_BYTES,
     });
   } catch (error) {
-    if (error === late) return undefined;
-    throw error;
+    const isIncomplete = error === late || error instanceof UpstreamCallError;
+    if (!isIncomplete) throw error;
+    return undefined;
   } finally {
     cancel();
   }

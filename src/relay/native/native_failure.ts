@@ -96,9 +96,9 @@ interface ReadFailureOptions extends ReadBodyOptions, AnswerFailureOptions {
 }
 
 /**
- * Reads an error response. If it is too long, only its status is used.
+ * Reads an error response. If it is too long or breaks off, only its status is used.
  *
- * @throws {GatewayError} When the response breaks off or exceeds a timeout.
+ * @throws The reason of the controller's signal when somebody else aborts it.
  */
 export async function readNativeFailure(
   response: UpstreamResponse,

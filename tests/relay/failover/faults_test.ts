@@ -67,6 +67,21 @@ const limited = (headers: Record<string, string>) =>
 const longPage = (code: number, headers: Record<string, string> = {}) =>
   status(code, { message: "It is broken. ".repeat(32 * 1024), headers });
 
+/** An error whose body breaks off behind its beginning. */
+function brokenPage(code: number, headers: Record<string, string> = {}): Act {
+  return () => {
+    const parts = ["{"].values().map((text) => new TextEncoder().encode(text));
+    const body = new ReadableStream<Uint8Array>({
+      pull(controller) {
+        const { value } = parts.next();
+        if (value !== undefined) return controller.enqueue(value);
+        controller.error(new TypeError("error reading a body from connection"));
+      },
+    });
+    return new Response(body, { status: code, headers });
+  };
+}
+
 /** A body that is too long fails at once, without another attempt. */
 const TOO_LONG = {
   mode: "translated",
@@ -433,6 +448,27 @@ const ROWS: readonly Row[] = [
     acts: [longPage(401)],
     fallback: [good],
     asked: ["one", "two"],
+    outcome: "answer",
+  },
+  {
+    name: "an error whose body breaks off fails at once when it is a refusal",
+    acts: [brokenPage(400)],
+    fallback: [good],
+    asked: ["one"],
+    outcome: 400,
+    logged: "invalid_request",
+  },
+  {
+    name: "an error whose body breaks off is waited for as its headers say",
+    acts: [brokenPage(429, { "retry-after": "2" }), good],
+    asked: ["one", "one"],
+    gaps: [[2000, 2250]],
+    outcome: "answer",
+  },
+  {
+    name: "an error whose body breaks off is tried again by its status",
+    acts: [brokenPage(500), good],
+    asked: ["one", "one"],
     outcome: "answer",
   },
 ];
