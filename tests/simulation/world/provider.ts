@@ -376,6 +376,8 @@ export class SimulatedProvider {
       readonly isHalf?: boolean | undefined;
     } = {},
   ): void {
+    // Nobody receives it.
+    if (line.socket.isOver) return;
     entry.status = status;
     entry.retryAfter = retryAfter;
     const type = status === 429 ? "rate_limit_error" : `error_${status}`;
