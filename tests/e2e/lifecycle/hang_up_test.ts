@@ -25,6 +25,7 @@ import {
   type SeenRequest,
   startUpstream,
 } from "../../support/upstream/scripted_upstream.ts";
+import { testNeeding } from "../../support/ignored.ts";
 import { until, within } from "../../support/within.ts";
 import { tokenFile } from "../../support/gateway/config.ts";
 import { connectRaw } from "../../support/wire/raw_socket.ts";
@@ -76,6 +77,58 @@ Deno.test("a caller that leaves before the upstream answers ends the upstream's 
   }
   assert.equal(gateway.lines.requests.items.length, 6);
 });
+
+/** More than the platform reads with the head of a request. */
+const LONG_TEXT = "x".repeat(100_000);
+
+/** Returns false on Deno 2.8.3 to 2.9.6: a caller who leaves after a long body goes unnoticed (docs/scaling.md). */
+async function noticesLeaving(): Promise<boolean> {
+  const caller = new AbortController();
+  const noticed = Promise.withResolvers<boolean>();
+  await using server = Deno.serve(
+    { hostname: "127.0.0.1", port: 0, onListen: () => {} },
+    async (request) => {
+      await request.text();
+      const timer = setTimeout(() => noticed.resolve(false), 1000);
+      request.signal.addEventListener("abort", () => {
+        clearTimeout(timer);
+        noticed.resolve(true);
+      });
+      caller.abort();
+      await noticed.promise;
+      return new Response();
+    },
+  );
+  const { signal } = caller;
+  const url = `http://127.0.0.1:${server.addr.port}`;
+  const call = fetch(url, { method: "POST", body: LONG_TEXT, signal });
+  await assert.rejects(call, { name: "AbortError" });
+  return await noticed.promise;
+}
+
+testNeeding(
+  "a caller with a long request that leaves before the upstream answers ends the upstream's request",
+  !(await noticesLeaving()) && `Deno ${Deno.version.deno} does not notice it`,
+  async (t) => {
+    await using upstream = startUpstream(noAnswer);
+    await using gateway = await startGateway(familiesFile(upstream.url));
+    for (const protocol of PROTOCOLS) {
+      await t.step(protocol, async () => {
+        const caller = new AbortController();
+        const call = gateway.call(PATHS[protocol], {
+          ...ask(protocol, hello(protocol, { padding: LONG_TEXT })),
+          signal: caller.signal,
+        });
+        const seen = await upstream.requests.next();
+        caller.abort();
+        await assert.rejects(call, { name: "AbortError" });
+        await whenAborted(seen.signal);
+        const line = await lineAboutLeaving(gateway);
+        assert.equal(line.ended, "client_abort");
+      });
+    }
+  },
+);
 
 /** The progress of an answer when its caller disconnects. */
 const MOMENTS: Readonly<Record<string, string>> = {
