@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { gzipSync } from "node:zlib";
+import type { JsonObject } from "../../../src/core/json.ts";
+import type { Protocol } from "../../../src/core/protocol.ts";
 import {
   JSON_HEADERS,
   noAnswer,
@@ -22,6 +24,7 @@ import {
 } from "../../support/upstream/raw_upstream.ts";
 import {
   type Script,
+  type ScriptedUpstream,
   type SeenRequest,
   startUpstream,
 } from "../../support/upstream/scripted_upstream.ts";
@@ -54,24 +57,36 @@ function whenAborted(signal: AbortSignal): Promise<void> {
   );
 }
 
+/** Leaves while the upstream is silent, and checks that its request ends. */
+async function leave(
+  protocol: Protocol,
+  fields: JsonObject,
+  { gateway, upstream }: {
+    readonly gateway: RunningGateway;
+    readonly upstream: ScriptedUpstream;
+  },
+): Promise<void> {
+  const caller = new AbortController();
+  const call = gateway.call(PATHS[protocol], {
+    ...ask(protocol, hello(protocol, fields)),
+    signal: caller.signal,
+  });
+  const seen = await upstream.requests.next();
+  caller.abort();
+  await assert.rejects(call, { name: "AbortError" });
+  await whenAborted(seen.signal);
+  const line = await lineAboutLeaving(gateway);
+  assert.equal(line.ended, "client_abort");
+  assert.equal(line.status, 499);
+}
+
 Deno.test("a caller that leaves before the upstream answers ends the upstream's request", async (t) => {
   await using upstream = startUpstream(noAnswer);
   await using gateway = await startGateway(familiesFile(upstream.url));
   for (const protocol of PROTOCOLS) {
     for (const stream of [true, false]) {
       await t.step(`${protocol}, stream: ${stream}`, async () => {
-        const caller = new AbortController();
-        const call = gateway.call(PATHS[protocol], {
-          ...ask(protocol, hello(protocol, { stream })),
-          signal: caller.signal,
-        });
-        const seen = await upstream.requests.next();
-        caller.abort();
-        await assert.rejects(call, { name: "AbortError" });
-        await whenAborted(seen.signal);
-        const line = await lineAboutLeaving(gateway);
-        assert.equal(line.ended, "client_abort");
-        assert.equal(line.status, 499);
+        await leave(protocol, { stream }, { gateway, upstream });
       });
     }
   }
@@ -114,17 +129,8 @@ testNeeding(
     await using gateway = await startGateway(familiesFile(upstream.url));
     for (const protocol of PROTOCOLS) {
       await t.step(protocol, async () => {
-        const caller = new AbortController();
-        const call = gateway.call(PATHS[protocol], {
-          ...ask(protocol, hello(protocol, { padding: LONG_TEXT })),
-          signal: caller.signal,
-        });
-        const seen = await upstream.requests.next();
-        caller.abort();
-        await assert.rejects(call, { name: "AbortError" });
-        await whenAborted(seen.signal);
-        const line = await lineAboutLeaving(gateway);
-        assert.equal(line.ended, "client_abort");
+        const fields = { padding: LONG_TEXT };
+        await leave(protocol, fields, { gateway, upstream });
       });
     }
   },
