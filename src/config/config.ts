@@ -2,7 +2,7 @@ import type { JsonObject } from "../core/json.ts";
 import type { Endpoint, Family, Protocol } from "../core/protocol.ts";
 import type { AwsSettings, ExchangeSettings } from "./exchange.ts";
 import type { InputKind, QuotaKind } from "./quota_kinds.ts";
-import type { JsonQuota } from "./schema/connection.ts";
+import type { JsonQuota } from "./schema/quota.ts";
 import type { AuthScheme } from "./presets/preset.ts";
 import type { ServiceName } from "./services.ts";
 import type { Group, Price, UsageLimit } from "./usage_limits.ts";

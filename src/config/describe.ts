@@ -14,7 +14,7 @@ import type {
   Timeouts,
   UpstreamAuth,
 } from "./config.ts";
-import type { JsonQuota } from "./schema/connection.ts";
+import type { JsonQuota } from "./schema/quota.ts";
 import {
   limitWords,
   type Price,

@@ -1,14 +1,12 @@
 import { readHttpUrl } from "./endpoints.ts";
 import type { QuotaConfig } from "../config.ts";
-import { headerNameFault, isHeaderValue, resolveKey } from "./auth.ts";
+import { resolveKey } from "./auth.ts";
+import { headerNameFault, isHeaderValue } from "./headers.ts";
 import type { QuotaKind } from "../quota_kinds.ts";
 import type { ReadFile } from "../environment.ts";
 import type { Findings, Path } from "../problems.ts";
-import type {
-  ConnectionFields,
-  JsonQuota,
-  QuotaFields,
-} from "../schema/connection.ts";
+import type { ConnectionFields } from "../schema/connection.ts";
+import type { JsonQuota, QuotaFields } from "../schema/quota.ts";
 import { SERVICES } from "../services.ts";
 
 /** The options of {@linkcode resolveQuota}. */

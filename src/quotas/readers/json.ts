@@ -3,7 +3,7 @@ import type {
   JsonCondition,
   JsonQuota,
   JsonWindow,
-} from "../../config/schema/connection.ts";
+} from "../../config/schema/quota.ts";
 import { complement, type KnownAmounts, tidy } from "../amounts.ts";
 import { QuotaFailure } from "../failure.ts";
 import {

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
+import { isCredential } from "../../../src/config/resolve/auth.ts";
 import {
   headerNameFault,
-  isCredential,
   isHeaderValue,
-} from "../../../src/config/resolve/auth.ts";
+} from "../../../src/config/resolve/headers.ts";
 import {
   configOf,
   connectionFile,
@@ -309,4 +309,37 @@ Deno.test("an exchange replaces a key, and sends its token over TLS only", async
   );
   const [{ auth } = assert.fail()] = configOf(result).connections;
   assert.equal(auth.scheme, "bearer");
+});
+
+Deno.test("several keys have all of their problems reported at once", async () => {
+  const keys = [
+    { name: "one", key: "two words" },
+    { name: "one", key: "sk-2" },
+    {},
+    { key: "sk-4" },
+  ];
+  const auth = { scheme: "bearer", key: "sk-0", keys };
+  const problems = problemsOf(await loadFile(connection({ auth })));
+  const expected = [
+    /^connections\[0\]\.auth\.keys: must not be set with key/,
+    /^connections\[0\]\.auth\.keys\[0\]\.key: /,
+    /^connections\[0\]\.auth\.keys\[1\]\.name: is also the name of another key: one\.$/,
+    /^connections\[0\]\.auth\.keys\[2\]\.key: /,
+  ];
+  assert.equal(problems.length, expected.length, problems.join("\n"));
+  for (const [index, line] of expected.entries()) {
+    assert.match(problems[index] ?? "", line);
+  }
+});
+
+Deno.test("the name of a connection with several keys that another one has is one problem", async () => {
+  const auth = { scheme: "bearer", keys: [{ key: "sk-1" }, { key: "sk-2" }] };
+  const other = { id: undefined, auth: { scheme: "bearer", key: "sk-3" } };
+  const file = minimalFile({
+    connections: [connectionFile({ auth }), connectionFile(other)],
+  });
+  const same = problemsOf(await loadFile(file)).filter((problem) =>
+    problem.includes("is also the name of")
+  );
+  assert.equal(same.length, 1, same.join("\n"));
 });

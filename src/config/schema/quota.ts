@@ -1,0 +1,105 @@
+import { z } from "zod";
+import { QUOTA_KINDS } from "../quota_kinds.ts";
+import { name, text } from "./fields.ts";
+
+const POINTER_REGEXP = /^(\/([^~/]|~[01])*)*$/;
+
+const PERIOD_REGEXP = /^(\d{1,6}(s|m|h|d|w|mo|y)|total)$/;
+
+/** A JSON pointer (RFC 6901). */
+const pointer = z.string().regex(POINTER_REGEXP, {
+  error: "must be a JSON pointer, such as /data/0/used.",
+});
+
+const scalar = z.union([z.string(), z.number(), z.boolean(), z.null()]);
+
+const condition = z.strictObject({
+  at: pointer.describe("A JSON pointer into the response."),
+  in: z.array(scalar).min(1).describe(
+    "The values for which the condition holds.",
+  ),
+});
+
+const windowSchema = z.strictObject({
+  type: name().describe("The kind of limit, such as USAGE_LIMIT."),
+  period: z.string().regex(PERIOD_REGEXP, {
+    error: "must be total or a length such as 5h, 7d or 1mo.",
+  }).optional().describe(
+    "The length: a number and s, m, h, d, w, mo or y, or total. Default: unknown.",
+  ),
+  unit: name().describe("The unit, such as tokens, percent or USD."),
+  at: pointer.default("").describe(
+    "The start of the other pointers. Default: the whole response.",
+  ),
+  where: z.record(z.string(), scalar).optional().describe(
+    "Selects an object when `at` points at an array: the one whose fields have these values.",
+  ),
+  limit: pointer.optional().describe("A pointer to the limit."),
+  used: pointer.optional().describe("A pointer to the amount used."),
+  remaining: pointer.optional().describe("A pointer to the amount left."),
+  scale: z.number().positive().default(1)
+    .describe("Multiplies limit, used and remaining."),
+  share: z.strictObject({
+    at: pointer.describe("A pointer to the share."),
+    of: z.enum([
+      "used_percent",
+      "remaining_percent",
+      "used_fraction",
+      "remaining_fraction",
+    ]).describe("The meaning and the form of the share."),
+  }).optional().describe("A share of the window, instead of amounts."),
+  resets_at: z.strictObject({
+    at: pointer.describe("A pointer to the time."),
+    format: z.enum([
+      "iso",
+      "epoch_seconds",
+      "epoch_ms",
+      "seconds_left",
+      "ms_left",
+    ]).describe("The form of the time."),
+  }).optional().describe("The reset time. Default: unknown."),
+});
+
+/** `quota` of a connection. */
+export const quotaSchema = z.strictObject({
+  kind: z.enum(QUOTA_KINDS).optional().describe(
+    "The interface that reports the quota. none switches the reading off. Default: the service's own.",
+  ),
+  plan: z.enum(["personal", "team"]).default("personal")
+    .describe("For the kinds zai and bigmodel: the type of the plan."),
+  organization: text().optional().describe("The organization of a team plan."),
+  project: text().optional().describe("The project of a team plan."),
+  url: text().optional()
+    .describe("The address to read it from. Default: the kind's own."),
+  key: text().optional().describe(
+    "The key to read it with. Default: the connection's own.",
+  ),
+  key_file: text().optional().describe(
+    "Path of a file with only that key, relative to this file.",
+  ),
+  headers: z.record(z.string(), z.string()).optional()
+    .describe("For the kind json: headers of the request."),
+  success: condition.optional()
+    .describe("For the kind json: the condition for a successful response."),
+  unauthorized: condition.optional()
+    .describe("For the kind json: the condition for a rejected key."),
+  windows: z.array(windowSchema).min(1).optional()
+    .describe("For the kind json: the windows in the response."),
+});
+
+/** The quota fields of the file. */
+export type QuotaFields = z.output<typeof quotaSchema>;
+
+/** A window of the kind `json`: fixed texts, and pointers to its numbers. */
+export type JsonWindow = z.output<typeof windowSchema>;
+
+/** A condition of the kind `json`: the value at a JSON pointer is one of a list. */
+export type JsonCondition = z.output<typeof condition>;
+
+/** The quota of a service without a reader of its own. */
+export interface JsonQuota
+  extends Pick<QuotaFields, "success" | "unauthorized"> {
+  /** Headers of the request. An `authorization` header replaces the connection's. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly windows: readonly JsonWindow[];
+}
