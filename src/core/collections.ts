@@ -146,6 +146,16 @@ export function lookup<Value>(
   return Object.hasOwn(table, key) ? table[key] : undefined;
 }
 
+/** Returns the words of a text, which white space separates. It is the short form of a long list of names. */
+export function wordList(text: string): readonly string[] {
+  return text.trim().split(/\s+/);
+}
+
+/** Returns the words of a text as a set, as {@linkcode wordList} splits it. */
+export function wordSet(text: string): ReadonlySet<string> {
+  return new Set(wordList(text));
+}
+
 /** Returns true when a list has elements. */
 export function isNonEmpty<Value>(
   list: readonly Value[],

@@ -1,3 +1,4 @@
+import { wordList, wordSet } from "../../core/collections.ts";
 import {
   isJsonObject,
   type JsonObject,
@@ -18,15 +19,9 @@ export const chatWatch: AnswerWatch = {
       isFilled(choice.text) || holdsOutput(choice.delta)
     );
   },
-  writtenKeys: new Set([
-    "arguments",
-    "content",
-    "reasoning",
-    "reasoning_content",
-    "refusal",
-    "text",
-    "thinking",
-  ]),
+  writtenKeys: wordSet(`
+    arguments content reasoning reasoning_content refusal text thinking
+  `),
   /** Finds the error. OpenRouter puts it into the choice that it ends. */
   failureOf(body) {
     return [body, ...choices(body)].find(isErrorBody);
@@ -57,15 +52,9 @@ const FINISH_REGEXP = /"finish_reason"\s*:\s*"(?!error")[^"]/;
 
 const FAILURE_REGEXP = /"error"\s*:\s*("[^"]|\{)/;
 
-const OUTPUT_KEYS = [
-  "content",
-  "reasoning_content",
-  "reasoning",
-  "tool_calls",
-  "function_call",
-  "audio",
-  "refusal",
-];
+const OUTPUT_KEYS = wordList(`
+  content reasoning_content reasoning tool_calls function_call audio refusal
+`);
 
 function choices(body: JsonObject): readonly JsonObject[] {
   return Array.isArray(body.choices) ? body.choices.filter(isJsonObject) : [];

@@ -1,3 +1,4 @@
+import { wordList } from "../../core/collections.ts";
 import {
   isJsonObject,
   type JsonObject,
@@ -199,10 +200,10 @@ function closestWord(
 }
 
 /** Keywords that change nothing for the model, so that no words replace them. */
-const SILENT_KEYWORDS: readonly string[] = [
-  ...["$schema", "$id", "$comment", "title", "deprecated", "readOnly"],
-  ...["writeOnly", "additionalProperties", "unevaluatedProperties"],
-];
+const SILENT_KEYWORDS = wordList(`
+  $schema $id $comment title deprecated readOnly writeOnly
+  additionalProperties unevaluatedProperties
+`);
 
 function describe(keyword: string) {
   return (schema: JsonObject): JsonObject => {

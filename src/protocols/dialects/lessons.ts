@@ -1,4 +1,4 @@
-import { lookup } from "../../core/collections.ts";
+import { lookup, wordList } from "../../core/collections.ts";
 import type { Protocol } from "../../core/protocol.ts";
 import type { Failure } from "../canonical/failure/failure.ts";
 import {
@@ -42,35 +42,30 @@ export interface Lesson {
  * miss those.
  */
 const OMITTABLE: Partial<Readonly<Record<Protocol, readonly string[]>>> = {
-  chat: [
-    ...["temperature", "top_p", "top_k", "seed", "random_seed"],
-    ...["frequency_penalty", "presence_penalty", "stop"],
-    ...["reasoning_effort", "reasoning.effort", "reasoning", "thinking"],
-    ...["verbosity", "service_tier", "user", "safety_identifier", "metadata"],
-    ...["prompt_cache_key", "prompt_cache_retention", "prompt_cache_options"],
-    ...["parallel_tool_calls", "stream_options"],
-    ...["messages[].reasoning_content", "messages[].reasoning"],
-    ...["messages[].reasoning_details", "messages[].name"],
-    ...["messages[].content[].cache_control", "tools[].cache_control"],
-    ...["messages[].cache_control", "cache_control"],
-    ...["messages[].content[].prompt_cache_breakpoint"],
-    "tools[].function.strict",
-  ],
-  responses: [
-    ...["temperature", "top_p", "reasoning.effort", "reasoning.summary"],
-    ...["reasoning", "text.verbosity", "service_tier", "user"],
-    ...["safety_identifier", "metadata", "prompt_cache_key"],
-    ...["prompt_cache_retention", "prompt_cache_options", "truncation"],
-    ...["parallel_tool_calls", "stream_options", "include"],
-    ...["input[].content[].prompt_cache_breakpoint", "tools[].strict"],
-  ],
-  messages: [
-    ...["temperature", "top_p", "top_k", "stop_sequences", "metadata"],
-    ...["thinking", "output_config.effort", "service_tier"],
-    ...["system[].cache_control", "messages[].content[].cache_control"],
-    ...["tools[].cache_control", "cache_control", "tools[].strict"],
-    "tools[].eager_input_streaming",
-  ],
+  chat: wordList(`
+    temperature top_p top_k seed random_seed frequency_penalty
+    presence_penalty stop reasoning_effort reasoning.effort reasoning thinking
+    verbosity service_tier user safety_identifier metadata prompt_cache_key
+    prompt_cache_retention prompt_cache_options parallel_tool_calls
+    stream_options messages[].reasoning_content messages[].reasoning
+    messages[].reasoning_details messages[].name
+    messages[].content[].cache_control tools[].cache_control
+    messages[].cache_control cache_control
+    messages[].content[].prompt_cache_breakpoint tools[].function.strict
+  `),
+  responses: wordList(`
+    temperature top_p reasoning.effort reasoning.summary reasoning
+    text.verbosity service_tier user safety_identifier metadata
+    prompt_cache_key prompt_cache_retention prompt_cache_options truncation
+    parallel_tool_calls stream_options include
+    input[].content[].prompt_cache_breakpoint tools[].strict
+  `),
+  messages: wordList(`
+    temperature top_p top_k stop_sequences metadata thinking
+    output_config.effort service_tier system[].cache_control
+    messages[].content[].cache_control tools[].cache_control cache_control
+    tools[].strict tools[].eager_input_streaming
+  `),
 };
 
 /** The fields with an effort. Some providers call it `reasoning` in their errors. */
@@ -91,16 +86,15 @@ const OTHER_SPELLING: Readonly<Record<string, string>> = {
 };
 
 /** The keywords of JSON Schema that only narrow a value. The model also understands them in words. */
-const KEYWORDS: readonly string[] = [
-  ...["pattern", "format", "minLength", "maxLength", "minimum", "maximum"],
-  ...["exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minItems"],
-  ...["maxItems", "uniqueItems", "minContains", "maxContains", "contains"],
-  ...["minProperties", "maxProperties", "propertyNames", "patternProperties"],
-  ...["additionalProperties", "unevaluatedProperties", "unevaluatedItems"],
-  ...["additionalItems", "dependentRequired", "dependentSchemas", "default"],
-  ...["examples", "const", "contentEncoding", "contentMediaType", "title"],
-  ...["deprecated", "readOnly", "writeOnly", "$schema", "$id", "$comment"],
-];
+const KEYWORDS = wordList(`
+  pattern format minLength maxLength minimum maximum exclusiveMinimum
+  exclusiveMaximum multipleOf minItems maxItems uniqueItems minContains
+  maxContains contains minProperties maxProperties propertyNames
+  patternProperties additionalProperties unevaluatedProperties
+  unevaluatedItems additionalItems dependentRequired dependentSchemas default
+  examples const contentEncoding contentMediaType title deprecated readOnly
+  writeOnly $schema $id $comment
+`);
 
 /** The kinds of content that a model may not take, by the providers' names of their parts. */
 const CONTENT_KINDS: Readonly<Record<string, string>> = {

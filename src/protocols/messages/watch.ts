@@ -1,3 +1,4 @@
+import { wordSet } from "../../core/collections.ts";
 import {
   isJsonObject,
   type JsonObject,
@@ -26,12 +27,7 @@ export const messagesWatch: AnswerWatch = {
       event.content_block.type !== "text" &&
       event.content_block.type !== "thinking";
   },
-  writtenKeys: new Set([
-    "content",
-    "partial_json",
-    "text",
-    "thinking",
-  ]),
+  writtenKeys: wordSet("content partial_json text thinking"),
   failureOf(body) {
     return isErrorBody(body) ? body : undefined;
   },

@@ -1,4 +1,4 @@
-import { lookup } from "../../core/collections.ts";
+import { lookup, wordSet } from "../../core/collections.ts";
 import type { GatewayError } from "../../core/error.ts";
 import {
   isJsonObject,
@@ -97,16 +97,10 @@ export function failedError(failure: Failure): JsonObject {
 }
 
 /** The codes of a failed response that clients act on. They are forwarded unchanged. */
-const ACTIONABLE_CODES: ReadonlySet<string> = new Set([
-  "server_error",
-  "rate_limit_exceeded",
-  "context_length_exceeded",
-  "insufficient_quota",
-  "usage_not_included",
-  "invalid_prompt",
-  "cyber_policy",
-  "bio_policy",
-]);
+const ACTIONABLE_CODES = wordSet(`
+  server_error rate_limit_exceeded context_length_exceeded insufficient_quota
+  usage_not_included invalid_prompt cyber_policy bio_policy
+`);
 
 const CODE_BY_KIND: Readonly<Partial<Record<FailureKind, string>>> = {
   unauthenticated: "token_removed",

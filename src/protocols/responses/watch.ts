@@ -1,3 +1,4 @@
+import { wordSet } from "../../core/collections.ts";
 import {
   isJsonObject,
   type JsonObject,
@@ -16,12 +17,7 @@ export const responsesWatch: AnswerWatch = {
   isOutput(event) {
     return typeof event.type === "string" && OUTPUT_REGEXP.test(event.type);
   },
-  writtenKeys: new Set([
-    "arguments",
-    "delta",
-    "refusal",
-    "text",
-  ]),
+  writtenKeys: wordSet("arguments delta refusal text"),
   failureOf(body) {
     const answer = isJsonObject(body.response) ? body.response : body;
     const isFailed = answer.status === "failed" ||

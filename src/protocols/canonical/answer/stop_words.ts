@@ -1,3 +1,4 @@
+import { wordList } from "../../../core/collections.ts";
 import type { Failure, FailureKind } from "../failure/failure.ts";
 import type { StopReason } from "./answer.ts";
 
@@ -10,7 +11,8 @@ type Meaning =
 /** The stop reasons with one meaning, in lower case. */
 interface Row {
   readonly means: Meaning;
-  readonly words: readonly string[];
+  /** Separated by white space. */
+  readonly words: string;
   /** The providers that use the words, in the same order. */
   readonly source: string;
 }
@@ -22,97 +24,67 @@ interface Row {
 const ROWS: readonly Row[] = [
   {
     means: { reason: "end" },
-    words: [
-      "stop",
-      "end_turn",
-      "completed",
-      "complete",
-      "eos",
-      "eos_token",
-      "steered",
-    ],
+    words: "stop end_turn completed complete eos eos_token steered",
     source: "OpenAI; Anthropic; OpenAI Responses; Cohere; Together; Hugging " +
       "Face TGI; OpenAI Responses",
   },
   {
     means: { reason: "stop_sequence" },
-    words: ["stop_sequence"],
+    words: "stop_sequence",
     source: "Anthropic, Hugging Face TGI, Cohere",
   },
   {
     means: { reason: "tool_calls" },
-    words: ["tool_calls", "function_call", "tool_use", "tool_call"],
+    words: "tool_calls function_call tool_use tool_call",
     source: "OpenAI; OpenAI before 2024; Anthropic; Together, Cohere",
   },
   {
     means: { reason: "max_tokens" },
-    words: ["length", "max_tokens", "max_output_tokens"],
+    words: "length max_tokens max_output_tokens",
     source: "OpenAI; Anthropic, Gemini; OpenAI Responses",
   },
   {
     means: { reason: "context_full" },
-    words: [
-      "model_context_window_exceeded",
-      "model_length",
-      "context_length_exceeded",
-    ],
+    words: `
+      model_context_window_exceeded model_length context_length_exceeded
+    `,
     source:
       "Anthropic and z.ai (github.com/anomalyco/opencode/issues/18813); Mistral; servers that use the code of OpenAI's " +
       "error",
   },
   {
     means: { reason: "filtered" },
-    words: [
-      "content_filter",
-      "sensitive",
-      "refusal",
-      "guardrail_intervened",
-      "error_toxic",
-      "safety",
-      "recitation",
-      "blocklist",
-      "prohibited_content",
-      "spii",
-      "image_safety",
-      "image_prohibited_content",
-      "image_recitation",
-    ],
+    words: `
+      content_filter sensitive refusal guardrail_intervened error_toxic safety
+      recitation blocklist prohibited_content spii image_safety
+      image_prohibited_content image_recitation
+    `,
     source:
       "OpenAI; z.ai; Anthropic; Bedrock; Cohere; Gemini, whose compatible endpoint keeps its own words " +
       "(github.com/HKUDS/Vibe-Trading/pull/308)",
   },
   {
     means: { reason: "paused" },
-    words: ["pause_turn", "compaction"],
+    words: "pause_turn compaction",
     source: "Anthropic",
   },
   {
     means: { failure: "server" },
-    words: [
-      "error",
-      "network_error",
-      "abort",
-      "failed",
-      "cancelled",
-      "canceled",
-    ],
+    words: "error network_error abort failed cancelled canceled",
     source:
       "OpenRouter, vLLM, Mistral; z.ai; vLLM, SGLang; servers that use a status of Responses",
   },
   {
     means: { failure: "overloaded" },
-    words: ["insufficient_system_resource"],
+    words: "insufficient_system_resource",
     source: "DeepSeek (api-docs.deepseek.com, finish_reason)",
   },
   {
     means: { failure: "broken" },
-    words: [
-      "malformed_function_call",
-      "unexpected_tool_call",
-      "function_call_filter",
-      "malformed_tool_use",
-      "malformed_model_output",
-    ],
+    words: `
+      malformed_function_call unexpected_tool_call function_call_filter
+      malformed_tool_use malformed_model_output
+    `,
     source:
       "Gemini (github.com/googleapis/python-genai/issues/1836); Gemini; its compatible endpoint; Bedrock; Bedrock",
   },
@@ -120,7 +92,7 @@ const ROWS: readonly Row[] = [
 
 const MEANING_BY_WORD: ReadonlyMap<string, Meaning> = new Map(
   ROWS.flatMap(({ means, words }) =>
-    words.map((word) => [word, means] as const)
+    wordList(words).map((word) => [word, means] as const)
   ),
 );
 

@@ -1,3 +1,4 @@
+import { wordList } from "../../../core/collections.ts";
 import {
   isJsonObject,
   type JsonObject,
@@ -48,17 +49,9 @@ interface Walk {
 }
 
 /** The fields that may contain another error. In a router's error, `raw` holds the provider's error as text. */
-const HOLDER_KEYS = [
-  "error",
-  "errors",
-  "innererror",
-  "details",
-  "detail",
-  "message",
-  "metadata",
-  "raw",
-  "base_resp",
-] as const;
+const HOLDER_KEYS = wordList(`
+  error errors innererror details detail message metadata raw base_resp
+`);
 
 /** The most items of a list that are read. */
 const MAX_ITEMS = 8;
@@ -201,16 +194,9 @@ function googleStatus(status: JsonValue | undefined): string | undefined {
 }
 
 /** The fields with messages. The last ones are from AWS, z.ai, Baidu and problem documents (RFC 9457). */
-const MESSAGE_KEYS = [
-  "message",
-  "error",
-  "detail",
-  "Message",
-  "msg",
-  "error_msg",
-  "error_description",
-  "title",
-];
+const MESSAGE_KEYS = wordList(`
+  message error detail Message msg error_msg error_description title
+`);
 
 /** Reads MiniMax's `base_resp`: https://platform.minimax.io/docs/api-reference/errorcode */
 function wordsOfBaseResponse(base: JsonObject): ErrorWords {

@@ -1,3 +1,4 @@
+import { wordList } from "../../../core/collections.ts";
 import type { JsonObject, JsonValue } from "../../../core/json.ts";
 import { walkError } from "./error_words.ts";
 import type { Failure, FailureKind } from "./failure.ts";
@@ -113,23 +114,11 @@ interface Clues {
 }
 
 /** The fields with codes. `status` is Google's, and `reason` is in its details. */
-const CODE_KEYS = [
-  "code",
-  "type",
-  "status",
-  "reason",
-  "error_code",
-  "error_type",
-  "provider_code",
-] as const;
+const CODE_KEYS = wordList(
+  "code type status reason error_code error_type provider_code",
+);
 
-const TEXT_KEYS = [
-  "message",
-  "error",
-  "detail",
-  "msg",
-  "status_msg",
-] as const;
+const TEXT_KEYS = wordList("message error detail msg status_msg");
 
 function readClues(body: JsonValue | undefined): Clues {
   const clues: Clues = { codes: new Set(), texts: [], isModeration: false };

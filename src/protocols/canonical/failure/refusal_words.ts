@@ -1,3 +1,5 @@
+import { wordList } from "../../../core/collections.ts";
+
 /** The marks of one kind of refusal: complete codes, or words in the message. */
 export interface RefusalRow {
   /** The providers that send them. */
@@ -13,14 +15,10 @@ export interface RefusalRow {
 export const CONTENT_ROWS: readonly RefusalRow[] = [
   {
     provider: "OpenAI",
-    codes: [
-      "content_filter",
-      "content_policy_violation",
-      "image_content_policy_violation",
-      "moderation_blocked",
-      "cyber_policy",
-      "bio_policy",
-    ],
+    codes: wordList(`
+      content_filter content_policy_violation image_content_policy_violation
+      moderation_blocked cyber_policy bio_policy
+    `),
     words: /rejected (by|as a result of) (the|our) safety system/i,
     source: "https://platform.openai.com/docs/guides/error-codes",
   },
@@ -61,15 +59,10 @@ export const CONTENT_ROWS: readonly RefusalRow[] = [
   },
   {
     provider: "Google",
-    codes: [
-      "safety",
-      "prohibited_content",
-      "blocklist",
-      "spii",
-      "recitation",
-      "image_safety",
-      "model_armor",
-    ],
+    codes: wordList(`
+      safety prohibited_content blocklist spii recitation image_safety
+      model_armor
+    `),
     words: /\bPROHIBITED_CONTENT\b/,
     source: "https://ai.google.dev/api/generate-content#BlockReason",
   },
@@ -109,15 +102,11 @@ export const CONTENT_ROWS: readonly RefusalRow[] = [
   },
   {
     provider: "Volcengine Ark",
-    codes: [
-      "sensitivecontentdetected",
-      "inputtextsensitivecontentdetected",
-      "inputimagesensitivecontentdetected",
-      "outputtextsensitivecontentdetected",
-      "inputtextriskdetection",
-      "inputimageriskdetection",
-      "outputtextriskdetection",
-    ],
+    codes: wordList(`
+      sensitivecontentdetected inputtextsensitivecontentdetected
+      inputimagesensitivecontentdetected outputtextsensitivecontentdetected
+      inputtextriskdetection inputimageriskdetection outputtextriskdetection
+    `),
     source: "https://www.volcengine.com/docs/82379/1299023",
   },
   {
@@ -152,12 +141,10 @@ export const CONTENT_ROWS: readonly RefusalRow[] = [
 /** The error of a closed account. It may mention the content for which the account was closed. */
 export const CLOSED_ACCOUNT: RefusalRow = {
   provider: "OpenAI, Anthropic, Moonshot and others",
-  codes: [
-    "account_deactivated",
-    "deactivated",
-    "deactivated_workspace",
-    "access_terminated_error",
-  ],
+  codes: wordList(`
+    account_deactivated deactivated deactivated_workspace
+    access_terminated_error
+  `),
   words:
     /\b(account|organi[sz]ation|workspace|api key|access)( \S+){0,2} (is|was|been) (\w+ )?(disabled|deactivated|terminated|suspended|banned|revoked)\b|^Access terminated\b/i,
   source: "https://github.com/clacky-ai/openclacky/issues/192",
@@ -206,12 +193,10 @@ export const RIGHTS_ROWS: readonly RefusalRow[] = [
   ...KEY_ROWS,
   {
     provider: "OpenAI",
-    codes: [
-      "model_not_found",
-      "insufficient_permissions",
-      "unsupported_country_region_territory",
-      "request_forbidden",
-    ],
+    codes: wordList(`
+      model_not_found insufficient_permissions
+      unsupported_country_region_territory request_forbidden
+    `),
     source: "https://platform.openai.com/docs/guides/error-codes",
   },
   {

@@ -1,3 +1,4 @@
+import { wordList } from "../../../core/collections.ts";
 import {
   isJsonObject,
   type JsonObject,
@@ -8,32 +9,16 @@ import type { LossReport } from "./loss.ts";
 import { isPortablePattern } from "./portable_pattern.ts";
 
 /** Keywords whose value is a schema, or a list of schemas. */
-const SCHEMAS: readonly string[] = [
-  "items",
-  "prefixItems",
-  "additionalItems",
-  "unevaluatedItems",
-  "contains",
-  "additionalProperties",
-  "unevaluatedProperties",
-  "propertyNames",
-  "anyOf",
-  "oneOf",
-  "allOf",
-  "not",
-  "if",
-  "then",
-  "else",
-];
+const SCHEMAS: readonly string[] = wordList(`
+  items prefixItems additionalItems unevaluatedItems contains
+  additionalProperties unevaluatedProperties propertyNames anyOf oneOf allOf not
+  if then else
+`);
 
 /** Keywords whose value maps names to schemas. */
-const SCHEMA_MAPS: readonly string[] = [
-  "properties",
-  "patternProperties",
-  "dependentSchemas",
-  "$defs",
-  "definitions",
-];
+const SCHEMA_MAPS: readonly string[] = wordList(
+  "properties patternProperties dependentSchemas $defs definitions",
+);
 
 /**
  * Returns a schema that OpenAI accepts. Patterns that its engines cannot compile move into the descriptions beside them,

@@ -1,3 +1,4 @@
+import { wordList } from "../../../core/collections.ts";
 import {
   isJsonObject,
   type JsonObject,
@@ -8,22 +9,14 @@ import {
 
 /** The keywords that apply to one type only. */
 const KEYWORDS: Readonly<Record<string, readonly string[]>> = {
-  object: [
-    "properties",
-    "required",
-    "additionalProperties",
-    "minProperties",
-    "maxProperties",
-  ],
+  object: wordList(`
+    properties required additionalProperties minProperties maxProperties
+  `),
   array: ["items", "minItems", "maxItems", "uniqueItems"],
   string: ["minLength", "maxLength", "pattern", "format"],
-  number: [
-    "minimum",
-    "maximum",
-    "exclusiveMinimum",
-    "exclusiveMaximum",
-    "multipleOf",
-  ],
+  number: wordList(`
+    minimum maximum exclusiveMinimum exclusiveMaximum multipleOf
+  `),
   boolean: [],
   null: [],
 };

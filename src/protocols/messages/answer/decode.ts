@@ -1,3 +1,4 @@
+import { wordSet } from "../../../core/collections.ts";
 import type { Ids } from "../../../core/ids.ts";
 import {
   isJsonObject,
@@ -17,13 +18,7 @@ import { decodeFailure } from "../errors.ts";
 import { otherFields } from "../request/fields.ts";
 
 /** The fields of a message that other events express, or that carry no information. */
-const MESSAGE_FIELDS: ReadonlySet<string> = new Set([
-  "id",
-  "type",
-  "role",
-  "model",
-  "content",
-]);
+const MESSAGE_FIELDS = wordSet("id type role model content");
 
 /**
  * Parses a JSON answer with the stream decoder: its blocks are complete from their start.

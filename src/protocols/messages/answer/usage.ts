@@ -1,3 +1,4 @@
+import { wordSet } from "../../../core/collections.ts";
 import {
   isJsonObject,
   type JsonObject,
@@ -15,14 +16,10 @@ import { metadataOf } from "../request/fields.ts";
 /** The maximum number of fields that are kept of a provider's counts. */
 const MAX_FIELDS = 64;
 
-const KNOWN_FIELDS: ReadonlySet<string> = new Set([
-  "input_tokens",
-  "output_tokens",
-  "cache_read_input_tokens",
-  "cache_creation_input_tokens",
-  "output_tokens_details",
-  "service_tier",
-]);
+const KNOWN_FIELDS = wordSet(`
+  input_tokens output_tokens cache_read_input_tokens cache_creation_input_tokens
+  output_tokens_details service_tier
+`);
 
 /**
  * Parses a `usage` object. Its `input_tokens` exclude the tokens that were read from or written to a cache.

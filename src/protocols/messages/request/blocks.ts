@@ -1,3 +1,4 @@
+import { wordSet } from "../../../core/collections.ts";
 import {
   isJsonObject,
   type JsonObject,
@@ -112,21 +113,10 @@ export function encodeSealedThinking(
 }
 
 /** The fields of server tools' results that a model can read. The others are encrypted, or concern the format. */
-const READABLE_FIELDS: ReadonlySet<string> = new Set([
-  "title",
-  "url",
-  "source",
-  "text",
-  "data",
-  "content",
-  "stdout",
-  "stderr",
-  "return_code",
-  "error_code",
-  "tool_name",
-  "tool_references",
-  "lines",
-]);
+const READABLE_FIELDS = wordSet(`
+  title url source text data content stdout stderr return_code error_code
+  tool_name tool_references lines
+`);
 
 /**
  * The maximum length in characters of one block as text, so that a fetched file does not fill another model's context.

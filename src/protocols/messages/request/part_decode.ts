@@ -1,3 +1,4 @@
+import { wordSet } from "../../../core/collections.ts";
 import {
   isJsonObject,
   type JsonObject,
@@ -35,26 +36,11 @@ import {
   toolReferenceBlock,
 } from "./blocks.ts";
 
-const TEXT_FIELDS: ReadonlySet<string> = new Set([
-  "type",
-  "text",
-  "citations",
-  "cache_control",
-]);
-const CALL_FIELDS: ReadonlySet<string> = new Set([
-  "type",
-  "id",
-  "name",
-  "input",
-  "cache_control",
-]);
-const RESULT_FIELDS: ReadonlySet<string> = new Set([
-  "type",
-  "tool_use_id",
-  "content",
-  "is_error",
-  "cache_control",
-]);
+const TEXT_FIELDS = wordSet("type text citations cache_control");
+const CALL_FIELDS = wordSet("type id name input cache_control");
+const RESULT_FIELDS = wordSet(
+  "type tool_use_id content is_error cache_control",
+);
 
 /**
  * Parses a block of a system text. The note for Anthropic's billing is kept only for providers of this protocol.
@@ -170,17 +156,8 @@ function decodeResultPart(part: JsonObject, param: string): ResultContent {
   }
 }
 
-const IMAGE_FIELDS: ReadonlySet<string> = new Set([
-  "type",
-  "source",
-  "cache_control",
-]);
-const DOCUMENT_FIELDS: ReadonlySet<string> = new Set([
-  "type",
-  "source",
-  "title",
-  "cache_control",
-]);
+const IMAGE_FIELDS = wordSet("type source cache_control");
+const DOCUMENT_FIELDS = wordSet("type source title cache_control");
 
 /**
  * Parses an `image` block.

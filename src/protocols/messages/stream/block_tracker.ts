@@ -1,3 +1,4 @@
+import { wordSet } from "../../../core/collections.ts";
 import type { Ids } from "../../../core/ids.ts";
 import {
   isJsonObject,
@@ -35,12 +36,7 @@ export interface BlockTrackerOptions {
   open(block: BlockHead, emit: Emit<AnswerEvent>): number;
 }
 
-const CALL_FIELDS: ReadonlySet<string> = new Set([
-  "type",
-  "id",
-  "name",
-  "input",
-]);
+const CALL_FIELDS = wordSet("type id name input");
 
 /** Begins the block of a `content_block_start`, which may hold none, some or all of the content. */
 export function trackBlock(

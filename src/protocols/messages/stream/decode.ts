@@ -1,3 +1,4 @@
+import { wordSet } from "../../../core/collections.ts";
 import type { SseFrame } from "../../../core/frame.ts";
 import type { Ids } from "../../../core/ids.ts";
 import {
@@ -157,15 +158,9 @@ export function createStreamDecoder(ids: Ids): Stage<SseFrame, AnswerEvent> {
 }
 
 /** The fields around a `message_delta`, or in its `delta`, that are read elsewhere. */
-const DELTA_FIELDS: ReadonlySet<string> = new Set([
-  "type",
-  "delta",
-  "usage",
-  "stop_reason",
-  "stop_sequence",
-  "stop_details",
-  "input_transformations",
-]);
+const DELTA_FIELDS = wordSet(`
+  type delta usage stop_reason stop_sequence stop_details input_transformations
+`);
 
 const NO_FIELDS: ReadonlySet<string> = new Set();
 

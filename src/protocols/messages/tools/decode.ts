@@ -1,3 +1,4 @@
+import { wordList, wordSet } from "../../../core/collections.ts";
 import { isJsonObject, type JsonObject } from "../../../core/json.ts";
 import {
   type InnerSettings,
@@ -14,13 +15,9 @@ import { metadataOf, optionalText, requireName } from "../request/fields.ts";
 import type { WireToolChoice } from "../wire.ts";
 import { decodeSearch } from "./web_search.ts";
 
-const FUNCTION_FIELDS: ReadonlySet<string> = new Set([
-  "name",
-  "description",
-  "input_schema",
-  "strict",
-  "cache_control",
-]);
+const FUNCTION_FIELDS = wordSet(
+  "name description input_schema strict cache_control",
+);
 const TYPED_FIELDS: ReadonlySet<string> = new Set(["name", "cache_control"]);
 
 /**
@@ -160,24 +157,11 @@ const lines: JsonObject = {
   description: "First and last line, from 1; -1 for the end",
 };
 
-const COMPUTER_ACTIONS = [
-  "key",
-  "hold_key",
-  "type",
-  "cursor_position",
-  "mouse_move",
-  "left_mouse_down",
-  "left_mouse_up",
-  "left_click",
-  "left_click_drag",
-  "right_click",
-  "middle_click",
-  "double_click",
-  "triple_click",
-  "scroll",
-  "wait",
-  "screenshot",
-];
+const COMPUTER_ACTIONS = wordList(`
+  key hold_key type cursor_position mouse_move left_mouse_down left_mouse_up
+  left_click left_click_drag right_click middle_click double_click triple_click
+  scroll wait screenshot
+`);
 const ZOOM_REGION: JsonObject = {
   type: "array",
   items: whole,

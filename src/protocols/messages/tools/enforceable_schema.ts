@@ -1,3 +1,4 @@
+import { wordSet } from "../../../core/collections.ts";
 import {
   isJsonObject,
   type JsonObject,
@@ -6,39 +7,13 @@ import {
 import { resolve } from "../../canonical/request/root_object.ts";
 
 /** The keywords of a schema that providers can enforce. Others move to the description. */
-const KNOWN_KEYWORDS: ReadonlySet<string> = new Set([
-  "$schema",
-  "$id",
-  "$ref",
-  "$defs",
-  "definitions",
-  "title",
-  "description",
-  "default",
-  "type",
-  "enum",
-  "const",
-  "anyOf",
-  "allOf",
-  "properties",
-  "required",
-  "additionalProperties",
-  "items",
-  "format",
-  "minItems",
-]);
-const KNOWN_FORMATS: ReadonlySet<unknown> = new Set([
-  "date-time",
-  "time",
-  "date",
-  "duration",
-  "email",
-  "hostname",
-  "uri",
-  "ipv4",
-  "ipv6",
-  "uuid",
-]);
+const KNOWN_KEYWORDS = wordSet(`
+  $schema $id $ref $defs definitions title description default type enum const
+  anyOf allOf properties required additionalProperties items format minItems
+`);
+const KNOWN_FORMATS: ReadonlySet<unknown> = wordSet(`
+  date-time time date duration email hostname uri ipv4 ipv6 uuid
+`);
 /** Keywords with a map of schemas by name. */
 const SCHEMA_MAPS = ["properties", "$defs", "definitions"] as const;
 /** Keywords with a list of schemas. */

@@ -1,4 +1,4 @@
-import { lookup } from "../../../core/collections.ts";
+import { lookup, wordList } from "../../../core/collections.ts";
 import { isJsonObject, type JsonObject } from "../../../core/json.ts";
 import type { OpaqueBlock } from "../../canonical/content/block.ts";
 import { unwrapSealed, wrapSealed } from "../../canonical/content/sealed.ts";
@@ -60,11 +60,9 @@ const WEIGHT_BY_TYPE: Readonly<Record<string, Weight>> = {
 };
 
 /** The types of tools that the caller runs. */
-const CALLER_TOOL_TYPES: readonly unknown[] = [
-  "function",
-  "custom",
-  "namespace",
-];
+const CALLER_TOOL_TYPES: readonly unknown[] = wordList(
+  "function custom namespace",
+);
 
 /** The text of items for models that do not support them. */
 const TEXT_BY_TYPE: Readonly<

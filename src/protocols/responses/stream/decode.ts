@@ -1,4 +1,4 @@
-import { lookup } from "../../../core/collections.ts";
+import { lookup, wordList } from "../../../core/collections.ts";
 import type { SseFrame } from "../../../core/frame.ts";
 import type { Ids } from "../../../core/ids.ts";
 import { isJsonObject, type JsonObject } from "../../../core/json.ts";
@@ -87,11 +87,9 @@ export class ResponseReader {
 }
 
 /** The events that only report the progress of the answer. */
-const PROGRESS_EVENTS = [
-  "response.created",
-  "response.queued",
-  "response.in_progress",
-];
+const PROGRESS_EVENTS = wordList(
+  "response.created response.queued response.in_progress",
+);
 
 /** The endings of an answer, from good to bad. */
 const ENDINGS = ["completed", "incomplete", "failed"] as const;
