@@ -1,7 +1,10 @@
 import type { ErrorKind, GatewayError } from "../../core/error.ts";
 import type { JsonObject, JsonValue } from "../../core/json.ts";
 import type { EncodedFailure } from "../canonical/codec.ts";
-import { saysOverflow } from "../canonical/failure/context_overflow.ts";
+import {
+  numberIn,
+  saysOverflow,
+} from "../canonical/failure/context_overflow.ts";
 import {
   type ErrorWords,
   readErrorWords,
@@ -11,6 +14,7 @@ import {
   type Failure,
   type FailureKind,
   kindOfStatus,
+  SHAPE_BY_KIND,
   shownFailure,
 } from "../canonical/failure/failure.ts";
 import { isOverflow, kindOfWords } from "../canonical/failure/failure_kind.ts";
@@ -31,31 +35,15 @@ const KIND_BY_TYPE: ReadonlyMap<string, FailureKind> = new Map([
   ["overloaded_error", "overloaded"],
 ]);
 
-/** The status, for an error without one, and the type of each kind. */
-const SHAPE_BY_KIND: Readonly<
-  Record<FailureKind, readonly [status: number, type: string]>
-> = {
-  invalid_request: [400, "invalid_request_error"],
-  context_too_long: [400, "invalid_request_error"],
-  too_large: [413, "request_too_large"],
-  filtered: [400, "invalid_request_error"],
-  authentication: [502, "api_error"],
-  unauthenticated: [401, "authentication_error"],
-  permission: [502, "api_error"],
-  forbidden: [502, "api_error"],
-  not_found: [404, "not_found_error"],
-  quota: [402, "billing_error"],
-  rate_limited: [429, "rate_limit_error"],
-  overloaded: [529, "overloaded_error"],
-  timeout: [504, "timeout_error"],
-  server: [502, "api_error"],
-  unreachable: [502, "api_error"],
-  untrusted: [502, "api_error"],
-  silent: [504, "timeout_error"],
-  broken: [502, "api_error"],
-  misconfigured: [502, "api_error"],
-  oversized: [502, "api_error"],
-};
+/** Returns the status, for an error without one, and the type of a kind, in Anthropic's words. */
+function shapeOf(kind: FailureKind): readonly [status: number, type: string] {
+  if (kind === "quota") return [402, "billing_error"];
+  const [status, type] = SHAPE_BY_KIND[kind];
+  return [
+    kind === "overloaded" ? 529 : status,
+    type === "upstream_error" ? "api_error" : type,
+  ];
+}
 
 const QUOTA_REGEXP =
   /credit balance|insufficient.{0,10}(balance|quota)|billing/i;
@@ -71,7 +59,7 @@ export function decodeFailure(
 ): Failure {
   const words = readErrorWords(body);
   const kind = status >= 400 ? kindOf(status, words) : kindInside(words);
-  const reportedStatus = status >= 400 ? status : SHAPE_BY_KIND[kind][0];
+  const reportedStatus = status >= 400 ? status : shapeOf(kind)[0];
   const failure: Failure = {
     kind,
     status: reportedStatus,
@@ -108,7 +96,7 @@ export function encodeFailure(
  */
 function statusOf({ kind, status }: Failure): number {
   const isOwn = status !== undefined && status >= 400 && status <= 599;
-  return isOwn && kind !== "context_too_long" ? status : SHAPE_BY_KIND[kind][0];
+  return isOwn && kind !== "context_too_long" ? status : shapeOf(kind)[0];
 }
 
 /** Returns the `error` object of a body or of an `error` event. */
@@ -116,7 +104,7 @@ export function errorObject(failure: Failure): JsonObject {
   const shown = shownFailure(failure);
   const { kind, message, code } = shown;
   return {
-    type: SHAPE_BY_KIND[kind][1],
+    type: shapeOf(kind)[1],
     message: kind === "context_too_long" ? contextMessage(message) : message,
     ...(code === undefined ? {} : { details: { error_code: code } }),
   };
@@ -181,15 +169,10 @@ const NUMBER_REGEXP = /\d[\d,]*/g;
  */
 function contextMessage(message: string): string {
   if (message.toLowerCase().startsWith(OVERFLOW_WORDS)) return message;
-  const limit = toNumber(LIMIT_REGEXP.exec(message)?.[1]);
-  const numbers = message.match(NUMBER_REGEXP)?.map(toNumber) ?? [];
+  const limit = numberIn(LIMIT_REGEXP.exec(message)?.[1]);
+  const numbers = message.match(NUMBER_REGEXP)?.map(numberIn) ?? [];
   const size = numbers.find((number) => number > limit);
   return size === undefined
     ? `${OVERFLOW_WORDS}: ${message}`
     : `${OVERFLOW_WORDS}: ${size} tokens > ${limit} maximum`;
-}
-
-/** Returns the number, or `NaN` for no digits. `NaN` is never above or below a number. */
-function toNumber(digits: string | undefined): number {
-  return Number((digits ?? "none").replaceAll(",", ""));
 }

@@ -3,7 +3,7 @@ import type { JsonObject } from "../../core/json.ts";
 import {
   ERROR_TYPES,
   type Failure,
-  type FailureKind,
+  SHAPE_BY_KIND,
 } from "../canonical/failure/failure.ts";
 
 /** Returns an error of the gateway in the form of both OpenAI protocols (docs/design.md#errors). */
@@ -41,29 +41,3 @@ export function openAiStatus({ kind, status }: Failure): number {
   }
   return kind === "context_too_long" ? SHAPE_BY_KIND[kind][0] : status;
 }
-
-/** The status, for an error without one, and the type of each kind. */
-const SHAPE_BY_KIND: Readonly<
-  Record<FailureKind, readonly [status: number, type: string]>
-> = {
-  invalid_request: [400, "invalid_request_error"],
-  context_too_long: [400, "invalid_request_error"],
-  too_large: [413, "request_too_large"],
-  filtered: [400, "invalid_request_error"],
-  authentication: [502, "upstream_error"],
-  unauthenticated: [401, "authentication_error"],
-  permission: [502, "upstream_error"],
-  forbidden: [502, "upstream_error"],
-  not_found: [404, "not_found_error"],
-  quota: [429, "insufficient_quota"],
-  rate_limited: [429, "rate_limit_error"],
-  overloaded: [503, "overloaded_error"],
-  timeout: [504, "timeout_error"],
-  server: [502, "upstream_error"],
-  unreachable: [502, "upstream_error"],
-  untrusted: [502, "upstream_error"],
-  silent: [504, "timeout_error"],
-  broken: [502, "upstream_error"],
-  misconfigured: [502, "upstream_error"],
-  oversized: [502, "upstream_error"],
-};

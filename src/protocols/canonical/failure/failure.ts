@@ -271,6 +271,32 @@ const KIND_BY_STATUS: Readonly<Record<number, FailureKind>> = {
   529: "overloaded",
 };
 
+/** The status, for an error without one, and the type of each kind, where the protocols agree. */
+export const SHAPE_BY_KIND: Readonly<
+  Record<FailureKind, readonly [status: number, type: string]>
+> = {
+  invalid_request: [400, "invalid_request_error"],
+  context_too_long: [400, "invalid_request_error"],
+  too_large: [413, "request_too_large"],
+  filtered: [400, "invalid_request_error"],
+  authentication: [502, "upstream_error"],
+  unauthenticated: [401, "authentication_error"],
+  permission: [502, "upstream_error"],
+  forbidden: [502, "upstream_error"],
+  not_found: [404, "not_found_error"],
+  quota: [429, "insufficient_quota"],
+  rate_limited: [429, "rate_limit_error"],
+  overloaded: [503, "overloaded_error"],
+  timeout: [504, "timeout_error"],
+  server: [502, "upstream_error"],
+  unreachable: [502, "upstream_error"],
+  untrusted: [502, "upstream_error"],
+  silent: [504, "timeout_error"],
+  broken: [502, "upstream_error"],
+  misconfigured: [502, "upstream_error"],
+  oversized: [502, "upstream_error"],
+};
+
 /** The `type` of each error of the gateway, where the protocols agree. */
 export const ERROR_TYPES: Readonly<Record<ErrorKind, string>> = {
   invalid_request: "invalid_request_error",

@@ -41,52 +41,46 @@ const PATH = String.raw`(?<field>[A-Za-z_$][\w$.[\]/-]{0,199})`;
 
 const QUOTE = "[`'\"]";
 
+/** Returns a pattern for each place of a text, in upper or lower case, from other patterns. */
+function anywhere(
+  strings: TemplateStringsArray,
+  ...patterns: readonly string[]
+): RegExp {
+  return new RegExp(String.raw(strings, ...patterns), "gi");
+}
+
 /** The forms. Each is tried on the whole message, since an error may name several fields. */
 export const FIELD_FORMS: readonly FieldForm[] = [
   {
     provider: "OpenAI, NVIDIA, vLLM",
-    pattern: new RegExp(
-      String
-        .raw`\b(?:unsupported|unknown|unrecognized|unexpected) (?:request )?(?:parameter|argument|field|key|property)s?(?:\(s\))?(?: supplied)?:? ${QUOTE}?${PATH}`,
-      "gi",
-    ),
+    pattern:
+      anywhere`\b(?:unsupported|unknown|unrecognized|unexpected) (?:request )?(?:parameter|argument|field|key|property)s?(?:\(s\))?(?: supplied)?:? ${QUOTE}?${PATH}`,
     isUnknown: true,
     source: "https://github.com/vectorize-io/hindsight/issues/3518",
   },
   {
     provider: "OpenAI, about a value",
-    pattern: new RegExp(
-      String.raw`\b(?:unsupported|invalid) value: '${PATH}' does not support`,
-      "gi",
-    ),
+    pattern:
+      anywhere`\b(?:unsupported|invalid) value: '${PATH}' does not support`,
     isUnknown: false,
     source: "https://github.com/Kilo-Org/cloud/pull/3807",
   },
   {
     provider: "Anthropic, Mistral and others with pydantic",
-    pattern: new RegExp(
-      String.raw`(?:^|[\s;#/])${PATH}: Extra inputs are not permitted`,
-      "gi",
-    ),
+    pattern: anywhere`(?:^|[\s;#/])${PATH}: Extra inputs are not permitted`,
     isUnknown: true,
     source: "https://github.com/Wei-Shaw/claude-relay-service/issues/667",
   },
   {
     provider: "Fireworks",
-    pattern: new RegExp(
-      String.raw`Extra inputs are not permitted, field: '${PATH}'`,
-      "gi",
-    ),
+    pattern: anywhere`Extra inputs are not permitted, field: '${PATH}'`,
     isUnknown: true,
     source: "https://github.com/anomalyco/opencode/issues/24696",
   },
   {
     provider: "pydantic and zod, about a value",
-    pattern: new RegExp(
-      String
-        .raw`(?:^|[\s;])${PATH}: (?:Input should be|Input tag|Invalid enum value|Invalid option|Invalid input|Value error)`,
-      "gi",
-    ),
+    pattern:
+      anywhere`(?:^|[\s;])${PATH}: (?:Input should be|Input tag|Invalid enum value|Invalid option|Invalid input|Value error)`,
     isUnknown: false,
     source: "https://github.com/Alishahryar1/free-claude-code/issues/410",
   },
@@ -104,46 +98,34 @@ export const FIELD_FORMS: readonly FieldForm[] = [
   },
   {
     provider: "Groq, Cerebras",
-    pattern: new RegExp(String.raw`\bproperty '${PATH}' is unsupported`, "gi"),
+    pattern: anywhere`\bproperty '${PATH}' is unsupported`,
     isUnknown: true,
     source: "https://github.com/janhq/jan/issues/8136",
   },
   {
     provider: "Gemini",
-    pattern: new RegExp(
-      String
-        .raw`Unknown name "${PATH}"(?: at '(?<at>[\w.[\]$-]{1,300})')?: Cannot find field`,
-      "gi",
-    ),
+    pattern:
+      anywhere`Unknown name "${PATH}"(?: at '(?<at>[\w.[\]$-]{1,300})')?: Cannot find field`,
     isUnknown: true,
     source: "https://github.com/BerriAI/litellm/issues/14330",
   },
   {
     provider: "xAI",
-    pattern: new RegExp(
-      String
-        .raw`(?:Argument not supported(?: on this model)?:|does not support (?:the )?parameter) ${QUOTE}?${PATH}`,
-      "gi",
-    ),
+    pattern:
+      anywhere`(?:Argument not supported(?: on this model)?:|does not support (?:the )?parameter) ${QUOTE}?${PATH}`,
     isUnknown: true,
     source: "https://github.com/open-webui/open-webui/issues/21266",
   },
   {
     provider: "Anthropic, about a setting that a model lacks",
-    pattern: new RegExp(
-      String.raw`does not support the ${QUOTE}?${PATH}${QUOTE}? parameter`,
-      "gi",
-    ),
+    pattern: anywhere`does not support the ${QUOTE}?${PATH}${QUOTE}? parameter`,
     isUnknown: true,
     source: "https://platform.claude.com/docs/en/build-with-claude/effort",
   },
   {
     provider: "DeepSeek and other servers in Rust",
-    pattern: new RegExp(
-      String
-        .raw`(?:^|[\s;])${PATH}: (?:unknown variant|unknown role|invalid value)`,
-      "gi",
-    ),
+    pattern:
+      anywhere`(?:^|[\s;])${PATH}: (?:unknown variant|unknown role|invalid value)`,
     isUnknown: false,
     source: "https://github.com/BenedictKing/ccx/issues/149",
   },
@@ -155,23 +137,20 @@ export const FIELD_FORMS: readonly FieldForm[] = [
   },
   {
     provider: "Moonshot, Ollama",
-    pattern: new RegExp(String.raw`\binvalid ${PATH}(?: value)?: `, "gi"),
+    pattern: anywhere`\binvalid ${PATH}(?: value)?: `,
     isUnknown: false,
     source: "https://github.com/Warma10032/VideoAdGuard/issues/34",
   },
   {
     provider: "Groq and LM Studio, about a value",
-    pattern: new RegExp(`${QUOTE}${PATH}${QUOTE} must be `, "gi"),
+    pattern: anywhere`${QUOTE}${PATH}${QUOTE} must be `,
     isUnknown: false,
     source: "https://github.com/vercel/ai/issues/10023",
   },
   {
     provider: "any, in a sentence",
-    pattern: new RegExp(
-      String
-        .raw`(?:^|[\s:(])${QUOTE}?${PATH}${QUOTE}? (?:(?:parameter|field) )?(?:is|are) (?:not supported|unsupported|deprecated|not allowed|not permitted)(?! to\b)`,
-      "gi",
-    ),
+    pattern:
+      anywhere`(?:^|[\s:(])${QUOTE}?${PATH}${QUOTE}? (?:(?:parameter|field) )?(?:is|are) (?:not supported|unsupported|deprecated|not allowed|not permitted)(?! to\b)`,
     isUnknown: true,
     source: "https://github.com/vercel/ai/pull/8057",
   },

@@ -23,6 +23,10 @@ function error(message: string, param: string | null = null): JsonValue {
   return { error: { message, type: "invalid_request_error", param } };
 }
 
+function anthropicError(message: string): JsonValue {
+  return { type: "error", error: { type: "invalid_request_error", message } };
+}
+
 const DESERIALIZE = "Failed to deserialize the JSON body into the target type";
 
 const REFUSALS: readonly Refusal[] = [
@@ -80,52 +84,33 @@ const REFUSALS: readonly Refusal[] = [
   {
     who: "Anthropic",
     protocol: "messages",
-    body: {
-      type: "error",
-      error: {
-        type: "invalid_request_error",
-        message:
-          "tools.3.custom.input_examples: Extra inputs are not permitted",
-      },
-    },
+    body: anthropicError(
+      "tools.3.custom.input_examples: Extra inputs are not permitted",
+    ),
     fields: ["tools.custom.input_examples!"],
   },
   {
     who: "Anthropic, two settings",
     protocol: "messages",
-    body: {
-      type: "error",
-      error: {
-        type: "invalid_request_error",
-        message:
-          "`temperature` and `top_p` cannot both be specified for this model. Please use only one.",
-      },
-    },
+    body: anthropicError(
+      "`temperature` and `top_p` cannot both be specified for this model. Please use only one.",
+    ),
     fields: ["top_p"],
   },
   {
     who: "Anthropic, a model without a setting",
     protocol: "messages",
-    body: {
-      type: "error",
-      error: {
-        type: "invalid_request_error",
-        message: "This model does not support the effort parameter.",
-      },
-    },
+    body: anthropicError(
+      "This model does not support the effort parameter.",
+    ),
     fields: ["effort!"],
   },
   {
     who: "LM Studio, Messages",
     protocol: "messages",
-    body: {
-      type: "error",
-      error: {
-        type: "invalid_request_error",
-        message:
-          "request.output_config.effort: Invalid enum value. Expected 'low' | 'medium' | 'high' | 'max', received 'xhigh'",
-      },
-    },
+    body: anthropicError(
+      "request.output_config.effort: Invalid enum value. Expected 'low' | 'medium' | 'high' | 'max', received 'xhigh'",
+    ),
     fields: ["output_config.effort"],
     accepted: ["low", "medium", "high", "max"],
     refused: ["xhigh"],
