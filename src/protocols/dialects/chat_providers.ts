@@ -1,3 +1,4 @@
+import { wordList } from "../../core/collections.ts";
 import {
   type ChatProvider,
   COMPATIBLE_CHAT,
@@ -209,18 +210,6 @@ export const CHAT_PROVIDERS: readonly ChatProvider[] = [
     },
   },
   {
-    services: ["siliconflow"],
-    sources: [
-      "https://docs.siliconflow.com/en/api-reference/chat-completions/chat-completions",
-    ],
-    rules: COMPATIBLE_CHAT,
-  },
-  {
-    services: ["synthetic"],
-    sources: ["https://dev.synthetic.new/docs/api/overview"],
-    rules: COMPATIBLE_CHAT,
-  },
-  {
     // The v1 API of Azure documents no cache breakpoints. Each model has its own settings.
     services: ["azure", "azure-chat"],
     sources: [
@@ -338,13 +327,6 @@ export const CHAT_PROVIDERS: readonly ChatProvider[] = [
     rules: { ...COMPATIBLE_CHAT, effortModels: NVIDIA_MODELS },
   },
   {
-    services: ["together"],
-    sources: [
-      "https://docs.together.ai/docs/inference/openai-compatibility",
-    ],
-    rules: COMPATIBLE_CHAT,
-  },
-  {
     services: ["fireworks"],
     sources: [
       "https://docs.fireworks.ai/tools-sdks/openai-compatibility",
@@ -352,13 +334,6 @@ export const CHAT_PROVIDERS: readonly ChatProvider[] = [
       "https://github.com/nullclaw/nullclaw/pull/231",
     ],
     rules: { ...COMPATIBLE_CHAT, maxWholeTokens: 4096 },
-  },
-  {
-    services: ["huggingface"],
-    sources: [
-      "https://huggingface.co/changelog/inference-providers-openai-compatible",
-    ],
-    rules: COMPATIBLE_CHAT,
   },
   {
     services: ["lmstudio"],
@@ -372,18 +347,22 @@ export const CHAT_PROVIDERS: readonly ChatProvider[] = [
     rules: { ...COMPATIBLE_CHAT, jsonObjects: false, namedChoice: false },
   },
   {
-    services: ["ollama", "vllm", "sglang", "llamacpp"],
+    // Servers without a known difference.
+    services: wordList(`
+      siliconflow synthetic together huggingface ollama vllm sglang llamacpp
+      litellm
+    `),
     sources: [
+      "https://docs.siliconflow.com/en/api-reference/chat-completions/chat-completions",
+      "https://dev.synthetic.new/docs/api/overview",
+      "https://docs.together.ai/docs/inference/openai-compatibility",
+      "https://huggingface.co/changelog/inference-providers-openai-compatible",
       "https://docs.ollama.com/api/openai-compatibility",
       "https://docs.vllm.ai/en/latest/serving/openai_compatible_server",
       "https://docs.sglang.io/docs/basic_usage/openai_api_completions",
       "https://github.com/ggml-org/llama.cpp/blob/master/tools/server/README.md",
+      "https://docs.litellm.ai/docs/proxy/user_keys",
     ],
-    rules: COMPATIBLE_CHAT,
-  },
-  {
-    services: ["litellm"],
-    sources: ["https://docs.litellm.ai/docs/proxy/user_keys"],
     rules: COMPATIBLE_CHAT,
   },
 ];

@@ -1,3 +1,4 @@
+import { wordList } from "../../core/collections.ts";
 import { type EffortWord, type ModelRow, rulesFor } from "./effort.ts";
 
 /** The features of a generation of OpenAI's models, in both OpenAI protocols. */
@@ -44,6 +45,41 @@ const OLD_CACHE = { cacheMarks: false, cacheRetention: true } as const;
 const MARKED_CACHE = { cacheMarks: true, cacheRetention: true } as const;
 const NEW_CACHE = { cacheMarks: true, cacheRetention: false } as const;
 
+/** The generations that always reason, with an effort of `medium` by default. */
+const UP_TO_HIGH: OpenAiModelRules = {
+  efforts: ["low", "medium", "high"],
+  defaultEffort: "medium",
+  ...OLD_CACHE,
+};
+const UP_TO_XHIGH: OpenAiModelRules = {
+  ...UP_TO_HIGH,
+  efforts: ["low", "medium", "high", "xhigh"],
+};
+const UP_TO_MAX: OpenAiModelRules = {
+  efforts: ["low", "medium", "high", "xhigh", "max"],
+  defaultEffort: "medium",
+  ...NEW_CACHE,
+};
+
+/** The generations that reason only on request. */
+const NONE_TO_HIGH: OpenAiModelRules = {
+  efforts: ["none", "low", "medium", "high"],
+  defaultEffort: "none",
+  ...OLD_CACHE,
+};
+const NONE_TO_XHIGH: OpenAiModelRules = {
+  ...NONE_TO_HIGH,
+  efforts: ["none", "low", "medium", "high", "xhigh"],
+};
+
+/** The generations that can stop reasoning, and refuse tools in Chat Completions while they reason. */
+const NONE_TO_MAX: OpenAiModelRules = {
+  efforts: ["none", "low", "medium", "high", "xhigh", "max"],
+  defaultEffort: "medium",
+  refusesChatTools: true,
+  ...NEW_CACHE,
+};
+
 /** OpenAI's models. The id of a snapshot ends with its date. */
 export const OPENAI_MODELS: readonly ModelRow<OpenAiModelRules>[] = [
   {
@@ -62,14 +98,25 @@ export const OPENAI_MODELS: readonly ModelRow<OpenAiModelRules>[] = [
     rules: { efforts: ["medium"], defaultEffort: "medium", ...OLD_CACHE },
   },
   {
-    models: /^(?:o[134](?!\d)|codex-mini|gpt-5-codex)/,
-    examples: ["o3", "o4-mini", "codex-mini-latest", "gpt-5-codex"],
-    sources: [EFFORTS_SOURCE],
-    rules: {
-      efforts: ["low", "medium", "high"],
-      defaultEffort: "medium",
-      ...OLD_CACHE,
-    },
+    models: /^gpt-5\.(?:1-codex-max|[2-5]-codex)/,
+    examples: wordList(`
+      gpt-5.1-codex-max gpt-5.2-codex gpt-5.3-codex gpt-5.3-codex-spark
+    `),
+    sources: [
+      PROBED_SOURCE,
+      "https://github.com/vercel/ai/pull/11056",
+      "https://github.com/OpenHands/software-agent-sdk/issues/1837",
+      "https://github.com/anomalyco/models.dev/pull/2296",
+    ],
+    rules: UP_TO_XHIGH,
+  },
+  {
+    models: /^(?:o[134](?!\d)|codex-mini|gpt-5(?:\.1)?-codex)/,
+    examples: wordList(`
+      o3 o4-mini codex-mini-latest gpt-5-codex gpt-5.1-codex gpt-5.1-codex-mini
+    `),
+    sources: [PROBED_SOURCE, EFFORTS_SOURCE],
+    rules: UP_TO_HIGH,
   },
   {
     models: /^gpt-5-pro/,
@@ -81,47 +128,7 @@ export const OPENAI_MODELS: readonly ModelRow<OpenAiModelRules>[] = [
     models: /^gpt-5(?:-|$)/,
     examples: ["gpt-5", "gpt-5-mini", "gpt-5-nano-2025-08-07"],
     sources: ["https://developers.openai.com/api/docs/models/gpt-5"],
-    rules: {
-      efforts: ["minimal", "low", "medium", "high"],
-      defaultEffort: "medium",
-      ...OLD_CACHE,
-    },
-  },
-  {
-    models: /^gpt-5\.1-codex-max/,
-    examples: ["gpt-5.1-codex-max"],
-    sources: [
-      PROBED_SOURCE,
-      "https://github.com/vercel/ai/pull/11056",
-    ],
-    rules: {
-      efforts: ["low", "medium", "high", "xhigh"],
-      defaultEffort: "medium",
-      ...OLD_CACHE,
-    },
-  },
-  {
-    models: /^gpt-5\.1-codex/,
-    examples: ["gpt-5.1-codex", "gpt-5.1-codex-mini"],
-    sources: [PROBED_SOURCE, EFFORTS_SOURCE],
-    rules: {
-      efforts: ["low", "medium", "high"],
-      defaultEffort: "medium",
-      ...OLD_CACHE,
-    },
-  },
-  {
-    models: /^gpt-5\.[2-5]-codex/,
-    examples: ["gpt-5.2-codex", "gpt-5.3-codex", "gpt-5.3-codex-spark"],
-    sources: [
-      "https://github.com/OpenHands/software-agent-sdk/issues/1837",
-      "https://github.com/anomalyco/models.dev/pull/2296",
-    ],
-    rules: {
-      efforts: ["low", "medium", "high", "xhigh"],
-      defaultEffort: "medium",
-      ...OLD_CACHE,
-    },
+    rules: { ...UP_TO_HIGH, efforts: ["minimal", "low", "medium", "high"] },
   },
   {
     models: /^gpt-5\.[2-5]-pro/,
@@ -130,11 +137,7 @@ export const OPENAI_MODELS: readonly ModelRow<OpenAiModelRules>[] = [
       PROBED_SOURCE,
       "https://github.com/anomalyco/models.dev/pull/2296",
     ],
-    rules: {
-      efforts: ["medium", "high", "xhigh"],
-      defaultEffort: "medium",
-      ...OLD_CACHE,
-    },
+    rules: { ...UP_TO_HIGH, efforts: ["medium", "high", "xhigh"] },
   },
   {
     models: /^gpt-5\.1(?:-mini|-nano)?(?:-\d{4}-\d\d-\d\d)?$/,
@@ -143,11 +146,7 @@ export const OPENAI_MODELS: readonly ModelRow<OpenAiModelRules>[] = [
       PROBED_SOURCE,
       "https://learn.microsoft.com/en-us/javascript/api/@azure/ai-projects/reasoningeffort",
     ],
-    rules: {
-      efforts: ["none", "low", "medium", "high"],
-      defaultEffort: "none",
-      ...OLD_CACHE,
-    },
+    rules: NONE_TO_HIGH,
   },
   {
     models: /^gpt-5\.[23](?:-mini|-nano)?(?:-\d{4}-\d\d-\d\d)?$/,
@@ -156,11 +155,7 @@ export const OPENAI_MODELS: readonly ModelRow<OpenAiModelRules>[] = [
       PROBED_SOURCE,
       "https://github.com/langchain-ai/langchain/issues/35423",
     ],
-    rules: {
-      efforts: ["none", "low", "medium", "high", "xhigh"],
-      defaultEffort: "none",
-      ...OLD_CACHE,
-    },
+    rules: NONE_TO_XHIGH,
   },
   {
     models: /^gpt-5\.4(?:-mini|-nano)?(?:-\d{4}-\d\d-\d\d)?$/,
@@ -170,12 +165,7 @@ export const OPENAI_MODELS: readonly ModelRow<OpenAiModelRules>[] = [
       "https://github.com/langchain-ai/langchain/issues/35423",
       CHAT_TOOLS_SOURCE,
     ],
-    rules: {
-      efforts: ["none", "low", "medium", "high", "xhigh"],
-      defaultEffort: "none",
-      refusesChatTools: true,
-      ...OLD_CACHE,
-    },
+    rules: { ...NONE_TO_XHIGH, refusesChatTools: true },
   },
   {
     models: /^gpt-5\.5(?:-\d{4}-\d\d-\d\d)?$/,
@@ -186,10 +176,9 @@ export const OPENAI_MODELS: readonly ModelRow<OpenAiModelRules>[] = [
       "https://github.com/moltis-org/moltis/pull/1298",
     ],
     rules: {
-      efforts: ["none", "low", "medium", "high", "xhigh"],
+      ...NONE_TO_XHIGH,
       defaultEffort: "medium",
       refusesChatTools: true,
-      ...OLD_CACHE,
     },
   },
   {
@@ -200,12 +189,7 @@ export const OPENAI_MODELS: readonly ModelRow<OpenAiModelRules>[] = [
       "https://github.com/enricoros/big-AGI/issues/1159",
       "https://github.com/moltis-org/moltis/pull/1298",
     ],
-    rules: {
-      efforts: ["none", "low", "medium", "high", "xhigh", "max"],
-      defaultEffort: "medium",
-      refusesChatTools: true,
-      ...MARKED_CACHE,
-    },
+    rules: { ...NONE_TO_MAX, ...MARKED_CACHE },
   },
   {
     models: /^gpt-6(?:-(?:sol|luna)|\.1-terra)/,
@@ -215,12 +199,7 @@ export const OPENAI_MODELS: readonly ModelRow<OpenAiModelRules>[] = [
       "https://microsoft.github.io/openaivec/model-migration/",
       "https://github.com/goruck/home-generative-agent/releases/tag/v3.46.0-beta.1",
     ],
-    rules: {
-      efforts: ["none", "low", "medium", "high", "xhigh", "max"],
-      defaultEffort: "medium",
-      refusesChatTools: true,
-      ...NEW_CACHE,
-    },
+    rules: NONE_TO_MAX,
   },
   {
     models: /^gpt-6(?:-astra|\.1-sol)/,
@@ -229,11 +208,7 @@ export const OPENAI_MODELS: readonly ModelRow<OpenAiModelRules>[] = [
       SAMPLING_SOURCE,
       "https://github.com/goruck/home-generative-agent/releases/tag/v3.46.0-beta.1",
     ],
-    rules: {
-      efforts: ["low", "medium", "high", "xhigh", "max"],
-      defaultEffort: "medium",
-      ...NEW_CACHE,
-    },
+    rules: UP_TO_MAX,
   },
   {
     models: /^gpt-6\.2-/,
@@ -242,11 +217,7 @@ export const OPENAI_MODELS: readonly ModelRow<OpenAiModelRules>[] = [
       // It has no `none`. That it has no `max` either, as this page says, is not confirmed: it is sent as asked.
       "https://dev.to/routerbase_com/4-request-validation-gotchas-when-migrating-openai-clients-to-gpt-62-reasoning-models-1aoc",
     ],
-    rules: {
-      efforts: ["low", "medium", "high", "xhigh", "max"],
-      defaultEffort: "medium",
-      ...NEW_CACHE,
-    },
+    rules: UP_TO_MAX,
   },
   {
     // Unknown newer models, which reason by default.

@@ -1,3 +1,4 @@
+import { wordList } from "../../core/collections.ts";
 import { SCHEMA_SOURCES } from "./openai_models.ts";
 
 /** A provider's dialect of Responses, compared with OpenAI's. */
@@ -123,16 +124,6 @@ export const RESPONSES_PROVIDERS: readonly ResponsesProvider[] = [
     },
   },
   {
-    services: ["moonshot"],
-    sources: ["https://platform.kimi.ai/docs/api/overview"],
-    rules: COMPATIBLE_RESPONSES,
-  },
-  {
-    services: ["minimax"],
-    sources: ["https://platform.minimax.io/docs"],
-    rules: COMPATIBLE_RESPONSES,
-  },
-  {
     // "Not currently supported: The web search tool"
     services: ["azure"],
     sources: [
@@ -151,25 +142,20 @@ export const RESPONSES_PROVIDERS: readonly ResponsesProvider[] = [
     rules: { ...COMPATIBLE_RESPONSES, minOutputTokens: 16 },
   },
   {
-    services: ["xai"],
+    // Servers without a known difference.
+    services: wordList(
+      "moonshot minimax xai ollama vllm llamacpp lmstudio litellm",
+    ),
     sources: [
+      "https://platform.kimi.ai/docs/api/overview",
+      "https://platform.minimax.io/docs",
       "https://docs.x.ai/developers/model-capabilities/text/comparison",
-    ],
-    rules: COMPATIBLE_RESPONSES,
-  },
-  {
-    services: ["ollama", "vllm", "llamacpp", "lmstudio"],
-    sources: [
       "https://docs.ollama.com/api/openai-compatibility",
       "https://docs.vllm.ai/en/latest/serving/openai_compatible_server",
       "https://github.com/ggml-org/llama.cpp/blob/master/tools/server/README.md",
       "https://lmstudio.ai/docs/developer/openai-compat",
+      "https://docs.litellm.ai/docs/proxy/user_keys",
     ],
-    rules: COMPATIBLE_RESPONSES,
-  },
-  {
-    services: ["litellm"],
-    sources: ["https://docs.litellm.ai/docs/proxy/user_keys"],
     rules: COMPATIBLE_RESPONSES,
   },
 ];
