@@ -58,7 +58,7 @@ interface TranslatedRequest {
   readonly body: JsonObject;
   /** The caller's request, for the encoder of the answer. */
   readonly request: CanonicalRequest;
-  /** For `restoreTools` and `restoreAnswer`. */
+  /** For `restoreTools`. */
   readonly aliases: ToolAliases;
   /** The stop strings at which the gateway must cut the answer, because the upstream does not accept them. */
   readonly cuts: readonly string[];

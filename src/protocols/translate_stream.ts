@@ -1,15 +1,48 @@
 import type { SseComment, SseFrame } from "../core/frame.ts";
 import { type Emit, pipe, type Stage } from "../core/stage.ts";
 import { createFrameFormat, formatComment } from "../streams/sse.ts";
+import { bindReasoning } from "./canonical/answer/bound.ts";
+import { cutAtStops } from "./canonical/answer/stop_strings.ts";
 import type { StreamEncoder } from "./canonical/codec.ts";
+import type { SealBinding } from "./canonical/content/sealed.ts";
 import type { AnswerEvent } from "./canonical/stream/event.ts";
 import { type Failure, UpstreamFailure } from "./canonical/failure/failure.ts";
+import type { ToolAliases } from "./canonical/tools/bridge_tools.ts";
+import { restoreTools } from "./canonical/tools/restore_tools.ts";
+import { settleCalls } from "./canonical/tools/settle_calls.ts";
+
+/** The edits of an answer that its request demands. */
+interface AnswerEdits {
+  /** The tools to restore, as `bridgeTools` returns them. */
+  readonly aliases: ToolAliases;
+  /** The stop strings at which the answer must be cut. */
+  readonly cuts: readonly string[];
+  /** The binding of the answer's reasoning; absent when the upstream binds it to nothing. */
+  readonly bound?: SealBinding | undefined;
+}
+
+/**
+ * Returns the stage between the decoder and the encoder of an answer.
+ *
+ * @param isWhole True for an answer that was not streamed, whose calls have no limits of their own.
+ */
+export function editAnswer(
+  { aliases, cuts, bound }: AnswerEdits,
+  isWhole = false,
+): Stage<AnswerEvent, AnswerEvent> {
+  return [
+    ...(cuts.length === 0 ? [] : [cutAtStops(cuts)]),
+    ...(aliases.size === 0 ? [] : [restoreTools(aliases)]),
+    settleCalls(isWhole),
+    ...(bound === undefined ? [] : [bindReasoning(bound)]),
+  ].reduce((first, second) => pipe(first, second));
+}
 
 /** The parts of one translated stream. */
 interface TranslatorOptions {
   /** Reads the upstream's bytes, as `createBodyDecoder` does. */
   readonly decoder: Stage<Uint8Array, AnswerEvent>;
-  /** A stage between decoder and encoder, such as `restoreTools`. */
+  /** A stage between decoder and encoder, such as {@linkcode editAnswer} returns. */
   readonly between?: Stage<AnswerEvent, AnswerEvent> | undefined;
   /** Writes the caller's protocol. */
   readonly encoder: StreamEncoder;

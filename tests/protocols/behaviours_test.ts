@@ -7,7 +7,6 @@ import type { AnswerEvent } from "../../src/protocols/canonical/stream/event.ts"
 import { UpstreamFailure } from "../../src/protocols/canonical/failure/failure.ts";
 import { unfoldAnswer } from "../../src/protocols/canonical/answer/fold.ts";
 import {
-  settleAnswerCalls,
   settleCalls,
 } from "../../src/protocols/canonical/tools/settle_calls.ts";
 import { CODECS } from "../../src/protocols/mod.ts";
@@ -70,15 +69,14 @@ function eventsOf({ speaks, sends }: Behaviour): AnswerEvent[] {
   }
   const events: AnswerEvent[] = [];
   try {
-    const answer = codec.decodeAnswer(sends, counterIds());
-    unfoldAnswer(settleAnswerCalls(answer), (event) => {
+    unfoldAnswer(codec.decodeAnswer(sends, counterIds()), (event) => {
       events.push(event);
     });
   } catch (error) {
     if (!(error instanceof UpstreamFailure)) throw error;
     events.push({ type: "failure", failure: error.failure });
   }
-  return events;
+  return runStage(settleCalls(true), events);
 }
 
 function framesOf(events: readonly AnswerEvent[], to: Protocol): SseFrame[] {

@@ -445,7 +445,7 @@ Deno.test("wholePart() takes nothing of a last frame that was cut", () => {
   for (const data of cut) assert.equal(wholePart({ data }), undefined, data);
 });
 
-Deno.test("wholePart() takes the events before one that was cut, where no blank line parted them", () => {
+Deno.test("wholePart() takes the events before a cut one, even without blank lines between them", () => {
   assert.deepEqual(
     wholePart({ event: "x", data: '{"a":1}\n{"a":2}\n{"a":' }),
     { event: "x", data: '{"a":1}\n{"a":2}' },

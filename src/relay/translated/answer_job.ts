@@ -9,18 +9,15 @@ import {
   type AnswerEvent,
   isOutput,
 } from "../../protocols/canonical/stream/event.ts";
-import { bindReasoning } from "../../protocols/canonical/answer/bound.ts";
 import {
   foldAnswer,
   unfoldAnswer,
 } from "../../protocols/canonical/answer/fold.ts";
 import type { CanonicalRequest } from "../../protocols/canonical/request/request.ts";
-import { restoreAnswer } from "../../protocols/canonical/tools/restore_tools.ts";
-import { settleAnswerCalls } from "../../protocols/canonical/tools/settle_calls.ts";
-import { cutAnswer } from "../../protocols/canonical/answer/stop_strings.ts";
 import type { SealBinding } from "../../protocols/canonical/content/sealed.ts";
 import type { RememberedReasoning } from "../../protocols/canonical/answer/remembered_reasoning.ts";
 import { CODECS } from "../../protocols/mod.ts";
+import { editAnswer } from "../../protocols/translate_stream.ts";
 import { formatFrame } from "../../streams/sse.ts";
 import { brokenUpstream } from "../../upstream/failure.ts";
 import { createReasoningWatch } from "./reasoning_memory.ts";
@@ -75,11 +72,9 @@ export interface WrittenAnswer {
  * @throws {GatewayError} `upstream`, when it is not JSON.
  */
 export function translateWhole(job: AnswerJob, ids: Ids): WrittenAnswer {
-  const cut = cutAnswer(readAnswer(job, ids), job.cuts);
-  const settled = settleAnswerCalls(restoreAnswer(cut, job.aliases));
-  const answer = job.bound === undefined
-    ? settled
-    : foldAnswer(runStage(bindReasoning(job.bound), eventsOf(settled)));
+  const answer = foldAnswer(
+    runStage(editAnswer(job, true), eventsOf(readAnswer(job, ids))),
+  );
   const events = eventsOf(answer);
   const droppedParts = new Set<string>();
   const text = writeAnswer(answer, job, {

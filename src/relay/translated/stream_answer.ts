@@ -1,18 +1,14 @@
 import { GatewayError } from "../../core/error.ts";
-import { pipe } from "../../core/stage.ts";
 import type { Deadlines } from "../../core/time/deadlines.ts";
-import { bindReasoning } from "../../protocols/canonical/answer/bound.ts";
-import { cutAtStops } from "../../protocols/canonical/answer/stop_strings.ts";
 import {
   brokenAnswer,
   type Failure,
   UpstreamFailure,
 } from "../../protocols/canonical/failure/failure.ts";
-import { restoreTools } from "../../protocols/canonical/tools/restore_tools.ts";
-import { settleCalls } from "../../protocols/canonical/tools/settle_calls.ts";
 import { createBodyDecoder } from "../../protocols/decode_body.ts";
 import {
   createTranslator,
+  editAnswer,
   type Translator,
 } from "../../protocols/translate_stream.ts";
 import {
@@ -110,14 +106,9 @@ function answerEndOf(watch: TranslatedWatch): AnswerEnd {
 
 function translatorFor(options: StreamAnswerOptions): Translator {
   const { from, to, translated, services, watch } = options;
-  const { aliases, cuts, bound } = translated;
-  const restored = aliases.size === 0
-    ? settleCalls()
-    : pipe(restoreTools(aliases), settleCalls());
-  const cut = cuts.length === 0 ? restored : pipe(cutAtStops(cuts), restored);
   return createTranslator({
     decoder: createBodyDecoder(to, services.ids),
-    between: bound === undefined ? cut : pipe(cut, bindReasoning(bound)),
+    between: editAnswer(translated),
     encoder: from.createStreamEncoder(contextOf(options)),
     observe: watch.see,
   });

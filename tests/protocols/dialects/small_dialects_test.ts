@@ -1,17 +1,11 @@
 import assert from "node:assert/strict";
 import { isJsonObject, type JsonObject } from "../../../src/core/json.ts";
 import type { Protocol } from "../../../src/core/protocol.ts";
-import {
-  upstreamRequest,
-  userRequest,
-} from "../../support/dialects/upstream_request.ts";
+import { received } from "../../support/dialects/upstream_request.ts";
 import { GatewayError } from "../../../src/core/error.ts";
-import { CODECS } from "../../../src/protocols/mod.ts";
-import { translateRequest } from "../../support/translate_request.ts";
 import { runStage } from "../../../src/core/stage.ts";
 import { foldAnswer } from "../../../src/protocols/canonical/answer/fold.ts";
 import {
-  restoreAnswer,
   restoreTools,
 } from "../../../src/protocols/canonical/tools/restore_tools.ts";
 import { createGrammar } from "../../contract/grammar.ts";
@@ -37,18 +31,9 @@ const PARTS: JsonObject = {
   system: [{ type: "text", text: "Be brief.", ...MARK }],
 };
 
-/** Returns the marks in the sent request, and the names of what was dropped. */
-function marks(
-  fields: JsonObject,
-  to: Protocol,
-  service: string,
-  model: string,
-) {
-  const { body, dropped } = upstreamRequest({
-    max_tokens: 100,
-    messages: [{ role: "user", content: "Hello" }],
-    ...fields,
-  }, { from: "messages", to, service, model });
+/** Returns the marks in the sent request, and whether one was dropped. */
+function marks(fields: JsonObject, target: string) {
+  const { body, dropped } = received("messages", target, fields);
   const text = JSON.stringify(body);
   return {
     sent: text.match(/cache_control|prompt_cache_breakpoint/g) ?? [],
@@ -61,11 +46,11 @@ for (const to of ["chat", "responses"] as const) {
   Deno.test(`OpenAI gets no cache mark on a tool in ${to}, and it is named`, () => {
     for (const model of ["gpt-5.6", "gpt-6-sol"]) {
       assert.deepEqual(
-        marks({ ...TOOLS, ...PARTS }, to, "openai", model),
+        marks({ ...TOOLS, ...PARTS }, `${to} openai ${model}`),
         { sent: ["prompt_cache_breakpoint"], onTools: false, isNamed: true },
         model,
       );
-      const { isNamed } = marks(PARTS, to, "openai", model);
+      const { isNamed } = marks(PARTS, `${to} openai ${model}`);
       assert.equal(isNamed, false, model);
     }
   });
@@ -74,7 +59,7 @@ for (const to of ["chat", "responses"] as const) {
     for (const model of ["gpt-4.1", "o3", "gpt-5-mini", "gpt-5.2", "gpt-5.5"]) {
       for (const fields of [TOOLS, PARTS]) {
         assert.deepEqual(
-          marks(fields, to, "openai", model),
+          marks(fields, `${to} openai ${model}`),
           { sent: [], onTools: false, isNamed: true },
           model,
         );
@@ -85,7 +70,7 @@ for (const to of ["chat", "responses"] as const) {
 
 Deno.test("an unknown model of OpenAI's service gets no cache mark", () => {
   for (const to of ["chat", "responses"] as const) {
-    const { sent } = marks(PARTS, to, "openai", "of-an-unknown-name");
+    const { sent } = marks(PARTS, `${to} openai of-an-unknown-name`);
     assert.deepEqual(sent, []);
   }
 });
@@ -93,7 +78,7 @@ Deno.test("an unknown model of OpenAI's service gets no cache mark", () => {
 Deno.test("a service that takes Anthropic's marks still gets them on tools", () => {
   for (const service of ["openrouter", "gateway"]) {
     assert.deepEqual(
-      marks(TOOLS, "chat", service, "anthropic/claude-opus-5"),
+      marks(TOOLS, `chat ${service} anthropic/claude-opus-5`),
       { sent: ["cache_control"], onTools: true, isNamed: false },
     );
   }
@@ -101,60 +86,48 @@ Deno.test("a service that takes Anthropic's marks still gets them on tools", () 
 
 // A provider accepts fewer stop strings than the request has. The gateway cuts the answer at the others.
 
-function translate(
-  stops: readonly string[],
-  [to, service, model]: readonly [Protocol, string, string],
-) {
-  const { body, cuts, dropped } = translateRequest(
-    userRequest("messages", { model: "m", stop_sequences: [...stops] }),
-    {
-      from: CODECS.messages,
-      to: CODECS[to],
-      target: { service, model, connectionId: "c", maxOutputTokens: undefined },
-      strict: false,
-      streamOnly: false,
-      force: {},
-      omit: [],
-    },
-  );
-  return { sent: body.stop, cuts, dropped: [...dropped] };
+function translate(stops: readonly string[], target: string) {
+  const { body, cuts, dropped } = received("messages", target, {
+    stop_sequences: [...stops],
+  });
+  return { sent: body.stop, cuts, dropped };
 }
 
 /** The most stop strings of a provider. */
-const LIMITS: readonly (readonly [Protocol, string, string, number])[] = [
+const LIMITS: readonly (readonly [string, number])[] = [
   // "the number of stop_sequences must not exceed 5": https://github.com/continuedev/continue/issues/2702
-  ["chat", "gemini", "gemini-3.8-flash", 5],
+  ["chat gemini gemini-3.8-flash", 5],
   // https://github.com/continuedev/continue/issues/7849
-  ["chat", "vertex", "google/gemini-2.5-flash", 5],
+  ["chat vertex google/gemini-2.5-flash", 5],
   // "len(stop) > 4 is not supported": https://github.com/letta-ai/letta/issues/1272
-  ["chat", "groq", "openai/gpt-oss-120b", 4],
+  ["chat groq openai/gpt-oss-120b", 4],
   // https://docs.z.ai/api-reference/llm/chat-completion
-  ["chat", "zai", "glm-4.7", 1],
-  ["chat", "bigmodel", "glm-5", 1],
+  ["chat zai glm-4.7", 1],
+  ["chat bigmodel glm-5", 1],
   // https://developers.openai.com/api/reference/resources/chat
-  ["chat", "openai", "gpt-4.1", 4],
-  ["chat", "openai", "gpt-5", 0],
+  ["chat openai gpt-4.1", 4],
+  ["chat openai gpt-5", 0],
   // https://platform.kimi.ai/docs/api/chat
-  ["chat", "kimi", "kimi-k2.6", 5],
+  ["chat kimi kimi-k2.6", 5],
   // https://api-docs.deepseek.com/api/create-chat-completion
-  ["chat", "deepseek", "deepseek-v4", 16],
+  ["chat deepseek deepseek-v4", 16],
   // https://docs.cohere.com/docs/compatibility-api
-  ["chat", "cohere", "command-a-03-2025", 5],
-  ["chat", "xai", "grok-4.6", 0],
-  ["responses", "openai", "gpt-5.2", 0],
+  ["chat cohere command-a-03-2025", 5],
+  ["chat xai grok-4.6", 0],
+  ["responses openai gpt-5.2", 0],
 ];
 
 const MANY = Array.from({ length: 20 }, (_, index) => `<${index}>`);
 
-for (const [to, service, model, most] of LIMITS) {
-  Deno.test(`${model} at ${service} gets at most ${most} stop strings, and the gateway watches for the rest`, () => {
-    const made = translate(MANY, [to, service, model]);
+for (const [target, most] of LIMITS) {
+  Deno.test(`${target} gets at most ${most} stop strings, and the gateway watches for the rest`, () => {
+    const made = translate(MANY, target);
     const sent = MANY.slice(0, most);
     assert.deepEqual(made.sent, most === 0 ? undefined : sent);
     assert.deepEqual(made.cuts, MANY.slice(most));
     assert.deepEqual(made.dropped, ["stop_sequences"]);
     if (most === 0) return;
-    const few = translate(sent, [to, service, model]);
+    const few = translate(sent, target);
     assert.deepEqual(few, { sent, cuts: [], dropped: [] });
   });
 }
@@ -163,7 +136,7 @@ Deno.test("more stop strings than the gateway can watch for are a clear 400", ()
   const many = Array.from({ length: 1_000_000 }, (_, index) => `#${index}#`);
   for (const stops of [many, ["x".repeat(70_000)]]) {
     assert.throws(
-      () => translate(stops, ["chat", "xai", "grok-4.6"]),
+      () => translate(stops, "chat xai grok-4.6"),
       (error) =>
         error instanceof GatewayError && error.kind === "invalid_request" &&
         error.param === "stop_sequences" &&
@@ -174,7 +147,7 @@ Deno.test("more stop strings than the gateway can watch for are a clear 400", ()
 
 Deno.test("a provider without a known limit gets as many as the caller sent", () => {
   const many = Array.from({ length: 5000 }, (_, index) => `#${index}#`);
-  const made = translate(many, ["chat", "custom", "m"]);
+  const made = translate(many, "chat custom m");
   assert.deepEqual([made.sent, made.cuts.length], [many, 0]);
 });
 
@@ -186,22 +159,14 @@ const LEGAL_REGEXP = /^[a-zA-Z0-9_.-]{1,64}$/;
 
 function translatePropertyNames(
   parameters: JsonObject,
-  options: { input?: JsonObject[]; service?: string; model?: string } = {},
+  { input = [], target = "anthropic claude-opus-5" }: {
+    input?: JsonObject[];
+    target?: string;
+  } = {},
 ) {
-  const { input = [], service = "anthropic", model = "claude-opus-5" } =
-    options;
-  const { body, aliases } = translateRequest({
-    model: "m",
+  const { body, aliases } = received("responses", `messages ${target}`, {
     input: [{ role: "user", content: "Hello" }, ...input],
     tools: [{ type: "function", name: "f", parameters }],
-  }, {
-    from: CODECS.responses,
-    to: CODECS.messages,
-    target: { service, model, connectionId: "c", maxOutputTokens: undefined },
-    strict: false,
-    streamOnly: false,
-    force: {},
-    omit: [],
   });
   assert.ok(Array.isArray(body.tools) && isJsonObject(body.tools[0]));
   const schema = body.tools[0].input_schema;
@@ -244,24 +209,11 @@ for (const name of ILLEGAL) {
     assert.ok(messages.includes(`"input":${JSON.stringify(sentCall)}`));
 
     const text = JSON.stringify(sentCall);
-    const events = [
-      START,
-      callOf(0, "f"),
-      ...[...text].map((character) => deltaOf(0, character)),
-      endOf(0),
-      END,
-    ];
-    const streamed = runStage(
-      createGrammar(),
-      runStage(restoreTools(aliases), events),
-    );
-    for (
-      const answer of [
-        foldAnswer(streamed),
-        restoreAnswer(foldAnswer(events), aliases),
-      ]
-    ) {
-      const [block] = answer.blocks;
+    for (const pieces of [[...text], [text]]) {
+      const deltas = pieces.map((piece) => deltaOf(0, piece));
+      const events = [START, callOf(0, "f"), ...deltas, endOf(0), END];
+      const restored = runStage(restoreTools(aliases), events);
+      const [block] = foldAnswer(runStage(createGrammar(), restored)).blocks;
       assert.ok(block?.kind === "function_call");
       assert.equal(block.arguments, call);
     }
@@ -293,10 +245,7 @@ Deno.test("legal names, names below the root and names for other models stay", (
   );
   const { aliases, names } = translatePropertyNames({
     properties: { "$top": {} },
-  }, {
-    service: "zai",
-    model: "glm-5",
-  });
+  }, { target: "zai glm-5" });
   assert.deepEqual([names, aliases.size], [["$top"], 0]);
 });
 
@@ -310,19 +259,19 @@ Deno.test("a call that was cut in its arguments keeps what came of them", () => 
 
 const WORDS = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
 
-const TARGETS: readonly (readonly [Protocol, string, string])[] = [
-  ["chat", "custom", "m"],
-  ["chat", "groq", "openai/gpt-oss-120b"],
-  ["chat", "gemini", "gemini-3.8-flash"],
-  ["chat", "mistral", "mistral-medium-3-5"],
-  ["chat", "zai", "glm-5.2"],
-  ["chat", "kimi", "kimi-k3"],
-  ["chat", "azure-chat", "gpt-5.1"],
-  ["chat", "azure-chat", "gpt-6-astra"],
-  ["responses", "openai", "gpt-5.1"],
-  ["responses", "openai", "gpt-6.2-sol"],
-  ["responses", "codex", "gpt-5.5"],
-  ["messages", "anthropic", "claude-opus-5"],
+const TARGETS = [
+  "chat custom m",
+  "chat groq openai/gpt-oss-120b",
+  "chat gemini gemini-3.8-flash",
+  "chat mistral mistral-medium-3-5",
+  "chat zai glm-5.2",
+  "chat kimi kimi-k3",
+  "chat azure-chat gpt-5.1",
+  "chat azure-chat gpt-6-astra",
+  "responses openai gpt-5.1",
+  "responses openai gpt-6.2-sol",
+  "responses codex gpt-5.5",
+  "messages anthropic claude-opus-5",
 ];
 
 function effortIn(body: JsonObject): unknown {
@@ -331,13 +280,12 @@ function effortIn(body: JsonObject): unknown {
   return isJsonObject(output) ? output.effort : body.reasoning_effort;
 }
 
-for (const [to, service, model] of TARGETS) {
-  Deno.test(`each changed effort for ${model} at ${service} is named`, () => {
+for (const target of TARGETS) {
+  Deno.test(`each changed effort for ${target} is named`, () => {
     const changed = WORDS.filter((effort) => {
-      const { body, dropped } = upstreamRequest(
-        userRequest("responses", { reasoning: { effort } }),
-        { from: "responses", to, service, model },
-      );
+      const { body, dropped } = received("responses", target, {
+        reasoning: { effort },
+      });
       const sent = effortIn(body);
       const isOff = effort === "none" && sent === undefined;
       if (sent === effort || isOff) return false;
@@ -353,12 +301,13 @@ for (const [to, service, model] of TARGETS) {
 Deno.test("OpenAI's models get `max` in Responses alone", () => {
   for (const model of ["gpt-5.6", "gpt-6-astra", "gpt-6.2-sol"]) {
     const at = (to: Protocol, service: string) => {
-      const { body, dropped } = upstreamRequest(
-        userRequest("messages", {
+      const { body, dropped } = received(
+        "messages",
+        `${to} ${service} ${model}`,
+        {
           thinking: { type: "adaptive" },
           output_config: { effort: "max" },
-        }),
-        { from: "messages", to, service, model },
+        },
       );
       return [effortIn(body), dropped];
     };
@@ -392,18 +341,13 @@ for (const type of ["function", "custom"]) {
       output: "Done",
     };
     for (
-      const [to, service, model] of [
-        ["chat", "groq", "openai/gpt-oss-120b"],
-        ["messages", "anthropic", "claude-opus-5"],
-      ] as const
+      const target of [
+        "chat groq openai/gpt-oss-120b",
+        "messages anthropic claude-opus-5",
+      ]
     ) {
       const at = (late: readonly JsonObject[]) =>
-        upstreamRequest(history(late), {
-          from: "responses",
-          to,
-          service,
-          model,
-        });
+        received("responses", target, history(late));
       const { body, dropped } = at([]);
       const text = JSON.stringify(body);
       assert.match(text, /no result yet: the tool is still running/);

@@ -1,8 +1,7 @@
 import type { Emit, Stage } from "../../../core/stage.ts";
 import { invalidField } from "../request/invalid_request.ts";
-import type { Answer, Stop } from "./answer.ts";
+import type { Stop } from "./answer.ts";
 import type { AnswerEvent, EndEvent } from "../stream/event.ts";
-import { foldAnswer, unfoldAnswer } from "./fold.ts";
 import { isToolCall, type TokenLogprob } from "../content/block.ts";
 
 /** The most stop strings that the gateway searches for, because it searches each chunk of an answer for each. */
@@ -179,17 +178,4 @@ function findCut(
 
 function endOfCut({ at, sequence }: Cut): number {
   return at + sequence.length;
-}
-
-/** Cuts a whole answer before the first of `stops` in its text. */
-export function cutAnswer(answer: Answer, stops: readonly string[]): Answer {
-  if (stops.length === 0) return answer;
-  const stage = cutAtStops(stops);
-  const events: AnswerEvent[] = [];
-  unfoldAnswer(answer, (event) => {
-    stage.push(event, (cut) => {
-      events.push(cut);
-    });
-  });
-  return foldAnswer(events);
 }

@@ -40,7 +40,7 @@ interface Bridging extends ToolSupport {
 /** A request with only tools that the target's encoder can write, and the aliases to restore the caller's tools. */
 interface BridgedRequest {
   readonly request: CanonicalRequest;
-  /** For `restoreTools` and `restoreAnswer`. */
+  /** For `restoreTools`. */
   readonly aliases: ToolAliases;
 }
 

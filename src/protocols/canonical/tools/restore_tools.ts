@@ -1,7 +1,5 @@
 import { isJsonObject, parseJson } from "../../../core/json.ts";
 import type { Emit, Stage } from "../../../core/stage.ts";
-import type { Answer } from "../answer/answer.ts";
-import type { AnswerBlock } from "../content/block.ts";
 import type { AnswerEvent, BlockStartEvent } from "../stream/event.ts";
 import { MAX_FRAME_CHARACTERS } from "../max_sizes.ts";
 import { CUSTOM_INPUT_KEY, type ToolAliases, toolKey } from "./bridge_tools.ts";
@@ -64,44 +62,6 @@ export function restoreTools(
       emit(event);
     },
     end() {},
-  };
-}
-
-/** Restores the caller's tools in a whole answer. */
-export function restoreAnswer(answer: Answer, aliases: ToolAliases): Answer {
-  if (aliases.size === 0) return answer;
-  return {
-    ...answer,
-    blocks: answer.blocks.map((block) => restoreBlock(block, aliases)),
-  };
-}
-
-function restoreBlock(block: AnswerBlock, aliases: ToolAliases): AnswerBlock {
-  if (block.kind !== "function_call" && block.kind !== "custom_call") {
-    return block;
-  }
-  const tool = aliases.get(toolKey(block));
-  if (tool === undefined) return block;
-  const { name, namespace, propertyNames } = tool;
-  if (block.kind === "custom_call") return { ...block, name, namespace };
-  if (tool.kind === "function") {
-    return {
-      ...block,
-      name,
-      namespace,
-      arguments: propertyNames === undefined
-        ? block.arguments
-        : withNames(block.arguments, propertyNames),
-    };
-  }
-  return {
-    kind: "custom_call",
-    id: block.id,
-    name,
-    namespace,
-    input: customInputOf(block.arguments),
-    sealed: block.sealed,
-    providerMetadata: block.providerMetadata,
   };
 }
 

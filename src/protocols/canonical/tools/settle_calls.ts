@@ -1,6 +1,6 @@
 import { isHeavyJson } from "../../../core/json.ts";
 import type { Emit, Stage } from "../../../core/stage.ts";
-import type { Answer, StopReason } from "../answer/answer.ts";
+import type { StopReason } from "../answer/answer.ts";
 import {
   type AnswerEvent,
   type BlockEndEvent,
@@ -8,9 +8,8 @@ import {
   type EndEvent,
   oversizedEvent,
 } from "../stream/event.ts";
-import { brokenAnswer, UpstreamFailure } from "../failure/failure.ts";
 import { MAX_FRAME_CHARACTERS, MAX_HELD_CHARACTERS } from "../max_sizes.ts";
-import { isNoArguments, parseArguments } from "./tool.ts";
+import { parseArguments } from "./tool.ts";
 
 /** A function call whose arguments are still arriving. */
 interface Call {
@@ -39,8 +38,10 @@ const INVALID_ARGUMENTS =
  * A call is checked at its end, so its size has the same limits as an event.
  *
  * This stage follows `restoreTools`, because the input of a custom tool need not be JSON.
+ *
+ * @param isWhole True for an answer that was not streamed. Its calls have no limits, because its body has one.
  */
-export function settleCalls(): Stage<AnswerEvent, AnswerEvent> {
+export function settleCalls(isWhole = false): Stage<AnswerEvent, AnswerEvent> {
   const calls = new Map<number, Call>();
   const broken = new Map<number, BlockEndEvent>();
   let held = 0;
@@ -58,7 +59,9 @@ export function settleCalls(): Stage<AnswerEvent, AnswerEvent> {
   function endBlock(event: BlockEndEvent, emit: Emit<AnswerEvent>): void {
     const call = calls.get(event.index);
     if (call === undefined) return emit(event);
-    if (isHeavyJson(call.text)) return emit(oversizedEvent(TOO_LONG));
+    if (!isWhole && isHeavyJson(call.text)) {
+      return emit(oversizedEvent(TOO_LONG));
+    }
     if (parseArguments(call.text) !== undefined) return emit(event);
     broken.set(event.index, event);
   }
@@ -82,12 +85,9 @@ export function settleCalls(): Stage<AnswerEvent, AnswerEvent> {
           const call = calls.size > 0 ? calls.get(event.index) : undefined;
           if (call === undefined) return emit(event);
           const text = take(call, event.text);
-          if (
-            held > MAX_HELD_CHARACTERS ||
-            call.text.length > MAX_FRAME_CHARACTERS
-          ) {
-            return emit(oversizedEvent(TOO_LONG));
-          }
+          const isTooLong = held > MAX_HELD_CHARACTERS ||
+            call.text.length > MAX_FRAME_CHARACTERS;
+          if (isTooLong && !isWhole) return emit(oversizedEvent(TOO_LONG));
           if (text !== "") emit({ ...event, text });
           return;
         }
@@ -109,23 +109,3 @@ export function settleCalls(): Stage<AnswerEvent, AnswerEvent> {
 }
 
 const EMPTY_CALL: Readonly<Call> = { text: "", form: "object" };
-
-/**
- * Checks the calls of a whole answer.
- *
- * @throws {UpstreamFailure} When the arguments of a call are not a JSON object and the answer was not cut off.
- */
-export function settleAnswerCalls(answer: Answer): Answer {
-  const isCut = CUTTING_REASONS.includes(answer.stop.reason);
-  return {
-    ...answer,
-    blocks: answer.blocks.map((block) => {
-      if (block.kind !== "function_call") return block;
-      if (isNoArguments(block.arguments)) return { ...block, arguments: "" };
-      if (!isCut && parseArguments(block.arguments) === undefined) {
-        throw new UpstreamFailure(brokenAnswer(INVALID_ARGUMENTS));
-      }
-      return block;
-    }),
-  };
-}

@@ -134,7 +134,7 @@ export function nudgeForTool(choice: ToolChoice | undefined): string {
 const RAW_KEY = "_raw";
 
 /** Returns true when a call has no arguments: empty text, or `null`, which some models write instead. */
-export function isNoArguments(text: string): boolean {
+function isNoArguments(text: string): boolean {
   return text.length < 64 && /^\s*(?:null)?\s*$/.test(text);
 }
 

@@ -12,7 +12,6 @@ import { foldAnswer } from "../../../../src/protocols/canonical/answer/fold.ts";
 import type { AnswerEvent } from "../../../../src/protocols/canonical/stream/event.ts";
 import {
   createCustomInput,
-  restoreAnswer,
   restoreTools,
 } from "../../../../src/protocols/canonical/tools/restore_tools.ts";
 import { plain } from "../../../contract/codec_contract.ts";
@@ -312,13 +311,6 @@ Deno.test("restoreTools() restores the namespace, kind and input of calls, and k
   assert.deepEqual(plain(foldAnswer(events).blocks), RESTORED);
 });
 
-Deno.test("restoreAnswer() does the same to a whole answer", () => {
-  assert.deepEqual(
-    plain(restoreAnswer(foldAnswer(EVENTS), ALIASES).blocks),
-    RESTORED,
-  );
-});
-
 Deno.test("restoreTools() emits arguments without `input` at the end of the call", () => {
   const events = runStage(restoreTools(ALIASES), [
     START,
@@ -328,11 +320,6 @@ Deno.test("restoreTools() emits arguments without `input` at the end of the call
     END,
   ]);
   assert.deepEqual(events.slice(2), [deltaOf(0, "raw"), endOf(0), END]);
-});
-
-Deno.test("restoreAnswer() returns the answer itself when nothing was bridged", () => {
-  const answer = foldAnswer(EVENTS);
-  assert.equal(restoreAnswer(answer, new Map()), answer);
 });
 
 function read(text: string, size: number): string {

@@ -1,16 +1,11 @@
 import assert from "node:assert/strict";
 import { runStage } from "../../../../src/core/stage.ts";
 import type { AnswerEvent } from "../../../../src/protocols/canonical/stream/event.ts";
-import { UpstreamFailure } from "../../../../src/protocols/canonical/failure/failure.ts";
-import { foldAnswer } from "../../../../src/protocols/canonical/answer/fold.ts";
 import {
   MAX_FRAME_CHARACTERS,
   MAX_HELD_CHARACTERS,
 } from "../../../../src/protocols/canonical/max_sizes.ts";
-import {
-  settleAnswerCalls,
-  settleCalls,
-} from "../../../../src/protocols/canonical/tools/settle_calls.ts";
+import { settleCalls } from "../../../../src/protocols/canonical/tools/settle_calls.ts";
 import type { StopReason } from "../../../../src/protocols/canonical/answer/answer.ts";
 import {
   callOf,
@@ -128,21 +123,6 @@ Deno.test("settleCalls() holds a limited amount", () => {
   assert.equal(lastKind(seen), "oversized");
 });
 
-Deno.test("settleAnswerCalls() does the same with a whole answer", () => {
-  const whole = (pieces: string[], reason?: StopReason) =>
-    settleAnswerCalls(foldAnswer(withArguments(pieces, reason))).blocks;
-  const call = { kind: "function_call", id: "id-f", name: "f" };
-  const plain = (value: unknown) => JSON.parse(JSON.stringify(value));
-  assert.deepEqual(plain(whole(['{"a":1}'])), [
-    { ...call, arguments: '{"a":1}' },
-  ]);
-  assert.deepEqual(plain(whole(["null"])), [{ ...call, arguments: "" }]);
-  assert.deepEqual(plain(whole(['{"a":'], "max_tokens")), [
-    { ...call, arguments: '{"a":' },
-  ]);
-  assert.throws(() => whole(['{"a":']), UpstreamFailure);
-});
-
 /** Counts the characters that are checked for white space while `run` runs. */
 function trimmedDuring(run: () => void): number {
   const { trimStart } = String.prototype;
@@ -166,7 +146,7 @@ Deno.test("settleCalls() reads each piece of a call once", () => {
   }
 });
 
-Deno.test("settleCalls() rejects a call that would take long to check", () => {
+Deno.test("settleCalls() rejects a call that would take long to check, but not in a whole answer", () => {
   const long = `{"a":"${"x".repeat(MAX_FRAME_CHARACTERS)}"}`;
   const heavy = `{"a":[${"0,".repeat(70_000)}0]}`;
   const deep = `{"a":${"[".repeat(70_000)}${"]".repeat(70_000)}}`;
@@ -177,6 +157,8 @@ Deno.test("settleCalls() rejects a call that would take long to check", () => {
       .find(({ type }) => type === "failure");
     assert.ok(last?.type === "failure", text.slice(0, 20));
     assert.match(last.failure.message, /longer than the gateway can hold/);
+    const whole = withArguments([text]);
+    assert.deepEqual(runStage(settleCalls(true), whole), whole);
   }
 });
 
