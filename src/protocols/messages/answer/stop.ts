@@ -1,5 +1,4 @@
 import { isJsonObject, type JsonObject, objectOf } from "../../../core/json.ts";
-import type { AnswerBlock } from "../../canonical/content/block.ts";
 import type { Failure } from "../../canonical/failure/failure.ts";
 import {
   servedWord,
@@ -85,16 +84,7 @@ export function encodeStop(stop: Stop, refusal: string): JsonObject {
   };
 }
 
-/** Returns the text of an answer's refusal blocks, as {@linkcode joinRefusal} joins them. */
-export function refusalOf(blocks: readonly AnswerBlock[]): string {
-  return blocks.reduce(
-    (refusal, block) =>
-      block.kind === "refusal" ? joinRefusal(refusal, block.text) : refusal,
-    "",
-  );
-}
-
-/** Appends text to a refusal, up to the maximum length of an explanation. */
+/** Appends text to the text of an answer's refusal blocks, up to the maximum length of an explanation. */
 export function joinRefusal(refusal: string, words: string): string {
   return refusal.length >= MAX_EXPLANATION_LENGTH
     ? refusal

@@ -6,28 +6,30 @@ import type { SearchRun } from "../../canonical/content/block.ts";
 import type { Sealed } from "../../canonical/content/sealed.ts";
 import type { AnswerContext } from "../../canonical/codec.ts";
 import type { AnswerEvent, BlockHead } from "../../canonical/stream/event.ts";
-import { callHead } from "../answer/encode.ts";
 import {
   encodeCitation,
   isRedacted,
   signatureForCaller,
 } from "../request/blocks.ts";
 import { searchBlocks } from "../tools/web_search.ts";
+import type { ContentBlock } from "./content_block.ts";
 
-/** Writes one block of a stream. */
+/** Writes one block of an answer. */
 export interface BlockWriter {
   /** Writes an event of the block after its start. No event may follow a `block-end`. */
   push(event: AnswerEvent, emit: Emit<SseFrame>): void;
 }
 
 /** The dependencies of a writer. */
-interface BlockWriterOptions {
+export interface BlockWriterOptions {
   readonly context: AnswerContext;
-  /** Returns the index of the next block. A writer calls it when it has content. */
-  takeIndex(): number;
+  /** Creates a block that has not begun. */
+  createBlock(): ContentBlock;
   /** Returns the id of a call, as `createAnswerIds` makes it. */
   idFor(id: string): string;
 }
+
+type CallHead = Extract<BlockHead, { kind: "function_call" | "custom_call" }>;
 
 /** Creates a writer for the block that begins with `head`. */
 export function createBlockWriter(
@@ -59,48 +61,37 @@ const EMPTY_THINKING: JsonObject = {
   signature: "",
 };
 
-function writeText(options: BlockWriterOptions): BlockWriter {
-  const wire = createContentBlock(options.takeIndex);
+/** Writes a text, unless it is empty: callers send the answer back, and an empty text would be rejected. */
+function writeText({ context, createBlock }: BlockWriterOptions): BlockWriter {
+  const block = createBlock();
   return {
     push(event, emit) {
       switch (event.type) {
         case "block-delta":
-          wire.begin(EMPTY_TEXT, emit);
-          return wire.writeDelta(textDelta(event.text), emit);
+          block.begin(EMPTY_TEXT, emit);
+          return block.add("text", event.text, emit);
         case "block-citation": {
           const citation = encodeCitation(event.citation);
-          if (citation === undefined) return options.context.drop("citation");
-          wire.begin(EMPTY_TEXT, emit);
-          return wire.writeDelta(
-            JSON.stringify({ type: "citations_delta", citation }),
-            emit,
-          );
+          if (citation === undefined) return context.drop("citation");
+          block.begin(EMPTY_TEXT, emit);
+          return block.cite(citation, emit);
         }
         case "block-end":
-          return wire.end(emit);
+          return block.end(emit);
       }
     },
   };
 }
 
 /** Writes thinking. The signature comes once, at the end. Redacted thinking has its own type of block. */
-function writeThinking(options: BlockWriterOptions): BlockWriter {
-  const wire = createContentBlock(options.takeIndex);
+function writeThinking(
+  { context, createBlock }: BlockWriterOptions,
+): BlockWriter {
+  const block = createBlock();
   let sealed: Sealed | undefined;
   const paragraphs = new Paragraphs();
   let hasText = false;
   let isRaw = false;
-
-  function sign(emit: Emit<SseFrame>): void {
-    const { connectionId } = options.context;
-    const signature = signatureForCaller(sealed, connectionId, isRaw);
-    wire.begin(EMPTY_THINKING, emit);
-    wire.writeDelta(
-      JSON.stringify({ type: "signature_delta", signature }),
-      emit,
-    );
-  }
-
   return {
     push(event, emit) {
       switch (event.type) {
@@ -111,11 +102,8 @@ function writeThinking(options: BlockWriterOptions): BlockWriter {
         case "block-delta": {
           const text = paragraphs.join(event.text);
           hasText = true;
-          wire.begin(EMPTY_THINKING, emit);
-          wire.writeDelta(
-            `{"type":"thinking_delta","thinking":${JSON.stringify(text)}}`,
-            emit,
-          );
+          block.begin(EMPTY_THINKING, emit);
+          block.add("thinking", text, emit);
           break;
         }
         case "block-seal":
@@ -123,77 +111,88 @@ function writeThinking(options: BlockWriterOptions): BlockWriter {
           break;
         case "block-end":
           if (!hasText && isRedacted(sealed)) {
-            wire.begin(
-              { type: "redacted_thinking", data: sealed?.value },
-              emit,
-            );
-          } else if (hasText || sealed !== undefined) sign(emit);
-          wire.end(emit);
+            const data = sealed?.value;
+            block.begin({ type: "redacted_thinking", data }, emit);
+          } else if (hasText || sealed !== undefined) {
+            const { connectionId } = context;
+            block.begin(EMPTY_THINKING, emit);
+            block.sign(signatureForCaller(sealed, connectionId, isRaw), emit);
+          }
+          block.end(emit);
       }
     },
   };
 }
 
+/** Returns the beginning of a `tool_use` block. Its caller is always the model, never a program. */
+function callHead(
+  { id, name, providerMetadata }: CallHead,
+  { idFor }: BlockWriterOptions,
+): JsonObject {
+  return {
+    type: "tool_use",
+    id: idFor(id),
+    name,
+    input: {},
+    caller: { type: "direct" },
+    ...(providerMetadata?.messages ?? {}),
+  };
+}
+
 function writeFunctionCall(
-  head: Extract<BlockHead, { kind: "function_call" }>,
+  head: CallHead,
   options: BlockWriterOptions,
   emit: Emit<SseFrame>,
 ): BlockWriter {
-  const wire = createContentBlock(options.takeIndex);
-  wire.begin(callHead(head, options.idFor), emit);
+  const block = options.createBlock();
+  block.begin(callHead(head, options), emit);
   return {
     push(event, emit) {
-      if (event.type === "block-delta") {
-        wire.writeDelta(inputDelta(event.text), emit);
-      }
-      if (event.type === "block-end") wire.end(emit);
+      if (event.type === "block-delta") block.add("input", event.text, emit);
+      if (event.type === "block-end") block.end(emit);
     },
   };
 }
 
 /** Writes a custom call. Its text is the only argument of an object, because the protocol has no text arguments. */
 function writeCustomCall(
-  head: Extract<BlockHead, { kind: "custom_call" }>,
+  head: CallHead,
   options: BlockWriterOptions,
   emit: Emit<SseFrame>,
 ): BlockWriter {
-  const wire = createContentBlock(options.takeIndex);
-  wire.begin(callHead(head, options.idFor), emit);
-  wire.writeDelta(inputDelta('{"input":"'), emit);
+  const block = options.createBlock();
+  block.begin(callHead(head, options), emit);
+  block.add("input", '{"input":"', emit);
   return {
     push(event, emit) {
       if (event.type === "block-delta") {
-        wire.writeDelta(
-          inputDelta(JSON.stringify(event.text).slice(1, -1)),
-          emit,
-        );
+        block.add("input", JSON.stringify(event.text).slice(1, -1), emit);
       }
       if (event.type === "block-end") {
-        wire.writeDelta(inputDelta('"}'), emit);
-        wire.end(emit);
+        block.add("input", '"}', emit);
+        block.end(emit);
       }
     },
   };
 }
 
 function writeOpaque(
-  head: Extract<BlockHead, { kind: "opaque" }>,
-  options: BlockWriterOptions,
+  { protocol, value, text, type }: Extract<BlockHead, { kind: "opaque" }>,
+  { context, createBlock }: BlockWriterOptions,
   emit: Emit<SseFrame>,
 ): BlockWriter {
-  const wire = createContentBlock(options.takeIndex);
-  const { protocol, value, text, type } = head;
+  const block = createBlock();
   if (protocol === "messages" && isJsonObject(value)) {
-    wire.begin(value, emit);
+    block.begin(value, emit);
   } else if (text !== undefined && text !== "") {
-    wire.begin(EMPTY_TEXT, emit);
-    wire.writeDelta(textDelta(text), emit);
+    block.begin(EMPTY_TEXT, emit);
+    block.add("text", text, emit);
   } else {
-    options.context.drop(type);
+    context.drop(type);
   }
   return {
     push(event, emit) {
-      if (event.type === "block-end") wire.end(emit);
+      if (event.type === "block-end") block.end(emit);
     },
   };
 }
@@ -201,63 +200,16 @@ function writeOpaque(
 /** Writes another provider's web search as a call and its result. */
 function writeSearch(
   search: SearchRun,
-  { context, takeIndex }: BlockWriterOptions,
+  { context, createBlock }: BlockWriterOptions,
   emit: Emit<SseFrame>,
 ): BlockWriter {
   const { call, input, result } = searchBlocks(search, context.ids);
-  const callWire = createContentBlock(takeIndex);
-  callWire.begin(call, emit);
-  callWire.writeDelta(inputDelta(JSON.stringify(input)), emit);
-  callWire.end(emit);
-  const resultWire = createContentBlock(takeIndex);
-  resultWire.begin(result, emit);
-  resultWire.end(emit);
+  const callBlock = createBlock();
+  callBlock.begin(call, emit);
+  callBlock.add("input", JSON.stringify(input), emit);
+  callBlock.end(emit);
+  const resultBlock = createBlock();
+  resultBlock.begin(result, emit);
+  resultBlock.end(emit);
   return { push() {} };
-}
-
-function textDelta(text: string): string {
-  return `{"type":"text_delta","text":${JSON.stringify(text)}}`;
-}
-
-function inputDelta(json: string): string {
-  return `{"type":"input_json_delta","partial_json":${JSON.stringify(json)}}`;
-}
-
-/** A block of the stream. It begins with its first content. */
-interface ContentBlock {
-  /** Begins the block, once. */
-  begin(block: JsonObject, emit: Emit<SseFrame>): void;
-  /** Writes a delta, given as JSON text. Most events of a stream are deltas. */
-  writeDelta(delta: string, emit: Emit<SseFrame>): void;
-  /** Ends the block, if it began. */
-  end(emit: Emit<SseFrame>): void;
-}
-
-/**
- * Creates a block that has not begun.
- *
- * @param takeIndex Returns the index of the next block.
- */
-function createContentBlock(takeIndex: () => number): ContentBlock {
-  let index = -1;
-  /** The text before each delta. */
-  let head = "";
-  return {
-    begin(block, emit) {
-      if (index >= 0) return;
-      index = takeIndex();
-      head = `{"type":"content_block_delta","index":${index},"delta":`;
-      const type = "content_block_start";
-      const data = JSON.stringify({ type, index, content_block: block });
-      emit({ event: type, data });
-    },
-    writeDelta(delta, emit) {
-      emit({ event: "content_block_delta", data: `${head}${delta}}` });
-    },
-    end(emit) {
-      if (index < 0) return;
-      const type = "content_block_stop";
-      emit({ event: type, data: `{"type":"${type}","index":${index}}` });
-    },
-  };
 }

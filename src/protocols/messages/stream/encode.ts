@@ -2,11 +2,19 @@ import type { SseFrame } from "../../../core/frame.ts";
 import type { JsonObject } from "../../../core/json.ts";
 import type { Emit } from "../../../core/stage.ts";
 import type { AnswerContext, StreamEncoder } from "../../canonical/codec.ts";
-import type { EndEvent, StartEvent } from "../../canonical/stream/event.ts";
+import type {
+  AnswerEvent,
+  EndEvent,
+  StartEvent,
+} from "../../canonical/stream/event.ts";
 import { sequenced } from "../../canonical/stream/sequence.ts";
-import { estimateUsage } from "../../canonical/answer/answer.ts";
-import { encodeServiceTier, messageHead } from "../answer/encode.ts";
-import { type BlockWriter, createBlockWriter } from "./block_writer.ts";
+import { type Answer, estimateUsage } from "../../canonical/answer/answer.ts";
+import {
+  type BlockWriter,
+  type BlockWriterOptions,
+  createBlockWriter,
+} from "./block_writer.ts";
+import { type ContentBlock, createStreamedBlock } from "./content_block.ts";
 import {
   asStreamError,
   type Failure,
@@ -24,61 +32,88 @@ export function createStreamEncoder(context: AnswerContext): StreamEncoder {
 
 function createEncoder(context: AnswerContext): StreamEncoder {
   let nextIndex = 0;
-  let writer: BlockWriter | undefined;
-  /** The number of characters of the answer, for providers that do not count tokens. */
-  let length = 0;
-  let searches = 0;
-  let isRefusal = false;
-  let refusal = "";
-  const options = {
+  const content = new ContentWriter(
     context,
-    takeIndex: () => nextIndex++,
-    idFor: createAnswerIds(context.request),
-  };
-
-  function end(event: EndEvent, emit: Emit<SseFrame>): void {
-    const usage = event.usage ??
-      estimateUsage(context.estimatedInputTokens, length);
-    write("message_delta", {
-      ...splitMetadata(event, encodeStop(event.stop, refusal)),
-      usage: {
-        ...searchUsage(searches),
-        ...encodeUsage(usage),
-        ...encodeServiceTier(event.serviceTier),
-      },
-    }, emit);
-    write("message_stop", {}, emit);
-  }
-
+    () => createStreamedBlock(() => nextIndex++),
+  );
   return {
     push(event, emit) {
       switch (event.type) {
         case "start":
           return write("message_start", messageStart(event, context), emit);
-        case "block-start":
-          isRefusal = event.block.kind === "refusal";
-          if (
-            event.block.kind === "opaque" && event.block.search !== undefined
-          ) {
-            searches++;
-          }
-          writer = createBlockWriter(event.block, options, emit);
-          return;
-        case "block-delta":
-          length += event.text.length;
-          if (isRefusal) refusal = joinRefusal(refusal, event.text);
-          return writer?.push(event, emit);
         case "end":
-          return end(event, emit);
+          write("message_delta", {
+            ...splitMetadata(event, content.stopOf(event)),
+            usage: content.usageOf(event),
+          }, emit);
+          return write("message_stop", {}, emit);
         case "failure":
           return write("error", errorEvent(event.failure, context), emit);
         default:
-          return writer?.push(event, emit);
+          return content.push(event, emit);
       }
     },
     end() {},
     keepAlive: (emit) => emit({ event: "ping", data: `{"type":"ping"}` }),
   };
+}
+
+/** Writes the blocks of an answer, and counts what its end reports. */
+export class ContentWriter {
+  readonly #options: BlockWriterOptions;
+  #writer: BlockWriter | undefined;
+  /** The number of characters of the answer, for providers that do not count tokens. */
+  #length = 0;
+  #searches = 0;
+  #isRefusal = false;
+  #refusal = "";
+
+  /** @param createBlock Creates a block that has not begun. */
+  constructor(context: AnswerContext, createBlock: () => ContentBlock) {
+    const idFor = createAnswerIds(context.request);
+    this.#options = { context, createBlock, idFor };
+  }
+
+  /** Writes an event of a block. Only one may be open at a time. Other events are ignored. */
+  push(event: AnswerEvent, emit: Emit<SseFrame>): void {
+    if (event.type === "block-start") {
+      const { block } = event;
+      this.#isRefusal = block.kind === "refusal";
+      if (block.kind === "opaque" && block.search !== undefined) {
+        this.#searches++;
+      }
+      this.#writer = createBlockWriter(block, this.#options, emit);
+      return;
+    }
+    if (event.type === "block-delta") {
+      this.#length += event.text.length;
+      if (this.#isRefusal) {
+        this.#refusal = joinRefusal(this.#refusal, event.text);
+      }
+    }
+    this.#writer?.push(event, emit);
+  }
+
+  /** Returns the fields about the end of the answer. */
+  stopOf({ stop }: Pick<Answer, "stop">): JsonObject {
+    return encodeStop(stop, this.#refusal);
+  }
+
+  /** Returns the `usage` of the answer. */
+  usageOf(
+    { usage, serviceTier }: Pick<Answer, "usage" | "serviceTier">,
+  ): JsonObject {
+    const { estimatedInputTokens } = this.#options.context;
+    return {
+      ...searchUsage(this.#searches),
+      ...encodeUsage(
+        usage ?? estimateUsage(estimatedInputTokens, this.#length),
+      ),
+      ...(serviceTier?.protocol === "messages"
+        ? { service_tier: serviceTier.value }
+        : {}),
+    };
+  }
 }
 
 /**
@@ -108,6 +143,22 @@ function messageStart(event: StartEvent, context: AnswerContext): JsonObject {
       usage: encodeUsage(usage),
     },
   };
+}
+
+/** Returns the fields of an answer before its content. */
+export function messageHead(id: string, context: AnswerContext): JsonObject {
+  return {
+    id: messageId(id, context),
+    type: "message",
+    role: "assistant",
+    model: context.model,
+  };
+}
+
+/** Returns the provider's id with the prefix that clients expect, or a new id when the provider gave none. */
+function messageId(id: string, context: AnswerContext): string {
+  if (id === "") return context.ids.next("msg");
+  return id.startsWith("msg_") ? id : `msg_${id}`;
 }
 
 /** Splits the metadata. A container belongs in the delta, and the other fields beside it. */

@@ -40,6 +40,11 @@ function fold(...events: readonly unknown[]): Answer {
   return foldAnswer(decode(...events));
 }
 
+/** Returns the answer of a stream with these frames between its start and its end. */
+function whole(...events: readonly unknown[]): Answer {
+  return fold(START, ...events, STOP);
+}
+
 /** Returns the message of the failure that ends a stream. */
 function failureOf(...events: readonly unknown[]): string {
   return lastFailure(...events).message;
@@ -115,7 +120,7 @@ Deno.test("Messages stream read: a text streams as it arrives", () => {
 
 Deno.test("Messages stream read: arguments come in pieces, at the start, or not at all", () => {
   const args = (...deltas: unknown[]) => {
-    const { blocks } = fold(START, ...deltas, ending("tool_use"), STOP);
+    const { blocks } = whole(...deltas, ending("tool_use"));
     const [block] = blocks;
     return block?.kind === "function_call" && block.arguments;
   };
@@ -133,11 +138,9 @@ Deno.test("Messages stream read: arguments come in pieces, at the start, or not 
 });
 
 Deno.test("Messages stream read: a call without an id gets one, and keeps the wire's other facts as marks", () => {
-  const { blocks } = fold(
-    START,
+  const { blocks } = whole(
     open({ ...CALL, id: "", caller: { type: "direct" } }),
     ending("tool_use"),
-    STOP,
   );
   assert.deepEqual(plain(blocks), [{
     kind: "function_call",
@@ -149,8 +152,7 @@ Deno.test("Messages stream read: a call without an id gets one, and keeps the wi
 });
 
 Deno.test("Messages stream read: calls with interleaved chunks are distinguished by their index", () => {
-  const { blocks } = fold(
-    START,
+  const { blocks } = whole(
     open({ ...CALL, id: "a" }, 3),
     open({ ...CALL, id: "b" }, 7),
     json('{"b":', 7),
@@ -160,7 +162,6 @@ Deno.test("Messages stream read: calls with interleaved chunks are distinguished
     close(3),
     close(7),
     ending("tool_use"),
-    STOP,
   );
   assert.deepEqual(
     blocks.map((block) => block.kind === "function_call" && block.arguments),
@@ -171,8 +172,7 @@ Deno.test("Messages stream read: calls with interleaved chunks are distinguished
 Deno.test("Messages stream read: the last signature of a thinking block counts, and comes at its end", () => {
   const sign = (signature: string) =>
     delta({ type: "signature_delta", signature });
-  const { blocks } = fold(
-    START,
+  const { blocks } = whole(
     open({ type: "thinking", thinking: "A", signature: "early" }),
     delta({ type: "thinking_delta", thinking: "b", estimated_tokens: 3 }),
     sign("one"),
@@ -181,7 +181,6 @@ Deno.test("Messages stream read: the last signature of a thinking block counts, 
     open({ type: "thinking" }, 1),
     close(1),
     ending(),
-    STOP,
   );
   assert.deepEqual(plain(blocks), [
     {
@@ -194,8 +193,7 @@ Deno.test("Messages stream read: the last signature of a thinking block counts, 
 });
 
 Deno.test("Messages stream read: blocks of server tools are given whole and are no calls of the caller's tools", () => {
-  const { blocks, stop } = fold(
-    START,
+  const { blocks, stop } = whole(
     open({ type: "server_tool_use", id: "s", name: "web_search", input: {} }),
     json('{"query":'),
     json('"q"}'),
@@ -208,7 +206,6 @@ Deno.test("Messages stream read: blocks of server tools are given whole and are 
     json("{", 2),
     close(2),
     ending("tool_use"),
-    STOP,
   );
   assert.deepEqual(
     blocks.map((block) => block.kind === "opaque" && block.value),
@@ -239,7 +236,7 @@ Deno.test("Messages stream read: every stop reason has its meaning", () => {
   ];
   for (const [word, reason] of reasons) {
     assert.equal(
-      fold(START, open(TEXT), close(), ending(word), STOP).stop.reason,
+      whole(open(TEXT), close(), ending(word)).stop.reason,
       reason,
       `${word}`,
     );
@@ -247,7 +244,7 @@ Deno.test("Messages stream read: every stop reason has its meaning", () => {
   const sequence = {
     delta: { stop_reason: "stop_sequence", stop_sequence: "END" },
   };
-  const { stop } = fold(START, ending("", sequence), STOP);
+  const { stop } = whole(ending("", sequence));
   assert.equal(stop.reason, "stop_sequence");
   assert.equal(stop.sequence, "END");
 });
@@ -267,13 +264,10 @@ Deno.test("Messages stream read: a word for a failure is one, and so is a contex
 
 Deno.test("Messages stream read: a call in the answer wins over a plain end, and no call over tool_use", () => {
   const call = [open(CALL), close()];
-  assert.equal(fold(START, ...call, ending(), STOP).stop.reason, "tool_calls");
-  assert.equal(fold(START, ...call, STOP).stop.reason, "tool_calls");
-  assert.equal(
-    fold(START, ...call, ending("max_tokens"), STOP).stop.reason,
-    "max_tokens",
-  );
-  assert.equal(fold(START, ending("tool_use"), STOP).stop.reason, "end");
+  assert.equal(whole(...call, ending()).stop.reason, "tool_calls");
+  assert.equal(whole(...call).stop.reason, "tool_calls");
+  assert.equal(whole(...call, ending("max_tokens")).stop.reason, "max_tokens");
+  assert.equal(whole(ending("tool_use")).stop.reason, "end");
 });
 
 Deno.test("Messages stream read: a refusal has its reason", () => {
@@ -283,18 +277,13 @@ Deno.test("Messages stream read: a refusal has its reason", () => {
       stop_details: { type: "refusal", explanation: "Not that" },
     },
   };
-  assert.equal(
-    fold(START, ending("", details), STOP).stop.explanation,
-    "Not that",
-  );
+  assert.equal(whole(ending("", details)).stop.explanation, "Not that");
 });
 
 Deno.test("Messages stream read: a second message_delta without a reason keeps the first one's", () => {
-  const { stop, usage } = fold(
-    START,
+  const { stop, usage } = whole(
     ending("max_tokens"),
     ending(null, { usage: { output_tokens: 11 } }),
-    STOP,
   );
   assert.equal(stop.reason, "max_tokens");
   assert.equal(usage?.outputTokens, 11);
@@ -443,8 +432,7 @@ Deno.test("Messages stream read: malformed events are the answer's failure", asy
 });
 
 Deno.test("Messages stream read: deltas of another kind than their block are ignored", () => {
-  const { blocks } = fold(
-    START,
+  const { blocks } = whole(
     open(TEXT),
     json("{}"),
     delta({ type: "text_delta", text: 1 }),
@@ -455,7 +443,6 @@ Deno.test("Messages stream read: deltas of another kind than their block are ign
     said("b", 1),
     close(1),
     ending(),
-    STOP,
   );
   assert.deepEqual(plain(blocks), [
     { kind: "text", text: "a" },
@@ -497,7 +484,7 @@ Deno.test("Messages stream read: counts do not grow without bound", () => {
     type: "message_delta",
     usage: { [`count_${index}`]: 1, output_tokens: index },
   }));
-  const { usage } = fold(START, ...events, STOP);
+  const { usage } = whole(...events);
   assert.equal(usage?.outputTokens, 299);
   assert.ok(Object.keys(usage.providerMetadata?.messages ?? {}).length <= 64);
 });

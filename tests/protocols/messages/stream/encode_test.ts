@@ -180,7 +180,7 @@ Deno.test("Messages stream written: calls that overlap are written one after the
   ]);
 });
 
-Deno.test("Messages stream written: blocks that say nothing are left out, and the places have no gaps", () => {
+Deno.test("Messages stream written: empty blocks are left out, and the indexes have no gaps", () => {
   const written = blocksOf([
     { kind: "text", text: "" },
     { kind: "reasoning", parts: [] },
