@@ -5,6 +5,7 @@ import {
   type JsonValue,
 } from "../../core/json.ts";
 import { invalidIssue } from "../canonical/request/invalid_request.ts";
+import { SHARED_NAMES } from "../openai/settings.ts";
 
 // These values come from parsed JSON. Checking them again would only cost time and stack.
 const json = z.custom<JsonValue>(() => true);
@@ -100,6 +101,12 @@ const request = z.looseObject({
 
 /** The fields of a Chat Completions request that the gateway reads. Unknown fields are kept. */
 export type WireRequest = z.infer<typeof request>;
+/** The fields that have a place in the canonical form. Of `reasoning_effort`, only some values have one. */
+export const KNOWN_FIELDS: ReadonlySet<string> = new Set([
+  ...Object.keys(request.omit({ reasoning_effort: true }).shape),
+  ...SHARED_NAMES,
+]);
+
 /** A message of a request. */
 export type WireMessage = z.infer<typeof message>;
 /** A tool of a request. */

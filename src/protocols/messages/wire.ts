@@ -60,6 +60,11 @@ const request = z.looseObject({
 
 /** The fields of a Messages request that the gateway reads. Unknown fields are kept. */
 export type WireRequest = z.infer<typeof request>;
+/** The fields that have a place in the canonical form. */
+export const KNOWN_FIELDS: ReadonlySet<string> = new Set(
+  Object.keys(request.shape),
+);
+
 /** A message of a request. */
 export type WireMessage = z.infer<typeof message>;
 /** The `tool_choice` of a request. */

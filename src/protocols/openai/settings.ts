@@ -1,24 +1,24 @@
+import { createHash } from "node:crypto";
+import { lookup } from "../../core/collections.ts";
 import { type JsonObject, type JsonValue, present } from "../../core/json.ts";
 import type { Protocol } from "../../core/protocol.ts";
 import type { TakenSettings } from "../canonical/request/loss.ts";
 import { invalidField } from "../canonical/request/invalid_request.ts";
-import type {
-  CanonicalRequest,
-  OutputFormat,
+import {
+  type CanonicalRequest,
+  type OutputFormat,
+  type ServiceTier,
+  SHARED_FIELD_NAMES,
 } from "../canonical/request/request.ts";
 
 /** The OpenAI settings that both of its protocols spell alike. */
-type SharedSettings = Pick<
-  CanonicalRequest,
-  "cacheOptions" | "cacheRetention" | "safetyIdentifier"
->;
+const SHARED = ["cacheOptions", "cacheRetention", "safetyIdentifier"] as const;
+
+type SharedSettings = Pick<CanonicalRequest, typeof SHARED[number]>;
 
 /** The names of the shared settings in both OpenAI protocols. Their codecs keep these fields out of the extras. */
-export const SHARED_NAMES = {
-  cacheOptions: "prompt_cache_options",
-  cacheRetention: "prompt_cache_retention",
-  safetyIdentifier: "safety_identifier",
-} as const satisfies Record<keyof SharedSettings, string>;
+export const SHARED_NAMES: readonly string[] = SHARED
+  .map((field) => SHARED_FIELD_NAMES[field]);
 
 /** Reads the shared settings of a body. */
 export function decodeShared(
@@ -45,15 +45,14 @@ export function decodeShared(
 export function takenShared(
   request: CanonicalRequest,
   protocol: Protocol,
-  dialect: Required<Pick<TakenSettings, keyof SharedSettings>>,
-): Required<Pick<TakenSettings, keyof SharedSettings>> {
-  const isTaken = (field: keyof SharedSettings) =>
-    dialect[field] || request[field]?.protocol === protocol;
-  return {
-    cacheOptions: isTaken("cacheOptions"),
-    cacheRetention: isTaken("cacheRetention"),
-    safetyIdentifier: isTaken("safetyIdentifier"),
-  };
+  dialect: Readonly<Record<keyof SharedSettings, boolean>>,
+): TakenSettings {
+  return Object.fromEntries(
+    SHARED.map((field) => [
+      field,
+      dialect[field] || request[field]?.protocol === protocol,
+    ]),
+  );
 }
 
 /** Returns the shared settings that the request holds. */
@@ -61,17 +60,65 @@ export function encodeShared(
   request: CanonicalRequest,
   taken: TakenSettings,
 ): JsonObject {
-  return present({
-    [SHARED_NAMES.cacheOptions]: taken.cacheOptions
-      ? request.cacheOptions?.value
-      : undefined,
-    [SHARED_NAMES.cacheRetention]: taken.cacheRetention
-      ? request.cacheRetention?.value
-      : undefined,
-    [SHARED_NAMES.safetyIdentifier]: taken.safetyIdentifier
-      ? request.safetyIdentifier?.value
-      : undefined,
-  });
+  return present(Object.fromEntries(
+    SHARED.map((field) => [
+      SHARED_FIELD_NAMES[field],
+      taken[field] ? request[field]?.value : undefined,
+    ]),
+  ));
+}
+
+/**
+ * Parses a verbosity.
+ *
+ * @param field The path of the field in the request.
+ * @throws {GatewayError} `invalid_request`, for an unknown word.
+ */
+export function decodeVerbosity(
+  word: string | null | undefined,
+  field: string,
+): CanonicalRequest["verbosity"] {
+  if (word === null || word === undefined) return undefined;
+  if (word === "low" || word === "medium" || word === "high") return word;
+  throw invalidField(field, "must be low, medium or high");
+}
+
+const TIER_BY_WORD: Readonly<Record<string, ServiceTier["tier"]>> = {
+  auto: "auto",
+  default: "standard",
+  flex: "flex",
+  priority: "priority",
+  fast: "priority",
+  scale: "priority",
+};
+
+/** Reads `service_tier`. */
+export function decodeServiceTier(
+  value: string | null | undefined,
+  protocol: Protocol,
+): ServiceTier | undefined {
+  if (value === null || value === undefined) return undefined;
+  const tier = lookup(TIER_BY_WORD, value) ?? "auto";
+  return { tier, raw: { protocol, value } };
+}
+
+/** Returns the `service_tier`. */
+export function encodeServiceTier(
+  { tier, raw }: ServiceTier,
+  protocol: Protocol,
+): string {
+  if (raw.protocol === protocol) return raw.value;
+  return tier === "standard" ? "default" : tier;
+}
+
+/** The longest id of a user, or of a cache, that OpenAI accepts. */
+const MAX_ID_LENGTH = 64;
+
+/** Returns an id, hashed when it is too long. The provider only needs to distinguish users. */
+export function shortId(id: string): string {
+  return id.length <= MAX_ID_LENGTH
+    ? id
+    : createHash("sha256").update(id).digest("hex");
 }
 
 /** The fields of a schema in OpenAI's spelling. */

@@ -5,6 +5,7 @@ import {
   type JsonValue,
 } from "../../core/json.ts";
 import { invalidIssue } from "../canonical/request/invalid_request.ts";
+import { SHARED_NAMES } from "../openai/settings.ts";
 
 // These values come from parsed JSON. Checking them again would only cost time and stack. Items, parts and tools have
 // dozens of kinds, which other files read.
@@ -56,6 +57,20 @@ const request = z.looseObject({
 
 /** The fields of a Responses request that the gateway reads. Unknown fields are kept. */
 export type WireRequest = z.infer<typeof request>;
+
+/** The fields that have a place in the canonical form. Inner fields of `text` and `reasoning` are read one by one. */
+export const KNOWN_FIELDS: ReadonlySet<string> = new Set([
+  ...Object.keys(
+    request.omit({
+      user: true,
+      previous_response_id: true,
+      conversation: true,
+      prompt: true,
+      background: true,
+    }).shape,
+  ),
+  ...SHARED_NAMES,
+]);
 
 /**
  * Checks the shape of a request.

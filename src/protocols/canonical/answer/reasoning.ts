@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonValue } from "../../../core/json.ts";
-import type { Effort } from "../request/request.ts";
+import type { Effort, ReasoningSettings } from "../request/request.ts";
 
 /** The smallest thinking budget that Messages upstreams accept, in tokens. */
 export const MIN_BUDGET_TOKENS = 1024;
@@ -24,10 +24,18 @@ export function budgetOfEffort(
 }
 
 /** Returns the effort that is closest to a thinking budget in tokens. */
-export function effortOfBudget(budgetTokens: number): Effort {
+function effortOfBudget(budgetTokens: number): Effort {
   if (budgetTokens <= 4_096) return "low";
   if (budgetTokens <= 16_384) return "medium";
   return budgetTokens <= 32_768 ? "high" : "xhigh";
+}
+
+/** Returns the effort of a request, or the closest to its budget; `undefined` when it sets neither. */
+export function effortOf(
+  { effort, budgetTokens }: ReasoningSettings,
+): Effort | undefined {
+  return effort ??
+    (budgetTokens === undefined ? undefined : effortOfBudget(budgetTokens));
 }
 
 const EFFORTS: readonly string[] = Object.keys(SHARE_BY_EFFORT);

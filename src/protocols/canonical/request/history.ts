@@ -6,6 +6,11 @@ import {
 } from "../content/block.ts";
 import type { Turn } from "./request.ts";
 
+/** Returns true for the roles `system` and `developer`. */
+export function isSystem({ role }: Turn): boolean {
+  return role === "system" || role === "developer";
+}
+
 /** A call and its result. */
 interface AwaitedCall {
   readonly call: ToolCallBlock;

@@ -2,7 +2,7 @@ import type { Protocol } from "../../../core/protocol.ts";
 import type { Block } from "../content/block.ts";
 import type { Tool } from "../tools/tool.ts";
 import type { InnerSettings } from "../content/extras.ts";
-import type { LossReport } from "./loss.ts";
+import { type LossReport, NO_SETTING } from "./loss.ts";
 import type { CanonicalRequest } from "./request.ts";
 
 /**
@@ -22,10 +22,7 @@ export function dropInnerSettings(
   for (const settings of found) {
     if (settings.protocol === protocol) continue;
     for (const extra of settings.names) {
-      losses.reportDropped(
-        { extra },
-        "this model's provider has no such setting",
-      );
+      losses.reportDropped({ extra }, NO_SETTING);
     }
   }
 }

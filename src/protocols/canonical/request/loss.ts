@@ -3,7 +3,8 @@ import type { JsonObject } from "../../../core/json.ts";
 import type { Protocol } from "../../../core/protocol.ts";
 import { type HostedTool, isForce, type ToolChoice } from "../tools/tool.ts";
 import type { Weight } from "../content/extras.ts";
-import type { CanonicalRequest, RequestField } from "./request.ts";
+import type { Block } from "../content/block.ts";
+import type { CanonicalRequest, RequestField, Turn } from "./request.ts";
 
 /** A part of a request that the target cannot take: a canonical field, or the name of an extra. */
 export type LostField = RequestField | { readonly extra: string };
@@ -109,7 +110,8 @@ export function dropForeignExtras(
   }
 }
 
-const NO_SETTING = "this model's provider has no such setting";
+/** The reason for a setting that the target does not have. */
+export const NO_SETTING = "this model's provider has no such setting";
 
 /** Returns true when the request has the setting. A safety identifier that repeats `user` is sent as the user. */
 function isGiven(
@@ -139,6 +141,67 @@ export function dropContinuation(
 ): void {
   if (continues !== true) return;
   losses.reportDropped("messages", "this model cannot continue an answer");
+}
+
+/**
+ * Reports a block that a message of its role cannot hold. A block that only its own protocol has brings its weight.
+ *
+ * @param protocol The target's protocol, for people.
+ * @param weight The weight of other blocks. Losing the model's own content weighs less than losing the caller's.
+ * @throws {GatewayError} As {@linkcode Losses.reportDropped} does.
+ */
+export function dropBlock(
+  block: Block,
+  protocol: "Chat Completions" | "Messages" | "Responses",
+  losses: LossReport,
+  weight: LossWeight = "reject",
+): undefined {
+  const isOpaque = block.kind === "opaque";
+  const actual = isOpaque ? block.weight : weight;
+  if (actual === "ignore") return;
+  losses.reportDropped(
+    "messages",
+    `in ${protocol}, a message of this role cannot hold \`${
+      isOpaque ? block.type : block.kind
+    }\``,
+    actual,
+  );
+}
+
+/** Reports sealed reasoning that another provider issued. */
+export function dropSealed(losses: LossReport): undefined {
+  losses.reportDropped(
+    "sealedReasoning",
+    "only the provider that issued it can read it",
+  );
+}
+
+/** Reports a participant's name, for a target without such names. */
+export function dropName({ name }: Turn, losses: LossReport): void {
+  if (name === undefined) return;
+  losses.reportDropped(
+    "messageName",
+    "this model's provider does not support names of participants",
+  );
+}
+
+/** Reports a forced tool call, for a target that cannot be forced. */
+export function dropForce(losses: LossReport): void {
+  losses.reportDropped(
+    "toolChoice",
+    "this model cannot be forced to call a tool; an instruction asks for the call instead",
+  );
+}
+
+/** Returns the extras of the target's own protocol as fields of its body. */
+export function ownExtras(
+  { extras }: CanonicalRequest,
+  protocol: Protocol,
+): JsonObject {
+  return Object.fromEntries(
+    Object.entries(extras[protocol] ?? {})
+      .map(([name, { value }]) => [name, value]),
+  );
 }
 
 function refusal(param: string, reason: string): GatewayError {

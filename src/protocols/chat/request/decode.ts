@@ -7,16 +7,15 @@ import {
 } from "../../../core/json.ts";
 import { isEffort } from "../../canonical/answer/reasoning.ts";
 import type { Extra, Weight } from "../../canonical/content/extras.ts";
-import { invalidField } from "../../canonical/request/invalid_request.ts";
 import type {
   CanonicalRequest,
   ReasoningSettings,
-  ServiceTier,
 } from "../../canonical/request/request.ts";
 import {
   decodeOutputFormat,
+  decodeServiceTier,
   decodeShared,
-  SHARED_NAMES,
+  decodeVerbosity,
 } from "../../openai/settings.ts";
 import {
   decodeLegacyFunctions,
@@ -24,7 +23,7 @@ import {
   decodeTools,
 } from "../tools/decode.ts";
 import { decodeWebSearch } from "../tools/web_search.ts";
-import { parseRequest, type WireRequest } from "../wire.ts";
+import { KNOWN_FIELDS, parseRequest, type WireRequest } from "../wire.ts";
 import { decodeMessages } from "./turn_decode.ts";
 
 /**
@@ -47,7 +46,7 @@ export function decodeRequest(body: JsonObject): CanonicalRequest {
       wire.response_format?.json_schema ?? {},
       { field: "response_format" },
     ),
-    verbosity: decodeVerbosity(wire.verbosity),
+    verbosity: decodeVerbosity(wire.verbosity, "verbosity"),
     maxOutputTokens: wire.max_completion_tokens ?? wire.max_tokens ?? undefined,
     stop: decodeStopStrings(wire.stop),
     sampling: {
@@ -59,7 +58,7 @@ export function decodeRequest(body: JsonObject): CanonicalRequest {
       presencePenalty: wire.presence_penalty ?? undefined,
     },
     reasoning: decodeReasoning(body),
-    serviceTier: decodeServiceTier(wire.service_tier),
+    serviceTier: decodeServiceTier(wire.service_tier, "chat"),
     user: wire.user ?? wire.safety_identifier ?? undefined,
     cacheKey: wire.prompt_cache_key ?? undefined,
     metadata: wire.metadata ?? undefined,
@@ -109,14 +108,6 @@ function decodeTooling(
   };
 }
 
-function decodeVerbosity(
-  word: string | null | undefined,
-): CanonicalRequest["verbosity"] {
-  if (word === null || word === undefined) return undefined;
-  if (word === "low" || word === "medium" || word === "high") return word;
-  throw invalidField("verbosity", "must be low, medium or high");
-}
-
 function decodeStopStrings(
   stop: WireRequest["stop"],
 ): readonly string[] | undefined {
@@ -126,57 +117,6 @@ function decodeStopStrings(
   );
   return strings.length > 0 ? strings : undefined;
 }
-
-const TIER_BY_WORD: ReadonlyMap<string, ServiceTier["tier"]> = new Map<
-  string,
-  ServiceTier["tier"]
->([
-  ["auto", "auto"],
-  ["default", "standard"],
-  ["flex", "flex"],
-  ["priority", "priority"],
-  ["fast", "priority"],
-  ["scale", "priority"],
-]);
-
-function decodeServiceTier(
-  word: string | null | undefined,
-): ServiceTier | undefined {
-  if (word === null || word === undefined) return undefined;
-  return {
-    tier: TIER_BY_WORD.get(word) ?? "auto",
-    raw: { protocol: "chat", value: word },
-  };
-}
-
-/** The fields that have a place in the canonical form. */
-const KNOWN_FIELDS: ReadonlySet<string> = new Set([
-  "model",
-  "messages",
-  "stream",
-  "tools",
-  "tool_choice",
-  "functions",
-  "function_call",
-  "web_search_options",
-  "parallel_tool_calls",
-  "response_format",
-  "verbosity",
-  "max_completion_tokens",
-  "max_tokens",
-  "stop",
-  "temperature",
-  "top_p",
-  "top_k",
-  "seed",
-  "frequency_penalty",
-  "presence_penalty",
-  "service_tier",
-  "user",
-  "prompt_cache_key",
-  "metadata",
-  ...Object.values(SHARED_NAMES),
-]);
 
 /** The weights of other fields. A field that is missing here has the weight `report`. */
 const WEIGHT_BY_FIELD: Readonly<Record<string, (value: JsonValue) => Weight>> =

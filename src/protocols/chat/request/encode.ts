@@ -1,9 +1,10 @@
-import { createHash } from "node:crypto";
 import { type JsonObject, present } from "../../../core/json.ts";
 import {
   dropCacheMarks,
   dropContinuation,
   dropForeignExtras,
+  NO_SETTING,
+  ownExtras,
   type TakenSettings,
 } from "../../canonical/request/loss.ts";
 import { dropCitations } from "../../canonical/answer/readable.ts";
@@ -12,7 +13,12 @@ import type {
   CanonicalRequest,
   OutputFormat,
 } from "../../canonical/request/request.ts";
-import { encodeShared, takenShared } from "../../openai/settings.ts";
+import {
+  encodeServiceTier,
+  encodeShared,
+  shortId,
+  takenShared,
+} from "../../openai/settings.ts";
 import { isClosedSchema } from "../../canonical/request/schema.ts";
 import {
   type ChatDialect,
@@ -54,7 +60,7 @@ export function encodeRequest(
     continues: request.continues === true,
   });
   return {
-    ...ownExtras(request),
+    ...ownExtras(request, "chat"),
     model: context.target.model,
     messages: withNudge(
       format.instruction === undefined
@@ -96,11 +102,6 @@ function takenSettings(
 function encodeLogprobs(wanted: CanonicalRequest["logprobs"]): JsonObject {
   if (wanted === undefined) return {};
   return { logprobs: true, ...present({ top_logprobs: wanted.top }) };
-}
-
-function ownExtras(request: CanonicalRequest): JsonObject {
-  const extras = Object.entries(request.extras.chat ?? {});
-  return Object.fromEntries(extras.map(([name, { value }]) => [name, value]));
 }
 
 /**
@@ -302,11 +303,6 @@ function isSamplingFixed(
   return thinking?.fixedSampling ?? (openAi !== undefined && isOn === true);
 }
 
-const NO_SETTING = "this model's provider has no such setting";
-
-/** The longest user id that OpenAI accepts. */
-const MAX_USER_LENGTH = 64;
-
 /** Returns the settings that only OpenAI has. */
 function openaiSettings(request: CanonicalRequest): JsonObject {
   const { verbosity, serviceTier, user, conversation, metadata } = request;
@@ -314,18 +310,11 @@ function openaiSettings(request: CanonicalRequest): JsonObject {
     verbosity,
     service_tier: serviceTier === undefined
       ? undefined
-      : encodeTier(serviceTier),
-    user: user === undefined ? undefined : shortUser(user),
+      : encodeServiceTier(serviceTier, "chat"),
+    user: user === undefined ? undefined : shortId(user),
     prompt_cache_key: request.cacheKey ?? conversation,
     metadata: metadata === undefined ? undefined : { ...metadata },
   });
-}
-
-function encodeTier(
-  { tier, raw }: NonNullable<CanonicalRequest["serviceTier"]>,
-): string {
-  if (raw.protocol === "chat") return raw.value;
-  return tier === "standard" ? "default" : tier;
 }
 
 const OPENAI_FIELDS = ["verbosity", "cacheKey", "metadata"] as const;
@@ -345,13 +334,7 @@ function commonSettings(
     context.reportDropped("serviceTier", NO_SETTING);
   }
   if (user === undefined) return {};
-  if (!dialect.refusesUser) return { user: shortUser(user) };
+  if (!dialect.refusesUser) return { user: shortId(user) };
   context.reportDropped("user", NO_SETTING);
   return {};
-}
-
-/** Returns the user id, hashed when it is too long. The provider only needs to distinguish users. */
-function shortUser(user: string): string {
-  if (user.length <= MAX_USER_LENGTH) return user;
-  return createHash("sha256").update(user).digest("hex");
 }

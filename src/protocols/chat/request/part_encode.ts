@@ -12,7 +12,7 @@ import type {
   OpaqueBlock,
   TextBlock,
 } from "../../canonical/content/block.ts";
-import type { LossWeight } from "../../canonical/request/loss.ts";
+import { dropBlock, type LossWeight } from "../../canonical/request/loss.ts";
 import { dataUrl, defaultFileName } from "../../canonical/request/media.ts";
 import { encodeCache, type Scope } from "../dialect.ts";
 
@@ -49,7 +49,7 @@ export function systemText(
   scope: Scope,
 ): TextBlock[] {
   return blocks.flatMap((block): TextBlock[] => {
-    const text = textOf(block) ?? dropBlock(block, scope);
+    const text = textOf(block) ?? drop(block, scope) ?? "";
     if (text === "") return [];
     const cache = "cache" in block ? block.cache : undefined;
     return [{ kind: "text", text, cache }];
@@ -59,22 +59,25 @@ export function systemText(
 /**
  * Joins the text of blocks to one string, and reports blocks without text. Without a separator, no space is inserted,
  * because some protocols split a sentence at each citation.
+ *
+ * @param weight The weight of losing a block without text.
  */
 export function joinText(
   blocks: readonly Block[],
   scope: Scope,
   separator = "",
+  weight?: LossWeight,
 ): string {
-  return blocks.map((block) => textOf(block) ?? dropBlock(block, scope))
-    .filter((text) => text !== "").join(separator);
+  return blocks.map((block) => textOf(block) ?? drop(block, scope, weight))
+    .filter(Boolean).join(separator);
 }
 
-/** Returns the text of an assistant message, and reports the blocks without text, except the calls. */
-export function contentText(blocks: readonly Block[], scope: Scope): string {
-  return blocks.map((block) =>
-    textOf(block) ?? dropBlock(block, scope, "report")
-  )
-    .filter((text) => text !== "").join("");
+function drop(
+  block: Block,
+  { context }: Scope,
+  weight?: LossWeight,
+): undefined {
+  dropBlock(block, "Chat Completions", context, weight);
 }
 
 /** Returns the text of a block, as far as Chat Completions can express it. */
@@ -123,8 +126,7 @@ function encodePart(block: Block, scope: Scope): JsonObject | undefined {
     case "opaque":
       return encodeOpaque(block, scope);
     default:
-      dropBlock(block, scope);
-      return undefined;
+      return drop(block, scope);
   }
 }
 
@@ -232,23 +234,5 @@ function encodeOpaque(
   if (block.protocol === "chat" && isJsonObject(block.value)) {
     return block.value;
   }
-  dropBlock(block, scope);
-}
-
-/** Reports a block that Chat Completions cannot express. Returns an empty text in its place. */
-function dropBlock(
-  block: Block,
-  { context }: Scope,
-  fallback: LossWeight = "reject",
-): "" {
-  const weight = block.kind === "opaque" ? block.weight : fallback;
-  if (weight !== "ignore") {
-    const what = block.kind === "opaque" ? block.type : block.kind;
-    context.reportDropped(
-      "messages",
-      `in Chat Completions, a message of this role cannot hold \`${what}\``,
-      weight,
-    );
-  }
-  return "";
+  return drop(block, scope);
 }

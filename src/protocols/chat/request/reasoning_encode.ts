@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../../core/json.ts";
-import { effortOfBudget } from "../../canonical/answer/reasoning.ts";
+import { effortOf } from "../../canonical/answer/reasoning.ts";
 import type {
   Effort,
   ReasoningSettings,
@@ -246,13 +246,6 @@ function encodeRouter(settings: ReasoningSettings): JsonObject {
   }
   const { effort } = settings;
   return { reasoning: effort === undefined ? { enabled: true } : { effort } };
-}
-
-function effortOf(
-  { effort, budgetTokens }: ReasoningSettings,
-): Effort | undefined {
-  if (effort !== undefined) return effort;
-  return budgetTokens === undefined ? undefined : effortOfBudget(budgetTokens);
 }
 
 function reportDropped(reason: string, { context }: Scope): void {

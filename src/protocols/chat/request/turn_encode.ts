@@ -11,14 +11,14 @@ import {
 } from "../../canonical/content/block.ts";
 import { openForeignBlocks } from "../../canonical/answer/readable.ts";
 import { maySend, type Sealed } from "../../canonical/content/sealed.ts";
-import { settleHistory } from "../../canonical/request/history.ts";
+import { isSystem, settleHistory } from "../../canonical/request/history.ts";
+import { dropSealed } from "../../canonical/request/loss.ts";
 import type { Turn } from "../../canonical/request/request.ts";
 import { fitId, restoreNativeIds } from "../../canonical/tools/tool_call_id.ts";
 import { detailsOfSealed, extraOfSealed } from "../answer/reasoning_details.ts";
 import { encodeCache, type Scope } from "../dialect.ts";
 import { fitMessages, type TurnsScope } from "./fit_messages.ts";
 import {
-  contentText,
   encodeParts,
   isAttachment,
   joinText,
@@ -127,7 +127,9 @@ function encodeContent(blocks: readonly Block[], scope: Scope): JsonObject {
 }
 
 function joinRuns(blocks: readonly Block[], scope: Scope): string {
-  return textRuns(blocks, scope).map((run) => contentText(run, scope))
+  return textRuns(blocks, scope).map((run) =>
+    joinText(run, scope, "", "report")
+  )
     .filter((run) => run !== "").join("\n\n");
 }
 
@@ -178,10 +180,7 @@ function sendableOf(
   const { connectionId } = context.target;
   if (sealed === undefined) return undefined;
   if (maySend(sealed, { protocol: "chat", connectionId })) return sealed;
-  context.reportDropped(
-    "sealedReasoning",
-    "only the provider that issued it can read it",
-  );
+  return dropSealed(context);
 }
 
 /** Returns the id of a call and its result, in the form that the provider accepts. */
@@ -270,11 +269,6 @@ function cacheOf({ cache, content }: ToolResultBlock): CacheMark | undefined {
   const last = content.at(-1);
   return cache ??
     (last !== undefined && "cache" in last ? last.cache : undefined);
-}
-
-/** Returns true for the roles `system` and `developer`. */
-function isSystem({ role }: Turn): boolean {
-  return role === "system" || role === "developer";
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { JsonObject } from "../../../core/json.ts";
 import {
+  dropForce,
   dropForceOnNothing,
   dropForeignChoice,
   encodeHostedTool,
@@ -79,7 +80,7 @@ function fitChoice(
     case "any_tool":
       return onlyNamed(choice, offered);
     case "never":
-      dropForce(scope);
+      dropForce(scope.context);
       return {
         choice: { type: "auto" },
         offered,
@@ -123,13 +124,6 @@ function sameStrictness(
   }
   return tools.map((tool) =>
     tool.kind === "function" ? { ...tool, strict: undefined } : tool
-  );
-}
-
-function dropForce({ context }: Scope): void {
-  context.reportDropped(
-    "toolChoice",
-    "this model cannot be forced to call a tool; an instruction asks for the call instead",
   );
 }
 

@@ -26,7 +26,12 @@ import {
   decodeUserBlock,
 } from "./part_decode.ts";
 import { decodeToolChoice, decodeTools } from "../tools/decode.ts";
-import { parseRequest, type WireMessage, type WireRequest } from "../wire.ts";
+import {
+  KNOWN_FIELDS,
+  parseRequest,
+  type WireMessage,
+  type WireRequest,
+} from "../wire.ts";
 import { decodeCache } from "./cache.ts";
 import { otherFields } from "./fields.ts";
 import { effortOf } from "./message_effort.ts";
@@ -234,28 +239,6 @@ function decodeBlocks(
   }
   return content.map((block, index) => decode(block, `${param}[${index}]`));
 }
-
-/** The fields that have a place in the canonical form. */
-const KNOWN_FIELDS: ReadonlySet<string> = new Set([
-  "model",
-  "max_tokens",
-  "messages",
-  "system",
-  "stream",
-  "tools",
-  "tool_choice",
-  "thinking",
-  "output_config",
-  "output_format",
-  "stop_sequences",
-  "temperature",
-  "top_p",
-  "top_k",
-  "service_tier",
-  "metadata",
-  "cache_control",
-  "thread",
-]);
 
 /** Keeps the other fields, each with the weight of its loss. */
 function decodeExtras(body: JsonObject): Record<string, Extra> {

@@ -3,6 +3,7 @@ import type { RequestContext } from "../../canonical/codec.ts";
 import {
   dropContinuation,
   dropForeignExtras,
+  ownExtras,
 } from "../../canonical/request/loss.ts";
 import type {
   CanonicalRequest,
@@ -49,7 +50,7 @@ export function encodeRequest(
   dropForeignExtras(request, "messages", context);
   dropSettings(request, scope);
   if (!scope.dialect.prefill) dropContinuation(request, context);
-  const extras = ownExtras(request);
+  const extras = ownExtras(request, "messages");
   const tooling = encodeTooling(request, scope);
   const turns = encodeTurns(request.turns, scope);
   const format = encodeFormat(request.format, scope);
@@ -88,11 +89,6 @@ export function encodeRequest(
 
 function jsonOf({ role, content }: Draft): JsonObject {
   return { role, content: [...content] };
-}
-
-function ownExtras(request: CanonicalRequest): JsonObject {
-  const extras = Object.entries(request.extras.messages ?? {});
-  return Object.fromEntries(extras.map(([name, { value }]) => [name, value]));
 }
 
 /** Returns the limit of output tokens, which the protocol requires. */

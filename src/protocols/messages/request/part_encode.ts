@@ -1,3 +1,4 @@
+import { wordSet } from "../../../core/collections.ts";
 import { isJsonObject, type JsonObject } from "../../../core/json.ts";
 import type {
   Block,
@@ -11,7 +12,7 @@ import type {
   ToolResultBlock,
 } from "../../canonical/content/block.ts";
 import { maySend } from "../../canonical/content/sealed.ts";
-import type { LossWeight } from "../../canonical/request/loss.ts";
+import { dropBlock, dropSealed } from "../../canonical/request/loss.ts";
 import { argumentsObject } from "../../canonical/tools/tool.ts";
 import type { Scope } from "../dialect.ts";
 import { encodeSealedThinking, thinkingText } from "./blocks.ts";
@@ -50,7 +51,7 @@ export function encodeAssistantBlock(
     case "image":
     case "file":
     case "audio":
-      return dropKind(block.kind, "report", scope);
+      return dropBlock(block, "Messages", scope.context, "report");
     default:
       return encodeTextualBlock(block, scope);
   }
@@ -69,20 +70,8 @@ export function encodeTextualBlock(
     case "opaque":
       return encodeOpaque(block, scope);
     default:
-      return dropKind(block.kind, "reject", scope);
+      return dropBlock(block, "Messages", scope.context);
   }
-}
-
-function dropKind(
-  kind: Block["kind"],
-  weight: LossWeight,
-  { context }: Scope,
-): undefined {
-  context.reportDropped(
-    "messages",
-    `in Messages, a message of this role cannot hold \`${kind}\``,
-    weight,
-  );
 }
 
 /** Encodes a text. A blank one is left out, because providers reject it. */
@@ -116,10 +105,7 @@ function encodeReasoning(
     if (maySend(sealed, { protocol: "messages", connectionId })) {
       return encodeSealedThinking(block, sealed);
     }
-    context.reportDropped(
-      "sealedReasoning",
-      "only the provider that issued it can read it",
-    );
+    dropSealed(context);
   }
   const text = thinkingText(block.parts);
   if (!dialect.unsignedThinking || text === "") return undefined;
@@ -170,12 +156,7 @@ function encodeOpaque(
   return undefined;
 }
 
-const IMAGE_TYPES: ReadonlySet<string> = new Set([
-  "image/jpeg",
-  "image/png",
-  "image/gif",
-  "image/webp",
-]);
+const IMAGE_TYPES = wordSet("image/jpeg image/png image/gif image/webp");
 const PDF_TYPE = "application/pdf";
 
 /** Encodes an image, or reports one that providers do not support and returns `undefined`. */

@@ -4,6 +4,7 @@ import type {
   CanonicalRequest,
   RequestField,
 } from "../../canonical/request/request.ts";
+import { NO_SETTING } from "../../canonical/request/loss.ts";
 import type { Scope } from "../dialect.ts";
 
 /** The maximum length of `metadata.user_id`. */
@@ -37,7 +38,7 @@ export function dropSettings(
       field,
       field === "cache"
         ? "this model's provider accepts at most four marks"
-        : "this model's provider has no such setting",
+        : NO_SETTING,
     );
   }
 }

@@ -1,7 +1,8 @@
 import type { JsonObject } from "../../../core/json.ts";
 import type { Block } from "../../canonical/content/block.ts";
 import { openForeignBlocks } from "../../canonical/answer/readable.ts";
-import { settleHistory } from "../../canonical/request/history.ts";
+import { isSystem, settleHistory } from "../../canonical/request/history.ts";
+import { dropName } from "../../canonical/request/loss.ts";
 import type { Turn } from "../../canonical/request/request.ts";
 import {
   encodeAssistantBlock,
@@ -33,7 +34,7 @@ export function encodeTurns(
   turns: readonly Turn[],
   scope: Scope,
 ): Conversation {
-  for (const { name } of turns) if (name !== undefined) dropName(scope);
+  for (const turn of turns) dropName(turn, scope.context);
   const settled = openForeignBlocks(settleHistory(turns), "messages");
   const first = settled.findIndex((turn) => !isSystem(turn));
   const count = first < 0 ? settled.length : first;
@@ -76,10 +77,6 @@ function encodeBlocks(
   );
 }
 
-function isSystem({ role }: Turn): boolean {
-  return role === "system" || role === "developer";
-}
-
 function finish(
   drafts: readonly Draft[],
   { dialect }: Scope,
@@ -105,13 +102,6 @@ function trimPrefill(drafts: readonly Draft[]): readonly Draft[] {
     text: block.text.trimEnd(),
   }];
   return [...drafts.slice(0, -1), { ...last, content }];
-}
-
-function dropName({ context }: Scope): void {
-  context.reportDropped(
-    "messageName",
-    "this model's provider does not support names of participants",
-  );
 }
 
 /** A message while it is assembled. */

@@ -1,5 +1,6 @@
 import type { JsonObject } from "../../../core/json.ts";
 import {
+  dropForce,
   dropForceOnNothing,
   dropForeignChoice,
   encodeHostedTool,
@@ -36,7 +37,7 @@ export function encodeTooling(
   }
   const wanted = isForce(choice);
   const isRejected = wanted && scope.dialect.forcedTools === "never";
-  if (isRejected) dropForce(scope);
+  if (isRejected) dropForce(scope.context);
   const chosen: ToolChoice | undefined = isRejected ? { type: "auto" } : choice;
   return {
     fields: { tools, ...encodeChoice(chosen, request.parallelTools) },
@@ -95,13 +96,6 @@ function encodeSchema(tool: FunctionTool, scope: Scope): JsonObject {
     "this model's provider cannot enforce this schema of arguments",
   );
   return { input_schema: schema };
-}
-
-function dropForce({ context }: Scope): void {
-  context.reportDropped(
-    "toolChoice",
-    "this model cannot be forced to call a tool; an instruction asks for the call instead",
-  );
 }
 
 /** Returns the choice, which holds the switch for parallel calls. `none` rejects the switch. */

@@ -9,11 +9,8 @@ import type {
 import { isClosedSchema } from "../../canonical/request/schema.ts";
 import { hasFlag } from "../fields.ts";
 import { wantsCompaction } from "../request/opaque_item.ts";
-import {
-  encodeFormat,
-  encodeReasoning,
-  encodeServiceTier,
-} from "../request/settings.ts";
+import { encodeServiceTier } from "../../openai/settings.ts";
+import { encodeFormat, encodeReasoning } from "../request/settings.ts";
 import { discardingWriter } from "../stream/item_writer.ts";
 import { createOutputWriter } from "../stream/output_writer.ts";
 import {
@@ -140,7 +137,7 @@ function settingsOf(request: CanonicalRequest): JsonObject {
     safety_identifier: request.user ?? null,
     service_tier: serviceTier === undefined
       ? "default"
-      : encodeServiceTier(serviceTier),
+      : encodeServiceTier(serviceTier, "responses"),
     store: false,
     temperature: sampling.temperature ?? 1,
     text: {

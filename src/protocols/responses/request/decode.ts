@@ -7,14 +7,13 @@ import type {
   CanonicalRequest,
   Turn,
 } from "../../canonical/request/request.ts";
-import { decodeShared } from "../../openai/settings.ts";
+import { decodeShared, decodeVerbosity } from "../../openai/settings.ts";
 import { wantsCompaction } from "./opaque_item.ts";
 import {
   decodeExtras,
   decodeFormat,
   decodeReasoning,
   decodeServiceTier,
-  decodeVerbosity,
 } from "./settings.ts";
 import { ownMetadata } from "../fields.ts";
 import { decodeToolChoice, decodeTools } from "../tools/decode.ts";
@@ -44,7 +43,7 @@ export function decodeRequest(body: JsonObject): CanonicalRequest {
     toolChoice: decodeToolChoice(wire.tool_choice ?? undefined),
     parallelTools: wire.parallel_tool_calls ?? undefined,
     format: decodeFormat(wire.text),
-    verbosity: decodeVerbosity(wire.text),
+    verbosity: decodeVerbosity(wire.text?.verbosity, "text.verbosity"),
     maxOutputTokens: wire.max_output_tokens ?? undefined,
     sampling: {
       temperature: wire.temperature ?? undefined,

@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { type JsonObject, present } from "../../../core/json.ts";
 import { dropCitations } from "../../canonical/answer/readable.ts";
 import type { RequestContext } from "../../canonical/codec.ts";
@@ -7,6 +6,7 @@ import {
   dropContinuation,
   dropForeignExtras,
   isOwnIdentifier,
+  NO_SETTING,
   type TakenSettings,
 } from "../../canonical/request/loss.ts";
 import type {
@@ -14,13 +14,18 @@ import type {
   RequestField,
   Turn,
 } from "../../canonical/request/request.ts";
-import { encodeShared, takenShared } from "../../openai/settings.ts";
+import {
+  encodeServiceTier,
+  encodeShared,
+  shortId,
+  takenShared,
+} from "../../openai/settings.ts";
 import { dialectOf, type ResponsesDialect, type Scope } from "../dialect.ts";
 import { hasFlag } from "../fields.ts";
 import { encodeTooling, fitSchema } from "../tools/encode.ts";
 import { searchFields } from "../tools/web_search.ts";
 import { encodeReasoning, type Reasoning } from "./reasoning_encode.ts";
-import { encodeExtras, encodeFormat, encodeServiceTier } from "./settings.ts";
+import { encodeExtras, encodeFormat } from "./settings.ts";
 import { encodeTurns } from "./turn_encode.ts";
 
 /** Encodes a Responses request in the dialect of the target. It asks the provider to store nothing. */
@@ -177,9 +182,6 @@ function encodeMaximum(
   return { max_output_tokens: tokens };
 }
 
-/** The maximum length of a user id and of a cache key. */
-const MAX_ID_LENGTH = 64;
-
 /**
  * Encodes the user, the cache key and the settings that the provider records. Without a key, the requests of one user
  * share a prompt cache.
@@ -201,7 +203,7 @@ function encodeRecords(
     metadata: metadata === undefined ? undefined : { ...metadata },
     service_tier: request.serviceTier === undefined
       ? undefined
-      : encodeServiceTier(request.serviceTier),
+      : encodeServiceTier(request.serviceTier, "responses"),
   });
 }
 
@@ -229,12 +231,6 @@ function encodePriority(
   return {};
 }
 
-/** Returns an id, hashed when it is too long. The provider only needs to distinguish users. */
-function shortId(id: string): string {
-  if (id.length <= MAX_ID_LENGTH) return id;
-  return createHash("sha256").update(id).digest("hex");
-}
-
 /** Reports the fields that have a value, which the provider does not support. */
 function dropGiven(
   context: RequestContext,
@@ -242,6 +238,6 @@ function dropGiven(
 ): void {
   for (const [field, value] of fields) {
     if (value === undefined) continue;
-    context.reportDropped(field, "this model's provider has no such setting");
+    context.reportDropped(field, NO_SETTING);
   }
 }

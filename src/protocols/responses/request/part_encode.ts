@@ -7,7 +7,7 @@ import type {
   TextBlock,
 } from "../../canonical/content/block.ts";
 import { dataUrl, defaultFileName } from "../../canonical/request/media.ts";
-import type { LossWeight } from "../../canonical/request/loss.ts";
+import { dropBlock, type LossWeight } from "../../canonical/request/loss.ts";
 import { encodeCache, metadataObject } from "../fields.ts";
 import type { Scope } from "../dialect.ts";
 
@@ -51,9 +51,9 @@ function bareInputPart(block: Block, scope: Scope): JsonObject | undefined {
         return block.value;
       }
       if (block.text !== undefined) return inputText(block.text);
-      return dropBlock(block, scope);
+      return drop(block, scope);
     default:
-      return dropBlock(block, scope);
+      return drop(block, scope);
   }
 }
 
@@ -77,7 +77,7 @@ export function encodeOutputPart(
     case "opaque":
       return encodeOpaquePart(block, scope);
     default:
-      return dropBlock(block, scope, "report");
+      return drop(block, scope, "report");
   }
 }
 
@@ -104,7 +104,7 @@ function encodeOpaquePart(
   if (block.text !== undefined) {
     return { type: "output_text", text: block.text };
   }
-  return dropBlock(block, scope);
+  return drop(block, scope);
 }
 
 function encodeImage(block: ImageBlock, scope: Scope): JsonObject | undefined {
@@ -151,18 +151,11 @@ function rejectSource(kind: string, { context }: Scope): undefined {
   );
 }
 
-/** Reports a block that the protocol cannot express. The loss of the model's own content has less weight. */
-export function dropBlock(
+/** Reports a block that the protocol cannot express. */
+export function drop(
   block: Block,
   { context }: Scope,
-  fallback: LossWeight = "reject",
+  weight?: LossWeight,
 ): undefined {
-  const weight = block.kind === "opaque" ? block.weight : fallback;
-  if (weight === "ignore") return;
-  const what = block.kind === "opaque" ? block.type : block.kind;
-  context.reportDropped(
-    "messages",
-    `in Responses, a message of this role cannot hold \`${what}\``,
-    weight,
-  );
+  return dropBlock(block, "Responses", context, weight);
 }

@@ -1,5 +1,5 @@
 import { type JsonObject, present } from "../../../core/json.ts";
-import { effortOfBudget } from "../../canonical/answer/reasoning.ts";
+import { effortOf } from "../../canonical/answer/reasoning.ts";
 import type {
   Effort,
   ReasoningSettings,
@@ -60,13 +60,11 @@ function effortFor(
   return closest;
 }
 
-function requestedEffort(
-  { mode, effort, budgetTokens }: ReasoningSettings,
-): EffortWord | undefined {
+function requestedEffort(settings: ReasoningSettings): EffortWord | undefined {
+  const { mode } = settings;
   if (mode === "off") return "none";
-  if (effort !== undefined) return effort;
-  if (budgetTokens !== undefined) return effortOfBudget(budgetTokens);
-  return mode === undefined ? undefined : DEFAULT_EFFORT;
+  return effortOf(settings) ??
+    (mode === undefined ? undefined : DEFAULT_EFFORT);
 }
 
 /**

@@ -5,9 +5,8 @@ import {
   objectOf,
   present,
 } from "../../../core/json.ts";
-import { effortOfBudget, isEffort } from "../../canonical/answer/reasoning.ts";
+import { effortOf, isEffort } from "../../canonical/answer/reasoning.ts";
 import type { Extra, Weight } from "../../canonical/content/extras.ts";
-import { invalidField } from "../../canonical/request/invalid_request.ts";
 import type {
   CanonicalRequest,
   Effort,
@@ -15,8 +14,11 @@ import type {
   ReasoningSettings,
   ServiceTier,
 } from "../../canonical/request/request.ts";
-import { decodeOutputFormat, SHARED_NAMES } from "../../openai/settings.ts";
-import type { WireRequest } from "../wire.ts";
+import {
+  decodeOutputFormat,
+  decodeServiceTier as decodeTier,
+} from "../../openai/settings.ts";
+import { KNOWN_FIELDS, type WireRequest } from "../wire.ts";
 
 /**
  * Parses `text.format`.
@@ -46,21 +48,6 @@ export function encodeFormat(
     ...present({ description, strict }),
     schema: fitSchema(schema),
   };
-}
-
-/**
- * Parses `text.verbosity`.
- *
- * @throws {GatewayError} `invalid_request`, for an unknown word.
- */
-export function decodeVerbosity(
-  text: WireRequest["text"],
-): CanonicalRequest["verbosity"] {
-  const word = text?.verbosity ?? undefined;
-  if (
-    word === undefined || word === "low" || word === "medium" || word === "high"
-  ) return word;
-  throw invalidField("text.verbosity", "must be low, medium or high");
 }
 
 /** Parses `reasoning`. The effort `none` is the mode `off`. Codex has one effort above the highest. */
@@ -106,60 +93,15 @@ export function encodeReasoning(
   return Object.keys(fields).length === 0 ? undefined : fields;
 }
 
-function effortOf(
-  { effort, budgetTokens }: ReasoningSettings,
-): Effort | undefined {
-  if (effort !== undefined) return effort;
-  return budgetTokens === undefined ? undefined : effortOfBudget(budgetTokens);
-}
-
-const TIER_BY_WORD: Readonly<Record<string, ServiceTier["tier"]>> = {
-  auto: "auto",
-  default: "standard",
-  flex: "flex",
-  priority: "priority",
-  fast: "priority",
-  ultrafast: "priority",
-  scale: "priority",
-};
-
-/** Parses `service_tier`. */
+/** Parses `service_tier`, with Codex's own word for the highest. */
 export function decodeServiceTier(
   word: string | null | undefined,
 ): ServiceTier | undefined {
-  if (word === null || word === undefined) return undefined;
-  return {
-    tier: lookup(TIER_BY_WORD, word) ?? "auto",
-    raw: { protocol: "responses", value: word },
-  };
+  const decoded = decodeTier(word, "responses");
+  return decoded && word === "ultrafast"
+    ? { ...decoded, tier: "priority" }
+    : decoded;
 }
-
-/** Returns the `service_tier`. */
-export function encodeServiceTier({ tier, raw }: ServiceTier): string {
-  if (raw.protocol === "responses") return raw.value;
-  return tier === "standard" ? "default" : tier;
-}
-
-/** The fields that have a place in the canonical form. */
-const KNOWN_FIELDS: ReadonlySet<string> = new Set([
-  "model",
-  "input",
-  "instructions",
-  "stream",
-  "tools",
-  "tool_choice",
-  "parallel_tool_calls",
-  "max_output_tokens",
-  "temperature",
-  "top_p",
-  "service_tier",
-  "prompt_cache_key",
-  "metadata",
-  ...Object.values(SHARED_NAMES),
-  // Their inner fields are read one by one.
-  "text",
-  "reasoning",
-]);
 
 /** The weights of other fields. A field that is missing here has the weight `report`. */
 const WEIGHT_BY_FIELD: Readonly<Record<string, (value: JsonValue) => Weight>> =

@@ -7,17 +7,14 @@ import type {
 } from "../../canonical/content/block.ts";
 import { settleHistory } from "../../canonical/request/history.ts";
 import { openForeignBlocks } from "../../canonical/answer/readable.ts";
+import { dropName, dropSealed } from "../../canonical/request/loss.ts";
 import type { Turn } from "../../canonical/request/request.ts";
 import { maySend } from "../../canonical/content/sealed.ts";
 import { fitId } from "../../canonical/tools/tool_call_id.ts";
 import { callItem, ID_RULE, resultItem } from "../tools/call_item.ts";
 import type { Scope } from "../dialect.ts";
 import { hasFlag, metadataObject } from "../fields.ts";
-import {
-  dropBlock,
-  encodeInputParts,
-  encodeOutputPart,
-} from "./part_encode.ts";
+import { drop, encodeInputParts, encodeOutputPart } from "./part_encode.ts";
 import { isEncryptedContent, reasoningItem } from "./reasoning_item.ts";
 
 /** Encodes turns as input items. */
@@ -31,12 +28,7 @@ export function encodeTurns(
 }
 
 function encodeTurn(turn: Turn, scope: Scope): JsonObject[] {
-  if (turn.name !== undefined) {
-    scope.context.reportDropped(
-      "messageName",
-      "this model's provider does not support names of participants",
-    );
-  }
+  dropName(turn, scope.context);
   switch (turn.role) {
     case "assistant":
       return encodeAssistant(turn, scope);
@@ -175,10 +167,7 @@ function encodeReasoning(
     isEncryptedContent(sealed) &&
     maySend(sealed, { protocol: "responses", connectionId })
   ) return reasoningItem(block);
-  context.reportDropped(
-    "sealedReasoning",
-    "only the provider that issued it can read it",
-  );
+  return dropSealed(context);
 }
 
 function encodeCall(call: ToolCallBlock): JsonObject {
@@ -191,8 +180,6 @@ function encodeCall(call: ToolCallBlock): JsonObject {
 
 function encodeResults(turn: Turn, scope: Scope): JsonObject[] {
   return turn.blocks.map((block) =>
-    block.kind === "tool_result"
-      ? resultItem(block, scope)
-      : dropBlock(block, scope)
+    block.kind === "tool_result" ? resultItem(block, scope) : drop(block, scope)
   ).filter((item) => item !== undefined);
 }
