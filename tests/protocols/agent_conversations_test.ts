@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { randomIds } from "../../src/core/ids.ts";
 import type { JsonObject } from "../../src/core/json.ts";
 import { systemClock } from "../../src/core/time/timers.ts";
-import { upstreamRequest } from "../support/dialects/upstream_request.ts";
+import { received } from "../support/dialects/upstream_request.ts";
 import { createRandom, type Random } from "../support/fakes/random.ts";
 import { assertSendable } from "../support/sdk/messages_rules.ts";
 import { createStrictProvider } from "../support/upstream/strict_provider/mod.ts";
@@ -214,12 +214,13 @@ for (
         tools: [...CODEX_TOOLS],
         input,
       };
-      const sent = upstreamRequest(body, {
-        from: "responses",
-        to: "messages",
-        service: model.startsWith("claude") ? "anthropic" : "custom",
-        model,
-      });
+      const sent = received(
+        "responses",
+        `messages ${
+          model.startsWith("claude") ? "anthropic" : "custom"
+        } ${model}`,
+        body,
+      );
       const why = `round ${round}: ${JSON.stringify(input)}`;
       try {
         assertSendable(sent.body);
@@ -372,12 +373,7 @@ Deno.test("OpenAI accepts random conversations of Claude Code, whole", async () 
       messages,
     };
     const model = random.pick(["gpt-5.6", "gpt-6-astra", "gpt-4.1"]);
-    const sent = upstreamRequest(body, {
-      from: "messages",
-      to: "responses",
-      service: "openai",
-      model,
-    });
+    const sent = received("messages", `responses openai ${model}`, body);
     const why = `round ${round}: ${JSON.stringify(messages)}`;
     assertWhole(sent.body, messages, why);
     const answer = await provider("https://demo-c.invalid/v1/responses", {

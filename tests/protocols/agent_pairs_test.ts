@@ -12,13 +12,13 @@ import {
 } from "../contract/codec_contract.ts";
 import { STREAMED } from "../support/dialects/pairs.ts";
 import {
+  received,
   type UpstreamRequest,
-  upstreamRequest,
-  userRequest,
 } from "../support/dialects/upstream_request.ts";
 import { testNeeding } from "../support/ignored.ts";
 import { loadRecordings } from "../support/recorded/recordings.ts";
 import { messageOfSdk } from "../support/sdk/sdk_answers.ts";
+import { fromModel, fromUser, textPart } from "../support/wire/messages.ts";
 
 // Codex on models behind Messages, and Claude Code on models behind Responses: the knowledge that
 // only these two pairs need.
@@ -28,11 +28,9 @@ function onClaude(
   body: JsonObject,
   model = "claude-opus-4-8",
 ): UpstreamRequest {
-  return upstreamRequest({ input: "Hello", ...body }, {
-    from: "responses",
-    to: "messages",
-    service: "anthropic",
-    model,
+  return received("responses", `messages anthropic ${model}`, {
+    input: "Hello",
+    ...body,
   });
 }
 
@@ -41,12 +39,7 @@ function onOpenAi(
   fields: JsonObject,
   { service = "openai", model = "gpt-5.6" } = {},
 ): UpstreamRequest {
-  return upstreamRequest(userRequest("messages", fields), {
-    from: "messages",
-    to: "responses",
-    service,
-    model,
-  });
+  return received("messages", `responses ${service} ${model}`, fields);
 }
 
 /** Returns the objects of a list in a request. */
@@ -64,7 +57,7 @@ Deno.test("a Responses caller with a cache key gets Claude's cache: marks on the
     { type: "function_call", call_id: id, name: "f", arguments: "{}" },
     { type: "function_call_output", call_id: id, output: "done" },
   ];
-  const input = [{ role: "user", content: "Go" }, ...call("a"), ...call("b")];
+  const input = [fromUser("Go"), ...call("a"), ...call("b")];
   const keyed = { instructions: "Be brief", prompt_cache_key: "k", input };
   const { body, dropped } = onClaude(keyed);
   assert.deepEqual(dropped, []);
@@ -80,17 +73,14 @@ Deno.test("a Responses caller's own cache marks are the only ones that Claude ge
   const { body } = onClaude({
     instructions: "Be brief",
     prompt_cache_key: "k",
-    input: [{
-      role: "user",
-      content: [
-        {
-          type: "input_text",
-          text: "A long document",
-          prompt_cache_breakpoint: { mode: "explicit" },
-        },
-        { type: "input_text", text: "Go" },
-      ],
-    }],
+    input: [fromUser([
+      {
+        type: "input_text",
+        text: "A long document",
+        prompt_cache_breakpoint: { mode: "explicit" },
+      },
+      { type: "input_text", text: "Go" },
+    ])],
   });
   assert.equal(marksIn(body), 1);
   assert.equal(body.system === undefined || marksIn(body.system) === 0, true);
@@ -198,12 +188,7 @@ Deno.test("Codex's web search is left out for Claude and named, and a search of 
   };
   const { body, dropped } = onClaude({
     tools: [{ type: "web_search", external_web_access: true }],
-    input: [
-      { role: "user", content: "Go" },
-      search,
-      { role: "assistant", content: "Sunny" },
-      { role: "user", content: "Thanks" },
-    ],
+    input: [fromUser("Go"), search, fromModel("Sunny"), fromUser("Thanks")],
   });
   assert.deepEqual(dropped, ["tools"]);
   assert.equal(body.tools, undefined);
@@ -307,10 +292,7 @@ Deno.test("Claude Code's cache marks become OpenAI's where the model accepts the
   const mark = { type: "ephemeral" };
   const asked = {
     system: [{ type: "text", text: "Be brief", cache_control: mark }],
-    messages: [{
-      role: "user",
-      content: [{ type: "text", text: "Hi", cache_control: mark }],
-    }],
+    messages: [fromUser([{ type: "text", text: "Hi", cache_control: mark }])],
     metadata: { user_id: JSON.stringify({ session_id: "session-1" }) },
   };
   const { body, dropped } = onOpenAi(asked);
@@ -326,9 +308,9 @@ Deno.test("Claude Code's cache marks become OpenAI's where the model accepts the
 
 Deno.test("the blocks of Claude's connector for MCP are texts for OpenAI, and its servers are rejected by name", () => {
   const { body, dropped } = onOpenAi({
-    messages: [{ role: "user", content: "Go" }, {
-      role: "assistant",
-      content: [
+    messages: [
+      fromUser("Go"),
+      fromModel([
         {
           type: "mcp_tool_use",
           id: "mcptoolu_1",
@@ -340,10 +322,11 @@ Deno.test("the blocks of Claude's connector for MCP are texts for OpenAI, and it
           type: "mcp_tool_result",
           tool_use_id: "mcptoolu_1",
           is_error: false,
-          content: [{ type: "text", text: "hello" }],
+          content: [textPart("hello")],
         },
-      ],
-    }, { role: "user", content: "On" }],
+      ]),
+      fromUser("On"),
+    ],
   });
   assert.deepEqual(dropped, []);
   assert.match(
@@ -355,7 +338,7 @@ Deno.test("the blocks of Claude's connector for MCP are texts for OpenAI, and it
 });
 
 Deno.test("cached, written and reasoning tokens reach the caller of the other protocol", () => {
-  const text = [{ type: "text", text: "Hi" }];
+  const text = [textPart("Hi")];
   const fromClaude = CODECS.messages.decodeAnswer({
     id: "msg_1",
     type: "message",
@@ -410,7 +393,7 @@ Deno.test("cached, written and reasoning tokens reach the caller of the other pr
 
 Deno.test("Codex's compaction works on Claude: the summary is one item, which the next request holds as text", () => {
   const trigger = { type: "compaction_trigger" };
-  const input = [{ role: "user", content: "Go" }, trigger];
+  const input = [fromUser("Go"), trigger];
   const { body, dropped } = onClaude({ input });
   assert.deepEqual(dropped, []);
   assert.match(JSON.stringify(body.messages), /Write a summary/);
@@ -437,7 +420,7 @@ Deno.test("Codex's compaction works on Claude: the summary is one item, which th
   );
   const items = listOf(output);
   assert.deepEqual(items.map(({ type }) => type), ["compaction"]);
-  const next = onClaude({ input: [...items, { role: "user", content: "On" }] });
+  const next = onClaude({ input: [...items, fromUser("On")] });
   assert.deepEqual(next.dropped, []);
   assert.match(JSON.stringify(next.body.messages), /All is done\./);
   // OpenAI's own item is encrypted, and without it the conversation would be another one.

@@ -3,25 +3,14 @@ import { isJsonObject, type JsonObject } from "../../src/core/json.ts";
 import type { Protocol } from "../../src/core/protocol.ts";
 import { CODECS } from "../../src/protocols/mod.ts";
 import { answerContext, counterIds } from "../contract/codec_contract.ts";
-import {
-  upstreamRequest,
-  userRequest,
-} from "../support/dialects/upstream_request.ts";
+import { received, userRequest } from "../support/dialects/upstream_request.ts";
+import { fromModel, fromUser, textPart } from "../support/wire/messages.ts";
 
 // Blocks of another protocol that become text are separated from their neighbours. No model or
 // caller may read the end of one text and the beginning of the next as one word.
 
-function chatText(
-  from: Protocol,
-  body: JsonObject,
-  service: string,
-): string {
-  const { body: sent } = upstreamRequest(body, {
-    from,
-    to: "chat",
-    service,
-    model: "some-model",
-  });
+function chatText(from: Protocol, body: JsonObject, service: string): string {
+  const { body: sent } = received(from, `chat ${service} some-model`, body);
   assert.ok(Array.isArray(sent.messages));
   const own = sent.messages.filter(isJsonObject).filter(({ role }) =>
     role === "assistant"
@@ -63,31 +52,27 @@ const MESSAGES_BLOCKS: readonly (readonly [JsonObject, string])[] = [
 
 Deno.test("a block of an earlier answer that only Messages has stays apart from its texts", () => {
   for (const [block, end] of MESSAGES_BLOCKS) {
-    const body = userRequest("messages", {
+    const body = {
       messages: [
-        { role: "user", content: "Go" },
-        {
-          role: "assistant",
-          content: [
-            { type: "text", text: "BEFORE" },
-            block,
-            { type: "text", text: "AFTER" },
-          ],
-        },
-        { role: "user", content: "Go on" },
+        fromUser("Go"),
+        fromModel([
+          textPart("BEFORE"),
+          block,
+          textPart("AFTER"),
+        ]),
+        fromUser("Go on"),
       ],
-    });
+    };
     for (const service of ["custom", "openai"]) {
       const text = chatText("messages", body, service);
       assert.match(text, /^BEFORE\n\n\[/, text);
       assert.ok(text.endsWith(`${end}\n\nAFTER`), text);
     }
-    const { body: sent } = upstreamRequest(body, {
-      from: "messages",
-      to: "responses",
-      service: "openai",
-      model: "gpt-5.2",
-    });
+    const { body: sent } = received(
+      "messages",
+      "responses openai gpt-5.2",
+      body,
+    );
     assert.ok(Array.isArray(sent.input));
     const own = sent.input.filter(isJsonObject).filter(({ role }) =>
       role === "assistant"
@@ -114,15 +99,15 @@ Deno.test("an item of an earlier answer that only Responses has stays apart from
     arguments: "{}",
     output: "return_code: 0",
   };
-  const body = userRequest("responses", {
+  const body = {
     input: [
-      { role: "user", content: "Go" },
+      fromUser("Go"),
       message("BEFORE"),
       call,
       message("AFTER"),
-      { role: "user", content: "Go on" },
+      fromUser("Go on"),
     ],
-  });
+  };
   for (const service of ["custom", "openai"]) {
     assert.equal(
       chatText("responses", body, service),
@@ -132,27 +117,24 @@ Deno.test("an item of an earlier answer that only Responses has stays apart from
 });
 
 Deno.test("a split sentence stays one text", () => {
-  const body = userRequest("messages", {
+  const body = {
     messages: [
-      { role: "user", content: "Go" },
-      {
-        role: "assistant",
-        content: [
-          { type: "text", text: "The sky is " },
-          { type: "text", text: "blue" },
-          { type: "text", text: "." },
-        ],
-      },
-      { role: "user", content: "Go on" },
+      fromUser("Go"),
+      fromModel([
+        textPart("The sky is "),
+        textPart("blue"),
+        textPart("."),
+      ]),
+      fromUser("Go on"),
     ],
-  });
+  };
   assert.equal(chatText("messages", body, "custom"), "The sky is blue.");
 });
 
 Deno.test("a refusal stays apart from the text before it", () => {
-  const body = userRequest("responses", {
+  const body = {
     input: [
-      { role: "user", content: "Go" },
+      fromUser("Go"),
       {
         type: "message",
         role: "assistant",
@@ -161,9 +143,9 @@ Deno.test("a refusal stays apart from the text before it", () => {
           { type: "refusal", refusal: "No more." },
         ],
       },
-      { role: "user", content: "Go on" },
+      fromUser("Go on"),
     ],
-  });
+  };
   assert.equal(chatText("responses", body, "custom"), "So far.\n\nNo more.");
 });
 
@@ -174,9 +156,9 @@ Deno.test("texts around a server tool's work stay apart for callers of other pro
     role: "assistant",
     model: "claude",
     content: [
-      { type: "text", text: "I look." },
+      textPart("I look."),
       ...MESSAGES_BLOCKS.map(([block]) => block),
-      { type: "text", text: "It is 4." },
+      textPart("It is 4."),
     ],
     stop_reason: "end_turn",
     stop_sequence: null,

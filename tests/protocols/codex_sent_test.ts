@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { isJsonObject, type JsonObject } from "../../src/core/json.ts";
-import type { Protocol } from "../../src/core/protocol.ts";
 import {
+  received,
   type UpstreamRequest,
-  upstreamRequest,
   userRequest,
 } from "../support/dialects/upstream_request.ts";
 import { GatewayError } from "../../src/core/error.ts";
@@ -14,22 +13,17 @@ import { answerContext } from "../contract/codec_contract.ts";
 // repeatedly, and pictures in their original size.
 
 /** Services that serve a model to Codex in another protocol. */
-const TARGETS: readonly { readonly to: Protocol; readonly service: string }[] =
-  [
-    { to: "chat", service: "custom" },
-    { to: "chat", service: "openai" },
-    { to: "messages", service: "anthropic" },
-  ];
+const TARGETS = [
+  "chat custom some-model",
+  "chat openai some-model",
+  "messages anthropic claude-sonnet-4-6",
+];
 
 function toEach(
   fields: JsonObject,
-  check: (request: UpstreamRequest, to: Protocol) => void,
+  check: (request: UpstreamRequest) => void,
 ): void {
-  for (const { to, service } of TARGETS) {
-    const model = to === "messages" ? "claude-sonnet-4-6" : "some-model";
-    const body = userRequest("responses", fields);
-    check(upstreamRequest(body, { from: "responses", to, service, model }), to);
-  }
+  for (const target of TARGETS) check(received("responses", target, fields));
 }
 
 /** Returns the name and description of the tools, which every protocol has. */
@@ -163,10 +157,10 @@ Deno.test("tools that items bring are not written twice for a provider of Respon
     ...found("a", fn("f"), namespace("n", fn("two"))),
     ...found("b", namespace("n", fn("two")), { type: "web_search" }),
   ];
-  const { body } = upstreamRequest({
+  const { body } = received("responses", "responses openai gpt-6", {
     input,
     tools: [fn("f"), namespace("n", fn("one"))],
-  }, { from: "responses", to: "responses", service: "openai", model: "gpt-6" });
+  });
   const tools = Array.isArray(body.tools) ? body.tools : [];
   assert.deepEqual(
     tools.filter(isJsonObject).map((
@@ -216,11 +210,8 @@ Deno.test("a picture in its original size is sent in the largest of Chat Complet
         ],
       ];
       for (const input of inputs) {
-        const one = upstreamRequest({ input }, {
-          from: "responses",
-          to: "chat",
-          service,
-          model: "some-model",
+        const one = received("responses", `chat ${service} some-model`, {
+          input,
         });
         const text = JSON.stringify(one.body.messages);
         assert.equal(/"detail":"([^"]*)"/.exec(text)?.[1], sent, service);
@@ -232,10 +223,6 @@ Deno.test("a picture in its original size is sent in the largest of Chat Complet
 
 // The messages that Codex 0.169 sends between its agents (`multi_agent_v2`), and the calls by which
 // its models send them, in other protocols.
-
-function fnCodexAgentsSent(name: string): JsonObject {
-  return { type: "function", name, parameters: {} };
-}
 
 /** Returns the message of an agent, as Codex 0.169.0 wrote it behind a gateway. */
 function agentMessage(payload: JsonObject, ...more: JsonObject[]): JsonObject {
@@ -323,16 +310,10 @@ Deno.test("a message between agents that only OpenAI can read is rejected by nam
   };
   const unknown = { type: "input_hologram", data: "AAAA" };
   for (const part of [payload, unknown]) {
-    for (const { to, service } of TARGETS) {
-      const model = to === "messages" ? "claude-sonnet-4-6" : "some-model";
+    const fields = { input: [ASK, agentMessage(part)] };
+    for (const target of TARGETS) {
       assert.throws(
-        () =>
-          upstreamRequest({ input: [ASK, agentMessage(part)] }, {
-            from: "responses",
-            to,
-            service,
-            model,
-          }),
+        () => received("responses", target, fields),
         (error) =>
           error instanceof GatewayError && error.param === "input" &&
           error.message.includes(String(part.type)),
@@ -344,18 +325,12 @@ Deno.test("a message between agents that only OpenAI can read is rejected by nam
 Deno.test("a call of a tool with encrypted arguments declares them plain", () => {
   const message = { type: "string", encrypted: true };
   const spawn = {
-    ...fnCodexAgentsSent("spawn_agent"),
+    ...fn("spawn_agent"),
     parameters: { type: "object", properties: { message } },
   };
+  const tools = [namespace("collaboration", spawn, fn("list_agents"))];
   const request = CODECS.responses.decodeRequest(
-    userRequest("responses", {
-      model: "m",
-      tools: [{
-        type: "namespace",
-        name: "collaboration",
-        tools: [spawn, fnCodexAgentsSent("list_agents")],
-      }],
-    }),
+    userRequest("responses", { model: "m", tools }),
   );
   const call = (name: string) => ({
     kind: "function_call" as const,
@@ -381,25 +356,20 @@ Deno.test("a call of a tool with encrypted arguments declares them plain", () =>
 Deno.test("no other provider gets the keyword for encrypted arguments", () => {
   const message = { type: "string", description: "The task." };
   const spawn = {
-    ...fnCodexAgentsSent("spawn_agent"),
+    ...fn("spawn_agent"),
     parameters: {
       type: "object",
       properties: { message: { ...message, encrypted: true } },
     },
   };
-  const tools = [{ type: "namespace", name: "collaboration", tools: [spawn] }];
+  const tools = [namespace("collaboration", spawn)];
   toEach({ tools }, ({ body, dropped }) => {
     const text = JSON.stringify(body.tools);
     assert.ok(text.includes(JSON.stringify(message)), text);
     assert.ok(!text.includes("encrypted"), text);
     assert.deepEqual(dropped, []);
   });
-  const { body } = upstreamRequest(userRequest("responses", { tools }), {
-    from: "responses",
-    to: "responses",
-    service: "openai",
-    model: "gpt-6",
-  });
+  const { body } = received("responses", "responses openai gpt-6", { tools });
   assert.match(JSON.stringify(body.tools), /"encrypted":true/);
 });
 
@@ -408,11 +378,8 @@ Deno.test("a message between agents goes to a provider of Responses as it came",
     type: "encrypted_content",
     encrypted_content: "Count the files.",
   });
-  const { body } = upstreamRequest({ input: [ASK, message] }, {
-    from: "responses",
-    to: "responses",
-    service: "openai",
-    model: "gpt-6",
+  const { body } = received("responses", "responses openai gpt-6", {
+    input: [ASK, message],
   });
   assert.ok(Array.isArray(body.input));
   assert.deepEqual(body.input.at(-1), message);

@@ -1,11 +1,7 @@
 import assert from "node:assert/strict";
 import { GatewayError } from "../../src/core/error.ts";
 import { isJsonObject, type JsonObject } from "../../src/core/json.ts";
-import type { Protocol } from "../../src/core/protocol.ts";
-import {
-  upstreamRequest,
-  userRequest,
-} from "../support/dialects/upstream_request.ts";
+import { received, userRequest } from "../support/dialects/upstream_request.ts";
 import { runStage } from "../../src/core/stage.ts";
 import type { AnswerEvent } from "../../src/protocols/canonical/stream/event.ts";
 import {
@@ -53,37 +49,34 @@ function named(dropped: readonly string[]): string[] {
 }
 
 /** Providers that compile patterns, and OpenAI's models at other services. */
-const COMPILING: readonly (readonly [
-  to: Protocol,
-  service: string,
-  model: string,
-])[] = [
-  ["chat", "openai", "gpt-5.2"],
-  ["chat", "openai", "of-an-unknown-name"],
-  ["chat", "custom", "gpt-5.6-luna"],
-  ["chat", "openrouter", "openai/gpt-6-astra"],
-  ["responses", "openai", "gpt-5.2"],
-  ["responses", "codex", "gpt-6-astra"],
-  ["responses", "openrouter", "openai/gpt-5.5"],
+const COMPILING = [
+  "chat openai gpt-5.2",
+  "chat openai of-an-unknown-name",
+  "chat custom gpt-5.6-luna",
+  "chat openrouter openai/gpt-6-astra",
+  "responses openai gpt-5.2",
+  "responses codex gpt-6-astra",
+  "responses openrouter openai/gpt-5.5",
 ];
 
-const OTHERS: readonly (readonly [Protocol, string, string])[] = [
-  ["chat", "custom", "some-model"],
-  ["chat", "deepseek", "deepseek-chat"],
-  ["chat", "gateway", "some-model"],
-  ["responses", "custom", "some-model"],
+const OTHERS = [
+  "chat custom some-model",
+  "chat deepseek deepseek-chat",
+  "chat gateway some-model",
+  "responses custom some-model",
 ];
 
 Deno.test("a pattern that OpenAI cannot compile moves into the description of its property, and is named", () => {
-  for (const [to, service, model] of COMPILING) {
+  for (const target of COMPILING) {
     for (const pattern of [ARTIFACT, LOOKAHEAD]) {
-      const { body, dropped } = upstreamRequest(
+      const { body, dropped } = received(
+        "messages",
+        target,
         artifact(schemaOf({
           field: { type: "string", pattern, description: "The field." },
           other: { type: "string", pattern },
           id: { type: "string", pattern: "^[0-9a-f]{32}$" },
         })),
-        { from: "messages", to, service, model },
       );
       assert.deepEqual(
         parametersIn(body),
@@ -99,7 +92,7 @@ Deno.test("a pattern that OpenAI cannot compile moves into the description of it
           },
           id: { type: "string", pattern: "^[0-9a-f]{32}$" },
         }),
-        `${to} ${service} ${model}`,
+        target,
       );
       assert.deepEqual(named(dropped), ["pattern"]);
     }
@@ -107,15 +100,14 @@ Deno.test("a pattern that OpenAI cannot compile moves into the description of it
 });
 
 Deno.test("patterns stay for providers that take them", () => {
-  for (const [to, service, model] of OTHERS) {
+  for (const target of OTHERS) {
     const parameters = schemaOf({ f: { type: "string", pattern: ARTIFACT } });
-    const { body, dropped } = upstreamRequest(artifact(parameters), {
-      from: "messages",
-      to,
-      service,
-      model,
-    });
-    assert.deepEqual(parametersIn(body), parameters, `${to} ${service}`);
+    const { body, dropped } = received(
+      "messages",
+      target,
+      artifact(parameters),
+    );
+    assert.deepEqual(parametersIn(body), parameters, target);
     assert.deepEqual(dropped, []);
   }
 });
@@ -151,26 +143,22 @@ Deno.test("a pattern is found at every place of a schema, and nowhere else", () 
       default: { pattern: LOOKAHEAD },
       "x-extension": { pattern: LOOKAHEAD },
     });
-  for (const [to, service, model] of COMPILING) {
-    const { body } = upstreamRequest(artifact(of(bad)), {
-      from: "messages",
-      to,
-      service,
-      model,
-    });
+  for (const target of COMPILING) {
+    const { body } = received("messages", target, artifact(of(bad)));
     assert.deepEqual(parametersIn(body), of(good));
   }
 });
 
 Deno.test("names of properties that OpenAI cannot match move into the description, and are forbidden no more", () => {
-  const { body, dropped } = upstreamRequest(
+  const { body, dropped } = received(
+    "messages",
+    "chat openai gpt-5.2",
     artifact({
       type: "object",
       properties: { a: {} },
       patternProperties: { "^\\p{L}+$": { type: "string" }, "^x-": {} },
       additionalProperties: false,
     }),
-    { from: "messages", to: "chat", service: "openai", model: "gpt-5.2" },
   );
   assert.deepEqual(parametersIn(body), {
     type: "object",
@@ -189,13 +177,10 @@ Deno.test("a strict tool stays strict without the pattern", () => {
     required: ["a"],
     additionalProperties: false,
   };
-  for (const [to, service, model] of COMPILING) {
-    const { body, dropped } = upstreamRequest(
-      userRequest("messages", {
-        tools: [{ name: "f", input_schema: strict, strict: true }],
-      }),
-      { from: "messages", to, service, model },
-    );
+  for (const target of COMPILING) {
+    const { body, dropped } = received("messages", target, {
+      tools: [{ name: "f", input_schema: strict, strict: true }],
+    });
     assert.match(JSON.stringify(body.tools), /"strict":true/);
     assert.deepEqual(named(dropped), ["pattern"]);
   }
@@ -208,13 +193,10 @@ Deno.test("the schema of an answer has no pattern that OpenAI cannot compile", (
     required: ["mail"],
     additionalProperties: false,
   };
-  for (const [to, service, model] of COMPILING) {
-    const { body, dropped } = upstreamRequest(
-      userRequest("messages", {
-        output_config: { format: { type: "json_schema", schema } },
-      }),
-      { from: "messages", to, service, model },
-    );
+  for (const target of COMPILING) {
+    const { body, dropped } = received("messages", target, {
+      output_config: { format: { type: "json_schema", schema } },
+    });
     const sent = JSON.stringify([body.response_format, body.text]);
     assert.ok(!sent.includes('"pattern"'), sent);
     assert.match(sent, /Must match the regular expression/);
@@ -225,15 +207,11 @@ Deno.test("the schema of an answer has no pattern that OpenAI cannot compile", (
 Deno.test("a strict connection rejects a pattern that it would have to move", () => {
   assert.throws(
     () =>
-      upstreamRequest(
+      received(
+        "messages",
+        "chat openai gpt-5.2",
         artifact(schemaOf({ f: { type: "string", pattern: ARTIFACT } })),
-        {
-          from: "messages",
-          to: "chat",
-          service: "openai",
-          model: "gpt-5.2",
-          strict: true,
-        },
+        true,
       ),
     (error) => error instanceof GatewayError && error.param === "pattern",
   );
@@ -243,12 +221,7 @@ Deno.test("a strict connection rejects a pattern that it would have to move", ()
 // https://developers.openai.com/api/reference/resources/responses
 
 function ask(fields: JsonObject, model = "gpt-5.2", service = "openai") {
-  return upstreamRequest(userRequest("chat", fields), {
-    from: "chat",
-    to: "responses",
-    service,
-    model,
-  });
+  return received("chat", `responses ${service} ${model}`, fields);
 }
 
 Deno.test("log probabilities are requested from an OpenAI model that does not reason", () => {

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { wordList } from "../../src/core/collections.ts";
 import { GatewayError } from "../../src/core/error.ts";
 import type { SseFrame } from "../../src/core/frame.ts";
 import {
@@ -312,28 +313,16 @@ function inventStream(protocol: Protocol, random: Random): Uint8Array {
 
 const EVENT_TYPES: Readonly<Record<Protocol, readonly string[]>> = {
   chat: ["", "error", "chat.completion.chunk"],
-  messages: [
-    "message_start",
-    "content_block_start",
-    "content_block_delta",
-    "content_block_stop",
-    "message_delta",
-    "message_stop",
-    "ping",
-    "error",
-  ],
-  responses: [
-    "response.created",
-    "response.output_item.added",
-    "response.content_part.added",
-    "response.output_text.delta",
-    "response.function_call_arguments.delta",
-    "response.reasoning_summary_text.delta",
-    "response.output_item.done",
-    "response.completed",
-    "response.failed",
-    "error",
-  ],
+  messages: wordList(`
+    message_start content_block_start content_block_delta content_block_stop
+    message_delta message_stop ping error
+  `),
+  responses: wordList(`
+    response.created response.output_item.added response.content_part.added
+    response.output_text.delta response.function_call_arguments.delta
+    response.reasoning_summary_text.delta response.output_item.done
+    response.completed response.failed error
+  `),
 };
 
 /** Every field of the three protocols' events that a decoder reads. */

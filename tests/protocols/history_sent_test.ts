@@ -3,10 +3,8 @@ import { isJsonObject, type JsonObject } from "../../src/core/json.ts";
 import type { Protocol } from "../../src/core/protocol.ts";
 import { CODECS } from "../../src/protocols/mod.ts";
 import { answerContext, counterIds } from "../contract/codec_contract.ts";
-import {
-  upstreamRequest,
-  userRequest,
-} from "../support/dialects/upstream_request.ts";
+import { received } from "../support/dialects/upstream_request.ts";
+import { fromModel, fromUser, textPart } from "../support/wire/messages.ts";
 
 // The history of a conversation, sent to a provider with another protocol. System text stays text,
 // no message of the model is empty, files have names, and a model finds its own call ids.
@@ -19,12 +17,7 @@ const SCHEMA = {
 };
 
 function toChat(from: Protocol, body: JsonObject, service = "custom") {
-  return upstreamRequest(body, {
-    from,
-    to: "chat",
-    service,
-    model: "some-model",
-  });
+  return received(from, `chat ${service} some-model`, body);
 }
 
 function messagesIn(body: JsonObject): JsonObject[] {
@@ -32,24 +25,23 @@ function messagesIn(body: JsonObject): JsonObject[] {
   return body.messages.filter(isJsonObject);
 }
 
-const NOTE = {
-  type: "text",
-  text: "x-anthropic-billing-header: cc_version=2.1.329; cc_entrypoint=cli;",
-};
+const NOTE = textPart(
+  "x-anthropic-billing-header: cc_version=2.1.329; cc_entrypoint=cli;",
+);
 
 Deno.test("the system text of Claude Code is one string without its billing note, with and without a schema", () => {
   for (const service of ["custom", "zai", "bigmodel", "deepseek", "kimi"]) {
     for (const format of [undefined, { type: "json_schema", schema: SCHEMA }]) {
       const { body } = toChat(
         "messages",
-        userRequest("messages", {
+        {
           system: [
             NOTE,
-            { type: "text", text: "You are Claude Code." },
-            { type: "text", text: "Be brief." },
+            textPart("You are Claude Code."),
+            textPart("Be brief."),
           ],
           ...(format === undefined ? {} : { output_config: { format } }),
-        }),
+        },
         service,
       );
       const [system, user] = messagesIn(body);
@@ -66,19 +58,15 @@ Deno.test("the system text of Claude Code is one string without its billing note
           : words,
         service,
       );
-      assert.deepEqual(user, { role: "user", content: "Hello" });
+      assert.deepEqual(user, fromUser("Hello"));
     }
   }
 });
 
 Deno.test("a system text of nothing but a billing note is no message", () => {
   for (const service of ["custom", "zai", "openai", "openrouter"]) {
-    const { body, dropped } = toChat(
-      "messages",
-      userRequest("messages", { system: [NOTE] }),
-      service,
-    );
-    assert.deepEqual(messagesIn(body), [{ role: "user", content: "Hello" }]);
+    const { body, dropped } = toChat("messages", { system: [NOTE] }, service);
+    assert.deepEqual(messagesIn(body), [fromUser("Hello")]);
     assert.deepEqual(dropped, []);
   }
 });
@@ -87,17 +75,17 @@ Deno.test("tools that come in the middle of a conversation leave no list of part
   for (const service of ["custom", "zai", "openai"]) {
     const claude = toChat(
       "messages",
-      userRequest("messages", {
+      {
         messages: [
-          { role: "user", content: "Hello" },
+          fromUser("Hello"),
           {
             role: "system",
             content: [{ type: "tool_addition", tool_name: "f" }],
           },
-          { role: "assistant", content: "Hi" },
-          { role: "user", content: "Go on" },
+          fromModel("Hi"),
+          fromUser("Go on"),
         ],
-      }),
+      },
       service,
     );
     assert.deepEqual(messagesIn(claude.body).map(({ content }) => content), [
@@ -108,7 +96,7 @@ Deno.test("tools that come in the middle of a conversation leave no list of part
     assert.deepEqual(claude.dropped, ["messages"]);
     const codex = toChat(
       "responses",
-      userRequest("responses", {
+      {
         input: [
           {
             type: "additional_tools",
@@ -116,9 +104,9 @@ Deno.test("tools that come in the middle of a conversation leave no list of part
             tools: [{ type: "function", name: "f", strict: false }],
           },
           { role: "developer", content: "Be brief." },
-          { role: "user", content: "Hello" },
+          fromUser("Hello"),
         ],
-      }),
+      },
       service,
     );
     const [system, user, ...others] = messagesIn(codex.body);
@@ -136,34 +124,24 @@ Deno.test("marked system text keeps its parts where a provider takes marks, and 
     text: "Be brief.",
     cache_control: { type: "ephemeral" },
   }];
-  const { body } = toChat(
-    "messages",
-    userRequest("messages", { system }),
-    "openrouter",
-  );
+  const { body } = toChat("messages", { system }, "openrouter");
   assert.deepEqual(messagesIn(body)[0]?.content, system);
 });
 
 /** Empty answers of a model in a caller's history. */
 const EMPTY: readonly (readonly [string, Protocol, JsonObject[]])[] = [
-  ["no text", "messages", [{ role: "assistant", content: "" }]],
-  ["no blocks", "messages", [{ role: "assistant", content: [] }]],
-  ["blank text", "messages", [{
-    role: "assistant",
-    content: [{ type: "text", text: "\n" }],
-  }]],
-  ["a thought", "messages", [{
-    role: "assistant",
-    content: [{ type: "thinking", thinking: "Hm", signature: "" }],
-  }]],
-  ["a hidden thought", "messages", [{
-    role: "assistant",
-    content: [{ type: "redacted_thinking", data: "x" }],
-  }]],
-  ["a picture", "responses", [{
-    role: "assistant",
-    content: [{ type: "input_image", image_url: "https://e.example/a.png" }],
-  }]],
+  ["no text", "messages", [fromModel("")]],
+  ["no blocks", "messages", [fromModel([])]],
+  ["blank text", "messages", [fromModel([textPart("\n")])]],
+  ["a thought", "messages", [
+    fromModel([{ type: "thinking", thinking: "Hm", signature: "" }]),
+  ]],
+  ["a hidden thought", "messages", [
+    fromModel([{ type: "redacted_thinking", data: "x" }]),
+  ]],
+  ["a picture", "responses", [
+    fromModel([{ type: "input_image", image_url: "https://e.example/a.png" }]),
+  ]],
   ["a hosted call", "responses", [{
     type: "web_search_call",
     id: "ws_1",
@@ -175,7 +153,7 @@ const EMPTY: readonly (readonly [string, Protocol, JsonObject[]])[] = [
     summary: [],
     encrypted_content: "x",
   }]],
-  ["no parts", "responses", [{ role: "assistant", content: [] }]],
+  ["no parts", "responses", [fromModel([])]],
 ];
 
 for (const [name, from, answer] of EMPTY) {
@@ -184,13 +162,7 @@ for (const [name, from, answer] of EMPTY) {
       const field = from === "messages" ? "messages" : "input";
       const { body } = toChat(
         from,
-        userRequest(from, {
-          [field]: [
-            { role: "user", content: "One" },
-            ...answer,
-            { role: "user", content: "Two" },
-          ],
-        }),
+        { [field]: [fromUser("One"), ...answer, fromUser("Two")] },
         service,
       );
       const texts = messagesIn(body).map(({ role, content }) => [
@@ -208,27 +180,21 @@ for (const [name, from, answer] of EMPTY) {
   });
 }
 
-Deno.test("an answer with nothing to say but a call stays, as does a text", () => {
+Deno.test("an assistant's turn of a call alone is kept, as is one of text alone", () => {
   const { body } = toChat(
     "messages",
-    userRequest("messages", {
+    {
       messages: [
-        { role: "user", content: "One" },
-        {
-          role: "assistant",
-          content: [
-            { type: "text", text: "" },
-            { type: "tool_use", id: "a", name: "f", input: {} },
-          ],
-        },
-        {
-          role: "user",
-          content: [{ type: "tool_result", tool_use_id: "a", content: "1" }],
-        },
-        { role: "assistant", content: "Two" },
-        { role: "user", content: "Three" },
+        fromUser("One"),
+        fromModel([
+          textPart(""),
+          { type: "tool_use", id: "a", name: "f", input: {} },
+        ]),
+        fromUser([{ type: "tool_result", tool_use_id: "a", content: "1" }]),
+        fromModel("Two"),
+        fromUser("Three"),
       ],
-    }),
+    },
   );
   assert.deepEqual(messagesIn(body).map(({ role }) => role), [
     "user",
@@ -240,61 +206,41 @@ Deno.test("an answer with nothing to say but a call stays, as does a text", () =
 });
 
 Deno.test("an answer of nothing but thoughts is no message to Anthropic either", () => {
-  const { body } = upstreamRequest(
-    userRequest("responses", {
-      input: [
-        { role: "user", content: "One" },
-        { type: "reasoning", summary: [{ type: "summary_text", text: "Hm" }] },
-        { role: "user", content: "Two" },
-      ],
-    }),
-    { from: "responses", to: "messages", service: "custom", model: "glm-5" },
-  );
-  assert.deepEqual(messagesIn(body), [{
-    role: "user",
-    content: [{ type: "text", text: "One" }, { type: "text", text: "Two" }],
-  }]);
+  const { body } = received("responses", "messages custom glm-5", {
+    input: [
+      fromUser("One"),
+      { type: "reasoning", summary: [{ type: "summary_text", text: "Hm" }] },
+      fromUser("Two"),
+    ],
+  });
+  assert.deepEqual(messagesIn(body), [
+    fromUser([textPart("One"), textPart("Two")]),
+  ]);
 });
 
 Deno.test("pictures and sound that a model made are named as lost, and refused by a strict connection", () => {
-  const history = userRequest("chat", {
+  const history = {
     messages: [
-      { role: "user", content: "Draw" },
+      fromUser("Draw"),
       {
         role: "assistant",
         content: [
-          { type: "text", text: "There" },
-          {
-            type: "image_url",
-            image_url: { url: "https://e.example/a.png" },
-          },
+          textPart("There"),
+          { type: "image_url", image_url: { url: "https://e.example/a.png" } },
         ],
         audio: { id: "audio_1" },
       },
-      { role: "user", content: "Thanks" },
+      fromUser("Thanks"),
     ],
-  });
+  };
   const targets = [
-    ["messages", "anthropic", "claude-sonnet-4-6"],
-    ["responses", "openai", "gpt-5.2"],
-  ] as const;
-  for (const [to, service, model] of targets) {
-    const { dropped } = upstreamRequest(history, {
-      from: "chat",
-      to,
-      service,
-      model,
-    });
-    assert.deepEqual(dropped, ["messages"]);
+    "messages anthropic claude-sonnet-4-6",
+    "responses openai gpt-5.2",
+  ];
+  for (const target of targets) {
+    assert.deepEqual(received("chat", target, history).dropped, ["messages"]);
     assert.throws(
-      () =>
-        upstreamRequest(history, {
-          from: "chat",
-          to,
-          service,
-          model,
-          strict: true,
-        }),
+      () => received("chat", target, history, true),
       /Cannot pass `messages` on/,
     );
   }
@@ -308,12 +254,7 @@ Deno.test("a model's own sound goes back to its provider", () => {
   };
   const { body } = toChat(
     "chat",
-    userRequest("chat", {
-      messages: [{ role: "user", content: "Sing" }, message, {
-        role: "user",
-        content: "Again",
-      }],
-    }),
+    { messages: [fromUser("Sing"), message, fromUser("Again")] },
     "openai",
   );
   assert.deepEqual(messagesIn(body)[1]?.audio, { id: "audio_1" });
@@ -325,7 +266,7 @@ Deno.test("a file without a name gets one", () => {
   const content = [{ type: "document", source: PDF }];
   const { body } = toChat(
     "messages",
-    userRequest("messages", { messages: [{ role: "user", content }] }),
+    { messages: [{ role: "user", content }] },
   );
   assert.deepEqual(messagesIn(body)[0]?.content, [{
     type: "file",
@@ -346,13 +287,13 @@ Deno.test("the context of a document precedes it, and citations that the model c
       title: "b.txt",
       context: "Of this year",
     },
-    { type: "text", text: "Compare" },
+    textPart("Compare"),
   ];
   const messages = [{ role: "user", content }];
-  const asked = userRequest("messages", { messages });
+  const asked = { messages };
   const { body, dropped } = toChat("messages", asked);
   assert.deepEqual(messagesIn(body)[0]?.content, [
-    { type: "text", text: "Of last year" },
+    textPart("Of last year"),
     {
       type: "file",
       file: {
@@ -360,19 +301,12 @@ Deno.test("the context of a document precedes it, and citations that the model c
         filename: "a.pdf",
       },
     },
-    { type: "text", text: "b.txt\n\nOf this year\n\nWords" },
-    { type: "text", text: "Compare" },
+    textPart("b.txt\n\nOf this year\n\nWords"),
+    textPart("Compare"),
   ]);
   assert.deepEqual(dropped, ["citations"]);
   assert.throws(
-    () =>
-      upstreamRequest(asked, {
-        from: "messages",
-        to: "chat",
-        service: "custom",
-        model: "m",
-        strict: true,
-      }),
+    () => received("messages", "chat custom m", asked, true),
     /Cannot pass `citations` on/,
   );
 });
@@ -384,7 +318,7 @@ Deno.test("a document of blocks is sent block by block, also in a tool result", 
     source: {
       type: "content",
       content: [
-        { type: "text", text: "See" },
+        textPart("See"),
         {
           type: "image",
           source: { type: "base64", media_type: "image/png", data: "iVBORw==" },
@@ -398,30 +332,20 @@ Deno.test("a document of blocks is sent block by block, also in a tool result", 
   };
   const { body, dropped } = toChat(
     "messages",
-    userRequest("messages", {
+    {
       messages: [
-        { role: "user", content: [document] },
-        {
-          role: "assistant",
-          content: [{ type: "tool_use", id: "a", name: "f", input: {} }],
-        },
-        {
-          role: "user",
-          content: [{
-            type: "tool_result",
-            tool_use_id: "a",
-            content: [document],
-          }],
-        },
+        fromUser([document]),
+        fromModel([{ type: "tool_use", id: "a", name: "f", input: {} }]),
+        fromUser([{
+          type: "tool_result",
+          tool_use_id: "a",
+          content: [document],
+        }]),
       ],
-    }),
+    },
   );
   const [user, , result, attached] = messagesIn(body);
-  assert.deepEqual(user?.content, [
-    { type: "text", text: "Report" },
-    { type: "text", text: "See" },
-    image,
-  ]);
+  assert.deepEqual(user?.content, [textPart("Report"), textPart("See"), image]);
   assert.equal(result?.content, "Report\nSee\n[image attached below]");
   assert.deepEqual(attached?.content, [image]);
   assert.deepEqual(dropped, []);
@@ -433,11 +357,7 @@ Deno.test("Kimi finds its own ids again in the history of a caller who could onl
   const names = ["get_weather", "f_1", "search"];
   const given = callerIds(ids, names);
   given.forEach((id) => assert.match(id, /^[A-Za-z0-9_-]+$/));
-  const { body } = toChat(
-    "messages",
-    userRequest("messages", { messages: loop(given, names) }),
-    "kimi",
-  );
+  const { body } = toChat("messages", { messages: loop(given, names) }, "kimi");
   assert.deepEqual(idsIn(body), [ids, ids]);
 });
 
@@ -449,9 +369,7 @@ Deno.test("Kimi finds an id again that it gave twice", () => {
   assert.notEqual(first, second);
   const { body } = toChat(
     "messages",
-    userRequest("messages", {
-      messages: [...history, ...loop([second], names)],
-    }),
+    { messages: [...history, ...loop([second], names)] },
     "moonshot",
   );
   const all = ["functions.f:0", "functions.f:0"];
@@ -462,16 +380,16 @@ Deno.test("ids that no model counted stay as they are", () => {
   const ids = ["call_0123abcd", "toolu_01_deadbeef", "functions_f_0_00000000"];
   const { body } = toChat(
     "messages",
-    userRequest("messages", { messages: loop(ids, ["f", "f", "f"]) }),
+    { messages: loop(ids, ["f", "f", "f"]) },
     "kimi",
   );
   assert.deepEqual(idsIn(body), [ids, ids]);
 });
 
 Deno.test("arguments that are null are none, in every protocol's history", () => {
-  const chat = userRequest("chat", {
+  const chat = {
     messages: [
-      { role: "user", content: "Hello" },
+      fromUser("Hello"),
       {
         role: "assistant",
         content: null,
@@ -483,24 +401,22 @@ Deno.test("arguments that are null are none, in every protocol's history", () =>
       },
       { role: "tool", tool_call_id: "a", content: "1" },
     ],
-  });
-  const responses = userRequest("responses", {
+  };
+  const responses = {
     input: [
-      { role: "user", content: "Hello" },
+      fromUser("Hello"),
       { type: "function_call", call_id: "a", name: "f", arguments: "null" },
       { type: "function_call_output", call_id: "a", output: "1" },
     ],
-  });
-  const toMessages = { to: "messages", service: "custom", model: "m" } as const;
+  };
   for (
     const [from, asked] of [["chat", chat], ["responses", responses]] as const
   ) {
-    const { body } = upstreamRequest(asked, { from, ...toMessages });
+    const { body } = received(from, "messages custom m", asked);
     assert.match(JSON.stringify(body), /"name":"f","input":\{\}/, from);
   }
-  const openai = { to: "responses", service: "openai", model: "m" } as const;
   assert.match(
-    JSON.stringify(upstreamRequest(chat, { from: "chat", ...openai }).body),
+    JSON.stringify(received("chat", "responses openai m", chat).body),
     /"name":"f","arguments":"\{\}"/,
   );
   assert.match(
@@ -513,7 +429,7 @@ Deno.test("arguments that are null are none, in every protocol's history", () =>
 function callerIds(
   ids: readonly string[],
   names: readonly string[],
-  history: readonly JsonObject[] = [{ role: "user", content: "Hello" }],
+  history: readonly JsonObject[] = [fromUser("Hello")],
 ): string[] {
   const answer = CODECS.chat.decodeAnswer({
     id: "1",
@@ -551,24 +467,18 @@ function callerIds(
 /** Returns a user message, calls and their results, as a Messages caller sends them back. */
 function loop(ids: readonly string[], names: readonly string[]): JsonObject[] {
   return [
-    { role: "user", content: "Hello" },
-    {
-      role: "assistant",
-      content: ids.map((id, index) => ({
-        type: "tool_use",
-        id,
-        name: names[index] ?? "",
-        input: {},
-      })),
-    },
-    {
-      role: "user",
-      content: ids.map((id) => ({
-        type: "tool_result",
-        tool_use_id: id,
-        content: "1",
-      })),
-    },
+    fromUser("Hello"),
+    fromModel(ids.map((id, index) => ({
+      type: "tool_use",
+      id,
+      name: names[index] ?? "",
+      input: {},
+    }))),
+    fromUser(ids.map((id) => ({
+      type: "tool_result",
+      tool_use_id: id,
+      content: "1",
+    }))),
   ];
 }
 

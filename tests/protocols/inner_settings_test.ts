@@ -1,22 +1,18 @@
 import assert from "node:assert/strict";
 import type { JsonObject } from "../../src/core/json.ts";
 import type { Protocol } from "../../src/core/protocol.ts";
-import {
-  upstreamRequest,
-  userRequest,
-} from "../support/dialects/upstream_request.ts";
+import { received } from "../support/dialects/upstream_request.ts";
 
 // Settings inside a tool, a block or a format for which another protocol has no field. They are
 // sent in another form, or named as dropped.
 
-const OPENAI = { service: "openai", model: "gpt-5.6-sol" };
-const CLAUDE = { service: "anthropic", model: "claude-opus-5-5" };
-
 const SCHEMA = { type: "object", properties: {} };
 
 function ask(from: Protocol, to: Protocol, fields: JsonObject) {
-  const target = to === "messages" ? CLAUDE : OPENAI;
-  return upstreamRequest(userRequest(from, fields), { from, to, ...target });
+  const target = to === "messages"
+    ? "anthropic claude-opus-5-5"
+    : "openai gpt-5.6-sol";
+  return received(from, `${to} ${target}`, fields);
 }
 
 function withTool(tool: JsonObject): JsonObject {
@@ -242,14 +238,10 @@ Deno.test("the cache mark of a tool's result reaches providers of Chat Completio
     { content: [{ type: "text", text: "Sunny", cache_control }] },
   ];
   for (const result of marked) {
-    const { body } = upstreamRequest(
-      userRequest("messages", conversation(result)),
-      {
-        from: "messages",
-        to: "chat",
-        service: "openrouter",
-        model: "anthropic/claude-opus-5-5",
-      },
+    const { body } = received(
+      "messages",
+      "chat openrouter anthropic/claude-opus-5-5",
+      conversation(result),
     );
     assert.match(
       JSON.stringify(body.messages),
@@ -293,19 +285,13 @@ Deno.test("the cache mark of a search result is carried or named like any other"
       { ...found, content: [{ ...text, cache_control }] },
     ]
   ) {
-    const marked = upstreamRequest(userRequest("messages", saying(result)), {
-      from: "messages",
-      to: "chat",
-      service: "openrouter",
-      model: "anthropic/claude-opus-5-5",
-    });
+    const marked = received(
+      "messages",
+      "chat openrouter anthropic/claude-opus-5-5",
+      saying(result),
+    );
     assert.match(JSON.stringify(marked.body.messages), /"cache_control"/);
-    const lost = upstreamRequest(userRequest("messages", saying(result)), {
-      from: "messages",
-      to: "chat",
-      service: "custom",
-      model: "m",
-    });
+    const lost = received("messages", "chat custom m", saying(result));
     assert.deepEqual(lost.dropped, ["cache_control"]);
   }
 });

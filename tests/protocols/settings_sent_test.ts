@@ -5,35 +5,18 @@ import {
   type JsonValue,
 } from "../../src/core/json.ts";
 import { CODECS } from "../../src/protocols/mod.ts";
-import {
-  upstreamRequest,
-  type UpstreamRequestOptions,
-  userRequest,
-} from "../support/dialects/upstream_request.ts";
+import { received } from "../support/dialects/upstream_request.ts";
+import { fromModel, fromUser } from "../support/wire/messages.ts";
 import { requestOf } from "../support/wire/requests.ts";
 
 // Settings that both of OpenAI's protocols have, and the setting that makes reasoning visible.
 
-function toResponses(
-  fields: JsonObject,
-  target: Partial<UpstreamRequestOptions> = {},
-) {
-  return upstreamRequest(userRequest("chat", fields), {
-    from: "chat",
-    to: "responses",
-    service: "openai",
-    model: "gpt-5.6-sol",
-    ...target,
-  });
+function toResponses(fields: JsonObject, target = "openai gpt-5.6-sol") {
+  return received("chat", `responses ${target}`, fields);
 }
 
 function toOpenAiChat(fields: JsonObject, model = "gpt-5.6-sol") {
-  return upstreamRequest(userRequest("responses", fields), {
-    from: "responses",
-    to: "chat",
-    service: "openai",
-    model,
-  });
+  return received("responses", `chat openai ${model}`, fields);
 }
 
 const OPTIONS = { mode: "explicit", ttl: "30m" };
@@ -46,16 +29,11 @@ Deno.test("prompt_cache_options pass between OpenAI's protocols where the model 
   }
   for (
     const { body, dropped } of [
-      toResponses(asked, { model: "gpt-5.2" }),
-      toResponses(asked, { service: "codex" }),
-      toResponses(asked, { service: "custom", model: "m" }),
+      toResponses(asked, "openai gpt-5.2"),
+      toResponses(asked, "codex gpt-5.6-sol"),
+      toResponses(asked, "custom m"),
       toOpenAiChat(asked, "gpt-5.2"),
-      upstreamRequest(userRequest("chat", asked), {
-        from: "chat",
-        to: "messages",
-        service: "anthropic",
-        model: "claude-opus-5",
-      }),
+      received("chat", "messages anthropic claude-opus-5", asked),
     ]
   ) {
     assert.equal(body.prompt_cache_options, undefined);
@@ -69,7 +47,7 @@ Deno.test("prompt_cache_retention passes between OpenAI's protocols for models t
   for (const model of ["gpt-4.1", "gpt-5.2", "gpt-5.6-sol"]) {
     for (
       const { body, dropped } of [
-        toResponses(asked, { model }),
+        toResponses(asked, `openai ${model}`),
         toOpenAiChat(asked, model),
       ]
     ) {
@@ -79,9 +57,9 @@ Deno.test("prompt_cache_retention passes between OpenAI's protocols for models t
   }
   for (
     const { body, dropped } of [
-      toResponses(asked, { model: "gpt-6-luna" }),
-      toResponses(asked, { model: "gpt-8" }),
-      toResponses(asked, { service: "custom", model: "m" }),
+      toResponses(asked, "openai gpt-6-luna"),
+      toResponses(asked, "openai gpt-8"),
+      toResponses(asked, "custom m"),
       toOpenAiChat(asked, "gpt-6-luna"),
     ]
   ) {
@@ -150,10 +128,7 @@ Deno.test("a user alone, or the same one twice, is sent in the provider's field"
 
 Deno.test("a provider with one field for users receives the user, and the dropped field is named", () => {
   const asked = { user: "anna", safety_identifier: "hash-1" };
-  const { body, dropped } = toResponses(asked, {
-    service: "custom",
-    model: "m",
-  });
+  const { body, dropped } = toResponses(asked, "custom m");
   assert.equal(body.user, "anna");
   assert.equal(body.safety_identifier, undefined);
   assert.deepEqual(dropped, ["safety_identifier"]);
@@ -184,7 +159,7 @@ Deno.test("a summary of the reasoning reaches OpenAI in every spelling that a Ch
     [{ thinking: { type: "adaptive" } }, { effort: "medium" }],
   ];
   for (const [asked, expected] of spellings) {
-    const { body, dropped } = toResponses(asked, { model: "gpt-5.2" });
+    const { body, dropped } = toResponses(asked, "openai gpt-5.2");
     assert.deepEqual(body.reasoning, expected, JSON.stringify(asked));
     assert.deepEqual(dropped, [], JSON.stringify(asked));
   }
@@ -193,89 +168,51 @@ Deno.test("a summary of the reasoning reaches OpenAI in every spelling that a Ch
 Deno.test("a summary is named as lost where nothing is reasoned", () => {
   const { body, dropped } = toResponses(
     { reasoning: { summary: "auto" } },
-    { model: "gpt-4.1" },
+    "openai gpt-4.1",
   );
   assert.equal(body.reasoning, undefined);
   assert.deepEqual(dropped, ["reasoning"]);
 });
 
 Deno.test("Anthropic shows its thinking when a Chat caller requests a summary", () => {
-  const target = {
-    from: "chat",
-    to: "messages",
-    service: "anthropic",
-    model: "claude-opus-5",
-  } as const;
   const asked = { reasoning: { enabled: true, exclude: true } };
-  assert.deepEqual(
-    upstreamRequest(userRequest("chat", asked), target).body.thinking,
-    {
-      type: "adaptive",
-      display: "omitted",
-    },
-  );
+  const { body } = received("chat", "messages anthropic claude-opus-5", asked);
+  assert.deepEqual(body.thinking, { type: "adaptive", display: "omitted" });
 });
 
 Deno.test("strictness that a schema does not allow is named, and the tools are not", () => {
   const parameters = { type: "object", properties: { a: {} } };
-  const chat = userRequest("chat", {
-    tools: [{
-      type: "function",
-      function: { name: "f", parameters, strict: true },
-    }],
-  });
-  const targets = [
-    ["responses", "openai", "gpt-5.2"],
-    ["messages", "custom", "glm-5"],
-  ] as const;
-  for (const [to, service, model] of targets) {
-    const { body, dropped } = upstreamRequest(chat, {
-      from: "chat",
-      to,
-      service,
-      model,
-    });
+  const called = { name: "f", parameters, strict: true };
+  const chat = { tools: [{ type: "function", function: called }] };
+  for (const target of ["responses openai gpt-5.2", "messages custom glm-5"]) {
+    const { body, dropped } = received("chat", target, chat);
     assert.match(JSON.stringify(body.tools), /"name":"f"/);
     assert.deepEqual(dropped, ["tools[].function.strict"]);
-    assert.throws(() =>
-      upstreamRequest(chat, { from: "chat", to, service, model, strict: true })
-    );
+    assert.throws(() => received("chat", target, chat, true));
   }
-  const responses = userRequest("responses", {
+  const responses = {
     tools: [{ type: "function", name: "f", parameters, strict: true }],
-  });
-  const { dropped } = upstreamRequest(responses, {
-    from: "responses",
-    to: "chat",
-    service: "openai",
-    model: "gpt-5.2",
-  });
+  };
+  const { dropped } = received("responses", "chat openai gpt-5.2", responses);
   assert.deepEqual(dropped, ["tools[].strict"]);
 });
 
 Deno.test("a forced tool that the provider runs is kept by its own, named by others and refused by a strict connection", () => {
   const search = { type: "web_search_20250305", name: "web_search" };
-  const asked = userRequest("messages", {
+  const asked = {
     tools: [search],
     tool_choice: { type: "tool", name: "web_search" },
-  });
-  const target = {
-    from: "messages",
-    to: "chat",
-    service: "custom",
-    model: "m",
-  } as const;
-  const { body, dropped } = upstreamRequest(asked, target);
+  };
+  const { body, dropped } = received("messages", "chat custom m", asked);
   assert.equal(body.tools, undefined);
   assert.equal(body.tool_choice, undefined);
   assert.deepEqual(dropped, ["tools", "tool_choice"]);
-  assert.throws(() => upstreamRequest(asked, { ...target, strict: true }));
-  const own = upstreamRequest(asked, {
-    from: "messages",
-    to: "messages",
-    service: "anthropic",
-    model: "claude-sonnet-4-6",
-  });
+  assert.throws(() => received("messages", "chat custom m", asked, true));
+  const own = received(
+    "messages",
+    "messages anthropic claude-sonnet-4-6",
+    asked,
+  );
   assert.deepEqual(own.body.tool_choice, {
     type: "tool",
     name: "web_search",
@@ -284,32 +221,26 @@ Deno.test("a forced tool that the provider runs is kept by its own, named by oth
 });
 
 Deno.test("a force on tools of which none is left is named", () => {
-  const asked = userRequest("responses", {
+  const asked = {
     tools: [{ type: "web_search" }],
     tool_choice: "required",
-  });
-  const { dropped } = upstreamRequest(asked, {
-    from: "responses",
-    to: "chat",
-    service: "custom",
-    model: "m",
-  });
+  };
+  const { dropped } = received("responses", "chat custom m", asked);
   assert.deepEqual(dropped, ["tools", "tool_choice"]);
 });
 
 Deno.test("a system message among the others changes the effort, as Claude Code 2.1.330 sends it", () => {
-  const user = (content: JsonValue = "Go") => ({ role: "user", content });
-  const answer = { role: "assistant", content: "Done." };
+  const user = (content: JsonValue = "Go") => fromUser(content);
+  const answer = fromModel("Done.");
   const change = (effort: string, content: JsonValue = []) => ({
     role: "system",
     content,
     output_config: { effort },
   });
   const result = [{ type: "tool_result", tool_use_id: "a", content: "4" }];
-  const call = {
-    role: "assistant",
-    content: [{ type: "tool_use", id: "a", name: "f", input: {} }],
-  };
+  const call = fromModel([
+    { type: "tool_use", id: "a", name: "f", input: {} },
+  ]);
   const rows: readonly (readonly [string, JsonObject[]])[] = [
     ["high", [user()]],
     ["low", [user(), change("low")]],
@@ -323,13 +254,10 @@ Deno.test("a system message among the others changes the effort, as Claude Code 
   ];
   for (const to of ["chat", "responses"] as const) {
     for (const [effort, messages] of rows) {
-      const { body, dropped } = upstreamRequest(
-        userRequest("messages", {
-          messages,
-          output_config: { effort: "high" },
-        }),
-        { from: "messages", to, service: "openai", model: "gpt-5.2" },
-      );
+      const { body, dropped } = received("messages", `${to} openai gpt-5.2`, {
+        messages,
+        output_config: { effort: "high" },
+      });
       const sent = to === "chat"
         ? body.reasoning_effort
         : isJsonObject(body.reasoning)

@@ -129,7 +129,7 @@ Deno.test("a legacy completion that chat cannot honour is rejected by the name o
   }
 });
 
-Deno.test("a legacy completion may say what chat does anyway", () => {
+Deno.test("a legacy completion may set what chat does by default", () => {
   const request = completionsCodec.decodeRequest({
     model: "m",
     prompt: "x",

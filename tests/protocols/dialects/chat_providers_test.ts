@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
-import { isJsonObject, type JsonObject } from "../../../src/core/json.ts";
-import type { Protocol } from "../../../src/core/protocol.ts";
 import {
-  upstreamRequest,
-  type UpstreamRequestOptions,
-  userRequest,
-} from "../../support/dialects/upstream_request.ts";
+  isJsonObject,
+  type JsonObject,
+  present,
+} from "../../../src/core/json.ts";
+import { received } from "../../support/dialects/upstream_request.ts";
+import { fromModel, fromUser } from "../../support/wire/messages.ts";
 
 // The fields that providers of models with a switch for thinking reject, and the fields that they receive instead.
 
@@ -14,14 +14,6 @@ const CALLERS = ["messages", "responses"] as const;
 
 type Caller = typeof CALLERS[number];
 
-function toChat(
-  from: Protocol,
-  body: JsonObject,
-  target: Pick<UpstreamRequestOptions, "service" | "model" | "strict">,
-) {
-  return upstreamRequest(body, { from, to: "chat", ...target });
-}
-
 function messagesIn(body: JsonObject): JsonObject[] {
   assert.ok(Array.isArray(body.messages));
   return body.messages.filter(isJsonObject);
@@ -29,34 +21,24 @@ function messagesIn(body: JsonObject): JsonObject[] {
 
 /** A tool loop without visible reasoning, in each protocol. */
 const LOOPS: Readonly<Record<Caller, JsonObject>> = {
-  messages: userRequest("messages", {
+  messages: {
     messages: [
-      { role: "user", content: "Hello" },
-      {
-        role: "assistant",
-        content: [{ type: "tool_use", id: "call_1", name: "f", input: {} }],
-      },
-      {
-        role: "user",
-        content: [{
-          type: "tool_result",
-          tool_use_id: "call_1",
-          content: "1",
-        }],
-      },
-      { role: "assistant", content: "It is 1." },
-      { role: "user", content: "Thanks" },
+      fromUser("Hello"),
+      fromModel([{ type: "tool_use", id: "call_1", name: "f", input: {} }]),
+      fromUser([{ type: "tool_result", tool_use_id: "call_1", content: "1" }]),
+      fromModel("It is 1."),
+      fromUser("Thanks"),
     ],
-  }),
-  responses: userRequest("responses", {
+  },
+  responses: {
     input: [
-      { role: "user", content: "Hello" },
+      fromUser("Hello"),
       { type: "function_call", call_id: "call_1", name: "f", arguments: "{}" },
       { type: "function_call_output", call_id: "call_1", output: "1" },
-      { role: "assistant", content: "It is 1." },
-      { role: "user", content: "Thanks" },
+      fromModel("It is 1."),
+      fromUser("Thanks"),
     ],
-  }),
+  },
 };
 
 /** No reasoning, and an effort, in each protocol. */
@@ -71,33 +53,28 @@ function effort(caller: Caller, word: string): JsonObject {
     : { reasoning: { effort: word } };
 }
 
-const EFFORT_NAMES: Readonly<Record<Caller, string>> = {
-  messages: "output_config",
-  responses: "reasoning",
-};
-
 // "thinking is enabled but reasoning_content is missing in assistant tool call message at index 2"
 // https://github.com/MoonshotAI/kimi-agent-sdk/issues/169
 // "The `reasoning_content` in the thinking mode must be passed back to the API."
 // https://github.com/JohnnyZ93/oai-compatible-copilot/issues/215
-const THINKERS: readonly (readonly [service: string, model: string])[] = [
-  ["kimi", "kimi-for-coding"],
-  ["moonshot", "kimi-k2.5"],
-  ["moonshot", "kimi-k2.6"],
-  ["moonshot", "kimi-k2-thinking"],
-  ["moonshot", "kimi-k2.7-code"],
-  ["moonshot", "kimi-k3"],
-  ["deepseek", "deepseek-v4-pro"],
-  ["deepseek", "deepseek-reasoner"],
-  ["deepseek", "deepseek-next"],
-  ["custom", "Pro/moonshotai/Kimi-K2.5"],
-  ["custom", "deepseek-ai/DeepSeek-V4-Flash"],
+const THINKERS = [
+  "kimi kimi-for-coding",
+  "moonshot kimi-k2.5",
+  "moonshot kimi-k2.6",
+  "moonshot kimi-k2-thinking",
+  "moonshot kimi-k2.7-code",
+  "moonshot kimi-k3",
+  "deepseek deepseek-v4-pro",
+  "deepseek deepseek-reasoner",
+  "deepseek deepseek-next",
+  "custom Pro/moonshotai/Kimi-K2.5",
+  "custom deepseek-ai/DeepSeek-V4-Flash",
 ];
 
-for (const [service, model] of THINKERS) {
+for (const model of THINKERS) {
   for (const from of CALLERS) {
-    Deno.test(`${model} at ${service} gets reasoning with every call of a ${from} caller's history`, () => {
-      const { body, dropped } = toChat(from, LOOPS[from], { service, model });
+    Deno.test(`${model} gets reasoning with every call of a ${from} caller's history`, () => {
+      const { body, dropped } = received(from, `chat ${model}`, LOOPS[from]);
       const assistants = messagesIn(body).filter(({ role }) =>
         role === "assistant"
       );
@@ -110,28 +87,27 @@ for (const [service, model] of THINKERS) {
 }
 
 Deno.test("a model that does not think gets no reasoning with its calls", () => {
-  const plain: readonly (readonly [string, string])[] = [
-    ["moonshot", "kimi-k2-0905-preview"],
-    ["deepseek", "deepseek-chat"],
-    ["zai", "glm-4.7"],
-    ["custom", "qwen3-coder"],
-    ["openai", "gpt-5.2"],
-    ["gateway", "kimi-k2.6"],
+  const plain = [
+    "moonshot kimi-k2-0905-preview",
+    "deepseek deepseek-chat",
+    "zai glm-4.7",
+    "custom qwen3-coder",
+    "openai gpt-5.2",
+    "gateway kimi-k2.6",
   ];
-  for (const [service, model] of plain) {
+  for (const model of plain) {
     for (const from of CALLERS) {
-      const { body } = toChat(from, LOOPS[from], { service, model });
+      const { body } = received(from, `chat ${model}`, LOOPS[from]);
       assert.doesNotMatch(JSON.stringify(body), /"reasoning_content"/, model);
     }
   }
 });
 
 Deno.test("a model whose thinking is switched off gets no reasoning with its calls", () => {
-  for (const [service, model] of [["kimi", "k2p6"], ["deepseek", "d"]]) {
-    assert.ok(service !== undefined && model !== undefined);
+  for (const model of ["kimi k2p6", "deepseek d"]) {
     for (const from of CALLERS) {
       const asked = { ...LOOPS[from], ...OFF[from] };
-      const { body, dropped } = toChat(from, asked, { service, model });
+      const { body, dropped } = received(from, `chat ${model}`, asked);
       assert.deepEqual(body.thinking, { type: "disabled" });
       assert.doesNotMatch(JSON.stringify(body), /"reasoning_content"/);
       assert.deepEqual(dropped, []);
@@ -140,28 +116,29 @@ Deno.test("a model whose thinking is switched off gets no reasoning with its cal
 });
 
 Deno.test("a router receives reasoning in its own field", () => {
-  const { body } = toChat("messages", LOOPS.messages, {
-    service: "openrouter",
-    model: "moonshotai/kimi-k2.5",
-  });
+  const { body } = received(
+    "messages",
+    "chat openrouter moonshotai/kimi-k2.5",
+    LOOPS.messages,
+  );
   assert.match(JSON.stringify(body), /"reasoning":" "/);
 });
 
 const FORCED: Readonly<Record<Caller, JsonObject>> = {
-  messages: userRequest("messages", {
+  messages: {
     tools: [
       { name: "f", input_schema: { type: "object", properties: {} } },
       { name: "g", input_schema: { type: "object", properties: {} } },
     ],
     tool_choice: { type: "tool", name: "f" },
-  }),
-  responses: userRequest("responses", {
+  },
+  responses: {
     tools: [
       { type: "function", name: "f", strict: false },
       { type: "function", name: "g", strict: false },
     ],
     tool_choice: { type: "function", name: "f" },
-  }),
+  },
 };
 
 const NAMED = { type: "function", function: { name: "f" } };
@@ -173,44 +150,42 @@ for (const from of CALLERS) {
   // https://github.com/deepseek-ai/DeepSeek-V3/issues/1376
   Deno.test(`a forced tool switches thinking off for one turn and reports it, ${from}`, () => {
     for (
-      const [service, model] of [
-        ["kimi", "kimi-for-coding"],
-        ["moonshot", "kimi-k2.6"],
-        ["deepseek", "deepseek-v4-flash"],
-      ] as const
+      const model of [
+        "kimi kimi-for-coding",
+        "moonshot kimi-k2.6",
+        "deepseek deepseek-v4-flash",
+      ]
     ) {
       for (const settings of [{}, effort(from, "high")]) {
-        const { body, dropped } = toChat(from, {
+        const { body, dropped } = received(from, `chat ${model}`, {
           ...FORCED[from],
           ...settings,
-        }, { service, model });
+        });
         assert.deepEqual(body.tool_choice, NAMED, model);
         assert.deepEqual(body.thinking, { type: "disabled" }, model);
         assert.equal(body.reasoning_effort, undefined, model);
         assert.equal(dropped.length, 1, model);
         assert.match(String(dropped[0]), /reasoning|thinking|output_config/);
       }
-      const off = toChat(from, { ...FORCED[from], ...OFF[from] }, {
-        service,
-        model,
+      const off = received(from, `chat ${model}`, {
+        ...FORCED[from],
+        ...OFF[from],
       });
       assert.deepEqual(off.body.thinking, { type: "disabled" });
       assert.deepEqual(off.dropped, []);
-      assert.throws(() =>
-        toChat(from, FORCED[from], { service, model, strict: true })
-      );
+      assert.throws(() => received(from, `chat ${model}`, FORCED[from], true));
     }
   });
 
   Deno.test(`a tool is forced on a model that does not think by default, ${from}`, () => {
     for (
-      const [service, model] of [
-        ["moonshot", "kimi-k2-0905-preview"],
-        ["deepseek", "deepseek-chat"],
-        ["custom", "m"],
-      ] as const
+      const model of [
+        "moonshot kimi-k2-0905-preview",
+        "deepseek deepseek-chat",
+        "custom m",
+      ]
     ) {
-      const { body, dropped } = toChat(from, FORCED[from], { service, model });
+      const { body, dropped } = received(from, `chat ${model}`, FORCED[from]);
       assert.deepEqual(body.tool_choice, NAMED, model);
       assert.equal(body.thinking, undefined, model);
       assert.deepEqual(dropped, [], model);
@@ -219,10 +194,11 @@ for (const from of CALLERS) {
 
   // kimi-k3 takes auto, none and required: https://github.com/UKGovernmentBEIS/inspect_ai/pull/5152
   Deno.test(`a named tool is the only one offered where none can be named, ${from}`, () => {
-    const { body, dropped } = toChat(from, FORCED[from], {
-      service: "moonshot",
-      model: "kimi-k3",
-    });
+    const { body, dropped } = received(
+      from,
+      "chat moonshot kimi-k3",
+      FORCED[from],
+    );
     assert.equal(body.tool_choice, "required");
     assert.equal(body.thinking, undefined);
     assert.match(JSON.stringify(body.tools), /"name":"f"/);
@@ -233,13 +209,13 @@ for (const from of CALLERS) {
   // "Tool choice must be auto": https://github.com/vectorize-io/hindsight/issues/4246
   Deno.test(`a model that cannot be forced gets an instruction to call the tool, ${from}`, () => {
     for (
-      const [service, model] of [
-        ["zai", "glm-5.3"],
-        ["bigmodel", "glm-4.7"],
-        ["moonshot", "kimi-k2.7-code"],
-      ] as const
+      const model of [
+        "zai glm-5.3",
+        "bigmodel glm-4.7",
+        "moonshot kimi-k2.7-code",
+      ]
     ) {
-      const { body, dropped } = toChat(from, FORCED[from], { service, model });
+      const { body, dropped } = received(from, `chat ${model}`, FORCED[from]);
       assert.equal(body.tool_choice, "auto", model);
       assert.deepEqual(messagesIn(body).at(-1), {
         role: "user",
@@ -252,31 +228,23 @@ for (const from of CALLERS) {
 }
 
 Deno.test("the words for a tool follow the results of others", () => {
-  const { tools, tool_choice } = FORCED.responses;
   const input = [
-    { role: "user", content: "Hello" },
+    fromUser("Hello"),
     { type: "function_call", call_id: "1", name: "f", arguments: "{}" },
     { type: "function_call_output", call_id: "1", output: "1" },
   ];
-  const asked = userRequest("responses", {
-    input,
-    ...(tools === undefined ? {} : { tools }),
-    ...(tool_choice === undefined ? {} : { tool_choice }),
-  });
-  const { body } = toChat("responses", asked, {
-    service: "zai",
-    model: "glm-5.3",
-  });
+  const asked = { ...FORCED.responses, input };
+  const { body } = received("responses", "chat zai glm-5.3", asked);
   const [result, nudge] = messagesIn(body).slice(-2);
   assert.equal(result?.role, "tool");
   assert.equal(nudge?.role, "user");
 });
 
 Deno.test("Z.ai is offered no tools where none may be called", () => {
-  const { body, dropped } = toChat("messages", {
+  const { body, dropped } = received("messages", "chat zai glm-5.2", {
     ...FORCED.messages,
     tool_choice: { type: "none" },
-  }, { service: "zai", model: "glm-5.2" });
+  });
   assert.equal(body.tools, undefined);
   assert.equal(body.tool_choice, undefined);
   assert.deepEqual(dropped, []);
@@ -284,95 +252,68 @@ Deno.test("Z.ai is offered no tools where none may be called", () => {
 
 Deno.test("an effort reaches the providers that take one, and is named where there is only a switch", () => {
   const cases: [
-    service: string,
     model: string,
     asked: string,
     made: JsonObject,
-    isLost: boolean,
+    lost: number,
   ][] = [
     // https://api-docs.deepseek.com/guides/thinking_mode
-    ["deepseek", "deepseek-v4-pro", "low", on("low"), false],
-    ["deepseek", "deepseek-v4-pro", "max", on("max"), false],
+    ["deepseek deepseek-v4-pro", "low", on("low"), 0],
+    ["deepseek deepseek-v4-pro", "max", on("max"), 0],
     // https://docs.z.ai/guides/overview/migrate-to-glm-new
-    ["zai", "glm-5.2", "xhigh", on("xhigh"), false],
-    ["zai", "glm-5.3", "medium", on("high"), true],
-    ["zai", "glm-7", "max", on("max"), false],
-    ["zai", "glm-5.1", "high", on(), true],
+    ["zai glm-5.2", "xhigh", on("xhigh"), 0],
+    ["zai glm-5.3", "medium", on("high"), 1],
+    ["zai glm-7", "max", on("max"), 0],
+    ["zai glm-5.1", "high", on(), 1],
     // https://platform.kimi.ai/docs/guide/use-reasoning-effort
-    ["moonshot", "kimi-k3", "low", { reasoning_effort: "low" }, false],
-    ["moonshot", "kimi-k3.1-pro", "medium", { reasoning_effort: "high" }, true],
-    ["kimi", "k3-256k", "max", { reasoning_effort: "max" }, false],
-    ["moonshot", "kimi-k2.6", "high", on(), true],
-    ["moonshot", "kimi-k2-turbo-preview", "high", {}, true],
-    ["minimax", "MiniMax-M3", "high", {
-      thinking: { type: "adaptive" },
-    }, true],
-    ["minimax", "MiniMax-M2.7", "high", {}, true],
+    ["moonshot kimi-k3", "low", { reasoning_effort: "low" }, 0],
+    ["moonshot kimi-k3.1-pro", "medium", { reasoning_effort: "high" }, 1],
+    ["kimi k3-256k", "max", { reasoning_effort: "max" }, 0],
+    ["moonshot kimi-k2.6", "high", on(), 1],
+    ["moonshot kimi-k2-turbo-preview", "high", {}, 1],
+    ["minimax MiniMax-M3", "high", { thinking: { type: "adaptive" } }, 1],
+    ["minimax MiniMax-M2.7", "high", {}, 1],
   ];
-  for (const [service, model, asked, made, isLost] of cases) {
+  for (const [model, asked, made, lost] of cases) {
     for (const from of CALLERS) {
-      const { body, dropped } = toChat(
+      const { body, dropped } = received(
         from,
-        userRequest(from, effort(from, asked)),
-        { service, model },
+        `chat ${model}`,
+        effort(from, asked),
       );
       const { thinking, reasoning_effort } = body;
-      assert.deepEqual(
-        {
-          ...(thinking === undefined ? {} : { thinking }),
-          ...(reasoning_effort === undefined ? {} : { reasoning_effort }),
-        },
-        made,
-        `${model} ${asked}`,
-      );
-      assert.equal(dropped.length, isLost ? 1 : 0, `${model} ${asked}`);
+      assert.deepEqual(present({ thinking, reasoning_effort }), made, model);
+      assert.equal(dropped.length, lost, `${model} ${asked}`);
     }
   }
 });
 
 Deno.test("a budget becomes an effort where there is one, and is named where there is not", () => {
   const thinking = { type: "enabled", budget_tokens: 10_000 };
-  const asked = userRequest("messages", { max_tokens: 20_000, thinking });
-  const kept = toChat("messages", asked, {
-    service: "deepseek",
-    model: "deepseek-v4-pro",
-  });
+  const asked = { max_tokens: 20_000, thinking };
+  const kept = received("messages", "chat deepseek deepseek-v4-pro", asked);
   assert.equal(kept.body.reasoning_effort, "medium");
   assert.deepEqual(kept.dropped, []);
-  const lost = toChat("messages", asked, {
-    service: "zai",
-    model: "glm-4.7",
-  });
+  const lost = received("messages", "chat zai glm-4.7", asked);
   assert.deepEqual(lost.body.thinking, { type: "enabled" });
   assert.deepEqual(lost.dropped, ["thinking"]);
 });
 
 Deno.test("a model that always reasons gets the least effort, and the dropped field is named", () => {
   for (
-    const [service, model, made] of [
-      ["zai", "glm-5.3", { reasoning_effort: "low" }],
-      ["moonshot", "kimi-k3", { reasoning_effort: "low" }],
-      ["moonshot", "kimi-k2.7-code", {}],
-      ["minimax", "MiniMax-M2.5", {}],
+    const [model, made] of [
+      ["zai glm-5.3", "low"],
+      ["moonshot kimi-k3", "low"],
+      ["moonshot kimi-k2.7-code", undefined],
+      ["minimax MiniMax-M2.5", undefined],
     ] as const
   ) {
     for (const from of CALLERS) {
-      const { body, dropped } = toChat(from, userRequest(from, OFF[from]), {
-        service,
-        model,
-      });
-      const { thinking, reasoning_effort } = body;
-      assert.equal(thinking, undefined, model);
-      assert.deepEqual(
-        reasoning_effort === undefined ? {} : { reasoning_effort },
-        made,
-      );
+      const { body, dropped } = received(from, `chat ${model}`, OFF[from]);
+      assert.equal(body.thinking, undefined, model);
+      assert.equal(body.reasoning_effort, made);
       assert.equal(dropped.length, 1, model);
-      assert.match(
-        String(dropped[0]),
-        /thinking|reasoning/,
-        EFFORT_NAMES[from],
-      );
+      assert.match(String(dropped[0]), /thinking|reasoning/);
     }
   }
 });
@@ -382,22 +323,19 @@ Deno.test("a model that always reasons gets the least effort, and the dropped fi
 Deno.test("Kimi gets no sampling that it rejects, and other models of its provider do", () => {
   const sampling = { temperature: 0.2, top_p: 0.5 };
   for (const model of ["kimi-for-coding", "kimi-k2.5", "kimi-k3", "kimi-k9"]) {
-    const { body, dropped } = toChat(
+    const { body, dropped } = received(
       "messages",
-      userRequest("messages", sampling),
-      { service: "moonshot", model },
+      `chat moonshot ${model}`,
+      sampling,
     );
     assert.equal(body.temperature, undefined, model);
     assert.equal(body.top_p, undefined, model);
     assert.deepEqual(dropped, ["temperature", "top_p"], model);
   }
-  const { body, dropped } = toChat(
+  const { body, dropped } = received(
     "messages",
-    userRequest("messages", sampling),
-    {
-      service: "moonshot",
-      model: "moonshot-v1-32k",
-    },
+    "chat moonshot moonshot-v1-32k",
+    sampling,
   );
   assert.equal(body.temperature, 0.2);
   assert.deepEqual(dropped, []);
@@ -405,14 +343,15 @@ Deno.test("Kimi gets no sampling that it rejects, and other models of its provid
 
 Deno.test("a model of OpenAI's gets no sampling behind Chat Completions either", () => {
   for (const service of ["openai", "custom"]) {
-    const asked = userRequest("messages", { temperature: 0.2 });
-    const { body, dropped } = toChat("messages", asked, {
-      service,
-      model: "gpt-5.5",
-    });
+    const asked = { temperature: 0.2 };
+    const { body, dropped } = received(
+      "messages",
+      `chat ${service} gpt-5.5`,
+      asked,
+    );
     assert.equal(body.temperature, undefined);
     assert.deepEqual(dropped, ["temperature"]);
-    const plain = toChat("messages", asked, { service, model: "gpt-5.2" });
+    const plain = received("messages", `chat ${service} gpt-5.2`, asked);
     assert.equal(plain.body.temperature, 0.2);
     assert.deepEqual(plain.dropped, []);
   }
@@ -421,6 +360,6 @@ Deno.test("a model of OpenAI's gets no sampling behind Chat Completions either",
 function on(effort?: string): JsonObject {
   return {
     thinking: { type: "enabled" },
-    ...(effort === undefined ? {} : { reasoning_effort: effort }),
+    ...present({ reasoning_effort: effort }),
   };
 }

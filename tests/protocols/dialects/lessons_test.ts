@@ -12,6 +12,7 @@ import {
   lessonText,
 } from "../../../src/protocols/dialects/lessons.ts";
 import { type Protocol, PROTOCOLS } from "../../../src/core/protocol.ts";
+import { fromModel, fromUser } from "../../support/wire/messages.ts";
 
 /** A refusal in a provider's words, and what it teaches. */
 const LESSONS: readonly (readonly [
@@ -31,24 +32,17 @@ const LESSONS: readonly (readonly [
   [
     "messages",
     "tools.0.custom.cache_control.ttl: Extra inputs are not permitted",
-    [
-      "omit tools[].cache_control",
-    ],
+    ["omit tools[].cache_control"],
   ],
   [
     "messages",
     "thinking.enabled.budget_tokens: Extra inputs are not permitted",
-    [
-      "omit thinking",
-    ],
+    ["omit thinking"],
   ],
   [
     "chat",
     'Unknown name "const" at \'tools[0].function_declarations[5].parameters.properties[8].value\': Cannot find field.\nInvalid JSON payload received. Unknown name "seed": Cannot find field.',
-    [
-      "describe const",
-      "omit seed",
-    ],
+    ["describe const", "omit seed"],
   ],
   ["chat", "Unsupported parameter: 'max_completion_tokens'", [
     "respell max_completion_tokens: max_tokens",
@@ -56,9 +50,7 @@ const LESSONS: readonly (readonly [
   [
     "chat",
     "messages[0].role: unknown variant `developer`, expected one of `system`, `user`",
-    [
-      "respell developer: system",
-    ],
+    ["respell developer: system"],
   ],
   [
     "chat",
@@ -157,9 +149,7 @@ Deno.test("an object that a lesson empties goes, and a body without the field is
   const lesson: Lesson = { move: "omit", field: "reasoning.effort", words: [] };
   assert.deepEqual(
     taught({ model: "m", reasoning: { effort: "low" } }, lesson),
-    {
-      model: "m",
-    },
+    { model: "m" },
   );
   const body = { model: "m", reasoning: { summary: "auto" } };
   assert.equal(taught(body, lesson), body);
@@ -172,7 +162,7 @@ Deno.test("a field is left out of every element of a list, and a list without it
     field: "messages[].reasoning_content",
     words: [],
   };
-  const user = { role: "user", content: "reasoning_content" };
+  const user = fromUser("reasoning_content");
   const body = {
     messages: [user, { role: "assistant", reasoning_content: "Hm." }],
   };
@@ -234,13 +224,10 @@ const BODIES: Readonly<Record<Protocol, JsonObject>> = {
     messages: [
       { role: "system", content: "Be short." },
       { role: "developer", content: "Be kind.", name: "n" },
-      {
-        role: "user",
-        content: [
-          { type: "text", text: "temperature", cache_control: MARK },
-          { type: "image_url", image_url: { url: "data:," } },
-        ],
-      },
+      fromUser([
+        { type: "text", text: "temperature", cache_control: MARK },
+        { type: "image_url", image_url: { url: "data:," } },
+      ]),
       {
         role: "assistant",
         content: "Hm.",
@@ -277,21 +264,12 @@ const BODIES: Readonly<Record<Protocol, JsonObject>> = {
     },
     system: [{ type: "text", text: "Be short.", cache_control: MARK }],
     messages: [
-      {
-        role: "user",
-        content: [{ type: "text", text: "temperature", cache_control: MARK }],
-      },
-      {
-        role: "assistant",
-        content: [
-          { type: "thinking", thinking: "Thought", signature: "s" },
-          { type: "tool_use", id: "c", name: "f", input: { name: [1] } },
-        ],
-      },
-      {
-        role: "user",
-        content: [{ type: "tool_result", tool_use_id: "c", content: "Result" }],
-      },
+      fromUser([{ type: "text", text: "temperature", cache_control: MARK }]),
+      fromModel([
+        { type: "thinking", thinking: "Thought", signature: "s" },
+        { type: "tool_use", id: "c", name: "f", input: { name: [1] } },
+      ]),
+      fromUser([{ type: "tool_result", tool_use_id: "c", content: "Result" }]),
     ],
     tools: [{ name: "f", description: "D", input_schema: SCHEMA }],
     tool_choice: { type: "any" },
@@ -308,10 +286,7 @@ const BODIES: Readonly<Record<Protocol, JsonObject>> = {
     },
     input: [
       { role: "developer", content: "Be kind." },
-      {
-        role: "user",
-        content: [{ type: "input_text", text: "temperature" }],
-      },
+      fromUser([{ type: "input_text", text: "temperature" }]),
       { type: "reasoning", summary: [], encrypted_content: "e" },
       { type: "function_call", call_id: "c", name: "f", arguments: "{}" },
       { type: "function_call_output", call_id: "c", output: "Result" },

@@ -1,11 +1,7 @@
 import assert from "node:assert/strict";
+import { wordList } from "../../../src/core/collections.ts";
 import { isJsonObject, type JsonObject } from "../../../src/core/json.ts";
-import { CODECS } from "../../../src/protocols/mod.ts";
-import {
-  upstreamRequest,
-  userRequest,
-} from "../../support/dialects/upstream_request.ts";
-import { translateRequest } from "../../support/translate_request.ts";
+import { received } from "../../support/dialects/upstream_request.ts";
 
 // "When reasoning effort is not none, remove temperature, top_p, and top_logprobs":
 // https://developers.openai.com/api/docs/guides/deployment-checklist
@@ -13,43 +9,17 @@ import { translateRequest } from "../../support/translate_request.ts";
 const SAMPLING = { temperature: 0.2, top_p: 0.9 };
 
 function toOpenAi(fields: JsonObject, model: string, service = "openai") {
-  return upstreamRequest(userRequest("chat", fields), {
-    from: "chat",
-    to: "responses",
-    service,
-    model,
-  });
+  return received("chat", `responses ${service} ${model}`, fields);
 }
 
 /** Models that reason by default, and unknown names. */
-const REASONING_MODELS = [
-  "o3",
-  "o4-mini",
-  "gpt-5",
-  "gpt-5-mini",
-  "gpt-5-codex",
-  "gpt-5-pro",
-  "gpt-5.1-codex",
-  "gpt-5.1-codex-max",
-  "gpt-5.1-chat-latest",
-  "gpt-5.2-codex",
-  "gpt-5.2-pro",
-  "gpt-5.3-codex",
-  "gpt-5.4-pro",
-  "gpt-5.5",
-  "gpt-5.5-2026-04-23",
-  "gpt-5.6-sol",
-  "gpt-5.6-sol-pro",
-  "gpt-5.7",
-  "gpt-6-astra",
-  "gpt-6.1-terra",
-  "gpt-6.2-sol",
-  "gpt-6.3-codex-mini",
-  "gpt-7",
-  "gpt-10-nano",
-  "o9-pro",
-  "openai/gpt-5.5",
-];
+const REASONING_MODELS = wordList(`
+  o3 o4-mini gpt-5 gpt-5-mini gpt-5-codex gpt-5-pro gpt-5.1-codex
+  gpt-5.1-codex-max gpt-5.1-chat-latest gpt-5.2-codex gpt-5.2-pro
+  gpt-5.3-codex gpt-5.4-pro gpt-5.5 gpt-5.5-2026-04-23 gpt-5.6-sol
+  gpt-5.6-sol-pro gpt-5.7 gpt-6-astra gpt-6.1-terra gpt-6.2-sol
+  gpt-6.3-codex-mini gpt-7 gpt-10-nano o9-pro openai/gpt-5.5
+`);
 
 for (const model of REASONING_MODELS) {
   Deno.test(`${model} gets no sampling from any service, and the dropped fields are named`, () => {
@@ -63,17 +33,10 @@ for (const model of REASONING_MODELS) {
 }
 
 /** Models whose effort is `none` by default, or that never reason. */
-const PLAIN_MODELS = [
-  "gpt-4.1",
-  "gpt-4o-2024-11-20",
-  "chatgpt-4o-latest",
-  "gpt-5-chat-latest",
-  "gpt-5.1",
-  "gpt-5.1-2025-11-13",
-  "gpt-5.2",
-  "gpt-5.4-mini",
-  "ft:gpt-4.1-mini:team::abc",
-];
+const PLAIN_MODELS = wordList(`
+  gpt-4.1 gpt-4o-2024-11-20 chatgpt-4o-latest gpt-5-chat-latest gpt-5.1
+  gpt-5.1-2025-11-13 gpt-5.2 gpt-5.4-mini ft:gpt-4.1-mini:team::abc
+`);
 
 for (const model of PLAIN_MODELS) {
   Deno.test(`${model} keeps its sampling, since it does not reason by itself`, () => {
@@ -193,13 +156,7 @@ Deno.test("models of others keep their sampling beside an effort", () => {
 Deno.test("a strict connection rejects what would be dropped", () => {
   assert.throws(
     () =>
-      upstreamRequest(userRequest("chat", { temperature: 0.2 }), {
-        from: "chat",
-        to: "responses",
-        service: "openai",
-        model: "gpt-5.5",
-        strict: true,
-      }),
+      received("chat", "responses openai gpt-5.5", { temperature: 0.2 }, true),
     /Cannot pass `temperature` on to this model/,
   );
 });
@@ -207,12 +164,7 @@ Deno.test("a strict connection rejects what would be dropped", () => {
 const TOOL = { name: "f", input_schema: { type: "object" } };
 
 function toChat(fields: JsonObject, model: string, service = "custom") {
-  return upstreamRequest(userRequest("messages", fields), {
-    from: "messages",
-    to: "chat",
-    service,
-    model,
-  });
+  return received("messages", `chat ${service} ${model}`, fields);
 }
 
 // "Function tools with reasoning_effort are not supported for gpt-5.4 in /v1/chat/completions."
@@ -237,13 +189,10 @@ for (
       assert.equal(plain.body.reasoning_effort, "high");
       assert.deepEqual(plain.dropped, []);
     }
-    const { body, dropped } = upstreamRequest(
-      userRequest("chat", {
-        tools: [{ type: "function", function: { name: "f" } }],
-        reasoning_effort: "high",
-      }),
-      { from: "chat", to: "responses", service: "openai", model },
-    );
+    const { body, dropped } = received("chat", `responses openai ${model}`, {
+      tools: [{ type: "function", function: { name: "f" } }],
+      reasoning_effort: "high",
+    });
     assert.ok(isJsonObject(body.reasoning));
     assert.equal(body.reasoning.effort, "high");
     assert.deepEqual(dropped, []);
@@ -269,25 +218,11 @@ Deno.test("models that take tools while they reason, or that always reason, keep
 // "Unsupported parameter: 'stop' is not supported with this model."
 for (const model of ["o3", "o4-mini", "gpt-5", "gpt-5.1", "gpt-5.5", "gpt-9"]) {
   Deno.test(`${model} gets no stop strings in Chat Completions: the gateway cuts its answer`, () => {
-    const options = {
-      from: CODECS.messages,
-      to: CODECS.chat,
-      target: {
-        service: "custom",
-        model,
-        connectionId: "connection-1",
-        maxOutputTokens: undefined,
-      },
-      strict: false,
-      streamOnly: false,
-      force: {},
-      omit: [],
-    };
-    const fields = userRequest("messages", { model, stop_sequences: ["END"] });
-    const asked = translateRequest(fields, options);
+    const fields = { stop_sequences: ["END"] };
+    const asked = received("messages", `chat custom ${model}`, fields);
     assert.equal(asked.body.stop, undefined);
     assert.deepEqual(asked.cuts, ["END"]);
-    assert.deepEqual([...asked.dropped], ["stop_sequences"]);
+    assert.deepEqual(asked.dropped, ["stop_sequences"]);
   });
 }
 

@@ -1,39 +1,22 @@
 import assert from "node:assert/strict";
 import { isJsonObject, type JsonObject } from "../../../src/core/json.ts";
-import type { Protocol } from "../../../src/core/protocol.ts";
-import {
-  upstreamRequest,
-  type UpstreamRequestOptions,
-  userRequest,
-} from "../../support/dialects/upstream_request.ts";
+import { received } from "../../support/dialects/upstream_request.ts";
+import { fromModel, fromUser, textPart } from "../../support/wire/messages.ts";
 
 // Fields that single providers of Chat Completions reject, and the fields that the gateway sends
 // them instead.
 
-type Provider = Pick<UpstreamRequestOptions, "service" | "model" | "strict">;
-
-const GROQ: Provider = { service: "groq", model: "openai/gpt-oss-120b" };
-const CEREBRAS: Provider = { service: "cerebras", model: "gpt-oss-120b" };
-const MISTRAL: Provider = { service: "mistral", model: "mistral-medium-3-5" };
-const GLM: Provider = { service: "zai", model: "glm-4.7" };
-const GEMINI: Provider = { service: "gemini", model: "gemini-3.8-flash" };
-const XAI: Provider = { service: "xai", model: "grok-4.6" };
-const COHERE: Provider = {
-  service: "cohere",
-  model: "command-a-reasoning-08-2025",
-};
-const DOUBAO: Provider = { service: "volcengine", model: "doubao-seed-1-8" };
-const NVIDIA: Provider = { service: "nvidia", model: "openai/gpt-oss-120b" };
-const LM_STUDIO: Provider = { service: "lmstudio", model: "qwen3-30b-a3b" };
-const KIMI: Provider = { service: "kimi", model: "kimi-for-coding" };
-
-function sent(from: Protocol, fields: JsonObject, provider: Provider) {
-  return upstreamRequest(userRequest(from, fields), {
-    from,
-    to: "chat",
-    ...provider,
-  });
-}
+const GROQ = "chat groq openai/gpt-oss-120b";
+const CEREBRAS = "chat cerebras gpt-oss-120b";
+const MISTRAL = "chat mistral mistral-medium-3-5";
+const GLM = "chat zai glm-4.7";
+const GEMINI = "chat gemini gemini-3.8-flash";
+const XAI = "chat xai grok-4.6";
+const COHERE = "chat cohere command-a-reasoning-08-2025";
+const DOUBAO = "chat volcengine doubao-seed-1-8";
+const NVIDIA = "chat nvidia openai/gpt-oss-120b";
+const LM_STUDIO = "chat lmstudio qwen3-30b-a3b";
+const KIMI = "chat kimi kimi-for-coding";
 
 function messagesOf({ body }: { readonly body: JsonObject }): JsonObject[] {
   assert.ok(Array.isArray(body.messages));
@@ -43,21 +26,15 @@ function messagesOf({ body }: { readonly body: JsonObject }): JsonObject[] {
 /** A tool loop with reasoning, followed by a user message. */
 const LOOP: JsonObject = {
   messages: [
-    { role: "user", content: "Hello" },
-    {
-      role: "assistant",
-      content: [
-        { type: "thinking", thinking: "Hm.", signature: "" },
-        { type: "tool_use", id: "toolu_01AbCdEfGh", name: "f", input: {} },
-      ],
-    },
-    {
-      role: "user",
-      content: [
-        { type: "tool_result", tool_use_id: "toolu_01AbCdEfGh", content: "1" },
-        { type: "text", text: "And now?" },
-      ],
-    },
+    fromUser("Hello"),
+    fromModel([
+      { type: "thinking", thinking: "Hm.", signature: "" },
+      { type: "tool_use", id: "toolu_01AbCdEfGh", name: "f", input: {} },
+    ]),
+    fromUser([
+      { type: "tool_result", tool_use_id: "toolu_01AbCdEfGh", content: "1" },
+      textPart("And now?"),
+    ]),
   ],
 };
 
@@ -76,26 +53,25 @@ const FORMATTED: JsonObject = {
 
 // "property 'reasoning_content' is unsupported": https://console.groq.com/docs/api-reference
 Deno.test("Groq gets earlier reasoning in `reasoning`", () => {
-  const [, call] = messagesOf(sent("messages", LOOP, GROQ));
+  const [, call] = messagesOf(received("messages", GROQ, LOOP));
   assert.equal(call?.reasoning, "Hm.");
   assert.equal(call?.reasoning_content, undefined);
 });
 
 for (const provider of [CEREBRAS, MISTRAL]) {
-  Deno.test(`${provider.service} gets no earlier reasoning, which it rejects`, () => {
-    const text = JSON.stringify(sent("messages", LOOP, provider).body);
+  Deno.test(`${provider} gets no earlier reasoning, which it rejects`, () => {
+    const text = JSON.stringify(received("messages", provider, LOOP).body);
     assert.doesNotMatch(text, /Hm\.|reasoning/);
   });
 }
 
 for (const provider of [GROQ, CEREBRAS]) {
   // "json mode cannot be combined with tool/function calling": https://github.com/vercel/ai/issues/10023
-  Deno.test(`${provider.service} gets an instruction for a format beside tools`, () => {
-    const { body, dropped } = sent(
-      "responses",
-      { ...FORMATTED, tools: [TOOL] },
-      provider,
-    );
+  Deno.test(`${provider} gets an instruction for a format beside tools`, () => {
+    const { body, dropped } = received("responses", provider, {
+      ...FORMATTED,
+      tools: [TOOL],
+    });
     assert.equal(body.response_format, undefined);
     const [first] = messagesOf({ body });
     assert.equal(first?.role, "system");
@@ -103,8 +79,8 @@ for (const provider of [GROQ, CEREBRAS]) {
     assert.deepEqual(dropped, ["text.format"]);
   });
 
-  Deno.test(`${provider.service} keeps a format without tools`, () => {
-    const { body, dropped } = sent("responses", FORMATTED, provider);
+  Deno.test(`${provider} keeps a format without tools`, () => {
+    const { body, dropped } = received("responses", provider, FORMATTED);
     assert.ok(isJsonObject(body.response_format));
     assert.equal(body.response_format.type, "json_schema");
     assert.deepEqual(dropped, []);
@@ -112,10 +88,10 @@ for (const provider of [GROQ, CEREBRAS]) {
 }
 
 Deno.test("a format of plain JSON beside tools becomes an instruction, too", () => {
-  const { body } = sent("responses", {
+  const { body } = received("responses", GROQ, {
     text: { format: { type: "json_object" } },
     tools: [TOOL],
-  }, GROQ);
+  });
   assert.equal(body.response_format, undefined);
   const [first] = messagesOf({ body });
   assert.equal(first?.content, "Answer with one JSON object and nothing else.");
@@ -130,10 +106,8 @@ Deno.test("Fireworks gets a stream request when a whole answer may be too long",
       ["together", 100_000, undefined],
     ] as const
   ) {
-    const { body } = sent("messages", { max_tokens: tokens }, {
-      service,
-      model: "accounts/fireworks/models/kimi-k2p6",
-    });
+    const target = `chat ${service} accounts/fireworks/models/kimi-k2p6`;
+    const { body } = received("messages", target, { max_tokens: tokens });
     assert.deepEqual([body.stream, body.max_tokens], [stream, tokens]);
     if (stream) assert.deepEqual(body.stream_options, { include_usage: true });
   }
@@ -154,19 +128,13 @@ Deno.test("Mistral gets files as `document_url`, in a message and in a tool's re
     document_url: url,
     document_name: "a.pdf",
   });
-  const { body } = sent("messages", {
+  const { body } = received("messages", MISTRAL, {
     messages: [
-      { role: "user", content: [pdf, linked] },
-      {
-        role: "assistant",
-        content: [{ type: "tool_use", id: "t", name: "f", input: {} }],
-      },
-      {
-        role: "user",
-        content: [{ type: "tool_result", tool_use_id: "t", content: [pdf] }],
-      },
+      fromUser([pdf, linked]),
+      fromModel([{ type: "tool_use", id: "t", name: "f", input: {} }]),
+      fromUser([{ type: "tool_result", tool_use_id: "t", content: [pdf] }]),
     ],
-  }, MISTRAL);
+  });
   const messages = messagesOf({ body });
   const embedded = part(`data:application/pdf;base64,${data}`);
   assert.deepEqual(messages[0]?.content, [
@@ -184,42 +152,24 @@ Deno.test("a model of DeepSeek's that reads text alone gets a text for the pictu
     image_url: "data:image/png;base64,iV",
   };
   const input = [
-    { role: "user", content: "Look." },
-    {
-      type: "function_call",
-      call_id: "1",
-      name: "view_image",
-      arguments: "{}",
-    },
+    fromUser("Look."),
+    { type: "function_call", call_id: "1", name: "view", arguments: "{}" },
     { type: "function_call_output", call_id: "1", output: [picture] },
   ];
-  const at = (model: string, service = "deepseek") =>
-    upstreamRequest({ input }, {
-      from: "responses",
-      to: "chat",
-      service,
-      model,
-    });
+  const content = "[image left out: this model reads text alone]";
   for (const model of ["deepseek-v4-flash", "deepseek-chat"]) {
-    const { body, dropped } = at(model);
-    assert.doesNotMatch(JSON.stringify(body), /image_url/);
-    const last = messagesOf({ body }).at(-1);
-    assert.equal(last?.role, "tool");
-    assert.equal(
-      last?.content,
-      "[image left out: this model reads text alone]",
-    );
-    assert.deepEqual(dropped, ["input"]);
+    const made = received("responses", `chat deepseek ${model}`, { input });
+    assert.doesNotMatch(JSON.stringify(made.body), /image_url/);
+    const last = messagesOf(made).at(-1);
+    assert.deepEqual([last?.role, last?.content], ["tool", content]);
+    assert.deepEqual(made.dropped, ["input"]);
   }
   for (
-    const [model, service] of [
-      ["deepseek-v4-flash-vision-exp", "deepseek"],
-      ["glm-4.6v", "zai"],
-    ] as const
+    const target of ["deepseek deepseek-v4-flash-vision-exp", "zai glm-4.6v"]
   ) {
-    const { body, dropped } = at(model, service);
-    assert.match(JSON.stringify(body), /image_url/);
-    assert.deepEqual(dropped, []);
+    const made = received("responses", `chat ${target}`, { input });
+    assert.match(JSON.stringify(made.body), /image_url/);
+    assert.deepEqual(made.dropped, []);
   }
 });
 
@@ -258,27 +208,23 @@ for (const [what, parts, own, other] of REFUSALS) {
         ? { type: "output_text", text: "Yes." }
         : { type: "refusal", refusal: "No." }
     );
-    const at = (service: string, model: string) =>
-      messagesOf(upstreamRequest({
-        input: [
-          { role: "user", content: "May I?" },
-          { type: "message", role: "assistant", content },
-          { role: "user", content: "And now?" },
-        ],
-      }, { from: "responses", to: "chat", service, model }))[1];
-    const atOpenAi = at("openai", "gpt-4.1");
-    assert.deepEqual(
-      { content: atOpenAi?.content, refusal: atOpenAi?.refusal },
-      own,
-    );
-    assert.equal(at("groq", "openai/gpt-oss-120b")?.content, other);
+    const input = [
+      fromUser("May I?"),
+      { type: "message", role: "assistant", content },
+      fromUser("And now?"),
+    ];
+    const answerAt = (target: string) =>
+      messagesOf(received("responses", target, { input }))[1];
+    const { content: text, refusal } = answerAt("chat openai gpt-4.1") ?? {};
+    assert.deepEqual({ content: text, refusal }, own);
+    assert.equal(answerAt(GROQ)?.content, other);
   });
 }
 
 /** The fields of a request, what is sent, and what is dropped. */
 type FormatCase = readonly [
   what: string,
-  provider: Provider,
+  provider: string,
   fields: JsonObject,
   sent: JsonObject,
   dropped: readonly string[],
@@ -291,7 +237,7 @@ const FORMATS: readonly FormatCase[] = [
   ...["gemini-2.5-flash", "gemini-2.0-flash"].flatMap((model) =>
     ["gemini", "vertex"].map((service): FormatCase => [
       `${model} at ${service} gets a format beside tools in words`,
-      { service, model },
+      `chat ${service} ${model}`,
       { ...FORMATTED, tools: [TOOL] },
       { response_format: undefined },
       ["text.format"],
@@ -307,7 +253,7 @@ const FORMATS: readonly FormatCase[] = [
   ],
   [
     "Gemini 2.5 gets a format without tools",
-    { ...GEMINI, model: "gemini-2.5-flash" },
+    "chat gemini gemini-2.5-flash",
     FORMATTED,
     { response_format: sentSchema(SCHEMA, "n") },
     [],
@@ -316,7 +262,7 @@ const FORMATS: readonly FormatCase[] = [
   // https://console.groq.com/docs/structured-outputs, https://github.com/ItzCrazyKns/Vane/issues/980
   ...["llama-3.3-70b-versatile", "qwen/qwen3-32b"].map((model): FormatCase => [
     `${model} at Groq gets a schema in words, and JSON as the format`,
-    { ...GROQ, model },
+    `chat groq ${model}`,
     FORMATTED,
     { response_format: { type: "json_object" } },
     ["text.format"],
@@ -324,14 +270,14 @@ const FORMATS: readonly FormatCase[] = [
   // https://github.com/cisco-ai-defense/skill-scanner/pull/115
   [
     "MiniMax gets a schema in words, and JSON as the format",
-    { service: "minimax", model: "MiniMax-M2.7" },
+    "chat minimax MiniMax-M2.7",
     FORMATTED,
     { response_format: { type: "json_object" } },
     ["text.format"],
   ],
   [
     "Llama 4 at Groq gets a schema",
-    { ...GROQ, model: "meta-llama/llama-4-scout-17b-16e-instruct" },
+    "chat groq meta-llama/llama-4-scout-17b-16e-instruct",
     FORMATTED,
     { response_format: sentSchema(SCHEMA, "n") },
     [],
@@ -403,7 +349,7 @@ const FORMATS: readonly FormatCase[] = [
 
 for (const [what, provider, fields, fitted, dropped] of FORMATS) {
   Deno.test(what, () => {
-    const made = sent("responses", fields, provider);
+    const made = received("responses", provider, fields);
     for (const [name, value] of Object.entries(fitted)) {
       assert.deepEqual(made.body[name], value, name);
     }
@@ -424,7 +370,7 @@ function sentTool(name: string, strict: JsonObject = {}): JsonObject {
 
 /** The effort that is sent for each requested one, and true when the change is named. */
 const EFFORTS: readonly (readonly [
-  provider: Provider,
+  provider: string,
   asked: string,
   sent: string | undefined,
   isNamed: boolean,
@@ -433,55 +379,55 @@ const EFFORTS: readonly (readonly [
   [GROQ, "xhigh", "high", true],
   [GROQ, "minimal", "low", true],
   [GROQ, "none", "low", true],
-  [{ ...GROQ, model: "qwen/qwen3-32b" }, "none", "none", false],
-  [{ ...GROQ, model: "qwen/qwen3-32b" }, "medium", "default", true],
-  [{ ...GROQ, model: "llama-3.3-70b-versatile" }, "high", undefined, true],
-  [{ ...GROQ, model: "llama-3.3-70b-versatile" }, "none", undefined, false],
+  ["chat groq qwen/qwen3-32b", "none", "none", false],
+  ["chat groq qwen/qwen3-32b", "medium", "default", true],
+  ["chat groq llama-3.3-70b-versatile", "high", undefined, true],
+  ["chat groq llama-3.3-70b-versatile", "none", undefined, false],
   [CEREBRAS, "max", "high", true],
-  [{ ...CEREBRAS, model: "zai-glm-4.7" }, "low", undefined, true],
+  ["chat cerebras zai-glm-4.7", "low", undefined, true],
   [MISTRAL, "low", "high", true],
   [MISTRAL, "none", "none", false],
-  [{ ...MISTRAL, model: "mistral-large-latest" }, "high", undefined, true],
+  ["chat mistral mistral-large-latest", "high", undefined, true],
   [GEMINI, "minimal", "low", true],
   [GEMINI, "none", "none", false],
   [GEMINI, "max", "high", true],
-  [{ ...GEMINI, model: "gemini-3-pro-preview" }, "medium", "high", true],
-  [{ ...GEMINI, model: "gemini-3-pro-preview" }, "none", "low", true],
-  [{ ...GEMINI, model: "gemini-2.0-flash" }, "high", undefined, true],
-  [{ service: "vertex", model: "google/gemini-2.5-pro" }, "low", "low", false],
+  ["chat gemini gemini-3-pro-preview", "medium", "high", true],
+  ["chat gemini gemini-3-pro-preview", "none", "low", true],
+  ["chat gemini gemini-2.0-flash", "high", undefined, true],
+  ["chat vertex google/gemini-2.5-pro", "low", "low", false],
   [XAI, "xhigh", "xhigh", false],
   [XAI, "none", "low", true],
-  [{ ...XAI, model: "grok-4.3" }, "none", "none", false],
-  [{ ...XAI, model: "grok-4" }, "high", undefined, true],
-  [{ ...XAI, model: "grok-4.20-0309-reasoning" }, "low", undefined, true],
+  ["chat xai grok-4.3", "none", "none", false],
+  ["chat xai grok-4", "high", undefined, true],
+  ["chat xai grok-4.20-0309-reasoning", "low", undefined, true],
   [COHERE, "low", "high", true],
   [COHERE, "none", "none", false],
-  [{ ...COHERE, model: "command-a-03-2025" }, "high", undefined, true],
+  ["chat cohere command-a-03-2025", "high", undefined, true],
   [DOUBAO, "none", "minimal", true],
   [DOUBAO, "xhigh", "high", true],
-  [{ ...DOUBAO, model: "deepseek-v3-2-251201" }, "high", undefined, true],
+  ["chat volcengine deepseek-v3-2-251201", "high", undefined, true],
   [NVIDIA, "minimal", "low", true],
-  [{ ...NVIDIA, model: "z-ai/glm5" }, "high", undefined, true],
+  ["chat nvidia z-ai/glm5", "high", undefined, true],
 ];
 
 for (const [provider, asked, word, isNamed] of EFFORTS) {
-  Deno.test(`${provider.model} at ${provider.service} gets "${asked}" as ${word}`, () => {
+  Deno.test(`${provider} gets "${asked}" as ${word}`, () => {
     const fields = { reasoning: { effort: asked } };
-    const { body, dropped } = sent("responses", fields, provider);
+    const { body, dropped } = received("responses", provider, fields);
     assert.equal(body.reasoning_effort, word);
     assert.deepEqual(dropped, isNamed ? ["reasoning"] : []);
   });
 }
 
 Deno.test("a model with known efforts keeps its default without a requested effort", () => {
-  const { body, dropped } = sent("messages", {}, GROQ);
+  const { body, dropped } = received("messages", GROQ, {});
   assert.equal(body.reasoning_effort, undefined);
   assert.deepEqual(dropped, []);
 });
 
 // "must be a-z, A-Z, 0-9, with a length of 9": https://github.com/jundot/omlx/issues/1997
 Deno.test("Mistral gets ids of nine letters and digits, the same for a call and its result", () => {
-  const [, call, result] = messagesOf(sent("messages", LOOP, MISTRAL));
+  const [, call, result] = messagesOf(received("messages", MISTRAL, LOOP));
   assert.ok(
     Array.isArray(call?.tool_calls) && isJsonObject(call.tool_calls[0]),
   );
@@ -492,14 +438,14 @@ Deno.test("Mistral gets ids of nine letters and digits, the same for a call and 
 
 Deno.test("Mistral's own ids return unchanged", () => {
   const text = JSON.stringify(LOOP).replaceAll("toolu_01AbCdEfGh", "D681PevKs");
-  const { body } = sent("messages", JSON.parse(text), MISTRAL);
+  const { body } = received("messages", MISTRAL, JSON.parse(text));
   assert.match(JSON.stringify(body), /"tool_call_id":"D681PevKs"/);
 });
 
 // "Unexpected role 'user' after role 'tool'"
 Deno.test("Mistral gets a message of the model between a result and the user's next words", () => {
-  const roles = (provider: Provider) =>
-    messagesOf(sent("messages", LOOP, provider)).map(({ role }) => role);
+  const roles = (provider: string) =>
+    messagesOf(received("messages", provider, LOOP)).map(({ role }) => role);
   assert.deepEqual(roles(MISTRAL), [
     "user",
     "assistant",
@@ -512,30 +458,20 @@ Deno.test("Mistral gets a message of the model between a result and the user's n
 
 Deno.test("a model of Mistral's gets both from every provider, because its template requires them", () => {
   for (const service of ["custom", "openrouter", "siliconflow"]) {
-    const messages = messagesOf(sent("messages", LOOP, {
-      service,
-      model: "mistralai/Devstral-2512",
-    }));
+    const messages = messagesOf(
+      received("messages", `chat ${service} mistralai/Devstral-2512`, LOOP),
+    );
     assert.match(String(messages[2]?.tool_call_id), /^[A-Za-z0-9]{9}$/);
     assert.equal(messages[3]?.role, "assistant");
   }
-  const own = messagesOf(sent("messages", LOOP, {
-    service: "gateway",
-    model: "devstral",
-  }));
+  const own = messagesOf(received("messages", "chat gateway devstral", LOOP));
   assert.equal(own[2]?.tool_call_id, "toolu_01AbCdEfGh");
 });
 
+const STREAMED: JsonObject = { stream: true, safety_identifier: "me" };
+
 Deno.test("Mistral gets no field that it does not know", () => {
-  const { body, dropped } = upstreamRequest(
-    {
-      model: "m",
-      stream: true,
-      input: "Hello",
-      safety_identifier: "me",
-    },
-    { from: "responses", to: "chat", ...MISTRAL },
-  );
+  const { body, dropped } = received("responses", MISTRAL, STREAMED);
   assert.equal(body.stream, true);
   assert.equal(body.stream_options, undefined);
   assert.equal(body.user, undefined);
@@ -543,47 +479,33 @@ Deno.test("Mistral gets no field that it does not know", () => {
 });
 
 Deno.test("Cohere gets a request for a stream's usage, and no user", () => {
-  const { body } = upstreamRequest(
-    {
-      model: "m",
-      stream: true,
-      input: "Hello",
-      safety_identifier: "me",
-    },
-    { from: "responses", to: "chat", service: "cohere", model: "command-a" },
-  );
+  const { body } = received("responses", "chat cohere command-a", STREAMED);
   assert.deepEqual(body.stream_options, { include_usage: true });
   assert.equal(body.user, undefined);
 });
 
 Deno.test("Mistral's seed has its own name", () => {
-  const { body } = upstreamRequest(
-    { ...userRequest("chat"), seed: 7 },
-    { from: "chat", to: "chat", ...MISTRAL },
-  );
+  const { body } = received("chat", MISTRAL, { seed: 7 });
   assert.equal(body.random_seed, 7);
   assert.equal(body.seed, undefined);
 });
 
 /** An answer that the model must continue. */
 const PREFILLED: JsonObject = {
-  messages: [
-    { role: "user", content: "Hello" },
-    { role: "assistant", content: "Good" },
-  ],
+  messages: [fromUser("Hello"), fromModel("Good")],
 };
 
 for (
   const [provider, field] of [[KIMI, "partial"], [MISTRAL, "prefix"]] as const
 ) {
-  Deno.test(`${provider.service} gets \`${field}\` to continue the model's last message`, () => {
-    const messages = messagesOf(sent("messages", PREFILLED, provider));
+  Deno.test(`${provider} gets \`${field}\` to continue the model's last message`, () => {
+    const messages = messagesOf(received("messages", provider, PREFILLED));
     assert.deepEqual(messages.at(-1), {
       role: "assistant",
       content: "Good",
       [field]: true,
     });
-    const others = messagesOf(sent("messages", LOOP, provider));
+    const others = messagesOf(received("messages", provider, LOOP));
     assert.ok(others.every((message) => message[field] === undefined));
   });
 }
@@ -592,38 +514,29 @@ Deno.test("the mark of a Chat caller on the model's last words is kept where the
   for (const mark of ["partial", "prefix"]) {
     const body: JsonObject = {
       messages: [
-        { role: "user", content: "Hello" },
+        fromUser("Hello"),
         { role: "assistant", content: "Good", [mark]: true },
       ],
     };
-    const at = (to: Protocol, service: string, model: string) => {
-      const { body: wire, dropped } = upstreamRequest(body, {
-        from: "chat",
-        to,
-        service,
-        model,
-      });
-      return { last: JSON.stringify(wire.messages ?? wire.input), dropped };
-    };
-    const kimi = at("chat", "kimi", "kimi-k2.6");
-    assert.match(kimi.last, /"content":"Good",.*"partial":true\}\]$/);
+    const kimi = received("chat", "chat kimi kimi-k2.6", body);
+    assert.equal(messagesOf(kimi).at(-1)?.partial, true);
     assert.deepEqual(kimi.dropped, []);
-    const old = at("messages", "anthropic", "claude-sonnet-4-5");
-    assert.match(old.last, /"role":"assistant"[^{]*\{[^{]*"Good"/);
+    const old = received("chat", "messages anthropic claude-sonnet-4-5", body);
+    assert.equal(messagesOf(old).at(-1)?.role, "assistant");
     assert.deepEqual(old.dropped, []);
     for (
-      const [to, service, model] of [
-        ["messages", "anthropic", "claude-sonnet-4-6"],
-        ["responses", "openai", "gpt-5.2"],
-        ["chat", "openai", "gpt-5.2"],
-      ] as const
-    ) assert.deepEqual(at(to, service, model).dropped, ["messages"]);
+      const target of [
+        "messages anthropic claude-sonnet-4-6",
+        "responses openai gpt-5.2",
+        "chat openai gpt-5.2",
+      ]
+    ) assert.deepEqual(received("chat", target, body).dropped, ["messages"]);
   }
 });
 
 Deno.test("other providers get the model's last words without a mark", () => {
-  const messages = messagesOf(sent("messages", PREFILLED, GROQ));
-  assert.deepEqual(messages.at(-1), { role: "assistant", content: "Good" });
+  const messages = messagesOf(received("messages", GROQ, PREFILLED));
+  assert.deepEqual(messages.at(-1), fromModel("Good"));
 });
 
 // "this error occur when sending a completion request with zero `user` role messages in it"
@@ -633,27 +546,22 @@ const USERLESS: readonly (readonly [string, JsonObject, string[]])[] = [
     input: [{ role: "developer", content: "Say hi." }],
   }, ["system", "user"]],
   ["words of the model alone", {
-    input: [{ role: "assistant", content: "Hi." }],
+    input: [fromModel("Hi.")],
   }, ["user", "assistant"]],
   ["a user", { input: "Hello" }, ["user"]],
 ];
 
 for (const [what, fields, roles] of USERLESS) {
   Deno.test(`GLM gets a message of the user with ${what}`, () => {
-    const made = upstreamRequest(fields, {
-      from: "responses",
-      to: "chat",
-      ...GLM,
-    });
+    const made = received("responses", GLM, fields);
     assert.deepEqual(messagesOf(made).map(({ role }) => role), roles);
   });
 }
 
 Deno.test("others get no added message", () => {
-  const made = upstreamRequest(
-    { input: [{ role: "developer", content: "Say hi." }] },
-    { from: "responses", to: "chat", ...GROQ },
-  );
+  const made = received("responses", GROQ, {
+    input: [{ role: "developer", content: "Say hi." }],
+  });
   assert.deepEqual(messagesOf(made).map(({ role }) => role), ["system"]);
 });
 
@@ -664,22 +572,16 @@ Deno.test("a model of Azure's that is not OpenAI's gets no setting of OpenAI's, 
     max_output_tokens: 100,
     reasoning: { effort: "max" },
   };
-  const other = sent("responses", fields, {
-    service: "azure-chat",
-    model: "DeepSeek-V4-Pro",
-  });
-  assert.deepEqual(
-    [other.body.prompt_cache_key, other.body.max_tokens],
-    [undefined, 100],
+  const other = received(
+    "responses",
+    "chat azure-chat DeepSeek-V4-Pro",
+    fields,
   );
+  assert.equal(other.body.prompt_cache_key, undefined);
+  assert.equal(other.body.max_tokens, 100);
   assert.equal(other.body.reasoning_effort, "high");
   assert.deepEqual(other.dropped, ["reasoning", "prompt_cache_key"]);
-  const own = sent("responses", fields, {
-    service: "azure-chat",
-    model: "gpt-5-mini",
-  });
-  assert.deepEqual(
-    [own.body.prompt_cache_key, own.body.max_completion_tokens],
-    ["k", 100],
-  );
+  const own = received("responses", "chat azure-chat gpt-5-mini", fields);
+  assert.equal(own.body.prompt_cache_key, "k");
+  assert.equal(own.body.max_completion_tokens, 100);
 });

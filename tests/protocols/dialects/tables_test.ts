@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { wordList } from "../../../src/core/collections.ts";
 import { SERVICE_NAMES, SERVICES } from "../../../src/config/services.ts";
 import {
   CLAUDE_MODELS,
@@ -33,11 +34,7 @@ import {
 } from "../../../src/protocols/dialects/thinking_models.ts";
 import { RESPONSES_PROVIDERS } from "../../../src/protocols/dialects/responses_providers.ts";
 import { isJsonObject, type JsonObject } from "../../../src/core/json.ts";
-import type { Protocol } from "../../../src/core/protocol.ts";
-import {
-  upstreamRequest,
-  userRequest,
-} from "../../support/dialects/upstream_request.ts";
+import { received } from "../../support/dialects/upstream_request.ts";
 import {
   claudeSchemaFault,
   openAiSchemaFault,
@@ -118,37 +115,17 @@ Deno.test("each provider has one row in its table and names its sources", () => 
 /** Endpoints of services without a row, with the reason. */
 const WITHOUT_ROW: Readonly<Record<string, string>> = {
   ...Object.fromEntries(
-    [
-      "anthropic",
-      "aws-claude",
-      "azure-claude",
-      "bedrock-claude",
-      "vertex-claude",
-    ]
+    wordList("anthropic aws-claude azure-claude bedrock-claude vertex-claude")
       .map((service) => [
         `${service} messages`,
         "every model is a Claude: CLAUDE_MODELS has their rows, at any provider",
       ]),
   ),
   ...Object.fromEntries(
-    [
-      "zai",
-      "bigmodel",
-      "openrouter",
-      "kimi",
-      "moonshot",
-      "minimax",
-      "deepseek",
-      "synthetic",
-      "dashscope",
-      "fireworks",
-      "ollama",
-      "vllm",
-      "sglang",
-      "llamacpp",
-      "lmstudio",
-      "litellm",
-    ].map((service) => [
+    wordList(`
+      zai bigmodel openrouter kimi moonshot minimax deepseek synthetic
+      dashscope fireworks ollama vllm sglang llamacpp lmstudio litellm
+    `).map((service) => [
       `${service} messages`,
       "translations write what every imitation of Messages takes, or the rules of a Claude",
     ]),
@@ -194,17 +171,12 @@ function assertSources(
 /** Returns the sent schema of a tool, `strict`, and the names of what was dropped. */
 function sent(
   parameters: JsonObject,
-  to: Protocol,
-  service: string,
-  model: string,
+  target: string,
   strict = false,
 ) {
-  const { body, dropped } = upstreamRequest(
-    userRequest("responses", {
-      tools: [{ type: "function", name: "f", parameters, strict }],
-    }),
-    { from: "responses", to, service, model },
-  );
+  const { body, dropped } = received("responses", target, {
+    tools: [{ type: "function", name: "f", parameters, strict }],
+  });
   assert.ok(Array.isArray(body.tools));
   const [tool] = body.tools;
   assert.ok(isJsonObject(tool));
@@ -215,12 +187,12 @@ function sent(
 }
 
 const OPENAI = [
-  ["chat", "openai", "gpt-4.1"],
-  ["chat", "azure-chat", "gpt-5-mini"],
-  ["chat", "openrouter", "openai/gpt-5.2"],
-  ["responses", "openai", "gpt-5.2"],
-  ["responses", "azure", "gpt-5.2"],
-  ["responses", "codex", "gpt-5.5"],
+  "chat openai gpt-4.1",
+  "chat azure-chat gpt-5-mini",
+  "chat openrouter openai/gpt-5.2",
+  "responses openai gpt-5.2",
+  "responses azure gpt-5.2",
+  "responses codex gpt-5.5",
 ] as const;
 
 const A: JsonObject = {
@@ -296,10 +268,10 @@ for (const [what, schema, properties] of REFUSED) {
       undefined,
       "the case is no fault",
     );
-    for (const [to, service, model] of OPENAI) {
-      const made = sent(schema, to, service, model);
-      assert.equal(openAiSchemaFault(made.schema), undefined, service);
-      assert.deepEqual(made.schema.properties, properties, service);
+    for (const target of OPENAI) {
+      const made = sent(schema, target);
+      assert.equal(openAiSchemaFault(made.schema), undefined, target);
+      assert.deepEqual(made.schema.properties, properties, target);
     }
   });
 }
@@ -321,9 +293,7 @@ Deno.test("nested choices at the root do not multiply", () => {
   }
   const { schema } = sent(
     { $defs, ...choiceAt(7) },
-    "chat",
-    "openai",
-    "gpt-4.1",
+    "chat openai gpt-4.1",
   );
   assert.ok(JSON.stringify(schema.properties).length < 1_000_000);
 });
@@ -331,9 +301,7 @@ Deno.test("nested choices at the root do not multiply", () => {
 Deno.test("what leaves the root of a schema stays in its description", () => {
   const { schema } = sent(
     { description: "D", not: { required: ["a"] } },
-    "chat",
-    "openai",
-    "gpt-5.2",
+    "chat openai gpt-5.2",
   );
   assert.equal(
     schema.description,
@@ -342,7 +310,7 @@ Deno.test("what leaves the root of a schema stays in its description", () => {
 });
 
 Deno.test("a strict tool whose schema had to change so that no strict one is left is named", () => {
-  for (const [to, service, model] of [OPENAI[0], OPENAI[3]]) {
+  for (const target of [OPENAI[0], OPENAI[3]]) {
     for (
       const schema of [
         { anyOf: [{ ...A, additionalProperties: false }] },
@@ -354,9 +322,9 @@ Deno.test("a strict tool whose schema had to change so that no strict one is lef
         },
       ]
     ) {
-      const made = sent(schema, to, service, model, true);
-      assert.notEqual(made.strict, true, to);
-      assert.deepEqual(made.dropped, ["tools[].strict"], to);
+      const made = sent(schema, target, true);
+      assert.notEqual(made.strict, true, target);
+      assert.deepEqual(made.dropped, ["tools[].strict"], target);
     }
   }
 });
@@ -366,38 +334,34 @@ Deno.test("a schema that OpenAI accepts goes to it unchanged, and any other to t
     type: "object",
     properties: { items: { type: "array", items: { anyOf: [A, B] } } },
   };
-  for (const [to, service, model] of OPENAI) {
-    assert.deepEqual(sent(schema, to, service, model).schema, schema);
+  for (const target of OPENAI) {
+    assert.deepEqual(sent(schema, target).schema, schema);
   }
   const choice = { type: "object", anyOf: [A, B] };
   assert.deepEqual(
-    sent(choice, "chat", "openrouter", "z-ai/glm-5").schema,
+    sent(choice, "chat openrouter z-ai/glm-5").schema,
     choice,
   );
 });
 
 // "input_schema does not support oneOf, allOf, or anyOf at the top level": https://github.com/marianfoo/mcp-sap-docs/pull/51
 for (
-  const [to, service, model] of [
-    ["messages", "anthropic", "claude-opus-5"],
-    ["chat", "openrouter", "anthropic/claude-opus-5"],
-    ["chat", "litellm", "claude-sonnet-4-6"],
-  ] as const
+  const target of [
+    "messages anthropic claude-opus-5",
+    "chat openrouter anthropic/claude-opus-5",
+    "chat litellm claude-sonnet-4-6",
+  ]
 ) {
-  Deno.test(`Claude at ${service} gets one object of a choice at the root, with the properties of all references`, () => {
+  Deno.test(`Claude at ${target} gets one object of a choice at the root, with the properties of all references`, () => {
     const { schema } = sent(
       { $defs: { A, B }, oneOf: [{ $ref: "#/$defs/A" }, B] },
-      to,
-      service,
-      model,
+      target,
     );
     assert.deepEqual(schema.properties, EITHER);
     assert.deepEqual([schema.type, schema.required], ["object", ["kind"]]);
     const { schema: named } = sent(
       { properties: { "filter[id]": {} } },
-      to,
-      service,
-      model,
+      target,
     );
     assert.equal(claudeSchemaFault(named), undefined);
   });
@@ -405,6 +369,6 @@ for (
 
 Deno.test("another gateway gets the schemas for Claude unchanged", () => {
   const schema = { type: "object", anyOf: [A, { properties: { $top: {} } }] };
-  const made = sent(schema, "chat", "gateway", "claude-opus-5");
+  const made = sent(schema, "chat gateway claude-opus-5");
   assert.deepEqual(made.schema, schema);
 });

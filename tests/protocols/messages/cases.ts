@@ -1,5 +1,6 @@
 import type { ContractCase } from "../../contract/codec_contract.ts";
 import { sseBytes } from "../../support/wire/sse_bytes.ts";
+import { fromModel, fromUser, textPart } from "../../support/wire/messages.ts";
 
 const USAGE = {
   input_tokens: 12,
@@ -59,7 +60,7 @@ function end(
 }
 
 const CALL = { type: "tool_use", id: "toolu_1", name: "weather", input: {} };
-const TEXT = { type: "text", text: "" };
+const TEXT = textPart("");
 
 /** Exchanges from the protocol's documentation. */
 export const MESSAGES_CASES: readonly ContractCase[] = [
@@ -69,10 +70,7 @@ export const MESSAGES_CASES: readonly ContractCase[] = [
       model: "claude-opus-4-6",
       max_tokens: 4000,
       system: [
-        {
-          type: "text",
-          text: "x-anthropic-billing-header: cc_version=2",
-        },
+        textPart("x-anthropic-billing-header: cc_version=2"),
         {
           type: "text",
           text: "Be brief.",
@@ -80,14 +78,11 @@ export const MESSAGES_CASES: readonly ContractCase[] = [
         },
       ],
       messages: [
-        {
-          role: "user",
-          content: [{
-            type: "text",
-            text: "Hello",
-            cache_control: { type: "ephemeral" },
-          }],
-        },
+        fromUser([{
+          type: "text",
+          text: "Hello",
+          cache_control: { type: "ephemeral" },
+        }]),
       ],
       tools: [
         {
@@ -120,11 +115,7 @@ export const MESSAGES_CASES: readonly ContractCase[] = [
         { type: "computer_toolset_20260801" },
       ],
       tool_choice: { type: "auto", disable_parallel_tool_use: true },
-      thinking: {
-        type: "enabled",
-        budget_tokens: 2000,
-        display: "summarized",
-      },
+      thinking: { type: "enabled", budget_tokens: 2000, display: "summarized" },
       output_config: {
         effort: "high",
         format: {
@@ -155,7 +146,7 @@ export const MESSAGES_CASES: readonly ContractCase[] = [
     request: {
       model: "claude-3-5-sonnet-20241022",
       max_tokens: 100,
-      messages: [{ role: "user", content: [{ type: "text", text: "Hi" }] }],
+      messages: [fromUser([textPart("Hi")])],
       temperature: 0.3,
       top_p: 0.9,
       top_k: 40,
@@ -175,139 +166,123 @@ export const MESSAGES_CASES: readonly ContractCase[] = [
         { type: "web_search_20260209", name: "web_search" },
       ],
       messages: [
-        {
-          role: "user",
-          content: [
-            { type: "text", text: "Look" },
-            {
-              type: "image",
-              source: { type: "base64", media_type: "image/png", data: "AA==" },
-              cache_control: { type: "ephemeral" },
+        fromUser([
+          textPart("Look"),
+          {
+            type: "image",
+            source: { type: "base64", media_type: "image/png", data: "AA==" },
+            cache_control: { type: "ephemeral" },
+          },
+          {
+            type: "image",
+            source: { type: "url", url: "https://a.example/b.png" },
+          },
+          { type: "image", source: { type: "file", file_id: "file_1" } },
+          {
+            type: "document",
+            source: {
+              type: "base64",
+              media_type: "application/pdf",
+              data: "AA==",
             },
-            {
-              type: "image",
-              source: { type: "url", url: "https://a.example/b.png" },
-            },
-            { type: "image", source: { type: "file", file_id: "file_1" } },
-            {
-              type: "document",
-              source: {
-                type: "base64",
-                media_type: "application/pdf",
-                data: "AA==",
-              },
-              title: "Paper",
-              context: "From the desk",
-              citations: { enabled: true },
-            },
-            {
-              type: "document",
-              source: {
-                type: "text",
-                media_type: "text/plain",
-                data: "Words",
-              },
-            },
-            {
-              type: "document",
-              source: {
-                type: "content",
-                content: [{ type: "text", text: "Part" }],
-              },
-              title: "Parts",
-            },
-            {
-              type: "search_result",
-              source: "https://s.example",
-              title: "Found",
-              content: [{ type: "text", text: "This" }],
-            },
-            { type: "container_upload", file_id: "file_2" },
-          ],
-        },
-        {
-          role: "assistant",
-          content: [
-            { type: "thinking", thinking: "I must look", signature: "c2ln" },
-            { type: "redacted_thinking", data: "cmVk" },
-            {
-              type: "text",
-              text: "Looking",
-              citations: [{
-                type: "char_location",
-                cited_text: "Words",
-                document_index: 1,
-                document_title: null,
-                start_char_index: 0,
-                end_char_index: 5,
-              }],
-            },
-            {
-              type: "server_tool_use",
-              id: "srvtoolu_1",
-              name: "web_search",
-              input: { query: "q" },
-            },
-            {
-              type: "web_search_tool_result",
-              tool_use_id: "srvtoolu_1",
-              content: [{
-                type: "web_search_result",
-                url: "https://w.example",
-                title: "W",
-                encrypted_content: "ZW5j",
-                page_age: null,
-              }],
-            },
-            {
-              type: "tool_use",
-              id: "toolu_1",
-              name: "look",
-              input: { at: "sky" },
-              caller: { type: "direct" },
-            },
-            {
-              type: "tool_use",
-              id: "toolu_2",
-              name: "look",
-              input: {},
-              toolset_name: "eyes",
-            },
-          ],
-        },
-        {
-          role: "user",
-          content: [
-            {
-              type: "tool_result",
-              tool_use_id: "toolu_1",
-              content: [
-                { type: "text", text: "Blue" },
-                {
-                  type: "image",
-                  source: {
-                    type: "base64",
-                    media_type: "image/jpeg",
-                    data: "AA==",
-                  },
+            title: "Paper",
+            context: "From the desk",
+            citations: { enabled: true },
+          },
+          {
+            type: "document",
+            source: { type: "text", media_type: "text/plain", data: "Words" },
+          },
+          {
+            type: "document",
+            source: { type: "content", content: [textPart("Part")] },
+            title: "Parts",
+          },
+          {
+            type: "search_result",
+            source: "https://s.example",
+            title: "Found",
+            content: [textPart("This")],
+          },
+          { type: "container_upload", file_id: "file_2" },
+        ]),
+        fromModel([
+          { type: "thinking", thinking: "I must look", signature: "c2ln" },
+          { type: "redacted_thinking", data: "cmVk" },
+          {
+            type: "text",
+            text: "Looking",
+            citations: [{
+              type: "char_location",
+              cited_text: "Words",
+              document_index: 1,
+              document_title: null,
+              start_char_index: 0,
+              end_char_index: 5,
+            }],
+          },
+          {
+            type: "server_tool_use",
+            id: "srvtoolu_1",
+            name: "web_search",
+            input: { query: "q" },
+          },
+          {
+            type: "web_search_tool_result",
+            tool_use_id: "srvtoolu_1",
+            content: [{
+              type: "web_search_result",
+              url: "https://w.example",
+              title: "W",
+              encrypted_content: "ZW5j",
+              page_age: null,
+            }],
+          },
+          {
+            type: "tool_use",
+            id: "toolu_1",
+            name: "look",
+            input: { at: "sky" },
+            caller: { type: "direct" },
+          },
+          {
+            type: "tool_use",
+            id: "toolu_2",
+            name: "look",
+            input: {},
+            toolset_name: "eyes",
+          },
+        ]),
+        fromUser([
+          {
+            type: "tool_result",
+            tool_use_id: "toolu_1",
+            content: [
+              textPart("Blue"),
+              {
+                type: "image",
+                source: {
+                  type: "base64",
+                  media_type: "image/jpeg",
+                  data: "AA==",
                 },
-                { type: "tool_reference", tool_name: "look" },
-              ],
-            },
-            {
-              type: "tool_result",
-              tool_use_id: "toolu_2",
-              content: [{ type: "text", text: "No such place" }],
-              is_error: true,
-              cache_control: { type: "ephemeral" },
-            },
-            { type: "text", text: "And now?" },
-          ],
-        },
+              },
+              { type: "tool_reference", tool_name: "look" },
+            ],
+          },
+          {
+            type: "tool_result",
+            tool_use_id: "toolu_2",
+            content: [textPart("No such place")],
+            is_error: true,
+            cache_control: { type: "ephemeral" },
+          },
+          textPart("And now?"),
+        ]),
         {
           role: "system",
           content: [
-            { type: "text", text: "The date has changed." },
+            textPart("The date has changed."),
             {
               type: "tool_addition",
               tool: { type: "tool_reference", name: "look" },
@@ -323,10 +298,10 @@ export const MESSAGES_CASES: readonly ContractCase[] = [
     request: {
       model: "fast",
       max_tokens: 100,
-      system: [{ type: "text", text: "Be brief." }],
+      system: [textPart("Be brief.")],
       messages: [
-        { role: "user", content: [{ type: "text", text: "Hi" }] },
-        { role: "system", content: [{ type: "text", text: "Now." }] },
+        fromUser([textPart("Hi")]),
+        { role: "system", content: [textPart("Now.")] },
       ],
       thinking: { type: "disabled" },
       temperature: 0.5,
@@ -387,7 +362,7 @@ export const MESSAGES_CASES: readonly ContractCase[] = [
     answer: {
       id: "x",
       model: "glm",
-      content: [{ type: "text", text: "Hi" }],
+      content: [textPart("Hi")],
       stop_reason: "end_turn",
       usage: { input_tokens: 3, output_tokens: 1 },
     },

@@ -6,7 +6,7 @@ import type { Usage } from "../../../src/protocols/canonical/answer/answer.ts";
 import { createStreamDecoder } from "../../../src/protocols/messages/stream/decode.ts";
 import { messagesWatch } from "../../../src/protocols/messages/watch.ts";
 
-Deno.test("messagesWatch.isOutput() sees deltas, and blocks that are something from the start", () => {
+Deno.test("messagesWatch.isOutput() sees deltas, and blocks that begin with content", () => {
   const events = [
     { type: "content_block_delta", delta: { type: "text_delta", text: "a" } },
     {

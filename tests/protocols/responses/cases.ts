@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../../src/core/json.ts";
+import { type JsonObject, present } from "../../../src/core/json.ts";
 import type { ContractCase } from "../../contract/codec_contract.ts";
 import { sseBytes } from "../../support/wire/sse_bytes.ts";
 
@@ -37,6 +37,20 @@ function message(id: string, ...content: JsonObject[]): JsonObject {
     status: "completed",
     content,
   };
+}
+
+/** Returns an item of a request: a message of one text. */
+function says(role: string, text: string): JsonObject {
+  return { type: "message", role, content: [{ type: "input_text", text }] };
+}
+
+/** Returns the fields of an event that name a part of an item. */
+function at(
+  output_index: number,
+  content_index: number,
+  item_id?: string,
+): JsonObject {
+  return present({ item_id, output_index, content_index });
 }
 
 /** Returns a response object. */
@@ -139,21 +153,9 @@ export const RESPONSES_CASES: readonly ContractCase[] = [
       store: false,
       instructions: "Be brief.",
       input: [
-        {
-          type: "message",
-          role: "system",
-          content: [{ type: "input_text", text: "Speak English." }],
-        },
-        {
-          type: "message",
-          role: "developer",
-          content: [{ type: "input_text", text: "No jokes." }],
-        },
-        {
-          type: "message",
-          role: "user",
-          content: [{ type: "input_text", text: "Hello" }],
-        },
+        says("system", "Speak English."),
+        says("developer", "No jokes."),
+        says("user", "Hello"),
       ],
       tools: [
         { ...WEATHER, defer_loading: true },
@@ -264,11 +266,7 @@ export const RESPONSES_CASES: readonly ContractCase[] = [
       store: false,
       include: ["reasoning.encrypted_content"],
       input: [
-        {
-          type: "message",
-          role: "user",
-          content: [{ type: "input_text", text: "Weather?" }],
-        },
+        says("user", "Weather?"),
         REASONING,
         {
           type: "message",
@@ -302,11 +300,7 @@ export const RESPONSES_CASES: readonly ContractCase[] = [
           role: "assistant",
           content: [{ type: "output_text", text: "That is all." }],
         },
-        {
-          type: "message",
-          role: "user",
-          content: [{ type: "input_text", text: "Thanks" }],
-        },
+        says("user", "Thanks"),
       ],
       tools: [WEATHER],
       tool_choice: { type: "function", name: "weather" },
@@ -319,11 +313,7 @@ export const RESPONSES_CASES: readonly ContractCase[] = [
       store: false,
       include: ["reasoning.encrypted_content"],
       input: [
-        {
-          type: "message",
-          role: "user",
-          content: [{ type: "input_text", text: "Go" }],
-        },
+        says("user", "Go"),
         {
           type: "tool_search_call",
           id: "tsc_1",
@@ -392,11 +382,7 @@ export const RESPONSES_CASES: readonly ContractCase[] = [
         { type: "additional_tools", role: "developer", tools: [WEATHER] },
         { type: "compaction", id: "cmp_1", encrypted_content: "gAAAA" },
         { type: "configuration_update", reasoning: { effort: "low" } },
-        {
-          type: "message",
-          role: "user",
-          content: [{ type: "input_text", text: "Go" }],
-        },
+        says("user", "Go"),
         SEARCH,
         { type: "future_item", anything: [1, { two: 3 }] },
         { type: "compaction_trigger" },
@@ -410,11 +396,7 @@ export const RESPONSES_CASES: readonly ContractCase[] = [
     request: {
       model: "gpt-4.1",
       store: false,
-      input: [{
-        type: "message",
-        role: "user",
-        content: [{ type: "input_text", text: "Go" }],
-      }],
+      input: [says("user", "Go")],
       tools: [WEATHER, { type: "web_search" }],
       tool_choice: {
         type: "allowed_tools",
@@ -428,11 +410,7 @@ export const RESPONSES_CASES: readonly ContractCase[] = [
     request: {
       model: "gpt-4.1",
       store: false,
-      input: [{
-        type: "message",
-        role: "user",
-        content: [{ type: "input_text", text: "Go" }],
-      }],
+      input: [says("user", "Go")],
       tools: [{ type: "web_search" }],
       tool_choice: {
         type: "allowed_tools",
@@ -449,11 +427,7 @@ export const RESPONSES_CASES: readonly ContractCase[] = [
       stream: true,
       store: false,
       instructions: "You are Codex.",
-      input: [{
-        type: "message",
-        role: "developer",
-        content: [{ type: "input_text", text: "Be brief." }],
-      }],
+      input: [says("developer", "Be brief.")],
       include: ["reasoning.encrypted_content"],
       reasoning: { effort: "none" },
       service_tier: "priority",
@@ -467,11 +441,7 @@ export const RESPONSES_CASES: readonly ContractCase[] = [
         REASONING,
         SEARCH,
         {
-          ...(message(
-            "msg_1",
-            CITED,
-            { type: "refusal", refusal: "No." },
-          )),
+          ...message("msg_1", CITED, { type: "refusal", refusal: "No." }),
           phase: "final_answer",
         },
         message("msg_2", text("Bye.")),
@@ -523,37 +493,15 @@ export const RESPONSES_CASES: readonly ContractCase[] = [
       }),
       done(0, REASONING),
       added(1, message("msg_1")),
-      event("content_part.added", {
-        item_id: "msg_1",
-        output_index: 1,
-        content_index: 0,
-        part: text(""),
-      }),
-      event("output_text.delta", {
-        item_id: "msg_1",
-        output_index: 1,
-        content_index: 0,
-        delta: "It rains.",
-      }),
+      event("content_part.added", { ...at(1, 0, "msg_1"), part: text("") }),
+      event("output_text.delta", { ...at(1, 0, "msg_1"), delta: "It rains." }),
       event("output_text.annotation.added", {
-        item_id: "msg_1",
-        output_index: 1,
-        content_index: 0,
+        ...at(1, 0, "msg_1"),
         annotation_index: 0,
         annotation: ANNOTATION,
       }),
-      event("output_text.done", {
-        item_id: "msg_1",
-        output_index: 1,
-        content_index: 0,
-        text: "It rains.",
-      }),
-      event("content_part.done", {
-        item_id: "msg_1",
-        output_index: 1,
-        content_index: 0,
-        part: CITED,
-      }),
+      event("output_text.done", { ...at(1, 0, "msg_1"), text: "It rains." }),
+      event("content_part.done", { ...at(1, 0, "msg_1"), part: CITED }),
       done(1, message("msg_1", CITED)),
       added(2, { ...CALL, status: "in_progress", arguments: "" }),
       event("function_call_arguments.delta", {
@@ -635,18 +583,8 @@ export const RESPONSES_CASES: readonly ContractCase[] = [
     stream: sseBytes(
       CREATED,
       added(0, message("a")),
-      event("content_part.added", {
-        item_id: "b",
-        output_index: 0,
-        content_index: 0,
-        part: text(""),
-      }),
-      event("output_text.delta", {
-        item_id: "c",
-        output_index: 0,
-        content_index: 0,
-        delta: "Hi",
-      }),
+      event("content_part.added", { ...at(0, 0, "b"), part: text("") }),
+      event("output_text.delta", { ...at(0, 0, "c"), delta: "Hi" }),
       done(0, message("d", text("Hi"))),
       completed([message("e", text("Hi"))]),
     ),
@@ -657,31 +595,14 @@ export const RESPONSES_CASES: readonly ContractCase[] = [
       CREATED,
       added(0, { id: "rs_1", type: "reasoning", summary: [] }),
       event("reasoning_part.added", {
-        output_index: 0,
-        content_index: 0,
+        ...at(0, 0),
         part: { type: "reasoning_text", text: "" },
       }),
-      event("reasoning_text.delta", {
-        output_index: 0,
-        content_index: 0,
-        delta: "Hm",
-      }),
+      event("reasoning_text.delta", { ...at(0, 0), delta: "Hm" }),
       added(1, message("msg_1")),
-      event("content_part.added", {
-        output_index: 1,
-        content_index: 1,
-        part: text(""),
-      }),
-      event("output_text.delta", {
-        output_index: 1,
-        content_index: 1,
-        delta: "4",
-      }),
-      event("reasoning_text.delta", {
-        output_index: 0,
-        content_index: 0,
-        delta: "m.",
-      }),
+      event("content_part.added", { ...at(1, 1), part: text("") }),
+      event("output_text.delta", { ...at(1, 1), delta: "4" }),
+      event("reasoning_text.delta", { ...at(0, 0), delta: "m." }),
       done(1, message("msg_1", text("4"))),
       done(0, {
         id: "rs_1",
@@ -698,20 +619,11 @@ export const RESPONSES_CASES: readonly ContractCase[] = [
       CREATED,
       added(0, message("msg_1")),
       event("content_part.added", {
-        output_index: 0,
-        content_index: 0,
+        ...at(0, 0),
         part: { type: "refusal", refusal: "" },
       }),
-      event("refusal.delta", {
-        output_index: 0,
-        content_index: 0,
-        delta: "I will",
-      }),
-      event("refusal.done", {
-        output_index: 0,
-        content_index: 0,
-        refusal: "I will not",
-      }),
+      event("refusal.delta", { ...at(0, 0), delta: "I will" }),
+      event("refusal.done", { ...at(0, 0), refusal: "I will not" }),
       event("incomplete", {
         response: response({
           status: "incomplete",

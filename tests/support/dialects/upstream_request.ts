@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../../src/core/json.ts";
-import type { Protocol } from "../../../src/core/protocol.ts";
+import { isProtocol, type Protocol } from "../../../src/core/protocol.ts";
 import { CODECS } from "../../../src/protocols/mod.ts";
 import { translateRequest } from "../translate_request.ts";
 
@@ -12,11 +12,10 @@ export interface UpstreamRequestOptions {
   readonly strict?: boolean;
 }
 
-/** The translated body, and the field names of `x-gateway-dropped`. */
-export interface UpstreamRequest {
-  readonly body: JsonObject;
-  readonly dropped: readonly string[];
-}
+/** The translation, with the field names of `x-gateway-dropped` as a list. */
+export type UpstreamRequest =
+  & Omit<ReturnType<typeof translateRequest>, "dropped">
+  & { readonly dropped: readonly string[] };
 
 /** Returns the request that the upstream receives for a caller's request. */
 export function upstreamRequest(
@@ -38,7 +37,24 @@ export function upstreamRequest(
     force: {},
     omit: [],
   });
-  return { body: translated.body, dropped: [...translated.dropped] };
+  return { ...translated, dropped: [...translated.dropped] };
+}
+
+/**
+ * Returns the request that the upstream receives for a request with one user message and further fields.
+ *
+ * @param target The upstream's protocol, its service and the model: `responses openai gpt-5.2`.
+ */
+export function received(
+  from: Protocol,
+  target: string,
+  fields: JsonObject,
+  strict = false,
+): UpstreamRequest {
+  const [to = "", service = "", model = ""] = target.split(" ");
+  if (!isProtocol(to)) throw new TypeError(`no protocol: ${target}`);
+  const body = userRequest(from, fields);
+  return upstreamRequest(body, { from, to, service, model, strict });
 }
 
 /** Returns a request in `protocol` with one user message and further fields. */

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { Paragraphs } from "../../../../src/protocols/canonical/answer/readable.ts";
 import {
   budgetOfEffort,
-  effortOfBudget,
+  effortOf,
   isEffort,
   MIN_BUDGET_TOKENS,
 } from "../../../../src/protocols/canonical/answer/reasoning.ts";
@@ -32,10 +32,7 @@ import {
   START,
   startOf,
 } from "../../../support/wire/events.ts";
-import {
-  cutAnswer,
-  cutAtStops,
-} from "../../../../src/protocols/canonical/answer/stop_strings.ts";
+import { cutAtStops } from "../../../../src/protocols/canonical/answer/stop_strings.ts";
 
 Deno.test("Paragraphs join texts that follow each other", () => {
   const paragraphs = new Paragraphs();
@@ -65,14 +62,14 @@ Deno.test("budgetOfEffort() returns a share of the output limit, and at least th
   assert.equal(budgetOfEffort("minimal", 100), MIN_BUDGET_TOKENS);
 });
 
-Deno.test("effortOfBudget() grows with the budget", () => {
-  assert.deepEqual([1024, 4096, 10_000, 31_999, 64_000].map(effortOfBudget), [
-    "low",
-    "low",
-    "medium",
-    "high",
-    "xhigh",
-  ]);
+Deno.test("effortOf() returns the given effort, or one that grows with the budget", () => {
+  const budgets = [1024, 4096, 10_000, 31_999, 64_000];
+  assert.deepEqual(
+    budgets.map((budgetTokens) => effortOf({ budgetTokens })),
+    ["low", "low", "medium", "high", "xhigh"],
+  );
+  assert.equal(effortOf({ effort: "max", budgetTokens: 1024 }), "max");
+  assert.equal(effortOf({}), undefined);
 });
 
 Deno.test("isEffort() accepts only the effort words", () => {
@@ -406,22 +403,6 @@ Deno.test("cutAtStops() ends regularly when the upstream breaks off after the cu
   assert.equal(textOf(answer), "One ");
   assert.equal(answer.stop.reason, "stop_sequence");
   assert.throws(() => cut(["END"], broken("One EN")), /gone/);
-});
-
-Deno.test("cutAnswer() does the same to a whole answer", () => {
-  const answer: Answer = {
-    id: "1",
-    model: "m",
-    blocks: [{ kind: "text", text: "One END" }, { kind: "text", text: "Two" }],
-    stop: { reason: "max_tokens" },
-    usage: USAGE,
-  };
-  const made = cutAnswer(answer, ["END"]);
-  assert.equal(textOf(made), "One ");
-  assert.deepEqual(made.stop, { reason: "stop_sequence", sequence: "END" });
-  assert.deepEqual(made.usage, USAGE);
-  assert.equal(cutAnswer(answer, []), answer);
-  assert.equal(textOf(cutAnswer(answer, ["Three"])), "One END,Two");
 });
 
 Deno.test("cutAtStops() works with any number of stop strings", () => {

@@ -200,7 +200,7 @@ Deno.test("reasoningToRemember() keeps an answer with calls and sealed parts, in
   assert.deepEqual(thoughts && callIdsOf(thoughts), ["1", "2"]);
 });
 
-Deno.test("reasoningToRemember() keeps nothing without a callRememberedReasoning or a sealed part", () => {
+Deno.test("reasoningToRemember() keeps nothing without a call or a sealed part", () => {
   assert.equal(reasoningToRemember([SEALED, SAID]), undefined);
   assert.equal(reasoningToRemember([THOUGHT, SAID, made("1")]), undefined);
 });
@@ -301,7 +301,7 @@ const SIGNATURE = {
   value: '{"google":{"thought_signature":"s"}}',
 } as const;
 
-Deno.test("reasoningToRemember() keeps a call's sealed part for that callRememberedReasoning only", () => {
+Deno.test("reasoningToRemember() keeps a call's sealed part for that call only", () => {
   const pieces = [THOUGHT, { ...made("1"), sealed: SIGNATURE }, made("2")];
   assert.deepEqual(reasoningToRemember(pieces), { pieces });
 });

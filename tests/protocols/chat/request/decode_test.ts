@@ -1,14 +1,16 @@
 import assert from "node:assert/strict";
-import {
-  upstreamRequest,
-  userRequest,
-} from "../../../support/dialects/upstream_request.ts";
+import { received } from "../../../support/dialects/upstream_request.ts";
 import { GatewayError } from "../../../../src/core/error.ts";
 import type { JsonObject } from "../../../../src/core/json.ts";
 import { decodeRequest } from "../../../../src/protocols/chat/request/decode.ts";
 import { plain } from "../../../contract/codec_contract.ts";
+import {
+  fromModel,
+  fromUser,
+  textPart,
+} from "../../../support/wire/messages.ts";
 
-const MESSAGES = [{ role: "user", content: "Hi" }];
+const MESSAGES = [fromUser("Hi")];
 
 function decode(fields: JsonObject) {
   return decodeRequest({ model: "m", messages: MESSAGES, ...fields });
@@ -38,34 +40,30 @@ Deno.test("a Chat request names the field that is wrong", () => {
     [{ messages: "Hi" }, "messages"],
     [{ messages: [{ role: "bot", content: "x" }] }, "messages[0].role"],
     [{ messages: [{ content: "x" }] }, "messages[0].role"],
-    [{ messages: [{ role: "user", content: 7 }] }, "messages[0].content"],
+    [{ messages: [fromUser(7)] }, "messages[0].content"],
+    [{ messages: [fromUser([{}])] }, "messages[0].content[0].type"],
     [
-      { messages: [{ role: "user", content: [{}] }] },
-      "messages[0].content[0].type",
-    ],
-    [
-      { messages: [{ role: "user", content: [{ type: "text" }] }] },
+      { messages: [fromUser([{ type: "text" }])] },
       "messages[0].content[0].text",
     ],
     [
-      { messages: [{ role: "user", content: [{ type: "image_url" }] }] },
+      { messages: [fromUser([{ type: "image_url" }])] },
       "messages[0].content[0].image_url.url",
     ],
     [
       {
-        messages: [{
-          role: "user",
-          content: [{ type: "image_url", image_url: { url: "data:,x" } }],
-        }],
+        messages: [
+          fromUser([{ type: "image_url", image_url: { url: "data:,x" } }]),
+        ],
       },
       "messages[0].content[0].image_url.url",
     ],
     [
-      { messages: [{ role: "user", content: [{ type: "file" }] }] },
+      { messages: [fromUser([{ type: "file" }])] },
       "messages[0].content[0].file.file_data",
     ],
     [
-      { messages: [{ role: "user", content: [{ type: "input_audio" }] }] },
+      { messages: [fromUser([{ type: "input_audio" }])] },
       "messages[0].content[0].input_audio.format",
     ],
     [
@@ -119,8 +117,8 @@ Deno.test("a Chat request keeps system and developer messages at their place", (
   assert.deepEqual(
     turns(
       { role: "system", content: "a" },
-      { role: "user", content: "b" },
-      { role: "developer", content: [{ type: "text", text: "c" }] },
+      fromUser("b"),
+      { role: "developer", content: [textPart("c")] },
     ),
     [
       { role: "system", blocks: [{ kind: "text", text: "a" }] },
@@ -134,11 +132,7 @@ Deno.test("a Chat request gathers the results of one round in one turn", () => {
   assert.deepEqual(
     turns(
       { role: "tool", tool_call_id: "1", content: "a" },
-      {
-        role: "tool",
-        tool_call_id: "2",
-        content: [{ type: "text", text: "b" }],
-      },
+      { role: "tool", tool_call_id: "2", content: [textPart("b")] },
     ),
     [{
       role: "tool",
@@ -199,13 +193,10 @@ Deno.test("a Chat request reads an answer of the history in order, without empty
 Deno.test("a Chat request reads thoughts in content, in `reasoning` and in envelopes", () => {
   assert.deepEqual(
     turns(
-      {
-        role: "assistant",
-        content: [
-          { type: "thinking", thinking: [{ type: "text", text: "a" }] },
-          { type: "text", text: "b" },
-        ],
-      },
+      fromModel([
+        { type: "thinking", thinking: [textPart("a")] },
+        textPart("b"),
+      ]),
       { role: "assistant", content: "c", reasoning: "d" },
     ),
     [
@@ -283,21 +274,18 @@ Deno.test("a Chat request reads cache marks of parts, messages and tools", () =>
   const request = decode({
     messages: [
       { role: "system", content: "a", cache_control: { type: "ephemeral" } },
-      {
-        role: "user",
-        content: [
-          {
-            type: "text",
-            text: "b",
-            cache_control: { type: "ephemeral", ttl: "1h" },
-          },
-          {
-            type: "text",
-            text: "c",
-            prompt_cache_breakpoint: { mode: "explicit", ttl: "30m" },
-          },
-        ],
-      },
+      fromUser([
+        {
+          type: "text",
+          text: "b",
+          cache_control: { type: "ephemeral", ttl: "1h" },
+        },
+        {
+          type: "text",
+          text: "c",
+          prompt_cache_breakpoint: { mode: "explicit", ttl: "30m" },
+        },
+      ]),
     ],
     tools: [{
       type: "function",
@@ -485,14 +473,11 @@ Deno.test("a Chat request with a very deep value is read without exhausting the 
 
 Deno.test("a Chat request recognizes the type of a file in bare base64", () => {
   const decoded = decode({
-    messages: [{
-      role: "user",
-      content: [
-        { type: "file", file: { filename: "a.pdf", file_data: "JVBERi0x" } },
-        { type: "file", file: { filename: "a.txt", file_data: "aGk=" } },
-        { type: "image_url", image_url: { url: "iVBORw0KGgoAAAAN" } },
-      ],
-    }],
+    messages: [fromUser([
+      { type: "file", file: { filename: "a.pdf", file_data: "JVBERi0x" } },
+      { type: "file", file: { filename: "a.txt", file_data: "aGk=" } },
+      { type: "image_url", image_url: { url: "iVBORw0KGgoAAAAN" } },
+    ])],
   });
   assert.deepEqual(
     decoded.turns.flatMap(({ blocks }) => blocks).map((block) =>
@@ -505,10 +490,12 @@ Deno.test("a Chat request recognizes the type of a file in bare base64", () => {
 });
 
 Deno.test("a Chat request returns the thinking blocks of LiteLLM's callers unchanged to Claude", () => {
-  const { body, dropped } = upstreamRequest(
-    userRequest("chat", {
+  const { body, dropped } = received(
+    "chat",
+    "messages anthropic claude-sonnet-4-5",
+    {
       messages: [
-        { role: "user", content: "Hello" },
+        fromUser("Hello"),
         {
           role: "assistant",
           content: "Hi.",
@@ -520,24 +507,18 @@ Deno.test("a Chat request returns the thinking blocks of LiteLLM's callers uncha
             7,
           ],
         },
-        { role: "user", content: "And?" },
+        fromUser("And?"),
       ],
-    }),
-    {
-      from: "chat",
-      to: "messages",
-      service: "anthropic",
-      model: "claude-sonnet-4-5",
     },
   );
   assert.ok(Array.isArray(body.messages));
-  assert.deepEqual(body.messages[1], {
-    role: "assistant",
-    content: [
+  assert.deepEqual(
+    body.messages[1],
+    fromModel([
       { type: "thinking", thinking: "Hm.", signature: "c2ln" },
       { type: "redacted_thinking", data: "cmVk" },
-      { type: "text", text: "Hi." },
-    ],
-  });
+      textPart("Hi."),
+    ]),
+  );
   assert.deepEqual(dropped, []);
 });

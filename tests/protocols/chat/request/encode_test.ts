@@ -5,6 +5,11 @@ import { wrapSealed } from "../../../../src/protocols/canonical/content/sealed.t
 import { encodeRequest } from "../../../../src/protocols/chat/request/encode.ts";
 import { contextFor } from "../../../support/dialects/targets.ts";
 import { requestOf } from "../../../support/wire/requests.ts";
+import {
+  fromModel,
+  fromUser,
+  textPart,
+} from "../../../support/wire/messages.ts";
 
 interface Encoded {
   readonly body: JsonObject;
@@ -31,7 +36,7 @@ const FUNCTION = {
 Deno.test("a Chat request without settings is the model and the messages", () => {
   assert.deepEqual(encode("custom", {}).body, {
     model: "upstream-model",
-    messages: [{ role: "user", content: "Hi" }],
+    messages: [fromUser("Hi")],
   });
 });
 
@@ -63,17 +68,14 @@ Deno.test("a Chat request has one system message, first, for servers that know n
   ] as const;
   assert.deepEqual(encode("custom", { turns }).body.messages, [
     { role: "system", content: "a\n\nb\n\nc" },
-    {
-      role: "user",
-      content: "d\n\n<system-reminder>\ne\n</system-reminder>\n\nf",
-    },
-    { role: "assistant", content: "g" },
+    fromUser("d\n\n<system-reminder>\ne\n</system-reminder>\n\nf"),
+    fromModel("g"),
   ]);
   assert.deepEqual(
     encode("openai", { turns: turns.slice(1, 4) }).body.messages,
     [
       { role: "developer", content: "c" },
-      { role: "user", content: "d" },
+      fromUser("d"),
       { role: "system", content: "e" },
     ],
   );
@@ -100,29 +102,23 @@ Deno.test("a Chat request writes text parts only where the service accepts them,
       model,
     )
       .body.messages;
-  assert.deepEqual(marked("custom"), [{ role: "user", content: "a\n\nb" }]);
-  assert.deepEqual(marked("openrouter"), [{
-    role: "user",
-    content: [
-      { type: "text", text: "a" },
-      {
-        type: "text",
-        text: "b",
-        cache_control: { type: "ephemeral", ttl: "1h" },
-      },
-    ],
-  }]);
-  assert.deepEqual(marked("openai", "gpt-5.6"), [{
-    role: "user",
-    content: [
-      { type: "text", text: "a" },
-      {
-        type: "text",
-        text: "b",
-        prompt_cache_breakpoint: { mode: "explicit", ttl: "12h" },
-      },
-    ],
-  }]);
+  assert.deepEqual(marked("custom"), [fromUser("a\n\nb")]);
+  assert.deepEqual(marked("openrouter"), [fromUser([
+    textPart("a"),
+    {
+      type: "text",
+      text: "b",
+      cache_control: { type: "ephemeral", ttl: "1h" },
+    },
+  ])]);
+  assert.deepEqual(marked("openai", "gpt-5.6"), [fromUser([
+    textPart("a"),
+    {
+      type: "text",
+      text: "b",
+      prompt_cache_breakpoint: { mode: "explicit", ttl: "12h" },
+    },
+  ])]);
 });
 
 Deno.test("a Chat request shows images and files, and rejects what another store holds", () => {
@@ -154,43 +150,34 @@ Deno.test("a Chat request shows images and files, and rejects what another store
           source: { type: "text", text: "words" },
           name: "b.txt",
         },
-        {
-          kind: "file",
-          source: { type: "id", store: "openai", id: "file-1" },
-        },
+        { kind: "file", source: { type: "id", store: "openai", id: "file-1" } },
         text(""),
       ],
     }],
   });
-  assert.deepEqual(body.messages, [{
-    role: "user",
-    content: [
-      { type: "text", text: "Look" },
-      {
-        type: "image_url",
-        image_url: { url: "data:image/png;base64,aGk=", detail: "low" },
+  assert.deepEqual(body.messages, [fromUser([
+    textPart("Look"),
+    {
+      type: "image_url",
+      image_url: { url: "data:image/png;base64,aGk=", detail: "low" },
+    },
+    { type: "image_url", image_url: { url: "https://example.com/a.png" } },
+    {
+      type: "file",
+      file: {
+        file_data: "data:application/pdf;base64,aGk=",
+        filename: "a.pdf",
       },
-      { type: "image_url", image_url: { url: "https://example.com/a.png" } },
-      {
-        type: "file",
-        file: {
-          file_data: "data:application/pdf;base64,aGk=",
-          filename: "a.pdf",
-        },
-      },
-      { type: "text", text: "b.txt\n\nwords" },
-      { type: "file", file: { file_id: "file-1" } },
-    ],
-  }]);
+    },
+    textPart("b.txt\n\nwords"),
+    { type: "file", file: { file_id: "file-1" } },
+  ])]);
   assert.deepEqual(lost, []);
   const refused = encode("custom", {
     turns: [{
       role: "user",
       blocks: [
-        {
-          kind: "image",
-          source: { type: "id", store: "anthropic", id: "x" },
-        },
+        { kind: "image", source: { type: "id", store: "anthropic", id: "x" } },
         { kind: "file", source: { type: "id", store: "anthropic", id: "x" } },
         {
           kind: "file",
@@ -229,8 +216,8 @@ Deno.test("a Chat request shows foreign blocks by their text, and weighs the los
     ],
   });
   assert.deepEqual(body.messages, [
-    { role: "user", content: [{ type: "text", text: "found" }] },
-    { role: "assistant", content: "ok" },
+    fromUser([textPart("found")]),
+    fromModel("ok"),
   ]);
   assert.deepEqual(lost, ["messages report"]);
 });
@@ -312,14 +299,11 @@ Deno.test("a Chat request puts content that a tool message cannot hold into a us
     { role: "tool", tool_call_id: "2", content: "[image attached below]" },
     { role: "tool", tool_call_id: "3", content: "Error: (empty)" },
     { role: "tool", tool_call_id: "4", content: "Error: gone" },
-    {
-      role: "user",
-      content: [
-        { type: "image_url", image_url: { url: "https://example.com/a.png" } },
-        { type: "image_url", image_url: { url: "https://example.com/a.png" } },
-      ],
-    },
-    { role: "user", content: "next" },
+    fromUser([
+      { type: "image_url", image_url: { url: "https://example.com/a.png" } },
+      { type: "image_url", image_url: { url: "https://example.com/a.png" } },
+    ]),
+    fromUser("next"),
   ]);
 });
 
@@ -388,16 +372,16 @@ Deno.test("a Chat request returns thoughts where the provider requires them, on 
   ] as const;
   assert.deepEqual(encode("kimi", { turns }).body.messages, [
     { role: "assistant", reasoning_content: "a\n\nb", content: "x" },
-    { role: "user", content: "y" },
+    fromUser("y"),
     { role: "assistant", content: "z", reasoning_content: " " },
   ]);
   assert.deepEqual(
     encode("openai", { turns: turns.slice(0, 1) }).body.messages,
-    [{ role: "assistant", content: "x" }],
+    [fromModel("x")],
   );
   assert.deepEqual(encode("kimi", { turns: turns.slice(1) }).body.messages, [
-    { role: "user", content: "y" },
-    { role: "assistant", content: "z" },
+    fromUser("y"),
+    fromModel("z"),
   ]);
 });
 
@@ -696,6 +680,6 @@ Deno.test("a participant's name is forwarded", () => {
   }] as const;
   assert.deepEqual(encode("custom", { turns }).body.messages, [
     { role: "user", content: "a", name: "anna" },
-    { role: "user", content: "b" },
+    fromUser("b"),
   ]);
 });

@@ -37,8 +37,35 @@ function blocksOf(...data: readonly unknown[]): unknown {
   return plain(answerOf(...data).blocks);
 }
 
+/** Returns a chunk of text. */
+function says(content: string, rest: Json = {}): Json {
+  return chunk({ content }, rest);
+}
+
+/** Returns the chunk of a stop reason. */
+function ends(finish_reason: string, rest: Json = {}): Json {
+  return chunk({}, { finish_reason, ...rest });
+}
+
 function calls(...entries: Json[]): Json {
   return chunk({ tool_calls: entries });
+}
+
+/** Returns one piece of a tool call. */
+function piece(
+  index?: number,
+  id?: string,
+  name?: string,
+  text?: unknown,
+): Json {
+  const called = { name, arguments: text };
+  const entry = { index, id, type: "function", function: called };
+  return JSON.parse(JSON.stringify(entry));
+}
+
+/** Returns the block of a whole tool call. */
+function called(id: string, name = "f", text = "{}"): Json {
+  return { kind: "function_call", id, name, arguments: text };
 }
 
 /** Returns the failure that ends a stream. */
@@ -56,8 +83,8 @@ function lastFailure(all: readonly AnswerEvent[]) {
 Deno.test("a Chat stream has the model, the time, the stop reason and the usage", () => {
   const answer = answerOf(
     chunk({ role: "assistant", content: "" }),
-    chunk({ content: "Hi" }),
-    { ...chunk({}, { finish_reason: "length" }), service_tier: "flex" },
+    says("Hi"),
+    { ...ends("length"), service_tier: "flex" },
     {
       ...IDENTITY,
       choices: [],
@@ -78,7 +105,7 @@ Deno.test("a Chat stream has the model, the time, the stop reason and the usage"
 Deno.test("a Chat stream begins with the first chunk of the answer, not with a check of the prompt", () => {
   const [first, second] = events(
     { choices: [], id: "", model: "", prompt_filter_results: [] },
-    chunk({ content: "Hi" }),
+    says("Hi"),
   );
   assert.deepEqual(plain(first), {
     type: "start",
@@ -90,7 +117,7 @@ Deno.test("a Chat stream begins with the first chunk of the answer, not with a c
 });
 
 Deno.test("a Chat stream emits text as it arrives", () => {
-  const deltas = events(chunk({ content: "a" }), chunk({ content: "b" }))
+  const deltas = events(says("a"), says("b"))
     .filter(({ type }) => type === "block-delta");
   assert.deepEqual(deltas, [
     { type: "block-delta", index: 0, text: "a" },
@@ -130,11 +157,7 @@ Deno.test("a Chat stream's thoughts, text and refusal are blocks of their own", 
   for (const [name, thoughts] of Object.entries(streams)) {
     await t.step(name, () =>
       assert.deepEqual(
-        blocksOf(
-          ...thoughts,
-          chunk({ content: "so" }),
-          chunk({ refusal: "no" }),
-        ),
+        blocksOf(...thoughts, says("so"), chunk({ refusal: "no" })),
         [
           { kind: "reasoning", parts: [{ form: "raw", text: "think" }] },
           { kind: "text", text: "so" },
@@ -182,7 +205,7 @@ Deno.test("a Chat stream's sealed reasoning stays with the thoughts before it, o
         index: 0,
       }],
     }),
-    chunk({ content: "so" }),
+    says("so"),
   ];
   const sealed = (value: unknown) => ({
     protocol: "chat",
@@ -207,7 +230,7 @@ Deno.test("a Chat stream's sealed reasoning stays with the thoughts before it, o
     { type: "reasoning.encrypted", data: "b", index: 0 },
   ];
   assert.deepEqual(
-    blocksOf(chunk({ content: "so" }), chunk({ reasoning_details: encrypted })),
+    blocksOf(says("so"), chunk({ reasoning_details: encrypted })),
     [
       { kind: "text", text: "so" },
       { kind: "reasoning", parts: [], sealed: sealed(encrypted) },
@@ -216,104 +239,77 @@ Deno.test("a Chat stream's sealed reasoning stays with the thoughts before it, o
 });
 
 Deno.test("a Chat stream's tool calls are put together", async (t) => {
-  const one = {
-    kind: "function_call",
-    id: "c1",
-    name: "f",
-    arguments: '{"a":1}',
-  };
-  const two = {
-    kind: "function_call",
-    id: "c2",
-    name: "g",
-    arguments: '{"b":2}',
-  };
-  const entry = (
-    index: number | undefined,
-    id: string | undefined,
-    name: string | undefined,
-    text: unknown,
-  ): Json =>
-    JSON.parse(
-      JSON.stringify({
-        index,
-        id,
-        type: "function",
-        function: { name, arguments: text },
-      }),
-    );
+  const one = called("c1", "f", '{"a":1}');
+  const two = called("c2", "g", '{"b":2}');
+  const whole = piece(0, "c1", "f", '{"a":1}');
+  const first = (...given: Parameters<typeof piece>) => calls(piece(...given));
+  const more = (index: number | undefined, text: string) =>
+    first(index, undefined, undefined, text);
   const streams: Record<string, [chunks: Json[], blocks: unknown[]]> = {
     "from pieces": [[
-      calls(entry(0, "c1", "f", "")),
-      calls(entry(0, undefined, undefined, '{"a"')),
-      calls(entry(0, undefined, undefined, ":1}")),
+      first(0, "c1", "f", ""),
+      more(0, '{"a"'),
+      more(0, ":1}"),
     ], [one]],
-    "from one piece": [[calls(entry(0, "c1", "f", '{"a":1}'))], [one]],
+    "from one piece": [[calls(whole)], [one]],
     "two in one chunk": [[
-      calls(entry(0, "c1", "f", '{"a":1}'), entry(1, "c2", "g", '{"b":2}')),
+      calls(whole, piece(1, "c2", "g", '{"b":2}')),
     ], [one, two]],
     "interleaved": [
       [
-        calls(entry(0, "c1", "f", "")),
-        calls(entry(1, "c2", "g", "")),
-        calls(entry(0, undefined, undefined, '{"a"')),
-        calls(entry(1, undefined, undefined, '{"b"')),
-        calls(entry(0, undefined, undefined, ":1}")),
-        calls(entry(1, undefined, undefined, ":2}")),
+        first(0, "c1", "f", ""),
+        first(1, "c2", "g", ""),
+        more(0, '{"a"'),
+        more(1, '{"b"'),
+        more(0, ":1}"),
+        more(1, ":2}"),
       ],
       [one, two],
     ],
     "all at index 0": [
       [
-        calls(entry(0, "c1", "f", '{"a"')),
-        calls(entry(0, undefined, undefined, ":1}")),
-        calls(entry(0, "c2", "g", '{"b"')),
-        calls(entry(0, undefined, undefined, ":2}")),
+        first(0, "c1", "f", '{"a"'),
+        more(0, ":1}"),
+        first(0, "c2", "g", '{"b"'),
+        more(0, ":2}"),
       ],
       [one, two],
     ],
     "without an index": [
       [
-        calls(entry(undefined, "c1", "f", '{"a"')),
-        calls(entry(undefined, undefined, undefined, ":1}")),
-        calls(entry(undefined, "c2", "g", '{"b":2}')),
+        first(undefined, "c1", "f", '{"a"'),
+        more(undefined, ":1}"),
+        first(undefined, "c2", "g", '{"b":2}'),
       ],
       [one, two],
     ],
-    "from an index that is not 0": [[calls(entry(-1, "c1", "f", '{"a":1}'))], [
-      one,
-    ]],
+    "from an index that is not 0": [[first(-1, "c1", "f", '{"a":1}')], [one]],
     "with the id and name again and again": [
       [
-        calls(entry(0, "c1", "f", "")),
-        calls(entry(0, "c1", "f", '{"a"')),
-        calls(entry(0, "c1", "f", ":1}")),
+        first(0, "c1", "f", ""),
+        first(0, "c1", "f", '{"a"'),
+        first(0, "c1", "f", ":1}"),
       ],
       [one],
     ],
     "with an empty id on later pieces": [[
-      calls(entry(0, "c1", "f", '{"a"')),
-      calls(entry(0, "", undefined, ":1}")),
+      first(0, "c1", "f", '{"a"'),
+      first(0, "", undefined, ":1}"),
     ], [one]],
     "with a name in pieces": [
       [
-        calls(entry(0, "c1", "get_", "")),
-        calls(entry(0, undefined, "time", "")),
-        calls(entry(0, undefined, undefined, "{}")),
+        first(0, "c1", "get_", ""),
+        first(0, undefined, "time", ""),
+        more(0, "{}"),
       ],
       [{ ...one, name: "get_time", arguments: "{}" }],
     ],
     "with arguments before the name": [
-      [
-        calls(entry(0, "c1", undefined, '{"a"')),
-        calls(entry(0, undefined, "f", ":1}")),
-      ],
+      [first(0, "c1", undefined, '{"a"'), first(0, undefined, "f", ":1}")],
       [one],
     ],
-    "with an object for arguments": [[calls(entry(0, "c1", "f", { a: 1 }))], [
-      one,
-    ]],
-    "with null for arguments": [[calls(entry(0, "c1", "f", null))], [{
+    "with an object for arguments": [[first(0, "c1", "f", { a: 1 })], [one]],
+    "with null for arguments": [[first(0, "c1", "f", null)], [{
       ...one,
       arguments: "",
     }]],
@@ -321,23 +317,17 @@ Deno.test("a Chat stream's tool calls are put together", async (t) => {
       calls({ index: 0, id: "c1", function: { name: "f" } }),
     ], [{ ...one, arguments: "" }]],
     "without an id": [
-      [
-        calls(entry(0, "", "f", '{"a":1}')),
-        calls(entry(1, undefined, "g", '{"b":2}')),
-      ],
+      [first(0, "", "f", '{"a":1}'), first(1, undefined, "g", '{"b":2}')],
       [{ ...one, id: "call_0001" }, { ...two, id: "call_0002" }],
     ],
     "whose id comes late": [
-      [
-        calls(entry(0, undefined, "f", "")),
-        calls(entry(0, "c1", undefined, '{"a":1}')),
-      ],
+      [first(0, undefined, "f", ""), first(0, "c1", undefined, '{"a":1}')],
       [one],
     ],
     "without index and id": [
       [
-        calls(entry(undefined, undefined, "f", '{"a":1}')),
-        calls(entry(undefined, undefined, "g", '{"b":2}')),
+        first(undefined, undefined, "f", '{"a":1}'),
+        first(undefined, undefined, "g", '{"b":2}'),
       ],
       [{ ...one, id: "call_0001" }, { ...two, id: "call_0002" }],
     ],
@@ -361,10 +351,7 @@ Deno.test("a Chat stream's tool calls are put together", async (t) => {
       [{ ...one, id: "call_0001" }],
     ],
     "with Gemini's signature": [
-      [calls({
-        ...entry(0, "c1", "f", '{"a":1}'),
-        extra_content: { google: 1 },
-      })],
+      [calls({ ...whole, extra_content: { google: 1 } })],
       [{
         ...one,
         sealed: {
@@ -375,30 +362,24 @@ Deno.test("a Chat stream's tool calls are put together", async (t) => {
       }],
     ],
     "after text": [[
-      chunk({ content: "so" }),
-      calls(entry(0, "c1", "f", '{"a":1}')),
+      says("so"),
+      calls(whole),
     ], [{ kind: "text", text: "so" }, one]],
     "complete, and repeated in a message at the end": [
       [
-        calls(entry(0, "c1", "f", '{"a":1}')),
+        calls(whole),
         {
           ...IDENTITY,
-          choices: [{
-            index: 0,
-            message: { tool_calls: [entry(0, "c1", "f", '{"a":1}')] },
-          }],
+          choices: [{ index: 0, message: { tool_calls: [whole] } }],
         },
       ],
       [one],
     ],
     "repeated with another id, which is another call": [
-      [
-        calls(entry(0, "c1", "f", '{"a":1}')),
-        calls(entry(0, "c2", "f", '{"a":1}')),
-      ],
+      [calls(whole), first(0, "c2", "f", '{"a":1}')],
       [one, { ...one, id: "c2" }],
     ],
-    "and not without a name": [[calls(entry(0, "c1", "", '{"a":1}'))], []],
+    "and not without a name": [[first(0, "c1", "", '{"a":1}')], []],
   };
   for (const [name, [chunks, blocks]] of Object.entries(streams)) {
     await t.step(name, () => assert.deepEqual(blocksOf(...chunks), blocks));
@@ -414,29 +395,19 @@ Deno.test("a Chat stream's thought signatures are sealed parts of the calls or t
     form: "extra_content",
     value: JSON.stringify(signed(value, platform).extra_content),
   });
-  const call = (index: number) => ({
-    index,
-    id: `c${index}`,
-    function: { name: "f", arguments: "{}" },
-  });
-  const block = (index: number) => ({
-    kind: "function_call",
-    id: `c${index}`,
-    name: "f",
-    arguments: "{}",
-  });
+  const call = (index: number) => piece(index, `c${index}`, "f", "{}");
   const streams: Record<string, [chunks: Json[], blocks: unknown[]]> = {
     "of parallel calls the first has one": [
       [calls({ ...call(0), ...signed("s") }, call(1))],
-      [{ ...block(0), sealed: sealed("s") }, block(1)],
+      [{ ...called("c0"), sealed: sealed("s") }, called("c1")],
     ],
     "it comes behind the call": [
       [calls(call(0)), calls({ index: 0, ...signed("s") })],
-      [{ ...block(0), sealed: sealed("s") }],
+      [{ ...called("c0"), sealed: sealed("s") }],
     ],
     "it is Vertex's": [
       [calls({ ...call(0), ...signed("s", "vertex") })],
-      [{ ...block(0), sealed: sealed("s", "vertex") }],
+      [{ ...called("c0"), sealed: sealed("s", "vertex") }],
     ],
     "it is not undone by an empty one": [
       [
@@ -444,10 +415,10 @@ Deno.test("a Chat stream's thought signatures are sealed parts of the calls or t
         calls({ index: 0, extra_content: {} }),
         calls({ index: 0, extra_content: null }),
       ],
-      [{ ...block(0), sealed: sealed("s") }],
+      [{ ...called("c0"), sealed: sealed("s") }],
     ],
     "it comes behind the text": [
-      [chunk({ content: "so" }), chunk({ content: "", ...signed("s") })],
+      [says("so"), chunk({ content: "", ...signed("s") })],
       [
         { kind: "text", text: "so" },
         { kind: "reasoning", parts: [], sealed: sealed("s") },
@@ -456,7 +427,7 @@ Deno.test("a Chat stream's thought signatures are sealed parts of the calls or t
     "a mark of thoughts makes its text thoughts": [
       [
         chunk({ content: "hm", extra_content: { google: { thought: true } } }),
-        chunk({ content: "so" }),
+        says("so"),
       ],
       [
         { kind: "reasoning", parts: [{ form: "raw", text: "hm" }] },
@@ -470,39 +441,22 @@ Deno.test("a Chat stream's thought signatures are sealed parts of the calls or t
 });
 
 Deno.test("a Chat stream's reason to stop agrees with its calls", () => {
-  const call = calls({
-    index: 0,
-    id: "c1",
-    function: { name: "f", arguments: "{}" },
-  });
-  const reason = (...data: unknown[]) => answerOf(...data).stop.reason;
-  assert.equal(
-    reason(call, chunk({}, { finish_reason: "stop" })),
-    "tool_calls",
-  );
-  assert.equal(reason(call), "tool_calls");
-  assert.equal(
-    reason(call, chunk({}, { finish_reason: "length" })),
-    "max_tokens",
-  );
-  assert.equal(
-    reason(chunk({ content: "x" }, { finish_reason: "tool_calls" })),
-    "end",
-  );
-  assert.equal(
-    reason(
-      calls({ index: 0, id: "c1", function: { arguments: "{}" } }),
-      chunk({}, { finish_reason: "tool_calls" }),
-    ),
-    "end",
-  );
-  assert.equal(reason(chunk({ content: "x" })), "end");
-  assert.equal(
-    reason(chunk({}, { finish_reason: "content_filter" })),
-    "filtered",
-  );
-  assert.equal(reason(chunk({}, { finish_reason: "weird" })), "other");
-  assert.equal(reason(chunk({}, { finish_reason: "constructor" })), "other");
+  const call = calls(piece(0, "c1", "f", "{}"));
+  const nameless = calls(piece(0, "c1", undefined, "{}"));
+  const cases: [chunks: Json[], reason: string][] = [
+    [[call, ends("stop")], "tool_calls"],
+    [[call], "tool_calls"],
+    [[call, ends("length")], "max_tokens"],
+    [[says("x", { finish_reason: "tool_calls" })], "end"],
+    [[nameless, ends("tool_calls")], "end"],
+    [[says("x")], "end"],
+    [[ends("content_filter")], "filtered"],
+    [[ends("weird")], "other"],
+    [[ends("constructor")], "other"],
+  ];
+  for (const [chunks, reason] of cases) {
+    assert.equal(answerOf(...chunks).stop.reason, reason);
+  }
 });
 
 Deno.test("a Chat stream's end has the meaning of the provider's word", () => {
@@ -519,10 +473,7 @@ Deno.test("a Chat stream's end has the meaning of the provider's word", () => {
     ["weird", "other"],
   ];
   for (const [finish_reason, reason] of words) {
-    const { stop } = answerOf(
-      chunk({ content: "x" }),
-      chunk({}, { finish_reason }),
-    );
+    const { stop } = answerOf(says("x"), ends(finish_reason));
     assert.equal(stop.reason, reason, finish_reason);
   }
 });
@@ -537,11 +488,7 @@ Deno.test("a Chat stream's end may be a failure", () => {
     ["function_call_filter: MALFORMED_FUNCTION_CALL", "broken"],
   ];
   for (const [finish_reason, kind] of words) {
-    const failure = failureOf(
-      chunk({ content: "x" }),
-      chunk({}, { finish_reason }),
-      "[DONE]",
-    );
+    const failure = failureOf(says("x"), ends(finish_reason), "[DONE]");
     assert.equal(failure.kind, kind, finish_reason);
   }
 });
@@ -549,29 +496,22 @@ Deno.test("a Chat stream's end may be a failure", () => {
 Deno.test("a Chat stream that ends with a full context before any output is a prompt that is too long", () => {
   const finish_reason = "model_context_window_exceeded";
   assert.equal(
-    failureOf(chunk({ role: "assistant" }), chunk({}, { finish_reason })).kind,
+    failureOf(chunk({ role: "assistant" }), ends(finish_reason)).kind,
     "context_too_long",
   );
 });
 
 Deno.test("a Chat stream continues after the word null", () => {
   const { blocks } = answerOf(
-    chunk({ content: "a" }, { finish_reason: "null" }),
-    chunk({ content: "b" }, { finish_reason: "stop" }),
+    says("a", { finish_reason: "null" }),
+    says("b", { finish_reason: "stop" }),
   );
   assert.deepEqual(plain(blocks), [{ kind: "text", text: "ab" }]);
-  assert.equal(
-    failureOf(chunk({ content: "a" }, { finish_reason: "null" })).kind,
-    "broken",
-  );
+  assert.equal(failureOf(says("a", { finish_reason: "null" })).kind, "broken");
 });
 
 Deno.test("a Chat stream's end is not better than that of the provider behind a router, nor than an earlier one", () => {
-  const call = calls({
-    index: 0,
-    id: "c1",
-    function: { name: "f", arguments: "{}" },
-  });
+  const call = calls(piece(0, "c1", "f", "{}"));
   const reasonOf = (...ends: Json[]) =>
     answerOf(call, ...ends.map((end) => chunk({}, end))).stop.reason;
   const routed = (finish_reason: string, native_finish_reason: string | null) =>
@@ -590,10 +530,7 @@ Deno.test("a Chat stream's end is not better than that of the provider behind a 
   assert.equal(
     failureOf(
       call,
-      chunk({}, {
-        finish_reason: "stop",
-        native_finish_reason: "MALFORMED_FUNCTION_CALL",
-      }),
+      ends("stop", { native_finish_reason: "MALFORMED_FUNCTION_CALL" }),
     ).kind,
     "broken",
   );
@@ -601,10 +538,7 @@ Deno.test("a Chat stream's end is not better than that of the provider behind a 
 
 Deno.test("a Chat stream names the stop string that was met, if the provider does", () => {
   const stopOf = (end: Json) => {
-    const { stop } = answerOf(
-      chunk({ content: "x" }),
-      chunk({}, { finish_reason: "stop", ...end }),
-    );
+    const { stop } = answerOf(says("x"), ends("stop", end));
     return [stop.reason, stop.sequence];
   };
   assert.deepEqual(stopOf({ stop_reason: "END" }), ["stop_sequence", "END"]);
@@ -615,31 +549,25 @@ Deno.test("a Chat stream names the stop string that was met, if the provider doe
   assert.deepEqual(stopOf({ stop_reason: "end_turn" }), ["end", undefined]);
 });
 
+const COUNTS = { prompt_tokens: 10, completion_tokens: 5 };
+
 Deno.test("a Chat stream's usage is the last one that counts, at any place", async (t) => {
-  const usage = { prompt_tokens: 10, completion_tokens: 5 };
+  const usage = COUNTS;
   const streams: Record<string, Json[]> = {
-    "in a chunk of its own": [chunk({}, { finish_reason: "stop" }), {
+    "in a chunk of its own": [ends("stop"), {
       ...IDENTITY,
       choices: [],
       usage,
     }],
-    "in a chunk without choices": [chunk({}, { finish_reason: "stop" }), {
-      usage,
-    }],
-    "beside the finish": [{ ...chunk({}, { finish_reason: "stop" }), usage }],
-    "in x_groq alone": [{
-      ...chunk({}, { finish_reason: "stop" }),
-      x_groq: { id: "req_1", usage },
-    }],
-    "in the choice": [chunk({}, { finish_reason: "stop", usage })],
+    "in a chunk without choices": [ends("stop"), { usage }],
+    "beside the finish": [{ ...ends("stop"), usage }],
+    "in x_groq alone": [{ ...ends("stop"), x_groq: { id: "req_1", usage } }],
+    "in the choice": [ends("stop", { usage })],
     "in every chunk": [{
-      ...chunk({ content: "a" }),
+      ...says("a"),
       usage: { prompt_tokens: 10, completion_tokens: 1 },
     }, { ...chunk({}), usage }],
-    "before nulls": [{ ...chunk({}), usage }, {
-      ...chunk({}, { finish_reason: "stop" }),
-      usage: null,
-    }],
+    "before nulls": [{ ...chunk({}), usage }, { ...ends("stop"), usage: null }],
     "in the other protocols' words": [{
       ...chunk({}),
       usage: { input_tokens: 10, output_tokens: 5 },
@@ -664,8 +592,7 @@ Deno.test("a Chat stream's usage counts cached, written and reasoning tokens", a
     [
       "as OpenAI does",
       {
-        prompt_tokens: 10,
-        completion_tokens: 5,
+        ...COUNTS,
         total_tokens: 15,
         prompt_tokens_details: { cached_tokens: 4, cache_write_tokens: 2 },
         completion_tokens_details: { reasoning_tokens: 3 },
@@ -679,23 +606,20 @@ Deno.test("a Chat stream's usage counts cached, written and reasoning tokens", a
       },
     ],
     ["as DeepSeek does", {
-      prompt_tokens: 10,
-      completion_tokens: 5,
+      ...COUNTS,
       prompt_cache_hit_tokens: 4,
     }, { inputTokens: 10, cachedInputTokens: 4, outputTokens: 5 }],
     [
       "as xAI does, which leaves reasoning out of the completion",
       {
-        prompt_tokens: 10,
-        completion_tokens: 5,
+        ...COUNTS,
         total_tokens: 18,
         completion_tokens_details: { reasoning_tokens: 3 },
       },
       { inputTokens: 10, outputTokens: 8, reasoningTokens: 3 },
     ],
     ["as Gemini does, which hides its thoughts", {
-      prompt_tokens: 10,
-      completion_tokens: 5,
+      ...COUNTS,
       total_tokens: 18,
     }, { inputTokens: 10, outputTokens: 8 }],
     ["as Mistral does for sound, in seconds", {
@@ -705,8 +629,7 @@ Deno.test("a Chat stream's usage counts cached, written and reasoning tokens", a
       total_tokens: 3264,
     }, { inputTokens: 2629, outputTokens: 635 }],
     ["for sound in tokens beside the prompt", {
-      prompt_tokens: 10,
-      completion_tokens: 5,
+      ...COUNTS,
       total_tokens: 115,
       prompt_tokens_details: { audio_tokens: 100 },
     }, { inputTokens: 110, outputTokens: 5 }],
@@ -724,16 +647,14 @@ Deno.test("a Chat stream's usage counts cached, written and reasoning tokens", a
     [
       "and not what no part explains",
       {
-        prompt_tokens: 10,
-        completion_tokens: 5,
+        ...COUNTS,
         total_tokens: 99,
         completion_tokens_details: { reasoning_tokens: 0 },
       },
       { inputTokens: 10, outputTokens: 5, reasoningTokens: 0 },
     ],
     ["as gateways to Claude do", {
-      prompt_tokens: 10,
-      completion_tokens: 5,
+      ...COUNTS,
       cache_read_input_tokens: 4,
       cache_creation_input_tokens: 2,
     }, {
@@ -768,7 +689,7 @@ Deno.test("a Chat stream's annotations are citations of its text", () => {
   };
   const other = { type: "file", file: {} };
   const [block] = answerOf(
-    chunk({ content: "text" }),
+    says("text"),
     chunk({ annotations: [annotation, other, 7] }),
   ).blocks;
   assert.deepEqual(plain(block?.kind === "text" ? block.citations : []), [
@@ -790,9 +711,9 @@ Deno.test("a Chat stream's citations count from the text that they back", () => 
     url_citation: { url: "https://example.com", start_index, end_index },
   });
   const { blocks } = answerOf(
-    chunk({ content: "Look. " }),
+    says("Look. "),
     chunk({ reasoning_content: "hm" }),
-    chunk({ content: "It rains" }),
+    says("It rains"),
     chunk({ annotations: [annotation(9, 14), annotation(0, 4)] }),
   );
   const last = blocks.at(-1);
@@ -837,30 +758,23 @@ Deno.test("a Chat stream's chunk may hold the first choice in several pieces", (
 });
 
 Deno.test("a Chat stream may end without [DONE] once it has a reason to", () => {
-  const last = events(
-    chunk({ content: "a" }),
-    chunk({}, { finish_reason: "stop" }),
-  ).at(-1);
+  const last = events(says("a"), ends("stop")).at(-1);
   assert.equal(last?.type, "end");
 });
 
 Deno.test("a Chat stream is broken", async (t) => {
-  const call = calls({
-    index: 0,
-    id: "c1",
-    function: { name: "f", arguments: "{" },
-  });
+  const call = calls(piece(0, "c1", "f", "{"));
   const streams: Record<string, unknown[]> = {
-    "when it ends before the answer does": [chunk({ content: "a" })],
+    "when it ends before the answer does": [says("a")],
     "when it holds nothing": [],
     "when it holds no answer": ["[DONE]"],
-    "when an event is no JSON": [chunk({ content: "a" }), "{oops", "[DONE]"],
-    "when an event is no object": [chunk({ content: "a" }), "7"],
+    "when an event is no JSON": [says("a"), "{oops", "[DONE]"],
+    "when an event is no object": [says("a"), "7"],
     "in the middle of a call": [call],
     "when calls are mixed up": [
-      calls({ index: 0, id: "c1", function: { name: "f", arguments: "{}" } }),
-      calls({ index: 0, function: { arguments: '{"a":1}' } }),
-      calls({ index: 0, function: { arguments: '{"b":2}' } }),
+      calls(piece(0, "c1", "f", "{}")),
+      calls(piece(0, undefined, undefined, '{"a":1}')),
+      calls(piece(0, undefined, undefined, '{"b":2}')),
       "[DONE]",
     ],
   };
@@ -872,7 +786,7 @@ Deno.test("a Chat stream is broken", async (t) => {
 Deno.test("a Chat stream contains the failure that the upstream reports", async (t) => {
   const error = { message: "Too fast", type: "rate", code: 429 };
   await t.step("as a frame of its own", () => {
-    const failure = failureOf(chunk({ content: "a" }), { error });
+    const failure = failureOf(says("a"), { error });
     assert.deepEqual([failure.kind, failure.message, failure.code], [
       "rate_limited",
       "Too fast",
@@ -899,10 +813,7 @@ Deno.test("a Chat stream contains the failure that the upstream reports", async 
     assert.equal(last?.type === "failure" ? last.failure.message : "", "Broke");
   });
   await t.step("and nothing after it", () => {
-    assert.equal(
-      events({ error }, chunk({ content: "a" }), "[DONE]").length,
-      1,
-    );
+    assert.equal(events({ error }, says("a"), "[DONE]").length, 1);
   });
 });
 
@@ -910,11 +821,7 @@ Deno.test("a Chat stream that grows past all bounds is a failure", async (t) => 
   await t.step("by its number of calls", () => {
     const many = Array.from(
       { length: MAX_BLOCKS + 1 },
-      (_, index) => ({
-        index,
-        id: `c${index}`,
-        function: { name: "f", arguments: "{}" },
-      }),
+      (_, index) => piece(index, `c${index}`, "f", "{}"),
     );
     const all = events(calls(...many), "[DONE]");
     assert.equal(lastFailure(all).kind, "oversized");
@@ -926,17 +833,15 @@ Deno.test("a Chat stream that grows past all bounds is a failure", async (t) => 
   await t.step("by calls that never get a name", () => {
     const many = Array.from(
       { length: MAX_BLOCKS + 1 },
-      (_, index) => ({ index, function: {} }),
+      (_, index) => piece(index),
     );
     assert.equal(failureOf(calls(...many)).kind, "oversized");
   });
   await t.step("by arguments that wait for a name", () => {
     const decoder = chatCodec.createStreamDecoder({ next: (prefix) => prefix });
     const seen: AnswerEvent[] = [];
-    const piece = "x".repeat(MAX_HELD_CHARACTERS / 2 + 1);
-    const data = JSON.stringify(
-      calls({ index: 0, function: { arguments: piece } }),
-    );
+    const text = "x".repeat(MAX_HELD_CHARACTERS / 2 + 1);
+    const data = JSON.stringify(calls(piece(0, undefined, undefined, text)));
     for (let count = 0; count < 2; count++) {
       decoder.push({ data }, (event) => seen.push(event));
     }
@@ -952,12 +857,10 @@ Deno.test("a Chat stream that grows past all bounds is a failure", async (t) => 
   });
 });
 
-const PAGES = {
-  citations: ["https://a.example/1", "https://b.example/2"],
-};
+const PAGES = { citations: ["https://a.example/1", "https://b.example/2"] };
 
 Deno.test("the pages that a Chat answer lists beside its choices back all of its text, once", () => {
-  const end = chunk({}, { finish_reason: "stop" });
+  const end = ends("stop");
   const backed = (title?: string) => [{
     kind: "text",
     text: "Hi there",
@@ -970,36 +873,32 @@ Deno.test("the pages that a Chat answer lists beside its choices back all of its
   }];
   assert.deepEqual(
     blocksOf(
-      { ...chunk({ content: "Hi" }), ...PAGES },
-      { ...chunk({ content: " there" }), ...PAGES },
+      { ...says("Hi"), ...PAGES },
+      { ...says(" there"), ...PAGES },
       { ...end, ...PAGES },
     ),
     backed(),
   );
   const results = PAGES.citations.map((url) => ({ url, title: "T" }));
   assert.deepEqual(
-    blocksOf(chunk({ content: "Hi there" }), {
-      ...end,
-      ...PAGES,
-      search_results: results,
-    }),
+    blocksOf(says("Hi there"), { ...end, ...PAGES, search_results: results }),
     backed("T"),
   );
 });
 
-Deno.test("pages beside a Chat answer say nothing where annotations do, or where there is no text", () => {
+Deno.test("pages beside a Chat answer are ignored next to annotations, or without text", () => {
   const annotation = {
     type: "url_citation",
     url_citation: { url: "https://c.example", start_index: 0, end_index: 2 },
   };
   const [block] = answerOf(
     chunk({ content: "Hi", annotations: [annotation] }),
-    { ...chunk({}, { finish_reason: "stop" }), ...PAGES },
+    { ...ends("stop"), ...PAGES },
   ).blocks;
   assert.equal(block?.kind === "text" && block.citations?.length, 1);
   const [call] = answerOf(
-    calls({ index: 0, id: "c", function: { name: "f", arguments: "{}" } }),
-    { ...chunk({}, { finish_reason: "tool_calls" }), ...PAGES },
+    calls(piece(0, "c", "f", "{}")),
+    { ...ends("tool_calls"), ...PAGES },
   ).blocks;
   assert.equal(call?.kind, "function_call");
 });
@@ -1011,10 +910,10 @@ Deno.test("what only Chat Completions can show is given in words or named to oth
     image_url: { url: "data:image/png;base64,aGk=" },
   };
   const answer = answerOf(
-    chunk({ content: "Look" }),
+    says("Look"),
     chunk({ images: [link, bytes] }),
     chunk({ content: [{ type: "reference", reference_ids: [1] }] }),
-    chunk({}, { finish_reason: "stop" }),
+    ends("stop"),
   );
   for (const to of ["messages", "responses"] as const) {
     const request = CODECS[to].decodeRequest(userRequest(to, { model: "m" }));

@@ -7,7 +7,7 @@ import { unfoldAnswer } from "../../../../src/protocols/canonical/answer/fold.ts
 import { CODECS } from "../../../../src/protocols/mod.ts";
 import { answerContext } from "../../../contract/codec_contract.ts";
 import {
-  upstreamRequest,
+  received,
   userRequest,
 } from "../../../support/dialects/upstream_request.ts";
 
@@ -25,28 +25,19 @@ const FUNCTIONS = [
   { name: "news" },
 ];
 
-const TARGETS = [
-  ["messages", "anthropic", "claude-sonnet-4-6"],
-  ["responses", "openai", "gpt-5.2"],
-] as const;
-
 Deno.test("functions are tools of which one is called at a time", () => {
-  const asked = userRequest("chat", {
-    functions: FUNCTIONS,
-    function_call: "auto",
-  });
-  const [messages, responses] = TARGETS.map(([to, service, model]) =>
-    upstreamRequest(asked, { from: "chat", to, service, model })
-  );
-  assert.deepEqual(messages?.body.tools, [
+  const asked = { functions: FUNCTIONS, function_call: "auto" };
+  const messages = received("chat", "messages anthropic claude-opus-5", asked);
+  const responses = received("chat", "responses openai gpt-5.2", asked);
+  assert.deepEqual(messages.body.tools, [
     { name: "weather", description: "Reports it", input_schema: PARAMETERS },
     { name: "news", input_schema: { type: "object", properties: {} } },
   ]);
-  assert.deepEqual(messages?.body.tool_choice, {
+  assert.deepEqual(messages.body.tool_choice, {
     type: "auto",
     disable_parallel_tool_use: true,
   });
-  assert.deepEqual(responses?.body.tools, [
+  assert.deepEqual(responses.body.tools, [
     {
       type: "function",
       name: "weather",
@@ -61,9 +52,9 @@ Deno.test("functions are tools of which one is called at a time", () => {
       strict: false,
     },
   ]);
-  assert.equal(responses?.body.parallel_tool_calls, false);
-  assert.deepEqual(messages?.dropped, []);
-  assert.deepEqual(responses?.dropped, []);
+  assert.equal(responses.body.parallel_tool_calls, false);
+  assert.deepEqual(messages.dropped, []);
+  assert.deepEqual(responses.dropped, []);
 });
 
 Deno.test("function_call chooses as tool_choice does", () => {
@@ -73,30 +64,27 @@ Deno.test("function_call chooses as tool_choice does", () => {
     [{ name: "news" }, { type: "function", name: "news" }],
   ];
   for (const [function_call, expected] of cases) {
-    const { body } = upstreamRequest(
-      userRequest("chat", { functions: FUNCTIONS, function_call }),
-      { from: "chat", to: "responses", service: "openai", model: "gpt-5.2" },
-    );
+    const { body } = received("chat", "responses openai gpt-5.2", {
+      functions: FUNCTIONS,
+      function_call,
+    });
     assert.deepEqual(body.tool_choice, expected);
   }
 });
 
 Deno.test("a history of functions pairs calls and results", () => {
-  const { body } = upstreamRequest(
-    userRequest("chat", {
-      functions: FUNCTIONS,
-      messages: [
-        { role: "user", content: "Hello" },
-        {
-          role: "assistant",
-          content: null,
-          function_call: { name: "news", arguments: "{}" },
-        },
-        { role: "function", name: "news", content: "None" },
-      ],
-    }),
-    { from: "chat", to: "responses", service: "openai", model: "gpt-5.2" },
-  );
+  const { body } = received("chat", "responses openai gpt-5.2", {
+    functions: FUNCTIONS,
+    messages: [
+      { role: "user", content: "Hello" },
+      {
+        role: "assistant",
+        content: null,
+        function_call: { name: "news", arguments: "{}" },
+      },
+      { role: "function", name: "news", content: "None" },
+    ],
+  });
   assert.deepEqual(Array.isArray(body.input) && body.input.slice(1), [
     {
       type: "function_call",
@@ -202,55 +190,37 @@ Deno.test("a caller of tools is answered with calls of tools", () => {
 });
 
 Deno.test("a search of the web is a tool for OpenAI, and refused by others", () => {
-  const asked = userRequest("chat", {
+  const place = { country: "DE", city: "Bonn" };
+  const asked = {
     web_search_options: {
       search_context_size: "high",
-      user_location: {
-        type: "approximate",
-        approximate: { country: "DE", city: "Bonn" },
-      },
+      user_location: { type: "approximate", approximate: place },
     },
-  });
-  const { body, dropped } = upstreamRequest(asked, {
-    from: "chat",
-    to: "responses",
-    service: "openai",
-    model: "gpt-5.2",
-  });
+  };
+  const { body, dropped } = received("chat", "responses openai gpt-5.2", asked);
   assert.deepEqual(body.tools, [{
     type: "web_search",
     search_context_size: "high",
-    user_location: { type: "approximate", country: "DE", city: "Bonn" },
+    user_location: { type: "approximate", ...place },
   }]);
   assert.deepEqual(dropped, []);
-  const plain = upstreamRequest(
-    userRequest("chat", { web_search_options: {} }),
-    {
-      from: "chat",
-      to: "responses",
-      service: "codex",
-      model: "gpt-5.5",
-    },
-  );
+  const plain = received("chat", "responses codex gpt-5.5", {
+    web_search_options: {},
+  });
   assert.deepEqual(plain.body.tools, [{ type: "web_search" }]);
   for (
-    const [to, service, model] of [
-      ["messages", "anthropic", "claude-opus-5"],
-      ["responses", "custom", "m"],
-      ["chat", "custom", "m"],
-    ] as const
+    const target of [
+      "messages anthropic claude-opus-5",
+      "responses custom m",
+      "chat custom m",
+    ]
   ) {
     assert.throws(
-      () => upstreamRequest(asked, { from: "chat", to, service, model }),
+      () => received("chat", target, asked),
       /Cannot pass `web_search_options` on/,
     );
   }
-  const own = upstreamRequest(asked, {
-    from: "chat",
-    to: "chat",
-    service: "openai",
-    model: "gpt-4o-search-preview",
-  });
+  const own = received("chat", "chat openai gpt-4o-search-preview", asked);
   assert.deepEqual(own.body.web_search_options, asked.web_search_options);
 });
 
@@ -265,12 +235,11 @@ Deno.test("functions beside tools are further tools, and answers come in the wor
     function_call: { name: "news" },
     parallel_tool_calls: true,
   };
-  const { body, dropped } = upstreamRequest(userRequest("chat", fields), {
-    from: "chat",
-    to: "messages",
-    service: "anthropic",
-    model: "claude-sonnet-4-6",
-  });
+  const { body, dropped } = received(
+    "chat",
+    "messages anthropic claude-sonnet-4-6",
+    fields,
+  );
   assert.ok(Array.isArray(body.tools));
   assert.deepEqual(
     body.tools.map((one) => isJsonObject(one) && one.name),

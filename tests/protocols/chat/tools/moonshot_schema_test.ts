@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { JsonObject } from "../../../../src/core/json.ts";
 import {
-  upstreamRequest,
+  received,
   userRequest,
 } from "../../../support/dialects/upstream_request.ts";
 
@@ -17,12 +17,9 @@ function atKimi(property: JsonObject, root: JsonObject = {}): unknown {
     properties: { a: property },
     ...root,
   };
-  const sent = upstreamRequest(
-    userRequest("responses", {
-      tools: [{ type: "function", name: "f", strict: false, parameters }],
-    }),
-    { from: "responses", to: "chat", service: "kimi", model: "kimi-k2.6" },
-  );
+  const sent = received("responses", "chat kimi kimi-k2.6", {
+    tools: [{ type: "function", name: "f", strict: false, parameters }],
+  });
   assert.deepEqual(sent.dropped, []);
   const tools: unknown = sent.body.tools;
   return Array.isArray(tools) ? tools[0].function.parameters : undefined;
@@ -203,12 +200,7 @@ Deno.test("a format for Kimi is held to the same subset, and others get theirs a
   const asked = userRequest("responses", { text: { format } });
   const at = (service: string) =>
     JSON.stringify(
-      upstreamRequest(asked, {
-        from: "responses",
-        to: "chat",
-        service,
-        model: "m",
-      }).body,
+      received("responses", `chat ${service} m`, asked).body,
     );
   assert.match(at("moonshot"), /"a":\{"type":"string"\}/);
   assert.match(at("custom"), /"a":\{"type":\["string"\]\}/);

@@ -5,12 +5,17 @@ import type { CanonicalRequest } from "../../../../src/protocols/canonical/reque
 import { wrapSealed } from "../../../../src/protocols/canonical/content/sealed.ts";
 import { decodeRequest } from "../../../../src/protocols/messages/request/decode.ts";
 import { plain } from "../../../contract/codec_contract.ts";
+import {
+  fromModel,
+  fromUser,
+  textPart,
+} from "../../../support/wire/messages.ts";
 
 function decode(fields: JsonObject = {}): CanonicalRequest {
   return decodeRequest({
     model: "m",
     max_tokens: 100,
-    messages: [{ role: "user", content: "Hi" }],
+    messages: [fromUser("Hi")],
     ...fields,
   });
 }
@@ -35,9 +40,9 @@ Deno.test("Messages request read: the smallest request is a model, a limit and t
 
 Deno.test("Messages request read: system text comes first, or at the caller's place among the messages", () => {
   const messages = [
-    { role: "user", content: "a" },
+    fromUser("a"),
     { role: "system", content: "b" },
-    { role: "assistant", content: [{ type: "text", text: "c" }] },
+    fromModel([textPart("c")]),
   ];
   assert.deepEqual(turns(messages, { system: "s" }), [
     { role: "system", blocks: [text("s")] },
@@ -48,12 +53,8 @@ Deno.test("Messages request read: system text comes first, or at the caller's pl
 });
 
 Deno.test("Messages request read: the note to Anthropic's billing is for upstreams of the protocol alone", () => {
-  const note = {
-    type: "text",
-    text: "x-anthropic-billing-header: cc_version=2;",
-  };
-  const [system] =
-    decode({ system: [note, { type: "text", text: "s" }] }).turns;
+  const note = textPart("x-anthropic-billing-header: cc_version=2;");
+  const [system] = decode({ system: [note, textPart("s")] }).turns;
   assert.deepEqual(plain(system?.blocks), [
     {
       kind: "opaque",
@@ -68,7 +69,7 @@ Deno.test("Messages request read: the note to Anthropic's billing is for upstrea
 
 Deno.test("Messages request read: tool results of a user message are a turn before its other words", () => {
   const content = [
-    { type: "text", text: "late" },
+    textPart("late"),
     {
       type: "tool_result",
       tool_use_id: "x",
@@ -105,7 +106,7 @@ Deno.test("Messages request read: tool results of a user message are a turn befo
 
 Deno.test("Messages request read: a tool result keeps text, pictures, documents and references", () => {
   const content = [
-    { type: "text", text: "t" },
+    textPart("t"),
     {
       type: "image",
       source: { type: "base64", media_type: "image/JPG", data: "AA==" },
@@ -116,14 +117,11 @@ Deno.test("Messages request read: a tool result keeps text, pictures, documents 
       type: "search_result",
       source: "https://s.example",
       title: "S",
-      content: [{ type: "text", text: "found" }],
+      content: [textPart("found")],
     },
   ];
   const [turn] = decode({
-    messages: [{
-      role: "user",
-      content: [{ type: "tool_result", tool_use_id: "x", content }],
-    }],
+    messages: [fromUser([{ type: "tool_result", tool_use_id: "x", content }])],
   }).turns;
   const [result] = turn?.blocks ?? [];
   assert.ok(result?.kind === "tool_result");
@@ -258,7 +256,7 @@ Deno.test("Messages request read: documents are files, and documents of text blo
     })),
     {
       kind: "file",
-      source: { type: "text", text: "w" },
+      source: textPart("w"),
       name: "T",
       isCited: true,
       providerMetadata: { messages: { citations: { enabled: true } } },
@@ -270,7 +268,7 @@ Deno.test("Messages request read: documents are files, and documents of text blo
   });
   const parts = source({
     type: "content",
-    content: [{ type: "text", text: "p" }],
+    content: [textPart("p")],
   }, { title: "T" });
   assert.equal(parts?.kind === "opaque" && parts.text, "T\n\np");
   const plainContent = source({ type: "content", content: "q" });
@@ -278,7 +276,7 @@ Deno.test("Messages request read: documents are files, and documents of text blo
   const url = { type: "url", url: "https://example.com/a.png" };
   const picture = source({
     type: "content",
-    content: [{ type: "text", text: "p" }, { type: "image", source: url }],
+    content: [textPart("p"), { type: "image", source: url }],
   });
   assert.equal(picture?.kind === "opaque" && picture.text, undefined);
   assert.deepEqual(plain(picture?.kind === "opaque" && picture.content), [
@@ -512,7 +510,7 @@ Deno.test("Messages request read: a wrong field is rejected by its name", async 
     ["max_tokens", { max_tokens: -1 }],
     ["messages", { messages: [] }],
     ["messages[0].role", { messages: [{ role: "tool", content: "a" }] }],
-    ["messages[0].content", { messages: [{ role: "user", content: 1 }] }],
+    ["messages[0].content", { messages: [fromUser(1)] }],
     ["messages[0].content[0].type", block({})],
     ["messages[0].content[0].type", block({}, "assistant")],
     ["messages[0].content[0].type", block({}, "system")],

@@ -71,7 +71,7 @@ Deno.test("Messages request written: sampling goes as far as the model takes it"
   ]);
 });
 
-Deno.test("Messages request written: values that change nothing pass where others are rejected", () => {
+Deno.test("Messages request written: the default of a field that is otherwise rejected passes", () => {
   const { body, lost } = encode({ sampling: { temperature: 1 } }, NEW);
   assert.equal(body.temperature, 1);
   assert.deepEqual(lost, []);
@@ -97,7 +97,7 @@ Deno.test("Messages request written: a model that thinks gets its fixed sampling
   assert.deepEqual(encode(fields, OPEN).lost, []);
 });
 
-Deno.test("Messages request written: settings that the protocol lacks are reported, unless they say nothing", () => {
+Deno.test("Messages request written: settings that the protocol lacks are reported, unless they are empty or the default", () => {
   const { lost } = encode({
     verbosity: "low",
     metadata: { a: "b" },

@@ -85,7 +85,7 @@ function withMessage(place: number, message: JsonObject): JsonObject {
   return { ...SECOND, messages };
 }
 
-Deno.test("thinking goes back where only something was appended, or changed that is not compared", () => {
+Deno.test("thinking goes back when messages were only appended, or only uncompared fields changed", () => {
   const mark = { cache_control: { type: "ephemeral" } };
   const same: Readonly<Record<string, JsonObject>> = {
     "nothing else": SECOND,
@@ -131,7 +131,7 @@ Deno.test("a cache mark inside a result is no change either, and a changed resul
   assert.equal(isCut(result("[cleared]")), true);
 });
 
-Deno.test("thinking stays away behind anything else that was changed, and the rest goes as it is", () => {
+Deno.test("thinking behind any other change is left out, and the rest of the body goes unchanged", () => {
   const changed: Readonly<Record<string, JsonObject>> = {
     "the system text": { ...SECOND, system: [text("You rest.")] },
     "no system text": { ...SECOND, system: undefined },
@@ -174,7 +174,7 @@ Deno.test("thinking is no part of what later thinking is bound to", () => {
   assert.equal(settle(bare)?.bound.after, undefined);
 });
 
-Deno.test("redacted thinking is held to the same, and thinking without a signature to nothing", () => {
+Deno.test("redacted thinking is checked like thinking, and thinking without a signature is not", () => {
   const redacted = withMessage(1, {
     role: "assistant",
     content: [{ type: "redacted_thinking", data: "s" }, CALL],
@@ -200,7 +200,7 @@ Deno.test("a model without checks gets all thinking back, and its new thinking i
   });
 });
 
-Deno.test("nothing is bound where no Claude answers, and a gateway is believed the model's name", () => {
+Deno.test("thinking is bound for Claude alone, which a gateway is known to serve by the model's name", () => {
   const of = (service: string, model: string) =>
     settle(SECOND, BOUND, contextFor(service, { model }).context.target);
   assert.equal(of("custom", "glm-5.1"), undefined);
@@ -208,7 +208,7 @@ Deno.test("nothing is bound where no Claude answers, and a gateway is believed t
   assert.equal(of("gateway", "claude-opus-5-5")?.isCut, false);
 });
 
-Deno.test("a body that a connection has made something else of is left as it is", () => {
+Deno.test("a body whose messages a connection replaced is left as it is", () => {
   const forced = { model: "m", messages: [{ role: "user", content: "Hi" }, 7] };
   const bodies = [forced, { messages: "none" }, {}];
   for (const body of bodies) {

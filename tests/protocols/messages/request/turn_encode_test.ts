@@ -15,6 +15,11 @@ import { assertSendable } from "../../../support/sdk/messages_rules.ts";
 import { createRandom, type Random } from "../../../support/fakes/random.ts";
 import { requestOf } from "../../../support/wire/requests.ts";
 import { contextFor } from "../../../support/dialects/targets.ts";
+import {
+  fromModel,
+  fromUser,
+  textPart,
+} from "../../../support/wire/messages.ts";
 
 interface Encoded {
   readonly body: JsonObject;
@@ -37,7 +42,6 @@ function encode(
 }
 
 const text = (value: string): TextBlock => ({ kind: "text", text: value });
-const wire = (value: string) => ({ type: "text", text: value });
 const user = (...blocks: readonly Block[]): Turn => ({ role: "user", blocks });
 const assistant = (...blocks: readonly Block[]): Turn => ({
   role: "assistant",
@@ -60,7 +64,7 @@ const result = (
   isError: false,
 });
 const reminder = (value: string) =>
-  wire(`<system-reminder>\n${value}\n</system-reminder>`);
+  textPart(`<system-reminder>\n${value}\n</system-reminder>`);
 
 Deno.test("Messages turns written: leading system and developer turns are the system text, a block each", () => {
   const { body } = encode([
@@ -68,8 +72,8 @@ Deno.test("Messages turns written: leading system and developer turns are the sy
     { role: "developer", blocks: [text("b"), text("c")] },
     user(text("d")),
   ]);
-  assert.deepEqual(body.system, [wire("a"), wire("b"), wire("c")]);
-  assert.deepEqual(body.messages, [{ role: "user", content: [wire("d")] }]);
+  assert.deepEqual(body.system, [textPart("a"), textPart("b"), textPart("c")]);
+  assert.deepEqual(body.messages, [fromUser([textPart("d")])]);
 });
 
 Deno.test("Messages turns written: a later system turn stays where the model takes one", () => {
@@ -82,11 +86,11 @@ Deno.test("Messages turns written: a later system turn stays where the model tak
     { role: "system", blocks: [text("f")] },
   ] as const;
   assert.deepEqual(encode(turns, PLACING).body.messages, [
-    { role: "user", content: [wire("a")] },
-    { role: "system", content: [wire("b"), wire("c")] },
-    { role: "assistant", content: [wire("d")] },
-    { role: "user", content: [wire("e")] },
-    { role: "system", content: [wire("f")] },
+    fromUser([textPart("a")]),
+    { role: "system", content: [textPart("b"), textPart("c")] },
+    fromModel([textPart("d")]),
+    fromUser([textPart("e")]),
+    { role: "system", content: [textPart("f")] },
   ]);
 });
 
@@ -99,9 +103,9 @@ Deno.test("Messages turns written: a later system turn becomes a reminder where 
     user(text("e")),
   ] as const;
   assert.deepEqual(encode(turns, FOLDING).body.messages, [
-    { role: "user", content: [wire("a"), reminder("b")] },
-    { role: "assistant", content: [wire("c")] },
-    { role: "user", content: [reminder("d"), wire("e")] },
+    fromUser([textPart("a"), reminder("b")]),
+    fromModel([textPart("c")]),
+    fromUser([reminder("d"), textPart("e")]),
   ]);
 });
 
@@ -113,9 +117,9 @@ Deno.test("Messages turns written: a system turn between an answer and the user'
     user(text("d")),
   ] as const;
   assert.deepEqual(encode(turns, PLACING).body.messages, [
-    { role: "user", content: [wire("a")] },
-    { role: "assistant", content: [wire("b")] },
-    { role: "user", content: [reminder("c"), wire("d")] },
+    fromUser([textPart("a")]),
+    fromModel([textPart("b")]),
+    fromUser([reminder("c"), textPart("d")]),
   ]);
 });
 
@@ -132,7 +136,7 @@ Deno.test("Messages turns written: a part of a system turn that is not text is r
     blocks: [addition],
   }] as const;
   const { body, lost } = encode(turns, FOLDING);
-  assert.deepEqual(body.messages, [{ role: "user", content: [wire("a")] }]);
+  assert.deepEqual(body.messages, [fromUser([textPart("a")])]);
   assert.deepEqual(lost, ["messages report"]);
   assert.deepEqual(encode(turns, PLACING).lost, []);
 });
@@ -147,21 +151,15 @@ Deno.test("Messages turns written: neighbours of one speaker are one message", (
     { role: "tool", blocks: [result("x", text("e"))] },
   ]);
   assert.deepEqual(body.messages, [
-    { role: "user", content: [wire("a"), wire("b")] },
-    {
-      role: "assistant",
-      content: [
-        wire("c"),
-        { type: "tool_use", id: "x", name: "f", input: { a: 1 } },
-      ],
-    },
-    {
-      role: "user",
-      content: [
-        { type: "tool_result", tool_use_id: "x", content: [wire("e")] },
-        wire("d"),
-      ],
-    },
+    fromUser([textPart("a"), textPart("b")]),
+    fromModel([
+      textPart("c"),
+      { type: "tool_use", id: "x", name: "f", input: { a: 1 } },
+    ]),
+    fromUser([
+      { type: "tool_result", tool_use_id: "x", content: [textPart("e")] },
+      textPart("d"),
+    ]),
   ]);
 });
 
@@ -169,14 +167,14 @@ Deno.test("Messages turns written: a conversation that the user does not begin g
   assert.deepEqual(
     encode([assistant(text("a")), user(text("b"))]).body.messages,
     [
-      { role: "user", content: [wire("(continued)")] },
-      { role: "assistant", content: [wire("a")] },
-      { role: "user", content: [wire("b")] },
+      fromUser([textPart("(continued)")]),
+      fromModel([textPart("a")]),
+      fromUser([textPart("b")]),
     ],
   );
   assert.deepEqual(
     encode([{ role: "system", blocks: [text("a")] }]).body.messages,
-    [{ role: "user", content: [wire("(continued)")] }],
+    [fromUser([textPart("(continued)")])],
   );
 });
 
@@ -190,19 +188,13 @@ Deno.test("Messages turns written: blank texts and empty answers are left out, a
     user(text("b")),
   ]);
   assert.deepEqual(body.messages, [
-    { role: "user", content: [wire("a")] },
-    {
-      role: "assistant",
-      content: [{ type: "tool_use", id: "x", name: "f", input: { a: 1 } }],
-    },
-    {
-      role: "user",
-      content: [
-        { type: "tool_result", tool_use_id: "x", content: [] },
-        wire("(no content)"),
-        wire("b"),
-      ],
-    },
+    fromUser([textPart("a")]),
+    fromModel([{ type: "tool_use", id: "x", name: "f", input: { a: 1 } }]),
+    fromUser([
+      { type: "tool_result", tool_use_id: "x", content: [] },
+      textPart("(no content)"),
+      textPart("b"),
+    ]),
   ]);
 });
 
@@ -212,8 +204,8 @@ Deno.test("Messages turns written: an answer to be continued ends in no white sp
     "claude-opus-4-5",
   );
   assert.deepEqual(body.messages, [
-    { role: "user", content: [wire("a")] },
-    { role: "assistant", content: [wire("It is")] },
+    fromUser([textPart("a")]),
+    fromModel([textPart("It is")]),
   ]);
 });
 
@@ -233,9 +225,9 @@ Deno.test("Messages turns written: a model that does not continue answers gets a
     const turns = [user(text("a")), assistant(text("It is "))];
     const asked = encode(turns, model, { continues: true });
     const said = [
-      { role: "user", content: [wire("a")] },
-      { role: "assistant", content: [wire("It is ")] },
-      { role: "user", content: [wire("Continue.")] },
+      fromUser([textPart("a")]),
+      fromModel([textPart("It is ")]),
+      fromUser([textPart("Continue.")]),
     ];
     assert.deepEqual(asked.body.messages, said, model);
     assert.deepEqual(asked.lost, ["messages report"], model);
@@ -254,20 +246,14 @@ Deno.test("Messages turns written: an empty error result gets a placeholder", ()
     { role: "tool", blocks: [silent] },
   ]);
   assert.deepEqual(body.messages, [
-    { role: "user", content: [wire("a")] },
-    {
-      role: "assistant",
-      content: [{ type: "tool_use", id: "x", name: "f", input: { a: 1 } }],
-    },
-    {
-      role: "user",
-      content: [{
-        type: "tool_result",
-        tool_use_id: "x",
-        content: [wire("(no output)")],
-        is_error: true,
-      }],
-    },
+    fromUser([textPart("a")]),
+    fromModel([{ type: "tool_use", id: "x", name: "f", input: { a: 1 } }]),
+    fromUser([{
+      type: "tool_result",
+      tool_use_id: "x",
+      content: [textPart("(no output)")],
+      is_error: true,
+    }]),
   ]);
 });
 
@@ -352,9 +338,9 @@ Deno.test("Messages turns written: blocks of other protocols become text, or are
     user(foreign({ weight: "ignore" }), { kind: "refusal", text: "no" }),
   ]);
   assert.deepEqual(body.messages, [
-    { role: "user", content: [wire("a")] },
-    { role: "assistant", content: [wire("[searched]")] },
-    { role: "user", content: [wire("no")] },
+    fromUser([textPart("a")]),
+    fromModel([textPart("[searched]")]),
+    fromUser([textPart("no")]),
   ]);
   assert.deepEqual(lost, ["messages report"]);
 });
@@ -383,16 +369,13 @@ Deno.test("Messages turns written: thinking goes back to its issuer as it was", 
     user(text("c")),
   ]);
   assert.deepEqual(body.messages, [
-    { role: "user", content: [wire("a")] },
-    {
-      role: "assistant",
-      content: [
-        { type: "thinking", thinking: "Hm", signature: "c2ln" },
-        { type: "redacted_thinking", data: "cmVk" },
-        wire("b"),
-      ],
-    },
-    { role: "user", content: [wire("c")] },
+    fromUser([textPart("a")]),
+    fromModel([
+      { type: "thinking", thinking: "Hm", signature: "c2ln" },
+      { type: "redacted_thinking", data: "cmVk" },
+      textPart("b"),
+    ]),
+    fromUser([textPart("c")]),
   ]);
   assert.deepEqual(lost, []);
 });

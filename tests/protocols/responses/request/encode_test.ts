@@ -12,37 +12,29 @@ import type {
 import { responsesCodec } from "../../../../src/protocols/responses/mod.ts";
 import { plain } from "../../../contract/codec_contract.ts";
 
-const HELLO: Turn = { role: "user", blocks: [{ kind: "text", text: "Hi" }] };
+const HELLO: Turn = { role: "user", blocks: [text("Hi")] };
 
 Deno.test("encodeRequest() writes turns of other protocols as items", () => {
   const { input } = encode({
     turns: [
-      { role: "system", blocks: [{ kind: "text", text: "Be brief." }] },
+      { role: "system", blocks: [text("Be brief.")] },
       HELLO,
       {
         role: "assistant",
         blocks: [
           { kind: "reasoning", parts: [{ form: "raw", text: "Hm" }] },
-          { kind: "text", text: "Let me " },
-          { kind: "text", text: "look." },
+          text("Let me "),
+          text("look."),
           { kind: "function_call", id: "a", name: "f", arguments: "" },
-          { kind: "text", text: "And more." },
+          text("And more."),
         ],
       },
-      toolTurn([{ kind: "text", text: "1" }]),
+      toolTurn([text("1")]),
     ],
   }).body;
   assert.deepEqual(input, [
-    {
-      type: "message",
-      role: "system",
-      content: [{ type: "input_text", text: "Be brief." }],
-    },
-    {
-      type: "message",
-      role: "user",
-      content: [{ type: "input_text", text: "Hi" }],
-    },
+    says("system", "Be brief."),
+    says("user", "Hi"),
     {
       type: "message",
       role: "assistant",
@@ -75,15 +67,11 @@ Deno.test("encodeRequest() writes results of tools", async (t) => {
     [
       "text and a picture",
       [{ type: "input_text", text: "See" }, picture],
-      toolTurn([{ kind: "text", text: "See" }, image]),
+      toolTurn([text("See"), image]),
     ],
     ["a picture", [picture], toolTurn([image])],
-    ["an error", "Error: no", toolTurn([{ kind: "text", text: "no" }], true)],
-    [
-      "an error that says so",
-      "error 5",
-      toolTurn([{ kind: "text", text: "error 5" }], true),
-    ],
+    ["an error", "Error: no", toolTurn([text("no")], true)],
+    ["an error that says so", "error 5", toolTurn([text("error 5")], true)],
     ["an error without words", "Error", toolTurn([], true)],
     [
       "an error with a picture alone",
@@ -140,7 +128,7 @@ Deno.test("encodeRequest() sends sealed reasoning to its issuer alone", async (t
               parts: [{ form: "summary", text: "Hm" }],
               sealed: { protocol, form, value: "v", id: "rs_1", origin },
             },
-            { kind: "text", text: "Hello" },
+            text("Hello"),
           ],
         }],
       });
@@ -402,27 +390,17 @@ Deno.test("encodeRequest() writes settings as the target takes them", async (t) 
       "gpt-5.4",
       {
         stream: true,
-        turns: [{
-          role: "system",
-          blocks: [{ kind: "text", text: "Be brief." }],
-        }],
+        turns: [{ role: "system", blocks: [text("Be brief.")] }],
         sampling: { temperature: 1, topP: 1 },
         maxOutputTokens: 900,
         user: "u",
         metadata: { a: "b" },
-        serviceTier: {
-          tier: "flex",
-          raw: { protocol: "chat", value: "flex" },
-        },
+        serviceTier: { tier: "flex", raw: { protocol: "chat", value: "flex" } },
       },
       {
         stream: true,
         instructions: "",
-        input: [{
-          type: "message",
-          role: "developer",
-          content: [{ type: "input_text", text: "Be brief." }],
-        }],
+        input: [says("developer", "Be brief.")],
         include: ["reasoning.encrypted_content"],
         reasoning: { summary: "auto" },
         prompt_cache_key: "u",
@@ -458,16 +436,7 @@ Deno.test("encodeRequest() writes settings as the target takes them", async (t) 
         plain(
           isHashed ? rest : { ...rest, safety_identifier, prompt_cache_key },
         ),
-        {
-          model,
-          input: [{
-            type: "message",
-            role: "user",
-            content: [{ type: "input_text", text: "Hi" }],
-          }],
-          store: false,
-          ...expected,
-        },
+        { model, input: [says("user", "Hi")], store: false, ...expected },
       );
       assert.equal(lossesOf(lost), losses);
     });
@@ -499,7 +468,7 @@ Deno.test("encodeRequest() marks cached parts where the target takes marks", () 
     { mode: "explicit", ttl: "12h" },
     { mode: "explicit" },
   ]);
-  const result = toolTurn([{ kind: "text", text: "1" }]);
+  const result = toolTurn([text("1")]);
   const cached = result.blocks.map((block) => ({ ...block, cache: {} }));
   const { input } = encode({
     turns: [HELLO, callTurn("a"), { ...result, blocks: cached }],
@@ -520,10 +489,7 @@ Deno.test("encodeRequest() marks cached parts where the target takes marks", () 
 
 Deno.test("encodeRequest() leaves tools out where the target has no list of allowed ones", () => {
   const fields: Partial<CanonicalRequest> = {
-    tools: [
-      { kind: "function", name: "a" },
-      { kind: "function", name: "b" },
-    ],
+    tools: [{ kind: "function", name: "a" }, { kind: "function", name: "b" }],
     toolChoice: {
       type: "allowed",
       mode: "required",
@@ -561,6 +527,15 @@ Deno.test("toolSupport() recognizes custom tools and namespaces where OpenAI ser
     maxNameLength: 64,
   });
 });
+
+/** Returns the item of a message of one text. */
+function says(role: string, text: string): JsonObject {
+  return { type: "message", role, content: [{ type: "input_text", text }] };
+}
+
+function text(value: string): Block & { kind: "text" } {
+  return { kind: "text", text: value };
+}
 
 interface TargetFields {
   readonly service?: string;
@@ -621,10 +596,7 @@ function callTurn(id: string): Turn {
   };
 }
 
-function toolTurn(
-  content: readonly Block[],
-  isError = false,
-): Turn {
+function toolTurn(content: readonly Block[], isError = false): Turn {
   return {
     role: "tool",
     blocks: [{

@@ -20,7 +20,7 @@ Deno.test("The rest of a text is the part that did not arrive in pieces", () => 
   assert.equal(said("word", " wor").missingFrom("word w"), "");
 });
 
-Deno.test("A text that is another one than that of the pieces has no rest", () => {
+Deno.test("a final text that differs from its pieces has no rest", () => {
   assert.equal(said("fully").missingFrom("Fully and more"), "");
   assert.equal(said('{"a":1}').missingFrom('{ "a": 1 }'), "");
   assert.equal(

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { wordList } from "../../../../src/core/collections.ts";
 import type { SseComment, SseFrame } from "../../../../src/core/frame.ts";
 import {
   isJsonObject,
@@ -69,40 +70,22 @@ Deno.test("createStreamEncoder() writes the events of every kind of item", () =>
     endOf(4),
     END,
   ]);
-  assert.deepEqual(frames.map(({ event }) => event?.replace("response.", "")), [
-    "created",
-    "in_progress",
-    "output_item.added",
-    "reasoning_summary_part.added",
-    "reasoning_summary_text.delta",
-    "reasoning_summary_text.done",
-    "reasoning_summary_part.done",
-    "reasoning_summary_part.added",
-    "reasoning_summary_text.delta",
-    "reasoning_summary_text.done",
-    "reasoning_summary_part.done",
-    "output_item.done",
-    "output_item.added",
-    "content_part.added",
-    "output_text.delta",
-    "output_text.annotation.added",
-    "output_text.done",
-    "content_part.done",
-    "content_part.added",
-    "refusal.delta",
-    "refusal.done",
-    "content_part.done",
-    "output_item.done",
-    "output_item.added",
-    "function_call_arguments.delta",
-    "function_call_arguments.done",
-    "output_item.done",
-    "output_item.added",
-    "custom_tool_call_input.delta",
-    "custom_tool_call_input.done",
-    "output_item.done",
-    "completed",
-  ]);
+  assert.deepEqual(
+    frames.map(({ event }) => event?.replace("response.", "")),
+    wordList(`
+      created in_progress output_item.added reasoning_summary_part.added
+      reasoning_summary_text.delta reasoning_summary_text.done
+      reasoning_summary_part.done reasoning_summary_part.added
+      reasoning_summary_text.delta reasoning_summary_text.done
+      reasoning_summary_part.done output_item.done output_item.added
+      content_part.added output_text.delta output_text.annotation.added
+      output_text.done content_part.done content_part.added refusal.delta
+      refusal.done content_part.done output_item.done output_item.added
+      function_call_arguments.delta function_call_arguments.done
+      output_item.done output_item.added custom_tool_call_input.delta
+      custom_tool_call_input.done output_item.done completed
+    `),
+  );
   const answer = foldResponses(textOf(frames));
   assert.deepEqual(answer.output, [
     {
