@@ -38,7 +38,7 @@ export class AdaptiveLimit {
     return Math.floor(this.#most);
   }
 
-  /** The average time of a request, in milliseconds; `undefined` before the first has ended. */
+  /** The average time of a complete answer, in milliseconds; `undefined` before the first one. */
   get averageMs(): number | undefined {
     return this.#averageMs;
   }
@@ -53,12 +53,8 @@ export class AdaptiveLimit {
     this.#running += 1;
   }
 
-  /** @param tookMs The time of the request, in milliseconds. */
-  end(tookMs: number): void {
+  end(): void {
     this.#running -= 1;
-    this.#averageMs = this.#averageMs === undefined
-      ? tookMs
-      : this.#averageMs + NEWEST_SHARE * (tookMs - this.#averageMs);
   }
 
   /** Lowers the limit, because the provider has refused a request that still counts as running. */
@@ -71,8 +67,15 @@ export class AdaptiveLimit {
     this.#most = Math.max(1, Math.min(lowered, this.#running - 1));
   }
 
-  /** Raises the limit from time to time, because the provider has answered a request completely. */
-  completed(): void {
+  /**
+   * Raises the limit from time to time, because the provider has answered a request completely.
+   *
+   * @param tookMs The time of the request, in milliseconds. A slot that was given back unused has none.
+   */
+  completed(tookMs: number): void {
+    this.#averageMs = this.#averageMs === undefined
+      ? tookMs
+      : this.#averageMs + NEWEST_SHARE * (tookMs - this.#averageMs);
     if (this.#most === Infinity) return;
     const nowMs = this.#clock.elapsedMs();
     if (nowMs - this.#refusedMs > CALM_MS) this.#most = Infinity;

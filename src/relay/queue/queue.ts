@@ -57,6 +57,9 @@ export interface QueuedRequest {
 /** The longest interval between two checks of a place, in milliseconds: a quota may come back early. */
 const LOOK_AGAIN_MS = 5_000;
 
+/** The part of the longest wait for which background work lets people go first. */
+const BACK_SHARE = 0.5;
+
 /** Creates a queue in which nobody waits. */
 export function createQueue(options: SlotsOptions): Queue {
   const slots = new Slots(options);
@@ -91,7 +94,13 @@ class Place implements QueuedRequest {
     const { connection } = deployment;
     if (connection.queue === undefined) {
       const leave = this.#slots.options.admission.occupy(connection);
-      return leave && { leave };
+      return leave && {
+        leave: () => {
+          leave();
+          // A reload may have let requests wait for it meanwhile.
+          this.#slots.giveOut();
+        },
+      };
     }
     const key = keyOf(deployment);
     if (this.#kept?.key === key) {
@@ -156,6 +165,12 @@ class Place implements QueuedRequest {
       isBackground: isBackground(this.#exchange),
       sinceMs,
       untilMs: sinceMs + Math.max(...places.map(({ mostMs }) => mostMs)),
+      // A wait for the conversation's own connection is shorter.
+      backUntilMs: sinceMs + BACK_SHARE * Math.max(
+            ...places.map(({ deployment: { connection } }) =>
+              connection.queue?.maxWaitMs ?? 0
+            ),
+          ),
       places: new Map(places.map(({ deployment, restMs }) => [
         keyOf(deployment),
         {

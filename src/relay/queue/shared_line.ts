@@ -131,7 +131,7 @@ export class SharedLine {
           session: undefined,
           sinceMs: nowMs - waitedMs,
           // It says itself whether it stands back.
-          untilMs: Infinity,
+          backUntilMs: Infinity,
         })),
       });
     }

@@ -59,6 +59,8 @@ export interface SlotsOptions {
 
 /** A request that waits. */
 export interface Waiter extends Waiting {
+  /** The time at which its wait must end, on a monotonic clock. */
+  readonly untilMs: number;
   readonly woken: PromiseWithResolvers<WaitResult>;
   /** Keeps a slot for the request. */
   keep(key: string, slot: ConnectionSlot): void;
@@ -126,14 +128,14 @@ export class Slots {
         leave();
         const nowMs = clock.elapsedMs();
         const tookMs = nowMs - startMs;
-        limit.end(tookMs);
+        limit.end();
         this.#use.end(caller, guessMs, tookMs, nowMs);
         this.#shared.note(key, deployment, { caller, ms: tookMs - guessMs });
         this.giveOut();
         if (this.isAwaitedElsewhere(key)) this.#shared.send();
       },
       refused: () => limit.refused(),
-      completed: () => limit.completed(),
+      completed: () => limit.completed(clock.elapsedMs() - startMs),
     };
   }
 

@@ -10,9 +10,9 @@ interface Ranked {
   readonly session: string | undefined;
   /** True for work that nobody watches, such as a subagent's or a batch's. */
   readonly isBackground: boolean;
-  /** The time at which its first wait began, and at which its last one must end, on a monotonic clock. */
+  /** The time at which its first wait began, and until which background work stands back, on a monotonic clock. */
   readonly sinceMs: number;
-  readonly untilMs: number;
+  readonly backUntilMs: number;
 }
 
 /** The waiting requests of a caller that stand at the same place, in the order of turns. */
@@ -231,8 +231,8 @@ function isDue({ places }: Waiting, key: string, nowMs: number): boolean {
 
 /** Returns true for background work that has not waited for half of its time. */
 function standsBack(
-  { isBackground, sinceMs, untilMs }: Ranked,
+  { isBackground, backUntilMs }: Ranked,
   nowMs: number,
 ): boolean {
-  return isBackground && nowMs < (sinceMs + untilMs) / 2;
+  return isBackground && nowMs < backUntilMs;
 }

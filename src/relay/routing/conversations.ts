@@ -276,12 +276,13 @@ function whyLeft(
   const left = ordered.find((one) => idOf(one) === before);
   if (left === undefined) return "removed";
   if (left !== ordered[0]) return "exhausted";
-  const { name, maxConcurrent } = left.deployment.connection;
+  const { name, maxConcurrent, queue } = left.deployment.connection;
   const failed = record.facts.attempts
     .find(({ connection }) => connection === name)?.failed;
   if (failed !== undefined) return failed.why;
   // A short cool-down may be over by now.
-  const mayBeFull = maxConcurrent !== undefined || isBound(caller);
+  const mayBeFull = maxConcurrent !== undefined || queue !== undefined ||
+    isBound(caller);
   return mayBeFull && health.restMs(left.deployment, caller) === 0
     ? "full"
     : "cooling_down";

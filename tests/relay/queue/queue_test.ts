@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { connectionFile } from "../../support/gateway/config.ts";
 import { openPlans, orderOf, sendAt, type Turn } from "./plan_scene.ts";
 
 const SECOND_MS = 1_000;
@@ -344,4 +345,94 @@ Deno.test("no more than a hundred requests of one caller wait", async () => {
   );
   const refused = turns.filter(({ status }) => status === 503);
   assert.equal(refused.length, 2);
+});
+
+Deno.test("requests that a limit refuses make no line look shorter", async () => {
+  const scene = await openPlans({
+    people: ["ann", "bob"],
+    tokens: { bob: { limits: [{ window: "month", requests: 1 }] } },
+    connections: { one: { max_concurrent: 1, queue: { max_wait: 35_000 } } },
+    plans: { one: { capacity: 1, serviceMs: () => 10 * SECOND_MS } },
+  });
+  await sendAt(scene, [[0, "ann"], [20_000, "bob"]]);
+  const refused = await sendAt(
+    scene,
+    Array.from({ length: 20 }, () => [0, "bob"] as const),
+  );
+  assert.ok(refused.every(({ status }) => status === 429));
+  const turns = await sendAt(
+    scene,
+    [0, 1, 2, 3, 4].map((atMs) => [atMs, "ann"] as const),
+  );
+  const last = turns.at(-1);
+  assert.equal(last?.status, 503);
+  assert.equal(last.retryAfter, "40");
+});
+
+Deno.test("a request from before a reload frees its slot for those who wait since", async () => {
+  const scene = await narrow(["ann", "bob"], {});
+  const work = (async () => {
+    const running = scene.ask("ann");
+    await scene.time.sleep(1000);
+    await scene.configure({
+      connections: [connectionFile({
+        ...{ name: "one", max_concurrent: 1, ...QUEUE },
+        endpoints: { chat: "http://one.example/v1" },
+      })],
+    });
+    const next = await scene.ask("bob");
+    await running;
+    return next;
+  })();
+  const { status, endedMs } = await scene.pass(work);
+  assert.equal(status, 200);
+  assert.equal(endedMs, 20 * SECOND_MS);
+});
+
+Deno.test("a conversation that leaves a connection without room moved because it was full", async () => {
+  const scene = await openPlans({
+    people: ["ann", "bob", "cid"],
+    connections: { one: QUEUE, two: QUEUE },
+    plans: {
+      one: { capacity: 1, serviceMs: () => SECOND_MS },
+      two: { capacity: 9, serviceMs: () => SECOND_MS },
+    },
+  });
+  const { one } = scene.plans;
+  assert.ok(one);
+  const session = { headers: { "x-claude-code-session-id": "s" } };
+  // Two at once show what the provider takes.
+  await sendAt(scene, [[0, "ann", session], [0, "bob"], [0, "bob"]]);
+  one.serviceMs = () => 100 * SECOND_MS;
+  const [, moved] = await sendAt(scene, [
+    [2000, "cid"],
+    [3000, "ann", session],
+  ]);
+  assert.equal(moved?.line.connection, "two");
+  assert.equal(moved.line.moved_for, "full");
+});
+
+Deno.test("a subagent that waits for its session's connection lets people go first for half of the time", async () => {
+  const scene = await openPlans({
+    people: ["ann", "bob", "cid"],
+    connections: {
+      one: { max_concurrent: 1, ...QUEUE },
+      two: { max_concurrent: 1, ...QUEUE },
+    },
+    plans: {
+      one: { capacity: 1, serviceMs: () => 10 * SECOND_MS },
+      two: { capacity: 1, serviceMs: () => 300 * SECOND_MS },
+    },
+  });
+  const session = { "x-claude-code-session-id": "s" };
+  await sendAt(scene, [[0, "ann", { headers: session }]]);
+  const headers = { ...session, "x-claude-code-agent-id": "a" };
+  const [, , subagent] = await sendAt(scene, [
+    [0, "bob"],
+    [0, "cid"],
+    [100, "ann", { headers }],
+    ...[9, 18, 27].map((at) => [at * SECOND_MS, "bob"] as const),
+  ]);
+  assert.equal(subagent?.status, 200);
+  assert.ok(Number(subagent.line.waited_ms) >= 30 * SECOND_MS);
 });
