@@ -253,10 +253,7 @@ function nameIn(
 }
 
 /** Returns the canonical field for a protocol's `name`. */
-function fieldNamed(
-  name: string,
-  names: FieldNames,
-): RequestField | undefined {
+function fieldNamed(name: string, names: FieldNames): RequestField | undefined {
   return REQUEST_FIELDS.find((field) => namesOf(field, names).includes(name));
 }
 

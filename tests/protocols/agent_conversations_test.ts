@@ -98,11 +98,7 @@ const ITEMS: readonly Make[] = [
       name: "apply_patch",
       input: "*** Begin Patch",
     },
-    {
-      type: "custom_tool_call_output",
-      call_id: id,
-      output: words.next(),
-    },
+    { type: "custom_tool_call_output", call_id: id, output: words.next() },
   ],
   (_random, words, id) => [
     {

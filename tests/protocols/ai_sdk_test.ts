@@ -263,10 +263,7 @@ const FINISHES: Readonly<Record<Protocol, Readonly<Record<string, string>>>> = {
     max_tokens: "length",
     refusal: "content-filter",
   },
-  responses: {
-    max_output_tokens: "length",
-    content_filter: "content-filter",
-  },
+  responses: { max_output_tokens: "length", content_filter: "content-filter" },
 };
 
 const answers = (await loadExchanges()).filter(({ name, operation }) =>
@@ -365,9 +362,7 @@ async function understand(
 }
 
 /** A tool that the caller runs itself. */
-const ANY_TOOL = {
-  inputSchema: jsonSchema<never>({ type: "object" }),
-};
+const ANY_TOOL = { inputSchema: jsonSchema<never>({ type: "object" }) };
 
 /**
  * Creates a gateway whose upstreams answer with a recording, each in the protocol of its family.

@@ -55,11 +55,7 @@ Deno.test("a block of an earlier answer that only Messages has stays apart from 
     const body = {
       messages: [
         fromUser("Go"),
-        fromModel([
-          textPart("BEFORE"),
-          block,
-          textPart("AFTER"),
-        ]),
+        fromModel([textPart("BEFORE"), block, textPart("AFTER")]),
         fromUser("Go on"),
       ],
     };
@@ -120,11 +116,7 @@ Deno.test("a split sentence stays one text", () => {
   const body = {
     messages: [
       fromUser("Go"),
-      fromModel([
-        textPart("The sky is "),
-        textPart("blue"),
-        textPart("."),
-      ]),
+      fromModel([textPart("The sky is "), textPart("blue"), textPart(".")]),
       fromUser("Go on"),
     ],
   };

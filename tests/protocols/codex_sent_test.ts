@@ -100,11 +100,7 @@ Deno.test("a namespace in parts is the union of its parts", () => {
 
 Deno.test("a tool that is declared again is sent once, as it was declared last", () => {
   toEach({
-    tools: [
-      fn("f", "of the request"),
-      fn("g", "early"),
-      fn("g", "late"),
-    ],
+    tools: [fn("f", "of the request"), fn("g", "early"), fn("g", "late")],
     input: [
       ASK,
       ...found("a", fn("f", "found"), namespace("n", fn("x", "found first"))),
@@ -163,9 +159,7 @@ Deno.test("tools that items bring are not written twice for a provider of Respon
   });
   const tools = Array.isArray(body.tools) ? body.tools : [];
   assert.deepEqual(
-    tools.filter(isJsonObject).map((
-      { name, tools: inner },
-    ) => [
+    tools.filter(isJsonObject).map(({ name, tools: inner }) => [
       name,
       Array.isArray(inner)
         ? inner.filter(isJsonObject).map((one) => one.name)

@@ -92,11 +92,7 @@ Deno.test("encodeError() writes the reset time of an exhausted window for caller
     code: null,
   };
   assert.deepEqual(CODECS.responses.encodeError(error, "req_1"), {
-    error: {
-      ...plain,
-      type: "usage_limit_reached",
-      resets_at: 1_800_000_001,
-    },
+    error: { ...plain, type: "usage_limit_reached", resets_at: 1_800_000_001 },
   });
   assert.deepEqual(CODECS.chat.encodeError(error, "req_1"), { error: plain });
 });

@@ -213,18 +213,12 @@ Deno.test("a forced tool that the provider runs is kept by its own, named by oth
     "messages anthropic claude-sonnet-4-6",
     asked,
   );
-  assert.deepEqual(own.body.tool_choice, {
-    type: "tool",
-    name: "web_search",
-  });
+  assert.deepEqual(own.body.tool_choice, { type: "tool", name: "web_search" });
   assert.deepEqual(own.dropped, []);
 });
 
 Deno.test("a force on tools of which none is left is named", () => {
-  const asked = {
-    tools: [{ type: "web_search" }],
-    tool_choice: "required",
-  };
+  const asked = { tools: [{ type: "web_search" }], tool_choice: "required" };
   const { dropped } = received("responses", "chat custom m", asked);
   assert.deepEqual(dropped, ["tools", "tool_choice"]);
 });
@@ -238,9 +232,7 @@ Deno.test("a system message among the others changes the effort, as Claude Code 
     output_config: { effort },
   });
   const result = [{ type: "tool_result", tool_use_id: "a", content: "4" }];
-  const call = fromModel([
-    { type: "tool_use", id: "a", name: "f", input: {} },
-  ]);
+  const call = fromModel([{ type: "tool_use", id: "a", name: "f", input: {} }]);
   const rows: readonly (readonly [string, JsonObject[]])[] = [
     ["high", [user()]],
     ["low", [user(), change("low")]],

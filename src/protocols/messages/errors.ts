@@ -135,10 +135,7 @@ function unlessQuota(kind: FailureKind, message: string): FailureKind {
 }
 
 /** Returns an error of the gateway in the form of Messages (docs/design.md#errors). */
-export function encodeError(
-  error: GatewayError,
-  requestId: string,
-): object {
+export function encodeError(error: GatewayError, requestId: string): object {
   return {
     type: "error",
     error: {

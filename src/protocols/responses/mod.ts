@@ -41,11 +41,7 @@ export const responsesCodec: Codec = {
   otherNames: { user: ["user"] },
   toolSupport(target) {
     const { fullToolset } = dialectOf(target);
-    return {
-      custom: fullToolset,
-      namespaces: fullToolset,
-      maxNameLength: 64,
-    };
+    return { custom: fullToolset, namespaces: fullToolset, maxNameLength: 64 };
   },
   decodeRequest,
   encodeRequest,

@@ -51,10 +51,7 @@ codecContract({
   respellings: [
     { path: /^stream$/, reason: "`stream: false` is the default" },
     { path: /^stream_options$/, reason: "usage is always asked for" },
-    {
-      path: /\.file\.filename$/,
-      reason: "a file without a name is refused",
-    },
+    { path: /\.file\.filename$/, reason: "a file without a name is refused" },
     { path: /^(functions|function_call)$/, reason: "tools take their place" },
     {
       path: /^lost reasoning$/,
@@ -128,9 +125,7 @@ codecContract({
   ],
 });
 
-const chunk = (delta: JsonValue) => ({
-  choices: [{ index: 0, delta }],
-});
+const chunk = (delta: JsonValue) => ({ choices: [{ index: 0, delta }] });
 
 Deno.test("chatWatch.isOutput() recognizes visible output", () => {
   const deltas: readonly JsonValue[] = [

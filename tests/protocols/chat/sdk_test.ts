@@ -107,11 +107,7 @@ Deno.test("openai-node throws the failure of a Chat stream", async () => {
     failure: { kind: "overloaded", message: "Too busy" },
   }, write);
   const stream = await sdkOf(text, "text/event-stream").chat.completions.create(
-    {
-      ...QUESTION,
-      messages: [...QUESTION.messages],
-      stream: true,
-    },
+    { ...QUESTION, messages: [...QUESTION.messages], stream: true },
   );
   await assert.rejects(
     async () => {

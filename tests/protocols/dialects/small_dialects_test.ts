@@ -304,10 +304,7 @@ Deno.test("OpenAI's models get `max` in Responses alone", () => {
       const { body, dropped } = received(
         "messages",
         `${to} ${service} ${model}`,
-        {
-          thinking: { type: "adaptive" },
-          output_config: { effort: "max" },
-        },
+        { thinking: { type: "adaptive" }, output_config: { effort: "max" } },
       );
       return [effortIn(body), dropped];
     };

@@ -169,11 +169,7 @@ function assertSources(
 // request of a session.
 
 /** Returns the sent schema of a tool, `strict`, and the names of what was dropped. */
-function sent(
-  parameters: JsonObject,
-  target: string,
-  strict = false,
-) {
+function sent(parameters: JsonObject, target: string, strict = false) {
   const { body, dropped } = received("responses", target, {
     tools: [{ type: "function", name: "f", parameters, strict }],
   });
@@ -256,9 +252,7 @@ const REFUSED: readonly (readonly [string, JsonObject, JsonObject])[] = [
   }, { a: { type: ["array", "null"], items: {} } }],
   ["a list of positions", {
     properties: { a: { type: "array", items: [{ type: "number" }] } },
-  }, {
-    a: { type: "array", prefixItems: [{ type: "number" }], items: {} },
-  }],
+  }, { a: { type: "array", prefixItems: [{ type: "number" }], items: {} } }],
 ];
 
 for (const [what, schema, properties] of REFUSED) {
@@ -291,10 +285,7 @@ Deno.test("nested choices at the root do not multiply", () => {
       };
     }
   }
-  const { schema } = sent(
-    { $defs, ...choiceAt(7) },
-    "chat openai gpt-4.1",
-  );
+  const { schema } = sent({ $defs, ...choiceAt(7) }, "chat openai gpt-4.1");
   assert.ok(JSON.stringify(schema.properties).length < 1_000_000);
 });
 
@@ -338,10 +329,7 @@ Deno.test("a schema that OpenAI accepts goes to it unchanged, and any other to t
     assert.deepEqual(sent(schema, target).schema, schema);
   }
   const choice = { type: "object", anyOf: [A, B] };
-  assert.deepEqual(
-    sent(choice, "chat openrouter z-ai/glm-5").schema,
-    choice,
-  );
+  assert.deepEqual(sent(choice, "chat openrouter z-ai/glm-5").schema, choice);
 });
 
 // "input_schema does not support oneOf, allOf, or anyOf at the top level": https://github.com/marianfoo/mcp-sap-docs/pull/51

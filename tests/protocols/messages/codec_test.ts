@@ -74,9 +74,7 @@ codecContract({
     },
     {
       rule: "stream and answer agree",
-      names: [
-        "anthropic-claude-3-7-sonnet-incomplete-partial-json-response",
-      ],
+      names: ["anthropic-claude-3-7-sonnet-incomplete-partial-json-response"],
       reason:
         "a call in whose middle the answer was cut off has no input that could be written whole",
     },

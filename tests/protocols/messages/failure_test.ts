@@ -70,10 +70,7 @@ Deno.test("decodeFailure() uses the words and the status when the type is vague"
     kind(400, invalid("input length and `max_tokens` exceed context limit")),
     "context_too_long",
   );
-  assert.equal(
-    kind(400, invalid("Your credit balance is too low")),
-    "quota",
-  );
+  assert.equal(kind(400, invalid("Your credit balance is too low")), "quota");
   assert.equal(
     kind(429, error("rate_limit_error", "insufficient quota")),
     "quota",

@@ -104,10 +104,7 @@ codecContract({
       path: /^reasoning(\.summary)?$/,
       reason: "the Codex back end shows no reasoning unless asked to",
     },
-    {
-      path: /^previous_response_id$/,
-      reason: "null is none",
-    },
+    { path: /^previous_response_id$/, reason: "null is none" },
     { path: /^text\.format$/, reason: "free text is the default" },
     { path: /^tools$/, reason: "an empty list is none" },
     {

@@ -148,10 +148,7 @@ function eventsOf(answer: Answer): AnswerEvent[] {
 }
 
 function encode(events: readonly AnswerEvent[]): SseFrame[] {
-  return runStage(
-    responsesCodec.createStreamEncoder(context),
-    events,
-  );
+  return runStage(responsesCodec.createStreamEncoder(context), events);
 }
 
 function sseResponse(frames: readonly SseFrame[]): Response {

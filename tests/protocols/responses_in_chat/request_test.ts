@@ -60,11 +60,7 @@ Deno.test("decodeRequest() restores calls of custom tools, which Cursor sends as
   ];
   const { turns } = decodeRequest({
     ...body,
-    input: [
-      { role: "user", content: "Hi" },
-      ...items,
-      ...cursorTurn("call_1"),
-    ],
+    input: [{ role: "user", content: "Hi" }, ...items, ...cursorTurn("call_1")],
   });
   const blocks = turns.flatMap((turn) => turn.blocks);
   assert.deepEqual(

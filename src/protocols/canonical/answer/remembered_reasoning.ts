@@ -121,10 +121,7 @@ function messagesIn(pieces: readonly RememberedBlock[]): Message[] {
     if (message !== undefined || last === undefined) {
       messages.push({ length, message: message ?? {} });
     } else {
-      messages[messages.length - 1] = {
-        ...last,
-        length: last.length + length,
-      };
+      messages[messages.length - 1] = { ...last, length: last.length + length };
     }
   }
   return messages.some(({ message }) => message.phase !== undefined)
@@ -133,10 +130,7 @@ function messagesIn(pieces: readonly RememberedBlock[]): Message[] {
 }
 
 /** Splits a text into the messages that were joined as paragraphs. Returns none when the text is a different one. */
-function partsOf(
-  text: TextBlock,
-  messages: readonly Message[],
-): TextBlock[] {
+function partsOf(text: TextBlock, messages: readonly Message[]): TextBlock[] {
   const parts: TextBlock[] = [];
   let from = 0;
   for (const { length, message } of messages) {
@@ -149,10 +143,7 @@ function partsOf(
   return from === text.text.length ? parts : [];
 }
 
-function restoreBlocks(
-  turn: Turn,
-  { recall, maySend }: RecallOptions,
-): Turn {
+function restoreBlocks(turn: Turn, { recall, maySend }: RecallOptions): Turn {
   const pieces = turn.blocks.filter(isToolCall)
     .map(({ id }) => recall(id)?.pieces ?? [])
     .find((pieces) => pieces.some(isSealed));

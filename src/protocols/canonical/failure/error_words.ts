@@ -123,10 +123,7 @@ function walkList(list: readonly JsonValue[], deeper: Walk): ErrorWords {
   const shown = faults.slice(0, MAX_FAULTS).map(({ place, text }) =>
     place === "" ? text : `${place}: ${text}`
   );
-  return {
-    message: shown.join("; "),
-    param: nonEmpty(faults[0]?.place ?? ""),
-  };
+  return { message: shown.join("; "), param: nonEmpty(faults[0]?.place ?? "") };
 }
 
 /** The most faults of one request that a message lists. */

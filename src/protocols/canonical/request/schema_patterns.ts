@@ -154,10 +154,7 @@ function withoutPatternNames(schema: JsonObject): JsonObject {
 }
 
 /** Returns a schema with further words in its description. */
-export function withDescription(
-  schema: JsonObject,
-  words: string,
-): JsonObject {
+export function withDescription(schema: JsonObject, words: string): JsonObject {
   const { description } = schema;
   return {
     ...schema,

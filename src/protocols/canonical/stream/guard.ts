@@ -68,7 +68,5 @@ export function guardAnswer<Decoded>(decode: () => Decoded): Decoded {
  */
 function failureOf(error: unknown): Failure {
   if (!(error instanceof RangeError)) throw error;
-  return brokenAnswer(
-    "The provider's answer is nested too deeply or too long",
-  );
+  return brokenAnswer("The provider's answer is nested too deeply or too long");
 }

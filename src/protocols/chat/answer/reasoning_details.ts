@@ -212,9 +212,7 @@ function merge(one: JsonObject, other: JsonObject): JsonObject {
 const EXTRA_CONTENT_FORM = "extra_content";
 
 /** Seals the `extra_content` of a call, which goes back to its issuer. Returns `undefined` when there is none. */
-export function sealedOfCall(
-  extra: JsonValue | undefined,
-): Sealed | undefined {
+export function sealedOfCall(extra: JsonValue | undefined): Sealed | undefined {
   if (!isJsonObject(extra) || Object.keys(extra).length === 0) return undefined;
   return {
     protocol: "chat",

@@ -171,9 +171,7 @@ function isLogprobsKnown(field: string, body: JsonObject): boolean {
  * from DeepSeek, Kimi and Z.ai, and from LiteLLM with a budget. `reasoning` and `include_reasoning` come from
  * OpenRouter. LiteLLM accepts an object as the effort.
  */
-function decodeReasoning(
-  body: JsonObject,
-): ReasoningSettings | undefined {
+function decodeReasoning(body: JsonObject): ReasoningSettings | undefined {
   const amount = decodeAmount(body);
   const summary = decodeSummary(body);
   if (summary === undefined) return amount;

@@ -162,10 +162,7 @@ function encodeFormat(
     return { fields: dialect.jsonObjects ? JSON_OBJECT : ANY_OBJECT };
   }
   if (!dialect.schemas) {
-    dropFormat(
-      "this model's provider enforces JSON, but no schema",
-      scope,
-    );
+    dropFormat("this model's provider enforces JSON, but no schema", scope);
     return { fields: JSON_OBJECT, instruction: formatInstruction(format) };
   }
   return { fields: encodeSchemaFormat(format, scope) };

@@ -257,10 +257,7 @@ class DeltaWriter {
    * Writes a citation. The citation of a whole block waits until the block ends, because its end offset is unknown
    * before.
    */
-  #cite(
-    block: OpenBlock | undefined,
-    citation: Citation,
-  ): string | undefined {
+  #cite(block: OpenBlock | undefined, citation: Citation): string | undefined {
     if (block === undefined) return undefined;
     const isOpenEnded = citation.endIndex === undefined;
     if (!isOpenEnded || block.citations.length >= MAX_BLOCKS) {

@@ -101,11 +101,7 @@ class Tracker implements ToolCallTracker {
   }
 
   #soFar(): CallsSoFar {
-    return {
-      drafts: this.#drafts,
-      current: this.#current,
-      chunk: this.#chunk,
-    };
+    return { drafts: this.#drafts, current: this.#current, chunk: this.#chunk };
   }
 
   #add(piece: CallDelta): CallDraft {
@@ -208,10 +204,7 @@ interface CallsSoFar {
  * all calls index 0 (github.com/ollama/ollama/issues/15457) or none, or increase the index with every chunk
  * (github.com/dirac-run/dirac/pull/215). In these cases, the completeness of the arguments so far decides.
  */
-function findDraft(
-  calls: CallsSoFar,
-  piece: CallDelta,
-): CallDraft | undefined {
+function findDraft(calls: CallsSoFar, piece: CallDelta): CallDraft | undefined {
   const own = ownDraft(calls.drafts, piece);
   const base = own ?? placeOf(calls, piece);
   return base === undefined || beginsAnother(base, piece, calls.chunk)
@@ -223,10 +216,7 @@ function findDraft(
  * Returns true when a piece may begin a new call or repeat the name of the current one. Only later arguments can
  * decide.
  */
-function isTentative(
-  { current }: CallsSoFar,
-  piece: CallDelta,
-): boolean {
+function isTentative({ current }: CallsSoFar, piece: CallDelta): boolean {
   return current !== undefined && !current.isCustom && current.isWhole &&
     current.name === piece.name && isBlank(piece);
 }

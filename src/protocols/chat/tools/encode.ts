@@ -81,11 +81,7 @@ function fitChoice(
       return onlyNamed(choice, offered);
     case "never":
       dropForce(scope.context);
-      return {
-        choice: { type: "auto" },
-        offered,
-        nudge: nudgeForTool(choice),
-      };
+      return { choice: { type: "auto" }, offered, nudge: nudgeForTool(choice) };
     default:
       return { choice, offered };
   }

@@ -72,10 +72,7 @@ function renamed(schema: JsonObject): JsonObject {
 /** Merges the parts of `allOf` into one schema, as far as they do not conflict. */
 function merged({ allOf, ...rest }: JsonObject): JsonObject {
   if (!Array.isArray(allOf)) return rest;
-  return allOf.filter(isJsonObject).map(renamed).map(merged).reduce(
-    join,
-    rest,
-  );
+  return allOf.filter(isJsonObject).map(renamed).map(merged).reduce(join, rest);
 }
 
 /** Combines two schemas. The second wins where both set the same keyword. */

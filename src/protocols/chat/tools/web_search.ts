@@ -12,10 +12,7 @@ export function decodeWebSearch(
   const location = isJsonObject(place) && isJsonObject(place.approximate)
     ? place.approximate
     : undefined;
-  return {
-    contextSize: typeof size === "string" ? size : undefined,
-    location,
-  };
+  return { contextSize: typeof size === "string" ? size : undefined, location };
 }
 
 /** Encodes `web_search_options`, which only OpenAI supports. */

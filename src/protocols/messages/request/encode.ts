@@ -179,10 +179,7 @@ interface Format {
 }
 
 /** Encodes the output format, which the provider enforces where it can. */
-function encodeFormat(
-  format: OutputFormat | undefined,
-  scope: Scope,
-): Format {
+function encodeFormat(format: OutputFormat | undefined, scope: Scope): Format {
   if (format === undefined) return { instructions: [] };
   if (format.type === "json") {
     reportDropped(

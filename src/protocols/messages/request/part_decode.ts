@@ -215,10 +215,7 @@ function isCited({ citations }: JsonObject): boolean | undefined {
     : undefined;
 }
 
-function decodeSource(
-  value: JsonObject["source"],
-  param: string,
-): MediaSource {
+function decodeSource(value: JsonObject["source"], param: string): MediaSource {
   const source = isJsonObject(value) ? value : {};
   switch (source.type) {
     case "base64":

@@ -160,10 +160,7 @@ const IMAGE_TYPES = wordSet("image/jpeg image/png image/gif image/webp");
 const PDF_TYPE = "application/pdf";
 
 /** Encodes an image, or reports one that providers do not support and returns `undefined`. */
-function encodeImage(
-  block: ImageBlock,
-  scope: Scope,
-): JsonObject | undefined {
+function encodeImage(block: ImageBlock, scope: Scope): JsonObject | undefined {
   const { source, detail } = block;
   const cache = scope.cache.write(block.cache);
   if (detail !== undefined && detail !== "auto") dropDetail(scope);
@@ -181,10 +178,7 @@ function encodeImage(
 }
 
 /** Encodes a PDF or text document, or reports another kind of file and returns `undefined`. */
-function encodeFile(
-  block: FileBlock,
-  scope: Scope,
-): JsonObject | undefined {
+function encodeFile(block: FileBlock, scope: Scope): JsonObject | undefined {
   const cache = scope.cache.write(block.cache);
   const source = encodeDocumentSource(block.source, scope);
   if (source === undefined) return undefined;

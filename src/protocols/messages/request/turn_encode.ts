@@ -129,10 +129,7 @@ function addContent(
  * become reminders in a user message, with the mark that clients use. Moving them to the front would change their
  * meaning and invalidate the prompt cache.
  */
-function placeSystem(
-  drafts: readonly Draft[],
-  scope: Scope,
-): readonly Draft[] {
+function placeSystem(drafts: readonly Draft[], scope: Scope): readonly Draft[] {
   const placed: Draft[] = [];
   drafts.forEach((draft, index) => {
     const { role, content } = draft;

@@ -47,15 +47,9 @@ export function decodeToolChoice(
     case "any":
       return { type: "required" };
     case "tool":
-      return decodeNamed(
-        requireName(choice.name, "tool_choice.name"),
-        tools,
-      );
+      return decodeNamed(requireName(choice.name, "tool_choice.name"), tools);
     default:
-      throw invalidField(
-        "tool_choice.type",
-        "must be auto, any, tool or none",
-      );
+      throw invalidField("tool_choice.type", "must be auto, any, tool or none");
   }
 }
 

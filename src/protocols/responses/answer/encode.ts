@@ -51,9 +51,7 @@ export function finalFields(
   return {
     ...ending,
     completed_at: isCompleted ? Math.floor((now?.() ?? nowMs) / 1000) : null,
-    usage: encodeUsage(
-      usage ?? estimateUsage(estimatedInputTokens, written),
-    ),
+    usage: encodeUsage(usage ?? estimateUsage(estimatedInputTokens, written)),
     ...(serviceTier?.protocol === "responses"
       ? { service_tier: serviceTier.value }
       : {}),

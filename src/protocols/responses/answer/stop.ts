@@ -31,9 +31,7 @@ export function decodeStop(
 }
 
 /** Returns the fields of a response object that report its end. */
-export function encodeStop(
-  stop: Stop,
-): {
+export function encodeStop(stop: Stop): {
   status: "completed" | "incomplete";
   incomplete_details: JsonObject | null;
 } {

@@ -123,10 +123,7 @@ function isInstructions(turn: Turn): boolean {
 
 function encodeText(request: CanonicalRequest, scope: Scope): JsonObject {
   const text = present({
-    format: encodeFormat(
-      request.format,
-      (schema) => fitSchema(schema, scope),
-    ),
+    format: encodeFormat(request.format, (schema) => fitSchema(schema, scope)),
     verbosity: request.verbosity,
   });
   return Object.keys(text).length === 0 ? {} : { text };

@@ -63,9 +63,7 @@ export function decodeReasoning(
 }
 
 /** Returns the effort of a word, or `undefined` for none and for an unknown word. */
-function decodeEffort(
-  word: string | null | undefined,
-): Effort | undefined {
+function decodeEffort(word: string | null | undefined): Effort | undefined {
   if (word === "ultra") return "max";
   return isEffort(word) ? word : undefined;
 }

@@ -65,11 +65,7 @@ function messageHead(turn: Turn, { dialect }: Scope): JsonObject {
   const role = turn.role === "system" && !dialect.systemRole
     ? "developer"
     : turn.role;
-  return {
-    type: "message",
-    ...message,
-    role,
-  };
+  return { type: "message", ...message, role };
 }
 
 /** Returns true for an item of this protocol that was kept unchanged. */

@@ -152,10 +152,7 @@ function counterpart(
  *
  * @param item The fields of the item that are known at its start.
  */
-function createItemReader(
-  item: JsonObject,
-  scope: ReaderScope,
-): ItemReader {
+function createItemReader(item: JsonObject, scope: ReaderScope): ItemReader {
   if (item.type === "message") return createMessageReader(item, scope.blocks);
   if (item.type === "reasoning") {
     return createReasoningReader(item, scope.blocks);

@@ -97,17 +97,12 @@ function encodeWebSearch(
 }
 
 /** Removes the tools that are not allowed, for a provider without a list of allowed tools. */
-function withoutList(
-  { tools, toolChoice: choice }: CanonicalRequest,
-): {
+function withoutList({ tools, toolChoice: choice }: CanonicalRequest): {
   readonly tools: readonly Tool[];
   readonly choice: ToolChoice | undefined;
 } {
   if (choice?.type !== "allowed") return { tools, choice };
-  return {
-    tools: allowedTools(tools, choice),
-    choice: { type: choice.mode },
-  };
+  return { tools: allowedTools(tools, choice), choice: { type: choice.mode } };
 }
 
 /** Returns true when an item of the input contains the tool. */

@@ -386,10 +386,7 @@ Deno.test("cutAtStops() ends with tool_calls when calls were emitted before the 
   ];
   const answer = cut(["END"], events);
   const [call] = answer.blocks;
-  assert.equal(
-    call?.kind === "function_call" && call.arguments,
-    '{"a":"END"}',
-  );
+  assert.equal(call?.kind === "function_call" && call.arguments, '{"a":"END"}');
   assert.equal(answer.stop.reason, "tool_calls");
 });
 

@@ -267,9 +267,7 @@ Deno.test("restoreReasoning() completes several sealed parts of which a caller r
   const known = { "1": kept(SEALED, OTHER, made("1")) };
   assert.deepEqual(
     recalled([assistant(OTHER, callRememberedReasoning("1"))], known),
-    [
-      assistant(SEALED, OTHER, callRememberedReasoning("1")),
-    ],
+    [assistant(SEALED, OTHER, callRememberedReasoning("1"))],
   );
 });
 
@@ -315,10 +313,7 @@ Deno.test("restoreReasoning() restores the sealed part of every call", () => {
         callRememberedReasoning("1"),
         callRememberedReasoning("2"),
       ),
-    ], {
-      "1": thoughts,
-      "2": thoughts,
-    }),
+    ], { "1": thoughts, "2": thoughts }),
     [assistant(
       SEALED,
       { ...callRememberedReasoning("1"), sealed: SIGNATURE },
@@ -339,11 +334,7 @@ const FINAL = {
 } as const;
 const said = (
   { text, message }: typeof COMMENTARY | typeof FINAL,
-): RememberedBlock => ({
-  kind: "text",
-  length: text.length,
-  message,
-});
+): RememberedBlock => ({ kind: "text", length: text.length, message });
 
 Deno.test("reasoningToRemember() keeps the phases of an answer's messages", () => {
   const pieces = [said(COMMENTARY), made("1"), said(FINAL)];
@@ -371,8 +362,6 @@ Deno.test("restoreReasoning() puts reasoning between the messages of one joined 
   const text = { kind: "text", text: "I look\n\nIt rains" } as const;
   assert.deepEqual(
     recalled([assistant(text, callRememberedReasoning("1"))], known),
-    [
-      assistant(SEALED, COMMENTARY, OTHER, FINAL, callRememberedReasoning("1")),
-    ],
+    [assistant(SEALED, COMMENTARY, OTHER, FINAL, callRememberedReasoning("1"))],
   );
 });

@@ -168,9 +168,7 @@ const SHAPES: readonly (readonly [
   [
     "a page",
     "<html>\n<head><title>502 Bad Gateway</title></head><body/></html>",
-    {
-      message: "502 Bad Gateway",
-    },
+    { message: "502 Bad Gateway" },
   ],
   ["nothing", undefined, {}],
   ["an empty object", {}, {}],

@@ -202,9 +202,7 @@ Deno.test("a code matches as a whole only", () => {
 
 /** Puts an error that is not an object, such as a list, into the protocol's `error`. */
 function asEvent(body: JsonValue): string {
-  return JSON.stringify(
-    isJsonObject(body) ? body : { error: body },
-  );
+  return JSON.stringify(isJsonObject(body) ? body : { error: body });
 }
 
 function failureInStream(

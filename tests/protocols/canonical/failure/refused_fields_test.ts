@@ -100,9 +100,7 @@ const REFUSALS: readonly Refusal[] = [
   {
     who: "Anthropic, a model without a setting",
     protocol: "messages",
-    body: anthropicError(
-      "This model does not support the effort parameter.",
-    ),
+    body: anthropicError("This model does not support the effort parameter."),
     fields: ["effort!"],
   },
   {

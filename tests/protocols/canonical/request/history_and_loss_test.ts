@@ -172,10 +172,7 @@ Deno.test("a loss that changes the answer rejects the request with an instructio
 
 Deno.test("a strict connection rejects every loss", () => {
   const losses = createLosses({ strict: true, nameOf });
-  assert.throws(
-    () => losses.reportDropped("seed", "r"),
-    GatewayError,
-  );
+  assert.throws(() => losses.reportDropped("seed", "r"), GatewayError);
 });
 
 Deno.test("dropForeignExtras() reports other protocols' extras by weight and leaves the silent ones out", () => {

@@ -112,10 +112,7 @@ const CASES: readonly (readonly [
   [
     "a tuple of one kind is a list",
     { type: "array", items: [NUMBER, NUMBER] },
-    {
-      type: "array",
-      items: NUMBER,
-    },
+    { type: "array", items: NUMBER },
   ],
   ["a tuple of several kinds is a list of any, and words keep the order", {
     type: "array",
@@ -167,9 +164,7 @@ const CASES: readonly (readonly [
     additionalProperties: { type: ["string", "number"] },
   }, {
     type: "object",
-    properties: {
-      b: { type: "array", items: { type: "number", enum: [1] } },
-    },
+    properties: { b: { type: "array", items: { type: "number", enum: [1] } } },
     additionalProperties: { anyOf: [STRING, NUMBER] },
   }],
 ];

@@ -209,9 +209,7 @@ Deno.test("Messages request written: a schema that the upstream lacks is describ
 
 Deno.test("Messages request written: a strict shape that cannot be held is rejected", () => {
   const schema = { type: "object", additionalProperties: { type: "string" } };
-  const { lost } = encode({
-    format: { type: "schema", schema, strict: true },
-  });
+  const { lost } = encode({ format: { type: "schema", schema, strict: true } });
   assert.equal(lost[0], "format reject");
   assert.deepEqual(encode({ format: { type: "schema", schema } }).lost, [
     "format report",

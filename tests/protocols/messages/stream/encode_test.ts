@@ -307,11 +307,7 @@ Deno.test("Messages stream written: every stop has its word", () => {
   assert.equal(sequence.stop_sequence, "END");
   assert.deepEqual(
     word({ reason: "filtered", explanation: "E" }).stop_details,
-    {
-      type: "refusal",
-      category: null,
-      explanation: "E",
-    },
+    { type: "refusal", category: null, explanation: "E" },
   );
 });
 

@@ -195,11 +195,7 @@ Deno.test("rootObject() makes one object of a choice between objects", () => {
   });
   assert.deepEqual(
     rootObject({ type: "object", required: ["c"], oneOf: [a] }),
-    {
-      type: "object",
-      properties: { a: {}, c: {} },
-      required: ["c", "a"],
-    },
+    { type: "object", properties: { a: {}, c: {} }, required: ["c", "a"] },
   );
   assert.deepEqual(rootObject({ allOf: [a, b] }).required, ["a", "c", "b"]);
 });

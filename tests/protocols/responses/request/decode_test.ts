@@ -72,11 +72,7 @@ Deno.test("decodeRequest() reads content parts", async (t) => {
       { type: "input_file", file_data: "aGk=" },
       {
         kind: "file",
-        source: {
-          type: "base64",
-          mediaType: "application/pdf",
-          data: "aGk=",
-        },
+        source: { type: "base64", mediaType: "application/pdf", data: "aGk=" },
       },
     ],
     [
@@ -251,11 +247,7 @@ Deno.test("decodeRequest() unwraps sealed parts", () => {
     origin: "connection-1",
   } as const;
   const [reasoning, plainReasoning, own] = decode({
-    input: [
-      item(wrapSealed(sealed)),
-      item(wrapSealed()),
-      item("gAAAA"),
-    ],
+    input: [item(wrapSealed(sealed)), item(wrapSealed()), item("gAAAA")],
   }).turns[0]?.blocks ?? [];
   assert(reasoning?.kind === "reasoning");
   assert.deepEqual(reasoning.sealed, sealed);

@@ -137,10 +137,7 @@ Deno.test("createStreamDecoder() reads calls that come late or badly", async (t)
           : block
       );
       assert.deepEqual(found, calls);
-      assert.equal(
-        answer.stop.reason,
-        found.length > 0 ? "tool_calls" : "end",
-      );
+      assert.equal(answer.stop.reason, found.length > 0 ? "tool_calls" : "end");
     });
   }
 });
@@ -193,10 +190,7 @@ Deno.test("createStreamDecoder() ends with one failure", async (t) => {
     [
       "a failed response without a reason",
       [frame(event("failed", { response: {} }))],
-      failure(
-        "server",
-        "The provider ended the answer without a reason",
-      ),
+      failure("server", "The provider ended the answer without a reason"),
     ],
     [
       "a flat error event",

@@ -50,11 +50,7 @@ Deno.test("createStreamEncoder() writes the events of every kind of item", () =>
     endOf(0),
     startOf(1),
     deltaOf(1, "Hi"),
-    {
-      type: "block-citation",
-      index: 1,
-      citation: { url: "https://x.test" },
-    },
+    { type: "block-citation", index: 1, citation: { url: "https://x.test" } },
     endOf(1),
     startOf(2, "refusal"),
     deltaOf(2, "No"),
@@ -200,16 +196,9 @@ Deno.test("createStreamEncoder() calls typed tools in their own shape", () => {
     },
     {
       type: "shell_call",
-      action: {
-        commands: ["ls"],
-        timeout_ms: null,
-        max_output_length: null,
-      },
+      action: { commands: ["ls"], timeout_ms: null, max_output_length: null },
     },
-    {
-      type: "apply_patch_call",
-      operation: { type: "delete_file", path: "x" },
-    },
+    { type: "apply_patch_call", operation: { type: "delete_file", path: "x" } },
     {
       type: "tool_search_call",
       arguments: { query: "q" },
@@ -271,11 +260,7 @@ Deno.test("createStreamEncoder() shows what other protocols know, or reports it"
     call("f", "{}"),
     opaque("server_tool_use"),
     opaque("search_result", "found"),
-    {
-      kind: "text",
-      text: "!",
-      citations: [{ quote: "a page of a file" }],
-    },
+    { kind: "text", text: "!", citations: [{ quote: "a page of a file" }] },
   ];
   const answer = foldResponses(textOf(encode(eventsOf(blocks), context)));
   assert(Array.isArray(answer.output));
