@@ -115,11 +115,7 @@ export interface BodyFold {
    * @throws {UpstreamFailure} When the body reports a failure or violates its protocol.
    */
   push(bytes: Uint8Array): boolean;
-  /**
-   * Returns the answer after the last bytes.
-   *
-   * @throws {UpstreamFailure} As `push` does, and when the body ended before the answer did.
-   */
+  /** Returns the answer after the last bytes; throws as `push` does, and when the body ended too early. */
   end(): Answer;
 }
 

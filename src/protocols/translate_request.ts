@@ -30,7 +30,6 @@ import {
 } from "./dialects/apply_lessons.ts";
 import { type Lesson, lessonText } from "./dialects/lessons.ts";
 
-/** The settings of one translation. */
 interface RequestTranslation {
   /** The upstream's protocol. */
   readonly to: Codec;
@@ -62,7 +61,6 @@ interface TranslatedRequest {
   readonly aliases: ToolAliases;
   /** The stop strings at which the gateway must cut the answer, because the upstream does not accept them. */
   readonly cuts: readonly string[];
-  /** The dropped fields, in the caller's spelling. */
   readonly dropped: ReadonlySet<string>;
   /** The lessons that changed the request. */
   readonly lessons: readonly Lesson[];
@@ -81,11 +79,7 @@ export interface ReadRequest {
   readonly nameOf: (field: RequestField) => string;
 }
 
-/**
- * Decodes a request: the first half of a translation, so that code can fetch something in between.
- *
- * @throws {GatewayError} `invalid_request` when the request is invalid.
- */
+/** Decodes a request, the first half of a translation; throws `invalid_request` for an invalid one. */
 export function readRequest(body: JsonObject, from: CallerCodec): ReadRequest {
   return withDepthCheck(() => ({
     request: from.decodeRequest(body),
@@ -93,11 +87,7 @@ export function readRequest(body: JsonObject, from: CallerCodec): ReadRequest {
   }));
 }
 
-/**
- * Encodes a request: the second half of a translation.
- *
- * @throws {GatewayError} `invalid_request` when the upstream cannot take a field that changes the answer.
- */
+/** Encodes a request, the second half; throws `invalid_request` for a lost field that changes the answer. */
 export function writeRequest(
   { request, nameOf }: ReadRequest,
   translation: RequestTranslation,
@@ -240,9 +230,7 @@ function nestedTooDeep(cause: RangeError): GatewayError {
 /** A protocol's names for the canonical fields. */
 type FieldNames = Pick<CallerCodec, "fieldNames" | "otherNames">;
 
-/**
- * Returns the name of a canonical field in `body`. When the protocol has several names, the name in the body is used.
- */
+/** Returns the name of a canonical field in `body`, which may be one of several. */
 function nameIn(
   body: JsonObject,
   field: RequestField,

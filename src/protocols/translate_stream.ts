@@ -38,7 +38,6 @@ export function editAnswer(
   ].reduce((first, second) => pipe(first, second));
 }
 
-/** The parts of one translated stream. */
 interface TranslatorOptions {
   /** Reads the upstream's bytes, as `createBodyDecoder` does. */
   readonly decoder: Stage<Uint8Array, AnswerEvent>;

@@ -42,10 +42,7 @@ import type { AnswerEvent } from "./stream/event.ts";
 export interface Codec {
   readonly protocol: Protocol;
 
-  /**
-   * Returns the kinds of tools that {@linkcode Codec.encodeRequest} can write for the target. Before it,
-   * `bridgeTools` replaces all others.
-   */
+  /** Returns the kinds of tools that the target takes. Before encoding, `bridgeTools` replaces all others. */
   toolSupport(target: Target): ToolSupport;
 
   /** Returns the most stop strings that the target accepts. The gateway itself cuts the answer at the others. */
@@ -271,10 +268,7 @@ export interface AnswerWatch {
   mayBeFailure(start: string): boolean;
   /** Returns true when a stream event has output that the caller sees: text, reasoning or a call. */
   isOutput(event: JsonObject): boolean;
-  /**
-   * The names of the fields with output in stream events: text, reasoning, arguments of calls. Only strings in them
-   * count.
-   */
+  /** The names of the fields with output in stream events. Only strings in them count. */
   readonly writtenKeys: ReadonlySet<string>;
   /** Returns the failure in a stream event or a whole answer, for `decodeFailure`; `undefined` when there is none. */
   failureOf(body: JsonObject): JsonObject | undefined;

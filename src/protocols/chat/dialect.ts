@@ -20,7 +20,6 @@ import {
   wantsReasoningOfCalls,
 } from "../dialects/thinking_models.ts";
 
-/** The rules of a target's provider and model. */
 export interface ChatDialect extends ChatRules {
   /** Set for a model whose thinking can be switched on or off. */
   readonly thinking: ThinkingRules | undefined;

@@ -14,11 +14,7 @@ import { isOverflow, kindOfWords } from "../canonical/failure/failure_kind.ts";
 import { readRefusal } from "../canonical/failure/refusal.ts";
 import { openAiStatus, openAiType, OVERFLOW_CODE } from "../openai/errors.ts";
 
-/**
- * Reads an error body in any shape that providers send.
- *
- * @param status The HTTP status. It is 200 for an error inside an answer, whose body may name another status.
- */
+/** Reads an error of any shape. The status is 200 for one inside an answer, which may name another. */
 export function decodeFailure(
   status: number,
   body: JsonValue | undefined,

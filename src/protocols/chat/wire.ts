@@ -107,20 +107,12 @@ export const KNOWN_FIELDS: ReadonlySet<string> = new Set([
   ...SHARED_NAMES,
 ]);
 
-/** A message of a request. */
 export type WireMessage = z.infer<typeof message>;
-/** A tool of a request. */
 export type WireTool = z.infer<typeof tool>;
-/** The definition of a function tool. */
 export type WireFunction = z.infer<typeof functionShape>;
-/** A tool call in an assistant message. */
 export type WireToolCall = z.infer<typeof toolCall>;
 
-/**
- * Checks the shape of a request.
- *
- * @throws {GatewayError} `invalid_request`, which names the first wrong field.
- */
+/** Checks the shape of a request; throws `invalid_request`, which names the first wrong field. */
 export function parseRequest(body: JsonObject): WireRequest {
   const result = request.safeParse(body);
   if (!result.success) throw invalidIssue(result.error.issues);

@@ -91,11 +91,7 @@ function completionOf(chat: JsonObject): JsonObject {
   return completionObject(chat, (choice) => textAt(choice.message));
 }
 
-/**
- * Converts a Chat Completions chunk into a legacy completions chunk. Errors and `[DONE]` are the same in both.
- *
- * @returns `undefined` for a chunk without text, end or usage.
- */
+/** Converts a Chat chunk into a legacy one; `undefined` without text, end or usage. Errors are the same. */
 function completionFrameOf(frame: SseFrame): SseFrame | undefined {
   const chunk = parseJson(frame.data);
   if (!isJsonObject(chunk) || chunk.object !== "chat.completion.chunk") {

@@ -21,11 +21,7 @@ interface Taught<Value> {
   readonly lessons: readonly Lesson[];
 }
 
-/**
- * Changes a provider's request by the lessons about its fields.
- *
- * @returns The same body when no lesson concerns it.
- */
+/** Changes a body by the lessons about its fields; returns the same one when none concerns it. */
 export function teachBody(
   body: JsonObject,
   lessons: readonly Lesson[],
@@ -123,11 +119,7 @@ const ROLE_PATHS: readonly (readonly string[])[] = [
   ["input[]", "role"],
 ];
 
-/**
- * Changes a field wherever the path leads. An object that becomes empty on the way goes too.
- *
- * @param edit Returns the object that holds the field, changed or the same.
- */
+/** Changes a field wherever the path leads, by `edit` of its object. An object that gets empty goes too. */
 function editField(
   holder: JsonObject,
   [step = "", ...rest]: readonly string[],

@@ -99,7 +99,6 @@ export const TEMPLATE_MODELS: readonly ModelRow<TemplateRules>[] = [
   },
 ];
 
-/** The rules of OpenAI itself. */
 export const OPENAI_CHAT: ChatRules = {
   limitField: "max_completion_tokens",
   systemAnywhere: true,

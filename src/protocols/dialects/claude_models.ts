@@ -26,7 +26,6 @@ const PRESERVED_PAGE =
 /** A widely used client with a table of each model's capabilities. */
 const CLIENT_PAGE = "https://www.npmjs.com/package/@ai-sdk/anthropic";
 
-/** The efforts of Messages. */
 export const CLAUDE_EFFORTS: readonly Effort[] = ALL_EFFORTS
   .filter((effort) => effort !== "minimal");
 
@@ -296,9 +295,7 @@ export interface MessagesRules {
    * of the same provider may check it. `none`: no model checks it.
    */
   readonly thinkingBinding: "checked" | "noted" | "none";
-  /** True when service tiers exist. */
   readonly serviceTiers: boolean;
-  /** The longest tool name, in characters. */
   readonly maxNameLength: number;
 }
 

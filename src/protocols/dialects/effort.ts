@@ -31,7 +31,6 @@ export function closestEffort(
   return [effort, ...SUBSTITUTES[effort]].find((word) => known.includes(word));
 }
 
-/** The efforts of a model. */
 export interface EffortRules {
   /** The provider's names of the efforts that the model accepts, from low to high; empty when it accepts none. */
   readonly words: Readonly<Partial<Record<EffortWord, string>>>;

@@ -6,7 +6,6 @@ const THREE_EFFORTS = { low: "low", medium: "medium", high: "high" };
 
 const GROQ_PAGE = "https://console.groq.com/docs/reasoning";
 
-/** The models of Groq. */
 export const GROQ_MODELS: EffortModels = [
   {
     models: /^gpt-oss/,
@@ -38,7 +37,6 @@ export const GROQ_MODELS: EffortModels = [
 const CEREBRAS_PAGE =
   "https://inference-docs.cerebras.ai/capabilities/reasoning";
 
-/** The models of Cerebras. */
 export const CEREBRAS_MODELS: EffortModels = [
   {
     models: /^gpt-oss/,
@@ -56,7 +54,6 @@ export const CEREBRAS_MODELS: EffortModels = [
 
 const MISTRAL_PAGE = "https://docs.mistral.ai/capabilities/reasoning/";
 
-/** The models of Mistral. */
 export const MISTRAL_MODELS: EffortModels = [
   {
     models: /^mistral-(?:small-(?:latest|2[6-9])|medium-(?:latest|3-5|2[6-9]))/,
@@ -120,7 +117,6 @@ const XAI_PAGE =
 /** "Model X does not support parameter reasoningEffort", by model, as tested. */
 const XAI_TESTED = "https://github.com/NousResearch/hermes-agent/pull/23435";
 
-/** The models of xAI. */
 export const XAI_MODELS: EffortModels = [
   {
     models: /^grok-3-mini/,
@@ -190,7 +186,6 @@ export const DOUBAO_MODELS: EffortModels = [
 
 const NVIDIA_TESTED = "https://github.com/anomalyco/models.dev/pull/2111";
 
-/** The models of NVIDIA. */
 export const NVIDIA_MODELS: EffortModels = [
   {
     models: /^gpt-oss/,

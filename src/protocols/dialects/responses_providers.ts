@@ -34,7 +34,6 @@ export interface ResponsesRules {
   readonly hostedTools: boolean;
 }
 
-/** One row of the table. */
 interface ResponsesProvider {
   readonly services: readonly string[];
   readonly sources: readonly string[];
@@ -57,7 +56,6 @@ const OPENAI: ResponsesRules = {
   hostedTools: true,
 };
 
-/** The rules of compatible servers. */
 export const COMPATIBLE_RESPONSES: ResponsesRules = {
   ...OPENAI,
   fullToolset: false,

@@ -135,7 +135,6 @@ const DEEPSEEK: ThinkingRules = {
 const DEEPSEEK_THINKING_PAGE =
   "https://api-docs.deepseek.com/guides/thinking_mode";
 
-/** The models of DeepSeek. */
 export const DEEPSEEK_MODELS: Rows = [
   {
     models: /^deepseek-chat/,
@@ -217,7 +216,6 @@ const MINIMAX: ThinkingRules = {
   fixedSampling: false,
 };
 
-/** The models of MiniMax. */
 export const MINIMAX_MODELS: Rows = [
   {
     models: /^minimax-m2/,

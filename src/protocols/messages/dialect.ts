@@ -10,7 +10,6 @@ import {
 import type { CacheWriter } from "./request/cache.ts";
 import type { HistoryIds } from "./tools/tool_call_ids.ts";
 
-/** The rules of a target. */
 interface MessagesDialect extends MessagesRules {
   /** True when the provider is asked to drop thinking blocks that fail its check, instead of rejecting the request. */
   readonly dropsMismatches: boolean;
@@ -52,10 +51,7 @@ const GATEWAY: MessagesRules = {
   maxNameLength: 128,
 };
 
-/**
- * Returns the rules of a target: those of its Claude model, on any connection, or else the compatible ones. The host
- * decides `dropsMismatches`.
- */
+/** Returns the rules of a target: those of its Claude model, on any connection, or the compatible ones. */
 export const dialectOf: (
   target: Pick<Target, "service" | "model" | "endpoints">,
 ) => MessagesDialect = oncePer((target) => {

@@ -48,11 +48,7 @@ function shapeOf(kind: FailureKind): readonly [status: number, type: string] {
 const QUOTA_REGEXP =
   /credit balance|insufficient.{0,10}(balance|quota)|billing/i;
 
-/**
- * Parses an error body in any shape that providers send.
- *
- * @param status The HTTP status, which is 200 for an error inside an answer.
- */
+/** Parses an error body of any shape. The status is 200 for an error inside an answer. */
 export function decodeFailure(
   status: number,
   body: JsonValue | undefined,

@@ -15,7 +15,6 @@ import type { AnswerWatch } from "../canonical/codec.ts";
 import { refusalBefore } from "./answer/stop.ts";
 import { decodeUsage, laterUsage } from "./answer/usage.ts";
 
-/** The watch for Messages. */
 export const messagesWatch: AnswerWatch = {
   usageMark: 'usage"',
   mayCount: (text) => USAGE_REGEXP.test(text),

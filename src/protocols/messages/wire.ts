@@ -65,16 +65,10 @@ export const KNOWN_FIELDS: ReadonlySet<string> = new Set(
   Object.keys(request.shape),
 );
 
-/** A message of a request. */
 export type WireMessage = z.infer<typeof message>;
-/** The `tool_choice` of a request. */
 export type WireToolChoice = z.infer<typeof toolChoice>;
 
-/**
- * Checks the shape of a request. Content blocks and tools only need to be objects here.
- *
- * @throws {GatewayError} `invalid_request`, which names the first wrong field.
- */
+/** Checks a request's shape outside of blocks and tools; throws `invalid_request` for the first fault. */
 export function parseRequest(body: JsonObject): WireRequest {
   const result = request.safeParse(body);
   if (!result.success) throw invalidIssue(result.error.issues);

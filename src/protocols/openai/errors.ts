@@ -25,10 +25,7 @@ export function openAiType({ kind }: Failure): string {
   return SHAPE_BY_KIND[kind][1];
 }
 
-/**
- * The code of an exceeded context, which replaces the provider's code. Clients of both protocols shorten their
- * conversation on it.
- */
+/** The code of an exceeded context, on which clients of both protocols shorten their conversation. */
 export const OVERFLOW_CODE = "context_length_exceeded";
 
 /**

@@ -68,12 +68,7 @@ export function encodeShared(
   ));
 }
 
-/**
- * Parses a verbosity.
- *
- * @param field The path of the field in the request.
- * @throws {GatewayError} `invalid_request`, for an unknown word.
- */
+/** Parses the verbosity at `field`; throws `invalid_request` for an unknown word. */
 export function decodeVerbosity(
   word: string | null | undefined,
   field: string,
@@ -129,14 +124,7 @@ interface WireSchema {
   readonly strict?: boolean | null | undefined;
 }
 
-/**
- * Parses an output format, whose words are the same in both OpenAI protocols.
- *
- * @param type The `type` of the format.
- * @param wire The schema of the format.
- * @param field The path of the format in the request.
- * @throws {GatewayError} `invalid_request`, for an unknown type.
- */
+/** Parses the output format at `field`, alike in both protocols; throws `invalid_request` for an unknown type. */
 export function decodeOutputFormat(
   type: string | undefined,
   wire: WireSchema,

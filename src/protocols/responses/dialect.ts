@@ -11,7 +11,6 @@ import {
   type ResponsesRules,
 } from "../dialects/responses_providers.ts";
 
-/** The rules of a target's provider and model. */
 export interface ResponsesDialect extends ResponsesRules {
   /** The rules of an OpenAI model, or `undefined` for other models and for unknown names at other services. */
   readonly model: OpenAiModelRules | undefined;

@@ -26,11 +26,7 @@ import {
   OVERFLOW_CODE,
 } from "../openai/errors.ts";
 
-/**
- * Parses an error in any shape that providers send, including a failed response and the flat `error` event.
- *
- * @param status The HTTP status, which is 200 for an error inside an answer.
- */
+/** Parses an error of any shape, also a failed response. The status is 200 for one inside an answer. */
 export function decodeFailure(
   status: number,
   body: JsonValue | undefined,
@@ -71,9 +67,7 @@ export function encodeFailure(failure: Failure): EncodedFailure {
   };
 }
 
-/**
- * Returns the error's code. For an overflow or a quota, clients act only on known codes, which replace the provider's.
- */
+/** Returns the error's code: a known one for an overflow or a quota, on which clients act. */
 function errorCode({ kind, code }: Failure): string | null {
   if (kind === "context_too_long") return OVERFLOW_CODE;
   const isActionable = code !== undefined && ACTIONABLE_CODES.has(code);
@@ -150,10 +144,7 @@ function kindInsideAnswer(words: ErrorWords): FailureKind {
     : kind;
 }
 
-/**
- * Returns false when a code must not replace the kind of the status. A rejected credential keeps its kind, except with
- * the code of a quota.
- */
+/** Returns false when a code must not replace the kind of the status, such as a rejected credential. */
 function isPlausible(kind: FailureKind, status: number): boolean {
   return status !== 401 && status !== 403 || kind === "quota";
 }

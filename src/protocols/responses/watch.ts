@@ -9,7 +9,6 @@ import type { AnswerWatch } from "../canonical/codec.ts";
 import { laterUsage } from "../canonical/answer/answer.ts";
 import { usageIn } from "./answer/usage.ts";
 
-/** The watch for Responses. */
 export const responsesWatch: AnswerWatch = {
   usageMark: 'usage"',
   mayCount: (text) => USAGE_REGEXP.test(text),

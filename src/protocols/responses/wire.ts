@@ -72,11 +72,7 @@ export const KNOWN_FIELDS: ReadonlySet<string> = new Set([
   ...SHARED_NAMES,
 ]);
 
-/**
- * Checks the shape of a request.
- *
- * @throws {GatewayError} `invalid_request`, which names the first wrong field.
- */
+/** Checks the shape of a request; throws `invalid_request`, which names the first wrong field. */
 export function parseRequest(body: JsonObject): WireRequest {
   const result = request.safeParse(body);
   if (!result.success) throw invalidIssue(result.error.issues);

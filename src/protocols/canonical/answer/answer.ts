@@ -2,7 +2,6 @@ import type { Failure } from "../failure/failure.ts";
 import type { ProviderMetadata, Raw } from "../content/extras.ts";
 import type { AnswerBlock } from "../content/block.ts";
 
-/** A complete answer. */
 export interface Answer {
   /** The upstream's id with its prefix; empty when it sent none. */
   readonly id: string;
@@ -22,7 +21,6 @@ export interface Answer {
   readonly providerMetadata?: ProviderMetadata | undefined;
 }
 
-/** The end of an answer. */
 export interface Stop {
   readonly reason: StopReason;
   /** The upstream's own stop reason, for the log and its own codec. */
@@ -98,7 +96,6 @@ export interface Usage {
   /** The part of `cacheWriteTokens` that was written for an hour. */
   readonly cacheWrite1hTokens?: number | undefined;
   readonly outputTokens: number;
-  /** The output tokens of reasoning. */
   readonly reasoningTokens?: number | undefined;
   /** The provider's name of the speed, such as `fast`. */
   readonly speed?: string | undefined;
@@ -209,7 +206,6 @@ export function servedWord(value: unknown): string | undefined {
   return typeof value === "string" && value !== "" ? value : undefined;
 }
 
-/** The average length of a token, in characters. */
 const CHARACTERS_PER_TOKEN = 4;
 
 /**

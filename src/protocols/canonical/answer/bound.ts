@@ -28,11 +28,7 @@ export function prefixBehind(prefix: string, said: SaidBefore): string {
   );
 }
 
-/**
- * Returns a stage that adds the binding to the sealed reasoning of an answer.
- *
- * @param request The binding at the beginning of the answer.
- */
+/** Returns a stage that adds to an answer's sealed reasoning the binding, which begins with `request`. */
 export function bindReasoning(
   request: SealBinding,
 ): Stage<AnswerEvent, AnswerEvent> {

@@ -24,11 +24,7 @@ interface Fold {
    * @throws {UpstreamFailure} On a `failure` event, and when the answer is longer than the gateway can hold.
    */
   push(event: AnswerEvent): void;
-  /**
-   * Returns the answer.
-   *
-   * @throws {UpstreamFailure} When there was no `end` event.
-   */
+  /** Returns the answer; throws an {@linkcode UpstreamFailure} when there was no `end` event. */
   answer(): Answer;
 }
 
@@ -127,11 +123,7 @@ export function createFold(): Fold {
   };
 }
 
-/**
- * Returns the answer of a stream of events.
- *
- * @throws {UpstreamFailure} When the events contain a failure or no end.
- */
+/** Returns the answer of events; throws an {@linkcode UpstreamFailure} for a failure or a missing end. */
 export function foldAnswer(events: Iterable<AnswerEvent>): Answer {
   const fold = createFold();
   for (const event of events) fold.push(event);

@@ -4,9 +4,7 @@ import type { LossReport } from "../request/loss.ts";
 import type { Turn } from "../request/request.ts";
 import type { Block, ResultContent } from "../content/block.ts";
 
-/**
- * Replaces opaque blocks of other protocols than `protocol` with their content in common blocks, if they have any.
- */
+/** Replaces opaque blocks of other protocols with their content in common blocks, if they have any. */
 export function openForeignBlocks(
   turns: readonly Turn[],
   protocol: Protocol,
@@ -36,11 +34,7 @@ function contentOf(
     : undefined;
 }
 
-/**
- * Reports requested citations of documents, for a protocol without them.
- *
- * @throws {GatewayError} When the connection is strict.
- */
+/** Reports citations of documents for a protocol without them; throws when the connection is strict. */
 export function dropCitations(
   turns: readonly Turn[],
   losses: LossReport,

@@ -53,7 +53,6 @@ export function reasoningToRemember(
   return isRestorable && pieces.some(isCall) ? { pieces } : undefined;
 }
 
-/** The options of {@linkcode restoreReasoning}. */
 interface RecallOptions {
   /** Returns the stored reasoning of a call. The first call of a turn with any reasoning counts. */
   recall(callId: string): RememberedReasoning | undefined;

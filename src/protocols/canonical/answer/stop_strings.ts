@@ -10,12 +10,7 @@ const MAX_STOPS = 1000;
 /** The most characters of these stop strings together. */
 const MAX_STOP_CHARACTERS = 64 * 1024;
 
-/**
- * Returns the stop strings at which the gateway must cut an answer.
- *
- * @param param The caller's name of the field.
- * @throws {GatewayError} `invalid_request` when there are too many.
- */
+/** Returns the stop strings at which the gateway cuts; throws `invalid_request`, with `param`, for too many. */
 export function watchableStops(
   stops: readonly string[],
   param: string,

@@ -17,10 +17,7 @@ interface Row {
   readonly source: string;
 }
 
-/**
- * The known stop reasons of all providers and protocols, because compatible servers often keep the words of another
- * protocol.
- */
+/** The stop reasons of all providers: compatible servers often keep the words of another protocol. */
 const ROWS: readonly Row[] = [
   {
     means: { reason: "end" },
@@ -103,12 +100,7 @@ const GOOD_REASONS: readonly StopReason[] = [
   "tool_calls",
 ];
 
-/**
- * Returns the meaning of a word, without the details that Gemini's compatible endpoint adds after a colon, and without
- * regard to case.
- *
- * @returns `undefined` for an unknown word.
- */
+/** Returns the meaning of a word in any case, without the details that Gemini adds after a colon. */
 function meaningOf(word: string): Meaning | undefined {
   return MEANING_BY_WORD.get(keyOf(word));
 }

@@ -3,10 +3,7 @@ import type { Protocol } from "../../../core/protocol.ts";
 import type { InnerSettings, ProviderMetadata, Raw, Weight } from "./extras.ts";
 import type { Sealed } from "./sealed.ts";
 
-/**
- * One part of a turn or an answer, of any kind that the protocols have. A kind that only one protocol knows is
- * `opaque`.
- */
+/** One part of a turn or an answer. A kind that only one protocol has is `opaque`. */
 export type Block =
   | TextBlock
   | ImageBlock
@@ -19,7 +16,6 @@ export type Block =
   | RefusalBlock
   | OpaqueBlock;
 
-/** A block of an answer. */
 export type AnswerBlock =
   | TextBlock
   | ReasoningBlock
@@ -47,9 +43,7 @@ export interface CacheMark {
   readonly ttlSeconds?: number | undefined;
 }
 
-/**
- * Marks a block as the start of a new message. Responses models write several messages in one answer.
- */
+/** Marks a block as the start of a message, of which a Responses answer may have several. */
 export interface MessageHead {
   /** `commentary` on the work or `final_answer`, when the upstream states it. */
   readonly phase?: string | undefined;
@@ -83,7 +77,6 @@ export type MediaSource =
 /** The store of uploaded files: one for Chat and Responses, and one for Messages. */
 type FileStore = "openai" | "anthropic";
 
-/** An image. */
 export interface ImageBlock {
   readonly kind: "image";
   readonly source: MediaSource;
@@ -111,7 +104,6 @@ export interface FileBlock {
   readonly providerMetadata?: ProviderMetadata | undefined;
 }
 
-/** Audio of the caller. */
 export interface AudioBlock {
   readonly kind: "audio";
   /** Such as `wav` or `mp3`. */
@@ -142,7 +134,6 @@ export interface ReasoningPart {
 /** `summary`: the upstream's summary of hidden reasoning; `raw`: the reasoning itself. */
 export type ReasoningForm = "summary" | "raw";
 
-/** A call of a tool. */
 interface CallBlock {
   /** The id to which its result refers; never empty, of any length and any characters. */
   readonly id: string;

@@ -41,7 +41,6 @@ export function readErrorWords(body: JsonValue | undefined): ErrorWords {
   return { ...words, message };
 }
 
-/** The state of a walk through nested errors. */
 interface Walk {
   /** The number of levels that may follow. */
   readonly depth: number;

@@ -109,11 +109,7 @@ export function isLastingKind(kind: unknown): kind is LastingKind {
     remedies[kind] === "administrator";
 }
 
-/**
- * Returns true when clients must not repeat a request after this failure, although some repeat its status.
- *
- * @param status The status that the caller gets.
- */
+/** Returns true when clients must not repeat the request, although some repeat its `status`. */
 export function isFinal(failure: Failure, status: number): boolean {
   const { kind, retryAfterMs, resetsAtMs } = failure;
   if (resetsAtMs !== undefined) return true;
@@ -147,11 +143,7 @@ export class UpstreamFailure extends Error {
  */
 const TRY_AGAIN = "Try again later.";
 
-/**
- * Returns the failure of an upstream that violates its protocol.
- *
- * @param fault A sentence about the violation, with or without its period.
- */
+/** Returns the failure of an upstream that violates its protocol, with a sentence about the fault. */
 export function brokenAnswer(fault: string): Failure {
   return { kind: "broken", message: `${asSentence(fault)} ${TRY_AGAIN}` };
 }
@@ -163,11 +155,7 @@ export function notAnAnswer(): UpstreamFailure {
   );
 }
 
-/**
- * Returns the failure of an answer that exceeds one of the gateway's size limits.
- *
- * @param fault A sentence about the size, with or without its period.
- */
+/** Returns the failure of an answer above a size limit of the gateway, with a sentence about the size. */
 export function oversizedAnswer(fault: string): Failure {
   return {
     kind: "oversized",

@@ -5,11 +5,7 @@ import type { InnerSettings } from "../content/extras.ts";
 import { type LossReport, NO_SETTING } from "./loss.ts";
 import type { CanonicalRequest } from "./request.ts";
 
-/**
- * Reports each inner setting that belongs to another protocol than `protocol`.
- *
- * @throws {GatewayError} As `reportDropped` does.
- */
+/** Reports each inner setting of another protocol than `protocol`; throws as `reportDropped` does. */
 export function dropInnerSettings(
   { tools, turns }: CanonicalRequest,
   protocol: Protocol,

@@ -40,7 +40,6 @@ function paramOf(path: readonly PropertyKey[]): string {
   }, "");
 }
 
-/** The optional parts of {@linkcode unsupportedState}. */
 interface UnsupportedStateOptions {
   /** The rejected value when it is not the field itself, such as a kind of item. */
   readonly what?: string;

@@ -36,7 +36,6 @@ export interface Losses extends LossReport {
   readonly dropped: ReadonlySet<string>;
 }
 
-/** The settings of {@linkcode createLosses}. */
 interface LossesOptions {
   /** True to reject the request in place of dropping a field. */
   readonly strict: boolean;
@@ -130,11 +129,7 @@ export function isOwnIdentifier(
   return safetyIdentifier !== undefined && safetyIdentifier.value !== user;
 }
 
-/**
- * Reports that the model starts a new answer when the caller wants the last turn continued.
- *
- * @throws {GatewayError} As {@linkcode Losses.reportDropped} does.
- */
+/** Reports that the model cannot continue the last turn; throws as {@linkcode Losses.reportDropped} does. */
 export function dropContinuation(
   { continues }: CanonicalRequest,
   losses: LossReport,
@@ -260,11 +255,7 @@ export function encodeHostedTool(
   return undefined;
 }
 
-/**
- * Reports a choice of a hosted tool that belongs to another protocol than `protocol`.
- *
- * @throws {GatewayError} When the connection is strict.
- */
+/** Reports the choice of a hosted tool of another protocol; throws when the connection is strict. */
 export function dropForeignChoice(
   choice: ToolChoice | undefined,
   protocol: Protocol,
@@ -277,11 +268,7 @@ export function dropForeignChoice(
   );
 }
 
-/**
- * Reports a forced tool call when the target gets no tools.
- *
- * @throws {GatewayError} When the connection is strict.
- */
+/** Reports a forced tool call when the target gets no tools; throws when the connection is strict. */
 export function dropForceOnNothing(
   choice: ToolChoice | undefined,
   losses: LossReport,

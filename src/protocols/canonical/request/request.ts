@@ -36,9 +36,7 @@ export interface CanonicalRequest {
   readonly user?: string | undefined;
   /** Requests with the same key share an upstream's prompt cache. */
   readonly cacheKey?: string | undefined;
-  /**
-   * The id of the conversation, when `user` contains one. It replaces a missing cache key. Omitting it is no loss.
-   */
+  /** The id of the conversation, when `user` contains one. It replaces a missing cache key. */
   readonly conversation?: string | undefined;
   /** Set when the upstream must cache the longest prefix automatically. */
   readonly cache?: CacheMark | undefined;
@@ -77,7 +75,6 @@ export interface Turn {
 /** The author of a turn. */
 export type Role = "system" | "developer" | "user" | "assistant" | "tool";
 
-/** The shape that the answer's text must have. */
 export type OutputFormat =
   /** Any JSON object. */
   | { readonly type: "json" }

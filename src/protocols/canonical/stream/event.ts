@@ -47,7 +47,6 @@ export interface StartEvent {
   readonly reasoningDropped?: readonly string[] | undefined;
 }
 
-/** A block begins. */
 export interface BlockStartEvent {
   readonly type: "block-start";
   /** The number of the block in the answer, from 0. */
@@ -89,7 +88,6 @@ interface BlockDeltaEvent {
   readonly logprobs?: readonly TokenLogprob[] | undefined;
 }
 
-/** A citation of a text block. */
 interface BlockCitationEvent {
   readonly type: "block-citation";
   readonly index: number;
@@ -103,7 +101,6 @@ interface BlockSealEvent {
   readonly sealed: Sealed;
 }
 
-/** A block ends. */
 export interface BlockEndEvent {
   readonly type: "block-end";
   readonly index: number;

@@ -47,11 +47,7 @@ export function guardDecoder(
   };
 }
 
-/**
- * Decodes a whole answer with the same limits for nesting and length.
- *
- * @throws {UpstreamFailure} As `decode` does, and in place of the runtime's error for an exceeded limit.
- */
+/** Decodes a whole answer with the same limits; above them it throws an {@linkcode UpstreamFailure}. */
 export function guardAnswer<Decoded>(decode: () => Decoded): Decoded {
   try {
     return decode();

@@ -14,11 +14,7 @@ import { guardDecoder } from "./guard.ts";
 interface EventDecoder {
   /** Returns the place of an event's text. Absent when the events of a stream differ in more than their text. */
   textPlace?(event: JsonObject): TextPlace | undefined;
-  /**
-   * Takes the next event.
-   *
-   * @param name The value of the frame's `event:` line.
-   */
+  /** Takes the next event; `name` is the value of the frame's `event:` line. */
   push(
     event: JsonObject,
     name: string | undefined,

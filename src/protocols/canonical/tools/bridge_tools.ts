@@ -19,7 +19,6 @@ import {
 } from "./property_names.ts";
 import { fitId } from "./tool_call_id.ts";
 
-/** A tool of the caller. */
 interface ToolAlias extends ToolReference {
   /** The caller's names of arguments by the sent ones; absent when all are the same. */
   readonly propertyNames?: PropertyNames | undefined;

@@ -27,11 +27,7 @@ const MAX_NAME_LENGTH = 64;
  */
 const LEGAL_REGEXP = /^[a-zA-Z0-9_.-]{1,64}$/;
 
-/**
- * Renames arguments such as `filter[id]` and `$top`. The title of each keeps the caller's name.
- *
- * @returns `undefined` when all names are legal.
- */
+/** Renames arguments such as `$top`, with the caller's names as titles; `undefined` when all are legal. */
 export function renameArguments(
   schema: JsonObject | undefined,
 ): RenamedArguments | undefined {

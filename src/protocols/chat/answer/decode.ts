@@ -11,11 +11,7 @@ import { guardAnswer } from "../../canonical/stream/guard.ts";
 import { ChunkReader } from "../stream/decode.ts";
 import { decodeFailure } from "../errors.ts";
 
-/**
- * Parses a JSON answer with the stream decoder: a message is one large delta.
- *
- * @throws {UpstreamFailure} When the body is not an answer, or reports an error.
- */
+/** Parses a JSON answer as one large delta; throws an {@linkcode UpstreamFailure} for an error or no answer. */
 export function decodeAnswer(body: JsonValue, ids: Ids): Answer {
   return guardAnswer(() => readAnswer(body, ids));
 }

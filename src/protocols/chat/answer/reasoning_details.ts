@@ -127,11 +127,7 @@ export function detailsOfSealed(sealed: Sealed): JsonValue[] {
   return Array.isArray(details) ? details : [];
 }
 
-/**
- * Returns the list for a caller: the provider's own, or an envelope.
- *
- * @param origin The connection that issued it.
- */
+/** Returns the list for a caller: the provider's own, or an envelope that names the connection, `origin`. */
 export function detailsForCaller(
   sealed: Sealed,
   shown: ShownReasoning,
@@ -153,7 +149,6 @@ interface DetailsGatherer {
   push(details: readonly JsonValue[]): void;
   /** Returns the sealed data since the last call, which must go back to its issuer. */
   take(): Sealed | undefined;
-  /** Returns the number of characters held. */
   held(): number;
 }
 

@@ -45,10 +45,7 @@ export function decodeEnd(choice: JsonObject): ChoiceEnd | undefined {
     : { stop: { reason, raw } };
 }
 
-/**
- * Returns the matched stop string. Numbers are token ids, and the protocol's own words for the end are not stop
- * strings.
- */
+/** Returns the matched stop string. A number is the id of a token, and words for the end are none. */
 function stopString(
   { stop_reason, matched_stop }: JsonObject,
 ): string | undefined {

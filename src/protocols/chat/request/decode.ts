@@ -208,9 +208,7 @@ function effortWord({ reasoning_effort }: JsonObject): JsonValue | undefined {
     : reasoning_effort ?? undefined;
 }
 
-/**
- * Returns the summary that the request names. There is no default, since some providers give summaries to few accounts.
- */
+/** Returns the summary that the request names, which some providers give to few accounts. */
 function decodeSummary(body: JsonObject): ReasoningSettings["summary"] {
   const router = objectOf(body.reasoning);
   const words = [

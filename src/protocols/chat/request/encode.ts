@@ -104,10 +104,7 @@ function encodeLogprobs(wanted: CanonicalRequest["logprobs"]): JsonObject {
   return { logprobs: true, ...present({ top_logprobs: wanted.top }) };
 }
 
-/**
- * Returns the fields of a stream. Usage is always requested, since the gateway counts it even when the caller does not
- * want it.
- */
+/** Returns the fields of a stream. Usage is always requested, for the gateway's own counts. */
 function encodeStream(
   request: CanonicalRequest,
   { dialect }: Scope,

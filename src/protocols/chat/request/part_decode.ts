@@ -20,11 +20,7 @@ interface PartsPlace {
   readonly cacheHolder: { readonly [key: string]: unknown };
 }
 
-/**
- * Parses a `content`: a string, or a list of parts.
- *
- * @throws {GatewayError} `invalid_request`, which names the part.
- */
+/** Parses a `content`, a string or a list of parts; throws `invalid_request`, which names the part. */
 export function decodeParts(
   content: string | readonly JsonObject[] | undefined,
   place: PartsPlace,

@@ -21,7 +21,6 @@ export interface Reasoning {
   readonly isOn: boolean | undefined;
 }
 
-/** The inputs of the reasoning settings. */
 interface ReasoningOptions {
   readonly settings: ReasoningSettings | undefined;
   /** True when the model must call a tool. Some models do so only without thinking. */

@@ -26,10 +26,7 @@ import {
   textOf,
 } from "./part_encode.ts";
 
-/**
- * The rule for call ids. OpenAI limits their length. Some models need the characters of their own ids, such as
- * `functions.name:0`.
- */
+/** The rule for call ids: OpenAI limits their length, and some models need theirs (`functions.name:0`). */
 const ID_RULE = { maxLength: 64, anyCharacter: true };
 
 /** Encodes turns as `messages`. */
@@ -51,9 +48,7 @@ function asSystemText(turn: Turn, scope: Scope): Turn {
   return { ...turn, blocks: systemText(turn.blocks, scope) };
 }
 
-/**
- * Returns true when the turn is not sent. Providers reject an empty assistant message. Its blocks are reported as dropped.
- */
+/** Returns true for an empty assistant message, which providers reject. Its blocks are reported. */
 function isDropped(turn: Turn, scope: Scope): boolean {
   if (isSystem(turn)) return turn.blocks.length === 0;
   if (turn.role !== "assistant" || turn.blocks.some(hasContent)) {

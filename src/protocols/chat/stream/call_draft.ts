@@ -25,7 +25,6 @@ export class ObjectExtent {
   #isInString = false;
   #isEscaped = false;
 
-  /** True when the object is complete. */
   get isClosed(): boolean {
     return this.#state === "closed";
   }
@@ -35,11 +34,7 @@ export class ObjectExtent {
     return this.#state === "other";
   }
 
-  /**
-   * Reads the next piece.
-   *
-   * @returns The number of its UTF-16 code units that belong to the object, or to the value in its place.
-   */
+  /** Reads a piece; returns how many of its UTF-16 code units belong to the object or its substitute. */
   push(piece: string): number {
     if (this.#state === "closed") return 0;
     if (this.#state === "other") return piece.length;
@@ -127,9 +122,7 @@ function shapeOf(entry: JsonObject): JsonObject {
   return isJsonObject(entry.custom) ? entry.custom : {};
 }
 
-/**
- * Returns the arguments as text, or the object that MiniMax and others send (github.com/can1357/oh-my-pi/pull/1779).
- */
+/** Returns the arguments as text, or MiniMax's object (github.com/can1357/oh-my-pi/pull/1779). */
 function inputOf(value: JsonValue | undefined): string | JsonObject {
   if (typeof value === "string" || isJsonObject(value)) return value;
   return argumentsText(value);
@@ -151,7 +144,6 @@ export class CallDraft {
   sealed: Sealed | undefined;
   /** The index of its block, after the block has begun. */
   block: number | undefined;
-  /** The number of the chunk with its last piece. */
   chunk: number;
   /** True when the draft becomes a call only if arguments arrive. */
   readonly isTentative: boolean;
@@ -189,7 +181,6 @@ export class CallDraft {
     return this.#isPlaceholder;
   }
 
-  /** True when the arguments are complete. */
   get isWhole(): boolean {
     if (this.isCustom) return false;
     if (!this.#extent.isOther) return this.#extent.isClosed;
@@ -202,7 +193,6 @@ export class CallDraft {
     return tail !== "" && tail !== PLACEHOLDER && !isSameJson(tail, this.#text);
   }
 
-  /** The number of characters held. */
   get held(): number {
     return this.#text.length + this.#tail.length;
   }

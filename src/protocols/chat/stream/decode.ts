@@ -66,7 +66,6 @@ export class ChunkReader {
   #pages: readonly Citation[] = [];
   #serviceTier: string | undefined;
 
-  /** @param ids Ids for calls that have none. */
   constructor(ids: Ids) {
     this.#deltas = new DeltaReader(ids);
   }

@@ -37,7 +37,6 @@ export class DeltaReader {
   #hasSources = false;
   #signature: Sealed | undefined;
 
-  /** @param ids Ids for calls that have none. */
   constructor(ids: Ids) {
     this.#calls = createToolCallTracker({
       ids,
@@ -45,21 +44,15 @@ export class DeltaReader {
     });
   }
 
-  /** True when a tool call has become a block. */
   get hasCalls(): boolean {
     return this.#calls.hasBegun;
   }
 
-  /** True when any block has begun. */
   get hasBlocks(): boolean {
     return this.#blocks.hasBlocks();
   }
 
-  /**
-   * Reads a `delta`, or a `message`, which has the same fields.
-   *
-   * @param isWhole True for a message, whose calls are complete.
-   */
+  /** Reads a `delta`, or a `message`, which has the same fields and, with `isWhole`, complete calls. */
   push(delta: JsonObject, isWhole: boolean, emit: Emit<AnswerEvent>): void {
     this.#readReasoning(delta, emit);
     this.#readContent(delta, emit);
@@ -77,11 +70,7 @@ export class DeltaReader {
     this.#checkHeld(emit);
   }
 
-  /**
-   * Emits the held data and closes the open blocks at the end of the answer.
-   *
-   * @param pages The pages that the provider lists beside the answer. They are cited for all of the last text.
-   */
+  /** Ends the answer. The `pages` that the provider lists beside it are cited for all of the last text. */
   finish(pages: readonly Citation[], emit: Emit<AnswerEvent>): void {
     if (!this.#hasSources) this.#blocks.citeWhole(pages, emit);
     this.#blocks.close(emit);
@@ -135,9 +124,7 @@ export class DeltaReader {
   }
 }
 
-/**
- * Reads content as text, as parts (Mistral's thinking), or as an object when the request asked for JSON (Cloudflare).
- */
+/** Reads content as text, as parts (Mistral's thinking), or as an object of JSON mode (Cloudflare). */
 function readContent(
   content: JsonValue | undefined,
   blocks: BlockEmitter,
@@ -203,10 +190,7 @@ interface BlockEmitter {
   ): void;
   /** Adds a citation to the open text, or begins one. */
   cite(citation: Citation, emit: Emit<AnswerEvent>): void;
-  /**
-   * Begins a separate block, after closing the open one. With too many blocks, it ends the answer with a failure and
-   * returns `undefined`.
-   */
+  /** Begins a block after closing the open one. One too many ends the answer, and returns `undefined`. */
   open(head: BlockHead, emit: Emit<AnswerEvent>): number | undefined;
   /** Emits a complete block. */
   emitBlock(head: OpaqueBlock, emit: Emit<AnswerEvent>): void;
@@ -216,11 +200,9 @@ interface BlockEmitter {
   emitSealed(sealed: Sealed, emit: Emit<AnswerEvent>): void;
   /** Closes the open text, reasoning or refusal. */
   close(emit: Emit<AnswerEvent>): void;
-  /** Returns true when a block has begun. */
   hasBlocks(): boolean;
 }
 
-/** The function that an emitter needs from its reader. */
 interface BlockEmitterOptions {
   /** Returns the sealed part of the reasoning that is about to close. */
   takeSealed(): Sealed | undefined;
@@ -312,10 +294,7 @@ function createBlockEmitter(options: BlockEmitterOptions): BlockEmitter {
   };
 }
 
-/**
- * Returns a citation with offsets from `start` instead of from the beginning of the message. Offsets before `start` are
- * removed.
- */
+/** Returns a citation with offsets from `start`. Offsets before `start` are removed. */
 function within(citation: Citation, start: number): Citation {
   const { startIndex, endIndex } = citation;
   if (start === 0 || startIndex === undefined) return citation;

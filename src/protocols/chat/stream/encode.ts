@@ -56,12 +56,7 @@ export function createStreamEncoder(context: AnswerContext): StreamEncoder {
 
 /** Writes the chunks of one answer. Their common fields are formatted once. */
 interface ChunkWriter {
-  /**
-   * Returns the chunk of a delta.
-   *
-   * @param delta The delta as JSON text.
-   * @param logprobs The log probabilities of its tokens.
-   */
+  /** Returns the chunk of a delta, given as JSON text, and of the log probabilities of its tokens. */
   chunkOf(
     delta: string,
     logprobs?: readonly TokenLogprob[] | undefined,
@@ -253,10 +248,7 @@ class DeltaWriter {
     }
   }
 
-  /**
-   * Writes a citation. The citation of a whole block waits until the block ends, because its end offset is unknown
-   * before.
-   */
+  /** Writes a citation. That of a whole block waits for the block's end, which is its end offset. */
   #cite(block: OpenBlock | undefined, citation: Citation): string | undefined {
     if (block === undefined) return undefined;
     const isOpenEnded = citation.endIndex === undefined;

@@ -11,11 +11,7 @@ import { type CallDelta, CallDraft, readPiece, textOf } from "./call_draft.ts";
 
 /** Assembles the pieces of an answer's tool calls into blocks. */
 export interface ToolCallTracker {
-  /**
-   * Reads the entries of one chunk's `tool_calls`.
-   *
-   * @param areWhole True when each entry is a separate, complete call, as in an answer that is not streamed.
-   */
+  /** Reads a chunk's `tool_calls`. With `areWhole`, each entry is a complete call, as in a JSON answer. */
   push(
     entries: readonly JsonObject[],
     areWhole: boolean,
@@ -130,9 +126,7 @@ class Tracker implements ToolCallTracker {
     }
   }
 
-  /**
-   * Begins a call after the calls before it, so that they keep their order. None begins while one of them lacks a name.
-   */
+  /** Begins a call after those before it, in their order. None begins while one lacks a name. */
   #beginUpTo(last: CallDraft, emit: Emit<AnswerEvent>): void {
     for (const draft of inOrder(this.#drafts)) {
       if (!isCall(draft)) return;
@@ -149,9 +143,7 @@ class Tracker implements ToolCallTracker {
     if (!draft.isPlaceholder) emitText(draft, draft.text, emit);
   }
 
-  /**
-   * Returns the id for the caller. Some providers use the same id for several calls, such as the name of the function.
-   */
+  /** Returns the id for the caller. Some providers use one id for several calls. */
   #idFor({ wireId }: CallDraft): string {
     const isTaken = wireId === "" ||
       this.#drafts.some(({ id }) => id === wireId);
@@ -212,10 +204,7 @@ function findDraft(calls: CallsSoFar, piece: CallDelta): CallDraft | undefined {
     : base;
 }
 
-/**
- * Returns true when a piece may begin a new call or repeat the name of the current one. Only later arguments can
- * decide.
- */
+/** Returns true when only later arguments decide whether a piece begins a call or repeats its name. */
 function isTentative({ current }: CallsSoFar, piece: CallDelta): boolean {
   return current !== undefined && !current.isCustom && current.isWhole &&
     current.name === piece.name && isBlank(piece);
@@ -231,10 +220,7 @@ function ownDraft(
   return same.findLast((draft) => draft.index === index) ?? same.at(-1);
 }
 
-/**
- * Returns the call at the piece's index. Returns the current call when the index is missing, or counts pieces instead
- * of calls.
- */
+/** Returns the call at the piece's index; the current one when it is missing or counts pieces. */
 function placeOf(
   { drafts, current }: CallsSoFar,
   piece: CallDelta,

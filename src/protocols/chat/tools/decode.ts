@@ -17,11 +17,7 @@ import { encodeStop } from "../answer/stop.ts";
 import { decodeCache } from "../dialect.ts";
 import type { WireFunction, WireTool } from "../wire.ts";
 
-/**
- * Reads `tools`.
- *
- * @throws {GatewayError} `invalid_request`, for a function or custom tool without its definition.
- */
+/** Reads `tools`; throws `invalid_request` for a function or custom tool without its definition. */
 export function decodeTools(tools: readonly WireTool[]): readonly Tool[] {
   return tools.map((tool, index) => {
     const type = tool.type ?? "function";

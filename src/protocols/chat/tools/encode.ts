@@ -173,10 +173,7 @@ export function fitSchema(
   return dialect.checksSchemas ? fitOpenAiSchema(schema, context) : schema;
 }
 
-/**
- * Returns the `strict` field. A strict tool is rejected when its schema does not qualify, but it works without
- * `strict`.
- */
+/** Returns `strict`, without which a tool works whose schema does not qualify for it. */
 function encodeStrict(
   tool: FunctionTool,
   { dialect, context }: Scope,

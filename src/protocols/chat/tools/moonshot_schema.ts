@@ -180,10 +180,7 @@ function fitDefinitions(schema: JsonObject): JsonObject {
     : schema;
 }
 
-/**
- * Converts a tuple, in both spellings, to a list whose items may match any of its schemas. The description lists the
- * order.
- */
+/** Converts a tuple, in both spellings, to a list of any of its schemas. The description lists them. */
 function withoutTuples(schema: JsonObject): JsonObject {
   const { prefixItems, additionalItems: more, ...rest } = schema;
   const first = Array.isArray(rest.items) ? rest.items : prefixItems;

@@ -20,11 +20,7 @@ import { otherFields } from "../request/fields.ts";
 /** The fields of a message that other events express, or that carry no information. */
 const MESSAGE_FIELDS = wordSet("id type role model content");
 
-/**
- * Parses a JSON answer with the stream decoder: its blocks are complete from their start.
- *
- * @throws {UpstreamFailure} When the body is not an answer, or reports an error.
- */
+/** Parses a JSON answer as a stream; throws an {@linkcode UpstreamFailure} for an error or no answer. */
 export function decodeAnswer(body: JsonValue, ids: Ids): Answer {
   return guardAnswer(() => decode(body, ids));
 }

@@ -21,11 +21,7 @@ const KNOWN_FIELDS = wordSet(`
   output_tokens_details service_tier
 `);
 
-/**
- * Parses a `usage` object. Its `input_tokens` exclude the tokens that were read from or written to a cache.
- *
- * @returns `undefined` when the object has no counts.
- */
+/** Parses a `usage`, whose `input_tokens` exclude tokens of the cache; `undefined` without counts. */
 export function decodeUsage(value: JsonValue | undefined): Usage | undefined {
   if (!isJsonObject(value)) return undefined;
   const input = tokenCount(value.input_tokens);
@@ -66,9 +62,7 @@ export function encodeUsage(usage: Usage): JsonObject {
   };
 }
 
-/**
- * Merges counts as {@linkcode mergeUsage} does, for counts that are already decoded. The input is merged by its parts.
- */
+/** Merges decoded counts as {@linkcode mergeUsage} does. The input is merged by its parts. */
 export function laterUsage(before: Usage | undefined, later: Usage): Usage {
   if (before === undefined) return later;
   const fresh = freshTokens(later) || freshTokens(before);

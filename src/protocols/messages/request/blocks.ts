@@ -118,9 +118,7 @@ const READABLE_FIELDS = wordSet(`
   tool_name tool_references lines
 `);
 
-/**
- * The maximum length in characters of one block as text, so that a fetched file does not fill another model's context.
- */
+/** The most characters of a block as text: a fetched file must not fill another model's context. */
 const MAX_TEXT_LENGTH = 50_000;
 
 /** The prefix of a system text that only Anthropic's API needs. */
@@ -132,10 +130,7 @@ export function opaqueBlock(value: JsonObject, weight: Weight): OpaqueBlock {
   return { kind: "opaque", protocol: "messages", type, value, weight };
 }
 
-/**
- * Returns a block of a server tool, or another special block, from an earlier answer. Models of other protocols receive
- * it as text.
- */
+/** Returns a block that only Messages has, of an earlier answer. Other models receive it as text. */
 export function historyBlock(value: JsonObject): OpaqueBlock {
   const block = opaqueBlock(value, "report");
   const text = textOf(value);

@@ -77,10 +77,7 @@ function markLast(blocks: readonly JsonObject[]): JsonObject[] {
 export interface CacheWriter {
   /** The number of marks that are left out, because providers reject more than four. */
   readonly surplus: number;
-  /**
-   * Writes a mark as {@linkcode encodeCache} does. The first marks of a surplus are left out, since later ones cover
-   * them.
-   */
+  /** Writes a mark as {@linkcode encodeCache} does. Later marks cover the first ones of a surplus. */
   write(cache: CacheMark | undefined): JsonObject;
 }
 

@@ -99,9 +99,7 @@ function decodeFormat(wire: WireRequest): OutputFormat | undefined {
   return { type: "schema", schema: format.schema };
 }
 
-/**
- * Reads the reasoning settings. `thinking` sets the mode and the budget, and `output_config.effort` sets the effort.
- */
+/** Reads the reasoning: `thinking` has the mode and the budget, `output_config.effort` the effort. */
 function decodeReasoning(wire: WireRequest): ReasoningSettings | undefined {
   const word = effortOf(wire);
   const effort = isEffort(word) ? word : undefined;
@@ -168,11 +166,7 @@ function conversationOf(user: string): string | undefined {
 
 type Content = string | readonly JsonObject[];
 
-/**
- * Reads the system text as the first turn.
- *
- * @throws {GatewayError} `invalid_request`, which names the block.
- */
+/** Reads the system text as the first turn; throws `invalid_request`, which names the block. */
 function decodeSystem(system: Content | null | undefined): Turn[] {
   if (system === null || system === undefined) return [];
   return [{
@@ -181,11 +175,7 @@ function decodeSystem(system: Content | null | undefined): Turn[] {
   }];
 }
 
-/**
- * Reads each of `messages` as one turn. The tool results of a user message form a separate turn before it.
- *
- * @throws {GatewayError} `invalid_request`, which names the message or block.
- */
+/** Reads messages as turns, tool results before them; throws `invalid_request`, which names the block. */
 function decodeMessages(messages: readonly WireMessage[]): Turn[] {
   return messages.flatMap((message, index) =>
     decodeMessage(message, `messages[${index}]`)

@@ -33,10 +33,7 @@ import {
 /** The token limit when the request, the configuration and the model set none. */
 const DEFAULT_MAX_TOKENS = 32_000;
 
-/**
- * Encodes a Messages request for the target's model, in the API version `2023-06-01`, which every provider of the
- * protocol supports.
- */
+/** Encodes a request in the API version `2023-06-01`, which every provider of the protocol supports. */
 export function encodeRequest(
   request: CanonicalRequest,
   context: RequestContext,
@@ -139,10 +136,7 @@ function lacksLoopThinking(messages: readonly Draft[]): boolean {
   return type !== "thinking" && type !== "redacted_thinking";
 }
 
-/**
- * Asks the provider to drop mismatched thinking. Only adaptive and budget thinking accept the field, and adaptive is
- * the default.
- */
+/** Asks the provider to drop mismatched thinking, in the modes that have the field. */
 function withBinding(
   config: JsonObject | undefined,
   { dialect }: Scope,
@@ -221,7 +215,6 @@ function reject({ context }: Scope): void {
   );
 }
 
-/** The inputs of the sampling settings. */
 interface SamplingOptions {
   readonly scope: Scope;
   /** True when the model thinks in this request, which fixes most sampling settings. */

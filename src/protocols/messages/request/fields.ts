@@ -6,11 +6,7 @@ import {
 import type { ProviderMetadata } from "../../canonical/content/extras.ts";
 import { invalidField } from "../../canonical/request/invalid_request.ts";
 
-/**
- * Returns a required text.
- *
- * @throws {GatewayError} `invalid_request`, which names `param`.
- */
+/** Returns a required text; throws `invalid_request`, which names `param`. */
 export function requireText(
   value: JsonValue | undefined,
   param: string,
@@ -22,11 +18,7 @@ export function requireText(
   );
 }
 
-/**
- * Returns a required identifier, which must not be empty.
- *
- * @throws {GatewayError} `invalid_request`, which names `param`.
- */
+/** Returns a required identifier, which is not empty; throws `invalid_request`, which names `param`. */
 export function requireName(
   value: JsonValue | undefined,
   param: string,

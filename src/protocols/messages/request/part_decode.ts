@@ -159,11 +159,7 @@ function decodeResultPart(part: JsonObject, param: string): ResultContent {
 const IMAGE_FIELDS = wordSet("type source cache_control");
 const DOCUMENT_FIELDS = wordSet("type source title cache_control");
 
-/**
- * Parses an `image` block.
- *
- * @throws {GatewayError} `invalid_request`, which names the field.
- */
+/** Parses an `image` block; throws `invalid_request`, which names the field. */
 function decodeImage(block: JsonObject, param: string): ImageBlock {
   return {
     kind: "image",

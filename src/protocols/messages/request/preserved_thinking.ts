@@ -77,10 +77,7 @@ export function settleReasoning(
   };
 }
 
-/**
- * Returns the prefix of the system text and tools. The order of the tools and the spelling of the system text do not
- * count.
- */
+/** Returns the prefix of the system text, in any spelling, and of the tools, in any order. */
 function startOf({ system, tools }: JsonObject): string {
   const set = objectsOf(tools).map((tool) => comparable([tool])).sort();
   return longerPrefix(
@@ -124,9 +121,7 @@ function without(
     : message;
 }
 
-/**
- * Returns JSON text without cache marks. The provider ignores the order of keys, but callers do not change it either.
- */
+/** Returns JSON text without cache marks, and with the caller's order of keys. */
 function comparable(value: JsonValue): string {
   return JSON.stringify(Array.isArray(value) ? value.map(unmarked) : value);
 }

@@ -18,7 +18,6 @@ export interface Thinking {
   readonly maxTokens: number;
 }
 
-/** The inputs of the thinking settings. */
 interface ThinkingOptions {
   readonly settings: ReasoningSettings | undefined;
   readonly maxTokens: number;

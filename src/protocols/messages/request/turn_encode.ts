@@ -17,9 +17,7 @@ interface Conversation {
   readonly messages: readonly Draft[];
 }
 
-/**
- * The placeholders for an empty user message, and for the missing one before an answer. Providers require text there.
- */
+/** The placeholders for an empty user message, and for one before an answer, which must not be first. */
 const NO_CONTENT: JsonObject = { type: "text", text: "(no content)" };
 const CONTINUED: JsonObject = { type: "text", text: "(continued)" };
 /** The message after an answer that the model does not continue without one. */

@@ -22,11 +22,7 @@ const DELTA_HEADS = {
   input: '{"type":"input_json_delta","partial_json":',
 };
 
-/**
- * Creates a block that is written as the events of a stream.
- *
- * @param takeIndex Returns the index of the next block.
- */
+/** Creates a block that is written as the events of a stream, at the index that `takeIndex` returns. */
 export function createStreamedBlock(takeIndex: () => number): ContentBlock {
   let index = -1;
   /** The text before each delta. */

@@ -42,17 +42,14 @@ class OpenBlocks {
   #nextIndex = 0;
   #hasCalls = false;
 
-  /** @param ids Ids for calls that have none. */
   constructor(ids: Ids) {
     this.#options = { ids, open: (block, emit) => this.#open(block, emit) };
   }
 
-  /** True when a tool call has begun. */
   get hasCalls(): boolean {
     return this.#hasCalls;
   }
 
-  /** True when any block has begun. */
   get hasBlocks(): boolean {
     return this.#nextIndex > 0 || this.#trackers.size > 0;
   }
@@ -173,7 +170,6 @@ export class EventReader {
   /** The fields about the end of the answer. */
   #ending: JsonObject = {};
 
-  /** @param ids Ids for calls that have none. */
   constructor(ids: Ids) {
     this.#blocks = new OpenBlocks(ids);
   }

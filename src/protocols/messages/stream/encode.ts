@@ -127,10 +127,7 @@ function errorEvent(
   return { error: errorObject(asStreamError(failure)), request_id: requestId };
 }
 
-/**
- * Returns the first event. Clients show its prompt size, so it is estimated instead of 0. The last event has the actual
- * one.
- */
+/** Returns the first event, with an estimate of the prompt size that clients show until the last event. */
 function messageStart(event: StartEvent, context: AnswerContext): JsonObject {
   const usage = event.usage ?? estimateUsage(context.estimatedInputTokens, 0);
   return {

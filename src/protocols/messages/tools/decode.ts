@@ -30,12 +30,7 @@ export function decodeTools(tools: readonly JsonObject[]): readonly Tool[] {
   return tools.map((tool, index) => decodeTool(tool, `tools[${index}]`));
 }
 
-/**
- * Parses `tool_choice`.
- *
- * @param tools The tools of the request.
- * @throws {GatewayError} `invalid_request`, for an unknown type.
- */
+/** Parses `tool_choice` for the request's tools; throws `invalid_request` for an unknown type. */
 export function decodeToolChoice(
   choice: WireToolChoice,
   tools: readonly JsonObject[],
@@ -107,10 +102,7 @@ function decodeFunction(
   };
 }
 
-/**
- * Reads the settings whose loss changes the answer. Deferred loading and streamed input change nothing when all tools
- * are loaded.
- */
+/** Reads the settings whose loss changes the answer, which deferred loading and streamed input do not. */
 function decodeSettings(tool: JsonObject): InnerSettings | undefined {
   const { input_examples: examples, allowed_callers: callers } = tool;
   return innerSettings("messages", {
@@ -203,11 +195,7 @@ const TYPED_TOOLS: ReadonlyMap<string, TypedTool> = new Map(Object.entries({
   },
 }));
 
-/**
- * Returns the tool of a type such as `bash_20250124`, or `undefined` for an unknown one or one that the provider runs.
- *
- * @param tool Its declaration.
- */
+/** Returns the tool of a type such as `bash_20250124`; `undefined` if unknown or run by the provider. */
 export function typedToolOf(
   type: string,
   tool: JsonObject = {},
@@ -217,10 +205,7 @@ export function typedToolOf(
   return kind === undefined ? undefined : TYPED_TOOLS.get(kind);
 }
 
-/**
- * Returns the computer tool. Its description names the size of the screen and the zoom, which only Claude reads from
- * the declaration.
- */
+/** Returns the computer tool, and describes the screen, which only Claude reads from the declaration. */
 function computerTool(tool: JsonObject): TypedTool {
   const { display_width_px: width, display_height_px: height } = tool;
   const size = typeof width === "number" && typeof height === "number"

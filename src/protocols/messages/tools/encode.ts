@@ -78,10 +78,7 @@ function encodeFunction(tool: FunctionTool, scope: Scope): JsonObject {
   };
 }
 
-/**
- * Returns the schema, with `strict` when it qualifies. Other strict tools would be rejected, but they work without
- * `strict`.
- */
+/** Returns the schema, with `strict` if it qualifies. Without, any strict tool works. */
 function encodeSchema(tool: FunctionTool, scope: Scope): JsonObject {
   const schema = rootObject(tool.parameters);
   if (tool.strict !== true) return { input_schema: schema };

@@ -36,7 +36,6 @@ export function enforceableSchema(schema: JsonObject): JsonObject | undefined {
   }
 }
 
-/** The error for a schema that cannot be closed. */
 class OpenSchemaError extends Error {
   override readonly name = "OpenSchemaError";
 }

@@ -18,9 +18,7 @@ const ID_RULE = { maxLength: 128 };
 export interface HistoryIds {
   /** Returns the id of the next call. */
   call(id: string): string;
-  /**
-   * Returns the id of the next result. Results follow in the order of their calls, as `settleHistory` arranges them.
-   */
+  /** Returns the id of the next result. `settleHistory` puts results in the order of their calls. */
   result(callId: string): string;
 }
 

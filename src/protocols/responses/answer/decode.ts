@@ -16,11 +16,7 @@ import { guardAnswer } from "../../canonical/stream/guard.ts";
 import { decodeFailure } from "../errors.ts";
 import { ResponseReader } from "../stream/decode.ts";
 
-/**
- * Parses a JSON answer with the stream decoder.
- *
- * @throws {UpstreamFailure} When the body is not an answer, reports an error, or is not finished.
- */
+/** Parses a JSON answer as a stream; throws an {@linkcode UpstreamFailure} for an error or no whole answer. */
 export function decodeAnswer(body: JsonValue, ids: Ids): Answer {
   if (!isJsonObject(body)) throw notAnAnswer();
   if (isError(body)) throw new UpstreamFailure(decodeFailure(200, body));

@@ -36,11 +36,7 @@ export function encodeAnswer(
   });
 }
 
-/**
- * Returns the fields of a response object that only its last event has.
- *
- * @param written The number of characters that the model wrote, for providers that do not count tokens.
- */
+/** Returns the fields of the last event's response. `written` characters estimate missing counts. */
 export function finalFields(
   { stop, usage, serviceTier }: Pick<Answer, "stop" | "usage" | "serviceTier">,
   { estimatedInputTokens, now, nowMs }: AnswerContext,
@@ -111,10 +107,7 @@ export function responseObject(
   };
 }
 
-/**
- * Returns the settings of the request. Missing ones have the protocol's default, because typed clients require them
- * too.
- */
+/** Returns the settings of the request, with the defaults of missing ones for typed clients. */
 function settingsOf(request: CanonicalRequest): JsonObject {
   const { sampling, serviceTier, tools } = request;
   return {

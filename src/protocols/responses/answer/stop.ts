@@ -10,11 +10,7 @@ const WORD_BY_REASON: Readonly<Partial<Record<StopReason, string>>> = {
   other: "max_output_tokens",
 };
 
-/**
- * Reads the reason for the end of a response object.
- *
- * @param status `completed` or `incomplete`.
- */
+/** Reads the reason for the end of a response, whose `status` is `completed` or `incomplete`. */
 export function decodeStop(
   status: "completed" | "incomplete",
   response: JsonObject,

@@ -179,10 +179,7 @@ function encodeMaximum(
   return { max_output_tokens: tokens };
 }
 
-/**
- * Encodes the user, the cache key and the settings that the provider records. Without a key, the requests of one user
- * share a prompt cache.
- */
+/** Encodes the user, the records and the cache key, which the requests of a user share by default. */
 function encodeRecords(
   request: CanonicalRequest,
   { dialect, context }: Scope,

@@ -22,12 +22,7 @@ import { decodeCache, otherFields, ownMetadata, textOf } from "../fields.ts";
 /** The canonical block of a content part. */
 export type PartBlock = ResultContent | AudioBlock | RefusalBlock;
 
-/**
- * Parses the `content` of a message: a string, or a list of parts.
- *
- * @param param The path of the field, for error messages.
- * @throws {GatewayError} `invalid_request`, which names the part.
- */
+/** Parses the `content` at `param`, a string or parts; throws `invalid_request`, which names the part. */
 export function decodeParts(
   content: JsonValue | undefined,
   param: string,
@@ -177,12 +172,7 @@ export function decodeAnnotation(annotation: JsonObject): Citation {
   };
 }
 
-/**
- * Returns a citation as an annotation, with every field that clients require.
- *
- * @param text The text so far, which a citation without offsets covers.
- * @returns `undefined` when the protocol cannot show it.
- */
+/** Returns a citation as an annotation, for all of `text` without offsets; `undefined` if it has no page. */
 export function encodeAnnotation(
   citation: Citation,
   text: string,
@@ -199,11 +189,7 @@ export function encodeAnnotation(
   };
 }
 
-/**
- * Returns the facts of a message item that other protocols support.
- *
- * @param isFirst True when no block comes before it.
- */
+/** Returns the facts of a message item that other protocols support. `isFirst`: no block precedes it. */
 export function messageHead(
   { phase }: JsonObject,
   isFirst: boolean,

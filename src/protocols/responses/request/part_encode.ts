@@ -11,10 +11,7 @@ import { dropBlock, type LossWeight } from "../../canonical/request/loss.ts";
 import { encodeCache, metadataObject } from "../fields.ts";
 import type { Scope } from "../dialect.ts";
 
-/**
- * Encodes the content of a caller's message or a tool result as `input_…` parts. Blocks without such a part are
- * reported.
- */
+/** Encodes the content of a message or a result as `input_…` parts, and reports blocks without one. */
 export function encodeInputParts(
   blocks: readonly Block[],
   scope: Scope,

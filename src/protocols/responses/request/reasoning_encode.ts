@@ -88,10 +88,7 @@ function summaryFor(
   return dialect.alwaysReasons ? "auto" : undefined;
 }
 
-/**
- * Returns true when the target sends encrypted reasoning on request. Models that never reason reject the request for
- * it.
- */
+/** Returns true when the target sends encrypted reasoning. Models that never reason reject it. */
 function sealsReasoning(
   settings: ReasoningSettings | undefined,
   { dialect }: Scope,

@@ -22,10 +22,7 @@ const SEALED_FORM = "encrypted_content";
 
 const ITEM_FIELDS = ["type", "summary", "content", "encrypted_content"];
 
-/**
- * Parses a reasoning item of a caller's history. The sealed data of another protocol returns in the envelope that
- * {@linkcode encodeSealed} made.
- */
+/** Parses a reasoning item of a history, also one in the envelope of {@linkcode encodeSealed}. */
 export function decodeReasoning(item: JsonObject): ReasoningBlock {
   const rest = otherFields(item, ITEM_FIELDS);
   return {

@@ -20,11 +20,7 @@ import {
 } from "../../openai/settings.ts";
 import { KNOWN_FIELDS, type WireRequest } from "../wire.ts";
 
-/**
- * Parses `text.format`.
- *
- * @throws {GatewayError} `invalid_request`, for an unknown type.
- */
+/** Parses `text.format`; throws `invalid_request` for an unknown type. */
 export function decodeFormat(
   text: WireRequest["text"],
 ): OutputFormat | undefined {
@@ -120,10 +116,7 @@ function isOnlyEncrypted(include: JsonValue): boolean {
     include.every((wish) => wish === "reasoning.encrypted_content");
 }
 
-/**
- * Returns the fields of a request that have no place in the canonical form. Those in `text` and `reasoning` have dotted
- * names.
- */
+/** Returns the fields without a place in the canonical form, with dotted names inside objects. */
 export function decodeExtras(body: JsonObject): Record<string, Extra> {
   const extras: Record<string, Extra> = {};
   const add = (name: string, value: JsonValue | undefined, weight: Weight) => {

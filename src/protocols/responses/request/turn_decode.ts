@@ -117,10 +117,7 @@ function createReader(): Reader {
     else turns.push({ role, blocks: [historyItem(item)] });
   }
 
-  /**
-   * Adds the tools of an item. Tools that the provider runs are left out for `additional_tools`, because the item
-   * itself reports them.
-   */
+  /** Adds the tools of an item, but not those that the provider runs: `additional_tools` reports them. */
   function pushLoaded({ type, tools }: JsonObject, param: string): void {
     const list = Array.isArray(tools) ? tools.filter(isJsonObject) : [];
     const decoded = decodeTools(list, `${param}.tools`);

@@ -34,7 +34,6 @@ export interface BlockEmitter {
   emitOpaque(block: OpaqueBlock): void;
   /** Returns true when a call of one of the caller's tools has begun. */
   hasCalls(): boolean;
-  /** Returns true when any block has begun. */
   hasBlocks(): boolean;
 }
 
@@ -93,11 +92,7 @@ export function createBlockEmitter(emit: Emit<AnswerEvent>): BlockEmitter {
 export interface ItemReader {
   /** Reads an event of the item, and ignores unknown types. */
   push(type: string, event: JsonObject): void;
-  /**
-   * Emits the content that no event had, and closes the item's blocks.
-   *
-   * @param item The finished item, which is absent when the answer ends without it.
-   */
+  /** Closes the item's blocks, after the content of the finished `item`, if it came, that no event had. */
   finish(item?: JsonObject): void;
 }
 

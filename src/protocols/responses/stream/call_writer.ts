@@ -127,10 +127,7 @@ function unencryptedMark(
   return isDeclared ? { encrypted_function_args: [] } : {};
 }
 
-/**
- * Creates a writer for a typed call. The call is written when it is complete, because the protocol has no events for
- * its arguments.
- */
+/** Creates a writer for a typed call, written when complete: the protocol has no events for its input. */
 function createTypedWriter(
   head: CallHead,
   tool: TypedTool,

@@ -49,7 +49,6 @@ export class ResponseReader {
   #sink: Emit<AnswerEvent> = () => {};
   #hasStarted = false;
 
-  /** @param ids Ids for calls that have none. */
   constructor(ids: Ids) {
     this.#output = new OutputReader(ids, (event) => this.#sink(event));
   }

@@ -10,11 +10,7 @@ import type { Sealed } from "../../canonical/content/sealed.ts";
 /** Writes the steps of an answer as stream events. */
 export interface EventWriter {
   write(type: string, fields: JsonObject): void;
-  /**
-   * Writes one event that adds text, the most frequent kind in a stream.
-   *
-   * @param place The other fields as JSON text, from {@linkcode placeText}.
-   */
+  /** Writes an event that adds text, the most frequent kind, with the fields of {@linkcode placeText}. */
   writeDelta(type: string, place: string, text: string): void;
 }
 
@@ -26,7 +22,6 @@ export function placeText(fields: JsonObject): string {
   return JSON.stringify(fields).slice(1, -1);
 }
 
-/** The status of a finished item. */
 export type ItemStatus = "completed" | "incomplete";
 
 /** Writes one output item, and keeps it to write it complete at the end. */

@@ -46,11 +46,7 @@ export class EmittedText {
   }
 }
 
-/**
- * Creates a reader for a message. Each of its parts is a block.
- *
- * @param item The fields of the item that are known at its start.
- */
+/** Creates a reader for a message, whose parts are blocks, with the fields that its start has. */
 export function createMessageReader(
   item: JsonObject,
   blocks: BlockEmitter,
@@ -180,7 +176,6 @@ class PartReader {
   readonly #blocks: BlockEmitter;
   readonly #block: number;
   readonly #emitted = new EmittedText();
-  /** The number of citations so far. */
   #cited = 0;
   #isOpen = true;
   #hasEmitted = false;

@@ -82,11 +82,7 @@ interface PartWriter {
   finish(): JsonObject;
 }
 
-/**
- * Creates a writer for a part that begins now.
- *
- * @param place The fields by which events identify the part.
- */
+/** Creates a writer for a part that begins now, at the `place` by which events identify it. */
 function createPartWriter(
   kind: "text" | "refusal",
   place: JsonObject,

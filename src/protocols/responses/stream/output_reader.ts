@@ -49,7 +49,6 @@ export class OutputReader {
   /** The key of the item that began last. */
   #lastKey: JsonValue = 0;
 
-  /** @param ids Ids for calls that have none. */
   constructor(ids: Ids, emit: Emit<AnswerEvent>) {
     this.#emit = emit;
     this.#scope = { ids, blocks: createBlockEmitter(emit) };
@@ -74,11 +73,7 @@ export class OutputReader {
     }
   }
 
-  /**
-   * Closes the open items, and emits the items that no event announced.
-   *
-   * @param output The finished items in the last event of the answer.
-   */
+  /** Closes the open items, and emits those of the last event's `output` that no event announced. */
   finish(output: readonly JsonObject[]): void {
     const begun = [...this.#items.values()];
     begun.forEach((item, position) =>
@@ -147,11 +142,7 @@ function counterpart(
   return found?.type === type ? found : undefined;
 }
 
-/**
- * Creates a reader for an item.
- *
- * @param item The fields of the item that are known at its start.
- */
+/** Creates a reader for an item, with the fields that its start has. */
 function createItemReader(item: JsonObject, scope: ReaderScope): ItemReader {
   if (item.type === "message") return createMessageReader(item, scope.blocks);
   if (item.type === "reasoning") {

@@ -27,11 +27,7 @@ import { encodeStop } from "../answer/stop.ts";
 interface OutputWriter {
   /** Writes the next event. Only one block may be open at a time. */
   push(event: AnswerEvent): void;
-  /**
-   * Closes the open item.
-   *
-   * @throws {UpstreamFailure} When a required item has no content.
-   */
+  /** Closes the open item; throws an {@linkcode UpstreamFailure} when a required one has no content. */
   finish(stop: Stop): void;
   /** The complete items. */
   readonly items: JsonObject[];
@@ -160,10 +156,7 @@ class ItemsWriter implements OutputWriter {
     this.#open?.delta(text, logprobs);
   }
 
-  /**
-   * Closes the open item. It is written only when the next item begins or the answer ends, because the end decides its
-   * status.
-   */
+  /** Closes the open item, whose status only the next item or the end of the answer decides. */
   #close(status: ItemStatus): void {
     const item = this.#open?.close(status);
     this.#open = undefined;

@@ -24,10 +24,7 @@ interface Part {
   readonly emitted: EmittedText;
 }
 
-/**
- * Creates a reader for a reasoning item. It is one block, which begins with the first part or the sealed content. An
- * empty item has no block.
- */
+/** Creates a reader for a reasoning item: one block, from its first part or its seal; none without. */
 export function createReasoningReader(
   item: JsonObject,
   blocks: BlockEmitter,

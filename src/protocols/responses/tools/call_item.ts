@@ -17,17 +17,10 @@ import {
 import { encodeInputParts } from "../request/part_encode.ts";
 import { toolOfCall, toolOfResult, type TypedTool } from "./typed_tools.ts";
 
-/**
- * The rule for call ids. OpenAI limits their length. Some models need the characters of their own ids, such as
- * `functions.name:0`.
- */
+/** The rule for call ids: OpenAI limits their length, and some models need theirs (`functions.name:0`). */
 export const ID_RULE = { maxLength: 64, anyCharacter: true };
 
-/**
- * Parses an item as the call of a tool that the caller runs.
- *
- * @returns The call, or `undefined` for another item. A missing id or name is empty.
- */
+/** Parses a call of the caller's tool, with an empty id or name if missing; `undefined` for another item. */
 export function decodeCall(item: JsonObject): ToolCallBlock | undefined {
   switch (item.type) {
     case "function_call":
@@ -82,10 +75,7 @@ function otherMetadata(
 
 /** The facts of a call's item that its block does not hold. */
 interface CallFacts {
-  /**
-   * The id of the item, which is not the id of the call. Requests have none, since providers reject ids that they did
-   * not issue.
-   */
+  /** The item's id, not the call's. Requests have none, as providers reject ids that are not theirs. */
   readonly id?: string;
   readonly callId: string;
   readonly status?: "in_progress" | "completed" | "incomplete";
@@ -156,10 +146,7 @@ export function decodeResult(
   };
 }
 
-/**
- * Returns a part as the content of a result. A refusal becomes text. Audio becomes opaque, because no other protocol
- * accepts it here.
- */
+/** Returns a part as a result: a refusal becomes text, and audio opaque, as no other protocol takes it. */
 function asContent(block: PartBlock): ResultContent {
   switch (block.kind) {
     case "refusal":

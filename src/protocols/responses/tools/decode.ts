@@ -21,12 +21,7 @@ import {
   typedTool,
 } from "./typed_tools.ts";
 
-/**
- * Parses a list of tools.
- *
- * @param param The path of the list, for error messages.
- * @throws {GatewayError} `invalid_request`, for a tool without its type or name.
- */
+/** Parses the tools at `param`; throws `invalid_request` for one without its type or name. */
 export function decodeTools(
   tools: readonly JsonObject[],
   param: string,
@@ -137,11 +132,7 @@ function otherMetadata(
   return ownMetadata(rest === undefined ? undefined : { tool: rest });
 }
 
-/**
- * Parses `tool_choice`.
- *
- * @throws {GatewayError} `invalid_request`, for an unknown word.
- */
+/** Parses `tool_choice`; throws `invalid_request` for an unknown word. */
 export function decodeToolChoice(
   choice: string | JsonObject | undefined,
 ): ToolChoice | undefined {

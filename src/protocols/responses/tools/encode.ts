@@ -145,10 +145,7 @@ function encodeFunction(tool: FunctionTool, fit: ToolFit): JsonObject {
   };
 }
 
-/**
- * Returns the `strict` field. A strict tool is rejected when its schema does not qualify, but it works without
- * `strict`.
- */
+/** Returns `strict`, without which a tool works whose schema does not qualify for it. */
 function strictness(
   { strict, parameters }: FunctionTool,
   fit: ToolFit,

@@ -32,10 +32,7 @@ export function unionOfTools(
   return merge([...own, ...found]);
 }
 
-/**
- * Merges tools of the same kind and name. Tools of one name and different kinds stay separate, because a name alone
- * does not identify them.
- */
+/** Merges tools of the same kind and name. A name alone does not identify a tool. */
 function merge(tools: readonly Tool[]): readonly Tool[] {
   const merged = new Map<string, Tool>();
   for (const [index, tool] of tools.entries()) {
