@@ -10,8 +10,14 @@ import {
   objects,
   type Promised,
 } from "./look_ups.ts";
-import { type ReadAnswer, readPlan } from "./world/answers.ts";
+import {
+  type Charged,
+  chargedFor,
+  type ReadAnswer,
+  readPlan,
+} from "./world/answers.ts";
 import type { Asked } from "./world/caller.ts";
+import { PRICE } from "./world/file.ts";
 import type { LedgerEntry } from "./world/provider.ts";
 
 /** What docs/design.md promises of the answers that callers get. */
@@ -57,13 +63,27 @@ export const ANSWER_PROMISES: Readonly<Record<string, Promised>> = {
   "usage in the log is the provider's": function* (world) {
     for (const one of world.asked.filter(isServed)) {
       if (one.ending !== "complete" || hasError(one)) continue;
-      const usage = lineOf(one, world)?.usage;
+      const { usage, cost_usd: cost } = lineOf(one, world) ?? {};
       if (!isJsonObject(usage) || usage.estimated === true) continue;
-      const found = attemptsOf(one, world).some(({ answer }) =>
-        answer?.inputTokens === usage.input_tokens &&
-        answer?.outputTokens === usage.output_tokens
+      const charges = attemptsOf(one, world).flatMap((entry) =>
+        entry.answer === undefined
+          ? []
+          : chargedFor(entry.answer, entry.protocol)
       );
-      if (!found) yield `#${one.number} has usage that no provider reported`;
+      const found = charges.find((charged) =>
+        Object.entries(charged).every(([name, tokens]) =>
+          Number(usage[name] ?? 0) === tokens
+        )
+      );
+      if (found === undefined) {
+        yield `#${one.number} has usage that no provider reported`;
+      } else if (
+        cost !== undefined && Math.abs(costOf(found) - Number(cost)) > 1e-8
+      ) {
+        yield `#${one.number} cost ${
+          costOf(found)
+        } dollars, and the log has ${cost}`;
+      }
     }
   },
   "the log reports how a request ended": function* (world) {
@@ -81,6 +101,14 @@ export const ANSWER_PROMISES: Readonly<Record<string, Promised>> = {
     }
   },
 };
+
+/** Returns the price of an answer, in dollars. */
+function costOf(charged: Charged): number {
+  const { input_tokens: all, cached_input_tokens: read } = charged;
+  const { cache_write_tokens: written, output_tokens: output } = charged;
+  return ((all - read - written) * PRICE.input + read * PRICE.cached_input +
+    written * PRICE.cache_write + output * PRICE.output) / 1e6;
+}
 
 /** Returns true when a native answer may look complete: it is whole, or it holds the provider's own error. */
 function isEnded(source: LedgerEntry, one: Asked): boolean {

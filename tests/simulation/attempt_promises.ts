@@ -1,6 +1,8 @@
 import type { World } from "./history.ts";
 import { exchanges, lineOf, type Promised } from "./look_ups.ts";
+import { PATHS } from "../support/wire/ask.ts";
 import { isLimited } from "./usage_promises.ts";
+import { KEPT_HEADER, PRIVATE_HEADERS } from "./world/caller.ts";
 import { keyOf } from "./world/provider.ts";
 
 /** The time that an end needs to reach the other side, in milliseconds. */
@@ -15,10 +17,14 @@ const PASSING: ReadonlySet<number | undefined> = new Set(
 export const ATTEMPT_PROMISES: Readonly<Record<string, Promised>> = {
   "an exchange ends when its caller leaves": function* (world) {
     for (const [one, entries] of exchanges(world)) {
-      if (one.ending !== "left" || one.endedMs === undefined) continue;
-      for (const { provider, endedMs = Infinity } of entries) {
-        if (endedMs > one.endedMs + SLACK_MS) {
+      const leftMs = one.leftMs ?? one.endedMs;
+      if (one.ending !== "left" || leftMs === undefined) continue;
+      for (const { provider, receivedMs, endedMs = Infinity } of entries) {
+        if (endedMs > leftMs + SLACK_MS) {
           yield `#${one.number} is still answered by ${provider}`;
+        }
+        if (receivedMs > leftMs + SLACK_MS) {
+          yield `#${one.number} is sent to ${provider} after its caller left`;
         }
       }
     }
@@ -89,10 +95,69 @@ export const ATTEMPT_PROMISES: Readonly<Record<string, Promised>> = {
       }
     }
   },
+  "a refusal of the gateway says when to come again, or not to": function* (
+    world,
+  ) {
+    for (const [one, entries] of exchanges(world)) {
+      const { status, headers } = one;
+      const isOwn = entries.length === 0 && (status === 429 || status === 503);
+      if (!isOwn || headers === undefined) continue;
+      const seconds = Number(headers.get("retry-after") ?? 0);
+      const isFinal = headers.get("x-should-retry") === "false";
+      if (seconds >= 1 && Number.isInteger(seconds) || isFinal) continue;
+      yield `#${one.number} got ${status} with retry-after ${seconds}`;
+    }
+  },
+  "of a caller's headers, providers get those that are for them": function* (
+    world,
+  ) {
+    for (const [one, entries] of exchanges(world)) {
+      for (const { provider, protocol, head } of entries) {
+        const fields = fieldsIn(head);
+        for (const [name, value] of Object.entries(PRIVATE_HEADERS)) {
+          if (fields.get(name) === value || head.includes("mg_secret")) {
+            yield `#${one.number} shows ${name} to ${provider}`;
+          }
+        }
+        const isKept = fields.get(KEPT_HEADER) === `kept-${one.number}`;
+        if (!isKept) yield `#${one.number} lacks its header at ${provider}`;
+        const length = Number(fields.get("content-length"));
+        const isJson = fields.get("content-type") === "application/json";
+        const isTo = fields.get("host") === `${provider}.example`;
+        const isPath = head.startsWith(`POST ${PATHS[protocol]} `);
+        if (length > 0 && isJson && isTo && isPath) continue;
+        yield `#${one.number} reached ${provider} with ${
+          head.split("\r\n")[0]
+        }`;
+      }
+    }
+  },
+  "of a provider's headers, callers get those that are for them": function* (
+    world,
+  ) {
+    for (const [one, entries] of exchanges(world)) {
+      const { headers, status } = one;
+      if (headers === undefined || status !== 200) continue;
+      for (const name of ["set-cookie", "alt-svc", "x-echo"]) {
+        if (headers.has(name)) yield `#${one.number} gets ${name}`;
+      }
+      if (headers.get("x-gateway-dropped") === "everything") {
+        yield `#${one.number} gets another gateway's header`;
+      }
+      const native = entries.at(-1);
+      if (native?.protocol !== one.protocol || native.answer === undefined) {
+        continue;
+      }
+      if (!/^answer-\d+$/.test(headers.get("x-answer") ?? "")) {
+        yield `#${one.number} lacks a header of its provider`;
+      }
+    }
+  },
   "no answer shows a credential": function* ({ asked, agents, providers }) {
     const secrets = [
       ...agents.map(({ token }) => token),
       ...providers.map(keyOf),
+      "sk-secret-exchanged",
     ];
     for (const { number, text, headers } of asked) {
       const all = [text, ...headers ?? []].join("\n");
@@ -116,4 +181,14 @@ function failedConnections({ log, ledger }: World): ReadonlySet<unknown> {
     return isFailed ? [...some, fields.connection] : some;
   });
   return new Set([...broken.map(({ provider }) => provider), ...logged]);
+}
+
+/** Returns the fields of a head by their names. */
+function fieldsIn(head: string): ReadonlyMap<string, string> {
+  return new Map(
+    head.split("\r\n").slice(1).map((line) => {
+      const [name = "", value = ""] = line.split(/: ?(.*)/, 2);
+      return [name.toLowerCase(), value];
+    }),
+  );
 }

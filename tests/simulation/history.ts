@@ -1,4 +1,5 @@
 import type { Config } from "../../src/config/config.ts";
+import { createLiveConfig } from "../../src/config/live_config.ts";
 import {
   createMemoryLog,
   type MemoryLog,
@@ -15,6 +16,7 @@ import {
   createFile,
   createProviders,
   ownModel,
+  withoutToken,
 } from "./world/file.ts";
 import { createQuotaFetch } from "./world/quota.ts";
 import {
@@ -26,6 +28,7 @@ import { liveSession } from "./world/people.ts";
 import { takeOver } from "./world/platform.ts";
 import { Replica } from "./world/replica.ts";
 import { SimulatedStore } from "./world/store.ts";
+import { SimulatedProcess } from "./world/threads.ts";
 import { scrape } from "./world/scrape.ts";
 import { VirtualTime } from "./world/time.ts";
 import { Trace } from "./world/trace.ts";
@@ -39,6 +42,8 @@ export interface World {
   readonly replicas: readonly Replica[];
   /** The store of the replicas, if they share one. */
   readonly store: SimulatedStore | undefined;
+  /** The process of which the replicas are threads, if they are. */
+  readonly process: SimulatedProcess | undefined;
   readonly config: Config;
   readonly agents: readonly Agent[];
   readonly providers: readonly SimulatedProvider[];
@@ -49,7 +54,7 @@ export interface World {
   readonly counts: readonly Look[];
   /** The metrics of all processes. */
   readonly metrics: readonly Sample[];
-  /** The last requests, one to each provider, all of which are healthy then. */
+  /** The last requests, one for each slot of each provider, all of which are healthy then. */
   readonly checked: readonly Asked[];
   /** Errors that no part of the program has handled. */
   readonly unhandled: readonly unknown[];
@@ -124,14 +129,20 @@ export async function liveHistory(
   // Replicas look at the store seven times a second, so their histories are shorter.
   const minutes = store === undefined ? scale.minutes : scale.minutes / 6;
   const log = createMemoryLog();
+  const fetch = createQuotaFetch(providers, { time, random });
+  const isThreaded = store === undefined && random.below(3) === 0;
+  const liveConfig = createLiveConfig(config);
+  const process = isThreaded
+    ? new SimulatedProcess({ time, log, fetch, liveConfig })
+    : undefined;
+  const most = store === undefined ? isThreaded ? 3 : 1 : 4;
   const replicas = Array.from(
-    { length: store === undefined ? 1 : 1 + random.below(4) },
+    { length: 1 + random.below(most) },
     (_, at) =>
       new Replica({
-        ...{ time, random, trace, log, config, store },
+        ...{ time, random, trace, log, config, store, process, fetch },
         name: `replica-${at}`,
         dial: createSimulatedDial(providers),
-        fetch: createQuotaFetch(providers, { time, random }),
       }),
   );
   const asked: Asked[] = [];
@@ -156,9 +167,19 @@ export async function liveHistory(
     const lived = Promise.all(lives).then(() => isLived = true);
     const weather = { time, random, trace, without, isOver: () => isLived };
     startWeather({ ...weather, providers });
+    const swap = async (next: typeof file) => {
+      const config = await minimalConfig(next);
+      for (const { configs } of replicas) configs.swap(config);
+      liveConfig.swap(config);
+    };
     startReloads(weather, async () => {
-      const next = await minimalConfig(file);
-      for (const { configs } of replicas) configs.swap(next);
+      if (random.below(3) === 0) {
+        const { name } = random.pick(people);
+        trace.note(`${name} has no token`);
+        await swap(withoutToken(file, name));
+        await time.sleep(random.below(30_000));
+      }
+      await swap(file);
     });
     startCrashes({ ...weather, replicas, store }, minutes);
     await time.run(HORIZON_MS, () => isLived);
@@ -175,16 +196,28 @@ export async function liveHistory(
     await time.run(time.elapsedMs() + 1000, () => false);
     // What does not end has no end in the promises: nobody waits for it here.
     const beforeChecks = asked.length;
-    for (const provider of providers) {
-      void ask({
-        ...{ agent: CHECKER, session: "check", protocol: "chat" },
-        ...{ model: ownModel(provider), isStream: false, isPatient: true },
-        isPrompt: true,
-      }, scene);
+    // The first ones probe what cooled down; then every slot of each replica serves. Threads have theirs together.
+    const gates = process === undefined ? replicas : replicas.slice(0, 1);
+    for (const isAll of [false, true]) {
+      for (const { name, maxConcurrent = 1 } of config.connections) {
+        for (let slot = 0; slot < (isAll ? maxConcurrent : 1); slot++) {
+          for (const replica of gates) {
+            void ask({
+              ...{ agent: CHECKER, session: `check-${slot}`, protocol: "chat" },
+              ...{ model: ownModel({ name }), isStream: false },
+              ...{ isPatient: true, isPrompt: true },
+            }, { ...scene, replicas: [replica] });
+          }
+        }
+      }
+      await time.run(
+        time.elapsedMs() + STORE_QUIET_MS,
+        () =>
+          asked.slice(beforeChecks)
+            .every(({ ending }) => ending !== undefined),
+      );
     }
     const checked = asked.slice(beforeChecks);
-    const isChecked = () => checked.every(({ ending }) => ending !== undefined);
-    await time.run(time.elapsedMs() + STORE_QUIET_MS, isChecked);
     await time.run(time.elapsedMs() + COUNT_MS, () => false);
     const beforeCounts = looks.length;
     for (const replica of replicas) {
@@ -201,7 +234,8 @@ export async function liveHistory(
     await time.run(time.elapsedMs() + QUIET_MS, () => false);
     await Promise.all(closing);
     const world: World = {
-      ...{ time, trace, log, replicas, store, config, agents, providers },
+      ...{ time, trace, log, replicas, store, process, config, agents },
+      providers,
       ...{ ledger, asked, looks, counts, checked, unhandled },
       metrics: await scrape(replicas),
     };

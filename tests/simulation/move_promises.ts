@@ -37,11 +37,14 @@ export const MOVE_PROMISES: Readonly<Record<string, Promised>> = {
   ) {
     const sessions = Map.groupBy(
       world.asked.filter(isServed),
-      ({ session, model }) => `${session} ${model}`,
+      ({ conversation, model }) => `${conversation} ${model}`,
     );
-    const bySession = Map.groupBy(world.asked, ({ session }) => session);
+    const bySession = Map.groupBy(
+      world.asked,
+      ({ conversation }) => conversation,
+    );
     for (const turns of sessions.values()) {
-      const all = bySession.get(turns[0]?.session ?? "") ?? [];
+      const all = bySession.get(turns[0]?.conversation ?? "") ?? [];
       for (const [at, one] of turns.entries()) {
         const before = turns[at - 1];
         if (before === undefined) continue;

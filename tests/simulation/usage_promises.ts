@@ -46,15 +46,37 @@ export const USAGE_PROMISES: Readonly<Record<string, Promised>> = {
         crashes > 0;
     for (const { agent, body, status, replica } of counts) {
       if (status === undefined) continue;
-      const month = objects(body.windows)
-        .find(({ window }) => window === "month");
-      const startMs = Date.parse(String(month?.starts_at));
-      if (!isJsonObject(month?.total) || !(startMs <= time.startMs)) continue;
-      const logged = loggedOf(agent.name, world);
-      for (const [name, amount] of Object.entries(logged)) {
-        const counted = Number(month.total[name]);
-        if (counted === amount || mayLose && counted < amount) continue;
-        yield `${agent.name} has ${counted} ${name} at ${replica}, and the log has ${amount}`;
+      const own = loggedLines(world, new Set([agent.name]));
+      const sums = [
+        ...objects(body.windows).flatMap((window) => {
+          const startMs = Date.parse(String(window.starts_at));
+          if (!(startMs <= time.startMs)) return [];
+          return [
+            { what: `${window.window}`, found: [window.total], lines: own },
+            ...objects(window.data).map((row) => ({
+              ...{ what: `${window.window} of ${row.model}`, found: [row] },
+              lines: own.filter((line) =>
+                line.connection === row.connection &&
+                modelOf(line) === row.model
+              ),
+            })),
+          ];
+        }),
+        { what: "five weeks", found: objects(body.history), lines: own },
+        ...objects(body.groups).map(({ name, history }) => ({
+          ...{ what: `five weeks of ${name}`, found: objects(history) },
+          lines: loggedLines(world, membersOf(name, world)),
+        })),
+      ];
+      for (const { what, found, lines } of sums) {
+        for (const [name, amount] of Object.entries(amountsIn(lines))) {
+          const rows = objects(found).filter((row) => name in row);
+          if (rows.length === 0) continue;
+          const counted = sumOf(rows, (row) => Number(row[name]));
+          const isSame = Math.abs(counted - amount) < 1e-6;
+          if (isSame || mayLose && counted < amount) continue;
+          yield `${agent.name} has ${counted} ${name} of the ${what} at ${replica}, and the log has ${amount}`;
+        }
       }
     }
   },
@@ -75,6 +97,31 @@ export const USAGE_PROMISES: Readonly<Record<string, Promised>> = {
         if (Math.abs(Number(used) - counted) > 1e-6) {
           yield `${agent.name} has used ${used} ${unit} of a ${window} at ${replica}, and ${counted} are counted`;
         }
+      }
+    }
+  },
+  "what is left of a limit is what it has and what was used": function* (
+    { looks, counts, time },
+  ) {
+    for (const { agent, body, replica, startedMs } of [...looks, ...counts]) {
+      const limits = objects(body.limits);
+      for (const { unit, window, limit, used, ...rest } of limits) {
+        if (used === null || limit === undefined) continue;
+        const left = Math.max(0, Number(limit) - Number(used));
+        const isLeft = Math.abs(left - Number(rest.remaining)) < 1e-3;
+        const percent = 100 * Number(used) / Number(limit);
+        const isPart = rest.used_percent === null ||
+          Math.abs(percent - Number(rest.used_percent)) < 0.2;
+        const readMs = time.startMs + startedMs;
+        const [fromMs, untilMs] = [rest.starts_at, rest.resets_at]
+          .map((at) => Date.parse(String(at)));
+        const isNow = fromMs !== undefined && untilMs !== undefined &&
+          fromMs <= readMs + 2 * COUNTED_MS &&
+          readMs <= untilMs + 2 * COUNTED_MS;
+        if (isLeft && isPart && (isNow || unit === "share")) continue;
+        yield `${agent.name} reads ${
+          JSON.stringify(rest)
+        } of ${limit} ${unit} of a ${window}, and ${used} used, at ${replica}`;
       }
     }
   },
@@ -122,7 +169,11 @@ export const USAGE_PROMISES: Readonly<Record<string, Promised>> = {
   },
   "people can read their numbers": function* ({ looks, counts }) {
     for (
-      const { agent, path, status, replica, text } of [...looks, ...counts]
+      const { agent, path, status, replica, text } of [
+        // Tokens go and come back until people have ended.
+        ...looks.filter(({ status }) => status !== 401),
+        ...counts,
+      ]
     ) {
       if (status === undefined || status === 200 || status === 503) continue;
       if (path === "limits" && status === 504) continue;
@@ -135,8 +186,9 @@ export const USAGE_PROMISES: Readonly<Record<string, Promised>> = {
     const expected = new Map<string, number>();
     const add = (key: string, amount: unknown) =>
       expected.set(key, (expected.get(key) ?? 0) + Number(amount ?? 0));
-    for (const { ended, token, usage } of lines) {
+    for (const { ended, token, usage, waited_for } of lines) {
       add(`requests_total ${ended}`, 1);
+      if (waited_for !== undefined) add(`wait_seconds_count ${waited_for}`, 1);
       if (token !== undefined) add(`caller_requests_total ${token}`, 1);
       if (token === undefined || !isJsonObject(usage)) continue;
       add(`caller_tokens_total input ${token}`, usage.input_tokens);
@@ -145,9 +197,11 @@ export const USAGE_PROMISES: Readonly<Record<string, Promised>> = {
     const counted = new Map<string, number>();
     for (const { name, labels, value } of metrics) {
       const short = name.replace("model_gateway_", "");
-      const { ended, token, kind } = labels;
+      const { ended, token, kind, reason } = labels;
       const key = short === "requests_total"
         ? `${short} ${ended}`
+        : short === "wait_seconds_count"
+        ? `${short} ${reason}`
         : short === "caller_requests_total"
         ? `${short} ${token}`
         : `${short} ${kind} ${token}`;
@@ -160,14 +214,23 @@ export const USAGE_PROMISES: Readonly<Record<string, Promised>> = {
   },
 };
 
-/** Returns what the log has of a token's requests, in the words of `GET /usage`. */
-function loggedOf(token: string, { log }: World): Record<string, number> {
-  const lines = log.entries.flatMap(({ event, fields }) =>
-    event === "request" && fields.token === token &&
+type Line = LogEntry["fields"];
+
+/** Returns the lines of the requests of tokens that count. */
+function loggedLines(
+  { log }: World,
+  tokens: ReadonlySet<unknown>,
+): readonly Line[] {
+  return log.entries.flatMap(({ event, fields }) =>
+    event === "request" && tokens.has(fields.token) &&
       fields.connection !== undefined && wasLoggedAsSent(fields)
       ? [fields]
       : []
   );
+}
+
+/** Returns what lines have in all, in the words of `GET /usage`. */
+function amountsIn(lines: readonly Line[]): Readonly<Record<string, number>> {
   const sum = (name: string) =>
     sumOf(
       lines,
@@ -175,13 +238,33 @@ function loggedOf(token: string, { log }: World): Record<string, number> {
     );
   return {
     requests: lines.length,
-    input_tokens: sum("input_tokens"),
-    output_tokens: sum("output_tokens"),
+    ...Object.fromEntries(TOKENS.map((name) => [name, sum(name)])),
+    cost_usd: sumOf(lines, ({ cost_usd }) => Number(cost_usd ?? 0)),
     estimated_requests:
       lines.filter(({ usage }) =>
         isJsonObject(usage) && usage.estimated === true
       ).length,
   };
+}
+
+const TOKENS = [
+  "input_tokens",
+  "cached_input_tokens",
+  "cache_write_tokens",
+  "output_tokens",
+  "reasoning_tokens",
+] as const;
+
+function modelOf({ served_model, model }: Line): unknown {
+  return served_model ?? model;
+}
+
+function membersOf(group: unknown, { config }: World): ReadonlySet<string> {
+  return new Set(
+    [...config.callers.values()]
+      .filter(({ groups }) => groups.some(({ name }) => name === group))
+      .map(({ name }) => name),
+  );
 }
 
 /** What was never sent to a provider does not count. */

@@ -1,6 +1,11 @@
 import { parseArgs } from "node:util";
 import type { Fault } from "./fault.ts";
+import { createRandom } from "../../support/fakes/random.ts";
+import { EXCHANGE_FAULTS } from "./exchange.ts";
 import { IDENTITY_FAULTS } from "./identity.ts";
+import { LESSON_FAULTS } from "./lessons.ts";
+import { mutationOf } from "./mutations.ts";
+import { QUEUE_FAULTS } from "./queue.ts";
 import { RELAY_FAULTS } from "./relay.ts";
 import { ROUTING_FAULTS } from "./routing.ts";
 import { SHARED_FAULTS } from "./shared.ts";
@@ -32,31 +37,45 @@ const { seeds, scenes, scene, first, only, seconds, again, ...flags } =
       "at-once": { type: "string", default: "1" },
       /** A file with the output of an earlier run: plants only what it did not find. */
       again: { type: "string" },
+      /** Plants so many random changes of the source instead of the table, which this seed chooses. */
+      mutations: { type: "string", default: "0" },
+      "mutation-seed": { type: "string", default: "1" },
     },
   }).values;
 
 const ROOT = new URL("../../../", import.meta.url);
 
 /** The parts of the repository that a history needs. */
-const COPIED = ["src", "tests/simulation", "tests/support", "tests/deno.lock"];
+const COPIED = [
+  ...["src", "tests/simulation", "tests/support", "tests/deno.lock"],
+  "tests/upstream/http1/odd_responses.ts",
+];
+
+/** The folders of which `--mutations` changes files. */
+const MUTATED = ["relay", "shared", "upstream", "usage"];
 
 interface PlacedFault extends Fault {
   readonly group: string;
   readonly file: string;
 }
 
-const faults: readonly PlacedFault[] = Object.entries({
+const table: readonly PlacedFault[] = Object.entries({
   relay: RELAY_FAULTS,
   routing: ROUTING_FAULTS,
   usage: USAGE_FAULTS,
   upstream: UPSTREAM_FAULTS,
   shared: SHARED_FAULTS,
   identity: IDENTITY_FAULTS,
+  queue: QUEUE_FAULTS,
+  exchange: EXCHANGE_FAULTS,
+  lessons: LESSON_FAULTS,
 }).flatMap(([group, byFile]) =>
   Object.entries(byFile).flatMap(([file, all]) =>
     all.map((fault) => ({ ...fault, file, group }))
   )
 );
+const mutations = Number(flags.mutations);
+const faults = mutations === 0 ? table : await mutated(mutations);
 const known = again === undefined ? "" : await Deno.readTextFile(again);
 const chosen = faults.filter((fault) =>
   new RegExp(only).test(titleOf(fault)) &&
@@ -82,6 +101,44 @@ for (const [group, own] of Map.groupBy(chosen, ({ group }) => group)) {
   console.log(`${group}: ${summaryOf(own)}`);
 }
 console.log(`all: ${summaryOf(chosen)}`);
+
+/** Returns random changes of the folders that the simulation judges; a longer file has more of them. */
+async function mutated(count: number): Promise<PlacedFault[]> {
+  const files = await Promise.all(
+    MUTATED.map(async (folder) => await Array.fromAsync(sourcesIn(folder))),
+  ).then((all) => all.flat().sort());
+  const sources = await Promise.all(
+    files.map((file) => Deno.readTextFile(new URL(`src/${file}`, ROOT))),
+  );
+  const lines = sources.flatMap((source, at) =>
+    Array.from({ length: source.split("\n").length }, () => at)
+  );
+  const random = createRandom(Number(flags["mutation-seed"]));
+  const found = new Map<string, PlacedFault>();
+  while (found.size < count) {
+    const at = random.pick(lines);
+    const [file = "", source = ""] = [files[at], sources[at]];
+    const fault = mutationOf(source, random);
+    if (fault === undefined) continue;
+    const [, group = ""] = /^(?:relay\/)?([^/]*)\//.exec(file) ?? [];
+    const placed = {
+      ...{ ...fault, file, name: `${fault.name} of ${file}` },
+      group: table.some((one) => one.group === group) ? group : "relay",
+    };
+    found.set(placed.name, placed);
+  }
+  return [...found.values()];
+}
+
+async function* sourcesIn(folder: string): AsyncIterable<string> {
+  for await (
+    const { name, isFile } of Deno.readDir(`${ROOT.pathname}src/${folder}`)
+  ) {
+    const path = `${folder}/${name}`;
+    if (!isFile) yield* sourcesIn(path);
+    else if (name.endsWith(".ts")) yield path;
+  }
+}
 
 function titleOf({ file, name }: PlacedFault): string {
   return `${file}: ${name}`;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { crowd, loggedOf, statuses, usageOf, withLimits } from "./counted.ts";
-import type { Scene } from "./stage.ts";
+import type { Scene, Stage } from "./stage.ts";
 import { limitAgain } from "./store.ts";
 
 const HOUR_MS = 3600_000;
@@ -102,6 +102,66 @@ export const LIMIT_SCENES: Readonly<Record<string, Scene>> = {
   },
   "a limit that is new or back knows what was counted": {
     live: (stage) => limitAgain(stage, (limits) => stage.limit(limits)),
+  },
+  "a share of a quota admits what is left of it": {
+    setting: (random) => ({
+      connections: { a: {} },
+      tokens: {
+        alice: {
+          limits: [{ connection: "a", window: "five_hour", share: 0.4 }],
+        },
+      },
+      quota: 60_000,
+      ...random.pick([{}, { threads: 2 }, { replicas: 2 }]),
+    }),
+    async live(stage) {
+      if (stage.hasStore) await stage.sleep(1000);
+      const { quota } = stage.provider("a");
+      assert(quota);
+      const tokensOf = (agent: string) =>
+        stage.asked.filter((one) => one.agent.name === agent)
+          .flatMap((one) => stage.entries(one))
+          .reduce((sum, { charged = 0 }) => sum + charged, 0);
+      /** The part of the quota that a token used, of what everybody used. */
+      const partOf = (agent: string) => {
+        const all = tokensOf("alice") + tokensOf("bob");
+        return quota.used / quota.limit * tokensOf(agent) / all;
+      };
+      await stage.served({ agent: "alice" });
+      await stage.served({ agent: "bob" });
+      let admitted = 0;
+      for (;;) {
+        // A reading is kept for a minute.
+        await stage.sleep(61_000);
+        await read(stage, "limits");
+        const before = partOf("alice");
+        const one = await stage.ask({ agent: "alice" });
+        if (one.status === 429) {
+          assert(before > 0.38, `refused at ${before}`);
+          break;
+        }
+        // Some readings fail.
+        assert(before < 0.52, `admitted at ${before}`);
+        if (admitted++ % 3 === 0) await stage.ask({ agent: "bob" });
+      }
+      assert(admitted > 5);
+      await stage.sleep(61_000);
+      await read(stage, "limits");
+      for (const agent of ["alice", "bob"]) {
+        const [connection] = (await read(stage, "usage", agent)).connections;
+        const [{ your_percent, used_percent }] = connection.limits;
+        const part = 100 * partOf(agent);
+        assert(Math.abs(your_percent - part) < 1.5, `${your_percent}, ${part}`);
+        assert(Math.abs(used_percent - 100 * quota.used / quota.limit) < 1.5);
+      }
+      const [limit] = (await read(stage, "usage")).limits;
+      assert.equal(limit.limit, 0.4);
+      assert(Math.abs(limit.used - partOf("alice")) < 0.02);
+      assert.equal(limit.remaining, Math.max(0, limit.limit - limit.used));
+      await stage.sleep(5 * HOUR_MS);
+      await read(stage, "limits");
+      await stage.served({ agent: "alice" });
+    },
   },
   "the places of a connection and of a token come back": {
     setting: () => ({
@@ -211,3 +271,17 @@ export const LIMIT_SCENES: Readonly<Record<string, Scene>> = {
     },
   },
 };
+
+/** Returns what a token reads of usage or of quotas. */
+async function read(
+  stage: Stage,
+  path: "limits" | "usage",
+  agent = "alice",
+) {
+  const response = await stage.gateway.handler(
+    new Request(`http://gateway.example/v1/${path}`, {
+      headers: { authorization: `Bearer mg_secret_of_${agent}` },
+    }),
+  );
+  return await response.json();
+}

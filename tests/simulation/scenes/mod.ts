@@ -5,11 +5,14 @@ import { scrape } from "../world/scrape.ts";
 import { takeOver } from "../world/platform.ts";
 import { VirtualTime } from "../world/time.ts";
 import { Trace } from "../world/trace.ts";
+import { EXCHANGE_SCENES } from "./exchange.ts";
 import { FAILOVER_SCENES } from "./failover.ts";
 import { HEALTH_SCENES } from "./health.ts";
 import { IDENTITY_SCENES } from "./identity.ts";
+import { LESSON_SCENES } from "./lessons.ts";
 import { LIMIT_SCENES } from "./limits.ts";
 import { POOL_SCENES } from "./pool.ts";
+import { QUEUE_SCENES } from "./queue.ts";
 import { STORE_SCENES } from "./store.ts";
 import { type Scene, Stage } from "./stage.ts";
 
@@ -22,6 +25,9 @@ const SCENE_GROUPS: Readonly<Record<string, Readonly<Record<string, Scene>>>> =
     usage: LIMIT_SCENES,
     shared: STORE_SCENES,
     identity: IDENTITY_SCENES,
+    queue: QUEUE_SCENES,
+    exchange: EXCHANGE_SCENES,
+    lessons: LESSON_SCENES,
   };
 
 /** All scenes by name. */
@@ -84,6 +90,7 @@ export async function liveScene(name: string, seed: number): Promise<History> {
     await time.run(HORIZON_MS, () => isOver);
     if (!isOver) broken.push(`${name}: it does not end`);
     for (const provider of stage.providers) provider.recover();
+    stage.endExchange();
     if (stage.hasStore) {
       stage.store.recover();
       await time.run(time.elapsedMs() + BACK_MS, () => false);
@@ -96,6 +103,7 @@ export async function liveScene(name: string, seed: number): Promise<History> {
       broken.push(...brokenPromises({
         ...{ time, trace, log, agents, providers, ledger, asked, config },
         ...{ replicas, looks: [], counts: [], checked: [], unhandled },
+        process: stage.process,
         metrics: await scrape(replicas),
         store: stage.hasStore ? stage.store : undefined,
       }));

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { coolDown } from "./failover.ts";
+import { ODD_RESPONSES } from "../../upstream/http1/odd_responses.ts";
 import type { Scene, Stage } from "./stage.ts";
 
 const ALONE = () => ({ connections: { a: {} } });
@@ -270,6 +271,29 @@ export const POOL_SCENES: Readonly<Record<string, Scene>> = {
       const one = await stage.ask({ protocol: "messages", isStream: true });
       assert.equal(one.ending, "complete");
       assert.deepEqual(stage.route(one), ["a"]);
+    },
+  },
+  "an odd response is read by the rules, or not at all": {
+    judgesAlone: true,
+    setting: () => ({ family: "A" }),
+    async live(stage) {
+      const odd = [...ODD_RESPONSES].filter(([, { verdict }]) =>
+        typeof verdict === "string" || verdict.body === "hello" &&
+          verdict.status === 200
+      );
+      for (let count = 0; count < 30; count++) {
+        const [name, { text, verdict }] = stage.random.pick(odd);
+        stage.provider("a").closeIdle();
+        // Beside a failure of long ago, this one is the first.
+        await stage.sleep(20_000);
+        stage.plan("a", { fate: "answer", raw: text });
+        const one = await stage.ask({ protocol: "chat", isStream: false });
+        assert.equal(one.status, 200, name);
+        const isRead = typeof verdict === "object";
+        assert.deepEqual(stage.route(one), isRead ? ["a"] : ["a", "b"], name);
+        if (isRead) assert.equal(one.text, verdict.body, name);
+        assert.deepEqual(await stage.served(), ["a"], `after ${name}`);
+      }
     },
   },
 };

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import type { createGateway } from "../../../src/app.ts";
 import type { Config } from "../../../src/config/config.ts";
+import { createLiveConfig } from "../../../src/config/live_config.ts";
 import { sha256Hex } from "../../../src/core/sha256.ts";
 import type { Protocol } from "../../../src/core/protocol.ts";
 import {
@@ -22,9 +23,12 @@ import {
   type PlannedFate,
   SimulatedProvider,
 } from "../world/provider.ts";
+import { createQuotaFetch, SimulatedQuota } from "../world/quota.ts";
 import { Replica } from "../world/replica.ts";
 import { SimulatedStore } from "../world/store.ts";
+import { SimulatedProcess } from "../world/threads.ts";
 import type { VirtualTime } from "../world/time.ts";
+import { EXCHANGED, SimulatedTokenIssuer } from "../world/token_issuer.ts";
 import type { Trace } from "../world/trace.ts";
 
 type Gateway = ReturnType<typeof createGateway>;
@@ -41,8 +45,14 @@ export interface Setting {
   readonly family?: keyof typeof FAMILIES;
   /** The number of gateways that share a store; absent for one without a store. */
   readonly replicas?: number;
+  /** The number of threads of one process; absent for a gateway without others. */
+  readonly threads?: number;
+  /** True when the first connection exchanges the platform's token for a short-lived one. */
+  readonly exchanges?: boolean;
   /** True when an issuer of JWTs is trusted. */
   readonly hasIssuer?: boolean;
+  /** The tokens that each provider serves in a window of five hours, which its quota reports. */
+  readonly quota?: number;
 }
 
 type Entry = Readonly<Record<string, unknown>>;
@@ -87,20 +97,24 @@ export class Stage {
   readonly trace: Trace;
   readonly ledger: LedgerEntry[] = [];
   readonly asked: Asked[] = [];
-  readonly log: MemoryLog = createMemoryLog();
+  readonly log: MemoryLog;
   readonly providers: readonly SimulatedProvider[];
   readonly agents: Agent[];
   readonly replicas: readonly Replica[];
+  /** The process of which they are threads. */
+  readonly process: SimulatedProcess | undefined;
   readonly #file: Entry;
   readonly #store: SimulatedStore | undefined;
   readonly #issuer: SimulatedIssuer | undefined;
+  readonly #exchange: Exchange | undefined;
 
   private constructor(
     parts: StageParts,
-    { file, providers, ledger, agents, config, count, issuer }: {
+    { file, providers, ledger, agents, config, setting, issuer, exchange }: {
+      readonly exchange: Exchange | undefined;
       readonly file: Entry;
       readonly issuer: SimulatedIssuer | undefined;
-      readonly count: number | undefined;
+      readonly setting: Setting;
       readonly providers: readonly SimulatedProvider[];
       readonly ledger: LedgerEntry[];
       readonly agents: Agent[];
@@ -115,16 +129,30 @@ export class Stage {
     this.ledger = ledger;
     this.agents = agents;
     this.#issuer = issuer;
-    this.#store = count === undefined ? undefined : new SimulatedStore(parts);
+    this.#exchange = exchange;
+    this.log = exchange?.log ?? createMemoryLog();
+    exchange?.changes.push(() => void this.reload());
+    const { replicas, threads, quota } = setting;
+    this.#store = replicas === undefined
+      ? undefined
+      : new SimulatedStore(parts);
+    const fetch = quota === undefined
+      ? issuer?.fetch ?? notFound
+      : createQuotaFetch(providers, parts);
+    this.process = threads === undefined ? undefined : new SimulatedProcess({
+      ...{ time: parts.time, log: this.log, fetch },
+      liveConfig: createLiveConfig(config),
+    });
     const names = Array.from(
-      { length: count ?? 1 },
+      { length: replicas ?? threads ?? 1 },
       (_, at) => `gateway-${at}`,
     );
     this.replicas = names.map((name) =>
       new Replica({
         ...{ ...parts, config, log: this.log, name, store: this.#store },
+        ...{ process: this.process, fetch },
+        onKeyRefused: exchange && (() => exchange.issuer.renew()),
         dial: createSimulatedDial(providers),
-        fetch: issuer?.fetch ?? notFound,
       })
     );
   }
@@ -134,8 +162,9 @@ export class Stage {
     const setting = scene.setting?.(random) ?? {};
     const ledger: LedgerEntry[] = [];
     const entries = Object.entries(setting.connections ?? { a: {}, b: {} });
+    const own = setting.exchanges ? "A" : setting.family;
     const families = entries.map(() =>
-      setting.family ?? random.pick(["A", "B", "C"] as const)
+      own ?? random.pick(["A", "B", "C"] as const)
     );
     const providers = entries.map(([name], at) =>
       new SimulatedProvider({
@@ -144,7 +173,13 @@ export class Stage {
         protocols: [FAMILIES[families[at] ?? "A"].protocol],
       })
     );
-    const agents = ["alice", "bob", "carol"].map((name) => ({
+    const names = [
+      "alice",
+      "bob",
+      "carol",
+      ...Object.keys(setting.tokens ?? {}),
+    ];
+    const agents = [...new Set(names)].map((name) => ({
       ...{ name, token: `mg_secret_of_${name}`, models: ["*"] },
     }));
     const file = {
@@ -154,9 +189,14 @@ export class Stage {
         return {
           ...{ name, service: "custom", family },
           endpoints: { [protocol]: `https://${name}.example/v1` },
-          auth: { scheme, key: keyOf({ name }) },
+          auth: setting.exchanges && at === 0
+            ? EXCHANGED
+            : { scheme, key: keyOf({ name }) },
           paths: ["chat", "messages", "responses"],
           models: [{ id: MODEL, upstream: `${MODEL}-of-${name}` }],
+          ...setting.quota === undefined
+            ? {}
+            : { quota: { kind: "zai", url: `https://${name}.example/quota` } },
           ...entry,
         };
       }),
@@ -168,14 +208,24 @@ export class Stage {
       ...setting.hasIssuer ? { identity: [identityFile()] } : {},
       ...setting.file,
     };
-    for (const provider of providers) provider.isQuick = true;
-    const config = await minimalConfig(file);
+    for (const provider of providers) {
+      provider.isQuick = true;
+      provider.quota = setting.quota === undefined
+        ? undefined
+        : new SimulatedQuota(parts.time, setting.quota);
+    }
+    const exchange = setting.exchanges ? createExchange(parts.time) : undefined;
+    const [first] = providers;
+    if (exchange !== undefined && first !== undefined) {
+      first.accepts = (key) => exchange.issuer.accepts(key);
+    }
+    const config = await minimalConfig(file, contextOf(exchange));
     const issuer = setting.hasIssuer
       ? await SimulatedIssuer.create(parts.time)
       : undefined;
     return new Stage(parts, {
-      ...{ file, providers, ledger, agents, config, issuer },
-      count: setting.replicas,
+      ...{ file, providers, ledger, agents, config, issuer, setting },
+      exchange,
     });
   }
 
@@ -202,6 +252,11 @@ export class Stage {
   get issuer(): SimulatedIssuer {
     assert(this.#issuer);
     return this.#issuer;
+  }
+
+  get exchange(): Exchange {
+    assert(this.#exchange);
+    return this.#exchange;
   }
 
   get store(): SimulatedStore {
@@ -311,8 +366,27 @@ export class Stage {
   /** Reads the same configuration again, with changes. */
   async reload(changes: Entry = {}): Promise<void> {
     this.trace.note("the configuration is read again");
-    const next = await minimalConfig({ ...this.#file, ...changes });
+    const next = await minimalConfig(
+      { ...this.#file, ...changes },
+      contextOf(this.#exchange),
+    );
     for (const { configs } of this.replicas) configs.swap(next);
+    this.process?.liveConfig.swap(next);
+  }
+
+  /** Reads the configuration again without a token. */
+  async reloadWithout(name: string): Promise<void> {
+    const { tokens } = this.#file;
+    assert(Array.isArray(tokens));
+    await this.reload({ tokens: tokens.filter((one) => one.name !== name) });
+  }
+
+  /** Reads the configuration again with changes of its first connection. */
+  async reconnect(changes: Entry): Promise<void> {
+    const { connections } = this.#file;
+    assert(Array.isArray(connections));
+    const [first, ...others] = connections;
+    await this.reload({ connections: [{ ...first, ...changes }, ...others] });
   }
 
   /** Reads the configuration again with other limits of `alice` */
@@ -323,9 +397,36 @@ export class Stage {
     await this.reload({ tokens: [{ ...alice, limits }, ...others] });
   }
 
+  /** Lets no token be renewed any more. */
+  endExchange(): void {
+    this.#exchange?.issuer.book.retain([]);
+  }
+
   sleep(ms: number): Promise<void> {
     return this.time.sleep(ms);
   }
+}
+
+/** An issuer of short-lived tokens, and what the configuration does when one changes. */
+interface Exchange {
+  readonly issuer: SimulatedTokenIssuer;
+  readonly log: MemoryLog;
+  readonly changes: (() => void)[];
+}
+
+function createExchange(time: VirtualTime): Exchange {
+  const log = createMemoryLog();
+  const changes: (() => void)[] = [];
+  const issuer = new SimulatedTokenIssuer(time, log, () => {
+    for (const change of changes) change();
+  });
+  return { issuer, log, changes };
+}
+
+function contextOf(exchange: Exchange | undefined) {
+  return exchange === undefined
+    ? {}
+    : { tokenFor: exchange.issuer.book.tokenFor };
 }
 
 function notFound(): Promise<Response> {

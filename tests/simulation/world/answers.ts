@@ -6,8 +6,13 @@ import type { Random } from "../../support/fakes/random.ts";
 export interface PlannedAnswer {
   readonly pieces: readonly string[];
   readonly call: { readonly id: string; readonly city: string } | undefined;
+  /** The tokens of its input, those that were read from a cache and written to one included. */
   readonly inputTokens: number;
+  readonly cachedTokens: number;
+  readonly writtenTokens: number;
+  /** The tokens of its output, those of its reasoning included. */
   readonly outputTokens: number;
+  readonly reasoningTokens: number;
 }
 
 /** An answer as its caller can compare it, in any protocol. */
@@ -33,13 +38,42 @@ export function planAnswer(
     (_, at) =>
       `w${number}_${at}${random.pick([" ", "\n", " äß ", " 🌍 ", "\\n "])}`,
   );
+  const inputTokens = 10 + random.below(2000);
+  const outputTokens = count + random.below(300);
+  const isCached = random.below(2) === 0;
   return {
     pieces,
+    ...{ inputTokens, outputTokens },
+    cachedTokens: isCached ? random.below(inputTokens >> 1) : 0,
+    writtenTokens: isCached ? random.below(inputTokens >> 1) : 0,
+    reasoningTokens: random.below(2) === 0 ? random.below(outputTokens) : 0,
     call: hasTools && random.below(2) === 0
       ? { id: `call_${number}`, city: `Köln ${number}` }
       : undefined,
-    inputTokens: 10 + random.below(2000),
-    outputTokens: count + random.below(300),
+  };
+}
+
+/** What a provider charges for an answer, as the log of a gateway has it. */
+export interface Charged {
+  readonly input_tokens: number;
+  readonly cached_input_tokens: number;
+  readonly cache_write_tokens: number;
+  readonly output_tokens: number;
+  readonly reasoning_tokens: number;
+}
+
+/** Returns what a provider reports of an answer: not every protocol can report every part. */
+export function chargedFor(
+  answer: PlannedAnswer,
+  protocol: Protocol,
+): Charged {
+  const isMessages = protocol === "messages";
+  return {
+    input_tokens: answer.inputTokens,
+    cached_input_tokens: answer.cachedTokens,
+    cache_write_tokens: isMessages ? answer.writtenTokens : 0,
+    output_tokens: answer.outputTokens,
+    reasoning_tokens: isMessages ? 0 : answer.reasoningTokens,
   };
 }
 
@@ -72,10 +106,13 @@ export const WRITERS: Readonly<Record<Protocol, Writer>> = {
   responses: { whole: wholeResponse, events: responseEvents },
 };
 
-function chatUsage({ inputTokens, outputTokens }: PlannedAnswer): JsonObject {
+function chatUsage(answer: PlannedAnswer): JsonObject {
+  const { inputTokens, outputTokens } = answer;
   return {
     prompt_tokens: inputTokens,
+    prompt_tokens_details: { cached_tokens: answer.cachedTokens },
     completion_tokens: outputTokens,
+    completion_tokens_details: { reasoning_tokens: answer.reasoningTokens },
     total_tokens: inputTokens + outputTokens,
   };
 }
@@ -133,9 +170,14 @@ function chatEvents(
 }
 
 function messageUsage(
-  { inputTokens, outputTokens }: PlannedAnswer,
+  { inputTokens, cachedTokens, writtenTokens, outputTokens }: PlannedAnswer,
 ): JsonObject {
-  return { input_tokens: inputTokens, output_tokens: outputTokens };
+  return {
+    input_tokens: inputTokens - cachedTokens - writtenTokens,
+    cache_read_input_tokens: cachedTokens,
+    cache_creation_input_tokens: writtenTokens,
+    output_tokens: outputTokens,
+  };
 }
 
 function toolUse(call: NonNullable<PlannedAnswer["call"]>, input: JsonObject) {
@@ -157,14 +199,14 @@ function wholeMessage(answer: PlannedAnswer, model: string): JsonObject {
 }
 
 function messageEvents(answer: PlannedAnswer, model: string): string[] {
-  const { pieces, call, inputTokens, outputTokens } = answer;
+  const { pieces, call, outputTokens } = answer;
   return [
     {
       type: "message_start",
       message: {
         ...{ id: "msg_1", type: "message", role: "assistant", model },
         ...{ content: [], stop_reason: null, stop_sequence: null },
-        usage: { input_tokens: inputTokens, output_tokens: 1 },
+        usage: messageUsage({ ...answer, outputTokens: 1 }),
       },
     },
     {
@@ -228,9 +270,9 @@ function wholeResponse(answer: PlannedAnswer, model: string): JsonObject {
     output: responseItems(answer),
     usage: {
       input_tokens: inputTokens,
-      input_tokens_details: { cached_tokens: 0 },
+      input_tokens_details: { cached_tokens: answer.cachedTokens },
       output_tokens: outputTokens,
-      output_tokens_details: { reasoning_tokens: 0 },
+      output_tokens_details: { reasoning_tokens: answer.reasoningTokens },
       total_tokens: inputTokens + outputTokens,
     },
   };
@@ -330,8 +372,12 @@ export const ERROR_EVENTS: Readonly<Record<Protocol, string>> = {
 export const PING: string = named({ type: "ping" });
 
 /** Returns the body of an error response. */
-export function errorBody(protocol: Protocol, type: string): JsonObject {
-  const error = { type, message: `The simulated provider says ${type}.` };
+export function errorBody(
+  protocol: Protocol,
+  type: string,
+  message = `The simulated provider says ${type}.`,
+): JsonObject {
+  const error = { type, message };
   return protocol === "messages"
     ? { type: "error", error }
     : { error: { ...error, code: type, param: null } };

@@ -22,7 +22,14 @@ export interface Asked {
   readonly protocol: Protocol;
   readonly model: string;
   readonly isStream: boolean;
+  /** The session whose conversation it belongs to: that of its parent, for the request of a sub-agent. */
+  readonly conversation: string;
+  /** True for work that nobody waits for. */
+  readonly isBackground: boolean;
   readonly startedMs: number;
+  /** The moment at which the whole body was there, and the one at which its caller left. */
+  sentMs: number | undefined;
+  leftMs: number | undefined;
   /** The replica that it went to, and the number of its process; undefined when none was up. */
   replica: string | undefined;
   status: number | undefined;
@@ -65,10 +72,14 @@ export interface Wish extends Turn {
   readonly isPrompt?: boolean;
   /** The tool calls that its conversation has had so far. */
   readonly toolCalls?: number;
+  /** The id of each of these calls; default: one that no provider gave. */
+  readonly callId?: string;
   /** The session of the agent that sent this one. */
   readonly parent?: string;
   /** True for work that nobody waits for. */
   readonly isBatch?: boolean;
+  /** Further fields of its body. */
+  readonly fields?: JsonObject;
   /** What is wrong with its body. */
   readonly damage?: "cut" | "deep" | "wrong type";
   /** The length of its prompt, in characters; chosen by the seed unless it is given. */
@@ -87,11 +98,13 @@ export async function ask(
   scene: CallerScene,
 ): Promise<Asked> {
   const { time, random, trace, asked } = scene;
-  const replica = routeOf(turn.session, scene);
+  const conversation = turn.parent ?? turn.session;
+  const replica = routeOf(conversation, scene);
   const one: Asked = {
-    ...turn,
-    number: asked.length,
+    ...{ ...turn, conversation, number: asked.length },
+    isBackground: turn.isBatch === true || turn.parent !== undefined,
     startedMs: time.elapsedMs(),
+    ...{ sentMs: undefined, leftMs: undefined },
     replica: replica && `${replica.name}.${replica.starts}`,
     ...{ status: undefined, headers: undefined, text: "", ending: undefined },
     ...{ outputMs: undefined, endedMs: undefined },
@@ -111,6 +124,7 @@ export async function ask(
     ? time.schedule(leavesAfterMs, () => {
       trace.note(`#${one.number} leaves`);
       one.ending ??= "left";
+      one.leftMs = time.elapsedMs();
       leaving.abort();
     })
     : () => {};
@@ -190,8 +204,22 @@ async function readBody(
   one.text += decoder.decode();
 }
 
+/** A header that providers get as it is. */
+export const KEPT_HEADER = "x-team";
+
+/** Headers that stay at the gateway (docs/http.md#headers). */
+export const PRIVATE_HEADERS: Readonly<Record<string, string>> = {
+  cookie: "sid=mg_secret_cookie",
+  "proxy-authorization": "Basic mg_secret_proxy",
+  "x-forwarded-for": "10.20.30.40",
+  forwarded: "for=10.20.30.40",
+  "cf-connecting-ip": "10.20.30.40",
+  "openai-organization": "org-of-the-caller",
+  te: "trailers",
+};
+
 function requestOf(
-  { number, agent, session, protocol, model, isStream }: Asked,
+  one: Asked,
   wish: Wish,
   { signal, time, random }: {
     readonly signal: AbortSignal;
@@ -199,16 +227,21 @@ function requestOf(
     readonly random: Random;
   },
 ): Request {
+  const { number, agent, session, protocol, model, isStream } = one;
   const { stops, isPrompt, promptLength, toolCalls = 0, parent } = wish;
   const length = promptLength ?? random.below(2000);
   const text = `Prompt #${number}# ${"x".repeat(length)}`;
-  const whole = JSON.stringify(bodyOf(protocol, {
-    ...{ model, isStream, text, toolCalls },
-    hasTools: toolCalls > 0 || random.below(3) > 0,
-    withUsage: random.below(2) === 0,
-  }));
+  const whole = JSON.stringify({
+    ...bodyOf(protocol, {
+      ...{ model, isStream, text, toolCalls, callId: wish.callId },
+      hasTools: toolCalls > 0 || random.below(3) > 0,
+      withUsage: random.below(2) === 0,
+    }),
+    ...wish.fields,
+  });
   const body = damaged(whole, wish.damage);
   const isWhole = stops === undefined && (isPrompt || random.below(3) > 0);
+  if (isWhole) one.sentMs = time.elapsedMs();
   return new Request(`http://gateway.example${PATHS[protocol]}`, {
     method: "POST",
     headers: {
@@ -216,12 +249,19 @@ function requestOf(
       ...isWhole ? { "content-length": String(byteLength(body)) } : {},
       [protocol === "messages" ? "x-api-key" : "authorization"]:
         protocol === "messages" ? agent.token : `Bearer ${agent.token}`,
-      "session-id": session,
-      ...parent === undefined ? {} : { "x-parent-session-id": parent },
+      // As Codex and opencode name a session, and opencode its sub-agents.
+      ...parent === undefined
+        ? { "session-id": session }
+        : { "x-session-id": session, "x-parent-session-id": parent },
       ...wish.isBatch ? { "x-priority": "batch" } : {},
+      ...PRIVATE_HEADERS,
+      [KEPT_HEADER]: `kept-${number}`,
       ...protocol === "messages" ? { "anthropic-version": "2023-06-01" } : {},
     },
-    body: isWhole ? body : inPieces(body, { time, random, stops }),
+    body: isWhole ? body : inPieces(body, {
+      ...{ time, random, stops },
+      onSent: () => one.sentMs = time.elapsedMs(),
+    }),
     signal,
   });
 }
@@ -232,10 +272,11 @@ function byteLength(text: string): number {
 
 function inPieces(
   text: string,
-  { time, random, stops }: {
+  { time, random, stops, onSent }: {
     readonly time: VirtualTime;
     readonly random: Random;
     readonly stops: Wish["stops"];
+    readonly onSent: () => void;
   },
 ): ReadableStream<Uint8Array> {
   const bytes = new TextEncoder().encode(text);
@@ -248,7 +289,9 @@ function inPieces(
       const next = at + 1 + random.below(bytes.length - at);
       controller.enqueue(bytes.slice(at, next));
       at = next;
-      if (at >= bytes.length) controller.close();
+      if (at < bytes.length) return;
+      controller.close();
+      onSent();
     },
   }, { highWaterMark: 0 });
 }
@@ -269,6 +312,7 @@ interface BodyParts {
   readonly isStream: boolean;
   readonly text: string;
   readonly toolCalls: number;
+  readonly callId: string | undefined;
   readonly hasTools: boolean;
   readonly withUsage: boolean;
 }
@@ -280,40 +324,40 @@ const CITY = {
 };
 
 /** A call of a tool and its result, as a client sends them back. */
-const CALLED: Readonly<Record<Protocol, (at: number) => JsonObject[]>> = {
-  chat: (at) => [
+const CALLED: Readonly<Record<Protocol, (id: string) => JsonObject[]>> = {
+  chat: (id) => [
     {
       ...{ role: "assistant", content: null },
       tool_calls: [{
-        ...{ id: `call_then_${at}`, type: "function" },
+        ...{ id, type: "function" },
         function: { name: "weather", arguments: '{"city":"Bonn"}' },
       }],
     },
-    { role: "tool", tool_call_id: `call_then_${at}`, content: "Rain" },
+    { role: "tool", tool_call_id: id, content: "Rain" },
   ],
-  messages: (at) => [
+  messages: (id) => [
     {
       role: "assistant",
       content: [{
-        ...{ type: "tool_use", id: `call_then_${at}`, name: "weather" },
+        ...{ type: "tool_use", id, name: "weather" },
         input: { city: "Bonn" },
       }],
     },
     {
       role: "user",
       content: [{
-        ...{ type: "tool_result", tool_use_id: `call_then_${at}` },
+        ...{ type: "tool_result", tool_use_id: id },
         content: "Rain",
       }],
     },
   ],
-  responses: (at) => [
+  responses: (id) => [
     {
-      ...{ type: "function_call", call_id: `call_then_${at}`, name: "weather" },
+      ...{ type: "function_call", call_id: id, name: "weather" },
       arguments: '{"city":"Bonn"}',
     },
     {
-      ...{ type: "function_call_output", call_id: `call_then_${at}` },
+      ...{ type: "function_call_output", call_id: id },
       output: "Rain",
     },
   ],
@@ -321,10 +365,13 @@ const CALLED: Readonly<Record<Protocol, (at: number) => JsonObject[]>> = {
 
 function bodyOf(protocol: Protocol, parts: BodyParts): JsonObject {
   const { model, isStream, text, toolCalls, hasTools, withUsage } = parts;
+  const { callId } = parts;
   const messages: JsonObject[] = [
     { role: "user", content: text },
-    ...Array.from({ length: toolCalls }, (_, at) => CALLED[protocol](at))
-      .flat(),
+    ...Array.from(
+      { length: toolCalls },
+      (_, at) => CALLED[protocol](callId ?? `call_then_${at}`),
+    ).flat(),
   ];
   const stream = isStream ? { stream: true } : {};
   if (protocol === "messages") {

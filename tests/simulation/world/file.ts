@@ -41,6 +41,11 @@ const PROTOCOLS = {
 
 const FAMILY = { chat: "A", messages: "B", responses: "C" } as const;
 
+/** The prices of every model, in dollars for a million tokens. */
+export const PRICE = {
+  ...{ input: 1, cached_input: 0.1, cache_write: 1.25, output: 5 },
+};
+
 const MODELS = ["model-one", "model-two", "model-three"];
 
 /** Returns the people of a history. */
@@ -84,9 +89,17 @@ export function createFile(
       first_output: random.pick([0, 30_000]),
       idle: random.pick([30_000, 300_000]),
     },
-    groups: { team: { limits: [amountLimit(random)] } },
+    groups: { team: { ...weight(random), limits: [amountLimit(random)] } },
+    server: { removed_tokens: random.pick(["end", "finish"]) },
     tokens: agents.map((agent) => tokenOf(agent, measured, random)),
   };
+}
+
+/** Returns a configuration without a person's token. */
+export function withoutToken(file: Entry, name: string): Entry {
+  const { tokens } = file;
+  if (!Array.isArray(tokens)) throw new Error("The file has no tokens");
+  return { ...file, tokens: tokens.filter((one) => one.name !== name) };
 }
 
 function connectionOf(
@@ -113,7 +126,7 @@ function connectionOf(
     models: [...own, ownModel(provider)].map((id) => ({
       id,
       upstream: `${id}-of-${name}`,
-      price: { input: 1, output: 5 },
+      price: PRICE,
       ...quota !== undefined && random.below(3) === 0
         ? { quota_routing: true }
         : {},
@@ -121,14 +134,24 @@ function connectionOf(
         ? { fallbacks: MODELS.slice(MODELS.indexOf(id) + 1) }
         : {},
     })),
-    ...random.below(3) === 0 ? { max_concurrent: 1 + random.below(4) } : {},
-    ...random.below(3) === 0
-      ? { queue: { max_wait: random.pick([2000, 30_000]) } }
-      : {},
+    ...random.pick([
+      {},
+      { max_concurrent: 1 + random.below(4) },
+      { queue: queueOf(random) },
+      { max_concurrent: 1 + random.below(2), queue: queueOf(random) },
+    ]),
     ...quota === undefined ? {} : {
       quota: { kind: "zai", url: `https://${host}/quota` },
     },
   };
+}
+
+function queueOf(random: Random): Entry {
+  return { max_wait: random.pick([2000, 30_000, 240_000]) };
+}
+
+function weight(random: Random): Entry {
+  return random.below(3) === 0 ? { weight: random.pick([0.5, 2, 5]) } : {};
 }
 
 function tokenOf(
@@ -159,6 +182,7 @@ function tokenOf(
   return {
     ...entry,
     ...limits.length === 0 ? {} : { limits: [...different.values()] },
+    ...weight(random),
     ...random.below(3) === 0 ? { group: "team" } : {},
     ...random.below(3) === 0 ? { max_concurrent: 2 + random.below(3) } : {},
   };

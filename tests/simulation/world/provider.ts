@@ -27,6 +27,8 @@ export interface LedgerEntry {
   readonly provider: string;
   readonly key: string | undefined;
   readonly protocol: Protocol;
+  /** Its method, path and headers. */
+  readonly head: string;
   readonly body: JsonObject;
   readonly receivedMs: number;
   /** Absent for errors. */
@@ -96,6 +98,8 @@ export interface PlannedFate {
   readonly isSlowToSpeak?: boolean;
   /** True when the answer repeats the key that the request had. */
   readonly leaks?: boolean;
+  /** The whole response, one character for each byte; the connection closes behind it. */
+  readonly raw?: string;
 }
 
 /** How a provider behaves for a while: the weight of each fate that can happen. */
@@ -147,6 +151,12 @@ export class SimulatedProvider {
   readonly dials: ("refuse" | "hang" | "late")[] = [];
   /** True when its answers come without pauses. */
   isQuick = false;
+  /** Returns true for a key that is good now; every key is, where it is absent. */
+  accepts: ((key: string | undefined) => boolean) | undefined;
+  /** The fields of a request that it does not know, and refuses. */
+  readonly unknownFields: Set<string> = new Set();
+  /** The number of requests that it serves at once; it refuses more. */
+  capacity: number | undefined;
   /** The quota of its key; absent where nothing is measured. */
   quota: SimulatedQuota | undefined;
   /** The time for which it keeps an idle connection, in seconds, which its answers announce. */
@@ -243,12 +253,21 @@ export class SimulatedProvider {
       const retryAfter = Math.ceil((resetsMs - this.#time.elapsedMs()) / 1000);
       return { fate: "long rate limit", retryAfter };
     }
+    if (this.#isFull) return { fate: "rate limit", retryAfter: 0 };
     return this.planned.shift() ?? { fate: this.#fate() };
+  }
+
+  get #isFull(): boolean {
+    if (this.capacity === undefined) return false;
+    const running = this.ledger.filter(({ provider, endedMs }) =>
+      provider === this.name && endedMs === undefined
+    );
+    return running.length >= this.capacity;
   }
 
   /** Receives a request and answers it. */
   async serve(
-    { head, text, planned }: ReceivedRequest,
+    { head, text, planned: wanted }: ReceivedRequest,
     line: Line,
   ): Promise<void> {
     const protocol = protocolOf(head);
@@ -260,12 +279,15 @@ export class SimulatedProvider {
       request: Number(NUMBER_REGEXP.exec(text)?.[1] ?? -1),
       provider: this.name,
       key: /^(?:authorization: Bearer|x-api-key:) (\S+)/im.exec(head)?.[1],
-      ...{ protocol, body, receivedMs: this.#time.elapsedMs() },
+      ...{ protocol, head, body, receivedMs: this.#time.elapsedMs() },
       ...{ answer: undefined, status: undefined, payload: "" },
       ...{ isWhole: false, endedMs: undefined },
     };
     this.ledger.push(entry);
     line.entry = entry;
+    const planned: PlannedFate = this.accepts?.(entry.key) === false
+      ? { fate: "unauthorized" }
+      : wanted;
     const { fate } = planned;
     this.#trace.note(`${this.name} receives #${entry.request} : ${fate}`);
     try {
@@ -310,6 +332,15 @@ export class SimulatedProvider {
     const usual = this.isQuick ? 1 : 800;
     const pause = fate === "slow answer" ? 20_000 : usual;
     await this.#time.sleep(planned.afterMs ?? random.below(pause));
+    const unknown = [...this.unknownFields].find((one) => one in entry.body);
+    if (unknown !== undefined) {
+      const message = `Unsupported parameter: '${unknown}'`;
+      return this.#refuse(entry, line, 400, { message });
+    }
+    if (planned.raw !== undefined) {
+      line.socket.send(Buffer.from(planned.raw, "latin1"));
+      return line.socket.finish();
+    }
     switch (fate) {
       case "overloaded":
         return this.#refuse(entry, line, random.pick([503, 529]));
@@ -371,9 +402,10 @@ export class SimulatedProvider {
     entry: LedgerEntry,
     line: Line,
     status: number,
-    { retryAfter = 0, isHalf = false }: {
+    { retryAfter = 0, isHalf = false, message }: {
       readonly retryAfter?: number | undefined;
       readonly isHalf?: boolean | undefined;
+      readonly message?: string;
     } = {},
   ): void {
     // Nobody receives it.
@@ -381,7 +413,7 @@ export class SimulatedProvider {
     entry.status = status;
     entry.retryAfter = retryAfter;
     const type = status === 429 ? "rate_limit_error" : `error_${status}`;
-    const body = JSON.stringify(errorBody(entry.protocol, type));
+    const body = JSON.stringify(errorBody(entry.protocol, type, message));
     const wait = retryAfter > 0 ? `retry-after: ${retryAfter}\r\n` : "";
     line.write(
       `HTTP/1.1 ${status} No\r\ncontent-type: application/json\r\n${wait}content-length: ${body.length}\r\n\r\n${
@@ -434,6 +466,8 @@ export class SimulatedProvider {
     if (fate === "interim") line.write(INTERIM.repeat(1 + random.below(3)));
     const length = Buffer.byteLength(text);
     line.write(headOf(framing, length, isStream, [
+      ...[`x-answer: answer-${number}`, "x-gateway-dropped: everything"],
+      ...["set-cookie: account=1", "alt-svc: h3", `x-echo: ${entry.key}`],
       ...this.keepAliveSeconds === undefined
         ? []
         : [`keep-alive: timeout=${this.keepAliveSeconds}`],
@@ -456,7 +490,7 @@ export class SimulatedProvider {
           entry.payload += ERROR_EVENTS[protocol];
           return line.end(framing);
         }
-        const part = event.slice(0, random.below(event.length));
+        const part = event.slice(0, random.below(event.length)).toWellFormed();
         line.frame(framing, part);
         entry.payload += part;
         // docs/design.md, "The last event": some providers send no `[DONE]`.

@@ -28,6 +28,7 @@ import type { MemoryLog } from "../../support/fakes/memory_log.ts";
 import type { Random } from "../../support/fakes/random.ts";
 import { SimulatedSocket } from "./socket.ts";
 import type { SimulatedStore, StoreLine } from "./store.ts";
+import type { SimulatedProcess, SimulatedThread } from "./threads.ts";
 import type { VirtualTime } from "./time.ts";
 import type { Trace } from "./trace.ts";
 
@@ -46,6 +47,10 @@ export interface ReplicaParts {
   readonly config: Config;
   /** The store that replicas share; absent for a gateway alone. */
   readonly store: SimulatedStore | undefined;
+  /** The process of which it is a thread; absent for a process of its own. */
+  readonly process?: SimulatedProcess | undefined;
+  /** Asks for another key of a connection whose exchanged one was refused. */
+  readonly onKeyRefused?: (() => void) | undefined;
 }
 
 /** The age at which a request begins to watch for its caller's leaving, in milliseconds, as with Deno 2.9. */
@@ -129,6 +134,7 @@ class Life {
   readonly #ended = Promise.withResolvers<never>();
   #line: StoreLine | undefined;
   #state: StoreState | undefined;
+  #thread: SimulatedThread | undefined;
   #client: ReturnType<typeof createHttp1Client> | undefined;
   #gateway: Gateway | undefined;
 
@@ -154,10 +160,12 @@ class Life {
   }
 
   async begin(): Promise<void> {
-    const { fetch, store } = this.#parts;
+    const { fetch, store, process } = this.#parts;
     const [clock, configs] = [this.#clock, this.#replica.configs];
     const log = this.#createLog();
-    const replayed = store === undefined ? await this.#replay(log) : undefined;
+    const isAlone = store === undefined && process === undefined;
+    const replayed = isAlone ? await this.#replay(log) : undefined;
+    this.#thread = process?.start(clock);
     this.#state = store && createStoreState({
       open: (events) => this.#line = store.connect(events),
       prefix: PREFIX,
@@ -173,12 +181,17 @@ class Life {
       client: this.#client,
       ...{ fetch, log, clock, timers: clock, metrics: this.#createMetrics() },
       followAfterMs: FOLLOW_AFTER_MS,
-      shared: this.#state?.state ?? (replayed && { sums: replayed }),
+      shared: {
+        ...this.#state?.state ?? this.#thread?.state ??
+          (replayed && { sums: replayed }),
+        onKeyRefused: this.#parts.onKeyRefused,
+      },
     });
   }
 
   /** Ends the connection to the store, as the end of a drain does; it still serves without. */
   async closeStore(): Promise<void> {
+    this.#thread?.flush();
     await this.#state?.close();
   }
 
@@ -197,6 +210,7 @@ class Life {
     this.#clock.end();
     this.#isOver.abort();
     this.#line?.abandon();
+    this.#thread?.end();
     for (const socket of this.#sockets) socket.abandon();
     this.#client?.[Symbol.dispose]();
     this.#ended.reject(new ProcessEnded());

@@ -1,0 +1,203 @@
+import type { Connection } from "../../src/config/config.ts";
+import type { World } from "./history.ts";
+import { attemptsOf, lineOf, objects, type Promised } from "./look_ups.ts";
+import type { Asked } from "./world/caller.ts";
+import { isLimited } from "./usage_promises.ts";
+
+/** The time that a dial, a body of many kilobytes and a store take before an attempt, in milliseconds. */
+const WAY_MS = 3000;
+
+/** The time in which a free slot is given to those who wait, other threads included, in milliseconds. */
+const TURN_MS = 700;
+
+/** What docs/failover.md promises of those who wait for their turn. */
+export const QUEUE_PROMISES: Readonly<Record<string, Promised>> = {
+  "nobody waits for longer than `max_wait`": function* (world) {
+    for (const one of world.asked) {
+      const waits = connectionsOf(one, world)
+        .map(({ queue }) => queue?.maxWaitMs ?? 0);
+      const { waited_ms: waitedMs = 0 } = lineOf(one, world) ?? {};
+      if (Number(waitedMs) > Math.max(0, ...waits) + 5) {
+        yield `#${one.number} waited ${waitedMs} ms of ${waits}`;
+      }
+    }
+  },
+  "`waited_ms` is the time that a request waited": function* (world) {
+    for (const one of world.asked) {
+      const line = lineOf(one, world);
+      const { sentMs, endedMs, outputMs = endedMs } = one;
+      if (line === undefined || sentMs === undefined) continue;
+      const entries = attemptsOf(one, world);
+      const waitedMs = Number(line.waited_ms ?? 0);
+      const idleMs = entries.reduce(
+        (ms, { receivedMs, endedMs = Infinity }) =>
+          ms - Math.max(0, Math.min(endedMs, outputMs ?? 0) - receivedMs),
+        (outputMs ?? 0) - sentMs,
+      );
+      if (waitedMs > idleMs + 5) {
+        yield `#${one.number} waited ${idleMs} ms at most, and the log has ${waitedMs}`;
+      }
+      // An attempt that opened no connection is in the log alone.
+      const isWhole = objects(line.attempts).length <= entries.length;
+      const firstMs = entries[0]?.receivedMs ?? outputMs ?? 0;
+      const silentMs = firstMs - sentMs - waitedMs;
+      // Without a model, the request was refused before its body was read.
+      const isTried = entries.length > 0 ||
+        line.connection === undefined && line.model !== undefined;
+      if (isWhole && isTried && silentMs > WAY_MS && one.ending !== "lost") {
+        yield `#${one.number} did nothing for ${silentMs} ms, and the log has ${waitedMs}`;
+      }
+    }
+  },
+  "no slot is free while somebody waits for it": function* (world) {
+    for (const { connection, waits, isOfProcess } of sureQueues(world)) {
+      const { name, maxConcurrent = Infinity } = connection;
+      const used = world.asked.flatMap((one) =>
+        attemptsOf(one, world).filter(({ provider }) => provider === name)
+          .map(({ receivedMs, endedMs = Infinity }) => ({
+            ...{ one, fromMs: receivedMs - TURN_MS },
+            untilMs: Math.max(endedMs, one.endedMs ?? Infinity),
+          }))
+      );
+      for (const { one, fromMs, untilMs } of waits) {
+        const busy = used.filter((other) =>
+          isOfProcess(one, other.one) && one !== other.one &&
+          other.untilMs > fromMs && other.fromMs < untilMs
+        );
+        const free = longestFreeMs(busy, { fromMs, untilMs, maxConcurrent });
+        if (free > TURN_MS) {
+          yield `#${one.number} waited, and ${name} had a free slot for ${free} ms`;
+        }
+      }
+    }
+  },
+  "background work has its turn after people": function* (world) {
+    for (const { connection, waits, isOfProcess } of sureQueues(world)) {
+      const halfMs = (connection.queue?.maxWaitMs ?? 0) / 2;
+      for (const { one, fromMs, untilMs } of waits) {
+        const isEarly = untilMs - fromMs < halfMs - TURN_MS;
+        if (!one.isBackground || !isEarly || !wasServed(one, world)) continue;
+        const passed = waits.find((other) =>
+          !other.one.isBackground && isOfProcess(one, other.one) &&
+          other.fromMs < untilMs - TURN_MS && other.untilMs > untilMs + TURN_MS
+        );
+        if (passed !== undefined) {
+          yield `#${one.number} had its turn before #${passed.one.number}`;
+        }
+      }
+    }
+  },
+  "requests of one session have their turns in their order": function* (world) {
+    for (const { waits, isOfProcess } of sureQueues(world)) {
+      for (const { one, fromMs, untilMs } of waits) {
+        const passed = waits.find((other) =>
+          other.one.conversation === one.conversation &&
+          !one.isBackground && !other.one.isBackground &&
+          isOfProcess(one, other.one) && wasServed(one, world) &&
+          other.fromMs < fromMs - TURN_MS && other.untilMs > untilMs + TURN_MS
+        );
+        if (passed !== undefined) {
+          yield `#${one.number} had its turn before #${passed.one.number}`;
+        }
+      }
+    }
+  },
+};
+
+/** A connection that alone serves its models and never failed, with those who waited for its slots. */
+interface SureQueue {
+  readonly connection: Connection;
+  readonly waits: readonly {
+    readonly one: Asked;
+    readonly fromMs: number;
+    readonly untilMs: number;
+  }[];
+  /** Returns true when a request takes the slots of the process at which another one waits. */
+  readonly isOfProcess: (one: Asked, other: Asked) => boolean;
+}
+
+function* sureQueues(world: World): Iterable<SureQueue> {
+  const { config, process, log } = world;
+  const asked = new Map(world.asked.map((one) => [one.number, one]));
+  for (const connection of config.connections) {
+    const { name, queue, maxConcurrent } = connection;
+    if (queue === undefined || maxConcurrent === undefined) continue;
+    const hasFailed = world.ledger.some((entry) => {
+      const { provider, request, status = 200, isWhole } = entry;
+      const { leftMs, ending } = asked.get(request) ?? {};
+      const isLeft = leftMs !== undefined || ending === "lost";
+      return provider === name && (status !== 200 || !isWhole && !isLeft);
+    });
+    const wasMissed = log.entries.some(({ fields }) =>
+      [fields, ...objects(fields.attempts)].some((one) =>
+        one.connection === name && one.failure !== undefined
+      )
+    );
+    if (hasFailed || wasMissed) continue;
+    const waits = world.asked.flatMap((one) => {
+      const line = lineOf(one, world);
+      const entries = attemptsOf(one, world);
+      const waitedMs = Number(line?.waited_ms ?? 0);
+      const isAlone = connectionsOf(one, world).length === 1 &&
+        connectionsOf(one, world)[0] === connection;
+      const isSingle = entries.length < 2 && line?.attempts === undefined;
+      if (!isAlone || !isSingle || waitedMs === 0 || isLimited(one, world)) {
+        return [];
+      }
+      const untilMs = entries[0]?.receivedMs ?? one.leftMs ?? one.endedMs ?? 0;
+      return [{ one, fromMs: untilMs - waitedMs, untilMs }];
+    });
+    yield {
+      ...{ connection, waits },
+      isOfProcess: (one, other) =>
+        process !== undefined || one.replica === other.replica,
+    };
+  }
+}
+
+/** Returns the connections that may serve a request, those of fallbacks included. */
+function connectionsOf(
+  { model }: Asked,
+  { config: { connections } }: World,
+): readonly Connection[] {
+  const own = connections.flatMap(({ models }) =>
+    models.filter(({ id }) => id === model)
+  );
+  const names = new Set([
+    model,
+    ...own.flatMap(({ fallbacks }) => fallbacks),
+  ]);
+  return connections.filter(({ models }) =>
+    models.some(({ id }) => names.has(id))
+  );
+}
+
+function wasServed(one: Asked, world: World): boolean {
+  return attemptsOf(one, world).length > 0;
+}
+
+/** Returns the longest time in which fewer slots than there are were in use, in milliseconds. */
+function longestFreeMs(
+  busy: readonly { readonly fromMs: number; readonly untilMs: number }[],
+  { fromMs, untilMs, maxConcurrent }: {
+    readonly fromMs: number;
+    readonly untilMs: number;
+    readonly maxConcurrent: number;
+  },
+): number {
+  const changes = busy.flatMap((one) => [
+    { atMs: Math.max(one.fromMs, fromMs), by: 1 },
+    { atMs: Math.min(one.untilMs, untilMs), by: -1 },
+  ]).sort((one, other) => one.atMs - other.atMs || other.by - one.by);
+  let longestMs = 0;
+  let count = 0;
+  let freeSinceMs: number | undefined = fromMs;
+  for (const { atMs, by } of changes) {
+    count += by;
+    if (count >= maxConcurrent) {
+      longestMs = Math.max(longestMs, atMs - (freeSinceMs ?? atMs));
+      freeSinceMs = undefined;
+    } else freeSinceMs ??= atMs;
+  }
+  return Math.max(longestMs, untilMs - (freeSinceMs ?? untilMs));
+}

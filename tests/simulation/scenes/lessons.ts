@@ -1,0 +1,164 @@
+import assert from "node:assert/strict";
+import type { Asked } from "../world/caller.ts";
+import type { Scene } from "./stage.ts";
+
+const DAY_MS = 24 * 3600_000;
+
+/** A request whose translation to Chat Completions has a field that some providers do not know. */
+const WARM = { protocol: "messages", fields: { temperature: 0.5 } } as const;
+
+/** Scenes of fields that a provider refuses in translated requests. */
+export const LESSON_SCENES: Readonly<Record<string, Scene>> = {
+  "a refusal teaches": {
+    // A request is sent again after its 400.
+    judgesAlone: true,
+    setting: (random) => ({
+      ...{ connections: { a: {} }, family: "A" },
+      ...random.pick([{}, { threads: 2 }, { replicas: 2 }]),
+    }),
+    async live(stage) {
+      const provider = stage.provider("a");
+      const last = stage.replicas.length - 1;
+      if (stage.hasStore) await stage.sleep(1000);
+      provider.unknownFields.add("temperature");
+      const one = await stage.ask({ at: 0, ...WARM });
+      assert.equal(one.status, 200);
+      assert.deepEqual(stage.route(one), ["a", "a"]);
+      const [first, second] = stage.entries(one);
+      assert.equal(first?.body.temperature, 0.5);
+      assert.equal(second?.body.temperature, undefined);
+      assert.match(one.headers?.get("x-gateway-dropped") ?? "", /temperature/);
+      assert.deepEqual(stage.line(one).attempts, undefined, "it is no attempt");
+      assert(stage.line(one).lesson !== undefined);
+      const learned = () =>
+        stage.log.entries.filter(({ event }) => event === "lesson_learned");
+      assert.equal(learned().length, 1);
+      await stage.sleep(500);
+      assert.deepEqual(await stage.served({ at: last, ...WARM }), ["a"]);
+      assert.deepEqual(await stage.served({ at: last }), ["a"]);
+      const native = await stage.ask({ ...WARM, protocol: "chat" });
+      assert.equal(native.status, 400, "a native request gets the refusal");
+      assert.deepEqual(stage.route(native), ["a"]);
+      await stage.sleep(DAY_MS - 10_000);
+      assert.deepEqual(await stage.served({ at: 0, ...WARM }), ["a"]);
+      await stage.sleep(20_000);
+      provider.unknownFields.clear();
+      const later = await stage.ask({ at: 0, ...WARM });
+      assert.deepEqual(stage.route(later), ["a"], "a day later it is asked");
+      assert.equal(stage.entries(later)[0]?.body.temperature, 0.5);
+      provider.unknownFields.add("temperature");
+      assert.deepEqual(await stage.served({ at: 0, ...WARM }), ["a", "a"]);
+      await stage.reload();
+      assert.deepEqual(await stage.served({ at: 0, ...WARM }), ["a", "a"]);
+    },
+  },
+  "a refusal of what the caller needs is the caller's": {
+    judgesAlone: true,
+    setting: () => ({ connections: { a: {} }, family: "A" }),
+    async live(stage) {
+      stage.provider("a").unknownFields.add("messages");
+      for (let count = 0; count < 4; count++) {
+        const one = await stage.ask({ protocol: "messages" });
+        assert.equal(one.status, 400);
+        assert.deepEqual(stage.route(one), ["a"]);
+      }
+      stage.provider("a").unknownFields.clear();
+      assert.deepEqual(await stage.served(), ["a"], "it blames nobody");
+    },
+  },
+  "two refusals teach at most, in one request": {
+    judgesAlone: true,
+    setting: () => ({ connections: { a: {} }, family: "A" }),
+    async live(stage) {
+      const { unknownFields } = stage.provider("a");
+      const fields = {
+        ...{ temperature: 0.5, top_p: 0.5 },
+        metadata: { user_id: "u-1" },
+      };
+      for (const one of ["temperature", "top_p", "user"]) {
+        unknownFields.add(one);
+      }
+      const wish = { protocol: "messages", fields } as const;
+      const refused = await stage.ask(wish);
+      assert.equal(refused.status, 400);
+      assert.deepEqual(stage.route(refused), ["a", "a", "a"]);
+      unknownFields.delete("user");
+      const again = ["a", "a", "a"];
+      assert.deepEqual(await stage.served(wish), again, "nothing was learnt");
+      assert.deepEqual(await stage.served(wish), ["a"]);
+    },
+  },
+  "a strict connection learns nothing": {
+    judgesAlone: true,
+    setting: () => ({ connections: { a: { strict: true } }, family: "A" }),
+    async live(stage) {
+      stage.provider("a").unknownFields.add("temperature");
+      const one = await stage.ask(WARM);
+      assert.equal(one.status, 400);
+      assert.deepEqual(stage.route(one), ["a"]);
+    },
+  },
+  "sealed reasoning goes back with its tool call, to its caller alone": {
+    judgesAlone: true,
+    setting: () => ({ connections: { a: {} }, family: "B" }),
+    async live(stage) {
+      const fields = { reasoning_effort: "high" };
+      const wish = { protocol: "chat", isStream: false, fields } as const;
+      const result = { ...wish, toolCalls: 1, callId: "toolu_1" };
+      /** Returns the signature of the reasoning that goes to the provider. */
+      const sealed = (one: Asked, at = 0) =>
+        /"signature":"([^"]*)"/.exec(
+          JSON.stringify(stage.entries(one)[at]?.body),
+        )?.[1];
+      const think = () =>
+        stage.plan("a", { fate: "answer", raw: whole(200, THOUGHT) });
+      think();
+      const first = await stage.ask(wish);
+      assert.equal(first.status, 200);
+      const second = await stage.ask(result);
+      assert.equal(sealed(second), "sig-1");
+      const others = await stage.ask({ ...result, agent: "bob" });
+      assert.equal(sealed(others), undefined);
+      await stage.sleep(3_500_000);
+      assert.equal(sealed(await stage.ask(result)), "sig-1");
+      await stage.sleep(3_700_000);
+      assert.equal(sealed(await stage.ask(result)), undefined, "it has ended");
+      think();
+      await stage.ask(wish);
+      stage.plan("a", { fate: "answer", raw: whole(400, BAD_SIGNATURE) });
+      const refused = await stage.ask(result);
+      assert.equal(refused.status, 200);
+      assert.deepEqual(stage.route(refused), ["a", "a"]);
+      assert.deepEqual([sealed(refused), sealed(refused, 1)], [
+        "sig-1",
+        undefined,
+      ]);
+      assert.equal(sealed(await stage.ask(result)), undefined);
+    },
+  },
+};
+
+/** An answer of Messages with reasoning that only its provider can read. */
+const THOUGHT = {
+  ...{ id: "msg_1", type: "message", role: "assistant", model: "m" },
+  content: [
+    { type: "thinking", thinking: "Rain?", signature: "sig-1" },
+    { type: "tool_use", id: "toolu_1", name: "weather", input: {} },
+  ],
+  ...{ stop_reason: "tool_use", stop_sequence: null },
+  usage: { input_tokens: 10, output_tokens: 10 },
+};
+
+const BAD_SIGNATURE = {
+  type: "error",
+  error: {
+    type: "invalid_request_error",
+    message: "messages.1.content.0: Invalid `signature` in `thinking` block",
+  },
+};
+
+/** Returns a whole response as its bytes. */
+function whole(status: number, body: object): string {
+  const text = JSON.stringify(body);
+  return `HTTP/1.1 ${status} X\r\ncontent-type: application/json\r\ncontent-length: ${text.length}\r\n\r\n${text}`;
+}

@@ -1,0 +1,132 @@
+import type { LiveConfig } from "../../../src/config/live_config.ts";
+import { randomIds } from "../../../src/core/ids.ts";
+import { createDeadlines } from "../../../src/core/time/deadlines.ts";
+import type { Clock, Timers } from "../../../src/core/time/timers.ts";
+import type { Log } from "../../../src/observe/log.ts";
+import { createPoller } from "../../../src/quotas/poller.ts";
+import { createKeySets } from "../../../src/relay/identity/key_sets.ts";
+import {
+  answerCall,
+  createMainKeySets,
+  createMainReadings,
+  createMainThread,
+  createMainThreadClient,
+} from "../../../src/shared/main_thread.ts";
+import type { Notice } from "../../../src/shared/notice.ts";
+import { RemoteSums } from "../../../src/shared/remote_sums.ts";
+import type { SharedState } from "../../../src/shared/shared_state.ts";
+import {
+  createCountTable,
+  createThreadCounts,
+  emptyThread,
+} from "../../../src/shared/thread_counts.ts";
+import type { Fetch } from "../../../src/upstream/call.ts";
+import { createMemorySums } from "../../../src/usage/memory_sums.ts";
+import type { VirtualTime } from "./time.ts";
+
+/** The time of a message between two threads, in milliseconds. */
+const MESSAGE_MS = 1;
+
+/** What `src/cli/workers/worker.ts` sets. */
+const [GATHER_MS, WAIT_MS] = [20, 250];
+
+/** The most threads that one process ever starts, those that replace others included. */
+const MAX_STARTS = 200;
+
+/** A thread of a process, as its gateway uses it. */
+export interface SimulatedThread {
+  readonly state: SharedState;
+  /** Sends the remaining counts. */
+  flush(): void;
+  /** Ends it; what it has counted as running is no more. */
+  end(): void;
+}
+
+/**
+ * A process whose threads are replicas. They count in shared memory, and send each other notices; its main thread keeps
+ * their sums and reads quotas for them, as `src/cli/workers` does with real threads.
+ */
+export class SimulatedProcess {
+  /** The configuration of its main thread. */
+  readonly liveConfig: LiveConfig;
+  readonly #time: VirtualTime;
+  readonly #main: ReturnType<typeof createMainThread>;
+  readonly #table = createCountTable(MAX_STARTS, 1000);
+  readonly #listeners = new Set<(notice: Notice) => void>();
+  #starts = 0;
+
+  constructor(
+    { time, liveConfig, ...parts }: {
+      readonly time: VirtualTime;
+      readonly liveConfig: LiveConfig;
+      readonly log: Log;
+      readonly fetch: Fetch;
+    },
+  ) {
+    this.#time = time;
+    this.liveConfig = liveConfig;
+    const deadlines = createDeadlines(time);
+    const poller = createPoller({ ...parts, clock: time });
+    const keySets = createKeySets({ ...parts, clock: time, deadlines });
+    liveConfig.onSwap(({ connections, identity }) => {
+      poller.retain(connections);
+      keySets.retain(identity);
+    });
+    const sums = createMemorySums(time);
+    const clock = time;
+    this.#main = createMainThread({ sums, poller, keySets, liveConfig, clock });
+  }
+
+  /** Starts a thread. @param clock Ends with it. */
+  start(clock: Clock & Timers): SimulatedThread {
+    const thread = this.#starts++;
+    const table = this.#table;
+    let hasEnded = false;
+    const { main, take } = createMainThreadClient((call) =>
+      this.#send(call, async (copy) => {
+        const reply = await answerCall(this.#main, copy);
+        this.#send(reply, (one) => hasEnded || take(one));
+      })
+    );
+    const sums = new RemoteSums({
+      ledger: { ...main, isAway: false },
+      ...{ clock, deadlines: createDeadlines(clock), ids: randomIds },
+      ...{ gatherMs: GATHER_MS, waitMs: WAIT_MS },
+    });
+    const listeners: ((notice: Notice) => void)[] = [];
+    const hear = (notice: Notice) => {
+      for (const listener of listeners) listener(notice);
+    };
+    this.#listeners.add(hear);
+    return {
+      state: {
+        ...createThreadCounts({ table, thread }),
+        ...{ sums, keySets: createMainKeySets(main) },
+        sharedReadings: createMainReadings(main),
+        notices: {
+          publish: (notice) => {
+            if (hasEnded) return;
+            this.#send(notice, (copy) => {
+              for (const other of this.#listeners) {
+                if (other !== hear) other(copy);
+              }
+            });
+          },
+          onNotice: (listener) => void listeners.push(listener),
+        },
+      },
+      flush: () => sums.resume(),
+      end: () => {
+        hasEnded = true;
+        this.#listeners.delete(hear);
+        emptyThread(table, thread);
+      },
+    };
+  }
+
+  /** Sends a copy, as between threads. */
+  #send<Message>(message: Message, receive: (copy: Message) => void): void {
+    const copy = structuredClone(message);
+    this.#time.schedule(MESSAGE_MS, () => receive(copy));
+  }
+}
