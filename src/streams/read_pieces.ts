@@ -95,17 +95,18 @@ interface OpenReader {
 
 /**
  * Opens the fitting reader. The rest of a piece may be too small for the frame of a chunk, see {@linkcode
- * createUploadReader}.
+ * createUploadReader}. A body that had arrived with its head is no byte stream in Deno 2.9, but one chunk.
  */
 function openReader(
   body: ReadableStream<Uint8Array>,
   reading: Reading,
 ): OpenReader {
-  const straight = reading.length === undefined ? undefined : byobReader(body);
+  const isKnown = reading.length !== undefined;
+  const straight = isKnown ? byobReader(body) : undefined;
   if (straight !== undefined) {
     return { reader: straight, read: () => readStraight(straight, reading) };
   }
-  const reader = createUploadReader(body);
+  const reader = isKnown ? body.getReader() : createUploadReader(body);
   return { reader, read: () => readChunks(reader, reading) };
 }
 
@@ -137,8 +138,9 @@ async function readChunks(
     if (done) break;
     for (let taken = 0; taken < value.length;) {
       const rest = value.length - taken;
-      const room = growing.room(rest, rest);
-      room.set(value.subarray(taken, taken + room.length));
+      const whole = growing.whole(value);
+      const room = whole ?? growing.room(rest, rest);
+      if (!whole) room.set(value.subarray(taken, taken + room.length));
       taken += room.length;
       growing.fill(room);
       await onBytes(room);
@@ -193,6 +195,16 @@ class GrowingPieces {
       this.#filled,
       Math.min(maxRoomBytes, free),
     );
+  }
+
+  /** Returns a chunk that is the whole body as it is, to be kept; `undefined` for any other. */
+  whole({ buffer, length }: Uint8Array): Uint8Array<ArrayBuffer> | undefined {
+    const { length: declared, pieceBytes, memory } = this.#options;
+    const isWhole = length === declared && length === this.left &&
+      length === buffer.byteLength && length <= pieceBytes;
+    if (!isWhole || !(buffer instanceof ArrayBuffer)) return undefined;
+    memory.take(length);
+    return new Uint8Array(buffer);
   }
 
   #grow(arrivedBytes: number): void {

@@ -278,3 +278,20 @@ for (const type of ["bytes", undefined] as const) {
     assert.deepEqual(whole, [counting(10)]);
   });
 }
+
+Deno.test("readPieces() keeps a chunk that is the whole body, and copies any other", async () => {
+  const cases = [[100, 100], [100, 60], [undefined, 100]] as const;
+  for (const [length, pieceBytes] of cases) {
+    const chunk = counting(100);
+    const memory = createCount();
+    const pieces = await read(ReadableStream.from([chunk]), {
+      length,
+      pieceBytes,
+      memory,
+    });
+    assert.deepEqual(pieces.flatMap((piece) => [...piece]), [...chunk]);
+    assert.equal(memory.bytes, 100);
+    const isKept = pieces[0]?.buffer === chunk.buffer;
+    assert.equal(isKept, length === 100 && pieceBytes === 100);
+  }
+});

@@ -160,10 +160,10 @@ async function show(
   turns: LoopTurns,
 ): Promise<void> {
   for (let start = 0; start < bytes.length; start += PART_BYTES) {
+    await turns.next();
     const part = bytes.subarray(start, start + PART_BYTES);
     onChunk(part);
     turns.count(part.length);
-    await turns.next();
   }
 }
 
