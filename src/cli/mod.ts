@@ -162,7 +162,7 @@ function terminalColumns(): number | undefined {
 const BUILD_URL = new URL("../../dist/build.json", import.meta.url);
 
 /** Returns the output of `--version`: one line each for the version, the commit, Deno and V8. */
-export async function versionText(): Promise<string> {
+async function versionText(): Promise<string> {
   return [
     `model-gateway ${VERSION}`,
     `commit ${await commit()}`,

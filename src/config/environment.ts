@@ -21,6 +21,12 @@ const REASON_BY_ERROR: Readonly<Record<string, string>> = {
   TypeError: "is not UTF-8 text",
 };
 
+/** The means to resolve a part of the configuration that names files. */
+export interface ResolveTools {
+  readonly readFile: ReadFile;
+  readonly findings: Findings;
+}
+
 /**
  * Reads a file that the configuration names.
  *
@@ -29,11 +35,7 @@ const REASON_BY_ERROR: Readonly<Record<string, string>> = {
  */
 export async function readNamedFile(
   path: string,
-  { readFile, findings, place }: {
-    readonly readFile: ReadFile;
-    readonly findings: Findings;
-    readonly place: Path;
-  },
+  { readFile, findings, place }: ResolveTools & { readonly place: Path },
 ): Promise<string | undefined> {
   try {
     return await readFile(path);

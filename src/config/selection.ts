@@ -14,10 +14,10 @@ export interface SelectionIndex {
   readonly idByAlias: ReadonlyMap<string, string>;
 }
 
-/** The options of {@linkcode selectFor}. */
+/** The options of {@linkcode selectFor} and {@linkcode entriesOf}. */
 interface SelectOptions {
   readonly index: SelectionIndex;
-  /** The path of the token, rule or group. */
+  /** The path of the token, rule or group, or of the reference. */
   readonly path: Path;
   readonly findings: Findings;
 }
@@ -72,18 +72,12 @@ export function selectFor(
   const ids = everything ? allIds : connections && idsOf(entries);
   const servedIds = ids ?? inheritedIds;
   if (everything || servedIds === undefined) {
-    reportUnserved(models ?? [], {
-      ...options,
-      serves: (id) => allModels.has(id),
-    });
+    reportUnserved(models ?? [], { ...options, served: allModels });
   } else if (
     entries.length >= (connections?.length ?? 0) && servedIds.size > 0
   ) {
     const served = modelsOn(servedIds, directory);
-    reportUnserved(models ?? [], {
-      ...options,
-      serves: (id) => served.has(id),
-    });
+    reportUnserved(models ?? [], { ...options, served });
   }
   return {
     connectionIds: ids,
@@ -108,31 +102,40 @@ export function modelsOn(
 /** Returns the connections that a token names individually. */
 function selectEntries(
   references: readonly string[],
-  { index, path, findings }: SelectOptions,
+  { path, ...options }: SelectOptions,
 ): readonly DirectoryEntry[] {
-  return references.flatMap((reference, position) => {
-    if (reference === "*") return [];
-    const entries = index.byReference.get(reference) ??
-      index.byReference.get(reference.toLowerCase());
-    if (entries !== undefined) return entries;
-    findings.problem(
-      [...path, "connections", position],
-      `is neither the name nor the id of a connection${
-        suggestion(reference, index.byReference.keys()) || "."
-      }`,
-    );
-    return [];
-  });
+  return references.flatMap((reference, position) =>
+    reference === "*" ? [] : entriesOf(reference, {
+      ...options,
+      path: [...path, "connections", position],
+    })
+  );
+}
+
+/** Returns a connection, one entry for each of its keys. Reports a reference that matches none. */
+export function entriesOf(
+  reference: string,
+  { index: { byReference }, path, findings }: SelectOptions,
+): readonly DirectoryEntry[] {
+  const entries = byReference.get(reference) ??
+    byReference.get(reference.toLowerCase());
+  if (entries !== undefined) return entries;
+  const hint = suggestion(reference, byReference.keys()) || ".";
+  findings.problem(
+    path,
+    `is neither the name nor the id of a connection${hint}`,
+  );
+  return [];
 }
 
 function reportUnserved(
   models: readonly string[],
-  { index, path, findings, serves }: SelectOptions & {
-    readonly serves: (model: string) => boolean;
+  { index, path, findings, served }: SelectOptions & {
+    readonly served: ReadonlySet<string>;
   },
 ): void {
   models.forEach((model, position) => {
-    if (model === "*" || serves(model)) return;
+    if (model === "*" || served.has(model)) return;
     const message = index.allModels.has(model)
       ? `is served by no connection of this ${
         path.includes("groups") ? "group" : "token"

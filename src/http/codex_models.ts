@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../core/json.ts";
+import { mapValues } from "../core/std.ts";
 import data from "./codex_models.json" with { type: "json" };
 
 /**
@@ -64,16 +65,5 @@ function unpacked(value: JsonValue, texts: readonly string[]): JsonValue {
   const { [TEXT_KEY]: index } = value;
   return typeof index === "number"
     ? texts[index] ?? ""
-    : mapValues(value, (one) => unpacked(one, texts));
-}
-
-function mapValues(
-  object: JsonObject,
-  change: (value: JsonValue) => JsonValue,
-): JsonObject {
-  return Object.fromEntries(
-    Object.entries(object).flatMap(([key, value]) =>
-      value === undefined ? [] : [[key, change(value)]]
-    ),
-  );
+    : mapValues(value, (one) => one === undefined ? one : unpacked(one, texts));
 }

@@ -119,7 +119,7 @@ function noteError(error: GatewayError, facts: RequestFacts): void {
  * Returns the error that the caller sees. An unforeseen error becomes `internal`, without its message, data and stack.
  * The original is the `cause`, for the log.
  */
-export function toGatewayError(thrown: unknown): GatewayError {
+function toGatewayError(thrown: unknown): GatewayError {
   if (thrown instanceof GatewayError) return thrown;
   return new GatewayError(
     "internal",
@@ -136,7 +136,7 @@ interface Addressee {
 }
 
 /** Returns an error as an HTTP response in the caller's protocol (docs/design.md#errors). */
-export function errorResponse(
+function errorResponse(
   error: GatewayError,
   { protocol, requestId }: Addressee,
 ): Response {
@@ -155,7 +155,7 @@ export function errorResponse(
  * Returns the log fields of an unforeseen exception: its class and its stack. The message is left out, because it may
  * quote the caller's or the provider's data, as that of `JSON.parse` does.
  */
-export function unforeseenFields(
+function unforeseenFields(
   thrown: unknown,
   requestId: string,
 ): EventFields<"unforeseen"> {

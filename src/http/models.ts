@@ -33,8 +33,8 @@ export interface ModelsContext {
 export async function modelsResponse(
   context: ModelsContext,
 ): Promise<Response> {
-  const version = codexVersion(context.query);
-  if (version !== undefined) {
+  const version = new URLSearchParams(context.query).get(VERSION_PARAMETER);
+  if (version !== null) {
     return codexCatalogResponse(await knownModels(context), version);
   }
   const data = context.headers.get(MODELS_HEADER) === "all"
@@ -113,23 +113,6 @@ const VERSION_PARAMETER = "client_version";
 
 /** The most bytes of a response that Codex reads (https://github.com/openai/codex, codex-rs/models-manager). */
 const MAX_BYTES = 1024 * 1024;
-
-/**
- * Returns the version of Codex in a request for its catalog, or `undefined` for another client's request for a list.
- *
- * @param query The query of the request's target, with its question mark.
- *
- * @example
- * ```ts
- * import assert from "node:assert/strict";
- *
- * assert.equal(codexVersion("?client_version=0.169.0"), "0.169.0");
- * assert.equal(codexVersion("?limit=1000"), undefined);
- * ```
- */
-export function codexVersion(query: string): string | undefined {
-  return new URLSearchParams(query).get(VERSION_PARAMETER) ?? undefined;
-}
 
 /**
  * Returns Codex's catalog. Codex knows models only from it, so every field must have the form that Codex reads. The

@@ -28,13 +28,15 @@ export function createDial(
   caCerts: readonly string[] = [],
   handshakes: Handshakes = createHandshakes(),
 ): Dial {
-  function secure(
+  /** Speaks TLS over a connection where its other end is secure. */
+  async function secure(
     connection: Deno.TcpConn | Deno.TlsConn,
-    origin: Place,
+    origin: Origin,
     signal: AbortSignal,
-  ): Promise<Deno.TlsConn> {
+  ): Promise<Deno.TcpConn | Deno.TlsConn> {
+    if (!origin.isSecure) return connection;
     const terms = { origin, caCerts, signal };
-    return closingOnFailure(
+    return await closingOnFailure(
       connection,
       signal,
       () => handshakes.secure(connection, terms),
@@ -48,10 +50,7 @@ export function createDial(
     }
     if (route.kind === "direct") {
       const connection = await openTcp(origin, signal);
-      const duplex = origin.isSecure
-        ? await secure(connection, origin, signal)
-        : connection;
-      return { duplex };
+      return { duplex: await secure(connection, origin, signal) };
     }
     const connection = await openTcp(route.proxy, signal);
     if (route.kind === "socks") {
@@ -61,15 +60,10 @@ export function createDial(
         signal,
         () => openSocksTunnel(connection, origin, credentials),
       );
-      const duplex = origin.isSecure
-        ? await secure(connection, origin, signal)
-        : connection;
-      return { duplex };
+      return { duplex: await secure(connection, origin, signal) };
     }
     const { proxy } = route;
-    const duplex = proxy.isSecure
-      ? await secure(connection, proxy, signal)
-      : connection;
+    const duplex = await secure(connection, proxy, signal);
     if (!origin.isSecure) return { duplex, proxyHeaders: proxy.headers };
     await closingOnFailure(
       duplex,

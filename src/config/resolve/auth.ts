@@ -1,21 +1,19 @@
 import type { UpstreamAuth } from "../config.ts";
-import { type ReadFile, readNamedFile } from "../environment.ts";
+import { readNamedFile, type ResolveTools } from "../environment.ts";
 import type { AuthScheme } from "../presets/preset.ts";
 import { type ExchangeSettings, isAws, type TokenFor } from "../exchange.ts";
-import type { Findings, Path } from "../problems.ts";
+import type { Path } from "../problems.ts";
 import type { ConnectionFields } from "../schema/connection.ts";
 import { SERVICES } from "../services.ts";
 
 /** The options of {@linkcode resolveAuths}. */
-interface ResolveAuthOptions {
+interface ResolveAuthOptions extends ResolveTools {
   /** The path of the connection, or for {@linkcode resolveKey} of the mapping with the key. */
   readonly path: Path;
   /** The path of the mapping with the key; default: `auth` of the connection. */
   readonly authPath?: Path;
-  readonly readFile: ReadFile;
   /** Default: no exchange gives a token. */
   readonly tokenFor?: TokenFor | undefined;
-  readonly findings: Findings;
 }
 
 const REMEDY = "Give a key, or `scheme: none` for a provider without keys.";

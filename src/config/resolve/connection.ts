@@ -1,9 +1,9 @@
 import { type Family, isFurther, type Protocol } from "../../core/protocol.ts";
 import type { Connection, ConnectionModel, Timeouts } from "../config.ts";
 import { connectionId, keyIdentity } from "../directory.ts";
-import type { ReadFile } from "../environment.ts";
+import type { ResolveTools } from "../environment.ts";
 import type { TokenFor } from "../exchange.ts";
-import type { Findings, Path } from "../problems.ts";
+import type { Path } from "../problems.ts";
 import { resolveAuths } from "./auth.ts";
 import { resolveHeaders, resolveHeadersDrop } from "./headers.ts";
 import { resolveEndpoints } from "./endpoints.ts";
@@ -13,16 +13,14 @@ import { SERVICES } from "../services.ts";
 import type { DayHours, Price, Prices } from "../usage_limits.ts";
 
 /** The options of {@linkcode resolveConnection}. */
-interface ResolveConnectionOptions {
+interface ResolveConnectionOptions extends ResolveTools {
   readonly path: Path;
   /** The deadlines of all connections. */
   readonly timeouts: Timeouts;
   readonly defaults: Pick<ConnectionFields, "queue">;
   /** The model id of each alias, of all connections. */
   readonly idByAlias: ReadonlyMap<string, string>;
-  readonly readFile: ReadFile;
   readonly tokenFor?: TokenFor | undefined;
-  readonly findings: Findings;
 }
 
 /** Body fields that routing reads and writes. */

@@ -3,7 +3,7 @@ import type {
   IdentityProvider,
   IdentityRule,
 } from "../config.ts";
-import { type ReadFile, readNamedFile } from "../environment.ts";
+import { readNamedFile, type ResolveTools } from "../environment.ts";
 import { isIdentityCaller } from "../identity.ts";
 import type { Findings, Path } from "../problems.ts";
 import type { IdentityFields } from "../schema/identity.ts";
@@ -13,10 +13,8 @@ import type { AccessResolver } from "./caller.ts";
 import { isLoopback } from "./server.ts";
 
 /** The options of {@linkcode resolveIdentity}. */
-interface ResolveIdentityOptions {
-  readonly readFile: ReadFile;
+interface ResolveIdentityOptions extends ResolveTools {
   readonly access: Pick<AccessResolver, "of">;
-  readonly findings: Findings;
 }
 
 /**

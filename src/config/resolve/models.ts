@@ -3,10 +3,11 @@ import type { DirectoryEntry } from "../directory.ts";
 import { type Findings, type Path, quote, suggestion } from "../problems.ts";
 import type { ConnectionFields } from "../schema/connection.ts";
 
-/** A fallback in the file. */
-interface Fallback {
-  readonly from: string;
-  readonly to: string;
+/** An alias or a fallback in the file. */
+interface ModelReference {
+  /** The id of its model. */
+  readonly of: string;
+  readonly name: string;
   readonly path: Path;
 }
 
@@ -89,12 +90,12 @@ export function reportFallbackProblems(
   },
 ): void {
   const known = new Set(directory.flatMap((entry) => [...entry.modelIds]));
-  const fallbacks = listFallbacks(connections)
-    .map((one) => ({ ...one, to: idByAlias.get(one.to) ?? one.to }));
-  for (const { to, path } of fallbacks) {
-    if (known.has(to)) continue;
-    const message = `is served by no connection${suggestion(to, known) || "."}`;
-    findings.problem(path, message);
+  const fallbacks = listReferences(connections, "fallbacks")
+    .map((one) => ({ ...one, name: idByAlias.get(one.name) ?? one.name }));
+  for (const { name, path } of fallbacks) {
+    if (known.has(name)) continue;
+    const hint = suggestion(name, known) || ".";
+    findings.problem(path, `is served by no connection${hint}`);
   }
   for (const { fallback, cycle } of findCycles(fallbacks)) {
     const trail = cycle.map((model) => quote(model)).join(" → ");
@@ -102,22 +103,17 @@ export function reportFallbackProblems(
   }
 }
 
-function listFallbacks(
+/** Lists the aliases or the fallbacks of all models. */
+export function listReferences(
   connections: readonly (ConnectionFields | undefined)[],
-): readonly Fallback[] {
-  return connections.flatMap((connection, connectionIndex) =>
-    (connection?.models ?? []).flatMap((model, modelIndex) =>
-      model.fallbacks.map((to, index) => ({
-        from: model.id,
-        to,
-        path: [
-          "connections",
-          connectionIndex,
-          "models",
-          modelIndex,
-          "fallbacks",
-          index,
-        ],
+  key: "aliases" | "fallbacks",
+): readonly ModelReference[] {
+  return connections.flatMap((connection, at) =>
+    (connection?.models ?? []).flatMap((model, modelAt) =>
+      model[key].map((one, index) => ({
+        of: model.id,
+        name: typeof one === "string" ? one : one.id,
+        path: ["connections", at, "models", modelAt, key, index],
       }))
     )
   );
@@ -128,9 +124,9 @@ function listFallbacks(
  * a chain may be longer than the call stack allows.
  */
 function* findCycles(
-  fallbacks: readonly Fallback[],
-): Iterable<{ readonly fallback: Fallback; readonly cycle: string[] }> {
-  const byModel = Map.groupBy(fallbacks, ({ from }) => from);
+  fallbacks: readonly ModelReference[],
+): Iterable<{ readonly fallback: ModelReference; readonly cycle: string[] }> {
+  const byModel = Map.groupBy(fallbacks, ({ of }) => of);
   const finished = new Set<string>();
   for (const start of byModel.keys()) {
     const trail = [{ model: start, next: 0 }];
@@ -143,13 +139,13 @@ function* findCycles(
         finished.add(step.model);
         onTrail.delete(step.model);
         trail.pop();
-      } else if (onTrail.has(fallback.to)) {
+      } else if (onTrail.has(fallback.name)) {
         const models = trail.map(({ model }) => model);
-        const cycle = models.slice(models.indexOf(fallback.to));
-        yield { fallback, cycle: [...cycle, fallback.to] };
+        const cycle = models.slice(models.indexOf(fallback.name));
+        yield { fallback, cycle: [...cycle, fallback.name] };
       } else {
-        trail.push({ model: fallback.to, next: 0 });
-        onTrail.add(fallback.to);
+        trail.push({ model: fallback.name, next: 0 });
+        onTrail.add(fallback.name);
       }
     }
   }

@@ -3,18 +3,16 @@ import type { QuotaConfig } from "../config.ts";
 import { resolveKey } from "./auth.ts";
 import { headerNameFault, isHeaderValue } from "./headers.ts";
 import type { QuotaKind } from "../quota_kinds.ts";
-import type { ReadFile } from "../environment.ts";
-import type { Findings, Path } from "../problems.ts";
+import type { ResolveTools } from "../environment.ts";
+import type { Path } from "../problems.ts";
 import type { ConnectionFields } from "../schema/connection.ts";
 import type { JsonQuota, QuotaFields } from "../schema/quota.ts";
 import { SERVICES } from "../services.ts";
 
 /** The options of {@linkcode resolveQuota}. */
-interface ResolveQuotaOptions {
+interface ResolveQuotaOptions extends ResolveTools {
   /** The path of the connection. */
   readonly path: Path;
-  readonly readFile: ReadFile;
-  readonly findings: Findings;
 }
 
 /** The quota fields of the file with the resolved kind. */

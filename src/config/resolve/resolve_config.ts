@@ -5,9 +5,9 @@ import {
   readDirectory,
   reportAmbiguousNames,
 } from "../directory.ts";
-import { type ReadFile, readNamedFile } from "../environment.ts";
+import { readNamedFile, type ResolveTools } from "../environment.ts";
 import type { TokenFor } from "../exchange.ts";
-import { type Findings, type Path, quote } from "../problems.ts";
+import { type Findings, quote } from "../problems.ts";
 import {
   type FileFields,
   type IncludedTree,
@@ -18,6 +18,7 @@ import { indexSelection } from "../selection.ts";
 import { createAccessResolver, resolveCallers } from "./caller.ts";
 import { resolveConnection } from "./connection.ts";
 import {
+  listReferences,
   reportDuplicateModels,
   reportFallbackProblems,
   resolveListedModels,
@@ -27,14 +28,12 @@ import { reportIdentityNames, resolveIdentity } from "./identity.ts";
 import { isLoopback, resolveServer, resolveTimeouts } from "./server.ts";
 
 /** The options of {@linkcode resolve}. */
-interface ResolveOptions {
+interface ResolveOptions extends ResolveTools {
   /** The files with further tokens and groups. */
   readonly included: readonly IncludedTree[];
-  readonly readFile: ReadFile;
   readonly tokenFor?: TokenFor | undefined;
   /** Milliseconds since 1970. */
   readonly nowMs: number;
-  readonly findings: Findings;
 }
 
 /**
@@ -128,14 +127,6 @@ async function resolveConnections(
   return connections;
 }
 
-/** An alias in the file. */
-interface Alias {
-  readonly name: string;
-  /** The id of its model. */
-  readonly of: string;
-  readonly path: Path;
-}
-
 /** Reports aliases that are the id of a model, and aliases of two models. */
 function reportAliasProblems(
   connections: readonly (ConnectionFields | undefined)[],
@@ -145,8 +136,9 @@ function reportAliasProblems(
   },
 ): void {
   const ids = new Set(directory.flatMap((entry) => [...entry.modelIds]));
-  const firstByName = new Map<string, Alias>();
-  for (const alias of listAliases(connections)) {
+  const aliases = listReferences(connections, "aliases");
+  const firstByName = new Map<string, typeof aliases[number]>();
+  for (const alias of aliases) {
     const { name, of, path } = alias;
     const first = firstByName.get(name);
     if (ids.has(name)) {
@@ -165,41 +157,14 @@ function reportAliasProblems(
   }
 }
 
-function listAliases(
-  connections: readonly (ConnectionFields | undefined)[],
-): readonly Alias[] {
-  return connections.flatMap((connection, connectionIndex) =>
-    (connection?.models ?? []).flatMap(({ id, aliases }, modelIndex) =>
-      aliases.map((alias, index) => ({
-        name: alias.id,
-        of: id,
-        path: [
-          "connections",
-          connectionIndex,
-          "models",
-          modelIndex,
-          "aliases",
-          index,
-        ],
-      }))
-    )
-  );
-}
-
 type SharedFields = NonNullable<NonNullable<FileFields["general"]>["shared"]>;
-
-/** The options of {@linkcode resolveShared}. */
-interface ResolveSharedOptions {
-  readonly readFile: ReadFile;
-  readonly findings: Findings;
-}
 
 const DEFAULT_PORT = 6379;
 
 /** Resolves the address of the store and reads the named files. No message holds the password. */
 async function resolveShared(
   fields: SharedFields | undefined,
-  options: ResolveSharedOptions,
+  options: ResolveTools,
 ): Promise<SharedConfig | undefined> {
   if (fields === undefined) return undefined;
   const url = new URL(fields.url);
@@ -230,7 +195,7 @@ async function resolveShared(
 async function resolvePassword(
   { password, password_file: file }: SharedFields,
   url: URL,
-  { readFile, findings }: ResolveSharedOptions,
+  { readFile, findings }: ResolveTools,
 ): Promise<string | undefined> {
   const written = url.password === "" ? undefined : decode(url.password);
   const given = [
@@ -255,7 +220,7 @@ async function resolvePassword(
 
 async function resolveCa(
   path: string | undefined,
-  { readFile, findings }: ResolveSharedOptions,
+  { readFile, findings }: ResolveTools,
 ): Promise<string | undefined> {
   if (path === undefined) return undefined;
   const place = ["shared", "ca"];

@@ -1,21 +1,15 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import type { AdminPlace, ServerConfig, Timeouts } from "../config.ts";
-import { type ReadFile, readNamedFile } from "../environment.ts";
+import { readNamedFile, type ResolveTools } from "../environment.ts";
 import type { Findings } from "../problems.ts";
 import type { FileFields } from "../schema/config_file.ts";
 
 type GeneralFields = NonNullable<FileFields["general"]>;
 
-/** The options of {@linkcode resolveServer}. */
-interface ResolveServerOptions {
-  readonly readFile: ReadFile;
-  readonly findings: Findings;
-}
-
 /** Resolves the server settings: reads the certificate and checks that the two listeners do not collide. */
 export async function resolveServer(
   server: GeneralFields["server"],
-  options: ResolveServerOptions,
+  options: ResolveTools,
 ): Promise<ServerConfig> {
   const { admin, host, port } = server;
   const exposure = exposureFault(server);
@@ -91,7 +85,7 @@ export function resolveTimeouts(timeouts: GeneralFields["timeouts"]): Timeouts {
 
 async function resolveTls(
   tls: GeneralFields["server"]["tls"],
-  options: ResolveServerOptions,
+  options: ResolveTools,
 ): Promise<ServerConfig["tls"]> {
   if (tls === undefined) return undefined;
   const cert = await readPem(tls.cert, { ...options, field: "cert" });
@@ -108,7 +102,7 @@ async function resolveTls(
 
 async function readPem(
   path: string,
-  { readFile, findings, field }: ResolveServerOptions & {
+  { readFile, findings, field }: ResolveTools & {
     readonly field: "cert" | "key";
   },
 ): Promise<string | undefined> {

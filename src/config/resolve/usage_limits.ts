@@ -2,7 +2,7 @@ import { CALENDAR_WINDOWS } from "../../core/time/calendar.ts";
 import { NANOS_PER_DOLLAR } from "../../core/nano_dollars.ts";
 import type { Connection } from "../config.ts";
 import { type Findings, type Path, quote, suggestion } from "../problems.ts";
-import type { SelectionIndex } from "../selection.ts";
+import { entriesOf, type SelectionIndex } from "../selection.ts";
 import type { UsageLimitFields } from "../schema/token.ts";
 import {
   isCalendarWindow,
@@ -208,24 +208,9 @@ function shareProblem(
   ];
 }
 
-/** Resolves a reference to the names of a connection, one for each of its keys. Reports a reference that matches none. */
+/** Resolves a reference to the names of a connection, one for each of its keys. */
 function namesOf(
-  reference: string,
-  { index, path, findings }: {
-    readonly index: SelectionIndex;
-    readonly path: Path;
-    readonly findings: Findings;
-  },
+  ...reference: Parameters<typeof entriesOf>
 ): readonly string[] {
-  const { byReference } = index;
-  const entries = byReference.get(reference) ??
-    byReference.get(reference.toLowerCase());
-  if (entries !== undefined) return entries.flatMap(({ name }) => name ?? []);
-  findings.problem(
-    path,
-    `is neither the name nor the id of a connection${
-      suggestion(reference, byReference.keys()) || "."
-    }`,
-  );
-  return [];
+  return entriesOf(...reference).flatMap(({ name }) => name ?? []);
 }
