@@ -35,15 +35,6 @@ export function connect({ port }: Pick<Scene, "port">): Promise<Deno.TcpConn> {
   return Deno.connect({ hostname: "127.0.0.1", port });
 }
 
-/** Writes an ASCII text to a connection. */
-export async function write(
-  connection: Deno.Conn,
-  text: string,
-): Promise<void> {
-  let rest = new TextEncoder().encode(text);
-  while (rest.length > 0) rest = rest.subarray(await connection.write(rest));
-}
-
 /** Waits `ms` milliseconds. */
 export function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));

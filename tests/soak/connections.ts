@@ -1,6 +1,7 @@
 import { type Program, startProgram } from "../bench/processes.ts";
 import { fromFileUrl } from "../support/program/paths.ts";
-import { connect, pause, requestText, write } from "./ask.ts";
+import { connect, pause, requestText } from "./ask.ts";
+import { say } from "../support/upstream/raw_upstream.ts";
 import { askOthers, impactText, judgeImpact } from "./others.ts";
 import type { Way } from "./scene.ts";
 import { type SharedGateway, startSharedGateway } from "./shared_gateway.ts";
@@ -127,7 +128,7 @@ async function stall({ gateway }: Net): Promise<Burden> {
       const headers = gateway.headersOf("burden");
       const connection = await connect(gateway);
       const asking = { way: WAY, question, isStream: true };
-      await write(connection, requestText(asking, { headers }));
+      await say(connection, requestText(asking, { headers }));
       const head = new Uint8Array(12);
       await connection.read(head);
       const text = new TextDecoder().decode(head);

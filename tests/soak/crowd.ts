@@ -1,5 +1,6 @@
 import { PATHS } from "../support/wire/ask.ts";
-import { bodyOf, connect, pause, requestText, write } from "./ask.ts";
+import { bodyOf, connect, pause, requestText } from "./ask.ts";
+import { say } from "../support/upstream/raw_upstream.ts";
 import { quantile } from "./findings.ts";
 import { jsonAnswer } from "./speech.ts";
 import { wordsOf } from "./question.ts";
@@ -101,7 +102,7 @@ async function dribble(
   const connection = await connect(scene);
   try {
     for (let sent = 0; sent < text.length - 8 && !signal.aborted; sent += 4) {
-      await write(connection, text.slice(sent, sent + 4));
+      await say(connection, text.slice(sent, sent + 4));
       await pause(CHUNK_MS);
     }
   } finally {

@@ -1,5 +1,6 @@
 import type { Random } from "../support/fakes/random.ts";
-import { connect, pause, requestText, write } from "./ask.ts";
+import { connect, pause, requestText } from "./ask.ts";
+import { say } from "../support/upstream/raw_upstream.ts";
 import type { Behaviour } from "./question.ts";
 import type { Scene, Way } from "./scene.ts";
 
@@ -53,7 +54,7 @@ export async function hangUpOnce(options: HangUpOptions): Promise<number> {
   const text = requestText({ way, question, isStream }, scene);
   const connection = await connect(scene);
   try {
-    await write(connection, text.slice(0, sentLength(text, stage, random)));
+    await say(connection, text.slice(0, sentLength(text, stage, random)));
     await waitAt(stage, connection);
   } finally {
     connection.close();

@@ -1,8 +1,10 @@
 import { startProgram } from "../bench/processes.ts";
 import { fromFileUrl } from "../support/program/paths.ts";
+import { listenToEnd } from "../support/upstream/raw_upstream.ts";
 import { startScriptedProxy } from "../support/upstream/scripted_proxy.ts";
 import { startSecureHop } from "../support/upstream/secure_hop.ts";
 import { startSocksProxy } from "../support/upstream/socks_proxy.ts";
+import { join, startTcpServer } from "../support/upstream/tcp_server.ts";
 import { until } from "../support/within.ts";
 import { pause } from "./ask.ts";
 import { sizeText } from "./findings.ts";
@@ -175,63 +177,25 @@ interface HangingHop extends AsyncDisposable {
 }
 
 function startHangingHop(port: number): HangingHop {
-  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  const open = new Set<Deno.Conn>();
   let accepted = 0;
   let hanging = 0;
-
-  async function serve(near: Deno.Conn, hangs: boolean): Promise<void> {
-    open.add(near);
-    try {
-      if (hangs) return await carry(near);
-      const far = await Deno.connect({ hostname: "127.0.0.1", port });
-      open.add(far);
-      await Promise.race([carry(near, far), carry(far, near)]);
-      close(far);
-    } catch {
-      // Either side may leave at any time.
-    } finally {
-      close(near);
-    }
-  }
-
-  function close(connection: Deno.Conn): void {
-    if (open.delete(connection)) connection.close();
-  }
-
-  const closeAll = () => [...open].forEach(close);
-  const accepting = (async () => {
-    for await (const near of listener) {
-      const hangs = Math.floor(hanging * (accepted + 1)) >
-        Math.floor(hanging * accepted);
-      accepted++;
-      serve(near, hangs);
-    }
-  })();
+  const server = startTcpServer(async (near) => {
+    const hangs = Math.floor(hanging * (accepted + 1)) >
+      Math.floor(hanging * accepted);
+    accepted++;
+    await (hangs ? listenToEnd(near) : join(near, port));
+  });
   return {
-    port: listener.addr.port,
+    port: server.port,
     hang(share) {
       hanging = share;
-      closeAll();
+      server.closeAll();
     },
     async [Symbol.asyncDispose]() {
-      listener.close();
-      closeAll();
-      await accepting;
+      server.closeAll();
+      await server[Symbol.asyncDispose]();
     },
   };
-}
-
-/** Passes bytes on until they end; discards them without a place to go. */
-async function carry(from: Deno.Conn, to?: Deno.Conn): Promise<void> {
-  const buffer = new Uint8Array(65_536);
-  for (;;) {
-    const size = await from.read(buffer);
-    if (size === null) return;
-    if (to === undefined) continue;
-    let rest = buffer.subarray(0, size);
-    while (rest.length > 0) rest = rest.subarray(await to.write(rest));
-  }
 }
 
 /** Judges what is left open after all requests, and the growth of the memory after the first round. */

@@ -1,7 +1,8 @@
 import { startProgram } from "../bench/processes.ts";
 import { fromFileUrl } from "../support/program/paths.ts";
 import { until, within } from "../support/within.ts";
-import { connect, pause, requestText, write } from "./ask.ts";
+import { connect, pause, requestText } from "./ask.ts";
+import { say } from "../support/upstream/raw_upstream.ts";
 import { askOthers, judgeImpact } from "./others.ts";
 import { hasProc, useOf, type Way } from "./scene.ts";
 import { type SharedGateway, startSharedGateway } from "./shared_gateway.ts";
@@ -112,7 +113,7 @@ async function openStream(
   let connection: Deno.Conn | undefined;
   try {
     connection = await connect(gateway);
-    await write(connection, text);
+    await say(connection, text);
     const bytes = new Uint8Array(4096);
     const size = await within(connection.read(bytes), "the answer");
     if (size === null) return { status: "no connection", connection };

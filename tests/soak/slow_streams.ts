@@ -1,4 +1,5 @@
-import { connect, pause, requestText, write } from "./ask.ts";
+import { connect, pause, requestText } from "./ask.ts";
+import { say } from "../support/upstream/raw_upstream.ts";
 import type { Behaviour } from "./question.ts";
 import { residentBytesOf, type Scene, type Way } from "./scene.ts";
 
@@ -80,7 +81,7 @@ async function openStreams(
       const connection = await connect(scene);
       slow.push(connection);
       const asking = { way, question, isStream: true };
-      await write(connection, requestText(asking, scene));
+      await say(connection, requestText(asking, scene));
       await connection.read(new Uint8Array(1_024));
     }
   }));

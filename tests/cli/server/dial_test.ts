@@ -19,6 +19,7 @@ import {
 import { startSecureHop } from "../../support/upstream/secure_hop.ts";
 import { startSecureUpstream } from "../../support/upstream/secure_upstream.ts";
 import { startTcpRelay } from "../../support/upstream/tcp_relay.ts";
+import { startTcpServer } from "../../support/upstream/tcp_server.ts";
 import { startScriptedProxy } from "../../support/upstream/scripted_proxy.ts";
 import { testCertificate } from "../../support/upstream/test_certificate.ts";
 import { bodyOf } from "../../upstream/http1/examine.ts";
@@ -284,16 +285,8 @@ Deno.test("a proxy forwards plain HTTP for a whole address and its credentials, 
 });
 
 Deno.test("a dial that is aborted leaves no connection open, whenever it is aborted", async () => {
-  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  const ends: Promise<void>[] = [];
-  const accept = async () => {
-    for await (const connection of listener) {
-      const end = listenToEnd(connection).catch(() => {});
-      ends.push(end.finally(() => connection.close()));
-    }
-  };
-  const accepting = accept();
-  const { port } = listener.addr;
+  const server = startTcpServer(listenToEnd);
+  const { port } = server;
   const origin = { isSecure: false, hostname: "127.0.0.1", port };
   const dial = createDial(() => ({ kind: "direct" }));
   const pause = new Int32Array(new SharedArrayBuffer(4));
@@ -308,9 +301,10 @@ Deno.test("a dial that is aborted leaves no connection open, whenever it is abor
     Atomics.wait(pause, 0, 0, 1);
     await within(dialing, "the dial");
   }
-  listener.close();
-  await accepting;
-  await within(Promise.all(ends), "the end of every connection");
+  await within(
+    Promise.resolve(server[Symbol.asyncDispose]()),
+    "the end of every connection",
+  );
 });
 
 Deno.test("a proxy that speaks HTTP over TLS carries plain HTTP and tunnels, and its own certificate is checked", async () => {

@@ -19,6 +19,7 @@ import { nextTurn } from "../../support/settle.ts";
 import { startKeepAliveUpstream } from "../../support/upstream/keep_alive_upstream.ts";
 import { startSocksProxy } from "../../support/upstream/socks_proxy.ts";
 import { bodyOf } from "../../upstream/http1/examine.ts";
+import { steps } from "../../support/steps.ts";
 
 type NetworkClient = ReturnType<typeof openNetworkClient>;
 
@@ -80,25 +81,23 @@ Deno.test("the network client sends no request twice, at any point of a break", 
     "a part of the body": MIB,
     "the whole body": 8 * MIB,
   };
-  for (const [name, most] of Object.entries(takes)) {
-    await t.step(name, async () => {
-      using network = open();
-      let connections = 0;
-      await using upstream = startRawUpstream(async (connection) => {
-        connections++;
-        const buffer = new Uint8Array(65_536);
-        // The bytes beside the headers are not counted.
-        for (let left = most - 65_536; left > 0;) {
-          left -= await connection.read(buffer) ?? Infinity;
-        }
-      });
-      await assert.rejects(
-        post(network, upstream.url, { body: new Uint8Array(8 * MIB) }),
-        { name: "Http1Failure", kind: "closed" },
-      );
-      assert.equal(connections, 1);
+  await steps(t, Object.entries(takes), async ([, most]) => {
+    using network = open();
+    let connections = 0;
+    await using upstream = startRawUpstream(async (connection) => {
+      connections++;
+      const buffer = new Uint8Array(65_536);
+      // The bytes beside the headers are not counted.
+      for (let left = most - 65_536; left > 0;) {
+        left -= await connection.read(buffer) ?? Infinity;
+      }
     });
-  }
+    await assert.rejects(
+      post(network, upstream.url, { body: new Uint8Array(8 * MIB) }),
+      { name: "Http1Failure", kind: "closed" },
+    );
+    assert.equal(connections, 1);
+  });
 });
 
 Deno.test("the network client closes the connection of a request that is aborted", async () => {
@@ -142,24 +141,22 @@ Deno.test("the network client stops sending a body when the response is complete
     "it is read": textOf,
     "it is cancelled": async ({ body }) => await body?.cancel(),
   };
-  for (const [name, end] of Object.entries(endings)) {
-    await t.step(name, async () => {
-      const over = Promise.withResolvers<void>();
-      const closed = Promise.withResolvers<void>();
-      await using upstream = startRawUpstream(async (connection) => {
-        await say(connection, answer);
-        await over.promise;
-        const end = listenToEnd(connection).catch(() => {});
-        await within(end, "the end").then(closed.resolve, closed.reject);
-      });
-      const body = new Uint8Array(30 * MIB);
-      const response = await post(network, upstream.url, { body });
-      assert.equal(response.status, 413);
-      await end(response);
-      over.resolve();
-      await closed.promise;
+  await steps(t, Object.entries(endings), async ([, end]) => {
+    const over = Promise.withResolvers<void>();
+    const closed = Promise.withResolvers<void>();
+    await using upstream = startRawUpstream(async (connection) => {
+      await say(connection, answer);
+      await over.promise;
+      const end = listenToEnd(connection).catch(() => {});
+      await within(end, "the end").then(closed.resolve, closed.reject);
     });
-  }
+    const body = new Uint8Array(30 * MIB);
+    const response = await post(network, upstream.url, { body });
+    assert.equal(response.status, 413);
+    await end(response);
+    over.resolve();
+    await closed.promise;
+  });
 });
 
 function listen(): {
@@ -232,40 +229,37 @@ const WAYS: Readonly<Record<string, ((port: number) => string) | undefined>> = {
     `socks5h://me:secret@127.0.0.1:${port}`,
 };
 
-Deno.test("a request that meets the end of its connection fails, and reaches no server twice, on every route", async (t) => {
-  for (const [way, addressOf] of Object.entries(WAYS)) {
-    await t.step(way, async () => {
-      await using upstream = startKeepAliveUpstream(({ turn }) =>
-        turn < 2 ? "answer" : "close"
-      );
-      await using proxy = startSocksProxy({
-        tunnelTo: Number(new URL(upstream.url).port),
-        ...(way.endsWith("credentials") ? { wants: "me:secret" } : {}),
-      });
-      using network = openNetworkClient((name) =>
-        name === "ALL_PROXY" ? addressOf?.(proxy.port) : undefined
-      );
-      const outcomes = { answered: 0, failed: 0 };
-      for (let count = 0; count < 12; count++) {
-        try {
-          await bodyOf(await postNetworkRaces(network.client, upstream.url));
-          outcomes.answered++;
-        } catch (cause) {
-          assert.ok(cause instanceof Http1Failure, String(cause));
-          assert.deepEqual(cause.progress, {
-            sent: "all",
-            hasAnswer: false,
-            isReused: true,
-          });
-          outcomes.failed++;
-        }
-      }
-      assert.deepEqual(outcomes, { answered: 8, failed: 4 });
-      assert.equal(upstream.heard.length, 12);
-      assert.equal(proxy.requests.length, addressOf === undefined ? 0 : 4);
+Deno.test("a request that meets the end of its connection fails, and reaches no server twice, on every route", (t) =>
+  steps(t, Object.entries(WAYS), async ([way, addressOf]) => {
+    await using upstream = startKeepAliveUpstream(({ turn }) =>
+      turn < 2 ? "answer" : "close"
+    );
+    await using proxy = startSocksProxy({
+      tunnelTo: Number(new URL(upstream.url).port),
+      ...(way.endsWith("credentials") ? { wants: "me:secret" } : {}),
     });
-  }
-});
+    using network = openNetworkClient((name) =>
+      name === "ALL_PROXY" ? addressOf?.(proxy.port) : undefined
+    );
+    const outcomes = { answered: 0, failed: 0 };
+    for (let count = 0; count < 12; count++) {
+      try {
+        await bodyOf(await postNetworkRaces(network.client, upstream.url));
+        outcomes.answered++;
+      } catch (cause) {
+        assert.ok(cause instanceof Http1Failure, String(cause));
+        assert.deepEqual(cause.progress, {
+          sent: "all",
+          hasAnswer: false,
+          isReused: true,
+        });
+        outcomes.failed++;
+      }
+    }
+    assert.deepEqual(outcomes, { answered: 8, failed: 4 });
+    assert.equal(upstream.heard.length, 12);
+    assert.equal(proxy.requests.length, addressOf === undefined ? 0 : 4);
+  }));
 
 Deno.test("a response that ends with one direction of its connection is whole, and the other direction is closed", async () => {
   using network = openNetworkClient(() => undefined);

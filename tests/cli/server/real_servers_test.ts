@@ -17,6 +17,7 @@ import { startProcess } from "../../support/program/process.ts";
 import { testCertificate } from "../../support/upstream/test_certificate.ts";
 import { within } from "../../support/within.ts";
 import { bodyOf } from "../../upstream/http1/examine.ts";
+import { openTempFolder } from "../../support/temp_folder.ts";
 
 const FIXTURES = fromFileUrl(new URL("../../fixtures/", import.meta.url));
 const CERTIFICATE = [
@@ -232,19 +233,16 @@ testNeeding(
   Deno.env.get(GO_VARIABLE) === undefined && !await hasCompiledGo() &&
     `Go has not compiled its library here: set ${GO_VARIABLE}=1`,
   async (t) => {
-    const directory = await Deno.makeTempDir();
-    try {
-      const program = `${directory}/server`;
-      const source = `${SERVERS}server.go`;
-      const { success } = await new Deno.Command("go", {
-        args: ["build", "-o", program, source],
-        signal: AbortSignal.timeout(120_000),
-      }).output();
-      assert.ok(success);
-      await examineProgram(t, [program]);
-    } finally {
-      await Deno.remove(directory, { recursive: true });
-    }
+    await using folder = await openTempFolder();
+    const { path: directory } = folder;
+    const program = `${directory}/server`;
+    const source = `${SERVERS}server.go`;
+    const { success } = await new Deno.Command("go", {
+      args: ["build", "-o", program, source],
+      signal: AbortSignal.timeout(120_000),
+    }).output();
+    assert.ok(success);
+    await examineProgram(t, [program]);
   },
 );
 

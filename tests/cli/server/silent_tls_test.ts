@@ -23,6 +23,7 @@ import {
   tryTls,
 } from "../../../src/cli/server/listen.ts";
 import { formatProblem } from "../../../src/config/problems.ts";
+import { steps } from "../../support/steps.ts";
 
 const CONNECT_MS = 5000;
 
@@ -129,43 +130,38 @@ const WAYS: Readonly<
   },
 };
 
-Deno.test("an unanswered TLS handshake ends with the connect timeout or the caller, and at most the first keeps its descriptor, on every route", async (t) => {
-  for (const [way, startProxy] of Object.entries(WAYS)) {
-    await t.step(way, async () => {
-      const port = freePort();
-      const { url: proxyUrl, proxy } = startProxy(port);
-      await using _proxy = proxy;
-      const url = `https://127.0.0.1:${port}/`;
-      using client = openClient(proxyUrl);
-      {
-        await using server = startSilentServer(port);
-        for (let attempt = 0; attempt < 11; attempt++) {
-          const leaving = new AbortController();
-          const sending = client.send(url, leaving.signal);
-          const isLate = attempt % 2 === 0;
-          const failing = isLate
-            ? assertLate(sending)
-            : assert.rejects(sending);
-          const { closed } = await server.next();
-          if (isLate) client.timers.advance(CONNECT_MS);
-          else leaving.abort(new Error("gone"));
-          await failing;
-          // Deno keeps the first one open until the server closes it.
-          if (attempt > 0) await within(closed, "the connection to be closed");
-          assert.equal(client.handshakes.abandoned, 1);
-        }
+Deno.test("an unanswered TLS handshake ends with the connect timeout or the caller, and at most the first keeps its descriptor, on every route", (t) =>
+  steps(t, Object.entries(WAYS), async ([, startProxy]) => {
+    const port = freePort();
+    const { url: proxyUrl, proxy } = startProxy(port);
+    await using _proxy = proxy;
+    const url = `https://127.0.0.1:${port}/`;
+    using client = openClient(proxyUrl);
+    {
+      await using server = startSilentServer(port);
+      for (let attempt = 0; attempt < 11; attempt++) {
+        const leaving = new AbortController();
+        const sending = client.send(url, leaving.signal);
+        const isLate = attempt % 2 === 0;
+        const failing = isLate ? assertLate(sending) : assert.rejects(sending);
+        const { closed } = await server.next();
+        if (isLate) client.timers.advance(CONNECT_MS);
+        else leaving.abort(new Error("gone"));
+        await failing;
+        // Deno keeps the first one open until the server closes it.
+        if (attempt > 0) await within(closed, "the connection to be closed");
+        assert.equal(client.handshakes.abandoned, 1);
       }
-      await until(() => client.handshakes.abandoned === 0, "its end");
-      await using _server = startRawUpstream(
-        (connection) => say(connection, "HTTP/1.1 200 OK\r\n\r\nhello"),
-        { ...testCertificate, port },
-      );
-      for (let count = 0; count < 2; count++) {
-        assert.equal(await bodyOf(await client.send(url)), "hello");
-      }
-    });
-  }
-});
+    }
+    await until(() => client.handshakes.abandoned === 0, "its end");
+    await using _server = startRawUpstream(
+      (connection) => say(connection, "HTTP/1.1 200 OK\r\n\r\nhello"),
+      { ...testCertificate, port },
+    );
+    for (let count = 0; count < 2; count++) {
+      assert.equal(await bodyOf(await client.send(url)), "hello");
+    }
+  }));
 
 Deno.test("simultaneous handshakes with a silent server keep a bounded number of descriptors", async () => {
   const port = freePort();
@@ -270,21 +266,18 @@ const PAIRS: Readonly<
   ],
 };
 
-Deno.test("tryTls() and listen() report an unusable certificate or key in the gateway's words", async (t) => {
-  for (const [name, [tls, problem]] of Object.entries(PAIRS)) {
-    await t.step(name, () => {
-      const fault = tryTls(tls);
-      assert.equal(fault === undefined ? "" : formatProblem(fault), problem);
-      const place = { host: "127.0.0.1", port: 0, tls };
-      assert.throws(
-        () => listen(place, () => Promise.resolve(new Response())),
-        (error) =>
-          error instanceof ListenError &&
-          error.message === `Cannot listen on 127.0.0.1:0: ${problem}`,
-      );
-    });
-  }
-});
+Deno.test("tryTls() and listen() report an unusable certificate or key in the gateway's words", (t) =>
+  steps(t, Object.entries(PAIRS), ([, [tls, problem]]) => {
+    const fault = tryTls(tls);
+    assert.equal(fault === undefined ? "" : formatProblem(fault), problem);
+    const place = { host: "127.0.0.1", port: 0, tls };
+    assert.throws(
+      () => listen(place, () => Promise.resolve(new Response())),
+      (error) =>
+        error instanceof ListenError &&
+        error.message === `Cannot listen on 127.0.0.1:0: ${problem}`,
+    );
+  }));
 
 Deno.test("a valid certificate and key pass, and so does a listener without TLS", () => {
   assert.equal(tryTls(testCertificate), undefined);

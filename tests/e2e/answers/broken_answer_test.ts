@@ -23,12 +23,14 @@ import {
   startRawUpstream,
   type Talk,
 } from "../../support/upstream/raw_upstream.ts";
+import { writeAll } from "../../support/upstream/tcp_server.ts";
 import { startUpstream } from "../../support/upstream/scripted_upstream.ts";
 import { until, within } from "../../support/within.ts";
 import type { Protocol } from "../../../src/core/protocol.ts";
 import { rawRequest } from "../../support/wire/raw_request.ts";
 import { readToEnd } from "../../support/wire/read_to_end.ts";
 import { WIRES } from "../../support/wire/wire.ts";
+import { steps } from "../../support/steps.ts";
 
 /** Responses with headers and an incomplete body. */
 const CUT: Readonly<Record<string, string>> = {
@@ -87,14 +89,12 @@ Deno.test("short JSON that breaks off is 502, because none of it was sent", asyn
   await using gateway = await startGateway(familiesFile(upstream.url), {
     timers: hurriedTimers,
   });
-  for (const protocol of PROTOCOLS) {
-    await t.step(protocol, async () => {
-      const response = await gateway.call(PATHS[protocol], ask(protocol));
-      const error = await readError(response, protocol);
-      assert.equal(error.status, 502);
-      assert.equal((await gateway.lines.of(response)).error, "upstream_broken");
-    });
-  }
+  await steps(t, PROTOCOLS, async (protocol) => {
+    const response = await gateway.call(PATHS[protocol], ask(protocol));
+    const error = await readError(response, protocol);
+    assert.equal(error.status, 502);
+    assert.equal((await gateway.lines.of(response)).error, "upstream_broken");
+  });
 });
 
 Deno.test("a stream that falls silent is cut at the idle deadline, and the upstream's connection closes", async (t) => {
@@ -105,29 +105,27 @@ Deno.test("a stream that falls silent is cut at the idle deadline, and the upstr
     familiesFile(upstream.url, { timeouts }),
     { timers },
   );
-  for (const protocol of PROTOCOLS) {
-    await t.step(protocol, async () => {
-      const answer = openAnswer();
-      upstream.play(() => answer.response);
-      const response = await gateway.call(PATHS[protocol], ask(protocol));
-      answer.write("data: {}\n\n");
-      const reader = response.body?.getReader() ?? assert.fail();
-      assert.equal((await reader.read()).value?.length, 10);
-      let isCut = false;
-      reader.read().catch(() => {
-        isCut = true;
-      });
-      await until(() => {
-        timers.advance(100);
-        return isCut;
-      }, "the stream to be cut");
-      await within(answer.cancelled, "the upstream's stream to be cancelled");
-      const line = await gateway.lines.of(response);
-      assert.equal(line.ended, "upstream_broken");
-      assert.equal(line.reason, "the upstream fell silent");
-      assert.equal(line.bytes_out, 10);
+  await steps(t, PROTOCOLS, async (protocol) => {
+    const answer = openAnswer();
+    upstream.play(() => answer.response);
+    const response = await gateway.call(PATHS[protocol], ask(protocol));
+    answer.write("data: {}\n\n");
+    const reader = response.body?.getReader() ?? assert.fail();
+    assert.equal((await reader.read()).value?.length, 10);
+    let isCut = false;
+    reader.read().catch(() => {
+      isCut = true;
     });
-  }
+    await until(() => {
+      timers.advance(100);
+      return isCut;
+    }, "the stream to be cut");
+    await within(answer.cancelled, "the upstream's stream to be cancelled");
+    const line = await gateway.lines.of(response);
+    assert.equal(line.ended, "upstream_broken");
+    assert.equal(line.reason, "the upstream fell silent");
+    assert.equal(line.bytes_out, 10);
+  });
 });
 
 Deno.test("short JSON that stalls is 504", async () => {
@@ -174,12 +172,7 @@ function answering(headers: string, framing: string, body: Uint8Array) {
       encoder.encode(`HTTP/1.1 200 OK\r\n${headers}\r\n`),
       ...(FRAMINGS[framing]?.(body) ?? []),
     ];
-    for (const part of parts) {
-      let rest = part;
-      while (rest.length > 0) {
-        rest = rest.subarray(await connection.write(rest));
-      }
-    }
+    for (const part of parts) await writeAll(connection, part);
   });
 }
 
@@ -216,23 +209,20 @@ Deno.test("a native stream that ends without its protocol's last event is cut", 
   }
 });
 
-Deno.test("a native stream that ends with its protocol's error ends regularly, and the log has the failure", async (t) => {
-  for (const protocol of PROTOCOLS) {
-    await t.step(protocol, async () => {
-      const { start, output, error } = WIRES[protocol];
-      const failure = { ...error("overloaded_error", "No"), type: "error" };
-      const text = `${start}${output}data: ${JSON.stringify(failure)}\n\n`;
-      const bytes = encoder.encode(text);
-      await using upstream = answering(EVENTS, "in chunks", bytes);
-      await using gateway = await startGateway(familiesFile(upstream.url));
-      const received = await readAnswer(gateway, protocol);
-      assert.equal(received.text, text);
-      assert.equal(received.isCut, false);
-      assert.equal(received.line.ended, "upstream_broken");
-      assert.equal(received.line.reason, "its answer ended with an error");
-    });
-  }
-});
+Deno.test("a native stream that ends with its protocol's error ends regularly, and the log has the failure", (t) =>
+  steps(t, PROTOCOLS, async (protocol) => {
+    const { start, output, error } = WIRES[protocol];
+    const failure = { ...error("overloaded_error", "No"), type: "error" };
+    const text = `${start}${output}data: ${JSON.stringify(failure)}\n\n`;
+    const bytes = encoder.encode(text);
+    await using upstream = answering(EVENTS, "in chunks", bytes);
+    await using gateway = await startGateway(familiesFile(upstream.url));
+    const received = await readAnswer(gateway, protocol);
+    assert.equal(received.text, text);
+    assert.equal(received.isCut, false);
+    assert.equal(received.line.ended, "upstream_broken");
+    assert.equal(received.line.reason, "its answer ended with an error");
+  }));
 
 Deno.test("a cut stream ends with no last chunk on the caller's socket", async () => {
   const { start, output } = WIRES.chat;
@@ -331,19 +321,17 @@ Deno.test("a translated answer that ends too early is 502", async (t) => {
       JSON.stringify(WIRES.messages.answer),
     ).slice(0, -1),
   };
-  for (const [name, body] of Object.entries(bodies)) {
-    await t.step(name, async () => {
-      const encoding = name === "JSON" ? "" : "\r\ncontent-encoding: br";
-      const headers = `content-type: application/json${encoding}`;
-      await using upstream = answering(headers, "in chunks", body);
-      await using gateway = await startGateway(familiesFile(upstream.url), {
-        timers: hurriedTimers,
-      });
-      const question = ask("chat", hello("chat", { model: "model-b" }));
-      const response = await gateway.call(PATHS.chat, question);
-      assert.equal((await readError(response, "chat")).status, 502);
+  await steps(t, Object.entries(bodies), async ([name, body]) => {
+    const encoding = name === "JSON" ? "" : "\r\ncontent-encoding: br";
+    const headers = `content-type: application/json${encoding}`;
+    await using upstream = answering(headers, "in chunks", body);
+    await using gateway = await startGateway(familiesFile(upstream.url), {
+      timers: hurriedTimers,
     });
-  }
+    const question = ask("chat", hello("chat", { model: "model-b" }));
+    const response = await gateway.call(PATHS.chat, question);
+    assert.equal((await readError(response, "chat")).status, 502);
+  });
 });
 
 for (const status of ["200 OK", "400 Bad Request"]) {

@@ -1,4 +1,5 @@
 import { say } from "./raw_upstream.ts";
+import { startTcpServer } from "./tcp_server.ts";
 
 /** A request on a kept-alive connection. */
 export interface HeardRequest {
@@ -33,52 +34,33 @@ const ANSWER =
 export function startKeepAliveUpstream(
   decide: (request: HeardRequest) => Next,
 ): KeepAliveUpstream {
-  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const heard: HeardRequest[] = [];
-  const open = new Set<Deno.Conn>();
-  const talks: Promise<void>[] = [];
   let connections = 0;
   let givenUp = 0;
-
-  async function talk(connection: Deno.Conn, number: number): Promise<void> {
-    try {
-      for (let turn = 0;; turn++) {
-        const head = await readRequest(connection);
-        if (head === undefined) return;
-        const request = { connection: number, turn, head };
-        heard.push(request);
-        const next = decide(request);
-        if (next !== "close") await say(connection, ANSWER);
-        if (next !== "answer") break;
-      }
-      await connection.closeWrite();
-      await readRequest(connection);
-      givenUp++;
-    } catch {
-      // The gateway may disconnect at any time.
-    } finally {
-      open.delete(connection);
-      connection.close();
+  const server = startTcpServer(async (connection) => {
+    const number = connections++;
+    for (let turn = 0;; turn++) {
+      const head = await readRequest(connection);
+      if (head === undefined) return;
+      const request = { connection: number, turn, head };
+      heard.push(request);
+      const next = decide(request);
+      if (next !== "close") await say(connection, ANSWER);
+      if (next !== "answer") break;
     }
-  }
-
-  const accepting = (async () => {
-    for await (const connection of listener) {
-      open.add(connection);
-      talks.push(talk(connection, connections++));
-    }
-  })();
+    await connection.closeWrite();
+    await readRequest(connection);
+    givenUp++;
+  });
   return {
-    url: `http://127.0.0.1:${listener.addr.port}`,
+    url: `http://127.0.0.1:${server.port}`,
     heard,
     get givenUp() {
       return givenUp;
     },
     async [Symbol.asyncDispose]() {
-      listener.close();
-      await accepting;
-      for (const connection of open) await connection.closeWrite();
-      await Promise.all(talks);
+      for (const connection of server.open) await connection.closeWrite();
+      await server[Symbol.asyncDispose]();
     },
   };
 }

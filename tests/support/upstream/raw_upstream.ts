@@ -1,3 +1,5 @@
+import { startTcpServer, type TcpServerTls, writeAll } from "./tcp_server.ts";
+
 /** An upstream on raw sockets. */
 export interface RawUpstream extends AsyncDisposable {
   readonly url: string;
@@ -14,41 +16,18 @@ export type Talk = (connection: Deno.Conn) => void | Promise<void>;
  *
  * @param tls Its certificate, for TLS.
  */
-export function startRawUpstream(
-  talk: Talk,
-  tls?: {
-    readonly cert: string;
-    readonly key: string;
-    readonly alpnProtocols?: string[];
-    /** Default: a free one. */
-    readonly port?: number;
-  },
-): RawUpstream {
-  const address = { hostname: "127.0.0.1", port: 0 };
-  const listener = tls === undefined
-    ? Deno.listen(address)
-    : Deno.listenTls({ ...address, ...tls });
-  const talks: Promise<void>[] = [];
-  const accept = async () => {
-    for await (const connection of listener) {
-      talks.push(serve(connection, talk));
-    }
-  };
-  const accepting = accept();
-  return {
-    url: `http${tls ? "s" : ""}://127.0.0.1:${listener.addr.port}`,
-    async [Symbol.asyncDispose]() {
-      listener.close();
-      await accepting;
-      await Promise.all(talks);
-    },
-  };
+export function startRawUpstream(talk: Talk, tls?: TcpServerTls): RawUpstream {
+  const server = startTcpServer(async (connection) => {
+    await connection.read(new Uint8Array(65_536));
+    await talk(connection);
+  }, tls);
+  const url = `http${tls ? "s" : ""}://127.0.0.1:${server.port}`;
+  return { ...server, url };
 }
 
 /** Writes a text to a connection. */
 export async function say(connection: Deno.Conn, text: string): Promise<void> {
-  let rest = new TextEncoder().encode(text);
-  while (rest.length > 0) rest = rest.subarray(await connection.write(rest));
+  await writeAll(connection, new TextEncoder().encode(text));
 }
 
 /** Reads at least `count` bytes, or until the other side closes the connection. */
@@ -64,19 +43,5 @@ export async function readSome(
 
 /** Reads until the other side closes the connection. */
 export async function listenToEnd(connection: Deno.Conn): Promise<void> {
-  const buffer = new Uint8Array(65_536);
-  while (await connection.read(buffer) !== null) {
-    // An error ends the connection, too.
-  }
-}
-
-async function serve(connection: Deno.Conn, talk: Talk): Promise<void> {
-  try {
-    await connection.read(new Uint8Array(65_536));
-    await talk(connection);
-  } catch {
-    // The gateway may disconnect at any time. The test checks the result.
-  } finally {
-    connection.close();
-  }
+  await readSome(connection, Infinity);
 }

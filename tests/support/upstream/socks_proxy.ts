@@ -1,3 +1,5 @@
+import { carry, startTcpServer } from "./tcp_server.ts";
+
 /** What a client asked a SOCKS proxy for. */
 export interface SocksRequest {
   /** The methods of authentication that it offered. */
@@ -30,7 +32,7 @@ interface SocksOptions {
   /** The way to authenticate that it chooses; default: what `wants` needs. */
   readonly method?: number;
   /** Called in place of the whole conversation. */
-  readonly talk?: (connection: Deno.TcpConn) => Promise<void>;
+  readonly talk?: (connection: Deno.Conn) => Promise<void>;
 }
 
 const SUCCESS = [5, 0, 0, 1, 127, 0, 0, 1, 0x1f, 0x90];
@@ -39,14 +41,12 @@ const SUCCESS = [5, 0, 0, 1, 127, 0, 0, 1, 0x1f, 0x90];
 export function startSocksProxy(
   { tunnelTo, wants, reply = SUCCESS, ...options }: SocksOptions,
 ): SocksProxy {
-  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const requests: SocksRequest[] = [];
-  const open = new Set<Deno.Conn>();
-  const talks: Promise<void>[] = [];
+  const tunnels = new Set<Deno.Conn>();
   const decoder = new TextDecoder();
   const { method = wants === undefined ? 0 : 2 } = options;
 
-  async function talk(connection: Deno.TcpConn): Promise<void> {
+  async function talk(connection: Deno.Conn): Promise<void> {
     const [, count = 0] = await read(connection, 2);
     const methods = [...await read(connection, count)];
     await write(connection, [5, method]);
@@ -73,35 +73,27 @@ export function startSocksProxy(
     });
     if (tunnelTo === undefined) return await write(connection, reply);
     const far = await Deno.connect({ hostname: "127.0.0.1", port: tunnelTo });
-    open.add(far);
+    tunnels.add(far);
     await write(connection, reply);
-    await Promise.allSettled([carry(connection, far), carry(far, connection)]);
-    close(far);
+    await Promise.allSettled([
+      carry(connection, far).then(() => far.closeWrite()),
+      carry(far, connection).then(() => connection.closeWrite()),
+    ]);
+    tunnels.delete(far);
+    far.close();
   }
 
-  function close(connection: Deno.Conn): void {
-    if (open.delete(connection)) connection.close();
-  }
-
-  const accepting = (async () => {
-    for await (const connection of listener) {
-      open.add(connection);
-      const talking = (options.talk ?? talk)(connection);
-      // The client may leave at any time.
-      talks.push(talking.catch(() => {}).then(() => close(connection)));
-    }
-  })();
+  const server = startTcpServer(options.talk ?? talk);
   return {
-    port: listener.addr.port,
+    port: server.port,
     requests,
     get open() {
-      return open.size;
+      return server.open.size + tunnels.size;
     },
     async [Symbol.asyncDispose]() {
-      listener.close();
-      for (const connection of [...open]) close(connection);
-      await accepting;
-      await Promise.all(talks);
+      // The other ends of the tunnels notice, and close them.
+      server.closeAll();
+      await server[Symbol.asyncDispose]();
     },
   };
 }
@@ -125,14 +117,4 @@ async function write(
   bytes: readonly number[],
 ): Promise<void> {
   for (const byte of bytes) await connection.write(Uint8Array.of(byte));
-}
-
-async function carry(from: Deno.TcpConn, to: Deno.TcpConn): Promise<void> {
-  const buffer = new Uint8Array(65_536);
-  for (;;) {
-    const size = await from.read(buffer);
-    if (size === null) return await to.closeWrite();
-    let rest = buffer.subarray(0, size);
-    while (rest.length > 0) rest = rest.subarray(await to.write(rest));
-  }
 }

@@ -1,3 +1,5 @@
+import { writeAll } from "./tcp_server.ts";
+
 /** A TCP hop between a gateway and its upstream. */
 export interface TcpRelay extends AsyncDisposable {
   readonly port: number;
@@ -33,8 +35,7 @@ export function startTcpRelay(firstPort: number): TcpRelay {
         if (size === null) return isAlive ? await to.closeWrite() : undefined;
         if (!isAlive) continue;
         if (relay.delayMs > 0) await delay(relay.delayMs);
-        let rest = buffer.subarray(0, size);
-        while (rest.length > 0) rest = rest.subarray(await to.write(rest));
+        await writeAll(to, buffer.subarray(0, size));
       }
     } catch {
       // One side has disconnected.
