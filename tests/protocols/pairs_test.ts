@@ -172,21 +172,10 @@ const TARGETS: Readonly<Record<Protocol, Target>> = {
   responses: targetOf("openai", "gpt-5.1"),
 };
 
-const CLIENTS = [
-  "ai-sdk",
-  "anthropic-sdk",
-  "claude-code",
-  "codex",
-  "continue-cli",
-  "openai-sdk",
-  "opencode",
-  "qwen-code",
-];
-
 /** The end of each protocol's request path. */
 const PATHS: Readonly<Record<Protocol, RegExp>> = {
   chat: /\/chat\/completions$/,
-  messages: /\/messages(\?beta=true)?$/,
+  messages: /\/messages$/,
   responses: /\/responses$/,
 };
 
@@ -246,10 +235,7 @@ function requestsOf(protocol: Protocol): NamedRequest[] {
   const recorded = loadRecordings(protocol).flatMap(({ name, request }) =>
     request === undefined ? [] : [{ name, request }]
   );
-  const sent = CLIENTS.flatMap(loadClientRequests).filter(({ url }) =>
-    PATHS[protocol].test(url)
-  );
-  return [...recorded, ...sent];
+  return [...recorded, ...loadClientRequests(PATHS[protocol])];
 }
 
 function judgeRequestPairs(

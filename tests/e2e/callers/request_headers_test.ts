@@ -19,6 +19,7 @@ import { sendRaw } from "../../support/wire/raw_socket.ts";
 import { loadClientRequests } from "../../support/recorded/recordings.ts";
 import { startUpstream } from "../../support/upstream/scripted_upstream.ts";
 import { testNeeding } from "../../support/ignored.ts";
+import { steps } from "../../support/steps.ts";
 
 /** Headers that the gateway itself sends upstream. */
 const OWN = ["host", "content-length", "accept-encoding", "authorization"];
@@ -207,8 +208,10 @@ Deno.test("each connection sends its own credential in its own scheme", async (t
     "x-api-key": [{ scheme: "x-api-key", key: "key-2" }, null, "key-2"],
     none: [{ scheme: "none" }, null, null],
   };
-  for (const [name, [auth, authorization, apiKey]] of Object.entries(cases)) {
-    await t.step(name, async () => {
+  await steps(
+    t,
+    Object.entries(cases),
+    async ([, [auth, authorization, apiKey]]) => {
       const connection = familyConnection("A", upstream.url, { auth });
       await using gateway = await startGateway(
         minimalFile({ connections: [connection] }),
@@ -222,8 +225,8 @@ Deno.test("each connection sends its own credential in its own scheme", async (t
       assert.equal(headers.get("authorization"), authorization);
       assert.equal(headers.get("x-api-key"), apiKey);
       assert.ok(!JSON.stringify([...headers]).includes(ALICE_TOKEN));
-    });
-  }
+    },
+  );
 });
 
 Deno.test("a connection's fixed headers win over the caller's", async () => {
@@ -251,10 +254,7 @@ Deno.test("a connection's fixed headers win over the caller's", async () => {
   assert.equal(headers.get("openai-project"), "p");
 });
 
-const recorded = [
-  ...["ai-sdk", "anthropic-sdk", "claude-code", "codex", "continue-cli"],
-  ...["openai-sdk", "opencode", "qwen-code"],
-].flatMap(loadClientRequests);
+const recorded = loadClientRequests();
 
 /** The paths of recorded requests that a native connection serves, with a model that has them. */
 const MODEL_BY_PATH: readonly (readonly [path: RegExp, model: string])[] = [

@@ -5,13 +5,13 @@ import {
   type ContractCase,
 } from "../../contract/codec_contract.ts";
 import {
+  loadClientRequests,
   loadRecordings,
   type Recording,
 } from "../../support/recorded/recordings.ts";
 import { MESSAGES_CASES } from "./cases.ts";
 import { GatewayError } from "../../../src/core/error.ts";
 import { chatCodec } from "../../../src/protocols/chat/mod.ts";
-import { loadClientRequests } from "../../support/recorded/client_recordings.ts";
 import { assertSendable } from "../../support/sdk/messages_rules.ts";
 import { contextFor } from "../../support/dialects/targets.ts";
 import { testNeeding } from "../../support/ignored.ts";
@@ -115,7 +115,7 @@ function withModel(recording: Recording): ContractCase {
   return { ...rest, request: { model: recording.name, ...request } };
 }
 
-const REQUESTS = loadClientRequests("/messages");
+const REQUESTS = loadClientRequests(/\/messages$/);
 
 /** The fields of clients that a Chat-only upstream cannot receive. */
 const DROPPED: readonly string[] = [
@@ -135,21 +135,21 @@ testNeeding(
     (REQUESTS.length === 0 ? ": left out, as there are no recordings" : ""),
   REQUESTS.length === 0 && "there are no recordings here",
   async (t) => {
-    for (const { name, body } of REQUESTS) {
+    for (const { name, request } of REQUESTS) {
       await t.step(name, () => {
-        if (body.thread !== undefined) {
+        if (request.thread !== undefined) {
           return assert.throws(
-            () => messagesCodec.decodeRequest(body),
+            () => messagesCodec.decodeRequest(request),
             (error) =>
               error instanceof GatewayError && error.param === "thread",
           );
         }
-        const decoded = messagesCodec.decodeRequest(body);
+        const decoded = messagesCodec.decodeRequest(request);
         const { context } = contextFor("anthropic", {
           model: "claude-opus-4-8",
         });
         assertSendable(messagesCodec.encodeRequest(decoded, context));
-        const { dropped } = translateRequest(body, {
+        const { dropped } = translateRequest(request, {
           from: messagesCodec,
           to: chatCodec,
           target: { ...context.target, service: "custom" },

@@ -34,13 +34,8 @@ const STATE_FIELDS = [
 const recordings = loadRecordings("responses").filter(({ tags }) =>
   ![...tags].some((tag) => tag.startsWith("endpoint:"))
 );
-const clientRequests = [
-  "codex",
-  "opencode",
-  "qwen-code",
-  "ai-sdk",
-  "openai-sdk",
-].flatMap(loadClientRequests).filter(({ request }) => "input" in request);
+const clientRequests = loadClientRequests()
+  .filter(({ request }) => "input" in request);
 const requests = [...recordings, ...clientRequests];
 
 codecContract({

@@ -9,7 +9,7 @@ import {
 import {
   type ClientRequest,
   loadClientRequests,
-} from "../../support/recorded/client_recordings.ts";
+} from "../../support/recorded/recordings.ts";
 import { testNeeding } from "../../support/ignored.ts";
 import {
   type CachingProvider,
@@ -25,13 +25,13 @@ interface Session {
 
 /** Returns the recorded runs of the coding agents that have several turns. */
 function sessions(): readonly Session[] {
-  const paths: readonly (readonly [Protocol, string])[] = [
-    ["messages", "/messages"],
-    ["responses", "/responses"],
+  const paths: readonly (readonly [Protocol, RegExp])[] = [
+    ["messages", /\/messages$/],
+    ["responses", /\/responses$/],
   ];
   return paths.flatMap(([protocol, path]) => {
     const requests = loadClientRequests(path)
-      .filter(({ name }) => /^(?:claude-code|codex)\.jsonl/.test(name));
+      .filter(({ name }) => /^(?:claude-code|codex) /.test(name));
     const runs = Map.groupBy(
       requests,
       ({ name }) => name.split(" ").slice(0, -1).join(" "),
@@ -54,12 +54,12 @@ const ID_REGEXP = /session|agent-id|thread-id/;
 async function ask(
   scene: Scene,
   protocol: Protocol,
-  { headers, body }: ClientRequest,
+  { headers, request: body }: ClientRequest,
 ): Promise<JsonObject> {
   scene.timers.advance(20_000);
   const request = scene.request(protocol, atFullLength(body));
   for (const [name, value] of Object.entries(headers)) {
-    if (ID_REGEXP.test(name)) request.headers.set(name, String(value));
+    if (ID_REGEXP.test(name)) request.headers.set(name, value);
   }
   const response = await scene.pass(scene.gateway.handler(request));
   await scene.pass(response.text());
@@ -89,11 +89,11 @@ const EVENTS: Readonly<
 
 /** Runs whose second request has another prompt: a helper's, a compaction's, or one with other tools or settings. */
 const CHANGING: ReadonlySet<string> = new Set([
-  "claude-code.jsonl conv3",
-  "claude-code.jsonl toolsearch",
-  "claude-code.jsonl websearch",
-  "codex.jsonl compact",
-  "codex.jsonl oai-compact",
+  "claude-code conv3",
+  "claude-code toolsearch",
+  "claude-code websearch",
+  "codex compact",
+  "codex oai-compact",
 ]);
 
 const RUNS = sessions();

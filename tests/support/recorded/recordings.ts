@@ -45,10 +45,21 @@ export interface ClientRequest {
   readonly request: JsonObject;
 }
 
+/** The recorded clients. */
+const CLIENTS = [
+  ...["ai-sdk", "anthropic-sdk", "claude-code", "codex", "continue-cli"],
+  ...["openai-sdk", "opencode", "qwen-code"],
+];
+
 /**
- * Returns the JSON requests of a client such as `codex`; none when this machine has no recordings.
+ * Returns the JSON requests of all recorded clients to paths that match; none when this machine has no recordings.
  */
-export function loadClientRequests(client: string): ClientRequest[] {
+export function loadClientRequests(path = /(?:)/): ClientRequest[] {
+  return CLIENTS.flatMap(requestsOfClient)
+    .filter(({ url }) => path.test(url.split("?")[0] ?? ""));
+}
+
+function requestsOfClient(client: string): ClientRequest[] {
   const bytes = read(`clients/${client}.jsonl`);
   if (bytes === undefined) return [];
   const lines = new TextDecoder().decode(bytes).trim().split("\n");
