@@ -6,7 +6,7 @@ import {
   minimalConfig,
   tokenFile,
 } from "../support/gateway/config.ts";
-import { identityFile } from "../support/gateway/identity_scene.ts";
+import { identityFile, ISSUER } from "../support/gateway/identity_scene.ts";
 import { configOptions } from "../support/gateway/config_options.ts";
 import {
   optionFaults,
@@ -14,6 +14,7 @@ import {
   type Overrides,
   type Pair,
 } from "../support/gateway/option_faults.ts";
+import { steps } from "../support/steps.ts";
 
 const UUID = "0b1d3c52-6a0e-4a3e-8f0e-2f9c3b0d1a11";
 
@@ -28,506 +29,287 @@ const HIDDEN: Readonly<Record<string, string>> = {
   "connections[].timeouts.body": "has no effect, of which check warns",
 };
 
-const server = (one: unknown, other: unknown): Pair => [
-  { server: one },
-  { server: other },
-];
+const A = "https://a.example/v1";
+const B = "https://b.example/v1";
 
-const store = (one: Overrides, other: Overrides): Pair => [
-  { shared: { url: "rediss://a.example", ...one } },
-  { shared: { url: "rediss://a.example", ...other } },
-];
+/** A window of a quota. */
+const WINDOW = { type: "TOKENS_LIMIT", unit: "tokens", limit: "/a" };
 
-const connection = (one: Overrides, other: Overrides): Pair => [
-  { connections: [connectionFile(one)] },
-  { connections: [connectionFile(other)] },
-];
+const JSON_QUOTA = { kind: "json", url: A, windows: [WINDOW] };
 
-const preset = (service: string, one: Overrides, other: Overrides): Pair => {
-  const whole = { service, family: undefined, endpoints: undefined };
-  return connection({ ...whole, ...one }, { ...whole, ...other });
+const TEAM = { kind: "zai", plan: "team" };
+
+const FAST = { when: { speed: "fast" } };
+
+/** A connection whose addresses are those of its service. */
+const preset = (service: string): Overrides => ({
+  ...{ service, family: undefined, endpoints: undefined },
+});
+
+/** The connections of a file that sets none. */
+const CONNECTIONS = ["main", "other"].map((name) =>
+  connectionFile({
+    ...preset("zai"),
+    name,
+    models: ["a", "b"].map((id) => ({ id, price: { input: 1, output: 1 } })),
+  })
+);
+
+/** What stands beside an option in the mapping at a path, or with a dot behind it, beside a mapping that has it. */
+const BESIDE: Readonly<Record<string, Overrides>> = {
+  "shared": { url: "rediss://a.example" },
+  "connections[]": connectionFile(),
+  "connections[].endpoints": { chat: A },
+  "connections[].auth": {},
+  "connections[].auth.keys[]": { key: "k" },
+  "connections[].quota.": JSON_QUOTA,
+  "connections[].quota.windows[]": WINDOW,
+  "connections[].models[]": { id: "a" },
+  "connections[].models[].aliases[]": { id: "x" },
+  "connections[].models[].price": {
+    ...{ input: 1, cached_input: 1, cache_write: 1, output: 1 },
+  },
+  "connections[].models[].price.": { input: 1, output: 1 },
+  "connections[].models[].price.rates[]": FAST,
+  "connections[].models[].price.rates[].": { times: 2 },
+  "tokens[]": tokenFile(),
+  "identity[]": identityFile(),
+  "identity[].sign_in": { client: "a" },
+  "identity[].rules[]": { connections: ["*"] },
 };
 
-const model = (one: Overrides, other: Overrides): Pair =>
-  connection({ models: [{ id: "a", ...one }, "b"] }, {
-    models: [{ id: "a", ...other }, "b"],
-  });
+/** Two values of an option, and more fields beside it. */
+type Values = readonly [one: unknown, other: unknown, beside?: Overrides];
 
-const token = (one: Overrides, other: Overrides): Pair => [
-  { tokens: [tokenFile(one)] },
-  { tokens: [tokenFile(other)] },
-];
+/** Returns the top-level keys of a file with a value of an option. */
+function fileWith(path: string, value: unknown, beside?: Overrides): Overrides {
+  const whole = { connections: CONNECTIONS, groups: { a: {}, b: {} } };
+  return put(whole, path.split("."), "");
 
-const identity = (one: Overrides, other: Overrides): Pair => [
-  { identity: [identityFile(one)] },
-  { identity: [identityFile(other)] },
-];
+  function put(
+    mapping: Overrides,
+    [key = "", ...rest]: readonly string[],
+    above: string,
+  ): Overrides {
+    if (rest.length === 0) return { ...mapping, ...beside, [key]: value };
+    const place = `${above}${key}`;
+    const start = rest.length > 1 ? BESIDE[`${place}.`] : undefined;
+    const inner = put(start ?? BESIDE[place] ?? {}, rest, `${place}.`);
+    const name = key.replace("[]", "");
+    const more = name === "models" ? ["b"] : [];
+    return { ...mapping, [name]: key === name ? inner : [inner, ...more] };
+  }
+}
 
-const rule = (one: Overrides, other: Overrides): Pair =>
-  identity({ rules: [{ connections: ["*"], ...one }] }, {
-    rules: [{ connections: ["*"], ...other }],
-  });
-
-const endpoint = (name: string): Pair =>
-  connection(
-    { endpoints: { chat: "https://a.example/v1" } },
-    {
-      endpoints: {
-        chat: "https://a.example/v1",
-        [name]: "https://b.example/v1",
-      },
-    },
+/** Returns the table of pairs below a path. */
+function pairs(
+  values: Readonly<Record<string, Values>>,
+  prefix = "",
+): Readonly<Record<string, Pair>> {
+  return Object.fromEntries(
+    Object.entries(values).map(([name, [one, other, beside]]) => {
+      const path = prefix + name;
+      const pair: Pair = [
+        fileWith(path, one, beside),
+        fileWith(path, other, beside),
+      ];
+      return [path, pair];
+    }),
   );
+}
+
+const TLS: Pair = [{}, { server: { tls: { cert: "c", key: "k" } } }];
 
 /** What all connections have, where the one connection has every deadline of its own. */
 const deadline = (name: string): Pair => {
-  const connections = [
-    connectionFile({
-      timeouts: { connect: 1, first_byte: 1, first_output: 1, idle: 1 },
-    }),
-  ];
+  const timeouts = { connect: 1, first_byte: 1, first_output: 1, idle: 1 };
+  const connections = [connectionFile({ timeouts })];
   return [
     { connections, timeouts: { [name]: 2 } },
     { connections, timeouts: { [name]: 3 } },
   ];
 };
 
-const connectionDeadline = (name: string): Pair =>
-  connection({ timeouts: { [name]: 2 } }, { timeouts: { [name]: 3 } });
-
-const quota = (one: Overrides, other: Overrides): Pair =>
-  connection({ quota: one }, { quota: other });
-
-const teamQuota = (one: Overrides, other: Overrides): Pair =>
-  quota({ kind: "zai", plan: "team", ...one }, {
-    kind: "zai",
-    plan: "team",
-    ...other,
-  });
-
-const WINDOW = { type: "TOKENS_LIMIT", unit: "tokens", limit: "/a" };
-
-const jsonQuota = (one: Overrides, other: Overrides): Pair => {
-  const whole = { kind: "json", url: "https://a.example/", windows: [WINDOW] };
-  return quota({ ...whole, ...one }, { ...whole, ...other });
+/** Every option of a limit, wherever limits stand. */
+const LIMITS: Readonly<Record<string, Values>> = {
+  window: ["hour", "day", { tokens: 5 }],
+  requests: [1, 2, { window: "day" }],
+  tokens: [1, 5, { window: "day" }],
+  cost: [1, 1.5, { window: "day" }],
+  models: [["a"], ["b"], { window: "day", tokens: 5 }],
+  connections: [["main"], ["other"], { window: "day", tokens: 5 }],
+  connection: ["main", "other", { window: "five_hour", share: 0.5 }],
+  share: [0.5, 0.6, { window: "five_hour", connection: "main" }],
 };
 
-const quotaWindow = (one: Overrides, other: Overrides): Pair =>
-  jsonQuota({ windows: [{ ...WINDOW, ...one }] }, {
-    windows: [{ ...WINDOW, ...other }],
-  });
-
 const SHOWN: Readonly<Record<string, Pair>> = {
-  "server.host": server({ host: "127.0.0.1" }, { host: "127.0.0.2" }),
-  "server.port": server({ port: 1 }, { port: 2 }),
-  "server.tls.cert": server({}, { tls: { cert: "c", key: "k" } }),
-  "server.tls.key": server({}, { tls: { cert: "c", key: "k" } }),
-  "server.workers": server({ workers: 1 }, { workers: "auto" }),
-  "server.max_concurrent_requests": server({ max_concurrent_requests: 8 }, {
-    max_concurrent_requests: 9,
-  }),
-  "server.max_body_memory": server({ max_body_memory: "1GiB" }, {
-    max_body_memory: "2GiB",
-  }),
-  "server.drain_seconds": server({ drain_seconds: 1 }, { drain_seconds: 2 }),
-  "server.admin.host": server({ admin: { host: "127.0.0.1" } }, {
-    admin: { host: "127.0.0.2" },
-  }),
-  "server.admin.port": server({ admin: { port: 1 } }, { admin: { port: 2 } }),
-  "server.admin.port_offset": server({ admin: { port_offset: 1 } }, {
-    admin: { port_offset: 2 },
-  }),
-  messages_vendor: [{ messages_vendor: "a" }, { messages_vendor: "b" }],
+  "server.tls.cert": TLS,
+  "server.tls.key": TLS,
   "timeouts.connect": deadline("connect"),
   "timeouts.first_byte": deadline("first_byte"),
   "timeouts.first_output": deadline("first_output"),
   "timeouts.idle": deadline("idle"),
   "timeouts.body": deadline("body"),
-  "limits.budget": [{ limits: { budget: 1 } }, { limits: { budget: 2 } }],
-  "limits.cache_seconds": [
-    { limits: { cache_seconds: 1 } },
-    { limits: { cache_seconds: 2 } },
-  ],
-  "server.attribution": server({}, { attribution: ["x-project"] }),
-  "server.removed_tokens": server({}, { removed_tokens: "end" }),
-  include: [{ include: [] }, { include: ["tokens.d/*.yaml"] }],
-  "usage.replay": [
-    { usage: { replay: ["a.jsonl"] } },
-    { usage: { replay: ["a.jsonl", "b.jsonl"] } },
-  ],
-  "shared.url": store({}, { url: "rediss://b.example/1" }),
-  "shared.ca": store({}, { ca: "c" }),
-  "shared.prefix": store({}, { prefix: "b:" }),
-  "connections[].name": connection({ name: "a", id: UUID }, {
-    name: "b",
-    id: UUID,
-  }),
-  "connections[].id": connection(
-    { id: UUID },
-    { id: "0b1d3c52-6a0e-4a3e-8f0e-2f9c3b0d1a12" },
-  ),
-  "connections[].service": connection({ service: "custom" }, {
-    service: "gateway",
-  }),
-  "connections[].family": connection(
-    {
-      family: "A",
-      endpoints: {
-        chat: "https://a.example/v1",
-        messages: "https://a.example/v1",
-      },
-    },
-    {
-      family: "B",
-      endpoints: {
-        chat: "https://a.example/v1",
-        messages: "https://a.example/v1",
-      },
-    },
-  ),
-  "connections[].enabled": connection({ enabled: true }, { enabled: false }),
-  "connections[].endpoints.chat": connection(
-    { endpoints: { chat: "https://a.example/v1" } },
-    { endpoints: { chat: "https://b.example/v1" } },
-  ),
-  "connections[].endpoints.messages": endpoint("messages"),
-  "connections[].endpoints.responses": endpoint("responses"),
-  "connections[].endpoints.completions": endpoint("completions"),
-  "connections[].auth.exchange": connection(
-    { auth: { exchange: { kind: "google_metadata" } } },
-    { auth: { exchange: { kind: "google_metadata", service_account: "a" } } },
-  ),
-  "connections[].auth.keys[].name": connection(
-    { auth: { keys: [{ key: "k" }] } },
-    { auth: { keys: [{ key: "k", name: "a" }] } },
-  ),
-  "connections[].auth.keys[].weight": connection(
-    { auth: { keys: [{ key: "k" }] } },
-    { auth: { keys: [{ key: "k", weight: 2 }] } },
-  ),
-  "connections[].auth.scheme": connection(
-    { auth: { scheme: "bearer", key: "k" } },
-    { auth: { scheme: "x-api-key", key: "k" } },
-  ),
-  "connections[].headers": connection({}, { headers: { "x-team": "a" } }),
-  "connections[].headers_drop": connection(
-    { headers_drop: { "anthropic-beta": ["a"] } },
-    { headers_drop: { "anthropic-beta": ["a", "b"] } },
-  ),
-  "connections[].region": preset("bedrock", { region: "eu-central-1" }, {
-    region: "us-west-2",
-  }),
-  "connections[].resource": preset("azure", { resource: "a" }, {
-    resource: "b",
-  }),
-  "connections[].project": preset(
-    "vertex",
-    { region: "global", project: "a" },
-    { region: "global", project: "b" },
-  ),
-  "connections[].stream_only": connection({}, { stream_only: true }),
-  "connections[].force": connection({}, { force: { store: false } }),
-  "connections[].omit": connection({}, { omit: ["temperature"] }),
-  "connections[].paths": connection({
-    family: "C",
-    endpoints: { responses: "https://a.example/v1" },
-  }, {
-    family: "C",
-    endpoints: { responses: "https://a.example/v1" },
-    paths: ["messages"],
-  }),
-  "connections[].strict": connection({}, { strict: true }),
-  "connections[].quota.kind": quota({ kind: "zai" }, {
-    kind: "bigmodel",
-  }),
-  "connections[].quota.plan": teamQuota({ plan: "personal" }, {}),
-  "connections[].quota.organization": teamQuota({ organization: "a" }, {
-    organization: "b",
-  }),
-  "connections[].quota.project": teamQuota({ project: "a" }, { project: "b" }),
-  "connections[].quota.url": quota(
-    { kind: "zai", url: "https://a.example/" },
-    { kind: "zai", url: "https://b.example/" },
-  ),
-  "connections[].quota.key": quota({ kind: "zai" }, { kind: "zai", key: "k" }),
-  "connections[].quota.key_file": quota({ kind: "zai" }, {
-    kind: "zai",
-    key_file: "f",
-  }),
-  "connections[].quota.headers": jsonQuota({}, { headers: { "x-a": "1" } }),
-  "connections[].quota.success.at": jsonQuota(
-    { success: { at: "/a", in: [1] } },
-    { success: { at: "/b", in: [1] } },
-  ),
-  "connections[].quota.success.in": jsonQuota(
-    { success: { at: "/a", in: [1] } },
-    { success: { at: "/a", in: [2] } },
-  ),
-  "connections[].quota.unauthorized.at": jsonQuota(
-    { unauthorized: { at: "/a", in: [1] } },
-    { unauthorized: { at: "/b", in: [1] } },
-  ),
-  "connections[].quota.unauthorized.in": jsonQuota(
-    { unauthorized: { at: "/a", in: [1] } },
-    { unauthorized: { at: "/a", in: [2] } },
-  ),
-  "connections[].quota.windows[].type": quotaWindow({ type: "A" }, {
-    type: "B",
-  }),
-  "connections[].quota.windows[].period": quotaWindow({}, { period: "5h" }),
-  "connections[].quota.windows[].unit": quotaWindow({ unit: "a" }, {
-    unit: "b",
-  }),
-  "connections[].quota.windows[].at": quotaWindow({}, { at: "/a" }),
-  "connections[].quota.windows[].where": quotaWindow({ where: { a: 1 } }, {
-    where: { a: 2 },
-  }),
-  "connections[].quota.windows[].limit": quotaWindow({}, { limit: "/b" }),
-  "connections[].quota.windows[].used": quotaWindow({}, { used: "/b" }),
-  "connections[].quota.windows[].remaining": quotaWindow({}, {
-    remaining: "/b",
-  }),
-  "connections[].quota.windows[].scale": quotaWindow({}, { scale: 0.01 }),
-  "connections[].quota.windows[].share.at": quotaWindow(
-    { share: { at: "/a", of: "used_percent" } },
-    { share: { at: "/b", of: "used_percent" } },
-  ),
-  "connections[].quota.windows[].share.of": quotaWindow(
-    { share: { at: "/a", of: "used_percent" } },
-    { share: { at: "/a", of: "used_fraction" } },
-  ),
-  "connections[].quota.windows[].resets_at.at": quotaWindow(
-    { resets_at: { at: "/a", format: "iso" } },
-    { resets_at: { at: "/b", format: "iso" } },
-  ),
-  "connections[].quota.windows[].resets_at.format": quotaWindow(
-    { resets_at: { at: "/a", format: "iso" } },
-    { resets_at: { at: "/a", format: "epoch_ms" } },
-  ),
-  "connections[].max_concurrent": connection({}, { max_concurrent: 1 }),
-  "connections[].queue.max_wait": connection({}, {
-    queue: { max_wait: 9000 },
-  }),
-  "defaults.queue.max_wait": [{}, { defaults: { queue: { max_wait: 9000 } } }],
-  "connections[].timeouts.connect": connectionDeadline("connect"),
-  "connections[].timeouts.first_byte": connectionDeadline("first_byte"),
-  "connections[].timeouts.first_output": connectionDeadline("first_output"),
-  "connections[].timeouts.idle": connectionDeadline("idle"),
-  "connections[].models[].id": model({ id: "a", upstream: "u" }, {
-    id: "c",
-    upstream: "u",
-  }),
-  "connections[].models[].upstream": model({}, { upstream: "u" }),
-  "connections[].models[].max_output_tokens": model({}, {
-    max_output_tokens: 5,
-  }),
-  "connections[].models[].omit": model({}, { omit: ["top_p"] }),
-  "connections[].models[].aliases[].id": model({ aliases: ["x"] }, {
-    aliases: ["y"],
-  }),
-  "connections[].models[].aliases[].listed": model({ aliases: ["x"] }, {
-    aliases: [{ id: "x", listed: false }],
-  }),
-  "connections[].models[].listed": model({}, { listed: false }),
-  "connections[].models[].display_name": model({}, { display_name: "A" }),
-  "connections[].models[].context_window": model({}, { context_window: 5 }),
-  "connections[].models[].input": model({ input: ["text"] }, {
-    input: ["text", "image"],
-  }),
-  "connections[].models[].reasoning": model({ reasoning: [] }, {
-    reasoning: ["low"],
-  }),
-  "connections[].models[].fallbacks": model({}, { fallbacks: ["b"] }),
-  "connections[].models[].quota_routing": model({}, { quota_routing: true }),
-  "tokens[].name": token({}, { name: "bob" }),
-  "tokens[].sha256": token({ sha256: "a".repeat(64) }, {
-    sha256: "b".repeat(64),
-  }),
-  "tokens[].expires_at": token({}, { expires_at: "2030-01-01" }),
-  "tokens[].connections": token({}, { connections: [] }),
-  "tokens[].models": [
-    {
-      connections: [connectionFile({ models: ["a", "b"] })],
-      tokens: [tokenFile({ models: ["a"] })],
-    },
-    {
-      connections: [connectionFile({ models: ["a", "b"] })],
-      tokens: [tokenFile({ models: ["b"] })],
-    },
-  ],
-  "tokens[].max_concurrent": token({}, { max_concurrent: 1 }),
-  "tokens[].weight": token({}, { weight: 2 }),
-  "tokens[].group": [
-    {
-      groups: { a: {}, b: {} },
-      tokens: [tokenFile({ group: "a" })],
-    },
-    {
-      groups: { a: {}, b: {} },
-      tokens: [tokenFile({ group: "b" })],
-    },
-  ],
-  groups: [
-    {
-      groups: { a: { limits: [{ window: "hour", tokens: 1 }] } },
-      tokens: [tokenFile({ group: "a" })],
-    },
-    {
-      groups: { a: { limits: [{ window: "hour", tokens: 2 }] } },
-      tokens: [tokenFile({ group: "a" })],
-    },
-  ],
-  ...price("input"),
-  ...price("cached_input"),
-  ...price("cache_write"),
-  ...price("cache_write_1h"),
-  ...price("output"),
-  ...rate("when.input_over", 1, 2),
-  ...rate("when.speed", "fast", "slow"),
-  ...rate("when.service_tier", "batch", "priority"),
-  ...rate("when.inference_geo", "us", "eu"),
-  ...rate("when.refusal", "cyber", "bio"),
-  ...rate("when.hours", "09:00-18:00 UTC", "22:00-06:30 Asia/Shanghai"),
-  ...rate("times", 2, 3),
-  ...rate("input", 2, 3),
-  ...rate("cached_input", 2, 3),
-  ...rate("cache_write", 2, 3),
-  ...rate("cache_write_1h", 2, 3),
-  ...rate("output", 2, 3),
-  ...limits("tokens[].limits", (limit) => ({
-    tokens: [tokenFile({ limits: [limit] })],
-  })),
-  ...limits("defaults.limits", (limit) => ({
-    defaults: { limits: [limit] },
-  })),
-  ...limits("identity[].rules[].limits", (limit) => ({
-    identity: [
-      identityFile({ rules: [{ connections: ["*"], limits: [limit] }] }),
+  ...pairs({
+    host: ["127.0.0.1", "127.0.0.2"],
+    port: [1, 2],
+    workers: [1, "auto"],
+    max_concurrent_requests: [8, 9],
+    max_body_memory: ["1GiB", "2GiB"],
+    drain_seconds: [1, 2],
+    attribution: [undefined, ["x-project"]],
+    removed_tokens: [undefined, "end"],
+    "admin.host": ["127.0.0.1", "127.0.0.2"],
+    "admin.port": [1, 2],
+    "admin.port_offset": [1, 2],
+  }, "server."),
+  ...pairs({
+    messages_vendor: ["a", "b"],
+    "limits.budget": [1, 2],
+    "limits.cache_seconds": [1, 2],
+    include: [[], ["tokens.d/*.yaml"]],
+    "usage.replay": [["a.jsonl"], ["a.jsonl", "b.jsonl"]],
+    "shared.url": ["rediss://a.example", "rediss://b.example/1"],
+    "shared.ca": [undefined, "c"],
+    "shared.prefix": [undefined, "b:"],
+    "defaults.queue.max_wait": [8000, 9000],
+    groups: [
+      { a: { limits: [{ window: "hour", tokens: 1 }] } },
+      { a: { limits: [{ window: "hour", tokens: 2 }] } },
+      { tokens: [tokenFile({ group: "a" })] },
     ],
-  })),
-  "identity[].issuer": identity({}, { issuer: "https://b.example" }),
-  "identity[].audience": identity({}, { audience: ["a", "b"] }),
-  "identity[].jwks_url": identity({}, { jwks_url: "https://b.example/keys" }),
-  "identity[].jwks_file": identity({}, {
-    jwks_url: undefined,
-    jwks_file: "j",
   }),
-  "identity[].sign_in": identity({}, { sign_in: { client: "a" } }),
-  "identity[].sign_in.client": identity({ sign_in: { client: "a" } }, {
-    sign_in: { client: "b" },
-  }),
-  "identity[].sign_in.scope": identity({ sign_in: { client: "a" } }, {
-    sign_in: { client: "a", scope: "b" },
-  }),
-  "identity[].sign_in.audience": identity({ sign_in: { client: "a" } }, {
-    sign_in: { client: "a", audience: "b" },
-  }),
-  "identity[].name": identity({}, { name: "email" }),
-  "identity[].rules[].when": rule({}, { when: { groups: "a" } }),
-  "identity[].rules[].connections": rule({}, { connections: [] }),
-  "identity[].rules[].models": [
-    {
-      connections: [connectionFile({ models: ["a", "b"] })],
-      ...rule({ models: ["a"] }, {})[0],
-    },
-    {
-      connections: [connectionFile({ models: ["a", "b"] })],
-      ...rule({ models: ["b"] }, {})[0],
-    },
-  ],
-  "identity[].rules[].max_concurrent": rule({}, { max_concurrent: 1 }),
-  "identity[].rules[].weight": rule({}, { weight: 2 }),
-  "identity[].rules[].group": [
-    { groups: { a: {}, b: {} }, ...rule({ group: "a" }, {})[0] },
-    { groups: { a: {}, b: {} }, ...rule({ group: "b" }, {})[0] },
-  ],
+  ...pairs({
+    name: ["a", "b", { id: UUID }],
+    id: [UUID, UUID.replace(/.$/, "2")],
+    service: ["custom", "gateway"],
+    family: ["A", "B", { endpoints: { chat: A, messages: A } }],
+    enabled: [true, false],
+    "endpoints.chat": [A, B],
+    "endpoints.messages": [undefined, B],
+    "endpoints.responses": [undefined, B],
+    "endpoints.completions": [undefined, B],
+    "auth.exchange": [
+      { kind: "google_metadata" },
+      { kind: "google_metadata", service_account: "a" },
+    ],
+    "auth.keys[].name": [undefined, "a"],
+    "auth.keys[].weight": [undefined, 2],
+    "auth.scheme": ["bearer", "x-api-key", { key: "k" }],
+    headers: [undefined, { "x-team": "a" }],
+    headers_drop: [{ "anthropic-beta": ["a"] }, {
+      "anthropic-beta": ["a", "b"],
+    }],
+    region: ["eu-central-1", "us-west-2", preset("bedrock")],
+    resource: ["a", "b", preset("azure")],
+    project: ["a", "b", { ...preset("vertex"), region: "global" }],
+    stream_only: [undefined, true],
+    force: [undefined, { store: false }],
+    omit: [undefined, ["temperature"]],
+    paths: [undefined, ["messages"], {
+      family: "C",
+      endpoints: { responses: A },
+    }],
+    strict: [undefined, true],
+    max_concurrent: [undefined, 1],
+    "queue.max_wait": [8000, 9000],
+    "timeouts.connect": [2, 3],
+    "timeouts.first_byte": [2, 3],
+    "timeouts.first_output": [2, 3],
+    "timeouts.idle": [2, 3],
+  }, "connections[]."),
+  ...pairs({
+    kind: ["zai", "bigmodel"],
+    plan: ["personal", "team", { kind: "zai" }],
+    organization: ["a", "b", TEAM],
+    project: ["a", "b", TEAM],
+    url: [A, B, { kind: "zai" }],
+    key: [undefined, "k", { kind: "zai" }],
+    key_file: [undefined, "f", { kind: "zai" }],
+    headers: [undefined, { "x-a": "1" }, JSON_QUOTA],
+    "success.at": ["/a", "/b", { in: [1] }],
+    "success.in": [[1], [2], { at: "/a" }],
+    "unauthorized.at": ["/a", "/b", { in: [1] }],
+    "unauthorized.in": [[1], [2], { at: "/a" }],
+    "windows[].type": ["A", "B"],
+    "windows[].period": [undefined, "5h"],
+    "windows[].unit": ["a", "b"],
+    "windows[].at": [undefined, "/a"],
+    "windows[].where": [{ a: 1 }, { a: 2 }],
+    "windows[].limit": ["/a", "/b"],
+    "windows[].used": [undefined, "/b"],
+    "windows[].remaining": [undefined, "/b"],
+    "windows[].scale": [undefined, 0.01],
+    "windows[].share.at": ["/a", "/b", { of: "used_percent" }],
+    "windows[].share.of": ["used_percent", "used_fraction", { at: "/a" }],
+    "windows[].resets_at.at": ["/a", "/b", { format: "iso" }],
+    "windows[].resets_at.format": ["iso", "epoch_ms", { at: "/a" }],
+  }, "connections[].quota."),
+  ...pairs({
+    id: ["a", "c", { upstream: "u" }],
+    upstream: [undefined, "u"],
+    max_output_tokens: [undefined, 5],
+    omit: [undefined, ["top_p"]],
+    "aliases[].id": ["x", "y"],
+    "aliases[].listed": [undefined, false],
+    listed: [undefined, false],
+    display_name: [undefined, "A"],
+    context_window: [undefined, 5],
+    input: [["text"], ["text", "image"]],
+    reasoning: [[], ["low"]],
+    fallbacks: [undefined, ["b"]],
+    quota_routing: [undefined, true],
+    "price.input": [1, 2],
+    "price.cached_input": [1, 2],
+    "price.cache_write": [1, 2],
+    "price.cache_write_1h": [undefined, 2],
+    "price.output": [1, 2],
+    "price.rates[].when.input_over": [1, 2],
+    "price.rates[].when.speed": ["fast", "slow"],
+    "price.rates[].when.service_tier": ["batch", "priority"],
+    "price.rates[].when.inference_geo": ["us", "eu"],
+    "price.rates[].when.refusal": ["cyber", "bio"],
+    "price.rates[].when.hours": [
+      "09:00-18:00 UTC",
+      "22:00-06:30 Asia/Shanghai",
+    ],
+    "price.rates[].times": [2, 3],
+    "price.rates[].input": [2, 3],
+    "price.rates[].cached_input": [2, 3],
+    "price.rates[].cache_write": [2, 3],
+    "price.rates[].cache_write_1h": [2, 3],
+    "price.rates[].output": [2, 3],
+  }, "connections[].models[]."),
+  ...pairs({
+    name: ["alice", "bob"],
+    sha256: ["a".repeat(64), "b".repeat(64)],
+    expires_at: [undefined, "2030-01-01"],
+    connections: [["*"], []],
+    models: [["a"], ["b"]],
+    max_concurrent: [undefined, 1],
+    weight: [undefined, 2],
+    group: ["a", "b"],
+  }, "tokens[]."),
+  ...pairs({
+    issuer: [ISSUER, "https://b.example"],
+    audience: [["a"], ["a", "b"]],
+    jwks_url: [A, B],
+    jwks_file: [undefined, "j", { jwks_url: undefined }],
+    "sign_in.client": ["a", "b"],
+    "sign_in.scope": [undefined, "b"],
+    "sign_in.audience": [undefined, "b"],
+    name: [undefined, "email"],
+    "rules[].when": [undefined, { groups: "a" }],
+    "rules[].connections": [["*"], []],
+    "rules[].models": [["a"], ["b"]],
+    "rules[].max_concurrent": [undefined, 1],
+    "rules[].weight": [undefined, 2],
+    "rules[].group": ["a", "b"],
+  }, "identity[]."),
+  ...pairs(LIMITS, "tokens[].limits[]."),
+  ...pairs(LIMITS, "defaults.limits[]."),
+  ...pairs(LIMITS, "identity[].rules[].limits[]."),
 };
-
-/** A part of a price. */
-function price(name: string): Readonly<Record<string, Pair>> {
-  const whole = { input: 1, cached_input: 1, cache_write: 1, output: 1 };
-  return {
-    [`connections[].models[].price.${name}`]: model({ price: whole }, {
-      price: { ...whole, [name]: 2 },
-    }),
-  };
-}
-
-/** A part of a rate of a price. */
-function rate(
-  name: string,
-  one: unknown,
-  other: unknown,
-): Readonly<Record<string, Pair>> {
-  const [, condition] = name.split("when.");
-  const rated = (value: unknown) => ({
-    price: {
-      ...{ input: 1, output: 1 },
-      rates: [
-        condition === undefined
-          ? { when: { speed: "fast" }, [name]: value }
-          : { when: { [condition]: value }, times: 2 },
-      ],
-    },
-  });
-  return {
-    [`connections[].models[].price.rates[].${name}`]: model(
-      rated(one),
-      rated(other),
-    ),
-  };
-}
-
-/** Every option of a limit, wherever limits stand. */
-function limits(
-  path: string,
-  place: (limit: Overrides) => Overrides,
-): Readonly<Record<string, Pair>> {
-  const connections = [
-    connectionFile({
-      service: "zai",
-      family: undefined,
-      endpoints: undefined,
-      models: ["a", "b"].map((id) => ({ id, price: { input: 1, output: 1 } })),
-    }),
-    connectionFile({
-      name: "other",
-      service: "zai",
-      family: undefined,
-      endpoints: undefined,
-      models: ["a"].map((id) => ({ id, price: { input: 1, output: 1 } })),
-    }),
-  ];
-  const pair = (one: Overrides, other: Overrides): Pair => [
-    { connections, ...place(one) },
-    { connections, ...place(other) },
-  ];
-  const amount = (one: Overrides, other: Overrides) =>
-    pair({ window: "day", tokens: 5, ...one }, {
-      window: "day",
-      tokens: 5,
-      ...other,
-    });
-  const share = { window: "five_hour", connection: "main", share: 0.5 };
-  return {
-    [`${path}[].window`]: amount({ window: "hour" }, {}),
-    [`${path}[].requests`]: pair({ window: "day", requests: 1 }, {
-      window: "day",
-      requests: 2,
-    }),
-    [`${path}[].tokens`]: amount({ tokens: 1 }, {}),
-    [`${path}[].cost`]: pair({ window: "day", cost: 1 }, {
-      window: "day",
-      cost: 1.5,
-    }),
-    [`${path}[].models`]: amount({ models: ["a"] }, { models: ["b"] }),
-    [`${path}[].connections`]: amount({ connections: ["main"] }, {
-      connections: ["other"],
-    }),
-    [`${path}[].connection`]: pair(share, { ...share, connection: "other" }),
-    [`${path}[].share`]: pair(share, { ...share, share: 0.6 }),
-  };
-}
 
 /** Files that a row may name: a certificate, its key, and the key of a provider. */
 const FILES: Readonly<Record<string, string>> = {
@@ -607,15 +389,13 @@ Deno.test("the check finds an option that was forgotten", async (t) => {
       ["server.gone is not an option of the schema"],
     ],
   };
-  for (const [name, [forgotten, faults]] of Object.entries(cases)) {
-    await t.step(name, async () => {
-      const places = { ...TOY_PLACES, ...forgotten };
-      assert.deepEqual(
-        await optionFaults(configOptions(SCHEMA), places),
-        faults,
-      );
-    });
-  }
+  await steps(t, Object.entries(cases), async ([, [forgotten, faults]]) => {
+    const places = { ...TOY_PLACES, ...forgotten };
+    assert.deepEqual(
+      await optionFaults(configOptions(SCHEMA), places),
+      faults,
+    );
+  });
   await t.step("in its description", async () => {
     const { server } = SCHEMA.properties;
     const bare = {
