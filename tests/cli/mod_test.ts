@@ -2,12 +2,7 @@ import assert from "node:assert/strict";
 import { resolve } from "node:path";
 import manifest from "../../deno.json" with { type: "json" };
 import { sourceCommit } from "../../release/commit.ts";
-import {
-  COMMANDS,
-  readCommit,
-  runCli,
-  versionText,
-} from "../../src/cli/mod.ts";
+import { COMMANDS, readCommit, runCli } from "../../src/cli/mod.ts";
 import { VERSION } from "../../src/core/version.ts";
 import { createMemoryIo } from "../support/fakes/memory_io.ts";
 import { fromFileUrl } from "../support/program/paths.ts";
@@ -196,18 +191,6 @@ Deno.test("dev serves a configuration file if there is one, else the demo", asyn
   const named = await run(["dev", "--config", MISSING], isNone);
   assert.equal(named.code, 2);
   assert.ok(named.complained.startsWith("Cannot start: "));
-});
-
-Deno.test("the version names Deno and V8, and no commit when it runs from the source", async () => {
-  const lines = (await versionText()).split("\n");
-  assert.deepEqual(lines.map((line) => line.split(" ")[0]), [
-    "model-gateway",
-    "commit",
-    "deno",
-    "v8",
-    "",
-  ]);
-  assert.equal(lines[1], "commit unknown: run from the source");
 });
 
 Deno.test("the commit is read from the embedded build facts, if there are any", () => {

@@ -6,6 +6,7 @@ import {
 } from "../../src/core/json.ts";
 import { installClient } from "./install.ts";
 import { CLIENTS } from "./programs.ts";
+import { openTempFolder } from "../support/temp_folder.ts";
 
 /** The catalog that `src/http/codex_models.ts` reads. */
 interface PackedCatalog {
@@ -23,21 +24,18 @@ export async function bundledCatalog(
   [path = "", ...args]: readonly string[],
   version: string,
 ): Promise<PackedCatalog> {
-  const home = await Deno.makeTempDir();
-  try {
-    const { stdout } = await new Deno.Command(path, {
-      args: [...args, "debug", "models", "--bundled"],
-      clearEnv: true,
-      env: { HOME: home },
-      stderr: "null",
-    }).output();
-    const catalog = parseJson(new TextDecoder().decode(stdout));
-    const models = isJsonObject(catalog) ? catalog.models : undefined;
-    if (!Array.isArray(models)) throw new Error("Codex printed no catalog");
-    return packCatalog(version, models.filter(isJsonObject));
-  } finally {
-    await Deno.remove(home, { recursive: true });
-  }
+  await using folder = await openTempFolder();
+  const { path: home } = folder;
+  const { stdout } = await new Deno.Command(path, {
+    args: [...args, "debug", "models", "--bundled"],
+    clearEnv: true,
+    env: { HOME: home },
+    stderr: "null",
+  }).output();
+  const catalog = parseJson(new TextDecoder().decode(stdout));
+  const models = isJsonObject(catalog) ? catalog.models : undefined;
+  if (!Array.isArray(models)) throw new Error("Codex printed no catalog");
+  return packCatalog(version, models.filter(isJsonObject));
 }
 
 /** The shortest text that is packed, in characters. */

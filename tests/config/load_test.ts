@@ -13,6 +13,7 @@ import {
   tokenFile,
   warningsOf,
 } from "../support/gateway/config.ts";
+import { steps } from "../support/steps.ts";
 
 const SAMPLE = `
 server:
@@ -317,14 +318,12 @@ Deno.test("a variable within a text, or in a free text, is a warning", async (t)
       }],
       ["force.user", IS, { force: { user: "$USER" } }],
     ];
-  for (const [place, message, overrides] of cases) {
-    await t.step(place, async () => {
-      const result = await loadFile(connection(overrides));
-      assert.deepEqual(warningsOf(result), [
-        `connections[0].${place}: ${message}`,
-      ]);
-    });
-  }
+  await steps(t, cases, async ([place, message, overrides]) => {
+    const result = await loadFile(connection(overrides));
+    assert.deepEqual(warningsOf(result), [
+      `connections[0].${place}: ${message}`,
+    ]);
+  });
 });
 
 Deno.test("a dollar sign without a name passes, and so does one in a variable's value", async (t) => {
@@ -335,17 +334,15 @@ Deno.test("a dollar sign without a name passes, and so does one in a variable's 
     ["key$", "key$"],
     ["${KEY}", "$VALUE"],
   ];
-  for (const [written, key] of keys) {
-    await t.step(written, async () => {
-      const file = connection({ auth: { scheme: "bearer", key: written } });
-      const result = await loadFile(file, { env: () => "$VALUE" });
-      assert.deepEqual(configOf(result).connections[0]?.auth, {
-        scheme: "bearer",
-        key,
-      });
-      assert.deepEqual(warningsOf(result), []);
+  await steps(t, keys, async ([written, key]) => {
+    const file = connection({ auth: { scheme: "bearer", key: written } });
+    const result = await loadFile(file, { env: () => "$VALUE" });
+    assert.deepEqual(configOf(result).connections[0]?.auth, {
+      scheme: "bearer",
+      key,
     });
-  }
+    assert.deepEqual(warningsOf(result), []);
+  });
 });
 
 function copyYaml(text: string) {

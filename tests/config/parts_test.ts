@@ -20,6 +20,7 @@ import {
   quote,
   suggestion,
 } from "../../src/config/problems.ts";
+import { steps } from "../support/steps.ts";
 
 async function visibleTo(token: Record<string, unknown>) {
   const config = await minimalConfig({
@@ -175,16 +176,13 @@ Deno.test("expandVariables() names each variable that is unset or empty", () => 
   });
 });
 
-Deno.test("expandVariables() rejects a reference that is no name, without quoting it", async (t) => {
-  for (const text of ["${}", "${A-B}", "${KEY:-x}", "${1A}", "${KEY", "x${"]) {
-    await t.step(text, () => {
-      const { messages } = expand(text);
-      assert.deepEqual(messages, [
-        "holds a ${ that names no environment variable. Write ${NAME}, or $${ for the characters themselves.",
-      ]);
-    });
-  }
-});
+Deno.test("expandVariables() rejects a reference that is no name, without quoting it", (t) =>
+  steps(t, ["${}", "${A-B}", "${KEY:-x}", "${1A}", "${KEY", "x${"], (text) => {
+    const { messages } = expand(text);
+    assert.deepEqual(messages, [
+      "holds a ${ that names no environment variable. Write ${NAME}, or $${ for the characters themselves.",
+    ]);
+  }));
 
 Deno.test("loadConfig() accepts variables for numbers and booleans", async () => {
   const config = await minimalConfig({

@@ -13,6 +13,7 @@ import {
 } from "../support/gateway/config.ts";
 import { until } from "../support/within.ts";
 import { configChanges } from "../../src/config/changes.ts";
+import { steps } from "../support/steps.ts";
 
 /** A reload whose file is whatever `file` holds at the time. */
 async function createScene() {
@@ -84,24 +85,22 @@ Deno.test("a file that removes a caller, a connection or a model waits for a sec
       ],
     },
   };
-  for (const [name, overrides] of Object.entries(shorter)) {
-    await t.step(name, async () => {
-      const parts = await createScene();
-      const { scene, store: liveConfig, outcomes, reload, timers } = parts;
-      scene.file = full;
-      await reload();
-      assert.equal(timers.started, 0);
-      const whole = liveConfig.current();
-      scene.file = { ...full, ...Object(overrides) };
-      await lookAgain(parts, () => scene.file = full);
-      assert.equal(liveConfig.current(), whole);
-      assert.equal(outcomes.at(-1)?.kind, "unchanged");
-      scene.file = { ...full, ...Object(overrides) };
-      await lookAgain(parts);
-      assert.equal(outcomes.at(-1)?.kind, "applied");
-      assert.notEqual(liveConfig.current(), whole);
-    });
-  }
+  await steps(t, Object.entries(shorter), async ([, overrides]) => {
+    const parts = await createScene();
+    const { scene, store: liveConfig, outcomes, reload, timers } = parts;
+    scene.file = full;
+    await reload();
+    assert.equal(timers.started, 0);
+    const whole = liveConfig.current();
+    scene.file = { ...full, ...Object(overrides) };
+    await lookAgain(parts, () => scene.file = full);
+    assert.equal(liveConfig.current(), whole);
+    assert.equal(outcomes.at(-1)?.kind, "unchanged");
+    scene.file = { ...full, ...Object(overrides) };
+    await lookAgain(parts);
+    assert.equal(outcomes.at(-1)?.kind, "applied");
+    assert.notEqual(liveConfig.current(), whole);
+  });
 });
 
 Deno.test("a file that is invalid at the second reading changes nothing", async () => {

@@ -14,6 +14,7 @@ import { identityFile } from "../support/gateway/identity_scene.ts";
 import { SERVICE_NAMES, SERVICES } from "../../src/config/services.ts";
 import { fillVariables, variablesOf } from "../../src/config/presets/preset.ts";
 import { QUOTA_KINDS } from "../../src/config/quota_kinds.ts";
+import { steps } from "../support/steps.ts";
 
 const CANARY = "sk-CANARY-0123456789";
 
@@ -78,16 +79,13 @@ const MISPLACED: Readonly<Record<string, unknown>> = {
   "a token's model": minimalFile({ tokens: [tokenFile({ models: [CANARY] })] }),
 };
 
-Deno.test("no problem quotes a key in", async (t) => {
-  for (const [place, file] of Object.entries(MISPLACED)) {
-    await t.step(place, async () => {
-      const result = await loadFile(file);
-      assert.ok("problems" in result);
-      assert.ok(result.problems.length > 0);
-      assert.doesNotMatch(JSON.stringify(result), /CANARY/);
-    });
-  }
-});
+Deno.test("no problem quotes a key in", (t) =>
+  steps(t, Object.entries(MISPLACED), async ([, file]) => {
+    const result = await loadFile(file);
+    assert.ok("problems" in result);
+    assert.ok(result.problems.length > 0);
+    assert.doesNotMatch(JSON.stringify(result), /CANARY/);
+  }));
 
 Deno.test("no problem quotes a line that is not YAML", async () => {
   const result = await loadText(
@@ -231,16 +229,14 @@ Deno.test("a service with only a kind of quota is a problem with an instruction"
   const services: readonly string[] = SERVICE_NAMES;
   const kinds = QUOTA_KINDS.filter((kind) => !services.includes(kind));
   assert.ok(kinds.includes("new-api") && kinds.includes("copilot"));
-  for (const kind of kinds) {
-    await t.step(kind, async () => {
-      const connections = [connectionFile({ service: kind })];
-      assert.deepEqual(
-        problemsOf(await loadFile(minimalFile({ connections }))),
-        [
-          "connections[0].service: is a kind of quota, not a service. " +
-          `Write \`service: custom\` with \`quota: { kind: ${kind} }\`.`,
-        ],
-      );
-    });
-  }
+  await steps(t, kinds, async (kind) => {
+    const connections = [connectionFile({ service: kind })];
+    assert.deepEqual(
+      problemsOf(await loadFile(minimalFile({ connections }))),
+      [
+        "connections[0].service: is a kind of quota, not a service. " +
+        `Write \`service: custom\` with \`quota: { kind: ${kind} }\`.`,
+      ],
+    );
+  });
 });

@@ -6,6 +6,7 @@ import {
 } from "../../src/config/yaml_lines.ts";
 import type { Path } from "../../src/config/problems.ts";
 import { parseYaml } from "../support/yaml.ts";
+import { steps } from "../support/steps.ts";
 
 /** Returns the value of a text that must be valid. */
 function valueOf(text: string): unknown {
@@ -98,17 +99,14 @@ const FAULTS: Readonly<
   "a control character": ["a: \u0007", "line 1, column 5", /non-printable/],
 };
 
-Deno.test("readYaml() names the line and column of", async (t) => {
-  for (const [fault, [text, path, message]] of Object.entries(FAULTS)) {
-    await t.step(fault, () => {
-      const result = readYaml(text);
-      assert.ok("problem" in result);
-      assert.equal(result.problem.path, path);
-      assert.match(result.problem.message, message);
-      assert.doesNotMatch(result.problem.message, /\n|\^/);
-    });
-  }
-});
+Deno.test("readYaml() names the line and column of", (t) =>
+  steps(t, Object.entries(FAULTS), ([, [text, path, message]]) => {
+    const result = readYaml(text);
+    assert.ok("problem" in result);
+    assert.equal(result.problem.path, path);
+    assert.match(result.problem.message, message);
+    assert.doesNotMatch(result.problem.message, /\n|\^/);
+  }));
 
 Deno.test("readYaml() quotes nothing of the text, which may hold a key", async (t) => {
   const texts = [
@@ -125,13 +123,11 @@ Deno.test("readYaml() quotes nothing of the text, which may hold a key", async (
     "sk-canary: 1\nsk-canary: 2",
     "{ canary: 1, canary: 2 }",
   ];
-  for (const text of texts) {
-    await t.step(text, () => {
-      const result = readYaml(text);
-      assert.ok("problem" in result);
-      assert.doesNotMatch(JSON.stringify(result), /canary/);
-    });
-  }
+  await steps(t, texts, (text) => {
+    const result = readYaml(text);
+    assert.ok("problem" in result);
+    assert.doesNotMatch(JSON.stringify(result), /canary/);
+  });
 });
 
 const TEXT = `# a comment

@@ -4,6 +4,7 @@ import { foldChat } from "../support/sdk/chat_fold.ts";
 import { foldMessages } from "../support/sdk/messages_fold.ts";
 import { foldResponses } from "../support/sdk/responses_fold.ts";
 import { ask, askBoth, askStream, createFixedDemo, gistOf } from "./harness.ts";
+import { steps } from "../support/steps.ts";
 
 const SCHEMA = {
   type: "object",
@@ -168,34 +169,28 @@ const CODECS_UNDER_TEST = [
 for (
   const { protocol, family, path, cases, fold, streaming } of CODECS_UNDER_TEST
 ) {
-  Deno.test(`a ${protocol} stream keeps the grammar and folds into the JSON answer`, async (t) => {
-    for (const [name, body] of Object.entries(cases)) {
-      await t.step(name, async () => {
-        const text = await askStream(family, path, { ...body, ...streaming });
-        const { status, answer } = await ask(family, path, body);
-        assert.equal(status, 200);
-        assert.deepEqual(fold(text), answer);
-      });
-    }
-  });
+  Deno.test(`a ${protocol} stream keeps the grammar and folds into the JSON answer`, (t) =>
+    steps(t, Object.entries(cases), async ([, body]) => {
+      const text = await askStream(family, path, { ...body, ...streaming });
+      const { status, answer } = await ask(family, path, body);
+      assert.equal(status, 200);
+      assert.deepEqual(fold(text), answer);
+    }));
 
-  Deno.test(`the demo answers ${protocol} as the strict provider does, streaming or not`, async (t) => {
-    for (const [name, body] of Object.entries(cases)) {
-      await t.step(name, async () => {
-        const { answer } = await askBoth(family, path, body);
-        const text = await askStream(
-          family,
-          path,
-          { ...body, ...streaming },
-          createFixedDemo(),
-        );
-        assert.deepEqual(
-          gistOf(fold(text), protocol),
-          gistOf(answer, protocol),
-        );
-      });
-    }
-  });
+  Deno.test(`the demo answers ${protocol} as the strict provider does, streaming or not`, (t) =>
+    steps(t, Object.entries(cases), async ([, body]) => {
+      const { answer } = await askBoth(family, path, body);
+      const text = await askStream(
+        family,
+        path,
+        { ...body, ...streaming },
+        createFixedDemo(),
+      );
+      assert.deepEqual(
+        gistOf(fold(text), protocol),
+        gistOf(answer, protocol),
+      );
+    }));
 }
 
 const PROGRAM_CODEC_HELLO = [{ role: "user", content: "Hello" }];

@@ -11,6 +11,7 @@ import { foldResponses } from "../support/sdk/responses_fold.ts";
 import { framesOf } from "../support/wire/sse_frames.ts";
 import { askStream } from "./harness.ts";
 import { testNeeding } from "../support/ignored.ts";
+import { steps } from "../support/steps.ts";
 
 /** Recordings of real providers; they lie beside the repository, where there are any. */
 const RECORDINGS = new URL("../../../shared/recordings/", import.meta.url);
@@ -52,19 +53,19 @@ testNeeding(
   "every field that the strict provider streams is one that real providers stream",
   isAbsent && "there are no recordings here",
   async (t) => {
-    for (
-      const [name, { text, folder, providers }] of Object.entries(
+    await steps(
+      t,
+      Object.entries(
         await demoStreams(),
-      )
-    ) {
-      await t.step(name, async () => {
+      ),
+      async ([, { text, folder, providers }]) => {
         const known = await recordedFields(folder, providers);
         const unknown = [...fieldsOf(text)].filter((field) =>
           !known.has(field)
         );
         assert.deepEqual(unknown, []);
-      });
-    }
+      },
+    );
   },
 );
 

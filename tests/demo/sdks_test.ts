@@ -8,6 +8,7 @@ import {
   helloTo,
   TOOL,
 } from "../support/sdk/anthropic_sdk.ts";
+import { steps } from "../support/steps.ts";
 
 /** The official SDK, talking to the demo of one family without a network. */
 function createClient(family: "a" | "c", apiKey = `demo-key-${family}`) {
@@ -201,24 +202,21 @@ Deno.test("the OpenAI SDK recognizes the demo's refusals by their class", async 
   );
 });
 
-Deno.test("the OpenAI SDK sees a chat stream fail in the middle", async (t) => {
-  for (const model of ["demo-error-in-stream", "demo-broken"]) {
-    await t.step(model, async () => {
-      const stream = await createClient("a").chat.completions.create({
-        model,
-        stream: true,
-        messages: [{ role: "user", content: "Hello" }],
-      });
-      let text = "";
-      await assert.rejects(async () => {
-        for await (const chunk of stream) {
-          text += chunk.choices[0]?.delta.content ?? "";
-        }
-      }, model === "demo-broken" ? TypeError : OpenAI.APIError);
-      assert.notEqual(text, "");
+Deno.test("the OpenAI SDK sees a chat stream fail in the middle", (t) =>
+  steps(t, ["demo-error-in-stream", "demo-broken"], async (model) => {
+    const stream = await createClient("a").chat.completions.create({
+      model,
+      stream: true,
+      messages: [{ role: "user", content: "Hello" }],
     });
-  }
-});
+    let text = "";
+    await assert.rejects(async () => {
+      for await (const chunk of stream) {
+        text += chunk.choices[0]?.delta.content ?? "";
+      }
+    }, model === "demo-broken" ? TypeError : OpenAI.APIError);
+    assert.notEqual(text, "");
+  }));
 
 Deno.test("the OpenAI SDK sees a responses stream end as failed", async () => {
   const answer = await createClient("c").responses.stream({
@@ -306,20 +304,17 @@ for (const { generation, createSdk, errors } of GENERATIONS) {
     );
   });
 
-  Deno.test(`the Anthropic SDK ${generation} sees a stream fail in the middle`, async (t) => {
-    for (const model of ["demo-b-error-in-stream", "demo-b-broken"]) {
-      await t.step(model, async () => {
-        let text = "";
-        await assert.rejects(
-          createSdk(optionsFor("b")).stream(
-            helloTo(model),
-            (delta) => text += delta,
-          ),
-        );
-        assert.notEqual(text, "");
-      });
-    }
-  });
+  Deno.test(`the Anthropic SDK ${generation} sees a stream fail in the middle`, (t) =>
+    steps(t, ["demo-b-error-in-stream", "demo-b-broken"], async (model) => {
+      let text = "";
+      await assert.rejects(
+        createSdk(optionsFor("b")).stream(
+          helloTo(model),
+          (delta) => text += delta,
+        ),
+      );
+      assert.notEqual(text, "");
+    }));
 }
 
 Deno.test("the Anthropic SDK 1.x sends the whole conversation when the gateway reports that threads are not kept", async () => {

@@ -5,6 +5,7 @@ import { waitInRealTime } from "../../src/demo/speak.ts";
 import { createFixedDemo, demoRequest, NOON_MS } from "./harness.ts";
 import { loadConfig } from "../../src/config/load.ts";
 import { demoConfigText } from "../../src/demo/config.ts";
+import { steps } from "../support/steps.ts";
 
 const HELLO = [{ role: "user", content: "Hello" }];
 
@@ -174,15 +175,13 @@ Deno.test("the demo names the method that a path accepts", async (t) => {
     ["/v1/models", "DELETE", "GET"],
     ["/api/monitor/usage/quota/limit", "POST", "GET"],
   ];
-  for (const [path, method, allowed] of wrong) {
-    await t.step(path, async () => {
-      const { status, response } = await refusal(
-        demoRequest("A", path, { method }),
-      );
-      assert.equal(status, 405);
-      assert.equal(response.headers.get("allow"), allowed);
-    });
-  }
+  await steps(t, wrong, async ([path, method, allowed]) => {
+    const { status, response } = await refusal(
+      demoRequest("A", path, { method }),
+    );
+    assert.equal(status, 405);
+    assert.equal(response.headers.get("allow"), allowed);
+  });
 });
 
 Deno.test("the demo lists the models of a family in the family's form", async () => {
@@ -326,35 +325,31 @@ Deno.test("demoConfigText() assigns all connections and models to its one token"
 
 Deno.test("demoConfigText() names only models that the demo has, at addresses where it answers", async (t) => {
   const { config } = await loadDemo();
-  for (const { name, endpoints, auth, models } of config.connections) {
-    await t.step(name, async () => {
-      assert(auth.scheme !== "none");
-      const response = await createFixedDemo()(
-        `${Object.values(endpoints)[0]}/models`,
-        { headers: { authorization: `Bearer ${auth.key}` } },
-      );
-      const { data } = await response.json();
-      const served = data.map((model: { id: string }) => model.id);
-      for (const { upstream } of models) assert(served.includes(upstream));
-      for (const id of served) {
-        assert(models.some((model) => model.upstream === id));
-      }
-    });
-  }
+  await steps(t, config.connections, async ({ endpoints, auth, models }) => {
+    assert(auth.scheme !== "none");
+    const response = await createFixedDemo()(
+      `${Object.values(endpoints)[0]}/models`,
+      { headers: { authorization: `Bearer ${auth.key}` } },
+    );
+    const { data } = await response.json();
+    const served = data.map((model: { id: string }) => model.id);
+    for (const { upstream } of models) assert(served.includes(upstream));
+    for (const id of served) {
+      assert(models.some((model) => model.upstream === id));
+    }
+  });
 });
 
 Deno.test("demoConfigText() reads every quota where the demo reports it", async (t) => {
   const { config } = await loadDemo();
-  for (const { name, quota, auth } of config.connections) {
-    await t.step(name, async () => {
-      assert(auth.scheme !== "none" && quota?.url !== undefined);
-      const response = await createFixedDemo()(quota.url, {
-        headers: { authorization: `Bearer ${auth.key}` },
-      });
-      assert.equal(response.status, 200);
-      assert.notEqual((await response.json()).success, false);
+  await steps(t, config.connections, async ({ quota, auth }) => {
+    assert(auth.scheme !== "none" && quota?.url !== undefined);
+    const response = await createFixedDemo()(quota.url, {
+      headers: { authorization: `Bearer ${auth.key}` },
     });
-  }
+    assert.equal(response.status, 200);
+    assert.notEqual((await response.json()).success, false);
+  });
 });
 
 Deno.test("demoConfigText() has a model that every family serves and one that falls back", async () => {

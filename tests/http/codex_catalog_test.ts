@@ -4,7 +4,6 @@ import { listedModels } from "../../src/config/assignment.ts";
 import {
   CODEX_INSTRUCTIONS,
   codexCatalogResponse,
-  codexVersion,
 } from "../../src/http/models.ts";
 import { ownCodexEntry } from "../../src/http/codex_models.ts";
 import packed from "../../src/http/codex_models.json" with { type: "json" };
@@ -59,16 +58,6 @@ const PLAIN = {
   truncation_policy: { mode: "bytes", limit: 10_000 },
   experimental_supported_tools: [],
 };
-
-Deno.test("codexVersion() returns the version of a Codex request, and ignores other parameters", () => {
-  assert.equal(codexVersion("?client_version=0.169.0"), "0.169.0");
-  assert.equal(codexVersion("?limit=1&client_version=1.2.3"), "1.2.3");
-  for (
-    const query of ["", "?", "?limit=1000", "?version=1", "?clientversion=1"]
-  ) {
-    assert.equal(codexVersion(query), undefined);
-  }
-});
 
 Deno.test("an entry has every field that Codex requires, and no unknown fact", async () => {
   assert.deepEqual(await catalogOf(await models(["a", "b"])), [

@@ -1,27 +1,28 @@
 import assert from "node:assert/strict";
 import { GatewayError } from "../../src/core/error.ts";
-import {
-  errorResponse,
-  failureResponse,
-  toGatewayError,
-  unforeseenFields,
-} from "../../src/http/failure_response.ts";
+import type { Protocol } from "../../src/core/protocol.ts";
+import { failureResponse } from "../../src/http/failure_response.ts";
 import { exhaustedFailure } from "../../src/relay/routing/outlook.ts";
 import { createMemoryLog } from "../support/fakes/memory_log.ts";
 import { NOW_MS } from "../support/gateway/config.ts";
 import { openTestRecord } from "../support/gateway/open_record.ts";
 import { PROTOCOLS } from "../support/wire/ask.ts";
+import { steps } from "../support/steps.ts";
 
 const YEAR_MS = 365 * 86_400_000;
+
+/** Fails a request with an error; returns the response and the lines of the log. */
+function fail(thrown: unknown, protocol: Protocol = "chat") {
+  const { record } = openTestRecord();
+  const log = createMemoryLog();
+  const { response } = failureResponse(thrown, { protocol, record, log });
+  return { response, record, entries: log.entries };
+}
 
 for (const protocol of PROTOCOLS) {
   Deno.test(`a quota that is exhausted for years gives a caller of ${protocol} no wait that a timer cannot hold`, () => {
     const failure = exhaustedFailure({ atMs: NOW_MS + YEAR_MS }, NOW_MS);
-    const { response: { headers, status } } = failureResponse(failure, {
-      protocol,
-      record: openTestRecord().record,
-      log: createMemoryLog(),
-    });
+    const { response: { headers, status } } = fail(failure, protocol);
     assert.equal(status, 429);
     assert.equal(headers.get("retry-after"), "2147483");
     assert.equal(headers.get("x-should-retry"), "false");
@@ -29,11 +30,8 @@ for (const protocol of PROTOCOLS) {
 }
 
 Deno.test("the facts of a failed request name a provider's timeout, and no reason that may quote the caller", () => {
-  const log = createMemoryLog();
   const factsOf = (kind: "timeout" | "overloaded" | "invalid_request") => {
-    const { record } = openTestRecord();
-    const thrown = new GatewayError(kind, "some words");
-    failureResponse(thrown, { protocol: "chat", record, log });
+    const { record } = fail(new GatewayError(kind, "some words"));
     const { error, failure, reason } = record.facts;
     return { error, failure, reason };
   };
@@ -54,49 +52,13 @@ Deno.test("the facts of a failed request name a provider's timeout, and no reaso
   });
 });
 
-Deno.test("toGatewayError() returns a gateway's error unchanged", () => {
-  const error = new GatewayError("not_found", "Cannot find it");
-  assert.equal(toGatewayError(error), error);
-});
-
-Deno.test("toGatewayError() hides everything of an unforeseen error", () => {
-  const secret = "a prompt";
-  const thrown: readonly unknown[] = [
-    new Error(secret),
-    Object.assign(new TypeError(secret), { status: 200, body: secret }),
-    new AggregateError([new Error(secret)], secret),
-    secret,
-    { message: secret, kind: "not_found" },
-    null,
-    undefined,
-  ];
-  for (const one of thrown) {
-    const error = toGatewayError(one);
-    assert.equal(error.status, 500);
-    assert.equal(error.kind, "internal");
-    assert.equal(error.cause, one);
-    const { message, param, type, code, details, headers } = error;
-    const shown = JSON.stringify([
-      message,
-      param,
-      type,
-      code,
-      details,
-      headers,
-    ]);
-    assert.ok(!shown.includes(secret));
-  }
-});
-
-Deno.test("errorResponse() has the error's status, headers and body", async () => {
-  const error = new GatewayError("rate_limited", "Cannot take more", {
-    code: "c",
-    headers: { "retry-after": "1", "content-type": "text/html" },
-  });
-  const response = errorResponse(error, {
-    protocol: "chat",
-    requestId: "req_1",
-  });
+Deno.test("an error has its status, its headers and its body", async () => {
+  const { response } = fail(
+    new GatewayError("rate_limited", "Cannot take more", {
+      code: "c",
+      headers: { "retry-after": "1", "content-type": "text/html" },
+    }),
+  );
   assert.equal(response.status, 429);
   assert.equal(response.headers.get("retry-after"), "1");
   assert.equal(response.headers.get("content-type"), "application/json");
@@ -110,12 +72,9 @@ Deno.test("errorResponse() has the error's status, headers and body", async () =
   });
 });
 
-Deno.test("errorResponse() names the request in the Messages shape", async () => {
+Deno.test("an error names the request in the Messages shape", async () => {
   const error = new GatewayError("upstream", "Cannot reach it");
-  const response = errorResponse(error, {
-    protocol: "messages",
-    requestId: "req_1",
-  });
+  const { response } = fail(error, "messages");
   assert.equal(response.status, 502);
   assert.deepEqual(await response.json(), {
     type: "error",
@@ -127,7 +86,7 @@ Deno.test("errorResponse() names the request in the Messages shape", async () =>
 for (const protocol of PROTOCOLS) {
   Deno.test(`an unknown or expired token stops every client of ${protocol}`, () => {
     const error = new GatewayError("unauthenticated", "Cannot accept it");
-    const { headers } = errorResponse(error, { protocol, requestId: "req_1" });
+    const { headers } = fail(error, protocol).response;
     assert.equal(headers.get("x-should-retry"), "false");
     assert.equal(headers.get("retry-after-ms"), "1000");
     // Claude Code stops at a 401 only where it would have to wait for more than a minute; Codex would wait for it.
@@ -140,7 +99,7 @@ for (const protocol of PROTOCOLS) {
     const error = new GatewayError("overloaded", "Cannot take it", {
       headers: { "retry-after": "1" },
     });
-    const { headers } = errorResponse(error, { protocol, requestId: "req_1" });
+    const { headers } = fail(error, protocol).response;
     assert.equal(headers.get("retry-after"), "1");
     assert.equal(headers.get("retry-after-ms"), null);
     assert.equal(headers.get("x-should-retry"), null);
@@ -148,18 +107,6 @@ for (const protocol of PROTOCOLS) {
 }
 
 const SECRET = "my secret prompt";
-
-Deno.test("unforeseenFields() returns the class and the stack of an error", () => {
-  const { request_id, exception, stack } = unforeseenFields(
-    new TypeError("x"),
-    "req_1",
-  );
-  assert.equal(request_id, "req_1");
-  assert.equal(exception, "TypeError");
-  assert.ok(Array.isArray(stack) && stack.length > 0);
-  for (const frame of stack) assert.match(frame, /^at /);
-  assert.match(stack[0] ?? "", /failure_response_test\.ts:\d+/);
-});
 
 /** An error whose stack was taken before its message became another one. */
 function renamed(): Error {
@@ -177,34 +124,69 @@ function jsonFault(): unknown {
   }
 }
 
-Deno.test("unforeseenFields() leaves out the message", async (t) => {
-  const cases: Readonly<Record<string, unknown>> = {
-    "a plain one": new Error(SECRET),
-    "that of JSON.parse": jsonFault(),
-    "one that looks like frames": new Error(`x\n    at ${SECRET}\n  at y`),
-    "one that looks like frames alone": new Error(`\n    at ${SECRET}`),
-    "one that was changed": renamed(),
-    "that of a cause": new Error("x", { cause: new Error(SECRET) }),
-    "those of an aggregate": new AggregateError([new Error(SECRET)], SECRET),
-  };
-  for (const [name, thrown] of Object.entries(cases)) {
-    await t.step(name, () => {
-      const fields = unforeseenFields(thrown, "req_1");
-      const text = JSON.stringify(fields);
-      assert.ok(!text.includes("secret"), text);
-    });
-  }
-});
+function withoutStack(): Error {
+  const error = new Error(SECRET);
+  delete error.stack;
+  return error;
+}
 
-Deno.test("unforeseenFields() accepts any thrown value", () => {
-  for (const thrown of [SECRET, 1, null, undefined, { message: SECRET }]) {
-    assert.deepEqual(unforeseenFields(thrown, "req_1"), {
-      request_id: "req_1",
-      exception: typeof thrown,
-      stack: [],
-    });
-  }
-  const bare = new Error(SECRET);
-  delete bare.stack;
-  assert.deepEqual(unforeseenFields(bare, "req_1").stack, []);
+class OddError extends Error {
+  override readonly name = "OddError";
+  readonly status = 200;
+  readonly body = SECRET;
+}
+
+/** Unforeseen errors, and whether the log has frames of their stacks. */
+const UNFORESEEN: readonly (readonly [
+  name: string,
+  thrown: unknown,
+  hasStack: boolean,
+])[] = [
+  ["a plain one", new Error(SECRET), true],
+  ["one with fields of its own", new OddError(SECRET), true],
+  ["that of JSON.parse", jsonFault(), true],
+  [
+    "one that looks like frames",
+    new Error(`x\n    at ${SECRET}\n  at y`),
+    true,
+  ],
+  ["one that looks like frames alone", new Error(`\n    at ${SECRET}`), true],
+  ["one that was changed", renamed(), true],
+  ["one without a stack", withoutStack(), false],
+  ["that of a cause", new Error("x", { cause: new Error(SECRET) }), true],
+  [
+    "those of an aggregate",
+    new AggregateError([new OddError(SECRET)], SECRET),
+    true,
+  ],
+  ["a text", SECRET, false],
+  ["an object like a gateway's error", {
+    message: SECRET,
+    kind: "not_found",
+  }, false],
+  ["a number", 1, false],
+  ["null", null, false],
+  ["nothing", undefined, false],
+];
+
+Deno.test("an unforeseen error is 500, and the log has its class and its stack, but nobody its message", async (t) => {
+  await steps(t, UNFORESEEN, async ([, thrown, hasStack]) => {
+    for (const protocol of PROTOCOLS) {
+      const { response, entries: [entry] } = fail(thrown, protocol);
+      const text = await response.text();
+      assert.equal(response.status, 500);
+      assert.match(text, /"type":"(?:api|server)_error"/);
+      assert.equal(entry?.event, "unforeseen");
+      const { request_id, exception, stack } = entry.fields;
+      assert.equal(request_id, "req_1");
+      const name = thrown instanceof Error ? thrown.name : typeof thrown;
+      assert.equal(exception, name);
+      assert.ok(Array.isArray(stack));
+      for (const frame of stack) assert.match(frame, /^at /);
+      const isOfTest = /failure_response_test\.ts:\d+/.test(stack.join());
+      assert.equal(isOfTest, hasStack);
+      const shown = JSON.stringify([...response.headers, entry.fields]);
+      assert.ok(!(text + shown).includes("secret"), text + shown);
+    }
+  });
 });

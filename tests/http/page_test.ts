@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { PAGE_PATHS, pageResponse } from "../../src/http/page.ts";
+import { steps } from "../support/steps.ts";
 
 const answer = pageResponse("/");
 const html = await answer.text();
@@ -67,18 +68,15 @@ Deno.test("every file of the page is served unchanged, with its media type", asy
   assert.equal(count, PAGE_PATHS.length);
 });
 
-Deno.test("the page's modules import only each other", async (t) => {
-  for (const path of PAGE_PATHS.filter((path) => path.endsWith(".js"))) {
-    await t.step(path, async () => {
-      const text = await pageResponse(path).text();
-      for (const [, from = ""] of text.matchAll(/^import .* "(.*)";$/gm)) {
-        assert.ok(
-          PAGE_PATHS.includes(new URL(from, `http://gateway${path}`).pathname),
-        );
-      }
-    });
-  }
-});
+Deno.test("the page's modules import only each other", (t) =>
+  steps(t, PAGE_PATHS.filter((path) => path.endsWith(".js")), async (path) => {
+    const text = await pageResponse(path).text();
+    for (const [, from = ""] of text.matchAll(/^import .* "(.*)";$/gm)) {
+      assert.ok(
+        PAGE_PATHS.includes(new URL(from, `http://gateway${path}`).pathname),
+      );
+    }
+  }));
 
 Deno.test("the page forbids frames, sniffing and unchecked caching, and sends no referrer", () => {
   const headers = Object.fromEntries(answer.headers);

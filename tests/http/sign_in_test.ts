@@ -20,6 +20,7 @@ import {
 import { createFakeTimers } from "../support/fakes/fake_timers.ts";
 import { createFakeClock } from "../support/fakes/fake_clock.ts";
 import { NOW_MS } from "../support/gateway/config.ts";
+import { steps } from "../support/steps.ts";
 
 const FORM = { "content-type": "application/x-www-form-urlencoded" };
 
@@ -197,18 +198,15 @@ const REFUSALS: Readonly<Record<string, () => Case>> = {
   ],
 };
 
-Deno.test("each refusal of a sign-in has the status of the contract", async (t) => {
-  for (const [name, create] of Object.entries(REFUSALS)) {
-    await t.step(name, async () => {
-      const [given, fields, status, error] = create();
-      await using scene = await open({ "/token": () => given });
-      const response = await scene.post("/oauth/token", fields);
-      const body = await response.json();
-      assert.deepEqual([response.status, body.error], [status, error]);
-      if (error === "unsupported_grant_type") assert.deepEqual(scene.asked, []);
-    });
-  }
-});
+Deno.test("each refusal of a sign-in has the status of the contract", (t) =>
+  steps(t, Object.entries(REFUSALS), async ([, create]) => {
+    const [given, fields, status, error] = create();
+    await using scene = await open({ "/token": () => given });
+    const response = await scene.post("/oauth/token", fields);
+    const body = await response.json();
+    assert.deepEqual([response.status, body.error], [status, error]);
+    if (error === "unsupported_grant_type") assert.deepEqual(scene.asked, []);
+  }));
 
 Deno.test("callers whose forms never arrive keep nobody from signing in, and are sent away", async () => {
   const timers = createFakeTimers();

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { gzipSync, zstdCompressSync } from "node:zlib";
 import { readTextLines, unpack } from "../../src/observe/read_log.ts";
 import { inPieces } from "../support/wire/pieces.ts";
+import { steps } from "../support/steps.ts";
 
 /** What is read of a text that comes in pieces of this size. */
 async function linesOf(
@@ -110,17 +111,14 @@ const FILES: Readonly<Record<string, readonly [Uint8Array, string]>> = {
   ],
 };
 
-Deno.test("unpack() returns the original bytes of a compressed file", async (t) => {
-  for (const [name, [bytes, text]] of Object.entries(FILES)) {
-    await t.step(name, async () => {
-      for (const size of [1, 3, 4, 1000, 1e9]) {
-        // A large file byte by byte takes long and shows nothing more.
-        if (bytes.length > 100_000 && size < 1000) continue;
-        assert.ok(await unpacked(bytes, size) === text, `${size}`);
-      }
-    });
-  }
-});
+Deno.test("unpack() returns the original bytes of a compressed file", (t) =>
+  steps(t, Object.entries(FILES), async ([, [bytes, text]]) => {
+    for (const size of [1, 3, 4, 1000, 1e9]) {
+      // A large file byte by byte takes long and shows nothing more.
+      if (bytes.length > 100_000 && size < 1000) continue;
+      assert.ok(await unpacked(bytes, size) === text, `${size}`);
+    }
+  }));
 
 Deno.test("unpack() reports damaged or incomplete compressed bytes", async (t) => {
   const packed = gzipSync(PLAIN);
@@ -128,21 +126,23 @@ Deno.test("unpack() reports damaged or incomplete compressed bytes", async (t) =
   damaged.fill(0xff, 20, 40);
   const cut = packed.subarray(0, -5);
   const cutZstd = zstdCompressSync(PLAIN).subarray(0, -5);
-  for (const [name, bytes] of Object.entries({ damaged, cut, cutZstd })) {
-    await t.step(name, async () => {
+  await steps(
+    t,
+    Object.entries({ damaged, cut, cutZstd }),
+    async ([, bytes]) => {
       await assert.rejects(unpacked(bytes, 1000), Error);
-    });
-  }
+    },
+  );
 });
 
-Deno.test("unpack() closes a file that is not read to its end", async (t) => {
-  for (
-    const [name, bytes] of [["packed", gzipSync(PLAIN)], [
+Deno.test("unpack() closes a file that is not read to its end", (t) =>
+  steps(
+    t,
+    [["packed", gzipSync(PLAIN)], [
       "plain",
       PLAIN,
-    ]] as const
-  ) {
-    await t.step(name, async () => {
+    ]] as const,
+    async ([, bytes]) => {
       let isLeft = false;
       async function* endless() {
         try {
@@ -156,6 +156,5 @@ Deno.test("unpack() closes a file that is not read to its end", async (t) => {
         break;
       }
       assert.ok(isLeft);
-    });
-  }
-});
+    },
+  ));

@@ -8,6 +8,7 @@ import {
   LOG_EVENTS,
 } from "../../src/observe/log_events.ts";
 import { LOG_FIELDS } from "../../src/observe/log_fields.ts";
+import { steps } from "../support/steps.ts";
 
 Deno.test("measureLag() reports the delay of its timer until it is stopped", () => {
   const timers = createFakeTimers();
@@ -93,19 +94,16 @@ const HOSTILE = Array.from({ length: 0xa0 }, (_, code) => code)
   .concat(0x2028, 0x2029)
   .map((code) => String.fromCharCode(code)).join("");
 
-Deno.test("createLog() writes one line for any values", async (t) => {
-  for (const format of ["json", "text"] as const) {
-    await t.step(format, () => {
-      const model = `a${HOSTILE}b"=\\ \ud800é🌻`;
-      const line = lineOf(format, { model, attempts: [{ model: HOSTILE }] });
-      assert.equal(line.indexOf("\n"), line.length - 1);
-      for (const character of HOSTILE) {
-        assert.ok(!line.slice(0, -1).includes(character));
-      }
-      assert.ok(line.includes("é🌻"));
-    });
-  }
-});
+Deno.test("createLog() writes one line for any values", (t) =>
+  steps(t, ["json", "text"] as const, (format) => {
+    const model = `a${HOSTILE}b"=\\ \ud800é🌻`;
+    const line = lineOf(format, { model, attempts: [{ model: HOSTILE }] });
+    assert.equal(line.indexOf("\n"), line.length - 1);
+    for (const character of HOSTILE) {
+      assert.ok(!line.slice(0, -1).includes(character));
+    }
+    assert.ok(line.includes("é🌻"));
+  }));
 
 Deno.test("createLog() loses nothing of a value that it escapes", () => {
   const model = `a${HOSTILE}b`;
@@ -156,21 +154,18 @@ const OUTCOMES: Readonly<Record<string, readonly [Outcome, level: string]>> = {
   "a fault of the program": [{ ended: "error", status: 500 }, "error"],
 };
 
-Deno.test("the line of a request is an error when the gateway failed, and a warning when the provider's failure reached the caller", async (t) => {
-  for (const [name, [outcome, level]] of Object.entries(OUTCOMES)) {
-    await t.step(name, () => {
-      const line = {
-        request_id: "req_1",
-        method: "POST",
-        bytes_in: 0,
-        bytes_out: 0,
-        total_ms: 0,
-        ...outcome,
-      };
-      assert.equal(levelOf("request", line), level);
-    });
-  }
-});
+Deno.test("the line of a request is an error when the gateway failed, and a warning when the provider's failure reached the caller", (t) =>
+  steps(t, Object.entries(OUTCOMES), ([, [outcome, level]]) => {
+    const line = {
+      request_id: "req_1",
+      method: "POST",
+      bytes_in: 0,
+      bytes_out: 0,
+      total_ms: 0,
+      ...outcome,
+    };
+    assert.equal(levelOf("request", line), level);
+  }));
 
 Deno.test("every field of the table belongs to an event, and no event names a field twice", () => {
   const named = new Set<string>();

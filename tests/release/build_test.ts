@@ -8,6 +8,7 @@ import { releaseDenoError } from "../../release/executable.ts";
 import { packageUrl, readPackages } from "../../release/packages.ts";
 import { V8_FLAGS } from "../../release/v8_flags.ts";
 import { hasProgram } from "../support/program/has_program.ts";
+import { openTempFolder } from "../support/temp_folder.ts";
 
 Deno.test("checksums() lists every file of a folder with its SHA-256, sorted", async () => {
   const directory = await Deno.makeTempDir();
@@ -195,7 +196,8 @@ Deno.test({
     : "buildah builds the image on an empty base",
   ignore,
   async fn() {
-    const folder = await Deno.makeTempDir();
+    await using temp = await openTempFolder();
+    const { path: folder } = temp;
     const executable = "dist/release/model-gateway-0.1.0-linux-x64";
     await Deno.mkdir(`${folder}/dist/release`, { recursive: true });
     await Deno.writeTextFile(`${folder}/${executable}`, "an executable");
@@ -225,6 +227,5 @@ Deno.test({
     const { mode } = await Deno.stat(mount + program);
     assert.equal((mode ?? 0) & 0o777, 0o555);
     await buildah(folder, ["rm", container]);
-    await Deno.remove(folder, { recursive: true });
   },
 });

@@ -5,6 +5,7 @@ import { sha256Of } from "../../release/checksums.ts";
 import { provenance } from "../../release/provenance.ts";
 import { PROVENANCE_FILE, sealRelease } from "../../release/seal.ts";
 import { hasProgram } from "../support/program/has_program.ts";
+import { openTempFolder, type TempFolder } from "../support/temp_folder.ts";
 
 const ROOT = new URL("../../", import.meta.url);
 
@@ -93,14 +94,12 @@ Deno.test("the provenance names a base of the compiler that is a file of this ma
 });
 
 /** A folder with two files of a release. */
-async function folderOfFiles(): Promise<AsyncDisposable & { path: string }> {
-  const path = await Deno.makeTempDir();
+async function folderOfFiles(): Promise<TempFolder> {
+  const folder = await openTempFolder();
+  const { path } = folder;
   await Deno.writeTextFile(`${path}/model-gateway`, "the executable");
   await Deno.writeTextFile(`${path}/model-gateway.1`, "the manual");
-  return {
-    path,
-    [Symbol.asyncDispose]: () => Deno.remove(path, { recursive: true }),
-  };
+  return folder;
 }
 
 async function seal(path: string, key?: string): Promise<string> {
@@ -194,7 +193,8 @@ Deno.test({
   async fn() {
     await using folder = await folderOfFiles();
     const { path } = folder;
-    const keys = await Deno.makeTempDir();
+    await using temp = await openTempFolder();
+    const { path: keys } = temp;
     const [key, other] = [
       await createKey(keys, "key"),
       await createKey(keys, "other"),
@@ -226,7 +226,6 @@ Deno.test({
     await Deno.remove(`${path}/SHA256SUMS.sig`);
     await run(`ssh-keygen -q -Y sign -n git -f '${key.path}' SHA256SUMS`, path);
     assert.equal((await accepted())[0], false);
-    await Deno.remove(keys, { recursive: true });
   },
 });
 

@@ -12,6 +12,8 @@ import {
 } from "../../support/gateway/config.ts";
 import { createMemoryIo } from "../../support/fakes/memory_io.ts";
 import { testCertificate } from "../../support/upstream/test_certificate.ts";
+import { steps } from "../../support/steps.ts";
+import { openTempFolder } from "../../support/temp_folder.ts";
 
 type Upstream = (request: Request) => Promise<Response> | Response;
 
@@ -72,7 +74,8 @@ Deno.test("check prints warnings beside the resolved configuration", async () =>
 });
 
 Deno.test("check reports a certificate that the platform rejects", async () => {
-  const directory = await Deno.makeTempDir();
+  await using folder = await openTempFolder();
+  const { path: directory } = folder;
   const tls = { cert: `${directory}/cert.pem`, key: `${directory}/key.pem` };
   await Deno.writeTextFile(tls.cert, testCertificate.cert);
   await Deno.writeTextFile(
@@ -92,7 +95,6 @@ Deno.test("check reports a certificate that the platform rejects", async () => {
   );
   await Deno.writeTextFile(tls.key, testCertificate.key);
   assert.equal((await check(minimalFile({ server: { tls } }))).code, 0);
-  await Deno.remove(directory, { recursive: true });
 });
 
 Deno.test("check --quiet prints nothing for a valid file", async () => {
@@ -311,18 +313,15 @@ const FINDINGS: readonly (readonly [string, Upstream, number])[] = [
   ],
 ];
 
-Deno.test("check --live reports", async (t) => {
-  for (const [finding, upstream, expectedCode] of FINDINGS) {
-    await t.step(finding, async () => {
-      const { code, out } = await check(minimalFile(), {
-        args: ["--live"],
-        upstream,
-      });
-      assert.ok(out.endsWith(`\nmain: ${finding}\n`), out);
-      assert.equal(code, expectedCode);
+Deno.test("check --live reports", (t) =>
+  steps(t, FINDINGS, async ([finding, upstream, expectedCode]) => {
+    const { code, out } = await check(minimalFile(), {
+      args: ["--live"],
+      upstream,
     });
-  }
-});
+    assert.ok(out.endsWith(`\nmain: ${finding}\n`), out);
+    assert.equal(code, expectedCode);
+  }));
 
 Deno.test("check --live reports the upstream's answer, even if it breaks off", async () => {
   const { code, out } = await check(minimalFile(), {
@@ -385,8 +384,10 @@ const ISSUERS: Readonly<
 
 Deno.test("check --live reads the keys of each issuer", async (t) => {
   const file = minimalFile({ identity: [identityFile()] });
-  for (const [what, [answer, finding, exit]] of Object.entries(ISSUERS)) {
-    await t.step(what, async () => {
+  await steps(
+    t,
+    Object.entries(ISSUERS),
+    async ([, [answer, finding, exit]]) => {
       const { code, out } = await check(file, {
         args: ["--live"],
         upstream: ({ url }) => url === KEYS_URL ? answer() : new Response("{}"),
@@ -395,8 +396,8 @@ Deno.test("check --live reads the keys of each issuer", async (t) => {
       assert.ok(line.startsWith(finding), out);
       assert.ok(!out.includes("secret page"));
       assert.equal(code, exit);
-    });
-  }
+    },
+  );
 });
 
 const KEYLESS = connectionFile({

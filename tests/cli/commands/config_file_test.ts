@@ -15,16 +15,15 @@ import {
   minimalFile,
   problemsOf,
 } from "../../support/gateway/config.ts";
+import { steps } from "../../support/steps.ts";
+import { openTempFolder } from "../../support/temp_folder.ts";
 
 const env = () => undefined;
 
 async function withDirectory(test: (directory: string) => Promise<void>) {
-  const directory = await Deno.makeTempDir();
-  try {
-    await test(directory);
-  } finally {
-    await Deno.remove(directory, { recursive: true });
-  }
+  await using folder = await openTempFolder();
+  const { path: directory } = folder;
+  await test(directory);
 }
 
 function fileWithKeyAt(keyFile: string): string {
@@ -282,18 +281,16 @@ Deno.test({
         new URL("../../../src/main.ts", import.meta.url),
       );
       const check = [Deno.execPath(), "run", "--allow-all", main, "check"];
-      for (const [name, script] of Object.entries(OPEN_DESCRIPTORS)) {
-        await t.step(name, async () => {
-          const { code, stderr } = await within(
-            new Deno.Command("bash", {
-              args: ["-c", script, "bash", ...check],
-              env: { FILE: path },
-            }).output(),
-            "the check to end",
-          );
-          assert.equal(code, 0, new TextDecoder().decode(stderr));
-        });
-      }
+      await steps(t, Object.entries(OPEN_DESCRIPTORS), async ([, script]) => {
+        const { code, stderr } = await within(
+          new Deno.Command("bash", {
+            args: ["-c", script, "bash", ...check],
+            env: { FILE: path },
+          }).output(),
+          "the check to end",
+        );
+        assert.equal(code, 0, new TextDecoder().decode(stderr));
+      });
     }),
 });
 

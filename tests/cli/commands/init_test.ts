@@ -16,6 +16,7 @@ import {
 import { createMemoryIo } from "../../support/fakes/memory_io.ts";
 import { readPages } from "../../support/program/pages.ts";
 import { parseYaml } from "../../support/yaml.ts";
+import { steps } from "../../support/steps.ts";
 
 type LoadContext = Parameters<typeof loadConfig>[1];
 
@@ -48,24 +49,21 @@ const FILES: Partial<LoadContext> = {
   listFiles: (pattern) => Promise.resolve([pattern.replace("*", "staff")]),
 };
 
-Deno.test("init prints a file for each service, which is valid once its key files are written", async (t) => {
-  for (const service of SERVICE_NAMES) {
-    await t.step(service, async () => {
-      const { code, written, complained } = init(service);
-      assert.equal(code, 0);
-      assert.equal(complained, "");
-      const result = await loadText(written, FILES);
-      const warnings = warningsOf(result);
-      assert.equal(warnings.length, service === "codex" ? 1 : 0);
-      assert.match(warnings.join(), service === "codex" ? /ChatGPT/ : /^$/);
-      const [connection, ...others] = configOf(result).connections;
-      assert.equal(connection?.service, service);
-      assert.equal(connection.models.length, 1);
-      assert.deepEqual(others, []);
-      assert.deepEqual(schemaFaults(parseYaml(written)), []);
-    });
-  }
-});
+Deno.test("init prints a file for each service, which is valid once its key files are written", (t) =>
+  steps(t, SERVICE_NAMES, async (service) => {
+    const { code, written, complained } = init(service);
+    assert.equal(code, 0);
+    assert.equal(complained, "");
+    const result = await loadText(written, FILES);
+    const warnings = warningsOf(result);
+    assert.equal(warnings.length, service === "codex" ? 1 : 0);
+    assert.match(warnings.join(), service === "codex" ? /ChatGPT/ : /^$/);
+    const [connection, ...others] = configOf(result).connections;
+    assert.equal(connection?.service, service);
+    assert.equal(connection.models.length, 1);
+    assert.deepEqual(others, []);
+    assert.deepEqual(schemaFaults(parseYaml(written)), []);
+  }));
 
 Deno.test("init prints list prices as comments, as docs/prices.md has them", async () => {
   const page = (await readPages()).get("docs/prices.md") ?? "";

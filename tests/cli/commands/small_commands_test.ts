@@ -20,6 +20,7 @@ import {
   startWarnings,
   withOptions,
 } from "../../../src/cli/commands/serve_options.ts";
+import { steps } from "../../support/steps.ts";
 
 const env = (name: string) =>
   name === "MODEL_GATEWAY_CONFIG" ? "/etc/from-env.yaml" : undefined;
@@ -112,17 +113,15 @@ Deno.test("health ends with 1 and prints the reason when the gateway accepts no 
     "its certificate has expired": () =>
       Promise.reject(new TypeError("invalid peer certificate: Expired")),
   };
-  for (const [reason, answer] of Object.entries(cases)) {
-    await t.step(reason, async () => {
-      const { code, written, complained } = await health([], answer);
-      assert.equal(code, 1);
-      assert.equal(written, "");
-      assert.equal(
-        complained,
-        `http://127.0.0.1:8787/readyz is not ready: ${reason}.\n`,
-      );
-    });
-  }
+  await steps(t, Object.entries(cases), async ([reason, answer]) => {
+    const { code, written, complained } = await health([], answer);
+    assert.equal(code, 1);
+    assert.equal(written, "");
+    assert.equal(
+      complained,
+      `http://127.0.0.1:8787/readyz is not ready: ${reason}.\n`,
+    );
+  });
 });
 
 Deno.test("health rejects a text that is no address", async () => {

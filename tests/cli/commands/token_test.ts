@@ -5,6 +5,7 @@ import { includedFaults } from "../../support/gateway/config_schema.ts";
 import { createMemoryIo } from "../../support/fakes/memory_io.ts";
 import { loadFile, minimalFile } from "../../support/gateway/config.ts";
 import { parseYaml } from "../../support/yaml.ts";
+import { steps } from "../../support/steps.ts";
 
 async function run(...args: string[]) {
   const io = createMemoryIo();
@@ -215,17 +216,15 @@ Deno.test("a table of people has a column with the groups of each", async (t) =>
     "with every cell in quotes":
       '"name","group"\n"alice","platform"\n"bob","platform,research"\n"Müller, Zoë",""',
   };
-  for (const [what, table] of Object.entries(tables)) {
-    await t.step(what, async () => {
-      const { code, out, error } = await runMany(table);
-      assert.equal(code, 0, error);
-      assert.deepEqual(entriesIn(out), [
-        { name: "alice", group: "platform" },
-        { name: "bob", group: ["platform", "research"] },
-        { name: "Müller, Zoë", connections: ["*"] },
-      ]);
-    });
-  }
+  await steps(t, Object.entries(tables), async ([, table]) => {
+    const { code, out, error } = await runMany(table);
+    assert.equal(code, 0, error);
+    assert.deepEqual(entriesIn(out), [
+      { name: "alice", group: "platform" },
+      { name: "bob", group: ["platform", "research"] },
+      { name: "Müller, Zoë", connections: ["*"] },
+    ]);
+  });
 });
 
 Deno.test("--group adds to the groups of a table, each once", async () => {

@@ -14,6 +14,7 @@ import {
 } from "../../support/wire/own_usage.ts";
 import { fromFileUrl } from "../../support/program/paths.ts";
 import { startProcess } from "../../support/program/process.ts";
+import { steps } from "../../support/steps.ts";
 
 const TOKEN = "mg_secret-of-alice";
 
@@ -180,12 +181,10 @@ Deno.test("limits accepts an address with or without its prefix", async (t) => {
     "http://gw.test:8080/api/v1": "http://gw.test:8080/api/v1/limits",
     "https://gw.test/ai": "https://gw.test/ai/v1/limits",
   };
-  for (const [url, expected] of Object.entries(urls)) {
-    await t.step(url, async () => {
-      const { requests } = await limits({ args: ["--url", url] });
-      assert.equal(requests[0]?.url, expected);
-    });
-  }
+  await steps(t, Object.entries(urls), async ([url, expected]) => {
+    const { requests } = await limits({ args: ["--url", url] });
+    assert.equal(requests[0]?.url, expected);
+  });
 });
 
 Deno.test("limits reads address and token from the environment unless options name them", async () => {
@@ -224,12 +223,10 @@ Deno.test("limits writes in colours to a terminal that has them", async (t) => {
     ["NO_COLOR without a value", { columns: 100, env: { NO_COLOR: "" } }, true],
     ["a dumb terminal", { columns: 100, env: { TERM: "dumb" } }, false],
   ];
-  for (const [name, run, isColoured] of cases) {
-    await t.step(name, async () => {
-      const { out } = await limits(run);
-      assert.equal(out.includes("\x1b["), isColoured);
-    });
-  }
+  await steps(t, cases, async ([, run, isColoured]) => {
+    const { out } = await limits(run);
+    assert.equal(out.includes("\x1b["), isColoured);
+  });
 });
 
 Deno.test("limits prints the reason for a failure in one line, with exit code 1", async (t) => {
@@ -311,18 +308,16 @@ Deno.test("limits prints the reason for a failure in one line, with exit code 1"
       /not a Model Gateway/,
     ],
   ];
-  for (const [name, answer, expected] of cases) {
-    await t.step(name, async () => {
-      const { code, out, error } = await limits({ answer });
-      assert.equal(code, 1);
-      assert.equal(out, "");
-      assert.match(
-        error,
-        /^Cannot read http:\/\/127\.0\.0\.1:8787\/v1\/limits: .*\n$/,
-      );
-      assert.match(error.trimEnd(), expected);
-    });
-  }
+  await steps(t, cases, async ([, answer, expected]) => {
+    const { code, out, error } = await limits({ answer });
+    assert.equal(code, 1);
+    assert.equal(out, "");
+    assert.match(
+      error,
+      /^Cannot read http:\/\/127\.0\.0\.1:8787\/v1\/limits: .*\n$/,
+    );
+    assert.match(error.trimEnd(), expected);
+  });
 });
 
 Deno.test("limits rejects bad usage with exit code 2 and repeats nothing of it", async (t) => {
@@ -366,20 +361,18 @@ Deno.test("limits rejects bad usage with exit code 2 and repeats nothing of it",
         "--url must be the address of a gateway (for example http://127.0.0.1:8787).",
       ]),
   ];
-  for (const [name, run, fault] of cases) {
-    await t.step(name, async () => {
-      const { code, out, error, requests } = await limits(run);
-      assert.equal(code, 2);
-      assert.equal(out, "");
-      assert.equal(
-        error,
-        `Cannot run limits: ${fault}\n` +
-          "usage: model-gateway limits [--url URL] [--token TOKEN] [--json] [--watch]\n" +
-          "Run model-gateway limits --help for more.\n",
-      );
-      assert.equal(requests.length, 0);
-    });
-  }
+  await steps(t, cases, async ([, run, fault]) => {
+    const { code, out, error, requests } = await limits(run);
+    assert.equal(code, 2);
+    assert.equal(out, "");
+    assert.equal(
+      error,
+      `Cannot run limits: ${fault}\n` +
+        "usage: model-gateway limits [--url URL] [--token TOKEN] [--json] [--watch]\n" +
+        "Run model-gateway limits --help for more.\n",
+    );
+    assert.equal(requests.length, 0);
+  });
 });
 
 Deno.test("limits --watch reads again as often as the gateway allows", async (t) => {

@@ -3,6 +3,7 @@ import { runLogin } from "../../../src/cli/login/command.ts";
 import { openLogin } from "../../../src/cli/login/kept_login.ts";
 import { createMemoryIo } from "../../support/fakes/memory_io.ts";
 import { ISSUER, openIssuer } from "./strict_issuer.ts";
+import { steps } from "../../support/steps.ts";
 
 const ARGS = ["--issuer", ISSUER, "--client", "people"];
 
@@ -162,22 +163,19 @@ const FAULTS:
     ],
   ];
 
-Deno.test("each fault of a sign-in has its sentence, and keeps nothing", async (t) => {
-  for (const [name, path, fields, sentence] of FAULTS) {
-    await t.step(name, async () => {
-      await using machine = await open();
-      machine.issuer.odd[path] = fields;
-      const { code, out, error } = await machine.run({ isTyped: true });
-      assert.deepEqual([code, out], [1, ""]);
-      assert.match(error, sentence);
-      const files = await Array.fromAsync(Deno.readDir(machine.folder));
-      const kept = files.length === 0 ? [] : await Array.fromAsync(
-        Deno.readDir(`${machine.folder}/model-gateway/logins`),
-      );
-      assert.ok(kept.every(({ name }) => name.endsWith(".lock")));
-    });
-  }
-});
+Deno.test("each fault of a sign-in has its sentence, and keeps nothing", (t) =>
+  steps(t, FAULTS, async ([, path, fields, sentence]) => {
+    await using machine = await open();
+    machine.issuer.odd[path] = fields;
+    const { code, out, error } = await machine.run({ isTyped: true });
+    assert.deepEqual([code, out], [1, ""]);
+    assert.match(error, sentence);
+    const files = await Array.fromAsync(Deno.readDir(machine.folder));
+    const kept = files.length === 0 ? [] : await Array.fromAsync(
+      Deno.readDir(`${machine.folder}/model-gateway/logins`),
+    );
+    assert.ok(kept.every(({ name }) => name.endsWith(".lock")));
+  }));
 
 Deno.test("a code without a confirmation ends with its time", async () => {
   await using machine = await open();

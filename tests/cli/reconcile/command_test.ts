@@ -12,6 +12,7 @@ import {
   reportsOf,
 } from "./ledger.ts";
 import { reconcile } from "./run.ts";
+import { steps } from "../../support/steps.ts";
 
 const PRICE = { input: 5, cached_input: 0.5, cache_write: 6.25, output: 25 };
 
@@ -285,12 +286,10 @@ Deno.test("each cause of a difference is named with its dollars", async (t) => {
       [],
     ],
   };
-  for (const [name, [one, expected]] of Object.entries(cases)) {
-    await t.step(name, async () => {
-      const found = await causes(one);
-      assert.deepEqual(found, expected);
-    });
-  }
+  await steps(t, Object.entries(cases), async ([, [one, expected]]) => {
+    const found = await causes(one);
+    assert.deepEqual(found, expected);
+  });
 });
 
 Deno.test("a request counts on the day of its beginning", async () => {
@@ -372,24 +371,22 @@ Deno.test("faults of the bill are reported without the key", async (t) => {
       /^Cannot read the bill of Anthropic: it is no page of a provider's cost report\.\n$/,
     ],
   };
-  for (const [name, [one, expected]] of Object.entries(cases)) {
-    await t.step(name, async () => {
-      const folder = await Deno.makeTempDir();
-      await Deno.writeTextFile(`${folder}/admin`, "wrong-key");
-      const more = one.report === undefined
-        ? ["--admin-key-file", `${folder}/admin`]
-        : [];
-      const { code, error } = await run({
-        bill: [],
-        log: [],
-        args: more,
-        ...one,
-      });
-      await Deno.remove(folder, { recursive: true });
-      assert.equal(code, 1);
-      assert.match(error, expected);
+  await steps(t, Object.entries(cases), async ([, [one, expected]]) => {
+    const folder = await Deno.makeTempDir();
+    await Deno.writeTextFile(`${folder}/admin`, "wrong-key");
+    const more = one.report === undefined
+      ? ["--admin-key-file", `${folder}/admin`]
+      : [];
+    const { code, error } = await run({
+      bill: [],
+      log: [],
+      args: more,
+      ...one,
     });
-  }
+    await Deno.remove(folder, { recursive: true });
+    assert.equal(code, 1);
+    assert.match(error, expected);
+  });
 });
 
 Deno.test("OpenRouter has no bill of days that are over for a month", async () => {
@@ -413,13 +410,11 @@ Deno.test("arguments that make no comparison are refused", async (t) => {
     "exclude each other": ["--json", "--csv"],
     "no such connection is to": ["--connection", "GLM"],
   };
-  for (const [message, args] of Object.entries(cases)) {
-    await t.step(message, async () => {
-      const { code, error } = await run({ bill: [], log: [], args });
-      assert.ok(error.includes(message), error);
-      assert.equal(code, 2);
-    });
-  }
+  await steps(t, Object.entries(cases), async ([message, args]) => {
+    const { code, error } = await run({ bill: [], log: [], args });
+    assert.ok(error.includes(message), error);
+    assert.equal(code, 2);
+  });
 });
 
 Deno.test("the requests for reports are those of the providers' SDKs", async () => {

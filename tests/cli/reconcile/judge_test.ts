@@ -22,6 +22,8 @@ import { until } from "../../support/within.ts";
 import { protocolOfPath, WIRES } from "../../support/wire/wire.ts";
 import { type Charge, reportsOf, type Tokens, usdOf } from "./ledger.ts";
 import { reconcile } from "./run.ts";
+import { steps } from "../../support/steps.ts";
+import { openTempFolder } from "../../support/temp_folder.ts";
 
 // Agents use three providers, which keep their own books. The log and the books differ for planted reasons, and
 // `reconcile` must find each of them.
@@ -410,7 +412,8 @@ async function world() {
 
 Deno.test("reconcile explains the difference between 10,000 requests of agents and three providers' books", async (t) => {
   const { text, books, truths } = await world();
-  const folder = await Deno.makeTempDir();
+  await using temp = await openTempFolder();
+  const { path: folder } = temp;
   const lines = text.split(/(?<=\n)/);
   const half = Math.floor(lines.length / 2);
   const logs = [`${folder}/one.jsonl`, `${folder}/two.jsonl.gz`];
@@ -419,40 +422,37 @@ Deno.test("reconcile explains the difference between 10,000 requests of agents a
   await Deno.writeTextFile(`${folder}/gateway.yaml`, JSON.stringify(FILE));
   await Deno.writeTextFile(`${folder}/admin`, `${ADMIN_KEY}\n`);
 
-  for (const { host, name } of SERVICES) {
-    await t.step(name, async () => {
-      const { code, out, error } = await reconcile([
-        ...["--config", `${folder}/gateway.yaml`, "--from", "2026-11-10"],
-        ...["--to", "2026-11-12", "--admin-key-file", `${folder}/admin`],
-        ...["--key-id", "apikey_gateway", "--connection", name, "--json"],
-        ...logs,
-      ], { fetch: reportsOf(books, ADMIN_KEY) });
-      assert.equal(error, "");
-      assert.equal(code, 1);
-      const report = JSON.parse(out);
-      const truth = truths[host];
-      assert.ok(truth);
-      assert.ok(Math.abs(report.provider_usd - truth.providerUsd) < 1e-6);
-      assert.ok(report.unexplained_percent <= 0.5);
-      const found: Record<string, number> = {};
-      for (const { causes } of report.data) {
-        for (const { cause, usd } of causes) {
-          found[cause] = (found[cause] ?? 0) + usd;
-        }
+  await steps(t, SERVICES, async ({ host, name }) => {
+    const { code, out, error } = await reconcile([
+      ...["--config", `${folder}/gateway.yaml`, "--from", "2026-11-10"],
+      ...["--to", "2026-11-12", "--admin-key-file", `${folder}/admin`],
+      ...["--key-id", "apikey_gateway", "--connection", name, "--json"],
+      ...logs,
+    ], { fetch: reportsOf(books, ADMIN_KEY) });
+    assert.equal(error, "");
+    assert.equal(code, 1);
+    const report = JSON.parse(out);
+    const truth = truths[host];
+    assert.ok(truth);
+    assert.ok(Math.abs(report.provider_usd - truth.providerUsd) < 1e-6);
+    assert.ok(report.unexplained_percent <= 0.5);
+    const found: Record<string, number> = {};
+    for (const { causes } of report.data) {
+      for (const { cause, usd } of causes) {
+        found[cause] = (found[cause] ?? 0) + usd;
       }
-      const { fair: _, ...planted } = truth.usd;
-      const named = Object.entries(planted).filter(([, usd]) => usd !== 0);
-      assert.deepEqual(
-        Object.keys(found).sort(),
-        named.map(([one]) => one).sort(),
+    }
+    const { fair: _, ...planted } = truth.usd;
+    const named = Object.entries(planted).filter(([, usd]) => usd !== 0);
+    assert.deepEqual(
+      Object.keys(found).sort(),
+      named.map(([one]) => one).sort(),
+    );
+    for (const [cause, usd] of named) {
+      assert.ok(
+        Math.abs((found[cause] ?? 0) - usd) <= 0.005 * truth.providerUsd,
+        `${cause}: ${found[cause]}, not ${usd}, of ${truth.providerUsd}`,
       );
-      for (const [cause, usd] of named) {
-        assert.ok(
-          Math.abs((found[cause] ?? 0) - usd) <= 0.005 * truth.providerUsd,
-          `${cause}: ${found[cause]}, not ${usd}, of ${truth.providerUsd}`,
-        );
-      }
-    });
-  }
-  await Deno.remove(folder, { recursive: true });
+    }
+  });
 });

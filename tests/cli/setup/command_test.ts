@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { parse as parseYaml } from "@std/yaml/parse";
 import { CLIENTS } from "../../../src/http/wording/settings.js";
 import { type Run, setup, TOKEN } from "./print_settings.ts";
+import { steps } from "../../support/steps.ts";
 
 Deno.test("setup lists every client, and sends no request", async () => {
   const { code, out, asked } = await setup({ args: [] });
@@ -38,17 +39,16 @@ function listsAll(id: string): boolean {
   return ["opencode", "qwen", "continue", "vscode", "zed"].includes(id);
 }
 
-Deno.test("setup's output for a JSON or YAML file can be piped into the file", async (t) => {
-  for (
-    const id of ["claude", "opencode", "qwen", "continue", "vscode", "zed"]
-  ) {
-    await t.step(id, async () => {
+Deno.test("setup's output for a JSON or YAML file can be piped into the file", (t) =>
+  steps(
+    t,
+    ["claude", "opencode", "qwen", "continue", "vscode", "zed"],
+    async (id) => {
       const { out } = await setup({ args: [id] });
       const parsed = id === "continue" ? parseYaml(out) : JSON.parse(out);
       assert.equal(typeof parsed, "object");
-    });
-  }
-});
+    },
+  ));
 
 Deno.test("setup puts the named model first and the others after it", async () => {
   const { out } = await setup({ args: ["claude", "--model", "claude-x"] });
@@ -114,14 +114,12 @@ Deno.test("setup prints the command that sets the token, unless the environment 
       env: { MODEL_GATEWAY_TOKEN: "mg_old" },
     }, true],
   };
-  for (const [name, [run, isPrinted]] of Object.entries(cases)) {
-    await t.step(name, async () => {
-      const { code, error } = await setup(run);
-      assert.equal(code, 0);
-      const command = /^export MODEL_GATEWAY_TOKEN=YOUR_TOKEN$/m;
-      assert.equal(command.test(error), isPrinted, error);
-    });
-  }
+  await steps(t, Object.entries(cases), async ([, [run, isPrinted]]) => {
+    const { code, error } = await setup(run);
+    assert.equal(code, 0);
+    const command = /^export MODEL_GATEWAY_TOKEN=YOUR_TOKEN$/m;
+    assert.equal(command.test(error), isPrinted, error);
+  });
 });
 
 Deno.test("setup prints settings for an unlisted model with a warning, because some unlisted names work", async () => {
@@ -315,15 +313,13 @@ Deno.test("setup shows how each client sends a header, and reports where that is
     curl: '-H "x-project: $PROJECT"',
     zed: "It is not known how this client sends a header.",
   };
-  for (const [id, line] of Object.entries(cases)) {
-    await t.step(id, async () => {
-      const { code, error } = await setup({
-        args: [id, "--header", "X-Project"],
-      });
-      assert.equal(code, 0);
-      assert.ok(error.includes(line), error);
+  await steps(t, Object.entries(cases), async ([id, line]) => {
+    const { code, error } = await setup({
+      args: [id, "--header", "X-Project"],
     });
-  }
+    assert.equal(code, 0);
+    assert.ok(error.includes(line), error);
+  });
   const { code, error } = await setup({ args: ["curl", "--header", "cookie"] });
   assert.equal(code, 2);
   assert.match(error, /--header must begin with x-, such as x-project/);

@@ -6,6 +6,7 @@ import { createMemoryIo } from "../../support/fakes/memory_io.ts";
 import { readPages } from "../../support/program/pages.ts";
 import { loggedLine } from "../../support/wire/logged_line.ts";
 import { inPieces } from "../../support/wire/pieces.ts";
+import { steps } from "../../support/steps.ts";
 
 const OTHER_LINE =
   '{"time":"2026-11-21T12:00:00.000Z","level":"info","event":"config_applied"}\n';
@@ -128,12 +129,10 @@ Deno.test("usage adds up by each of its groupings", async (t) => {
     // By its calendar, not by what was used.
     day: [["2026-11-20", 1], ["2026-11-21", 1], ["2026-11-22", 1]],
   };
-  for (const [by, rows] of Object.entries(expected)) {
-    await t.step(by, async () => {
-      const found = (await rowsOf(by)).map((row) => [row[by], row.requests]);
-      assert.deepEqual(found, rows);
-    });
-  }
+  await steps(t, Object.entries(expected), async ([by, rows]) => {
+    const found = (await rowsOf(by)).map((row) => [row[by], row.requests]);
+    assert.deepEqual(found, rows);
+  });
 });
 
 Deno.test("usage adds up by several groupings together, in the order in which they are named", async () => {

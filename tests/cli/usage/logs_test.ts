@@ -18,6 +18,8 @@ import { createFakeTimers } from "../../support/fakes/fake_timers.ts";
 import { settle } from "../../support/settle.ts";
 import { until, within } from "../../support/within.ts";
 import { testNeeding } from "../../support/ignored.ts";
+import { steps } from "../../support/steps.ts";
+import { openTempFolder } from "../../support/temp_folder.ts";
 
 type Use = Parameters<Counting["count"]>[0];
 
@@ -230,22 +232,20 @@ Deno.test("replayLogs() logs unreadable files, continues, and leaves the counts 
         "cannot be read",
       ],
     };
-  for (const [name, [scene, path, reason]] of Object.entries(cases)) {
-    await t.step(name, async () => {
-      const { requests, since, lines } = await replay(scene);
-      assert.ok(requests >= 1);
-      assert.deepEqual(since, []);
-      const [warning, reported, ...more] = lines;
-      assert.deepEqual(warning, {
-        level: "warn",
-        event: "usage_not_replayed",
-        reported: { path, reason },
-      });
-      assert.equal(reported?.event, "usage_replayed");
-      assert.equal(reported?.reported.complete_since, undefined);
-      assert.deepEqual(more, []);
+  await steps(t, Object.entries(cases), async ([, [scene, path, reason]]) => {
+    const { requests, since, lines } = await replay(scene);
+    assert.ok(requests >= 1);
+    assert.deepEqual(since, []);
+    const [warning, reported, ...more] = lines;
+    assert.deepEqual(warning, {
+      level: "warn",
+      event: "usage_not_replayed",
+      reported: { path, reason },
     });
-  }
+    assert.equal(reported?.event, "usage_replayed");
+    assert.equal(reported?.reported.complete_since, undefined);
+    assert.deepEqual(more, []);
+  });
 });
 
 const EARLIER = "2026-11-21T11:59:00.000Z";
@@ -310,16 +310,12 @@ Deno.test("startReplay() delays serving for ten seconds at most, and counts the 
 
 /** A folder with logs, a folder in it, and what is to be done there. */
 async function inFolder(work: (folder: string) => Promise<void>) {
-  const folder = await Deno.makeTempDir();
-  try {
-    await Deno.mkdir(`${folder}/old`);
-    for (const name of ["a.jsonl", "a.jsonl.1.gz", "b.log", "old/c.jsonl"]) {
-      await Deno.writeTextFile(`${folder}/${name}`, name);
-    }
-    await work(folder);
-  } finally {
-    await Deno.remove(folder, { recursive: true });
+  await using folder = await openTempFolder();
+  await Deno.mkdir(`${folder.path}/old`);
+  for (const name of ["a.jsonl", "a.jsonl.1.gz", "b.log", "old/c.jsonl"]) {
+    await Deno.writeTextFile(`${folder.path}/${name}`, name);
   }
+  await work(folder.path);
 }
 
 /** The whole of what is read of a file. */
@@ -343,15 +339,13 @@ Deno.test("LOG_FILES finds files, but no folders, by wildcards", async (t) => {
     "none/*": [],
   };
   await inFolder(async (folder) => {
-    for (const [pattern, names] of Object.entries(cases)) {
-      await t.step(pattern, async () => {
-        const found = await LOG_FILES.find(`${folder}/${pattern}`);
-        assert.deepEqual(
-          found.map(({ path }) => path.slice(folder.length + 1)).sort(),
-          names,
-        );
-      });
-    }
+    await steps(t, Object.entries(cases), async ([pattern, names]) => {
+      const found = await LOG_FILES.find(`${folder}/${pattern}`);
+      assert.deepEqual(
+        found.map(({ path }) => path.slice(folder.length + 1)).sort(),
+        names,
+      );
+    });
   });
 });
 

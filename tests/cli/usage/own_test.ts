@@ -9,6 +9,7 @@ import {
   ownLimit,
   usageReport,
 } from "../../support/wire/own_usage.ts";
+import { steps } from "../../support/steps.ts";
 
 const TOKEN = "mg_secret-of-alice";
 
@@ -161,15 +162,13 @@ Deno.test("usage prints in one line why the gateway's usage cannot be read, with
       /: the server there is not a Model Gateway/,
     ],
   };
-  for (const [name, [answer, expected]] of Object.entries(cases)) {
-    await t.step(name, async () => {
-      const { code, out, error } = await ownUsage({ answer });
-      assert.equal(code, 1);
-      assert.equal(out, "");
-      assert.match(error, /^Cannot read http:\/\/127\.0\.0\.1:8787\/v1\/usage/);
-      assert.match(error, expected);
-    });
-  }
+  await steps(t, Object.entries(cases), async ([, [answer, expected]]) => {
+    const { code, out, error } = await ownUsage({ answer });
+    assert.equal(code, 1);
+    assert.equal(out, "");
+    assert.match(error, /^Cannot read http:\/\/127\.0\.0\.1:8787\/v1\/usage/);
+    assert.match(error, expected);
+  });
 });
 
 Deno.test("usage rejects options for logs without a log, and a gateway with one", async (t) => {

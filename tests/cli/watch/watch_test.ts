@@ -14,6 +14,7 @@ import { createFakeTimers } from "../../support/fakes/fake_timers.ts";
 import { hurriedTimers } from "../../support/fakes/hurried_timers.ts";
 import type { ReloadOutcome } from "../../../src/config/reload.ts";
 import { createMemoryLog } from "../../support/fakes/memory_log.ts";
+import { openTempFolder } from "../../support/temp_folder.ts";
 
 /** Short, so that a test waits for the file system and for nothing else. */
 const QUICK = { quietMs: 5, longestMs: 20, pollMs: 10 };
@@ -163,7 +164,8 @@ Deno.test("watchFiles() notices a list that differs from the one that was read, 
 });
 
 Deno.test("watchFiles() calls once for many writes at once", async () => {
-  const directory = await Deno.makeTempDir();
+  await using folder = await openTempFolder();
+  const { path: directory } = folder;
   const path = await writeFile(directory);
   let calls = 0;
   let notice = () => {};
@@ -181,11 +183,11 @@ Deno.test("watchFiles() calls once for many writes at once", async () => {
   await within(noticed, "the watch to notice a change");
   assert.equal(calls, 1);
   await watch.stop();
-  await Deno.remove(directory, { recursive: true });
 });
 
 Deno.test("watchFiles() calls even while a file keeps changing", async () => {
-  const directory = await Deno.makeTempDir();
+  await using folder = await openTempFolder();
+  const { path: directory } = folder;
   const path = await writeFile(directory);
   let notice = () => {};
   const noticed = new Promise<void>((resolve) => notice = resolve);
@@ -197,11 +199,11 @@ Deno.test("watchFiles() calls even while a file keeps changing", async () => {
   await Deno.writeTextFile(path, "second");
   await within(noticed, "the watch to notice a change");
   await watch.stop();
-  await Deno.remove(directory, { recursive: true });
 });
 
 Deno.test("stop() ends a watch at once, with a change under way", async () => {
-  const directory = await Deno.makeTempDir();
+  await using folder = await openTempFolder();
+  const { path: directory } = folder;
   const path = await writeFile(directory);
   let calls = 0;
   const watch = watchFiles(new Set([path]), {
@@ -211,7 +213,6 @@ Deno.test("stop() ends a watch at once, with a change under way", async () => {
   await Deno.writeTextFile(path, "second");
   await within(watch.stop(), "the watch to end");
   assert.equal(calls, 0);
-  await Deno.remove(directory, { recursive: true });
 });
 
 Deno.test("follow() changes which files are watched, in several directories", async () => {

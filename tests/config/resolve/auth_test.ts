@@ -12,6 +12,7 @@ import {
   problemsOf,
   warningsOf,
 } from "../../support/gateway/config.ts";
+import { steps } from "../../support/steps.ts";
 
 const connection = (overrides: Record<string, unknown>) =>
   minimalFile({ connections: [connectionFile(overrides)] });
@@ -194,18 +195,15 @@ const REASONS: Readonly<Record<string, string>> = {
   Odd: "cannot be read",
 };
 
-Deno.test("a key file that cannot be read is reported in the gateway's words", async (t) => {
-  for (const [name, reason] of Object.entries(REASONS)) {
-    await t.step(name, async () => {
-      const error = new Error("canary");
-      error.name = name;
-      const { result } = await loadKeyFile(error);
-      assert.deepEqual(problemsOf(result), [
-        `connections[0].auth.key_file: names a file that ${reason}.`,
-      ]);
-    });
-  }
-});
+Deno.test("a key file that cannot be read is reported in the gateway's words", (t) =>
+  steps(t, Object.entries(REASONS), async ([name, reason]) => {
+    const error = new Error("canary");
+    error.name = name;
+    const { result } = await loadKeyFile(error);
+    assert.deepEqual(problemsOf(result), [
+      `connections[0].auth.key_file: names a file that ${reason}.`,
+    ]);
+  }));
 
 Deno.test("headerNameFault() accepts names that concern the upstream alone", () => {
   for (

@@ -13,6 +13,7 @@ import {
 import { describeConfig } from "../../../src/config/describe.ts";
 import { identityFile } from "../../support/gateway/identity_scene.ts";
 import { parseYaml } from "../../support/yaml.ts";
+import { steps } from "../../support/steps.ts";
 
 const ID = "0b1d3c52-6a0e-4a3e-8f0e-2f9c3b0d1a11";
 const CONNECTIONS = [
@@ -258,11 +259,9 @@ Deno.test("a token without lists has those of its groups, the union of several",
       maxConcurrent: 9,
     }],
   };
-  for (const [name, [fields, expected]] of Object.entries(cases)) {
-    await t.step(name, async () => {
-      assert.deepEqual(await accessOf(fields), expected);
-    });
-  }
+  await steps(t, Object.entries(cases), async ([, [fields, expected]]) => {
+    assert.deepEqual(await accessOf(fields), expected);
+  });
 });
 
 Deno.test("a token's own lists replace those of its groups", async () => {

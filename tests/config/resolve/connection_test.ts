@@ -16,6 +16,7 @@ import {
   nextTestCertificate,
   testCertificate,
 } from "../../support/upstream/test_certificate.ts";
+import { steps } from "../../support/steps.ts";
 
 const connection = (overrides: Record<string, unknown>) =>
   minimalFile({ connections: [connectionFile(overrides)] });
@@ -232,13 +233,10 @@ const GOOD:
     ["http://127.0.0.1.example.com", "http://127.0.0.1.example.com", true],
   ];
 
-Deno.test("readBaseUrl() reads", async (t) => {
-  for (const [text, url, exposed] of GOOD) {
-    await t.step(text, () => {
-      assert.deepEqual(readBaseUrl(text, "chat"), { url, exposed });
-    });
-  }
-});
+Deno.test("readBaseUrl() reads", (t) =>
+  steps(t, GOOD, ([text, url, exposed]) => {
+    assert.deepEqual(readBaseUrl(text, "chat"), { url, exposed });
+  }));
 
 const NO_URL = "must be a URL such as https://api.example.com/v1.";
 const NO_BASE = "must be a base URL, without a query or a fragment.";
@@ -345,23 +343,25 @@ Deno.test("a listener that lets other machines in without TLS is a warning", asy
   const warning =
     "server.host: lets other machines in without TLS, so that tokens can be read on the network. " +
     "Set server.tls, or let only a proxy with TLS reach it.";
-  for (
-    const host of ["0.0.0.0", "::", "192.0.2.1", "gateway.example", "127x"]
-  ) {
-    await t.step(host, async () => {
+  await steps(
+    t,
+    ["0.0.0.0", "::", "192.0.2.1", "gateway.example", "127x"],
+    async (host) => {
       const file = minimalFile({ server: { host } });
       assert.deepEqual(warningsOf(await loadFile(file)), [warning]);
       const tls = { cert: "cert.pem", key: "key.pem" };
       const safe = minimalFile({ server: { host, tls } });
       assert.deepEqual(warningsOf(await loadFile(safe, { readFile })), []);
-    });
-  }
-  for (const host of ["127.0.0.1", "127.9.9.9", "::1", "localhost"]) {
-    await t.step(host, async () => {
+    },
+  );
+  await steps(
+    t,
+    ["127.0.0.1", "127.9.9.9", "::1", "localhost"],
+    async (host) => {
       const file = minimalFile({ server: { host } });
       assert.deepEqual(warningsOf(await loadFile(file)), []);
-    });
-  }
+    },
+  );
 });
 
 Deno.test("the listener for metrics has defaults and an address of its own", async () => {

@@ -9,6 +9,7 @@ import {
   warningsOf,
 } from "../../support/gateway/config.ts";
 import { identityFile, ISSUER } from "../../support/gateway/identity_scene.ts";
+import { steps } from "../../support/steps.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -177,13 +178,10 @@ const PROBLEMS: Readonly<Record<string, readonly [Fields, readonly string[]]>> =
     ],
   };
 
-Deno.test("each problem of an identity provider names its path", async (t) => {
-  for (const [what, [entry, problems]] of Object.entries(PROBLEMS)) {
-    await t.step(what, async () => {
-      assert.deepEqual(await problemsWith(entry), problems);
-    });
-  }
-});
+Deno.test("each problem of an identity provider names its path", (t) =>
+  steps(t, Object.entries(PROBLEMS), async ([, [entry, problems]]) => {
+    assert.deepEqual(await problemsWith(entry), problems);
+  }));
 
 Deno.test("a file of keys that is no key set, or cannot be read, is a problem", async () => {
   const entry = { jwks_url: undefined, jwks_file: "keys.json" };

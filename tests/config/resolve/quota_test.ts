@@ -11,6 +11,7 @@ import {
   problemsOf,
   warningsOf,
 } from "../../support/gateway/config.ts";
+import { steps } from "../../support/steps.ts";
 
 type Quota = Readonly<Record<string, unknown>>;
 
@@ -61,14 +62,12 @@ Deno.test("resolveQuota() rejects an invalid key", async (t) => {
     "a key with a space": [{ key: "a b" }, /quota\.key: must be a key/],
     "a file that is not there": [{ key_file: "none" }, /quota\.key_file: /],
   };
-  for (const [name, [fields, expected]] of Object.entries(cases)) {
-    await t.step(name, async () => {
-      const problems = problemsOf(await load({ kind: "litellm", ...fields }));
-      assert.equal(problems.length, 1);
-      assert.ok(problems[0]?.startsWith(path));
-      assert.match(problems[0] ?? "", expected);
-    });
-  }
+  await steps(t, Object.entries(cases), async ([, [fields, expected]]) => {
+    const problems = problemsOf(await load({ kind: "litellm", ...fields }));
+    assert.equal(problems.length, 1);
+    assert.ok(problems[0]?.startsWith(path));
+    assert.match(problems[0] ?? "", expected);
+  });
 });
 
 Deno.test("resolveQuota() describes the windows of a service without a reader", async () => {
@@ -136,15 +135,13 @@ Deno.test("resolveQuota() reports the faults of a described quota", async (t) =>
       `${path}.windows: is only for \`kind: json\`. Remove it.`,
     ],
   };
-  for (const [name, [fields, expected]] of Object.entries(cases)) {
-    await t.step(name, async () => {
-      const quota = Object.fromEntries(
-        Object.entries({ ...JSON_QUOTA, ...fields })
-          .filter(([, value]) => value !== undefined),
-      );
-      assert.deepEqual(problemsOf(await load(quota)), [expected]);
-    });
-  }
+  await steps(t, Object.entries(cases), async ([, [fields, expected]]) => {
+    const quota = Object.fromEntries(
+      Object.entries({ ...JSON_QUOTA, ...fields })
+        .filter(([, value]) => value !== undefined),
+    );
+    assert.deepEqual(problemsOf(await load(quota)), [expected]);
+  });
 });
 
 Deno.test("resolveQuota() warns about settings that the reader lacks", async (t) => {
@@ -166,11 +163,9 @@ Deno.test("resolveQuota() warns about settings that the reader lacks", async (t)
     ]],
     ["Copilot with a token", { kind: "copilot", key: "gho_t" }, []],
   ];
-  for (const [name, quota, expected] of cases) {
-    await t.step(name, async () => {
-      assert.deepEqual(warningsOf(await load(quota)), expected);
-    });
-  }
+  await steps(t, cases, async ([, quota, expected]) => {
+    assert.deepEqual(warningsOf(await load(quota)), expected);
+  });
 });
 
 Deno.test("resolveQuota() rejects a plan for a kind without plans", async (t) => {
@@ -202,21 +197,17 @@ Deno.test("resolveQuota() rejects a plan for a kind without plans", async (t) =>
 
 Deno.test("resolveQuota() warns about an address or a key for a kind that sends no request", async (t) => {
   const settings = { url: "https://a.example/usage", key: "own" };
-  for (const kind of QUOTA_KINDS) {
-    await t.step(kind, async () => {
-      const windows = kind === "json" ? { windows: [WINDOW] } : {};
-      const quota = { kind, ...settings, ...windows };
-      const reader = kind === "none"
-        ? undefined
-        : readerOf(sourceOf(kind).quota);
-      const isRead = reader?.poll !== undefined;
-      const fields = isRead ? [] : ["url", "key"];
-      assert.deepEqual(
-        warningsOf(await load(quota)),
-        fields.map((field) =>
-          `connections[0].quota.${field}: has no effect: \`kind: ${kind}\` sends no request.`
-        ),
-      );
-    });
-  }
+  await steps(t, QUOTA_KINDS, async (kind) => {
+    const windows = kind === "json" ? { windows: [WINDOW] } : {};
+    const quota = { kind, ...settings, ...windows };
+    const reader = kind === "none" ? undefined : readerOf(sourceOf(kind).quota);
+    const isRead = reader?.poll !== undefined;
+    const fields = isRead ? [] : ["url", "key"];
+    assert.deepEqual(
+      warningsOf(await load(quota)),
+      fields.map((field) =>
+        `connections[0].quota.${field}: has no effect: \`kind: ${kind}\` sends no request.`
+      ),
+    );
+  });
 });

@@ -8,6 +8,7 @@ import {
 } from "../../../src/core/json.ts";
 import { textOf } from "../../../src/demo/ask.ts";
 import { ask, askBoth } from "../harness.ts";
+import { steps } from "../../support/steps.ts";
 
 const HELLO = { role: "user", content: "Hello" };
 
@@ -112,22 +113,19 @@ const REFUSALS: readonly (readonly [
   ],
 ];
 
-Deno.test("a strict provider rejects Chat with 400 and names the parameter", async (t) => {
-  for (const [name, fields, param, message] of REFUSALS) {
-    await t.step(name, async () => {
-      const { status, answer } = await ask("A", "/v1/chat/completions", {
-        model: "demo-a",
-        messages: [HELLO],
-        ...fields,
-      });
-      const error = objectOf(answer.error);
-      assert.equal(status, 400);
-      assert.equal(error.type, "invalid_request_error");
-      assert.equal(error.param, param);
-      assert.match(textOf(error.message), message);
+Deno.test("a strict provider rejects Chat with 400 and names the parameter", (t) =>
+  steps(t, REFUSALS, async ([, fields, param, message]) => {
+    const { status, answer } = await ask("A", "/v1/chat/completions", {
+      model: "demo-a",
+      messages: [HELLO],
+      ...fields,
     });
-  }
-});
+    const error = objectOf(answer.error);
+    assert.equal(status, 400);
+    assert.equal(error.type, "invalid_request_error");
+    assert.equal(error.param, param);
+    assert.match(textOf(error.message), message);
+  }));
 
 Deno.test("completions reject a missing prompt", async () => {
   const { status, answer } = await ask("A", "/v1/completions", {

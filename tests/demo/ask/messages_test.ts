@@ -8,6 +8,7 @@ import {
 import { textOf } from "../../../src/demo/ask.ts";
 import { seal } from "../../support/upstream/strict_provider/seal.ts";
 import { ask, askBoth } from "../harness.ts";
+import { steps } from "../../support/steps.ts";
 
 const HELLO = { role: "user", content: "Hello" };
 
@@ -141,24 +142,21 @@ const REFUSALS: readonly (readonly [
   ],
 ];
 
-Deno.test("a strict provider rejects Messages with 400 and names the field", async (t) => {
-  for (const [name, fields, message] of REFUSALS) {
-    await t.step(name, async () => {
-      const { status, answer } = await ask("B", "/v1/messages", {
-        model: "demo-b",
-        max_tokens: 500,
-        messages: [HELLO],
-        ...fields,
-      });
-      const error = objectOf(answer.error);
-      assert.equal(status, 400);
-      assert.equal(answer.type, "error");
-      assert.equal(answer.request_id, "req_1");
-      assert.equal(error.type, "invalid_request_error");
-      assert.match(textOf(error.message), message);
+Deno.test("a strict provider rejects Messages with 400 and names the field", (t) =>
+  steps(t, REFUSALS, async ([, fields, message]) => {
+    const { status, answer } = await ask("B", "/v1/messages", {
+      model: "demo-b",
+      max_tokens: 500,
+      messages: [HELLO],
+      ...fields,
     });
-  }
-});
+    const error = objectOf(answer.error);
+    assert.equal(status, 400);
+    assert.equal(answer.type, "error");
+    assert.equal(answer.request_id, "req_1");
+    assert.equal(error.type, "invalid_request_error");
+    assert.match(textOf(error.message), message);
+  }));
 
 /** The answer to a messages request with `fields`. */
 async function answerTo(fields: JsonObject): Promise<JsonObject> {

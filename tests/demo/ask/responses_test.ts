@@ -9,6 +9,7 @@ import { textOf } from "../../../src/demo/ask.ts";
 import { seal } from "../../support/upstream/strict_provider/seal.ts";
 import { outputTextOf } from "../../support/sdk/responses_fold.ts";
 import { ask, askBoth } from "../harness.ts";
+import { steps } from "../../support/steps.ts";
 
 const HELLO = { role: "user", content: "Hello" };
 
@@ -100,22 +101,19 @@ const REFUSALS: readonly (readonly [
   ],
 ];
 
-Deno.test("a strict provider rejects Responses with 400 and names the parameter", async (t) => {
-  for (const [name, fields, param, message] of REFUSALS) {
-    await t.step(name, async () => {
-      const { status, answer } = await ask("C", "/v1/responses", {
-        model: "demo-c",
-        input: [HELLO],
-        ...fields,
-      });
-      const error = objectOf(answer.error);
-      assert.equal(status, 400);
-      assert.equal(error.type, "invalid_request_error");
-      assert.equal(error.param, param);
-      assert.match(textOf(error.message), message);
+Deno.test("a strict provider rejects Responses with 400 and names the parameter", (t) =>
+  steps(t, REFUSALS, async ([, fields, param, message]) => {
+    const { status, answer } = await ask("C", "/v1/responses", {
+      model: "demo-c",
+      input: [HELLO],
+      ...fields,
     });
-  }
-});
+    const error = objectOf(answer.error);
+    assert.equal(status, 400);
+    assert.equal(error.type, "invalid_request_error");
+    assert.equal(error.param, param);
+    assert.match(textOf(error.message), message);
+  }));
 
 /** The answer to a responses request with `fields`. */
 async function answerTo(

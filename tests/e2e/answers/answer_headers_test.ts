@@ -14,6 +14,7 @@ import { JSON_HEADERS, SSE_HEADERS } from "../../support/wire/answers.ts";
 import { readError } from "../../support/wire/error_answer.ts";
 import { hurriedTimers } from "../../support/fakes/hurried_timers.ts";
 import { within } from "../../support/within.ts";
+import { steps } from "../../support/steps.ts";
 
 /** Headers that the caller receives. */
 const PASSED = {
@@ -92,20 +93,18 @@ Deno.test("every answer has the gateway's request id; the upstream's own goes to
     Response.json({}, { headers: { "x-request-id": "upstream-1" } })
   );
   await using gateway = await startGateway(familiesFile(upstream.url));
-  for (const protocol of PROTOCOLS) {
-    await t.step(protocol, async () => {
-      const response = await gateway.call(PATHS[protocol], ask(protocol));
-      await response.body?.cancel();
-      const id = response.headers.get("x-request-id");
-      assert.match(id ?? "", /^req_[0-9a-f]{32}$/);
-      assert.equal(
-        response.headers.get("request-id"),
-        protocol === "messages" ? id : null,
-      );
-      const line = await gateway.lines.of(response);
-      assert.equal(line.upstream_request_id, "upstream-1");
-    });
-  }
+  await steps(t, PROTOCOLS, async (protocol) => {
+    const response = await gateway.call(PATHS[protocol], ask(protocol));
+    await response.body?.cancel();
+    const id = response.headers.get("x-request-id");
+    assert.match(id ?? "", /^req_[0-9a-f]{32}$/);
+    assert.equal(
+      response.headers.get("request-id"),
+      protocol === "messages" ? id : null,
+    );
+    const line = await gateway.lines.of(response);
+    assert.equal(line.upstream_request_id, "upstream-1");
+  });
 });
 
 Deno.test("a Messages answer keeps the upstream's request-id, where its SDK looks for it", async () => {
@@ -275,13 +274,11 @@ Deno.test("an answer in an unknown encoding is 502", async (t) => {
   await using gateway = await startGateway(familiesFile(upstream.url), {
     timers: hurriedTimers,
   });
-  for (const protocol of PROTOCOLS) {
-    await t.step(protocol, async () => {
-      const response = await gateway.call(PATHS[protocol], ask(protocol));
-      assert.equal((await readError(response, protocol)).status, 502);
-      assert.equal((await gateway.lines.of(response)).error, "upstream_broken");
-    });
-  }
+  await steps(t, PROTOCOLS, async (protocol) => {
+    const response = await gateway.call(PATHS[protocol], ask(protocol));
+    assert.equal((await readError(response, protocol)).status, 502);
+    assert.equal((await gateway.lines.of(response)).error, "upstream_broken");
+  });
 });
 
 Deno.test("an answer that violates its encoding breaks off for the caller", async () => {

@@ -32,6 +32,7 @@ import {
   type RecordedExchange,
 } from "../../support/recorded/exchanges.ts";
 import { testNeeding } from "../../support/ignored.ts";
+import { steps } from "../../support/steps.ts";
 
 async function pass(
   exchange: NativeExchange,
@@ -55,17 +56,15 @@ async function pass(
 Deno.test("a native connection passes bodies byte for byte and the log counts their tokens", async (t) => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(familiesFile(upstream.url));
-  for (const [name, exchange] of Object.entries(NATIVE_EXCHANGES)) {
-    await t.step(name, async () => {
-      const { operation, status, headers, answer, request } = exchange;
-      upstream.play(() => new Response(answer, { status, headers }));
-      await pass(exchange, gateway);
-      const seen = await upstream.requests.next();
-      assert.equal(seen.text(), request);
-      assert.match(seen.path, /^\/[abc]\//);
-      assert.equal(seen.path.slice(2), OPERATIONS[operation].path);
-    });
-  }
+  await steps(t, Object.entries(NATIVE_EXCHANGES), async ([, exchange]) => {
+    const { operation, status, headers, answer, request } = exchange;
+    upstream.play(() => new Response(answer, { status, headers }));
+    await pass(exchange, gateway);
+    const seen = await upstream.requests.next();
+    assert.equal(seen.text(), request);
+    assert.match(seen.path, /^\/[abc]\//);
+    assert.equal(seen.path.slice(2), OPERATIONS[operation].path);
+  });
 });
 
 Deno.test("a model's name is replaced at its place only, also after megabytes", async (t) => {
@@ -75,17 +74,15 @@ Deno.test("a model's name is replaced at its place only, also after megabytes", 
   const bodyFor = (model: string) => `{"user":${text},"model":"${model}"}`;
   const sent = new TextEncoder().encode(bodyFor("renamed-a"));
   const ways = { "with its length": sent, chunked: streamOf(sent) };
-  for (const [way, body] of Object.entries(ways)) {
-    await t.step(way, async () => {
-      const response = await gateway.call(
-        `/v1${OPERATIONS.chat_completions.path}`,
-        ask("chat", body),
-      );
-      assert.equal(response.status, 200, await response.text());
-      const seen = await upstream.requests.next();
-      assert.ok(seen.text() === bodyFor("upstream-a"), "another body");
-    });
-  }
+  await steps(t, Object.entries(ways), async ([, body]) => {
+    const response = await gateway.call(
+      `/v1${OPERATIONS.chat_completions.path}`,
+      ask("chat", body),
+    );
+    assert.equal(response.status, 200, await response.text());
+    const seen = await upstream.requests.next();
+    assert.ok(seen.text() === bodyFor("upstream-a"), "another body");
+  });
 });
 
 Deno.test("a native answer that arrives byte by byte passes unchanged", async (t) => {
@@ -100,12 +97,10 @@ Deno.test("a native answer that arrives byte by byte passes unchanged", async (t
   };
   const file = familiesFile("http://127.0.0.1:9");
   await using gateway = await startGateway(file, { fetch });
-  for (const [name, exchange] of Object.entries(NATIVE_EXCHANGES)) {
-    await t.step(name, async () => {
-      current = exchange;
-      await pass(exchange, gateway);
-    });
-  }
+  await steps(t, Object.entries(NATIVE_EXCHANGES), async ([, exchange]) => {
+    current = exchange;
+    await pass(exchange, gateway);
+  });
 });
 
 const recordings = await loadExchanges();

@@ -23,6 +23,7 @@ import {
   type ServedGateway,
   serveFile,
 } from "../../support/gateway/serve.ts";
+import { steps } from "../../support/steps.ts";
 
 const MIB = 1024 * 1024;
 
@@ -306,17 +307,15 @@ for (const encoding of Object.keys(PIECES)) {
     const { upstream, cancels } = startUpstreamOf(encoding);
     await using _ = upstream;
     await using gateway = await serve(upstream);
-    for (const [name, mode] of Object.entries(MODES)) {
-      await t.step(name, async () => {
-        const { caller, ended, isOver } = begin(gateway, mode);
-        await upstream.requests.next();
-        await checkLive(gateway);
-        assert.equal(isOver(), false);
-        caller.abort();
-        await assert.rejects(ended);
-        await cancels.next();
-      });
-    }
+    await steps(t, Object.entries(MODES), async ([, mode]) => {
+      const { caller, ended, isOver } = begin(gateway, mode);
+      await upstream.requests.next();
+      await checkLive(gateway);
+      assert.equal(isOver(), false);
+      caller.abort();
+      await assert.rejects(ended);
+      await cancels.next();
+    });
     const isLogged = () => gateway.lines("request").length === 3;
     await until(isLogged, "the log lines");
     for (const { ended } of gateway.lines("request")) {
@@ -337,15 +336,13 @@ for (const encoding of Object.keys(PIECES)) {
     const { upstream, cancels } = startUpstreamOf(encoding, { isSilent: true });
     await using _ = upstream;
     await using gateway = await serve(upstream, { idle: 200 });
-    for (const [name, mode] of Object.entries(MODES)) {
-      await t.step(name, async () => {
-        const { ended } = begin(gateway, mode);
-        const isNative = mode.model === "model-a";
-        if (isNative) await assert.rejects(within(ended, "the break"));
-        else assert.equal((await within(ended, "the answer")).status, 504);
-        await cancels.next();
-      });
-    }
+    await steps(t, Object.entries(MODES), async ([, mode]) => {
+      const { ended } = begin(gateway, mode);
+      const isNative = mode.model === "model-a";
+      if (isNative) await assert.rejects(within(ended, "the break"));
+      else assert.equal((await within(ended, "the answer")).status, 504);
+      await cancels.next();
+    });
   });
 
   testNeeding(
@@ -377,16 +374,14 @@ Deno.test("an answer that inflates to more than 16 MiB without output is broken"
     });
   });
   await using gateway = await serve(upstream);
-  for (const [name, mode] of Object.entries(translated)) {
-    await t.step(name, async () => {
-      const { status, text } = await within(
-        begin(gateway, mode).ended,
-        "the answer",
-      );
-      assert.equal(status, 502);
-      assert.match(text, /The provider sent 16 MiB without any output/);
-    });
-  }
+  await steps(t, Object.entries(translated), async ([, mode]) => {
+    const { status, text } = await within(
+      begin(gateway, mode).ended,
+      "the answer",
+    );
+    assert.equal(status, 502);
+    assert.match(text, /The provider sent 16 MiB without any output/);
+  });
   await until(() => gateway.lines("request").length === 2, "the log lines");
   for (const { error } of gateway.lines("request")) {
     assert.equal(error, "broken");

@@ -18,6 +18,7 @@ import {
 } from "../../support/dialects/pairs.ts";
 import { readToEnd } from "../../support/wire/read_to_end.ts";
 import { startUpstream } from "../../support/upstream/scripted_upstream.ts";
+import { steps } from "../../support/steps.ts";
 
 /** Fields that the upstream of a pair lacks, and that do not change the answer. */
 const HINTS: readonly (readonly [
@@ -192,18 +193,16 @@ Deno.test("where an upstream speaks the path's protocol nothing is translated, a
     operation === "responses" || operation === "messages"
   );
   assert.ok(native.length > 2);
-  for (const [name, exchange] of native) {
-    await t.step(name, async () => {
-      const { operation, request, answer, status, headers } = exchange;
-      upstream.play(() => new Response(answer, { status, headers }));
-      const from = operation === "responses" ? "responses" : "messages";
-      const response = await gateway.call(PATHS[from], ask(from, request));
-      assert.equal((await readToEnd(response.body)).text, answer);
-      assert.equal((await upstream.requests.next()).text(), request);
-      assert.equal((await gateway.lines.of(response)).mode, "native");
-      assert.equal(response.headers.get("x-gateway-dropped"), null);
-    });
-  }
+  await steps(t, native, async ([, exchange]) => {
+    const { operation, request, answer, status, headers } = exchange;
+    upstream.play(() => new Response(answer, { status, headers }));
+    const from = operation === "responses" ? "responses" : "messages";
+    const response = await gateway.call(PATHS[from], ask(from, request));
+    assert.equal((await readToEnd(response.body)).text, answer);
+    assert.equal((await upstream.requests.next()).text(), request);
+    assert.equal((await gateway.lines.of(response)).mode, "native");
+    assert.equal(response.headers.get("x-gateway-dropped"), null);
+  });
 });
 
 function modelOf(from: Protocol, to: Protocol): string {

@@ -19,6 +19,7 @@ import {
 } from "../../support/dialects/pairs.ts";
 import { startUpstream } from "../../support/upstream/scripted_upstream.ts";
 import { until, within } from "../../support/within.ts";
+import { steps } from "../../support/steps.ts";
 
 /** The end of an incomplete stream in each protocol (docs/design.md#streams). */
 const BROKEN: Readonly<Record<Protocol, RegExp>> = {
@@ -70,25 +71,23 @@ for (const { from, to, model } of PAIRS) {
 
   Deno.test(`a ${from} stream of a ${to} upstream that breaks off ends in the protocol's error and never looks complete`, async (t) => {
     await using upstream = startUpstream();
-    for (const [what, happen] of Object.entries(BREAKS)) {
-      await t.step(what, async () => {
-        // Each has a new gateway, because a failed connection cools down.
-        await using gateway = await startGateway(pairsFile(upstream.url));
-        const open = openAnswer();
-        upstream.play(() => open.response);
-        open.write(beginning(to));
-        const response = await gateway.call(PATHS[from], ask(from, body));
-        assert.equal(response.status, 200);
-        happen(open, to);
-        const text = await within(response.text(), "the end of the stream");
-        assert.match(text, /Hello, wörld 👋/);
-        assert.match(text, BROKEN[from]);
-        assert.doesNotMatch(text, WHOLE[from]);
-        if (what === "reports an error") assert.match(text, /It melted/);
-        const line = await gateway.lines.of(response);
-        assert.equal(line.ended, "upstream_broken");
-      });
-    }
+    await steps(t, Object.entries(BREAKS), async ([what, happen]) => {
+      // Each has a new gateway, because a failed connection cools down.
+      await using gateway = await startGateway(pairsFile(upstream.url));
+      const open = openAnswer();
+      upstream.play(() => open.response);
+      open.write(beginning(to));
+      const response = await gateway.call(PATHS[from], ask(from, body));
+      assert.equal(response.status, 200);
+      happen(open, to);
+      const text = await within(response.text(), "the end of the stream");
+      assert.match(text, /Hello, wörld 👋/);
+      assert.match(text, BROKEN[from]);
+      assert.doesNotMatch(text, WHOLE[from]);
+      if (what === "reports an error") assert.match(text, /It melted/);
+      const line = await gateway.lines.of(response);
+      assert.equal(line.ended, "upstream_broken");
+    });
   });
 
   Deno.test(`a ${from} stream of a ${to} upstream that falls silent is kept alive, and ended at the deadline`, async () => {

@@ -10,6 +10,7 @@ import { digest } from "../../support/wire/digest.ts";
 import { paddedBody, streamOf } from "../../support/wire/padded_body.ts";
 import { connectRaw, sendRaw } from "../../support/wire/raw_socket.ts";
 import { within } from "../../support/within.ts";
+import { steps } from "../../support/steps.ts";
 
 /**
  * Bodies that are not exactly one JSON object, or have an invalid `model` or `stream`, and the
@@ -107,16 +108,14 @@ const PASSED: Readonly<Record<string, string>> = {
 Deno.test("unusual but valid bodies pass byte for byte", async (t) => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(familiesFile(upstream.url));
-  for (const [name, body] of Object.entries(PASSED)) {
-    await t.step(name, async () => {
-      const response = await gateway.call(PATHS.chat, ask("chat", body));
-      await response.body?.cancel();
-      assert.equal(response.status, 200);
-      const seen = await upstream.requests.next();
-      assert.ok(seen.text() === body);
-      assert.equal(seen.path, "/a/chat/completions");
-    });
-  }
+  await steps(t, Object.entries(PASSED), async ([, body]) => {
+    const response = await gateway.call(PATHS.chat, ask("chat", body));
+    await response.body?.cancel();
+    assert.equal(response.status, 200);
+    const seen = await upstream.requests.next();
+    assert.ok(seen.text() === body);
+    assert.equal(seen.path, "/a/chat/completions");
+  });
 });
 
 Deno.test("content types that are not JSON are 415", async (t) => {
@@ -150,19 +149,17 @@ Deno.test("content types that are not JSON are 415", async (t) => {
     "application/vnd.api+json",
     "text/json",
   ];
-  for (const type of accepted) {
-    await t.step(type, async () => {
-      const headers = { "content-type": type };
-      const response = await gateway.call(
-        PATHS.chat,
-        ask("chat", hello("chat"), headers),
-      );
-      await response.body?.cancel();
-      assert.equal(response.status, 200);
-      const seen = await upstream.requests.next();
-      assert.equal(seen.headers.get("content-type"), type);
-    });
-  }
+  await steps(t, accepted, async (type) => {
+    const headers = { "content-type": type };
+    const response = await gateway.call(
+      PATHS.chat,
+      ask("chat", hello("chat"), headers),
+    );
+    await response.body?.cancel();
+    assert.equal(response.status, 200);
+    const seen = await upstream.requests.next();
+    assert.equal(seen.headers.get("content-type"), type);
+  });
 });
 
 const MIB = 1024 * 1024;
@@ -242,28 +239,24 @@ function head(path: string, length: string): string {
 
 Deno.test("a body with a length above the limit is rejected before a byte of it is sent", async (t) => {
   await using gateway = await startGateway(familiesFile("http://127.0.0.1:9"));
-  for (const [path, protocol, , mib] of ROUTES) {
-    await t.step(path, async () => {
-      const length = `content-length: ${mib * MIB + 1}`;
-      const answer = await sendRaw(gateway.port, head(path, length));
-      assert.equal(errorAnswer(answer, protocol).status, 413);
-    });
-  }
+  await steps(t, ROUTES, async ([path, protocol, , mib]) => {
+    const length = `content-length: ${mib * MIB + 1}`;
+    const answer = await sendRaw(gateway.port, head(path, length));
+    assert.equal(errorAnswer(answer, protocol).status, 413);
+  });
 });
 
 Deno.test("an endless body is rejected as soon as it is too long", async (t) => {
   await using gateway = await startGateway(familiesFile("http://127.0.0.1:9"));
   const chunk = new TextEncoder().encode(`100000\r\n${" ".repeat(MIB)}\r\n`);
-  for (const [path, protocol, , mib] of ROUTE_BY_LIMIT) {
-    await t.step(path, async () => {
-      using socket = await connectRaw(gateway.port);
-      await socket.write(head(path, "transfer-encoding: chunked"));
-      for (let count = 0; count <= mib; count++) await socket.write(chunk);
-      assert.equal(errorAnswer(await socket.answer(), protocol).status, 413);
-      const { bytes_in } = await gateway.lines.requests.next();
-      assert.ok(Number(bytes_in) >= mib * MIB, String(bytes_in));
-    });
-  }
+  await steps(t, ROUTE_BY_LIMIT, async ([path, protocol, , mib]) => {
+    using socket = await connectRaw(gateway.port);
+    await socket.write(head(path, "transfer-encoding: chunked"));
+    for (let count = 0; count <= mib; count++) await socket.write(chunk);
+    assert.equal(errorAnswer(await socket.answer(), protocol).status, 413);
+    const { bytes_in } = await gateway.lines.requests.next();
+    assert.ok(Number(bytes_in) >= mib * MIB, String(bytes_in));
+  });
 });
 
 const UNREAD_BODY_MIB = 1024 * 1024;
@@ -339,20 +332,18 @@ Deno.test("a rejected body of unknown length is read up to a limit", async (t) =
     "without a credential": "POST /v1/chat/completions HTTP/1.1\r\n",
     "of a method that has none": "GET /livez HTTP/1.1\r\n",
   };
-  for (const [name, start] of Object.entries(starts)) {
-    await t.step(name, async () => {
-      using socket = await connectRaw(gateway.port);
-      await socket.write(
-        `${start}host: a\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n`,
-      );
-      const flood = async () => {
-        for (;;) await socket.write(chunk);
-      };
-      await assert.rejects(within(flood(), "the connection to break"), {
-        name: /BrokenPipe|ConnectionReset/,
-      });
+  await steps(t, Object.entries(starts), async ([, start]) => {
+    using socket = await connectRaw(gateway.port);
+    await socket.write(
+      `${start}host: a\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n`,
+    );
+    const flood = async () => {
+      for (;;) await socket.write(chunk);
+    };
+    await assert.rejects(within(flood(), "the connection to break"), {
+      name: /BrokenPipe|ConnectionReset/,
     });
-  }
+  });
 });
 
 Deno.test("a rejected body of unknown length that ends soon gets a clean answer", async () => {

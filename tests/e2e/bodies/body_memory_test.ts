@@ -27,6 +27,7 @@ import {
 import { createLogLines } from "../../support/gateway/log_lines.ts";
 import { settle } from "../../support/settle.ts";
 import { sseBytes } from "../../support/wire/sse_bytes.ts";
+import { steps } from "../../support/steps.ts";
 
 type Gateway = ReturnType<typeof createGateway>;
 
@@ -89,37 +90,34 @@ function silentProvider() {
   return { fetch, bodies };
 }
 
-Deno.test("a body without memory is 503 with Retry-After in each protocol, by its length before it is read", async (t) => {
-  for (const protocol of PROTOCOLS) {
-    await t.step(protocol, async () => {
-      const { fetch } = silentProvider();
-      const gateway = await openGateway({
-        protocol,
-        mode: "native",
-        maxBytes: 1000,
-        fetch,
-      });
-      const leaver = new AbortController();
-      const running = gateway.handler(
-        new Request(request(protocol, bodyOf(protocol, 900)), {
-          signal: leaver.signal,
-        }),
-      );
-      await settle();
-      assert.equal(gateway.state().bodyMemoryBytes, 900);
-      const refused = request(protocol, bodyOf(protocol, 200));
-      const error = await readError(await gateway.handler(refused), protocol);
-      assert.equal(error.status, 503);
-      assert.equal(error.type, "overloaded_error");
-      assert.equal(error.headers.get("retry-after"), "1");
-      assert.equal(refused.bodyUsed, false);
-      assert.equal(gateway.state().bodyMemoryBytes, 900);
-      leaver.abort();
-      await (await running).body?.cancel();
-      assert.equal(gateway.state().bodyMemoryBytes, 0);
+Deno.test("a body without memory is 503 with Retry-After in each protocol, by its length before it is read", (t) =>
+  steps(t, PROTOCOLS, async (protocol) => {
+    const { fetch } = silentProvider();
+    const gateway = await openGateway({
+      protocol,
+      mode: "native",
+      maxBytes: 1000,
+      fetch,
     });
-  }
-});
+    const leaver = new AbortController();
+    const running = gateway.handler(
+      new Request(request(protocol, bodyOf(protocol, 900)), {
+        signal: leaver.signal,
+      }),
+    );
+    await settle();
+    assert.equal(gateway.state().bodyMemoryBytes, 900);
+    const refused = request(protocol, bodyOf(protocol, 200));
+    const error = await readError(await gateway.handler(refused), protocol);
+    assert.equal(error.status, 503);
+    assert.equal(error.type, "overloaded_error");
+    assert.equal(error.headers.get("retry-after"), "1");
+    assert.equal(refused.bodyUsed, false);
+    assert.equal(gateway.state().bodyMemoryBytes, 900);
+    leaver.abort();
+    await (await running).body?.cancel();
+    assert.equal(gateway.state().bodyMemoryBytes, 0);
+  }));
 
 Deno.test("a body of unknown length without memory is 503 after it has arrived", async () => {
   const { fetch } = silentProvider();
@@ -327,21 +325,18 @@ Deno.test("a caller that leaves while its long body is translated ends that thre
   translationPool.close();
 });
 
-Deno.test("a thread that dies is an error 500 in each protocol", async (t) => {
-  for (const protocol of PROTOCOLS) {
-    await t.step(protocol, async () => {
-      const { threads, gateway, translationPool } = await openThreaded(
-        protocol,
-      );
-      const responding = gateway.handler(
-        request(protocol, bodyOf(protocol, LONG_BODY_BYTES)),
-      );
-      await ordered(threads, 0);
-      threads[0]?.report({ kind: "died" });
-      const error = await readError(await responding, protocol);
-      assert.equal(error.status, 500);
-      assert.equal(gateway.state().bodyMemoryBytes, 0);
-      translationPool.close();
-    });
-  }
-});
+Deno.test("a thread that dies is an error 500 in each protocol", (t) =>
+  steps(t, PROTOCOLS, async (protocol) => {
+    const { threads, gateway, translationPool } = await openThreaded(
+      protocol,
+    );
+    const responding = gateway.handler(
+      request(protocol, bodyOf(protocol, LONG_BODY_BYTES)),
+    );
+    await ordered(threads, 0);
+    threads[0]?.report({ kind: "died" });
+    const error = await readError(await responding, protocol);
+    assert.equal(error.status, 500);
+    assert.equal(gateway.state().bodyMemoryBytes, 0);
+    translationPool.close();
+  }));

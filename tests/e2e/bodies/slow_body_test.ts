@@ -30,6 +30,7 @@ import {
 } from "../../support/wire/raw_socket.ts";
 import { startUpstream } from "../../support/upstream/scripted_upstream.ts";
 import { digest } from "../../support/wire/digest.ts";
+import { steps } from "../../support/steps.ts";
 
 function head(protocol: Protocol, ...lines: readonly string[]): string {
   return [
@@ -104,17 +105,15 @@ const BROKEN_OFF: Readonly<Record<string, readonly [string, string]>> = {
 Deno.test("a body that breaks off reaches no upstream and is logged as a disconnect", async (t) => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(familiesFile(upstream.url));
-  for (const [name, [line, body]] of Object.entries(BROKEN_OFF)) {
-    await t.step(name, async () => {
-      const socket = await connectRaw(gateway.port);
-      await socket.write(head("chat", line) + body);
-      socket[Symbol.dispose]();
-      const { ended, status } = await gateway.lines.requests.next();
-      assert.equal(ended, "client_abort");
-      assert.equal(status, 499);
-      assert.equal(gateway.admission.active, 0);
-    });
-  }
+  await steps(t, Object.entries(BROKEN_OFF), async ([, [line, body]]) => {
+    const socket = await connectRaw(gateway.port);
+    await socket.write(head("chat", line) + body);
+    socket[Symbol.dispose]();
+    const { ended, status } = await gateway.lines.requests.next();
+    assert.equal(ended, "client_abort");
+    assert.equal(status, 499);
+    assert.equal(gateway.admission.active, 0);
+  });
   assert.equal(upstream.requests.items.length, 0);
 });
 
@@ -188,15 +187,13 @@ const SILENT: Readonly<Record<string, string>> = {
 
 Deno.test("200 silent uploads of one token cost another token no request", async (t) => {
   await using upstream = startUpstream();
-  for (const [name, begun] of Object.entries(SILENT)) {
-    await t.step(name, async () => {
-      await using gateway = await startGateway(crowdedFile(upstream.url));
-      using _uploads = await beginUploads(gateway, 200, [begun]);
-      for (let turn = 0; turn < 5; turn++) {
-        assert.deepEqual(await askAsBob(gateway), [200, 200]);
-      }
-    });
-  }
+  await steps(t, Object.entries(SILENT), async ([, begun]) => {
+    await using gateway = await startGateway(crowdedFile(upstream.url));
+    using _uploads = await beginUploads(gateway, 200, [begun]);
+    for (let turn = 0; turn < 5; turn++) {
+      assert.deepEqual(await askAsBob(gateway), [200, 200]);
+    }
+  });
 });
 
 Deno.test("silent uploads of one token that fill the memory are evicted for another token's requests", async () => {
@@ -243,45 +240,41 @@ Deno.test("a compressed body is sent decompressed, with its length and no encodi
   await using gateway = await startGateway(familiesFile(upstream.url));
   const body = new TextEncoder().encode(hello("chat", { x: "ü🙂".repeat(99) }));
   for (const [encoding, compress] of Object.entries(ENCODINGS)) {
-    for (const name of [encoding, encoding.toUpperCase()]) {
-      await t.step(name, async () => {
-        const response = await gateway.call(
-          PATHS.chat,
-          ask("chat", compress(body), { "content-encoding": name }),
-        );
-        assert.equal(response.status, 200, await response.text());
-        const seen = await upstream.requests.next();
-        assert.deepEqual(seen.body, body);
-        assert.equal(seen.headers.get("content-encoding"), null);
-        assert.equal(seen.headers.get("content-length"), String(body.length));
-        assert.equal((await gateway.lines.of(response)).bytes_in, body.length);
-      });
-    }
+    await steps(t, [encoding, encoding.toUpperCase()], async (name) => {
+      const response = await gateway.call(
+        PATHS.chat,
+        ask("chat", compress(body), { "content-encoding": name }),
+      );
+      assert.equal(response.status, 200, await response.text());
+      const seen = await upstream.requests.next();
+      assert.deepEqual(seen.body, body);
+      assert.equal(seen.headers.get("content-encoding"), null);
+      assert.equal(seen.headers.get("content-length"), String(body.length));
+      assert.equal((await gateway.lines.of(response)).bytes_in, body.length);
+    });
   }
 });
 
 Deno.test("a body is measured after decompression: the limit passes, one byte more is 413", async (t) => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(familiesFile(upstream.url));
-  for (const [encoding, compress] of COMPRESSED) {
-    await t.step(encoding, async () => {
-      const headers = { "content-encoding": encoding };
-      const full = paddedBody("model-a", 8 * MIB);
-      const passed = await gateway.call(
-        PATHS.chat,
-        ask("chat", compress(full), headers),
-      );
-      await passed.body?.cancel();
-      const seen = await upstream.requests.next();
-      assert.equal(await digest(seen.body), await digest(full));
-      const over = compress(paddedBody("model-a", 8 * MIB + 1));
-      const refused = await gateway.call(
-        PATHS.chat,
-        ask("chat", over, headers),
-      );
-      assert.equal((await readError(refused, "chat")).status, 413);
-    });
-  }
+  await steps(t, COMPRESSED, async ([encoding, compress]) => {
+    const headers = { "content-encoding": encoding };
+    const full = paddedBody("model-a", 8 * MIB);
+    const passed = await gateway.call(
+      PATHS.chat,
+      ask("chat", compress(full), headers),
+    );
+    await passed.body?.cancel();
+    const seen = await upstream.requests.next();
+    assert.equal(await digest(seen.body), await digest(full));
+    const over = compress(paddedBody("model-a", 8 * MIB + 1));
+    const refused = await gateway.call(
+      PATHS.chat,
+      ask("chat", over, headers),
+    );
+    assert.equal((await readError(refused, "chat")).status, 413);
+  });
 });
 
 Deno.test("a compression bomb stops at the limit, with each protocol's error", async (t) => {

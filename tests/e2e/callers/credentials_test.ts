@@ -23,6 +23,7 @@ import {
 } from "../../support/upstream/scripted_upstream.ts";
 import { hurriedTimers } from "../../support/fakes/hurried_timers.ts";
 import { protocolOfPath } from "../../support/wire/wire.ts";
+import { steps } from "../../support/steps.ts";
 
 const BOB_TOKEN = "mg_bob";
 
@@ -198,18 +199,16 @@ Deno.test("one valid credential of one caller is enough when both headers are re
 Deno.test("bearer routes accept Authorization only", async (t) => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(fileFor(upstream));
-  for (const routeName of ["a bearer route", "the limits"]) {
-    await t.step(routeName, async () => {
-      const key = { "x-api-key": ALICE_TOKEN };
-      const refused = await send(routeName, key, gateway);
-      assert.equal((await readError(refused, "chat")).status, 401);
-      const both = { ...bearer(ALICE_TOKEN), "x-api-key": BOB_TOKEN };
-      const served = await send(routeName, both, gateway);
-      await served.body?.cancel();
-      assert.equal(served.status, 200);
-      assert.equal((await gateway.lines.of(served)).token, "alice");
-    });
-  }
+  await steps(t, ["a bearer route", "the limits"], async (routeName) => {
+    const key = { "x-api-key": ALICE_TOKEN };
+    const refused = await send(routeName, key, gateway);
+    assert.equal((await readError(refused, "chat")).status, 401);
+    const both = { ...bearer(ALICE_TOKEN), "x-api-key": BOB_TOKEN };
+    const served = await send(routeName, both, gateway);
+    await served.body?.cancel();
+    assert.equal(served.status, 200);
+    assert.equal((await gateway.lines.of(served)).token, "alice");
+  });
 });
 
 /** Header lines that no HTTP client writes. */
@@ -230,23 +229,21 @@ const RAW_LINES: Readonly<Record<string, string>> = {
 Deno.test("credentials that no client sends are rejected, and the gateway continues to serve", async (t) => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(fileFor(upstream));
-  for (const [name, lines] of Object.entries(RAW_LINES)) {
-    await t.step(name, async () => {
-      const answer = await sendRaw(
-        gateway.port,
-        `GET /v1/models HTTP/1.1\r\nhost: a\r\nconnection: close\r\n${lines}\r\n`,
-      );
-      // The server itself rejects invalid headers, before they become a request.
-      if (answer.headers.has("x-request-id")) {
-        assert.equal(errorAnswer(answer, "chat").status, 401);
-      } else {
-        assert.equal(answer.status, 400);
-      }
-      const next = await send("the list of models", bearer("mg_bob"), gateway);
-      await next.body?.cancel();
-      assert.equal(next.status, 200);
-    });
-  }
+  await steps(t, Object.entries(RAW_LINES), async ([, lines]) => {
+    const answer = await sendRaw(
+      gateway.port,
+      `GET /v1/models HTTP/1.1\r\nhost: a\r\nconnection: close\r\n${lines}\r\n`,
+    );
+    // The server itself rejects invalid headers, before they become a request.
+    if (answer.headers.has("x-request-id")) {
+      assert.equal(errorAnswer(answer, "chat").status, 401);
+    } else {
+      assert.equal(answer.status, 400);
+    }
+    const next = await send("the list of models", bearer("mg_bob"), gateway);
+    await next.body?.cancel();
+    assert.equal(next.status, 200);
+  });
 });
 
 const KEY = "sk-upstream-0123456789-abcdef";
@@ -308,41 +305,38 @@ async function everyWay(
 }
 
 for (const status of [400, 403, 404, 429, 500]) {
-  Deno.test(`a provider's error of status ${status} that quotes the key arrives without it`, async (t) => {
-    for (const [how, words] of Object.entries(WORDS)) {
-      await t.step(how, async () => {
-        await using upstream = startUpstream(() =>
-          new Response(
-            `{"type":"error","error":{"message":"${words}","type":"invalid_request_error","code":"${
-              words.split(" ")[2]
-            }"}}`,
-            {
-              status,
-              headers: {
-                "content-type": "application/json",
-                "x-request-id": KEY,
-                "x-debug": `Bearer ${KEY}`,
-                "x-kept": "1",
-              },
-            },
-          )
-        );
-        await using gateway = await startGateway(
-          fileForEchoedKey(upstream.url),
+  Deno.test(`a provider's error of status ${status} that quotes the key arrives without it`, (t) =>
+    steps(t, Object.entries(WORDS), async ([, words]) => {
+      await using upstream = startUpstream(() =>
+        new Response(
+          `{"type":"error","error":{"message":"${words}","type":"invalid_request_error","code":"${
+            words.split(" ")[2]
+          }"}}`,
           {
-            timers: hurriedTimers,
+            status,
+            headers: {
+              "content-type": "application/json",
+              "x-request-id": KEY,
+              "x-debug": `Bearer ${KEY}`,
+              "x-kept": "1",
+            },
           },
-        );
-        for (const response of await everyWay(gateway, false)) {
-          const text = await response.text();
-          assert.ok(response.status >= 400);
-          assert.match(text, /"message":"[^"]+"/);
-          const headers = JSON.stringify([...response.headers]);
-          assertClean(headers + text, gateway.lines.text());
-        }
-      });
-    }
-  });
+        )
+      );
+      await using gateway = await startGateway(
+        fileForEchoedKey(upstream.url),
+        {
+          timers: hurriedTimers,
+        },
+      );
+      for (const response of await everyWay(gateway, false)) {
+        const text = await response.text();
+        assert.ok(response.status >= 400);
+        assert.match(text, /"message":"[^"]+"/);
+        const headers = JSON.stringify([...response.headers]);
+        assertClean(headers + text, gateway.lines.text());
+      }
+    }));
 }
 
 Deno.test("an error without the key passes byte for byte", async () => {

@@ -26,6 +26,7 @@ import {
 import { ask, PATHS } from "../../support/wire/ask.ts";
 import { cursorBody, cursorTurn, PATCH } from "../../support/wire/cursor.ts";
 import { ALICE_TOKEN } from "../../support/gateway/config.ts";
+import { steps } from "../../support/steps.ts";
 
 /** A connection with one protocol, and its form of a call of the custom tool. */
 const CONNECTIONS: readonly {
@@ -237,17 +238,15 @@ Deno.test("an uncertain body passes byte for byte in the protocol of its path", 
     "messages twice":
       '{"model":"model-a","messages":[],"messages":[],"input":"Hi"}',
   };
-  for (const [name, body] of Object.entries(cases)) {
-    await t.step(name, async () => {
-      const response = await gateway.call(PATHS.chat, ask("chat", body));
-      await response.body?.cancel();
-      const seen = await upstream.requests.next();
-      assert.equal(seen.path, "/a/chat/completions");
-      assert.equal(seen.text(), body);
-      const line = await gateway.lines.of(response);
-      assert.equal(line.body_protocol, undefined);
-    });
-  }
+  await steps(t, Object.entries(cases), async ([, body]) => {
+    const response = await gateway.call(PATHS.chat, ask("chat", body));
+    await response.body?.cancel();
+    const seen = await upstream.requests.next();
+    assert.equal(seen.path, "/a/chat/completions");
+    assert.equal(seen.text(), body);
+    const line = await gateway.lines.of(response);
+    assert.equal(line.body_protocol, undefined);
+  });
 });
 
 Deno.test("an error of such a request has the shape of Chat", async () => {

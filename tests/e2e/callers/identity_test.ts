@@ -22,6 +22,7 @@ import { ask, credentials, PATHS, PROTOCOLS } from "../../support/wire/ask.ts";
 import { readError } from "../../support/wire/error_answer.ts";
 import { askOnce, serveFile } from "../../support/gateway/serve.ts";
 import { testNeeding } from "../../support/ignored.ts";
+import { steps } from "../../support/steps.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -197,14 +198,12 @@ Deno.test("while an issuer is away, its callers wait and all others are served",
   const { gateway, issuer } = scene;
   issuer.play(() => new Response("secret page", { status: 500 }));
   const token = await scene.sign();
-  for (const protocol of PROTOCOLS) {
-    await t.step(protocol, async () => {
-      const response = await send(gateway, token, protocol);
-      const error = await readError(response, protocol);
-      assert.deepEqual([error.status, error.type], [503, "overloaded_error"]);
-      assert.equal(error.headers.get("retry-after"), "5");
-    });
-  }
+  await steps(t, PROTOCOLS, async (protocol) => {
+    const response = await send(gateway, token, protocol);
+    const error = await readError(response, protocol);
+    assert.deepEqual([error.status, error.type], [503, "overloaded_error"]);
+    assert.equal(error.headers.get("retry-after"), "5");
+  });
   assert.equal(await statusOf(gateway, NAMESAKE), 200);
   const unread = await gateway.lines.others.next();
   assert.equal(unread.event, "identity_keys_unread");

@@ -14,6 +14,7 @@ import { ask, hello, PATHS, PROTOCOLS } from "../../support/wire/ask.ts";
 import { readError } from "../../support/wire/error_answer.ts";
 import { familiesFile } from "../../support/gateway/families.ts";
 import { protocolOfPath, WIRES } from "../../support/wire/wire.ts";
+import { steps } from "../../support/steps.ts";
 
 const ALIAS = "claude-haiku-5-5";
 
@@ -145,22 +146,20 @@ const BODIES:
 Deno.test("a renamed model changes only the bytes of its name", async (t) => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(fileForModelName(upstream));
-  for (const [body, written, name] of BODIES) {
-    await t.step(body, async () => {
-      const response = await gateway.call(PATHS.chat, ask("chat", body));
-      assert.equal(response.status, 200, await response.text());
-      const isLast = written.endsWith("$");
-      const old = isLast ? written.slice(0, -2) : written;
-      const at = isLast ? body.lastIndexOf(old) : body.indexOf(old);
-      const expected = body.slice(0, at) + JSON.stringify(name) +
-        body.slice(at + old.length);
-      const seen = await upstream.requests.next();
-      assert.equal(seen.text(), expected);
-      const line = await gateway.lines.of(response);
-      assert.equal(line.upstream_model, name);
-      assert.equal(line.model, JSON.parse(body).model);
-    });
-  }
+  await steps(t, BODIES, async ([body, written, name]) => {
+    const response = await gateway.call(PATHS.chat, ask("chat", body));
+    assert.equal(response.status, 200, await response.text());
+    const isLast = written.endsWith("$");
+    const old = isLast ? written.slice(0, -2) : written;
+    const at = isLast ? body.lastIndexOf(old) : body.indexOf(old);
+    const expected = body.slice(0, at) + JSON.stringify(name) +
+      body.slice(at + old.length);
+    const seen = await upstream.requests.next();
+    assert.equal(seen.text(), expected);
+    const line = await gateway.lines.of(response);
+    assert.equal(line.upstream_model, name);
+    assert.equal(line.model, JSON.parse(body).model);
+  });
 });
 
 Deno.test("an unchanged model name is sent as it was written, with its escapes", async () => {

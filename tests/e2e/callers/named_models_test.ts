@@ -11,6 +11,7 @@ import {
 } from "../../support/gateway/gateway.ts";
 import { sampleAnswer, upstreamAnswer } from "../../support/dialects/pairs.ts";
 import { startUpstream } from "../../support/upstream/scripted_upstream.ts";
+import { steps } from "../../support/steps.ts";
 
 const FREE_TOKEN = "mg_free";
 
@@ -258,16 +259,12 @@ Deno.test("a body with another encoding than UTF-8 is rejected", async (t) => {
     "application/json; charset=utf-80",
     'application/json; charset="utf-8\\7"',
   ];
-  for (const type of others) {
-    await t.step(type, async () => {
-      assert.equal((await readError(await send(type), "chat")).status, 415);
-    });
-  }
+  await steps(t, others, async (type) => {
+    assert.equal((await readError(await send(type), "chat")).status, 415);
+  });
   assert.equal(upstream.requests.items.length, 0);
-  for (const charset of ["utf-8", "UTF-8", '"utf-8"', "utf8"]) {
-    await t.step(charset, async () => {
-      const answer = await send(`application/json; charset=${charset}`);
-      assert.equal(answer.status, 200, await answer.text());
-    });
-  }
+  await steps(t, ["utf-8", "UTF-8", '"utf-8"', "utf8"], async (charset) => {
+    const answer = await send(`application/json; charset=${charset}`);
+    assert.equal(answer.status, 200, await answer.text());
+  });
 });

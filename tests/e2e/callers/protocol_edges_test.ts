@@ -21,6 +21,7 @@ import {
   statuses,
 } from "../../support/wire/framing.ts";
 import { until } from "../../support/within.ts";
+import { steps } from "../../support/steps.ts";
 
 /** Returns a request for the models with more headers. */
 function requestWith(headers: string): string {
@@ -48,13 +49,11 @@ const CASES: Readonly<Record<string, readonly [string, number]>> = {
 
 Deno.test("more than 100 headers or 64 KiB of them are 400, and the gateway continues to serve", async (t) => {
   await using gateway = await startGateway(familiesFile("http://127.0.0.1:9"));
-  for (const [name, [headers, expected]] of Object.entries(CASES)) {
-    await t.step(name, async () => {
-      const { status } = await sendRaw(gateway.port, requestWith(headers));
-      assert.equal(status, expected);
-      assert.equal((await sendRaw(gateway.port, requestWith(""))).status, 200);
-    });
-  }
+  await steps(t, Object.entries(CASES), async ([, [headers, expected]]) => {
+    const { status } = await sendRaw(gateway.port, requestWith(headers));
+    assert.equal(status, expected);
+    assert.equal((await sendRaw(gateway.port, requestWith(""))).status, 200);
+  });
 });
 
 function askWith(version: string, header = "anthropic-version"): RequestInit {
@@ -146,16 +145,14 @@ Deno.test("a WebSocket upgrade of /responses is 426, with and without a credenti
 
 Deno.test("a GET of /responses without an upgrade, or with another one, is 405", async (t) => {
   await using gateway = await startGateway(familiesFile("http://127.0.0.1:9"));
-  for (const upgrade of ["", "upgrade: h2c\r\n"]) {
-    await t.step(upgrade, async () => {
-      const answer = await sendRaw(
-        gateway.port,
-        `GET /v1/responses HTTP/1.1\r\nhost: a\r\nconnection: close\r\n${upgrade}\r\n`,
-      );
-      assert.equal(errorAnswer(answer, "responses").status, 405);
-      assert.equal(answer.headers.get("allow"), "POST");
-    });
-  }
+  await steps(t, ["", "upgrade: h2c\r\n"], async (upgrade) => {
+    const answer = await sendRaw(
+      gateway.port,
+      `GET /v1/responses HTTP/1.1\r\nhost: a\r\nconnection: close\r\n${upgrade}\r\n`,
+    );
+    assert.equal(errorAnswer(answer, "responses").status, 405);
+    assert.equal(answer.headers.get("allow"), "POST");
+  });
 });
 
 Deno.test("no request goes to an address that a caller names: the upstream is always the configured one", async (t) => {
@@ -163,27 +160,25 @@ Deno.test("no request goes to an address that a caller names: the upstream is al
   await using upstream = startUpstream();
   await using gateway = await startGateway(familiesFile(upstream.url));
   const host = new URL(elsewhere.url).host;
-  for (const protocol of PROTOCOLS) {
-    await t.step(protocol, async () => {
-      const body = hello(protocol, {
-        api_base: elsewhere.url,
-        base_url: elsewhere.url,
-        custom_host: elsewhere.url,
-      });
-      const headers = {
-        "x-forwarded-host": host,
-        "x-original-url": elsewhere.url,
-        forwarded: `host=${host}`,
-      };
-      const answer = await gateway.call(
-        PATHS[protocol],
-        ask(protocol, body, headers),
-      );
-      assert.equal(answer.status, 200, await answer.text());
-      await upstream.requests.next();
-      assert.equal(elsewhere.requests.items.length, 0);
+  await steps(t, PROTOCOLS, async (protocol) => {
+    const body = hello(protocol, {
+      api_base: elsewhere.url,
+      base_url: elsewhere.url,
+      custom_host: elsewhere.url,
     });
-  }
+    const headers = {
+      "x-forwarded-host": host,
+      "x-original-url": elsewhere.url,
+      forwarded: `host=${host}`,
+    };
+    const answer = await gateway.call(
+      PATHS[protocol],
+      ask(protocol, body, headers),
+    );
+    assert.equal(answer.status, 200, await answer.text());
+    await upstream.requests.next();
+    assert.equal(elsewhere.requests.items.length, 0);
+  });
 });
 
 Deno.test("a picture's address is forwarded unchanged and never fetched", async (t) => {
@@ -197,15 +192,13 @@ Deno.test("a picture's address is forwarded unchanged and never fetched", async 
     role: "user",
     content: [{ type: "image_url", image_url: { url } }],
   }];
-  for (const model of ["model-a", "model-b", "model-c"]) {
-    await t.step(model, async () => {
-      const body = hello("chat", { model, messages });
-      const answer = await gateway.call(PATHS.chat, ask("chat", body));
-      await answer.body?.cancel();
-      assert.ok((await upstream.requests.next()).text().includes(url));
-      assert.equal(elsewhere.requests.items.length, 0);
-    });
-  }
+  await steps(t, ["model-a", "model-b", "model-c"], async (model) => {
+    const body = hello("chat", { model, messages });
+    const answer = await gateway.call(PATHS.chat, ask("chat", body));
+    await answer.body?.cancel();
+    assert.ok((await upstream.requests.next()).text().includes(url));
+    assert.equal(elsewhere.requests.items.length, 0);
+  });
 });
 
 Deno.test("tokens with the same first 20 or 64 characters are different callers", async (t) => {
@@ -240,13 +233,11 @@ Deno.test("tokens with the same first 20 or 64 characters are different callers"
 Deno.test("an ambiguous request is rejected, and nothing after it is served", async (t) => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(familiesFile(upstream.url));
-  for (const [name, request] of Object.entries(REFUSED)) {
-    await t.step(name, async () => {
-      using socket = await connectRaw(gateway.port);
-      await socket.write(request + SECOND);
-      assert.deepEqual(statuses(await socket.readAll()), [400]);
-    });
-  }
+  await steps(t, Object.entries(REFUSED), async ([, request]) => {
+    using socket = await connectRaw(gateway.port);
+    await socket.write(request + SECOND);
+    assert.deepEqual(statuses(await socket.readAll()), [400]);
+  });
   assert.equal(upstream.requests.items.length, 0);
 });
 
@@ -259,26 +250,22 @@ const CODED: Readonly<Record<string, string>> = {
 Deno.test("a body with a coding below its chunks is rejected in the caller's protocol", async (t) => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(familiesFile(upstream.url));
-  for (const [name, request] of Object.entries(CODED)) {
-    await t.step(name, async () => {
-      const error = errorAnswer(await sendRaw(gateway.port, request), "chat");
-      assert.equal(error.status, 400);
-      assert.match(error.message, /transfer encoding/);
-    });
-  }
+  await steps(t, Object.entries(CODED), async ([, request]) => {
+    const error = errorAnswer(await sendRaw(gateway.port, request), "chat");
+    assert.equal(error.status, 400);
+    assert.match(error.message, /transfer encoding/);
+  });
   assert.equal(upstream.requests.items.length, 0);
 });
 
 Deno.test("a body in broken chunks is not served, and neither are the bytes after it", async (t) => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(familiesFile(upstream.url));
-  for (const [name, chunks] of Object.entries(BROKEN_CHUNKS)) {
-    await t.step(name, async () => {
-      using socket = await connectRaw(gateway.port);
-      await socket.write(head(CHUNKED) + chunks + SECOND);
-      assert.deepEqual(statuses(await socket.readAll()), []);
-    });
-  }
+  await steps(t, Object.entries(BROKEN_CHUNKS), async ([, chunks]) => {
+    using socket = await connectRaw(gateway.port);
+    await socket.write(head(CHUNKED) + chunks + SECOND);
+    assert.deepEqual(statuses(await socket.readAll()), []);
+  });
   assert.equal(upstream.requests.items.length, 0);
 });
 

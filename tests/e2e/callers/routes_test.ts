@@ -8,6 +8,7 @@ import { startUpstream } from "../../support/upstream/scripted_upstream.ts";
 import { ALICE_TOKEN } from "../../support/gateway/config.ts";
 import { rawRequest } from "../../support/wire/raw_request.ts";
 import { sendRaw } from "../../support/wire/raw_socket.ts";
+import { steps } from "../../support/steps.ts";
 
 /** Every path that relays an operation, with a model that has it (docs/design.md#paths). */
 const RELAYED: readonly (readonly [
@@ -121,25 +122,21 @@ Deno.test("every relayed path reaches the operation of the model's upstream, wit
 
 Deno.test("every own path of the gateway responds to GET", async (t) => {
   await using gateway = await startGateway(familiesFile("http://127.0.0.1:9"));
-  for (const path of ANSWERED) {
-    await t.step(path, async () => {
-      const response = await gateway.call(path, { headers: HEADERS });
-      assert.equal(response.status, 200, await response.text());
-      assert.equal(response.headers.get("content-type"), "application/json");
-      assert.match(response.headers.get("x-request-id") ?? "", /^req_/);
-    });
-  }
+  await steps(t, ANSWERED, async (path) => {
+    const response = await gateway.call(path, { headers: HEADERS });
+    assert.equal(response.status, 200, await response.text());
+    assert.equal(response.headers.get("content-type"), "application/json");
+    assert.match(response.headers.get("x-request-id") ?? "", /^req_/);
+  });
 });
 
 Deno.test("agents' probes with HEAD get a response without a credential", async (t) => {
   await using gateway = await startGateway(familiesFile("http://127.0.0.1:9"));
-  for (const path of [...PROBES, "/livez", "/readyz", "/healthz"]) {
-    await t.step(path, async () => {
-      const response = await gateway.call(path, { method: "HEAD" });
-      assert.equal(response.status, 200);
-      assert.equal(await response.text(), "");
-    });
-  }
+  await steps(t, [...PROBES, "/livez", "/readyz", "/healthz"], async (path) => {
+    const response = await gateway.call(path, { method: "HEAD" });
+    assert.equal(response.status, 200);
+    assert.equal(await response.text(), "");
+  });
 });
 
 Deno.test("a wrong method is 405 and names the right one, in the path's protocol", async (t) => {
@@ -197,29 +194,29 @@ const UNKNOWN = [
 
 Deno.test("an unknown path is 404 with every method, in its clients' protocol", async (t) => {
   await using gateway = await startGateway(familiesFile("http://127.0.0.1:9"));
-  for (const path of UNKNOWN) {
-    await t.step(path, async () => {
-      for (const method of ["GET", "POST", "HEAD", "DELETE"]) {
-        const response = await gateway.call(path, { method, headers: HEADERS });
-        assert.equal(response.status, 404, method);
-        if (method === "HEAD") continue;
-        const error = await readError(response, protocolOf(path));
-        assert.equal(error.type, "not_found_error");
-      }
-    });
-  }
+  await steps(t, UNKNOWN, async (path) => {
+    for (const method of ["GET", "POST", "HEAD", "DELETE"]) {
+      const response = await gateway.call(path, { method, headers: HEADERS });
+      assert.equal(response.status, 404, method);
+      if (method === "HEAD") continue;
+      const error = await readError(response, protocolOf(path));
+      assert.equal(error.type, "not_found_error");
+    }
+  });
 });
 
 Deno.test("/limits rejects a query, on each of its paths", async (t) => {
   await using gateway = await startGateway(familiesFile("http://127.0.0.1:9"));
-  for (const path of ANSWERED.filter((path) => path.endsWith("/limits"))) {
-    await t.step(path, async () => {
+  await steps(
+    t,
+    ANSWERED.filter((path) => path.endsWith("/limits")),
+    async (path) => {
       const response = await gateway.call(`${path}?x=1`, { headers: HEADERS });
       const error = await readError(response, "chat");
       assert.equal(error.status, 400);
       assert.equal(error.type, "invalid_request_error");
-    });
-  }
+    },
+  );
 });
 
 Deno.test("/models lists the models of the caller's assignments for both SDKs, and /models/{id} shows one", async () => {
@@ -301,33 +298,29 @@ const DETOURS = [
 
 Deno.test("a path is used as written: nothing is decoded and no dots are resolved", async (t) => {
   await using gateway = await startGateway(familiesFile("http://127.0.0.1:9"));
-  for (const path of DETOURS) {
-    await t.step(path, async () => {
-      const answer = await sendRaw(gateway.port, get(path));
-      // The server itself rejects invalid targets, before they become a request.
-      if (answer.headers.has("x-request-id")) {
-        assert.equal(errorAnswer(answer, "chat").status, 404);
-      } else {
-        assert.equal(answer.status, 400);
-      }
-    });
-  }
+  await steps(t, DETOURS, async (path) => {
+    const answer = await sendRaw(gateway.port, get(path));
+    // The server itself rejects invalid targets, before they become a request.
+    if (answer.headers.has("x-request-id")) {
+      assert.equal(errorAnswer(answer, "chat").status, 404);
+    } else {
+      assert.equal(answer.status, 400);
+    }
+  });
 });
 
 Deno.test("a caller's host changes nothing, even when it is invalid in a URL", async (t) => {
   await using gateway = await startGateway(familiesFile("http://127.0.0.1:9"));
   const hosts = ["", "evil.example", "[::", "a b", "a:99999", "ü", "a@b", "%"];
-  for (const host of hosts) {
-    await t.step(host, async () => {
-      const good = await sendRaw(gateway.port, get("/v1/models", host));
-      assert.equal(good.status, 200);
-      assert.match(good.body, /"object":"list"/);
-      const unknown = await sendRaw(gateway.port, get("/unknown", host));
-      assert.equal(errorAnswer(unknown, "chat").status, 404);
-      const query = await sendRaw(gateway.port, get("/v1/limits?x", host));
-      assert.equal(errorAnswer(query, "chat").status, 400);
-    });
-  }
+  await steps(t, hosts, async (host) => {
+    const good = await sendRaw(gateway.port, get("/v1/models", host));
+    assert.equal(good.status, 200);
+    assert.match(good.body, /"object":"list"/);
+    const unknown = await sendRaw(gateway.port, get("/unknown", host));
+    assert.equal(errorAnswer(unknown, "chat").status, 404);
+    const query = await sendRaw(gateway.port, get("/v1/limits?x", host));
+    assert.equal(errorAnswer(query, "chat").status, 400);
+  });
   // Only the missing model lists of providers that do not exist.
   const others = gateway.lines.others.items.filter(({ event }) =>
     event !== "model_list_unread"
@@ -343,13 +336,11 @@ Deno.test("a target in absolute form is served by its path", async () => {
 
 Deno.test("targets that are no path are unknown", async (t) => {
   await using gateway = await startGateway(familiesFile("http://127.0.0.1:9"));
-  for (const start of ["OPTIONS *", "CONNECT gateway:80"]) {
-    await t.step(start, async () => {
-      const request = get("/").replace("GET /", start);
-      const answer = await sendRaw(gateway.port, request);
-      assert.equal(errorAnswer(answer, "chat").status, 404);
-    });
-  }
+  await steps(t, ["OPTIONS *", "CONNECT gateway:80"], async (start) => {
+    const request = get("/").replace("GET /", start);
+    const answer = await sendRaw(gateway.port, request);
+    assert.equal(errorAnswer(answer, "chat").status, 404);
+  });
 });
 
 /** Hosts that contain a path of ours, before a target without one, and the reverse. */

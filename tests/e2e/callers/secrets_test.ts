@@ -29,6 +29,7 @@ import {
   serveFile,
 } from "../../support/gateway/serve.ts";
 import { until, within } from "../../support/within.ts";
+import { steps } from "../../support/steps.ts";
 
 /** Secrets that must never be printed. */
 const CANARIES = {
@@ -248,25 +249,23 @@ Deno.test("no secret, prompt or answer is logged, with any behavior of the upstr
     ...SCRIPTS,
     ...Object.fromEntries(STATUSES.map((one) => [String(one), failing(one)])),
   };
-  for (const [name, script] of Object.entries(scripts)) {
-    await t.step(name, async () => {
-      // An upstream does not always notice that the gateway disconnected before it had sent the
-      // whole request.
-      const over = Promise.withResolvers<Response>();
-      await using upstream = startUpstream((seen) =>
-        Promise.race([script(seen), over.promise])
-      );
-      using _ = { [Symbol.dispose]: () => over.resolve(new Response(null)) };
-      await using gateway = await startGateway(fileFor(upstream.url), {
-        timers: hurriedTimers,
-      });
-      await askEverything(gateway.url);
-      await until(() => gateway.admission.active === 0, "all to end");
-      // The platform's fetch retries when a connection breaks before a response.
-      assert.ok(gateway.lines.requests.items.length >= QUESTIONS);
-      assert.deepEqual(findCanaries(gateway.lines.text(), CANARIES), []);
+  await steps(t, Object.entries(scripts), async ([, script]) => {
+    // An upstream does not always notice that the gateway disconnected before it had sent the
+    // whole request.
+    const over = Promise.withResolvers<Response>();
+    await using upstream = startUpstream((seen) =>
+      Promise.race([script(seen), over.promise])
+    );
+    using _ = { [Symbol.dispose]: () => over.resolve(new Response(null)) };
+    await using gateway = await startGateway(fileFor(upstream.url), {
+      timers: hurriedTimers,
     });
-  }
+    await askEverything(gateway.url);
+    await until(() => gateway.admission.active === 0, "all to end");
+    // The platform's fetch retries when a connection breaks before a response.
+    assert.ok(gateway.lines.requests.items.length >= QUESTIONS);
+    assert.deepEqual(findCanaries(gateway.lines.text(), CANARIES), []);
+  });
 });
 
 Deno.test("no secret, prompt or answer is printed by the program, with any behavior of its callers", async () => {

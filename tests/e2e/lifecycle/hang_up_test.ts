@@ -34,6 +34,7 @@ import { tokenFile } from "../../support/gateway/config.ts";
 import { connectRaw } from "../../support/wire/raw_socket.ts";
 import { rawRequest } from "../../support/wire/raw_request.ts";
 import { protocolOfPath, WIRES } from "../../support/wire/wire.ts";
+import { steps } from "../../support/steps.ts";
 
 /**
  * Returns the only log line about a request whose caller has disconnected. The slot must be free by
@@ -127,12 +128,10 @@ testNeeding(
   async (t) => {
     await using upstream = startUpstream(noAnswer);
     await using gateway = await startGateway(familiesFile(upstream.url));
-    for (const protocol of PROTOCOLS) {
-      await t.step(protocol, async () => {
-        const fields = { padding: LONG_TEXT };
-        await leave(protocol, fields, { gateway, upstream });
-      });
-    }
+    await steps(t, PROTOCOLS, async (protocol) => {
+      const fields = { padding: LONG_TEXT };
+      await leave(protocol, fields, { gateway, upstream });
+    });
   },
 );
 
@@ -192,33 +191,30 @@ Deno.test("a caller that stops reading JSON counts as disconnected", async () =>
   assert.equal(line.ended, "client_abort");
 });
 
-Deno.test("a caller that leaves in the middle of JSON ends the upstream's request", async (t) => {
-  for (const [name, begun] of Object.entries(BEGUN)) {
-    await t.step(name, async () => {
-      const began = Promise.withResolvers<void>();
-      const left = Promise.withResolvers<void>();
-      await using upstream = startRawUpstream(async (connection) => {
-        const head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n";
-        await say(connection, head + begun);
-        began.resolve();
-        await listenToEnd(connection).finally(left.resolve);
-      });
-      await using gateway = await startGateway(familiesFile(upstream.url));
-      const caller = new AbortController();
-      const call = gateway.call(PATHS.chat, {
-        ...ask("chat"),
-        signal: caller.signal,
-      }).then((response) => response.text());
-      await within(began.promise, "the upstream to begin");
-      await until(() => gateway.admission.active === 1, "the call to run");
-      caller.abort();
-      await assert.rejects(call, { name: "AbortError" });
-      await within(left.promise, "the upstream's connection to be closed");
-      const line = await lineAboutLeaving(gateway);
-      assert.equal(line.ended, "client_abort");
+Deno.test("a caller that leaves in the middle of JSON ends the upstream's request", (t) =>
+  steps(t, Object.entries(BEGUN), async ([, begun]) => {
+    const began = Promise.withResolvers<void>();
+    const left = Promise.withResolvers<void>();
+    await using upstream = startRawUpstream(async (connection) => {
+      const head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n";
+      await say(connection, head + begun);
+      began.resolve();
+      await listenToEnd(connection).finally(left.resolve);
     });
-  }
-});
+    await using gateway = await startGateway(familiesFile(upstream.url));
+    const caller = new AbortController();
+    const call = gateway.call(PATHS.chat, {
+      ...ask("chat"),
+      signal: caller.signal,
+    }).then((response) => response.text());
+    await within(began.promise, "the upstream to begin");
+    await until(() => gateway.admission.active === 1, "the call to run");
+    caller.abort();
+    await assert.rejects(call, { name: "AbortError" });
+    await within(left.promise, "the upstream's connection to be closed");
+    const line = await lineAboutLeaving(gateway);
+    assert.equal(line.ended, "client_abort");
+  }));
 
 /** The regular end of each protocol's streams. Clients wait for nothing after it. */
 const ENDS = {
@@ -231,21 +227,19 @@ const ENDS = {
 Deno.test("a caller that leaves right after the last event has the complete answer", async (t) => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(familiesFile(upstream.url));
-  for (const protocol of PROTOCOLS) {
-    await t.step(protocol, async () => {
-      const answer = openAnswer();
-      upstream.play(() => answer.response);
-      const response = await gateway.call(PATHS[protocol], ask(protocol));
-      answer.write(`data: {}\n\n${ENDS[protocol]}`);
-      const reader = response.body?.getReader();
-      await reader?.read();
-      await reader?.cancel();
-      await within(answer.cancelled, "the upstream's answer to be cancelled");
-      const line = await lineAboutLeaving(gateway);
-      assert.equal(line.ended, "complete");
-      assert.equal(line.status, 200);
-    });
-  }
+  await steps(t, PROTOCOLS, async (protocol) => {
+    const answer = openAnswer();
+    upstream.play(() => answer.response);
+    const response = await gateway.call(PATHS[protocol], ask(protocol));
+    answer.write(`data: {}\n\n${ENDS[protocol]}`);
+    const reader = response.body?.getReader();
+    await reader?.read();
+    await reader?.cancel();
+    await within(answer.cancelled, "the upstream's answer to be cancelled");
+    const line = await lineAboutLeaving(gateway);
+    assert.equal(line.ended, "complete");
+    assert.equal(line.status, 200);
+  });
 });
 
 Deno.test("a caller that leaves does not affect others", async () => {

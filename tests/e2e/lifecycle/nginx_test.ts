@@ -13,6 +13,7 @@ import { WIRES } from "../../support/wire/wire.ts";
 import { fromFileUrl } from "../../support/program/paths.ts";
 import { testCertificate } from "../../support/upstream/test_certificate.ts";
 import { freePort } from "../../support/program/free_port.ts";
+import { steps } from "../../support/steps.ts";
 
 const page = await Deno.readTextFile(
   new URL("../../../docs/running.md", import.meta.url),
@@ -57,13 +58,11 @@ Deno.test({
     );
     const port = freePort();
     await using _ = await startNginx(siteOf(gateway.port, port), port);
-    for (const [name, text] of Object.entries(SILENT)) {
-      await t.step(name, async () => {
-        using socket = await connectRaw(port);
-        await socket.write(text);
-        await socket.readAll();
-      });
-    }
+    await steps(t, Object.entries(SILENT), async ([, text]) => {
+      using socket = await connectRaw(port);
+      await socket.write(text);
+      await socket.readAll();
+    });
   },
 });
 

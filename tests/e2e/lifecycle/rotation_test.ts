@@ -19,17 +19,12 @@ import {
 } from "../../support/upstream/test_certificate.ts";
 import { until } from "../../support/within.ts";
 import { testNeeding } from "../../support/ignored.ts";
+import { openTempFolder } from "../../support/temp_folder.ts";
 
-/** Links and renaming exist on Unix only. */
-const ignore = Deno.build.os === "windows";
-
-/** Creates a directory for the test, which removes it. */
-async function tempDirectory(): Promise<AsyncDisposable & { path: string }> {
-  const path = await Deno.makeTempDir();
-  return {
-    path,
-    [Symbol.asyncDispose]: () => Deno.remove(path, { recursive: true }),
-  };
+/** Registers a test of links, renaming and signals, which exist on Unix only. */
+function unixTest(name: string, test: () => Promise<void>): void {
+  const isWindows = Deno.build.os === "windows";
+  testNeeding(name, isWindows && "Windows has no such links and signals", test);
 }
 
 /** Replaces a file by a complete one. */
@@ -67,13 +62,12 @@ async function serveTls(
 }
 
 for (const workers of [1, 2]) {
-  testNeeding(
+  unixTest(
     `another certificate is shown to new connections while streams go on, with ${workers} workers`,
-    ignore && "Windows has no such links and signals",
     async () => {
       const answer = openAnswer();
       await using upstream = startUpstream(() => answer.response);
-      await using directory = await tempDirectory();
+      await using directory = await openTempFolder();
       await using gateway = await serveTls(
         directory.path,
         upstream.url,
@@ -121,12 +115,11 @@ for (const workers of [1, 2]) {
   );
 }
 
-testNeeding(
+unixTest(
   "a certificate is replaced again and again, and no request is lost",
-  ignore && "Windows has no such links and signals",
   async () => {
     await using upstream = startUpstream();
-    await using directory = await tempDirectory();
+    await using directory = await openTempFolder();
     await using gateway = await serveTls(directory.path, upstream.url, 1);
     const pairs = [nextTestCertificate, testCertificate];
     for (let round = 0; round < 4; round++) {
@@ -150,11 +143,10 @@ testNeeding(
   },
 );
 
-testNeeding(
+unixTest(
   "a TLS port that another gateway has is not shared with it",
-  ignore && "Windows has no such links and signals",
   async () => {
-    await using directory = await tempDirectory();
+    await using directory = await openTempFolder();
     await using gateway = await serveTls(
       directory.path,
       "http://127.0.0.1:9",
@@ -176,127 +168,75 @@ testNeeding(
   },
 );
 
-/** Starts a gateway whose key is in a file. */
-async function serveKeyFile(url: string, keyFile: string) {
-  return await serveFile(minimalFile({
-    server: { port: 0 },
-    connections: [
-      familyConnection("A", url, {
-        auth: { scheme: "bearer", key_file: keyFile },
-      }),
-    ],
-  }));
-}
+const FIRST = "first-key-of-the-provider";
+const SECOND = "second-key-of-the-provider";
 
-/** Ways to change the key in a file. */
-const CHANGES: Readonly<
-  Record<string, (path: string, key: string) => Promise<void>>
-> = {
-  "written in place": (path, key) => Deno.writeTextFile(path, key),
-  "replaced by renaming": replace,
-  async "deleted and created again"(path, key) {
-    await Deno.remove(path);
-    await new Promise((resolve) => setTimeout(resolve, 300));
-    await Deno.writeTextFile(path, key);
-  },
-};
-
-for (const [how, change] of Object.entries(CHANGES)) {
-  testNeeding(
-    `a key in a file is taken over when the file is ${how}`,
-    ignore && "Windows has no such links and signals",
-    async () => {
-      await using upstream = startUpstream();
-      await using directory = await tempDirectory();
-      const path = `${directory.path}/provider.key`;
-      await Deno.writeTextFile(path, "first-key-of-the-provider\n");
-      await using gateway = await serveKeyFile(upstream.url, path);
-      const shown = async () => {
-        const answer = await askOnce(gateway.url + PATHS.chat, ask("chat"));
-        assert.equal(answer.status, 200, answer.text);
-        const { headers } = await upstream.requests.next();
-        return headers.get("authorization");
-      };
-      assert.equal(await shown(), "Bearer first-key-of-the-provider");
-      await change(path, "second-key-of-the-provider\n");
-      await until(
-        async () => await shown() === "Bearer second-key-of-the-provider",
-        "the second key",
-      );
-    },
+/** A gateway whose key is in a file, and its upstream. */
+async function openKeyScene() {
+  await using stack = new AsyncDisposableStack();
+  const upstream = stack.use(startUpstream());
+  const folder = stack.use(await openTempFolder());
+  const path = `${folder.path}/provider.key`;
+  await Deno.writeTextFile(path, `${FIRST}\n`);
+  const auth = { scheme: "bearer", key_file: path };
+  const gateway = stack.use(
+    await serveFile(minimalFile({
+      server: { port: 0 },
+      connections: [familyConnection("A", upstream.url, { auth })],
+    })),
   );
+  const owned = stack.move();
+  const status = async () =>
+    (await askOnce(gateway.url + PATHS.chat, ask("chat"))).status;
+  return {
+    upstream,
+    path,
+    gateway,
+    status,
+    /** Returns the credential of a request to the upstream. */
+    async shown() {
+      assert.equal(await status(), 200);
+      const { headers } = await upstream.requests.next();
+      return headers.get("authorization");
+    },
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
 }
 
-testNeeding(
-  "a key in a volume of Kubernetes is taken over when its links switch",
-  ignore && "Windows has no such links and signals",
+unixTest(
+  "a key in a file is taken over when the file is written in place",
   async () => {
-    await using upstream = startUpstream();
-    await using directory = await tempDirectory();
-    const root = directory.path;
-    const mount = async (version: string, key: string) => {
-      await Deno.mkdir(`${root}/..${version}`);
-      await Deno.writeTextFile(`${root}/..${version}/provider.key`, key);
-      await Deno.symlink(`..${version}`, `${root}/..data_tmp`);
-      await Deno.rename(`${root}/..data_tmp`, `${root}/..data`);
-    };
-    await mount("one", "first-key-of-the-provider");
-    await Deno.symlink("..data/provider.key", `${root}/provider.key`);
-    await using gateway = await serveKeyFile(
-      upstream.url,
-      `${root}/provider.key`,
+    await using scene = await openKeyScene();
+    assert.equal(await scene.shown(), `Bearer ${FIRST}`);
+    await Deno.writeTextFile(scene.path, `${SECOND}\n`);
+    await until(
+      async () => await scene.shown() === `Bearer ${SECOND}`,
+      "the second key",
     );
-    await mount("two", "second-key-of-the-provider");
-    await until(async () => {
-      await askOnce(gateway.url + PATHS.chat, ask("chat"));
-      const { headers } = await upstream.requests.next();
-      return headers.get("authorization") ===
-        "Bearer second-key-of-the-provider";
-    }, "the second key");
   },
 );
 
-testNeeding(
-  "a key file that is missing or invalid keeps the key in use, and is reported once",
-  ignore && "Windows has no such links and signals",
+unixTest(
+  "a key file that is missing keeps the key in use, and is reported again on request",
   async () => {
-    await using upstream = startUpstream();
-    await using directory = await tempDirectory();
-    const path = `${directory.path}/provider.key`;
-    await Deno.writeTextFile(path, "first-key-of-the-provider");
-    await using gateway = await serveKeyFile(upstream.url, path);
-    await Deno.remove(path);
-    await gateway.line("config_rejected");
-    // Another file changes meanwhile, and the key's own looks older after two seconds.
-    await Deno.utime(gateway.path, new Date(0), new Date(0));
-    await new Promise((resolve) => setTimeout(resolve, 3_500));
-    assert.equal(gateway.lines("config_rejected").length, 1);
-    const answer = await askOnce(gateway.url + PATHS.chat, ask("chat"));
-    assert.equal(answer.status, 200);
-    const { headers } = await upstream.requests.next();
-    assert.equal(
-      headers.get("authorization"),
-      "Bearer first-key-of-the-provider",
-    );
-    gateway.kill("SIGHUP");
+    await using scene = await openKeyScene();
+    await Deno.remove(scene.path);
+    await scene.gateway.line("config_rejected");
+    assert.equal(await scene.shown(), `Bearer ${FIRST}`);
+    assert.equal(scene.gateway.lines("config_rejected").length, 1);
+    scene.gateway.kill("SIGHUP");
     await until(
-      () => gateway.lines("config_rejected").length === 2,
+      () => scene.gateway.lines("config_rejected").length === 2,
       "the problem to be logged after SIGHUP",
     );
   },
 );
 
-testNeeding(
+unixTest(
   "SIGHUP without a change and another key end a provider's long wait",
-  ignore && "Windows has no such links and signals",
   async () => {
-    await using upstream = startUpstream();
-    await using directory = await tempDirectory();
-    const path = `${directory.path}/provider.key`;
-    await Deno.writeTextFile(path, "first-key-of-the-provider");
-    await using gateway = await serveKeyFile(upstream.url, path);
-    const status = async () =>
-      (await askOnce(gateway.url + PATHS.chat, ask("chat"))).status;
+    await using scene = await openKeyScene();
+    const { gateway, upstream, status } = scene;
 
     async function useUp(): Promise<void> {
       const headers = { "retry-after": "1587827" };
@@ -311,7 +251,7 @@ testNeeding(
     await gateway.line("config_unchanged");
     assert.equal(await status(), 200);
     await useUp();
-    await replace(path, "second-key-of-the-provider");
+    await replace(scene.path, SECOND);
     await gateway.line("config_applied");
     assert.equal(await status(), 200);
   },

@@ -5,7 +5,6 @@ import {
   ALICE_TOKEN,
   connectionFile,
   minimalFile,
-  UPSTREAM_KEY,
 } from "../../support/gateway/config.ts";
 import { familiesFile } from "../../support/gateway/families.ts";
 import { fromFileUrl } from "../../support/program/paths.ts";
@@ -17,26 +16,23 @@ import {
 import { startUpstream } from "../../support/upstream/scripted_upstream.ts";
 import { askOnce, serveFile } from "../../support/gateway/serve.ts";
 import { testCertificate } from "../../support/upstream/test_certificate.ts";
+import { runCli } from "../../../src/cli/mod.ts";
 import type { HeaderFields } from "../../../src/core/header_fields.ts";
 import type { UpstreamClient } from "../../../src/upstream/call.ts";
 import { readError } from "../../support/wire/error_answer.ts";
 import { startGateway } from "../../support/gateway/gateway.ts";
+import { createMemoryIo } from "../../support/fakes/memory_io.ts";
+import { steps } from "../../support/steps.ts";
+import { openTempFolder, type TempFolder } from "../../support/temp_folder.ts";
 
 const ROOT = fromFileUrl(new URL("../../../", import.meta.url));
 
-/** Creates a directory with one file; the test removes it. */
-async function fileOf(text: string): Promise<
-  AsyncDisposable & {
-    readonly path: string;
-  }
-> {
-  const directory = await Deno.makeTempDir();
-  const path = `${directory}/gateway.yaml`;
+/** Creates a folder with one file, whose path it has. */
+async function fileOf(text: string): Promise<TempFolder> {
+  const folder = await openTempFolder();
+  const path = `${folder.path}/gateway.yaml`;
   await Deno.writeTextFile(path, text);
-  return {
-    path,
-    [Symbol.asyncDispose]: () => Deno.remove(directory, { recursive: true }),
-  };
+  return { ...folder, path };
 }
 
 Deno.test("serve starts without write permission and without an upstream; port 0 is a free one", async () => {
@@ -60,27 +56,25 @@ Deno.test("the start uses the network only for its listeners, and waits for no o
     server: { port: 0, admin: { port: 0 } },
     connections: [connectionFile({ endpoints: { chat: url }, quota })],
   })));
-  for (const [name, argsOf] of Object.entries(STARTS)) {
-    await t.step(name, async () => {
-      const audit = `${file.path}.${name}.jsonl`;
-      const gateway = await startProcess(Deno.execPath(), {
-        args: [
-          ...["run", "--no-prompt", "--allow-net=127.0.0.1:0"],
-          ...["--allow-read", "--allow-env", "src/main.ts"],
-          ...argsOf(file.path),
-        ],
-        cwd: ROOT,
-        env: { DENO_AUDIT_PERMISSIONS: audit },
-      });
-      try {
-        assert.equal((await askOnce(`${gateway.url}/readyz`)).status, 200);
-        assert.deepEqual(await askedOfNetwork(audit), new Set(["127.0.0.1:0"]));
-      } finally {
-        gateway.kill("SIGTERM");
-        assert.equal((await gateway.ended).code, 0);
-      }
+  await steps(t, Object.entries(STARTS), async ([name, argsOf]) => {
+    const audit = `${file.path}.${name}.jsonl`;
+    const gateway = await startProcess(Deno.execPath(), {
+      args: [
+        ...["run", "--no-prompt", "--allow-net=127.0.0.1:0"],
+        ...["--allow-read", "--allow-env", "src/main.ts"],
+        ...argsOf(file.path),
+      ],
+      cwd: ROOT,
+      env: { DENO_AUDIT_PERMISSIONS: audit },
     });
-  }
+    try {
+      assert.equal((await askOnce(`${gateway.url}/readyz`)).status, 200);
+      assert.deepEqual(await askedOfNetwork(audit), new Set(["127.0.0.1:0"]));
+    } finally {
+      gateway.kill("SIGTERM");
+      assert.equal((await gateway.ended).code, 0);
+    }
+  });
 });
 
 /**
@@ -98,27 +92,24 @@ async function askedOfNetwork(audit: string): Promise<Set<string>> {
 
 Deno.test("serve speaks TLS with its certificate", async () => {
   await using upstream = startUpstream();
-  const directory = await Deno.makeTempDir();
-  try {
-    const tls = { cert: `${directory}/cert.pem`, key: `${directory}/key.pem` };
-    await Deno.writeTextFile(tls.cert, testCertificate.cert);
-    await Deno.writeTextFile(tls.key, testCertificate.key);
-    await using gateway = await serveFile(
-      familiesFile(upstream.url, { server: { port: 0, tls } }),
-    );
-    assert.match(gateway.url, /^https:/);
-    using client = Deno.createHttpClient({ caCerts: [testCertificate.cert] });
-    const answer = await fetch(gateway.url + PATHS.chat, {
-      ...ask("chat"),
-      client,
-    });
-    assert.equal(answer.status, 200);
-    assert.equal(await answer.text(), "{}");
-    const plain = gateway.url.replace("https:", "http:");
-    await assert.rejects(askOnce(plain));
-  } finally {
-    await Deno.remove(directory, { recursive: true });
-  }
+  await using folder = await openTempFolder();
+  const { path: directory } = folder;
+  const tls = { cert: `${directory}/cert.pem`, key: `${directory}/key.pem` };
+  await Deno.writeTextFile(tls.cert, testCertificate.cert);
+  await Deno.writeTextFile(tls.key, testCertificate.key);
+  await using gateway = await serveFile(
+    familiesFile(upstream.url, { server: { port: 0, tls } }),
+  );
+  assert.match(gateway.url, /^https:/);
+  using client = Deno.createHttpClient({ caCerts: [testCertificate.cert] });
+  const answer = await fetch(gateway.url + PATHS.chat, {
+    ...ask("chat"),
+    client,
+  });
+  assert.equal(answer.status, 200);
+  assert.equal(await answer.text(), "{}");
+  const plain = gateway.url.replace("https:", "http:");
+  await assert.rejects(askOnce(plain));
 });
 
 Deno.test("serve on a taken port reports it and ends with 1", async () => {
@@ -135,7 +126,7 @@ Deno.test("serve on a taken port reports it and ends with 1", async () => {
   );
 });
 
-Deno.test("serve and check print every problem of a file without a stack, and exit with 2", async (t) => {
+Deno.test("serve prints every problem of a file without a stack, and exits with 2", async () => {
   await using file = await fileOf(
     JSON.stringify(
       minimalFile({
@@ -145,86 +136,46 @@ Deno.test("serve and check print every problem of a file without a stack, and ex
       }),
     ),
   );
-  for (const command of ["serve", "check"]) {
-    await t.step(command, async () => {
-      const ran = await runProgram([command, "--config", file.path]);
-      assert.equal(ran.code, 2);
-      assert.equal(ran.stdout, "");
-      for (
-        const problem of [/prot.*port/, /UNSET_IN_THE_TEST/, /timeouts\.idle/]
-      ) {
-        assert.match(ran.stderr, problem);
-      }
-      assert.doesNotMatch(ran.stderr, /\n\s+at /);
-    });
-    await t.step(`${command}, no file`, async () => {
-      const missing = `${file.path}.none`;
-      const ran = await runProgram([command], {
-        MODEL_GATEWAY_CONFIG: missing,
-      });
-      assert.equal(ran.code, 2);
-      assert.ok(ran.stderr.includes(missing), ran.stderr);
-      assert.doesNotMatch(ran.stderr, /\n\s+at /);
-    });
+  const ran = await runProgram(["serve", "--config", file.path]);
+  assert.equal(ran.code, 2);
+  assert.equal(ran.stdout, "");
+  for (const problem of [/prot.*port/, /UNSET_IN_THE_TEST/, /timeouts\.idle/]) {
+    assert.match(ran.stderr, problem);
   }
-});
-
-Deno.test("check prints a valid file without its secrets and ends with 0", async () => {
-  await using file = await fileOf(JSON.stringify(minimalFile()));
-  const ran = await runProgram(["check", "--config", file.path]);
-  assert.equal(ran.code, 0, ran.stderr);
-  assert.match(ran.stdout, /model-a/);
-  assert.doesNotMatch(ran.stdout + ran.stderr, new RegExp(UPSTREAM_KEY));
+  assert.doesNotMatch(ran.stderr, /\n\s+at /);
 });
 
 Deno.test("a token of `token new` is accepted by a gateway with the printed entry", async () => {
-  const made = await runProgram(["token", "new", "carol"]);
-  assert.equal(made.code, 0);
-  const token = made.stdout.match(/mg_[\w-]+/)?.[0] ?? "";
-  const sha256 = made.stdout.match(/[0-9a-f]{64}/)?.[0];
-  assert.ok(
-    !made.stdout.slice(made.stdout.indexOf("`tokens:`")).includes(token),
-  );
+  const io = createMemoryIo();
+  assert.equal(await runCli(["token", "new", "carol"], io), 0);
+  const made = io.written();
+  const token = made.match(/mg_[\w-]+/)?.[0] ?? "";
+  const sha256 = made.match(/[0-9a-f]{64}/)?.[0];
+  assert.ok(!made.slice(made.indexOf("`tokens:`")).includes(token));
   const tokens = [{ name: "carol", sha256, connections: ["*"] }];
-  await using gateway = await serveFile(
-    minimalFile({ server: { port: 0 }, tokens }),
-  );
-  const statusOf = async (shown: string) =>
-    (await askOnce(`${gateway.url}/v1/models`, {
-      headers: { authorization: `Bearer ${shown}` },
-    })).status;
+  await using gateway = await startGateway(minimalFile({ tokens }));
+  const statusOf = async (shown: string) => {
+    const headers = { authorization: `Bearer ${shown}` };
+    const response = await gateway.call("/v1/models", { headers });
+    await response.body?.cancel();
+    return response.status;
+  };
   assert.equal(await statusOf(token), 200);
   assert.equal(await statusOf(ALICE_TOKEN), 401);
 });
 
-Deno.test("the exit code of help and version is 0, that of unknown arguments is 2", async (t) => {
-  const cases = [
-    [["--version"], 0, `model-gateway ${manifest.version}\n`],
-    [["--help"], 0, "usage:\n"],
-    [["serve", "--help"], 0, "usage: model-gateway serve [--config FILE]"],
-    [["check", "-h"], 0, "usage: model-gateway check [--config FILE]"],
-    [
-      ["serv"],
-      2,
-      'Cannot start: there is no command serv. Did you mean "serve"?\nusage:\n',
-    ],
-    [
-      ["serve", "--prot", "1"],
-      2,
+Deno.test("the exit code of the version is 0, that of unknown arguments is 2", async () => {
+  const version = await runProgram(["--version"]);
+  assert.deepEqual([version.code, version.stderr], [0, ""]);
+  assert.ok(version.stdout.startsWith(`model-gateway ${manifest.version}\n`));
+  const unknown = await runProgram(["serve", "--prot", "1"]);
+  assert.deepEqual([unknown.code, unknown.stdout], [2, ""]);
+  assert.ok(
+    unknown.stderr.startsWith(
       'Cannot run serve: there is no option --prot. Did you mean "--port"?\nusage: ',
-    ],
-  ] as const;
-  for (const [args, code, begin] of cases) {
-    await t.step(args.join(" "), async () => {
-      const ran = await runProgram(args);
-      assert.equal(ran.code, code);
-      const [said, silent] = code === 0
-        ? [ran.stdout, ran.stderr]
-        : [ran.stderr, ran.stdout];
-      assert.ok(said.startsWith(begin), said);
-      assert.equal(silent, "");
-    });
-  }
+    ),
+    unknown.stderr,
+  );
 });
 
 Deno.test("a closed output pipe prints no stack", async () => {
@@ -242,76 +193,36 @@ class OddError extends Error {
   readonly secret = CANARY;
 }
 
-/** A client whose responses fail in a way that the gateway does not expect. */
-function failingClient(thrown: () => unknown): UpstreamClient {
-  return {
+Deno.test("an unforeseen exception is 500 in the caller's protocol, and frees the request's place", async (t) => {
+  const client: UpstreamClient = {
     send: () =>
       Promise.resolve({
         status: 200,
         get headers(): HeaderFields {
-          throw thrown();
+          throw new OddError(CANARY);
         },
         body: null,
       }),
   };
-}
-
-const THROWN: Readonly<Record<string, unknown>> = {
-  "an error": new OddError(CANARY),
-  "an error with a cause": new Error(CANARY, { cause: new OddError(CANARY) }),
-  "an error whose message looks like a stack": new Error(`x\n    at ${CANARY}`),
-  "an error with another message later": changedError(),
-  "an aggregate": new AggregateError([new OddError(CANARY)], CANARY),
-  "a text": CANARY,
-  "nothing": undefined,
-};
-
-function changedError(): Error {
-  const error = new Error(`x\n    at ${CANARY}`);
-  error.message = "another";
-  return error;
-}
-
-Deno.test("an unforeseen exception is 500 in the caller's protocol, without its message", async (t) => {
-  let thrown: unknown;
-  const client = failingClient(() => thrown);
   const file = familiesFile("http://127.0.0.1:9");
   await using gateway = await startGateway(file, { client });
-  for (const protocol of PROTOCOLS) {
-    for (const [name, value] of Object.entries(THROWN)) {
-      await t.step(`${protocol}: ${name}`, async () => {
-        thrown = value;
-        const response = await gateway.call(PATHS[protocol], ask(protocol));
-        const text = await response.clone().text();
-        assert.doesNotMatch(text, /canary|Odd/);
-        const error = await readError(response, protocol);
-        assert.equal(error.status, 500);
-        assert.equal(
-          error.type,
-          protocol === "messages" ? "api_error" : "server_error",
-        );
-        const line = await gateway.lines.of(response);
-        assert.equal(line.status, 500);
-        assert.equal(line.ended, "error");
-        assert.equal(line.error, "internal");
-        assert.equal(gateway.admission.active, 0);
-      });
-    }
-  }
+  await steps(t, PROTOCOLS, async (protocol) => {
+    const response = await gateway.call(PATHS[protocol], ask(protocol));
+    const error = await readError(response, protocol);
+    assert.equal(error.status, 500);
+    assert.doesNotMatch(error.message, /canary|Odd/);
+    const line = await gateway.lines.of(response);
+    assert.equal(line.status, 500);
+    assert.equal(line.ended, "error");
+    assert.equal(line.error, "internal");
+    assert.equal(gateway.admission.active, 0);
+    const unforeseen = await gateway.lines.others.next();
+    assert.equal(unforeseen.level, "error");
+    assert.equal(unforeseen.event, "unforeseen");
+    assert.equal(unforeseen.request_id, response.headers.get("x-request-id"));
+    assert.equal(unforeseen.exception, "OddError");
+    assert.ok(Array.isArray(unforeseen.stack));
+    assert.match(String(unforeseen.stack[0]), /^at .*start_test\.ts/);
+  });
   assert.ok(!gateway.lines.text().includes(CANARY));
-});
-
-Deno.test("an unforeseen exception is logged with its class, its stack and the request's id", async () => {
-  const client = failingClient(() => new OddError(CANARY));
-  const file = familiesFile("http://127.0.0.1:9");
-  await using gateway = await startGateway(file, { client });
-  const response = await gateway.call(PATHS.chat, ask("chat"));
-  await response.body?.cancel();
-  const line = await gateway.lines.others.next();
-  assert.equal(line.level, "error");
-  assert.equal(line.event, "unforeseen");
-  assert.equal(line.request_id, response.headers.get("x-request-id"));
-  assert.equal(line.exception, "OddError");
-  assert.ok(Array.isArray(line.stack) && line.stack.length > 0);
-  assert.match(String(line.stack[0]), /^at .*start_test\.ts/);
 });

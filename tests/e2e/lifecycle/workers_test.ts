@@ -28,6 +28,7 @@ import {
   createLogLines,
   type LogLines,
 } from "../../support/gateway/log_lines.ts";
+import { steps } from "../../support/steps.ts";
 
 const SERVER = { port: 0, workers: 2, admin: { port: 0 } };
 
@@ -203,42 +204,40 @@ testNeeding(
   ignore && "only Linux deals connections out to threads",
   async (t) => {
     await using upstream = startUpstream();
-    for (const [name, [count, bytes]] of Object.entries(BEGUN)) {
-      await t.step(name, async () => {
-        const bob = tokenFile({ name: "bob", sha256: sha256Hex("mg_bob") });
-        await using gateway = await serveFile(familiesFile(upstream.url, {
-          server: { ...SERVER, max_body_memory: 64 * MIB },
-          tokens: [tokenFile(), bob],
-        }));
-        using _uploads = await openUploads(
-          Number(new URL(gateway.url).port),
-          {
-            count,
-            begun: beginning(bytes),
-            async areThere() {
-              const { text } = await askOnce(`${gateway.adminUrl}/metrics`);
-              const samples = readExposition(text);
-              const running = sumOf(
-                samples,
-                "model_gateway_requests_in_flight",
-              );
-              return running + gateway.lines("request").length >= count;
-            },
+    await steps(t, Object.entries(BEGUN), async ([, [count, bytes]]) => {
+      const bob = tokenFile({ name: "bob", sha256: sha256Hex("mg_bob") });
+      await using gateway = await serveFile(familiesFile(upstream.url, {
+        server: { ...SERVER, max_body_memory: 64 * MIB },
+        tokens: [tokenFile(), bob],
+      }));
+      using _uploads = await openUploads(
+        Number(new URL(gateway.url).port),
+        {
+          count,
+          begun: beginning(bytes),
+          async areThere() {
+            const { text } = await askOnce(`${gateway.adminUrl}/metrics`);
+            const samples = readExposition(text);
+            const running = sumOf(
+              samples,
+              "model_gateway_requests_in_flight",
+            );
+            return running + gateway.lines("request").length >= count;
           },
+        },
+      );
+      const headers = { authorization: "Bearer mg_bob" };
+      for (let turn = 0; turn < REQUESTS; turn++) {
+        const body = turn % 8 === 0
+          ? paddedBody("model-a", MIB)
+          : hello("chat");
+        const { status } = await askOnce(
+          gateway.url + PATHS.chat,
+          ask("chat", body, headers),
         );
-        const headers = { authorization: "Bearer mg_bob" };
-        for (let turn = 0; turn < REQUESTS; turn++) {
-          const body = turn % 8 === 0
-            ? paddedBody("model-a", MIB)
-            : hello("chat");
-          const { status } = await askOnce(
-            gateway.url + PATHS.chat,
-            ask("chat", body, headers),
-          );
-          assert.equal(status, 200);
-        }
-      });
-    }
+        assert.equal(status, 200);
+      }
+    });
   },
 );
 

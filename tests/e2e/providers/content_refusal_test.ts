@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import type { JsonObject } from "../../../src/core/json.ts";
+import { freePort } from "../../support/program/free_port.ts";
 import type { Protocol } from "../../../src/core/protocol.ts";
 import {
   ask,
@@ -368,11 +369,9 @@ Deno.test("a connection that breaks off during one token's request cools down fo
 });
 
 Deno.test("an unreachable connection cools down for all tokens", async () => {
-  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  listener.close();
   await using healthy = startUpstream(answerWell);
   const urls = {
-    bad: `http://127.0.0.1:${listener.addr.port}`,
+    bad: `http://127.0.0.1:${freePort()}`,
     healthy: healthy.url,
   };
   await using gateway = await startFrozen(

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { ask, hello, PATHS, PROTOCOLS } from "../../support/wire/ask.ts";
+import { freePort } from "../../support/program/free_port.ts";
 import { good } from "../../support/upstream/bad_provider.ts";
 import { connectionFile, minimalFile } from "../../support/gateway/config.ts";
 import { startGateway } from "../../support/gateway/gateway.ts";
@@ -15,6 +16,7 @@ import {
 } from "../../support/upstream/scripted_upstream.ts";
 import { testCertificate } from "../../support/upstream/test_certificate.ts";
 import { protocolOfPath, WIRES, WORDS } from "../../support/wire/wire.ts";
+import { steps } from "../../support/steps.ts";
 
 /**
  * Returns a configuration with a connection of each protocol to `bad`, followed by one to
@@ -69,13 +71,6 @@ async function checkServed(bad: string, failure: string): Promise<void> {
   assert.equal(gateway.admission.active, 0);
 }
 
-/** Returns the address of a port without a listener. */
-function freeAddress(): string {
-  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  listener.close();
-  return `127.0.0.1:${listener.addr.port}`;
-}
-
 /** The faults of an upstream that does not answer, with their kinds in the log. */
 const TALKS: Readonly<Record<string, readonly [Talk, string]>> = {
   "resets the connection": [() => {}, "unreachable"],
@@ -104,14 +99,12 @@ const TALKS: Readonly<Record<string, readonly [Talk, string]>> = {
 };
 
 Deno.test("another connection serves when the first cannot be reached or breaks off", async (t) => {
-  for (const [name, [talk, failure]] of Object.entries(TALKS)) {
-    await t.step(name, async () => {
-      await using bad = startRawUpstream(talk);
-      await checkServed(bad.url, failure);
-    });
-  }
+  await steps(t, Object.entries(TALKS), async ([, [talk, failure]]) => {
+    await using bad = startRawUpstream(talk);
+    await checkServed(bad.url, failure);
+  });
   await t.step("no server listens", async () => {
-    await checkServed(`http://${freeAddress()}`, "unreachable");
+    await checkServed(`http://127.0.0.1:${freePort()}`, "unreachable");
   });
   await t.step("its certificate is not trusted", async () => {
     await using bad = startUpstream(undefined, testCertificate);

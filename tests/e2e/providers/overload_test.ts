@@ -29,6 +29,7 @@ import {
 } from "../../support/upstream/raw_upstream.ts";
 import { askOnce, serveFile } from "../../support/gateway/serve.ts";
 import { testCertificate } from "../../support/upstream/test_certificate.ts";
+import { steps } from "../../support/steps.ts";
 
 const BOB_TOKEN = "mg_bob";
 
@@ -80,15 +81,13 @@ Deno.test("a token at its own limit gets 429 in each protocol, and others are se
   );
   const running = await askAs(ALICE_TOKEN, gateway);
   assert.equal(running.status, 200);
-  for (const protocol of PROTOCOLS) {
-    await t.step(protocol, async () => {
-      const response = await gateway.call(PATHS[protocol], ask(protocol));
-      const error = await readError(response, protocol);
-      assert.equal(error.status, 429);
-      assert.equal(error.type, "rate_limit_error");
-      assert.equal(error.headers.get("retry-after"), "1");
-    });
-  }
+  await steps(t, PROTOCOLS, async (protocol) => {
+    const response = await gateway.call(PATHS[protocol], ask(protocol));
+    const error = await readError(response, protocol);
+    assert.equal(error.status, 429);
+    assert.equal(error.type, "rate_limit_error");
+    assert.equal(error.headers.get("retry-after"), "1");
+  });
   await t.step("another token is served", async () => {
     const other = await askAs(BOB_TOKEN, gateway);
     assert.equal(other.status, 200);
@@ -119,15 +118,13 @@ Deno.test("a full gateway is 503 with Retry-After in each protocol", async (t) =
     await askAs(ALICE_TOKEN, gateway),
     await askAs(ALICE_TOKEN, gateway),
   ];
-  for (const protocol of PROTOCOLS) {
-    await t.step(protocol, async () => {
-      const response = await gateway.call(PATHS[protocol], ask(protocol));
-      const error = await readError(response, protocol);
-      assert.equal(error.status, 503);
-      assert.equal(error.type, "overloaded_error");
-      assert.equal(error.headers.get("retry-after"), "1");
-    });
-  }
+  await steps(t, PROTOCOLS, async (protocol) => {
+    const response = await gateway.call(PATHS[protocol], ask(protocol));
+    const error = await readError(response, protocol);
+    assert.equal(error.status, 503);
+    assert.equal(error.type, "overloaded_error");
+    assert.equal(error.headers.get("retry-after"), "1");
+  });
   await t.step("requests that call no model are still served", async () => {
     const models = await gateway.call("/v1/models", {
       headers: credentials("chat"),
@@ -194,15 +191,13 @@ Deno.test("any ending of a request frees its slot", async (t) => {
     "a refusal of the gateway's key": () => Response.json({}, { status: 401 }),
     "a redirect": () => Response.redirect("http://evil.example"),
   };
-  for (const [name, script] of Object.entries(endings)) {
-    await t.step(name, async () => {
-      upstream.play(script);
-      const response = await askAs(ALICE_TOKEN, gateway);
-      await response.bytes();
-      assert.notEqual(response.status, 503);
-      assert.equal(gateway.admission.active, 0);
-    });
-  }
+  await steps(t, Object.entries(endings), async ([, script]) => {
+    upstream.play(script);
+    const response = await askAs(ALICE_TOKEN, gateway);
+    await response.bytes();
+    assert.notEqual(response.status, 503);
+    assert.equal(gateway.admission.active, 0);
+  });
   await t.step("a refused body", async () => {
     const response = await gateway.call(PATHS.chat, ask("chat", "no JSON"));
     await response.bytes();

@@ -34,6 +34,7 @@ import {
 } from "../../support/upstream/fake_providers.ts";
 import { HARD } from "./hard_requests.ts";
 import type { FakeRequest } from "../../support/upstream/refusals.ts";
+import { steps } from "../../support/steps.ts";
 
 // The file of `init`, unchanged, in front of a fake of each provider that refuses what the real one refuses.
 
@@ -252,23 +253,21 @@ for (
   if (translated.length === 0) continue;
   Deno.test(`${name} gets translated requests that it does not refuse`, async (t) => {
     const { received, ask } = await gatewayFor(name, provider);
-    for (const operation of translated) {
-      await t.step(operation, async () => {
-        const before = received.length;
-        const { status, text } = await ask(operation, RICH[operation]);
-        assert.equal(status, 200, `${text}\n${received.at(-1)?.text}`);
-        // A lesson would heal a refusal that a row of the tables should avoid.
-        assert.equal(received.length, before + 1, received.at(-2)?.text);
-        const { translatedTo = main } = provider;
-        assert.equal(received.at(-1)?.url, urls[translatedTo]);
-        const hard = await ask(operation, HARD[operation] ?? RICH[operation]);
-        assert.equal(
-          hard.status,
-          200,
-          `${hard.text}\n${received.at(-1)?.text}`,
-        );
-      });
-    }
+    await steps(t, translated, async (operation) => {
+      const before = received.length;
+      const { status, text } = await ask(operation, RICH[operation]);
+      assert.equal(status, 200, `${text}\n${received.at(-1)?.text}`);
+      // A lesson would heal a refusal that a row of the tables should avoid.
+      assert.equal(received.length, before + 1, received.at(-2)?.text);
+      const { translatedTo = main } = provider;
+      assert.equal(received.at(-1)?.url, urls[translatedTo]);
+      const hard = await ask(operation, HARD[operation] ?? RICH[operation]);
+      assert.equal(
+        hard.status,
+        200,
+        `${hard.text}\n${received.at(-1)?.text}`,
+      );
+    });
   });
 }
 

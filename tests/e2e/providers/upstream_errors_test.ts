@@ -15,6 +15,7 @@ import {
   startRawUpstream,
   type Talk,
 } from "../../support/upstream/raw_upstream.ts";
+import { freePort } from "../../support/program/free_port.ts";
 import { startUpstream } from "../../support/upstream/scripted_upstream.ts";
 import { hurriedTimers } from "../../support/fakes/hurried_timers.ts";
 import {
@@ -27,6 +28,7 @@ import { createFakeTimers } from "../../support/fakes/fake_timers.ts";
 import { testCertificate } from "../../support/upstream/test_certificate.ts";
 import { within } from "../../support/within.ts";
 import { needing, testNeeding } from "../../support/ignored.ts";
+import { steps } from "../../support/steps.ts";
 
 const CANARY = "canary-9e1f";
 
@@ -266,15 +268,11 @@ async function checkUnreachable(
   }
 }
 
-/** Returns the address of a port without a listener. */
-function freeAddress(): string {
-  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  listener.close();
-  return `127.0.0.1:${listener.addr.port}`;
-}
-
 Deno.test("an upstream that rejects the connection is 502", async () => {
-  await checkUnreachable(`http://${freeAddress()}`, /refused the connection/);
+  await checkUnreachable(
+    `http://127.0.0.1:${freePort()}`,
+    /refused the connection/,
+  );
 });
 
 Deno.test({
@@ -313,14 +311,11 @@ Deno.test("an upstream that does not speak HTTP is 502", async () => {
   await checkUnreachable(upstream.url, /does not speak HTTP/, "broken");
 });
 
-Deno.test("an upstream that breaks before it answers is 502", async (t) => {
-  for (const [name, [talk, reason]] of Object.entries(BREAKING)) {
-    await t.step(name, async () => {
-      await using upstream = startRawUpstream(talk);
-      await checkUnreachable(upstream.url, reason);
-    });
-  }
-});
+Deno.test("an upstream that breaks before it answers is 502", (t) =>
+  steps(t, Object.entries(BREAKING), async ([, [talk, reason]]) => {
+    await using upstream = startRawUpstream(talk);
+    await checkUnreachable(upstream.url, reason);
+  }));
 
 Deno.test("an upstream that sends no headers in time is 504, and its connection closes", async (t) => {
   await using upstream = startUpstream(noAnswer);
@@ -330,21 +325,19 @@ Deno.test("an upstream that sends no headers in time is 504, and its connection 
     familiesFile(upstream.url, { timeouts }),
     { timers },
   );
-  for (const protocol of PROTOCOLS) {
-    await t.step(protocol, async () => {
-      const answering = gateway.call(PATHS[protocol], ask(protocol));
-      const { signal } = await upstream.requests.next();
-      timers.advance(100);
-      const response = await answering;
-      const error = await readError(response, protocol);
-      assert.equal(error.status, 504);
-      assert.equal(error.type, "timeout_error");
-      await within(aborted(signal), "the upstream's request to be aborted");
-      const line = await gateway.lines.of(response);
-      assert.equal(line.ended, "error");
-      assert.equal(gateway.admission.active, 0);
-    });
-  }
+  await steps(t, PROTOCOLS, async (protocol) => {
+    const answering = gateway.call(PATHS[protocol], ask(protocol));
+    const { signal } = await upstream.requests.next();
+    timers.advance(100);
+    const response = await answering;
+    const error = await readError(response, protocol);
+    assert.equal(error.status, 504);
+    assert.equal(error.type, "timeout_error");
+    await within(aborted(signal), "the upstream's request to be aborted");
+    const line = await gateway.lines.of(response);
+    assert.equal(line.ended, "error");
+    assert.equal(gateway.admission.active, 0);
+  });
 });
 
 function aborted(signal: AbortSignal): Promise<void> {
@@ -376,16 +369,14 @@ Deno.test("an upstream that accepts no connection is 502 at the connect deadline
     client,
     timers: hurriedTimers,
   });
-  for (const model of ["model-a", "model-b", "model-c"]) {
-    await t.step(model, async () => {
-      const body = hello("chat", { model });
-      const response = await gateway.call(PATHS.chat, ask("chat", body));
-      const error = await readError(response, "chat");
-      assert.equal(error.status, 502);
-      assert.match(error.message, /the connection timed out/);
-      assert.equal(gateway.admission.active, 0);
-    });
-  }
+  await steps(t, ["model-a", "model-b", "model-c"], async (model) => {
+    const body = hello("chat", { model });
+    const response = await gateway.call(PATHS.chat, ask("chat", body));
+    const error = await readError(response, "chat");
+    assert.equal(error.status, 502);
+    assert.match(error.message, /the connection timed out/);
+    assert.equal(gateway.admission.active, 0);
+  });
 });
 
 /** Opens a port with a full queue of connections. The system accepts no further one. */

@@ -16,6 +16,7 @@ import {
 import { startUpstream } from "../../support/upstream/scripted_upstream.ts";
 import { Anthropic, Anthropic0 } from "../../support/sdk/sdks.ts";
 import { within } from "../../support/within.ts";
+import { steps } from "../../support/steps.ts";
 
 interface SdkOptions {
   /** Without `/v1`, which the SDK adds itself. */
@@ -150,17 +151,15 @@ for (const { generation, createSdk, errors } of GENERATIONS) {
       ["a failure", "demo-b-error-500", errors.InternalServerError],
       ["a refused key", "demo-b-error-401", errors.InternalServerError],
     ] as const;
-    for (const [name, model, error, apiKey] of cases) {
-      await t.step(name, async () => {
-        const sdk = createSdk(
-          optionsFor(gateway, apiKey === undefined ? {} : { apiKey }),
-        );
-        const thrown = await sdk.create(helloTo(model))
-          .then(() => assert.fail(), (thrown) => thrown);
-        assert.ok(thrown instanceof error, String(thrown));
-        assert.match(thrown.requestID ?? "", /^req_/);
-      });
-    }
+    await steps(t, cases, async ([, model, error, apiKey]) => {
+      const sdk = createSdk(
+        optionsFor(gateway, apiKey === undefined ? {} : { apiKey }),
+      );
+      const thrown = await sdk.create(helloTo(model))
+        .then(() => assert.fail(), (thrown) => thrown);
+      assert.ok(thrown instanceof error, String(thrown));
+      assert.match(thrown.requestID ?? "", /^req_/);
+    });
   });
 
   Deno.test(`the Anthropic SDK ${generation}, reports a token's own limit, and ends the stream when it disconnects`, async () => {
@@ -187,20 +186,18 @@ for (const { generation, createSdk, errors } of GENERATIONS) {
   Deno.test(`the Anthropic SDK ${generation}, sees a stream that breaks fail`, async (t) => {
     await using upstream = startUpstream();
     await using gateway = await startGateway(familiesFile(upstream.url));
-    for (const [name, breakOff] of Object.entries(BREAKS)) {
-      await t.step(name, async () => {
-        const answer = openAnswer();
-        upstream.play(() => answer.response);
-        answer.write(BEGINNING);
-        let text = "";
-        await assert.rejects(
-          createSdk(optionsFor(gateway)).stream(helloTo("model-b"), (delta) => {
-            text += delta;
-            breakOff(answer);
-          }),
-        );
-        assert.equal(text, "Hello");
-      });
-    }
+    await steps(t, Object.entries(BREAKS), async ([, breakOff]) => {
+      const answer = openAnswer();
+      upstream.play(() => answer.response);
+      answer.write(BEGINNING);
+      let text = "";
+      await assert.rejects(
+        createSdk(optionsFor(gateway)).stream(helloTo("model-b"), (delta) => {
+          text += delta;
+          breakOff(answer);
+        }),
+      );
+      assert.equal(text, "Hello");
+    });
   });
 }

@@ -14,6 +14,7 @@ import {
   readOpenResponse,
 } from "../../support/sdk/open_responses.ts";
 import { ask, PATHS } from "../../support/wire/ask.ts";
+import { steps } from "../../support/steps.ts";
 
 // The compliance cases of Open Responses, in our own code:
 // https://github.com/openresponses/openresponses/blob/main/src/lib/compliance-tests.ts
@@ -192,21 +193,19 @@ function callsWeather({ response }: OpenAnswer): void {
 for (const [name, backend] of Object.entries(BACKENDS)) {
   Deno.test(`${name} passes the compliance cases of Open Responses`, async (t) => {
     await using gateway = await startBackend(backend);
-    for (const [what, { body, check }] of Object.entries(CASES)) {
-      await t.step(what, async () => {
-        const asked = JSON.stringify({ ...body, model: backend.model });
-        const response = await gateway.call(
-          PATHS.responses,
-          ask("responses", asked),
-        );
-        const answer = await readOpenResponse(response);
-        check(answer);
-        assert.equal(
-          answer.response.output.some(({ type }) => type === "reasoning"),
-          backend.model.endsWith("-think"),
-        );
-      });
-    }
+    await steps(t, Object.entries(CASES), async ([, { body, check }]) => {
+      const asked = JSON.stringify({ ...body, model: backend.model });
+      const response = await gateway.call(
+        PATHS.responses,
+        ask("responses", asked),
+      );
+      const answer = await readOpenResponse(response);
+      check(answer);
+      assert.equal(
+        answer.response.output.some(({ type }) => type === "reasoning"),
+        backend.model.endsWith("-think"),
+      );
+    });
   });
 }
 
@@ -258,14 +257,12 @@ Deno.test("readOpenResponse() rejects an invalid answer of Open Responses", asyn
       "event: response.begun",
     ),
   };
-  for (const [name, events] of Object.entries(damaged)) {
-    await t.step(name, async () => {
-      assert.notEqual(events, text);
-      await assert.rejects(readOpenResponse(
-        new Response(events, {
-          headers: { "content-type": "text/event-stream" },
-        }),
-      ));
-    });
-  }
+  await steps(t, Object.entries(damaged), async ([, events]) => {
+    assert.notEqual(events, text);
+    await assert.rejects(readOpenResponse(
+      new Response(events, {
+        headers: { "content-type": "text/event-stream" },
+      }),
+    ));
+  });
 });

@@ -14,6 +14,7 @@ import {
 import { startUpstream } from "../../support/upstream/scripted_upstream.ts";
 import { OpenAI } from "../../support/sdk/sdks.ts";
 import { within } from "../../support/within.ts";
+import { steps } from "../../support/steps.ts";
 
 /** Creates the official SDK; `prefix` is one of the two prefixes of the main paths. */
 function createSdk(
@@ -213,16 +214,14 @@ const ERRORS = [
 
 Deno.test("the OpenAI SDK has a class for each error and shows the request id", async (t) => {
   await using gateway = await startDemoGateway();
-  for (const { name, model, error, code, ...rest } of ERRORS) {
-    await t.step(name, async () => {
-      const sdk = createSdk(gateway, rest);
-      const call = sdk.chat.completions.create({ model, messages: QUESTION });
-      const thrown = await call.then(() => assert.fail(), (thrown) => thrown);
-      assert.ok(thrown instanceof error, String(thrown));
-      assert.equal(thrown.code, code);
-      assert.match(thrown.requestID ?? "", /^req_[0-9a-f]{32}$/);
-    });
-  }
+  await steps(t, ERRORS, async ({ name: _, model, error, code, ...rest }) => {
+    const sdk = createSdk(gateway, rest);
+    const call = sdk.chat.completions.create({ model, messages: QUESTION });
+    const thrown = await call.then(() => assert.fail(), (thrown) => thrown);
+    assert.ok(thrown instanceof error, String(thrown));
+    assert.equal(thrown.code, code);
+    assert.match(thrown.requestID ?? "", /^req_[0-9a-f]{32}$/);
+  });
   await t.step("a family that the path does not serve", async () => {
     const call = createSdk(gateway).responses.create({
       model: "demo-b",
@@ -261,28 +260,26 @@ const BREAKS: Readonly<Record<string, (answer: OpenAnswer) => void>> = {
 Deno.test("the OpenAI SDK sees a stream that breaks fail", async (t) => {
   await using upstream = startUpstream();
   await using gateway = await startGateway(familiesFile(upstream.url));
-  for (const [name, breakOff] of Object.entries(BREAKS)) {
-    await t.step(name, async () => {
-      const answer = openAnswer();
-      upstream.play(() => answer.response);
-      const stream = await createSdk(gateway).chat.completions.create({
-        model: "model-a",
-        stream: true,
-        messages: QUESTION,
-      });
-      const delta = { role: "assistant", content: "Hello" };
-      const chunk = JSON.stringify({ choices: [{ index: 0, delta }] });
-      answer.write(`data: ${chunk}\n\n`);
-      let text = "";
-      await assert.rejects(async () => {
-        for await (const chunk of stream) {
-          text += chunk.choices[0]?.delta.content ?? "";
-          breakOff(answer);
-        }
-      });
-      assert.equal(text, "Hello");
+  await steps(t, Object.entries(BREAKS), async ([, breakOff]) => {
+    const answer = openAnswer();
+    upstream.play(() => answer.response);
+    const stream = await createSdk(gateway).chat.completions.create({
+      model: "model-a",
+      stream: true,
+      messages: QUESTION,
     });
-  }
+    const delta = { role: "assistant", content: "Hello" };
+    const chunk = JSON.stringify({ choices: [{ index: 0, delta }] });
+    answer.write(`data: ${chunk}\n\n`);
+    let text = "";
+    await assert.rejects(async () => {
+      for await (const chunk of stream) {
+        text += chunk.choices[0]?.delta.content ?? "";
+        breakOff(answer);
+      }
+    });
+    assert.equal(text, "Hello");
+  });
 });
 
 Deno.test("the upstream gets the OpenAI SDK's bytes unchanged", async () => {

@@ -9,6 +9,7 @@ import { ask, credentials, hello, PATHS } from "../../support/wire/ask.ts";
 import { familiesFile } from "../../support/gateway/families.ts";
 import { startGateway } from "../../support/gateway/gateway.ts";
 import { startUpstream } from "../../support/upstream/scripted_upstream.ts";
+import { steps } from "../../support/steps.ts";
 
 const STREAM = [
   `data: {"choices":[{"index":0,"delta":{"role":"assistant","content":""}}]}\n\n`,
@@ -254,15 +255,17 @@ Deno.test("every request has exactly one line, with its path and its ending", as
     new Response(MESSAGE, { headers: JSON_HEADERS })
   );
   await using gateway = await startGateway(familiesFile(upstream.url));
-  for (const [name, { path, init, line: expected }] of Object.entries(LINES)) {
-    await t.step(name, async () => {
+  await steps(
+    t,
+    Object.entries(LINES),
+    async ([, { path, init, line: expected }]) => {
       const response = await gateway.call(path, init);
       await response.bytes();
       const line = takeTimes(await gateway.lines.of(response));
       const logged = Object.keys(expected).map((key) => [key, line[key]]);
       assert.deepEqual(Object.fromEntries(logged), expected);
-    });
-  }
+    },
+  );
   assert.equal(
     gateway.lines.requests.items.length,
     Object.keys(LINES).length,

@@ -39,6 +39,7 @@ import {
 import { until } from "../../support/within.ts";
 import { askOnce, serveFile } from "../../support/gateway/serve.ts";
 import { protocolOfPath, WIRES } from "../../support/wire/wire.ts";
+import { steps } from "../../support/steps.ts";
 
 type Logged = Readonly<Record<string, JsonValue | undefined>>;
 
@@ -123,8 +124,10 @@ const OWN_ANSWERS: Readonly<
 
 Deno.test("the line counts the bytes of the gateway's own responses, and names no provider", async (t) => {
   await using gateway = await startGateway(familiesFile(NOWHERE));
-  for (const [name, [path, init, logged]] of Object.entries(OWN_ANSWERS)) {
-    await t.step(name, async () => {
+  await steps(
+    t,
+    Object.entries(OWN_ANSWERS),
+    async ([, [path, init, logged]]) => {
       const { length, line } = await asked(gateway, path, init);
       check(line, {
         level: "info",
@@ -135,8 +138,8 @@ Deno.test("the line counts the bytes of the gateway's own responses, and names n
         failure: undefined,
         ...logged,
       });
-    });
-  }
+    },
+  );
 });
 
 Deno.test("the line of a request to a gateway that drains has that reason", async () => {
@@ -321,28 +324,25 @@ const REFUSALS: Readonly<Record<string, readonly [file: object, Logged]>> = {
   ],
 };
 
-Deno.test("the line of a request that a limit rejected names the limit", async (t) => {
-  for (const [name, [overrides, logged]] of Object.entries(REFUSALS)) {
-    await t.step(name, async () => {
-      const first = Promise.withResolvers<Response>();
-      const file = familiesFile(NOWHERE, { ...overrides });
-      await using gateway = await startGateway(file, {
-        fetch: () => first.promise,
-      });
-      const running = gateway.call(PATHS.chat, ask("chat"));
-      await until(() => gateway.admission.active === 1, "the first request");
-      const { length, line } = await asked(gateway, PATHS.chat, ask("chat"));
-      first.resolve(new Response(HELLO, { headers: JSON_HEADERS }));
-      await (await running).bytes();
-      check(line, {
-        bytes_out: length,
-        token: "alice",
-        ended: "error",
-        ...logged,
-      });
+Deno.test("the line of a request that a limit rejected names the limit", (t) =>
+  steps(t, Object.entries(REFUSALS), async ([, [overrides, logged]]) => {
+    const first = Promise.withResolvers<Response>();
+    const file = familiesFile(NOWHERE, { ...overrides });
+    await using gateway = await startGateway(file, {
+      fetch: () => first.promise,
     });
-  }
-});
+    const running = gateway.call(PATHS.chat, ask("chat"));
+    await until(() => gateway.admission.active === 1, "the first request");
+    const { length, line } = await asked(gateway, PATHS.chat, ask("chat"));
+    first.resolve(new Response(HELLO, { headers: JSON_HEADERS }));
+    await (await running).bytes();
+    check(line, {
+      bytes_out: length,
+      token: "alice",
+      ended: "error",
+      ...logged,
+    });
+  }));
 
 type Protocol = typeof PROTOCOLS[number];
 

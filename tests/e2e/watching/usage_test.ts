@@ -30,6 +30,7 @@ import {
 } from "../../support/recorded/hand_price.ts";
 import { hasRecordings } from "../../support/recorded/recordings.ts";
 import { totalOfLog } from "../../support/wire/total_of_log.ts";
+import { openTempFolder } from "../../support/temp_folder.ts";
 
 const ROOT = fromFileUrl(new URL("../../../", import.meta.url));
 
@@ -196,20 +197,16 @@ Deno.test("a restarted gateway continues the counts of its log, once, with threa
 });
 
 Deno.test("a gateway whose logs cannot be found serves, logs it and counts from its start", async () => {
-  const folder = await Deno.makeTempDir();
-  try {
-    await using gateway = await serveFile(
-      familiesFile("http://127.0.0.1:9", {
-        server: { port: 0 },
-        usage: { replay: [`${folder}/none*.jsonl`] },
-      }),
-    );
-    const { reason, level } = await gateway.line("usage_not_replayed");
-    assert.deepEqual([level, reason], ["warn", "finds no file"]);
-    assert.equal((await monthOf(gateway.url)).requests, 0);
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
+  await using folder = await openTempFolder();
+  await using gateway = await serveFile(
+    familiesFile("http://127.0.0.1:9", {
+      server: { port: 0 },
+      usage: { replay: [`${folder.path}/none*.jsonl`] },
+    }),
+  );
+  const { reason, level } = await gateway.line("usage_not_replayed");
+  assert.deepEqual([level, reason], ["warn", "finds no file"]);
+  assert.equal((await monthOf(gateway.url)).requests, 0);
 });
 
 Deno.test("a gateway with a store serves and logs that it replays nothing", async () => {
@@ -269,56 +266,52 @@ testNeeding(
         ],
         ...overrides,
       });
-    const folder = await Deno.makeTempDir();
-    try {
-      let log = "";
-      let month: JsonObject = {};
-      {
-        await using gateway = await serveFile(file());
-        for (const [index, { turn, from }] of asked.entries()) {
-          current = turn;
-          const { status, text } = await askOnce(
-            gateway.url + PATHS[from],
-            ask(
-              from,
-              hello(from, { model: turn.model, stream: turn.isStream }),
-              { "x-client-request-id": String(index) },
-            ),
-          );
-          assert.equal(status, 200, `${turn.name} ${from}: ${text}`);
-        }
-        await until(
-          () => gateway.lines("request").length >= asked.length,
-          "the log lines of the session",
+    await using folder = await openTempFolder();
+    let log = "";
+    let month: JsonObject = {};
+    {
+      await using gateway = await serveFile(file());
+      for (const [index, { turn, from }] of asked.entries()) {
+        current = turn;
+        const { status, text } = await askOnce(
+          gateway.url + PATHS[from],
+          ask(
+            from,
+            hello(from, { model: turn.model, stream: turn.isStream }),
+            { "x-client-request-id": String(index) },
+          ),
         );
-        month = await monthOfSessionCost(gateway.url);
-        log = gateway.output();
-        const lines = new Map(
-          gateway.lines("request").map((line) => [
-            line.client_request_id,
-            line,
-          ]),
-        );
-        for (const [index, { turn, from }] of asked.entries()) {
-          const line = lines.get(String(index));
-          assert.equal(
-            line?.cost_usd,
-            Number(costByHand(turn.counts)) / 1e9,
-            `${turn.name} ${from} ${JSON.stringify(line?.usage)}`,
-          );
-        }
+        assert.equal(status, 200, `${turn.name} ${from}: ${text}`);
       }
-      const byHand = sumByHand(asked.map(({ turn }) => turn.counts));
-      assert.deepEqual(sumsIn(month), byHand);
-      assert.deepEqual(sumsIn(await totalOfLog(log)), byHand);
-      await Deno.writeTextFile(`${folder}/a.jsonl`, log);
-      await using again = await serveFile(
-        file({ usage: { replay: [`${folder}/a.jsonl`] } }),
+      await until(
+        () => gateway.lines("request").length >= asked.length,
+        "the log lines of the session",
       );
-      await again.line("usage_replayed");
-      assert.deepEqual(sumsIn(await monthOfSessionCost(again.url)), byHand);
-    } finally {
-      await Deno.remove(folder, { recursive: true });
+      month = await monthOfSessionCost(gateway.url);
+      log = gateway.output();
+      const lines = new Map(
+        gateway.lines("request").map((line) => [
+          line.client_request_id,
+          line,
+        ]),
+      );
+      for (const [index, { turn, from }] of asked.entries()) {
+        const line = lines.get(String(index));
+        assert.equal(
+          line?.cost_usd,
+          Number(costByHand(turn.counts)) / 1e9,
+          `${turn.name} ${from} ${JSON.stringify(line?.usage)}`,
+        );
+      }
     }
+    const byHand = sumByHand(asked.map(({ turn }) => turn.counts));
+    assert.deepEqual(sumsIn(month), byHand);
+    assert.deepEqual(sumsIn(await totalOfLog(log)), byHand);
+    await Deno.writeTextFile(`${folder.path}/a.jsonl`, log);
+    await using again = await serveFile(
+      file({ usage: { replay: [`${folder.path}/a.jsonl`] } }),
+    );
+    await again.line("usage_replayed");
+    assert.deepEqual(sumsIn(await monthOfSessionCost(again.url)), byHand);
   },
 );
