@@ -17,7 +17,7 @@ import {
 } from "../commands/config_file.ts";
 import type { RequestTools } from "../gateway_client.ts";
 import { endSentence, pageOf } from "../text.ts";
-import { addLogs, type LogTools } from "../usage/add_logs.ts";
+import { addLogs, dayMs, type Days, type LogTools } from "../usage/add_logs.ts";
 import { createComparison } from "./compare.ts";
 import {
   compared,
@@ -28,7 +28,6 @@ import {
 import {
   type BillLine,
   DAY_MS,
-  type Days,
   fetchReport,
   type Provider,
   PROVIDERS,
@@ -202,8 +201,6 @@ interface ReconcileOptions {
   readonly tolerance: number;
 }
 
-const DAY_REGEXP = /^\d{4}-\d\d-\d\d$/;
-
 /** The most days of a report. */
 const MAX_DAYS = 31;
 
@@ -215,8 +212,7 @@ function readOptions(
   if ("fault" in read) return read;
   const { values, flags, operands } = read;
   const days = { from: values.get("from") ?? "", to: values.get("to") ?? "" };
-  const [fromMs = NaN, toMs = NaN] = [days.from, days.to]
-    .map((day) => DAY_REGEXP.test(day) ? Date.parse(day) : NaN);
+  const [fromMs, toMs] = [dayMs(days.from), dayMs(days.to)];
   const tolerance = Number(values.get("tolerance") ?? 0.5);
   const fault = !(fromMs <= toMs && toMs - fromMs < MAX_DAYS * DAY_MS)
     ? "--from and --to must be days such as 2026-11-01, 31 days at most"

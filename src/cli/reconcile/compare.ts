@@ -4,10 +4,10 @@ import type { LoggedRequest } from "../../observe/logged_request.ts";
 import type { Usage } from "../../protocols/canonical/answer/answer.ts";
 import { PRICE_NAMES, pricesFor, tokensByPrice } from "../../usage/counts.ts";
 import { isFormOf } from "../../usage/tally.ts";
+import type { Days } from "../usage/add_logs.ts";
 import {
   type BilledKind,
   type BillLine,
-  type Days,
   type Provider,
   whenOf,
 } from "./reports.ts";

@@ -4,6 +4,7 @@ import type { ServiceName } from "../../config/services.ts";
 import type { Usage } from "../../protocols/canonical/answer/answer.ts";
 import { PRICE_NAMES } from "../../usage/counts.ts";
 import { requestGateway, type RequestTools } from "../gateway_client.ts";
+import type { Days } from "../usage/add_logs.ts";
 
 /** What a provider takes money for: tokens of one price, all tokens where it has one sum, or its own tools. */
 export type BilledKind = keyof Prices | "all" | "tools";
@@ -24,12 +25,6 @@ export interface BillLine {
 }
 
 export const DAY_MS = 86_400_000;
-
-/** The days of a bill, in UTC, the last one included. */
-export interface Days {
-  readonly from: string;
-  readonly to: string;
-}
 
 /** A provider that reports what its keys cost. */
 export interface Provider {
@@ -277,10 +272,16 @@ function readPage(text: string) {
   };
 }
 
+/** The most pages of a report. With 1,000 lines each, they hold 31 days of 50 models in every tier and region. */
+const MAX_PAGES = 500;
+
+/** The most lines of a bill, some 150 MB. */
+const MAX_LINES = 1_000_000;
+
 /**
  * Fetches all pages of a provider's reports.
  *
- * @throws {Error} When a page cannot be read, with a reason for people.
+ * @throws {Error} When a page cannot be read, or there is no end of them, with a reason for people.
  */
 export async function fetchReport(
   { provider, base, days, key, adminKey }: {
@@ -309,6 +310,9 @@ export async function fetchReport(
     let next: string | null | undefined;
     const seen = new Set<typeof next>();
     do {
+      if (seen.size >= MAX_PAGES || lines.length > MAX_LINES) {
+        throw new Error(`${url.pathname} has no end after ${seen.size} pages`);
+      }
       onPage(++pages);
       for (const [name, value] of Object.entries(query)) {
         url.searchParams.set(name, value);

@@ -23,12 +23,27 @@ export interface LogTools extends Pick<CliIo, "writeError"> {
   readonly isTyped: () => boolean;
 }
 
+/** The first and the last day of what a command compares or adds up, in UTC, such as `2026-11-01`. */
+export interface Days {
+  readonly from: string;
+  readonly to: string;
+}
+
+const DAY_REGEXP = /^\d{4}-\d\d-\d\d$/;
+
+/** Returns the start of a day, in milliseconds since 1970; NaN for another text. */
+export function dayMs(text: string): number {
+  return DAY_REGEXP.test(text) ? Date.parse(text) : NaN;
+}
+
 /** The path that names standard input. */
 const STANDARD_INPUT = "-";
 
 /** The targets of the lines of logs. */
 interface Adding {
   readonly onRequest: (request: LoggedRequest) => void;
+  /** The days whose lines are read; default: all. */
+  readonly days?: Days | undefined;
   /** The counts to add to. */
   readonly lines: LogLineCounts;
   readonly tools: LogTools;
@@ -81,7 +96,7 @@ function reportUnread(path: string, fault: string, { tools }: Adding): void {
 async function addLog(
   path: string,
   seen: Set<string>,
-  { onRequest, lines, tools }: Adding,
+  { onRequest, days, lines, tools }: Adding,
 ): Promise<string | undefined> {
   const isInput = path === STANDARD_INPUT;
   if (isInput && tools.isTyped()) tools.writeError(TYPED);
@@ -95,11 +110,26 @@ async function addLog(
       },
     );
     if (chunks === undefined) return undefined;
-    await readLog(chunks, { counts: lines, onRequest });
+    await readLog(chunks, {
+      counts: lines,
+      ...days && { isWanted: (line) => isOf(days, line) },
+      onRequest,
+    });
     return undefined;
   } catch (error) {
     return error instanceof Error ? error.message : "unknown error";
   }
+}
+
+const BEGINNING = '{"time":"';
+
+/** Returns true for a line of these days, and for one without a time. It parses no line, because that is slow. */
+function isOf({ from, to }: Days, line: string): boolean {
+  const start = line.lastIndexOf(BEGINNING);
+  if (start === -1) return true;
+  const at = start + BEGINNING.length;
+  const day = line.slice(at, at + from.length);
+  return day >= from && day <= to;
 }
 
 const TYPED =

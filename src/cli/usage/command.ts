@@ -13,7 +13,7 @@ import {
   readGatewayAddress,
 } from "../gateway_client.ts";
 import { pageOf } from "../text.ts";
-import { addLogs, type LogTools } from "./add_logs.ts";
+import { addLogs, dayMs, type Days, type LogTools } from "./add_logs.ts";
 import { csvLines, jsonParts } from "./export.ts";
 import { type OwnUsageTools, printOwnUsage } from "./own.ts";
 import { drawTotals } from "./table.ts";
@@ -44,9 +44,11 @@ export async function runUsage(
   const totals = createTotals(options.by);
   const lines = noLines();
   const { add: onRequest } = totals;
-  const isWhole = await addLogs(options.paths, { onRequest, lines, tools });
+  const { paths, days } = options;
+  const isWhole = await addLogs(paths, { onRequest, days, lines, tools });
   print(totals, { lines, options, tools });
-  const isForeign = lines.requests + lines.other === 0 && lines.unreadable > 0;
+  const isForeign = days === undefined && lines.unreadable > 0 &&
+    lines.requests + lines.other === 0;
   if (isForeign) tools.writeError(FOREIGN);
   return isWhole && !isForeign ? EXIT.good : EXIT.failed;
 }
@@ -101,6 +103,8 @@ interface LogOptions {
   readonly paths: readonly string[];
   /** The groupings of the rows; at least one. */
   readonly by: readonly Grouping[];
+  /** The days to add up; `undefined` for all. */
+  readonly days: Days | undefined;
   readonly format: UsageFormat;
 }
 
@@ -117,12 +121,14 @@ export const USAGE: CommandSpec = {
       value: "LIST",
       summary: `${GROUPINGS.join(", ")} or a header; or a list`,
     },
+    { name: "from", value: "DAY", summary: "the first day of a log, in UTC" },
+    { name: "to", value: "DAY", summary: "its last day, in UTC" },
     { name: "json", summary: "print the usage or the totals as one line" },
     { name: "csv", summary: "print the totals for a spreadsheet" },
   ],
   details: [
     "Without LOG, the command asks the gateway for the usage of your token, and shows what\nits limits have left.",
-    "LOG is a file with the gateway's JSON log, plain or compressed with gzip or zstd, or -\nfor standard input. --by and --csv are for logs; the default is --by token. A file\ncounts once, even when it is given under several names.",
+    "LOG is a file with the gateway's JSON log, plain or compressed with gzip or zstd, or -\nfor standard input. --by, --from, --to and --csv are for logs; the default is\n--by token and all days. A file counts once, even when it is given under several names.",
   ],
 };
 
@@ -147,7 +153,10 @@ export function readUsageOptions(
     return { fault: "--json and --csv exclude each other" };
   }
   if (operands.length === 0) {
-    if (values.has("by") || flags.has("csv")) return { fault: NO_LOG };
+    const isForLogs = LOG_OPTIONS.some((name) =>
+      values.has(name) || flags.has(name)
+    );
+    if (isForLogs) return { fault: NO_LOG };
     const address = readGatewayAddress(values, env);
     if ("fault" in address) return address;
     if (address.token === "") return { fault: `${NO_TOKEN}. ${NO_LOG_EITHER}` };
@@ -156,16 +165,31 @@ export function readUsageOptions(
   if (values.has("url") || values.has("token")) {
     return { fault: "--url and --token ask a gateway, without a LOG" };
   }
+  const days = readDays(values);
+  if (days !== undefined && "fault" in days) return days;
   return {
     paths: [...new Set(operands)],
     by: by.groupings,
+    days,
     format: flags.has("json") ? "json" : flags.has("csv") ? "csv" : "table",
   };
 }
 
 const NO_LOG_EITHER = "To add up a log, name its file, or - for standard input";
 
-const NO_LOG = `--by and --csv need a LOG. ${NO_LOG_EITHER}`;
+const NO_LOG = `--by, --from, --to and --csv need a LOG. ${NO_LOG_EITHER}`;
+
+const LOG_OPTIONS = ["by", "from", "to", "csv"];
+
+function readDays(
+  values: ReadonlyMap<string, string>,
+): Days | undefined | { readonly fault: string } {
+  if (!values.has("from") && !values.has("to")) return undefined;
+  const { from = "0000-01-01", to = "9999-12-31" } = Object.fromEntries(values);
+  return dayMs(from) <= dayMs(to)
+    ? { from, to }
+    : { fault: "--from and --to must be days such as 2026-11-01, in order" };
+}
 
 function readGroupings(
   list: string,

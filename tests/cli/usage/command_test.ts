@@ -92,7 +92,7 @@ bob           1       1      0       0       –
 all           3       1    107      13  $0.50+    8%
 
 + some requests were of a model without a price
-1 turn read little or nothing from the prompt cache: 1 after a pause of over five minutes. Extra cost: $0.10.
+1 turn read little or nothing from the prompt cache, after a pause of over five minutes. Extra cost: $0.10.
 3 requests, 1 other line, 1 unreadable line, 2026-11-20T23:59:59.999Z to 2026-11-22T01:00:00.000Z
 `,
   );
@@ -105,6 +105,28 @@ Deno.test("usage reads standard input where - is named", async () => {
   assert.deepEqual(await usage({ args: ["--json", "-"], files: {} }), named);
   const both = await usage({ args: ["--json", "-", "a.jsonl"] });
   assert.equal(JSON.parse(both.out).total.requests, 6);
+});
+
+Deno.test("usage adds up the days that are named, by the ends of the requests", async (t) => {
+  const other = loggedLine({ time: "2026-11-22T00:00:00.000Z" });
+  const input = `collector: ${LOG}torn\n${other}`;
+  const cases: readonly (readonly [readonly string[], number])[] = [
+    [["--from", "2026-11-21"], 3],
+    [["--to", "2026-11-21"], 2],
+    [["--from", "2026-11-21", "--to", "2026-11-21"], 1],
+    [["--from", "2026-11-23"], 0],
+  ];
+  for (const [args, requests] of cases) {
+    await t.step(args.join(" "), async () => {
+      const { code, out, error } = await usage({
+        args: [...args, "--json"],
+        input,
+      });
+      assert.deepEqual([code, error], [0, ""]);
+      const { lines, total } = JSON.parse(out);
+      assert.deepEqual([lines.requests, total.requests], [requests, requests]);
+    });
+  }
 });
 
 Deno.test("usage prints a hint when it reads standard input from a terminal", async () => {
@@ -335,6 +357,8 @@ Deno.test("usage rejects bad arguments", async (t) => {
     [["--by", "token,token"], /: --by must list some of/],
     [["--by", "token,"], /: --by must list some of/],
     [["--json", "--csv"], /: --json and --csv exclude each other\.\n/],
+    [["--from", "november"], /: --from and --to must be days such as/],
+    [["--from", "2026-11-02", "--to", "2026-11-01"], /, in order\.\n/],
     [
       ["--bye", "token"],
       /: there is no option --bye\. Did you mean "--by"\?\n/,
@@ -446,12 +470,14 @@ Deno.test("readUsageOptions() adds up by token by default", () => {
   assert.deepEqual(readUsageOptions(["-"], () => undefined), {
     paths: ["-"],
     by: ["token"],
+    days: undefined,
     format: "table",
   });
   const args = ["a", "--by=day,token", "-", "--csv"];
   assert.deepEqual(readUsageOptions(args, () => undefined), {
     paths: ["a", "-"],
     by: ["day", "token"],
+    days: undefined,
     format: "csv",
   });
 });
