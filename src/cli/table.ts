@@ -1,3 +1,4 @@
+import { amountText } from "../http/wording/words.js";
 import { type Page, type Style, widthOf, wrapWords } from "./text.ts";
 
 /** A column of a table. */
@@ -145,19 +146,7 @@ export function countText(count: number): string {
   return (count < LARGE ? EXACT : SHORT).format(count);
 }
 
-const DOLLARS = new Intl.NumberFormat("en", {
-  style: "currency",
-  currency: "USD",
-});
-const PARTS_OF_A_CENT = new Intl.NumberFormat("en", {
-  style: "currency",
-  currency: "USD",
-  maximumSignificantDigits: 2,
-});
-
 /** Formats an amount of dollars: `$1,234.50`, `$0.0012`; `–` for null, which means that nothing had a price. */
 export function dollarsText(dollars: number | null): string {
-  if (dollars === null) return "–";
-  const format = dollars > 0 && dollars < 0.01 ? PARTS_OF_A_CENT : DOLLARS;
-  return format.format(dollars);
+  return dollars === null ? "–" : amountText(dollars, "USD");
 }

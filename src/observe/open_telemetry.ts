@@ -210,24 +210,19 @@ export function sharedAttributes(
 ): GenAiAttributes {
   const { connection, model } = facts;
   const failure = errorType(facts, ending);
-  return {
+  return known({
     "gen_ai.operation.name": OPERATIONS[operation].tracedAs,
-    ...attribute(
-      "gen_ai.provider.name",
-      connection === undefined ? undefined : providerOf(connection),
-    ),
-    ...attribute(
-      "gen_ai.request.model",
-      model !== undefined && isModel(model) ? model : undefined,
-    ),
-    ...attribute(
-      "gen_ai.response.model",
-      failure === undefined
-        ? facts.answer.served?.upstream ?? facts.upstreamModel
-        : undefined,
-    ),
-    ...attribute("error.type", failure),
-  };
+    "gen_ai.provider.name": connection === undefined
+      ? undefined
+      : providerOf(connection),
+    "gen_ai.request.model": model !== undefined && isModel(model)
+      ? model
+      : undefined,
+    "gen_ai.response.model": failure === undefined
+      ? facts.answer.served?.upstream ?? facts.upstreamModel
+      : undefined,
+    "error.type": failure,
+  });
 }
 
 /**
@@ -239,47 +234,39 @@ export function spanAttributes(
 ): GenAiAttributes {
   const { connection, mode, client, isStream, effort } = facts;
   const { usage, stopReason, firstOutputMs } = facts.answer;
-  return {
-    ...attribute("gen_ai.usage.input_tokens", usage?.inputTokens),
-    ...attribute("gen_ai.usage.output_tokens", usage?.outputTokens),
-    ...attribute(
-      "gen_ai.usage.cache_read.input_tokens",
-      usage?.cachedInputTokens,
-    ),
-    ...attribute(
-      "gen_ai.usage.cache_write.input_tokens",
-      usage?.cacheWriteTokens,
-    ),
-    ...attribute(
-      "gen_ai.usage.reasoning.output_tokens",
-      usage?.reasoningTokens,
-    ),
-    ...attribute("gen_ai.request.reasoning.level", effort),
-    ...attribute(
-      "gen_ai.response.time_to_first_chunk",
+  return known({
+    "gen_ai.usage.input_tokens": usage?.inputTokens,
+    "gen_ai.usage.output_tokens": usage?.outputTokens,
+    "gen_ai.usage.cache_read.input_tokens": usage?.cachedInputTokens,
+    "gen_ai.usage.cache_write.input_tokens": usage?.cacheWriteTokens,
+    "gen_ai.usage.reasoning.output_tokens": usage?.reasoningTokens,
+    "gen_ai.request.reasoning.level": effort,
+    "gen_ai.response.time_to_first_chunk":
       isStream && firstOutputMs !== undefined
         ? firstOutputMs / 1000
         : undefined,
-    ),
-    ...attribute(
-      "gen_ai.response.finish_reasons",
-      stopReason === undefined ? undefined : [stopReason],
-    ),
-    ...attribute("gen_ai.conversation.id", client?.session),
-    ...attribute("gen_ai.agent.id", client?.agent),
-    ...attribute("model_gateway.client_request_id", client?.requestId),
+    "gen_ai.response.finish_reasons": stopReason === undefined
+      ? undefined
+      : [stopReason],
+    "gen_ai.conversation.id": client?.session,
+    "gen_ai.agent.id": client?.agent,
+    "model_gateway.client_request_id": client?.requestId,
     "model_gateway.request_id": requestId,
-    ...attribute("model_gateway.connection", connection),
-    ...attribute("model_gateway.mode", mode),
+    "model_gateway.connection": connection,
+    "model_gateway.mode": mode,
     "model_gateway.attempts": facts.attempts.length,
-  };
+  });
 }
 
-function attribute(
-  name: string,
-  value: string | number | string[] | undefined,
+/** Returns the attributes that have a value. */
+function known(
+  all: Readonly<Record<string, GenAiAttributes[string] | undefined>>,
 ): GenAiAttributes {
-  return value === undefined ? {} : { [name]: value };
+  return Object.fromEntries(
+    Object.entries(all).flatMap(([name, value]) =>
+      value === undefined ? [] : [[name, value] as const]
+    ),
+  );
 }
 
 /** Returns the status that the caller received, or the ending where that is more precise. */

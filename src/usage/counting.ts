@@ -75,12 +75,6 @@ export function createCounting(sums: Pick<Sums, "apply">): Counting {
   };
 }
 
-const TOTALS: Readonly<Record<LimitUnit, LimitUnit>> = {
-  requests: "requests",
-  tokens: "tokens",
-  cost: "cost",
-};
-
 /** Lists measures one by one, because look-ups by name would take as long as the rest of the function. */
 function amountsIn(
   counts: Counts,
@@ -100,9 +94,9 @@ function amountsIn(
   const { cost } = counts;
   // A cost of 0 is known; an absent one is unknown.
   if (cost !== undefined) amounts.push({ field: fields.cost, amount: cost });
-  put(TOTALS.requests, counts.requests);
-  put(TOTALS.tokens, tokensOf(counts));
-  put(TOTALS.cost, cost);
+  put("requests" satisfies LimitUnit, counts.requests);
+  put("tokens" satisfies LimitUnit, tokensOf(counts));
+  put("cost" satisfies LimitUnit, cost);
   return amounts;
 }
 

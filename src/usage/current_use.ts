@@ -1,5 +1,4 @@
-import type { Access, Config } from "../config/config.ts";
-import type { Group } from "../config/usage_limits.ts";
+import type { Config } from "../config/config.ts";
 import { NANOS_PER_DOLLAR } from "../core/nano_dollars.ts";
 import type { Clock } from "../core/time/timers.ts";
 import type {
@@ -9,14 +8,13 @@ import type {
 } from "../observe/metrics.ts";
 import {
   type AmountBound,
-  type Bound,
   boundLabel,
   type Bounds,
   type BoundUse,
   type ShareBound,
 } from "./bounds.ts";
-import { amountState } from "./limiter.ts";
-import { isNamed, type QuotaShares } from "./quota_share.ts";
+import { amountState, type LimitState, shareStates } from "./limiter.ts";
+import type { QuotaShares } from "./quota_share.ts";
 import { type Sums, usedOf } from "./sums.ts";
 import type { Holder } from "./tables.ts";
 
@@ -41,14 +39,19 @@ export async function readCurrentUse(
   options: CurrentUseOptions,
 ): Promise<UsageState> {
   const callers = [...new Set(config.callers.values())];
-  const groups = new Set([...callers, ...rulesOf(config)].flatMap(groupsOf));
-  const bounds = new Set([
-    ...callers.flatMap(options.bounds.of),
-    ...[...groups].flatMap(options.bounds.ofGroup),
-  ]);
+  const rules = config.identity.flatMap((one) => one.rules);
+  const groups = new Set([...callers, ...rules].flatMap((one) => one.groups));
+  const bounds = [
+    ...new Set([
+      ...callers.flatMap(options.bounds.of),
+      ...[...groups].flatMap(options.bounds.ofGroup),
+    ]),
+  ];
+  const amounts = bounds.filter((bound) => bound.kind === "amount");
+  const shares = bounds.filter((bound) => bound.kind === "share");
   const limits = [
-    ...await amountUses([...bounds].filter(isAmount), options),
-    ...await shareUses([...bounds].filter(isShare), config, options),
+    ...await amountUses(amounts, options),
+    ...await shareUses(shares, config, options),
   ];
   return {
     limits: fullest(limits),
@@ -58,22 +61,6 @@ export async function readCurrentUse(
       options,
     ),
   };
-}
-
-function rulesOf({ identity }: Config): readonly Access[] {
-  return identity.flatMap(({ rules }) => rules);
-}
-
-function groupsOf({ groups }: Access): readonly Group[] {
-  return groups;
-}
-
-function isAmount(bound: Bound): bound is AmountBound {
-  return bound.kind === "amount";
-}
-
-function isShare(bound: Bound): bound is ShareBound {
-  return bound.kind === "share";
 }
 
 /** Reads all sums at once, because they may be in a store. */
@@ -88,14 +75,8 @@ async function amountUses(
   const uses = await sums.uses(placed.map(([, use]) => use));
   return placed.map(([bound, { window }], index) => {
     const { most, unit } = bound.limit;
-    const used = usedOf(uses[index]);
-    return {
-      ...labelsOf(bound),
-      usedRatio: amountState(bound, window.endMs, used).ratio,
-      remaining: Math.max(0, most - used) /
-        (unit === "cost" ? NANOS_PER_DOLLAR : 1),
-      resetsAtMs: window.endMs,
-    };
+    const state = amountState(bound, window.endMs, usedOf(uses[index]));
+    return useState(state, most, unit === "cost" ? NANOS_PER_DOLLAR : 1);
   });
 }
 
@@ -106,28 +87,26 @@ async function shareUses(
   { quotaShares }: CurrentUseOptions,
 ): Promise<readonly LimitUseState[]> {
   const all = await Promise.all(bounds.map(async (bound) => {
-    const { connection: name, window: named, share } = bound.limit;
+    const { connection: name, share } = bound.limit;
     const connection = connections.find((one) => one.name === name);
     if (connection === undefined) return [];
     const shares = await quotaShares
       .of(connection, bound.holder, SHARE_MAX_AGE_MS);
-    return shares.flatMap(({ window, span, used }) =>
-      used === undefined || span === undefined || !isNamed(window, named)
-        ? []
-        : [{
-          ...labelsOf(bound),
-          usedRatio: share === 0 ? Infinity : used / share,
-          remaining: Math.max(0, share - used),
-          resetsAtMs: span.endMs,
-        }]
-    );
+    return shareStates(bound, shares)
+      .map((state) => useState(state, share, 1));
   }));
   return all.flat();
 }
 
-function labelsOf(bound: Bound) {
-  const { kind, name } = bound.holder;
-  return { scope: kind, name, limit: boundLabel(bound) };
+function useState(
+  { bound, used, ratio: usedRatio, resetsAtMs }: LimitState,
+  most: number,
+  scale: number,
+): LimitUseState {
+  const { kind: scope, name } = bound.holder;
+  const remaining = Math.max(0, most - used) / scale;
+  const limit = boundLabel(bound);
+  return { scope, name, limit, usedRatio, remaining, resetsAtMs };
 }
 
 /** Keeps the fullest of the limits with the same labels: a token may have one limit per model. */

@@ -3,6 +3,7 @@ import { calendarSpan } from "../core/time/calendar.ts";
 import type { Counts, Measure } from "./counts.ts";
 import type { FieldAmount, Sums } from "./sums.ts";
 import { type Holder, holderText } from "./tables.ts";
+import type { UsedAmounts } from "./window_usage.ts";
 
 /*
  * The usage of each day, for five weeks. A table holds one week of one token or group, because a table ends as a whole
@@ -82,16 +83,10 @@ function dayOfWeek(atMs: number): number {
 }
 
 /** The usage of a day, in UTC. The fields are those of a window in `GET /usage`. */
-export interface DayUsage {
+export interface DayUsage
+  extends Omit<UsedAmounts, "reasoning_tokens" | "estimated_requests"> {
   /** ISO 8601, such as `2026-11-26`. */
   readonly date: string;
-  readonly requests: number;
-  readonly input_tokens: number;
-  readonly cached_input_tokens: number;
-  readonly cache_write_tokens: number;
-  readonly output_tokens: number;
-  /** Null where no request had a price. */
-  readonly cost_usd: number | null;
 }
 
 /** Returns a holder's usage of the last {@linkcode HISTORY_DAYS} days, the oldest first. */

@@ -283,7 +283,7 @@ export function amountState(
 /**
  * Returns the current use of a limit on a share of a quota, for each window that it names and that can be estimated.
  */
-function shareStates(
+export function shareStates(
   bound: ShareBound,
   shares: readonly QuotaShare[],
 ): readonly LimitState[] {

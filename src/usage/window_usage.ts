@@ -118,18 +118,13 @@ function rowsIn(table: ReadonlyMap<string, number>): readonly CountedRow[] {
 function totalOf(all: readonly Counts[]): Counts {
   const total: Partial<Record<Measure, number>> = {};
   for (const counts of all) {
-    for (const [measure, amount] of entries(counts)) {
+    for (const measure of MEASURES) {
+      const amount = counts[measure];
+      if (amount === undefined) continue;
       total[measure] = (total[measure] ?? 0) + amount;
     }
   }
   return total;
-}
-
-function entries(counts: Counts): readonly (readonly [Measure, number])[] {
-  return MEASURES.flatMap((measure) => {
-    const amount = counts[measure];
-    return amount === undefined ? [] : [[measure, amount] as const];
-  });
 }
 
 function amountsOf(counts: Counts): UsedAmounts {
