@@ -131,7 +131,9 @@ export function limitWords(
   }
   const { unit, most, window, models, connections } = limit;
   return [
-    unit === "cost" ? `${most / NANOS_PER_DOLLAR} USD` : `${most} ${unit}`,
+    unit === "cost"
+      ? `${most / NANOS_PER_DOLLAR} USD`
+      : `${most} ${most === 1 ? unit.slice(0, -1) : unit}`,
     `per ${window}`,
     ...(models === undefined ? [] : [`for ${namesIn(models, row?.model)}`]),
     ...(connections === undefined

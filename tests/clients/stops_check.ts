@@ -96,7 +96,7 @@ const FAILURES: readonly LastingFailure[] = [
     limits: [{ window: "month", requests: 1 }],
     // Codex has its own message.
     printed:
-      /may use 1 requests per month|hit your usage limit\. See your limits at http.*, or try again at/,
+      /may use 1 request per month|hit your usage limit\. See your limits at http.*, or try again at/,
   },
 ];
 

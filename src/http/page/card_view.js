@@ -47,7 +47,7 @@ export function connectionCard(entry, ticker) {
   return element(
     "li",
     { class: "card", "data-status": entry.status },
-    cardHead({ name: entry.name, note: noteOf(entry), badge }),
+    cardHead({ name: entry.name, notes: notesOf(entry), badge }),
     isOk ? windowList(entry.limits, ticker) : stateText(entry),
     checkedLine(entry, ticker),
   );
@@ -57,11 +57,11 @@ export function connectionCard(entry, ticker) {
  * Returns the service of a connection, and how many requests wait for it.
  *
  * @param {ConnectionEntry} entry
- * @returns {string}
+ * @returns {readonly string[]}
  */
-function noteOf({ service, waiting }) {
+function notesOf({ service, waiting }) {
   const text = serviceText(service);
-  return waiting === undefined ? text : `${text}, ${waitingText(waiting)}`;
+  return waiting === undefined ? [text] : [text, waitingText(waiting)];
 }
 
 /**
@@ -77,7 +77,7 @@ export function limitsCard({ name, note, limits }, ticker, oldSinceMs) {
   return element(
     "li",
     { class: "card" },
-    cardHead({ name, note, badge }),
+    cardHead({ name, notes: [note], badge }),
     windowList(limits, ticker),
     ...(oldSinceMs === undefined ? [] : [
       element(
@@ -90,10 +90,10 @@ export function limitsCard({ name, note, limits }, ticker, oldSinceMs) {
 }
 
 /**
- * @param {{ readonly name: string, readonly note: string, readonly badge: HTMLElement }} parts
+ * @param {{ readonly name: string, readonly notes: readonly string[], readonly badge: HTMLElement }} parts
  * @returns {HTMLElement}
  */
-function cardHead({ name, note, badge }) {
+function cardHead({ name, notes, badge }) {
   return element(
     "div",
     { class: "card-head" },
@@ -101,7 +101,7 @@ function cardHead({ name, note, badge }) {
       "h3",
       {},
       element("span", { class: "card-name" }, name),
-      element("span", { class: "service" }, note),
+      ...notes.map((note) => element("span", { class: "service" }, note)),
     ),
     badge,
   );

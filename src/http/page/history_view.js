@@ -15,6 +15,9 @@ import { amountText } from "../wording/words.js";
  * @typedef {import("../wording/history.js").Unit} Unit
  */
 
+/** The time after which the pace of today is computed again. */
+const PACE_MS = 600_000;
+
 const UNIT_NAMES = { tokens: "Tokens", USD: "Cost" };
 
 /** @type {readonly Unit[]} */
@@ -44,10 +47,12 @@ export function createHistoryView() {
       history?.holders[0];
     if (history === undefined || holder === undefined) return;
     const isOwn = holder === history.holders[0];
-    const drawnUnit = unit ?? unitOf(history.holders);
+    const hasCost = unitOf(history.holders) === "USD";
+    const drawnUnit = hasCost ? unit ?? "USD" : "tokens";
     const text = historyText(holder, drawnUnit, Date.now());
     details.hidden = isEmpty(holder);
-    fields.hidden = history.holders.every(isEmpty);
+    fields.hidden = history.holders.every(isEmpty) ||
+      choices.childElementCount === 0;
     if (details.hidden) {
       figure.replaceChildren(element("p", { class: "note" }, text));
       return;
@@ -57,25 +62,25 @@ export function createHistoryView() {
       ...(isOwn && history.dearTurns !== undefined
         ? [element("p", { class: "note" }, `This month: ${history.dearTurns}`)]
         : []),
-      chart(holder, drawnUnit, text),
-      dates(holder.days),
+      ...chart(holder, drawnUnit, text),
     );
     numbers.replaceChildren(
       daysTable(holder.days),
-      ...(isOwn ? [modelsTable(history)] : []),
+      ...(isOwn && history.models.length > 0 ? [modelsTable(history)] : []),
     );
   }
 
   function drawChoices() {
     if (history === undefined) return;
     const names = history.holders.map(({ name }) => name);
-    const first = unit ?? unitOf(history.holders);
     choices.replaceChildren(
-      radios("history-unit", UNITS, {
-        nameOf: (one) => UNIT_NAMES[one],
-        chosen: first,
-        onPick: (picked) => unit = picked,
-      }),
+      ...(unitOf(history.holders) === "USD"
+        ? [radios("history-unit", UNITS, {
+          nameOf: (one) => UNIT_NAMES[one],
+          chosen: unit ?? "USD",
+          onPick: (picked) => unit = picked,
+        })]
+        : []),
       ...(names.length > 1
         ? [radios("history-holder", names, {
           nameOf: (name) => name,
@@ -118,7 +123,8 @@ export function createHistoryView() {
   return {
     show(now) {
       place.hidden = now === undefined;
-      const text = JSON.stringify(now) ?? "";
+      // The pace of today changes without usage, too.
+      const text = JSON.stringify([now, Math.floor(Date.now() / PACE_MS)]);
       if (text === shown) return;
       shown = text;
       history = now;
@@ -134,13 +140,13 @@ const HEIGHT = 140;
 const BAR_SHARE = 0.72;
 
 /**
- * Draws a bar for each day, the expected rest of today, and the limit as a line. The text and the table have the same
- * numbers.
+ * Draws a bar for each day, the expected rest of today, and the limit as a line, between the largest amount and the
+ * dates. The text and the table have the same numbers.
  *
  * @param {HolderHistory} holder
  * @param {Unit} unit
  * @param {string} label
- * @returns {SVGElement}
+ * @returns {readonly Element[]}
  */
 function chart({ days, limits }, unit, label) {
   const amounts = days.map((day) => amountOf(day, unit));
@@ -185,7 +191,17 @@ function chart({ days, limits }, unit, label) {
       svg("line", { class: "bar-limit", x1: 0, x2: WIDTH, y1: y, y2: y }),
     );
   }
-  return drawing;
+  return [
+    chartText(
+      amountText(Number(most.toPrecision(3)), unit),
+      [
+        ...(expected > 0 ? ["pale: today at this pace"] : []),
+        ...(limit > 0 ? ["dashed: the limit"] : []),
+      ].join(", "),
+    ),
+    drawing,
+    chartText(days[0]?.date ?? "", "today, UTC"),
+  ];
 }
 
 /**
@@ -201,13 +217,12 @@ function svg(tag, attributes) {
   return /** @type {SVGElement} */ (made);
 }
 
-/** @param {readonly Day[]} days @returns {HTMLElement} */
-function dates(days) {
+/** @param {...string} parts @returns {HTMLElement} */
+function chartText(...parts) {
   return element(
     "p",
-    { class: "chart-dates", "aria-hidden": "true" },
-    element("span", {}, days[0]?.date ?? ""),
-    element("span", {}, "today, UTC"),
+    { class: "chart-text", "aria-hidden": "true" },
+    ...parts.map((part) => element("span", {}, part)),
   );
 }
 
@@ -234,7 +249,8 @@ function daysTable(days) {
 
 /** @param {History} history @returns {HTMLElement} */
 function modelsTable({ models }) {
-  return table("Your most expensive models this month", {
+  const most = models.some(({ cost_usd }) => cost_usd) ? "expensive" : "used";
+  return table(`Your most ${most} models this month`, {
     headings: ["model", "cost", "requests", "input", "output"],
     rows: models.map((use) => [
       ...[use.model, use.cost_usd],

@@ -30,6 +30,7 @@ export function showQuotas(reading, ticker) {
   byId("cards", HTMLElement).replaceChildren(
     ...(list?.data ?? []).map((entry) => connectionCard(entry, ticker)),
   );
+  byId("quotas-title", HTMLElement).hidden = !list?.data.length;
   const hasQuotas = hasBars(list?.data ?? []);
   byId("legend", HTMLElement).hidden = !hasQuotas && !hasBars(own);
   byId("legend-quotas", HTMLElement).hidden = !hasQuotas;

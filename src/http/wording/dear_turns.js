@@ -14,7 +14,7 @@ const CAUSES = {
   idle: "after a pause of over five minutes",
   moved: "because another connection served",
   model: "because the model changed",
-  provider: "for no cause that shows here",
+  provider: "for a reason that only the provider knows",
 };
 
 /** @type {Readonly<Record<string, string>>} */
@@ -42,15 +42,22 @@ export function dearTurnsText(turns) {
       `because ${PARTS[part ?? ""] ?? "a setting changed"}`;
     byCause.set(words, (byCause.get(words) ?? 0) + requests);
   }
-  const all = [...byCause.values()].reduce((sum, one) => sum + one, 0);
+  const causes = [...byCause].sort(([, one], [, other]) => other - one);
+  const all = causes.reduce((sum, [, count]) => sum + count, 0);
   if (all === 0) return undefined;
-  const causes = [...byCause].sort(([, one], [, other]) => other - one)
-    .map(([words, count]) => `${count} ${words}`).join(", ");
-  const cost = turns.reduce((sum, { cost_usd }) => sum + (cost_usd ?? 0), 0);
+  const why = causes.length === 1
+    ? `, ${causes[0]?.[0]}`
+    : `: ${causes.map(([words, count]) => `${count} ${words}`).join(", ")}`;
   const read = `${all} ${
     all === 1 ? "turn" : "turns"
-  } read little or nothing from the prompt cache: ${causes}.`;
-  return cost > 0 ? `${read} Extra cost: ${amountText(cost, "USD")}.` : read;
+  } read little or nothing from the prompt cache${why}.`;
+  const cost = turns.reduce((sum, { cost_usd }) => sum + (cost_usd ?? 0), 0);
+  const isPart = turns.some(({ cost_usd }) => cost_usd === null);
+  return cost > 0
+    ? `${read} Extra cost: ${isPart ? "at least " : ""}${
+      amountText(cost, "USD")
+    }.`
+    : read;
 }
 
 /** @param {object} value @returns {value is DearTurns} */

@@ -15,7 +15,7 @@
  * @typedef {object} HolderHistory
  * @property {string} name `You` or `Group interns`.
  * @property {readonly Day[]} days The oldest first; today is the last.
- * @property {Readonly<Partial<Record<Unit, number>>>} limits The limit of a day.
+ * @property {Readonly<Partial<Record<Unit, number>>>} limits The smallest limit of a day.
  *
  * @typedef {{ readonly model: string } & Pick<Day, "requests" | "input_tokens" | "output_tokens" | "cost_usd">} ModelUse
  *
@@ -25,9 +25,12 @@
  * @property {string | undefined} dearTurns The dear turns of this month, in words; undefined without any.
  */
 import { dearTurnsText, isDearTurns } from "./dear_turns.js";
+import { listAt } from "./own_use.js";
 import { amountText } from "./words.js";
 
 const MOST_MODELS = 5;
+const WEEK_DAYS = 7;
+const PACE_DIGITS = 2;
 const DAY_MS = 86_400_000;
 
 /**
@@ -82,7 +85,8 @@ function dayLimits(limits, group) {
       at(limit, "window") === "day" && at(limit, "group") === group &&
       at(limit, "models") === null && at(limit, "connections") === null &&
       typeof at(limit, "limit") === "number"
-    ).map((limit) => [at(limit, "unit"), at(limit, "limit")]),
+    ).map((limit) => [at(limit, "unit"), at(limit, "limit")])
+      .sort(([, one], [, other]) => other - one),
   );
 }
 
@@ -166,26 +170,34 @@ export function isEmpty({ days }) {
  */
 export function historyText({ days, limits }, unit, nowMs) {
   if (isEmpty({ days })) {
-    return `No requests in the last ${days.length} days.`;
+    return `No requests were counted in the last ${days.length} days.`;
   }
   const total = (/** @type {readonly Day[]} */ some) =>
     amountText(some.reduce((sum, day) => sum + amountOf(day, unit), 0), unit);
+  const used = days.slice(days.findIndex(({ requests }) => requests > 0));
+  const week = used.length > WEEK_DAYS
+    ? `, ${total(used.slice(-WEEK_DAYS))} in the last ${WEEK_DAYS} days`
+    : "";
   const expected = expectedToday(days, unit, nowMs);
+  const pace = expected === undefined
+    ? ""
+    : `, at this pace about ${
+      amountText(Number(expected.toPrecision(PACE_DIGITS)), unit)
+    } by midnight UTC`;
   const limit = limits[unit];
+  const today = days.at(-1);
   return [
-    `${total(days)} in ${days.length} days, ${
-      total(days.slice(-7))
-    } in the last 7.`,
-    `Today ${total(days.slice(-1))}${
-      expected === undefined
-        ? ""
-        : `, at this pace ${
-          amountText(unit === "USD" ? expected : Math.round(expected), unit)
-        } by midnight UTC`
-    }.`,
+    ...(used.length === 1
+      ? []
+      : [`${total(used)} since ${used[0]?.date}${week}.`]),
+    today?.requests === 0
+      ? "No requests today."
+      : unit === "USD" && today?.cost_usd === null
+      ? "Today nothing that has a price."
+      : `Today ${total(days.slice(-1))}${pace}.`,
     ...(limit === undefined
       ? []
-      : [`The limit of a day is ${amountText(limit, unit)}.`]),
+      : [`The limit is ${amountText(limit, unit)} a day.`]),
   ].join(" ");
 }
 
@@ -209,13 +221,4 @@ function isCounted(value) {
     ["requests", "input_tokens", "output_tokens"].every((name) =>
       typeof Reflect.get(value, name) === "number"
     );
-}
-
-/** @param {unknown} holder @param {string} key @returns {readonly object[]} */
-function listAt(holder, key) {
-  const isObject = typeof holder === "object" && holder !== null;
-  const list = isObject ? Reflect.get(holder, key) : undefined;
-  return Array.isArray(list)
-    ? list.filter((one) => typeof one === "object" && one !== null)
-    : [];
 }

@@ -44,7 +44,7 @@ export function ownLimits(usage) {
     .filter((group) => groups.has(group))
     .map((group) => ({
       name: group === null ? "Your token" : `Group ${group}`,
-      note: group === null ? "its own limits" : "limits that its members share",
+      note: group === null ? "its own limits" : "shared by its members",
       limits: limits.filter((one) => one.group === group).map(windowOf),
     }));
 }

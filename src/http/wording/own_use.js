@@ -50,11 +50,13 @@ function percentsIn(usage) {
 }
 
 /**
+ * Returns the objects in a list of a response.
+ *
  * @param {unknown} holder
  * @param {string} key
- * @returns {readonly object[]}
+ * @returns {readonly object[]} None where there is no list.
  */
-function listAt(holder, key) {
+export function listAt(holder, key) {
   const isObject = typeof holder === "object" && holder !== null;
   const list = isObject ? Reflect.get(holder, key) : undefined;
   return Array.isArray(list)

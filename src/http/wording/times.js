@@ -70,14 +70,16 @@ export function localResetText(window, nowMs) {
 }
 
 /**
- * Formats the requests that wait for a connection: `7 waiting, about 20 s`.
+ * Formats the requests that wait for a connection: `7 requests waiting, about 20 s`.
  *
  * @param {import("../../quotas/list.ts").WaitingRequests} waiting
  * @returns {string}
  */
 export function waitingText({ requests, seconds }) {
   const time = seconds > 0 ? `, about ${durationText(1000 * seconds)}` : "";
-  return `${requests} waiting${time}`;
+  return `${requests} ${
+    requests === 1 ? "request" : "requests"
+  } waiting${time}`;
 }
 
 /** @param {number} atMs @param {number} nowMs @returns {string} */

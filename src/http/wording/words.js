@@ -55,9 +55,8 @@ export function amountText(value, unit) {
   }
   if (isMoney(unit)) return moneyText(value, unit);
   const noun = NOUNS.get(unit);
-  return noun === undefined
-    ? numberText(value)
-    : `${numberText(value)} ${noun}`;
+  if (noun === undefined) return numberText(value);
+  return `${numberText(value)} ${value === 1 ? noun.slice(0, -1) : noun}`;
 }
 
 /** Other units have no useful name. */

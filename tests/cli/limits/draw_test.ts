@@ -47,9 +47,9 @@ Deno.test("drawLimits() shows how many requests wait for a connection, and for h
   );
   const before = "GLM team  Z.ai, checked 12 s ago";
   assert.deepEqual(texts, [
-    `${before}, 7 waiting, about 20 s`,
-    `${before}, 1 waiting`,
-    `${before}, 200 waiting, about 1 min 35 s`,
+    `${before}, 7 requests waiting, about 20 s`,
+    `${before}, 1 request waiting`,
+    `${before}, 200 requests waiting, about 1 min 35 s`,
   ]);
 });
 
@@ -82,7 +82,7 @@ Deno.test("drawLimits() draws the token's and its group's own limits first, in t
       "Your token  its own limits",
       "  1 day tokens    ███████████████░░░░░  3,750,000 of 5,000,000 left    25% used  resets in 12 h 0 min",
       "",
-      "Group interns  limits that its members share",
+      "Group interns  shared by its members",
       "  1 month money   █░░░░░░░░░░░░░░░░░░░         $1.20 of $50.00 left  97.6% used  resets in 10 d 12 h   nearly used up",
       "",
       "GLM team  Z.ai, checked 12 s ago",

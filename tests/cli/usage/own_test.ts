@@ -62,7 +62,7 @@ Deno.test("usage without a log reads the token's own usage from the gateway", as
     "Your token  its own limits",
     "  1 day tokens   ██████████░░░  3,750,000 of 5,000,000 left   25% used  resets in 12 h 0 min",
     "",
-    "Group interns  limits that its members share",
+    "Group interns  shared by its members",
     "  1 month money  ░░░░░░░░░░░░░         $0.00 of $50.00 left  100% used  resets in 10 d 12 h   used up",
     "",
     `Used by alice  counted since ${since}`,
@@ -74,10 +74,10 @@ Deno.test("usage without a log reads the token's own usage from the gateway", as
     "  day                               requests  input  cached  output   cost",
     "  2026-11-19  █████████░░░░░░░░░░░        48   400K    320K  16,000  $1.00",
     "  2026-11-20  ████████████████████       108   900K    720K  36,000  $2.25",
-    "$3.25 in 2 days, $3.25 in the last 7. Today $2.25, at this pace $4.50 by midnight UTC.",
+    "$3.25 since 2026-11-19. Today $2.25, at this pace about $4.50 by midnight UTC.",
     "",
     "This month: 3 turns read little or nothing from the prompt cache: 2 after a pause of over five",
-    "minutes, 1 because the tools changed. Extra cost: $0.50.",
+    "minutes, 1 because the tools changed. Extra cost: at least $0.50.",
     "model-gateway limits shows what the connections have left.",
     "",
   ]);
@@ -173,7 +173,11 @@ Deno.test("usage prints in one line why the gateway's usage cannot be read, with
 
 Deno.test("usage rejects options for logs without a log, and a gateway with one", async (t) => {
   const cases: readonly [Run, RegExp][] = [
-    [{ args: ["--by", "model"] }, /: --by and --csv need a LOG\. To add up/],
+    [
+      { args: ["--by", "model"] },
+      /: --by, --from, --to and --csv need a LOG\. To add up/,
+    ],
+    [{ args: ["--to", "2026-11-30"] }, /--to and --csv need a LOG/],
     [{ args: ["--csv"] }, /need a LOG\. .*, or - for standard input\.\n/],
     [
       { env: { MODEL_GATEWAY_TOKEN: "" } },

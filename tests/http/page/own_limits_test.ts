@@ -43,7 +43,7 @@ test(
         ...["25% used", "resets in 12 h 0 min, at 01:00"],
       ],
       [
-        ...["Group interns", "limits that its members share", "used up"],
+        ...["Group interns", "shared by its members", "used up"],
         ...["1 month money", "$0.00 of $50.00 left"],
         ...["100% used", "resets in 10 d 12 h, 1 Dec"],
       ],
@@ -124,6 +124,7 @@ test(
       await page.locator("#summary").innerText(),
       /until it resets\. The quotas are not known yet\.$/,
     );
+    assert.equal(await page.locator("#quotas-title").isVisible(), false);
     await answer("/v1/limits", LIST);
     await answer("/v1/usage", { status: 500, json: {} });
     await page.clock.runFor(6_000);
@@ -230,7 +231,7 @@ test(
     await step.waitFor();
     assert.match(
       await step.innerText(),
-      /this token may use 1 requests per day and has used 1\. .* will reset at \w{3} \d+ \w{3}, \d\d:\d\d GMT\+8\. See your limits at http:\/\/127\.0\.0\.1:\d+\/ or with model-gateway usage\./,
+      /this token may use 1 request per day and has used 1\. .* will reset at \w{3} \d+ \w{3}, \d\d:\d\d GMT\+8\. See your limits at http:\/\/127\.0\.0\.1:\d+\/ or with model-gateway usage\./,
     );
     assert.equal(
       asked.filter((path) => path === "/v1/messages").length,

@@ -22,8 +22,10 @@ test(
     const entry = entryOf("GLM team", { limits: [weekOf()], waiting });
     await answer("/v1/limits", { json: listOf(entry) });
     await signIn();
-    const note = page.locator(".card .service");
-    assert.equal(await note.innerText(), "Z.ai, 7 waiting, about 20 s");
+    assert.deepEqual(await page.locator(".card .service").allInnerTexts(), [
+      "Z.ai",
+      "7 requests waiting, about 20 s",
+    ]);
   },
   AT_NOON,
 );

@@ -384,9 +384,15 @@ test(
     assert.equal(await page.locator("#history .bar").count(), 35);
     assert.equal(await page.locator("#history .bar-expected").count(), 1);
     assert.equal(await page.locator("#history .bar-limit").count(), 1);
+    assert.deepEqual(await page.locator(".chart-text span").allInnerTexts(), [
+      "$4.50",
+      "pale: today at this pace, dashed: the limit",
+      "2026-10-17",
+      "today, UTC",
+    ]);
     assert.equal(
       await page.locator("#history .note").first().innerText(),
-      "$36.00 in 35 days, $8.25 in the last 7. Today $2.25, at this pace $4.50 by midnight UTC. The limit of a day is $3.00.",
+      "$36.00 since 2026-10-18, $8.25 in the last 7 days. Today $2.25, at this pace about $4.50 by midnight UTC. The limit is $3.00 a day.",
     );
     assert.match(
       await page.locator("#history .note").last().innerText(),
@@ -410,16 +416,26 @@ test("the reader chooses tokens or cost by keyboard, and sees the sum of a group
   });
   await signIn();
   const note = page.locator("#history .note").first();
-  assert.match(await note.innerText(), /^\$36\.00 in 35 days/);
+  assert.match(await note.innerText(), /^\$36\.00 since 2026-10-18/);
   await page.focus("#history-unit-USD");
   await page.keyboard.press("ArrowLeft");
-  assert.match(await note.innerText(), /^14\.98M tokens in 35 days/);
+  assert.match(await note.innerText(), /^14\.98M tokens since 2026-10-18/);
   await page.keyboard.press("ArrowRight");
   await page.keyboard.press("Tab");
   await page.keyboard.press("ArrowRight");
-  assert.match(await note.innerText(), /^\$35\.00 in 35 days/);
+  assert.match(await note.innerText(), /^\$34\.00 since 2026-10-18/);
   await page.click("#history summary");
   assert.deepEqual(await axeFindings(), []);
+});
+
+test("without any price, the days show tokens and offer no cost", async ({ page, answer, signIn }) => {
+  const report = usageReport();
+  const history = report.history.map((day) => ({ ...day, cost_usd: null }));
+  await answer("/v1/usage", { json: { ...report, history } });
+  await signIn();
+  const note = page.locator("#history .note").first();
+  assert.match(await note.innerText(), /^14\.98M tokens since /);
+  assert.equal(await page.locator("#history-fields").isVisible(), false);
 });
 
 test("days without any request show one sentence, and neither bars nor tables", async ({ page, answer, signIn }) => {
@@ -429,7 +445,7 @@ test("days without any request show one sentence, and neither bars nor tables", 
   await signIn();
   assert.equal(
     (await page.locator("#history").innerText()).replaceAll(/\s+/g, " "),
-    "Your last five weeks No requests in the last 35 days.",
+    "The last five weeks No requests were counted in the last 35 days.",
   );
 });
 

@@ -1,5 +1,12 @@
 import assert from "node:assert/strict";
 import { dearTurnsText } from "../../../src/http/wording/dear_turns.js";
+import {
+  type Day,
+  historyOf,
+  historyText,
+  type HolderHistory,
+  type Unit,
+} from "../../../src/http/wording/history.js";
 import { ownLimits } from "../../../src/http/wording/own_limits.js";
 import {
   amountText,
@@ -8,6 +15,7 @@ import {
   usedText,
 } from "../../../src/http/wording/words.js";
 import type { UsageReport } from "../../../src/usage/report.ts";
+import { NOON_MS } from "../../support/wire/limits_list.ts";
 import {
   groupLimit,
   ownLimit,
@@ -36,7 +44,7 @@ Deno.test("dearTurnsText() counts the turns by cause, the most frequent first, w
       turns("moved", 1),
     ]),
     "12 turns read little or nothing from the prompt cache: 8 after a pause of over five minutes, " +
-      "3 because the tools changed, 1 because another connection served. Extra cost: $4.10.",
+      "3 because the tools changed, 1 because another connection served. Extra cost: at least $4.10.",
   );
 });
 
@@ -53,10 +61,61 @@ Deno.test("dearTurnsText() has words for each part, for newer causes too, and no
   for (const [part, words] of cases) {
     assert.equal(
       dearTurnsText([turns("edited", 1, part)]),
-      `1 turn read little or nothing from the prompt cache: 1 because ${words}.`,
+      `1 turn read little or nothing from the prompt cache, because ${words}.`,
     );
   }
   assert.equal(dearTurnsText([]), undefined);
+});
+
+Deno.test("historyText() names no day before the first use, and no pace, week or price that there is not", () => {
+  const empty = {
+    ...{ requests: 0, input_tokens: 0, cached_input_tokens: 0 },
+    ...{ cache_write_tokens: 0, output_tokens: 0, cost_usd: null },
+  };
+  const textOf = (
+    used: Readonly<Record<string, Partial<Day>>>,
+    unit: Unit = "USD",
+    limits: HolderHistory["limits"] = {},
+  ) => {
+    const days = Array.from({ length: 35 }, (_, index) => {
+      const date = new Date(NOON_MS - (34 - index) * 86_400_000).toISOString()
+        .slice(0, 10);
+      return {
+        ...empty,
+        ...used[date] && { requests: 1 },
+        date,
+        ...used[date],
+      };
+    });
+    return historyText({ name: "You", days, limits }, unit, NOON_MS);
+  };
+  const today = "2026-11-20";
+  const cases: Readonly<Record<string, string>> = {
+    [textOf({})]: "No requests were counted in the last 35 days.",
+    [textOf({ [today]: { cost_usd: 0.004 } })]:
+      "Today $0.004, at this pace about $0.008 by midnight UTC.",
+    [textOf({ [today]: { input_tokens: 1 } }, "tokens")]:
+      "Today 1 token, at this pace about 2 tokens by midnight UTC.",
+    [
+      textOf({ [today]: { input_tokens: 123_456 } }, "tokens", { tokens: 1000 })
+    ]: "Today 123,456 tokens, at this pace about 250,000 tokens by midnight UTC. The limit is 1,000 tokens a day.",
+    [textOf({ "2026-11-18": { cost_usd: 2 } })]:
+      "$2.00 since 2026-11-18. No requests today.",
+    [textOf({ "2026-11-18": { cost_usd: 2 }, [today]: { input_tokens: 9 } })]:
+      "$2.00 since 2026-11-18. Today nothing that has a price.",
+    [textOf({ "2026-11-13": { cost_usd: 2 }, [today]: { cost_usd: 1 } })]:
+      "$3.00 since 2026-11-13, $1.00 in the last 7 days. Today $1.00, at this pace about $2.00 by midnight UTC.",
+  };
+  for (const [text, expected] of Object.entries(cases)) {
+    assert.equal(text, expected);
+  }
+});
+
+Deno.test("historyOf() knows the smallest limit of a day on everything", () => {
+  const limits = [5, 3, 9].map((limit) => ownLimit({ unit: "USD", limit }));
+  const some = ownLimit({ unit: "USD", limit: 1, models: ["glm-5.1"] });
+  const history = historyOf(usageReport(...limits, some));
+  assert.deepEqual(history?.holders[0]?.limits, { USD: 3 });
 });
 
 type LimitUsage = UsageReport["limits"][number];

@@ -727,7 +727,7 @@ Deno.test("no error names connections and models of a group's limit that the tok
   for (const text of received) assert.doesNotMatch(text ?? "", /hidden|secret/);
   assert.match(
     received[0] ?? "",
-    /1 requests per hour for model-1 and 1 more through one and 1 more of the group team/,
+    /1 request per hour for model-1 and 1 more through one and 1 more of the group team/,
   );
   const [limit, ...more] = usage.limits;
   assert.deepEqual(more, []);
@@ -744,7 +744,7 @@ Deno.test("a warning stays short however many models a limit counts", async () =
   const { headers } = await scene.ask("chat");
   assert.match(
     headers.get("x-gateway-limit-warning") ?? "",
-    /^100 % used of 1 requests per hour for model-1 and 999 more, resets at /,
+    /^100 % used of 1 request per hour for model-1 and 999 more, resets at /,
   );
 });
 

@@ -293,7 +293,7 @@ Deno.test("a refusal names the model that is used up, and no other that its limi
   const { message } = errorOf(await askBoth(scene));
   assert.match(
     String(message),
-    /1 requests per day for dear and 2 more and has/,
+    /1 request per day for dear and 2 more and has/,
   );
 });
 
@@ -304,7 +304,7 @@ Deno.test("a warning names the model whose limit is nearly used up", async () =>
   const { headers } = await askBoth(scene);
   assert.match(
     headers.get("x-gateway-limit-warning") ?? "",
-    /^100 % used of 1 requests per day for dear,/,
+    /^100 % used of 1 request per day for dear,/,
   );
   assert.deepEqual(await used(scene), [CHEAP]);
   assert.equal((await askBoth(scene)).status, 200);
