@@ -22,6 +22,7 @@ export const MOVE_PROMISES: Readonly<Record<string, Promised>> = {
       const caller = [...config.callers.values()]
         .find(({ name }) => name === token);
       const mayBeFull = from?.maxConcurrent !== undefined ||
+        from?.queue !== undefined ||
         caller !== undefined && limitsOn(caller).length > 0;
       const failed = objects(attempts).some(({ connection, failure }) =>
         connection === moved_from && failure === moved_for

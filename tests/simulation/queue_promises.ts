@@ -39,7 +39,7 @@ export const QUEUE_PROMISES: Readonly<Record<string, Promised>> = {
       }
       // An attempt that opened no connection is in the log alone.
       const isWhole = objects(line.attempts).length <= entries.length;
-      const firstMs = entries[0]?.receivedMs ?? outputMs ?? 0;
+      const firstMs = entries[0]?.receivedMs ?? one.respondedMs ?? sentMs;
       const silentMs = firstMs - sentMs - waitedMs;
       // Without a model, the request was refused before its body was read.
       const isTried = entries.length > 0 ||

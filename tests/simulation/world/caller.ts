@@ -27,8 +27,9 @@ export interface Asked {
   /** True for work that nobody waits for. */
   readonly isBackground: boolean;
   readonly startedMs: number;
-  /** The moment at which the whole body was there, and the one at which its caller left. */
+  /** The moments at which the whole body was there, its response began, and its caller left. */
   sentMs: number | undefined;
+  respondedMs: number | undefined;
   leftMs: number | undefined;
   /** The replica that it went to, and the number of its process; undefined when none was up. */
   replica: string | undefined;
@@ -104,7 +105,7 @@ export async function ask(
     ...{ ...turn, conversation, number: asked.length },
     isBackground: turn.isBatch === true || turn.parent !== undefined,
     startedMs: time.elapsedMs(),
-    ...{ sentMs: undefined, leftMs: undefined },
+    ...{ sentMs: undefined, respondedMs: undefined, leftMs: undefined },
     replica: replica && `${replica.name}.${replica.starts}`,
     ...{ status: undefined, headers: undefined, text: "", ending: undefined },
     ...{ outputMs: undefined, endedMs: undefined },
@@ -138,6 +139,7 @@ export async function ask(
       life.ended,
     ]);
     one.status = response.status;
+    one.respondedMs = time.elapsedMs();
     one.headers = response.headers;
     trace.note(`#${one.number} gets ${response.status}`);
     await Promise.race([
