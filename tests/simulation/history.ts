@@ -30,6 +30,7 @@ import { Replica } from "./world/replica.ts";
 import { SimulatedStore } from "./world/store.ts";
 import { SimulatedProcess } from "./world/threads.ts";
 import { scrape } from "./world/scrape.ts";
+import { Streams } from "./world/streams.ts";
 import { VirtualTime } from "./world/time.ts";
 import { Trace } from "./world/trace.ts";
 
@@ -70,6 +71,8 @@ export interface History {
   /** The promises that broke, a line each. */
   readonly broken: readonly string[];
   readonly trace: Trace;
+  /** The names of the sessions and events that can be left out, in the order in which they began. */
+  readonly actors: readonly string[];
 }
 
 /** The time after which a history must have come to rest, in milliseconds: ten times what its people need. */
@@ -85,25 +88,15 @@ export interface Scale {
   readonly sessions: number;
   /** The number of people; default: a few. */
   readonly people?: number;
-  /** The numbers of the sessions that are lived; default: all. */
-  readonly kept?: readonly number[];
-  /** The kinds of events that do not happen. */
-  readonly without?: readonly EventKind[];
+  /** The names of the only sessions and events that happen, such as `session-3` and `end-of-replica-0-1`; default: all. */
+  readonly kept?: readonly string[];
 }
 
 /** A history of half a hundred sessions. */
 export const USUAL_SCALE: Scale = { minutes: 30, sessions: 50 };
 
-/** The kinds of events that happen to a history from outside. */
-export const EVENT_KINDS = [
-  "moods",
-  "breaks",
-  "reloads",
-  "crashes",
-  "troubles",
-] as const;
-
-export type EventKind = (typeof EVENT_KINDS)[number];
+/** The most requests of one session: their numbers begin with that of the session. */
+const MOST_REQUESTS = 1000;
 
 /**
  * Lives one history: real gateways and their HTTP clients, simulated callers, providers and a store, on a virtual clock.
@@ -114,22 +107,32 @@ export async function liveHistory(
   seed: number,
   scale: Scale = USUAL_SCALE,
 ): Promise<History> {
-  const random = createRandom(seed);
-  const time = new VirtualTime(random.below(40 * 24 * 3600_000));
+  const time = new VirtualTime(createRandom(seed).below(40 * 24 * 3600_000));
+  const streams = new Streams(seed, time.elapsedMs);
+  const random = streams.of("the world");
   const trace = new Trace(() => time.elapsedMs());
   const ledger: LedgerEntry[] = [];
-  const providers = createProviders({ time, random, trace, ledger });
+  const providers = createProviders(
+    { time, streams, trace, ledger },
+    random,
+  );
   const people = createAgents(random, scale.people);
   const agents = [...people, CHECKER];
   const file = createFile(providers, agents, random);
   const config = await minimalConfig(file);
   const store = random.below(2) === 0
-    ? new SimulatedStore({ time, random, trace })
+    ? new SimulatedStore({
+      ...{ time, trace },
+      random: streams.atMoments("the store"),
+    })
     : undefined;
   // Replicas look at the store seven times a second, so their histories are shorter.
   const minutes = store === undefined ? scale.minutes : scale.minutes / 6;
   const log = createMemoryLog();
-  const fetch = createQuotaFetch(providers, { time, random });
+  const fetch = createQuotaFetch(providers, {
+    time,
+    random: streams.atMoments("quotas"),
+  });
   const isThreaded = store === undefined && random.below(3) === 0;
   const liveConfig = createLiveConfig(config);
   const process = isThreaded
@@ -138,12 +141,14 @@ export async function liveHistory(
   const most = store === undefined ? isThreaded ? 3 : 1 : 4;
   const replicas = Array.from(
     { length: 1 + random.below(most) },
-    (_, at) =>
-      new Replica({
-        ...{ time, random, trace, log, config, store, process, fetch },
-        name: `replica-${at}`,
+    (_, at) => {
+      const name = `replica-${at}`;
+      const random = streams.atMoments(name);
+      return new Replica({
+        ...{ name, time, random, trace, log, config, store, process, fetch },
         dial: createSimulatedDial(providers),
-      }),
+      });
+    },
   );
   const asked: Asked[] = [];
   const looks: Look[] = [];
@@ -153,26 +158,38 @@ export async function liveHistory(
     unhandled.push(event.reason);
   };
   globalThis.addEventListener("unhandledrejection", onUnhandled);
-  const giveBack = takeOver(time, createRandom(~seed));
+  const giveBack = takeOver(time, streams.atMoments("the program"));
+  const actors: string[] = [];
+  const { kept } = scale;
+  const happens = (actor: string) => {
+    actors.push(actor);
+    return kept === undefined || kept.includes(actor);
+  };
   try {
     for (const replica of replicas) await replica.start();
-    const scene = { replicas, time, random, trace, asked, looks };
-    const { kept, without = [] } = scale;
+    const sceneOf = (actor: string, place: number) => {
+      let requests = 0;
+      return {
+        ...{ replicas, time, trace, asked, looks, random: streams.of(actor) },
+        nextNumber: () => MOST_REQUESTS * place + requests++,
+      };
+    };
     const lives = Array.from({ length: scale.sessions }, async (_, at) => {
-      if (kept?.includes(at) === false) return;
-      await time.sleep(random.below(minutes * 60_000));
-      await liveSession(random.pick(people), scene);
+      const actor = `session-${at}`;
+      const scene = sceneOf(actor, at);
+      await time.sleep(scene.random.below(minutes * 60_000));
+      if (happens(actor)) await liveSession(scene.random.pick(people), scene);
     });
     let isLived = false;
     const lived = Promise.all(lives).then(() => isLived = true);
-    const weather = { time, random, trace, without, isOver: () => isLived };
+    const weather = { time, streams, trace, happens, isOver: () => isLived };
     startWeather({ ...weather, providers });
     const swap = async (next: typeof file) => {
       const config = await minimalConfig(next);
       for (const { configs } of replicas) configs.swap(config);
       liveConfig.swap(config);
     };
-    startReloads(weather, async () => {
+    startReloads(weather, async (random) => {
       if (random.below(3) === 0) {
         const { name } = random.pick(people);
         trace.note(`${name} has no token`);
@@ -181,7 +198,7 @@ export async function liveHistory(
       }
       await swap(file);
     });
-    startCrashes({ ...weather, replicas, store }, minutes);
+    startCrashes({ ...weather, random, replicas, store }, minutes);
     await time.run(HORIZON_MS, () => isLived);
     if (isLived) await lived;
     for (const provider of providers) provider.recover();
@@ -195,6 +212,7 @@ export async function liveHistory(
     }
     await time.run(time.elapsedMs() + 1000, () => false);
     // What does not end has no end in the promises: nobody waits for it here.
+    const scene = sceneOf("the end", scale.sessions);
     const beforeChecks = asked.length;
     // The first ones probe what cooled down; then every slot of each replica serves. Threads have theirs together.
     const gates = process === undefined ? replicas : replicas.slice(0, 1);
@@ -245,7 +263,7 @@ export async function liveHistory(
       virtualMs: time.elapsedMs(),
       digest: trace.digest,
       broken: brokenPromises(world),
-      trace,
+      ...{ trace, actors },
     };
   } finally {
     for (const { life } of replicas) life?.end();
@@ -262,21 +280,22 @@ const STORE_QUIET_MS = 200_000;
 
 /** Crashes, restarts and drains replicas, and troubles their store, at random moments. */
 function startCrashes(
-  { replicas, store, ...weather }: Weather & {
+  { replicas, store, random, ...weather }: Weather & {
+    readonly random: Random;
     readonly replicas: readonly Replica[];
     readonly store: SimulatedStore | undefined;
   },
   minutes: number,
 ): void {
-  const { random, time, trace } = weather;
+  const { time, trace } = weather;
   const mostMs = minutes * 40_000;
   const isRough = random.below(2) === 0;
   if (store !== undefined && isRough) {
-    repeat(weather, "troubles", mostMs / 2, () => store.trouble());
+    repeat(weather, "trouble-of-the-store", mostMs / 2, () => store.trouble());
   }
   if (random.below(2) === 0) return;
   for (const replica of replicas) {
-    repeat(weather, "crashes", mostMs, async () => {
+    repeat(weather, `end-of-${replica.name}`, mostMs, async (random) => {
       if (replica.life === undefined) return;
       if (random.below(3) === 0) await replica.stop();
       else replica.crash();
@@ -289,10 +308,11 @@ function startCrashes(
 
 interface Weather {
   readonly time: VirtualTime;
-  readonly random: Random;
+  readonly streams: Streams;
   readonly trace: Trace;
   readonly isOver: () => boolean;
-  readonly without: readonly EventKind[];
+  /** Returns false for an event that is left out. */
+  readonly happens: (actor: string) => boolean;
 }
 
 /** Changes the moods of the providers, and breaks their connections, at random moments. */
@@ -301,36 +321,42 @@ function startWeather(
     readonly providers: readonly SimulatedProvider[];
   },
 ): void {
-  const { random } = weather;
   for (const provider of providers) {
-    repeat(weather, "moods", 600_000, () => provider.changeMood());
+    const { name } = provider;
+    repeat(weather, `mood-of-${name}`, 600_000, () => provider.changeMood());
     repeat(
       weather,
-      "breaks",
+      `break-of-${name}`,
       1_800_000,
-      () => provider.breakSockets(random.below(2) === 0),
+      (random) => provider.breakSockets(random.below(2) === 0),
     );
   }
 }
 
-function startReloads(weather: Weather, reload: () => Promise<void>): void {
-  repeat(weather, "reloads", 1_200_000, () => {
+function startReloads(
+  weather: Weather,
+  reload: (random: Random) => Promise<void>,
+): void {
+  repeat(weather, "reload", 1_200_000, (random) => {
     weather.trace.note("the configuration is read again");
-    void reload();
+    void reload(random);
   });
 }
 
+/** Lets events of one kind happen, each under a name of its own, such as `reload-2`. */
 function repeat(
-  weather: Weather,
-  kind: EventKind,
+  { time, streams, isOver, happens }: Weather,
+  kind: string,
   mostMs: number,
-  change: () => void | Promise<void>,
+  change: (random: Random) => void | Promise<void>,
 ): void {
-  const { time, random, isOver, without } = weather;
-  if (without.includes(kind)) return;
-  time.schedule(random.below(mostMs), () => {
-    if (isOver()) return;
-    void change();
-    repeat(weather, kind, mostMs, change);
-  });
+  const rhythm = streams.of(kind);
+  const plan = (number: number) =>
+    time.schedule(rhythm.below(mostMs), () => {
+      if (isOver()) return;
+      const actor = `${kind}-${number}`;
+      if (happens(actor)) void change(streams.of(actor));
+      plan(number + 1);
+    });
+  plan(1);
 }

@@ -51,11 +51,13 @@ async function liveOut(life: Life): Promise<Lived> {
   if (scene !== undefined || !isShrunk) {
     return { ...lived, report: reportOf(first.broken, life, first.trace) };
   }
-  const scale = await shrink(seed, life.scale);
-  const smaller = await liveHistory(seed, scale);
+  const { scale, history } = await shrink(
+    life.scale,
+    (scale) => liveHistory(seed, scale),
+  );
   return {
     ...lived,
-    report: reportOf(smaller.broken, { ...life, scale }, smaller.trace),
+    report: reportOf(history.broken, { ...life, scale }, history.trace),
   };
 }
 
@@ -83,12 +85,11 @@ function firstOfEach(broken: readonly string[]): string[] {
 }
 
 function optionsOf(
-  { minutes, sessions, people, kept, without = [] }: Scale,
+  { minutes, sessions, people, kept }: Scale,
 ): string {
   return [
     `--minutes ${minutes} --sessions ${sessions}`,
     ...people === undefined ? [] : [`--people ${people}`],
-    ...kept === undefined ? [] : [`--keep ${kept.join(",")}`],
-    ...without.length === 0 ? [] : [`--without ${without.join(",")}`],
+    ...kept === undefined ? [] : [`--keep=${kept.join(",")}`],
   ].join(" ");
 }

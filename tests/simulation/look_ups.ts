@@ -9,6 +9,7 @@ export type Promised = (world: World) => Iterable<string>;
 
 /** What a history has about each request. */
 interface Index {
+  readonly asked: ReadonlyMap<number, Asked>;
   readonly entries: ReadonlyMap<number, LedgerEntry[]>;
   readonly lines: ReadonlyMap<unknown, LogEntry["fields"]>;
 }
@@ -22,12 +23,18 @@ function indexOf(world: World): Index {
   const lines = world.log.entries.filter(({ event }) => event === "request")
     .map(({ fields }) => [fields.request_id, fields] as const);
   const index = {
+    asked: new Map(world.asked.map((one) => [one.number, one])),
     entries: Map.groupBy(world.ledger, ({ request }) => request),
     // The first line of a request counts.
     lines: new Map(lines.reverse()),
   };
   INDEXES.set(world, index);
   return index;
+}
+
+/** Returns the request with a number. */
+export function askedOf(number: number, world: World): Asked | undefined {
+  return indexOf(world).asked.get(number);
 }
 
 /** Returns what the providers received of a request, in order. */

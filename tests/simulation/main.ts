@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { EVENT_KINDS, type Scale, USUAL_SCALE } from "./history.ts";
+import { type Scale, USUAL_SCALE } from "./history.ts";
 import type { Life } from "./life.ts";
 import { Thread } from "./thread.ts";
 import { sceneNames } from "./scenes/mod.ts";
@@ -15,10 +15,8 @@ const { values: options } = parseArgs({
     about: { type: "string" },
     /** Scenes: `all`, a group, or a regular expression for their names. */
     scene: { type: "string" },
-    /** The numbers of the only sessions that are lived. */
+    /** The names of the only sessions and events that happen. */
     keep: { type: "string" },
-    /** The kinds of events that do not happen. */
-    without: { type: "string", default: "" },
     /** Looks for a smaller history that breaks the same promise. */
     shrink: { type: "boolean", default: false },
     "until-broken": { type: "boolean" },
@@ -55,15 +53,11 @@ function livesOf(
 ): Life[] {
   const first = Number(seed ?? Math.floor(Math.random() * 1e9));
   const names = scene === undefined ? [undefined] : sceneNames(scene);
-  const without = given.without.split(",");
   const scale: Scale = {
     minutes: Number(given.minutes ?? USUAL_SCALE.minutes),
     sessions: Number(given.sessions ?? USUAL_SCALE.sessions),
     ...given.people === undefined ? {} : { people: Number(given.people) },
-    ...given.keep === undefined
-      ? {}
-      : { kept: given.keep.split(",").map(Number) },
-    without: EVENT_KINDS.filter((kind) => without.includes(kind)),
+    ...given.keep === undefined ? {} : { kept: given.keep.split(",") },
   };
   return names.flatMap((name) =>
     Array.from({ length: Number(seeds) }, (_, at) => ({

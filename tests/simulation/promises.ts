@@ -3,6 +3,7 @@ import { ANSWER_PROMISES } from "./answer_promises.ts";
 import { ATTEMPT_PROMISES } from "./attempt_promises.ts";
 import type { History, World } from "./history.ts";
 import {
+  askedOf,
   attemptsOf,
   lineOf,
   mayLackLine,
@@ -37,9 +38,9 @@ const PROMISES: Readonly<Record<string, Promised>> = {
       else if (!/"message":"[^"]/.test(text)) yield `#${number} has ${text}`;
     }
   },
-  "nothing is sent again after output": function* ({ asked, ledger }) {
-    for (const entry of ledger) {
-      const output = asked[entry.request]?.outputMs;
+  "nothing is sent again after output": function* (world) {
+    for (const entry of world.ledger) {
+      const output = askedOf(entry.request, world)?.outputMs;
       if (output !== undefined && entry.receivedMs > output) {
         yield `#${entry.request} was sent to ${entry.provider} after output`;
       }
@@ -64,14 +65,14 @@ const PROMISES: Readonly<Record<string, Promised>> = {
     }
   },
   "a request reaches only models of its token, with their key": function* (
-    { asked, ledger, providers },
+    world,
   ) {
     const exchanging = new Set(
-      providers.filter(({ accepts }) => accepts !== undefined)
+      world.providers.filter(({ accepts }) => accepts !== undefined)
         .map(({ name }) => name),
     );
-    for (const { request, provider, key, body } of ledger) {
-      const one = asked[request];
+    for (const { request, provider, key, body } of world.ledger) {
+      const one = askedOf(request, world);
       const model = String(body.model).replace(`-of-${provider}`, "");
       if (body.model !== `${model}-of-${provider}`) {
         yield `#${request} names ${body.model} to ${provider}`;

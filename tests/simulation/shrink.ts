@@ -1,42 +1,36 @@
-import { EVENT_KINDS, liveHistory, type Scale } from "./history.ts";
-
-/** The parts of a history that can be left out. */
-type Parts = Required<Pick<Scale, "kept" | "without">>;
+import type { History, Scale } from "./history.ts";
 
 /**
- * Leaves out kinds of events, then sessions, while a history still breaks the same promise. Each removal is another
- * history of the same seed, so what is left is small, but perhaps not the smallest.
+ * Leaves out sessions and events while a history still breaks the same promise. Those that are left do what they did
+ * before, as far as the gateway lets them.
  *
- * @returns The scale of the smaller history.
+ * @param live Lives the same seed, with what a scale keeps.
+ * @returns The smallest history that was found, with its scale.
  */
-export async function shrink(seed: number, scale: Scale): Promise<Scale> {
-  const [first = ""] = (await liveHistory(seed, scale)).broken;
-  const promise = promiseIn(first);
-  const breaks = async (parts: Parts) => {
-    const { broken } = await liveHistory(seed, { ...scale, ...parts });
-    return broken.some((line) => promiseIn(line) === promise);
-  };
-  let parts: Parts = {
-    kept: scale.kept ?? Array.from({ length: scale.sessions }, (_, at) => at),
-    without: scale.without ?? [],
-  };
-  for (const kind of EVENT_KINDS) {
-    const fewer = { ...parts, without: [...parts.without, kind] };
-    if (await breaks(fewer)) parts = fewer;
-  }
-  let size = Math.ceil(parts.kept.length / 2);
+export async function shrink(
+  scale: Scale,
+  live: (scale: Scale) => Promise<History>,
+): Promise<{ readonly scale: Scale; readonly history: History }> {
+  let history = await live(scale);
+  const promise = promiseIn(history.broken[0] ?? "");
+  let kept = history.actors;
+  let size = Math.ceil(kept.length / 2);
   for (;;) {
-    const before = parts.kept.length;
-    for (let start = 0; start < parts.kept.length;) {
-      const kept = parts.kept.toSpliced(start, size);
-      const fewer = { ...parts, kept };
-      if (kept.length > 0 && await breaks(fewer)) parts = fewer;
-      else start += size;
+    const before = kept.length;
+    // The last ones first: what came after the failure goes at once.
+    for (let end = kept.length; end > 0; end -= size) {
+      const fewer = kept.toSpliced(
+        Math.max(0, end - size),
+        Math.min(size, end),
+      );
+      const smaller = await live({ ...scale, kept: fewer });
+      const breaks = smaller.broken.some((line) => promiseIn(line) === promise);
+      if (breaks) [kept, history] = [fewer, smaller];
     }
-    if (size === 1 && parts.kept.length === before) break;
+    if (size === 1 && kept.length === before) break;
     size = Math.max(1, Math.floor(size / 2));
   }
-  return { ...scale, ...parts };
+  return { scale: { ...scale, kept }, history };
 }
 
 /** Returns the name of the promise in a line about a broken one. */

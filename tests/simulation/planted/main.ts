@@ -1,4 +1,5 @@
 import { parseArgs } from "node:util";
+import { withCopy } from "./copy.ts";
 import type { Fault } from "./fault.ts";
 import { createRandom } from "../../support/fakes/random.ts";
 import { EXCHANGE_FAULTS } from "./exchange.ts";
@@ -44,12 +45,6 @@ const { seeds, scenes, scene, first, only, seconds, again, ...flags } =
   }).values;
 
 const ROOT = new URL("../../../", import.meta.url);
-
-/** The parts of the repository that a history needs. */
-const COPIED = [
-  ...["src", "tests/simulation", "tests/support", "tests/deno.lock"],
-  "tests/upstream/http1/odd_responses.ts",
-];
 
 /** The folders of which `--mutations` changes files. */
 const MUTATED = ["relay", "shared", "upstream", "usage"];
@@ -170,20 +165,6 @@ async function checkUnplanted(): Promise<void> {
   });
 }
 
-async function withCopy<Result>(
-  use: (copy: string) => Promise<Result>,
-): Promise<Result> {
-  const copy = await Deno.makeTempDir({ prefix: "planted-" });
-  try {
-    await Promise.all(
-      [...COPIED, "deno.json", "deno.lock"].map((path) => copyTo(copy, path)),
-    );
-    return await use(copy);
-  } finally {
-    await Deno.remove(copy, { recursive: true });
-  }
-}
-
 async function plantInCopy(): Promise<void> {
   await withCopy(async (copy) => {
     for (;;) {
@@ -276,19 +257,4 @@ async function problemsOf(all: readonly PlacedFault[]): Promise<string[]> {
     names.add(name);
   }
   return found;
-}
-
-async function copyTo(target: string, path: string): Promise<void> {
-  const from = new URL(path, ROOT).pathname;
-  const info = await Deno.stat(from);
-  if (info.isFile) {
-    await Deno.mkdir(`${target}/${path}`.replace(/\/[^/]*$/, ""), {
-      recursive: true,
-    });
-    return await Deno.copyFile(from, `${target}/${path}`);
-  }
-  await Deno.mkdir(`${target}/${path}`, { recursive: true });
-  for await (const { name } of Deno.readDir(from)) {
-    await copyTo(target, `${path}/${name}`);
-  }
 }

@@ -110,7 +110,7 @@ export async function liveScene(name: string, seed: number): Promise<History> {
     }
     return {
       ...{ seed, requests: asked.length, virtualMs: time.elapsedMs() },
-      ...{ digest: trace.digest, broken, trace },
+      ...{ digest: trace.digest, broken, trace, actors: [] },
     };
   } finally {
     for (const { life } of stage.replicas) life?.end();

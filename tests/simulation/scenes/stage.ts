@@ -309,6 +309,7 @@ export class Stage {
       replicas: this.replicas.filter((_, place) => place === (at ?? place)),
       ...{ time: this.time, random },
       ...{ trace: this.trace, asked: this.asked },
+      nextNumber: () => this.asked.length,
     });
   }
 

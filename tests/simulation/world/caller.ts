@@ -50,8 +50,10 @@ export interface CallerScene {
   readonly time: VirtualTime;
   readonly random: Random;
   readonly trace: Trace;
-  /** All requests so far; the index is the number. */
+  /** All requests so far. */
   readonly asked: Asked[];
+  /** Returns the number of the next request. */
+  readonly nextNumber: () => number;
   /** What people read of the gateway's own numbers. */
   readonly looks?: Look[];
 }
@@ -102,7 +104,7 @@ export async function ask(
   const conversation = turn.parent ?? turn.session;
   const replica = routeOf(conversation, scene);
   const one: Asked = {
-    ...{ ...turn, conversation, number: asked.length },
+    ...{ ...turn, conversation, number: scene.nextNumber() },
     isBackground: turn.isBatch === true || turn.parent !== undefined,
     startedMs: time.elapsedMs(),
     ...{ sentMs: undefined, respondedMs: undefined, leftMs: undefined },

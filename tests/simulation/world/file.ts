@@ -3,6 +3,7 @@ import type { Random } from "../../support/fakes/random.ts";
 import type { Agent } from "./caller.ts";
 import { keyOf, type LedgerEntry, SimulatedProvider } from "./provider.ts";
 import { SimulatedQuota } from "./quota.ts";
+import type { Streams } from "./streams.ts";
 import type { VirtualTime } from "./time.ts";
 import type { Trace } from "./trace.ts";
 
@@ -12,19 +13,20 @@ type Entry = Readonly<Record<string, unknown>>;
 export function createProviders(
   parts: {
     readonly time: VirtualTime;
-    readonly random: Random;
+    readonly streams: Streams;
     readonly trace: Trace;
     readonly ledger: LedgerEntry[];
   },
+  random: Random,
 ): SimulatedProvider[] {
-  const { random, time } = parts;
+  const { streams, time } = parts;
   const count = 2 + random.below(4);
   return Array.from({ length: count }, (_, at) => {
     const family = random.pick(["A", "B", "C"] as const);
+    const name = `provider-${at}`;
     const provider = new SimulatedProvider({
-      ...parts,
-      name: `provider-${at}`,
-      protocols: PROTOCOLS[family],
+      ...{ ...parts, name, protocols: PROTOCOLS[family] },
+      random: streams.atMoments(name),
     });
     if (random.below(2) === 0) {
       provider.quota = new SimulatedQuota(time, 20_000 + random.below(300_000));

@@ -431,7 +431,8 @@ export class SimulatedProvider {
     const random = this.#random;
     const { protocol, body } = entry;
     const { tools, stream, stream_options: options, model } = body;
-    const number = this.ledger.length;
+    const attempts = this.ledger.filter((one) => one.request === entry.request);
+    const number = 10 * entry.request + attempts.length;
     const whole = planAnswer(number, random, Array.isArray(tools));
     const answer = planned.leaks
       ? { ...whole, pieces: [...whole.pieces, `${entry.key} `] }

@@ -1,0 +1,44 @@
+import assert from "node:assert/strict";
+import { type History, liveHistory, USUAL_SCALE } from "./history.ts";
+import { shrink } from "./shrink.ts";
+import { Trace } from "./world/trace.ts";
+
+const ACTORS = [
+  ...["session-1", "mood-of-a-1", "session-0", "reload-1", "session-2"],
+  ...["end-of-b-1", "session-4", "mood-of-a-2", "session-3"],
+];
+
+/** Returns a history in which these happened, and that broke these promises. */
+function historyOf(actors: readonly string[], ...broken: string[]): History {
+  const trace = new Trace(() => 0);
+  return {
+    ...{ seed: 1, requests: 1, virtualMs: 1, digest: 1, broken, trace, actors },
+  };
+}
+
+Deno.test("what does not break the same promise is left out", async () => {
+  const needed = ["mood-of-a-1", "session-2", "session-4"];
+  const { scale, history } = await shrink(USUAL_SCALE, (scale) => {
+    const { kept = ACTORS } = scale;
+    const isBroken = needed.every((one) => kept.includes(one));
+    const one = isBroken ? "everyone is served: #2001" : "nobody waits: #1";
+    return Promise.resolve(historyOf(kept, one));
+  });
+  assert.deepEqual(scale, { ...USUAL_SCALE, kept: needed });
+  assert.deepEqual(history.actors, needed);
+});
+
+Deno.test("without a part of a history the others begin as they did", async () => {
+  const all = await liveHistory(7);
+  const kept = all.actors.filter((_, at) => at % 2 === 0);
+  const fewer = await liveHistory(7, { ...USUAL_SCALE, kept });
+  assert.deepEqual(fewer.actors, all.actors.slice(0, fewer.actors.length));
+  const beginnings = ({ trace }: History) =>
+    trace.last(Infinity).filter((line) => / #\d+000 : .* asks /.test(line))
+      .filter((line) => {
+        const [, session] = /#(\d+)000 /.exec(line) ?? [];
+        return kept.includes(`session-${session}`);
+      });
+  assert.notEqual(beginnings(all).length, 0);
+  assert.deepEqual(beginnings(fewer), beginnings(all));
+});
