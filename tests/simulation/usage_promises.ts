@@ -140,12 +140,13 @@ export const USAGE_PROMISES: Readonly<Record<string, Promised>> = {
           mayLackLine(one, world) || one.endedMs === undefined
             ? []
             : [{ atMs: one.endedMs, amount: amountOf(one, unit, world) }]
-        );
+        ).sort((one, other) => other.atMs - one.atMs);
+        let used = 0;
+        // Both in the order of time.
         for (const { number, startedMs } of requests) {
-          const used = sumOf(
-            ended.filter(({ atMs }) => atMs + COUNTED_MS < startedMs),
-            ({ amount }) => amount,
-          );
+          while ((ended.at(-1)?.atMs ?? Infinity) + COUNTED_MS < startedMs) {
+            used += ended.pop()?.amount ?? 0;
+          }
           if (used < most) continue;
           yield `#${number} was sent when ${name} had used ${used} of ${most} ${unit} of a ${window}`;
         }

@@ -1,5 +1,5 @@
-import fengari from "npm:fengari@0.1.5";
 import { type JsonValue, parseJson } from "../../../src/core/json.ts";
+import { compileLua } from "./lua_compiler.ts";
 
 /** A reply of the store, in the types of RESP 2; a script has statuses, too. */
 export type Reply = string | number | null | Status | readonly Reply[];
@@ -16,131 +16,83 @@ export class Status {
 /** An error of the store, such as `NOSCRIPT No matching script`. */
 export class ReplyError extends Error {}
 
-/** The state of a Lua virtual machine, which only the library looks into. */
-type State = object;
+/** A value of Lua; nil is `undefined`. */
+type Value =
+  | undefined
+  | boolean
+  | number
+  | string
+  | Table
+  | LuaFunction
+  | typeof JSON_NULL;
 
-type LuaText = object;
+type LuaFunction = (...args: readonly Value[]) => readonly Value[];
 
-/** The functions of the library, with their names in C (https://www.lua.org/manual/5.3/manual.html#4.8). */
-interface Lua {
-  readonly lua: {
-    readonly LUA_REGISTRYINDEX: number;
-    readonly LUA_TBOOLEAN: number;
-    readonly LUA_TNUMBER: number;
-    readonly LUA_TSTRING: number;
-    readonly LUA_TTABLE: number;
-    lua_gettop(state: State): number;
-    lua_settop(state: State, top: number): void;
-    lua_type(state: State, index: number): number;
-    lua_toboolean(state: State, index: number): boolean;
-    lua_tonumber(state: State, index: number): number;
-    lua_tostring(state: State, index: number): LuaText;
-    lua_pushboolean(state: State, value: boolean): void;
-    lua_pushinteger(state: State, value: number): void;
-    lua_pushlightuserdata(state: State, value: object): void;
-    lua_pushnumber(state: State, value: number): void;
-    lua_pushstring(state: State, value: LuaText): void;
-    lua_pushvalue(state: State, index: number): void;
-    lua_pushcfunction(state: State, run: (state: State) => number): void;
-    lua_newtable(state: State): void;
-    lua_rawgeti(state: State, index: number, key: number): number;
-    lua_rawset(state: State, index: number): void;
-    lua_rawseti(state: State, index: number, key: number): void;
-    lua_getfield(state: State, index: number, key: LuaText): number;
-    lua_setfield(state: State, index: number, key: LuaText): void;
-    lua_getglobal(state: State, name: LuaText): number;
-    lua_setglobal(state: State, name: LuaText): void;
-    lua_pcall(
-      state: State,
-      args: number,
-      results: number,
-      onError: number,
-    ): number;
-    lua_error(state: State): never;
-  };
-  readonly lauxlib: {
-    luaL_newstate(): State;
-    luaL_loadstring(state: State, source: LuaText): number;
-    luaL_ref(state: State, table: number): number;
-  };
-  readonly lualib: { luaL_openlibs(state: State): void };
-  to_luastring(text: string): LuaText;
-  to_jsstring(text: LuaText): string;
-}
+/** `cjson.null`, which is not `nil`. */
+const JSON_NULL: unique symbol = Symbol("cjson.null");
 
-const library: Lua = fengari;
-const { lua, lauxlib, lualib, to_luastring, to_jsstring } = library;
+/** A table: a list that begins at 1, and fields. */
+class Table {
+  readonly list: Value[] = [];
+  readonly fields = new Map<Value, Value>();
 
-/** The longest text that is worth to be kept, and the number of texts that are kept. */
-const LONGEST_KEPT = 100;
-const MOST_KEPT = 5000;
-
-/** Converts texts between a virtual machine and JavaScript, and keeps those that come again, such as names of fields. */
-class LuaTexts {
-  readonly #state: State;
-  /** References to texts of the virtual machine. */
-  readonly #pushed = new Map<string, number>();
-  readonly #read = new WeakMap<LuaText, string>();
-
-  constructor(state: State) {
-    this.#state = state;
+  get(key: Value): Value {
+    return typeof key === "number" && key > 0 && key <= this.list.length
+      ? this.list[key - 1]
+      : this.fields.get(key);
   }
 
-  push(text: string): void {
-    const state = this.#state;
-    const known = this.#pushed.get(text);
-    if (known !== undefined) {
-      lua.lua_rawgeti(state, lua.LUA_REGISTRYINDEX, known);
+  /** Sets a field to a value, which is not nil. */
+  set(key: Value, value: Value): void {
+    const { list, fields } = this;
+    if (key !== list.length + 1) {
+      if (typeof key === "number" && key in list) list[key - 1] = value;
+      else fields.set(key, value);
       return;
     }
-    lua.lua_pushstring(state, to_luastring(text));
-    if (text.length > LONGEST_KEPT || this.#pushed.size > MOST_KEPT) return;
-    lua.lua_pushvalue(state, -1);
-    const reference = lauxlib.luaL_ref(state, lua.LUA_REGISTRYINDEX);
-    this.#pushed.set(text, reference);
+    list.push(value);
+    const next = list.length + 1;
+    const behind = fields.get(next);
+    if (behind === undefined) return;
+    fields.delete(next);
+    this.set(next, behind);
   }
+}
 
-  at(index: number): string {
-    const text = lua.lua_tostring(this.#state, index);
-    const known = this.#read.get(text);
-    if (known !== undefined) return known;
-    const read = to_jsstring(text);
-    this.#read.set(text, read);
-    return read;
+function tableOf(
+  items: readonly Value[],
+  fields: Iterable<readonly [string, Value]> = [],
+): Table {
+  const table = new Table();
+  for (const [at, item] of items.entries()) {
+    if (item !== undefined) table.set(at + 1, item);
   }
+  for (const [key, value] of fields) {
+    if (value !== undefined) table.set(key, value);
+  }
+  return table;
 }
 
 /**
- * Runs the scripts of the store as Redis does: with `redis.call`, `redis.pcall`, `cjson.decode`, `KEYS` and `ARGV`, with
- * `unpack` as in Lua 5.1, and with the same conversions of values (https://redis.io/docs/latest/develop/programmability/lua-api/#data-type-conversion).
+ * Runs the scripts of the store as Redis does: with `redis.call`, `redis.pcall`, `cjson.decode`, `KEYS` and `ARGV`, and
+ * with the same conversions of values (https://redis.io/docs/latest/develop/programmability/lua-api/#data-type-conversion).
  */
 export class LuaScripts {
-  readonly #state = lauxlib.luaL_newstate();
-  readonly #texts = new LuaTexts(this.#state);
-  readonly #known = new Map<string, number>();
+  readonly #globals: Readonly<Record<string, unknown>>;
 
   /** @param call Runs a command; throws a {@linkcode ReplyError}. */
   constructor(call: (command: readonly string[]) => Reply) {
-    const state = this.#state;
-    lualib.luaL_openlibs(state);
-    lua.lua_newtable(state);
-    for (
-      const [name, isProtected] of [["call", false], ["pcall", true]] as const
-    ) {
-      lua.lua_pushcfunction(state, () => this.#runCommand(call, isProtected));
-      lua.lua_setfield(state, -2, to_luastring(name));
-    }
-    lua.lua_setglobal(state, to_luastring("redis"));
-    lua.lua_newtable(state);
-    lua.lua_pushcfunction(state, () => this.#decodeJson());
-    lua.lua_setfield(state, -2, to_luastring("decode"));
-    lua.lua_pushlightuserdata(state, JSON_NULL);
-    lua.lua_setfield(state, -2, to_luastring("null"));
-    lua.lua_setglobal(state, to_luastring("cjson"));
-    lua.lua_getglobal(state, to_luastring("table"));
-    lua.lua_getfield(state, -1, to_luastring("unpack"));
-    lua.lua_setglobal(state, to_luastring("unpack"));
-    lua.lua_settop(state, 0);
+    const run: LuaFunction = (...args) => [valueOf(call(args.map(argument)))];
+    const pcall: LuaFunction = (...args) => {
+      try {
+        return run(...args);
+      } catch (cause) {
+        if (!(cause instanceof ReplyError)) throw cause;
+        return [tableOf([], [["err", cause.message]])];
+      }
+    };
+    const redis = tableOf([], [["call", run], ["pcall", pcall]]);
+    this.#globals = { ...LIBRARY, redis };
   }
 
   /** Runs a script. @throws {ReplyError} */
@@ -149,183 +101,210 @@ export class LuaScripts {
     keys: readonly string[],
     args: readonly string[],
   ): Reply {
-    const state = this.#state;
-    for (const [name, texts] of [[KEYS, keys], [ARGV, args]] as const) {
-      this.#push(texts);
-      lua.lua_setglobal(state, name);
-    }
-    lua.lua_rawgeti(state, lua.LUA_REGISTRYINDEX, this.#load(source));
-    const fault = lua.lua_pcall(state, 0, 1, 0);
-    try {
-      if (fault !== 0) throw errorAt(state, -1);
-      return replyAt(state, -1);
-    } finally {
-      lua.lua_settop(state, 0);
-    }
-  }
-
-  #load(source: string): number {
-    const known = this.#known.get(source);
-    if (known !== undefined) return known;
-    const state = this.#state;
-    const fault = lauxlib.luaL_loadstring(state, to_luastring(source));
-    if (fault !== 0) throw errorAt(state, -1);
-    const reference = lauxlib.luaL_ref(state, lua.LUA_REGISTRYINDEX);
-    this.#known.set(source, reference);
-    return reference;
-  }
-
-  #runCommand(
-    call: (command: readonly string[]) => Reply,
-    isProtected: boolean,
-  ): number {
-    const state = this.#state;
-    try {
-      const count = lua.lua_gettop(state);
-      const command: string[] = [];
-      for (let at = 1; at <= count; at++) command.push(this.#textAt(at));
-      this.#push(call(command));
-      return 1;
-    } catch (cause) {
-      this.#pushError(cause);
-    }
-    return isProtected ? 1 : lua.lua_error(state);
-  }
-
-  #decodeJson(): number {
-    try {
-      const value = parseJson(this.#textAt(1));
-      if (value === undefined) throw new ReplyError("ERR invalid JSON");
-      this.#pushJson(value);
-      return 1;
-    } catch (cause) {
-      this.#pushError(cause);
-    }
-    return lua.lua_error(this.#state);
-  }
-
-  /** Pushes an error as the scripts see it: a table with its text. */
-  #pushError(cause: unknown): void {
-    if (!(cause instanceof ReplyError)) throw cause;
-    const state = this.#state;
-    lua.lua_newtable(state);
-    lua.lua_pushstring(state, to_luastring(cause.message));
-    lua.lua_setfield(state, -2, ERR);
-  }
-
-  #pushJson(value: JsonValue): void {
-    const state = this.#state;
-    if (typeof value === "string") {
-      // The parser of the store rejects half of a surrogate pair.
-      if (!value.isWellFormed()) throw new ReplyError("ERR invalid JSON");
-      this.#texts.push(value);
-    } else if (typeof value === "number") lua.lua_pushnumber(state, value);
-    else if (typeof value === "boolean") lua.lua_pushboolean(state, value);
-    else if (value === null) lua.lua_pushlightuserdata(state, JSON_NULL);
-    else if (Array.isArray(value)) {
-      lua.lua_newtable(state);
-      for (const [at, one] of value.entries()) {
-        this.#pushJson(one);
-        lua.lua_rawseti(state, -2, at + 1);
-      }
-    } else {
-      lua.lua_newtable(state);
-      for (const [key, one] of Object.entries(value)) {
-        this.#texts.push(key.toWellFormed());
-        this.#pushJson(one ?? null);
-        lua.lua_rawset(state, -3);
-      }
-    }
-  }
-
-  #textAt(index: number): string {
-    const state = this.#state;
-    const type = lua.lua_type(state, index);
-    if (type === lua.LUA_TSTRING) return this.#texts.at(index);
-    if (type === lua.LUA_TNUMBER) {
-      return String(lua.lua_tonumber(state, index));
-    }
-    throw new ReplyError(
-      "ERR Lua redis lib command arguments must be strings or integers",
-    );
-  }
-
-  #push(reply: Reply): void {
-    const state = this.#state;
-    if (reply === null) lua.lua_pushboolean(state, false);
-    else if (typeof reply === "number") lua.lua_pushinteger(state, reply);
-    else if (typeof reply === "string") this.#texts.push(reply);
-    else {
-      lua.lua_newtable(state);
-      if (reply instanceof Status) {
-        this.#texts.push(reply.text);
-        lua.lua_setfield(state, -2, OK);
-        return;
-      }
-      for (const [at, one] of reply.entries()) {
-        this.#push(one);
-        lua.lua_rawseti(state, -2, at + 1);
-      }
-    }
+    const run = compiled(source);
+    const [KEYS, ARGV] = [tableOf(keys), tableOf(args)];
+    return replyOf(run(RUNTIME, { ...this.#globals, KEYS, ARGV })[0]);
   }
 }
 
-const KEYS = to_luastring("KEYS");
-const ARGV = to_luastring("ARGV");
-const OK = to_luastring("ok");
-const ERR = to_luastring("err");
+type Script = (lua: object, globals: object) => readonly unknown[];
 
-/** `cjson.null`, which is not `nil`. */
-const JSON_NULL = {};
+/** The scripts by their sources. Histories share them, so that the engine compiles them once. */
+const SCRIPTS = new Map<string, Script>();
 
-function errorAt(state: State, index: number): ReplyError {
-  const isTable = lua.lua_type(state, index) === lua.LUA_TTABLE;
-  const text = isTable
-    ? fieldAt(state, index, ERR)
-    : to_jsstring(lua.lua_tostring(state, index));
-  return new ReplyError(text ?? "ERR unknown");
+function compiled(source: string): Script {
+  const known = SCRIPTS.get(source);
+  if (known !== undefined) return known;
+  const run = new Function("lua", "globals", compileLua(source));
+  const script: Script = (lua, globals) => {
+    const values: unknown = Reflect.apply(run, undefined, [lua, globals]);
+    return Array.isArray(values) ? values : [];
+  };
+  SCRIPTS.set(source, script);
+  return script;
 }
 
-function fieldAt(
-  state: State,
-  index: number,
-  name: LuaText,
-): string | undefined {
-  lua.lua_getfield(state, index, name);
-  const text = lua.lua_type(state, -1) === lua.LUA_TSTRING
-    ? to_jsstring(lua.lua_tostring(state, -1))
-    : undefined;
-  lua.lua_settop(state, -2);
-  return text;
+function argument(value: Value): string {
+  if (typeof value === "string") return value;
+  if (typeof value === "number") return String(value);
+  throw new ReplyError(
+    "ERR Lua redis lib command arguments must be strings or integers",
+  );
 }
 
-function replyAt(state: State, index: number): Reply {
-  switch (lua.lua_type(state, index)) {
-    case lua.LUA_TNUMBER:
-      return Math.trunc(lua.lua_tonumber(state, index));
-    case lua.LUA_TSTRING:
-      return to_jsstring(lua.lua_tostring(state, index));
-    case lua.LUA_TBOOLEAN:
-      return lua.lua_toboolean(state, index) ? 1 : null;
-    case lua.LUA_TTABLE:
-      return tableAt(state, index);
-    default:
-      return null;
-  }
+function valueOf(reply: Reply): Value {
+  if (reply === null) return false;
+  if (reply instanceof Status) return tableOf([], [["ok", reply.text]]);
+  if (typeof reply === "object") return tableOf(reply.map(valueOf));
+  return reply;
 }
 
 /** A list ends before its first nil. */
-function tableAt(state: State, index: number): Reply {
-  const error = fieldAt(state, index, ERR);
-  if (error !== undefined) throw new ReplyError(error);
-  const status = fieldAt(state, index, OK);
-  if (status !== undefined) return new Status(status);
-  const list: Reply[] = [];
-  for (let at = 1;; at++) {
-    const type = lua.lua_rawgeti(state, index, at);
-    const reply = type === 0 ? undefined : replyAt(state, -1);
-    lua.lua_settop(state, -2);
-    if (reply === undefined) return list;
-    list.push(reply);
+function replyOf(value: unknown): Reply {
+  if (typeof value === "number") return Math.trunc(value);
+  if (typeof value === "string") return value;
+  if (!(value instanceof Table)) return value === true ? 1 : null;
+  const [error, status] = [value.get("err"), value.get("ok")];
+  if (typeof error === "string") throw new ReplyError(error);
+  if (typeof status === "string") return new Status(status);
+  return value.list.map(replyOf);
+}
+
+function fromJson(value: JsonValue): Value {
+  if (value === null) return JSON_NULL;
+  if (Array.isArray(value)) return tableOf(value.map(fromJson));
+  if (typeof value === "object") {
+    return tableOf(
+      [],
+      Object.entries(value).map(([key, one]) =>
+        [key.toWellFormed(), fromJson(one ?? null)] as const
+      ),
+    );
   }
+  // The parser of the store rejects half of a surrogate pair.
+  if (typeof value !== "string" || value.isWellFormed()) return value;
+  throw new ReplyError("ERR invalid JSON");
+}
+
+function typeOf(value: Value): string {
+  if (value === undefined) return "nil";
+  if (value === JSON_NULL) return "userdata";
+  return value instanceof Table ? "table" : typeof value;
+}
+
+function fail(what: string, ...values: readonly Value[]): never {
+  throw new ReplyError(
+    `ERR attempt to ${what} ${values.map(typeOf).join(" with ")}`,
+  );
+}
+
+function isTrue(value: Value): boolean {
+  return value !== undefined && value !== false;
+}
+
+/** Returns a number as `%.14g` and the like write it. */
+function textOf(number: number, digits = 14): string {
+  if (Number.isInteger(number) && Math.abs(number) < 10 ** digits) {
+    return String(number);
+  }
+  return number.toPrecision(digits).replace(/\.?0+(?=e|$)/, "");
+}
+
+/** Returns the number in a value, or undefined. */
+function numberIn(value: Value): number | undefined {
+  if (typeof value === "number") return value;
+  return typeof value === "string" && /^-?\d+(?:\.\d+)?$/.test(value)
+    ? Number(value)
+    : undefined;
+}
+
+function calculating(run: (one: number, other: number) => number) {
+  return (one: Value, other: Value): number =>
+    run(
+      numberIn(one) ?? fail("calculate", one),
+      numberIn(other) ?? fail("calculate", other),
+    );
+}
+
+function isLess(one: Value, other: Value): boolean {
+  if (typeof one === "number" && typeof other === "number") return one < other;
+  if (typeof one === "string" && typeof other === "string") return one < other;
+  return fail("compare", one, other);
+}
+
+function joinable(value: Value): string {
+  if (typeof value === "number") return textOf(value);
+  return typeof value === "string" ? value : fail("concatenate", value);
+}
+
+function listIn(value: Value): Value[] {
+  return value instanceof Table ? value.list : fail("list", value);
+}
+
+/** What the operators of a script do. */
+const RUNTIME = {
+  isTrue,
+  table: tableOf,
+  at: (table: Value, key: Value) =>
+    table instanceof Table ? table.get(key) : fail("index", table),
+  put: (table: Value, key: Value, value: Value) =>
+    table instanceof Table ? table.set(key, value) : fail("index", table),
+  or: (one: Value, other: () => Value) => isTrue(one) ? one : other(),
+  and: (one: Value, other: () => Value) => isTrue(one) ? other() : one,
+  not: (value: Value) => !isTrue(value),
+  isSame: (one: Value, other: Value) => one === other,
+  isOther: (one: Value, other: Value) => one !== other,
+  isLess,
+  isMore: (one: Value, other: Value) => isLess(other, one),
+  isAtMost: (one: Value, other: Value) => !isLess(other, one),
+  isAtLeast: (one: Value, other: Value) => !isLess(one, other),
+  join: (one: Value, other: Value) => joinable(one) + joinable(other),
+  add: calculating((one, other) => one + other),
+  subtract: calculating((one, other) => one - other),
+  multiply: calculating((one, other) => one * other),
+  divide: calculating((one, other) => one / other),
+  negate: (value: Value) => -(numberIn(value) ?? fail("negate", value)),
+  length: (value: Value) => listIn(value).length,
+};
+
+/** What every script finds among its global variables. */
+const LIBRARY = {
+  type: (value: Value) => [typeOf(value)],
+  tonumber: (value: Value) => [numberIn(value)],
+  tostring: (value: Value) => [
+    typeof value === "number" ? textOf(value) : String(value ?? "nil"),
+  ],
+  unpack: listIn,
+  ipairs: (table: Value) => [
+    listIn(table).map((value, at) => [at + 1, value] as const),
+  ],
+  pairs: (table: Value) => [[
+    ...listIn(table).map((value, at) => [at + 1, value] as const),
+    ...table instanceof Table ? table.fields : [],
+  ]],
+  math: tableOf([], [
+    ["floor", (value) => [Math.floor(numberIn(value) ?? fail("floor", value))]],
+  ]),
+  string: tableOf([], [
+    ["sub", (text, from, to) => [
+      String(text).slice(Number(from) - 1, to === undefined ? to : Number(to)),
+    ]],
+    [
+      "match",
+      (text, pattern) =>
+        patternOf(String(pattern)).exec(String(text))?.slice(1) ?? [],
+    ],
+    ["format", (_, value) => [textOf(Number(value), 17)]],
+  ]),
+  table: tableOf([], [
+    ["concat", (table, between) => [
+      listIn(table).map(joinable).join(String(between)),
+    ]],
+    ["sort", (table) => {
+      listIn(table).sort((one, other) => isLess(one, other) ? -1 : 1);
+      return [];
+    }],
+  ]),
+  cjson: tableOf([], [
+    ["null", JSON_NULL],
+    ["decode", (text) => {
+      const value = parseJson(String(text));
+      if (value === undefined) throw new ReplyError("ERR invalid JSON");
+      return [fromJson(value)];
+    }],
+  ]),
+};
+
+/** The patterns that scripts look for; those of Lua are almost regular expressions. */
+const PATTERNS = new Map<string, RegExp>();
+
+function patternOf(pattern: string): RegExp {
+  const known = PATTERNS.get(pattern);
+  if (known !== undefined) return known;
+  if (/[-[\]?]|^[^(]*$/.test(pattern)) {
+    throw new Error(`The world does not know the pattern "${pattern}" of Lua`);
+  }
+  const regexp = new RegExp(pattern.replaceAll("%", "\\"), "su");
+  PATTERNS.set(pattern, regexp);
+  return regexp;
 }
