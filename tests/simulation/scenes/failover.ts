@@ -458,7 +458,8 @@ export const FAILOVER_SCENES: Readonly<Record<string, Scene>> = {
       for (let count = 0; count < 4; count++) {
         stage.plan("a", { fate: "linger", afterMs: 10 });
         const one = await stage.ask({ isStream: true, leavesAfterMs: 4000 });
-        await stage.sleep(100);
+        // A kept connection has so long for the end of its answer.
+        await stage.sleep(1000);
         assert.equal(stage.line(one).ended, "complete");
         const [{ endedMs } = { endedMs: undefined }] = stage.entries(one);
         assert(endedMs !== undefined, "its connection is closed");
