@@ -1,5 +1,5 @@
 import type { CliIo } from "./cli/command.ts";
-import { writeWhole } from "./cli/log/open_log.ts";
+import { writeWhole } from "./cli/log/write_whole.ts";
 import { login } from "./cli/login/here.ts";
 
 /** Ends the program with a message, and no stack, where its output takes no more, as on a full disk. */

@@ -1,4 +1,3 @@
-import { parseArgs } from "node:util";
 import { suggestion } from "../config/problems.ts";
 import type { CommandSpec, OptionSpec } from "./command.ts";
 
@@ -24,45 +23,40 @@ export function readArguments(
   >,
   args: readonly string[],
 ): Arguments | { readonly fault: string } {
-  const { tokens } = parseArgs({
-    args: [...args],
-    options: Object.fromEntries(
-      options.map(({ name, value, choices }) => [
-        name,
-        { type: value ?? choices ? "string" : "boolean" },
-      ]),
-    ),
-    strict: false,
-    tokens: true,
-  });
   const values = new Map<string, string>();
   const flags = new Set<string>();
   const operands: string[] = [];
-  for (const token of tokens) {
-    if (token.kind === "positional") {
+  const rest = [...args];
+  let areOperands = false;
+  for (let next = rest.shift(); next !== undefined; next = rest.shift()) {
+    if (areOperands || next === "-" || !next.startsWith("-")) {
       // The error does not repeat the word: it may be a secret.
       if (takesOperands === undefined) {
         return { fault: "it takes options only" };
       }
-      operands.push(token.value);
+      operands.push(next);
+      continue;
     }
-    if (token.kind !== "option") continue;
-    const { rawName, value, inlineValue } = token;
+    if (next === "--") {
+      areOperands = true;
+      continue;
+    }
+    const [, rawName = "", given] = /^([^=]*)(?:=(.*))?$/s.exec(next) ?? [];
     const option = options.find(({ name }) => `--${name}` === rawName);
     if (option === undefined) {
       return { fault: unknownOption(rawName, options) };
     }
     if (!takesValue(option)) {
-      if (value !== undefined) return { fault: `${rawName} takes no value` };
+      if (given !== undefined) return { fault: `${rawName} takes no value` };
       flags.add(option.name);
       continue;
     }
-    const isMissing = !inlineValue && value?.startsWith("-") === true;
-    const fault = isMissing || value === undefined || value === ""
+    const value = given ?? (rest[0]?.startsWith("-") ? "" : rest.shift() ?? "");
+    const fault = value === ""
       ? needsValue(option)
       : wrongChoice(option, value);
     if (fault !== undefined) return { fault };
-    values.set(option.name, value ?? "");
+    values.set(option.name, value);
   }
   return { values, flags, operands };
 }

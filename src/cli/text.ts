@@ -1,5 +1,3 @@
-import { stripVTControlCharacters } from "node:util";
-
 /** Adds a colour or a weight to a text. */
 export type Paint = (style: Style, text: string) => string;
 
@@ -85,7 +83,7 @@ export function wrapWords(line: string, columns: number): readonly string[] {
 
 /** Returns the width of a text in characters; colour codes count as none. */
 export function widthOf(text: string): number {
-  return stripVTControlCharacters(text).length;
+  return text.replaceAll(/\p{Cc}\[\d+m/gu, "").length;
 }
 
 /**

@@ -1,5 +1,3 @@
-import { closestString, levenshteinDistance } from "../core/std.ts";
-
 /** An error in a configuration, or (as a warning) a probable mistake. */
 export interface Problem {
   /** The location, such as `connections[0].models[1].upstream` or `line 3, column 5`. Empty for the whole file. */
@@ -110,16 +108,36 @@ export function nearest(
   given: string,
   options: Iterable<string>,
 ): string | undefined {
-  const edits = given.length < 3 ? 0 : Math.floor(given.length / 3);
-  const similar = [...options].filter((option) =>
-    Math.abs(option.length - given.length) <= edits
-  );
-  if (similar.length === 0) return undefined;
-  const best = closestString(given, similar);
-  const [one, other] = [given.toLowerCase(), best.toLowerCase()];
-  const isNear = levenshteinDistance(one, other) <= edits ||
-    sortLetters(one) === sortLetters(other);
-  return isNear ? best : undefined;
+  const most = given.length < 3 ? 0 : Math.floor(given.length / 3);
+  const wanted = given.toLowerCase();
+  const [best] = [...options].filter((option) =>
+    Math.abs(option.length - given.length) <= most
+  ).map((option) => {
+    const found = option.toLowerCase();
+    const isMixed = sortLetters(wanted) === sortLetters(found);
+    return { option, isMixed, edits: editsBetween(wanted, found) };
+  }).sort((one, other) => one.edits - other.edits);
+  return best !== undefined && (best.edits <= most || best.isMixed)
+    ? best.option
+    : undefined;
+}
+
+/**
+ * Returns the Levenshtein distance of two texts: the letters to add, remove or replace. The library that has it would make
+ * each start of `login` longer.
+ */
+function editsBetween(one: string, other: string): number {
+  let row = Array.from({ length: other.length + 1 }, (_, index) => index);
+  for (const letter of one) {
+    const next = [(row[0] ?? 0) + 1];
+    [...other].forEach((theirs, at) => {
+      const replaced = (row[at] ?? 0) + (letter === theirs ? 0 : 1);
+      const [left = 0, above = 0] = [next[at], row[at + 1]];
+      next.push(Math.min(replaced, left + 1, above + 1));
+    });
+    row = next;
+  }
+  return row.at(-1) ?? 0;
 }
 
 /** Returns `. Did you mean "x"?`, or an empty text when no option is similar. */

@@ -3,8 +3,6 @@
  * `jsr:@std/…` in `deno.json` instead; the signatures are the same.
  */
 import { mapValues as stdMapValues } from "@std/collections/map-values";
-import { closestString as stdClosestString } from "@std/text/closest-string";
-import { levenshteinDistance as stdLevenshteinDistance } from "@std/text/levenshtein-distance";
 import { generate as stdUuidV5 } from "@std/uuid/v5";
 import { LoaderState } from "@std/yaml/_loader_state";
 import { SCHEMA_MAP } from "@std/yaml/_schema";
@@ -61,13 +59,3 @@ export const stringifyYaml: (value: unknown) => string = stdStringifyYaml;
 /** Returns the UUIDv5 of `data` in `namespace`. */
 export const uuidV5: (namespace: string, data: Uint8Array) => Promise<string> =
   stdUuidV5;
-
-/** Returns the entry of `options` with the smallest edit distance to `given`; `options` must not be empty. */
-export const closestString: (
-  given: string,
-  options: readonly string[],
-) => string = stdClosestString;
-
-/** Returns the number of single-character edits between two texts. */
-export const levenshteinDistance: (one: string, other: string) => number =
-  stdLevenshteinDistance;

@@ -1,3 +1,4 @@
+import { isSafeUrl } from "../../core/safe_url.ts";
 import { readArguments } from "../arguments.ts";
 import {
   badArguments,
@@ -5,16 +6,14 @@ import {
   type CommandSpec,
   EXIT,
 } from "../command.ts";
+import type { IssuerTools } from "./issuer.ts";
 import {
-  isSafe,
-  type IssuerTools,
+  type KeptLogin,
   type Login,
   type LoginClient,
   LoginFault,
-  refresh,
-  signIn,
-} from "./issuer.ts";
-import { type KeptLogin, loginFolder } from "./kept_login.ts";
+  loginFolder,
+} from "./kept_login.ts";
 
 const SCOPE = "openid offline_access";
 
@@ -94,7 +93,7 @@ async function currentLogin(
   kept: KeptLogin,
   tools: LoginTools,
 ): Promise<Login> {
-  const before = await kept.read();
+  const before = kept.read();
   if (before !== undefined && isNew(before, tools)) return before;
   // A failed renewal is no reason to stop while the token lives.
   const lives = before !== undefined && tools.now() < before.untilMs;
@@ -110,9 +109,8 @@ async function currentLogin(
       `You are ${state}. Run this in a terminal: ${lineOf(known)}`,
     );
   }
-  const login = await signIn(known, ({ url, code }) => {
-    tools.writeError(`Open ${url} and confirm the code ${code}\n`);
-  }, tools);
+  const { signIn } = await import("./issuer.ts");
+  const login = await signIn(known, tools.writeError, tools);
   await kept.write(login);
   return login;
 }
@@ -126,11 +124,12 @@ function renew(
   const startedMs = tools.now();
   return kept.alone(async () => {
     // Another process may have done it while this one waited.
-    const login = await kept.read();
+    const login = kept.read();
     if (login === undefined || isNew(login, tools)) return login;
     if (tools.now() - startedMs > TURN_MS) {
       throw new LoginFault("Another process got no answer from the issuer.");
     }
+    const { refresh } = await import("./issuer.ts");
     const renewed = await refresh(login, known, tools);
     if (renewed !== undefined) await kept.write(renewed);
     return renewed;
@@ -159,7 +158,9 @@ function readOptions(
   if (issuer === undefined || client === undefined) {
     return { fault: "it needs --issuer and --client" };
   }
-  if (!isSafe(issuer)) return { fault: "--issuer must be a URL with https:" };
+  if (!isSafeUrl(issuer)) {
+    return { fault: "--issuer must be a URL with https:" };
+  }
   const scope = read.values.get("scope") ?? SCOPE;
   return { issuer, client, scope, audience: read.values.get("audience") };
 }

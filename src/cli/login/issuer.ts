@@ -4,31 +4,10 @@ import {
   objectOf,
   parseJson,
 } from "../../core/json.ts";
+import { isSafeUrl } from "../../core/safe_url.ts";
 import type { RequestTools } from "../gateway_client.ts";
 import { endSentence, plainText } from "../text.ts";
-
-/** The reason why there is no token, in whole sentences. */
-export class LoginFault extends Error {
-  override readonly name = "LoginFault";
-}
-
-/** A program that people sign in to, as the issuer knows it. */
-export interface LoginClient {
-  readonly issuer: string;
-  readonly client: string;
-  readonly scope: string;
-  /** Some issuers choose the token's audience by it. */
-  readonly audience: string | undefined;
-}
-
-/** A login, as its file has it. Times are in milliseconds since 1970. */
-export interface Login {
-  readonly token: string;
-  readonly fromMs: number;
-  readonly untilMs: number;
-  readonly refreshToken: string | undefined;
-  readonly tokenUrl: string;
-}
+import { type Login, type LoginClient, LoginFault } from "./kept_login.ts";
 
 /** What the protocol needs of the machine. */
 export interface IssuerTools extends RequestTools {
@@ -42,22 +21,16 @@ const RESPONSE_MS = 4000;
 /** The life of a token whose response names none, in seconds. */
 const UNKNOWN_LIFE_S = 300;
 
-/** The code that a person enters, and where. */
-interface UserCode {
-  readonly code: string;
-  readonly url: string;
-}
-
 /**
  * Signs a person in by the device flow (RFC 8628), at the addresses of the issuer's discovery document (OpenID Connect
  * Discovery 1.0).
  *
- * @param show Shows the person where to enter which code.
+ * @param show Shows a line to the person.
  * @throws {LoginFault}
  */
 export async function signIn(
   known: LoginClient,
-  show: (code: UserCode) => void,
+  show: (line: string) => void,
   tools: IssuerTools,
 ): Promise<Login> {
   const { tokenUrl, deviceUrl } = await discover(known, tools);
@@ -69,7 +42,7 @@ export async function signIn(
     nonEmptyText(body.verification_uri);
   if (!ok || device === undefined || !code || !url) throw refusal(body);
   const endMs = tools.now() + seconds(body.expires_in, 600);
-  show({ code: plainText(code), url: plainText(url) });
+  show(`Open ${plainText(url)} and confirm the code ${plainText(code)}\n`);
   let everyMs = seconds(body.interval, 5);
   while (tools.now() < endMs) {
     await tools.wait(everyMs);
@@ -137,18 +110,10 @@ async function discover(
       "The issuer has no device flow. Allow it there for this client.",
     );
   }
-  if (!isSafe(tokenUrl) || !isSafe(deviceUrl)) {
+  if (!isSafeUrl(tokenUrl) || !isSafeUrl(deviceUrl)) {
     throw new LoginFault("The issuer names an address without TLS.");
   }
   return { tokenUrl, deviceUrl };
-}
-
-/** Returns true for an address with TLS, or on this machine. */
-export function isSafe(url: string): boolean {
-  if (!URL.canParse(url)) return false;
-  const { protocol, hostname } = new URL(url);
-  return protocol === "https:" ||
-    protocol === "http:" && /^(localhost|127\.0\.0\.1|\[::1\])$/.test(hostname);
 }
 
 function loginOf(

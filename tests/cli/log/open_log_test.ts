@@ -5,8 +5,8 @@ import {
   type LogOutputFormat,
   openLog,
   outputFormat,
-  writeWhole,
 } from "../../../src/cli/log/open_log.ts";
+import { writeWhole } from "../../../src/cli/log/write_whole.ts";
 import { createFakeTimers } from "../../support/fakes/fake_timers.ts";
 import { createRandom } from "../../support/fakes/random.ts";
 import { settle } from "../../support/settle.ts";

@@ -20,14 +20,19 @@ async function staticModules(
   return found;
 }
 
-Deno.test("login loads a small part of the program, because clients run it often", async () => {
+Deno.test("login loads a small part of the program and no library, because clients run it often", async () => {
   const loaded = await staticModules("main.ts");
-  assert.ok(loaded.has("cli/login/issuer.ts"));
-  assert.ok(loaded.size < 25, [...loaded].join(" "));
+  assert.ok(loaded.has("cli/login/kept_login.ts"));
+  assert.ok(loaded.size < 13, [...loaded].join(" "));
   const strangers = [...loaded].filter((path) =>
     /^(app|http|protocols|relay|upstream|catalog)\b/.test(path)
   );
   assert.deepEqual(strangers, []);
+  for (const path of loaded) {
+    const url = new URL(`../../../src/${path}`, import.meta.url);
+    const text = await Deno.readTextFile(url);
+    assert.doesNotMatch(text, /^import (?!type\b)[^;]*? from "(?!\.)/m, path);
+  }
 });
 
 Deno.test("several processes that need a new token at once share one renewal", async () => {
