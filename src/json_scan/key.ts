@@ -109,6 +109,13 @@ export interface ByteSpan {
   readonly end: number;
 }
 
+/** A change of a document. */
+export interface ByteEdit {
+  readonly span: ByteSpan;
+  /** The text that takes the place of the span. */
+  readonly text: string;
+}
+
 /** A run of bytes, and the array that contains it. */
 export interface ByteRun extends ByteSpan {
   readonly bytes: Uint8Array;

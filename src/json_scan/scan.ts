@@ -21,6 +21,8 @@ export interface FoundValue {
   readonly span: ByteSpan;
   /** The position of the name's first quote. */
   readonly nameStart: number;
+  /** The end of the member before; 0 for the first one. */
+  readonly after: number;
   /** The value in JSON; `undefined` when it is longer than {@linkcode MAX_VALUE_BYTES}. */
   readonly text: string | undefined;
 }
@@ -86,6 +88,8 @@ export class JsonObjectScan {
   /** The start of the current name or value, in the document. */
   #start = 0;
   #nameStart = 0;
+  /** The end of the last member. */
+  #memberEnd = 0;
   /** Receives the current value. */
   #sink: ValueSink | undefined;
   /** The start of the bytes that the sink has not received yet, in the current chunk. */
@@ -151,6 +155,7 @@ export class JsonObjectScan {
           this.#show(bytes, walker.at);
           this.#sink = undefined;
           if (this.#key !== undefined) this.#keep(this.#key, bytes);
+          this.#memberEnd = walker.offset;
           this.#key = undefined;
           this.#isWanted = false;
           break;
@@ -195,6 +200,7 @@ export class JsonObjectScan {
     this.#found.set(key, {
       span: { start: this.#start, end: offset },
       nameStart: this.#nameStart,
+      after: this.#memberEnd,
       text: textOf(this.#value.end(bytes, at)),
     });
   }

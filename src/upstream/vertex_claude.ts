@@ -4,6 +4,8 @@
  */
 
 import type { Connection } from "../config/config.ts";
+import type { ByteEdit } from "../json_scan/key.ts";
+import type { FoundValue } from "../json_scan/scan.ts";
 import { type Operation, operationPath, OPERATIONS } from "../core/protocol.ts";
 
 /** Returns true for a connection that takes Messages in this form. */
@@ -33,20 +35,35 @@ const FIRST_VERSION = "2023-06-01";
 /** Google's name of that version. */
 const VERTEX_VERSION = "vertex-2023-10-16";
 
+/** The members of a native body that change. */
+interface VertexMembers {
+  readonly modelMember: FoundValue;
+  readonly versionMember: FoundValue | undefined;
+}
+
 /**
- * Returns the text that takes the place of the member `model` in a native body. To count tokens, the body keeps the
- * model.
+ * Returns the edits of a native body, the last one first: the version takes the place of the model. A version of the
+ * body's own wins, as with the SDK; the later one of both members goes with the comma before it. To count tokens, the
+ * body keeps the model.
  *
- * @param version The caller's `anthropic-version`. Newer SDKs send theirs in the body.
+ * @param version The caller's `anthropic-version`, which newer SDKs for Vertex send in the body.
  */
-export function vertexMembers(
-  name: Operation,
+export function vertexEdits(
+  { modelMember, versionMember = modelMember }: VertexMembers,
+  operation: Operation,
   model: string,
   version = FIRST_VERSION,
-): string {
+): readonly ByteEdit[] {
+  const own = versionMember === modelMember ? undefined : versionMember.text;
   const sent = version === FIRST_VERSION ? VERTEX_VERSION : version;
-  const kept = name === "count_tokens"
+  const kept = operation === "count_tokens"
     ? `"model":${JSON.stringify(model)},`
     : "";
-  return `${kept}"anthropic_version":${JSON.stringify(sent)}`;
+  const text = `${kept}"anthropic_version":${own ?? JSON.stringify(sent)}`;
+  const [first, last] = modelMember.nameStart < versionMember.nameStart
+    ? [modelMember, versionMember]
+    : [versionMember, modelMember];
+  const put = { span: { start: first.nameStart, end: first.span.end }, text };
+  const { after: start, span: { end } } = last;
+  return first === last ? [put] : [{ span: { start, end }, text: "" }, put];
 }

@@ -583,6 +583,7 @@ Deno.test("JsonObjectScan keeps a watched value that is no longer than 4096 byte
       deepEqual(model, {
         span: { start: 9, end: 9 + length },
         nameStart: 1,
+        after: 0,
         text: isKept ? value : undefined,
       });
     }

@@ -1,5 +1,5 @@
 import { OPERATIONS } from "../../core/protocol.ts";
-import type { ByteSpan } from "../../json_scan/key.ts";
+import type { ByteEdit, ByteSpan } from "../../json_scan/key.ts";
 import { discard } from "../../streams/byte_reader.ts";
 import { LongBytes } from "../../streams/bytes.ts";
 import {
@@ -14,7 +14,7 @@ import { secretsOf } from "../../upstream/secrets.ts";
 import {
   isVertexClaude,
   operationUrl,
-  vertexMembers,
+  vertexEdits,
 } from "../../upstream/vertex_claude.ts";
 import { noteResponse } from "../answer_failure.ts";
 import {
@@ -108,7 +108,7 @@ function sendRequest(
     }),
     headers: upstreamHeaders(exchange.headers, connection),
     sign: signatureOf(connection, clock),
-    body: nativeBody(attempt.body, editOf(attempt)),
+    body: nativeBody(attempt.body, editsOf(attempt)),
     deadlines,
     connectMs: connection.timeouts.connectMs,
     firstByteMs: firstAnswerMs(attempt),
@@ -117,44 +117,38 @@ function sendRequest(
   });
 }
 
-/** The only change of a native body. */
-interface BodyEdit {
-  readonly span: ByteSpan;
-  /** JSON that takes the place of the span. */
-  readonly text: string;
-}
-
-/** Returns the edit by which the upstream finds the model under its own name; `undefined` when there is none. */
-function editOf(
+/** Returns the edits by which the upstream finds the model under its own name, the last one of the body first. */
+function editsOf(
   { head, deployment: { connection, model }, operation, exchange }: Attempt,
-): BodyEdit | undefined {
+): readonly ByteEdit[] {
+  const { modelMember, versionMember } = head;
+  if (modelMember === undefined) return [];
   if (isVertexClaude(connection)) {
     const version = exchange.headers.get("anthropic-version") ?? undefined;
-    const text = vertexMembers(operation, model.upstream, version);
-    return head.modelMember && { span: head.modelMember, text };
+    const members = { modelMember, versionMember };
+    return vertexEdits(members, operation, model.upstream, version);
   }
-  if (model.upstream === head.model) return undefined;
-  const text = JSON.stringify(model.upstream);
-  return head.modelSpan && { span: head.modelSpan, text };
+  return model.upstream === head.model
+    ? []
+    : [{ span: modelMember.span, text: JSON.stringify(model.upstream) }];
 }
 
 /**
- * Returns the caller's bytes with one edit. A long body becomes an upload, which borrows the body.
- * Both have a known length.
+ * Returns the caller's bytes with edits, the last one of the body first. A long body becomes an upload, which borrows the
+ * body. Both have a known length.
  */
 export function nativeBody(
   body: KeptBody,
-  edit: BodyEdit | undefined,
+  edits: readonly ByteEdit[],
 ): Uint8Array<ArrayBuffer> | Upload {
-  const held = body.get();
-  const sent = edit === undefined ? held : edited(held, edit);
+  const sent = edits.reduce(edited, body.get());
   if (sent instanceof Uint8Array) return sent;
   const upload = new Upload(sent);
   body.lendTo(upload);
   return upload;
 }
 
-function edited(body: HeldBody, { span, text }: BodyEdit): HeldBody {
+function edited(body: HeldBody, { span, text }: ByteEdit): HeldBody {
   const put = new TextEncoder().encode(text);
   if (body instanceof Uint8Array) return spliceBytes(body, span, put);
   const head = body.slice(0, span.start);

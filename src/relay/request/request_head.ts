@@ -6,7 +6,6 @@ import {
   type OperationShape,
   type Protocol,
 } from "../../core/protocol.ts";
-import type { ByteSpan } from "../../json_scan/key.ts";
 import { type FoundValue, JsonObjectScan } from "../../json_scan/scan.ts";
 import { JsonScanError } from "../../json_scan/scan_error.ts";
 import { bodyChunks, type HeldBody } from "./held_body.ts";
@@ -22,10 +21,10 @@ import { type PromptParts, PromptPartsReader } from "./prompt_parts.ts";
 /** The fields of a request that the relay needs, found without parsing its body. */
 export interface RequestHead {
   readonly model: string;
-  /** The position of the model's name in the body, with its quotes; `undefined` when the path names the model. */
-  readonly modelSpan: ByteSpan | undefined;
-  /** The position of the member with the model in the body. */
-  readonly modelMember: ByteSpan | undefined;
+  /** The member of the body with the model; `undefined` when the path names the model. */
+  readonly modelMember: FoundValue | undefined;
+  /** The body's own `anthropic_version`, which belongs to Vertex. */
+  readonly versionMember: FoundValue | undefined;
   readonly stream: boolean;
   /** True when a body for Chat Completions has an `input`, which belongs to Responses. */
   readonly hasInput: boolean;
@@ -134,6 +133,8 @@ const OUTPUT_FIELDS: Partial<Readonly<Record<Protocol, readonly string[]>>> = {
 /** The number of choices, each of which has its own output. */
 const CHOICES_FIELD = "n";
 
+const VERSION_FIELD = "anthropic_version";
+
 const WATCHED_KEYS: ReadonlyMap<Operation, readonly string[]> = new Map(
   OPERATION_NAMES.map((name) => {
     const { modelField, streamField, protocol } = OPERATIONS[name];
@@ -144,6 +145,7 @@ const WATCHED_KEYS: ReadonlyMap<Operation, readonly string[]> = new Map(
       DEFERRING_FIELDS[protocol],
       ...OUTPUT_FIELDS[protocol] ?? [],
       protocol === "chat" ? CHOICES_FIELD : undefined,
+      protocol === "messages" ? VERSION_FIELD : undefined,
     ].filter((field) => field !== undefined);
     return [name, [...new Set([...own, ...namingFields(protocol)])]];
   }),
@@ -176,8 +178,8 @@ function headOf(
   const model = valueAt(found, operation.modelField);
   return {
     model: modelOf(found, path, operation),
-    modelSpan: model?.span,
-    modelMember: model && { start: model.nameStart, end: model.span.end },
+    modelMember: model,
+    versionMember: found.get(VERSION_FIELD),
     stream: streamOf(found, path, operation),
     hasInput: isGiven(valueAt(found, foreignFieldOf(path.operation))),
     deferredBy: deferringField(found, operation),

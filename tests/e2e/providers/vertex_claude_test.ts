@@ -148,6 +148,47 @@ Deno.test("the member with the model is all that changes in the bytes for Vertex
   }
 });
 
+Deno.test("a body's own version reaches Vertex once, as the caller wrote it", async () => {
+  await using gateway = await open();
+  const sent = async (body: string, path = "/messages") => {
+    const { status, text } = await gateway.send(path, body);
+    assert.equal(status, 200, text);
+    return gateway.received.at(-1)?.text;
+  };
+  const model = '"model": "claude"';
+  const version = '"anthropic_version" :"vertex-2023-10-16"';
+  const put = version.replace(" :", ":");
+  const rest = '"max_tokens":9,"messages":[{"role":"user","content":"Hi."}]';
+  for (
+    const [body, arrives] of [
+      [`{${model} , ${rest} ,\n ${version}}`, `{${put} , ${rest}}`],
+      [`{${version},${rest}, ${model} }`, `{${put},${rest} }`],
+      [`{${model},${version},${rest}}`, `{${put},${rest}}`],
+      [`{ ${version},${model} ,${rest}}`, `{ ${put} ,${rest}}`],
+      [
+        `{${rest},"anthropic\\u005fversion":"vertex-2023-10-16",${model}}`,
+        `{${rest},${put}}`,
+      ],
+    ] as const
+  ) assert.equal(await sent(body), arrives);
+  const counted = rest.replace('"max_tokens":9,', "");
+  assert.equal(
+    await sent(`{${version},${counted},${model}}`, "/messages/count_tokens"),
+    `{"model":"demo-b@20260101",${put},${counted}}`,
+  );
+  const long = "x".repeat(400_000);
+  assert.ok(
+    await sent(`{${model},${rest.replace("Hi.", long)},${version}}`) ===
+      `{${put},${rest.replace("Hi.", long)}}`,
+  );
+  const twice = await gateway.send(
+    "/messages",
+    `{${model},${version},${rest},${version}}`,
+  );
+  assert.equal(twice.status, 400);
+  assert.match(twice.text, /\\"anthropic_version\\" occurs in it twice/);
+});
+
 Deno.test("a long body for Vertex changes in the same way", async () => {
   await using gateway = await open();
   const content = "x".repeat(400_000);

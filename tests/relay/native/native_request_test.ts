@@ -39,12 +39,11 @@ async function sent(
     operation: "chat_completions",
   });
   reader.push(await bodyBytes(body));
-  const { modelSpan: span } = reader.end();
+  const span = reader.end().modelMember?.span;
   assert.ok(span);
   const kept = keepBody(body, () => {});
-  const text = JSON.stringify(renamedTo);
-  const edit = renamedTo === undefined ? undefined : { span, text };
-  const built = nativeBody(kept, edit);
+  const text = renamedTo === undefined ? undefined : JSON.stringify(renamedTo);
+  const built = nativeBody(kept, text === undefined ? [] : [{ span, text }]);
   return {
     kind: built.constructor.name,
     text: new TextDecoder().decode(bytesOf(built)),
@@ -92,8 +91,10 @@ Deno.test("nativeBody() lends a long body to its upload, which continues when no
   for (const renamedTo of [undefined, "another"]) {
     const kept = keepBody(holdBody(bodyOf(300_000)), () => {});
     const span = { start: 21, end: 26 };
-    const edit = renamedTo && { span, text: JSON.stringify(renamedTo) };
-    const upload = nativeBody(kept, edit || undefined);
+    const edits = renamedTo === undefined
+      ? []
+      : [{ span, text: JSON.stringify(renamedTo) }];
+    const upload = nativeBody(kept, edits);
     assert.ok(upload instanceof Upload);
     kept.release();
     assert.equal(bytesOf(upload).length, upload.body.length);

@@ -24,11 +24,11 @@ function read(body: Uint8Array): RequestHead {
 
 Deno.test("A RequestHeadReader finds the model and its position", () => {
   const body = bytes(' {"x":{"model":"no"}, "model" : "glm-5é" ,"y":1} ');
-  const { model, modelSpan, stream } = read(body);
+  const { model, modelMember, stream } = read(body);
   assert.equal(model, "glm-5é");
   assert.equal(stream, false);
-  assert.ok(modelSpan);
-  const { start, end } = modelSpan;
+  assert.ok(modelMember);
+  const { start, end } = modelMember.span;
   assert.equal(new TextDecoder().decode(body.subarray(start, end)), '"glm-5é"');
 });
 

@@ -339,8 +339,8 @@ export const RELAY_FAULTS: FaultsByFile = {
   "relay/native/relay_native.ts": [
     {
       name: "a model keeps its name for the provider",
-      text: "  const text = JSON.stringify(model.upstream);\n",
-      wrong: "  const text = JSON.stringify(head.model);\n",
+      text: "text: JSON.stringify(model.upstream) }];\n",
+      wrong: "text: JSON.stringify(head.model) }];\n",
     },
   ],
   "relay/request/admission.ts": [

@@ -48,6 +48,10 @@ export function createStrictVertex(): {
     if (headers.get("authorization") !== `Bearer ${VERTEX_TOKEN}`) {
       return googleError(401, "UNAUTHENTICATED");
     }
+    // JSON.parse() keeps the last of two members with one name.
+    if (text.split(/"anthropic(?:_|\\u005f)version"\s*:/).length > 2) {
+      return googleError(400, "INVALID_ARGUMENT");
+    }
     const body: unknown = JSON.parse(text);
     if (!isJsonObject(body)) return googleError(400, "INVALID_ARGUMENT");
     const isCount = segment === "count-tokens";
