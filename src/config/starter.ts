@@ -247,9 +247,7 @@ function presetComment(service: ServiceName): string {
   const { endpoints } = SERVICES[service];
   const byUrl = Map.groupBy(Object.entries(endpoints), ([, url]) => url);
   const parts = [...byUrl].map(([url, ofUrl]) =>
-    `${ofUrl.map(([endpoint]) => endpoint).join(", ")} at ${
-      url.replace("-}", "}-")
-    }`
+    `${ofUrl.map(([endpoint]) => endpoint).join(", ")} at ${url}`
   );
   return parts.length === 0 ? "" : ` # ${parts.join("; ")}`;
 }

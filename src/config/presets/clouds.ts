@@ -1,5 +1,10 @@
 import { PLAIN, type ServicePreset } from "./preset.ts";
 
+/** Spells the hosts of Google's regions that are no single place, as npm `@anthropic-ai/vertex-sdk` does. */
+const googleUrl = (filled: string): string =>
+  filled.replace("//global-", "//")
+    .replace(/\/\/(us|eu)-aiplatform\./, "//aiplatform.$1.rep.");
+
 /** The presets of clouds, whose addresses have variables. */
 export const CLOUDS = {
   // learn.microsoft.com/azure/ai-foundry/openai/latest: the v1 API. A model is named by its deployment. A token of
@@ -78,8 +83,9 @@ export const CLOUDS = {
     family: "A",
     endpoints: {
       chat:
-        "https://{region-}aiplatform.googleapis.com/v1/projects/{project}/locations/{region}/endpoints/openapi",
+        "https://{region}-aiplatform.googleapis.com/v1/projects/{project}/locations/{region}/endpoints/openapi",
     },
+    urlOf: googleUrl,
     authScheme: "bearer",
     quotaKind: "none",
   },
@@ -90,8 +96,9 @@ export const CLOUDS = {
     family: "B",
     endpoints: {
       messages:
-        "https://{region-}aiplatform.googleapis.com/v1/projects/{project}/locations/{region}/publishers/anthropic/models",
+        "https://{region}-aiplatform.googleapis.com/v1/projects/{project}/locations/{region}/publishers/anthropic/models",
     },
+    urlOf: googleUrl,
     authScheme: "bearer",
     quotaKind: "none",
     force: { anthropic_version: "vertex-2023-10-16" },

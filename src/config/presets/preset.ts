@@ -28,6 +28,8 @@ export interface ServicePreset {
    * variable.
    */
   readonly endpoints: Readonly<Partial<Record<Endpoint, string>>>;
+  /** Returns the URL for a filled one, where some regions have hosts of another form. */
+  readonly urlOf?: (filled: string) => string;
   readonly authScheme: AuthScheme | undefined;
   /** True for a server that may need no key. Without one, its scheme is `none`. */
   readonly isKeyOptional: boolean;
@@ -53,13 +55,7 @@ export const PLAIN: Pick<
   omit: [],
 };
 
-const PLACE_REGEXP = /\{(\w+?)(-?)\}/g;
-
-/** The name of the region that some providers leave out of their host. */
-const GLOBAL = "global";
-
-/** Hosts of Google's multi-regions, which npm `@anthropic-ai/vertex-sdk` spells in another way. */
-const MULTI_REGION_REGEXP = /^https:\/\/(us|eu)-aiplatform\./;
+const PLACE_REGEXP = /\{(\w+)\}/g;
 
 /** Returns the variables of a service, in the order of {@linkcode VARIABLES}. */
 export function variablesOf(
@@ -71,15 +67,10 @@ export function variablesOf(
   return VARIABLES.filter((variable) => named.includes(variable));
 }
 
-/**
- * Replaces the variables in a base URL. `{region-}` is the region with a hyphen, or nothing for the region `global`. A
- * variable without a value stays. Multi-regions of Vertex have hosts of their own.
- */
+/** Replaces the variables in a base URL. A variable without a value stays. */
 export function fillVariables(url: string, values: VariableValues): string {
-  return url.replaceAll(PLACE_REGEXP, (place: string, name, hyphen) => {
+  return url.replaceAll(PLACE_REGEXP, (place: string, name) => {
     const variable = VARIABLES.find((one) => one === name);
-    const value = variable && values[variable];
-    if (value === undefined) return place;
-    return hyphen !== "" && value === GLOBAL ? "" : `${value}${hyphen}`;
-  }).replace(MULTI_REGION_REGEXP, "https://aiplatform.$1.rep.");
+    return (variable && values[variable]) ?? place;
+  });
 }

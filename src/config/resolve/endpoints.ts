@@ -58,12 +58,12 @@ function presetEndpoints(
   { service, ...values }: ConnectionFields,
   family: Family | undefined,
 ): Readonly<Partial<Record<Endpoint, string>>> {
-  const { endpoints } = SERVICES[service];
+  const { endpoints, urlOf = String } = SERVICES[service];
   const used: Partial<Record<Endpoint, string>> = {};
   for (const { endpoint } of Object.values(OPERATIONS)) {
     const url = endpoints[endpoint];
     if (url === undefined || family && !isUsed(endpoint, family)) continue;
-    used[endpoint] = fillVariables(url, values);
+    used[endpoint] = urlOf(fillVariables(url, values));
   }
   return used;
 }
