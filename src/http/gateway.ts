@@ -83,7 +83,7 @@ export type Handler = (request: Request) => Promise<Response>;
 export function createHandler(parts: GatewayParts): Handler {
   const attribution = createAttributionReader(parts.clock);
   const finder = createRouteFinder(ROUTES);
-  const signIn = createSignIn();
+  const signIn = createSignIn(parts.clock);
   return async (request) => {
     const requestId = parts.ids.next("req");
     let protocol: Protocol | undefined;

@@ -7,7 +7,9 @@ import {
   parseJson,
 } from "../core/json.ts";
 import { publicAddress } from "../core/public_address.ts";
+import type { Clock } from "../core/time/timers.ts";
 import { type Deadlines, within } from "../core/time/deadlines.ts";
+import { FRESH_MS } from "../relay/identity/key_sets.ts";
 import { abandon, createByteReader, readAll } from "../streams/byte_reader.ts";
 import type { UpstreamClient } from "../upstream/call.ts";
 import {
@@ -56,8 +58,29 @@ export interface SignInService {
  * `GET /protocol` (npm `@anthropic-ai/claude-code` 2.1.330). The gateway keeps nothing and issues no token: both requests
  * go to the issuer, and its tokens to the caller, who is then the one of the token.
  */
-export function createSignIn(): SignInService {
+export function createSignIn(
+  clock: Pick<Clock, "elapsedMs">,
+): SignInService {
   let running = 0;
+  const readings = {
+    device: new WeakMap<SignIn, Reading>(),
+    token: new WeakMap<SignIn, Reading>(),
+  };
+
+  /** Reads the issuer's address of a step once an hour, and again after a failure. */
+  function addressOf(step: Step, options: PassOptions): Promise<string> {
+    const { signIn } = options;
+    const startedMs = clock.elapsedMs();
+    const known = readings[step].get(signIn);
+    if (known !== undefined && startedMs - known.startedMs < FRESH_MS) {
+      return known.address;
+    }
+    const address = readAddress(step, options);
+    readings[step].set(signIn, { address, startedMs });
+    address.catch(() => readings[step].delete(signIn));
+    return address;
+  }
+
   return {
     respond(path, request, context) {
       const provider = context.config.identity.find((one) => one.signIn);
@@ -70,7 +93,7 @@ export function createSignIn(): SignInService {
   };
 
   async function run(
-    step: "device" | "token",
+    step: Step,
     { body }: Request,
     options: PassOptions,
   ): Promise<Response> {
@@ -82,7 +105,7 @@ export function createSignIn(): SignInService {
     if (running >= MAX_RUNNING) return answer(429, { error: "slow_down" });
     running += 1;
     try {
-      return await pass(step, form, options);
+      return await pass(step, form, { ...options, addressOf });
     } finally {
       running -= 1;
     }
@@ -129,15 +152,24 @@ function metadata(request: Request): Response {
   });
 }
 
+/** The two requests that go to the issuer. */
+type Step = "device" | "token";
+
 interface PassOptions extends SignInContext {
   readonly issuer: string;
   readonly signIn: SignIn;
 }
 
+/** A reading of an address, and its start on the monotonic clock, in milliseconds. */
+interface Reading {
+  readonly address: Promise<string>;
+  readonly startedMs: number;
+}
+
 async function pass(
-  step: "device" | "token",
+  step: Step,
   form: URLSearchParams,
-  options: PassOptions,
+  options: PassOptions & { readonly addressOf: typeof readAddress },
 ): Promise<Response> {
   const { signIn: { client: id, scope, audience } } = options;
   const grant = form.get("grant_type");
@@ -151,9 +183,8 @@ async function pass(
     return answer(400, { error: "unsupported_grant_type" });
   }
   try {
-    const url = await addressOf(step, options);
+    const url = await options.addressOf(step, options);
     const found = await send({
-      method: "POST",
       url,
       headers: { "content-type": "application/x-www-form-urlencoded" },
       body: new URLSearchParams(fields).toString(),
@@ -177,13 +208,13 @@ function grantFields(form: URLSearchParams): Record<string, string> {
 }
 
 /** Reads the issuer's address of a step from its discovery document. @throws {NoReply} */
-async function addressOf(
-  step: "device" | "token",
+async function readAddress(
+  step: Step,
   options: PassOptions,
 ): Promise<string> {
   const { issuer } = options;
   const url = `${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`;
-  const { text } = await send({ method: "GET", url, headers: {} }, options);
+  const { text } = await send({ url }, options);
   const found = parseDiscovery(text);
   const address = step === "device"
     ? found?.device_authorization_endpoint

@@ -4,10 +4,11 @@ import type { UpstreamClient } from "./call.ts";
 
 /** A request to an identity provider or a metadata service, and nothing of a caller. */
 export interface SmallRequest {
-  readonly method: "GET" | "POST" | "PUT";
+  /** Default: POST with a body, else GET. */
+  readonly method?: "PUT";
   readonly url: string;
   /** They add to `accept: application/json`, or replace it. */
-  readonly headers: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
 }
 
@@ -26,7 +27,7 @@ const MAX_BYTES = 64 * 1024;
  * @throws {NoReply}
  */
 export async function sendSmall(
-  { method, url, headers, body }: SmallRequest,
+  { url, headers, body, method }: SmallRequest,
   { client, start }: {
     readonly client: UpstreamClient;
     readonly start: Deadlines["start"];
@@ -37,7 +38,7 @@ export async function sendSmall(
   const work = async () => {
     const response = await client.send({
       url,
-      method,
+      method: method ?? (body === undefined ? "GET" : "POST"),
       headers: Object.entries({ accept: "application/json", ...headers }),
       body: body === undefined ? undefined : new TextEncoder().encode(body),
       connectMs: ANSWER_MS,

@@ -149,6 +149,46 @@ Deno.test("Claude Code signs in at the issuer through the gateway, and the issue
   assert.ok(!logged.includes(access) && !logged.includes("refresh-1"), logged);
 });
 
+Deno.test("the issuer's addresses are read once an hour, and again after a failure", async () => {
+  const clock = createFakeClock(NOW_MS);
+  let metadata = () => new Response(null, { status: 500 });
+  let reads = 0;
+  const context = {
+    config: await minimalConfig({ identity: [identityFile(SIGN_IN)] }),
+    deadlines: createDeadlines(createFakeTimers()),
+    client: createFetchClient((url) => {
+      const isMetadata = url.endsWith("/openid-configuration");
+      if (isMetadata) reads++;
+      return Promise.resolve(
+        isMetadata ? metadata() : Response.json({ access_token: "a" }),
+      );
+    }),
+  };
+  const signIn = createSignIn(clock);
+  const poll = async () => {
+    const response = await signIn.respond(
+      "/oauth/token",
+      new Request("https://gateway.example/oauth/token", {
+        ...{ method: "POST", headers: FORM, body: new URLSearchParams(POLL) },
+      }),
+      context,
+    );
+    return response?.status;
+  };
+  assert.deepEqual([await poll(), await poll(), reads], [503, 503, 2]);
+  metadata = () =>
+    Response.json({
+      ...{ issuer: ISSUER, jwks_uri: KEYS_URL },
+      token_endpoint: `${ISSUER}/token`,
+    });
+  const statuses = await Promise.all([poll(), poll(), poll()]);
+  assert.deepEqual([...statuses, reads], [200, 200, 200, 3]);
+  clock.advance(3_599_999);
+  assert.deepEqual([await poll(), reads], [200, 3]);
+  clock.advance(1);
+  assert.deepEqual([await poll(), reads], [200, 4]);
+});
+
 type Case = readonly [
   answer: Response,
   fields: Record<string, string>,
@@ -221,7 +261,7 @@ Deno.test("callers whose forms never arrive keep nobody from signing in, and are
       Promise.resolve(Response.json(answers.shift()))
     ),
   };
-  const signIn = createSignIn();
+  const signIn = createSignIn(createFakeClock(NOW_MS));
   const send = (body: BodyInit) => {
     const url = "https://gateway.example/oauth/token";
     const request = new Request(url, { method: "POST", body, headers: FORM });
