@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { oncePer } from "../core/memo.ts";
-import type { Config, Connection, Deployment } from "./config.ts";
+import type { Config, Connection, Deployment, UpstreamAuth } from "./config.ts";
 
 /** The configuration in use. A request reads it once and keeps that one until it ends. */
 export interface LiveConfig {
@@ -61,17 +61,18 @@ const REJECTION: PropertyDescriptor = {
 function withRenewedKeys(before: Config, after: Config): Config {
   const renewed = new Map<Connection, Connection>();
   for (const [index, one] of before.connections.entries()) {
-    const other = after.connections[index];
-    if (other === undefined) return after;
-    if (isDeepStrictEqual(one, other)) continue;
-    if (!isRenewal(one, other)) return after;
-    renewed.set(one, { ...one, auth: other.auth });
+    const auth = after.connections[index]?.auth;
+    if (isRenewal(one.auth, auth)) renewed.set(one, { ...one, auth });
   }
-  const rest = { connections: [], pools: new Map() };
-  const isSame = before.connections.length === after.connections.length &&
-    isDeepStrictEqual({ ...before, ...rest }, { ...after, ...rest });
-  if (renewed.size === 0 || !isSame) return after;
+  if (renewed.size === 0) return after;
   const now = (one: Connection) => renewed.get(one) ?? one;
+  const mixed = { ...before, connections: before.connections.map(now) };
+  const rest = { pools: new Map() };
+  const isSame = isDeepStrictEqual({ ...mixed, ...rest }, {
+    ...after,
+    ...rest,
+  });
+  if (!isSame) return after;
   const deployment = oncePer((one: Deployment): Deployment =>
     renewed.has(one.connection)
       ? { ...one, connection: now(one.connection) }
@@ -79,19 +80,18 @@ function withRenewedKeys(before: Config, after: Config): Config {
   );
   // An alias has the pool of its model.
   const pool = oncePer((all: readonly Deployment[]) => all.map(deployment));
-  return {
-    ...before,
-    connections: before.connections.map(now),
-    pools: new Map([...before.pools].map(([name, all]) => [name, pool(all)])),
-  };
+  const pools = [...before.pools].map(([name, all]) =>
+    [name, pool(all)] as const
+  );
+  return { ...mixed, pools: new Map(pools) };
 }
 
-function isRenewal(one: Connection, other: Connection): boolean {
-  return one.auth.scheme !== "none" && other.auth.scheme !== "none" &&
-    one.auth.exchange !== undefined &&
-    isDeepStrictEqual(one.auth.exchange, other.auth.exchange) &&
-    isDeepStrictEqual({ ...one, auth: undefined }, {
-      ...other,
-      auth: undefined,
-    });
+function isRenewal(
+  one: UpstreamAuth,
+  other: UpstreamAuth | undefined,
+): other is UpstreamAuth {
+  return one.scheme !== "none" && one.exchange !== undefined &&
+    other !== undefined && other.scheme !== "none" &&
+    isDeepStrictEqual(one.exchange, other.exchange) &&
+    !isDeepStrictEqual(one, other);
 }

@@ -1,5 +1,4 @@
 import { createHash } from "node:crypto";
-import { AwsV4Signer } from "aws4fetch";
 import type { Connection } from "../config/config.ts";
 import { awsKeysOf } from "../config/credential.ts";
 import { oncePer } from "../core/memo.ts";
@@ -37,6 +36,7 @@ export function signatureOf(
   const keys = awsKeysOf(auth);
   if (keys === undefined) return undefined;
   return async ({ method, url, headers, body }) => {
+    const { AwsV4Signer } = await import("aws4fetch");
     const signer = new AwsV4Signer({
       ...keys,
       method,

@@ -42,7 +42,7 @@ const PLACES_BY_PACKAGE: Readonly<Record<string, RegExp>> = {
   "jose": /^relay\/identity\/(jwt|key_sets)\.ts$/,
   "@redis/client": /^cli\/server\/redis\.ts$/,
   "zod":
-    /^(config\/schema\/\w+\.ts|protocols\/\w+\/wire\w*\.ts|quotas\/readers\/\w+\.ts|catalog\/model_page\.ts|shared\/store\/wire\.ts|upstream\/exchange\/answers\.ts|cli\/reconcile\/reports\.ts)$/,
+    /^(config\/schema\/\w+\.ts|protocols\/\w+\/wire\w*\.ts|quotas\/readers\/\w+\.ts|catalog\/model_page\.ts|shared\/store\/wire\.ts|cli\/reconcile\/reports\.ts)$/,
 };
 
 const DENO_PLACES_REGEXP = /^(main\.ts|cli\/.*)$/;

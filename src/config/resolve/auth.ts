@@ -2,7 +2,7 @@ import type { UpstreamAuth } from "../config.ts";
 import { readNamedFile, type ResolveTools } from "../environment.ts";
 import type { AuthScheme } from "../presets/preset.ts";
 import { type ExchangeSettings, isAws, type TokenFor } from "../exchange.ts";
-import type { Path } from "../problems.ts";
+import { type Path, valueAt } from "../problems.ts";
 import type { ConnectionFields } from "../schema/connection.ts";
 import { SERVICES } from "../services.ts";
 
@@ -47,23 +47,23 @@ async function resolveAuth(
   const { findings } = options;
   const scheme = schemeOf(fields);
   const { authPath: path = [...options.path, "auth"] } = options;
-  const { key, key_file: keyFile } = fields.auth ?? {};
+  const { exchange, key, key_file: keyFile } = fields.auth ?? {};
+  const place = [...path, key === undefined ? "key_file" : "key"];
   if (scheme === undefined) {
-    const place = fields.auth === undefined ? path : [...path, "key"];
-    findings.problem(place, `is missing. ${REMEDY}`);
+    const missing = fields.auth === undefined ? path : [...path, "key"];
+    findings.problem(missing, `is missing. ${REMEDY}`);
     return undefined;
   }
-  if (fields.auth?.exchange !== undefined) {
-    return await resolveExchange(fields, scheme, options);
-  }
-  if (scheme === "none") {
-    if (key === undefined && keyFile === undefined) return { scheme };
-    const place = [...path, key === undefined ? "key_file" : "key"];
-    findings.problem(place, "must not be set with `scheme: none`.");
-    return undefined;
+  if (exchange !== undefined) {
+    return await resolveExchange(exchange, { fields, scheme }, options);
   }
   if (key === undefined && keyFile === undefined) {
+    if (scheme === "none") return { scheme };
     findings.problem([...path, "key"], `is missing. ${REMEDY}`);
+    return undefined;
+  }
+  if (scheme === "none") {
+    findings.problem(place, "must not be set with `scheme: none`.");
     return undefined;
   }
   const credential = await resolveKey({ key, key_file: keyFile }, {
@@ -71,7 +71,6 @@ async function resolveAuth(
     path,
   });
   if (credential === undefined) return undefined;
-  const place = [...path, key === undefined ? "key_file" : "key"];
   const isOauth = credential.startsWith(ANTHROPIC_OAUTH_PREFIX);
   if (scheme === "x-api-key" && isOauth) {
     findings.problem(
@@ -126,25 +125,23 @@ export async function resolveAuths(
 
 /** Resolves an exchange to the token that it gives now. One that gives none is a warning: it may give one later. */
 async function resolveExchange(
-  { auth = {}, name }: ConnectionFields,
-  scheme: AuthScheme,
+  exchange: ExchangeSettings,
+  { fields: { auth = {}, name }, scheme }: {
+    readonly fields: ConnectionFields;
+    readonly scheme: AuthScheme;
+  },
   { path, readFile, tokenFor, findings }: ResolveAuthOptions,
 ): Promise<UpstreamAuth | undefined> {
-  const { exchange, key, key_file: keyFile } = auth;
   const place = [...path, "auth", "exchange"];
-  if (key !== undefined || keyFile !== undefined || scheme === "none") {
-    findings.problem(
-      place,
-      "must not be set with key, key_file or `scheme: none`. Keep one of them.",
-    );
+  if ((auth.key ?? auth.key_file) !== undefined || scheme === "none") {
+    const message =
+      "must not be set with key, key_file or `scheme: none`. Keep one of them.";
+    findings.problem(place, message);
     return undefined;
   }
-  if (exchange === undefined) return undefined;
   if (isAws(exchange) && auth.scheme !== undefined) {
-    findings.problem(
-      [...path, "auth", "scheme"],
-      "must not be set: requests to AWS are signed. Remove it.",
-    );
+    const message = "must not be set: requests to AWS are signed. Remove it.";
+    findings.problem([...path, "auth", "scheme"], message);
     return undefined;
   }
   const withKey = (key: string, expiresAtMs?: number): UpstreamAuth =>
@@ -152,11 +149,11 @@ async function resolveExchange(
       ? { scheme: "aws", key, exchange, expiresAtMs }
       : { scheme, key, exchange, expiresAtMs };
   if (tokenFor === undefined) {
-    const named = tokenFileOf(exchange);
-    if (named !== undefined) {
-      const [file, ...keys] = named;
-      const filePlace = [...place, ...keys];
-      await readNamedFile(file, { readFile, findings, place: filePlace });
+    for (const keys of [["subject", "file"], ["token_file"]]) {
+      const file = valueAt(exchange, keys);
+      if (typeof file !== "string") continue;
+      const named = { readFile, findings, place: [...place, ...keys] };
+      await readNamedFile(file, named);
     }
     return withKey("");
   }
@@ -164,18 +161,6 @@ async function resolveExchange(
   if ("token" in found) return withKey(found.token, found.expiresAtMs);
   findings.warn(place, `gives no token now: ${found.reason}.`);
   return withKey("");
-}
-
-/** Returns the file of the platform's token, and the keys that lead to it in the file. */
-function tokenFileOf(
-  exchange: ExchangeSettings,
-): readonly [string, ...string[]] | undefined {
-  if ("subject" in exchange && "file" in exchange.subject) {
-    return [exchange.subject.file, "subject", "file"];
-  }
-  return "token_file" in exchange && exchange.token_file !== undefined
-    ? [exchange.token_file, "token_file"]
-    : undefined;
 }
 
 /**

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { isSafeUrl } from "../../core/safe_url.ts";
 import { decimal, text } from "./fields.ts";
 
 /** The token of the platform that is exchanged. */
@@ -28,8 +29,6 @@ const tokenUrlSchema = text().refine((value) => isSafeUrl(value), {
   error: "must be a URL with https:, because a token is sent to it.",
 }).optional();
 
-const LOCAL_HOSTS: readonly string[] = ["localhost", "127.0.0.1", "[::1]"];
-
 /** The hosts of ECS and EKS (docs.aws.amazon.com/sdkref/latest/guide/feature-container-credentials.html). */
 const CONTAINER_HOSTS: readonly string[] = [
   "169.254.170.2",
@@ -37,83 +36,59 @@ const CONTAINER_HOSTS: readonly string[] = [
   "[fd00:ec2::23]",
 ];
 
-function isSafeUrl(
-  value: string,
-  plainHosts: readonly string[] = LOCAL_HOSTS,
-): boolean {
-  if (!URL.canParse(value)) return false;
-  const { protocol, hostname } = new URL(value);
-  return protocol === "https:" ||
-    protocol === "http:" && plainHosts.includes(hostname);
-}
-
-function isSafeContainerUrl(value: string): boolean {
-  return isSafeUrl(value, [...LOCAL_HOSTS, ...CONTAINER_HOSTS]);
-}
-
 const regionSchema = z.string().regex(/^[a-z0-9-]+$/, {
   error: "must be a region of AWS, such as eu-central-1.",
 });
 
+/** Returns the schema of an exchange of the platform's token at an address; default: the provider's. */
+function subjectExchange<
+  Kind extends string,
+  Fields extends Record<string, z.ZodType>,
+>(kind: Kind, fields: Fields) {
+  return z.strictObject({
+    kind: z.literal(kind),
+    subject: subjectSchema,
+    ...fields,
+    token_url: tokenUrlSchema,
+  });
+}
+
 /** `auth.exchange`: how a short-lived token takes the place of a key. */
 export const exchangeSchema = z.discriminatedUnion("kind", [
-  z.strictObject({
-    kind: z.literal("anthropic"),
-    subject: subjectSchema,
+  subjectExchange("anthropic", {
     federation_rule: text(),
     organization: text(),
     service_account: text().optional(),
     workspace: text().optional(),
-    token_url: tokenUrlSchema,
   }),
-  z.strictObject({
-    kind: z.literal("openai"),
-    subject: subjectSchema,
+  subjectExchange("openai", {
     identity_provider: text(),
     service_account: text(),
-    token_url: tokenUrlSchema,
   }),
-  z.strictObject({
-    kind: z.literal("codex"),
-    subject: subjectSchema,
-    federation_rule: text(),
-    token_url: tokenUrlSchema,
-  }),
-  z.strictObject({
-    kind: z.literal("google"),
-    subject: subjectSchema,
+  subjectExchange("codex", { federation_rule: text() }),
+  subjectExchange("google", {
     audience: text(),
     service_account: text().optional(),
-    token_url: tokenUrlSchema,
   }),
   z.strictObject({
     kind: z.literal("google_metadata"),
     service_account: text().default("default"),
   }),
-  z.strictObject({
-    kind: z.literal("azure"),
-    subject: subjectSchema,
+  subjectExchange("azure", {
     tenant: text(),
     client: text(),
     scope: text().optional(),
-    token_url: tokenUrlSchema,
   }),
   z.strictObject({
     kind: z.literal("azure_metadata"),
     client: text().optional(),
     resource: text().optional(),
   }),
-  z.strictObject({
-    kind: z.literal("aws"),
-    subject: subjectSchema,
-    region: regionSchema,
-    role: text(),
-    token_url: tokenUrlSchema,
-  }),
+  subjectExchange("aws", { region: regionSchema, role: text() }),
   z.strictObject({
     kind: z.literal("aws_container"),
     region: regionSchema,
-    url: text().refine(isSafeContainerUrl, {
+    url: text().refine((value) => isSafeUrl(value, CONTAINER_HOSTS), {
       error:
         "must be a URL with https:, or one of the container's own metadata service.",
     }),
@@ -126,6 +101,9 @@ export const exchangeSchema = z.discriminatedUnion("kind", [
 }).describe(
   "Exchanges a token of the platform for a short-lived token of the provider, in place of a key.",
 );
+
+/** An exchange in the file. */
+export type ExchangeFields = z.output<typeof exchangeSchema>;
 
 /** `auth.keys`: several keys in place of one. */
 export const keysSchema = z.array(z.strictObject({

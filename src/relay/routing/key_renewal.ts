@@ -30,36 +30,27 @@ export function createKeyRenewal(
     for (const look of [...waiting]) look();
   });
 
-  function newerThan({ id, auth }: Connection): Connection | undefined {
-    if (auth.scheme === "none") return undefined;
-    const found = liveConfig.current().connections.find((one) => one.id === id);
-    return found !== undefined && found.auth.scheme !== "none" &&
-        found.auth.key !== "" && found.auth.key !== auth.key
-      ? found
-      : undefined;
-  }
-
-  return async (refused) => {
-    const { auth, id } = refused;
+  return async ({ auth, id }) => {
     if (ask === undefined || auth.scheme === "none") return undefined;
     if (auth.exchange === undefined || auth.key === "") return undefined;
-    const known = newerThan(refused);
+    const { key } = auth;
+    const newer = () =>
+      liveConfig.current().connections.find(({ id: other, auth }) =>
+        other === id && auth.scheme !== "none" && auth.key !== "" &&
+        auth.key !== key
+      );
+    const known = newer();
     if (known !== undefined) return known;
-    const { promise, resolve } = Promise.withResolvers<
-      Connection | undefined
-    >();
+    const { promise, resolve } = Promise.withResolvers<void>();
     const look = () => {
-      const found = newerThan(refused);
-      if (found !== undefined) resolve(found);
+      if (newer() !== undefined) resolve();
     };
     waiting.add(look);
-    const cancel = deadlines.start(WAIT_MS, () => resolve(undefined));
+    const cancel = deadlines.start(WAIT_MS, resolve);
     ask(id);
-    try {
-      return await promise;
-    } finally {
-      cancel();
-      waiting.delete(look);
-    }
+    await promise;
+    cancel();
+    waiting.delete(look);
+    return newer();
   };
 }

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import { isJsonObject, type JsonObject, parseJson } from "../../core/json.ts";
 
 /** The cause of a failed exchange, as the end of a sentence. */
 export class ExchangeFault extends Error {
@@ -10,48 +10,24 @@ export type NewKey =
   & { readonly key: string }
   & ({ readonly lifeMs: number } | { readonly endsAtMs: number });
 
-/** A response with a token (RFC 6749, section 5.1). Azure's metadata service writes the seconds as a text. */
-const accessTokenSchema = z.object({
-  access_token: z.string(),
-  expires_in: z.coerce.number().positive().default(3600),
-}).transform(({ access_token, expires_in }) => ({
-  key: access_token,
-  lifeMs: expires_in * 1000,
-}));
-
-/** A response of Google's `generateAccessToken`. */
-const serviceAccountSchema = z.object({
-  accessToken: z.string(),
-  expireTime: z.iso.datetime({ offset: true }),
-}).transform(({ accessToken, expireTime }) => ({
-  key: accessToken,
-  endsAtMs: Date.parse(expireTime),
-}));
-
-/** Short-lived keys of AWS, as its metadata services write them. */
-const awsKeysSchema = z.object({
-  AccessKeyId: z.string().regex(/^\w+$/),
-  SecretAccessKey: z.string().regex(/^[\w+/=]+$/),
-  Token: z.string().min(1),
-  Expiration: z.iso.datetime({ offset: true }),
-}).transform(({ AccessKeyId, SecretAccessKey, Token, Expiration }) => ({
-  key: `${AccessKeyId}:${SecretAccessKey}:${Token}`,
-  endsAtMs: Date.parse(Expiration),
-}));
-
-/** Reads the response of an OAuth 2.0 token endpoint. @throws {ExchangeFault} */
+/**
+ * Reads the response of an OAuth 2.0 token endpoint (RFC 6749, section 5.1). Azure's metadata service writes the seconds
+ * as a text. @throws {ExchangeFault}
+ */
 export function accessToken(text: string): NewKey {
-  return parse(accessTokenSchema, text);
+  const { access_token, expires_in = 3600 } = objectIn(text);
+  return { key: textOf(access_token), lifeMs: Number(expires_in) * 1000 };
 }
 
-/** Reads the response of `generateAccessToken`. @throws {ExchangeFault} */
+/** Reads the response of Google's `generateAccessToken`. @throws {ExchangeFault} */
 export function serviceAccountToken(text: string): NewKey {
-  return parse(serviceAccountSchema, text);
+  const { accessToken, expireTime } = objectIn(text);
+  return { key: textOf(accessToken), endsAtMs: Date.parse(textOf(expireTime)) };
 }
 
-/** Reads the response of a metadata service of AWS. @throws {ExchangeFault} */
+/** Reads short-lived keys of AWS, as its metadata services write them. @throws {ExchangeFault} */
 export function awsKeys(text: string): NewKey {
-  return parse(awsKeysSchema, text);
+  return keysOf(objectIn(text));
 }
 
 /**
@@ -61,24 +37,32 @@ export function awsKeys(text: string): NewKey {
 export function awsRoleKeys(text: string): NewKey {
   const field = (name: string) =>
     new RegExp(`<${name}>([^<]+)</${name}>`).exec(text)?.[1];
-  return awsKeys(JSON.stringify({
+  return keysOf({
     AccessKeyId: field("AccessKeyId"),
     SecretAccessKey: field("SecretAccessKey"),
     Token: field("SessionToken"),
     Expiration: field("Expiration"),
-  }));
+  });
 }
 
-/** Parses a response. Its text never goes into an error: it may hold a token. */
-function parse(schema: z.ZodType<NewKey>, text: string): NewKey {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    throw new ExchangeFault("the response is not JSON");
-  }
-  const parsed = schema.safeParse(value);
-  if (parsed.success) return parsed.data;
+function keysOf(fields: JsonObject): NewKey {
+  const id = textOf(fields.AccessKeyId, /^\w+$/);
+  const secret = textOf(fields.SecretAccessKey, /^[\w+/=]+$/);
+  return {
+    key: `${id}:${secret}:${textOf(fields.Token)}`,
+    endsAtMs: Date.parse(textOf(fields.Expiration)),
+  };
+}
+
+function objectIn(text: string): JsonObject {
+  const value = parseJson(text);
+  if (isJsonObject(value)) return value;
+  throw new ExchangeFault("the response is not JSON");
+}
+
+/** Returns a text of a response, which never goes into an error: it may be a token. */
+function textOf(value: unknown, form = /./): string {
+  if (typeof value === "string" && form.test(value)) return value;
   throw new ExchangeFault("the response has no token");
 }
 

@@ -1,4 +1,4 @@
-import type { ExchangeSettings, SubjectFields } from "../../config/exchange.ts";
+import type { ExchangeSettings } from "../../config/exchange.ts";
 import { isCredential } from "../../config/resolve/auth.ts";
 import type { SmallRequest } from "../small_request.ts";
 import {
@@ -36,6 +36,9 @@ const AZURE_RESOURCE = "https://cognitiveservices.azure.com";
 /** The metadata service of AWS, in EC2. */
 const AWS_METADATA = "http://169.254.169.254/latest";
 
+const OPENAI_TOKENS = "https://auth.openai.com/oauth/token";
+const AZURE_TOKENS = "https://login.microsoftonline.com";
+
 const JWT_BEARER = "urn:ietf:params:oauth:grant-type:jwt-bearer";
 const TOKEN_EXCHANGE = "urn:ietf:params:oauth:grant-type:token-exchange";
 const JWT = "urn:ietf:params:oauth:token-type:jwt";
@@ -59,128 +62,113 @@ const JWT = "urn:ietf:params:oauth:token-type:jwt";
  * - aws_instance: docs.aws.amazon.com/AWSEC2/latest/UserGuide/instance-metadata-security-credentials.html.
  */
 export function* exchangeSteps(exchange: ExchangeSettings): Steps {
+  const { kind } = exchange;
+  if (kind === "aws_instance") return yield* instanceSteps();
+  if (kind === "aws_container") {
+    const { url, token_file: file } = exchange;
+    const headers: Record<string, string> = file === undefined
+      ? {}
+      : { authorization: oneWord(yield { file }) };
+    const isLocal = url.startsWith("http:");
+    return awsKeys(yield { url, headers, isLocal });
+  }
   const subject = "subject" in exchange
     ? yield* subjectSteps(exchange.subject)
     : "";
+  const text = yield requestFor(exchange, subject);
+  if (kind === "aws") return awsRoleKeys(text);
+  const found = accessToken(text);
+  const account = kind === "google" ? exchange.service_account : undefined;
+  if (kind !== "google" || account === undefined) return found;
+  const origin = exchange.token_url === undefined
+    ? "https://iamcredentials.googleapis.com"
+    : new URL(exchange.token_url).origin;
+  const path = `${encodeURIComponent(account)}:generateAccessToken`;
+  return serviceAccountToken(
+    yield post(
+      `${origin}/v1/projects/-/serviceAccounts/${path}`,
+      { scope: [GOOGLE_SCOPE] },
+      { authorization: `Bearer ${found.key}` },
+    ),
+  );
+}
+
+/** Returns the request of an exchange that has one, or the first of two. */
+function requestFor(
+  exchange: Exclude<
+    ExchangeSettings,
+    { readonly kind: "aws_container" | "aws_instance" }
+  >,
+  subject: string,
+): TokenRequest {
+  const { token_url: url } = { token_url: undefined, ...exchange };
   switch (exchange.kind) {
     case "anthropic":
-      return accessToken(
-        yield json(
-          exchange.token_url ?? "https://api.anthropic.com/v1/oauth/token",
-          {
-            grant_type: JWT_BEARER,
-            assertion: subject,
-            federation_rule_id: exchange.federation_rule,
-            organization_id: exchange.organization,
-            service_account_id: exchange.service_account,
-            workspace_id: exchange.workspace,
-          },
-          { "anthropic-beta": "oauth-2025-04-20,oidc-federation-2026-04-01" },
-        ),
-      );
+      return post(url ?? "https://api.anthropic.com/v1/oauth/token", {
+        grant_type: JWT_BEARER,
+        assertion: subject,
+        federation_rule_id: exchange.federation_rule,
+        organization_id: exchange.organization,
+        service_account_id: exchange.service_account,
+        workspace_id: exchange.workspace,
+      }, { "anthropic-beta": "oauth-2025-04-20,oidc-federation-2026-04-01" });
     case "openai":
-      return accessToken(
-        yield json(
-          exchange.token_url ?? "https://auth.openai.com/oauth/token",
-          {
-            grant_type: TOKEN_EXCHANGE,
-            subject_token_type: JWT,
-            subject_token: subject,
-            identity_provider_id: exchange.identity_provider,
-            service_account_id: exchange.service_account,
-          },
-        ),
-      );
+      return post(url ?? OPENAI_TOKENS, {
+        grant_type: TOKEN_EXCHANGE,
+        subject_token_type: JWT,
+        subject_token: subject,
+        identity_provider_id: exchange.identity_provider,
+        service_account_id: exchange.service_account,
+      });
     case "codex":
-      return accessToken(
-        yield form(
-          exchange.token_url ?? "https://auth.openai.com/oauth/token",
-          {
-            grant_type: JWT_BEARER,
-            assertion: subject,
-            federation_rule_id: exchange.federation_rule,
-          },
-        ),
-      );
-    case "google": {
-      const { token_url: url, service_account: account } = exchange;
-      const federated = accessToken(
-        yield json(url ?? "https://sts.googleapis.com/v1/token", {
-          grantType: TOKEN_EXCHANGE,
-          audience: exchange.audience,
-          scope: GOOGLE_SCOPE,
-          requestedTokenType: "urn:ietf:params:oauth:token-type:access_token",
-          subjectTokenType: JWT,
-          subjectToken: subject,
+      return post(
+        url ?? OPENAI_TOKENS,
+        new URLSearchParams({
+          grant_type: JWT_BEARER,
+          assertion: subject,
+          federation_rule_id: exchange.federation_rule,
         }),
       );
-      if (account === undefined) return federated;
-      const origin = url === undefined
-        ? "https://iamcredentials.googleapis.com"
-        : new URL(url).origin;
-      return serviceAccountToken(
-        yield json(
-          `${origin}/v1/projects/-/serviceAccounts/${
-            encodeURIComponent(account)
-          }:generateAccessToken`,
-          { scope: [GOOGLE_SCOPE] },
-          { authorization: `Bearer ${federated.key}` },
-        ),
-      );
-    }
+    case "google":
+      return post(url ?? "https://sts.googleapis.com/v1/token", {
+        grantType: TOKEN_EXCHANGE,
+        audience: exchange.audience,
+        scope: GOOGLE_SCOPE,
+        requestedTokenType: "urn:ietf:params:oauth:token-type:access_token",
+        subjectTokenType: JWT,
+        subjectToken: subject,
+      });
     case "google_metadata":
-      return accessToken(
-        yield googleMetadata(
-          `${encodeURIComponent(exchange.service_account)}/token`,
-        ),
+      return googleMetadata(
+        `${encodeURIComponent(exchange.service_account)}/token`,
       );
-    case "azure":
-      return accessToken(
-        yield form(
-          exchange.token_url ??
-            `https://login.microsoftonline.com/${
-              encodeURIComponent(exchange.tenant)
-            }/oauth2/v2.0/token`,
-          {
-            grant_type: "client_credentials",
-            client_id: exchange.client,
-            client_assertion_type:
-              "urn:ietf:params:oauth:client-assertion-type:jwt-bearer",
-            client_assertion: subject,
-            scope: exchange.scope ?? `${AZURE_RESOURCE}/.default`,
-          },
-        ),
-      );
-    case "azure_metadata":
-      return accessToken(
-        yield azureMetadata({
-          resource: exchange.resource ?? AZURE_RESOURCE,
-          client_id: exchange.client,
-        }),
-      );
-    case "aws":
-      return awsRoleKeys(
-        yield form(
-          exchange.token_url ?? `https://sts.${exchange.region}.amazonaws.com/`,
-          {
-            Action: "AssumeRoleWithWebIdentity",
-            Version: "2011-06-15",
-            RoleArn: exchange.role,
-            RoleSessionName: "model-gateway",
-            WebIdentityToken: subject,
-          },
-          { accept: "text/xml" },
-        ),
-      );
-    case "aws_container": {
-      const { url, token_file: file } = exchange;
-      const token = file === undefined ? undefined : oneWord(yield { file });
-      const headers = token === undefined ? {} : { authorization: token };
-      const isLocal = url.startsWith("http:");
-      return awsKeys(yield { method: "GET", url, headers, isLocal });
+    case "azure": {
+      const tenant = encodeURIComponent(exchange.tenant);
+      const fields = new URLSearchParams({
+        grant_type: "client_credentials",
+        client_id: exchange.client,
+        client_assertion_type:
+          "urn:ietf:params:oauth:client-assertion-type:jwt-bearer",
+        client_assertion: subject,
+        scope: exchange.scope ?? `${AZURE_RESOURCE}/.default`,
+      });
+      return post(url ?? `${AZURE_TOKENS}/${tenant}/oauth2/v2.0/token`, fields);
     }
-    case "aws_instance":
-      return yield* instanceSteps();
+    case "azure_metadata": {
+      const { resource = AZURE_RESOURCE, client } = exchange;
+      return azureMetadata({ resource, client_id: client });
+    }
+    case "aws": {
+      const fields = new URLSearchParams({
+        Action: "AssumeRoleWithWebIdentity",
+        Version: "2011-06-15",
+        RoleArn: exchange.role,
+        RoleSessionName: "model-gateway",
+        WebIdentityToken: subject,
+      });
+      const regional = `https://sts.${exchange.region}.amazonaws.com/`;
+      return post(url ?? regional, fields, { accept: "text/xml" });
+    }
   }
 }
 
@@ -196,7 +184,6 @@ function* instanceSteps(): Steps {
     },
   );
   const read = (name: string): TokenRequest => ({
-    method: "GET",
     url: `${AWS_METADATA}/meta-data/iam/security-credentials/${name}`,
     headers: { "x-aws-ec2-metadata-token": session },
     isLocal: true,
@@ -204,12 +191,14 @@ function* instanceSteps(): Steps {
   return awsKeys(yield read(encodeURIComponent(oneWord(yield read("")))));
 }
 
+type Subject = Extract<ExchangeSettings, { subject: unknown }>["subject"];
+
 /**
  * Returns the steps to the platform's own token. Sources:
  * cloud.google.com/compute/docs/instances/verifying-instance-identity (the response is the token alone),
  * learn.microsoft.com/entra/identity/managed-identities-azure-resources/how-to-use-vm-token (JSON with `access_token`).
  */
-function* subjectSteps(subject: SubjectFields): Steps<string> {
+function* subjectSteps(subject: Subject): Steps<string> {
   if ("file" in subject) return oneWord(yield subject);
   if ("azure_metadata" in subject) {
     const { azure_metadata: resource } = subject;
@@ -229,42 +218,23 @@ function oneWord(text: string): string {
   throw new ExchangeFault("the platform's token is not one word");
 }
 
-function form(
+/** Returns a request with fields in JSON, or in a form. */
+function post(
   url: string,
-  fields: Readonly<Record<string, string>>,
+  fields: URLSearchParams | Readonly<Record<string, unknown>>,
   headers: Readonly<Record<string, string>> = {},
 ): TokenRequest {
-  return {
-    method: "POST",
-    url,
-    headers: {
-      ...headers,
-      "content-type": "application/x-www-form-urlencoded",
-    },
-    body: new URLSearchParams(fields).toString(),
-  };
-}
-
-function json(
-  url: string,
-  body: Readonly<Record<string, unknown>>,
-  headers: Readonly<Record<string, string>> = {},
-): TokenRequest {
-  return {
-    method: "POST",
-    url,
-    headers: { ...headers, "content-type": "application/json" },
-    body: JSON.stringify(body),
-  };
+  const isForm = fields instanceof URLSearchParams;
+  const type = isForm
+    ? "application/x-www-form-urlencoded"
+    : "application/json";
+  const body = isForm ? fields.toString() : JSON.stringify(fields);
+  return { url, headers: { ...headers, "content-type": type }, body };
 }
 
 function googleMetadata(path: string): TokenRequest {
-  return {
-    method: "GET",
-    url: `${GOOGLE_METADATA}/${path}`,
-    headers: { "metadata-flavor": "Google" },
-    isLocal: true,
-  };
+  const headers = { "metadata-flavor": "Google" };
+  return { url: `${GOOGLE_METADATA}/${path}`, headers, isLocal: true };
 }
 
 function azureMetadata(
@@ -274,10 +244,5 @@ function azureMetadata(
   for (const [name, value] of Object.entries(query)) {
     if (value !== undefined) url.searchParams.set(name, value);
   }
-  return {
-    method: "GET",
-    url: url.href,
-    headers: { metadata: "true" },
-    isLocal: true,
-  };
+  return { url: url.href, headers: { metadata: "true" }, isLocal: true };
 }

@@ -52,13 +52,12 @@ const RENEW_AT = { least: 0.2, most: 0.3 };
 interface Entry {
   readonly exchange: ExchangeSettings;
   readonly connection: string;
-  state: ExchangedToken;
-  running: Promise<void> | undefined;
+  /** `undefined` until the end of the first exchange. */
+  state: ExchangedToken | undefined;
+  running: Promise<ExchangedToken> | undefined;
   /** The time of the last exchange because of a refused token, on the monotonic clock, in milliseconds. */
   refusedMs: number;
   failures: number;
-  /** True after the first exchange. */
-  isKnown: boolean;
   cancel: () => void;
 }
 
@@ -67,15 +66,15 @@ export function createTokenBook(options: TokenBookOptions): TokenBook {
   const { clock, timers, log, random } = options;
   const entries = new Map<string, Entry>();
 
-  function renewed(entry: Entry): Promise<void> {
+  function renewed(entry: Entry): Promise<ExchangedToken> {
     entry.running ??= renewNow(entry).finally(() => entry.running = undefined);
     return entry.running;
   }
 
-  async function renewNow(entry: Entry): Promise<void> {
-    const { exchange, connection } = entry;
+  async function renewNow(entry: Entry): Promise<ExchangedToken> {
+    const { exchange, connection, state: before } = entry;
+    let state: ExchangedToken;
     entry.cancel();
-    const before = entry.state;
     const startedAtMs = clock.now();
     try {
       const found = await exchangeNow(exchange, options);
@@ -83,13 +82,13 @@ export function createTokenBook(options: TokenBookOptions): TokenBook {
         ? found.endsAtMs
         : startedAtMs + found.lifeMs;
       const lifeMs = endsAtMs - clock.now();
-      if (!isCredential(found.key) || lifeMs <= 0) {
+      if (!isCredential(found.key) || !(lifeMs > 0)) {
         throw new ExchangeFault("the response has no usable token");
       }
-      entry.state = { token: found.key, expiresAtMs: endsAtMs };
+      state = { token: found.key, expiresAtMs: endsAtMs };
       entry.failures = 0;
       const { least, most } = RENEW_AT;
-      renewIn(lifeMs * (1 - least - random() * (most - least)), entry);
+      renewIn(lifeMs * (1 - least - random() * (most - least)), state, entry);
     } catch (error) {
       if (!(error instanceof ExchangeFault)) throw error;
       const reason = error.message;
@@ -99,24 +98,28 @@ export function createTokenBook(options: TokenBookOptions): TokenBook {
         mostMs: 60_000,
         random,
       });
-      if (!lives(entry.state, clock)) entry.state = { reason };
+      const lives = before !== undefined && "token" in before &&
+        clock.now() < before.expiresAtMs;
+      state = lives ? before : { reason };
       log.write("token_not_renewed", {
         connection,
         reason,
         retry_ms: Math.round(retryMs),
       });
-      renewIn(retryMs, entry);
+      renewIn(retryMs, state, entry);
     }
-    const isFirst = !entry.isKnown;
-    entry.isKnown = true;
-    if (!isFirst && !isDeepStrictEqual(entry.state, before)) options.onChange();
+    entry.state = state;
+    if (before !== undefined && !isDeepStrictEqual(state, before)) {
+      options.onChange();
+    }
+    return state;
   }
 
-  function renewIn(delayMs: number, entry: Entry): void {
+  function renewIn(delayMs: number, state: ExchangedToken, entry: Entry): void {
     // The configuration may have lost the exchange while it ran.
     if (entries.get(JSON.stringify(entry.exchange)) !== entry) return;
-    const endMs = "token" in entry.state
-      ? Math.max(0, entry.state.expiresAtMs - clock.now())
+    const endMs = "token" in state
+      ? Math.max(0, state.expiresAtMs - clock.now())
       : Infinity;
     const ms = Math.min(delayMs, endMs, MAX_DELAY_MS);
     entry.cancel = timers.schedule(ms, () => void renewed(entry));
@@ -125,25 +128,13 @@ export function createTokenBook(options: TokenBookOptions): TokenBook {
   return {
     async tokenFor(exchange, connection) {
       const key = JSON.stringify(exchange);
-      const known = entries.get(key);
-      if (known !== undefined) {
-        // Callers wait for the first exchange only: after that, the previous token may still be valid.
-        if (!known.isKnown) await known.running;
-        return known.state;
-      }
-      const entry: Entry = {
-        exchange,
-        connection,
-        state: { reason: "there was no exchange yet" },
-        running: undefined,
-        refusedMs: -Infinity,
-        failures: 0,
-        isKnown: false,
-        cancel: () => {},
+      const entry: Entry = entries.get(key) ?? {
+        ...{ exchange, connection, state: undefined, running: undefined },
+        ...{ refusedMs: -Infinity, failures: 0, cancel: () => {} },
       };
       entries.set(key, entry);
-      await renewed(entry);
-      return entry.state;
+      // Callers wait for the first exchange only: after that, the previous token may still be valid.
+      return entry.state ?? await renewed(entry);
     },
     renew(exchange) {
       const entry = entries.get(JSON.stringify(exchange));
@@ -162,10 +153,6 @@ export function createTokenBook(options: TokenBookOptions): TokenBook {
       }
     },
   };
-}
-
-function lives(state: ExchangedToken, clock: Clock): boolean {
-  return "token" in state && clock.now() < state.expiresAtMs;
 }
 
 /** Makes one exchange. @throws {ExchangeFault} When it fails. */
@@ -204,20 +191,14 @@ async function send(
   request: TokenRequest,
   { client, local, timers }: TokenBookOptions,
 ): Promise<string> {
-  try {
-    const { status, text } = await sendSmall(request, {
-      client: request.isLocal ? local : client,
-      start: timers.schedule,
-    });
-    if (status === 200) return text;
-    const code = errorCode(text);
-    throw new ExchangeFault(
-      `${new URL(request.url).host} answered with status ${status}${
-        code === undefined ? "" : `, ${code}`
-      }`,
-    );
-  } catch (error) {
-    if (!(error instanceof NoReply)) throw error;
-    throw new ExchangeFault(error.message);
-  }
+  const { status, text } = await sendSmall(request, {
+    client: request.isLocal ? local : client,
+    start: timers.schedule,
+  }).catch((error) => {
+    throw error instanceof NoReply ? new ExchangeFault(error.message) : error;
+  });
+  if (status === 200) return text;
+  const words = [`status ${status}`, errorCode(text)].filter((one) => one);
+  const { host } = new URL(request.url);
+  throw new ExchangeFault(`${host} answered with ${words.join(", ")}`);
 }
