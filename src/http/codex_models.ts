@@ -1,6 +1,5 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../core/json.ts";
 import { mapValues } from "../core/std.ts";
-import data from "./codex_models.json" with { type: "json" };
 
 /**
  * A text of a packed entry, by its place in `texts`. The entries share most of their texts, which are long.
@@ -15,7 +14,11 @@ interface PackedCatalog {
   readonly texts: readonly string[];
 }
 
-const PACKED: PackedCatalog = data;
+/** Reads the catalog when it is first needed: it is large, and most gateways have no Codex. */
+async function packedCatalog(): Promise<PackedCatalog> {
+  const file = await import("./codex_models.json", { with: { type: "json" } });
+  return file.default;
+}
 
 /** The minor version of Codex from which on it reads each field of the entries. An older one may reject them all. */
 const SINCE_MINOR = 169;
@@ -29,15 +32,14 @@ const SINCE_MINOR = 169;
  * @param version The version of Codex that reads the entry.
  * @returns `undefined` for a model that Codex does not know, and for a version that may not read the entry.
  */
-export function ownCodexEntry(
+export async function ownCodexEntry(
   id: string,
   version: string,
-): JsonObject | undefined {
+): Promise<JsonObject | undefined> {
   if (!isCodexSince(SINCE_MINOR, version)) return undefined;
-  const packed = Object.hasOwn(PACKED.models, id)
-    ? PACKED.models[id]
-    : undefined;
-  const entry = packed && unpacked(packed, PACKED.texts);
+  const { models, texts } = await packedCatalog();
+  const packed = Object.hasOwn(models, id) ? models[id] : undefined;
+  const entry = packed && unpacked(packed, texts);
   return isJsonObject(entry) ? entry : undefined;
 }
 

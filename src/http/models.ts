@@ -35,7 +35,7 @@ export async function modelsResponse(
 ): Promise<Response> {
   const version = new URLSearchParams(context.query).get(VERSION_PARAMETER);
   if (version !== null) {
-    return codexCatalogResponse(await knownModels(context), version);
+    return await codexCatalogResponse(await knownModels(context), version);
   }
   const data = context.headers.get(MODELS_HEADER) === "all"
     ? await allEntries(context)
@@ -121,17 +121,17 @@ const MAX_BYTES = 1024 * 1024;
  *
  * @param version The version of the client.
  */
-export function codexCatalogResponse(
+export async function codexCatalogResponse(
   models: readonly KnownModel[],
   version: string,
-): Response {
+): Promise<Response> {
   const entries: string[] = [];
   const shown = new Set<string>();
   let bytes = '{"models":[]}'.length;
   for (const model of models) {
     const { deployments: [{ model: { id } }], deployments } = model;
     if (!servedProtocols(deployments).includes("responses")) continue;
-    for (const details of detailsOf(model, version)) {
+    for (const details of await detailsOf(model, version)) {
       const entry = JSON.stringify({
         ...entryOf(model, details),
         priority: entries.length,
@@ -154,12 +154,12 @@ export function codexCatalogResponse(
  * Returns the possible details of an entry, the best first: the provider's entry or Codex's own one, then the known
  * facts. Codex itself knows a model by its name alone, whatever the provider. An alias has the entry of its model.
  */
-function detailsOf(
+async function detailsOf(
   { name, deployments: [{ model: { upstream } }], facts }: KnownModel,
   version: string,
-): readonly JsonObject[] {
-  const whole = facts.codexEntry ?? ownCodexEntry(name, version) ??
-    ownCodexEntry(upstream, version);
+): Promise<readonly JsonObject[]> {
+  const whole = facts.codexEntry ?? await ownCodexEntry(name, version) ??
+    await ownCodexEntry(upstream, version);
   return [...(whole === undefined ? [] : [whole]), plainEntry(facts, version)];
 }
 

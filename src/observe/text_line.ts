@@ -1,4 +1,5 @@
 import { oneLine } from "../core/json.ts";
+import { memoized } from "../core/memo.ts";
 import type { EventFields, LogEvent, LogLevel } from "./log_events.ts";
 
 /** The colours of a line. */
@@ -102,7 +103,7 @@ function notes(fields: EventFields<"request">): readonly string[] {
     .filter((word) => word !== undefined);
   const isNamed = ended === "error" && problems.length > 0;
   return [
-    ...(cost === undefined ? [] : [`$${COST_FORMAT.format(cost)}`]),
+    ...(cost === undefined ? [] : [`$${costFormat("en").format(cost)}`]),
     ...(attempts.length > 1 ? [`${attempts.length} attempts`] : []),
     ...(dropped.length === 0
       ? []
@@ -112,10 +113,12 @@ function notes(fields: EventFields<"request">): readonly string[] {
   ];
 }
 
-const COST_FORMAT = new Intl.NumberFormat("en", {
-  maximumSignificantDigits: 3,
-  useGrouping: false,
-});
+/** Made for the first line with a cost: the first format of a process takes longer than many lines. */
+const costFormat = memoized((language) =>
+  new Intl.NumberFormat(language, {
+    maximumSignificantDigits: 3,
+    useGrouping: false,
+  }), 1);
 
 /** Returns the fields of another event as `name=value`, where a value with spaces is JSON. */
 function pairs(fields: object): readonly string[] {

@@ -35,7 +35,7 @@ async function catalogOf(
   known: readonly KnownModel[],
   version = VERSION,
 ): Promise<Record<string, unknown>[]> {
-  const response = codexCatalogResponse(known, version);
+  const response = await codexCatalogResponse(known, version);
   assert.equal(response.headers.get("content-type"), "application/json");
   const { models, ...rest } = await response.json();
   assert.deepEqual(rest, {});
@@ -176,7 +176,7 @@ Deno.test("a model that Codex knows keeps Codex's own entry, except names and th
     ),
   );
   assert.ok(entry && alias);
-  const own = ownCodexEntry("gpt-6.1-sol", VERSION);
+  const own = await ownCodexEntry("gpt-6.1-sol", VERSION);
   assert.match(String(own?.base_instructions), /^You are Codex, .{20000}/s);
   assert.deepEqual(entry, {
     ...own,
@@ -223,13 +223,13 @@ Deno.test("an older Codex gets no entry that it cannot read", async () => {
   }
 });
 
-Deno.test("Codex's own entries are complete, and of the version that the clients' tests run", () => {
+Deno.test("Codex's own entries are complete, and of the version that the clients' tests run", async () => {
   const codex = CLIENTS.find(({ name }) => name === "Codex CLI");
   assert.equal(packed.version, codex?.source.version);
   const ids = Object.keys(packed.models);
   assert.ok(ids.length > 5);
   for (const id of ids) {
-    const entry = ownCodexEntry(id, VERSION);
+    const entry = await ownCodexEntry(id, VERSION);
     assert.equal(entry?.slug, id);
     const text = JSON.stringify(entry);
     assert.ok(!text.includes("$text") && !text.includes('""'), id);
@@ -252,7 +252,10 @@ Deno.test("a catalog is no longer than Codex reads", async () => {
   const many = await models(Array.from({ length: 1000 }, (_, n) => `m-${n}`));
   const kept = (await catalogOf(many)).length;
   assert.ok(kept > 100 && kept < 1000);
-  const response = codexCatalogResponse([small, big(1_000_000), last], VERSION);
+  const response = await codexCatalogResponse(
+    [small, big(1_000_000), last],
+    VERSION,
+  );
   const { length } = new Uint8Array(await response.arrayBuffer());
   assert.ok(length > 1_000_000 && length <= 1024 * 1024);
 });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { PAGE_PATHS, pageResponse } from "../../src/http/page.ts";
 import { steps } from "../support/steps.ts";
 
-const answer = pageResponse("/");
+const answer = await pageResponse("/");
 const html = await answer.text();
 const policy = new Map(
   (answer.headers.get("content-security-policy") ?? "").split("; ").map(
@@ -53,7 +53,7 @@ Deno.test("every file of the page is served unchanged, with its media type", asy
       await t.step(name, async () => {
         const path = `/${room}/${name}`;
         assert.ok(PAGE_PATHS.includes(path));
-        const file = pageResponse(path);
+        const file = await pageResponse(path);
         assert.equal(
           await file.text(),
           await Deno.readTextFile(new URL(name, folder)),
@@ -70,7 +70,7 @@ Deno.test("every file of the page is served unchanged, with its media type", asy
 
 Deno.test("the page's modules import only each other", (t) =>
   steps(t, PAGE_PATHS.filter((path) => path.endsWith(".js")), async (path) => {
-    const text = await pageResponse(path).text();
+    const text = await (await pageResponse(path)).text();
     for (const [, from = ""] of text.matchAll(/^import .* "(.*)";$/gm)) {
       assert.ok(
         PAGE_PATHS.includes(new URL(from, `http://gateway${path}`).pathname),

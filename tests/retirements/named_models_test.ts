@@ -98,9 +98,12 @@ for (const [text, isNamed] of Object.entries(TEXTS)) {
   });
 }
 
-Deno.test("init names models of OpenAI that Codex knows", () => {
+Deno.test("init names models of OpenAI that Codex knows", async () => {
   for (const service of ["openai", "codex"] as const) {
     const [, model = ""] = /^ {6}- (\S+)/m.exec(starterFile([service])) ?? [];
-    assert.ok(ownCodexEntry(model, packed.version), `${service}: ${model}`);
+    assert.ok(
+      await ownCodexEntry(model, packed.version),
+      `${service}: ${model}`,
+    );
   }
 });

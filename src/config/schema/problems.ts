@@ -38,7 +38,8 @@ export function validate<Output>(
   schema: z.ZodType<Output>,
   { value, path, findings, placeholders = {} }: ValidateOptions,
 ): Output | undefined {
-  const result = schema.safeParse(value);
+  // A file is read once: compiling parsers for it, as zod does, takes longer than they save.
+  const result = schema.safeParse(value, { jitless: true });
   if (result.success) return result.data;
   for (const issue of result.error.issues) {
     const issuePath = pathOf(issue);
@@ -53,7 +54,7 @@ export function validate<Output>(
     }
   }
   const rest = withoutIssues(schema, value, result.error.issues);
-  return schema.safeParse({ ...placeholders, ...rest }).data;
+  return schema.safeParse({ ...placeholders, ...rest }, { jitless: true }).data;
 }
 
 /** Keys of other programs, and what they are here: the key that must be known, and the words. */
