@@ -41,16 +41,19 @@ export function createKeyRenewal(
       );
     const known = newer();
     if (known !== undefined) return known;
-    const { promise, resolve } = Promise.withResolvers<void>();
+    const { promise, resolve } = Promise.withResolvers<
+      Connection | undefined
+    >();
     const look = () => {
-      if (newer() !== undefined) resolve();
+      const found = newer();
+      if (found !== undefined) resolve(found);
     };
     waiting.add(look);
-    const cancel = deadlines.start(WAIT_MS, resolve);
+    const cancel = deadlines.start(WAIT_MS, () => resolve(undefined));
     ask(id);
-    await promise;
+    const found = await promise;
     cancel();
     waiting.delete(look);
-    return newer();
+    return found;
   };
 }

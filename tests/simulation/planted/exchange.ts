@@ -26,23 +26,23 @@ export const EXCHANGE_FAULTS: FaultsByFile = {
     },
     {
       name: "a failed exchange is not repeated",
-      text: "      renewIn(retryMs, entry);\n",
+      text: "      renewIn(retryMs, state, entry);\n",
       wrong: "",
     },
     {
       name: "a failed exchange is repeated at once",
-      text: "      renewIn(retryMs, entry);\n",
-      wrong: "      renewIn(10, entry);\n",
+      text: "      renewIn(retryMs, state, entry);\n",
+      wrong: "      renewIn(10, state, entry);\n",
     },
     {
       name: "a failed exchange ends a good token",
-      text: "      if (!lives(entry.state, clock)) entry.state = { reason };\n",
-      wrong: "      entry.state = { reason };\n",
+      text: "      state = lives ? before : { reason };\n",
+      wrong: "      state = { reason };\n",
     },
     {
       name: "a token that has ended stays",
-      text: "      if (!lives(entry.state, clock)) entry.state = { reason };\n",
-      wrong: "",
+      text: "      state = lives ? before : { reason };\n",
+      wrong: "      state = before ?? { reason };\n",
     },
     {
       name: "a failed exchange is not in the log",
@@ -51,8 +51,8 @@ export const EXCHANGE_FAULTS: FaultsByFile = {
     },
     {
       name: "nobody learns of another token",
-      text: "isDeepStrictEqual(entry.state, before)) options.onChange();",
-      wrong: "isDeepStrictEqual(entry.state, before)) void options;",
+      text: "isDeepStrictEqual(state, before)) {\n      options.onChange();",
+      wrong: "isDeepStrictEqual(state, before)) {\n      void options;",
     },
     {
       name: "each refusal begins an exchange",
@@ -100,8 +100,8 @@ export const EXCHANGE_FAULTS: FaultsByFile = {
     },
     {
       name: "the same key counts as a renewed one",
-      text: 'found.auth.key !== "" && found.auth.key !== auth.key',
-      wrong: 'found.auth.key !== ""',
+      text: 'auth.key !== "" &&\n        auth.key !== key',
+      wrong: 'auth.key !== ""',
     },
   ],
 };
