@@ -35,12 +35,14 @@ async function fileOf(text: string): Promise<TempFolder> {
   return { ...folder, path };
 }
 
-Deno.test("serve starts without write permission and without an upstream; port 0 is a free one", async () => {
+Deno.test("serve starts without write permission, an upstream and a second listener; port 0 is a free one", async () => {
   const file = familiesFile("http://127.0.0.1:9", { server: { port: 0 } });
   await using gateway = await serveFile(file);
   assert.match(gateway.output(), /^listening on http:\/\/127\.0\.0\.1:\d+\n/m);
   assert.notEqual(new URL(gateway.url).port, "0");
   assert.equal((await askOnce(`${gateway.url}/readyz`)).status, 200);
+  assert.equal(gateway.adminUrl, "");
+  assert.ok(!gateway.output().includes("metrics"));
 });
 
 const STARTS: Readonly<Record<string, (path: string) => readonly string[]>> = {

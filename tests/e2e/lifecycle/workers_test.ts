@@ -21,8 +21,9 @@ import { connectRaw, openUploads } from "../../support/wire/raw_socket.ts";
 import { WIRES } from "../../support/wire/wire.ts";
 import { startPool } from "../../../src/cli/workers/pool.ts";
 import type { Serving } from "../../../src/cli/server/serving.ts";
-import { startThread } from "../../../src/cli/workers/thread.ts";
+import { startThread, workerCount } from "../../../src/cli/workers/thread.ts";
 import { createLiveConfig } from "../../../src/config/live_config.ts";
+import { createMemoryLog } from "../../support/fakes/memory_log.ts";
 import { hurriedTimers } from "../../support/fakes/hurried_timers.ts";
 import {
   createLogLines,
@@ -138,45 +139,57 @@ testNeeding(
   "workers count a token's, a connection's and the gateway's requests together: exactly as many run as may",
   ignore && "only Linux deals connections out to threads",
   async (t) => {
+    let gate = Promise.withResolvers<void>();
+    await using upstream = startUpstream(async () => {
+      await gate.promise;
+      return Response.json({});
+    });
+    const bob = tokenFile({ name: "bob", sha256: sha256Hex("mg_bob") });
+    await using gateway = await serveFile(familiesFile(upstream.url, {
+      server: { port: 0, workers: 3, max_concurrent_requests: 7 },
+      tokens: [
+        tokenFile({ max_concurrent: 5 }),
+        { ...bob, max_concurrent: 100 },
+      ],
+      connections: [
+        familyConnection("A", upstream.url),
+        familyConnection("A", upstream.url, {
+          name: "narrow",
+          models: ["narrow"],
+          max_concurrent: 6,
+        }),
+      ],
+    }));
     const asked = 24;
-    const limits = [
-      { most: 5, status: 429, token: { max_concurrent: 5 } },
-      {
-        most: 7,
-        status: 503,
-        server: { max_concurrent_requests: 7 },
-        token: { max_concurrent: 100 },
-      },
-      { most: 6, status: 503, connection: { max_concurrent: 6 } },
+    const rows = [
+      { name: "of a token", most: 5, status: 429, token: ALICE_TOKEN },
+      { name: "of the gateway", most: 7, status: 503 },
+      { name: "of a connection", most: 6, status: 503, model: "narrow" },
     ];
-    for (const { most, status, token, server, connection } of limits) {
-      await t.step(`at most ${most}`, async () => {
-        const gate = Promise.withResolvers<void>();
-        await using upstream = startUpstream(async () => {
-          await gate.promise;
-          return Response.json({});
-        });
-        const file = familiesFile(upstream.url, {
-          tokens: [tokenFile(token)],
-          connections: [familyConnection("A", upstream.url, connection)],
-          server: { port: 0, workers: 3, ...server },
-        });
-        await using gateway = await serveFile(file);
-        const url = gateway.url + PATHS.chat;
-        const statuses: number[] = [];
-        const answers = Array.from({ length: asked }, async () => {
-          statuses.push((await askOnce(url, ask("chat"))).status);
-        });
-        await until(
-          () => statuses.length === asked - most,
-          "those to be turned away for whom there is no place",
+    await steps(t, rows, async (row) => {
+      const { most, status, token = "mg_bob", model = "model-a" } = row;
+      gate = Promise.withResolvers();
+      const body = hello("chat", { model });
+      const request = ask("chat", body, { authorization: `Bearer ${token}` });
+      const statuses: number[] = [];
+      const answers = Array.from({ length: asked }, async () => {
+        statuses.push(
+          (await askOnce(gateway.url + PATHS.chat, request)).status,
         );
-        assert.deepEqual(new Set(statuses), new Set([status]));
-        gate.resolve();
-        await Promise.all(answers);
-        assert.equal(statuses.filter((one) => one === 200).length, most);
       });
-    }
+      await until(
+        () => statuses.length === asked - most,
+        "those to be turned away for whom there is no place",
+      );
+      assert.deepEqual(new Set(statuses), new Set([status]));
+      gate.resolve();
+      await Promise.all(answers);
+      assert.equal(statuses.filter((one) => one === 200).length, most);
+      await until(
+        () => gateway.lines("request").length % asked === 0,
+        "every request to end",
+      );
+    });
   },
 );
 
@@ -333,19 +346,10 @@ testNeeding(
   },
 );
 
-testNeeding(
-  "workers: auto starts one thread a core",
-  ignore && "only Linux deals connections out to threads",
-  async () => {
-    const server = { ...SERVER, workers: "auto" };
-    await using gateway = await serveFile(
-      familiesFile("http://127.0.0.1:9", { server }),
-    );
-    const { text } = await askOnce(`${gateway.adminUrl}/metrics`);
-    const workers = sumOf(readExposition(text), "model_gateway_workers");
-    assert.equal(workers, navigator.hardwareConcurrency);
-  },
-);
+Deno.test("workers: auto is one thread a core", () => {
+  const count = workerCount("auto", createMemoryLog());
+  assert.equal(count, ignore ? 1 : navigator.hardwareConcurrency);
+});
 
 const MORTAL = new URL("../../support/fakes/mortal_worker.ts", import.meta.url);
 

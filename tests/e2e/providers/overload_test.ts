@@ -8,7 +8,11 @@ import {
   PATHS,
   PROTOCOLS,
 } from "../../support/wire/ask.ts";
-import { ALICE_TOKEN, tokenFile } from "../../support/gateway/config.ts";
+import {
+  ALICE_TOKEN,
+  minimalFile,
+  tokenFile,
+} from "../../support/gateway/config.ts";
 import { readError } from "../../support/wire/error_answer.ts";
 import {
   familiesFile,
@@ -235,91 +239,64 @@ const READ_BYTES: Readonly<Record<string, number>> = {
   "the beginning of its body": MIB,
 };
 
-for (const [what, bytes] of Object.entries(READ_BYTES)) {
-  Deno.test(`an answer that arrives after ${what}, before the request is sent, is forwarded`, async (t) => {
-    await using upstream = startRawUpstream(async (connection) => {
-      await readSome(connection, bytes);
-      await say(connection, ANSWER);
-    });
-    await using gateway = await serveFile(
-      familiesFile(upstream.url, { server: { port: 0 } }),
-    );
-    for (
-      const [mode, model] of [["native", "model-a"], ["translated", "model-b"]]
-    ) {
-      await t.step(`${mode}`, async () => {
-        const body = hello("chat", {
-          model: model ?? "",
-          messages: [{ role: "user", content: LONG }],
-        });
-        for (let count = 0; count < REQUESTS; count++) {
-          const { status, text } = await askOnce(
-            gateway.url + PATHS.chat,
-            ask("chat", body),
-          );
-          assert.equal(status, 413, text);
-          assert.match(text, /Too long for this one/);
-        }
-      });
-    }
-    // The system may reset the connection between the response's head and its body. The gateway
-    // then retries.
-    const again = gateway.lines("request")
-      .filter(({ attempts }) => attempts !== undefined);
-    assert.ok(again.length <= REQUESTS / 4, `${again.length} asked again`);
-  });
-}
-
 const CERTIFICATE = fromFileUrl(
   new URL("../../fixtures/tls/cert.pem", import.meta.url),
 );
 
-for (const [what, bytes] of Object.entries(READ_BYTES)) {
-  Deno.test(`an answer that arrives over TLS after ${what}, before the request is sent, is forwarded`, async () => {
-    await using upstream = startRawUpstream(async (connection) => {
-      await readSome(connection, bytes);
-      await say(connection, ANSWER);
-    }, testCertificate);
-    await using gateway = await serveFile(
-      familiesFile(upstream.url, { server: { port: 0 } }),
-      { env: { DENO_CERT: CERTIFICATE } },
-    );
-    const body = hello("chat", { messages: [{ role: "user", content: LONG }] });
-    for (let count = 0; count < 4; count++) {
+Deno.test("an answer that arrives before the request is sent is forwarded", async (t) => {
+  let readBytes = 0;
+  const talk = async (connection: Deno.Conn) => {
+    await readSome(connection, readBytes);
+    await say(connection, ANSWER);
+  };
+  await using plain = startRawUpstream(talk);
+  await using secure = startRawUpstream(talk, testCertificate);
+  const connections = [
+    familyConnection("A", plain.url),
+    familyConnection("B", plain.url),
+    familyConnection("A", secure.url, { name: "TLS", models: ["tls"] }),
+  ];
+  await using gateway = await serveFile(
+    minimalFile({ server: { port: 0 }, connections }),
+    { env: { DENO_CERT: CERTIFICATE } },
+  );
+  const sendAll = async (model: string, content: string, count: number) => {
+    const body = hello("chat", {
+      model,
+      messages: [{ role: "user", content }],
+    });
+    for (let sent = 0; sent < count; sent++) {
       const url = gateway.url + PATHS.chat;
       const { status, text } = await askOnce(url, ask("chat", body));
       assert.equal(status, 413, text);
+      assert.match(text, /Too long for this one/);
     }
-  });
-}
-
-/**
- * Each is so short that the platform accepts the rest at once, and so long that it may not send it
- * at once.
- */
-const LAST_OF_BODY: readonly {
-  readonly scheme: string;
-  readonly kib: number;
-}[] = ["HTTP", "TLS"].flatMap((scheme) =>
-  [384, 250].map((kib) => ({ scheme, kib }))
-);
-
-for (const { scheme, kib } of LAST_OF_BODY) {
-  Deno.test(`an answer that arrives over ${scheme} while the last of ${kib} KiB is being sent is forwarded`, async () => {
-    await using upstream = startRawUpstream(async (connection) => {
-      await readSome(connection, MIB / 8);
-      await say(connection, ANSWER);
-    }, scheme === "TLS" ? testCertificate : undefined);
-    await using gateway = await serveFile(
-      familiesFile(upstream.url, { server: { port: 0 } }),
-      { env: { DENO_CERT: CERTIFICATE } },
-    );
-    const content = LONG.slice(0, kib * 1024);
-    const body = hello("chat", { messages: [{ role: "user", content }] });
-    for (let count = 0; count < 40; count++) {
-      const url = gateway.url + PATHS.chat;
-      const { status, text } = await askOnce(url, ask("chat", body));
-      assert.equal(status, 413, text);
+  };
+  const repeated = () =>
+    gateway.lines("request").filter(({ attempts }) => attempts !== undefined)
+      .length;
+  for (const [what, bytes] of Object.entries(READ_BYTES)) {
+    await t.step(`after ${what}`, async () => {
+      const before = repeated();
+      readBytes = bytes;
+      await sendAll("model-a", LONG, REQUESTS);
+      await sendAll("model-b", LONG, REQUESTS);
+      // The system may reset the connection between the response's head and its body. The gateway then retries.
+      const again = repeated() - before;
+      assert.ok(again <= REQUESTS / 4, `${again} asked again`);
+    });
+    await t.step(`over TLS after ${what}`, async () => {
+      readBytes = bytes;
+      await sendAll("tls", LONG, 4);
+    });
+  }
+  // So short that the platform accepts the rest at once, and so long that it may not send it at once.
+  for (const kib of [384, 250]) {
+    for (const model of ["model-a", "tls"]) {
+      await t.step(`during the last of ${kib} KiB to ${model}`, async () => {
+        readBytes = MIB / 8;
+        await sendAll(model, LONG.slice(0, kib * 1024), 40);
+      });
     }
-  });
-}
+  }
+});

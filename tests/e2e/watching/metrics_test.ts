@@ -34,14 +34,22 @@ const CHAT_ANSWER = {
 Deno.test("serve counts requests on a second listener, without any secret, prompt or text of a caller", async (t) => {
   await using upstream = startUpstream(() => Response.json(CHAT_ANSWER));
   const server = { port: 0, admin: { port: 0 } };
+  const defaults = { limits: [{ window: "month", tokens: 40 }] };
   await using gateway = await serveFile(
-    familiesFile(upstream.url, { server }),
+    familiesFile(upstream.url, { server, defaults }),
   );
   const scrape = async () => {
     const { status, text } = await askOnce(`${gateway.adminUrl}/metrics`);
     assert.equal(status, 200);
     return text;
   };
+  const left = async () =>
+    sumOf(readExposition(await scrape()), "model_gateway_limit_remaining", {
+      scope: "token",
+      name: "alice",
+      limit: "tokens month",
+    });
+  assert.equal(await left(), 40);
 
   await t.step("requests", async () => {
     const url = gateway.url + PATHS.chat;
@@ -97,6 +105,10 @@ Deno.test("serve counts requests on a second listener, without any secret, promp
     assert.equal(sumOf(samples, "model_gateway_workers"), 1);
     assert.equal(sumOf(samples, "model_gateway_requests_in_flight"), 0);
     assert.ok(sumOf(samples, "process_resident_memory_bytes") > 1e6);
+  });
+
+  await t.step("the rest of a limit", async () => {
+    await until(async () => await left() === 30, "ten used tokens");
   });
 
   await t.step("secrets", async () => {
@@ -211,34 +223,4 @@ Deno.test("serve does not start when the offset leaves no port for its second li
     serveFile(file, { options: ["--port", "0"] }),
     /Cannot listen on port \d+: the largest port is 65535\. Choose a smaller server\.admin\.port_offset\./,
   );
-});
-
-Deno.test("a scrape shows the rest of a limit", async () => {
-  await using upstream = startUpstream(() => Response.json(CHAT_ANSWER));
-  await using gateway = await serveFile(
-    familiesFile(upstream.url, {
-      server: { port: 0, admin: { port: 0 } },
-      defaults: { limits: [{ window: "month", tokens: 40 }] },
-    }),
-  );
-  const left = async () => {
-    const { text } = await askOnce(`${gateway.adminUrl}/metrics`);
-    return sumOf(readExposition(text), "model_gateway_limit_remaining", {
-      scope: "token",
-      name: "alice",
-      limit: "tokens month",
-    });
-  };
-  assert.equal(await left(), 40);
-  const asked = ask("chat", hello("chat"));
-  assert.equal((await askOnce(gateway.url + PATHS.chat, asked)).status, 200);
-  await until(async () => await left() === 30, "ten used tokens");
-});
-
-Deno.test("serve without server.admin opens no second listener", async () => {
-  await using gateway = await serveFile(
-    familiesFile("http://127.0.0.1:9", { server: { port: 0 } }),
-  );
-  assert.equal(gateway.adminUrl, "");
-  assert.ok(!gateway.output().includes("metrics"));
 });

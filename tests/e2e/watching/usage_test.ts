@@ -57,7 +57,8 @@ testNeeding(
   "usage reads files and standard input as a shell gives them, and ends quietly when nobody reads on",
   Deno.build.os === "windows" && "Windows has no such signals",
   async (t) => {
-    const directory = await Deno.makeTempDir();
+    await using folder = await openTempFolder();
+    const { path: directory } = folder;
     const log = `${directory}/gateway.jsonl`;
     await Deno.writeTextFile(log, loggedLine().repeat(3));
     const sessions = Array.from(
@@ -65,61 +66,48 @@ testNeeding(
       (_, index) => loggedLine({ session: `session-${index}` }),
     );
     await Deno.writeTextFile(`${directory}/long.jsonl`, sessions.join(""));
-    try {
-      await t.step("a file", async () => {
-        const { code, out, error } = await usage(
-          '"$DIRECTORY/gateway.jsonl" --json',
-          directory,
-        );
-        assert.equal(error, "");
-        assert.equal(code, 0);
-        assert.equal(JSON.parse(out).total.requests, 3);
-      });
-      await t.step("a file under several names", async () => {
-        await Deno.symlink(log, `${directory}/current.jsonl`);
-        await Deno.link(log, `${directory}/kept.jsonl`);
-        const { code, out, error } = await usage(
-          '"$DIRECTORY"/*t*.jsonl "$DIRECTORY/gateway.jsonl" --json',
-          directory,
-        );
-        assert.equal(error, "");
-        assert.equal(code, 0);
-        assert.equal(JSON.parse(out).total.requests, 3);
-      });
-      await t.step("standard input", async () => {
-        const { code, out } = await usage(
-          '- --json < "$DIRECTORY/gateway.jsonl"',
-          directory,
-        );
-        assert.equal(code, 0);
-        assert.equal(JSON.parse(out).total.requests, 3);
-      });
-      await t.step(
-        "a file that is not there, and one that is a folder",
-        async () => {
-          const { code, error } = await usage(
-            '"$DIRECTORY/none" "$DIRECTORY"',
-            directory,
-          );
-          assert.equal(code, 1);
-          assert.deepEqual(error.split("\n"), [
-            `Cannot read ${directory}/none to its end: it does not exist.`,
-            `Cannot read ${directory} to its end: it is a directory.`,
-            "",
-          ]);
-        },
+    await t.step("a file under several names", async () => {
+      await Deno.symlink(log, `${directory}/current.jsonl`);
+      await Deno.link(log, `${directory}/kept.jsonl`);
+      const { code, out, error } = await usage(
+        '"$DIRECTORY"/*t*.jsonl "$DIRECTORY/gateway.jsonl" --json',
+        directory,
       );
-      await t.step("a reader who leaves", async () => {
-        const { out, error } = await usage(
-          '"$DIRECTORY/long.jsonl" --by session --csv | head -n 1',
+      assert.equal(error, "");
+      assert.equal(code, 0);
+      assert.equal(JSON.parse(out).total.requests, 3);
+    });
+    await t.step("standard input", async () => {
+      const { code, out } = await usage(
+        '- --json < "$DIRECTORY/gateway.jsonl"',
+        directory,
+      );
+      assert.equal(code, 0);
+      assert.equal(JSON.parse(out).total.requests, 3);
+    });
+    await t.step(
+      "a file that is not there, and one that is a folder",
+      async () => {
+        const { code, error } = await usage(
+          '"$DIRECTORY/none" "$DIRECTORY"',
           directory,
         );
-        assert.match(out, /^session,requests,/);
-        assert.equal(error, "");
-      });
-    } finally {
-      await Deno.remove(directory, { recursive: true });
-    }
+        assert.equal(code, 1);
+        assert.deepEqual(error.split("\n"), [
+          `Cannot read ${directory}/none to its end: it does not exist.`,
+          `Cannot read ${directory} to its end: it is a directory.`,
+          "",
+        ]);
+      },
+    );
+    await t.step("a reader who leaves", async () => {
+      const { out, error } = await usage(
+        '"$DIRECTORY/long.jsonl" --by session --csv | head -n 1',
+        directory,
+      );
+      assert.match(out, /^session,requests,/);
+      assert.equal(error, "");
+    });
   },
 );
 
@@ -138,7 +126,8 @@ async function monthOf(url: string): Promise<Record<string, unknown>> {
 
 Deno.test("a restarted gateway continues the counts of its log, once, with threads, too", async () => {
   await using upstream = startUpstream(() => Response.json(WIRES.chat.answer));
-  const folder = await Deno.makeTempDir();
+  await using temp = await openTempFolder();
+  const { path: folder } = temp;
   const file = (limits: readonly unknown[], server = {}) =>
     familiesFile(upstream.url, {
       server: { port: 0, ...server },
@@ -157,43 +146,39 @@ Deno.test("a restarted gateway continues the counts of its log, once, with threa
     await Deno.symlink(`${folder}/a.jsonl`, `${folder}/current.jsonl`);
     await Deno.link(`${folder}/a.jsonl`, `${folder}/kept.jsonl`);
   }
-  try {
-    let log = "";
-    {
-      await using gateway = await serveFile(file([]));
-      const replayed = await gateway.line("usage_replayed");
-      assert.equal(replayed.requests, 1);
-      assert.equal(replayed.complete_since, time);
-      const before = await monthOf(gateway.url);
-      assert.equal(before.input_tokens, 1000);
-      assert.equal(before.since, time);
-      const { status } = await askOnce(gateway.url + PATHS.chat, ask("chat"));
-      assert.equal(status, 200);
-      assert.equal((await monthOf(gateway.url)).input_tokens, 1003);
-      await until(
-        () => gateway.lines("request").some(({ model }) => model === "model-a"),
-        "the log line of the request",
-      );
-      log = gateway.output();
-    }
-    await Deno.writeTextFile(`${folder}/a.jsonl`, log, { append: true });
-    const limit = { window: "month", tokens: 1105 };
-    await using gateway = await serveFile(file([limit], { workers: 2 }));
-    const { requests, input_tokens, output_tokens, since } = await monthOf(
-      gateway.url,
+  let log = "";
+  {
+    await using gateway = await serveFile(file([]));
+    const replayed = await gateway.line("usage_replayed");
+    assert.equal(replayed.requests, 1);
+    assert.equal(replayed.complete_since, time);
+    const before = await monthOf(gateway.url);
+    assert.equal(before.input_tokens, 1000);
+    assert.equal(before.since, time);
+    const { status } = await askOnce(gateway.url + PATHS.chat, ask("chat"));
+    assert.equal(status, 200);
+    assert.equal((await monthOf(gateway.url)).input_tokens, 1003);
+    await until(
+      () => gateway.lines("request").some(({ model }) => model === "model-a"),
+      "the log line of the request",
     );
-    assert.equal(since, time);
-    assert.deepEqual(
-      { requests, input_tokens, output_tokens },
-      { requests: 2, input_tokens: 1003, output_tokens: 102 },
-    );
-    // Usage before the start counts now.
-    const refused = await askOnce(gateway.url + PATHS.chat, ask("chat"));
-    assert.equal(refused.status, 429, refused.text);
-    assert.match(refused.text, /token_limit_exceeded/);
-  } finally {
-    await Deno.remove(folder, { recursive: true });
+    log = gateway.output();
   }
+  await Deno.writeTextFile(`${folder}/a.jsonl`, log, { append: true });
+  const limit = { window: "month", tokens: 1105 };
+  await using gateway = await serveFile(file([limit], { workers: 2 }));
+  const { requests, input_tokens, output_tokens, since } = await monthOf(
+    gateway.url,
+  );
+  assert.equal(since, time);
+  assert.deepEqual(
+    { requests, input_tokens, output_tokens },
+    { requests: 2, input_tokens: 1003, output_tokens: 102 },
+  );
+  // Usage before the start counts now.
+  const refused = await askOnce(gateway.url + PATHS.chat, ask("chat"));
+  assert.equal(refused.status, 429, refused.text);
+  assert.match(refused.text, /token_limit_exceeded/);
 });
 
 Deno.test("a gateway whose logs cannot be found serves, logs it and counts from its start", async () => {
