@@ -44,9 +44,8 @@ export function createBlockWriter(
     case "reasoning":
       return writeThinking(options);
     case "function_call":
-      return writeFunctionCall(head, options, emit);
     case "custom_call":
-      return writeCustomCall(head, options, emit);
+      return writeCall(head, options, emit);
     case "opaque":
       return head.search === undefined
         ? writeOpaque(head, options, emit)
@@ -124,52 +123,36 @@ function writeThinking(
   };
 }
 
-/** Returns the beginning of a `tool_use` block. Its caller is always the model, never a program. */
-function callHead(
-  { id, name, providerMetadata }: CallHead,
-  { idFor }: BlockWriterOptions,
-): JsonObject {
-  return {
+/** Writes a call. The text of a custom call is the only argument of an object, because the protocol has no others. */
+function writeCall(
+  { kind, id, name, providerMetadata }: CallHead,
+  { idFor, createBlock }: BlockWriterOptions,
+  emit: Emit<SseFrame>,
+): BlockWriter {
+  const isText = kind === "custom_call";
+  const block = createBlock();
+  block.begin({
     type: "tool_use",
     id: idFor(id),
     name,
     input: {},
+    // The caller is always the model, never a program.
     caller: { type: "direct" },
     ...(providerMetadata?.messages ?? {}),
-  };
-}
-
-function writeFunctionCall(
-  head: CallHead,
-  options: BlockWriterOptions,
-  emit: Emit<SseFrame>,
-): BlockWriter {
-  const block = options.createBlock();
-  block.begin(callHead(head, options), emit);
-  return {
-    push(event, emit) {
-      if (event.type === "block-delta") block.add("input", event.text, emit);
-      if (event.type === "block-end") block.end(emit);
-    },
-  };
-}
-
-/** Writes a custom call. Its text is the only argument of an object, because the protocol has no text arguments. */
-function writeCustomCall(
-  head: CallHead,
-  options: BlockWriterOptions,
-  emit: Emit<SseFrame>,
-): BlockWriter {
-  const block = options.createBlock();
-  block.begin(callHead(head, options), emit);
-  block.add("input", '{"input":"', emit);
+  }, emit);
+  if (isText) block.add("input", '{"input":"', emit);
   return {
     push(event, emit) {
       if (event.type === "block-delta") {
-        block.add("input", JSON.stringify(event.text).slice(1, -1), emit);
+        const { text } = event;
+        block.add(
+          "input",
+          isText ? JSON.stringify(text).slice(1, -1) : text,
+          emit,
+        );
       }
       if (event.type === "block-end") {
-        block.add("input", '"}', emit);
+        if (isText) block.add("input", '"}', emit);
         block.end(emit);
       }
     },
