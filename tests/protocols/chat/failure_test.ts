@@ -8,8 +8,6 @@ import {
   decodeFailure,
   encodeFailure,
 } from "../../../src/protocols/chat/errors.ts";
-import { loadRecordings } from "../../support/recorded/recordings.ts";
-import { testNeeding } from "../../support/ignored.ts";
 
 Deno.test("a Chat error is read in every shape that providers send", async (t) => {
   const errors: [
@@ -38,31 +36,6 @@ Deno.test("a Chat error is read in every shape that providers send", async (t) =
         type: { protocol: "chat", value: "invalid_request_error" },
       },
     ],
-    ["with a number for a code", 400, { error: { code: 400, message: "m" } }, {
-      kind: "invalid_request",
-      code: "400",
-    }],
-    ["as a text", 400, { code: "bad", error: "m" }, {
-      kind: "invalid_request",
-      message: "m",
-      code: "bad",
-    }],
-    ["as a detail", 401, { detail: "Invalid" }, {
-      kind: "authentication",
-      message: "Invalid",
-    }],
-    ["without an envelope", 400, { object: "error", message: "m", type: "t" }, {
-      message: "m",
-      kind: "invalid_request",
-    }],
-    ["without a body", 502, undefined, {
-      kind: "server",
-      message: "The provider answered with status 502",
-    }],
-    ["as a list", 500, [1], {
-      kind: "server",
-      message: "The provider answered with status 500",
-    }],
     ["inside an answer, by its code", 200, {
       error: { message: "m", code: 502 },
     }, { kind: "server", status: 502 }],
@@ -198,20 +171,3 @@ Deno.test("a Chat error does not pass on a status that only Messages has", () =>
     502,
   );
 });
-
-const ERRORS = loadRecordings("errors").filter(({ name }) =>
-  name.startsWith("chat-http")
-);
-
-testNeeding(
-  "every recorded Chat error has a message and the kind of its status",
-  ERRORS.length === 0 && "there are no recordings here",
-  () => {
-    for (const { name, answer } of ERRORS) {
-      const status = Number(/http(\d+)/.exec(name)?.[1]);
-      const failure = decodeFailure(status, answer);
-      assert.doesNotMatch(failure.message, /answered with status/, name);
-      assert.equal(failure.status, status, name);
-    }
-  },
-);

@@ -10,7 +10,6 @@ import {
   encodeFailure,
 } from "../../../src/protocols/messages/errors.ts";
 import { counterIds, plain } from "../../contract/codec_contract.ts";
-import { loadRecordings } from "../../support/recorded/recordings.ts";
 import type { Protocol } from "../../../src/core/protocol.ts";
 import { CODECS } from "../../../src/protocols/mod.ts";
 
@@ -81,36 +80,6 @@ Deno.test("decodeFailure() uses the words and the status when the type is vague"
   );
   assert.equal(kind(529, undefined), "overloaded");
   assert.equal(kind(500, "text"), "server");
-});
-
-Deno.test("decodeFailure() finds the message in every shape", () => {
-  const message = (body: JsonValue | undefined) =>
-    decodeFailure(503, body).message;
-  assert.equal(message({ error: { message: "a" } }), "a");
-  assert.equal(message({ error: "b" }), "b");
-  assert.equal(message({ detail: "c" }), "c");
-  assert.equal(message({ message: "d" }), "d");
-  assert.equal(message(undefined), "The provider answered with status 503");
-  assert.equal(decodeFailure(429, { error: { code: 1302 } }).code, "1302");
-});
-
-Deno.test("decodeFailure() reads every recorded error", () => {
-  const kinds = loadRecordings("errors")
-    .filter(({ name }) => name.startsWith("messages-"))
-    .map(({ name, answer }) => {
-      const status = Number(/http(\d+)/.exec(name)?.[1]);
-      const failure = decodeFailure(status, answer);
-      assert.equal(failure.status, status);
-      return failure.kind;
-    });
-  const expected = [
-    "invalid_request",
-    "invalid_request",
-    "invalid_request",
-    "authentication",
-    "not_found",
-  ];
-  assert.deepEqual(kinds, kinds.length === 0 ? [] : expected);
 });
 
 Deno.test("encodeFailure() keeps status and message in the protocol's shape", () => {

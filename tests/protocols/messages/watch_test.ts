@@ -6,43 +6,6 @@ import type { Usage } from "../../../src/protocols/canonical/answer/answer.ts";
 import { createStreamDecoder } from "../../../src/protocols/messages/stream/decode.ts";
 import { messagesWatch } from "../../../src/protocols/messages/watch.ts";
 
-Deno.test("messagesWatch.isOutput() sees deltas, and blocks that begin with content", () => {
-  const events = [
-    { type: "content_block_delta", delta: { type: "text_delta", text: "a" } },
-    {
-      type: "content_block_delta",
-      delta: { type: "thinking_delta", thinking: "" },
-    },
-    { type: "content_block_start", content_block: { type: "tool_use" } },
-    {
-      type: "content_block_start",
-      content_block: { type: "redacted_thinking" },
-    },
-  ];
-  for (const event of events) {
-    assert.ok(messagesWatch.isOutput(event), JSON.stringify(event));
-  }
-});
-
-Deno.test("messagesWatch.isOutput() passes over events that show nothing", () => {
-  const events = [
-    { type: "message_start", message: {} },
-    { type: "ping" },
-    { type: "content_block_start", content_block: { type: "text", text: "" } },
-    { type: "content_block_start", content_block: { type: "thinking" } },
-    { type: "content_block_start", content_block: null },
-    { type: "content_block_start" },
-    { type: "content_block_stop" },
-    { type: "message_delta", delta: {} },
-    { type: "message_stop" },
-    { type: "error", error: {} },
-    {},
-  ];
-  for (const event of events) {
-    assert.ok(!messagesWatch.isOutput(event), JSON.stringify(event));
-  }
-});
-
 Deno.test("messagesWatch.usageOf() adds cached tokens to the input", () => {
   const usage = {
     input_tokens: 1,
@@ -104,38 +67,6 @@ Deno.test("messagesWatch.usageOf() reads the answer of a count of tokens", () =>
     inputTokens: 42,
     outputTokens: 0,
   });
-});
-
-Deno.test("messagesWatch.usageOf() returns undefined where nothing is counted", () => {
-  const bodies = [
-    {},
-    { usage: null },
-    { usage: {} },
-    { message: null },
-    { message: {} },
-    { usage: { input_tokens: -1 } },
-    { input_tokens: "42" },
-  ];
-  for (const body of bodies) {
-    assert.equal(messagesWatch.usageOf(body), undefined, JSON.stringify(body));
-  }
-});
-
-Deno.test("messagesWatch.isEnd() recognizes message_stop with its type at any place", () => {
-  const ends = [
-    '{"type":"message_stop"}',
-    '{"type": "message_stop" }',
-    '{"amazon-bedrock-invocationMetrics":{},"type":"message_stop"}',
-  ];
-  for (const data of ends) assert.ok(messagesWatch.isEnd(data), data);
-  const others = [
-    "",
-    "[DONE]",
-    '{"type":"message_delta","delta":{"stop_reason":"end_turn"}}',
-    '{"type":"content_block_delta","delta":{"text":"\\"type\\":\\"message_stop\\""}}',
-    '{"type":"error","error":{}}',
-  ];
-  for (const data of others) assert.ok(!messagesWatch.isEnd(data), data);
 });
 
 Deno.test("messagesWatch.usageOf() lets a later count replace an earlier one, larger or smaller, as the codec does", async (t) => {

@@ -6,7 +6,6 @@ import {
   oversizedAnswer,
 } from "../../../src/protocols/canonical/failure/failure.ts";
 import { responsesCodec } from "../../../src/protocols/responses/mod.ts";
-import { loadRecordings } from "../../support/recorded/recordings.ts";
 
 const { decodeFailure, encodeFailure } = responsesCodec;
 
@@ -178,13 +177,3 @@ Deno.test("encodeFailure() writes the protocol's error", async (t) => {
     });
   }
 });
-
-for (const { name, answer } of loadRecordings("errors")) {
-  const status = /^responses-http(\d+)/.exec(name)?.[1];
-  if (status === undefined || answer === undefined) continue;
-  Deno.test(`decodeFailure() reads recorded "${name}"`, () => {
-    const failure = decodeFailure(Number(status), answer);
-    assert.equal(failure.status, Number(status));
-    assert.doesNotMatch(failure.message, /^The provider answered with status/);
-  });
-}

@@ -186,15 +186,18 @@ Deno.test("readErrorWords() finds the words in every shape that providers send",
   }
 });
 
-Deno.test("every protocol's reader finds the message in every shape", () => {
-  for (const [name, body, { message }] of SHAPES) {
+Deno.test("every protocol's reader finds the message, the code and the field in every shape", () => {
+  for (const [name, body, { message, code, param }] of SHAPES) {
     for (const protocol of PROTOCOLS) {
       const failure = CODECS[protocol].decodeFailure(400, body);
-      assert.equal(
-        failure.message,
-        message ?? "The provider answered with status 400",
-        `${name}, ${protocol}`,
-      );
+      const words = message ?? "The provider answered with status 400";
+      const about = `${name}, ${protocol}`;
+      assert.equal(failure.message, words, about);
+      assert.equal(failure.status, 400, about);
+      assert.equal(failure.code, code, about);
+      // Errors of Messages name no field.
+      const field = protocol === "messages" ? undefined : param;
+      assert.equal(failure.param, field, about);
     }
   }
 });

@@ -17,6 +17,9 @@ import {
   saysOverflow,
 } from "../../../../src/protocols/canonical/failure/context_overflow.ts";
 import { readErrorWords } from "../../../../src/protocols/canonical/failure/error_words.ts";
+import { isProtocol } from "../../../../src/core/protocol.ts";
+import { testNeeding } from "../../../support/ignored.ts";
+import { loadRecordings } from "../../../support/recorded/recordings.ts";
 import { CODECS } from "../../../../src/protocols/mod.ts";
 import { counterIds } from "../../../contract/codec_contract.ts";
 import { PROTOCOLS } from "../../../support/wire/ask.ts";
@@ -282,6 +285,34 @@ Deno.test("an error inside an answer that blames the request is not retried", ()
     }
   }
 });
+
+const RECORDED = loadRecordings("errors").flatMap(({ name, answer }) => {
+  const [, protocol = "", status] = /^(\w+)-http(\d+)/.exec(name) ?? [];
+  return isProtocol(protocol)
+    ? [{ name, protocol, status: Number(status), answer }]
+    : [];
+});
+
+/** The recorded errors whose words say more than their status. */
+const SAID: readonly (readonly [start: string, kind: FailureKind])[] = [
+  ["chat-http400-perplexity-", "context_too_long"],
+  ["chat-http403-openrouter-", "filtered"],
+  ["responses-http400-xai-", "authentication"],
+];
+
+testNeeding(
+  "every recorded error has its words, and the kind of its status or its words",
+  RECORDED.length === 0 && "there are no recordings here",
+  () => {
+    for (const { name, protocol, status, answer } of RECORDED) {
+      const failure = CODECS[protocol].decodeFailure(status, answer);
+      const said = SAID.find(([start]) => name.startsWith(start));
+      assert.equal(failure.status, status, name);
+      assert.equal(failure.kind, said?.[1] ?? kindOfStatus(status), name);
+      assert.doesNotMatch(failure.message, /answered with status/, name);
+    }
+  },
+);
 
 Deno.test("kindOfWords() ignores words that every object inherits", () => {
   assert.equal(
