@@ -26,6 +26,7 @@ import { damageBytes, damageJson } from "../support/wire/damage.ts";
 import { createRandom } from "../support/fakes/random.ts";
 import { ANSWERS } from "./answers.ts";
 import { createGrammar } from "./grammar.ts";
+import { targetOf } from "../support/dialects/targets.ts";
 
 /** What a protocol brings to the suite. */
 export interface ContractSubject {
@@ -268,12 +269,7 @@ function requestTests(
     const decoded = codec.decodeRequest(body);
     const lost: string[] = [];
     const encoded = codec.encodeRequest(decoded, {
-      target: {
-        service: one.service ?? "openai",
-        connectionId: "connection-1",
-        model: decoded.model,
-        maxOutputTokens: undefined,
-      },
+      target: targetOf(one.service ?? "openai", decoded.model),
       reportDropped: (field) => {
         lost.push(`lost ${typeof field === "string" ? field : field.extra}`);
       },

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { isJsonObject, type JsonObject } from "../../src/core/json.ts";
 import type { Answer } from "../../src/protocols/canonical/answer/answer.ts";
-import type { Target } from "../../src/protocols/canonical/codec.ts";
 import { foldAnswer } from "../../src/protocols/canonical/answer/fold.ts";
 import { UpstreamFailure } from "../../src/protocols/canonical/failure/failure.ts";
 import { CODECS } from "../../src/protocols/mod.ts";
@@ -16,6 +15,7 @@ import { STREAMED } from "../support/dialects/pairs.ts";
 import { testNeeding } from "../support/ignored.ts";
 import { loadRecordings } from "../support/recorded/recordings.ts";
 import { messageOfSdk, responseOfSdk } from "../support/sdk/sdk_answers.ts";
+import { targetOf } from "../support/dialects/targets.ts";
 import { translateRequest } from "../support/translate_request.ts";
 
 // Messages and Responses callers of each other's models send an answer back as they got it, whole or
@@ -66,12 +66,7 @@ function returned(
   issuer: Issuer,
   { connectionId = "connection-1", tools = true } = {},
 ): { readonly parts: readonly JsonObject[]; readonly dropped: string[] } {
-  const target: Target = {
-    service: "custom",
-    connectionId,
-    model: MODELS[issuer],
-    maxOutputTokens: undefined,
-  };
+  const target = { ...targetOf("custom", MODELS[issuer]), connectionId };
   const user = { role: "user", content: "Hi" };
   const results = tools ? echoed.flatMap((one) => resultOf(one)) : [];
   const body = issuer === "messages"
@@ -89,10 +84,6 @@ function returned(
     from: CODECS[CALLERS[issuer]],
     to: CODECS[issuer],
     target,
-    strict: false,
-    streamOnly: false,
-    force: {},
-    omit: [],
   });
   const parts = issuer === "responses"
     ? listOf(translated.body.input).filter(({ role, type }) =>

@@ -267,9 +267,5 @@ function translate(
       connectionId: "connection-1",
       maxOutputTokens: undefined,
     },
-    strict: false,
-    streamOnly: false,
-    force: {},
-    omit: [],
   });
 }

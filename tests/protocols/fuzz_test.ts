@@ -36,6 +36,7 @@ import { CHAT_CASES } from "./chat/cases.ts";
 import { MESSAGES_CASES } from "./messages/cases.ts";
 import { RESPONSES_CASES } from "./responses/cases.ts";
 import { translateRequest } from "../support/translate_request.ts";
+import { targetOf } from "../support/dialects/targets.ts";
 
 // Damaged and invented input through every codec and every pair. It may cause typed failures only,
 // must always end, and must not produce more than the input contains.
@@ -224,16 +225,7 @@ function translate(
   return translateRequest(body, {
     from,
     to: CODECS[to],
-    target: {
-      service: "custom",
-      connectionId: "connection-1",
-      model: "claude-sonnet-4-6",
-      maxOutputTokens: undefined,
-    },
-    strict: false,
-    streamOnly: false,
-    force: {},
-    omit: [],
+    target: targetOf("custom", "claude-sonnet-4-6"),
   }).body;
 }
 

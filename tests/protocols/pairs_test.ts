@@ -41,6 +41,7 @@ import { settleHistory } from "../../src/protocols/canonical/request/history.ts"
 import type { CanonicalRequest } from "../../src/protocols/canonical/request/request.ts";
 import { argumentsObject } from "../../src/protocols/canonical/tools/tool.ts";
 import { translateRequest } from "../support/translate_request.ts";
+import { targetOf } from "../support/dialects/targets.ts";
 
 // Every available answer, translated to each protocol and read by that protocol's official SDK. The
 // text, calls, stop reason and usage must be equal.
@@ -215,15 +216,6 @@ for (const from of PROTOCOLS) {
   }
 }
 
-function targetOf(service: string, model: string): Target {
-  return {
-    service,
-    model,
-    connectionId: "connection-1",
-    maxOutputTokens: undefined,
-  };
-}
-
 /** A request and its origin. */
 interface NamedRequest {
   readonly name: string;
@@ -261,10 +253,6 @@ function compare(request: JsonObject, from: Protocol, to: Protocol): void {
     from: CODECS[from],
     to: CODECS[to],
     target,
-    strict: false,
-    streamOnly: false,
-    force: {},
-    omit: [],
   });
   const asked = bridgeTools(
     CODECS[from].decodeRequest(request),

@@ -19,6 +19,7 @@ import {
 import { testNeeding } from "../support/ignored.ts";
 import { loadRecordings } from "../support/recorded/recordings.ts";
 import { translateRequest } from "../support/translate_request.ts";
+import { targetOf } from "../support/dialects/targets.ts";
 
 // A Chat caller that sends an assistant message back unchanged returns the provider's reasoning
 // unchanged: each block with its signed text. If the caller has changed the text or the list, no
@@ -75,12 +76,7 @@ function gathered(answer: Answer): { joined: JsonObject; last: JsonObject } {
 
 /** Returns the reasoning that the provider receives with a message. */
 function returned(message: JsonObject, issuer: Issuer): readonly JsonObject[] {
-  const target: Target = {
-    service: "custom",
-    connectionId: "connection-1",
-    model: MODELS[issuer],
-    maxOutputTokens: undefined,
-  };
+  const target: Target = targetOf("custom", MODELS[issuer]);
   const { body } = translateRequest({
     model: "m",
     messages: [{ role: "user", content: "Hi" }, message, {
@@ -91,10 +87,6 @@ function returned(message: JsonObject, issuer: Issuer): readonly JsonObject[] {
     from: CODECS.chat,
     to: CODECS[issuer],
     target,
-    strict: false,
-    streamOnly: false,
-    force: {},
-    omit: [],
   });
   const items = issuer === "responses" ? body.input : body.messages;
   return (Array.isArray(items) ? items : []).filter(isJsonObject)

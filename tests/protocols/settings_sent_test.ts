@@ -8,6 +8,7 @@ import { CODECS } from "../../src/protocols/mod.ts";
 import { received } from "../support/dialects/upstream_request.ts";
 import { fromModel, fromUser } from "../support/wire/messages.ts";
 import { requestOf } from "../support/wire/requests.ts";
+import { targetOf } from "../support/dialects/targets.ts";
 
 // Settings that both of OpenAI's protocols have, and the setting that makes reasoning visible.
 
@@ -86,12 +87,7 @@ Deno.test("an encoder writes nothing of another protocol's extras", () => {
       if (from === to) continue;
       const request = requestOf({ extras: { [from]: foreign } });
       const context = {
-        target: {
-          service: "openai",
-          connectionId: "c",
-          model: "gpt-4.1",
-          maxOutputTokens: undefined,
-        },
+        target: targetOf("openai", "gpt-4.1"),
         reportDropped: () => {},
       };
       assert.deepEqual(

@@ -39,10 +39,6 @@ function translate(body: JsonObject, rest: Partial<RequestTranslation> = {}) {
       model: "upstream",
       maxOutputTokens: 100,
     },
-    strict: false,
-    streamOnly: false,
-    force: {},
-    omit: [],
     ...rest,
   });
 }

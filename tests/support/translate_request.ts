@@ -4,16 +4,28 @@ import {
   writeRequest,
 } from "../../src/protocols/translate_request.ts";
 
-/** What a request is translated from and to. */
-type RequestTranslation = Parameters<typeof writeRequest>[1] & {
-  /** The caller's protocol. */
-  readonly from: Parameters<typeof readRequest>[1];
-};
+type Settings = Parameters<typeof writeRequest>[1];
+type Optional = "strict" | "streamOnly" | "force" | "omit";
+
+/** What a request is translated from and to. The settings of the connection are those of a new one by default. */
+type RequestTranslation =
+  & Omit<Settings, Optional>
+  & Partial<Pick<Settings, Optional>>
+  & {
+    /** The caller's protocol. */
+    readonly from: Parameters<typeof readRequest>[1];
+  };
 
 /** Translates a request. */
 export function translateRequest(
   body: JsonObject,
   { from, ...translation }: RequestTranslation,
 ): ReturnType<typeof writeRequest> {
-  return writeRequest(readRequest(body, from), translation);
+  return writeRequest(readRequest(body, from), {
+    strict: false,
+    streamOnly: false,
+    force: {},
+    omit: [],
+    ...translation,
+  });
 }

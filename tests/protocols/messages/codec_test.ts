@@ -13,7 +13,7 @@ import { MESSAGES_CASES } from "./cases.ts";
 import { GatewayError } from "../../../src/core/error.ts";
 import { chatCodec } from "../../../src/protocols/chat/mod.ts";
 import { assertSendable } from "../../support/sdk/messages_rules.ts";
-import { contextFor } from "../../support/dialects/targets.ts";
+import { contextFor, targetOf } from "../../support/dialects/targets.ts";
 import { testNeeding } from "../../support/ignored.ts";
 import { translateRequest } from "../../support/translate_request.ts";
 import { parseClaudeModel } from "../../../src/protocols/dialects/claude_models.ts";
@@ -153,10 +153,6 @@ testNeeding(
           from: messagesCodec,
           to: chatCodec,
           target: { ...context.target, service: "custom" },
-          strict: false,
-          streamOnly: false,
-          force: {},
-          omit: [],
         });
         for (const field of dropped) assert.ok(DROPPED.includes(field), field);
       });
@@ -287,15 +283,6 @@ function translate(request: JsonObject, model: string): JsonObject {
   return translateRequest({ model: "m", ...request }, {
     from: chatCodec,
     to: messagesCodec,
-    target: {
-      service: "custom",
-      connectionId: "connection-1",
-      model,
-      maxOutputTokens: undefined,
-    },
-    strict: false,
-    streamOnly: false,
-    force: {},
-    omit: [],
+    target: targetOf("custom", model),
   }).body;
 }

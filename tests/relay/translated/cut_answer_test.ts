@@ -16,6 +16,7 @@ import type { AnswerEvent } from "../../../src/protocols/canonical/stream/event.
 import { createTranslatedWatch } from "../../../src/relay/translated/answer_watch.ts";
 import { openTestRecord } from "../../support/gateway/open_record.ts";
 import { estimateTokens } from "../../../src/relay/translated/request_job.ts";
+import { targetOf } from "../../support/dialects/targets.ts";
 
 // Responses has no stop strings: the gateway ends the answer at a Chat caller's.
 
@@ -75,16 +76,8 @@ async function given(
   }, {
     from: codec,
     to: CODECS.responses,
-    target: {
-      service: "openai",
-      connectionId: "connection-1",
-      model: "gpt-5.2",
-      maxOutputTokens: undefined,
-    },
-    strict: false,
+    target: targetOf("openai", "gpt-5.2"),
     streamOnly: upstream === "streamed",
-    force: {},
-    omit: [],
   });
   assert.deepEqual([...translated.dropped], ["stop"]);
   const answer = upstream === "streamed"

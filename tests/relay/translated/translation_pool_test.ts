@@ -12,6 +12,7 @@ import { createFakeTimers } from "../../support/fakes/fake_timers.ts";
 import { settle } from "../../support/settle.ts";
 import { attemptFailureOf } from "../../../src/relay/attempt_failure.ts";
 import { brokenUpstream, oversized } from "../../../src/upstream/failure.ts";
+import { targetOf } from "../../support/dialects/targets.ts";
 
 const { signal: NEVER } = new AbortController();
 
@@ -23,12 +24,7 @@ const ORDER = {
     model: "m",
     stream: false,
     to: "chat",
-    target: {
-      service: "custom",
-      connectionId: "c",
-      model: "m",
-      maxOutputTokens: undefined,
-    },
+    target: targetOf("custom", "m"),
     strict: false,
     streamOnly: false,
     force: {},

@@ -34,6 +34,7 @@ import { createFakeThreads } from "../../support/fakes/fake_translation_threads.
 import { FEATURES } from "../../support/dialects/features.ts";
 import { requestOf } from "../../support/wire/requests.ts";
 import { settle } from "../../support/settle.ts";
+import { targetOf } from "../../support/dialects/targets.ts";
 
 /** A thread translates what is longer. */
 const LONG_BYTES = 256 * 1024;
@@ -72,12 +73,7 @@ function jobOf(
     model: "m",
     stream: false,
     to: "messages",
-    target: {
-      service: "custom",
-      connectionId: "connection-1",
-      model: "upstream-model",
-      maxOutputTokens: undefined,
-    },
+    target: targetOf("custom", "upstream-model"),
     strict: false,
     streamOnly: false,
     force: { store: false },

@@ -11,6 +11,16 @@ export interface NotedContext {
   readonly lost: string[];
 }
 
+/** Returns the first connection to a service as the target of a request for `model`. */
+export function targetOf(service: string, model: string): Target {
+  return {
+    service,
+    model,
+    connectionId: "connection-1",
+    maxOutputTokens: undefined,
+  };
+}
+
 /** Returns a context for an upstream whose service is `service`. */
 export function contextFor(
   service: string,
@@ -28,13 +38,7 @@ export function contextFor(
     lost,
     context: {
       reportDropped,
-      target: {
-        service,
-        connectionId: "connection-1",
-        model: "upstream-model",
-        maxOutputTokens: undefined,
-        ...target,
-      },
+      target: { ...targetOf(service, "upstream-model"), ...target },
     },
   };
 }

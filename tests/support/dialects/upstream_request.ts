@@ -2,6 +2,7 @@ import type { JsonObject } from "../../../src/core/json.ts";
 import { isProtocol, type Protocol } from "../../../src/core/protocol.ts";
 import { CODECS } from "../../../src/protocols/mod.ts";
 import { translateRequest } from "../translate_request.ts";
+import { targetOf } from "./targets.ts";
 
 /** The protocols and the target of a translation. */
 export interface UpstreamRequestOptions {
@@ -26,16 +27,8 @@ export function upstreamRequest(
   const translated = translateRequest({ model: "asked", ...body }, {
     from: CODECS[from],
     to: CODECS[to],
-    target: {
-      service,
-      model,
-      connectionId: "connection-1",
-      maxOutputTokens: undefined,
-    },
+    target: targetOf(service, model),
     strict,
-    streamOnly: false,
-    force: {},
-    omit: [],
   });
   return { ...translated, dropped: [...translated.dropped] };
 }

@@ -18,13 +18,8 @@ import {
 import { chatCodec } from "../../../../src/protocols/chat/mod.ts";
 import { messagesCodec } from "../../../../src/protocols/messages/mod.ts";
 import { requestOf } from "../../../support/wire/requests.ts";
+import { call, text, turn } from "../../../support/wire/turns.ts";
 
-const call = (id: string): Block => ({
-  kind: "function_call",
-  id,
-  name: "f",
-  arguments: "{}",
-});
 const result = (callId: string, text: string): ToolResultBlock => ({
   kind: "tool_result",
   callId,
@@ -32,13 +27,10 @@ const result = (callId: string, text: string): ToolResultBlock => ({
   content: [{ kind: "text", text }],
   isError: false,
 });
-const user = (text: string): Turn => ({
-  role: "user",
-  blocks: [{ kind: "text", text }],
-});
+const user = (value: string): Turn => turn("user", text(value));
 const calls = (...ids: string[]): Turn => ({
   role: "assistant",
-  blocks: ids.map(call),
+  blocks: ids.map((id) => call(id)),
 });
 const results = (...blocks: Block[]): Turn => ({ role: "tool", blocks });
 
@@ -84,13 +76,7 @@ Deno.test("settleHistory() replaces a missing result by an error", () => {
 Deno.test("settleHistory() turns a result without a call into text of the user", () => {
   assert.deepEqual(settleHistory([user("a"), results(result("9", "x"))]), [
     user("a"),
-    {
-      role: "user",
-      blocks: [{ kind: "text", text: "[result of the earlier tool call 9]" }, {
-        kind: "text",
-        text: "x",
-      }],
-    },
+    turn("user", text("[result of the earlier tool call 9]"), text("x")),
   ]);
 });
 
@@ -116,10 +102,12 @@ Deno.test("settleHistory() matches repeated ids with the nearest result", () => 
 });
 
 Deno.test("settleHistory() sets the kind of a result to that of its call", () => {
-  const custom: Turn = {
-    role: "assistant",
-    blocks: [{ kind: "custom_call", id: "1", name: "p", input: "x" }],
-  };
+  const custom: Turn = turn("assistant", {
+    kind: "custom_call",
+    id: "1",
+    name: "p",
+    input: "x",
+  });
   const [, tool] = settleHistory([custom, results(result("1", "ok"))]);
   assert.deepEqual(tool, results({ ...result("1", "ok"), callKind: "custom" }));
 });

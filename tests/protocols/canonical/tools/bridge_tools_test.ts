@@ -24,6 +24,7 @@ import {
   START,
   startOf,
 } from "../../../support/wire/events.ts";
+import { call, text, turn } from "../../../support/wire/turns.ts";
 
 const NOTHING: ToolSupport = {
   custom: false,
@@ -67,20 +68,19 @@ Deno.test("bridgeTools() changes nothing that the target supports", () => {
     tools: [FUNCTION, CUSTOM, NAMESPACE, HOSTED],
     toolChoice: { type: "tool", tool: { kind: "custom", name: "patch" } },
     turns: [
-      {
-        role: "assistant",
-        blocks: [{ kind: "custom_call", id: "1", name: "patch", input: "x" }],
-      },
-      {
-        role: "tool",
-        blocks: [{
-          kind: "tool_result",
-          callId: "1",
-          callKind: "custom",
-          content: [],
-          isError: false,
-        }],
-      },
+      turn("assistant", {
+        kind: "custom_call",
+        id: "1",
+        name: "patch",
+        input: "x",
+      }),
+      turn("tool", {
+        kind: "tool_result",
+        callId: "1",
+        callKind: "custom",
+        content: [],
+        isError: false,
+      }),
     ],
   });
   const bridged = bridgeTools(request, EVERYTHING);
@@ -159,10 +159,7 @@ Deno.test("bridgeTools() fits long and illegal names in the same way everywhere"
         mode: "auto",
         tools: [{ kind: "function", name }],
       },
-      turns: [{
-        role: "assistant",
-        blocks: [{ kind: "function_call", id: "1", name, arguments: "" }],
-      }],
+      turns: [turn("assistant", call("1", name, ""))],
     }),
     NOTHING,
   );
@@ -183,30 +180,25 @@ Deno.test("bridgeTools() replaces calls and results in the history, also of tool
   const { request, aliases } = bridgeTools(
     requestOf({
       turns: [
-        {
-          role: "assistant",
-          blocks: [
-            { kind: "custom_call", id: "1", name: "patch", input: 'say "hi"' },
-            {
-              kind: "function_call",
-              id: "2",
-              name: "read",
-              namespace: "mcp",
-              arguments: "{}",
-            },
-            { kind: "text", text: "so" },
-          ],
-        },
-        {
-          role: "tool",
-          blocks: [{
-            kind: "tool_result",
-            callId: "1",
-            callKind: "custom",
-            content: [],
-            isError: false,
-          }],
-        },
+        turn("assistant", {
+          kind: "custom_call",
+          id: "1",
+          name: "patch",
+          input: 'say "hi"',
+        }, {
+          kind: "function_call",
+          id: "2",
+          name: "read",
+          namespace: "mcp",
+          arguments: "{}",
+        }, text("so")),
+        turn("tool", {
+          kind: "tool_result",
+          callId: "1",
+          callKind: "custom",
+          content: [],
+          isError: false,
+        }),
       ],
       toolChoice: { type: "tool", tool: { kind: "custom", name: "patch" } },
     }),
@@ -214,29 +206,19 @@ Deno.test("bridgeTools() replaces calls and results in the history, also of tool
   );
   assert.equal(aliases.size, 0);
   assert.deepEqual(JSON.parse(JSON.stringify(request.turns)), [
-    {
-      role: "assistant",
-      blocks: [
-        {
-          kind: "function_call",
-          id: "1",
-          name: "patch",
-          arguments: '{"input":"say \\"hi\\""}',
-        },
-        { kind: "function_call", id: "2", name: "mcp__read", arguments: "{}" },
-        { kind: "text", text: "so" },
-      ],
-    },
-    {
-      role: "tool",
-      blocks: [{
-        kind: "tool_result",
-        callId: "1",
-        callKind: "function",
-        content: [],
-        isError: false,
-      }],
-    },
+    turn(
+      "assistant",
+      call("1", "patch", '{"input":"say \\"hi\\""}'),
+      call("2", "mcp__read", "{}"),
+      text("so"),
+    ),
+    turn("tool", {
+      kind: "tool_result",
+      callId: "1",
+      callKind: "function",
+      content: [],
+      isError: false,
+    }),
   ]);
   assert.deepEqual(JSON.parse(JSON.stringify(request.toolChoice)), {
     type: "tool",
@@ -291,7 +273,7 @@ const EVENTS: readonly AnswerEvent[] = [
 ];
 
 const RESTORED = [
-  { kind: "text", text: "so" },
+  text("so"),
   {
     kind: "function_call",
     id: "id-mcp__read",
@@ -300,7 +282,7 @@ const RESTORED = [
     arguments: "{}",
   },
   { kind: "custom_call", id: "id-patch", name: "patch", input: "a\nb" },
-  { kind: "function_call", id: "id-weather", name: "weather", arguments: "{}" },
+  call("id-weather", "weather", "{}"),
 ];
 
 Deno.test("restoreTools() restores the namespace, kind and input of calls, and keeps the grammar", () => {

@@ -9,6 +9,7 @@ import {
   fromUser,
   textPart,
 } from "../../../support/wire/messages.ts";
+import { call, text, thought, turn } from "../../../support/wire/turns.ts";
 
 const MESSAGES = [fromUser("Hi")];
 
@@ -121,9 +122,9 @@ Deno.test("a Chat request keeps system and developer messages at their place", (
       { role: "developer", content: [textPart("c")] },
     ),
     [
-      { role: "system", blocks: [{ kind: "text", text: "a" }] },
-      { role: "user", blocks: [{ kind: "text", text: "b" }] },
-      { role: "developer", blocks: [{ kind: "text", text: "c" }] },
+      turn("system", text("a")),
+      turn("user", text("b")),
+      turn("developer", text("c")),
     ],
   );
 });
@@ -134,25 +135,19 @@ Deno.test("a Chat request gathers the results of one round in one turn", () => {
       { role: "tool", tool_call_id: "1", content: "a" },
       { role: "tool", tool_call_id: "2", content: [textPart("b")] },
     ),
-    [{
-      role: "tool",
-      blocks: [
-        {
-          kind: "tool_result",
-          callId: "1",
-          callKind: "function",
-          content: [{ kind: "text", text: "a" }],
-          isError: false,
-        },
-        {
-          kind: "tool_result",
-          callId: "2",
-          callKind: "function",
-          content: [{ kind: "text", text: "b" }],
-          isError: false,
-        },
-      ],
-    }],
+    [turn("tool", {
+      kind: "tool_result",
+      callId: "1",
+      callKind: "function",
+      content: [text("a")],
+      isError: false,
+    }, {
+      kind: "tool_result",
+      callId: "2",
+      callKind: "function",
+      content: [text("b")],
+      isError: false,
+    })],
   );
 });
 
@@ -169,24 +164,17 @@ Deno.test("a Chat request reads an answer of the history in order, without empty
         extra_content: { google: 1 },
       }],
     }),
-    [{
-      role: "assistant",
-      blocks: [
-        { kind: "reasoning", parts: [{ form: "raw", text: "think" }] },
-        { kind: "refusal", text: "no" },
-        {
-          kind: "function_call",
-          id: "1",
-          name: "f",
-          arguments: '{"a":1}',
-          sealed: {
-            protocol: "chat",
-            form: "extra_content",
-            value: '{"google":1}',
-          },
-        },
-      ],
-    }],
+    [turn("assistant", thought("think"), { kind: "refusal", text: "no" }, {
+      kind: "function_call",
+      id: "1",
+      name: "f",
+      arguments: '{"a":1}',
+      sealed: {
+        protocol: "chat",
+        form: "extra_content",
+        value: '{"google":1}',
+      },
+    })],
   );
 });
 
@@ -200,20 +188,8 @@ Deno.test("a Chat request reads thoughts in content, in `reasoning` and in envel
       { role: "assistant", content: "c", reasoning: "d" },
     ),
     [
-      {
-        role: "assistant",
-        blocks: [{ kind: "reasoning", parts: [{ form: "raw", text: "a" }] }, {
-          kind: "text",
-          text: "b",
-        }],
-      },
-      {
-        role: "assistant",
-        blocks: [{ kind: "reasoning", parts: [{ form: "raw", text: "d" }] }, {
-          kind: "text",
-          text: "c",
-        }],
-      },
+      turn("assistant", thought("a"), text("b")),
+      turn("assistant", thought("d"), text("c")),
     ],
   );
 });
@@ -229,25 +205,14 @@ Deno.test("a Chat request reads the deprecated function messages", () => {
       { role: "function", name: "f", content: "ok" },
     ),
     [
-      {
-        role: "assistant",
-        blocks: [{
-          kind: "function_call",
-          id: "function_f",
-          name: "f",
-          arguments: "{}",
-        }],
-      },
-      {
-        role: "tool",
-        blocks: [{
-          kind: "tool_result",
-          callId: "function_f",
-          callKind: "function",
-          content: [{ kind: "text", text: "ok" }],
-          isError: false,
-        }],
-      },
+      turn("assistant", call("function_f", "f", "{}")),
+      turn("tool", {
+        kind: "tool_result",
+        callId: "function_f",
+        callKind: "function",
+        content: [text("ok")],
+        isError: false,
+      }),
     ],
   );
 });

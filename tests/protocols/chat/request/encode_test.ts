@@ -10,6 +10,7 @@ import {
   fromUser,
   textPart,
 } from "../../../support/wire/messages.ts";
+import { call, text, turn } from "../../../support/wire/turns.ts";
 
 interface Encoded {
   readonly body: JsonObject;
@@ -26,7 +27,6 @@ function encode(
   return { body: encodeRequest(requestOf(fields), context), lost };
 }
 
-const text = (value: string) => ({ kind: "text", text: value }) as const;
 const FUNCTION = {
   kind: "function",
   name: "f",
@@ -59,12 +59,12 @@ Deno.test("a Chat request limits the answer in the service's own field, up to th
 
 Deno.test("a Chat request has one system message, first, for servers that know no other", () => {
   const turns = [
-    { role: "system", blocks: [text("a"), text("b")] },
-    { role: "developer", blocks: [text("c")] },
-    { role: "user", blocks: [text("d")] },
-    { role: "system", blocks: [text("e")] },
-    { role: "user", blocks: [text("f")] },
-    { role: "assistant", blocks: [text("g")] },
+    turn("system", text("a"), text("b")),
+    turn("developer", text("c")),
+    turn("user", text("d")),
+    turn("system", text("e")),
+    turn("user", text("f")),
+    turn("assistant", text("g")),
   ] as const;
   assert.deepEqual(encode("custom", { turns }).body.messages, [
     { role: "system", content: "a\n\nb\n\nc" },
@@ -82,9 +82,7 @@ Deno.test("a Chat request has one system message, first, for servers that know n
 });
 
 Deno.test("a Chat request of nothing but system turns is one system message", () => {
-  const { body } = encode("custom", {
-    turns: [{ role: "system", blocks: [text("a")] }],
-  });
+  const { body } = encode("custom", { turns: [turn("system", text("a"))] });
   assert.deepEqual(body.messages, [{ role: "system", content: "a" }]);
 });
 
@@ -93,10 +91,12 @@ Deno.test("a Chat request writes text parts only where the service accepts them,
     encode(
       service,
       {
-        turns: [{
-          role: "user",
-          blocks: [text("a"), { ...text("b"), cache: { ttlSeconds: 3600 } }],
-        }],
+        turns: [
+          turn("user", text("a"), {
+            ...text("b"),
+            cache: { ttlSeconds: 3600 },
+          }),
+        ],
       },
       undefined,
       model,
@@ -123,37 +123,35 @@ Deno.test("a Chat request writes text parts only where the service accepts them,
 
 Deno.test("a Chat request shows images and files, and rejects what another store holds", () => {
   const { body, lost } = encode("custom", {
-    turns: [{
-      role: "user",
-      blocks: [
-        text("Look"),
-        {
-          kind: "image",
-          source: { type: "base64", mediaType: "image/png", data: "aGk=" },
-          detail: "low",
+    turns: [turn(
+      "user",
+      text("Look"),
+      {
+        kind: "image",
+        source: { type: "base64", mediaType: "image/png", data: "aGk=" },
+        detail: "low",
+      },
+      {
+        kind: "image",
+        source: { type: "url", url: "https://example.com/a.png" },
+      },
+      {
+        kind: "file",
+        source: {
+          type: "base64",
+          mediaType: "application/pdf",
+          data: "aGk=",
         },
-        {
-          kind: "image",
-          source: { type: "url", url: "https://example.com/a.png" },
-        },
-        {
-          kind: "file",
-          source: {
-            type: "base64",
-            mediaType: "application/pdf",
-            data: "aGk=",
-          },
-          name: "a.pdf",
-        },
-        {
-          kind: "file",
-          source: { type: "text", text: "words" },
-          name: "b.txt",
-        },
-        { kind: "file", source: { type: "id", store: "openai", id: "file-1" } },
-        text(""),
-      ],
-    }],
+        name: "a.pdf",
+      },
+      {
+        kind: "file",
+        source: { type: "text", text: "words" },
+        name: "b.txt",
+      },
+      { kind: "file", source: { type: "id", store: "openai", id: "file-1" } },
+      text(""),
+    )],
   });
   assert.deepEqual(body.messages, [fromUser([
     textPart("Look"),
@@ -174,17 +172,17 @@ Deno.test("a Chat request shows images and files, and rejects what another store
   ])]);
   assert.deepEqual(lost, []);
   const refused = encode("custom", {
-    turns: [{
-      role: "user",
-      blocks: [
+    turns: [
+      turn(
+        "user",
         { kind: "image", source: { type: "id", store: "anthropic", id: "x" } },
         { kind: "file", source: { type: "id", store: "anthropic", id: "x" } },
         {
           kind: "file",
           source: { type: "url", url: "https://example.com/a.pdf" },
         },
-      ],
-    }],
+      ),
+    ],
   });
   assert.deepEqual(refused.lost, [
     "messages reject",
@@ -202,17 +200,11 @@ Deno.test("a Chat request shows foreign blocks by their text, and weighs the los
   } as const;
   const { body, lost } = encode("custom", {
     turns: [
-      {
-        role: "user",
-        blocks: [{ ...opaque, text: "found", weight: "reject" }, {
-          ...opaque,
-          weight: "ignore",
-        }],
-      },
-      {
-        role: "assistant",
-        blocks: [{ ...opaque, weight: "report" }, text("ok")],
-      },
+      turn("user", { ...opaque, text: "found", weight: "reject" }, {
+        ...opaque,
+        weight: "ignore",
+      }),
+      turn("assistant", { ...opaque, weight: "report" }, text("ok")),
     ],
   });
   assert.deepEqual(body.messages, [
@@ -224,15 +216,15 @@ Deno.test("a Chat request shows foreign blocks by their text, and weighs the los
 
 Deno.test("a Chat request joins an answer's text where it was one, and keeps paragraphs apart", () => {
   const { body } = encode("custom", {
-    turns: [{
-      role: "assistant",
-      blocks: [text("One "), text("sentence."), {
-        kind: "function_call",
-        id: "1",
-        name: "f",
-        arguments: "",
-      }, text("Then.")],
-    }],
+    turns: [
+      turn(
+        "assistant",
+        text("One "),
+        text("sentence."),
+        call("1", "f", ""),
+        text("Then."),
+      ),
+    ],
   });
   assert.deepEqual(body.messages, [
     {
@@ -271,22 +263,15 @@ Deno.test("a Chat request puts content that a tool message cannot hold into a us
     }) as const;
   const { body } = encode("custom", {
     turns: [
-      {
-        role: "assistant",
-        blocks: ["1", "2", "3", "4"].map((id) =>
-          ({ kind: "function_call", id, name: "f", arguments: "{}" }) as const
-        ),
-      },
-      {
-        role: "tool",
-        blocks: [
-          result("1", [text("a"), image, text("b")]),
-          result("2", [image]),
-          result("3", [], true),
-          result("4", [text("Error: gone")], true),
-        ],
-      },
-      { role: "user", blocks: [text("next")] },
+      turn("assistant", ...["1", "2", "3", "4"].map((id) => call(id))),
+      turn(
+        "tool",
+        result("1", [text("a"), image, text("b")]),
+        result("2", [image]),
+        result("3", [], true),
+        result("4", [text("Error: gone")], true),
+      ),
+      turn("user", text("next")),
     ],
   });
   assert.ok(Array.isArray(body.messages));
@@ -319,20 +304,19 @@ Deno.test("a Chat request returns Gemini's thought signatures at their place, to
     origin,
   } as const);
   const turnOf = (origin: string) => ({
-    turns: [{
-      role: "assistant",
-      blocks: [
-        { kind: "text", text: "so" },
-        { kind: "reasoning", parts: [], sealed: signature("text", origin) },
-        {
-          kind: "function_call",
-          id: "1",
-          name: "f",
-          arguments: "{}",
-          sealed: signature("call", origin),
-        },
-      ],
-    }],
+    turns: [
+      turn("assistant", text("so"), {
+        kind: "reasoning",
+        parts: [],
+        sealed: signature("text", origin),
+      }, {
+        kind: "function_call",
+        id: "1",
+        name: "f",
+        arguments: "{}",
+        sealed: signature("call", origin),
+      }),
+    ],
   } as const);
   const call = {
     id: "1",
@@ -360,15 +344,12 @@ Deno.test("a Chat request returns Gemini's thought signatures at their place, to
 
 Deno.test("a Chat request returns thoughts where the provider requires them, on all messages if one has them", () => {
   const turns = [
-    {
-      role: "assistant",
-      blocks: [{
-        kind: "reasoning",
-        parts: [{ form: "raw", text: "a" }, { form: "raw", text: "b" }],
-      }, text("x")],
-    },
-    { role: "user", blocks: [text("y")] },
-    { role: "assistant", blocks: [text("z")] },
+    turn("assistant", {
+      kind: "reasoning",
+      parts: [{ form: "raw", text: "a" }, { form: "raw", text: "b" }],
+    }, text("x")),
+    turn("user", text("y")),
+    turn("assistant", text("z")),
   ] as const;
   assert.deepEqual(encode("kimi", { turns }).body.messages, [
     { role: "assistant", reasoning_content: "a\n\nb", content: "x" },
@@ -394,14 +375,11 @@ Deno.test("a Chat request returns sealed parts to their issuer only, and reports
   } as const;
   const thought = (origin: string | undefined, form: string = sealed.form) =>
     encode("openrouter", {
-      turns: [{
-        role: "assistant",
-        blocks: [{
-          kind: "reasoning",
-          parts: [],
-          sealed: { ...sealed, origin, form },
-        }, text("x")],
-      }],
+      turns: [turn("assistant", {
+        kind: "reasoning",
+        parts: [],
+        sealed: { ...sealed, origin, form },
+      }, text("x"))],
     });
   assert.match(
     JSON.stringify(thought("connection-1").body),
@@ -568,10 +546,7 @@ Deno.test("a Chat request sends a schema for answers, or describes it in the pro
   );
   const beside = encode("deepseek", {
     format,
-    turns: [{ role: "system", blocks: [text("Be kind.")] }, {
-      role: "user",
-      blocks: [text("Hi")],
-    }],
+    turns: [turn("system", text("Be kind.")), turn("user", text("Hi"))],
   });
   assert.match(
     JSON.stringify(beside.body.messages),
@@ -581,13 +556,6 @@ Deno.test("a Chat request sends a schema for answers, or describes it in the pro
     encode("custom", { format: { type: "json" } }).body.response_format,
     { type: "json_object" },
   );
-});
-
-Deno.test("a Chat request has no more stop strings than the service takes", () => {
-  const stop = ["a", "b", "c", "d", "e"];
-  assert.deepEqual(encode("openai", { stop }).lost, ["stop report"]);
-  assert.deepEqual(encode("openai", { stop }).body.stop, stop.slice(0, 4));
-  assert.deepEqual(encode("custom", { stop }).body.stop, stop);
 });
 
 Deno.test("a Chat request drops the settings that only OpenAI has, and reports it", () => {
@@ -664,20 +632,19 @@ Deno.test("an envelope from another protocol is no text of the history", () => {
     origin: "connection-1",
   } as const;
   const { body, lost } = encode("custom", {
-    turns: [{
-      role: "assistant",
-      blocks: [{ kind: "reasoning", parts: [], sealed }, text("x")],
-    }],
+    turns: [
+      turn("assistant", { kind: "reasoning", parts: [], sealed }, text("x")),
+    ],
   });
   assert.ok(!JSON.stringify(body).includes(wrapSealed(sealed)));
   assert.deepEqual(lost, ["sealedReasoning report"]);
 });
 
 Deno.test("a participant's name is forwarded", () => {
-  const turns = [{ role: "user", name: "anna", blocks: [text("a")] }, {
-    role: "user",
-    blocks: [text("b")],
-  }] as const;
+  const turns = [
+    { role: "user", name: "anna", blocks: [text("a")] },
+    turn("user", text("b")),
+  ] as const;
   assert.deepEqual(encode("custom", { turns }).body.messages, [
     { role: "user", content: "a", name: "anna" },
     fromUser("b"),

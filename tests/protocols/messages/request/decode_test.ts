@@ -10,6 +10,7 @@ import {
   fromUser,
   textPart,
 } from "../../../support/wire/messages.ts";
+import { call, text, turn } from "../../../support/wire/turns.ts";
 
 function decode(fields: JsonObject = {}): CanonicalRequest {
   return decodeRequest({
@@ -24,13 +25,11 @@ function turns(messages: JsonValue[], fields: JsonObject = {}): unknown {
   return plain(decode({ messages, ...fields }).turns);
 }
 
-const text = (value: string) => ({ kind: "text", text: value });
-
 Deno.test("Messages request read: the smallest request is a model, a limit and the user's words", () => {
   assert.deepEqual(plain(decode()), {
     model: "m",
     stream: false,
-    turns: [{ role: "user", blocks: [text("Hi")] }],
+    turns: [turn("user", text("Hi"))],
     tools: [],
     maxOutputTokens: 100,
     sampling: {},
@@ -45,10 +44,10 @@ Deno.test("Messages request read: system text comes first, or at the caller's pl
     fromModel([textPart("c")]),
   ];
   assert.deepEqual(turns(messages, { system: "s" }), [
-    { role: "system", blocks: [text("s")] },
-    { role: "user", blocks: [text("a")] },
-    { role: "system", blocks: [text("b")] },
-    { role: "assistant", blocks: [text("c")] },
+    turn("system", text("s")),
+    turn("user", text("a")),
+    turn("system", text("b")),
+    turn("assistant", text("c")),
   ]);
 });
 
@@ -79,28 +78,22 @@ Deno.test("Messages request read: tool results of a user message are a turn befo
     },
     { type: "tool_result", tool_use_id: "y", toolset_name: "z" },
   ];
-  const result = { kind: "tool_result", callKind: "function" };
+  const result = { kind: "tool_result", callKind: "function" } as const;
   assert.deepEqual(turns([{ role: "user", content }]), [
-    {
-      role: "tool",
-      blocks: [
-        {
-          ...result,
-          callId: "x",
-          content: [text("out")],
-          isError: true,
-          cache: {},
-        },
-        {
-          ...result,
-          callId: "y",
-          content: [],
-          isError: false,
-          providerMetadata: { messages: { toolset_name: "z" } },
-        },
-      ],
-    },
-    { role: "user", blocks: [text("late")] },
+    turn("tool", {
+      ...result,
+      callId: "x",
+      content: [text("out")],
+      isError: true,
+      cache: {},
+    }, {
+      ...result,
+      callId: "y",
+      content: [],
+      isError: false,
+      providerMetadata: { messages: { toolset_name: "z" } },
+    }),
+    turn("user", text("late")),
   ]);
 });
 
@@ -154,19 +147,15 @@ Deno.test("Messages request read: a call keeps its arguments as text in the call
       caller: { type: "direct" },
     },
   ];
-  assert.deepEqual(turns([{ role: "assistant", content }]), [{
-    role: "assistant",
-    blocks: [
-      { kind: "function_call", id: "x", name: "f", arguments: '{"b":1,"a":2}' },
-      {
-        kind: "function_call",
-        id: "y",
-        name: "g",
-        arguments: "{}",
-        providerMetadata: { messages: { caller: { type: "direct" } } },
-      },
-    ],
-  }]);
+  assert.deepEqual(turns([{ role: "assistant", content }]), [
+    turn("assistant", call("x", "f", '{"b":1,"a":2}'), {
+      kind: "function_call",
+      id: "y",
+      name: "g",
+      arguments: "{}",
+      providerMetadata: { messages: { caller: { type: "direct" } } },
+    }),
+  ]);
 });
 
 Deno.test("Messages request read: thinking keeps its signature, and an envelope's content is restored", () => {
@@ -183,25 +172,23 @@ Deno.test("Messages request read: thinking keeps its signature, and an envelope'
     { type: "thinking", thinking: "c" },
     { type: "redacted_thinking", data: "cmVk" },
   ];
-  const raw = (value: string) => [{ form: "raw", text: value }];
-  assert.deepEqual(turns([{ role: "assistant", content }]), [{
-    role: "assistant",
-    blocks: [
-      {
-        kind: "reasoning",
-        parts: raw("a"),
-        sealed: { protocol: "messages", form: "signature", value: "c2ln" },
-      },
-      { kind: "reasoning", parts: [], sealed },
-      { kind: "reasoning", parts: raw("b") },
-      { kind: "reasoning", parts: raw("c") },
-      {
-        kind: "reasoning",
-        parts: [],
-        sealed: { protocol: "messages", form: "redacted", value: "cmVk" },
-      },
-    ],
-  }]);
+  const raw = (value: string) => [{ form: "raw", text: value } as const];
+  assert.deepEqual(turns([{ role: "assistant", content }]), [turn(
+    "assistant",
+    {
+      kind: "reasoning",
+      parts: raw("a"),
+      sealed: { protocol: "messages", form: "signature", value: "c2ln" },
+    },
+    { kind: "reasoning", parts: [], sealed },
+    { kind: "reasoning", parts: raw("b") },
+    { kind: "reasoning", parts: raw("c") },
+    {
+      kind: "reasoning",
+      parts: [],
+      sealed: { protocol: "messages", form: "redacted", value: "cmVk" },
+    },
+  )]);
 });
 
 Deno.test("Messages request read: what server tools did can be read by models of other protocols", () => {
@@ -280,7 +267,7 @@ Deno.test("Messages request read: documents are files, and documents of text blo
   });
   assert.equal(picture?.kind === "opaque" && picture.text, undefined);
   assert.deepEqual(plain(picture?.kind === "opaque" && picture.content), [
-    { kind: "text", text: "p" },
+    text("p"),
     { kind: "image", source: url },
   ]);
 });
@@ -296,16 +283,13 @@ Deno.test("Messages request read: citations are kept whole, pages understood, an
   const theirs = { ...page, encrypted_index: "ZW5j" };
   const content = [{ type: "text", text: "t", citations: [own, theirs] }];
   const read = { url: page.url, title: "W", quote: "c" };
-  assert.deepEqual(turns([{ role: "assistant", content }]), [{
-    role: "assistant",
-    blocks: [{
-      ...text("t"),
-      citations: [
-        read,
-        { ...read, raw: { protocol: "messages", value: theirs } },
-      ],
-    }],
-  }]);
+  assert.deepEqual(turns([{ role: "assistant", content }]), [turn("assistant", {
+    ...text("t"),
+    citations: [
+      read,
+      { ...read, raw: { protocol: "messages", value: theirs } },
+    ],
+  })]);
 });
 
 Deno.test("Messages request read: cache marks keep how long to cache", () => {

@@ -2,8 +2,6 @@ import assert from "node:assert/strict";
 import type { JsonObject } from "../../../../src/core/json.ts";
 import type {
   Block,
-  FunctionCallBlock,
-  TextBlock,
   ToolResultBlock,
 } from "../../../../src/protocols/canonical/content/block.ts";
 import type {
@@ -20,6 +18,12 @@ import {
   fromUser,
   textPart,
 } from "../../../support/wire/messages.ts";
+import {
+  call as callOf,
+  text,
+  thought,
+  turn,
+} from "../../../support/wire/turns.ts";
 
 interface Encoded {
   readonly body: JsonObject;
@@ -41,18 +45,12 @@ function encode(
   };
 }
 
-const text = (value: string): TextBlock => ({ kind: "text", text: value });
 const user = (...blocks: readonly Block[]): Turn => ({ role: "user", blocks });
 const assistant = (...blocks: readonly Block[]): Turn => ({
   role: "assistant",
   blocks,
 });
-const call = (id: string): FunctionCallBlock => ({
-  kind: "function_call",
-  id,
-  name: "f",
-  arguments: '{"a":1}',
-});
+const call = (id: string) => callOf(id, "f", '{"a":1}');
 const result = (
   callId: string,
   ...content: ToolResultBlock["content"]
@@ -68,8 +66,8 @@ const reminder = (value: string) =>
 
 Deno.test("Messages turns written: leading system and developer turns are the system text, a block each", () => {
   const { body } = encode([
-    { role: "system", blocks: [text("a")] },
-    { role: "developer", blocks: [text("b"), text("c")] },
+    turn("system", text("a")),
+    turn("developer", text("b"), text("c")),
     user(text("d")),
   ]);
   assert.deepEqual(body.system, [textPart("a"), textPart("b"), textPart("c")]);
@@ -79,11 +77,11 @@ Deno.test("Messages turns written: leading system and developer turns are the sy
 Deno.test("Messages turns written: a later system turn stays where the model takes one", () => {
   const turns = [
     user(text("a")),
-    { role: "developer", blocks: [text("b")] },
-    { role: "system", blocks: [text("c")] },
+    turn("developer", text("b")),
+    turn("system", text("c")),
     assistant(text("d")),
     user(text("e")),
-    { role: "system", blocks: [text("f")] },
+    turn("system", text("f")),
   ] as const;
   assert.deepEqual(encode(turns, PLACING).body.messages, [
     fromUser([textPart("a")]),
@@ -97,9 +95,9 @@ Deno.test("Messages turns written: a later system turn stays where the model tak
 Deno.test("Messages turns written: a later system turn becomes a reminder where the model takes none", () => {
   const turns = [
     user(text("a")),
-    { role: "system", blocks: [text("b")] },
+    turn("system", text("b")),
     assistant(text("c")),
-    { role: "system", blocks: [text("d")] },
+    turn("system", text("d")),
     user(text("e")),
   ] as const;
   assert.deepEqual(encode(turns, FOLDING).body.messages, [
@@ -113,7 +111,7 @@ Deno.test("Messages turns written: a system turn between an answer and the user'
   const turns = [
     user(text("a")),
     assistant(text("b")),
-    { role: "system", blocks: [text("c")] },
+    turn("system", text("c")),
     user(text("d")),
   ] as const;
   assert.deepEqual(encode(turns, PLACING).body.messages, [
@@ -131,10 +129,7 @@ Deno.test("Messages turns written: a part of a system turn that is not text is r
     value: { type: "tool_addition" },
     weight: "report",
   };
-  const turns = [user(text("a")), {
-    role: "system",
-    blocks: [addition],
-  }] as const;
+  const turns = [user(text("a")), turn("system", addition)] as const;
   const { body, lost } = encode(turns, FOLDING);
   assert.deepEqual(body.messages, [fromUser([textPart("a")])]);
   assert.deepEqual(lost, ["messages report"]);
@@ -148,7 +143,7 @@ Deno.test("Messages turns written: neighbours of one speaker are one message", (
     assistant(text("c")),
     assistant(call("x")),
     user(text("d")),
-    { role: "tool", blocks: [result("x", text("e"))] },
+    turn("tool", result("x", text("e"))),
   ]);
   assert.deepEqual(body.messages, [
     fromUser([textPart("a"), textPart("b")]),
@@ -173,7 +168,7 @@ Deno.test("Messages turns written: a conversation that the user does not begin g
     ],
   );
   assert.deepEqual(
-    encode([{ role: "system", blocks: [text("a")] }]).body.messages,
+    encode([turn("system", text("a"))]).body.messages,
     [fromUser([textPart("(continued)")])],
   );
 });
@@ -182,7 +177,7 @@ Deno.test("Messages turns written: blank texts and empty answers are left out, a
   const { body } = encode([
     user(text("a"), text(" \n")),
     assistant(text(""), call("x")),
-    { role: "tool", blocks: [result("x", text(""))] },
+    turn("tool", result("x", text(""))),
     user(text("")),
     assistant(text(" ")),
     user(text("b")),
@@ -243,7 +238,7 @@ Deno.test("Messages turns written: an empty error result gets a placeholder", ()
   const { body } = encode([
     user(text("a")),
     assistant(call("x")),
-    { role: "tool", blocks: [silent] },
+    turn("tool", silent),
   ]);
   assert.deepEqual(body.messages, [
     fromUser([textPart("a")]),
@@ -261,7 +256,7 @@ Deno.test("Messages turns written: ids of calls and of their results are cleaned
   const { body } = encode([
     user(text("a")),
     assistant(call("functions.f:0")),
-    { role: "tool", blocks: [result("functions.f:0", text("b"))] },
+    turn("tool", result("functions.f:0", text("b"))),
   ]);
   assertSendable(body);
 });
@@ -270,12 +265,9 @@ Deno.test("Messages turns written: ids that come up again become others, and res
   const { body } = encode([
     user(text("a")),
     assistant(call("f:0"), call("f:0")),
-    {
-      role: "tool",
-      blocks: [result("f:0", text("1")), result("f:0", text("2"))],
-    },
+    turn("tool", result("f:0", text("1")), result("f:0", text("2"))),
     assistant(call("f:0")),
-    { role: "tool", blocks: [result("f:0", text("3"))] },
+    turn("tool", result("f:0", text("3"))),
   ]);
   assertSendable(body);
   const sent = JSON.stringify(body.messages);
@@ -293,7 +285,7 @@ Deno.test("Messages turns written: arguments that are no object are kept beside 
       ...call("y"),
       arguments: "",
     }),
-    { role: "tool", blocks: [result("x"), result("y")] },
+    turn("tool", result("x"), result("y")),
   ]);
   assert.match(
     JSON.stringify(body.messages),
@@ -316,10 +308,10 @@ Deno.test("Messages turns written: names of participants, sound and pictures by 
   };
   const weights = { assistant: "report", system: "reject" } as const;
   for (const role of ["assistant", "system"] as const) {
-    const turn: Turn = { role, blocks: [picture, text("b")] };
+    const pictured = turn(role, picture, text("b"));
     const lost = [`messages ${weights[role]}`];
-    assert.deepEqual(encode([user(text("a")), turn]).lost, lost);
-    assert.deepEqual(encode([turn, user(text("a"))]).lost, lost);
+    assert.deepEqual(encode([user(text("a")), pictured]).lost, lost);
+    assert.deepEqual(encode([pictured, user(text("a"))]).lost, lost);
   }
 });
 
@@ -468,6 +460,6 @@ function randomBlock(random: Random, id: string): Block {
     text("end "),
     call(id),
     { kind: "refusal", text: "no" },
-    { kind: "reasoning", parts: [{ form: "raw", text: "hm" }] },
+    thought("hm"),
   ]);
 }

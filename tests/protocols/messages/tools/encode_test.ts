@@ -10,7 +10,7 @@ import { rootObject } from "../../../../src/protocols/canonical/request/root_obj
 import { messagesCodec } from "../../../../src/protocols/messages/mod.ts";
 import { encodeRequest } from "../../../../src/protocols/messages/request/encode.ts";
 import { requestOf } from "../../../support/wire/requests.ts";
-import { contextFor } from "../../../support/dialects/targets.ts";
+import { contextFor, targetOf } from "../../../support/dialects/targets.ts";
 
 interface Encoded {
   readonly body: JsonObject;
@@ -161,12 +161,7 @@ Deno.test("Messages tools written: tools of other kinds must have been bridged",
     TypeError,
   );
   const support = (model: string) =>
-    messagesCodec.toolSupport({
-      service: "custom",
-      connectionId: "c",
-      model,
-      maxOutputTokens: undefined,
-    });
+    messagesCodec.toolSupport(targetOf("custom", model));
   assert.deepEqual(support("claude-opus-5"), {
     custom: false,
     namespaces: false,

@@ -4,14 +4,15 @@ import type { JsonObject } from "../../../../src/core/json.ts";
 import { wrapSealed } from "../../../../src/protocols/canonical/content/sealed.ts";
 import { responsesCodec } from "../../../../src/protocols/responses/mod.ts";
 import { plain } from "../../../contract/codec_contract.ts";
+import { call, text, turn } from "../../../support/wire/turns.ts";
 
 const { decodeRequest } = responsesCodec;
 
 Deno.test("decodeRequest() reads a string as words of the user behind the instructions", () => {
   const { turns } = decode({ instructions: "Be brief.", input: "Hello" });
   assert.deepEqual(withoutMarks(turns), [
-    { role: "system", blocks: [{ kind: "text", text: "Be brief." }] },
-    { role: "user", blocks: [{ kind: "text", text: "Hello" }] },
+    turn("system", text("Be brief.")),
+    turn("user", text("Hello")),
   ]);
 });
 
@@ -163,47 +164,25 @@ Deno.test("decodeRequest() reads typed calls and their results as words", () => 
     ],
   });
   assert.deepEqual(withoutMarks(turns), [
-    {
-      role: "assistant",
-      blocks: [{
-        kind: "function_call",
-        id: "a",
-        name: "shell",
-        arguments: '{"commands":["ls"],"timeout_ms":5}',
-      }],
-    },
-    {
-      role: "tool",
-      blocks: [{
-        kind: "tool_result",
-        callId: "a",
-        callKind: "function",
-        content: [{
-          kind: "text",
-          text: "x\n\nno\n[exit code 2]\n\n[timed out]",
-        }],
-        isError: false,
-      }],
-    },
-    {
-      role: "assistant",
-      blocks: [{
-        kind: "function_call",
-        id: "b",
-        name: "apply_patch",
-        arguments: '{"type":"delete_file","path":"x"}',
-      }],
-    },
-    {
-      role: "tool",
-      blocks: [{
-        kind: "tool_result",
-        callId: "b",
-        callKind: "function",
-        content: [{ kind: "text", text: "failed" }],
-        isError: true,
-      }],
-    },
+    turn("assistant", call("a", "shell", '{"commands":["ls"],"timeout_ms":5}')),
+    turn("tool", {
+      kind: "tool_result",
+      callId: "a",
+      callKind: "function",
+      content: [text("x\n\nno\n[exit code 2]\n\n[timed out]")],
+      isError: false,
+    }),
+    turn(
+      "assistant",
+      call("b", "apply_patch", '{"type":"delete_file","path":"x"}'),
+    ),
+    turn("tool", {
+      kind: "tool_result",
+      callId: "b",
+      callKind: "function",
+      content: [text("failed")],
+      isError: true,
+    }),
   ]);
 });
 
@@ -368,7 +347,7 @@ Deno.test("decodeRequest() keeps everything that a result holds", () => {
         cache: undefined,
         providerMetadata: undefined,
       },
-      { kind: "text", text: "no" },
+      text("no"),
       ["input_audio", "reject"],
       ["input_hologram", "reject"],
     ],

@@ -11,24 +11,23 @@ import type {
 } from "../../../../src/protocols/canonical/request/request.ts";
 import { responsesCodec } from "../../../../src/protocols/responses/mod.ts";
 import { plain } from "../../../contract/codec_contract.ts";
+import { call, text, thought, turn } from "../../../support/wire/turns.ts";
 
-const HELLO: Turn = { role: "user", blocks: [text("Hi")] };
+const HELLO: Turn = turn("user", text("Hi"));
 
 Deno.test("encodeRequest() writes turns of other protocols as items", () => {
   const { input } = encode({
     turns: [
-      { role: "system", blocks: [text("Be brief.")] },
+      turn("system", text("Be brief.")),
       HELLO,
-      {
-        role: "assistant",
-        blocks: [
-          { kind: "reasoning", parts: [{ form: "raw", text: "Hm" }] },
-          text("Let me "),
-          text("look."),
-          { kind: "function_call", id: "a", name: "f", arguments: "" },
-          text("And more."),
-        ],
-      },
+      turn(
+        "assistant",
+        thought("Hm"),
+        text("Let me "),
+        text("look."),
+        call("a", "f", ""),
+        text("And more."),
+      ),
       toolTurn([text("1")]),
     ],
   }).body;
@@ -120,17 +119,14 @@ Deno.test("encodeRequest() sends sealed reasoning to its issuer alone", async (t
   for (const [name, protocol, form, origin, isSent] of cases) {
     await t.step(name, () => {
       const { body, lost } = encode({
-        turns: [HELLO, {
-          role: "assistant",
-          blocks: [
-            {
-              kind: "reasoning",
-              parts: [{ form: "summary", text: "Hm" }],
-              sealed: { protocol, form, value: "v", id: "rs_1", origin },
-            },
-            text("Hello"),
-          ],
-        }],
+        turns: [
+          HELLO,
+          turn("assistant", {
+            kind: "reasoning",
+            parts: [{ form: "summary", text: "Hm" }],
+            sealed: { protocol, form, value: "v", id: "rs_1", origin },
+          }, text("Hello")),
+        ],
       });
       assert(Array.isArray(body.input));
       const types = body.input.map((item) => Object(item).type);
@@ -208,7 +204,7 @@ Deno.test("encodeRequest() writes files and pictures", async (t) => {
   ];
   for (const [block, part] of cases) {
     await t.step(JSON.stringify(part), () => {
-      const { input } = encode({ turns: [{ role: "user", blocks: [block] }] })
+      const { input } = encode({ turns: [turn("user", block)] })
         .body;
       assert(Array.isArray(input));
       assert.deepEqual(Object(input[0]).content, [part]);
@@ -228,38 +224,27 @@ Deno.test("encodeRequest() reports its losses", async (t) => {
     ["messageName report", { turns: [{ ...HELLO, name: "anna" }] }],
     [
       "messages reject",
-      {
-        turns: [{
-          role: "user",
-          blocks: [{ kind: "audio", format: "wav", data: "aGk=" }],
-        }],
-      },
+      { turns: [turn("user", { kind: "audio", format: "wav", data: "aGk=" })] },
     ],
     [
       "messages reject",
       {
-        turns: [{
-          role: "user",
-          blocks: [{
-            kind: "image",
-            source: { type: "id", store: "anthropic", id: "file_1" },
-          }],
-        }],
+        turns: [turn("user", {
+          kind: "image",
+          source: { type: "id", store: "anthropic", id: "file_1" },
+        })],
       },
     ],
     [
       "messages report",
       {
-        turns: [{
-          role: "assistant",
-          blocks: [{
-            kind: "opaque",
-            protocol: "messages",
-            type: "server_tool_use",
-            value: {},
-            weight: "report",
-          }],
-        }],
+        turns: [turn("assistant", {
+          kind: "opaque",
+          protocol: "messages",
+          type: "server_tool_use",
+          value: {},
+          weight: "report",
+        })],
       },
     ],
     [
@@ -390,7 +375,7 @@ Deno.test("encodeRequest() writes settings as the target takes them", async (t) 
       "gpt-5.4",
       {
         stream: true,
-        turns: [{ role: "system", blocks: [text("Be brief.")] }],
+        turns: [turn("system", text("Be brief."))],
         sampling: { temperature: 1, topP: 1 },
         maxOutputTokens: 900,
         user: "u",
@@ -533,10 +518,6 @@ function says(role: string, text: string): JsonObject {
   return { type: "message", role, content: [{ type: "input_text", text }] };
 }
 
-function text(value: string): Block & { kind: "text" } {
-  return { kind: "text", text: value };
-}
-
 interface TargetFields {
   readonly service?: string;
   readonly model?: string;
@@ -590,23 +571,17 @@ function lossesOf(lost: readonly Loss[]): string {
 }
 
 function callTurn(id: string): Turn {
-  return {
-    role: "assistant",
-    blocks: [{ kind: "function_call", id, name: "f", arguments: "{}" }],
-  };
+  return turn("assistant", call(id, "f", "{}"));
 }
 
 function toolTurn(content: readonly Block[], isError = false): Turn {
-  return {
-    role: "tool",
-    blocks: [{
-      kind: "tool_result",
-      callId: "a",
-      callKind: "function",
-      content: content.filter((block) =>
-        block.kind === "text" || block.kind === "image"
-      ),
-      isError,
-    }],
-  };
+  return turn("tool", {
+    kind: "tool_result",
+    callId: "a",
+    callKind: "function",
+    content: content.filter((block) =>
+      block.kind === "text" || block.kind === "image"
+    ),
+    isError,
+  });
 }
