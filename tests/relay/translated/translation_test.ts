@@ -20,7 +20,12 @@ import {
   createTranslation,
   type Translation,
 } from "../../../src/relay/translated/translation.ts";
-import type { AnswerJob } from "../../../src/relay/translated/answer_job.ts";
+import {
+  type AnswerJob,
+  translateWhole,
+} from "../../../src/relay/translated/answer_job.ts";
+import type { Answer } from "../../../src/protocols/canonical/answer/answer.ts";
+import { call } from "../../support/wire/turns.ts";
 import type { RequestJob } from "../../../src/relay/translated/request_job.ts";
 import {
   createTranslationPool,
@@ -234,6 +239,24 @@ function answerJob(
     connectionId: "connection-1",
   };
 }
+
+Deno.test("a whole answer has the caller's tools again, and may hold calls of any size", () => {
+  const json = `{"a":[${"0,".repeat(70_000)}0]}`;
+  const answer: Answer = {
+    id: "1",
+    model: "m",
+    blocks: [call("1", "p", '{"input":"*** Begin"}'), call("2", "f", json)],
+    stop: { reason: "tool_calls" },
+  };
+  const job = answerJob(answer, "responses", "chat", false);
+  const aliases = new Map([["p", { kind: "custom", name: "p" } as const]]);
+  const { bytes } = translateWhole({ ...job, aliases }, randomIds);
+  const { output } = JSON.parse(textOf(bytes));
+  assert.deepEqual(
+    [output[0].type, output[0].input, output[1].arguments],
+    ["custom_tool_call", "*** Begin", json],
+  );
+});
 
 Deno.test("a body of any form is translated in a thread, and remains for another translation", async () => {
   const body = longBody(hello("chat"));
