@@ -28,11 +28,12 @@ function envelope(
 const pi =
   "https://github.com/badlogic/pi-mono/blob/main/packages/ai/src/utils/overflow.ts";
 
-/** Every known error for a prompt that exceeds the context window. */
-export const OVERFLOWS: readonly ProviderError[] = [
+/** An error in a table, whose status is 400 where it has none. */
+type Row = Omit<ProviderError, "status"> & { readonly status?: number };
+
+const OVERFLOW_ROWS: readonly Row[] = [
   {
     provider: "Anthropic",
-    status: 400,
     body: {
       type: "error",
       error: {
@@ -44,7 +45,6 @@ export const OVERFLOWS: readonly ProviderError[] = [
   },
   {
     provider: "Anthropic, with max_tokens",
-    status: 400,
     body: {
       type: "error",
       error: {
@@ -58,7 +58,6 @@ export const OVERFLOWS: readonly ProviderError[] = [
   },
   {
     provider: "OpenAI",
-    status: 400,
     body: envelope(
       "This model's maximum context length is 8192 tokens. However, your messages resulted in 8202 tokens. Please reduce the length of the messages.",
       { code: "context_length_exceeded" },
@@ -67,7 +66,6 @@ export const OVERFLOWS: readonly ProviderError[] = [
   },
   {
     provider: "OpenAI, Responses, without its code",
-    status: 400,
     body: envelope(
       "Your input exceeds the context window of this model. Please adjust your input and try again.",
       { type: "upstream_error", code: null },
@@ -76,7 +74,6 @@ export const OVERFLOWS: readonly ProviderError[] = [
   },
   {
     provider: "Azure",
-    status: 400,
     body: envelope(
       "Input tokens exceed the configured limit of 272000 tokens. Your messages resulted in 289650 tokens. Please reduce the length of the messages.",
     ),
@@ -84,7 +81,6 @@ export const OVERFLOWS: readonly ProviderError[] = [
   },
   {
     provider: "DeepSeek",
-    status: 400,
     body: envelope(
       "This model's maximum context length is 131072 tokens. However, you requested 131134 tokens (122942 in the messages, 8192 in the completion). Please reduce the length of the messages or completion.",
       { code: "invalid_request_error" },
@@ -93,7 +89,6 @@ export const OVERFLOWS: readonly ProviderError[] = [
   },
   {
     provider: "OpenRouter",
-    status: 400,
     body: {
       error: {
         message:
@@ -105,7 +100,6 @@ export const OVERFLOWS: readonly ProviderError[] = [
   },
   {
     provider: "OpenRouter, about its provider",
-    status: 400,
     body: {
       error: {
         message: "Provider returned error",
@@ -123,7 +117,6 @@ export const OVERFLOWS: readonly ProviderError[] = [
   },
   {
     provider: "vLLM",
-    status: 400,
     body: {
       object: "error",
       message:
@@ -145,7 +138,6 @@ export const OVERFLOWS: readonly ProviderError[] = [
   },
   {
     provider: "vLLM, with pictures",
-    status: 400,
     body: envelope(
       "The prompt (total length 25938) is too long to fit into the model (context length 4096).",
       { type: "BadRequestError", code: 400 },
@@ -154,7 +146,6 @@ export const OVERFLOWS: readonly ProviderError[] = [
   },
   {
     provider: "SGLang",
-    status: 400,
     body: {
       object: "error",
       message:
@@ -167,7 +158,6 @@ export const OVERFLOWS: readonly ProviderError[] = [
   },
   {
     provider: "SGLang, with a smaller cache",
-    status: 400,
     body: {
       object: "error",
       message:
@@ -179,7 +169,6 @@ export const OVERFLOWS: readonly ProviderError[] = [
   },
   {
     provider: "Cloudflare",
-    status: 400,
     body: {
       errors: [{
         message:
@@ -202,7 +191,6 @@ export const OVERFLOWS: readonly ProviderError[] = [
   },
   {
     provider: "Fireworks",
-    status: 400,
     body: envelope(
       "The prompt is too long: 221782, model maximum context length: 202752",
     ),
@@ -210,7 +198,6 @@ export const OVERFLOWS: readonly ProviderError[] = [
   },
   {
     provider: "Groq",
-    status: 400,
     body: envelope(
       "Please reduce the length of the messages or completion.",
       { code: "context_length_exceeded" },
@@ -219,7 +206,6 @@ export const OVERFLOWS: readonly ProviderError[] = [
   },
   {
     provider: "Cerebras",
-    status: 400,
     body: {
       message:
         "Please reduce the length of the messages or completion. Current length is 42328 while limit is 40000",
@@ -231,7 +217,6 @@ export const OVERFLOWS: readonly ProviderError[] = [
   },
   {
     provider: "Gemini",
-    status: 400,
     body: [{
       error: {
         code: 400,
@@ -250,7 +235,6 @@ export const OVERFLOWS: readonly ProviderError[] = [
   },
   {
     provider: "Gemini, behind a proxy that quotes it",
-    status: 400,
     body: {
       error: {
         message:
@@ -263,7 +247,6 @@ export const OVERFLOWS: readonly ProviderError[] = [
   },
   {
     provider: "xAI",
-    status: 400,
     body: {
       code: "Client specified an invalid argument",
       error:
@@ -273,19 +256,16 @@ export const OVERFLOWS: readonly ProviderError[] = [
   },
   {
     provider: "z.ai",
-    status: 400,
     body: { error: { code: "1261", message: "Prompt exceeds max length" } },
     source: "https://github.com/zeroclaw-labs/zeroclaw/issues/4124",
   },
   {
     provider: "BigModel, in its own language",
-    status: 400,
     body: { error: { code: "1261", message: "Prompt 超长" } },
     source: "https://docs.bigmodel.cn/cn/faq/api-code",
   },
   {
     provider: "Kimi",
-    status: 400,
     body: envelope(
       "Invalid request: Your request exceeded model token limit: 262144 (requested: 269030)",
     ),
@@ -293,7 +273,6 @@ export const OVERFLOWS: readonly ProviderError[] = [
   },
   {
     provider: "DashScope",
-    status: 400,
     body: {
       error: {
         code: "invalid_parameter_error",
@@ -308,7 +287,6 @@ export const OVERFLOWS: readonly ProviderError[] = [
   },
   {
     provider: "MiniMax",
-    status: 400,
     body: {
       type: "error",
       error: {
@@ -320,7 +298,6 @@ export const OVERFLOWS: readonly ProviderError[] = [
   },
   {
     provider: "Mistral",
-    status: 400,
     body: {
       object: "error",
       message:
@@ -333,7 +310,6 @@ export const OVERFLOWS: readonly ProviderError[] = [
   },
   {
     provider: "GitHub Copilot",
-    status: 400,
     body: {
       error: {
         message: "prompt token count of 138898 exceeds the limit of 64000",
@@ -344,7 +320,6 @@ export const OVERFLOWS: readonly ProviderError[] = [
   },
   {
     provider: "GitHub Copilot, without its code",
-    status: 400,
     body: {
       error: {
         message: "prompt token count of 65446 exceeds the limit of 64000",
@@ -371,7 +346,6 @@ export const OVERFLOWS: readonly ProviderError[] = [
   },
   {
     provider: "Bedrock",
-    status: 400,
     body: {
       message:
         "The model returned the following errors: Input is too long for requested model.",
@@ -381,7 +355,6 @@ export const OVERFLOWS: readonly ProviderError[] = [
   },
   {
     provider: "Volcengine Ark",
-    status: 400,
     body: envelope("Input length 203743 exceeds the maximum length 202752", {
       type: "BadRequest",
       code: "InvalidParameter",
@@ -390,7 +363,6 @@ export const OVERFLOWS: readonly ProviderError[] = [
   },
   {
     provider: "SiliconFlow",
-    status: 400,
     body: {
       code: 20015,
       message:
@@ -401,7 +373,6 @@ export const OVERFLOWS: readonly ProviderError[] = [
   },
   {
     provider: "Perplexity",
-    status: 400,
     body: {
       error: {
         message: "The total length of all messages is too long.",
@@ -414,7 +385,6 @@ export const OVERFLOWS: readonly ProviderError[] = [
   },
   {
     provider: "llama.cpp",
-    status: 400,
     body: {
       error: {
         code: 400,
@@ -455,7 +425,6 @@ export const OVERFLOWS: readonly ProviderError[] = [
   },
   {
     provider: "Ollama",
-    status: 400,
     body: {
       error: "prompt too long; exceeded max context length by 100918 tokens",
     },
@@ -463,7 +432,6 @@ export const OVERFLOWS: readonly ProviderError[] = [
   },
   {
     provider: "LM Studio",
-    status: 400,
     body: {
       error:
         "The number of tokens to keep from the initial prompt is greater than the context length (n_keep: 13055>= n_ctx: 4096). Try to load the model with a larger context length, or provide a shorter input.",
@@ -472,7 +440,6 @@ export const OVERFLOWS: readonly ProviderError[] = [
   },
   {
     provider: "LM Studio, older",
-    status: 400,
     body: {
       error:
         "Trying to keep the first 111490 tokens when context the overflows. However, the model is loaded with context length of only 32768 tokens, which is not enough. Try to load the model with a larger context length, or provide a shorter input.",
@@ -481,7 +448,6 @@ export const OVERFLOWS: readonly ProviderError[] = [
   },
   {
     provider: "LM Studio, on a Mac",
-    status: 400,
     body: {
       error: "Cannot truncate prompt with n_keep (15028) >= n_ctx (7424)",
     },
@@ -489,7 +455,6 @@ export const OVERFLOWS: readonly ProviderError[] = [
   },
   {
     provider: "LiteLLM",
-    status: 400,
     body: envelope(
       "litellm.ContextWindowExceededError: litellm.BadRequestError: this is what the provider said",
       { code: "400" },
@@ -498,13 +463,11 @@ export const OVERFLOWS: readonly ProviderError[] = [
   },
   {
     provider: "mlx-serve",
-    status: 400,
     body: envelope("Prompt exceeds maximum context length"),
     source: "https://github.com/ddalcu/mlx-serve/issues/66",
   },
   {
     provider: "Vertex AI",
-    status: 400,
     body: [{
       error: {
         code: 400,
@@ -517,7 +480,6 @@ export const OVERFLOWS: readonly ProviderError[] = [
   },
   {
     provider: "SiliconFlow, of newer models",
-    status: 400,
     body: {
       code: 20015,
       message:
@@ -528,7 +490,6 @@ export const OVERFLOWS: readonly ProviderError[] = [
   },
   {
     provider: "SiliconFlow, with the output",
-    status: 400,
     body: {
       code: 20015,
       message:
@@ -539,7 +500,6 @@ export const OVERFLOWS: readonly ProviderError[] = [
   },
   {
     provider: "Cohere",
-    status: 400,
     body: {
       message:
         "too many tokens: total number of tokens in the prompt cannot exceed 4081 - received 4292. Try using a shorter prompt, or enabling prompt truncating.",
@@ -549,7 +509,6 @@ export const OVERFLOWS: readonly ProviderError[] = [
   },
   {
     provider: "Cohere, of newer models",
-    status: 400,
     body: {
       id: "ef1ad312-576b-4720-8cd4-4b1759942dac",
       message:
@@ -571,7 +530,6 @@ export const OVERFLOWS: readonly ProviderError[] = [
   },
   {
     provider: "vLLM, newer",
-    status: 400,
     body: envelope(
       "You passed 27905 input tokens and requested 4096 output tokens. However, the model's context length is only 32000 tokens, resulting in a maximum input length of 27904 tokens. Please reduce the length of the input prompt. (parameter=input_tokens, value=27905)",
       { type: "BadRequestError", code: 400 },
@@ -580,7 +538,6 @@ export const OVERFLOWS: readonly ProviderError[] = [
   },
   {
     provider: "vLLM, Responses",
-    status: 400,
     body: envelope(
       "The engine prompt length 227861 exceeds the max_model_len 131072. Please reduce prompt.",
       { code: 400 },
@@ -596,7 +553,6 @@ export const OVERFLOWS: readonly ProviderError[] = [
   },
   {
     provider: "LM Studio, in the middle of an answer",
-    status: 400,
     body: {
       error:
         "Reached context length of 4096 tokens with model (arch: qwen3vlmoe) that does not currently support mid-generation context overflow. Try reloading with a larger context length or shortening the prompt/chat.",
@@ -605,7 +561,6 @@ export const OVERFLOWS: readonly ProviderError[] = [
   },
   {
     provider: "Bedrock, Nova",
-    status: 400,
     body: {
       message:
         "The model returned the following errors: Input Tokens Exceeded: Number of input tokens exceeds maximum length. Please update the input to try again.",
@@ -616,7 +571,6 @@ export const OVERFLOWS: readonly ProviderError[] = [
   },
   {
     provider: "Bedrock, Titan",
-    status: 400,
     body: {
       message:
         "400 Bad Request: Too many input tokens. Max input tokens: 8192, request input token count: 9279",
@@ -649,7 +603,6 @@ export const OVERFLOWS: readonly ProviderError[] = [
   },
   {
     provider: "watsonx",
-    status: 400,
     body: {
       errors: [{
         code: "invalid_input_argument",
@@ -665,7 +618,6 @@ export const OVERFLOWS: readonly ProviderError[] = [
   },
   {
     provider: "Volcengine Ark, with pictures",
-    status: 400,
     body: envelope(
       "Total tokens of image and text exceed max message tokens. Request id: 0217",
       { type: "BadRequest", code: "InvalidParameter" },
@@ -688,217 +640,211 @@ export const OVERFLOWS: readonly ProviderError[] = [
     "The length of your prompt exceeds the model's max input limit 98304",
     "The total number of tokens in the prompt exceeds the limit of 32768",
     "Please reduce the length of the prompt",
-  ].map((message): ProviderError => ({
+  ].map((message): Row => ({
     provider: `a server of its own words: ${message}`,
-    status: 400,
     body: envelope(message),
     source: pi,
   })),
 ];
 
+/** Every known error for a prompt that exceeds the context window. */
+export const OVERFLOWS: readonly ProviderError[] = OVERFLOW_ROWS.map((row) => ({
+  status: 400,
+  ...row,
+}));
+
+const OTHER_ROWS: readonly (Row & { readonly kind: FailureKind })[] = [
+  {
+    provider: "z.ai: a parameter",
+    kind: "invalid_request",
+    body: {
+      error: {
+        code: "1210",
+        message: "max_tokens参数非法：限制数值范围[1,131072]",
+      },
+    },
+    source: "https://docs.z.ai/api-reference/api-code",
+  },
+  {
+    provider: "OpenAI: more output than the model writes",
+    kind: "invalid_request",
+    body: envelope(
+      "max_tokens is too large: 200000. This model supports at most 16384 completion tokens, whereas you provided 200000.",
+      { code: "invalid_value" },
+    ),
+    source: "https://github.com/anomalyco/models.dev/pull/4422",
+  },
+  {
+    provider: "vLLM: more output than the window",
+    kind: "invalid_request",
+    body: envelope(
+      "'max_tokens' or 'max_completion_tokens' is too large: 200000. This model's maximum context length is 131072 tokens and your request has 1000 input tokens (200000 > 131072 - 1000).",
+      { type: "BadRequestError", code: 400 },
+    ),
+    source:
+      "https://github.com/vllm-project/vllm/blob/main/vllm/entrypoints/openai/serving_engine.py",
+  },
+  {
+    provider: "OpenRouter: as much output as the window",
+    kind: "invalid_request",
+    body: envelope(
+      'This endpoint\'s maximum context length is 131072 tokens. However, you requested about 138956 tokens (7884 of text input, 131072 in the output). Please reduce the length of either one, or use the "middle-out" transform to compress your prompt automatically.',
+      { code: 400 },
+    ),
+    source: "https://github.com/OpenHands/OpenHands/issues/9937",
+  },
+  {
+    provider: "Groq: more output than the model writes",
+    kind: "invalid_request",
+    body: envelope(
+      "`max_tokens` must be less than or equal to `16384`, the maximum value for `max_tokens` is less than the `context_window` for this model",
+    ),
+    source: "https://github.com/RooCodeInc/Roo-Code/issues/5729",
+  },
+  {
+    provider: "Anthropic: more output than the model writes",
+    kind: "invalid_request",
+    body: {
+      type: "error",
+      error: {
+        type: "invalid_request_error",
+        message:
+          "max_tokens: 200000 > 64000, which is the maximum allowed number of output tokens for claude-sonnet-4-5",
+      },
+    },
+    source: "https://docs.claude.com/en/api/errors",
+  },
+  {
+    provider: "DashScope: more output than the model writes",
+    kind: "invalid_request",
+    body: envelope("Range of max_tokens should be [1, 8192]", {
+      code: "invalid_parameter_error",
+    }),
+    source: "https://github.com/QwenLM/qwen-code/issues/98",
+  },
+  {
+    provider: "Text Generation Inference: more output than it writes",
+    kind: "invalid_request",
+    status: 422,
+    body: {
+      error: "Input validation error: `max_new_tokens` must be <= 192",
+      error_type: "validation",
+    },
+    source: "https://github.com/huggingface/transformers/issues/28523",
+  },
+  {
+    provider: "OpenAI: a field is too long",
+    kind: "invalid_request",
+    body: envelope(
+      "Invalid 'input[0].call_id': string too long. Expected a string with maximum length 64, but got a string with length 71 instead.",
+      { code: "string_above_max_length" },
+    ),
+    source: "https://github.com/jundot/omlx/issues/1997",
+  },
+  {
+    provider: "Groq: too much for a minute",
+    kind: "too_large",
+    status: 413,
+    body: envelope(
+      "Request too large for model `moonshotai/kimi-k2-instruct` in organization `org_01` service tier `on_demand` on tokens per minute (TPM): Limit 10000, Requested 15088, please reduce your message size and try again.",
+      { type: "tokens", code: "rate_limit_exceeded" },
+    ),
+    source: "https://github.com/cline/cline/issues/4971",
+  },
+  {
+    provider: "OpenAI: too much for a minute",
+    kind: "rate_limited",
+    status: 429,
+    body: envelope(
+      "Request too large for gpt-4o in organization org-1 on tokens per min (TPM): Limit 30000, Requested 132819. The input or output tokens must be reduced in order to run successfully.",
+      { type: "tokens", code: "rate_limit_exceeded" },
+    ),
+    source: "https://github.com/continuedev/continue/issues/10602",
+  },
+  {
+    provider: "Bedrock: too much for now",
+    kind: "rate_limited",
+    status: 429,
+    body: {
+      message:
+        "ThrottlingException: Too many tokens, please wait before trying again.",
+    },
+    source: pi,
+  },
+  {
+    provider: "Anthropic: a body that is too large",
+    kind: "too_large",
+    status: 413,
+    body: {
+      type: "error",
+      error: {
+        type: "request_too_large",
+        message: "Request exceeds the maximum size",
+      },
+    },
+    source: "https://docs.claude.com/en/api/errors",
+  },
+  {
+    provider: "Cohere: more output than the model writes",
+    kind: "invalid_request",
+    body: {
+      message:
+        "too many tokens: max tokens must be less than or equal to 4096, the maximum output for this model - received 8192.",
+    },
+    source: "https://docs.cohere.com/v2/reference/errors",
+  },
+  {
+    provider: "vLLM, newer: as much output as the window",
+    kind: "invalid_request",
+    body: envelope(
+      "You passed 12 input tokens and requested 131072 output tokens. However, the model's context length is only 131072 tokens, resulting in a maximum input length of 0 tokens. Please reduce the length of the input prompt.",
+      { type: "BadRequestError", code: 400 },
+    ),
+    source: "https://github.com/vllm-project/vllm/issues/33418",
+  },
+  {
+    provider: "Anthropic: a picture",
+    kind: "invalid_request",
+    body: {
+      type: "error",
+      error: {
+        type: "invalid_request_error",
+        message:
+          "messages.0.content.1.image.source.base64: image exceeds 5 MB maximum: 6301048 bytes > 5242880 bytes",
+      },
+    },
+    source: "https://docs.claude.com/en/api/errors",
+  },
+  ...[
+    "max_tokens (200000) exceeds the model's context window of 131072 tokens",
+    "`max_completion_tokens` must be less than the context length",
+    "'max_output_tokens' exceeds the maximum context length",
+    "Invalid 'tools': array too long. Expected an array with maximum length 128, but got an array with length 130 instead.",
+    "tools.0.function.description is too long: exceeds the maximum length of 1024",
+    "The image is too large for this model",
+    "Input should be less than or equal to 1",
+    "prompt_cache_key is too long",
+    "Number of request tokens has exceeded your per-minute rate limit",
+    "This request would exceed your limit of 40,000 input tokens per minute",
+    "Input tokens exceed the quota of your plan",
+    "You requested up to 32000 tokens, but can only afford 1204 of your credits",
+    "Requested tokens exceed the TPM limit of your project",
+  ].map((message): Row & { readonly kind: FailureKind } => ({
+    provider: `other words: ${message}`,
+    kind: "invalid_request",
+    body: envelope(message),
+    source: pi,
+  })),
+  {
+    provider: "a server that only speaks of its window",
+    kind: "server",
+    status: 500,
+    body: envelope("The context length is 8192, and something broke", {
+      type: "server_error",
+    }),
+    source: "tests/protocols/chat/failure_test.ts",
+  },
+];
+
 /** Errors with similar messages and another meaning, and that meaning. */
-export const NO_OVERFLOWS:
-  readonly (ProviderError & { readonly kind: FailureKind })[] = [
-    {
-      provider: "z.ai: a parameter",
-      kind: "invalid_request",
-      status: 400,
-      body: {
-        error: {
-          code: "1210",
-          message: "max_tokens参数非法：限制数值范围[1,131072]",
-        },
-      },
-      source: "https://docs.z.ai/api-reference/api-code",
-    },
-    {
-      provider: "OpenAI: more output than the model writes",
-      kind: "invalid_request",
-      status: 400,
-      body: envelope(
-        "max_tokens is too large: 200000. This model supports at most 16384 completion tokens, whereas you provided 200000.",
-        { code: "invalid_value" },
-      ),
-      source: "https://github.com/anomalyco/models.dev/pull/4422",
-    },
-    {
-      provider: "vLLM: more output than the window",
-      kind: "invalid_request",
-      status: 400,
-      body: envelope(
-        "'max_tokens' or 'max_completion_tokens' is too large: 200000. This model's maximum context length is 131072 tokens and your request has 1000 input tokens (200000 > 131072 - 1000).",
-        { type: "BadRequestError", code: 400 },
-      ),
-      source:
-        "https://github.com/vllm-project/vllm/blob/main/vllm/entrypoints/openai/serving_engine.py",
-    },
-    {
-      provider: "OpenRouter: as much output as the window",
-      kind: "invalid_request",
-      status: 400,
-      body: envelope(
-        'This endpoint\'s maximum context length is 131072 tokens. However, you requested about 138956 tokens (7884 of text input, 131072 in the output). Please reduce the length of either one, or use the "middle-out" transform to compress your prompt automatically.',
-        { code: 400 },
-      ),
-      source: "https://github.com/OpenHands/OpenHands/issues/9937",
-    },
-    {
-      provider: "Groq: more output than the model writes",
-      kind: "invalid_request",
-      status: 400,
-      body: envelope(
-        "`max_tokens` must be less than or equal to `16384`, the maximum value for `max_tokens` is less than the `context_window` for this model",
-      ),
-      source: "https://github.com/RooCodeInc/Roo-Code/issues/5729",
-    },
-    {
-      provider: "Anthropic: more output than the model writes",
-      kind: "invalid_request",
-      status: 400,
-      body: {
-        type: "error",
-        error: {
-          type: "invalid_request_error",
-          message:
-            "max_tokens: 200000 > 64000, which is the maximum allowed number of output tokens for claude-sonnet-4-5",
-        },
-      },
-      source: "https://docs.claude.com/en/api/errors",
-    },
-    {
-      provider: "DashScope: more output than the model writes",
-      kind: "invalid_request",
-      status: 400,
-      body: envelope("Range of max_tokens should be [1, 8192]", {
-        code: "invalid_parameter_error",
-      }),
-      source: "https://github.com/QwenLM/qwen-code/issues/98",
-    },
-    {
-      provider: "Text Generation Inference: more output than it writes",
-      kind: "invalid_request",
-      status: 422,
-      body: {
-        error: "Input validation error: `max_new_tokens` must be <= 192",
-        error_type: "validation",
-      },
-      source: "https://github.com/huggingface/transformers/issues/28523",
-    },
-    {
-      provider: "OpenAI: a field is too long",
-      kind: "invalid_request",
-      status: 400,
-      body: envelope(
-        "Invalid 'input[0].call_id': string too long. Expected a string with maximum length 64, but got a string with length 71 instead.",
-        { code: "string_above_max_length" },
-      ),
-      source: "https://github.com/jundot/omlx/issues/1997",
-    },
-    {
-      provider: "Groq: too much for a minute",
-      kind: "too_large",
-      status: 413,
-      body: envelope(
-        "Request too large for model `moonshotai/kimi-k2-instruct` in organization `org_01` service tier `on_demand` on tokens per minute (TPM): Limit 10000, Requested 15088, please reduce your message size and try again.",
-        { type: "tokens", code: "rate_limit_exceeded" },
-      ),
-      source: "https://github.com/cline/cline/issues/4971",
-    },
-    {
-      provider: "OpenAI: too much for a minute",
-      kind: "rate_limited",
-      status: 429,
-      body: envelope(
-        "Request too large for gpt-4o in organization org-1 on tokens per min (TPM): Limit 30000, Requested 132819. The input or output tokens must be reduced in order to run successfully.",
-        { type: "tokens", code: "rate_limit_exceeded" },
-      ),
-      source: "https://github.com/continuedev/continue/issues/10602",
-    },
-    {
-      provider: "Bedrock: too much for now",
-      kind: "rate_limited",
-      status: 429,
-      body: {
-        message:
-          "ThrottlingException: Too many tokens, please wait before trying again.",
-      },
-      source: pi,
-    },
-    {
-      provider: "Anthropic: a body that is too large",
-      kind: "too_large",
-      status: 413,
-      body: {
-        type: "error",
-        error: {
-          type: "request_too_large",
-          message: "Request exceeds the maximum size",
-        },
-      },
-      source: "https://docs.claude.com/en/api/errors",
-    },
-    {
-      provider: "Cohere: more output than the model writes",
-      kind: "invalid_request",
-      status: 400,
-      body: {
-        message:
-          "too many tokens: max tokens must be less than or equal to 4096, the maximum output for this model - received 8192.",
-      },
-      source: "https://docs.cohere.com/v2/reference/errors",
-    },
-    {
-      provider: "vLLM, newer: as much output as the window",
-      kind: "invalid_request",
-      status: 400,
-      body: envelope(
-        "You passed 12 input tokens and requested 131072 output tokens. However, the model's context length is only 131072 tokens, resulting in a maximum input length of 0 tokens. Please reduce the length of the input prompt.",
-        { type: "BadRequestError", code: 400 },
-      ),
-      source: "https://github.com/vllm-project/vllm/issues/33418",
-    },
-    {
-      provider: "Anthropic: a picture",
-      kind: "invalid_request",
-      status: 400,
-      body: {
-        type: "error",
-        error: {
-          type: "invalid_request_error",
-          message:
-            "messages.0.content.1.image.source.base64: image exceeds 5 MB maximum: 6301048 bytes > 5242880 bytes",
-        },
-      },
-      source: "https://docs.claude.com/en/api/errors",
-    },
-    ...[
-      "max_tokens (200000) exceeds the model's context window of 131072 tokens",
-      "`max_completion_tokens` must be less than the context length",
-      "'max_output_tokens' exceeds the maximum context length",
-      "Invalid 'tools': array too long. Expected an array with maximum length 128, but got an array with length 130 instead.",
-      "tools.0.function.description is too long: exceeds the maximum length of 1024",
-      "The image is too large for this model",
-      "Input should be less than or equal to 1",
-      "prompt_cache_key is too long",
-      "Number of request tokens has exceeded your per-minute rate limit",
-      "This request would exceed your limit of 40,000 input tokens per minute",
-      "Input tokens exceed the quota of your plan",
-      "You requested up to 32000 tokens, but can only afford 1204 of your credits",
-      "Requested tokens exceed the TPM limit of your project",
-    ].map((message): ProviderError & { readonly kind: FailureKind } => ({
-      provider: `other words: ${message}`,
-      kind: "invalid_request",
-      status: 400,
-      body: envelope(message),
-      source: pi,
-    })),
-    {
-      provider: "a server that only speaks of its window",
-      kind: "server",
-      status: 500,
-      body: envelope("The context length is 8192, and something broke", {
-        type: "server_error",
-      }),
-      source: "tests/protocols/chat/failure_test.ts",
-    },
-  ];
+export const NO_OVERFLOWS = OTHER_ROWS.map((row) => ({ status: 400, ...row }));
