@@ -124,10 +124,13 @@ for (const { generation, createSdk, errors } of GENERATIONS) {
     await using gateway = await startDemoGateway();
     for (const [base, model] of PLACES) {
       const sdk = createSdk(optionsFor(gateway, { base }));
-      const { max_tokens: _, ...counted } = helloTo(model);
+      const body = { ...helloTo(model), max_tokens: 9 };
+      const { max_tokens: _, ...counted } = body;
       const tokens = await sdk.countTokens(counted);
-      const answer = await sdk.create(helloTo(model));
+      const answer = await sdk.create(body);
       assert.equal(answer.usage.input_tokens, tokens);
+      assert.equal(answer.usage.output_tokens, 9);
+      assert.equal(answer.stop_reason, "max_tokens");
     }
   });
 

@@ -101,10 +101,16 @@ Deno.test("the OpenAI SDK streams a legacy completion", async () => {
     prompt: "Hello",
     max_tokens: 100,
     stream: true,
+    stream_options: { include_usage: true },
   });
   let text = "";
-  for await (const chunk of stream) text += chunk.choices[0]?.text ?? "";
+  let total = 0;
+  for await (const chunk of stream) {
+    text += chunk.choices[0]?.text ?? "";
+    total += chunk.usage?.total_tokens ?? 0;
+  }
   assert.match(text, /You said: "Hello"/);
+  assert.ok(total > 0);
 });
 
 for (const model of ["demo-a", "demo-c"]) {
@@ -129,6 +135,8 @@ for (const model of ["demo-a", "demo-c"]) {
 
     const streamed = await sdk.responses.stream(body).finalResponse();
     assert.equal(streamed.output_text, whole.output_text);
+    const withoutId = ([item]: typeof whole.output) => ({ ...item, id: "" });
+    assert.deepEqual(withoutId(streamed.output), withoutId(whole.output));
     assert.deepEqual(streamed.usage, whole.usage);
   });
 
@@ -144,9 +152,11 @@ for (const model of ["demo-a", "demo-c"]) {
       .finalResponse();
     const call = first.output.find((item) => item.type === "function_call");
     assert.ok(call !== undefined);
+    assert.deepEqual(JSON.parse(call.arguments), { city: "Berlin" });
     const items = first.output.filter((item) =>
       item.type === "reasoning" || item.type === "function_call"
     );
+    assert.equal(items.length, 2);
     const second = await sdk.responses.stream({
       ...request,
       input: [...USE_TOOL, ...items, {
@@ -159,13 +169,22 @@ for (const model of ["demo-a", "demo-c"]) {
   });
 }
 
-Deno.test("the OpenAI SDK compacts a conversation", async () => {
+Deno.test("the OpenAI SDK compacts a conversation and continues it", async () => {
   await using gateway = await startDemoGateway();
-  const compacted = await createSdk(gateway).responses.compact({
+  const { responses } = createSdk(gateway);
+  const compacted = await responses.compact({
     model: "demo-c",
     input: [{ role: "user", content: "Hello" }],
   });
   assert.equal(compacted.object, "response.compaction");
+  const next = await responses.create({
+    model: "demo-c",
+    input: [
+      ...compacted.output as OpenAI.Responses.ResponseInput,
+      { role: "user", content: "Go on" },
+    ],
+  });
+  assert.match(next.output_text, /You said: "Go on"/);
 });
 
 Deno.test("the OpenAI SDK lists the models and retrieves one", async () => {
